@@ -1,0 +1,36 @@
+# What Mneme is built from. The Makefile installs it; here it is only found.
+find_package(LLVM 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/llvm)
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+include(CTest)
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+find_library(MNEME_ZSTD_ARCHIVE libzstd.a REQUIRED)
+find_library(MNEME_BOOST_CONTEXT_ARCHIVE libboost_context.a REQUIRED)
+find_path(MNEME_XXHASH_INCLUDE xxhash.h REQUIRED)
+
+# Where the CUDA toolkit's compile-time parts are: the Makefile passes the folder it found or made.
+set(MNEME_CUDA_HOME "/usr/local/cuda" CACHE PATH "CUDA 13 toolkit: headers, libdevice, ptxas, fatbinary, cudart")
+
+add_library(mneme_warnings INTERFACE)
+target_compile_options(mneme_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror=return-type -Wno-unused-parameter -Wno-gnu-zero-variadic-macro-arguments)
+
+# LLVM, linked as the shared library so that users' pass plugins load into the same one. Only rooms that name this target
+# see an LLVM header.
+add_library(mneme_llvm INTERFACE)
+target_include_directories(mneme_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+target_compile_definitions(mneme_llvm INTERFACE ${LLVM_DEFINITIONS_LIST})
+target_compile_options(mneme_llvm INTERFACE -fno-rtti)
+target_link_libraries(mneme_llvm INTERFACE LLVM)
+
+# Small header-only or static libraries, hidden inside what links them.
+add_library(mneme_zstd INTERFACE)
+target_link_libraries(mneme_zstd INTERFACE ${MNEME_ZSTD_ARCHIVE})
+add_library(mneme_xxhash INTERFACE)
+target_compile_definitions(mneme_xxhash INTERFACE XXH_INLINE_ALL)
+target_include_directories(mneme_xxhash SYSTEM INTERFACE ${MNEME_XXHASH_INCLUDE})

@@ -1,0 +1,51 @@
+/* The call table: every function of the CUDA runtime that a recordable program calls goes through one slot of it.
+ *
+ * `mneme config ldflags` links the runtime with --wrap for each function, so that a call of cudaMalloc jumps through slot
+ * MNEME_CALL_cudaMalloc. At start a slot holds the real function; emulation and record, loaded on request, replace slots.
+ * A process has one table for each linked object (the program, each shared library that holds kernels): each has its own
+ * CUDA runtime where that is linked statically, so a replacement must call on through the table it was called from.
+ */
+#ifndef MNEME_ABI_CALL_TABLE_H
+#define MNEME_ABI_CALL_TABLE_H
+
+#include <stdint.h>
+
+#include "mneme/abi/cuda_calls.inc" /* generated: enum mneme_call { MNEME_CALL_<function>…, MNEME_CALL_COUNT }; macro MNEME_CUDA_CALLS(X) */
+#include "mneme/abi/segment.h"
+
+/* Slots a table can have in a process: one a linked object. */
+#define MNEME_MAX_TABLES 32
+
+typedef void (*mneme_function)(void);
+
+enum mneme_table_device {
+  MNEME_TABLE_CUDA = 0, /* the slots end in the vendor's runtime */
+  MNEME_TABLE_CPU = 1,  /* the slots end in the emulation */
+};
+
+/* The address and size of the device global `name` of the image that holds the kernel registered for `host_function`.
+ * Returns 0, or not 0 when there is none. */
+typedef int (*mneme_find_global_function)(const void* host_function, const char* name, uint64_t* address, uint64_t* size);
+
+struct mneme_call_table {
+  uint32_t abi_version;  /* MNEME_ABI_VERSION of the object that holds it */
+  uint32_t call_count;   /* MNEME_CALL_COUNT of it */
+  uint32_t index;        /* given by the runtime; unique in the process, below MNEME_MAX_TABLES */
+  uint32_t device;       /* enum mneme_table_device; emulation sets it */
+  mneme_function* slots; /* call_count entries, indexed by enum mneme_call; what the trampolines jump through */
+  const mneme_function* real; /* the same, never changed: the functions that were linked */
+  mneme_find_global_function find_global; /* null: ask the driver; emulation sets it */
+};
+
+/* An interposer is a shared library that exports this function as MNEME_ATTACH_SYMBOL. The runtime calls it once a table,
+ * before any call through the table, in the order emulation, record. It may replace entries of table->slots. Returns 0, or
+ * a number that is not 0 when it leaves the table alone (it has said why on standard error). */
+typedef int (*mneme_attach_function)(struct mneme_call_table* table);
+#define MNEME_ATTACH_SYMBOL "mneme_attach"
+
+/* Environment of a recordable program; unset: the runtime forwards at once and reads nothing else. */
+#define MNEME_ENV_INTERPOSERS "MNEME_INTERPOSERS" /* ':'-separated paths of interposers, loaded in this order */
+#define MNEME_ENV_COMMAND "MNEME_COMMAND"         /* path of the mneme command, for emulation to lower kernels with */
+#define MNEME_ENV_RECORD "MNEME_RECORD"           /* options of the recorder, as JSON */
+
+#endif

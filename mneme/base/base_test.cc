@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include "mneme/base/byte_stream.h"
+#include "mneme/base/compress.h"
+#include "mneme/base/digest.h"
+#include "mneme/base/types.h"
+
+namespace mneme {
+namespace {
+
+ByteSpan bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+TEST(Digest, HexRoundTripAndRefusal) {
+  Digest digest = digest_of(bytes_of("mneme"));
+  EXPECT_EQ(*Digest::from_hex(digest.hex()), digest);
+  EXPECT_EQ(Digest::from_hex("../../etc/passwd").status().message(), "'../../etc/passwd' is not a hash (32 hexadecimal digits)");
+}
+
+TEST(Digest, HasherDoesNotDependOnTheSplit) {
+  EXPECT_EQ(Hasher().add(bytes_of("ab")).add(bytes_of("c")).finish(), digest_of(bytes_of("abc")));
+  EXPECT_NE(Hasher().add("ab").add("c").finish(), Hasher().add("a").add("bc").finish());
+}
+
+TEST(ByteReader, ReportsOffsetOfEveryShortRead) {
+  ByteWriter writer;
+  writer.put(uint32_t{7});
+  writer.put_string("name");
+  ByteReader reader(writer.buffer(), "file.x");
+  uint32_t number = 0;
+  std::string text;
+  ASSERT_TRUE(reader.read(number).ok());
+  ASSERT_TRUE(reader.read_string(text).ok());
+  EXPECT_EQ(text, "name");
+  EXPECT_EQ(reader.read(number).message(), "file.x: offset 12: 4 bytes expected, 0 left");
+}
+
+TEST(ByteReader, RefusesCountsThatCannotFit) {
+  ByteWriter writer;
+  writer.put(~uint64_t{0});
+  ByteReader reader(writer.buffer(), "f");
+  EXPECT_EQ(reader.read_count(16).status().code(), Code::corrupt);
+}
+
+TEST(Compress, RoundTripAndDamage) {
+  ByteVector content(100000, std::byte{3});
+  ByteVector packed = compress(content);
+  EXPECT_EQ(*decompress(packed, Bytes(content.size())), content);
+  EXPECT_FALSE(decompress(packed, Bytes(content.size() - 1)).ok());
+  packed[packed.size() / 2] ^= std::byte{0xff};
+  packed.resize(packed.size() - 1);
+  EXPECT_FALSE(decompress(packed, Bytes(content.size())).ok());
+  EXPECT_FALSE(decompress(packed, Bytes(~uint64_t{0})).ok());
+}
+
+TEST(Types, FormatsSizes) {
+  EXPECT_EQ(format_bytes(512_KiB), "512 KiB");
+  EXPECT_EQ(fmt::format("{} {} {}", Bytes(1536), Dim3{2, 3, 4}, DevicePtr(0x7a0000000000)), "1.50 KiB 2x3x4 0x7a0000000000");
+}
+
+}  // namespace
+}  // namespace mneme

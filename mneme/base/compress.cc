@@ -1,0 +1,31 @@
+#include "mneme/base/compress.h"
+
+#include <zstd.h>
+
+namespace mneme {
+
+ByteVector compress(ByteSpan bytes, int level) {
+  ByteVector out(ZSTD_compressBound(bytes.size()));
+  size_t written = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), level);
+  if (ZSTD_isError(written)) return {};
+  out.resize(written);
+  return out;
+}
+
+Status decompress_into(ByteSpan compressed, MutableByteSpan out) {
+  size_t written = ZSTD_decompress(out.data(), out.size(), compressed.data(), compressed.size());
+  if (ZSTD_isError(written)) return error(Code::corrupt, "zstd: {}", ZSTD_getErrorName(written));
+  if (written != out.size()) return error(Code::corrupt, "zstd: {} bytes of content, {} expected", written, out.size());
+  return {};
+}
+
+Result<ByteVector> decompress(ByteSpan compressed, Bytes size) {
+  // A size that no frame of this length can hold would only allocate for nothing: zstd's ratio ends near 1:32768.
+  if (size.count > (uint64_t{1} << 40) || size.count / 65536 > compressed.size())
+    return error(Code::corrupt, "zstd: {} compressed bytes cannot hold {}", compressed.size(), size);
+  ByteVector out(size.count);
+  MNEME_TRY(decompress_into(compressed, out));
+  return out;
+}
+
+}  // namespace mneme

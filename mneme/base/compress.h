@@ -1,0 +1,15 @@
+// zstd, in memory.
+#pragma once
+
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+
+namespace mneme {
+
+ByteVector compress(ByteSpan bytes, int level = 1);
+
+// corrupt unless `compressed` is one whole frame of exactly `size` bytes of content.
+Result<ByteVector> decompress(ByteSpan compressed, Bytes size);
+Status decompress_into(ByteSpan compressed, MutableByteSpan out);
+
+}  // namespace mneme

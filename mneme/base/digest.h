@@ -1,0 +1,52 @@
+// A 128-bit content digest (XXH3-128). It names pages, kernels and instances; it is no protection against an adversary.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+
+namespace mneme {
+
+struct Digest {
+  std::array<uint8_t, 16> bytes{};
+
+  friend auto operator<=>(const Digest&, const Digest&) = default;
+  std::string hex() const;                              // 32 lower-case digits, most significant first
+  static Result<Digest> from_hex(std::string_view hex); // invalid_argument unless exactly 32 hex digits
+};
+
+Digest digest_of(ByteSpan bytes);
+
+// Digests a sequence of pieces; the split into pieces does not matter, so add lengths where it should.
+class Hasher {
+ public:
+  Hasher();
+  ~Hasher();
+  Hasher(Hasher&&) noexcept;
+  Hasher& operator=(Hasher&&) noexcept;
+
+  Hasher& add(ByteSpan bytes);
+  Hasher& add(std::string_view text);  // with its length
+  Hasher& add(uint64_t value);
+  Digest finish() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace mneme
+
+template <>
+struct std::hash<mneme::Digest> {
+  size_t operator()(const mneme::Digest& d) const noexcept {
+    uint64_t h;
+    __builtin_memcpy(&h, d.bytes.data(), sizeof h);
+    return h;
+  }
+};

@@ -1,0 +1,66 @@
+// All file access goes through FileSystem, so that full disks and failed writes can be tested without one.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+
+namespace mneme {
+
+using Path = std::filesystem::path;
+
+// A file opened for reading, mapped where the system can. Move-only; the bytes live as long as it does.
+class MappedFile {
+ public:
+  virtual ~MappedFile() = default;
+  virtual ByteSpan bytes() const = 0;
+};
+
+// A file being written. Nothing is promised about what is on disk until sync() is ok.
+class WritableFile {
+ public:
+  virtual ~WritableFile() = default;
+  virtual Status append(ByteSpan bytes) = 0;
+  virtual Status sync() = 0;
+  virtual Status close() = 0;
+};
+
+// Holds an advisory lock until destroyed.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
+
+// Thread-safe. Failures: not_found, exhausted (disk or quota full), io; the message names the path and the reason.
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  virtual Result<std::unique_ptr<MappedFile>> map(const Path& path) = 0;
+  virtual Result<std::unique_ptr<WritableFile>> create(const Path& path) = 0;  // truncates
+  virtual Status rename(const Path& from, const Path& to) = 0;                 // atomic, replaces
+  virtual Status remove(const Path& path) = 0;
+  virtual Status create_directories(const Path& path) = 0;
+  virtual Status sync_directory(const Path& path) = 0;
+  virtual Result<std::vector<std::string>> list(const Path& directory) = 0;    // names, sorted
+  virtual bool exists(const Path& path) = 0;
+  virtual Result<Bytes> size(const Path& path) = 0;
+  virtual Result<std::unique_ptr<FileLock>> lock(const Path& path) = 0;        // waits; creates the file
+
+  Result<ByteVector> read(const Path& path);
+  // Temporary file beside `path`, sync, rename: afterwards `path` is the old content or the new, never a part.
+  Status write_atomically(const Path& path, ByteSpan bytes);
+
+  static FileSystem& posix();
+};
+
+// Wraps a file system and lets a test decide which operations fail. `decide` gets the operation ("create", "append",
+// "sync", "rename", …), the path and the number of bytes, and returns the failure to report, or ok.
+std::unique_ptr<FileSystem> faulty_file_system(FileSystem& inner, std::function<Status(std::string_view operation, const Path& path, uint64_t bytes)> decide);
+
+}  // namespace mneme

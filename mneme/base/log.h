@@ -1,0 +1,40 @@
+// Messages to the person at the terminal: one line each on standard error, "mneme: " before it.
+//
+// Nothing here writes to standard output, which belongs to the application or to the command's result.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+namespace mneme::log {
+
+enum class Level { debug, info, warning, error };
+
+// Lines below this level are dropped. The environment variable MNEME_LOG (debug, info, warning, error) sets it at start;
+// without it the level is info.
+Level level();
+void set_level(Level level);
+
+// Thread-safe; the line is written with one system call.
+void write(Level level, std::string_view message);
+
+template <typename... Args>
+void debug(fmt::format_string<Args...> format, Args&&... args) {
+  if (level() <= Level::debug) write(Level::debug, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void info(fmt::format_string<Args...> format, Args&&... args) {
+  if (level() <= Level::info) write(Level::info, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void warning(fmt::format_string<Args...> format, Args&&... args) {
+  if (level() <= Level::warning) write(Level::warning, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void error(fmt::format_string<Args...> format, Args&&... args) {
+  write(Level::error, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace mneme::log

@@ -1,0 +1,66 @@
+// AddressSpace: device memory at addresses that stay the same from recording to replay.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+
+namespace mneme {
+
+// Where the recorder reserves its range. Free in a process under CUDA, and on the host also under ASan, TSan and MSan.
+inline constexpr DevicePtr kDefaultAddressSpaceBase{0x7a0000000000};
+inline constexpr Bytes kDefaultAddressSpaceSize = Bytes(uint64_t{256} << 30);
+// Where the emulation places device globals: above every range that the recorder may reserve (at most 1 TiB).
+inline constexpr DevicePtr kEmulatedGlobalsBase{0x7b0000000000};
+
+struct Allocation {
+  DevicePtr address;
+  Bytes size;
+  friend auto operator<=>(const Allocation&, const Allocation&) = default;
+};
+
+// First fit by address over [base, base+size); allocations are aligned to kAlignment and never overlap. Physical memory is
+// mapped a granule at a time while at least one allocation touches the granule. Thread-safe.
+class AddressSpace {
+ public:
+  static constexpr Bytes kAlignment{512};
+
+  virtual ~AddressSpace() = default;
+  DevicePtr base() const { return base_; }
+  Bytes size() const { return size_; }
+
+  // exhausted: the range or the device's memory is used up; the message says which and how large both are.
+  Result<DevicePtr> allocate(Bytes size);
+  // The same at a given address (replay). invalid_argument when outside of the range or overlapping.
+  Status allocate_at(DevicePtr address, Bytes size);
+  // invalid_argument when no allocation starts at `address`. The device must not be using it.
+  Status free(DevicePtr address);
+
+  bool contains(DevicePtr address) const { return address >= base_ && address < base_ + size_; }
+  std::vector<Allocation> allocations() const;  // by address
+  Bytes allocated() const;
+
+ protected:
+  AddressSpace(DevicePtr base, Bytes size, Bytes granularity) : base_(base), size_(size), granularity_(granularity) {}
+  // Creates or gives up physical memory for whole granules. Called under the lock. New memory reads as zero on the CPU device
+  // and as anything on the others.
+  virtual Status map_impl(DevicePtr address, Bytes size) = 0;
+  virtual Status unmap_impl(DevicePtr address, Bytes size) = 0;
+
+ private:
+  Status insert(DevicePtr address, Bytes size);
+  Status map_granules(DevicePtr address, Bytes size);
+  Status unmap_granules(DevicePtr address, Bytes size);
+
+  mutable std::mutex mutex_;
+  DevicePtr base_;
+  Bytes size_;
+  Bytes granularity_;
+  std::map<uint64_t, uint64_t> allocations_;     // address → size
+  std::map<uint64_t, uint32_t> granule_users_;   // granule address → allocations that touch it
+};
+
+}  // namespace mneme

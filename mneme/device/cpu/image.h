@@ -1,0 +1,118 @@
+/* What a CPU device image is: the contract between the lowering in `compile`, which makes it, and device/cpu, which runs it.
+ *
+ * An image is an x86-64 shared object that needs nothing but libc and libm. For each kernel it exports one constant
+ *   struct mneme_cpu_kernel  MNEME_CPU_KERNEL_PREFIX "<kernel symbol>"
+ * and, for the device globals that it defines itself and those bound to given addresses, one table
+ *   struct mneme_cpu_image   MNEME_CPU_IMAGE_SYMBOL
+ * Code reaches the device only through the services table in struct mneme_cpu_block, so an image has no undefined symbol of
+ * Mneme's. Plain C, fixed layout: bump MNEME_CPU_IMAGE_VERSION with any change.
+ */
+#ifndef MNEME_DEVICE_CPU_IMAGE_H
+#define MNEME_DEVICE_CPU_IMAGE_H
+
+#include <stdint.h>
+
+#define MNEME_CPU_IMAGE_VERSION 1u
+#define MNEME_CPU_IMAGE_SYMBOL "__mneme_cpu_image"
+#define MNEME_CPU_KERNEL_PREFIX "__mneme_cpu_kernel_"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct mneme_cpu_thread;
+
+enum mneme_cpu_shuffle { MNEME_CPU_SHUFFLE_UP = 0, MNEME_CPU_SHUFFLE_DOWN = 1, MNEME_CPU_SHUFFLE_BFLY = 2, MNEME_CPU_SHUFFLE_IDX = 3 };
+enum mneme_cpu_vote { MNEME_CPU_VOTE_ALL = 0, MNEME_CPU_VOTE_ANY = 1, MNEME_CPU_VOTE_UNI = 2, MNEME_CPU_VOTE_BALLOT = 3 };
+enum mneme_cpu_reduce {
+  MNEME_CPU_REDUCE_ADD = 0, MNEME_CPU_REDUCE_UMIN = 1, MNEME_CPU_REDUCE_UMAX = 2, MNEME_CPU_REDUCE_MIN = 3, MNEME_CPU_REDUCE_MAX = 4,
+  MNEME_CPU_REDUCE_AND = 5, MNEME_CPU_REDUCE_OR = 6, MNEME_CPU_REDUCE_XOR = 7, MNEME_CPU_REDUCE_POPC = 8,
+};
+
+/* Every service takes the thread that calls. Collectives follow the PTX ISA's words for the instruction of the same name:
+ * they wait until each thread of the mask that has not exited arrives. The same mask and kind of call meet. */
+struct mneme_cpu_services {
+  /* bar.sync / barrier.sync: `threads` 0 means all of the block. `aligned` is only for diagnostics. */
+  void (*barrier)(struct mneme_cpu_thread*, uint32_t id, uint32_t threads);
+  void (*barrier_arrive)(struct mneme_cpu_thread*, uint32_t id, uint32_t threads);
+  uint32_t (*barrier_reduce)(struct mneme_cpu_thread*, uint32_t id, uint32_t threads, uint32_t reduce, uint32_t predicate);
+  void (*warp_sync)(struct mneme_cpu_thread*, uint32_t mask);
+  /* shfl.sync: `c` is the instruction's packed clamp and segment mask operand; *in_range gets the predicate (0 or 1). */
+  uint32_t (*shuffle)(struct mneme_cpu_thread*, uint32_t mask, uint32_t mode, uint32_t value, uint32_t lane, uint32_t c, uint32_t* in_range);
+  uint32_t (*vote)(struct mneme_cpu_thread*, uint32_t mask, uint32_t mode, uint32_t predicate);
+  uint32_t (*match_any)(struct mneme_cpu_thread*, uint32_t mask, uint64_t value);
+  uint32_t (*match_all)(struct mneme_cpu_thread*, uint32_t mask, uint64_t value, uint32_t* predicate);
+  uint32_t (*reduce)(struct mneme_cpu_thread*, uint32_t mask, uint32_t reduce, uint32_t value);
+  uint32_t (*active_mask)(struct mneme_cpu_thread*);
+  /* Called where a thread may be spinning on what another thread will write. */
+  void (*yield)(struct mneme_cpu_thread*);
+  int32_t (*vprintf)(struct mneme_cpu_thread*, const char* format, const void* arguments); /* CUDA's packed argument buffer */
+  void* (*malloc)(struct mneme_cpu_thread*, uint64_t size);
+  void (*free)(struct mneme_cpu_thread*, void* pointer);
+  void (*assert_fail)(struct mneme_cpu_thread*, const char* message, const char* file, uint32_t line, const char* function); /* does not return */
+  void (*trap)(struct mneme_cpu_thread*);  /* does not return: the launch fails with device_fault */
+  void (*exit)(struct mneme_cpu_thread*);  /* ends this thread; does not return */
+  uint64_t (*clock)(struct mneme_cpu_thread*);       /* a counter that rises */
+  uint64_t (*global_timer)(struct mneme_cpu_thread*); /* nanoseconds */
+  void* reserved[8];
+};
+
+/* One block being run by one worker. Filled by device/cpu. */
+struct mneme_cpu_block {
+  const struct mneme_cpu_services* services;
+  uint8_t* shared;          /* static shared memory, then dynamic, at static_shared_bytes rounded up to 16 */
+  uint32_t grid[3];         /* extents in blocks */
+  uint32_t block[3];        /* extents in threads */
+  uint32_t index[3];        /* of this block */
+  uint32_t dynamic_shared_bytes;
+  uint32_t worker;          /* %smid */
+  uint32_t reserved;
+  void* executor;           /* device/cpu's own */
+};
+
+/* One thread. In loop mode the image keeps it in registers; in fiber mode device/cpu owns it. */
+struct mneme_cpu_thread {
+  struct mneme_cpu_block* block;
+  uint32_t index[3];        /* threadIdx */
+  uint32_t lane;            /* of its warp of 32: linear index % 32 */
+  uint32_t warp;            /* linear index / 32 */
+  uint32_t reserved;
+  void* fiber;              /* device/cpu's own */
+};
+
+enum mneme_cpu_mode {
+  MNEME_CPU_LOOP = 0,   /* no barrier, collective, exit or spin: run_block runs all threads, one after another */
+  MNEME_CPU_FIBERS = 1, /* run_thread runs one thread and may call services that switch */
+};
+
+struct mneme_cpu_kernel {
+  uint32_t version; /* MNEME_CPU_IMAGE_VERSION */
+  uint32_t mode;    /* enum mneme_cpu_mode */
+  uint64_t param_bytes;
+  uint64_t static_shared_bytes;
+  uint64_t stack_bytes; /* the most that a thread's frames take; 0: not known (recursion, indirect calls) */
+  uint32_t max_threads; /* launch bound, 0: none */
+  uint32_t reserved;
+  void (*run_block)(const void* params, struct mneme_cpu_block* block);    /* loop mode, else null */
+  void (*run_thread)(const void* params, struct mneme_cpu_thread* thread); /* fiber mode, else null */
+};
+
+struct mneme_cpu_global {
+  const char* name;
+  void* address;            /* where code reads and writes it: in the image, or bound */
+  uint64_t size;
+  const void* initializer;  /* `size` bytes with references resolved, or null for zeros; device/cpu never copies it by itself */
+  uint32_t bound;           /* 1: `address` was given at compile time and the memory there is the caller's */
+  uint32_t reserved;
+};
+
+struct mneme_cpu_image {
+  uint32_t version;
+  uint32_t global_count;
+  const struct mneme_cpu_global* globals;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,103 @@
+// What a recording is. Values only: no I/O, no device.
+//
+//   Kernel    one static hash: the code's identity and signature
+//   Instance  one dynamic hash: one launch of it, with the memory before (prologue) and after (epilogue)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mneme/base/digest.h"
+#include "mneme/base/types.h"
+
+namespace mneme {
+
+// Memory is kept in pages of this size, aligned to it by address; the last page of a region may be short.
+inline constexpr Bytes kPageSize{64 << 10};
+
+struct Parameter {
+  enum class Kind { integer, floating, pointer, aggregate };
+  Kind kind = Kind::integer;
+  std::string name;  // empty where the compiler discarded it
+  std::string type;  // LLVM spelling
+  uint64_t offset = 0;  // in the packed parameter buffer
+  uint64_t size = 0;
+  uint32_t alignment = 1;
+  friend bool operator==(const Parameter&, const Parameter&) = default;
+};
+
+// A device global that the kernel can reach, as the kernel declares it.
+struct GlobalInfo {
+  std::string name;  // symbol in the device image and in the recorded IR
+  uint64_t size = 0;
+  uint32_t alignment = 1;
+  bool constant_space = false;
+  bool managed = false;
+  bool escapes = false;  // its address may stand in memory: replay must give it the recorded one
+  friend bool operator==(const GlobalInfo&, const GlobalInfo&) = default;
+};
+
+struct KernelRecord {
+  Digest static_hash;
+  std::string name;       // mangled symbol
+  std::string demangled;
+  std::string source;     // "file.cu:12", or empty
+  std::string target;     // "nvptx" or "amdgcn"
+  std::string arch;       // "sm_90"
+  std::vector<Parameter> parameters;
+  uint64_t parameter_bytes = 0;
+  std::vector<GlobalInfo> globals;
+  friend bool operator==(const KernelRecord&, const KernelRecord&) = default;
+};
+
+// One piece of memory and the digests of its pages: page i covers
+// [max(address, first + i*kPageSize), min(address+size, first + (i+1)*kPageSize)), where first is `address` rounded down.
+struct Region {
+  enum class Kind : uint32_t { allocation = 1, global = 2 };
+  Kind kind = Kind::allocation;
+  DevicePtr address;
+  Bytes size;
+  std::string name;  // of a global; empty for an allocation
+  std::vector<Digest> pages;
+  friend bool operator==(const Region&, const Region&) = default;
+};
+
+struct PageExtent {
+  DevicePtr address;
+  Bytes size;
+};
+// How many pages a region of this place and size has, and where page `index` lies.
+uint64_t page_count(DevicePtr address, Bytes size);
+PageExtent page_extent(DevicePtr address, Bytes size, uint64_t index);
+
+// All memory that a kernel can see, at one moment.
+struct MemoryState {
+  std::vector<Region> regions;  // by address, not overlapping
+  Bytes bytes() const;
+  friend bool operator==(const MemoryState&, const MemoryState&) = default;
+};
+
+struct InstanceRecord {
+  Digest static_hash;
+  Digest dynamic_hash;
+  Dim3 grid;
+  Dim3 block;
+  Bytes dynamic_shared_memory;
+  bool cooperative = false;
+  ByteVector parameters;      // packed parameter buffer, padding zero
+  std::string device_kind;    // of the recording: "cpu", "cuda"
+  std::string device_name;
+  DevicePtr space_base;       // the reserved range
+  Bytes space_size;
+  Bytes state_bytes;          // of the prologue
+  std::string recorded_at;    // ISO 8601, UTC
+  std::string mneme_version;
+  friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
+};
+
+// Launch shape, argument bytes and the prologue's digests; the epilogue is a consequence.
+Digest dynamic_hash(const InstanceRecord& instance, const MemoryState& prologue);
+
+}  // namespace mneme
