@@ -10,11 +10,13 @@
 
 #include <stdint.h>
 
-#include "mneme/abi/cuda_calls.inc" /* generated: enum mneme_call { MNEME_CALL_<function>…, MNEME_CALL_COUNT }; macro MNEME_CUDA_CALLS(X) */
+/* Generated: enum mneme_call { MNEME_CALL_<function>…, MNEME_CALL_COUNT }; the macros MNEME_CUDA_CALLS(X), MNEME_CUDA_CALLS_DIGEST. */
+#include "mneme/abi/cuda_calls.inc"
 #include "mneme/abi/segment.h"
 
 /* Slots a table can have in a process: one a linked object. */
 #define MNEME_MAX_TABLES 32
+#define MNEME_TABLE_UNNUMBERED 0xffffffffu /* `index` before the first interposer attaches */
 
 typedef void (*mneme_function)(void);
 
@@ -30,16 +32,28 @@ typedef int (*mneme_find_global_function)(const void* host_function, const char*
 struct mneme_call_table {
   uint32_t abi_version;  /* MNEME_ABI_VERSION of the object that holds it */
   uint32_t call_count;   /* MNEME_CALL_COUNT of it */
-  uint32_t index;        /* given by the runtime; unique in the process, below MNEME_MAX_TABLES */
+  uint32_t index;        /* unique in the process, below MNEME_MAX_TABLES; the first interposer gives it (accept_table) */
   uint32_t device;       /* enum mneme_table_device; emulation sets it */
   mneme_function* slots; /* call_count entries, indexed by enum mneme_call; what the trampolines jump through */
   const mneme_function* real; /* the same, never changed: the functions that were linked */
   mneme_find_global_function find_global; /* null: ask the driver; emulation sets it */
+  uint64_t calls_digest; /* MNEME_CUDA_CALLS_DIGEST: slots of tables with the same one mean the same */
+  const char* object;    /* path of the linked object, as the dynamic loader has it; never null */
+};
+
+/* A recordable object holds this note (section ".note.mneme", owner "Mneme"), so that `mneme` can tell before it runs it. */
+#define MNEME_NOTE_OWNER "Mneme"
+#define MNEME_NOTE_TYPE 1u
+struct mneme_note {
+  uint32_t abi_version;
+  uint32_t call_count;
+  uint64_t calls_digest;
 };
 
 /* An interposer is a shared library that exports this function as MNEME_ATTACH_SYMBOL. The runtime calls it once a table,
- * before any call through the table, in the order emulation, record. It may replace entries of table->slots. Returns 0, or
- * a number that is not 0 when it leaves the table alone (it has said why on standard error). */
+ * before any call through the table, in the order emulation, record. It first checks the table's versions and, when the table
+ * is still unnumbered, numbers it (runtime/attach.h does both); then it may replace entries of table->slots. Returns 0, or a
+ * number that is not 0 when it leaves the table alone (it has said why on standard error). */
 typedef int (*mneme_attach_function)(struct mneme_call_table* table);
 #define MNEME_ATTACH_SYMBOL "mneme_attach"
 

@@ -1,0 +1,19 @@
+# The list of CUDA runtime functions is taken from the toolkit at configure time and made into
+#   ${MNEME_GENERATED}/include/mneme/abi/cuda_calls.inc   the slots of the call table
+#   ${MNEME_GENERATED}/cuda_trampolines.S                 what --wrap redirects calls to
+#   ${MNEME_GENERATED}/wrap.rsp                           the linker's options
+set(MNEME_GENERATED ${CMAKE_BINARY_DIR}/generated)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+file(GLOB cudart_candidates
+  ${MNEME_CUDA_HOME}/lib64/libcudart.so* ${MNEME_CUDA_HOME}/lib/libcudart.so* ${MNEME_CUDA_HOME}/targets/x86_64-linux/lib/libcudart.so*)
+if(NOT cudart_candidates)
+  message(FATAL_ERROR "No libcudart.so in lib64 or lib of MNEME_CUDA_HOME (${MNEME_CUDA_HOME}): set MNEME_CUDA_HOME to a CUDA 13 toolkit, "
+    "or to the folder of the nvidia-cuda-runtime wheel that holds lib/libcudart.so.13.")
+endif()
+list(GET cudart_candidates 0 MNEME_CUDART_SHARED)
+file(REAL_PATH ${MNEME_CUDART_SHARED} MNEME_CUDART_SHARED)
+execute_process(
+  COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/generate_calls.py ${MNEME_CUDART_SHARED}
+    ${MNEME_GENERATED}/include/mneme/abi/cuda_calls.inc ${MNEME_GENERATED}/cuda_trampolines.S ${MNEME_GENERATED}/wrap.rsp
+  COMMAND_ERROR_IS_FATAL ANY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/generate_calls.py ${MNEME_CUDART_SHARED})

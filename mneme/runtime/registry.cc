@@ -1,0 +1,129 @@
+#include "mneme/runtime/registry.h"
+
+#include <algorithm>
+
+namespace mneme {
+namespace {
+
+template <typename T>
+void erase_image(std::unordered_map<const void*, std::vector<std::shared_ptr<const T>>>& index, const RegisteredImage* image) {
+  for (auto entry = index.begin(); entry != index.end();) {
+    std::erase_if(entry->second, [&](const auto& registered) { return registered->image.get() == image; });
+    entry = entry->second.empty() ? index.erase(entry) : std::next(entry);
+  }
+}
+
+}  // namespace
+
+void RegisteredImage::read() const {
+  auto run = [this]() -> Status {
+    std::string name = fmt::format("fat binary {}", id_);
+    MNEME_ASSIGN(ByteSpan fat_binary, fat_binary_of_wrapper(wrapper_));
+    MNEME_ASSIGN(elf_, find_device_elf(fat_binary, sm_, name));
+    MNEME_ASSIGN(segments_, read_segments(elf_.bytes, name));
+    return {};
+  };
+  std::call_once(read_once_, [&] { read_status_ = run(); });
+}
+
+Result<const SegmentTable*> RegisteredImage::segments() const {
+  read();
+  if (!read_status_.ok()) return read_status_;
+  return &segments_;
+}
+
+Result<DeviceElf> RegisteredImage::device_elf() const {
+  read();
+  if (!read_status_.ok()) return read_status_;
+  return elf_;
+}
+
+std::vector<RegisteredVariable> RegisteredImage::variables() const {
+  std::lock_guard lock(mutex_);
+  return variables_;
+}
+
+std::vector<RegisteredFunction> RegisteredImage::functions() const {
+  std::lock_guard lock(mutex_);
+  return functions_;
+}
+
+Result<const Segment*> RegisteredKernel::segment() const {
+  MNEME_ASSIGN(const SegmentTable* table, image->segments());
+  if (table->segments.empty() && table->damaged.empty())
+    return error(Code::not_found,
+                 "kernel {}: its device image holds no recorded IR: compile the file that defines it with `mneme config cxxflags`", name);
+  Result<const Segment*> found = table->find(name);
+  if (found.status().code() == Code::not_found)
+    return error(Code::not_found, "kernel {}: no IR of it in its device image: compile the file that defines it with `mneme config cxxflags`",
+                 name);
+  return found;
+}
+
+std::shared_ptr<const RegisteredImage> Registry::add_image(void** handle, uint32_t table, const void* wrapper) {
+  std::unique_lock lock(mutex_);
+  auto image = std::make_shared<RegisteredImage>(next_id_++, table, wrapper, sm_);
+  images_[handle] = image;
+  return image;
+}
+
+void Registry::add_function(void** handle, const void* host_function, const char* device_name) {
+  std::unique_lock lock(mutex_);
+  auto found = images_.find(handle);
+  if (found == images_.end()) return;
+  RegisteredImage& image = *found->second;
+  {
+    std::lock_guard image_lock(image.mutex_);
+    image.functions_.push_back({host_function, device_name});
+  }
+  kernels_[host_function].push_back(std::make_shared<RegisteredKernel>(RegisteredKernel{device_name, found->second}));
+}
+
+void Registry::add_variable(void** handle, RegisteredVariable variable) {
+  std::unique_lock lock(mutex_);
+  auto found = images_.find(handle);
+  if (found == images_.end()) return;
+  RegisteredImage& image = *found->second;
+  variables_[variable.host_address].push_back(std::make_shared<RegisteredSymbol>(RegisteredSymbol{variable, found->second}));
+  std::lock_guard image_lock(image.mutex_);
+  image.variables_.push_back(std::move(variable));
+}
+
+std::shared_ptr<const RegisteredImage> Registry::remove_image(void** handle) {
+  std::unique_lock lock(mutex_);
+  auto found = images_.find(handle);
+  if (found == images_.end()) return nullptr;
+  std::shared_ptr<RegisteredImage> image = std::move(found->second);
+  images_.erase(found);
+  erase_image(kernels_, image.get());
+  erase_image(variables_, image.get());
+  return image;
+}
+
+std::shared_ptr<const RegisteredKernel> Registry::find_kernel(const void* host_function) const {
+  std::shared_lock lock(mutex_);
+  auto found = kernels_.find(host_function);
+  return found == kernels_.end() ? nullptr : found->second.front();
+}
+
+std::shared_ptr<const RegisteredSymbol> Registry::find_variable(const void* host_address) const {
+  std::shared_lock lock(mutex_);
+  auto found = variables_.find(host_address);
+  return found == variables_.end() ? nullptr : found->second.front();
+}
+
+std::shared_ptr<const RegisteredImage> Registry::find_image(void** handle) const {
+  std::shared_lock lock(mutex_);
+  auto found = images_.find(handle);
+  return found == images_.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<const RegisteredImage>> Registry::images() const {
+  std::shared_lock lock(mutex_);
+  std::vector<std::shared_ptr<const RegisteredImage>> all;
+  for (const auto& [handle, image] : images_) all.push_back(image);
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a->id() < b->id(); });
+  return all;
+}
+
+}  // namespace mneme

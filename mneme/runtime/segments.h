@@ -1,0 +1,92 @@
+// Segments, and where they are found: wrapper → fat binary → device ELF → symbol → segment.
+//
+// Everything here is a view into bytes that the caller keeps: the fat binary of a loaded program stays mapped until the object
+// that holds it is unloaded. Functions are pure and may be called by any thread. Damage is Code::corrupt, another ABI version or
+// target is Code::incompatible, a compressed or PTX-only fat binary is Code::unsupported; messages start with the name given.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mneme/abi/segment.h"
+#include "mneme/base/digest.h"
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+
+namespace mneme {
+
+struct SegmentParameter {
+  mneme_param_kind kind = MNEME_PARAM_INTEGER;
+  std::string_view name;  // empty where the compiler discarded it
+  std::string_view type;  // LLVM spelling
+  uint64_t offset = 0;    // in the packed parameter buffer
+  uint64_t size = 0;
+  uint32_t alignment = 1;
+};
+
+struct SegmentGlobal {
+  std::string_view name;
+  uint64_t size = 0;  // may be 0 for a declaration
+  uint32_t alignment = 1;
+  uint32_t flags = 0;  // of mneme_global_flags
+  bool constant_space() const { return flags & MNEME_GLOBAL_CONSTANT_SPACE; }
+  bool managed() const { return flags & MNEME_GLOBAL_MANAGED; }
+  bool declaration() const { return flags & MNEME_GLOBAL_DECLARATION; }
+  bool escapes() const { return flags & MNEME_GLOBAL_ESCAPES; }
+};
+
+struct SegmentRange {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+struct Segment {
+  mneme_segment_kind kind = MNEME_SEGMENT_KERNEL;
+  mneme_segment_target target = MNEME_TARGET_NVPTX;
+  Digest static_hash;
+  std::string_view name;    // symbol in the device image
+  std::string_view source;  // "file.cu:12", or empty
+  std::string_view arch;    // "sm_90"
+  std::vector<SegmentParameter> parameters;
+  std::vector<SegmentRange> padding;  // of the packed parameter buffer
+  std::vector<SegmentGlobal> globals;
+  std::vector<std::string_view> needs;  // symbols that other segments define
+  uint64_t parameter_bytes = 0;
+  ByteSpan ir;        // compressed
+  Bytes ir_raw_size;  // of the bitcode
+  ByteSpan bytes;     // the whole segment
+};
+
+// Checks magic, version, checksum and every offset. `bytes` may be longer than the segment (a symbol's size is rounded up).
+Result<Segment> parse_segment(ByteSpan bytes, const std::string& name);
+
+// The bitcode of a segment.
+Result<ByteVector> segment_bitcode(const Segment& segment);
+
+// One device ELF of a fat binary.
+struct DeviceElf {
+  ByteSpan bytes;
+  uint32_t sm = 0;  // 90 for sm_90
+};
+
+// The bytes of the fat binary that a registration wrapper (__fatBinC_Wrapper_t) points to; their length is what its own header says.
+Result<ByteSpan> fat_binary_of_wrapper(const void* wrapper);
+
+// The ELF of a fat binary for `sm`, or the nearest below it of the same major version; 0 asks for the newest.
+Result<DeviceElf> find_device_elf(ByteSpan fat_binary, uint32_t sm, const std::string& name);
+
+// The segments of one device ELF. A damaged segment does not hide the others.
+struct SegmentTable {
+  std::vector<Segment> segments;  // in symbol-table order
+  std::vector<Status> damaged;    // one for each symbol whose segment did not parse
+
+  // not_found; or the first damage, when there is any, since the wanted one may be it.
+  Result<const Segment*> find(std::string_view name) const;
+  // The segment and then, each once, all that it needs, directly or through others. not_found names the symbol that no
+  // segment defines and the segment that needs it.
+  Result<std::vector<const Segment*>> closure(const Segment& segment) const;
+};
+Result<SegmentTable> read_segments(ByteSpan device_elf, const std::string& name);
+
+}  // namespace mneme
