@@ -1,0 +1,70 @@
+#include "mneme/cli/build_flags.h"
+
+namespace mneme::cli {
+namespace {
+
+std::vector<std::string> common_flags(const Installation& installation, const Path& cuda) {
+  std::vector<std::string> flags{
+      "-fpass-plugin=" + installation.plugin().string(),
+      "-fno-discard-value-names",
+      "--cuda-path=" + cuda.string(),
+      // clang 22 knows CUDA up to 12.9 and compiles with 13: the warning says no more than that.
+      "-Wno-unknown-cuda-version",
+  };
+  // Where CUDA 13 keeps CUB, Thrust and libcu++.
+  const Path cccl = cuda / "include" / "cccl";
+  if (FileSystem::posix().exists(cccl)) flags.push_back("-I" + cccl.string());
+  return flags;
+}
+
+}  // namespace
+
+std::vector<std::string> cxx_flags(const Installation& installation, const Path& cuda, const BuildFlagOptions& options) {
+  std::vector<std::string> flags = common_flags(installation, cuda);
+  flags.push_back("--offload-arch=" + options.architecture);
+  flags.push_back("-I" + installation.includedir.string());
+  return flags;
+}
+
+std::vector<std::string> cuda_flags(const Installation& installation, const Path& cuda, const BuildFlagOptions& options) {
+  std::vector<std::string> flags = common_flags(installation, cuda);
+  // CMake tests the compiler without an architecture; clang's default, sm_52, is older than CUDA 13 takes.
+  flags.push_back("--no-offload-arch=sm_52");
+  flags.push_back("--offload-arch=" + options.architecture);
+  flags.push_back("-I" + installation.includedir.string());
+  return flags;
+}
+
+std::vector<std::string> link_flags(const Installation& installation, const Path& cuda, const BuildFlagOptions& options) {
+  const std::string cuda_libraries = (cuda / "lib64").string();
+  std::vector<std::string> flags{
+      "-L" + installation.libdir.string(),
+      "-lmneme_runtime",
+      "-Wl,@" + installation.wrap_options().string(),
+      "-L" + cuda_libraries,
+  };
+  if (options.cuda_runtime == CudaRuntime::shared_library) {
+    flags.insert(flags.end(), {"-Wl,-rpath," + cuda_libraries, "-lcudart"});
+  } else {
+    flags.push_back("-lcudart_static");
+  }
+  flags.insert(flags.end(), {"-lrt", "-ldl", "-lpthread"});
+  return flags;
+}
+
+std::string join_for_shell(const std::vector<std::string>& flags) {
+  std::string line;
+  for (const std::string& flag : flags) {
+    if (!line.empty()) line += ' ';
+    if (flag.find_first_of(" \t\n\"'\\$`*?[]()<>|&;#~!{}") == std::string::npos) {
+      line += flag;
+      continue;
+    }
+    line += '\'';
+    for (char c : flag) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
+}  // namespace mneme::cli

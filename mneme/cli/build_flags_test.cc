@@ -1,0 +1,85 @@
+#include "mneme/cli/build_flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "mneme/cli/suggestion.h"
+
+namespace mneme::cli {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Installation, FindsEverythingFromTheCommand) {
+  auto installation = Installation::at("/opt/some where/bin/mneme");
+  ASSERT_TRUE(installation.ok());
+  EXPECT_EQ(installation->prefix, "/opt/some where");
+  EXPECT_EQ(installation->plugin(), "/opt/some where/lib/libmneme_instrument.so");
+  EXPECT_EQ(installation->wrap_options(), "/opt/some where/lib/mneme/wrap.rsp");
+  EXPECT_EQ(installation->cmakedir, "/opt/some where/lib/cmake/mneme");
+}
+
+TEST(Installation, RefusesACommandOutsideOfBin) {
+  EXPECT_EQ(Installation::at("/tmp/mneme").status().message(),
+            "finding Mneme's files from /tmp/mneme: the command is not in the folder bin of an installation");
+}
+
+TEST(Installation, SaysWhereItLookedForTheToolkit) {
+  const char* old = std::getenv("CUDA_HOME");
+  const std::string kept = old ? old : "";
+  ::setenv("CUDA_HOME", "/nonexistent/cuda", 1);
+  auto found = find_cuda_toolkit();
+  if (!found.ok()) {
+    EXPECT_THAT(found.status().message(), HasSubstr("none in /nonexistent/cuda, "));
+    EXPECT_THAT(found.status().message(), HasSubstr("set CUDA_HOME"));
+  } else {
+    EXPECT_NE(*found, "/nonexistent/cuda");
+  }
+  old ? ::setenv("CUDA_HOME", kept.c_str(), 1) : ::unsetenv("CUDA_HOME");
+}
+
+TEST(Installation, SaysHowToGetTheCompiler) {
+  auto found = find_clang("no-such-compiler");
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(found.status().message(), HasSubstr("install the package clang-"));
+}
+
+TEST(BuildFlags, CompileAndLink) {
+  const Installation installation = *Installation::at("/opt/mneme/bin/mneme");
+  const BuildFlagOptions options{.architecture = "sm_80", .cuda_runtime = CudaRuntime::static_library};
+  const auto compile = cxx_flags(installation, "/opt/cuda", options);
+  EXPECT_THAT(compile, Contains("-fpass-plugin=/opt/mneme/lib/libmneme_instrument.so"));
+  EXPECT_THAT(compile, Contains("-fno-discard-value-names"));
+  EXPECT_THAT(compile, Contains("--offload-arch=sm_80"));
+  EXPECT_THAT(compile, Contains("--cuda-path=/opt/cuda"));
+  EXPECT_THAT(compile, Not(Contains("cuda")));
+  EXPECT_THAT(cuda_flags(installation, "/opt/cuda", options), Contains("--no-offload-arch=sm_52"));
+
+  const auto link = link_flags(installation, "/opt/cuda", options);
+  EXPECT_THAT(link, Contains("-lmneme_runtime"));
+  EXPECT_THAT(link, Contains("-Wl,@/opt/mneme/lib/mneme/wrap.rsp"));
+  EXPECT_THAT(link, Contains("-lcudart_static"));
+  const auto shared = link_flags(installation, "/opt/cuda", {.cuda_runtime = CudaRuntime::shared_library});
+  EXPECT_THAT(shared, Contains("-lcudart"));
+  EXPECT_THAT(shared, Contains("-Wl,-rpath,/opt/cuda/lib64"));
+}
+
+TEST(BuildFlags, AreQuotedForTheShell) {
+  EXPECT_EQ(join_for_shell({"-O2", "-Wl,@/a/b", "-I/some where"}), "-O2 -Wl,@/a/b '-I/some where'");
+  EXPECT_EQ(join_for_shell({"it's"}), "'it'\\''s'");
+}
+
+TEST(Suggestion, NearestCountsSwappedLetters) {
+  EXPECT_EQ(nearest("recrod", {"replay", "record"}), "record");
+  EXPECT_EQ(nearest("--gird-dim-x", {"--grid-dim-y", "--grid-dim-x"}), "--grid-dim-x");
+  EXPECT_FALSE(nearest("frobnicate", {"replay", "record", "ls"}));
+  EXPECT_FALSE(nearest("x", {"ls"}));
+}
+
+}  // namespace
+}  // namespace mneme::cli

@@ -1,0 +1,175 @@
+#include "mneme/cli/command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "mneme/base/log.h"
+#include "mneme/cli/suggestion.h"
+
+namespace mneme::cli {
+namespace {
+
+struct Entry {
+  CommandInfo info;
+  std::function<std::unique_ptr<Command>()> create;
+};
+
+std::map<std::string, Entry>& registry() {
+  static std::map<std::string, Entry> entries;
+  return entries;
+}
+
+void print_help() {
+  fmt::print("Mneme records the GPU kernels of a program and replays each alone.\n\nUsage: mneme COMMAND [ARGUMENT...]\n\nCommands:\n");
+  for (const auto& [name, entry] : registry()) {
+    if (entry.info.visibility == Visibility::listed) fmt::print("  {:<10}{}\n", name, entry.info.summary);
+  }
+  fmt::print(
+      "\nmneme COMMAND --help explains one. mneme NAME runs mneme-NAME from the PATH when NAME is not one of these.\n"
+      "Exit status: 0 done, 2 could not be done, 64 the command line is wrong; replay also: 1 not verified.\n");
+}
+
+// Replaces the process by `mneme-NAME`; returns only when there is none.
+void exec_external(const std::vector<std::string>& arguments) {
+  const std::string program = "mneme-" + arguments[0];
+  std::vector<char*> argv{const_cast<char*>(program.c_str())};
+  for (size_t i = 1; i < arguments.size(); ++i) argv.push_back(const_cast<char*>(arguments[i].c_str()));
+  argv.push_back(nullptr);
+  ::execvp(program.c_str(), argv.data());
+}
+
+int unknown_command(const std::string& name) {
+  std::vector<std::string> names{"help"};
+  for (const auto& [known, entry] : registry()) {
+    if (entry.info.visibility == Visibility::listed) names.push_back(known);
+  }
+  std::string message = fmt::format("mneme: there is no command '{}', and no mneme-{} on the PATH", name, name);
+  if (auto near = nearest(name, names)) message += fmt::format("; did you mean '{}'?", *near);
+  fmt::print(stderr, "{}\nSee 'mneme help'.\n", message);
+  return kExitUsage;
+}
+
+std::vector<std::string> long_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+// "-rdb" and "-rdb=x" become "--rdb" and "--rdb=x" where the command has such an option.
+std::string with_two_dashes(const std::string& argument, const std::vector<std::string>& known) {
+  if (argument.size() < 3 || argument[0] != '-' || argument[1] == '-') return argument;
+  const std::string name = "-" + argument.substr(0, argument.find('='));
+  return std::find(known.begin(), known.end(), name) == known.end() ? argument : "-" + argument;
+}
+
+std::string describe_extra(const std::string& extra, const std::vector<std::string>& known) {
+  if (extra.size() < 2 || extra[0] != '-') return fmt::format("unexpected argument '{}'", extra);
+  const std::string typed = extra.substr(0, extra.find('='));
+  std::string message = fmt::format("unknown option '{}'", typed);
+  if (auto near = nearest(typed[1] == '-' ? typed : "-" + typed, known)) message += fmt::format("; did you mean '{}'?", *near);
+  return message;
+}
+
+// Reads the arguments into `command`; returns an exit status when nothing is left to be done.
+std::optional<int> parse(const Entry& entry, Command& command, const std::vector<std::string>& arguments, bool has_application) {
+  CLI::App app(entry.info.summary, "mneme " + entry.info.name);
+  command.add_options(app);
+  if (entry.info.application == Application::required) app.footer("\n-- PROGRAM [ARGUMENT...] ends the command line: what to run.");
+  const std::vector<std::string> known = long_names(app);
+
+  app.allow_extras();
+  std::vector<std::string> reversed;  // CLI11 takes them last first
+  for (auto it = arguments.rbegin(); it != arguments.rend(); ++it) reversed.push_back(with_two_dashes(*it, known));
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return 0;
+  } catch (const CLI::ParseError& failure) {
+    // A mistyped option often makes something else look wrong: it is named first.
+    for (const std::string& extra : app.remaining()) {
+      if (extra.size() > 1 && extra[0] == '-') return report_usage(entry.info.name, describe_extra(extra, known));
+    }
+    return report_usage(entry.info.name, failure.what());
+  }
+  if (auto extras = app.remaining(); !extras.empty()) return report_usage(entry.info.name, describe_extra(extras.front(), known));
+  if (entry.info.application == Application::required && !has_application) {
+    return report_usage(entry.info.name, fmt::format("no program to run: put it behind --, as in 'mneme {} -- ./app'", entry.info.name));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Registration::Registration(CommandInfo info, std::function<std::unique_ptr<Command>()> create) {
+  std::string name = info.name;
+  registry().emplace(std::move(name), Entry{std::move(info), std::move(create)});
+}
+
+int report(const Status& status) {
+  log::error("{}", status.message());
+  return kExitCannotRun;
+}
+
+int report_usage(const std::string& command, const std::string& message) {
+  fmt::print(stderr, "mneme {}: {}\nSee 'mneme {} --help'.\n", command, message, command);
+  return kExitUsage;
+}
+
+int run_command_line(const std::vector<std::string>& arguments) {
+  if (arguments.empty()) {
+    fmt::print(stderr, "mneme: no command given\nSee 'mneme help'.\n");
+    return kExitUsage;
+  }
+  const std::string& name = arguments[0];
+  if (name == "help" && arguments.size() > 1) return run_command_line({arguments[1], "--help"});
+  if (name == "help" || name == "--help" || name == "-h") {
+    print_help();
+    return 0;
+  }
+  if (name == "--version" || name == "version") {
+    fmt::print("mneme {}\n", MNEME_VERSION);
+    return 0;
+  }
+  auto found = registry().find(name);
+  if (found == registry().end()) {
+    if (name.starts_with("-")) {
+      fmt::print(stderr, "mneme: unknown option '{}'\nSee 'mneme help'.\n", name);
+      return kExitUsage;
+    }
+    exec_external(arguments);
+    if (errno != ENOENT) {
+      log::error("running mneme-{}: {}", name, std::strerror(errno));
+      return kExitCannotRun;
+    }
+    return unknown_command(name);
+  }
+
+  const Entry& entry = found->second;
+  std::unique_ptr<Command> command = entry.create();
+  auto end = arguments.end();
+  if (entry.info.application == Application::required) {
+    end = std::find(arguments.begin() + 1, arguments.end(), "--");
+    if (end != arguments.end()) command->application_.assign(end + 1, arguments.end());
+  }
+  const std::vector<std::string> own(arguments.begin() + 1, end);
+  if (auto status = parse(entry, *command, own, !command->application_.empty())) return *status;
+  const int status = command->run();
+  // A result that did not reach the reader (a full disk, a closed pipe) is no success.
+  if (std::fflush(stdout) != 0) {
+    const int reason = errno;
+    log::error("writing to standard output: {}", std::strerror(reason));
+    return status == 0 ? kExitCannotRun : status;
+  }
+  return status;
+}
+
+}  // namespace mneme::cli

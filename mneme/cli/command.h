@@ -1,0 +1,65 @@
+// Command: one subcommand of `mneme`, in one file that registers itself.
+//
+//   class LsCommand : public Command { … };
+//   const Registration registration({.name = "ls", .summary = "…"}, [] { return std::make_unique<LsCommand>(); });
+//
+// Conventions that hold for every subcommand: results go to standard output, everything for the person to standard error;
+// exit status 0 is success, kExitUsage a command line that cannot be understood, kExitCannotRun a correct request that failed.
+// An option may be written with one dash or two ("-rdb" is "--rdb"): name it in add_option as "--rdb,--record-db-dir".
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mneme/base/status.h"
+
+namespace mneme::cli {
+
+inline constexpr int kExitCannotRun = 2;
+inline constexpr int kExitUsage = 64;
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  // Declares options and arguments, bound to members of the command. Called once, before run().
+  virtual void add_options(CLI::App& app) = 0;
+  // Returns the process's exit status. May replace the process (exec).
+  virtual int run() = 0;
+
+  // The program to run and its arguments: what stood behind "--". Empty for commands that take none.
+  const std::vector<std::string>& application() const { return application_; }
+
+ private:
+  friend int run_command_line(const std::vector<std::string>& arguments);
+  std::vector<std::string> application_;
+};
+
+enum class Application { none, required };
+enum class Visibility { listed, hidden };
+
+struct CommandInfo {
+  std::string name;
+  std::string summary;                          // one line, for `mneme help`
+  Application application = Application::none;  // required: "-- PROGRAM [ARGUMENT...]" ends the command line
+  Visibility visibility = Visibility::listed;   // hidden: not in `mneme help`, for Mneme's own use
+};
+
+// A static object of this type makes the subcommand known.
+class Registration {
+ public:
+  Registration(CommandInfo info, std::function<std::unique_ptr<Command>()> create);
+};
+
+// Writes "mneme: <message>" to standard error and returns kExitCannotRun.
+int report(const Status& status);
+// Writes "mneme NAME: <message>" and a pointer to the help to standard error and returns kExitUsage.
+int report_usage(const std::string& command, const std::string& message);
+
+// Everything behind the program's own name. Runs one subcommand and returns the exit status; a name that is not built in is
+// looked for as `mneme-NAME` on the PATH, which then replaces the process.
+int run_command_line(const std::vector<std::string>& arguments);
+
+}  // namespace mneme::cli

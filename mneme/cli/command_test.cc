@@ -1,0 +1,155 @@
+#include "mneme/cli/command.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "mneme/base/file_system.h"
+
+namespace mneme::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+struct Seen {
+  std::string database;
+  int size = 0;
+  std::string pipeline;
+  std::vector<std::string> application;
+};
+Seen seen;
+
+class EchoCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("--rdb,--record-db-dir", seen.database, "database")->required();
+    app.add_option("--grid-dim-x", seen.size, "grid");
+    app.add_option("PIPELINE", seen.pipeline, "pipeline");
+  }
+  int run() override { return 7; }
+};
+
+class LaunchCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override { app.add_option("--device", seen.database, "device"); }
+  int run() override {
+    seen.application = application();
+    return 0;
+  }
+};
+
+const Registration echo({.name = "echo", .summary = "a test"}, [] { return std::make_unique<EchoCommand>(); });
+const Registration launch({.name = "launch", .summary = "a test", .application = Application::required}, [] { return std::make_unique<LaunchCommand>(); });
+const Registration hidden({.name = "inner", .summary = "a test", .visibility = Visibility::hidden}, [] { return std::make_unique<EchoCommand>(); });
+
+struct Outcome {
+  int status;
+  std::string out, err;
+};
+Outcome run(const std::vector<std::string>& arguments) {
+  seen = {};
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int status = run_command_line(arguments);
+  std::fflush(stdout);
+  return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+}
+
+TEST(CommandLine, RunsTheSubcommandAndReturnsItsStatus) {
+  EXPECT_EQ(run({"echo", "--record-db-dir", "db", "default<O3>", "--grid-dim-x=5"}).status, 7);
+  EXPECT_EQ(seen.database, "db");
+  EXPECT_EQ(seen.size, 5);
+  EXPECT_EQ(seen.pipeline, "default<O3>");
+}
+
+TEST(CommandLine, TakesLongOptionsWithOneDash) {
+  EXPECT_EQ(run({"echo", "-rdb", "db"}).status, 7);
+  EXPECT_EQ(seen.database, "db");
+  EXPECT_EQ(run({"echo", "-rdb=other", "-grid-dim-x", "-1"}).status, 7);
+  EXPECT_EQ(seen.database, "other");
+  EXPECT_EQ(seen.size, -1);
+}
+
+TEST(CommandLine, NamesTheNearestOption) {
+  const Outcome outcome = run({"echo", "-rdb", "db", "--grid-dmi-x", "5"});
+  EXPECT_EQ(outcome.status, kExitUsage);
+  EXPECT_EQ(outcome.err, "mneme echo: unknown option '--grid-dmi-x'; did you mean '--grid-dim-x'?\nSee 'mneme echo --help'.\n");
+}
+
+TEST(CommandLine, NamesAMistypedOptionBeforeWhatItMakesMissing) {
+  const Outcome outcome = run({"echo", "--record-db-dri", "db"});
+  EXPECT_EQ(outcome.status, kExitUsage);
+  EXPECT_THAT(outcome.err, HasSubstr("unknown option '--record-db-dri'; did you mean '--record-db-dir'?"));
+}
+
+TEST(CommandLine, RefusesMissingAndIllTypedOptions) {
+  Outcome outcome = run({"echo"});
+  EXPECT_EQ(outcome.status, kExitUsage);
+  EXPECT_THAT(outcome.err, HasSubstr("--rdb"));
+  outcome = run({"echo", "-rdb", "db", "--grid-dim-x", "many"});
+  EXPECT_EQ(outcome.status, kExitUsage);
+  EXPECT_THAT(outcome.err, HasSubstr("many"));
+  outcome = run({"echo", "-rdb", "db", "one", "two"});
+  EXPECT_EQ(outcome.status, kExitUsage);
+  EXPECT_THAT(outcome.err, HasSubstr("unexpected argument 'two'"));
+}
+
+TEST(CommandLine, GivesTheApplicationItsArgumentsUntouched) {
+  EXPECT_EQ(run({"launch", "--device", "cpu", "--", "./app", "--device", "-n", "--", "x y"}).status, 0);
+  EXPECT_EQ(seen.database, "cpu");
+  EXPECT_THAT(seen.application, ElementsAre("./app", "--device", "-n", "--", "x y"));
+}
+
+TEST(CommandLine, SaysWhenThereIsNoApplication) {
+  const Outcome outcome = run({"launch", "--device", "cpu"});
+  EXPECT_EQ(outcome.status, kExitUsage);
+  EXPECT_EQ(outcome.err, "mneme launch: no program to run: put it behind --, as in 'mneme launch -- ./app'\nSee 'mneme launch --help'.\n");
+  EXPECT_THAT(run({"launch", "./app"}).err, HasSubstr("unexpected argument './app'"));
+}
+
+TEST(CommandLine, NamesTheNearestCommand) {
+  const Outcome outcome = run({"ehco"});
+  EXPECT_EQ(outcome.status, kExitUsage);
+  EXPECT_EQ(outcome.err, "mneme: there is no command 'ehco', and no mneme-ehco on the PATH; did you mean 'echo'?\nSee 'mneme help'.\n");
+  EXPECT_EQ(run({}).status, kExitUsage);
+  EXPECT_EQ(run({"--vresion"}).status, kExitUsage);
+}
+
+TEST(CommandLine, HelpListsWhatIsNotHidden) {
+  const Outcome outcome = run({"help"});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("echo"));
+  EXPECT_EQ(outcome.out.find("inner"), std::string::npos);
+  EXPECT_THAT(run({"help", "echo"}).out, HasSubstr("--grid-dim-x"));
+  EXPECT_THAT(run({"launch", "--help"}).out, HasSubstr("-- PROGRAM"));
+}
+
+TEST(CommandLine, PrintsTheVersion) {
+  EXPECT_EQ(run({"--version"}).out, std::string("mneme ") + MNEME_VERSION + "\n");
+}
+
+TEST(CommandLine, RunsAnExternalCommandFromThePath) {
+  const Path folder = Path(testing::TempDir()) / ("external-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "mneme-probe") << "#!/bin/sh\n[ \"$1\" = --flag ] && [ \"$2\" = 'a b' ] && exit 23\n";
+  ::chmod((folder / "mneme-probe").c_str(), 0755);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setenv("PATH", (folder.string() + ":/usr/bin:/bin").c_str(), 1);
+    ::_exit(run_command_line({"probe", "--flag", "a b"}));
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 23);
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace mneme::cli

@@ -1,0 +1,29 @@
+// What a command is doing, for a person who waits at a terminal.
+#pragma once
+
+#include <chrono>
+#include <string_view>
+
+namespace mneme::cli {
+
+// One line on standard error that is written over by the next and erased at the end. Writes nothing where standard error is
+// not a terminal, so that logs and pipes stay clean. Used by one thread.
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // "restoring 2.0 GiB", …: what begins now.
+  void stage(std::string_view what);
+  // Erases the line; call it before anything else writes to the terminal.
+  void clear();
+
+ private:
+  bool terminal_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace mneme::cli

@@ -1,0 +1,15 @@
+// "Did you mean …?"
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mneme::cli {
+
+// The candidate that is nearest to what was typed, counting inserted, dropped, replaced and swapped letters; nothing when even
+// the nearest is off by more than a third of its length (at least two letters).
+std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates);
+
+}  // namespace mneme::cli
