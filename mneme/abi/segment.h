@@ -21,6 +21,10 @@ enum mneme_segment_kind {
   MNEME_SEGMENT_GLOBAL = 3,   /* an externally visible device global, likewise */
 };
 
+/* Symbols have two names. In the device image a symbol may carry a suffix that clang or the plugin makes from the file's path
+ * (static kernels and variables under relocatable device code). In the IR it carries none, so that what is recorded does not
+ * depend on where the program was built: look up in an image by `name`, store and replay by `ir_name`. */
+
 /* A string inside the segment, not terminated. */
 struct mneme_segment_string {
   uint32_t offset;
@@ -51,7 +55,8 @@ struct mneme_segment_header {
   uint64_t ir_offset, ir_bytes;           /* zstd frame */
   uint64_t ir_raw_bytes;                  /* bitcode after decompression */
   uint64_t param_bytes;                   /* size of the packed parameter buffer */
-  uint64_t reserved[4];
+  struct mneme_segment_string ir_name;    /* the same symbol in the IR, see below */
+  uint64_t reserved[3];
 };
 
 enum mneme_param_kind {
@@ -89,6 +94,7 @@ struct mneme_segment_global {
   uint64_t size;
   uint32_t alignment;
   uint32_t flags; /* enum mneme_global_flags */
+  struct mneme_segment_string ir_name; /* the same symbol in the IR */
 };
 
 #endif
