@@ -2,7 +2,7 @@
 #   ${MNEME_GENERATED}/include/mneme/abi/cuda_calls.inc   the slots of the call table
 #   ${MNEME_GENERATED}/cuda_trampolines.S                 what --wrap redirects calls to
 #   ${MNEME_GENERATED}/wrap.rsp                           the linker's options
-set(MNEME_GENERATED ${CMAKE_BINARY_DIR}/generated)
+set(MNEME_GENERATED ${CMAKE_BINARY_DIR}/generated CACHE INTERNAL "folder of generated files")
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 file(GLOB cudart_candidates
   ${MNEME_CUDA_HOME}/lib64/libcudart.so* ${MNEME_CUDA_HOME}/lib/libcudart.so* ${MNEME_CUDA_HOME}/targets/x86_64-linux/lib/libcudart.so*)

@@ -1,0 +1,71 @@
+/* What every recordable program and shared library is linked with: the call table, and a constructor that hands the table to
+ * the interposers that MNEME_INTERPOSERS names. Plain C that needs only libc, because it lives in programs of every kind.
+ *
+ * Everything here is private to the linked object (hidden), so that each object jumps through its own table into its own
+ * CUDA runtime. Without the environment variable nothing happens but one getenv. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mneme/abi/call_table.h"
+
+#define DECLARE_REAL(name) extern void __real_##name(void);
+MNEME_CUDA_CALLS(DECLARE_REAL)
+
+#define ENTRY(name) __real_##name,
+__attribute__((visibility("hidden"))) mneme_function mneme_call_slots[MNEME_CALL_COUNT] = {MNEME_CUDA_CALLS(ENTRY)};
+static mneme_function real_functions[MNEME_CALL_COUNT];
+
+static struct mneme_call_table table = {
+    .abi_version = MNEME_ABI_VERSION,
+    .call_count = MNEME_CALL_COUNT,
+    .index = MNEME_TABLE_UNNUMBERED,
+    .device = MNEME_TABLE_CUDA,
+    .slots = mneme_call_slots,
+    .real = real_functions,
+    .calls_digest = MNEME_CUDA_CALLS_DIGEST,
+};
+
+/* An ELF note: sizes of owner and content, type, owner padded to 4 bytes, content. */
+struct note {
+  uint32_t owner_bytes, content_bytes, type;
+  char owner[8];
+  struct mneme_note content;
+};
+__attribute__((section(".note.mneme"), used, aligned(8))) static const struct note note = {
+    sizeof MNEME_NOTE_OWNER, sizeof(struct mneme_note), MNEME_NOTE_TYPE, MNEME_NOTE_OWNER,
+    {MNEME_ABI_VERSION, MNEME_CALL_COUNT, MNEME_CUDA_CALLS_DIGEST},
+};
+
+static void attach(const char* path) {
+  /* Never closed: the slots point into it from now on. */
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    fprintf(stderr, "mneme: warning: %s goes on without the interposer %s: %s\n", table.object, path, dlerror());
+    return;
+  }
+  mneme_attach_function attach_function = (mneme_attach_function)dlsym(library, MNEME_ATTACH_SYMBOL);
+  if (!attach_function) {
+    fprintf(stderr, "mneme: warning: %s goes on without the interposer %s: it does not export %s\n", table.object, path, MNEME_ATTACH_SYMBOL);
+    return;
+  }
+  attach_function(&table); /* says itself why, when it leaves the table alone */
+}
+
+static void start(void) {
+  const char* paths = secure_getenv(MNEME_ENV_INTERPOSERS);
+  if (!paths || !*paths) return;
+
+  Dl_info info;
+  table.object = dladdr(&table, &info) && info.dli_fname ? info.dli_fname : "the program";
+  memcpy(real_functions, mneme_call_slots, sizeof real_functions);
+  char* list = strdup(paths);
+  char* rest = NULL;
+  for (char* path = list ? strtok_r(list, ":", &rest) : NULL; path; path = strtok_r(NULL, ":", &rest)) attach(path);
+  free(list);
+}
+
+/* Before the constructors that register device code (priority 101 in relocatable device code, else the default) and those of C++. */
+__attribute__((section(".init_array.00099"), used)) static void (*start_entry)(void) = start;

@@ -1,0 +1,172 @@
+#include "mneme/runtime/segments.h"
+
+#include <gtest/gtest.h>
+
+#include "mneme/runtime/testing/device_image.h"
+
+namespace mneme {
+namespace {
+
+using testing::bytes_of;
+using testing::make_device_elf;
+using testing::make_fat_binary;
+using testing::TestSegment;
+
+TestSegment saxpy() {
+  TestSegment segment;
+  segment.name = "_Z5saxpyPfi";
+  segment.parameters = {{MNEME_PARAM_POINTER, 0, 8, "x"}, {MNEME_PARAM_INTEGER, 8, 4, "n"}};
+  segment.parameter_bytes = 12;
+  segment.globals = {{"table", 64, MNEME_GLOBAL_CONSTANT_SPACE}, {"state", 0, MNEME_GLOBAL_DECLARATION | MNEME_GLOBAL_ESCAPES}};
+  segment.needs = {"scale"};
+  return segment;
+}
+
+template <typename T>
+void put(ByteVector& bytes, size_t offset, T value) { std::memcpy(bytes.data() + offset, &value, sizeof value); }
+
+std::string failure(const ByteVector& bytes) { return parse_segment(bytes, "x").status().to_string(); }
+
+TEST(Segment, ReadsEveryField) {
+  ByteVector bytes = saxpy().build();
+  bytes.resize(bytes.size() + 5);  // a symbol's size may be rounded up
+  Result<Segment> segment = parse_segment(bytes, "x");
+  ASSERT_TRUE(segment.ok()) << segment.status().to_string();
+  EXPECT_EQ(segment->name, "_Z5saxpyPfi");
+  EXPECT_EQ(segment->source, "file.cu:12");
+  EXPECT_EQ(segment->arch, "sm_90");
+  EXPECT_EQ(segment->static_hash.bytes[0], 7);
+  ASSERT_EQ(segment->parameters.size(), 2u);
+  EXPECT_EQ(segment->parameters[1].name, "n");
+  EXPECT_EQ(segment->parameters[1].offset, 8u);
+  EXPECT_EQ(segment->parameter_bytes, 12u);
+  ASSERT_EQ(segment->globals.size(), 2u);
+  EXPECT_TRUE(segment->globals[0].constant_space());
+  EXPECT_TRUE(segment->globals[1].declaration() && segment->globals[1].escapes());
+  ASSERT_EQ(segment->needs.size(), 1u);
+  EXPECT_EQ(segment->needs[0], "scale");
+  EXPECT_EQ(*segment_bitcode(*segment), bytes_of("bitcode"));
+}
+
+TEST(Segment, RefusesDamageWithItsPlace) {
+  const ByteVector whole = saxpy().build();
+  ByteVector bytes = whole;
+  bytes[0] = std::byte{'X'};
+  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 0: no segment starts here (wrong magic)");
+  bytes.resize(10);
+  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 0: 10 bytes are fewer than a segment's header has (176)");
+  bytes = whole;
+  bytes.back() ^= std::byte{1};
+  EXPECT_NE(failure(bytes).find("corrupt: x: segment offset 24: the checksum is "), std::string::npos);
+  bytes = whole;
+  bytes.pop_back();
+  EXPECT_NE(failure(bytes).find("corrupt: x: segment offset 16: a segment of "), std::string::npos);
+  bytes = whole;
+  put(bytes, 8, uint32_t{9});
+  EXPECT_EQ(failure(bytes),
+            "incompatible: x: a segment of ABI version 9, this Mneme reads 1: compile the program again with `mneme config cxxflags`");
+  bytes = whole;
+  put(bytes, 32, uint32_t{8});
+  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 32: segment kind 8 is not known");
+  bytes = whole;
+  put(bytes, offsetof(mneme_segment_header, reserved), uint64_t{1});
+  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 144: reserved bytes are not zero");
+}
+
+TEST(Segment, RefusesTablesThatReachOutside) {
+  const ByteVector whole = saxpy().build();
+  for (size_t field : {offsetof(mneme_segment_header, params_offset), offsetof(mneme_segment_header, params_count),
+                       offsetof(mneme_segment_header, globals_count), offsetof(mneme_segment_header, needs_offset),
+                       offsetof(mneme_segment_header, padding_count), offsetof(mneme_segment_header, ir_bytes)}) {
+    ByteVector bytes = whole;
+    put(bytes, field, uint32_t{0x7fffffff});
+    EXPECT_EQ(parse_segment(bytes, "x").status().code(), Code::corrupt) << field;
+  }
+  TestSegment outside = saxpy();
+  outside.parameter_bytes = 9;
+  EXPECT_NE(failure(outside.build()).find("a parameter at 8 of 4 bytes reaches beyond the parameter buffer's 9 bytes"), std::string::npos);
+}
+
+TEST(Segment, AnyFlippedHeaderByteIsARefusalOrHarmless) {
+  const ByteVector whole = saxpy().build();
+  for (size_t at = 0; at < sizeof(mneme_segment_header); ++at) {
+    ByteVector bytes = whole;
+    bytes[at] ^= std::byte{0xff};
+    Result<Segment> segment = parse_segment(bytes, "x");
+    if (segment.ok()) [[maybe_unused]] Result<ByteVector> bitcode = segment_bitcode(*segment);
+  }
+}
+
+TEST(DeviceElf, FindsSegmentsAndKeepsDamageApart) {
+  ByteVector damaged = saxpy().build();
+  damaged.back() ^= std::byte{1};
+  TestSegment scale;
+  scale.kind = MNEME_SEGMENT_FUNCTION;
+  scale.name = "scale";
+  ByteVector elf = make_device_elf({saxpy().build(), scale.build()});
+  Result<SegmentTable> table = read_segments(elf, "x");
+  ASSERT_TRUE(table.ok()) << table.status().to_string();
+  ASSERT_EQ(table->segments.size(), 2u);
+  EXPECT_EQ((*table->find("scale"))->kind, MNEME_SEGMENT_FUNCTION);
+  EXPECT_EQ(table->find("other").status().to_string(), "not_found: no segment defines other");
+  EXPECT_EQ(table->closure(table->segments[0])->size(), 2u);
+
+  elf = make_device_elf({damaged, scale.build()});
+  table = read_segments(elf, "x");
+  ASSERT_TRUE(table.ok());
+  EXPECT_TRUE(table->find("scale").ok());
+  EXPECT_EQ(table->find("_Z5saxpyPfi").status().code(), Code::corrupt);
+}
+
+TEST(DeviceElf, ClosureNamesWhatIsMissing) {
+  ByteVector elf = make_device_elf({saxpy().build()});
+  Result<SegmentTable> table = read_segments(elf, "x");
+  EXPECT_EQ(table->closure(table->segments[0]).status().message(),
+            "_Z5saxpyPfi needs scale, of which the device image holds no IR: compile the file that defines it with `mneme config cxxflags`");
+}
+
+TEST(DeviceElf, RefusesDamage) {
+  const ByteVector whole = make_device_elf({saxpy().build()});
+  EXPECT_EQ(read_segments(bytes_of("no ELF"), "x").status().to_string(), "corrupt: x: device ELF offset 0: no 64-bit ELF header");
+  for (size_t size = 0; size < whole.size(); size += 7) {
+    Result<SegmentTable> table = read_segments(ByteSpan(whole).first(size), "x");
+    EXPECT_TRUE(!table.ok() || table->segments.empty()) << size;
+  }
+}
+
+TEST(FatBinary, ChoosesTheNearestArchitecture) {
+  ByteVector a = bytes_of("elf80..."), b = bytes_of("elf86..."), c = bytes_of("elf90...");
+  ByteVector fat = make_fat_binary({{2, 80, a}, {2, 86, b}, {2, 90, c}, {1, 90, bytes_of("ptx.....")}});
+  EXPECT_EQ(find_device_elf(fat, 0, "x")->sm, 90u);
+  EXPECT_EQ(find_device_elf(fat, 89, "x")->sm, 86u);
+  EXPECT_EQ(find_device_elf(fat, 85, "x")->sm, 80u);
+  ByteSpan bytes = find_device_elf(fat, 90, "x")->bytes;
+  EXPECT_EQ(ByteVector(bytes.begin(), bytes.end()), c);
+  EXPECT_EQ(find_device_elf(fat, 75, "x").status().to_string(),
+            "unsupported: x: no device code that sm_75 runs (it holds code for sm_80, code for sm_86, code for sm_90, PTX for sm_90): compile with "
+            "--offload-arch");
+}
+
+TEST(FatBinary, RefusesCompressionAndDamage) {
+  ByteVector fat = make_fat_binary({{2, 90, bytes_of("packed.."), 0x8011}});
+  EXPECT_EQ(find_device_elf(fat, 0, "x").status().to_string(),
+            "unsupported: x: its device code is compressed: compile without --offload-compress (and -Xcuda-fatbinary --compress-all)");
+  EXPECT_EQ(find_device_elf(bytes_of("not a fat binary"), 0, "x").status().to_string(),
+            "corrupt: x: fat binary offset 0: no fat binary starts here (wrong magic)");
+  fat = make_fat_binary({{2, 90, bytes_of("elf90...")}});
+  put(fat, 16 + 8, uint64_t{1} << 60);
+  EXPECT_EQ(find_device_elf(fat, 0, "x").status().to_string(), "corrupt: x: fat binary offset 16: an entry reaches beyond the end");
+}
+
+TEST(FatBinary, IsFoundThroughItsWrapper) {
+  ByteVector fat = make_fat_binary({{2, 90, bytes_of("elf90...")}});
+  testing::TestWrapper wrapper;
+  wrapper.fat_binary = fat.data();
+  EXPECT_EQ(fat_binary_of_wrapper(&wrapper)->size(), fat.size());
+  wrapper.magic = 5;
+  EXPECT_EQ(fat_binary_of_wrapper(&wrapper).status().to_string(),
+            "corrupt: a fat binary was registered whose wrapper has magic 0x5, 0x466243b1 expected");
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,24 @@
+// For tests: an interposer whose cudaMalloc returns 100 more than the function that was in the slot, and 1000 a table.
+#include <cstdio>
+
+#include "mneme/runtime/attach.h"
+
+namespace {
+
+using Malloc = long (*)(void**, unsigned long);
+Malloc before[MNEME_MAX_TABLES];
+
+template <uint32_t kTable>
+long replacement(void** pointer, unsigned long size) { return before[kTable](pointer, size) + 100 + 1000 * (kTable + 1); }
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) int mneme_attach(mneme_call_table* table) {
+  if (mneme::Status status = mneme::accept_table(*table); !status.ok()) {
+    std::fprintf(stderr, "%s\n", status.message().c_str());
+    return 1;
+  }
+  before[table->index] = reinterpret_cast<Malloc>(table->slots[MNEME_CALL_cudaMalloc]);
+  table->slots[MNEME_CALL_cudaMalloc] = reinterpret_cast<mneme_function>(table->index == 0 ? replacement<0> : replacement<1>);
+  return table->slots[MNEME_CALL_cudaFree] != table->real[MNEME_CALL_cudaFree];
+}
