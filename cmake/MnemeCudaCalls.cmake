@@ -1,8 +1,9 @@
 # The list of CUDA runtime functions is taken from the toolkit at configure time and made into
 #   ${MNEME_GENERATED}/include/mneme/abi/cuda_calls.inc   the slots of the call table
 #   ${MNEME_GENERATED}/cuda_trampolines.S                 what --wrap redirects calls to
-#   ${MNEME_GENERATED}/wrap.rsp                           the linker's options
+#   ${CMAKE_BINARY_DIR}/lib/mneme/wrap.rsp                the linker's options, where an installation has them too
 set(MNEME_GENERATED ${CMAKE_BINARY_DIR}/generated CACHE INTERNAL "folder of generated files")
+set(MNEME_WRAP_OPTIONS ${CMAKE_BINARY_DIR}/lib/mneme/wrap.rsp CACHE INTERNAL "linker options that wrap the CUDA runtime")
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 file(GLOB cudart_candidates
   ${MNEME_CUDA_HOME}/lib64/libcudart.so* ${MNEME_CUDA_HOME}/lib/libcudart.so* ${MNEME_CUDA_HOME}/targets/x86_64-linux/lib/libcudart.so*)
@@ -14,6 +15,6 @@ list(GET cudart_candidates 0 MNEME_CUDART_SHARED)
 file(REAL_PATH ${MNEME_CUDART_SHARED} MNEME_CUDART_SHARED)
 execute_process(
   COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/generate_calls.py ${MNEME_CUDART_SHARED}
-    ${MNEME_GENERATED}/include/mneme/abi/cuda_calls.inc ${MNEME_GENERATED}/cuda_trampolines.S ${MNEME_GENERATED}/wrap.rsp
+    ${MNEME_GENERATED}/include/mneme/abi/cuda_calls.inc ${MNEME_GENERATED}/cuda_trampolines.S ${MNEME_WRAP_OPTIONS}
   COMMAND_ERROR_IS_FATAL ANY)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/generate_calls.py ${MNEME_CUDART_SHARED})

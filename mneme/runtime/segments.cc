@@ -79,8 +79,9 @@ Status read_globals(Segment& segment, const mneme_segment_header& header, const 
   MNEME_TRY(in.table<mneme_segment_global>(
       header.globals_offset, header.globals_count, "the table of globals", [&](const mneme_segment_global& row, uint64_t at) -> Status {
         if (!power_of_two(row.alignment)) return in.corrupt(at, "{} is no alignment", row.alignment);
-        SegmentGlobal global{{}, row.size, row.alignment, row.flags};
+        SegmentGlobal global{{}, {}, row.size, row.alignment, row.flags};
         MNEME_TRY(in.string(global.name, row.name, "a global's name"));
+        MNEME_TRY(in.string(global.ir_name, row.ir_name, "a global's name in the IR"));
         segment.globals.push_back(global);
         return {};
       }));
@@ -127,7 +128,8 @@ Result<Segment> parse_segment(ByteSpan bytes, const std::string& name) {
   segment.target = static_cast<mneme_segment_target>(header.target);
   std::memcpy(segment.static_hash.bytes.data(), header.static_hash, sizeof header.static_hash);
   MNEME_TRY(in.string(segment.name, header.name, "the name"));
-  if (segment.name.empty()) return in.corrupt(offsetof(mneme_segment_header, name), "the name is empty");
+  MNEME_TRY(in.string(segment.ir_name, header.ir_name, "the name in the IR"));
+  if (segment.name.empty() || segment.ir_name.empty()) return in.corrupt(offsetof(mneme_segment_header, name), "a name is empty");
   MNEME_TRY(in.string(segment.source, header.source, "the source position"));
   MNEME_TRY(in.string(segment.arch, header.arch, "the architecture"));
   MNEME_TRY(read_parameters(segment, header, in));

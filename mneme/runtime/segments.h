@@ -26,7 +26,8 @@ struct SegmentParameter {
 };
 
 struct SegmentGlobal {
-  std::string_view name;
+  std::string_view name;     // symbol in the device image
+  std::string_view ir_name;  // in the IR
   uint64_t size = 0;  // may be 0 for a declaration
   uint32_t alignment = 1;
   uint32_t flags = 0;  // of mneme_global_flags
@@ -45,9 +46,10 @@ struct Segment {
   mneme_segment_kind kind = MNEME_SEGMENT_KERNEL;
   mneme_segment_target target = MNEME_TARGET_NVPTX;
   Digest static_hash;
-  std::string_view name;    // symbol in the device image
-  std::string_view source;  // "file.cu:12", or empty
-  std::string_view arch;    // "sm_90"
+  std::string_view name;     // symbol in the device image
+  std::string_view ir_name;  // the same symbol in the IR (see abi/segment.h)
+  std::string_view source;   // "file.cu:12", or empty
+  std::string_view arch;     // "sm_90"
   std::vector<SegmentParameter> parameters;
   std::vector<SegmentRange> padding;  // of the packed parameter buffer
   std::vector<SegmentGlobal> globals;
@@ -81,7 +83,7 @@ struct SegmentTable {
   std::vector<Segment> segments;  // in symbol-table order
   std::vector<Status> damaged;    // one for each symbol whose segment did not parse
 
-  // not_found; or the first damage, when there is any, since the wanted one may be it.
+  // By the name in the device image. not_found; or the first damage, when there is any, since the wanted one may be it.
   Result<const Segment*> find(std::string_view name) const;
   // The segment and then, each once, all that it needs, directly or through others. not_found names the symbol that no
   // segment defines and the segment that needs it.

@@ -14,7 +14,8 @@ using testing::TestSegment;
 
 TestSegment saxpy() {
   TestSegment segment;
-  segment.name = "_Z5saxpyPfi";
+  segment.name = "_Z5saxpyPfi__uid";
+  segment.ir_name = "_Z5saxpyPfi";
   segment.parameters = {{MNEME_PARAM_POINTER, 0, 8, "x"}, {MNEME_PARAM_INTEGER, 8, 4, "n"}};
   segment.parameter_bytes = 12;
   segment.globals = {{"table", 64, MNEME_GLOBAL_CONSTANT_SPACE}, {"state", 0, MNEME_GLOBAL_DECLARATION | MNEME_GLOBAL_ESCAPES}};
@@ -32,7 +33,8 @@ TEST(Segment, ReadsEveryField) {
   bytes.resize(bytes.size() + 5);  // a symbol's size may be rounded up
   Result<Segment> segment = parse_segment(bytes, "x");
   ASSERT_TRUE(segment.ok()) << segment.status().to_string();
-  EXPECT_EQ(segment->name, "_Z5saxpyPfi");
+  EXPECT_EQ(segment->name, "_Z5saxpyPfi__uid");
+  EXPECT_EQ(segment->ir_name, "_Z5saxpyPfi");
   EXPECT_EQ(segment->source, "file.cu:12");
   EXPECT_EQ(segment->arch, "sm_90");
   EXPECT_EQ(segment->static_hash.bytes[0], 7);
@@ -70,7 +72,7 @@ TEST(Segment, RefusesDamageWithItsPlace) {
   EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 32: segment kind 8 is not known");
   bytes = whole;
   put(bytes, offsetof(mneme_segment_header, reserved), uint64_t{1});
-  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 144: reserved bytes are not zero");
+  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 152: reserved bytes are not zero");
 }
 
 TEST(Segment, RefusesTablesThatReachOutside) {
@@ -115,14 +117,14 @@ TEST(DeviceElf, FindsSegmentsAndKeepsDamageApart) {
   table = read_segments(elf, "x");
   ASSERT_TRUE(table.ok());
   EXPECT_TRUE(table->find("scale").ok());
-  EXPECT_EQ(table->find("_Z5saxpyPfi").status().code(), Code::corrupt);
+  EXPECT_EQ(table->find("_Z5saxpyPfi__uid").status().code(), Code::corrupt);
 }
 
 TEST(DeviceElf, ClosureNamesWhatIsMissing) {
   ByteVector elf = make_device_elf({saxpy().build()});
   Result<SegmentTable> table = read_segments(elf, "x");
   EXPECT_EQ(table->closure(table->segments[0]).status().message(),
-            "_Z5saxpyPfi needs scale, of which the device image holds no IR: compile the file that defines it with `mneme config cxxflags`");
+            "_Z5saxpyPfi__uid needs scale, of which the device image holds no IR: compile the file that defines it with `mneme config cxxflags`");
 }
 
 TEST(DeviceElf, RefusesDamage) {

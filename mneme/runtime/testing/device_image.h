@@ -29,10 +29,12 @@ struct TestGlobal {
   std::string name;
   uint64_t size;
   uint32_t flags = 0;
+  std::string ir_name = {};
 };
 struct TestSegment {
   mneme_segment_kind kind = MNEME_SEGMENT_KERNEL;
   std::string name = "kernel";
+  std::string ir_name = {};  // empty: the same
   std::vector<TestParameter> parameters;
   uint64_t parameter_bytes = 0;
   std::vector<TestGlobal> globals;
@@ -56,6 +58,7 @@ struct TestSegment {
     header.target = MNEME_TARGET_NVPTX;
     header.static_hash[0] = 7;
     header.name = string(name);
+    header.ir_name = string(ir_name.empty() ? name : ir_name);
     header.source = string("file.cu:12");
     header.arch = string("sm_90");
     std::vector<mneme_segment_param> parameter_rows;
@@ -64,7 +67,7 @@ struct TestSegment {
     header.params_offset = append(parameter_rows.data(), parameter_rows.size() * sizeof(mneme_segment_param));
     header.params_count = static_cast<uint32_t>(parameter_rows.size());
     std::vector<mneme_segment_global> global_rows;
-    for (const TestGlobal& global : globals) global_rows.push_back({string(global.name), global.size, 16, global.flags});
+    for (const TestGlobal& global : globals) global_rows.push_back({string(global.name), global.size, 16, global.flags, string(global.ir_name.empty() ? global.name : global.ir_name)});
     header.globals_offset = append(global_rows.data(), global_rows.size() * sizeof(mneme_segment_global));
     header.globals_count = static_cast<uint32_t>(global_rows.size());
     std::vector<mneme_segment_string> need_rows;
