@@ -1,0 +1,39 @@
+# The few commands of daily work. CMake does the building; this file provides what it needs first.
+BUILD ?= build
+JOBS ?= $(shell nproc)
+BUILD_TYPE ?= Release
+CTEST_FLAGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help build check demo dist check-gpu docs format clean
+
+help:  ## this list
+	@echo "make TARGET [BUILD=build] [JOBS=$(JOBS)] [BUILD_TYPE=Release]"
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' 2>/dev/null || \
+	  sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  \1  \2/p' $(MAKEFILE_LIST)
+	@echo "What is missing (Debian packages, CUDA's compile-time parts) is installed first, and named before it is."
+
+build:  ## install what is missing and build everything
+	@scripts/configure "$(BUILD)" "$(BUILD_TYPE)"
+	@cmake --build "$(BUILD)" -j $(JOBS)
+
+check: build  ## build and run every test
+	@cd "$(BUILD)" && ctest --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
+
+demo: build  ## record an example program and replay its kernels in several configurations
+	@scripts/demo "$(BUILD)"
+
+dist: build  ## a package that runs without LLVM and a compiler: dist/mneme-<version>-linux-x86_64.tar.xz
+	@scripts/make-dist "$(BUILD)"
+
+check-gpu: build  ## the tests that need a GPU
+	@scripts/check-gpu-tree "$(BUILD)"
+
+docs: build  ## the API reference, into BUILD/docs
+	@cmake --build "$(BUILD)" --target docs
+
+format:  ## lay all sources out as .clang-format says
+	@scripts/check-format --fix
+
+clean:  ## remove the build folder and packages
+	@rm -rf "$(BUILD)" dist
