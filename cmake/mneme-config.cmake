@@ -1,0 +1,112 @@
+# find_package(mneme): add_mneme(), which makes a target recordable. Works from wherever the prefix has been put.
+#
+#   add_mneme(<target> [RDC] [ARCH <arch>])
+#
+# <target> is an executable or a library with .cu files among its sources. They are compiled with clang, the plugin and
+#   ARCH   the GPU architecture, for example sm_90; default: MNEME_ARCH, else the first of CMAKE_CUDA_ARCHITECTURES, else sm_90
+#   RDC    relocatable device code (-fgpu-rdc), linked by --offload-link; also when the target's options have -fgpu-rdc already
+# as CXX with "-x cuda", or as CUDA where the project has enabled that language with clang. Call it after the target has its
+# sources. What links a static or object library made so is made recordable by linking it.
+get_filename_component(MNEME_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+set(MNEME_COMMAND "${MNEME_PREFIX}/bin/mneme")
+
+# Sets <variable> to the options that `mneme config <arguments>` prints.
+function(mneme_options variable)
+  execute_process(COMMAND "${MNEME_COMMAND}" config ${ARGN} OUTPUT_VARIABLE line ERROR_VARIABLE message RESULT_VARIABLE status
+    OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${MNEME_COMMAND} config ${ARGN}: ${message}")
+  endif()
+  separate_arguments(options UNIX_COMMAND "${line}")
+  set(${variable} "${options}" PARENT_SCOPE)
+endfunction()
+
+function(mneme_check_compiler language)
+  if(NOT CMAKE_${language}_COMPILER_ID STREQUAL "Clang" OR NOT CMAKE_${language}_COMPILER_VERSION MATCHES "^22\\.")
+    message(FATAL_ERROR "add_mneme: the plugin fits clang 22, and the ${language} compiler is "
+      "${CMAKE_${language}_COMPILER_ID} ${CMAKE_${language}_COMPILER_VERSION} (${CMAKE_${language}_COMPILER}): configure with "
+      "-DCMAKE_C_COMPILER=$(mneme config cc) -DCMAKE_CXX_COMPILER=$(mneme config cxx)")
+  endif()
+endfunction()
+
+function(add_mneme target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "RDC" "ARCH" "")
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "add_mneme(${target}): what is ${ARG_UNPARSED_ARGUMENTS}? The arguments are RDC and ARCH <arch>.")
+  endif()
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "add_mneme: there is no target ${target}")
+  endif()
+  get_target_property(type ${target} TYPE)
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(folder ${target} SOURCE_DIR)
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  mneme_check_compiler(CXX)
+
+  set(arch sm_90)
+  if(ARG_ARCH)
+    set(arch ${ARG_ARCH})
+  elseif(MNEME_ARCH)
+    set(arch ${MNEME_ARCH})
+  elseif(CMAKE_CUDA_ARCHITECTURES MATCHES "^([0-9]+[a-z]?)")
+    set(arch sm_${CMAKE_MATCH_1})
+  elseif(NOT "$ENV{MNEME_ARCH}" STREQUAL "")
+    set(arch $ENV{MNEME_ARCH})
+  endif()
+
+  # Relocatable device code that is not linked vanishes in silence, so the link option always comes with the compile option.
+  get_target_property(compile_options ${target} COMPILE_OPTIONS)
+  get_target_property(link_options ${target} LINK_OPTIONS)
+  get_target_property(separable ${target} CUDA_SEPARABLE_COMPILATION)
+  if(separable)
+    message(FATAL_ERROR "add_mneme(${target}): clang cannot do CUDA_SEPARABLE_COMPILATION: turn it off and say add_mneme(${target} RDC)")
+  endif()
+  if("${compile_options} ${CMAKE_CXX_FLAGS} ${CMAKE_CUDA_FLAGS}" MATCHES "-fgpu-rdc")
+    if(NOT ARG_RDC AND NOT "${link_options} ${CMAKE_EXE_LINKER_FLAGS}" MATCHES "--offload-link")
+      message(STATUS "add_mneme(${target}): compiled with -fgpu-rdc and not linked with --offload-link, which would drop its device code: added")
+    endif()
+    set(ARG_RDC ON)
+  endif()
+
+  mneme_options(cxx_flags cxxflags --arch ${arch})
+  mneme_options(cuda_home cudadir)
+  if(ARG_RDC)
+    list(APPEND cxx_flags -fgpu-rdc)
+  endif()
+
+  set(cuda_sources)
+  foreach(source IN LISTS sources)
+    if(source MATCHES "\\.cu$")
+      list(APPEND cuda_sources ${source})
+    endif()
+  endforeach()
+  if("CUDA" IN_LIST languages)
+    mneme_check_compiler(CUDA)
+    # CMake gives the architectures itself.
+    list(FILTER cxx_flags EXCLUDE REGEX "^--offload-arch=")
+    set_target_properties(${target} PROPERTIES CUDA_SEPARABLE_COMPILATION OFF)
+    foreach(flag IN LISTS cxx_flags)
+      if(NOT "${CMAKE_CUDA_FLAGS}" MATCHES "-fpass-plugin=" OR NOT flag MATCHES "^-fpass-plugin=")
+        target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:${flag}>)
+      endif()
+    endforeach()
+  elseif(cuda_sources)
+    set_source_files_properties(${cuda_sources} DIRECTORY ${folder} PROPERTIES LANGUAGE CXX)
+    foreach(source IN LISTS cuda_sources)
+      set_property(SOURCE ${source} DIRECTORY ${folder} APPEND PROPERTY COMPILE_OPTIONS -x cuda ${cxx_flags})
+    endforeach()
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  endif()
+  # For sources that only call the CUDA runtime.
+  target_include_directories(${target} SYSTEM PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:${cuda_home}/include>)
+
+  mneme_options(link_flags ldflags --arch ${arch})
+  set(visibility PRIVATE)
+  if(type MATCHES "^(STATIC_LIBRARY|OBJECT_LIBRARY|INTERFACE_LIBRARY)$")
+    set(visibility INTERFACE)
+  endif()
+  target_link_libraries(${target} ${visibility} ${link_flags})
+  if(ARG_RDC)
+    target_link_options(${target} ${visibility} --offload-link --offload-arch=${arch} --cuda-path=${cuda_home} -Wno-unknown-cuda-version)
+  endif()
+endfunction()

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# lib.sh CASE: runs one end-to-end case.
+#
+# The case is sourced with `set -eu`, so that a command that fails ends it, in an empty folder of its own ($PWD), with `mneme` of
+# the installed prefix on the PATH. It finds
+#   $EXAMPLES                     the installed examples' sources
+#   $DEVICES                      the devices that this machine has: "cpu", or "cpu cuda"
+#   expect STATUS COMMAND...      runs it, output into the files out and err; ends the case unless it exits with STATUS
+#   contains FILE TEXT            ends the case unless TEXT stands in FILE
+#   lacks FILE TEXT               the opposite
+#   json FILE EXPRESSION          prints the value of a Python expression over the JSON document in FILE, named d
+#   compile SOURCE OUTPUT [ARG…]  builds by hand with `mneme config`'s flags; ARGs stand before them
+#   fail TEXT                     ends the case
+#   skip TEXT                     ends the case as skipped
+set -eu
+
+case_file=$(realpath "$1")
+CASE_FOLDER=$(dirname "$case_file")
+export PATH=$MNEME_PREFIX/bin:$PATH
+EXAMPLES=$MNEME_PREFIX/share/mneme/examples
+cmake=${MNEME_CMAKE:-cmake}
+DEVICES=cpu
+if [ -e /dev/nvidiactl ]; then DEVICES="cpu cuda"; fi
+
+fail() {
+  echo "FAIL: $*" >&2
+  for file in out err; do
+    if [ -s "$file" ]; then echo "--- $file:" >&2; tail -n 60 "$file" >&2; fi
+  done
+  exit 1
+}
+skip() { echo "SKIP: $*"; exit 77; }
+expect() {
+  local wanted=$1 status=0
+  shift
+  "$@" >out 2>err || status=$?
+  [ "$status" -eq "$wanted" ] || fail "'$*' ended with $status, not $wanted"
+}
+contains() { grep -qF -- "$2" "$1" || fail "$1 does not contain '$2'"; }
+lacks() { ! grep -qF -- "$2" "$1" || fail "$1 contains '$2'"; }
+json() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
+compile() {
+  local source=$1 output=$2
+  shift 2
+  # shellcheck disable=SC2046  # the flags are meant to be split
+  $(mneme config cxx) -O2 -std=c++17 "$@" $(mneme config cxxflags) "$source" -o "$output" $(mneme config ldflags)
+}
+
+rm -rf "$MNEME_WORK"
+mkdir -p "$MNEME_WORK"
+cd "$MNEME_WORK"
+trap 'echo "the case ended at line $LINENO of $(basename "${BASH_SOURCE[0]}")" >&2' ERR
+# shellcheck source=/dev/null
+source "$case_file"
