@@ -1,0 +1,202 @@
+#include "mneme/snapshot/codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace mneme {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+Digest digest(std::string_view text) { return digest_of(std::as_bytes(std::span(text))); }
+
+KernelDocument kernel_document() {
+  KernelDocument document;
+  KernelRecord& kernel = document.kernel;
+  kernel.static_hash = digest("kernel");
+  kernel.name = "_Z4axpyfPKfPfi";
+  kernel.demangled = "axpy(float, float const*, float*, int)";
+  kernel.source = "axpy.cu:3";
+  kernel.target = "nvptx";
+  kernel.arch = "sm_90";
+  kernel.parameters = {{Parameter::Kind::floating, "a", "float", 0, 4, 4}, {Parameter::Kind::pointer, "x", "ptr", 8, 8, 8}};
+  kernel.parameter_bytes = 16;
+  kernel.globals = {{"table", 64, 16, true, false, false}, {"counter", 4, 4, false, false, true}};
+  document.ir_size = Bytes(1234);
+  document.ir_digest = digest("ir");
+  InstanceRecord instance;
+  instance.static_hash = kernel.static_hash;
+  instance.dynamic_hash = digest("instance");
+  instance.grid = {128, 2, 1};
+  instance.block = {256, 1, 1};
+  instance.dynamic_shared_memory = Bytes(1024);
+  instance.cooperative = true;
+  instance.parameters = ByteVector(16, std::byte{0x5a});
+  instance.device_kind = "cpu";
+  instance.device_name = "a processor";
+  instance.space_base = DevicePtr(0x7a0000000000);
+  instance.space_size = Bytes(uint64_t{1} << 38);
+  instance.state_bytes = Bytes(4096);
+  instance.recorded_at = "2026-01-01T00:00:00Z";
+  instance.mneme_version = "0.1.0";
+  document.instances = {instance};
+  return document;
+}
+
+// The message for the kernel document after `change`; "" when it is read.
+template <typename Change>
+std::string refusal(Change change) {
+  json document = json::parse(encode_kernel(kernel_document()));
+  change(document);
+  auto decoded = decode_kernel(document.dump(), "k.json");
+  return decoded.ok() ? "" : decoded.status().to_string();
+}
+
+TEST(KernelCodec, RoundTrip) {
+  KernelDocument document = kernel_document();
+  auto decoded = decode_kernel(encode_kernel(document), "k.json");
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(*decoded, document);
+}
+
+TEST(KernelCodec, WhiteSpaceDoesNotMatter) {
+  EXPECT_EQ(refusal([](json&) {}), "");
+}
+
+TEST(KernelCodec, NamesWhatIsWrong) {
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["name"] = 7; }), "corrupt: k.json: /kernel/name: a string expected");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"].erase("arch"); }), "corrupt: k.json: /kernel: the key 'arch' is missing");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"] = json::array(); }), "corrupt: k.json: /kernel: an object expected");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["grid"] = "big"; }), "corrupt: k.json: /instances/0/grid: three numbers expected");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["grid"][1] = 0; }), "corrupt: k.json: /instances/0/grid/1: an extent of 0");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["block"][2] = uint64_t{1} << 32; }),
+            "corrupt: k.json: /instances/0/block/2: 4294967296 is above 4294967295");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["state_bytes"] = -1; }),
+            "corrupt: k.json: /instances/0/state_bytes: a whole number from 0 to 2^64-1 expected");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["state_bytes"] = 1e30; }),
+            "corrupt: k.json: /instances/0/state_bytes: a whole number from 0 to 2^64-1 expected");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["space_size"] = ~uint64_t{0}; }),
+            "corrupt: k.json: /instances/0/space_size: 18446744073709551615 bytes from 0x7a0000000000 do not fit in an address");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["space_base"] = "far"; }),
+            "corrupt: k.json: /instances/0/space_base: 'far' is no address (0x and hexadecimal digits)");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["parameters"] = "00"; }),
+            "corrupt: k.json: /instances/0/parameters: 1 bytes of arguments, 16 expected");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["parameters"] = "zz"; }),
+            "corrupt: k.json: /instances/0/parameters: pairs of hexadecimal digits expected");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["parameters"][1]["offset"] = ~uint64_t{0}; }),
+            "corrupt: k.json: /kernel/parameters/1: a parameter at 18446744073709551615 of 8 bytes reaches beyond the 16 bytes of all");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["parameter_bytes"] = uint64_t{1} << 40; }),
+            "corrupt: k.json: /kernel/parameter_bytes: 1099511627776 is above 1048576");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["globals"][0]["alignment"] = 3; }), "corrupt: k.json: /kernel/globals/0/alignment: 3 is no alignment");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["static_hash"] = "../../etc/passwd"; }),
+            "corrupt: k.json: /kernel/static_hash: '../../etc/passwd' is not a hash (32 hexadecimal digits)");
+}
+
+TEST(KernelCodec, NoDocumentNamesAFileElsewhere) {
+  EXPECT_EQ(refusal([](json& j) { j["ir"]["file"] = "../secret"; }),
+            "corrupt: k.json: /ir/file: the file must be named '" + ir_file_name(digest("kernel")) + "', not '../secret'");
+  EXPECT_THAT(refusal([](json& j) { j["instances"][0]["prologue"] = "/etc/passwd"; }),
+              HasSubstr("/instances/0/prologue: the file must be named 'DeviceState.prologue."));
+}
+
+TEST(KernelCodec, ToldVersions) {
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 2; }),
+            "incompatible: k.json: format version 2.0, this Mneme reads version 1.x: use a newer Mneme");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 0; }), "incompatible: k.json: format version 0.0, this Mneme reads version 1.x: record again");
+  EXPECT_EQ(refusal([](json& j) { j["format"] = "something"; }), "corrupt: k.json: /format: 'mneme kernel' expected, not 'something'");
+}
+
+TEST(KernelCodec, NoticesEveryFlippedBit) {
+  const std::string text = encode_kernel(kernel_document());
+  for (size_t at = 0; at < text.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string damaged = text;
+      damaged[at] = static_cast<char>(damaged[at] ^ 1 << bit);
+      auto decoded = decode_kernel(damaged, "k.json");
+      // White space may turn into other white space.
+      if (decoded.ok()) EXPECT_EQ(json::parse(damaged), json::parse(text)) << "byte " << at << " bit " << bit;
+      else EXPECT_TRUE(decoded.status().message().starts_with("k.json: ")) << decoded.status().message();
+    }
+  }
+}
+
+TEST(KernelCodec, NoticesTruncationAtEveryByte) {
+  const std::string text = encode_kernel(kernel_document());
+  for (size_t size = 0; size + 1 < text.size(); ++size) EXPECT_FALSE(decode_kernel(text.substr(0, size), "k.json").ok()) << size;
+  EXPECT_EQ(decode_kernel("", "k.json").status().message(), "k.json: offset 0: the file is empty");
+  EXPECT_EQ(decode_kernel("{\"a\": ?}", "k.json").status().message(), "k.json: offset 6: this is not JSON");
+}
+
+TEST(KernelCodec, RefusesDeepNesting) {
+  std::string deep = "{\"a\":" + std::string(100000, '[') + std::string(100000, ']') + "}";
+  EXPECT_EQ(decode_kernel(deep, "k.json").status().message(), "k.json: JSON nested deeper than 16");
+}
+
+StateDocument state_document() {
+  StateDocument document;
+  document.moment = Moment::epilogue;
+  document.static_hash = digest("kernel");
+  document.dynamic_hash = digest("instance");
+  document.state.regions = {
+      {Region::Kind::allocation, DevicePtr(0x7a0000000000), Bytes(kPageSize.count + 1), "", {digest("a"), digest("b")}},
+      {Region::Kind::global, DevicePtr(0x7b0000000040), Bytes(64), "table", {digest("c")}},
+  };
+  return document;
+}
+
+TEST(StateCodec, RoundTrip) {
+  StateDocument document = state_document();
+  auto decoded = decode_state(encode_state(document), "s.mneme");
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(*decoded, document);
+  document.state.regions.clear();
+  EXPECT_EQ(*decode_state(encode_state(document), "s.mneme"), document);
+}
+
+TEST(StateCodec, NoticesEveryFlippedBitAndTruncation) {
+  const ByteVector bytes = encode_state(state_document());
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      ByteVector damaged = bytes;
+      damaged[at] ^= static_cast<std::byte>(1 << bit);
+      auto decoded = decode_state(damaged, "s.mneme");
+      ASSERT_FALSE(decoded.ok()) << "byte " << at << " bit " << bit;
+      EXPECT_TRUE(decoded.status().message().starts_with("s.mneme: ")) << decoded.status().message();
+    }
+    EXPECT_FALSE(decode_state(ByteSpan(bytes).first(at), "s.mneme").ok()) << at;
+  }
+}
+
+TEST(StateCodec, SaysWhatIsWrong) {
+  ByteVector bytes = encode_state(state_document());
+  EXPECT_EQ(decode_state({}, "s.mneme").status().message(), "s.mneme: offset 0: the file is empty");
+  EXPECT_EQ(decode_state(ByteSpan(bytes).first(100), "s.mneme").status().message(),
+            fmt::format("s.mneme: offset 16: the file has 100 bytes, {} expected", bytes.size()));
+  ByteVector newer = bytes;
+  newer[8] = std::byte{2};
+  EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
+            "incompatible: s.mneme: format version 2.0, this Mneme reads version 1.x: use a newer Mneme");
+  ByteVector flipped = bytes;
+  flipped.back() ^= std::byte{1};
+  EXPECT_THAT(decode_state(flipped, "s.mneme").status().message(), HasSubstr("s.mneme: offset 24: the file's checksum is "));
+}
+
+// A well-formed file may still hold nonsense: the checksum is no protection against an adversary.
+TEST(StateCodec, BoundsWhatTheChecksumLetsThrough) {
+  auto refusal_of = [](StateDocument document) { return decode_state(encode_state(document), "s.mneme").status().message(); };
+  StateDocument document = state_document();
+  document.state.regions[0].size = Bytes(~uint64_t{0});
+  EXPECT_THAT(refusal_of(document), HasSubstr("a region at 0x7a0000000000 of 18446744073709551615 bytes"));
+  document = state_document();
+  document.state.regions[0].size = Bytes(uint64_t{1} << 60);
+  EXPECT_THAT(refusal_of(document), HasSubstr("2 pages for a region at 0x7a0000000000 of 1152921504606846976 bytes"));
+  document = state_document();
+  std::swap(document.state.regions[0], document.state.regions[1]);
+  EXPECT_THAT(refusal_of(document), HasSubstr("the region at 0x7a0000000000 overlaps the one before it"));
+}
+
+}  // namespace
+}  // namespace mneme

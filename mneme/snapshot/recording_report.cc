@@ -1,0 +1,72 @@
+#include "mneme/snapshot/recording_report.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace mneme {
+namespace {
+
+constexpr uint64_t kMagic = 0x314f5045524d4e4d;  // "MNMREPO1"
+
+RecordingReport* map_report(int descriptor) {
+  void* memory = ::mmap(nullptr, sizeof(RecordingReport), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<RecordingReport*>(memory);
+}
+
+}  // namespace
+
+std::string_view describe(NotRecorded reason) {
+  switch (reason) {
+    case NotRecorded::beyond_max: return "beyond the most instances of a kernel that are recorded (--max)";
+    case NotRecorded::skipped: return "skipped (--skip)";
+    case NotRecorded::other_kernel: return "the kernel's name does not match (--kernels)";
+    case NotRecorded::beyond_bytes: return "the database would grow by more than allowed (--max-bytes)";
+    case NotRecorded::no_segment: return "the kernel was not built with the plugin (compile it with `mneme config cxxflags`)";
+    case NotRecorded::unknown_kernel: return "the kernel was not registered by the program (it was made at run time)";
+    case NotRecorded::stream_capture: return "launched into a graph, which is not recorded yet";
+    case NotRecorded::launch_attribute: return "launched with an attribute (such as a cluster) that is not recorded yet";
+    case NotRecorded::other_device: return "on a second device, which is not recorded yet";
+    case NotRecorded::managed_memory: return "an argument points to managed memory, which is not captured yet";
+    case NotRecorded::host_memory: return "an argument points to host memory, which is not captured yet";
+    case NotRecorded::pool_memory: return "an argument points to memory of a pool (cudaMallocAsync), which is not captured yet";
+    case NotRecorded::external_memory: return "an argument points to memory of another process or interface, which is not captured yet";
+    case NotRecorded::other_device_memory: return "an argument points to memory outside of the recorded device and range";
+    case NotRecorded::managed_global: return "the kernel reads a __managed__ variable, which is not captured yet";
+    case NotRecorded::concurrent: return "other threads were using the device at the same time";
+    case NotRecorded::launch_failed: return "the launch itself failed";
+    case NotRecorded::ended: return "recording had ended";
+  }
+  return "";
+}
+
+void RecordingReport::count(NotRecorded reason, std::string_view kernel) {
+  Reason& entry = not_recorded[static_cast<size_t>(reason)];
+  if (entry.launches.fetch_add(1, std::memory_order_relaxed) == 0) entry.kernel.set(kernel);
+}
+
+void RecordingReportMapping::Unmap::operator()(RecordingReport* report) const { ::munmap(report, sizeof(RecordingReport)); }
+
+Result<RecordingReportMapping> RecordingReportMapping::create() {
+  int descriptor = ::memfd_create("mneme-recording-report", 0);
+  if (descriptor < 0 || ::ftruncate(descriptor, sizeof(RecordingReport)) != 0)
+    return error(Code::io, "making shared memory for the report of the recording: {}", std::strerror(errno));
+  RecordingReport* report = map_report(descriptor);
+  if (!report) return error(Code::io, "mapping the report of the recording: {}", std::strerror(errno));
+  report->magic = kMagic;
+  return RecordingReportMapping(report, descriptor);
+}
+
+Result<RecordingReportMapping> RecordingReportMapping::attach(int descriptor) {
+  struct stat info;
+  bool fits = descriptor >= 0 && ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == sizeof(RecordingReport);
+  RecordingReport* report = fits ? map_report(descriptor) : nullptr;
+  if (report && report->magic == kMagic) return RecordingReportMapping(report, descriptor);
+  if (report) ::munmap(report, sizeof(RecordingReport));
+  return error(Code::invalid_argument, "file descriptor {} is no report of a recording", descriptor);
+}
+
+}  // namespace mneme

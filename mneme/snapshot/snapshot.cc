@@ -1,0 +1,44 @@
+#include "mneme/snapshot/snapshot.h"
+
+#include <algorithm>
+
+namespace mneme {
+namespace {
+
+uint64_t first_page(DevicePtr address) { return address.address / kPageSize.count * kPageSize.count; }
+
+}  // namespace
+
+uint64_t page_count(DevicePtr address, Bytes size) {
+  if (size.count == 0) return 0;
+  return (address.address + size.count - 1 - first_page(address)) / kPageSize.count + 1;
+}
+
+PageExtent page_extent(DevicePtr address, Bytes size, uint64_t index) {
+  uint64_t page = first_page(address) + index * kPageSize.count;
+  uint64_t begin = std::max(address.address, page);
+  uint64_t end = std::min(address.address + size.count, page + kPageSize.count);
+  return {DevicePtr(begin), Bytes(end - begin)};
+}
+
+Bytes MemoryState::bytes() const {
+  Bytes sum;
+  for (const Region& region : regions) sum += region.size;
+  return sum;
+}
+
+Digest dynamic_hash(const InstanceRecord& instance, const MemoryState& prologue) {
+  Hasher hasher;
+  hasher.add("mneme instance 1");
+  for (const Dim3& extent : {instance.grid, instance.block}) hasher.add(extent.x).add(extent.y).add(extent.z);
+  hasher.add(instance.dynamic_shared_memory.count).add(uint64_t{instance.cooperative});
+  hasher.add(uint64_t{instance.parameters.size()}).add(ByteSpan(instance.parameters));
+  hasher.add(uint64_t{prologue.regions.size()});
+  for (const Region& region : prologue.regions) {
+    hasher.add(static_cast<uint64_t>(region.kind)).add(region.address.address).add(region.size.count).add(region.name);
+    for (const Digest& page : region.pages) hasher.add(std::as_bytes(std::span(page.bytes)));
+  }
+  return hasher.finish();
+}
+
+}  // namespace mneme

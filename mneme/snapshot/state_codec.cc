@@ -1,0 +1,138 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "mneme/base/byte_stream.h"
+#include "mneme/snapshot/codec.h"
+
+namespace mneme {
+namespace {
+
+constexpr char kMagic[8] = {'M', 'N', 'E', 'M', 'E', 'M', 'E', 'M'};
+
+// The file's first bytes, as they lie in it.
+struct StateHeader {
+  char magic[8];
+  uint16_t major;
+  uint16_t minor;
+  uint32_t header_bytes;
+  uint64_t total_bytes;
+  uint8_t checksum[16];  // of the whole file with this field zero
+  uint8_t static_hash[16];
+  uint8_t dynamic_hash[16];
+  uint32_t moment;
+  uint32_t region_count;
+  uint64_t reserved[2];
+};
+static_assert(sizeof(StateHeader) == 96);
+
+// kind, reserved, address, size, name length, page count
+constexpr uint64_t kSmallestRegion = 4 + 4 + 8 + 8 + 4 + 8;
+
+Digest checksum_of(ByteSpan file) {
+  constexpr size_t kAt = offsetof(StateHeader, checksum);
+  const std::array<std::byte, 16> zeros{};
+  return Hasher().add(file.first(kAt)).add(ByteSpan(zeros)).add(file.subspan(kAt + zeros.size())).finish();
+}
+
+Status read_header(ByteReader& in, ByteSpan bytes, StateHeader& header) {
+  if (bytes.empty()) return in.corrupt("the file is empty");
+  MNEME_ASSIGN(ByteSpan magic, in.read_bytes(sizeof kMagic));
+  if (std::memcmp(magic.data(), kMagic, sizeof kMagic) != 0)
+    return error(Code::corrupt, "{}: offset 0: this is no device state (wrong magic)", in.name());
+  MNEME_TRY(in.read(header.major));
+  MNEME_TRY(in.read(header.minor));
+  MNEME_TRY(check_format_version({header.major, header.minor}, in.name()));
+  MNEME_TRY(in.read(header.header_bytes));
+  if (header.header_bytes < sizeof(StateHeader) || header.header_bytes > bytes.size())
+    return error(Code::corrupt, "{}: offset 12: a header of {} bytes in a file of {}", in.name(), header.header_bytes, bytes.size());
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.total_bytes != bytes.size())
+    return error(Code::corrupt, "{}: offset 16: the file has {} bytes, {} expected", in.name(), bytes.size(), header.total_bytes);
+  Digest expected;
+  std::memcpy(expected.bytes.data(), header.checksum, sizeof header.checksum);
+  if (Digest found = checksum_of(bytes); found != expected)
+    return error(Code::corrupt, "{}: offset 24: the file's checksum is {}, {} expected: it was damaged", in.name(), found.hex(), expected.hex());
+  for (uint64_t word : header.reserved)
+    if (word != 0) return error(Code::corrupt, "{}: offset 80: reserved bytes are not zero", in.name());
+  if (header.moment != 1 && header.moment != 2) return error(Code::corrupt, "{}: offset 72: {} is no moment", in.name(), header.moment);
+  [[maybe_unused]] auto skipped = in.read_bytes(header.header_bytes - in.offset());
+  return {};
+}
+
+Status read_region(ByteReader& in, Region& region) {
+  uint32_t kind = 0, reserved = 0;
+  MNEME_TRY(in.read(kind));
+  if (kind != 1 && kind != 2) return in.corrupt(fmt::format("region kind {} is not known", kind));
+  MNEME_TRY(in.read(reserved));
+  if (reserved != 0) return in.corrupt("reserved bytes are not zero");
+  region.kind = static_cast<Region::Kind>(kind);
+  MNEME_TRY(in.read(region.address.address));
+  MNEME_TRY(in.read(region.size.count));
+  if (region.size.count == 0 || region.address.address > ~uint64_t{0} - region.size.count - kPageSize.count)
+    return in.corrupt(fmt::format("a region at {} of {} bytes", region.address, region.size.count));
+  MNEME_TRY(in.read_string(region.name));
+  MNEME_ASSIGN(uint64_t pages, in.read_count(sizeof(Digest)));
+  if (pages != page_count(region.address, region.size))
+    return in.corrupt(fmt::format("{} pages for a region at {} of {} bytes, {} expected", pages, region.address, region.size.count,
+                                  page_count(region.address, region.size)));
+  MNEME_ASSIGN(ByteSpan digests, in.read_bytes(pages * sizeof(Digest)));
+  region.pages.resize(pages);
+  if (pages != 0) std::memcpy(region.pages.data(), digests.data(), digests.size());
+  return {};
+}
+
+}  // namespace
+
+ByteVector encode_state(const StateDocument& document) {
+  StateHeader header{};
+  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  header.major = kFormatVersion.major;
+  header.minor = kFormatVersion.minor;
+  header.header_bytes = sizeof header;
+  std::memcpy(header.static_hash, document.static_hash.bytes.data(), 16);
+  std::memcpy(header.dynamic_hash, document.dynamic_hash.bytes.data(), 16);
+  header.moment = static_cast<uint32_t>(document.moment);
+  header.region_count = static_cast<uint32_t>(document.state.regions.size());
+  ByteWriter out;
+  out.put(header);
+  for (const Region& region : document.state.regions) {
+    out.put(static_cast<uint32_t>(region.kind));
+    out.put(uint32_t{0});
+    out.put(region.address.address);
+    out.put(region.size.count);
+    out.put_string(region.name);
+    out.put(uint64_t{region.pages.size()});
+    out.put_bytes(std::as_bytes(std::span(region.pages)));
+  }
+  ByteVector bytes = out.take();
+  uint64_t total = bytes.size();
+  std::memcpy(bytes.data() + offsetof(StateHeader, total_bytes), &total, sizeof total);
+  Digest checksum = checksum_of(bytes);
+  std::memcpy(bytes.data() + offsetof(StateHeader, checksum), checksum.bytes.data(), sizeof checksum);
+  return bytes;
+}
+
+Result<StateDocument> decode_state(ByteSpan bytes, const std::string& name) {
+  ByteReader in(bytes, name);
+  StateHeader header{};
+  MNEME_TRY(read_header(in, bytes, header));
+  StateDocument document;
+  document.moment = static_cast<Moment>(header.moment);
+  std::memcpy(document.static_hash.bytes.data(), header.static_hash, 16);
+  std::memcpy(document.dynamic_hash.bytes.data(), header.dynamic_hash, 16);
+  if (header.region_count > in.remaining() / kSmallestRegion)
+    return in.corrupt(fmt::format("{} regions do not fit in the {} bytes left", header.region_count, in.remaining()));
+  uint64_t end = 0;
+  for (uint32_t i = 0; i < header.region_count; ++i) {
+    Region region;
+    MNEME_TRY(read_region(in, region));
+    if (region.address.address < end) return in.corrupt(fmt::format("the region at {} overlaps the one before it", region.address));
+    end = region.address.address + region.size.count;
+    document.state.regions.push_back(std::move(region));
+  }
+  if (in.remaining() != 0) return in.corrupt(fmt::format("{} bytes are left over", in.remaining()));
+  return document;
+}
+
+}  // namespace mneme

@@ -1,0 +1,198 @@
+#include "mneme/store/pack.h"
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include "mneme/base/compress.h"
+#include "mneme/snapshot/codec.h"
+#include "mneme/snapshot/snapshot.h"
+
+namespace mneme {
+namespace {
+
+constexpr char kHeaderMagic[8] = {'M', 'N', 'E', 'M', 'E', 'P', 'A', 'G'};
+constexpr char kFooterMagic[8] = {'M', 'N', 'E', 'M', 'E', 'E', 'N', 'D'};
+
+struct Header {
+  char magic[8];
+  uint16_t major;
+  uint16_t minor;
+  uint32_t header_bytes;
+  uint64_t reserved[2];
+};
+static_assert(sizeof(Header) == 32);
+
+struct Entry {
+  uint8_t digest[16];
+  uint64_t offset;
+  uint32_t stored;
+  uint32_t size;
+  uint32_t encoding;
+  uint32_t reserved;
+  uint64_t checksum;
+};
+static_assert(sizeof(Entry) == 48);
+
+struct Footer {
+  uint64_t index_offset;
+  uint64_t page_count;
+  uint8_t checksum[16];  // of header, index and footer, with this field zero
+  uint64_t reserved[2];
+  uint16_t major;
+  uint16_t minor;
+  uint32_t footer_bytes;
+  char magic[8];
+};
+static_assert(sizeof(Footer) == 64);
+
+uint64_t short_checksum(ByteSpan bytes) {
+  Digest digest = digest_of(bytes);
+  uint64_t first;
+  std::memcpy(&first, digest.bytes.data(), sizeof first);
+  return first;
+}
+
+template <typename T>
+ByteSpan bytes_of(const T& value) { return std::as_bytes(std::span(&value, 1)); }
+
+Digest checksum_of(ByteSpan header, ByteSpan index, Footer footer) {
+  std::memset(footer.checksum, 0, sizeof footer.checksum);
+  return Hasher().add(header).add(index).add(bytes_of(footer)).finish();
+}
+
+template <typename... Args>
+Status corrupt(const std::string& name, uint64_t offset, fmt::format_string<Args...> what, Args&&... args) {
+  return error(Code::corrupt, "{}: offset {}: {}", name, offset, fmt::format(what, std::forward<Args>(args)...));
+}
+
+Status check_header(ByteSpan file, const std::string& name) {
+  if (file.empty()) return corrupt(name, 0, "the file is empty");
+  if (file.size() < sizeof(Header) + sizeof(Footer))
+    return corrupt(name, file.size(), "the file is too short for a pack of pages ({} bytes)", file.size());
+  Header header;
+  std::memcpy(&header, file.data(), sizeof header);
+  if (std::memcmp(header.magic, kHeaderMagic, sizeof kHeaderMagic) != 0) return corrupt(name, 0, "this is no pack of pages (wrong magic)");
+  MNEME_TRY(check_format_version({header.major, header.minor}, name));
+  if (header.header_bytes != sizeof header) return corrupt(name, 12, "a header of {} bytes, {} expected", header.header_bytes, sizeof header);
+  if (header.reserved[0] != 0 || header.reserved[1] != 0) return corrupt(name, 16, "reserved bytes are not zero");
+  return {};
+}
+
+Result<Footer> check_footer(ByteSpan file, const std::string& name) {
+  const uint64_t at = file.size() - sizeof(Footer);
+  Footer footer;
+  std::memcpy(&footer, file.data() + at, sizeof footer);
+  if (std::memcmp(footer.magic, kFooterMagic, sizeof kFooterMagic) != 0)
+    return corrupt(name, at + offsetof(Footer, magic), "the end of the pack is missing: the file was truncated or damaged");
+  MNEME_TRY(check_format_version({footer.major, footer.minor}, name));
+  if (footer.footer_bytes != sizeof footer)
+    return corrupt(name, at + offsetof(Footer, footer_bytes), "a footer of {} bytes, {} expected", footer.footer_bytes, sizeof footer);
+  if (footer.reserved[0] != 0 || footer.reserved[1] != 0)
+    return corrupt(name, at + offsetof(Footer, reserved), "reserved bytes are not zero");
+  bool fits = footer.index_offset >= sizeof(Header) && footer.index_offset <= at && footer.page_count == (at - footer.index_offset) / sizeof(Entry) &&
+              (at - footer.index_offset) % sizeof(Entry) == 0;
+  if (!fits) return corrupt(name, at, "an index of {} pages at {} does not fit in the file", footer.page_count, footer.index_offset);
+  ByteSpan index = file.subspan(footer.index_offset, at - footer.index_offset);
+  Digest expected;
+  std::memcpy(expected.bytes.data(), footer.checksum, sizeof footer.checksum);
+  if (Digest found = checksum_of(file.first(sizeof(Header)), index, footer); found != expected)
+    return corrupt(name, at + offsetof(Footer, checksum), "the index's checksum is {}, {} expected: it was damaged", found.hex(), expected.hex());
+  return footer;
+}
+
+}  // namespace
+
+ByteVector store_page(ByteSpan content, const Digest& digest, PackedPage& page) {
+  ByteVector stored = compress(content);
+  page.encoding = PageEncoding::zstd;
+  if (stored.empty() || stored.size() + stored.size() / 32 >= content.size()) {
+    stored.assign(content.begin(), content.end());
+    page.encoding = PageEncoding::raw;
+  }
+  page.digest = digest;
+  page.stored = static_cast<uint32_t>(stored.size());
+  page.size = static_cast<uint32_t>(content.size());
+  page.checksum = short_checksum(stored);
+  return stored;
+}
+
+ByteVector pack_header() {
+  Header header{};
+  std::memcpy(header.magic, kHeaderMagic, sizeof kHeaderMagic);
+  header.major = kFormatVersion.major;
+  header.minor = kFormatVersion.minor;
+  header.header_bytes = sizeof header;
+  ByteSpan bytes = bytes_of(header);
+  return ByteVector(bytes.begin(), bytes.end());
+}
+
+ByteVector pack_tail(const std::vector<PackedPage>& pages, Digest& name) {
+  ByteVector tail(pages.size() * sizeof(Entry) + sizeof(Footer));
+  Footer footer{};
+  footer.index_offset = sizeof(Header);
+  for (size_t i = 0; i < pages.size(); ++i) {
+    const PackedPage& page = pages[i];
+    Entry entry{};
+    std::memcpy(entry.digest, page.digest.bytes.data(), sizeof entry.digest);
+    entry.offset = page.offset;
+    entry.stored = page.stored;
+    entry.size = page.size;
+    entry.encoding = static_cast<uint32_t>(page.encoding);
+    entry.checksum = page.checksum;
+    std::memcpy(tail.data() + i * sizeof entry, &entry, sizeof entry);
+    footer.index_offset += page.stored;
+  }
+  footer.page_count = pages.size();
+  footer.major = kFormatVersion.major;
+  footer.minor = kFormatVersion.minor;
+  footer.footer_bytes = sizeof footer;
+  std::memcpy(footer.magic, kFooterMagic, sizeof kFooterMagic);
+  name = checksum_of(pack_header(), ByteSpan(tail).first(pages.size() * sizeof(Entry)), footer);
+  std::memcpy(footer.checksum, name.bytes.data(), sizeof footer.checksum);
+  std::memcpy(tail.data() + pages.size() * sizeof(Entry), &footer, sizeof footer);
+  return tail;
+}
+
+Result<std::vector<PackedPage>> read_pack(ByteSpan file, const std::string& name) {
+  MNEME_TRY(check_header(file, name));
+  MNEME_ASSIGN(Footer footer, check_footer(file, name));
+  std::vector<PackedPage> pages(footer.page_count);
+  uint64_t end = sizeof(Header);
+  for (uint64_t i = 0; i < footer.page_count; ++i) {
+    const uint64_t at = footer.index_offset + i * sizeof(Entry);
+    Entry entry;
+    std::memcpy(&entry, file.data() + at, sizeof entry);
+    if (entry.offset != end || entry.stored > footer.index_offset - end)
+      return corrupt(name, at, "{} stored bytes at {} do not follow the page before", entry.stored, entry.offset);
+    if (entry.size == 0 || entry.size > kPageSize.count) return corrupt(name, at, "a page of {} bytes", entry.size);
+    if (entry.encoding > 1 || entry.reserved != 0 || (entry.encoding == 0 && entry.stored != entry.size))
+      return corrupt(name, at, "page encoding {} is not known", entry.encoding);
+    PackedPage& page = pages[i];
+    std::memcpy(page.digest.bytes.data(), entry.digest, sizeof entry.digest);
+    page.offset = entry.offset;
+    page.stored = entry.stored;
+    page.size = entry.size;
+    page.encoding = static_cast<PageEncoding>(entry.encoding);
+    page.checksum = entry.checksum;
+    end += entry.stored;
+  }
+  if (end != footer.index_offset) return corrupt(name, end, "{} bytes belong to no page", footer.index_offset - end);
+  return pages;
+}
+
+Status read_page(ByteSpan file, const PackedPage& page, MutableByteSpan into, const std::string& name) {
+  if (into.size() != page.size) return corrupt(name, page.offset, "page {} has {} bytes, {} expected", page.digest.hex(), page.size, into.size());
+  ByteSpan stored = file.subspan(page.offset, page.stored);
+  if (short_checksum(stored) != page.checksum)
+    return corrupt(name, page.offset, "the stored bytes of page {} are damaged (checksum)", page.digest.hex());
+  if (page.encoding == PageEncoding::raw) {
+    std::memcpy(into.data(), stored.data(), stored.size());
+  } else if (Status status = decompress_into(stored, into); !status.ok()) {
+    return corrupt(name, page.offset, "decompressing page {}: {}", page.digest.hex(), status.message());
+  }
+  if (digest_of(into) != page.digest) return corrupt(name, page.offset, "the content of page {} has another digest", page.digest.hex());
+  return {};
+}
+
+}  // namespace mneme

@@ -1,0 +1,169 @@
+#include "mneme/store/page_writer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+
+namespace mneme {
+namespace {
+
+unsigned thread_count(const PublicationOptions& options) {
+  return options.threads != 0 ? options.threads : std::clamp(std::thread::hardware_concurrency() / 2, 1u, 8u);
+}
+
+}  // namespace
+
+PageWriter::PageWriter(PageStore& store, FileSystem& files, const PublicationOptions& options) : store_(store), files_(files), options_(options) {}
+
+PageWriter::~PageWriter() {
+  {
+    std::lock_guard lock(mutex_);
+    queue_.clear();
+  }
+  stop();
+  if (!pack_) return;
+  [[maybe_unused]] Status closed = pack_->close();
+  [[maybe_unused]] Status removed = files_.remove(path_);
+}
+
+void PageWriter::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+Status PageWriter::put(PageBatch batch) {
+  uint64_t bytes = 0;
+  for (const PageBatch::Page& page : batch.pages) bytes += page.size;
+  std::unique_lock lock(mutex_);
+  // Threads start with the second batch: a small instance is not worth one.
+  if (threads_.empty() && queued_bytes_ != 0)
+    for (unsigned i = 0; i < thread_count(options_); ++i) threads_.emplace_back([this] { work(); });
+  changed_.wait(lock, [&] { return threads_.empty() || queued_bytes_ == 0 || queued_bytes_ + bytes <= options_.queue.count || !status_.ok(); });
+  if (!status_.ok()) return status_;
+  queued_bytes_ += bytes;
+  queue_.push_back({std::move(batch), bytes});
+  changed_.notify_all();
+  return {};
+}
+
+Status PageWriter::wait() {
+  // This thread helps: it would only wait.
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    if (queue_.empty()) break;
+    Job job = std::move(queue_.front());
+    queue_.pop_front();
+    bool failed = !status_.ok();
+    lock.unlock();
+    Status status = failed ? Status() : write(job.batch);
+    lock.lock();
+    queued_bytes_ -= job.bytes;
+    if (status_.ok()) status_ = status;
+    changed_.notify_all();
+  }
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return queued_bytes_ == 0; });
+  return status_;
+}
+
+void PageWriter::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    Job job = std::move(queue_.front());
+    queue_.pop_front();
+    bool failed = !status_.ok();
+    lock.unlock();
+    Status status = failed ? Status() : write(job.batch);
+    lock.lock();
+    queued_bytes_ -= job.bytes;
+    if (status_.ok()) status_ = status;
+    changed_.notify_all();
+  }
+}
+
+bool PageWriter::claim(const Digest& digest) {
+  if (store_.contains(digest)) return false;
+  std::lock_guard lock(mutex_);
+  return claimed_.insert(digest).second;
+}
+
+Status PageWriter::write(const PageBatch& batch) {
+  ByteVector out;
+  std::vector<PackedPage> pages;
+  const std::byte* at = batch.bytes.get();
+  for (const PageBatch::Page& page : batch.pages) {
+    ByteSpan content(at, page.size);
+    at += page.size;
+    *page.digest = digest_of(content);
+    if (!claim(*page.digest)) continue;
+    ByteVector stored = store_page(content, *page.digest, pages.emplace_back());
+    out.insert(out.end(), stored.begin(), stored.end());
+  }
+  return pages.empty() ? Status() : append(out, std::move(pages));
+}
+
+Status PageWriter::create_pack() {
+  static std::atomic<uint64_t> counter = 0;
+  MNEME_TRY(files_.create_directories(store_.directory()));
+  path_ = store_.directory() / fmt::format("pack.tmp.{}.{}", ::getpid(), counter++);
+  MNEME_ASSIGN(pack_, files_.create(path_));
+  ByteVector header = pack_header();
+  MNEME_TRY(pack_->append(header));
+  end_ = header.size();
+  return {};
+}
+
+Status PageWriter::append(ByteSpan stored, std::vector<PackedPage> pages) {
+  std::lock_guard lock(pack_mutex_);
+  if (written_ + stored.size() > options_.limit.count) {
+    std::lock_guard flag(mutex_);
+    over_limit_ = true;
+    return error(Code::exhausted, "page contents of more than {} would be added to the database", options_.limit);
+  }
+  if (!pack_) MNEME_TRY(create_pack());
+  MNEME_TRY(pack_->append(stored));
+  written_ += stored.size();
+  for (PackedPage& page : pages) {
+    page.offset = end_;
+    end_ += page.stored;
+    pages_.push_back(page);
+  }
+  return {};
+}
+
+Status PageWriter::finish() {
+  MNEME_TRY(wait());
+  stop();
+  if (!pack_) return {};
+  Digest name;
+  ByteVector tail = pack_tail(pages_, name);
+  MNEME_TRY(pack_->append(tail));
+  MNEME_TRY(pack_->sync());
+  Status closed = std::exchange(pack_, nullptr)->close();
+  if (closed.ok()) closed = files_.rename(path_, store_.directory() / (name.hex() + ".mneme"));
+  if (!closed.ok()) {
+    [[maybe_unused]] Status removed = files_.remove(path_);
+    return closed;
+  }
+  MNEME_TRY(files_.sync_directory(store_.directory()));
+  written_ += tail.size() + pack_header().size();
+  store_.add(name);
+  return {};
+}
+
+Bytes PageWriter::written() const { return Bytes(written_); }
+
+bool PageWriter::over_limit() const {
+  std::lock_guard lock(mutex_);
+  return over_limit_;
+}
+
+}  // namespace mneme
