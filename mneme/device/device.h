@@ -40,7 +40,7 @@ struct DeviceProperties {
 struct LaunchShape {
   Dim3 grid;
   Dim3 block;
-  Bytes dynamic_shared_memory;
+  Bytes dynamic_shared_memory{};
   bool cooperative = false;
   friend bool operator==(const LaunchShape&, const LaunchShape&) = default;
 };

@@ -1,0 +1,43 @@
+// The CPU device: runs images that `compile` lowers from device IR (see image.h) on all cores.
+//
+// Its memory is the process's own. Launches are done when they return; kernels of several streams take turns. A kernel's memory
+// fault, failed assertion, trap or deadlock ends its launch with device_fault; after one the device refuses further work, as a
+// poisoned CUDA context does, and last_fault() says what it was.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "mneme/base/status.h"
+#include "mneme/device/cpu/executor.h"
+#include "mneme/device/cpu/fault.h"
+#include "mneme/device/device.h"
+#include "mneme/device/host_memory.h"
+
+namespace mneme::cpu {
+
+class CpuDevice final : public Device {
+ public:
+  // `workers` counts the launching thread.
+  explicit CpuDevice(unsigned workers);
+
+  Result<std::unique_ptr<Module>> load(const CodeImage& image) override;
+  Result<std::unique_ptr<Stream>> create_stream() override;
+  Result<std::unique_ptr<AddressSpace>> reserve(DevicePtr base, Bytes size) override;
+  Result<DevicePtr> allocate(Bytes size) override;
+  Status free(DevicePtr pointer) override;
+
+  Executor& executor() { return executor_; }
+
+ private:
+  Executor executor_;
+  HostAllocator memory_;
+};
+
+// unavailable on a processor older than x86-64-v3, and for any ordinal but 0.
+Result<std::unique_ptr<Device>> open_device(int ordinal);
+
+// The fault that poisoned a device of kind cpu; nothing for a sound one.
+std::optional<Fault> last_fault(Device& device);
+
+}  // namespace mneme::cpu

@@ -1,0 +1,101 @@
+#include "mneme/device/cpu/cpu_module.h"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace mneme::cpu {
+namespace {
+
+Status wrong_version(const std::string& what, uint32_t version) {
+  return error(Code::incompatible, "{} is of version {} of the image format, this build of Mneme runs version {}: compile the kernel again",
+               what, version, MNEME_CPU_IMAGE_VERSION);
+}
+
+Status write_all(int file, ByteSpan bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0) return error(Code::exhausted, "loading a cpu image: writing it to memory: {}", std::strerror(errno));
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+}  // namespace
+
+CpuKernel::CpuKernel(std::string name, const mneme_cpu_kernel& entry) : entry_(entry) {
+  name_ = std::move(name);
+  resources_.static_shared_memory = Bytes(entry.static_shared_bytes);
+  if (entry.stack_bytes != 0) resources_.local_memory = Bytes(entry.stack_bytes);
+  if (entry.max_threads != 0) resources_.max_threads_per_block = entry.max_threads;
+}
+
+Result<std::unique_ptr<CpuModule>> CpuModule::load(const CodeImage& image) {
+  if (image.device != DeviceKind::cpu) {
+    return error(Code::incompatible, "loading an image made for the device {} on the device cpu: compile the kernel for cpu",
+                 mneme::to_string(image.device));
+  }
+  constexpr char kElf[] = {0x7f, 'E', 'L', 'F'};
+  if (image.bytes.size() < sizeof kElf || std::memcmp(image.bytes.data(), kElf, sizeof kElf) != 0) {
+    return error(Code::corrupt, "loading a cpu image of {} B: it is no shared object", image.bytes.size());
+  }
+  const int file = ::memfd_create("mneme-kernel", MFD_CLOEXEC);
+  if (file < 0) return error(Code::exhausted, "loading a cpu image: creating a file in memory: {}", std::strerror(errno));
+  if (Status status = write_all(file, image.bytes); !status.ok()) {
+    ::close(file);
+    return status;
+  }
+  // The dynamic loader takes two objects of one name for the same: the descriptor stays open, so that no other image gets its
+  // number. The process's id, not "self", lets a debugger find the file too.
+  const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), file);
+  void* object = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (object == nullptr) {
+    Status status = error(Code::corrupt, "loading a cpu image of {} B: {}", image.bytes.size(), ::dlerror());
+    ::close(file);
+    return status;
+  }
+  std::unique_ptr<CpuModule> module(new CpuModule(file, object));
+  MNEME_TRY(module->read_globals());
+  return module;
+}
+
+CpuModule::~CpuModule() {
+  ::dlclose(object_);
+  ::close(file_);
+}
+
+Status CpuModule::read_globals() {
+  const auto* table = static_cast<const mneme_cpu_image*>(::dlsym(object_, MNEME_CPU_IMAGE_SYMBOL));
+  if (table == nullptr) {
+    return error(Code::corrupt, "loading a cpu image: it has no symbol {}, so it was not made by Mneme", MNEME_CPU_IMAGE_SYMBOL);
+  }
+  if (table->version != MNEME_CPU_IMAGE_VERSION) return wrong_version("loading a cpu image: it", table->version);
+  for (uint32_t i = 0; i < table->global_count; ++i) {
+    const mneme_cpu_global& global = table->globals[i];
+    globals_[global.name] = {DevicePtr(reinterpret_cast<uint64_t>(global.address)), Bytes(global.size)};
+  }
+  return {};
+}
+
+Result<Kernel*> CpuModule::kernel(const std::string& name) {
+  if (auto found = kernels_.find(name); found != kernels_.end()) return static_cast<Kernel*>(found->second.get());
+  const auto* entry = static_cast<const mneme_cpu_kernel*>(::dlsym(object_, (MNEME_CPU_KERNEL_PREFIX + name).c_str()));
+  if (entry == nullptr) return error(Code::not_found, "the image has no kernel '{}'", name);
+  const std::string what = fmt::format("the image's kernel '{}'", name);
+  if (entry->version != MNEME_CPU_IMAGE_VERSION) return wrong_version(what, entry->version);
+  const bool runs = entry->mode == MNEME_CPU_LOOP ? entry->run_block != nullptr : entry->mode == MNEME_CPU_FIBERS && entry->run_thread != nullptr;
+  if (!runs) return error(Code::corrupt, "{} has no code for its mode {}", what, entry->mode);
+  auto& kernel = kernels_[name] = std::make_unique<CpuKernel>(name, *entry);
+  return static_cast<Kernel*>(kernel.get());
+}
+
+Result<GlobalAddress> CpuModule::global(const std::string& name) {
+  auto found = globals_.find(name);
+  if (found == globals_.end()) return error(Code::not_found, "the image has no global '{}'", name);
+  return found->second;
+}
+
+}  // namespace mneme::cpu

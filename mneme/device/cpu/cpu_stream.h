@@ -1,0 +1,30 @@
+// The CPU device's stream: every call is done when it returns.
+#pragma once
+
+#include "mneme/device/cpu/executor.h"
+#include "mneme/device/device.h"
+
+namespace mneme::cpu {
+
+class CpuStream final : public Stream {
+ public:
+  CpuStream(const DeviceProperties& properties, Executor& executor) : Stream(properties), executor_(executor) {}
+
+  Status copy_to_device(DevicePtr to, ByteSpan from) override;
+  Status copy_to_host(MutableByteSpan to, DevicePtr from) override;
+  Status copy(DevicePtr to, DevicePtr from, Bytes size) override;
+  Status fill(DevicePtr to, std::byte value, Bytes size) override;
+  Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) override;
+  Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) override;
+  Status synchronize() override;
+
+ protected:
+  Status launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+  Result<Nanoseconds> launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+
+ private:
+  void copy_bytes(std::byte* to, const std::byte* from, uint64_t count);
+  Executor& executor_;
+};
+
+}  // namespace mneme::cpu

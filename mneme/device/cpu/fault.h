@@ -1,0 +1,42 @@
+// What went wrong in a kernel on the CPU device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+
+namespace mneme::cpu {
+
+enum class FaultKind {
+  memory_access,        // an address that is not mapped or not writable
+  stack_overflow,       // a thread's frames outgrew its stack
+  arithmetic,           // integer division by zero or overflow of a division
+  illegal_instruction,  // the host cannot execute an instruction
+  assertion,            // assert() failed
+  trap,                 // __trap()
+  deadlock,             // all threads of a block wait for one another
+  misuse,               // a collective called in a way that its definition forbids
+};
+
+struct BlockPosition {
+  uint32_t x = 0, y = 0, z = 0;
+};
+
+struct Fault {
+  FaultKind kind = FaultKind::trap;
+  std::string kernel;
+  BlockPosition block;
+  std::optional<BlockPosition> thread;  // not known when the block's threads run as a loop
+  uint64_t address = 0;                 // memory_access, stack_overflow
+  std::string what;                     // one clause
+
+  // device_fault: "kernel 'k', block [0,0,0], thread [1,0,0]: <what>"
+  Status status() const;
+};
+
+inline std::string to_string(const BlockPosition& p) { return fmt::format("[{},{},{}]", p.x, p.y, p.z); }
+
+}  // namespace mneme::cpu

@@ -1,0 +1,71 @@
+// One launch while it runs: what all workers share.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mneme/device/cpu/fault.h"
+#include "mneme/device/cpu/image.h"
+#include "mneme/device/device.h"
+
+namespace mneme::cpu {
+
+class Launch {
+ public:
+  Launch(const std::string& name, const mneme_cpu_kernel& kernel, const LaunchShape& shape, ByteSpan parameters, unsigned workers)
+      : name_(name), kernel_(kernel), shape_(shape), blocks_(shape.grid.volume()), parameters_(parameters.size() / 16 + 1) {
+    if (!parameters.empty()) std::memcpy(parameters_.data(), parameters.data(), parameters.size());
+    // Loops over small blocks are taken in runs; fibers one at a time, since a block may wait for an earlier one.
+    constexpr uint64_t kRunsPerWorker = 32, kLongestRun = 1024;
+    if (kernel.mode == MNEME_CPU_LOOP) run_ = std::clamp<uint64_t>(blocks_ / (workers * kRunsPerWorker), 1, kLongestRun);
+    share_ = shape.cooperative ? (blocks_ + workers - 1) / workers : blocks_;
+  }
+
+  const std::string& name() const { return name_; }
+  const mneme_cpu_kernel& kernel() const { return kernel_; }
+  const LaunchShape& shape() const { return shape_; }
+  const void* parameters() const { return parameters_.data(); }
+  uint32_t threads() const { return static_cast<uint32_t>(shape_.block.volume()); }
+  uint64_t share() const { return share_; }  // the most blocks that one worker takes
+
+  struct Range {
+    uint64_t begin, end;
+  };
+  // The next blocks for a worker; empty when there are none or the launch has failed.
+  Range take() {
+    if (failed()) return {0, 0};
+    const uint64_t begin = next_.fetch_add(run_, std::memory_order_relaxed);
+    return begin >= blocks_ ? Range{0, 0} : Range{begin, std::min(begin + run_, blocks_)};
+  }
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  // The first fault stays.
+  void fail(Fault fault) {
+    std::lock_guard lock(mutex_);
+    if (!fault_) fault_ = std::move(fault);
+    failed_.store(true, std::memory_order_relaxed);
+  }
+  const std::optional<Fault>& fault() const { return fault_; }
+
+ private:
+  struct alignas(16) Word {
+    std::byte bytes[16];
+  };
+  const std::string& name_;
+  const mneme_cpu_kernel& kernel_;
+  const LaunchShape& shape_;
+  uint64_t blocks_;
+  uint64_t run_ = 1;
+  uint64_t share_ = 0;
+  std::vector<Word> parameters_;
+  alignas(64) std::atomic<uint64_t> next_{0};
+  alignas(64) std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::optional<Fault> fault_;
+};
+
+}  // namespace mneme::cpu

@@ -1,0 +1,52 @@
+// The threads that run kernels and memory operations: one a core, made once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace mneme::cpu {
+
+enum class Join {
+  in_time,  // whoever comes before the work is done
+  all,      // every worker takes part, sooner or later
+};
+
+class WorkerPool {
+ public:
+  using Work = std::function<void(unsigned worker)>;
+
+  // `workers` counts the calling thread of run(), which is worker 0.
+  explicit WorkerPool(unsigned workers);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  unsigned workers() const { return static_cast<unsigned>(threads_.size()) + 1; }
+  // Calls work(w) at most once for each worker, for 0 on the calling thread; returns when all calls have. Several callers take
+  // turns. work must not call run.
+  void run(const Work& work, Join join = Join::in_time);
+  // Calls body(i) for each i below count, spread over the workers.
+  void for_each(uint64_t count, const std::function<void(uint64_t)>& body);
+
+ private:
+  void serve(unsigned worker);
+
+  std::mutex turn_;
+  std::vector<std::thread> threads_;
+  const Work* work_ = nullptr;
+  bool stop_ = false;
+  // Counts the works; its low 32 bits are what idle workers wait on.
+  std::atomic<uint32_t> epoch_{0};
+  // epoch << 32 | kClosed | how many of threads_ have joined this work.
+  std::atomic<uint64_t> entry_{0};
+  std::atomic<uint32_t> done_{0};
+};
+
+// The processors that this process may use.
+unsigned usable_processors();
+
+}  // namespace mneme::cpu

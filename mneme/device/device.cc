@@ -1,0 +1,89 @@
+#include "mneme/device/device.h"
+
+#include <array>
+
+#include "mneme/device/cpu/cpu_device.h"
+#include "mneme/device/cuda/cuda_device.h"
+#include "mneme/device/fake/fake_device.h"
+
+namespace mneme {
+namespace {
+
+Result<std::unique_ptr<Device>> open_hip(int ordinal) {
+  return error(Code::unavailable, "opening hip device {}: this build has no HIP backend; use the device cuda or cpu", ordinal);
+}
+
+struct Backend {
+  DeviceKind kind;
+  Result<std::unique_ptr<Device>> (*open)(int ordinal);
+};
+
+constexpr std::array kBackends = {
+    Backend{DeviceKind::cuda, cuda::open_device},
+    Backend{DeviceKind::hip, open_hip},
+    Backend{DeviceKind::cpu, cpu::open_device},
+    Backend{DeviceKind::fake, fake::open_device},
+};
+
+bool exceeds(const Dim3& extent, const Dim3& limit) { return extent.x > limit.x || extent.y > limit.y || extent.z > limit.z; }
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> Device::open(DeviceKind kind, int ordinal) {
+  for (const Backend& backend : kBackends) {
+    if (backend.kind == kind) return backend.open(ordinal);
+  }
+  return error(Code::invalid_argument, "opening device {}: {} is no kind of device", ordinal, static_cast<int>(kind));
+}
+
+Result<std::unique_ptr<Device>> Device::open_best() {
+  std::string reasons;
+  for (const Backend& backend : kBackends) {
+    if (backend.kind == DeviceKind::fake) continue;
+    auto device = backend.open(0);
+    if (device.ok()) return device;
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", to_string(backend.kind), device.status().message());
+  }
+  return error(Code::unavailable, "opening the best device: none opens ({})", reasons);
+}
+
+Status Stream::launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+  MNEME_TRY(check_shape(kernel, shape));
+  return launch_impl(kernel, shape, parameters);
+}
+
+Result<Nanoseconds> Stream::launch_timed(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+  MNEME_TRY(check_shape(kernel, shape));
+  return launch_timed_impl(kernel, shape, parameters);
+}
+
+Status Stream::check_shape(const Kernel& kernel, const LaunchShape& shape) const {
+  const DeviceProperties& device = properties_;
+  const std::string what = fmt::format("launching '{}' with grid {} and block {}", kernel.name(), shape.grid, shape.block);
+  if (shape.grid.volume() == 0 || shape.block.volume() == 0) return error(Code::invalid_argument, "{}: an extent is zero", what);
+  if (exceeds(shape.grid, device.max_grid)) {
+    return error(Code::invalid_argument, "{}: the device's largest grid is {}", what, device.max_grid);
+  }
+  if (exceeds(shape.block, device.max_block)) {
+    return error(Code::invalid_argument, "{}: the device's largest block is {}", what, device.max_block);
+  }
+  const uint64_t threads = shape.block.volume();
+  if (threads > device.max_threads_per_block) {
+    return error(Code::invalid_argument, "{}: the block has {} threads, the device runs at most {}", what, threads,
+                 device.max_threads_per_block);
+  }
+  const KernelResources& needs = kernel.resources();
+  if (needs.max_threads_per_block && threads > *needs.max_threads_per_block) {
+    return error(Code::invalid_argument, "{}: the block has {} threads, this kernel runs with at most {} on the device", what,
+                 threads, *needs.max_threads_per_block);
+  }
+  const Bytes fixed = needs.static_shared_memory.value_or(Bytes(0));
+  if (shape.dynamic_shared_memory > device.max_shared_memory_per_block ||
+      fixed + shape.dynamic_shared_memory > device.max_shared_memory_per_block) {
+    return error(Code::invalid_argument, "{}: {} B static and {} B dynamic shared memory exceed the device's {} B for a block", what,
+                 fixed.count, shape.dynamic_shared_memory.count, device.max_shared_memory_per_block.count);
+  }
+  return {};
+}
+
+}  // namespace mneme

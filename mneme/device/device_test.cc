@@ -1,0 +1,85 @@
+#include "mneme/device/device.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "mneme/device/fake/fake_device.h"
+
+namespace mneme {
+namespace {
+
+TEST(DeviceKind, NamesAreParsedBack) {
+  for (DeviceKind kind : {DeviceKind::fake, DeviceKind::cpu, DeviceKind::cuda, DeviceKind::hip}) EXPECT_EQ(*parse_device_kind(to_string(kind)), kind);
+  EXPECT_EQ(parse_device_kind("gpu").status().to_string(), "invalid_argument: 'gpu' is no kind of device: the kinds are cuda, hip, cpu and fake");
+}
+
+TEST(Device, OpensByKind) {
+  for (DeviceKind kind : {DeviceKind::fake, DeviceKind::cpu}) {
+    auto device = Device::open(kind);
+    ASSERT_TRUE(device.ok()) << device.status().to_string();
+    EXPECT_EQ((*device)->properties().kind, kind);
+    EXPECT_EQ(Device::open(kind, 1).status().code(), Code::unavailable);
+  }
+  EXPECT_EQ(Device::open(DeviceKind::hip).status().to_string(),
+            "unavailable: opening hip device 0: this build has no HIP backend; use the device cuda or cpu");
+  auto best = Device::open_best();
+  ASSERT_TRUE(best.ok());
+  EXPECT_TRUE((*best)->properties().kind == DeviceKind::cpu || (*best)->properties().kind == DeviceKind::cuda);
+}
+
+class Launches : public testing::Test {
+ protected:
+  void SetUp() override {
+    KernelResources bounded;
+    bounded.max_threads_per_block = 64;
+    bounded.static_shared_memory = 1_KiB;
+    device_.define_kernel("bounded", fake::FakeKernel{[](const fake::FakeLaunch&) { return Status(); }, bounded, Nanoseconds(5)});
+    device_.define_kernel("faulty", [](const fake::FakeLaunch&) { return error(Code::device_fault, "it trapped"); });
+    module_ = std::move(device_.load(CodeImage{DeviceKind::fake, {}})).value();
+    stream_ = std::move(device_.create_stream()).value();
+  }
+  std::string refusal(LaunchShape shape) { return stream_->launch(**module_->kernel("bounded"), shape, {}).to_string(); }
+
+  fake::FakeDevice device_;
+  std::unique_ptr<Module> module_;
+  std::unique_ptr<Stream> stream_;
+};
+
+TEST_F(Launches, ShapesBeyondTheDeviceAreRefusedWithItsLimit) {
+  EXPECT_EQ(refusal({.grid = {1, 1, 1}, .block = {64, 1, 1}}), "ok");
+  EXPECT_EQ(refusal({.grid = {0, 1, 1}, .block = {1, 1, 1}}),
+            "invalid_argument: launching 'bounded' with grid 0x1x1 and block 1x1x1: an extent is zero");
+  EXPECT_EQ(refusal({.grid = {1, 65536, 1}, .block = {1, 1, 1}}),
+            "invalid_argument: launching 'bounded' with grid 1x65536x1 and block 1x1x1: the device's largest grid is 2147483647x65535x65535");
+  EXPECT_EQ(refusal({.grid = {1, 1, 1}, .block = {1, 1, 65}}),
+            "invalid_argument: launching 'bounded' with grid 1x1x1 and block 1x1x65: the device's largest block is 1024x1024x64");
+  EXPECT_EQ(refusal({.grid = {1, 1, 1}, .block = {1024, 2, 1}}),
+            "invalid_argument: launching 'bounded' with grid 1x1x1 and block 1024x2x1: the block has 2048 threads, the device runs at most 1024");
+  EXPECT_EQ(refusal({.grid = {1, 1, 1}, .block = {65, 1, 1}}),
+            "invalid_argument: launching 'bounded' with grid 1x1x1 and block 65x1x1: the block has 65 threads, this kernel runs with at most 64 on "
+            "the device");
+  EXPECT_EQ(refusal({.grid = {1, 1, 1}, .block = {1, 1, 1}, .dynamic_shared_memory = 48_KiB}),
+            "invalid_argument: launching 'bounded' with grid 1x1x1 and block 1x1x1: 1024 B static and 49152 B dynamic shared memory exceed the "
+            "device's 49152 B for a block");
+}
+
+TEST_F(Launches, AFaultPoisonsTheFakeDevice) {
+  EXPECT_EQ(stream_->launch(**module_->kernel("faulty"), {}, {}).to_string(), "device_fault: it trapped");
+  EXPECT_EQ(stream_->synchronize().to_string(), "device_fault: the device faulted before and is of no further use: it trapped");
+  EXPECT_EQ(device_.allocate(Bytes(1)).status().code(), Code::device_fault);
+}
+
+TEST_F(Launches, TheFakeDeviceFailsByScript) {
+  device_.set_failures([](std::string_view call) { return call == "copy" ? error(Code::io, "scripted") : Status(); });
+  DevicePtr memory = *device_.allocate(Bytes(16));
+  EXPECT_TRUE(stream_->fill(memory, std::byte{1}, Bytes(16)).ok());
+  EXPECT_EQ(stream_->copy(memory, memory + Bytes(8), Bytes(8)).to_string(), "io: scripted");
+  EXPECT_EQ(device_.calls(), (std::vector<std::string>{"load", "create_stream", "allocate", "fill", "copy"}));
+  auto time = stream_->launch_timed(**module_->kernel("bounded"), {}, {});
+  ASSERT_TRUE(time.ok());
+  EXPECT_EQ(time->count(), 5);
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,71 @@
+#include "mneme/device/fake/fake_stream.h"
+
+#include <cstring>
+
+#include "mneme/device/fake/fake_module.h"
+#include "mneme/device/host_pages.h"
+
+namespace mneme::fake {
+namespace {
+
+std::byte* bytes_at(DevicePtr p) { return reinterpret_cast<std::byte*>(p.address); }
+
+}  // namespace
+
+Status FakeStream::copy_to_device(DevicePtr to, ByteSpan from) {
+  MNEME_TRY(device_.begin("copy_to_device"));
+  if (!from.empty()) std::memmove(bytes_at(to), from.data(), from.size());
+  return {};
+}
+
+Status FakeStream::copy_to_host(MutableByteSpan to, DevicePtr from) {
+  MNEME_TRY(device_.begin("copy_to_host"));
+  if (!to.empty()) std::memmove(to.data(), bytes_at(from), to.size());
+  return {};
+}
+
+Status FakeStream::copy(DevicePtr to, DevicePtr from, Bytes size) {
+  MNEME_TRY(device_.begin("copy"));
+  if (size.count != 0) std::memmove(bytes_at(to), bytes_at(from), size.count);
+  return {};
+}
+
+Status FakeStream::fill(DevicePtr to, std::byte value, Bytes size) {
+  MNEME_TRY(device_.begin("fill"));
+  if (size.count != 0) std::memset(bytes_at(to), std::to_integer<int>(value), size.count);
+  return {};
+}
+
+Result<Comparison> FakeStream::compare(DevicePtr a, DevicePtr b, Bytes size) {
+  MNEME_TRY(device_.begin("compare"));
+  return compare_host_bytes({bytes_at(a), size.count}, {bytes_at(b), size.count});
+}
+
+Status FakeStream::hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) {
+  MNEME_TRY(device_.begin("hash_pages"));
+  MNEME_TRY(check_page_count(hashes.size(), size, page));
+  for (uint64_t i = 0; i < hashes.size(); ++i) hashes[i] = hash_host_page({bytes_at(from), size.count}, page, i);
+  return {};
+}
+
+Status FakeStream::synchronize() { return device_.begin("synchronize"); }
+
+Status FakeStream::launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+  MNEME_TRY(device_.begin("launch"));
+  return run(kernel, shape, parameters);
+}
+
+Result<Nanoseconds> FakeStream::launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+  MNEME_TRY(device_.begin("launch_timed"));
+  MNEME_TRY(run(kernel, shape, parameters));
+  return static_cast<const FakeModuleKernel&>(kernel).definition().time;
+}
+
+Status FakeStream::run(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+  const auto& fake = static_cast<const FakeModuleKernel&>(kernel);
+  Status status = fake.definition().body(FakeLaunch{shape, parameters, fake.image()});
+  if (status.code() == Code::device_fault) device_.poison(status);
+  return status;
+}
+
+}  // namespace mneme::fake

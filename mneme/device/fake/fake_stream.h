@@ -1,0 +1,29 @@
+// The fake device's stream: every call is done when it returns.
+#pragma once
+
+#include "mneme/device/fake/fake_device.h"
+
+namespace mneme::fake {
+
+class FakeStream final : public Stream {
+ public:
+  explicit FakeStream(FakeDevice& device) : Stream(device.properties()), device_(device) {}
+
+  Status copy_to_device(DevicePtr to, ByteSpan from) override;
+  Status copy_to_host(MutableByteSpan to, DevicePtr from) override;
+  Status copy(DevicePtr to, DevicePtr from, Bytes size) override;
+  Status fill(DevicePtr to, std::byte value, Bytes size) override;
+  Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) override;
+  Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) override;
+  Status synchronize() override;
+
+ protected:
+  Status launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+  Result<Nanoseconds> launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+
+ private:
+  Status run(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
+  FakeDevice& device_;
+};
+
+}  // namespace mneme::fake

@@ -1,0 +1,38 @@
+#include "mneme/device/host_pages.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace mneme {
+
+Comparison compare_host_bytes(ByteSpan a, ByteSpan b) {
+  // memcmp skips what is equal; only pieces that differ are counted byte by byte.
+  constexpr size_t kPiece = 4096;
+  Comparison result;
+  for (size_t begin = 0; begin < a.size(); begin += kPiece) {
+    const size_t length = std::min(kPiece, a.size() - begin);
+    if (std::memcmp(a.data() + begin, b.data() + begin, length) == 0) continue;
+    for (size_t i = begin; i < begin + length; ++i) {
+      if (a[i] == b[i]) continue;
+      ++result.differing_bytes;
+      if (!result.first_difference) result.first_difference = i;
+    }
+  }
+  return result;
+}
+
+uint64_t hash_host_page(ByteSpan range, Bytes page, uint64_t index) {
+  const uint64_t begin = index * page.count;
+  return XXH3_64bits(range.data() + begin, std::min(page.count, range.size() - begin));
+}
+
+Status check_page_count(uint64_t hashes, Bytes size, Bytes page) {
+  const uint64_t pages = page.count == 0 ? 0 : size.count / page.count + (size.count % page.count != 0);
+  if (page.count != 0 && hashes == pages) return {};
+  return error(Code::invalid_argument, "hashing {} B in pages of {} B: there are {} pages, room is for {} hashes", size.count,
+               page.count, pages, hashes);
+}
+
+}  // namespace mneme

@@ -1,0 +1,17 @@
+// Comparing and hashing of host memory, for the devices whose memory it is.
+#pragma once
+
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+#include "mneme/device/device.h"
+
+namespace mneme {
+
+// Both of the same size.
+Comparison compare_host_bytes(ByteSpan a, ByteSpan b);
+// The hash of page `index` of a range; the last page may be short, and its length counts.
+uint64_t hash_host_page(ByteSpan range, Bytes page, uint64_t index);
+// invalid_argument unless `hashes` is the number of pages of `page` bytes that `size` bytes have.
+Status check_page_count(uint64_t hashes, Bytes size, Bytes page);
+
+}  // namespace mneme
