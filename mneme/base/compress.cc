@@ -4,16 +4,33 @@
 
 namespace mneme {
 
+namespace {
+
+// A context is a megabyte of tables: kept by each thread, since pages are small and many.
+template <typename T, T* (*create)(), size_t (*destroy)(T*)>
+T* thread_context() {
+  struct Owner {
+    T* context = create();
+    ~Owner() { destroy(context); }
+  };
+  thread_local Owner owner;
+  return owner.context;
+}
+ZSTD_CCtx* compressor() { return thread_context<ZSTD_CCtx, ZSTD_createCCtx, ZSTD_freeCCtx>(); }
+ZSTD_DCtx* decompressor() { return thread_context<ZSTD_DCtx, ZSTD_createDCtx, ZSTD_freeDCtx>(); }
+
+}  // namespace
+
 ByteVector compress(ByteSpan bytes, int level) {
   ByteVector out(ZSTD_compressBound(bytes.size()));
-  size_t written = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), level);
+  size_t written = ZSTD_compressCCtx(compressor(), out.data(), out.size(), bytes.data(), bytes.size(), level);
   if (ZSTD_isError(written)) return {};
   out.resize(written);
   return out;
 }
 
 Status decompress_into(ByteSpan compressed, MutableByteSpan out) {
-  size_t written = ZSTD_decompress(out.data(), out.size(), compressed.data(), compressed.size());
+  size_t written = ZSTD_decompressDCtx(decompressor(), out.data(), out.size(), compressed.data(), compressed.size());
   if (ZSTD_isError(written)) return error(Code::corrupt, "zstd: {}", ZSTD_getErrorName(written));
   if (written != out.size()) return error(Code::corrupt, "zstd: {} bytes of content, {} expected", written, out.size());
   return {};

@@ -179,25 +179,21 @@ Status Database::check_instance(const Digest& static_hash, const Digest& dynamic
   MNEME_TRY(load_ir(static_hash).status());
   MNEME_ASSIGN(RecordedInstance recorded, load_instance(static_hash, dynamic_hash));
   std::set<Digest> seen;
+  std::vector<std::pair<Digest, Bytes>> pages;
+  for (const MemoryState* state : {&recorded.prologue, &recorded.epilogue})
+    for (const Region& region : state->regions)
+      for (uint64_t i = 0; i < region.pages.size(); ++i)
+        if (seen.insert(region.pages[i]).second) pages.emplace_back(region.pages[i], page_extent(region.address, region.size, i).size);
   constexpr size_t kBatch = 512;
-  ByteVector bytes(kBatch * kPageSize.count);
+  ByteVector bytes(std::min(kBatch, pages.size()) * kPageSize.count);
   std::vector<PageRequest> requests;
-  auto flush = [&] {
-    Status status = read_pages(requests);
+  for (size_t i = 0; i < pages.size(); ++i) {
+    requests.push_back({pages[i].first, MutableByteSpan(bytes).subspan(i % kBatch * kPageSize.count, pages[i].second.count)});
+    if (requests.size() < kBatch && i + 1 < pages.size()) continue;
+    MNEME_TRY(read_pages(requests));
     requests.clear();
-    return status;
-  };
-  for (const MemoryState* state : {&recorded.prologue, &recorded.epilogue}) {
-    for (const Region& region : state->regions) {
-      for (uint64_t i = 0; i < region.pages.size(); ++i) {
-        if (!seen.insert(region.pages[i]).second) continue;
-        MutableByteSpan slot = MutableByteSpan(bytes).subspan(requests.size() * kPageSize.count);
-        requests.push_back({region.pages[i], slot.first(page_extent(region.address, region.size, i).size.count)});
-        if (requests.size() == kBatch) MNEME_TRY(flush());
-      }
-    }
   }
-  return flush();
+  return {};
 }
 
 Result<Bytes> Database::disk_size() const {

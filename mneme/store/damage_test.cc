@@ -1,0 +1,145 @@
+// Every file of a database, damaged in every way: reading must say which file, and where.
+#include <gmock/gmock.h>
+
+#include "mneme/store/store_testing.h"
+
+namespace mneme {
+namespace {
+
+using testing::HasSubstr;
+
+std::string contents(const Path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void replace(const Path& path, std::string_view content) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(content.data(), static_cast<std::streamsize>(content.size()));
+}
+
+class Damage : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto database = Database::create(directory_.path());
+    kernel_ = sample_kernel();
+    dynamic_ = *publish_sample(*database, kernel_, sample_memory(1, kPageSize.count + 3000));
+    pack_ = directory_.path() / "pages" / FileSystem::posix().list(directory_.path() / "pages")->front();
+  }
+
+  Path path(const std::string& name) const { return directory_.path() / name; }
+  Path json() const { return path(kernel_file_name(kernel_.static_hash)); }
+  Path ir() const { return path(ir_file_name(kernel_.static_hash)); }
+  Path state(Moment moment) const { return path(state_file_name(moment, kernel_.static_hash, dynamic_)); }
+
+  // What reading everything of the instance says.
+  Status check() const {
+    auto database = Database::open(directory_.path());
+    return database.ok() ? database->check_instance(kernel_.static_hash, dynamic_) : database.status();
+  }
+
+  // The file cut at, and with a flipped bit in, every `step`-th byte and each of the first and last hundred.
+  void damage_everywhere(const Path& file, size_t step) {
+    const std::string whole = contents(file);
+    for (size_t at = 0; at < whole.size(); at += at < 100 || at + 100 > whole.size() ? 1 : step) {
+      std::string flipped = whole;
+      flipped[at] = static_cast<char>(flipped[at] ^ 1 << (at % 8));
+      for (const std::string& damaged : {whole.substr(0, at), flipped}) {
+        replace(file, damaged);
+        Status status = check();
+        bool harmless = file == json() && status.ok() && same_document(damaged, whole);
+        EXPECT_TRUE(!status.ok() || harmless) << file << " byte " << at;
+        if (!status.ok()) EXPECT_THAT(status.message(), HasSubstr(file.string()));
+        if (!status.ok()) EXPECT_TRUE(status.code() == Code::corrupt || status.code() == Code::incompatible) << status.to_string();
+      }
+    }
+    replace(file, whole);
+    EXPECT_TRUE(check().ok());
+  }
+
+  // JSON whose white space alone differs.
+  static bool same_document(const std::string& a, const std::string& b) {
+    auto first = decode_kernel(a, "a"), second = decode_kernel(b, "b");
+    return first.ok() && second.ok() && *first == *second;
+  }
+
+  TemporaryDirectory directory_;
+  KernelRecord kernel_;
+  Digest dynamic_;
+  Path pack_;
+};
+
+TEST_F(Damage, KernelFile) { damage_everywhere(json(), 13); }
+TEST_F(Damage, RecordedIr) { damage_everywhere(ir(), 7); }
+TEST_F(Damage, Prologue) { damage_everywhere(state(Moment::prologue), 3); }
+TEST_F(Damage, Epilogue) { damage_everywhere(state(Moment::epilogue), 3); }
+TEST_F(Damage, Pack) { damage_everywhere(pack_, 997); }
+
+TEST_F(Damage, ExactWordsForEachKind) {
+  for (const Path& file : {json(), state(Moment::prologue), pack_}) {
+    const std::string whole = contents(file);
+    replace(file, "");
+    EXPECT_EQ(check().to_string(), "corrupt: " + file.string() + ": offset 0: the file is empty");
+    replace(file, whole);
+  }
+  const std::string bitcode = contents(ir());
+  replace(ir(), "");
+  EXPECT_EQ(check().to_string(), "corrupt: " + ir().string() + ": offset 0: the file has 0 bytes, 500 expected");
+  replace(ir(), bitcode);
+
+  const std::string pack = contents(pack_);
+  replace(pack_, pack.substr(0, pack.size() / 2));
+  EXPECT_EQ(check().to_string(),
+            fmt::format("corrupt: {}: offset {}: the end of the pack is missing: the file was truncated or damaged", pack_.string(), pack.size() / 2 - 8));
+  std::string flipped = pack;
+  flipped[1000] ^= 1;
+  replace(pack_, flipped);
+  EXPECT_THAT(check().to_string(), testing::MatchesRegex("corrupt: " + pack_.string() + ": offset 32: the stored bytes of page [0-9a-f]+ are damaged .checksum."));
+  std::string newer = pack;
+  newer[8] = 2;
+  replace(pack_, newer);
+  EXPECT_EQ(check().to_string(), "incompatible: " + pack_.string() + ": format version 2.0, this Mneme reads version 1.x: use a newer Mneme");
+}
+
+TEST_F(Damage, MissingFiles) {
+  for (const Path& file : {ir(), state(Moment::prologue), state(Moment::epilogue)}) {
+    const std::string whole = contents(file);
+    std::filesystem::remove(file);
+    EXPECT_THAT(check().to_string(), HasSubstr("corrupt: " + file.string() + " is missing"));
+    replace(file, whole);
+  }
+  std::filesystem::remove(pack_);
+  EXPECT_THAT(check().to_string(), HasSubstr("/pages: no pack of pages holds page "));
+}
+
+TEST_F(Damage, StateOfAnotherInstance) {
+  auto database = Database::create(directory_.path());
+  Digest other = *publish_sample(*database, kernel_, sample_memory(2, 100));
+  replace(state(Moment::prologue), contents(path(state_file_name(Moment::prologue, kernel_.static_hash, other))));
+  EXPECT_EQ(check().message(), state(Moment::prologue).string() + ": offset 40: the file holds the state of another instance");
+}
+
+TEST_F(Damage, OneKernelDoesNotHideTheOthers) {
+  auto database = Database::create(directory_.path());
+  ASSERT_TRUE(publish_sample(*database, sample_kernel("other"), sample_memory(2, 100)).ok());
+  replace(json(), "{");
+  auto listing = Database::open(directory_.path())->list();
+  ASSERT_TRUE(listing.ok());
+  ASSERT_EQ(listing->kernels.size(), 1u);
+  EXPECT_EQ(listing->kernels[0].kernel.name, "other");
+  ASSERT_EQ(listing->damaged.size(), 1u);
+  EXPECT_EQ(listing->damaged[0].message(), json().string() + ": offset 1: this is not JSON");
+}
+
+TEST_F(Damage, DamagedPackDoesNotHideTheOthers) {
+  auto database = Database::create(directory_.path());
+  KernelRecord other = sample_kernel("other");
+  Digest dynamic = *publish_sample(*database, other, sample_memory(2, 100));
+  replace(pack_, "nothing");
+  auto reader = Database::open(directory_.path());
+  EXPECT_TRUE(reader->check_instance(other.static_hash, dynamic).ok());
+  EXPECT_EQ(check().message(), pack_.string() + ": offset 7: the file is too short for a pack of pages (7 bytes)");
+}
+
+}  // namespace
+}  // namespace mneme

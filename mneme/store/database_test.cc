@@ -1,0 +1,190 @@
+#include "mneme/store/database.h"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "mneme/store/store_testing.h"
+
+namespace mneme {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Database, PublishedInstanceIsReadBack) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path() / "made" / "for it");
+  ASSERT_TRUE(database.ok()) << database.status().message();
+  SampleMemory memory = sample_memory(1);
+  KernelRecord kernel = sample_kernel();
+  auto dynamic = publish_sample(*database, kernel, memory);
+  ASSERT_TRUE(dynamic.ok()) << dynamic.status().message();
+
+  auto reader = Database::open(directory.path() / "made" / "for it");
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ(*reader->load_kernel(kernel.static_hash), kernel);
+  EXPECT_EQ(*reader->load_ir(kernel.static_hash), noise(500, 7));
+  auto recorded = reader->load_instance(kernel.static_hash, *dynamic);
+  ASSERT_TRUE(recorded.ok()) << recorded.status().message();
+  EXPECT_EQ(*read_region(*reader, recorded->prologue.regions[0]), memory.before);
+  EXPECT_EQ(*read_region(*reader, recorded->epilogue.regions[0]), memory.after);
+  EXPECT_TRUE(reader->check_instance(kernel.static_hash, *dynamic).ok());
+  EXPECT_TRUE(reader->has_instance(kernel.static_hash, *dynamic));
+  auto listing = reader->list();
+  ASSERT_EQ(listing->kernels.size(), 1u);
+  EXPECT_EQ(listing->kernels[0].instances.size(), 1u);
+  EXPECT_TRUE(listing->damaged.empty());
+}
+
+TEST(Database, ContentIsStoredOnce) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  KernelRecord kernel = sample_kernel();
+  // Two instances that differ in one page; then the same two in another process's eyes.
+  SampleMemory one = sample_memory(1), two = one;
+  two.before[kPageSize.count] ^= std::byte{1};
+  two.after[kPageSize.count] ^= std::byte{1};
+  ASSERT_TRUE(publish_sample(*database, kernel, one).ok());
+  Bytes first = *database->disk_size();
+  ASSERT_TRUE(publish_sample(*database, kernel, two).ok());
+  EXPECT_LT((*database->disk_size() - first).count, 10'000u);  // the noise page alone is 64 KiB
+
+  auto other = Database::create(directory.path());
+  auto files = FileSystem::posix().list(directory.path() / "pages");
+  ASSERT_TRUE(publish_sample(*other, kernel, one).ok());
+  EXPECT_EQ(*FileSystem::posix().list(directory.path() / "pages"), *files);
+  EXPECT_EQ(other->load_document(kernel.static_hash)->instances.size(), 2u);
+}
+
+TEST(Database, SizesOfAnInstance) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  KernelRecord kernel = sample_kernel();
+  auto dynamic = publish_sample(*database, kernel, sample_memory(1));
+  auto size = database->instance_size(kernel.static_hash, *dynamic);
+  ASSERT_TRUE(size.ok());
+  EXPECT_GT(size->pages.count, kPageSize.count);
+  EXPECT_LT(size->pages.count, kPageSize.count + 4096);
+  EXPECT_GT(size->states.count, 0u);
+  EXPECT_EQ(size->total(), size->pages + size->states);
+}
+
+TEST(Database, ManyThreadsWriteAndRead) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  KernelRecord kernel = sample_kernel();
+  auto publication = *database->begin_publication({.threads = 4, .queue = 256_KiB});
+  constexpr size_t kBatches = 64, kBatchPages = 8;
+  Region region{Region::Kind::allocation, DevicePtr(0x7a0000000000), Bytes(kBatches * kBatchPages * kPageSize.count), "", {}};
+  region.pages.resize(kBatches * kBatchPages);
+  ByteVector content = noise(region.size.count, 3);
+  for (size_t b = 0; b < kBatches; ++b) {
+    PageBatch batch;
+    batch.bytes = std::make_unique<std::byte[]>(kBatchPages * kPageSize.count);
+    std::memcpy(batch.bytes.get(), content.data() + b * kBatchPages * kPageSize.count, kBatchPages * kPageSize.count);
+    for (size_t i = 0; i < kBatchPages; ++i) batch.pages.push_back({kPageSize.count, &region.pages[b * kBatchPages + i]});
+    ASSERT_TRUE(publication->put(std::move(batch)).ok());
+  }
+  ASSERT_TRUE(publication->wait().ok());
+  Recording recording{kernel, {}, sample_instance(kernel), {{region}}, {{region}}};
+  recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
+  ASSERT_TRUE(publication->commit(recording).ok());
+  EXPECT_EQ(*read_region(*database, region), content);
+}
+
+TEST(Database, SeveralWritersOfOneKernel) {
+  TemporaryDirectory directory;
+  constexpr int kWriters = 4, kEach = 3;
+  std::vector<std::thread> writers;
+  for (int w = 0; w < kWriters; ++w) {
+    writers.emplace_back([&, w] {
+      auto database = Database::create(directory.path());
+      for (int i = 0; i < kEach; ++i) {
+        auto dynamic = publish_sample(*database, sample_kernel(), sample_memory(static_cast<uint32_t>(10 * w + i), 1000));
+        EXPECT_TRUE(dynamic.ok()) << dynamic.status().message();
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  auto database = Database::open(directory.path());
+  auto document = database->load_document(sample_kernel().static_hash);
+  ASSERT_TRUE(document.ok());
+  EXPECT_EQ(document->instances.size(), size_t{kWriters * kEach});
+  for (const InstanceRecord& instance : document->instances) EXPECT_TRUE(database->check_instance(instance.static_hash, instance.dynamic_hash).ok());
+}
+
+TEST(Database, AbandonedPublicationLeavesNothing) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  {
+    auto publication = *database->begin_publication();
+    SampleMemory memory = sample_memory(1);
+    Region region = sample_region(memory);
+    ASSERT_TRUE(publication->put(batch_of(memory.before, region)).ok());
+    ASSERT_TRUE(publication->wait().ok());
+  }
+  EXPECT_TRUE(FileSystem::posix().list(directory.path() / "pages")->empty());
+}
+
+TEST(Database, LimitOfGrowth) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  auto publication = *database->begin_publication({.limit = 1_KiB});
+  SampleMemory memory = sample_memory(1);
+  Region region = sample_region(memory);
+  ASSERT_TRUE(publication->put(batch_of(memory.before, region)).ok());
+  Status status = publication->wait();
+  EXPECT_EQ(status.to_string(), "exhausted: page contents of more than 1.00 KiB would be added to the database");
+  EXPECT_TRUE(publication->over_limit());
+}
+
+TEST(Database, LeftOversOfKilledRecordingsAreRemoved) {
+  TemporaryDirectory directory;
+  std::filesystem::create_directories(directory.path() / "pages");
+  // A process number above the system's limit belongs to nobody; this process is alive.
+  Path dead = directory.path() / "pages" / "pack.tmp.1999999999.0", alive = directory.path() / fmt::format("x.json.tmp.{}.0", ::getpid());
+  std::ofstream(dead) << "half";
+  std::ofstream(alive) << "half";
+  ASSERT_TRUE(Database::create(directory.path()).ok());
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  EXPECT_TRUE(std::filesystem::exists(alive));
+  EXPECT_TRUE(Database::open(directory.path())->list()->kernels.empty());
+}
+
+TEST(Database, SaysWhatIsMissing) {
+  TemporaryDirectory directory;
+  const std::string path = directory.path().string();
+  EXPECT_EQ(Database::open(directory.path() / "none").status().to_string(),
+            "not_found: there is no directory " + path + "/none: give the one that `mneme record -rdb` wrote");
+  EXPECT_EQ(Database::open(directory.path()).status().to_string(), "not_found: " + path + " holds no recording (no <static-hash>.json)");
+  auto database = Database::create(directory.path());
+  Digest unknown;
+  EXPECT_EQ(database->load_kernel(unknown).status().to_string(),
+            "not_found: the database " + path + " holds no kernel 00000000000000000000000000000000");
+  KernelRecord kernel = sample_kernel();
+  ASSERT_TRUE(publish_sample(*database, kernel, sample_memory(1)).ok());
+  EXPECT_EQ(database->load_instance(kernel.static_hash, unknown).status().message(),
+            fmt::format("kernel {} has no instance 00000000000000000000000000000000 (`mneme show {}/{}.json` lists its 1)", kernel.static_hash.hex(), path,
+                        kernel.static_hash.hex()));
+  std::ofstream(directory.path() / "file") << "x";
+  EXPECT_THAT(Database::create(directory.path() / "file").status().message(), HasSubstr("the database " + path + "/file cannot be written: "));
+}
+
+TEST(LocateKernel, TakesTheNameOfAKernelsFile) {
+  TemporaryDirectory directory;
+  const std::string path = directory.path().string(), name = kernel_file_name(sample_kernel().static_hash);
+  std::ofstream(directory.path() / name) << "{}";
+  auto file = locate_kernel(directory.path() / name);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(file->directory, directory.path());
+  EXPECT_EQ(file->static_hash, sample_kernel().static_hash);
+  EXPECT_EQ(locate_kernel(directory.path()).status().to_string(),
+            "invalid_argument: " + path + " is a directory: name one of the kernels in it, " + path + "/<static-hash>.json (`mneme ls " + path + "` lists them)");
+  EXPECT_EQ(locate_kernel(directory.path() / "x.json").status().to_string(),
+            "invalid_argument: " + path + "/x.json is not named like a recorded kernel, DIR/<static-hash>.json (32 hexadecimal digits)");
+  EXPECT_EQ(locate_kernel(directory.path() / (std::string(32, '0') + ".json")).status().to_string(),
+            "not_found: there is no recorded kernel " + path + "/00000000000000000000000000000000.json");
+}
+
+}  // namespace
+}  // namespace mneme
