@@ -1,0 +1,78 @@
+#include "mneme/instrument/names.h"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallString.h>
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/xxhash.h>
+
+#include "mneme/instrument/linking.h"
+
+namespace mneme::instrument {
+namespace {
+
+using llvm::StringRef;
+
+constexpr StringRef kVisible = "__mneme";
+constexpr size_t kHashDigits = 16;
+
+bool is_hex(StringRef text) {
+  return llvm::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+bool is_decimal(StringRef text) {
+  return !text.empty() && llvm::all_of(text, llvm::isDigit);
+}
+
+// Drops `marker` and what follows it when that satisfies `matches` to the end of the name.
+template <typename Predicate>
+bool drop_suffix(StringRef& name, StringRef marker, Predicate matches) {
+  size_t at = name.rfind(marker);
+  if (at == StringRef::npos || at == 0 || !matches(name.substr(at + marker.size()))) return false;
+  name = name.take_front(at);
+  return true;
+}
+
+}  // namespace
+
+StringRef canonical_name(StringRef name) {
+  auto hash = [](StringRef rest) { return rest.size() == kHashDigits && is_hex(rest); };
+  auto own = [&](StringRef rest) { return rest.empty() || (rest.consume_front("_") && hash(rest)); };
+  while (drop_suffix(name, kVisible, own) || drop_suffix(name, "__static__", hash) || drop_suffix(name, "__intern__", hash) ||
+         drop_suffix(name, ".__uniq.", is_decimal) || drop_suffix(name, ".llvm.", is_decimal)) {
+  }
+  return name;
+}
+
+std::string visible_name(StringRef name, StringRef suffix) {
+  std::string result;
+  for (char c : name) {
+    if (llvm::isAlnum(c) || c == '_' || c == '$') result += c;
+    else result += "_$_";
+  }
+  result += kVisible;
+  if (!suffix.empty()) result += ("_" + suffix).str();
+  return result;
+}
+
+std::string module_suffix(const llvm::Module& module) {
+  // clang's id of the compilation unit is made for exactly this; without one, what clang would make it from.
+  std::string identity = compilation_unit_id();
+  if (identity.empty()) {
+    llvm::SmallString<256> directory;
+    llvm::sys::fs::current_path(directory);
+    identity = (directory + "\n" + module.getModuleIdentifier()).str();
+  }
+  for (const llvm::GlobalValue& value : module.global_values()) {
+    if (!value.isDeclaration() && value.hasExternalLinkage()) identity += "\n" + value.getName().str();
+  }
+  return llvm::utohexstr(llvm::xxh3_64bits(StringRef(identity)), /*LowerCase=*/true, kHashDigits);
+}
+
+bool is_provided_by_system(StringRef function) {
+  static constexpr StringRef kNames[] = {"vprintf", "malloc", "free", "__assertfail", "__nvvm_reflect"};
+  static constexpr StringRef kPrefixes[] = {"llvm.", "__nv_", "__ockl_", "__ocml_", "__hip_", "__kmpc_"};
+  return llvm::is_contained(kNames, function) || llvm::any_of(kPrefixes, [&](StringRef p) { return function.starts_with(p); });
+}
+
+}  // namespace mneme::instrument

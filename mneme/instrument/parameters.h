@@ -1,0 +1,40 @@
+// The layout of a kernel's parameters in the packed buffer that a launch takes.
+#pragma once
+
+#include <llvm/Support/Error.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class Function;
+}
+
+namespace mneme::instrument {
+
+struct Parameter {
+  uint32_t kind = 0;  // enum mneme_param_kind
+  uint32_t alignment = 1;
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  std::string name;  // empty where the compiler discarded it
+  std::string type;
+};
+
+struct ByteRange {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+
+struct ParameterLayout {
+  std::vector<Parameter> parameters;
+  std::vector<ByteRange> padding;  // bytes of the buffer that hold no value, by offset
+  uint64_t bytes = 0;
+};
+
+// The kernel ABIs of NVPTX and AMDGCN: each parameter at the next multiple of its alignment, a struct by value as its bytes.
+// Fails, saying why, for parameters that no launch can pass.
+llvm::Expected<ParameterLayout> parameter_layout(const llvm::Function& kernel);
+
+}  // namespace mneme::instrument

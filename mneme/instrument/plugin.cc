@@ -1,0 +1,34 @@
+// What clang finds with -fpass-plugin=. The pass also has a name for opt: mneme-instrument, mneme-instrument<rdc>,
+// mneme-instrument<no-rdc>.
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Plugins/PassPlugin.h>
+
+#include "mneme/instrument/instrument_pass.h"
+
+namespace {
+
+using mneme::instrument::InstrumentOptions;
+using mneme::instrument::InstrumentPass;
+using mneme::instrument::Linking;
+
+bool parse(llvm::StringRef name, llvm::ModulePassManager& passes) {
+  InstrumentOptions options;
+  if (name == "mneme-instrument<rdc>") options.linking = Linking::relocatable;
+  else if (name == "mneme-instrument<no-rdc>") options.linking = Linking::whole_program;
+  else if (name != "mneme-instrument") return false;
+  passes.addPass(InstrumentPass(options));
+  return true;
+}
+
+void register_callbacks(llvm::PassBuilder& builder) {
+  builder.registerPipelineStartEPCallback(
+      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(InstrumentPass()); });
+  builder.registerPipelineParsingCallback([](llvm::StringRef name, llvm::ModulePassManager& passes,
+                                             llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) { return parse(name, passes); });
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {LLVM_PLUGIN_API_VERSION, "mneme", "0.1.0", register_callbacks};
+}

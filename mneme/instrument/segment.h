@@ -1,0 +1,41 @@
+// Writing of segments: mneme/abi/segment.h from values.
+#pragma once
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/SmallVector.h>
+
+#include <string>
+#include <vector>
+
+#include "mneme/abi/segment.h"
+#include "mneme/instrument/parameters.h"
+#include "mneme/instrument/static_hash.h"
+
+namespace mneme::instrument {
+
+struct SegmentGlobal {
+  std::string name;     // in the device image
+  std::string ir_name;
+  uint64_t size = 0;
+  uint32_t alignment = 1;
+  uint32_t flags = 0;  // enum mneme_global_flags
+};
+
+struct Segment {
+  mneme_segment_kind kind = MNEME_SEGMENT_KERNEL;
+  mneme_segment_target target = MNEME_TARGET_NVPTX;
+  StaticHash static_hash{};
+  std::string name;     // in the device image
+  std::string ir_name;
+  std::string source;
+  std::string arch;
+  ParameterLayout parameters;
+  std::vector<SegmentGlobal> globals;
+  std::vector<std::string> needs;
+  llvm::SmallVector<char, 0> bitcode;
+};
+
+// The bytes of a segment, a multiple of 8 of them. The bitcode is compressed; LLVM must have zstd.
+llvm::SmallVector<uint8_t, 0> encode(const Segment& segment);
+
+}  // namespace mneme::instrument

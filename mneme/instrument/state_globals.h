@@ -1,0 +1,27 @@
+// Global variables whose bytes are state: what a recording must capture and a replay restore.
+#pragma once
+
+#include <llvm/ADT/SetVector.h>
+
+#include <string>
+
+namespace llvm {
+class GlobalVariable;
+class Module;
+}
+
+namespace mneme::instrument {
+
+// True for a variable in global or constant memory that something may change after the image is loaded: the host (clang says
+// externally_initialized), another file, or code of the module. An internal variable that no code writes is a constant that
+// nobody called const. Declarations of such variables count.
+bool is_state(const llvm::GlobalVariable& variable);
+
+// Gives internal variables a visible symbol, so that the driver finds them by name. The host never knows these by name:
+// clang gives what the host registers external linkage itself. `suffix` as for visible_name().
+void make_visible(llvm::GlobalVariable& variable, llvm::StringRef suffix);
+
+// enum mneme_global_flags of a variable in a closure's module, where every use of it is in the closure.
+uint32_t global_flags(const llvm::GlobalVariable& variable);
+
+}  // namespace mneme::instrument
