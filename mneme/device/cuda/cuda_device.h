@@ -1,14 +1,18 @@
-// The CUDA device, through the driver's library opened at run time.
+// NVIDIA GPUs by the CUDA driver API, opened at run time.
 #pragma once
 
 #include <memory>
+#include <string>
 
-#include "mneme/base/status.h"
+#include "mneme/device/cuda/driver.h"
 #include "mneme/device/device.h"
 
 namespace mneme::cuda {
 
-// Opens CUDA device `ordinal`. unavailable, with the reason and advice, when there is no driver or no such device.
+// Opens GPU `ordinal` in its primary context, so that the CUDA runtime's memory in this process is this device's. unavailable:
+// no driver, no such device.
 Result<std::unique_ptr<Device>> open_device(int ordinal);
+// The same by another driver library, for tests.
+Result<std::unique_ptr<Device>> open_device(int ordinal, const std::string& library);
 
 }  // namespace mneme::cuda

@@ -1,0 +1,43 @@
+# The CUDA backend, included by the device room's CMakeLists.txt.
+#
+# Before mneme_room: sets MNEME_CUDA_DEVICE_SOURCES and makes the target mneme_cuda_headers (for LIBRARIES).
+# After mneme_room: mneme_cuda_device_tests() gives the room's tests the driver that the backend's tests run on; they need no GPU.
+set(MNEME_CUDA_DEVICE_DIR ${CMAKE_CURRENT_LIST_DIR})
+find_program(MNEME_CLANG NAMES clang++-22 clang++ HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
+
+# The oldest PTX that has all that is needed, so that any driver that can do the rest compiles it for its device.
+set(mneme_ptx ${CMAKE_CURRENT_BINARY_DIR}/memory_kernels.ptx)
+set(mneme_ptx_source ${CMAKE_CURRENT_BINARY_DIR}/memory_kernels_ptx.cc)
+add_custom_command(
+  OUTPUT ${mneme_ptx}
+  COMMAND ${MNEME_CLANG} -x cuda --cuda-device-only --cuda-path=${CMAKE_CURRENT_BINARY_DIR} -nocudainc -nocudalib -std=c++20 -O3
+          --offload-arch=sm_70 --cuda-feature=+ptx70 -S ${MNEME_CUDA_DEVICE_DIR}/memory_kernels.cu -o ${mneme_ptx}
+  DEPENDS ${MNEME_CUDA_DEVICE_DIR}/memory_kernels.cu
+  COMMENT "Compiling the CUDA device's memory kernels to PTX"
+  VERBATIM)
+add_custom_command(
+  OUTPUT ${mneme_ptx_source}
+  COMMAND ${CMAKE_COMMAND} -D INPUT=${mneme_ptx} -D OUTPUT=${mneme_ptx_source} -P ${MNEME_CUDA_DEVICE_DIR}/embed_ptx.cmake
+  DEPENDS ${mneme_ptx} ${MNEME_CUDA_DEVICE_DIR}/embed_ptx.cmake
+  VERBATIM)
+
+set(MNEME_CUDA_DEVICE_SOURCES
+  cuda/context.cc cuda/cuda_address_space.cc cuda/cuda_device.cc cuda/cuda_module.cc cuda/cuda_stream.cc cuda/driver.cc cuda/error.cc
+  cuda/memory_kernels.cc cuda/staging.cc ${mneme_ptx_source})
+
+add_library(mneme_cuda_headers INTERFACE)
+target_include_directories(mneme_cuda_headers SYSTEM INTERFACE ${MNEME_CUDA_HOME}/include)
+
+function(mneme_cuda_device_tests)
+  if(NOT BUILD_TESTING)
+    return()
+  endif()
+  add_library(mneme_fake_cuda SHARED cuda/fake_driver.cc)
+  set_target_properties(mneme_fake_cuda PROPERTIES CXX_VISIBILITY_PRESET default)
+  target_include_directories(mneme_fake_cuda PRIVATE $<TARGET_PROPERTY:mneme_device,INTERFACE_INCLUDE_DIRECTORIES>)
+  target_link_libraries(mneme_fake_cuda PRIVATE mneme_cuda_headers mneme_warnings)
+
+  target_compile_definitions(mneme_device_test PRIVATE MNEME_FAKE_CUDA_LIBRARY="$<TARGET_FILE_NAME:mneme_fake_cuda>")
+  set_target_properties(mneme_device_test PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
+  add_dependencies(mneme_device_test mneme_fake_cuda)
+endfunction()

@@ -1,0 +1,155 @@
+#include "mneme/device/cuda/cuda_address_space.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace mneme::cuda {
+namespace {
+
+CUmemLocation location_of(const Context& context) {
+  CUmemLocation location{};
+  location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  location.id = context.device();
+  return location;
+}
+
+// Tried one after another where the driver places a small range elsewhere: it takes the hint for large ones.
+constexpr uint64_t kWiderReservations[] = {uint64_t{64} << 30, uint64_t{256} << 30, uint64_t{1} << 40};
+
+// The address that the driver gives for a range wished for at `base`.
+Result<uint64_t> reserve_near(const Context& context, uint64_t base, uint64_t size) {
+  CUdeviceptr given = 0;
+  MNEME_TRY(context.check(context.driver().cuMemAddressReserve(&given, size, 0, base, 0), "cuMemAddressReserve({} at {:#x})",
+                          Bytes(size), base));
+  return given;
+}
+
+}  // namespace
+
+std::string mapping_in(DevicePtr base, Bytes size) {
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  while (std::getline(maps, line)) {
+    std::istringstream fields(line);
+    uint64_t begin = 0, end = 0;
+    char dash = 0;
+    std::string permissions, offset, device, inode, path;
+    fields >> std::hex >> begin >> dash >> end >> permissions >> offset >> device >> inode;
+    if (!fields || begin >= base.address + size.count || end <= base.address) continue;
+    std::getline(fields >> std::ws, path);
+    return fmt::format("{:#x}-{:#x} {}", begin, end, path.empty() ? "anonymous memory" : path);
+  }
+  return "";
+}
+
+Result<std::unique_ptr<AddressSpace>> CudaAddressSpace::reserve(const Context& context, DevicePtr base, Bytes size,
+                                                                Bytes granularity) {
+  std::string what = fmt::format("reserving {} of device addresses at {}", size, base);
+  if (granularity.count == 0) {
+    return error(Code::unsupported, "{}: the device has no virtual memory management", what);
+  }
+  if (size.count == 0 || base.address % granularity.count != 0 || size.count % granularity.count != 0) {
+    return error(Code::invalid_argument, "{}: base and size must be multiples of the device's granularity, {}", what,
+                 granularity);
+  }
+  ContextScope scope(context);
+  MNEME_TRY(scope.status());
+
+  std::string owner = mapping_in(base, size);  // before the attempt, so that it never names our own
+  std::string reason;
+  std::vector<uint64_t> sizes = {size.count};
+  for (uint64_t wider : kWiderReservations) {
+    if (wider > size.count) sizes.push_back(wider);
+  }
+  for (uint64_t reserved : sizes) {
+    Result<uint64_t> given = reserve_near(context, base.address, reserved);
+    if (!given.ok()) {
+      if (given.status().code() == Code::device_fault) return given.status().with_context(what);
+      if (reason.empty()) reason = given.status().message();
+      continue;
+    }
+    if (*given == base.address)
+      return std::unique_ptr<AddressSpace>(new CudaAddressSpace(context, base, size, granularity, Bytes(reserved)));
+    context.driver().cuMemAddressFree(*given, reserved);
+    reason = fmt::format("the driver gave {:#x} instead", *given);
+  }
+  return error(Code::unavailable, "{}: {}{}{}", what, reason, owner.empty() ? "" : "; in this process the range is taken by ",
+               owner);
+}
+
+CudaAddressSpace::~CudaAddressSpace() {
+  ContextScope scope(context_);
+  if (!scope.status().ok()) return;
+  while (!pieces_.empty()) {
+    if (!unmap_piece(pieces_.begin()->first).ok()) return;
+  }
+  context_.driver().cuMemAddressFree(base().address, reserved_.count);
+}
+
+// The first and the last granule may come to be shared with neighbouring allocations and get a mapping of their own; what lies
+// between belongs to one allocation alone and comes and goes as one.
+Status CudaAddressSpace::map_impl(DevicePtr address, Bytes size) {
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  uint64_t granule = granule_.count;
+  uint64_t begin = address.address, end = begin + size.count;
+  std::vector<std::pair<uint64_t, uint64_t>> pieces = {{begin, granule}};
+  if (end - begin > 2 * granule) pieces.push_back({begin + granule, end - begin - 2 * granule});
+  if (end - begin > granule) pieces.push_back({end - granule, granule});
+
+  Status status;
+  size_t mapped = 0;
+  for (; mapped < pieces.size() && status.ok(); ++mapped) status = map_piece(pieces[mapped].first, pieces[mapped].second);
+  if (status.ok()) {
+    CUmemAccessDesc access{};
+    access.location = location_of(context_);
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    status = context_.check(context_.driver().cuMemSetAccess(begin, size.count, &access, 1), "cuMemSetAccess({} at {})", size,
+                            address);
+  }
+  if (status.ok()) return {};
+  for (auto [piece, bytes] : pieces) {
+    if (pieces_.contains(piece)) (void)unmap_piece(piece);
+  }
+  return status;
+}
+
+Status CudaAddressSpace::map_piece(uint64_t address, uint64_t size) {
+  const Driver& driver = context_.driver();
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = location_of(context_);
+  CUmemGenericAllocationHandle handle = 0;
+  MNEME_TRY(context_.check(driver.cuMemCreate(&handle, size, &properties, 0), "cuMemCreate({})", Bytes(size)));
+  Status mapped = context_.check(driver.cuMemMap(address, size, 0, handle, 0), "cuMemMap({} at {:#x})", Bytes(size), address);
+  driver.cuMemRelease(handle);  // the mapping keeps the memory
+  MNEME_TRY(std::move(mapped));
+  pieces_[address] = size;
+  return {};
+}
+
+Status CudaAddressSpace::unmap_piece(uint64_t address) {
+  uint64_t size = pieces_.at(address);
+  MNEME_TRY(context_.check(context_.driver().cuMemUnmap(address, size), "cuMemUnmap({} at {:#x})", Bytes(size), address));
+  pieces_.erase(address);
+  return {};
+}
+
+Status CudaAddressSpace::unmap_impl(DevicePtr address, Bytes size) {
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  uint64_t at = address.address, end = at + size.count;
+  while (at < end) {
+    auto piece = pieces_.find(at);
+    if (piece == pieces_.end() || piece->second > end - at) {
+      return error(Code::internal, "unmapping {} at {}: no mapping of its own at {:#x}", size, address, at);
+    }
+    uint64_t next = at + piece->second;
+    MNEME_TRY(unmap_piece(at));
+    at = next;
+  }
+  return {};
+}
+
+}  // namespace mneme::cuda

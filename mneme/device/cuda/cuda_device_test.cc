@@ -1,0 +1,417 @@
+// The CUDA backend over a driver made for tests, since it must be right also where there is no GPU to try it on.
+#include "mneme/device/cuda/cuda_device.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include "mneme/device/address_space.h"
+#include "mneme/device/cuda/error.h"
+#include "mneme/device/cuda/fake_driver.h"
+#include "mneme/device/cuda/memory_kernels.h"
+
+namespace mneme::cuda {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kFakeLibrary = MNEME_FAKE_CUDA_LIBRARY;
+
+class CudaDeviceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    void* handle = dlopen(kFakeLibrary, RTLD_NOW);
+    ASSERT_NE(handle, nullptr) << dlerror();
+    auto function = reinterpret_cast<FakeDriverStateFunction>(dlsym(handle, "mneme_fake_driver_state"));
+    ASSERT_NE(function, nullptr);
+    state = function();
+    *state = FakeDriverState();
+  }
+
+  void open() {
+    auto opened = open_device(0, kFakeLibrary);
+    ASSERT_TRUE(opened.ok()) << opened.status().to_string();
+    device = std::move(opened).value();
+    auto created = device->create_stream();
+    ASSERT_TRUE(created.ok()) << created.status().to_string();
+    stream = std::move(created).value();
+  }
+
+  std::unique_ptr<Module> load(const std::string& ptx = ".version 8.0\n") {
+    CodeImage image{DeviceKind::cuda, {}};
+    for (char c : ptx) image.bytes.push_back(static_cast<std::byte>(c));
+    auto module = device->load(image);
+    EXPECT_TRUE(module.ok()) << module.status().to_string();
+    return module.ok() ? std::move(module).value() : nullptr;
+  }
+
+  void fail(const char* function, CUresult result, int after = 0) {
+    state->fail_function = function;
+    state->fail_after = after;
+    state->fail_result = result;
+  }
+
+  static LaunchShape with_shared(uint64_t bytes) {
+    LaunchShape shape;
+    shape.dynamic_shared_memory = Bytes(bytes);
+    return shape;
+  }
+
+  FakeDriverState* state = nullptr;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Stream> stream;
+};
+
+TEST(CudaDriver, MissingLibrarySaysWhatToDo) {
+  auto driver = open_driver("libcuda-that-is-not-there.so.1");
+  ASSERT_FALSE(driver.ok());
+  EXPECT_EQ(driver.status().code(), Code::unavailable);
+  EXPECT_EQ(driver.status().message(),
+            "opening the CUDA driver: libcuda-that-is-not-there.so.1: cannot open shared object file: No such file or directory; "
+            "install the "
+            "NVIDIA driver, whose library must be where the loader looks, or choose another device (--device cpu)");
+}
+
+TEST(CudaDriver, LibraryThatLacksAFunctionSaysWhich) {
+  auto driver = open_driver("libm.so.6");
+  ASSERT_FALSE(driver.ok());
+  EXPECT_EQ(driver.status().code(), Code::unavailable);
+  EXPECT_EQ(driver.status().message(),
+            "opening the CUDA driver: libm.so.6 has no function cuGetErrorName; install an NVIDIA driver for CUDA 11.8 or newer");
+}
+
+TEST(CudaErrors, EachResultHasItsCode) {
+  EXPECT_EQ(code_of(CUDA_SUCCESS), Code::ok);
+  EXPECT_EQ(code_of(CUDA_ERROR_OUT_OF_MEMORY), Code::exhausted);
+  EXPECT_EQ(code_of(CUDA_ERROR_INVALID_VALUE), Code::invalid_argument);
+  EXPECT_EQ(code_of(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES), Code::invalid_argument);
+  EXPECT_EQ(code_of(CUDA_ERROR_NO_DEVICE), Code::unavailable);
+  EXPECT_EQ(code_of(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH), Code::unavailable);
+  EXPECT_EQ(code_of(CUDA_ERROR_NO_BINARY_FOR_GPU), Code::incompatible);
+  EXPECT_EQ(code_of(CUDA_ERROR_NOT_FOUND), Code::not_found);
+  EXPECT_EQ(code_of(CUDA_ERROR_NOT_SUPPORTED), Code::unsupported);
+  EXPECT_EQ(code_of(CUDA_ERROR_UNKNOWN), Code::internal);
+  for (CUresult fault : {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ASSERT, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_TIMEOUT}) {
+    EXPECT_TRUE(is_fault(fault));
+    EXPECT_EQ(code_of(fault), Code::device_fault);
+  }
+}
+
+TEST_F(CudaDeviceTest, NoDeviceIsUnavailable) {
+  fail("cuInit", CUDA_ERROR_NO_DEVICE);
+  auto opened = open_device(0, kFakeLibrary);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.status().to_string(),
+            "unavailable: starting the CUDA driver: cuInit(0): CUDA_ERROR_NO_DEVICE (words of the driver)");
+
+  opened = open_device(7, kFakeLibrary);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.status().to_string(),
+            "unavailable: opening CUDA device 7: the driver shows 1 device; CUDA_VISIBLE_DEVICES selects which");
+}
+
+TEST_F(CudaDeviceTest, ResultThatTheDriverCannotNameKeepsItsNumber) {
+  fail("cuInit", static_cast<CUresult>(12345));
+  auto opened = open_device(0, kFakeLibrary);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.status().to_string(), "internal: starting the CUDA driver: cuInit(0): CUDA driver error 12345");
+}
+
+TEST_F(CudaDeviceTest, PropertiesComeFromTheDriver) {
+  open();
+  const DeviceProperties& properties = device->properties();
+  EXPECT_EQ(properties.kind, DeviceKind::cuda);
+  EXPECT_EQ(properties.name, "Fake GPU");
+  EXPECT_EQ(properties.architecture, "sm_90");
+  EXPECT_EQ(properties.multiprocessors, 2u);
+  EXPECT_EQ(properties.max_shared_memory_per_block, Bytes(232448));
+  EXPECT_EQ(properties.allocation_granularity, 2_MiB);
+  EXPECT_EQ(properties.clock_source, "cuda_event");
+}
+
+TEST_F(CudaDeviceTest, EverythingIsGivenBackAndTheThreadLeftAsItWas) {
+  open();
+  auto module = load();
+  ASSERT_TRUE(module->kernel("work").ok());
+  auto space = device->reserve(kDefaultAddressSpaceBase, 64_MiB);
+  ASSERT_TRUE(space.ok()) << space.status().to_string();
+  ASSERT_TRUE((*space)->allocate(Bytes(9 << 20)).ok());
+  std::vector<std::byte> bytes(40 << 20);
+  auto memory = device->allocate(Bytes(bytes.size()));
+  ASSERT_TRUE(memory.ok());
+  ASSERT_TRUE(stream->copy_to_device(*memory, bytes).ok());
+  ASSERT_TRUE(device->free(*memory).ok());
+  EXPECT_GT(state->pinned, 0);
+  EXPECT_GT(state->mappings, 0);
+  space = Status(Code::not_found, "");
+  module.reset();
+  stream.reset();
+  device.reset();
+  for (int left : {state->contexts, state->modules, state->streams, state->events, state->reservations, state->mappings,
+                   state->allocations, state->pinned}) {
+    EXPECT_EQ(left, 0);
+  }
+}
+
+TEST_F(CudaDeviceTest, CopiesOfEverySizeArriveWhole) {
+  open();
+  for (size_t size : {size_t{1}, size_t{4096}, size_t{8} << 20, (size_t{8} << 20) + 1, (size_t{70} << 20) + 12345}) {
+    std::vector<std::byte> bytes(size), back(size);
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 13);
+    auto memory = device->allocate(Bytes(size));
+    ASSERT_TRUE(memory.ok());
+    ASSERT_TRUE(stream->copy_to_device(*memory, bytes).ok());
+    ASSERT_TRUE(stream->copy_to_host(back, *memory).ok());
+    EXPECT_TRUE(bytes == back) << size;
+    ASSERT_TRUE(device->free(*memory).ok());
+  }
+}
+
+TEST_F(CudaDeviceTest, FailureInTheMiddleOfALargeCopyEndsIt) {
+  open();
+  std::vector<std::byte> bytes(64 << 20);
+  auto memory = device->allocate(Bytes(bytes.size()));
+  ASSERT_TRUE(memory.ok());
+  fail("cuMemcpyHtoDAsync_v2", CUDA_ERROR_INVALID_VALUE, 5);
+  Status copied = stream->copy_to_device(*memory, bytes);
+  EXPECT_EQ(copied.code(), Code::invalid_argument);
+  EXPECT_THAT(copied.message(), HasSubstr("cuMemcpyHtoDAsync(4.00 MiB to 0x"));
+  EXPECT_TRUE(stream->copy_to_device(*memory, bytes).ok());
+  ASSERT_TRUE(device->free(*memory).ok());
+}
+
+TEST_F(CudaDeviceTest, ComparesAndHashesByItsOwnKernels) {
+  open();
+  std::vector<std::byte> bytes(100000, std::byte{7});
+  auto a = device->allocate(Bytes(bytes.size())), b = device->allocate(Bytes(bytes.size()));
+  ASSERT_TRUE(a.ok() && b.ok());
+  ASSERT_TRUE(stream->copy_to_device(*a, bytes).ok());
+  bytes[77777] = std::byte{8};
+  bytes[99999] = std::byte{8};
+  ASSERT_TRUE(stream->copy_to_device(*b, bytes).ok());
+
+  auto compared = stream->compare(*a, *b, Bytes(bytes.size()));
+  ASSERT_TRUE(compared.ok()) << compared.status().to_string();
+  EXPECT_EQ(compared->differing_bytes, 2u);
+  EXPECT_EQ(compared->first_difference, 77777u);
+  compared = stream->compare(*a, *b, Bytes(77777));
+  EXPECT_EQ(compared->differing_bytes, 0u);
+  EXPECT_FALSE(compared->first_difference.has_value());
+  EXPECT_EQ(stream->compare(*a, *b, Bytes(0))->differing_bytes, 0u);
+
+  std::vector<uint64_t> of_a(25), of_b(25);
+  ASSERT_TRUE(stream->hash_pages(of_a, *a, Bytes(bytes.size()), Bytes(4096)).ok());
+  ASSERT_TRUE(stream->hash_pages(of_b, *b, Bytes(bytes.size()), Bytes(4096)).ok());
+  for (size_t page = 0; page < of_a.size(); ++page) EXPECT_EQ(of_a[page] == of_b[page], page != 18 && page != 24) << page;
+  EXPECT_EQ(of_a[0], of_a[1]);
+
+  Status wrong = stream->hash_pages(of_a, *a, Bytes(bytes.size()), Bytes(5000));
+  EXPECT_EQ(wrong.code(), Code::invalid_argument);
+  EXPECT_THAT(wrong.message(), HasSubstr("room for 25 hashes, which does not fit pages of 5000 bytes"));
+  ASSERT_TRUE(device->free(*a).ok() && device->free(*b).ok());
+}
+
+TEST_F(CudaDeviceTest, LaunchPassesTheShapeAndThePackedParameters) {
+  open();
+  auto module = load();
+  Kernel* kernel = module->kernel("work").value();
+  EXPECT_EQ(kernel->resources().registers, 37u);
+  EXPECT_EQ(kernel->resources().local_memory, Bytes(16));
+  EXPECT_EQ(kernel->resources().constant_memory, Bytes(8));
+  EXPECT_EQ(kernel->resources().static_shared_memory, Bytes(0));
+  EXPECT_EQ(kernel->resources().max_threads_per_block, 512u);
+  std::vector<std::byte> parameters = {std::byte{1}, std::byte{2}, std::byte{3}};
+  LaunchShape shape{.grid = {5, 6, 7}, .block = {8, 4, 2}, .dynamic_shared_memory = Bytes(1000), .cooperative = true};
+  ASSERT_TRUE(stream->launch(*kernel, shape, parameters).ok());
+  const FakeLaunch& launch = state->last_launch;
+  EXPECT_EQ(launch.kernel, "work");
+  EXPECT_THAT(launch.grid, testing::ElementsAre(5, 6, 7));
+  EXPECT_THAT(launch.block, testing::ElementsAre(8, 4, 2));
+  EXPECT_EQ(launch.shared_bytes, 1000u);
+  EXPECT_TRUE(launch.cooperative);
+  EXPECT_EQ(launch.parameters, parameters);
+  EXPECT_EQ(state->dynamic_shared_limit, 0);
+
+  shape.cooperative = false;
+  ASSERT_TRUE(stream->launch(*kernel, shape, {}).ok());
+  EXPECT_FALSE(state->last_launch.cooperative);
+  EXPECT_TRUE(state->last_launch.parameters.empty());
+}
+
+TEST_F(CudaDeviceTest, LargeDynamicSharedMemoryIsOptedInToOnce) {
+  open();
+  auto module = load();
+  Kernel* kernel = module->kernel("work").value();
+  ASSERT_TRUE(stream->launch(*kernel, with_shared(100000), {}).ok());
+  EXPECT_EQ(state->dynamic_shared_limit, 100000);
+  fail("cuFuncSetAttribute", CUDA_ERROR_INVALID_VALUE);
+  EXPECT_TRUE(stream->launch(*kernel, with_shared(90000), {}).ok());
+  Status refused = stream->launch(*kernel, with_shared(200000), {});
+  EXPECT_EQ(refused.to_string(),
+            "invalid_argument: cuFuncSetAttribute(work, MAX_DYNAMIC_SHARED_SIZE_BYTES, 200000), beside 0 bytes of static shared "
+            "memory: "
+            "CUDA_ERROR_INVALID_VALUE (words of the driver)");
+}
+
+TEST_F(CudaDeviceTest, TimedLaunchGivesTheEventsDifference) {
+  open();
+  auto module = load();
+  auto elapsed = stream->launch_timed(*module->kernel("work").value(), {}, {});
+  ASSERT_TRUE(elapsed.ok());
+  EXPECT_EQ(elapsed->count(), 250000.0);
+}
+
+TEST_F(CudaDeviceTest, AFaultPoisonsTheDevice) {
+  open();
+  auto module = load();
+  ASSERT_TRUE(stream->launch(*module->kernel("trap").value(), {}, {}).ok());
+  Status fault = stream->synchronize();
+  EXPECT_EQ(fault.to_string(),
+            "device_fault: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)");
+  std::string refusal =
+      "the device was lost by an earlier fault, and only a new process can use it again: cuStreamSynchronize: "
+      "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)";
+  state->fault = CUDA_SUCCESS;  // it is not the driver that refuses from here on
+  std::byte byte{};
+  for (Status status :
+       {stream->synchronize(), device->allocate(1_MiB).status(), stream->copy_to_device(DevicePtr(1), std::span(&byte, 1)),
+        device->reserve(kDefaultAddressSpaceBase, 64_MiB).status(), module->kernel("other").status(),
+        stream->compare(DevicePtr(1), DevicePtr(2), Bytes(1)).status(), device->create_stream().status()}) {
+    EXPECT_EQ(status.code(), Code::device_fault);
+    EXPECT_THAT(status.message(), HasSubstr(refusal));
+  }
+}
+
+TEST_F(CudaDeviceTest, WorksFromAnyThread) {
+  open();
+  std::thread([&] {
+    auto memory = device->allocate(1_MiB);
+    ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+    EXPECT_TRUE(stream->fill(*memory, std::byte{3}, 1_MiB).ok());
+    EXPECT_TRUE(device->free(*memory).ok());
+  }).join();
+}
+
+TEST_F(CudaDeviceTest, ModulesThatDoNotLoadSayWhy) {
+  open();
+  auto module = load();
+  EXPECT_EQ(module->kernel("missing").status().to_string(),
+            "not_found: cuModuleGetFunction(missing): CUDA_ERROR_NOT_FOUND (words of the driver)");
+  EXPECT_EQ(module->global("missing").status().code(), Code::not_found);
+  EXPECT_EQ(module->global("table")->address, DevicePtr(0x1000));
+  EXPECT_EQ(module->global("table")->size, Bytes(24));
+
+  fail("cuModuleLoadDataEx", CUDA_ERROR_INVALID_PTX);
+  state->jit_log = "ptxas application ptx input, line 1; fatal   : Missing .version directive\n";
+  std::byte text[] = {std::byte{'x'}};
+  EXPECT_EQ(device->load({DeviceKind::cuda, {text, text + 1}}).status().to_string(),
+            "incompatible: cuModuleLoadDataEx(PTX of 2 bytes): ptxas application ptx input, line 1; fatal   : Missing .version "
+            "directive: "
+            "CUDA_ERROR_INVALID_PTX (words of the driver)");
+
+  EXPECT_EQ(device->load({DeviceKind::cpu, {}}).status().to_string(),
+            "incompatible: loading a code image made for cpu on Fake GPU, a cuda device");
+
+  ByteVector cubin(64);
+  memcpy(cubin.data(), "\177ELF", 4);
+  EXPECT_EQ(device->load({DeviceKind::cuda, cubin}).status().to_string(),
+            "incompatible: loading a code image: an ELF file for machine 0, where a cubin (machine 190) is wanted");
+  cubin[18] = std::byte{190};
+  cubin[40] = std::byte{64};  // e_shoff
+  cubin[58] = std::byte{64};  // e_shentsize
+  cubin[60] = std::byte{3};   // e_shnum
+  EXPECT_EQ(device->load({DeviceKind::cuda, cubin}).status().to_string(),
+            "corrupt: loading a cubin: its header names 192 bytes at offset 64, past its end at 64");
+  cubin.resize(20);
+  EXPECT_EQ(device->load({DeviceKind::cuda, cubin}).status().to_string(),
+            "corrupt: loading a cubin: 20 bytes, fewer than its header has");
+}
+
+TEST_F(CudaDeviceTest, AddressSpaceMapsUnderAllocationsOnly) {
+  open();
+  auto space = device->reserve(kDefaultAddressSpaceBase, 256_MiB);
+  ASSERT_TRUE(space.ok()) << space.status().to_string();
+  EXPECT_EQ(state->mappings, 0);
+  auto first = (*space)->allocate(Bytes(5 << 20));  // granules 0, 1, 2
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(*first, kDefaultAddressSpaceBase);
+  auto second = (*space)->allocate(Bytes(31 << 20));  // shares granule 2, ends in 17
+  ASSERT_TRUE(second.ok()) << second.status().to_string();
+  EXPECT_EQ(state->mappings, 3 + 3);
+  ASSERT_TRUE(stream->fill(*first, std::byte{1}, Bytes(5 << 20)).ok());
+  ASSERT_TRUE(stream->fill(*second, std::byte{2}, Bytes(31 << 20)).ok());
+  ASSERT_TRUE((*space)->free(*first).ok());
+  std::byte back[2];
+  ASSERT_TRUE(stream->copy_to_host(std::span(back, 1), *second).ok());
+  EXPECT_EQ(back[0], std::byte{2});
+  ASSERT_TRUE((*space)->allocate_at(*first, Bytes(5 << 20)).ok());
+  ASSERT_TRUE((*space)->free(*second).ok());
+  ASSERT_TRUE((*space)->free(*first).ok());
+  EXPECT_EQ(state->mappings, 0);
+}
+
+TEST_F(CudaDeviceTest, MemoryThatRunsOutInTheMiddleLeavesNothingMapped) {
+  open();
+  auto space = device->reserve(kDefaultAddressSpaceBase, 256_MiB);
+  ASSERT_TRUE(space.ok());
+  for (const char* function : {"cuMemCreate", "cuMemMap", "cuMemSetAccess"}) {
+    fail(function, CUDA_ERROR_OUT_OF_MEMORY, std::string_view(function) == "cuMemSetAccess" ? 0 : 2);
+    auto refused = (*space)->allocate(Bytes(40 << 20));
+    EXPECT_EQ(refused.status().code(), Code::exhausted);
+    EXPECT_THAT(refused.status().message(), HasSubstr(std::string(function) + "("));
+    EXPECT_THAT(refused.status().message(), HasSubstr("CUDA_ERROR_OUT_OF_MEMORY"));
+    EXPECT_EQ(state->mappings, 0);
+  }
+  EXPECT_TRUE((*space)->allocate(Bytes(40 << 20)).ok());
+}
+
+TEST_F(CudaDeviceTest, ASmallRangeThatTheDriverPlacesElsewhereIsReservedWithinALargerOne) {
+  open();
+  state->elsewhere_below = uint64_t{100} << 30;
+  auto space = device->reserve(kDefaultAddressSpaceBase, 64_MiB);
+  ASSERT_TRUE(space.ok()) << space.status().to_string();
+  EXPECT_EQ((*space)->base(), kDefaultAddressSpaceBase);
+  EXPECT_EQ((*space)->size(), 64_MiB);
+  EXPECT_EQ(state->reservations, 1);
+  EXPECT_TRUE((*space)->allocate(1_MiB).ok());
+}
+
+TEST_F(CudaDeviceTest, ARangeThatIsTakenIsRefusedWithItsOwner) {
+  open();
+  void* taken = mmap(reinterpret_cast<void*>(kDefaultAddressSpaceBase.address), 4096, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  ASSERT_NE(taken, MAP_FAILED);
+  auto refused = device->reserve(kDefaultAddressSpaceBase, 64_MiB);
+  munmap(taken, 4096);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), Code::unavailable);
+  EXPECT_THAT(refused.status().message(),
+              testing::MatchesRegex(
+                  "reserving 64.0* MiB of device addresses at 0x7a0000000000: the driver gave 0x[0-9a-f]+ instead; in this "
+                  "process the range is taken by 0x7a0000000000-0x7a0000001000 anonymous memory"));
+  EXPECT_EQ(state->reservations, 0);
+}
+
+TEST_F(CudaDeviceTest, ARangeThatIsNotWholeGranulesIsRefused) {
+  open();
+  auto refused = device->reserve(kDefaultAddressSpaceBase, Bytes(4096));
+  EXPECT_EQ(refused.status().to_string(),
+            "invalid_argument: reserving 4.00 KiB of device addresses at 0x7a0000000000: base and size must be multiples of the "
+            "device's "
+            "granularity, 2.00 MiB");
+}
+
+TEST(MemoryKernelsImage, IsPtxWithBothKernels) {
+  std::string_view ptx = memory_kernels_ptx();
+  EXPECT_EQ(ptx.data()[ptx.size()], '\0');
+  for (const char* part : {".target sm_70", ".entry mneme_compare(", ".entry mneme_hash_pages("})
+    EXPECT_THAT(ptx, HasSubstr(part));
+}
+
+}  // namespace
+}  // namespace mneme::cuda

@@ -1,0 +1,50 @@
+// A loaded cubin or PTX text, and its kernels.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "mneme/device/cuda/context.h"
+#include "mneme/device/device.h"
+
+namespace mneme::cuda {
+
+class CudaKernel final : public Kernel {
+ public:
+  static Result<std::unique_ptr<CudaKernel>> create(const Context& context, CUfunction function, const std::string& name);
+
+  CUfunction function() const { return function_; }
+  // Opts in to as much dynamic shared memory as one launch asks for, where that is more than the kernel has by itself.
+  // invalid_argument when the device does not have so much. Thread-safe.
+  Status allow_dynamic_shared_memory(Bytes size) const;
+
+ private:
+  CudaKernel(const Context& context, CUfunction function) : context_(context), function_(function) {}
+  Result<int> attribute(CUfunction_attribute attribute, const char* name) const;
+
+  const Context& context_;
+  CUfunction function_;
+  mutable std::mutex mutex_;
+  mutable uint64_t dynamic_shared_limit_ = 0;
+};
+
+class CudaModule final : public Module {
+ public:
+  // incompatible: not an image that this device loads (the JIT's words are in the message); corrupt: a cubin that is cut short.
+  static Result<std::unique_ptr<CudaModule>> load(const Context& context, ByteSpan image);
+  ~CudaModule() override;
+
+  Result<Kernel*> kernel(const std::string& name) override;
+  Result<GlobalAddress> global(const std::string& name) override;
+
+ private:
+  CudaModule(const Context& context, CUmodule handle) : context_(context), handle_(handle) {}
+
+  const Context& context_;
+  CUmodule handle_;
+  std::map<std::string, std::unique_ptr<CudaKernel>> kernels_;
+};
+
+}  // namespace mneme::cuda

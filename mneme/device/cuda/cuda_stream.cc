@@ -1,0 +1,186 @@
+#include "mneme/device/cuda/cuda_stream.h"
+
+#include <algorithm>
+#include <array>
+
+namespace mneme::cuda {
+namespace {
+
+constexpr uint64_t kHashesAtOnce = uint64_t{1} << 20;  // 8 MiB of scratch
+
+}  // namespace
+
+Result<std::unique_ptr<CudaStream>> CudaStream::create(const Context& context, const DeviceProperties& properties,
+                                                       LazyMemoryKernels& kernels) {
+  ContextScope scope(context);
+  MNEME_TRY(scope.status());
+  CUstream handle = nullptr;
+  MNEME_TRY(
+      context.check(context.driver().cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING), "cuStreamCreate(CU_STREAM_NON_BLOCKING)"));
+  return std::unique_ptr<CudaStream>(new CudaStream(context, properties, kernels, handle));
+}
+
+CudaStream::~CudaStream() {
+  ContextScope scope(context_);
+  if (!scope.status().ok()) return;
+  const Driver& driver = context_.driver();
+  driver.cuStreamSynchronize(handle_);
+  if (scratch_ != 0) driver.cuMemFree(scratch_);
+  if (start_ != nullptr) driver.cuEventDestroy(start_);
+  if (end_ != nullptr) driver.cuEventDestroy(end_);
+  driver.cuStreamDestroy(handle_);
+}
+
+Status CudaStream::copy_to_device(DevicePtr to, ByteSpan from) { return staging_.to_device(to, from); }
+Status CudaStream::copy_to_host(MutableByteSpan to, DevicePtr from) { return staging_.to_host(to, from); }
+
+Status CudaStream::copy(DevicePtr to, DevicePtr from, Bytes size) {
+  if (size.count == 0) return {};
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  return context_.check(context_.driver().cuMemcpyDtoDAsync(to.address, from.address, size.count, handle_),
+                        "cuMemcpyDtoDAsync({} from {} to {})", size, from, to);
+}
+
+Status CudaStream::fill(DevicePtr to, std::byte value, Bytes size) {
+  if (size.count == 0) return {};
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  auto byte = std::to_integer<unsigned char>(value);
+  return context_.check(context_.driver().cuMemsetD8Async(to.address, byte, size.count, handle_), "cuMemsetD8Async({} at {}, {})",
+                        size, to, byte);
+}
+
+Status CudaStream::synchronize() {
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  return context_.check(context_.driver().cuStreamSynchronize(handle_), "cuStreamSynchronize");
+}
+
+Status CudaStream::reserve_scratch(uint64_t size) {
+  if (size <= scratch_size_) return {};
+  if (scratch_ != 0) {
+    MNEME_TRY(context_.check(context_.driver().cuMemFree(scratch_), "cuMemFree({:#x})", scratch_));
+    scratch_ = 0;
+    scratch_size_ = 0;
+  }
+  MNEME_TRY(context_.check(context_.driver().cuMemAlloc(&scratch_, size), "cuMemAlloc({}), for results", Bytes(size)));
+  scratch_size_ = size;
+  return {};
+}
+
+Status CudaStream::launch_own(CUfunction function, const char* name, uint32_t blocks, void** arguments) {
+  CUlaunchConfig config{};
+  config.gridDimX = blocks;
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = LazyMemoryKernels::kThreads;
+  config.blockDimY = config.blockDimZ = 1;
+  config.hStream = handle_;
+  return context_.check(context_.driver().cuLaunchKernelEx(&config, function, arguments, nullptr),
+                        "cuLaunchKernelEx({}, {} blocks)", name, blocks);
+}
+
+Result<Comparison> CudaStream::compare(DevicePtr a, DevicePtr b, Bytes size) {
+  Comparison comparison;
+  if (size.count == 0) return comparison;
+  MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  MNEME_TRY(reserve_scratch(2 * sizeof(uint64_t)));
+  std::array<uint64_t, 2> result = {0, ~uint64_t{0}};
+  MNEME_TRY(staging_.to_device(DevicePtr(scratch_), std::as_bytes(std::span(result))));
+
+  void* arguments[] = {&a.address, &b.address, &size.count, &scratch_};
+  uint64_t useful = (size.count / 16 + LazyMemoryKernels::kThreads) / LazyMemoryKernels::kThreads;
+  auto blocks = static_cast<uint32_t>(std::min<uint64_t>(kernels->compare_blocks, useful));
+  MNEME_TRY(launch_own(kernels->compare, "mneme_compare", blocks, arguments));
+  MNEME_TRY(staging_.to_host(std::as_writable_bytes(std::span(result)), DevicePtr(scratch_))
+                .with_context(fmt::format("comparing {} at {} and {}", size, a, b)));
+  comparison.differing_bytes = result[0];
+  if (result[0] != 0) comparison.first_difference = result[1];
+  return comparison;
+}
+
+Status CudaStream::hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) {
+  if (page.count == 0 || hashes.size() != size.count / page.count + (size.count % page.count != 0)) {
+    return error(Code::invalid_argument, "hashing {} at {}: room for {} hashes, which does not fit pages of {} bytes", size, from,
+                 hashes.size(), page.count);
+  }
+  while (!hashes.empty()) {
+    uint64_t count = std::min<uint64_t>(hashes.size(), kHashesAtOnce);
+    Bytes part(count == hashes.size() ? size.count : count * page.count);
+    MNEME_TRY(hash_some(hashes.first(count), from, part, page));
+    hashes = hashes.subspan(count);
+    from = from + part;
+    size = size - part;
+  }
+  return {};
+}
+
+Status CudaStream::hash_some(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) {
+  MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  MNEME_TRY(reserve_scratch(hashes.size_bytes()));
+  MNEME_TRY(fill(DevicePtr(scratch_), std::byte{0}, Bytes(hashes.size_bytes())));
+  uint64_t pages = hashes.size();
+  void* arguments[] = {&scratch_, &from.address, &size.count, &page.count, &pages};
+  MNEME_TRY(launch_own(kernels->hash_pages, "mneme_hash_pages", static_cast<uint32_t>(pages), arguments));
+  return staging_.to_host(std::as_writable_bytes(hashes), DevicePtr(scratch_))
+      .with_context(fmt::format("hashing {} at {}", size, from));
+}
+
+Status CudaStream::launch_packed(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+  MNEME_TRY(kernel.allow_dynamic_shared_memory(shape.dynamic_shared_memory));
+  CUlaunchAttribute cooperative{};
+  cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  cooperative.value.cooperative = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = shape.grid.x;
+  config.gridDimY = shape.grid.y;
+  config.gridDimZ = shape.grid.z;
+  config.blockDimX = shape.block.x;
+  config.blockDimY = shape.block.y;
+  config.blockDimZ = shape.block.z;
+  config.sharedMemBytes = static_cast<unsigned>(shape.dynamic_shared_memory.count);
+  config.hStream = handle_;
+  config.attrs = shape.cooperative ? &cooperative : nullptr;
+  config.numAttrs = shape.cooperative ? 1 : 0;
+
+  size_t size = parameters.size();
+  void* packed[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte*>(parameters.data()), CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                    CU_LAUNCH_PARAM_END};
+  CUresult result =
+      context_.driver().cuLaunchKernelEx(&config, kernel.function(), nullptr, parameters.empty() ? nullptr : packed);
+  return context_.check(
+      result, "cuLaunchKernelEx({}, grid {}, block {}, {} bytes of dynamic shared memory, {} bytes of parameters{})",
+      kernel.name(), shape.grid, shape.block, shape.dynamic_shared_memory.count, size, shape.cooperative ? ", cooperative" : "");
+}
+
+Status CudaStream::launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  return launch_packed(static_cast<const CudaKernel&>(kernel), shape, parameters);
+}
+
+Status CudaStream::prepare_events() {
+  if (start_ == nullptr) MNEME_TRY(context_.check(context_.driver().cuEventCreate(&start_, CU_EVENT_DEFAULT), "cuEventCreate"));
+  if (end_ == nullptr) MNEME_TRY(context_.check(context_.driver().cuEventCreate(&end_, CU_EVENT_DEFAULT), "cuEventCreate"));
+  return {};
+}
+
+Result<Nanoseconds> CudaStream::launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  const Driver& driver = context_.driver();
+  MNEME_TRY(prepare_events());
+  MNEME_TRY(context_.check(driver.cuEventRecord(start_, handle_), "cuEventRecord"));
+  MNEME_TRY(launch_packed(static_cast<const CudaKernel&>(kernel), shape, parameters));
+  MNEME_TRY(context_.check(driver.cuEventRecord(end_, handle_), "cuEventRecord"));
+  MNEME_TRY(context_.check(driver.cuEventSynchronize(end_), "cuEventSynchronize, running {}", kernel.name()));
+  float milliseconds = 0;
+  MNEME_TRY(context_.check(driver.event_elapsed_time(&milliseconds, start_, end_), "cuEventElapsedTime"));
+  return Nanoseconds(double{milliseconds} * 1e6);
+}
+
+}  // namespace mneme::cuda

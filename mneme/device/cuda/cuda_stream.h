@@ -1,0 +1,50 @@
+// A stream of the CUDA driver.
+#pragma once
+
+#include <memory>
+
+#include "mneme/device/cuda/context.h"
+#include "mneme/device/cuda/memory_kernels.h"
+#include "mneme/device/cuda/staging.h"
+#include "mneme/device/device.h"
+
+namespace mneme::cuda {
+
+// Does not wait for the legacy default stream, nor it for this one.
+class CudaStream final : public Stream {
+ public:
+  static Result<std::unique_ptr<CudaStream>> create(const Context& context, const DeviceProperties& properties,
+                                                    LazyMemoryKernels& kernels);
+  ~CudaStream() override;
+
+  Status copy_to_device(DevicePtr to, ByteSpan from) override;
+  Status copy_to_host(MutableByteSpan to, DevicePtr from) override;
+  Status copy(DevicePtr to, DevicePtr from, Bytes size) override;
+  Status fill(DevicePtr to, std::byte value, Bytes size) override;
+  Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) override;
+  Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) override;
+  Status synchronize() override;
+
+ private:
+  CudaStream(const Context& context, const DeviceProperties& properties, LazyMemoryKernels& kernels, CUstream handle)
+      : Stream(properties), context_(context), kernels_(kernels), handle_(handle), staging_(context, handle) {}
+
+  Status launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+  Result<Nanoseconds> launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+
+  Status launch_packed(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters);
+  Status launch_own(CUfunction function, const char* name, uint32_t blocks, void** arguments);
+  Status reserve_scratch(uint64_t size);
+  Status prepare_events();
+  Status hash_some(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page);
+
+  const Context& context_;
+  LazyMemoryKernels& kernels_;
+  CUstream handle_;
+  Staging staging_;
+  CUdeviceptr scratch_ = 0;  // results of our own kernels
+  uint64_t scratch_size_ = 0;
+  CUevent start_ = nullptr, end_ = nullptr;
+};
+
+}  // namespace mneme::cuda

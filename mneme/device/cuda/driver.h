@@ -1,0 +1,78 @@
+// The CUDA driver's functions, opened at run time.
+//
+// One table holds every driver function that Mneme calls, so that one build runs with and without a driver, and tests run on a
+// library of their own. The table is made once a library and stays for the life of the process; reading it is thread-safe.
+#pragma once
+
+#include <cuda.h>
+
+#include <string>
+
+#include "mneme/base/status.h"
+
+namespace mneme::cuda {
+
+// Each is opened under the name that cuda.h gives it, which carries the version of its signature ("cuMemAlloc_v2").
+#define MNEME_CUDA_FUNCTIONS(X)                  \
+  X(cuGetErrorName)                              \
+  X(cuGetErrorString)                            \
+  X(cuInit)                                      \
+  X(cuDriverGetVersion)                          \
+  X(cuDeviceGetCount)                            \
+  X(cuDeviceGet)                                 \
+  X(cuDeviceGetName)                             \
+  X(cuDeviceGetAttribute)                        \
+  X(cuDeviceTotalMem)                            \
+  X(cuDevicePrimaryCtxRetain)                    \
+  X(cuDevicePrimaryCtxRelease)                   \
+  X(cuCtxGetCurrent)                             \
+  X(cuCtxPushCurrent)                            \
+  X(cuCtxPopCurrent)                             \
+  X(cuModuleLoadDataEx)                          \
+  X(cuModuleUnload)                              \
+  X(cuModuleGetFunction)                         \
+  X(cuModuleGetGlobal)                           \
+  X(cuFuncGetAttribute)                          \
+  X(cuFuncSetAttribute)                          \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
+  X(cuLaunchKernelEx)                            \
+  X(cuStreamCreate)                              \
+  X(cuStreamDestroy)                             \
+  X(cuStreamSynchronize)                         \
+  X(cuEventCreate)                               \
+  X(cuEventDestroy)                              \
+  X(cuEventRecord)                               \
+  X(cuEventSynchronize)                          \
+  X(cuMemAlloc)                                  \
+  X(cuMemFree)                                   \
+  X(cuMemHostAlloc)                              \
+  X(cuMemFreeHost)                               \
+  X(cuMemcpyHtoDAsync)                           \
+  X(cuMemcpyDtoHAsync)                           \
+  X(cuMemcpyDtoDAsync)                           \
+  X(cuMemsetD8Async)                             \
+  X(cuMemGetAllocationGranularity)               \
+  X(cuMemAddressReserve)                         \
+  X(cuMemAddressFree)                            \
+  X(cuMemCreate)                                 \
+  X(cuMemRelease)                                \
+  X(cuMemMap)                                    \
+  X(cuMemUnmap)                                  \
+  X(cuMemSetAccess)
+
+struct Driver {
+#define MNEME_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
+  MNEME_CUDA_FUNCTIONS(MNEME_CUDA_MEMBER)
+#undef MNEME_CUDA_MEMBER
+  // Opened under its first name: the second version, which cuda.h prefers, has the same signature but came with CUDA 12.8.
+  CUresult (*event_elapsed_time)(float* milliseconds, CUevent start, CUevent end) = nullptr;
+
+  std::string library;  // the name it was opened under
+};
+
+inline constexpr const char* kDriverLibrary = "libcuda.so.1";
+
+// The table of `library`. unavailable, with advice, when the library cannot be opened or lacks a function.
+Result<const Driver*> open_driver(const std::string& library = kDriverLibrary);
+
+}  // namespace mneme::cuda

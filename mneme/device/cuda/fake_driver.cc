@@ -1,0 +1,424 @@
+#include "mneme/device/cuda/fake_driver.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "mneme/device/cuda/memory_kernels_host.h"
+
+using mneme::cuda::FakeDriverState;
+using mneme::cuda::kFakeGranularity;
+
+namespace {
+
+FakeDriverState state;
+std::recursive_mutex mutex;
+thread_local std::vector<CUcontext> stack;
+std::map<uint64_t, uint64_t> reservations, mappings, created;
+std::map<CUfunction, std::string> functions;
+uint64_t next_handle = 1;
+
+int context_object, module_object, stream_object, event_object;
+template <typename Handle, typename Object>
+Handle handle_of(Object& object) {
+  return reinterpret_cast<Handle>(&object);
+}
+
+// Every function begins with this: the scripted failure, then the fault that stays.
+CUresult enter(const char* function) {
+  std::lock_guard lock(mutex);
+  if (state.fail_function == function && state.fail_after-- == 0) {
+    state.fail_function.clear();
+    return state.fail_result;
+  }
+  return state.fault;
+}
+#define ENTER()                \
+  std::lock_guard lock(mutex); \
+  if (CUresult result = enter(__func__); result != CUDA_SUCCESS) return result
+#define NEED_CONTEXT() \
+  if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT
+
+bool aligned(uint64_t value) { return value % kFakeGranularity == 0; }
+
+void run_own_kernel(const std::string& name, const CUlaunchConfig& config, void** p) {
+  auto u64_at = [&](int i) { return *static_cast<unsigned long long*>(p[i]); };
+  auto bytes_at = [&](int i) { return reinterpret_cast<const unsigned char*>(u64_at(i)); };
+  auto words_at = [&](int i) { return reinterpret_cast<unsigned long long*>(u64_at(i)); };
+  namespace host = mneme::cuda::host;
+  if (name == "mneme_compare") {
+    host::run(config.gridDimX, config.blockDimX, [&] { host::mneme_compare(bytes_at(0), bytes_at(1), u64_at(2), words_at(3)); });
+  } else {
+    host::run(config.gridDimX, config.blockDimX,
+              [&] { host::mneme_hash_pages(words_at(0), bytes_at(1), u64_at(2), u64_at(3), u64_at(4)); });
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+FakeDriverState* mneme_fake_driver_state() { return &state; }
+
+CUresult cuGetErrorName(CUresult error, const char** name) {
+  static const std::map<int, const char*> names = {{CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE"},
+                                                   {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY"},
+                                                   {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE"},
+                                                   {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND"},
+                                                   {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                                                   {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX"}};
+  auto found = names.find(error);
+  if (found == names.end()) return CUDA_ERROR_INVALID_VALUE;
+  *name = found->second;
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult error, const char** words) {
+  *words = error == CUDA_ERROR_ILLEGAL_ADDRESS ? "an illegal memory access was encountered" : "words of the driver";
+  return CUDA_SUCCESS;
+}
+
+CUresult cuInit(unsigned) {
+  ENTER();
+  return CUDA_SUCCESS;
+}
+CUresult cuDriverGetVersion(int* version) {
+  ENTER();
+  *version = CUDA_VERSION;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int* count) {
+  ENTER();
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  ENTER();
+  *device = ordinal;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char* name, int size, CUdevice) {
+  ENTER();
+  strncpy(name, "Fake GPU", size);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceTotalMem(size_t* bytes, CUdevice) {
+  ENTER();
+  *bytes = size_t{1} << 30;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+  ENTER();
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *value = 32; break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = 2; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: *value = 2147483647; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: *value = 65535; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: *value = 64; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: *value = 49152; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = 232448; break;
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: *value = 1; break;
+    default: *value = 1024; break;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+  ENTER();
+  ++state.contexts;
+  *context = handle_of<CUcontext>(context_object);
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice) {
+  std::lock_guard lock(mutex);
+  --state.contexts;
+  return CUDA_SUCCESS;
+}
+// Making a context current works in a poisoned one, too.
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  std::lock_guard lock(mutex);
+  state.current = *context = stack.empty() ? nullptr : stack.back();
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPushCurrent(CUcontext context) {
+  stack.push_back(context);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPopCurrent(CUcontext* context) {
+  NEED_CONTEXT();
+  *context = stack.back();
+  stack.pop_back();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule* module, const void*, unsigned count, CUjit_option* options, void** values) {
+  std::lock_guard lock(mutex);
+  NEED_CONTEXT();
+  CUresult result = enter(__func__);
+  if (result != CUDA_SUCCESS) {
+    for (unsigned i = 0; i < count; ++i) {
+      if (options[i] == CU_JIT_ERROR_LOG_BUFFER) strcpy(static_cast<char*>(values[i]), state.jit_log.c_str());
+    }
+    return result;
+  }
+  ++state.modules;
+  *module = handle_of<CUmodule>(module_object);
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule) {
+  ENTER();
+  NEED_CONTEXT();
+  --state.modules;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
+  ENTER();
+  NEED_CONTEXT();
+  if (strcmp(name, "missing") == 0) return CUDA_ERROR_NOT_FOUND;
+  *function = reinterpret_cast<CUfunction>(functions.size() + 1);
+  functions[*function] = name;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* size, CUmodule, const char* name) {
+  ENTER();
+  NEED_CONTEXT();
+  if (strcmp(name, "table") != 0) return CUDA_ERROR_NOT_FOUND;
+  *address = 0x1000;
+  *size = 24;
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction) {
+  ENTER();
+  switch (attribute) {
+    case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = 37; break;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = 16; break;
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = 8; break;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = state.static_shared_bytes; break;
+    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = 512; break;
+    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = 49152 - state.static_shared_bytes; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value) {
+  ENTER();
+  NEED_CONTEXT();
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value + state.static_shared_bytes > 232448)
+    return CUDA_ERROR_INVALID_VALUE;
+  state.dynamic_shared_limit = value;
+  return CUDA_SUCCESS;
+}
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, size_t) {
+  ENTER();
+  *blocks = 3;
+  return CUDA_SUCCESS;
+}
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra) {
+  ENTER();
+  NEED_CONTEXT();
+  mneme::cuda::FakeLaunch launch;
+  launch.kernel = functions.at(function);
+  launch.shared_bytes = config->sharedMemBytes;
+  if (launch.kernel.starts_with("mneme_")) {
+    run_own_kernel(launch.kernel, *config, arguments);
+    return CUDA_SUCCESS;
+  }
+  unsigned grid[] = {config->gridDimX, config->gridDimY, config->gridDimZ},
+           block[] = {config->blockDimX, config->blockDimY, config->blockDimZ};
+  memcpy(launch.grid, grid, sizeof grid);
+  memcpy(launch.block, block, sizeof block);
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) launch.cooperative = config->attrs[i].value.cooperative != 0;
+  }
+  if (extra != nullptr) {
+    if (extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER || extra[2] != CU_LAUNCH_PARAM_BUFFER_SIZE ||
+        extra[4] != CU_LAUNCH_PARAM_END) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    auto* bytes = static_cast<std::byte*>(extra[1]);
+    launch.parameters.assign(bytes, bytes + *static_cast<size_t*>(extra[3]));
+  }
+  if (launch.kernel == "trap") state.fault = CUDA_ERROR_ILLEGAL_ADDRESS;
+  state.last_launch = std::move(launch);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  ENTER();
+  NEED_CONTEXT();
+  ++state.streams;
+  *stream = handle_of<CUstream>(stream_object);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream) {
+  ENTER();
+  --state.streams;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream) {
+  ENTER();
+  NEED_CONTEXT();
+  return CUDA_SUCCESS;
+}
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  ENTER();
+  NEED_CONTEXT();
+  ++state.events;
+  *event = handle_of<CUevent>(event_object);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent) {
+  ENTER();
+  --state.events;
+  return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent, CUstream) {
+  ENTER();
+  NEED_CONTEXT();
+  return CUDA_SUCCESS;
+}
+CUresult cuEventSynchronize(CUevent) {
+  ENTER();
+  NEED_CONTEXT();
+  return CUDA_SUCCESS;
+}
+#undef cuEventElapsedTime
+CUresult cuEventElapsedTime(float* milliseconds, CUevent, CUevent) {
+  ENTER();
+  *milliseconds = 0.25f;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc(CUdeviceptr* pointer, size_t size) {
+  ENTER();
+  NEED_CONTEXT();
+  if (size == 0) return CUDA_ERROR_INVALID_VALUE;
+  ++state.allocations;
+  *pointer = reinterpret_cast<CUdeviceptr>(malloc(size));
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree(CUdeviceptr pointer) {
+  ENTER();
+  NEED_CONTEXT();
+  --state.allocations;
+  free(reinterpret_cast<void*>(pointer));
+  return CUDA_SUCCESS;
+}
+CUresult cuMemHostAlloc(void** pointer, size_t size, unsigned) {
+  ENTER();
+  NEED_CONTEXT();
+  ++state.pinned;
+  *pointer = malloc(size);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeHost(void* pointer) {
+  ENTER();
+  --state.pinned;
+  free(pointer);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t size, CUstream) {
+  {
+    ENTER();
+    NEED_CONTEXT();
+  }
+  memcpy(reinterpret_cast<void*>(to), from, size);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t size, CUstream) {
+  {
+    ENTER();
+    NEED_CONTEXT();
+  }
+  memcpy(to, reinterpret_cast<void*>(from), size);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream) {
+  ENTER();
+  NEED_CONTEXT();
+  memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t size, CUstream) {
+  ENTER();
+  NEED_CONTEXT();
+  memset(reinterpret_cast<void*>(to), value, size);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocationProp* properties,
+                                       CUmemAllocationGranularity_flags) {
+  ENTER();
+  if (properties->type != CU_MEM_ALLOCATION_TYPE_PINNED || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+    return CUDA_ERROR_INVALID_VALUE;
+  *granularity = kFakeGranularity;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemAddressReserve(CUdeviceptr* pointer, size_t size, size_t alignment, CUdeviceptr hint, unsigned long long flags) {
+  ENTER();
+  if (!aligned(size) || alignment != 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  void* wish = size < state.elsewhere_below ? nullptr : reinterpret_cast<void*>(hint);
+  void* given = mmap(wish, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (given == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  *pointer = reinterpret_cast<CUdeviceptr>(given);
+  reservations[*pointer] = size;
+  ++state.reservations;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemAddressFree(CUdeviceptr pointer, size_t size) {
+  ENTER();
+  if (reservations[pointer] != size) return CUDA_ERROR_INVALID_VALUE;
+  reservations.erase(pointer);
+  munmap(reinterpret_cast<void*>(pointer), size);
+  --state.reservations;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size, const CUmemAllocationProp* properties,
+                     unsigned long long flags) {
+  ENTER();
+  if (!aligned(size) || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  *handle = next_handle++;
+  created[*handle] = size;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
+  ENTER();
+  return created.erase(handle) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuMemMap(CUdeviceptr pointer, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags) {
+  ENTER();
+  if (!aligned(pointer) || created[handle] != size || offset != 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  for (auto [address, bytes] : mappings) {
+    if (pointer < address + bytes && address < pointer + size) return CUDA_ERROR_INVALID_VALUE;
+  }
+  mappings[pointer] = size;
+  ++state.mappings;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemUnmap(CUdeviceptr pointer, size_t size) {
+  ENTER();
+  auto found = mappings.find(pointer);
+  if (found == mappings.end() || found->second != size) return CUDA_ERROR_INVALID_VALUE;
+  mappings.erase(found);
+  --state.mappings;
+  mprotect(reinterpret_cast<void*>(pointer), size, PROT_NONE);
+  madvise(reinterpret_cast<void*>(pointer), size, MADV_DONTNEED);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemSetAccess(CUdeviceptr pointer, size_t size, const CUmemAccessDesc* access, size_t count) {
+  ENTER();
+  if (count != 1 || access->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
+  for (uint64_t at = pointer; at < pointer + size; at += mappings[at]) {
+    if (!mappings.contains(at)) return CUDA_ERROR_INVALID_VALUE;
+  }
+  mprotect(reinterpret_cast<void*>(pointer), size, PROT_READ | PROT_WRITE);
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,163 @@
+// Kernels that compare and hash device memory at the rate of copying it.
+//
+// Compiled at build time to PTX, with no header of the CUDA toolkit, and embedded. All that depends on the device stands in the
+// functions at the top, so that tests can run the same code on the host: see memory_kernels_host.h.
+#ifndef MNEME_MEMORY_KERNELS_ON_HOST
+#define MNEME_KERNEL extern "C" __attribute__((global))
+#define MNEME_DEVICE static __attribute__((device)) inline __attribute__((always_inline))
+#define MNEME_MEMBER __attribute__((device)) inline __attribute__((always_inline))
+
+MNEME_DEVICE unsigned thread_in_block() { return __nvvm_read_ptx_sreg_tid_x(); }
+MNEME_DEVICE unsigned threads_in_block() { return __nvvm_read_ptx_sreg_ntid_x(); }
+MNEME_DEVICE unsigned block_in_grid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+MNEME_DEVICE unsigned blocks_in_grid() { return __nvvm_read_ptx_sreg_nctaid_x(); }
+MNEME_DEVICE void add(unsigned long long* to, unsigned long long value) {
+  __nvvm_atom_add_gen_ll((long long*)to, (long long)value);
+}
+MNEME_DEVICE void lower(unsigned long long* to, unsigned long long value) { __nvvm_atom_min_gen_ull(to, value); }
+// Adds what all 32 threads of the warp bring; every thread of the warp calls it.
+MNEME_DEVICE void add_from_warp(unsigned long long* to, unsigned long long value) {
+  for (int distance = 16; distance > 0; distance /= 2) {
+    unsigned low = __nvvm_shfl_sync_down_i32(0xffffffffu, (int)value, distance, 31);
+    unsigned high = __nvvm_shfl_sync_down_i32(0xffffffffu, (int)(value >> 32), distance, 31);
+    value += (unsigned long long)high << 32 | low;
+  }
+  if (thread_in_block() % 32 == 0) add(to, value);
+}
+#endif
+
+typedef unsigned long long u64;
+typedef unsigned char u8;
+struct alignas(16) Pair {
+  u64 low, high;
+};
+
+// The 8 bytes at `p`, by aligned loads only: a load touches no 8-byte word of which no byte is wanted.
+MNEME_DEVICE u64 load_word(const u8* p) {
+  u64 address = (u64)p;
+  unsigned shift = (unsigned)(address & 7) * 8;
+  const u64* aligned = (const u64*)(address & ~7ull);
+  if (shift == 0) return *aligned;
+  return aligned[0] >> shift | aligned[1] << (64 - shift);
+}
+
+MNEME_DEVICE u64 load_bytes(const u8* p, unsigned count) {
+  u64 word = 0;
+  for (unsigned i = 0; i < count; ++i) word |= (u64)p[i] << (8 * i);
+  return word;
+}
+
+struct Difference {
+  u64 bytes = 0;
+  u64 first = ~0ull;
+
+  MNEME_MEMBER void see(u64 difference, u64 offset) {
+    if (difference == 0) return;
+    u64 here = offset + (unsigned)__builtin_ctzll(difference) / 8;
+    if (here < first) first = here;
+    // Fold each byte's bits onto its lowest one, and count those.
+    difference |= difference >> 4;
+    difference |= difference >> 2;
+    difference |= difference >> 1;
+    bytes += (unsigned)__builtin_popcountll(difference & 0x0101010101010101ull);
+  }
+};
+
+// Adds to result[0] the number of bytes in which [a, a+size) and [b, b+size) differ and lowers result[1] to the offset of the
+// first of them.
+MNEME_KERNEL void mneme_compare(const u8* a, const u8* b, u64 size, u64* result) {
+  u64 thread = (u64)block_in_grid() * threads_in_block() + thread_in_block();
+  u64 threads = (u64)blocks_in_grid() * threads_in_block();
+  Difference difference;
+  u64 whole;  // bytes that the vector loop takes
+  if ((((u64)a | (u64)b) & 15) == 0) {
+    u64 pairs = size / 16;
+    const Pair* pa = (const Pair*)a;
+    const Pair* pb = (const Pair*)b;
+    u64 i = thread;
+    for (; i + 3 * threads < pairs; i += 4 * threads) {
+      Pair x[4], y[4];
+      for (int k = 0; k < 4; ++k) {
+        x[k] = pa[i + k * threads];
+        y[k] = pb[i + k * threads];
+      }
+      for (int k = 0; k < 4; ++k) {
+        difference.see(x[k].low ^ y[k].low, (i + k * threads) * 16);
+        difference.see(x[k].high ^ y[k].high, (i + k * threads) * 16 + 8);
+      }
+    }
+    for (; i < pairs; i += threads) {
+      Pair x = pa[i], y = pb[i];
+      difference.see(x.low ^ y.low, i * 16);
+      difference.see(x.high ^ y.high, i * 16 + 8);
+    }
+    whole = pairs * 16;
+  } else {
+    u64 words = size / 8;
+#pragma unroll 4
+    for (u64 i = thread; i < words; i += threads) difference.see(load_word(a + i * 8) ^ load_word(b + i * 8), i * 8);
+    whole = words * 8;
+  }
+  for (u64 i = whole + thread; i < size; i += threads) difference.see(a[i] ^ b[i], i);
+  if (difference.bytes != 0) {
+    add(&result[0], difference.bytes);
+    lower(&result[1], difference.first);
+  }
+}
+
+static constexpr u64 kPrime1 = 0x9e3779b185ebca87ull;
+static constexpr u64 kPrime2 = 0xc2b2ae3d27d4eb4full;
+static constexpr u64 kPrime3 = 0x165667b19e3779f9ull;
+
+MNEME_DEVICE u64 round_of(u64 state, u64 word) {
+  state += word * kPrime2;
+  state = state << 31 | state >> 33;
+  return state * kPrime1;
+}
+
+MNEME_DEVICE u64 avalanche(u64 h) {
+  h ^= h >> 33;
+  h *= kPrime2;
+  h ^= h >> 29;
+  h *= kPrime3;
+  return h ^ h >> 32;
+}
+
+// hashes[i], which the caller has set to zero, becomes the hash of page i of [from, from+size). The words of a page are dealt to
+// the block's threads two by two; each thread's sequence runs through its own state, which starts from the thread's number and
+// ends in an avalanche, so that both the place and the order of every word count. The sum of the states is the hash: it depends
+// on the page's bytes, its length and the block size, and not on its address. The block has a multiple of 32 threads.
+MNEME_KERNEL void mneme_hash_pages(u64* hashes, const u8* from, u64 size, u64 page, u64 pages) {
+  u64 thread = thread_in_block();
+  u64 step = threads_in_block();
+  for (u64 p = block_in_grid(); p < pages; p += blocks_in_grid()) {
+    const u8* begin = from + p * page;
+    u64 bytes = size - p * page < page ? size - p * page : page;
+    u64 pairs = bytes / 16;
+    u64 state = avalanche((thread + 1) * kPrime1) + bytes;
+    if (((u64)begin & 15) == 0) {
+      const Pair* source = (const Pair*)begin;
+      u64 i = thread;
+      for (; i + 3 * step < pairs; i += 4 * step) {
+        Pair x[4];
+        for (int k = 0; k < 4; ++k) x[k] = source[i + k * step];
+        for (int k = 0; k < 4; ++k) state = round_of(round_of(state, x[k].low), x[k].high);
+      }
+      for (; i < pairs; i += step) {
+        Pair x = source[i];
+        state = round_of(round_of(state, x.low), x.high);
+      }
+    } else {
+#pragma unroll 4
+      for (u64 i = thread; i < pairs; i += step)
+        state = round_of(round_of(state, load_word(begin + i * 16)), load_word(begin + i * 16 + 8));
+    }
+    if (thread == 0) {
+      unsigned rest = (unsigned)(bytes % 16);
+      unsigned low = rest < 8 ? rest : 8;
+      if (rest != 0)
+        state = round_of(round_of(state, load_bytes(begin + pairs * 16, low)), load_bytes(begin + pairs * 16 + low, rest - low));
+    }
+    add_from_warp(&hashes[p], avalanche(state));
+  }
+}

@@ -1,0 +1,40 @@
+// memory_kernels.cu as host code, a thread after another, for tests. Include it in one source.
+#pragma once
+
+#include <cstdint>
+
+namespace mneme::cuda::host {
+
+struct Place {
+  unsigned thread = 0, threads = 1, block = 0, blocks = 1;
+};
+inline thread_local Place place;
+
+inline unsigned thread_in_block() { return place.thread; }
+inline unsigned threads_in_block() { return place.threads; }
+inline unsigned block_in_grid() { return place.block; }
+inline unsigned blocks_in_grid() { return place.blocks; }
+inline void add(unsigned long long* to, unsigned long long value) { *to += value; }
+inline void lower(unsigned long long* to, unsigned long long value) {
+  if (value < *to) *to = value;
+}
+// A sum over the warp and one addition are the same as an addition a thread.
+inline void add_from_warp(unsigned long long* to, unsigned long long value) { *to += value; }
+
+#define MNEME_MEMORY_KERNELS_ON_HOST
+#define MNEME_KERNEL inline
+#define MNEME_DEVICE inline
+#define MNEME_MEMBER inline
+#include "mneme/device/cuda/memory_kernels.cu"
+
+template <typename Function>
+void run(unsigned blocks, unsigned threads, Function&& kernel) {
+  for (unsigned block = 0; block < blocks; ++block) {
+    for (unsigned thread = 0; thread < threads; ++thread) {
+      place = {thread, threads, block, blocks};
+      kernel();
+    }
+  }
+}
+
+}  // namespace mneme::cuda::host
