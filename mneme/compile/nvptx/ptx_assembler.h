@@ -1,0 +1,47 @@
+// What turns PTX into a cubin: NVIDIA's nvJitLink library, its ptxas program, or, later, the driver. None needs a GPU.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+
+namespace mneme::nvptx {
+
+enum class LineInfo { leave_out, keep };
+
+struct AssembleRequest {
+  std::string ptx;
+  std::string architecture;  // "sm_90"
+  LineInfo lines = LineInfo::leave_out;
+};
+
+// Used by one thread at a time; different objects by different threads.
+class PtxAssembler {
+ public:
+  virtual ~PtxAssembler() = default;
+  virtual std::string_view name() const = 0;  // "nvjitlink", "ptxas" or "driver"
+  // A cubin; from the driver's, the PTX itself with its terminator. incompatible: the tool does not take the PTX, in its own
+  // words. unavailable: the tool does not run.
+  virtual Result<ByteVector> assemble(const AssembleRequest& request) = 0;
+};
+
+// Where to look, in order.
+struct AssemblerSearch {
+  std::string only;                          // one of the names, or empty for the first that is there
+  std::vector<std::string> nvjitlink_paths;  // of the library; a bare name is looked for as the loader does
+  std::vector<std::string> ptxas_paths;      // of the program
+
+  // MNEME_PTX_ASSEMBLER gives `only`. Looks beside the running executable, then in CUDA_HOME, in /usr/local/cuda, in the toolkit
+  // that Mneme was built with, and last where the loader and the shell look.
+  static AssemblerSearch from_environment();
+};
+
+// The first of nvJitLink, ptxas and the driver that is there; the driver's always is. invalid_argument: `only` is no name of an
+// assembler. unavailable: that one is not there, with where it was looked for.
+Result<std::unique_ptr<PtxAssembler>> find_assembler(const AssemblerSearch& search);
+
+}  // namespace mneme::nvptx

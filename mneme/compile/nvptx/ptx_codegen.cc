@@ -1,0 +1,136 @@
+#include "mneme/compile/nvptx/ptx_codegen.h"
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Operator.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "mneme/ir/diagnostics.h"
+
+namespace mneme::nvptx {
+namespace {
+
+void initialise_target() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+// The oldest PTX version that knows an architecture, from the PTX ISA's table of target directives.
+unsigned oldest_ptx(llvm::StringRef architecture) {
+  constexpr struct {
+    llvm::StringLiteral architecture;
+    unsigned ptx;
+  } kTable[] = {{"sm_70", 60},  {"sm_72", 61},   {"sm_75", 63},  {"sm_80", 70},   {"sm_86", 71},  {"sm_87", 74},
+                {"sm_88", 90},  {"sm_89", 78},   {"sm_90", 78},  {"sm_90a", 80},  {"sm_100", 86}, {"sm_100a", 86},
+                {"sm_101", 86}, {"sm_101a", 86}, {"sm_120", 87}, {"sm_120a", 87}, {"sm_103", 88}, {"sm_103a", 88},
+                {"sm_121", 88}, {"sm_121a", 88}, {"sm_110", 90}, {"sm_110a", 90}};
+  for (const auto& row : kTable) {
+    if (row.architecture == architecture) return row.ptx;
+  }
+  return 88;  // "f" variants came with it
+}
+
+// The PTX version among a function's features, for example 88 of "+ptx88,+sm_90"; 0 when there is none.
+unsigned ptx_of(const llvm::Function& function) {
+  llvm::SmallVector<llvm::StringRef> features;
+  function.getFnAttribute("target-features").getValueAsString().split(features, ',');
+  unsigned version = 0;
+  for (llvm::StringRef feature : features) {
+    unsigned number = 0;
+    if (feature.consume_front("+ptx") && !feature.getAsInteger(10, number)) version = std::max(version, number);
+  }
+  return version;
+}
+
+bool allows_contraction(const llvm::Function& function) {
+  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction& instruction) {
+    const auto* operation = llvm::dyn_cast<llvm::FPMathOperator>(&instruction);
+    return operation != nullptr && operation->hasAllowContract();
+  });
+}
+
+// PTX with all of a compiler's debug information cannot be optimised by the assembler; line directives it takes.
+void reduce_debug_info(llvm::Module& module) {
+  for (const llvm::DICompileUnit* unit : module.debug_compile_units()) {
+    if (unit->getEmissionKind() == llvm::DICompileUnit::FullDebug ||
+        unit->getEmissionKind() == llvm::DICompileUnit::LineTablesOnly) {
+      llvm::StripDebugInfo(module);
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+CodegenTarget CodegenTarget::of(const llvm::Module& module, const std::string& architecture) {
+  CodegenTarget target;
+  target.architecture = architecture;
+  unsigned ptx = 0;
+  for (const llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    llvm::StringRef cpu = function.getFnAttribute("target-cpu").getValueAsString();
+    if (cpu == architecture + "a" || cpu == architecture + "f") target.architecture = cpu;
+    ptx = std::max(ptx, ptx_of(function));
+    // clang sets these flags everywhere, but in libdevice, under the contraction that CUDA has by default, and nowhere otherwise.
+    target.fuse_multiply_add = target.fuse_multiply_add || allows_contraction(function);
+  }
+  if (ptx >= oldest_ptx(target.architecture)) target.features = fmt::format("+ptx{}", ptx);
+  return target;
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget& target, unsigned level) {
+  initialise_target();
+  const llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string what = fmt::format("making PTX for {}", target.architecture);
+  std::string reason;
+  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(triple, reason);
+  if (backend == nullptr) return error(Code::unavailable, "{}: {}", what, reason);
+
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = target.fuse_multiply_add ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Standard;
+  auto optimisation = llvm::CodeGenOpt::getLevel(static_cast<int>(level));
+  if (!optimisation) return error(Code::invalid_argument, "{}: the code generation level is {}, not 0 to 3", what, level);
+  // Asked of the default architecture, since LLVM prints a warning when it makes a machine of one that it does not know.
+  std::unique_ptr<llvm::MCSubtargetInfo> known(backend->createMCSubtargetInfo(triple, "", ""));
+  if (known == nullptr || !known->isCPUStringValid(target.architecture)) {
+    return error(Code::unavailable, "{}: LLVM {} does not know the architecture", what, LLVM_VERSION_STRING);
+  }
+  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(triple, target.architecture, target.features, options,
+                                                                            std::nullopt, std::nullopt, *optimisation));
+  if (machine == nullptr) return error(Code::unavailable, "{}: LLVM's NVPTX target does not start", what);
+  return machine;
+}
+
+Result<std::string> emit_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
+  std::string what = fmt::format("making PTX for {}", machine.getTargetCPU().str());
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
+  reduce_debug_info(module);
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
+    return error(Code::unavailable, "{}: LLVM's NVPTX target writes no assembly", what);
+  }
+  ir::DiagnosticCollector diagnostics(module.getContext());
+  passes.run(module);
+  if (diagnostics.failed()) return error(Code::unsupported, "{}: {}", what, diagnostics.errors());
+  return text.str().str();
+}
+
+bool has_lines(const std::string& ptx) { return ptx.find("\n\t.loc") != std::string::npos; }
+
+}  // namespace mneme::nvptx
