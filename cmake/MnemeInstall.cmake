@@ -12,3 +12,9 @@ set_target_properties(mneme PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
 install(TARGETS mneme DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mneme/examples)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/mneme)
+
+# Test executables that need a GPU are named by set_property(GLOBAL APPEND PROPERTY MNEME_GPU_TESTS <target>): scripts/make-dist
+# packs them, and bin/mneme-check-gpu of the package runs them.
+get_property(gpu_tests GLOBAL PROPERTY MNEME_GPU_TESTS)
+list(JOIN gpu_tests "\n" gpu_tests)
+file(WRITE ${CMAKE_BINARY_DIR}/gpu-tests.txt "${gpu_tests}\n")
