@@ -6,13 +6,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                                                        \
-  do {                                                                                                     \
-    const cudaError_t check_result_ = (call);                                                              \
-    if (check_result_ != cudaSuccess) {                                                                    \
+#define CHECK(call)                                                                                          \
+  do {                                                                                                       \
+    const cudaError_t check_result_ = (call);                                                                \
+    if (check_result_ != cudaSuccess) {                                                                      \
       std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(check_result_)); \
-      std::exit(2);                                                                                        \
-    }                                                                                                      \
+      std::exit(2);                                                                                          \
+    }                                                                                                        \
   } while (false)
 
 // Argument `index` as a size between 1 and `most`, or `otherwise` when it is not given.

@@ -115,15 +115,15 @@ int main(int argc, char** argv) {
   CHECK(cudaGetLastError());
   std::vector<double> solution(n);
   CHECK(cudaMemcpy(solution.data(), x, sizeof(double) * n, cudaMemcpyDeviceToHost));
-  for (void* pointer : {static_cast<void*>(row_begin), static_cast<void*>(columns), static_cast<void*>(values), static_cast<void*>(x),
-                        static_cast<void*>(residual), static_cast<void*>(direction), static_cast<void*>(product),
-                        static_cast<void*>(partial), static_cast<void*>(scalars)}) {
+  for (void* pointer : {static_cast<void*>(row_begin), static_cast<void*>(columns), static_cast<void*>(values),
+                        static_cast<void*>(x), static_cast<void*>(residual), static_cast<void*>(direction),
+                        static_cast<void*>(product), static_cast<void*>(partial), static_cast<void*>(scalars)}) {
     CHECK(cudaFree(pointer));
   }
 
   const double relative = relative_residual(matrix, solution, source);
   const bool converged = square <= 1e-20 * first;
-  std::printf("cg: %d unknowns, %zu entries, %d iterations, u at the centre %.6f, residual %s 1e-8\n", n, matrix.values.size(), iterations,
-              solution[n / 2], relative < 1e-8 ? "below" : "above");
+  std::printf("cg: %d unknowns, %zu entries, %d iterations, u at the centre %.6f, residual %s 1e-8\n", n, matrix.values.size(),
+              iterations, solution[n / 2], relative < 1e-8 ? "below" : "above");
   return finish("cg", converged && relative < 1e-8);
 }

@@ -20,7 +20,8 @@ __device__ uint64_t warp_sum(uint64_t value) {
 __global__ void weighted_sum(const uint32_t* values, int n, unsigned long long* total) {
   __shared__ uint64_t of_warp[32];
   uint64_t sum = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += uint64_t{values[i]} * weights[i % kWeights];
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    sum += uint64_t{values[i]} * weights[i % kWeights];
   sum = warp_sum(sum);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   if (lane == 0) of_warp[warp] = sum;
@@ -63,6 +64,7 @@ int main(int argc, char** argv) {
   CHECK(cudaFree(device_values));
   CHECK(cudaFree(device_total));
 
-  std::printf("reduction: %d elements, total %llu, expected %llu, %u blocks\n", n, total, static_cast<unsigned long long>(expected), done);
+  std::printf("reduction: %d elements, total %llu, expected %llu, %u blocks\n", n, total,
+              static_cast<unsigned long long>(expected), done);
   return finish("reduction", total == expected && done == static_cast<unsigned>(blocks) * static_cast<unsigned>(repeats));
 }

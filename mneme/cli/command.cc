@@ -26,7 +26,8 @@ std::map<std::string, Entry>& registry() {
 }
 
 void print_help() {
-  fmt::print("Mneme records the GPU kernels of a program and replays each alone.\n\nUsage: mneme COMMAND [ARGUMENT...]\n\nCommands:\n");
+  fmt::print(
+      "Mneme records the GPU kernels of a program and replays each alone.\n\nUsage: mneme COMMAND [ARGUMENT...]\n\nCommands:\n");
   for (const auto& [name, entry] : registry()) {
     if (entry.info.visibility == Visibility::listed) fmt::print("  {:<10}{}\n", name, entry.info.summary);
   }
@@ -82,7 +83,8 @@ std::string describe_extra(const std::string& extra, const std::vector<std::stri
 std::optional<int> parse(const Entry& entry, Command& command, const std::vector<std::string>& arguments, bool has_application) {
   CLI::App app(entry.info.summary, "mneme " + entry.info.name);
   command.add_options(app);
-  if (entry.info.application == Application::required) app.footer("\n-- PROGRAM [ARGUMENT...] ends the command line: what to run.");
+  if (entry.info.application == Application::required)
+    app.footer("\n-- PROGRAM [ARGUMENT...] ends the command line: what to run.");
   const std::vector<std::string> known = long_names(app);
 
   app.allow_extras();
@@ -102,7 +104,8 @@ std::optional<int> parse(const Entry& entry, Command& command, const std::vector
   }
   if (auto extras = app.remaining(); !extras.empty()) return report_usage(entry.info.name, describe_extra(extras.front(), known));
   if (entry.info.application == Application::required && !has_application) {
-    return report_usage(entry.info.name, fmt::format("no program to run: put it behind --, as in 'mneme {} -- ./app'", entry.info.name));
+    return report_usage(entry.info.name,
+                        fmt::format("no program to run: put it behind --, as in 'mneme {} -- ./app'", entry.info.name));
   }
   return std::nullopt;
 }

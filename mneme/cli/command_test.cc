@@ -46,8 +46,10 @@ class LaunchCommand : public Command {
 };
 
 const Registration echo({.name = "echo", .summary = "a test"}, [] { return std::make_unique<EchoCommand>(); });
-const Registration launch({.name = "launch", .summary = "a test", .application = Application::required}, [] { return std::make_unique<LaunchCommand>(); });
-const Registration hidden({.name = "inner", .summary = "a test", .visibility = Visibility::hidden}, [] { return std::make_unique<EchoCommand>(); });
+const Registration launch({.name = "launch", .summary = "a test", .application = Application::required},
+                          [] { return std::make_unique<LaunchCommand>(); });
+const Registration hidden({.name = "inner", .summary = "a test", .visibility = Visibility::hidden},
+                          [] { return std::make_unique<EchoCommand>(); });
 
 struct Outcome {
   int status;
@@ -110,14 +112,16 @@ TEST(CommandLine, GivesTheApplicationItsArgumentsUntouched) {
 TEST(CommandLine, SaysWhenThereIsNoApplication) {
   const Outcome outcome = run({"launch", "--device", "cpu"});
   EXPECT_EQ(outcome.status, kExitUsage);
-  EXPECT_EQ(outcome.err, "mneme launch: no program to run: put it behind --, as in 'mneme launch -- ./app'\nSee 'mneme launch --help'.\n");
+  EXPECT_EQ(outcome.err,
+            "mneme launch: no program to run: put it behind --, as in 'mneme launch -- ./app'\nSee 'mneme launch --help'.\n");
   EXPECT_THAT(run({"launch", "./app"}).err, HasSubstr("unexpected argument './app'"));
 }
 
 TEST(CommandLine, NamesTheNearestCommand) {
   const Outcome outcome = run({"ehco"});
   EXPECT_EQ(outcome.status, kExitUsage);
-  EXPECT_EQ(outcome.err, "mneme: there is no command 'ehco', and no mneme-ehco on the PATH; did you mean 'echo'?\nSee 'mneme help'.\n");
+  EXPECT_EQ(outcome.err,
+            "mneme: there is no command 'ehco', and no mneme-ehco on the PATH; did you mean 'echo'?\nSee 'mneme help'.\n");
   EXPECT_EQ(run({}).status, kExitUsage);
   EXPECT_EQ(run({"--vresion"}).status, kExitUsage);
 }
@@ -131,9 +135,7 @@ TEST(CommandLine, HelpListsWhatIsNotHidden) {
   EXPECT_THAT(run({"launch", "--help"}).out, HasSubstr("-- PROGRAM"));
 }
 
-TEST(CommandLine, PrintsTheVersion) {
-  EXPECT_EQ(run({"--version"}).out, std::string("mneme ") + MNEME_VERSION + "\n");
-}
+TEST(CommandLine, PrintsTheVersion) { EXPECT_EQ(run({"--version"}).out, std::string("mneme ") + MNEME_VERSION + "\n"); }
 
 TEST(CommandLine, RunsAnExternalCommandFromThePath) {
   const Path folder = Path(testing::TempDir()) / ("external-" + std::to_string(::getpid()));

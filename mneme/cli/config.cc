@@ -12,14 +12,16 @@
 namespace mneme::cli {
 namespace {
 
-const std::vector<std::string> kKeys{"cc", "cxx", "cxxflags", "cudaflags", "ldflags", "prefix", "libdir", "includedir", "cmakedir", "cudadir", "version"};
+const std::vector<std::string> kKeys{"cc",     "cxx",        "cxxflags", "cudaflags", "ldflags", "prefix",
+                                     "libdir", "includedir", "cmakedir", "cudadir",   "version"};
 
 class ConfigCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("KEY", key_,
-                   "cc, cxx: the compilers; cxxflags: compile .cu files; cudaflags: the same for CMake's CUDA language; ldflags: link; "
-                   "prefix, libdir, includedir, cmakedir, cudadir: folders; version")
+    app.add_option(
+           "KEY", key_,
+           "cc, cxx: the compilers; cxxflags: compile .cu files; cudaflags: the same for CMake's CUDA language; ldflags: link; "
+           "prefix, libdir, includedir, cmakedir, cudadir: folders; version")
         ->required();
     app.add_option("--arch", options_.architecture, "GPU architecture to compile for (default: $MNEME_ARCH, else sm_90)");
     app.add_option("--cudart", cudart_, "CUDA runtime to link: static or shared")->check(CLI::IsMember({"static", "shared"}));

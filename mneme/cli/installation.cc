@@ -37,7 +37,8 @@ Result<Installation> Installation::at(const Path& command) {
   installation.command = command;
   installation.prefix = command.parent_path().parent_path();
   if (command.parent_path().filename() != "bin" || installation.prefix.empty()) {
-    return error(Code::not_found, "finding Mneme's files from {}: the command is not in the folder bin of an installation", command.string());
+    return error(Code::not_found, "finding Mneme's files from {}: the command is not in the folder bin of an installation",
+                 command.string());
   }
   installation.libdir = installation.prefix / "lib";
   installation.includedir = installation.prefix / "include";
@@ -62,7 +63,9 @@ Result<Path> find_cuda_toolkit() {
     if (is_toolkit(candidate)) return candidate;
     looked += (looked.empty() ? "" : ", ") + candidate.string();
   }
-  return error(Code::not_found, "finding the CUDA toolkit (headers and libdevice): none in {}; set CUDA_HOME to the folder of a CUDA 13 toolkit", looked);
+  return error(Code::not_found,
+               "finding the CUDA toolkit (headers and libdevice): none in {}; set CUDA_HOME to the folder of a CUDA 13 toolkit",
+               looked);
 }
 
 Result<Path> find_clang(const std::string& name) {
@@ -72,7 +75,9 @@ Result<Path> find_clang(const std::string& name) {
   }
   const Path system = Path("/usr/lib/llvm-" MNEME_CLANG_MAJOR "/bin") / name;
   if (is_program(system)) return system;
-  return error(Code::not_found, "finding {}: it is neither on the PATH nor at {}; the plugin fits clang " MNEME_CLANG_MAJOR " only: install the package clang-" MNEME_CLANG_MAJOR,
+  return error(Code::not_found,
+               "finding {}: it is neither on the PATH nor at {}; the plugin fits clang " MNEME_CLANG_MAJOR
+               " only: install the package clang-" MNEME_CLANG_MAJOR,
                versioned, system.string());
 }
 

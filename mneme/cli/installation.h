@@ -42,8 +42,8 @@ struct Installation {
 // has headers and libdevice. not_found with what was looked at.
 Result<Path> find_cuda_toolkit();
 
-// Full path of a clang that the plugin fits (major version 22): `name` ("clang" or "clang++") with "-22" behind it on the PATH, in
-// LLVM's own folder of the system, or without the version on the PATH. not_found with advice.
+// Full path of a clang that the plugin fits (major version 22): `name` ("clang" or "clang++") with "-22" behind it on the PATH,
+// in LLVM's own folder of the system, or without the version on the PATH. not_found with advice.
 Result<Path> find_clang(const std::string& name);
 
 }  // namespace mneme::cli
