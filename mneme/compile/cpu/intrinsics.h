@@ -21,7 +21,8 @@
 
 namespace mneme {
 
-// Replaces every call of an llvm.nvvm.* intrinsic and of inline assembly in `function` by host IR, and folds __nvvm_reflect.
+// Replaces every call of an llvm.nvvm.* intrinsic, of llvm.trap and its like, and of inline assembly in `function` by host IR, and
+// folds __nvvm_reflect.
 // `thread` is the function's `mneme_cpu_thread*` (mneme/device/cpu/image.h), valid everywhere in it. Call it once a function,
 // before the module's target triple or data layout is changed or after; new blocks may appear.
 //
@@ -32,6 +33,10 @@ Status lower_device_instructions(llvm::Function& function, llvm::Value* thread);
 // Whether a thread that executes this instruction may have to wait for another thread of its block, or may end: barriers, warp
 // collectives, exit, nanosleep, and inline PTX with one of these or with a backward branch. Asked before lowering.
 bool needs_fibers(const llvm::Instruction& instruction);
+
+// Whether this instruction reads memory in a way that is meant to see what other threads write: volatile and atomic loads and
+// read-modify-writes, in IR or in PTX. A loop that waits for another thread has one; ask before lowering.
+bool observes_other_threads(const llvm::Instruction& instruction);
 
 // Whether lower_device_instructions() will change this instruction, so that a function that contains one needs `thread`.
 bool is_device_instruction(const llvm::Instruction& instruction);

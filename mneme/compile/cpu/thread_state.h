@@ -1,8 +1,8 @@
 // IR that reads what a running thread knows of itself, and that calls the CPU device's services, by the layouts of
 // mneme/device/cpu/image.h.
 //
-// A ThreadState emits at its builder's insertion point; it owns nothing and lives no longer than builder and thread value. The
-// loads are marked invariant: a block's and a thread's description never change while the thread runs.
+// A ThreadState emits at its builder's insertion point; it owns nothing and lives no longer than builder and thread value. Loads
+// from the block's description are marked invariant: it never changes while the image's function runs.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -34,14 +34,14 @@ class ThreadState {
   llvm::Value* warp();
   llvm::Value* worker();
   llvm::Value* dynamic_shared_bytes();
+  llvm::Value* shared_bytes();
 
   // ptr: the start of the block's shared memory.
   llvm::Value* shared_base();
   // ptr: where the shared address `address` (any integer; only its low 32 bits count) lies.
   llvm::Value* shared_pointer(llvm::Value* address);
-  // i1: whether the generic pointer (or 64-bit integer) `address` lies in the block's shared window: static and dynamic
-  // shared memory, `static_bytes` being the kernel's own or an upper bound of it.
-  llvm::Value* in_shared(llvm::Value* address, uint64_t window_bytes = kSharedWindowBytes);
+  // i1: whether the generic pointer (or 64-bit integer) `address` lies in the block's shared memory.
+  llvm::Value* in_shared(llvm::Value* address);
 
   // Calls a service with the thread and then `arguments`, which must have the C types of image.h. Returns the result, or null
   // where there is none. For services that do not return, the caller puts an unreachable where it wants the block to end.
@@ -50,9 +50,6 @@ class ThreadState {
   // A value by the name that PTX gives the special register without its `%`: "tid.x", "laneid", "lanemask_lt", "clock64" …
   // Its type is i32 or i64, as PTX has it; null for a register that is not known.
   llvm::Value* special_register(std::string_view name);
-
-  // What a block of the largest GPU can have, and so what the CPU device may give.
-  static constexpr uint64_t kSharedWindowBytes = 228 * 1024;
 
  private:
   llvm::Value* load(llvm::Value* base, uint64_t offset, llvm::Type* type, const char* name);

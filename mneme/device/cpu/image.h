@@ -66,7 +66,7 @@ struct mneme_cpu_block {
   uint32_t index[3];        /* of this block */
   uint32_t dynamic_shared_bytes;
   uint32_t worker;          /* %smid */
-  uint32_t reserved;
+  uint32_t shared_bytes;    /* static and dynamic together: an address less than this beyond `shared` is a shared one */
   void* executor;           /* device/cpu's own */
 };
 

@@ -198,6 +198,7 @@ void Scheduler::place(Block& block, uint64_t linear) const {
   abi.grid[0] = shape.grid.x, abi.grid[1] = shape.grid.y, abi.grid[2] = shape.grid.z;
   abi.block[0] = shape.block.x, abi.block[1] = shape.block.y, abi.block[2] = shape.block.z;
   abi.dynamic_shared_bytes = static_cast<uint32_t>(shape.dynamic_shared_memory.count);
+  abi.shared_bytes = static_cast<uint32_t>(shared_bytes(*launch_));
   abi.worker = worker_;
   abi.executor = const_cast<Scheduler*>(this);
   uint64_t row = 0;
