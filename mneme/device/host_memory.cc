@@ -14,6 +14,9 @@ void* pointer_to(DevicePtr p) { return reinterpret_cast<void*>(p.address); }
 
 constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 
+// First touches are several times faster; a system without large pages goes on without.
+void prefer_large_pages(void* memory, uint64_t size) { (void)::madvise(memory, size, MADV_HUGEPAGE); }
+
 class HostAddressSpace final : public AddressSpace {
  public:
   HostAddressSpace(DevicePtr base, Bytes size) : AddressSpace(base, size, kHostGranularity) {}
@@ -21,7 +24,10 @@ class HostAddressSpace final : public AddressSpace {
 
  protected:
   Status map_impl(DevicePtr address, Bytes size) override {
-    if (::mprotect(pointer_to(address), size.count, PROT_READ | PROT_WRITE) == 0) return {};
+    if (::mprotect(pointer_to(address), size.count, PROT_READ | PROT_WRITE) == 0) {
+      prefer_large_pages(pointer_to(address), size.count);
+      return {};
+    }
     return error(Code::exhausted, "making {} of host memory accessible at {}: {}", size, address, std::strerror(errno));
   }
   Status unmap_impl(DevicePtr address, Bytes size) override {
@@ -81,6 +87,7 @@ Result<DevicePtr> HostAllocator::allocate(Bytes size) {
   const uint64_t mapped = (size.count + kPage - 1) / kPage * kPage;
   void* memory = mapped < size.count ? MAP_FAILED : ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, kReserved, -1, 0);
   if (memory == MAP_FAILED) return error(Code::exhausted, "allocating {} of host memory: {}", size, std::strerror(ENOMEM));
+  prefer_large_pages(memory, mapped);
   std::lock_guard lock(mutex_);
   sizes_.emplace(reinterpret_cast<uint64_t>(memory), mapped);
   return DevicePtr(reinterpret_cast<uint64_t>(memory));
