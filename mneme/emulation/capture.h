@@ -30,11 +30,11 @@ struct ProgramStream {
 };
 
 // The stream of a handle, the default ones included; null for a handle that is none.
-ProgramStream* find_stream(cudaProgramStreamt handle);
-bool is_capturing(cudaProgramStreamt handle);
+ProgramStream* find_stream(cudaStream_t handle);
+bool is_capturing(cudaStream_t handle);
 
 // Does the operation, or, while the stream is capturing, adds it to the graph.
-cudaError_t submit(cudaProgramStreamt stream, Operation operation);
+cudaError_t submit(cudaStream_t stream, Operation operation);
 
 // The parts of cudaEventRecord and cudaStreamWaitEvent that concern captures; false when the stream, or the event, is in none.
 bool record_captured(ProgramStream& stream, Event& event);

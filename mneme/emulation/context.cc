@@ -6,6 +6,7 @@
 #include <set>
 
 #include "mneme/base/log.h"
+#include "mneme/device/cpu/cpu_device.h"
 #include "mneme/emulation/slots.h"
 
 namespace mneme::emulation {
@@ -107,6 +108,24 @@ uint32_t Context::architecture() {
   return newest == 0 ? 90 : newest;
 }
 
+namespace {
+
+cudaError_t code_of(cpu::FaultKind kind) {
+  switch (kind) {
+    case cpu::FaultKind::memory_access: return cudaErrorIllegalAddress;
+    case cpu::FaultKind::assertion: return cudaErrorAssert;
+    case cpu::FaultKind::illegal_instruction: return cudaErrorIllegalInstruction;
+    case cpu::FaultKind::stack_overflow: return cudaErrorHardwareStackError;
+    case cpu::FaultKind::deadlock: return cudaErrorLaunchTimeout;
+    case cpu::FaultKind::arithmetic:
+    case cpu::FaultKind::trap:
+    case cpu::FaultKind::misuse: return cudaErrorLaunchFailure;
+  }
+  return cudaErrorLaunchFailure;
+}
+
+}  // namespace
+
 cudaError_t to_cuda(const Status& status) {
   switch (status.code()) {
     case Code::ok: return cudaSuccess;
@@ -118,13 +137,9 @@ cudaError_t to_cuda(const Status& status) {
     default: return cudaErrorUnknown;
   }
   log::error("{}", status.message());
-  const std::string& what = status.message();
-  cudaError_t code = cudaErrorLaunchFailure;
-  if (what.find("assert") != std::string::npos) code = cudaErrorAssert;
-  else if (what.find("address") != std::string::npos) code = cudaErrorIllegalAddress;
-  else if (what.find("illegal instruction") != std::string::npos) code = cudaErrorIllegalInstruction;
-  poison(code);
-  return code;
+  std::optional<cpu::Fault> fault = cpu::last_fault(Context::get().device());
+  poison(fault ? code_of(fault->kind) : cudaErrorLaunchFailure);
+  return emulation::fault();
 }
 
 }  // namespace mneme::emulation

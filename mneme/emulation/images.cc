@@ -8,7 +8,7 @@
 
 #include "mneme/base/log.h"
 #include "mneme/device/address_space.h"
-#include "mneme/device/cpu/loaded_image.h"
+#include "mneme/device/cpu/cpu_device.h"
 
 namespace mneme::emulation {
 namespace {
@@ -110,6 +110,7 @@ Result<Kernel*> LoadedImage::kernel(const RegisteredKernel& registered) const {
     return error(Code::unsupported, "kernel {} cannot run on the CPU device: {}", registered.name, refused->second);
   MNEME_ASSIGN([[maybe_unused]] const Segment* segment, registered.segment());
   if (!module_) return error(Code::internal, "kernel {} was not lowered", registered.name);
+  std::lock_guard lock(mutex_);
   return module_->kernel(registered.name);
 }
 
@@ -120,7 +121,7 @@ Result<GlobalAddress> LoadedImage::global(const std::string& name) const {
 }
 
 void LoadedImage::say_once(const std::string& kernel, const Status& failure) {
-  std::lock_guard lock(said_mutex_);
+  std::lock_guard lock(mutex_);
   if (said_.insert(kernel).second) log::error("{}", failure.message());
 }
 

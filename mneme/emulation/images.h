@@ -62,7 +62,7 @@ class LoadedImage {
   std::map<std::string, GlobalAddress> globals_;
   std::unordered_map<std::string, std::string> refused_;  // kernel → reason
   std::unique_ptr<Module> module_;
-  std::mutex said_mutex_;
+  mutable std::mutex mutex_;  // over the use of module_, and said_
   std::set<std::string> said_;
 };
 

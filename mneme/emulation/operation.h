@@ -22,7 +22,8 @@ struct KernelLaunch {
   const Kernel* kernel = nullptr;  // of `image`
   LaunchShape shape;
   ByteVector parameters;                   // packed
-  std::vector<uint64_t> parameter_offsets; // of each argument in it
+  std::vector<uint64_t> parameter_offsets;  // of each argument in it
+  std::vector<void*> arguments;             // for cudaGraphKernelNodeGetParams: where each lies in `parameters`
 };
 
 struct Copy {
