@@ -7,26 +7,15 @@
 #include <llvm/IR/Operator.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
-#include <mutex>
 
+#include "mneme/compile/fatal_error.h"
 #include "mneme/ir/diagnostics.h"
 
 namespace mneme::nvptx {
 namespace {
-
-void initialise_target() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeNVPTXTargetInfo();
-    LLVMInitializeNVPTXTarget();
-    LLVMInitializeNVPTXTargetMC();
-    LLVMInitializeNVPTXAsmPrinter();
-  });
-}
 
 // The oldest PTX version that knows an architecture, from the PTX ISA's table of target directives.
 unsigned oldest_ptx(llvm::StringRef architecture) {
@@ -92,7 +81,7 @@ CodegenTarget CodegenTarget::of(const llvm::Module& module, const std::string& a
 }
 
 Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget& target, unsigned level) {
-  initialise_target();
+  initialize_llvm();
   const llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string what = fmt::format("making PTX for {}", target.architecture);
   std::string reason;
@@ -106,7 +95,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget&
   // Asked of the default architecture, since LLVM prints a warning when it makes a machine of one that it does not know.
   std::unique_ptr<llvm::MCSubtargetInfo> known(backend->createMCSubtargetInfo(triple, "", ""));
   if (known == nullptr || !known->isCPUStringValid(target.architecture)) {
-    return error(Code::unavailable, "{}: LLVM {} does not know the architecture", what, LLVM_VERSION_STRING);
+    return error(Code::unsupported, "{}: LLVM {} does not know the architecture", what, LLVM_VERSION_STRING);
   }
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(triple, target.architecture, target.features, options,
                                                                             std::nullopt, std::nullopt, *optimisation));

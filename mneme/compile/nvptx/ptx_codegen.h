@@ -21,7 +21,7 @@ struct CodegenTarget {
   static CodegenTarget of(const llvm::Module& module, const std::string& architecture);
 };
 
-// For the passes and for emit_ptx. `level` is 0 to 3. unavailable: this LLVM has no NVPTX, or not the architecture.
+// For the passes and for emit_ptx. `level` is 0 to 3. unsupported: this LLVM does not know the architecture.
 Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget& target, unsigned level);
 
 // Changes the module: it is prepared for code generation and of no further use. Debug information becomes line directives.

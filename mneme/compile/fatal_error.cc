@@ -1,0 +1,65 @@
+#include "mneme/compile/fatal_error.h"
+
+#include <llvm/Support/ErrorHandling.h>
+#include <llvm/Support/TargetSelect.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+namespace mneme {
+namespace {
+
+// Thrown out of LLVM's handler, which may not return. LLVM is built without exceptions, but with unwind tables.
+struct FatalError {
+  std::string reason;
+};
+
+thread_local int guards = 0;
+
+void on_fatal_error(void*, const char* reason, bool) {
+  if (guards > 0) throw FatalError{reason};
+  std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
+  std::abort();
+}
+
+struct GuardCount {
+  GuardCount() { ++guards; }
+  ~GuardCount() { --guards; }
+};
+
+}  // namespace
+
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
+    llvm::install_fatal_error_handler(on_fatal_error);
+  });
+}
+
+Status run_llvm(llvm::function_ref<Status()> work, bool* abandoned) {
+  initialize_llvm();
+  *abandoned = false;
+  GuardCount guard;
+  try {
+    return work();
+  } catch (const FatalError& failure) {
+    *abandoned = true;
+    return error(Code::internal, "LLVM reported a fatal error: {}", failure.reason);
+  }
+}
+
+}  // namespace mneme

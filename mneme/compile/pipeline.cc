@@ -1,0 +1,93 @@
+#include "mneme/compile/pipeline.h"
+
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+
+#include "mneme/compile/fatal_error.h"
+#include "mneme/ir/diagnostics.h"
+
+namespace mneme {
+namespace {
+
+constexpr llvm::StringRef kInstCombine = "instcombine";
+constexpr llvm::StringRef kNoVerify = "no-verify-fixpoint";
+
+bool ends_name(char c) { return !llvm::isAlnum(c) && c != '-' && c != '_'; }
+
+// "instcombine" → "instcombine<no-verify-fixpoint>", unless its options already say.
+std::string without_fixpoint_verification(llvm::StringRef pipeline) {
+  std::string result;
+  while (!pipeline.empty()) {
+    const size_t at = pipeline.find(kInstCombine);
+    if (at == llvm::StringRef::npos) break;
+    const bool starts = at == 0 || ends_name(pipeline[at - 1]);
+    const size_t after = at + kInstCombine.size();
+    result += pipeline.take_front(after);
+    const bool whole = starts && (after == pipeline.size() || ends_name(pipeline[after]));
+    pipeline = pipeline.drop_front(after);
+    if (!whole) continue;
+    if (!pipeline.starts_with("<")) {
+      result += ("<" + kNoVerify + ">").str();
+    } else if (!pipeline.take_until([](char c) { return c == '>'; }).contains("verify-fixpoint")) {
+      result += ("<" + kNoVerify + (pipeline.starts_with("<>") ? "" : ";")).str();
+      pipeline = pipeline.drop_front(1);
+    }
+  }
+  return result + pipeline.str();
+}
+
+llvm::CodeGenOptLevel codegen_level(unsigned level) {
+  return llvm::CodeGenOpt::getLevel(static_cast<int>(level)).value_or(llvm::CodeGenOptLevel::Aggressive);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<llvm::TargetMachine>> create_target_machine(const llvm::Module& module, const TargetChoice& choice) {
+  initialize_llvm();
+  const llvm::Triple& triple = module.getTargetTriple();
+  std::string words;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, words);
+  if (!target) return error(Code::unsupported, "compiling {} for target '{}': {}", module.getModuleIdentifier(), triple.str(), words);
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, choice.cpu, choice.features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+                                  codegen_level(choice.codegen_level)));
+  if (!machine) return error(Code::unsupported, "compiling {}: LLVM makes no code for target '{}'", module.getModuleIdentifier(), triple.str());
+  return machine;
+}
+
+Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+
+  llvm::PassBuilder builder(&machine);
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(module.getTargetTriple())); });
+  functions.registerPass([&] { return builder.buildDefaultAAPipeline(); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+
+  llvm::ModulePassManager passes;
+  // The user's own words first, so that LLVM's message is about them.
+  llvm::Error failure = builder.parsePassPipeline(passes, pipeline);
+  if (!failure) {
+    passes = llvm::ModulePassManager();
+    failure = builder.parsePassPipeline(passes, without_fixpoint_verification(pipeline));
+  }
+  if (failure) return error(Code::invalid_argument, "pass pipeline '{}' does not parse: {}", pipeline, llvm::toString(std::move(failure)));
+
+  ir::DiagnosticCollector diagnostics(module.getContext());
+  passes.run(module, modules);
+  if (diagnostics.failed()) return error(Code::internal, "running pass pipeline '{}': {}", pipeline, diagnostics.errors());
+  return {};
+}
+
+}  // namespace mneme

@@ -1,0 +1,149 @@
+#include "mneme/compile/pipeline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <llvm/Support/ErrorHandling.h>
+
+#include "mneme/compile/fatal_error.h"
+#include "mneme/compile/prepare.h"
+#include "mneme/ir/access.h"
+
+namespace mneme {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+ir::Module parse(std::string_view body) {
+  const std::string text = "target datalayout = \"e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64\"\n"
+                           "target triple = \"nvptx64-nvidia-cuda\"\n" + std::string(body);
+  auto module = ir::Module::parse(std::as_bytes(std::span(text)), "test.ll");
+  EXPECT_TRUE(module.ok()) << module.status().to_string();
+  return std::move(module).value();
+}
+
+Status run(ir::Module& module, const std::string& pipeline) {
+  auto machine = create_target_machine(ir::llvm_module(module), {.cpu = "sm_90", .features = ""});
+  if (!machine.ok()) return machine.status();
+  return run_pipeline(ir::llvm_module(module), **machine, pipeline);
+}
+
+TEST(Pipeline, RunsAnyString) {
+  for (const char* pipeline : {"default<O0>", "default<O1>", "default<O3>", "sroa,instcombine,function(gvn)", "function(instcombine<max-iterations=2>)",
+                               "instcombine<>", "function(instcombine<verify-fixpoint>,simplifycfg)", "infer-address-spaces"}) {
+    ir::Module module = parse("define i32 @f(i32 %x) { %a = add i32 %x, 0 ret i32 %a }");
+    const Status status = run(module, pipeline);
+    EXPECT_TRUE(status.ok()) << pipeline << ": " << status.to_string();
+  }
+}
+
+TEST(Pipeline, AStringThatDoesNotParseIsToldInLlvmsWords) {
+  ir::Module module = parse("define void @f() { ret void }");
+  const Status status = run(module, "default<O3>,no-such-pass");
+  EXPECT_EQ(status.code(), Code::invalid_argument);
+  EXPECT_EQ(status.message(), "pass pipeline 'default<O3>,no-such-pass' does not parse: unknown module pass 'no-such-pass'");
+}
+
+TEST(Pipeline, AFatalErrorOfLlvmIsAStatus) {
+  bool abandoned = false;
+  const Status status = run_llvm([]() -> Status { llvm::report_fatal_error("this cannot be"); }, &abandoned);
+  EXPECT_TRUE(abandoned);
+  EXPECT_EQ(status.code(), Code::internal);
+  EXPECT_EQ(status.message(), "LLVM reported a fatal error: this cannot be");
+  EXPECT_TRUE(run_llvm([] { return Status(); }, &abandoned).ok());
+  EXPECT_FALSE(abandoned);
+}
+
+TEST(Prepare, KeepsTheKernelsAndFoldsReflect) {
+  ir::Module module = parse(R"(
+@.arch = private unnamed_addr addrspace(1) constant [12 x i8] c"__CUDA_ARCH\00"
+declare i32 @__nvvm_reflect(ptr)
+declare void @old()
+define weak_odr void @helper() noinline optnone {
+  %arch = call i32 @__nvvm_reflect(ptr addrspacecast (ptr addrspace(1) @.arch to ptr))
+  %new = icmp sge i32 %arch, 350
+  br i1 %new, label %yes, label %no
+yes:
+  ret void
+no:
+  call void @old()
+  ret void
+}
+define ptx_kernel void @kept() noinline { call void @helper() ret void }
+define ptx_kernel void @other() { ret void }
+)");
+  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {"kept"}, "sm_90").ok());
+  EXPECT_TRUE(module.verify().ok());
+  const std::string printed = module.print();
+  EXPECT_THAT(printed, HasSubstr("define internal void @helper() {"));
+  EXPECT_THAT(printed, Not(HasSubstr("call void @old")));
+  EXPECT_THAT(printed, Not(HasSubstr("@other")));
+  EXPECT_THAT(printed, HasSubstr("define ptx_kernel void @kept() #"));
+}
+
+TEST(Prepare, AMissingKernelIsNamedWithThoseThatAreThere) {
+  ir::Module module = parse("define ptx_kernel void @a() { ret void }\ndefine ptx_kernel void @b() { ret void }");
+  const Status status = prepare_module(ir::llvm_module(module), {"c"}, "sm_90");
+  EXPECT_EQ(status.code(), Code::not_found);
+  EXPECT_EQ(status.message(), "kernel 'c' is not in test.ll, which has a, b");
+}
+
+TEST(Prepare, StateIsNeverFolded) {
+  constexpr std::string_view text = R"(
+@table = internal addrspace(4) externally_initialized constant [2 x i32] [i32 11, i32 12]
+@count = internal addrspace(1) global i32 7
+@fixed = weak_odr addrspace(1) constant i32 42
+define ptx_kernel void @k(ptr %out) {
+  %a = load i32, ptr addrspacecast (ptr addrspace(4) @table to ptr)
+  %b = load i32, ptr addrspacecast (ptr addrspace(1) @count to ptr)
+  %c = load i32, ptr addrspacecast (ptr addrspace(1) @fixed to ptr)
+  %ab = xor i32 %a, %b
+  %abc = xor i32 %ab, %c
+  store i32 %abc, ptr %out
+  ret void
+}
+)";
+  for (const char* pipeline : {"default<O3>", "globalopt,ipsccp,default<O2>", "internalize,globalopt,default<O3>"}) {
+    ir::Module module = parse(text);
+    ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90").ok());
+    ASSERT_TRUE(run(module, pipeline).ok());
+    if (std::string_view(pipeline).starts_with("internalize")) continue;  // asked for by name, and still no folding below
+    const std::string printed = module.print();
+    EXPECT_THAT(printed, HasSubstr("@table")) << pipeline;
+    EXPECT_THAT(printed, HasSubstr("@count")) << pipeline;
+    EXPECT_THAT(printed, Not(HasSubstr("@fixed"))) << pipeline;
+  }
+}
+
+TEST(Prepare, BoundGlobalsBecomeTheirAddressAlsoInInitialisers) {
+  ir::Module module = parse(R"(
+@count = addrspace(1) global i32 7
+@table = addrspace(4) externally_initialized global [2 x i32] zeroinitializer
+@pointer = addrspace(1) global ptr addrspacecast (ptr addrspace(1) @count to ptr)
+define ptx_kernel void @k(ptr %out) {
+  %a = load i32, ptr getelementptr (i8, ptr addrspacecast (ptr addrspace(4) @table to ptr), i64 4)
+  %b = load i32, ptr addrspace(1) @count
+  %c = add i32 %a, %b
+  store i32 %c, ptr %out
+  ret void
+}
+)");
+  ASSERT_TRUE(bind_globals(ir::llvm_module(module), {{"count", DevicePtr(0x1000)}, {"table", DevicePtr(0x2000)}, {"absent", DevicePtr(1)}}).ok());
+  EXPECT_TRUE(module.verify().ok());
+  const std::string printed = module.print();
+  EXPECT_THAT(printed, HasSubstr("@pointer = addrspace(1) global ptr inttoptr (i64 4096 to ptr)"));
+  EXPECT_THAT(printed, HasSubstr("load i32, ptr getelementptr (i8, ptr inttoptr (i64 8192 to ptr), i64 4)"));
+  EXPECT_THAT(printed, HasSubstr("load i32, ptr addrspace(1) inttoptr (i64 4096 to ptr addrspace(1))"));
+  EXPECT_THAT(printed, Not(HasSubstr("@count =")));
+}
+
+TEST(Prepare, OnlyStateCanBeBound) {
+  ir::Module module = parse("@tile = internal addrspace(3) global [4 x i32] undef\ndefine void @f() { ret void }");
+  EXPECT_EQ(bind_globals(ir::llvm_module(module), {{"tile", DevicePtr(0x1000)}}).message(),
+            "binding 'tile' to address 0x1000: it is no variable of the application's state");
+  EXPECT_EQ(bind_globals(ir::llvm_module(module), {{"f", DevicePtr(0x1000)}}).message(), "binding 'f' to address 0x1000: it is a function");
+}
+
+}  // namespace
+}  // namespace mneme
