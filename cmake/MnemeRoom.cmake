@@ -33,7 +33,7 @@ function(mneme_room)
   if(ROOM_TESTS AND BUILD_TESTING)
     add_executable(${target}_test ${ROOM_TESTS})
     target_link_libraries(${target}_test PRIVATE ${target} ${ROOM_LIBRARIES} ${ROOM_TEST_DEPS} mneme_warnings GTest::gtest GTest::gmock GTest::gtest_main)
-    target_compile_options(${target}_test PRIVATE ${ROOM_FLAGS})
+    target_compile_options(${target}_test PRIVATE -O0 ${ROOM_FLAGS})  # tests are compiled more often than they run
     gtest_discover_tests(${target}_test TEST_PREFIX ${ROOM_NAME}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
   endif()
 endfunction()
