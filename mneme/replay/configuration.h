@@ -1,0 +1,42 @@
+// Configuration: everything that a replay changes about a recorded launch, as one value.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "mneme/base/digest.h"
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+#include "mneme/device/device.h"
+#include "mneme/snapshot/snapshot.h"
+
+namespace mneme {
+
+// One extent that may be given by dimension; what is not given stays as recorded.
+struct ExtentOverride {
+  std::optional<uint32_t> x, y, z;
+  Dim3 apply(Dim3 recorded) const { return {x.value_or(recorded.x), y.value_or(recorded.y), z.value_or(recorded.z)}; }
+  friend bool operator==(const ExtentOverride&, const ExtentOverride&) = default;
+};
+
+struct Configuration {
+  std::string pipeline = "default<O3>";  // any string that LLVM's new pass manager parses
+  unsigned codegen_level = 3;            // 0 to 3
+  ExtentOverride grid;                   // in blocks
+  ExtentOverride block;                  // in threads
+  std::optional<Bytes> shared_memory;    // dynamic, a block
+  unsigned iterations = 10;              // timed launches after the verified one
+
+  // What is launched for a recorded instance under this configuration.
+  LaunchShape launch_shape(const InstanceRecord& instance) const;
+  // The same value has the same digest in every version that reads it. iterations is left out: it changes no code.
+  Digest digest() const;
+  friend bool operator==(const Configuration&, const Configuration&) = default;
+};
+
+nlohmann::json to_json(const Configuration& configuration);
+// invalid_argument for a wrong type, or for an unknown key (with the nearest known one).
+Result<Configuration> configuration_from_json(const nlohmann::json& json);
+
+}  // namespace mneme

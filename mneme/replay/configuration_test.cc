@@ -1,0 +1,61 @@
+#include "mneme/replay/configuration.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+Configuration everything() {
+  Configuration c;
+  c.pipeline = "function(instcombine<max-iterations=2>),default<O2>";
+  c.codegen_level = 1;
+  c.grid.x = 7;
+  c.block.y = 4;
+  c.shared_memory = Bytes(4096);
+  c.iterations = 3;
+  return c;
+}
+
+TEST(Configuration, GoesThroughJsonUnchanged) {
+  for (const Configuration& c : {Configuration(), everything()}) EXPECT_EQ(*configuration_from_json(to_json(c)), c);
+}
+
+TEST(Configuration, DigestTellsCodeAndShapeApartButNotIterations) {
+  Configuration a = everything(), b = everything();
+  b.iterations = 99;
+  EXPECT_EQ(a.digest(), b.digest());
+  b.block.y = 8;
+  EXPECT_NE(a.digest(), b.digest());
+}
+
+TEST(Configuration, KeepsWhatIsNotOverridden) {
+  InstanceRecord instance;
+  instance.grid = {10, 2, 1};
+  instance.block = {64, 1, 2};
+  instance.dynamic_shared_memory = Bytes(16);
+  Configuration c;
+  c.block.x = 32;
+  LaunchShape shape = c.launch_shape(instance);
+  EXPECT_EQ(shape.grid, (Dim3{10, 2, 1}));
+  EXPECT_EQ(shape.block, (Dim3{32, 1, 2}));
+  EXPECT_EQ(shape.dynamic_shared_memory, Bytes(16));
+}
+
+std::string refusal(const char* json) { return configuration_from_json(Json::parse(json)).status().message(); }
+
+TEST(Configuration, RefusesWithTheReason) {
+  EXPECT_EQ(refusal(R"({"pipelin": "x"})"), "configuration: unknown key 'pipelin'; the nearest is 'pipeline'");
+  EXPECT_EQ(refusal(R"({"pipeline": 3})"), "configuration: 'pipeline' must be a string, not 3");
+  EXPECT_EQ(refusal(R"({"codegen_level": 9})"), "configuration: 'codegen_level' must be a whole number from 0 to 3, not 9");
+  EXPECT_EQ(refusal(R"({"grid": {"x": -1}})"), "configuration: 'grid.x' must be a whole number from 0 to 4294967295, not -1");
+  EXPECT_EQ(refusal(R"({"grid": {"w": 1}})"), "configuration: 'grid' has x, y and z, not 'w'");
+  EXPECT_EQ(refusal(R"({"shared_memory": 1e300})"), "configuration: 'shared_memory' must be a whole number from 0 to 4294967295, not 1e+300");
+  EXPECT_EQ(refusal("[]"), "configuration: an object is expected, not []");
+}
+
+}  // namespace
+}  // namespace mneme

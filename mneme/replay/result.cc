@@ -1,0 +1,50 @@
+#include "mneme/replay/result.h"
+
+#include <nlohmann/json.hpp>
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+Json extent(Dim3 d) { return {{"x", d.x}, {"y", d.y}, {"z", d.z}}; }
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+Json or_null(const std::optional<Bytes>& value) { return value ? Json(value->count) : Json(); }
+
+}  // namespace
+
+Json to_json(const ReplayResult& result) {
+  Json times = Json::object(), runs = Json::array(), mismatches = Json::array();
+  for (const StageTime& stage : result.times) times[stage.stage] = stage.time.count();
+  for (Nanoseconds run : result.exec_time) runs.push_back(run.count());
+  for (const Mismatch& m : result.mismatches)
+    mismatches.push_back({{"where", m.where}, {"address", fmt::format("{}", m.address)}, {"size", m.size.count}, {"differing_bytes", m.differing_bytes}, {"first_offset", m.first_offset}});
+  bool compiled = result.object_size.has_value();
+  return {{"verified", result.verified},
+          {"executed", result.executed},
+          {"failed", !result.failure.ok()},
+          {"error", result.failure.ok() ? Json() : Json(result.failure.to_string())},
+          {"mismatches", mismatches},
+          {"exec_time", runs},
+          {"clock_source", result.clock_source},
+          {"reg_usage", or_null(result.resources.registers)},
+          {"local_mem_usage", or_null(result.resources.local_memory)},
+          {"const_mem_usage", or_null(result.resources.constant_memory)},
+          {"shared_mem_usage", or_null(result.resources.static_shared_memory)},
+          {"obj_size", or_null(result.object_size)},
+          {"obj_hash", compiled ? Json(result.object_digest.hex()) : Json()},
+          {"assembler", compiled ? Json(result.assembler) : Json()},
+          {"times", times},
+          {"grid", extent(result.shape.grid)},
+          {"block", extent(result.shape.block)},
+          {"dynamic_shared_memory", result.shape.dynamic_shared_memory.count},
+          {"device", result.device},
+          {"device_kind", to_string(result.device_kind)},
+          {"recorded_on", result.recorded_on}};
+}
+
+}  // namespace mneme

@@ -1,0 +1,46 @@
+// Result of one replay. A replay that does not match is a verdict here, not an error.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mneme/base/digest.h"
+#include "mneme/base/status.h"
+#include "mneme/compile/compiler.h"
+#include "mneme/device/device.h"
+
+namespace mneme {
+
+// One piece of memory whose content after the kernel is not what was recorded.
+struct Mismatch {
+  std::string where;  // "allocation 0x7a0000000000" or "global table"
+  DevicePtr address;
+  Bytes size;
+  uint64_t differing_bytes = 0;
+  uint64_t first_offset = 0;
+};
+
+struct ReplayResult {
+  bool executed = false;  // the kernel ran to its end
+  bool verified = false;  // every byte is as recorded, after the first run and after the last
+  Status failure;         // why it could not run; ok when it ran
+  std::vector<Mismatch> mismatches;
+
+  std::vector<Nanoseconds> exec_time;  // one a timed run, each from the restored state
+  std::string clock_source;
+  KernelResources resources;
+  std::optional<Bytes> object_size;
+  Digest object_digest;
+  std::string assembler;
+  std::vector<StageTime> times;  // prepare (once a session), compile stages, load, restore, run, verify
+  LaunchShape shape;
+  std::string device;
+  DeviceKind device_kind = DeviceKind::cpu;
+  std::string recorded_on;  // kind of device that made the recording: bytes of two kinds agree only by luck
+};
+
+nlohmann::json to_json(const ReplayResult& result);
+
+}  // namespace mneme

@@ -1,0 +1,136 @@
+#include "mneme/replay/session.h"
+
+namespace mneme {
+
+struct Session::Loaded {
+  std::unique_ptr<Module> module;
+  Kernel* kernel = nullptr;
+  std::map<std::string, DevicePtr> symbols;  // address of each region placed at a module symbol that the code still has
+};
+
+namespace {
+
+class StageClock {
+ public:
+  Nanoseconds lap() {
+    auto now = std::chrono::steady_clock::now();
+    return now - std::exchange(last_, now);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+std::string describe(const Region& region) {
+  return region.kind == Region::Kind::global ? "global " + region.name : fmt::format("allocation {}", region.address);
+}
+
+}  // namespace
+
+ReplayResult Session::replay(const Configuration& configuration) {
+  ReplayResult result;
+  result.shape = configuration.launch_shape(instance_);
+  result.device = device_.properties().name;
+  result.device_kind = device_.properties().kind;
+  result.clock_source = device_.properties().clock_source;
+  result.recorded_on = instance_.device_kind;
+  result.times.push_back({"prepare", prepare_time_});
+  result.failure = run(configuration, result);
+  if (!result.failure.ok()) result.verified = false;
+  // A candidate that was not right may have written anywhere.
+  restore_everything_ = !result.verified;
+  return result;
+}
+
+Status Session::run(const Configuration& configuration, ReplayResult& result) {
+  MNEME_ASSIGN(Loaded loaded, compile_and_load(configuration, result));
+  result.resources = loaded.kernel->resources();
+
+  StageClock clock;
+  MNEME_TRY(restore(loaded));
+  MNEME_TRY(stream_->synchronize());
+  result.times.push_back({"restore", clock.lap()});
+  MNEME_TRY(stream_->launch(*loaded.kernel, result.shape, instance_.parameters));
+  MNEME_TRY(stream_->synchronize());
+  result.executed = true;
+  result.times.push_back({"run", clock.lap()});
+  MNEME_ASSIGN(result.mismatches, verify(loaded));
+  result.times.push_back({"verify", clock.lap()});
+  result.verified = result.mismatches.empty();
+  restore_everything_ = !result.verified;
+
+  for (unsigned i = 0; i < configuration.iterations; ++i) {
+    MNEME_TRY(restore(loaded));
+    MNEME_ASSIGN(Nanoseconds elapsed, stream_->launch_timed(*loaded.kernel, result.shape, instance_.parameters));
+    result.exec_time.push_back(elapsed);
+  }
+  result.times.push_back({"timed_runs", clock.lap()});
+  // What was timed is what was verified: the last timed run must have left the same bytes.
+  if (result.verified && configuration.iterations > 0) {
+    MNEME_ASSIGN(result.mismatches, verify(loaded));
+    result.verified = result.mismatches.empty();
+  }
+  return {};
+}
+
+Result<Session::Loaded> Session::compile_and_load(const Configuration& configuration, ReplayResult& result) {
+  CompileOptions options{configuration.pipeline, configuration.codegen_level, bindings_, {kernel_.name}};
+  MNEME_ASSIGN(CompiledCode code, compiler_->compile(*module_, options));
+  result.object_size = Bytes(code.image.bytes.size());
+  result.object_digest = code.digest;
+  result.assembler = code.assembler;
+  result.times.insert(result.times.end(), code.times.begin(), code.times.end());
+
+  StageClock clock;
+  Loaded loaded;
+  MNEME_ASSIGN(loaded.module, device_.load(code.image));
+  MNEME_ASSIGN(loaded.kernel, loaded.module->kernel(kernel_.name));
+  for (const auto& [name, state] : symbols_) {
+    auto global = loaded.module->global(name);
+    // A pipeline may have removed a global that the code never needed; then nothing can have changed it.
+    if (!global.ok() && global.status().code() == Code::not_found && state.prologue == state.epilogue) continue;
+    if (!global.ok()) return global.status().with_context(fmt::format("looking up the recorded global '{}' in the compiled code", name));
+    if (global->size.count != 0 && global->size.count != state.prologue.size())
+      return error(Code::incompatible, "the recorded global '{}' has {}, and {} in the compiled code", name, Bytes(state.prologue.size()), global->size);
+    loaded.symbols[name] = global->address;
+  }
+  result.times.push_back({"load", clock.lap()});
+  return loaded;
+}
+
+Status Session::restore(const Loaded& loaded) {
+  for (const PlannedRegion& region : plan_.regions) {
+    if (region.placement != Placement::recorded_address) continue;
+    DevicePtr copy = pristine_ + Bytes(region.offset);
+    if (restore_everything_) {
+      MNEME_TRY(stream_->copy(region.prologue.address, copy, region.prologue.size));
+      continue;
+    }
+    for (const PageRun& run : region.changed)
+      MNEME_TRY(stream_->copy(region.prologue.address + Bytes(run.offset), copy + Bytes(run.offset), run.size));
+  }
+  for (const auto& [name, address] : loaded.symbols) MNEME_TRY(stream_->copy_to_device(address, symbols_.at(name).prologue));
+  return {};
+}
+
+Result<std::vector<Mismatch>> Session::verify(const Loaded& loaded) {
+  std::vector<Mismatch> mismatches;
+  for (const PlannedRegion& region : plan_.regions) {
+    if (region.placement != Placement::recorded_address) continue;
+    MNEME_ASSIGN(Comparison comparison, stream_->compare(region.prologue.address, expected_ + Bytes(region.offset), region.prologue.size));
+    if (comparison.differing_bytes != 0)
+      mismatches.push_back({describe(region.prologue), region.prologue.address, region.prologue.size, comparison.differing_bytes, comparison.first_difference.value_or(0)});
+  }
+  for (const auto& [name, address] : loaded.symbols) {
+    const ByteVector& expected = symbols_.at(name).epilogue;
+    ByteVector actual(expected.size());
+    MNEME_TRY(stream_->copy_to_host(actual, address));
+    uint64_t differing = 0, first = 0;
+    for (uint64_t i = actual.size(); i-- > 0;)
+      if (actual[i] != expected[i]) ++differing, first = i;
+    if (differing != 0) mismatches.push_back({"global " + name, address, Bytes(actual.size()), differing, first});
+  }
+  return mismatches;
+}
+
+}  // namespace mneme

@@ -1,0 +1,81 @@
+// Session: prepare one recorded instance on one device, then replay it under any number of configurations.
+//
+// prepare() reserves the recorded addresses, brings both recorded states onto the device once, and keeps them there: a
+// pristine copy of the prologue and an expected copy of the epilogue, beside the memory the kernel works on (three times the
+// state in device memory). replay() then costs a compilation, copies of the pages that the kernel writes, and its runs.
+//
+// Used by one thread at a time. The device and database must outlive the session.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mneme/base/status.h"
+#include "mneme/compile/compiler.h"
+#include "mneme/device/address_space.h"
+#include "mneme/device/device.h"
+#include "mneme/replay/configuration.h"
+#include "mneme/replay/memory_plan.h"
+#include "mneme/replay/result.h"
+#include "mneme/store/database.h"
+
+namespace mneme {
+
+// Told what a long step is doing: "reading the recorded memory", and how much of it is done (0 to 1).
+using PrepareProgress = std::function<void(std::string_view what, double done)>;
+
+class Session {
+ public:
+  // Failures: what the store says of a damaged database; unavailable when the recorded addresses cannot be had; exhausted
+  // when the device has not enough memory, with both figures.
+  static Result<std::unique_ptr<Session>> prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash, Device& device,
+                                                  const PrepareProgress& progress = {});
+  ~Session();
+
+  // Never fails as a call: what went wrong is in the result. After a device fault every further replay fails the same way.
+  ReplayResult replay(const Configuration& configuration);
+
+  const KernelRecord& kernel() const { return kernel_; }
+  const InstanceRecord& instance() const { return instance_; }
+
+ private:
+  struct Loaded;      // a compiled configuration on the device
+
+  Session(const Database& database, Device& device) : database_(database), device_(device) {}
+  Status load(const Digest& static_hash, const Digest& dynamic_hash);
+  Status reserve_addresses();
+  Status reserve_bound_globals();
+  Status allocate_copies();
+  Status upload(const PrepareProgress& progress);
+  Status upload_pages(const std::vector<struct PageUpload>& pages, const PrepareProgress& progress, std::string_view what);
+  Status read_symbol_states();
+
+  Status run(const Configuration& configuration, ReplayResult& result);
+  Result<Loaded> compile_and_load(const Configuration& configuration, ReplayResult& result);
+  Status restore(const Loaded& loaded);
+  Result<std::vector<Mismatch>> verify(const Loaded& loaded);
+
+  const Database& database_;
+  Device& device_;
+  KernelRecord kernel_;
+  InstanceRecord instance_;
+  MemoryPlan plan_;
+  std::unique_ptr<ir::Module> module_;
+  std::unique_ptr<Compiler> compiler_;
+  std::vector<GlobalBinding> bindings_;
+  struct SymbolState {
+    ByteVector prologue, epilogue;
+  };
+  std::map<std::string, SymbolState> symbols_;  // of regions placed at module symbols
+  std::unique_ptr<AddressSpace> space_;
+  std::vector<std::unique_ptr<AddressSpace>> global_spaces_;
+  DevicePtr pristine_, expected_;               // copies of plan_.copy_size bytes
+  std::unique_ptr<Stream> stream_;
+  bool restore_everything_ = true;              // a page outside of the changed ones may have been written
+  Nanoseconds prepare_time_{};
+};
+
+}  // namespace mneme

@@ -1,0 +1,237 @@
+// A recording made by hand, replayed on the CPU device: what is right is verified, and nothing that is wrong is.
+#include "mneme/replay/session.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+
+namespace mneme {
+namespace {
+
+constexpr uint32_t kCount = 40000;  // floats: more than two pages
+constexpr DevicePtr kData = kDefaultAddressSpaceBase;
+constexpr DevicePtr kOther = kData + Bytes(1 << 20);
+constexpr DevicePtr kFactor = kEmulatedGlobalsBase + Bytes(4096);
+
+// p[i] *= factor for i < n, one thread an element; {operation} is put before the store.
+std::string scale_ir(const std::string& extra = "") {
+  return R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+@factor = addrspace(4) externally_initialized global float 1.0
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+define ptx_kernel void @scale(ptr %p, i32 %n) {
+entry:
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %width = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %first = mul i32 %block, %width
+  %i = add i32 %first, %tid
+  %inside = icmp slt i32 %i, %n
+  br i1 %inside, label %body, label %end
+body:
+  %at = getelementptr float, ptr %p, i32 %i
+  %v = load float, ptr %at
+  %f = load float, ptr addrspacecast (ptr addrspace(4) @factor to ptr)
+  %r = fmul float %v, %f
+  store float %r, ptr %at
+)" + extra + R"(
+  br label %end
+end:
+  ret void
+}
+)";
+}
+
+ByteVector bytes_of(const void* data, size_t size) {
+  auto first = static_cast<const std::byte*>(data);
+  return {first, first + size};
+}
+
+class SessionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    directory_ = std::filesystem::temp_directory_path() / fmt::format("mneme-session-{}-{}", name, ::getpid());
+    auto device = Device::open(DeviceKind::cpu);
+    ASSERT_TRUE(device.ok()) << device.status().to_string();
+    device_ = std::move(*device);
+    before_.assign(kCount, 0);
+    for (uint32_t i = 0; i < kCount; ++i) before_[i] = static_cast<float>(i);
+    after_ = before_;
+    for (float& v : after_) v *= 3;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  Digest put(Publication& publication, const ByteVector& bytes, Region& region) {
+    region.pages.resize(page_count(region.address, region.size));
+    PageBatch batch{std::make_unique<std::byte[]>(bytes.size()), {}};
+    std::memcpy(batch.bytes.get(), bytes.data(), bytes.size());
+    for (size_t i = 0; i < region.pages.size(); ++i) batch.pages.push_back({page_extent(region.address, region.size, i).size.count, &region.pages[i]});
+    EXPECT_TRUE(publication.put(std::move(batch)).ok());
+    return {};
+  }
+
+  MemoryState state(Publication& publication, const std::vector<float>& data, float factor, uint8_t other) {
+    MemoryState state;
+    state.regions = {{Region::Kind::allocation, kData, Bytes(kCount * sizeof(float)), "", {}},
+                     {Region::Kind::allocation, kOther, Bytes(100), "", {}},
+                     {Region::Kind::global, kFactor, Bytes(sizeof(float)), "factor", {}}};
+    put(publication, bytes_of(data.data(), kCount * sizeof(float)), state.regions[0]);
+    put(publication, ByteVector(100, std::byte{other}), state.regions[1]);
+    put(publication, bytes_of(&factor, sizeof factor), state.regions[2]);
+    EXPECT_TRUE(publication.wait().ok());
+    return state;
+  }
+
+  // Publishes the recording and prepares a session on it.
+  Result<std::unique_ptr<Session>> prepare(const std::string& ir, bool factor_escapes = false) {
+    MNEME_ASSIGN(Database database, Database::create(directory_));
+    MNEME_ASSIGN(auto publication, database.begin_publication());
+    Recording recording;
+    recording.kernel.static_hash = digest_of(std::as_bytes(std::span(ir)));
+    recording.kernel.name = recording.kernel.demangled = "scale";
+    recording.kernel.target = "nvptx";
+    recording.kernel.arch = "sm_90";
+    recording.kernel.parameters = {{Parameter::Kind::pointer, "p", "ptr", 0, 8, 8}, {Parameter::Kind::integer, "n", "i32", 8, 4, 4}};
+    recording.kernel.parameter_bytes = 12;
+    recording.kernel.globals = {{"factor", 4, 4, true, false, factor_escapes}};
+    recording.ir = bytes_of(ir.data(), ir.size());
+    recording.prologue = state(*publication, before_, 3.0f, 7);
+    recording.epilogue = state(*publication, after_, 3.0f, other_after_);
+    InstanceRecord& instance = recording.instance;
+    instance.static_hash = recording.kernel.static_hash;
+    instance.grid = {(kCount + 255) / 256, 1, 1};
+    instance.block = {256, 1, 1};
+    uint64_t address = kData.address;
+    instance.parameters = bytes_of(&address, 8);
+    ByteVector count = bytes_of(&kCount, 4);
+    instance.parameters.insert(instance.parameters.end(), count.begin(), count.end());
+    instance.device_kind = "cpu";
+    instance.device_name = "test";
+    instance.space_base = kDefaultAddressSpaceBase;
+    instance.space_size = 1_GiB;
+    instance.state_bytes = recording.prologue.bytes();
+    instance.recorded_at = "2026-01-01T00:00:00Z";
+    instance.mneme_version = "0.1.0";
+    instance.dynamic_hash = dynamic_hash(instance, recording.prologue);
+    MNEME_TRY(publication->commit(recording));
+    publication.reset();
+    MNEME_ASSIGN(Database reading, Database::open(directory_));
+    database_ = std::make_unique<Database>(std::move(reading));
+    return Session::prepare(*database_, instance.static_hash, instance.dynamic_hash, *device_);
+  }
+
+  ReplayResult replay(const std::string& ir, const Configuration& configuration = {}) {
+    auto session = prepare(ir);
+    EXPECT_TRUE(session.ok()) << session.status().to_string();
+    return session.ok() ? (*session)->replay(configuration) : ReplayResult();
+  }
+
+  Path directory_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Database> database_;
+  std::vector<float> before_, after_;
+  uint8_t other_after_ = 7;
+};
+
+TEST_F(SessionTest, VerifiesEveryPipelineAndTimesEachRunFromTheRestoredState) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  for (const char* pipeline : {"default<O0>", "default<O1>", "default<O3>", "mem2reg"}) {
+    Configuration configuration;
+    configuration.pipeline = pipeline;
+    configuration.iterations = 4;
+    ReplayResult result = (*session)->replay(configuration);
+    EXPECT_TRUE(result.executed && result.verified) << pipeline << ": " << result.failure.to_string();
+    EXPECT_EQ(result.exec_time.size(), 4u);
+    EXPECT_GT(result.object_size.value_or(Bytes()).count, 0u);
+  }
+}
+
+TEST_F(SessionTest, TakesAnotherBlockSize) {
+  Configuration configuration;
+  configuration.block.x = 64;
+  configuration.grid.x = (kCount + 63) / 64;
+  EXPECT_TRUE(replay(scale_ir(), configuration).verified);
+}
+
+TEST_F(SessionTest, PutsAnEscapingGlobalAtItsRecordedAddress) {
+  auto session = prepare(scale_ir(), true);
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  EXPECT_TRUE((*session)->replay({}).verified);
+}
+
+TEST_F(SessionTest, OneWrongElementIsNotVerified) {
+  after_[kCount - 1] = std::nextafter(after_[kCount - 1], 1e9f);
+  ReplayResult result = replay(scale_ir());
+  EXPECT_TRUE(result.executed);
+  EXPECT_FALSE(result.verified);
+  ASSERT_EQ(result.mismatches.size(), 1u);
+  EXPECT_EQ(result.mismatches[0].where, "allocation 0x7a0000000000");
+  EXPECT_EQ(result.mismatches[0].first_offset / 4, kCount - 1);
+}
+
+TEST_F(SessionTest, AMissingWriteIsNotVerified) {
+  Configuration configuration;
+  configuration.grid.x = 2;
+  EXPECT_FALSE(replay(scale_ir(), configuration).verified);
+}
+
+TEST_F(SessionTest, AWriteToUntouchedMemoryIsNotVerifiedAndIsUndoneForTheNext) {
+  std::string extra = fmt::format("  store i8 99, ptr inttoptr (i64 {} to ptr)\n", kOther.address + 50);
+  auto session = prepare(scale_ir(extra));
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  for (int i = 0; i < 2; ++i) {
+    ReplayResult result = (*session)->replay({});
+    EXPECT_FALSE(result.verified);
+    ASSERT_EQ(result.mismatches.size(), 1u);
+    EXPECT_EQ(result.mismatches[0].where, "allocation 0x7a0000100000");
+    EXPECT_EQ(result.mismatches[0].differing_bytes, 1u);
+  }
+}
+
+TEST_F(SessionTest, AWriteToAGlobalIsNotVerified) {
+  ReplayResult result = replay(scale_ir("  store float 2.0, ptr addrspacecast (ptr addrspace(4) @factor to ptr)\n"));
+  EXPECT_FALSE(result.verified);
+  ASSERT_FALSE(result.mismatches.empty());
+  EXPECT_EQ(result.mismatches.back().where, "global factor");
+}
+
+TEST_F(SessionTest, AKernelThatFaultsIsAFailureWithTheReason) {
+  ReplayResult result = replay(scale_ir("  store i8 1, ptr inttoptr (i64 64 to ptr)\n"));
+  EXPECT_FALSE(result.executed || result.verified);
+  EXPECT_EQ(result.failure.code(), Code::device_fault);
+  EXPECT_NE(result.failure.message().find("scale"), std::string::npos) << result.failure.message();
+}
+
+TEST_F(SessionTest, RefusalsLeaveTheSessionUsable) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  Configuration configuration;
+  configuration.pipeline = "default<O9>";
+  ReplayResult result = (*session)->replay(configuration);
+  EXPECT_EQ(result.failure.code(), Code::invalid_argument);
+  EXPECT_NE(result.failure.message().find("default<O9>"), std::string::npos) << result.failure.message();
+  configuration = {};
+  configuration.block.x = 4096;
+  result = (*session)->replay(configuration);
+  EXPECT_EQ(result.failure.code(), Code::invalid_argument);
+  EXPECT_NE(result.failure.message().find("1024"), std::string::npos) << result.failure.message();
+  EXPECT_TRUE((*session)->replay({}).verified);
+}
+
+TEST_F(SessionTest, AnAddressRangeThatIsTakenIsUnavailable) {
+  auto other = device_->reserve(kDefaultAddressSpaceBase, 1_GiB);
+  ASSERT_TRUE(other.ok()) << other.status().to_string();
+  auto session = prepare(scale_ir());
+  ASSERT_FALSE(session.ok());
+  EXPECT_EQ(session.status().code(), Code::unavailable);
+  EXPECT_NE(session.status().message().find("reserving the recorded addresses"), std::string::npos) << session.status().message();
+}
+
+}  // namespace
+}  // namespace mneme
