@@ -1,0 +1,82 @@
+# Wrong requests to replay, ls and show: each its own message and exit status, and never a crash.
+compile "$EXAMPLES/cg/cg.cu" cg
+expect 0 mneme record -rdb db --max 2 --device cpu -- ./cg
+several=$(for k in db/[0-9a-f]*.json; do [ "$(json "$k" 'len(d["instances"])')" = 2 ] && echo "$k"; done | head -n 1)
+instance=$(json "$several" 'd["instances"][0]["dynamic_hash"]')
+hash=$(basename "$several" .json)
+replay() { mneme replay --device cpu -rdb "$@"; }
+
+expect 64 mneme replay
+expect 64 replay "$several" --iterations -1
+expect 64 replay "$several" --no-such-option
+expect 64 mneme replay --device gpu -rdb "$several"
+expect 2 replay "$several"
+contains err "2 instances"
+contains err "$instance"
+expect 2 replay "$several" -rid 00000000000000000000000000000000
+contains err "$instance"
+expect 2 replay db/ffffffffffffffffffffffffffffffff.json
+contains err ffffffffffffffffffffffffffffffff
+expect 2 replay nowhere/"$hash".json
+contains err nowhere
+expect 2 replay db
+expect 2 mneme ls nowhere
+contains err nowhere
+
+expect 2 replay "$several" -rid "$instance" 'default<O7>'
+contains err 'O7'
+[ "$(json out 'd["result"]["failed"], d["result"]["executed"], d["result"]["exec_time"]')" = "(True, False, [])" ] || fail "the result"
+expect 2 replay "$several" -rid "$instance" 'no-such-pass'
+contains err 'no-such-pass'
+expect 2 replay "$several" -rid "$instance" --block-dim-x 2048
+contains err 1024
+if [ "$DEVICES" = cpu ]; then
+  expect 2 mneme replay --device cuda -rdb "$several" -rid "$instance"
+  contains err libcuda
+fi
+
+# Damage: every file of the instance, cut short, emptied, or with one bit flipped, is named.
+damaged() {
+  local file=$1 how=$2
+  rm -rf hurt && cp -r db hurt
+  python3 - "hurt/$file" "$how" <<'P'
+import sys
+path, how = sys.argv[1:]
+data = bytearray(open(path, "rb").read())
+if how == "empty": data = data[:0]
+elif how == "cut": data = data[: len(data) * 2 // 3]
+else: data[len(data) // 2] ^= 0x10
+open(path, "wb").write(data)
+P
+  expect 2 replay "hurt/$hash.json" -rid "$instance"
+  contains err "$file"
+}
+for how in empty cut flip; do
+  damaged "DeviceState.prologue.$hash.$instance.mneme" "$how"
+  damaged "DeviceState.epilogue.$hash.$instance.mneme" "$how"
+  damaged "RecordedIR_$hash.bc" "$how"
+done
+for how in empty cut; do damaged "$hash.json" "$how"; done
+for pack in db/pages/*.mneme; do
+  cp "$pack" whole
+  : >"$pack"
+  status=0
+  replay "$several" -rid "$instance" >out 2>err || status=$?
+  [ "$status" -eq 0 ] || { [ "$status" -eq 2 ] && contains err "$(basename "$pack")"; }
+  cp whole "$pack"
+done
+
+# A newer format, a file name that leads out of the folder, wrong types.
+edit() {
+  rm -rf hurt && cp -r db hurt
+  python3 -c 'import json,sys; p=sys.argv[1]; d=json.load(open(p)); exec(sys.argv[2]); json.dump(d,open(p,"w"))' "hurt/$hash.json" "$1"
+  expect 2 replay "hurt/$hash.json" -rid "$instance"
+  contains err "$hash.json"
+  lacks err "terminate"
+}
+edit 'd["instances"] = 7'
+edit 'd["instances"][0]["grid"] = "wide"'
+edit 'd["instances"][0]["grid"]["x"] = -1'
+edit 'd["instances"][0]["dynamic_hash"] = "../../../../etc/passwd"'
+edit 'd["instances"][0]["state_bytes"] = 1e300'
+expect 0 replay "$several" -rid "$instance"
