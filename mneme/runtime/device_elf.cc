@@ -160,10 +160,11 @@ Result<DeviceElf> find_device_elf(ByteSpan fat_binary, uint32_t sm, const std::s
                sm == 0 ? std::string() : fmt::format(" that sm_{} runs", sm), present.empty() ? "nothing" : present);
 }
 
-Result<SegmentTable> read_segments(ByteSpan device_elf, const std::string& name) {
-  constexpr std::string_view prefix = MNEME_SEGMENT_PREFIX;
-  MNEME_ASSIGN(ElfView elf, ElfView::open(device_elf, name));
-  SegmentTable table;
+namespace {
+
+// Calls visit(symbol, name) for each symbol that a section of the file defines.
+template <typename Visit>
+Status visit_symbols(const ElfView& elf, Visit visit) {
   for (uint64_t index = 0; index < elf.section_count(); ++index) {
     MNEME_ASSIGN(Elf64_Shdr section, elf.section(index));
     if (section.sh_type != SHT_SYMTAB) continue;
@@ -173,11 +174,35 @@ Result<SegmentTable> read_segments(ByteSpan device_elf, const std::string& name)
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
       Elf64_Sym symbol;
       read_at(symbols, at, symbol);
-      if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE || !inside(strings, symbol.st_name, prefix.size())) continue;
-      if (std::memcmp(strings.data() + symbol.st_name, prefix.data(), prefix.size()) == 0) add_segment(table, elf, symbol, name);
+      if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= SHN_LORESERVE || symbol.st_name >= strings.size()) continue;
+      const char* name = reinterpret_cast<const char*>(strings.data()) + symbol.st_name;
+      visit(symbol, std::string_view(name, strnlen(name, strings.size() - symbol.st_name)));
     }
   }
+  return {};
+}
+
+}  // namespace
+
+Result<SegmentTable> read_segments(ByteSpan device_elf, const std::string& name) {
+  MNEME_ASSIGN(ElfView elf, ElfView::open(device_elf, name));
+  SegmentTable table;
+  MNEME_TRY(visit_symbols(elf, [&](const Elf64_Sym& symbol, std::string_view symbol_name) {
+    if (symbol_name.starts_with(MNEME_SEGMENT_PREFIX)) add_segment(table, elf, symbol, name);
+  }));
   return table;
+}
+
+ByteSpan find_initial_value(ByteSpan device_elf, std::string_view variable) {
+  std::string name(variable);
+  Result<ElfView> elf = ElfView::open(device_elf, name);
+  if (!elf.ok()) return {};
+  ByteSpan value;
+  [[maybe_unused]] Status status = visit_symbols(*elf, [&](const Elf64_Sym& symbol, std::string_view symbol_name) {
+    if (symbol_name != variable) return;
+    if (Result<ByteSpan> bytes = symbol_bytes(*elf, symbol); bytes.ok()) value = *bytes;
+  });
+  return value;
 }
 
 }  // namespace mneme

@@ -91,4 +91,9 @@ struct SegmentTable {
 };
 Result<SegmentTable> read_segments(ByteSpan device_elf, const std::string& name);
 
+
+// The initial bytes of a variable in a device ELF; empty for one without (zeros), or that is not there. References in it are
+// not resolved.
+ByteSpan find_initial_value(ByteSpan device_elf, std::string_view variable);
+
 }  // namespace mneme

@@ -82,4 +82,9 @@ std::optional<Fault> last_fault(Device& device) {
   return static_cast<CpuDevice&>(device).executor().fault();
 }
 
+std::span<const mneme_cpu_global> globals_of(const Module& module) {
+  const mneme_cpu_image& table = static_cast<const CpuModule&>(module).table();
+  return {table.globals, table.global_count};
+}
+
 }  // namespace mneme::cpu

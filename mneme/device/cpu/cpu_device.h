@@ -7,10 +7,12 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "mneme/base/status.h"
 #include "mneme/device/cpu/executor.h"
 #include "mneme/device/cpu/fault.h"
+#include "mneme/device/cpu/image.h"
 #include "mneme/device/device.h"
 #include "mneme/device/host_memory.h"
 
@@ -39,5 +41,9 @@ Result<std::unique_ptr<Device>> open_device(int ordinal);
 
 // The fault that poisoned a device of kind cpu; nothing for a sound one.
 std::optional<Fault> last_fault(Device& device);
+
+// The globals of a module that a device of kind cpu has loaded, with their initialisers: for who owns the memory that they are
+// bound to. Lives as long as the module.
+std::span<const mneme_cpu_global> globals_of(const Module& module);
 
 }  // namespace mneme::cpu

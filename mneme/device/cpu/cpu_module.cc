@@ -73,6 +73,7 @@ Status CpuModule::read_globals() {
     return error(Code::corrupt, "loading a cpu image: it has no symbol {}, so it was not made by Mneme", MNEME_CPU_IMAGE_SYMBOL);
   }
   if (table->version != MNEME_CPU_IMAGE_VERSION) return wrong_version("loading a cpu image: it", table->version);
+  table_ = table;
   for (uint32_t i = 0; i < table->global_count; ++i) {
     const mneme_cpu_global& global = table->globals[i];
     globals_[global.name] = {DevicePtr(reinterpret_cast<uint64_t>(global.address)), Bytes(global.size)};

@@ -28,6 +28,7 @@ class CpuModule final : public Module {
 
   Result<Kernel*> kernel(const std::string& name) override;
   Result<GlobalAddress> global(const std::string& name) override;
+  const mneme_cpu_image& table() const { return *table_; }
 
  private:
   CpuModule(int file, void* object) : file_(file), object_(object) {}
@@ -35,6 +36,7 @@ class CpuModule final : public Module {
 
   int file_;  // open as long as the object, whose name it is
   void* object_;
+  const mneme_cpu_image* table_ = nullptr;
   std::map<std::string, GlobalAddress> globals_;
   std::map<std::string, std::unique_ptr<CpuKernel>> kernels_;
 };

@@ -35,10 +35,10 @@ struct TestSegment {
   mneme_segment_kind kind = MNEME_SEGMENT_KERNEL;
   std::string name = "kernel";
   std::string ir_name = {};  // empty: the same
-  std::vector<TestParameter> parameters;
+  std::vector<TestParameter> parameters = {};
   uint64_t parameter_bytes = 0;
-  std::vector<TestGlobal> globals;
-  std::vector<std::string> needs;
+  std::vector<TestGlobal> globals = {};
+  std::vector<std::string> needs = {};
   std::string bitcode = "bitcode";
 
   ByteVector build() const {

@@ -1,0 +1,55 @@
+#include "mneme/record/gate.h"
+
+namespace mneme {
+
+// Both sides write their own word and then read the other's (sequentially consistent), so that one of them sees the other.
+bool Gate::enter() {
+  uses_.fetch_add(1);
+  if (!capturing_) return true;
+  if (owner_.load() == std::this_thread::get_id()) {
+    uses_.fetch_sub(1);
+    return false;
+  }
+  leave();
+  std::unique_lock lock(mutex_);
+  bool free = changed_.wait_for(lock, patience_, [&] { return !capturing_; });
+  if (!free) disturbed_ = true;
+  uses_.fetch_add(1);  // a capture cannot begin here: begin_capture needs the mutex
+  return true;
+}
+
+bool Gate::try_enter() {
+  uses_.fetch_add(1);
+  if (!capturing_) return true;
+  leave();
+  return false;
+}
+
+void Gate::leave() {
+  if (uses_.fetch_sub(1) != 1 || !capturing_) return;
+  std::lock_guard lock(mutex_);
+  changed_.notify_all();
+}
+
+bool Gate::begin_capture() {
+  auto deadline = std::chrono::steady_clock::now() + patience_;
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_until(lock, deadline, [&] { return !capturing_; })) return false;
+  capturing_ = true;
+  owner_ = std::this_thread::get_id();
+  disturbed_ = false;
+  if (changed_.wait_until(lock, deadline, [&] { return uses_ == 0; })) return true;
+  capturing_ = false;
+  owner_ = std::thread::id();
+  changed_.notify_all();
+  return false;
+}
+
+void Gate::end_capture() {
+  std::lock_guard lock(mutex_);
+  owner_ = std::thread::id();
+  capturing_ = false;
+  changed_.notify_all();
+}
+
+}  // namespace mneme

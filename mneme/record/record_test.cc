@@ -1,0 +1,467 @@
+// The recorder from the program's side: through the slots of its call table.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <thread>
+
+#include "mneme/record/testing/fake_runtime.h"
+
+namespace mneme::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+ByteVector region_bytes(const Database& database, const Region& region) {
+  ByteVector bytes(region.size.count);
+  std::vector<PageRequest> requests;
+  for (uint64_t i = 0; i < region.pages.size(); ++i) {
+    PageExtent extent = page_extent(region.address, region.size, i);
+    requests.push_back({region.pages[i], MutableByteSpan(bytes).subspan((extent.address - region.address).count, extent.size.count)});
+  }
+  Status status = database.read_pages(requests);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return bytes;
+}
+
+std::vector<int> ints_of(const Database& database, const Region& region) {
+  ByteVector bytes = region_bytes(database, region);
+  std::vector<int> ints(bytes.size() / sizeof(int));
+  std::memcpy(ints.data(), bytes.data(), ints.size() * sizeof(int));
+  return ints;
+}
+
+TEST(Record, CapturesWhatALaunchSeesAndLeavesBehind) {
+  FakeProgram program;
+  constexpr int kCount = 50'000;  // several pages
+  int* other = program.allocate<int>(3);
+  int* data = program.allocate<int>(kCount);
+  ASSERT_EQ(reinterpret_cast<uint64_t>(other), kDefaultAddressSpaceBase.address);
+  for (int i = 0; i < kCount; ++i) data[i] = i;
+  other[0] = 42;
+  EXPECT_EQ(program.launch(program.increment, data, kCount), cudaSuccess);
+  EXPECT_EQ(data[7], 8);
+
+  auto instances = program.instances();
+  ASSERT_EQ(instances.size(), 1u);
+  const InstanceRecord& instance = instances[0];
+  EXPECT_EQ(instance.block, (Dim3{32, 1, 1}));
+  EXPECT_EQ(instance.space_base, kDefaultAddressSpaceBase);
+  EXPECT_EQ(instance.state_bytes, Bytes(12 + kCount * sizeof(int)));
+  int* pointer = nullptr;
+  ASSERT_EQ(instance.parameters.size(), 12u);
+  std::memcpy(&pointer, instance.parameters.data(), sizeof pointer);
+  EXPECT_EQ(pointer, data);
+
+  auto database = *Database::open(program.database());
+  EXPECT_EQ(database.load_kernel(instance.static_hash)->name, "increment");
+  EXPECT_EQ(*database.load_ir(instance.static_hash), bytes_of("bitcode"));
+  auto recorded = *database.load_instance(instance.static_hash, instance.dynamic_hash);
+  ASSERT_EQ(recorded.prologue.regions.size(), 2u);
+  EXPECT_THAT(ints_of(database, recorded.prologue.regions[0]), ElementsAre(42, 0, 0));
+  EXPECT_EQ(ints_of(database, recorded.prologue.regions[1])[7], 7);
+  EXPECT_EQ(ints_of(database, recorded.epilogue.regions[1])[7], 8);
+  EXPECT_EQ(recorded.prologue.regions[0].pages, recorded.epilogue.regions[0].pages);
+  EXPECT_EQ(program.free(data), cudaSuccess);
+  EXPECT_EQ(program.free(data), cudaErrorInvalidValue);
+}
+
+TEST(Record, CapturesGlobalsByTheirNameInTheIr) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  program.table[3] = 5;  // as the host would by cudaMemcpyToSymbol
+  program.launch(program.add_table, data);
+  auto instances = program.instances();
+  ASSERT_EQ(instances.size(), 1u);
+  auto database = *Database::open(program.database());
+  EXPECT_EQ(database.load_kernel(instances[0].static_hash)->globals[0].name, "table");
+  auto recorded = *database.load_instance(instances[0].static_hash, instances[0].dynamic_hash);
+  auto global = std::find_if(recorded.prologue.regions.begin(), recorded.prologue.regions.end(), [](const Region& r) { return r.kind == Region::Kind::global; });
+  ASSERT_NE(global, recorded.prologue.regions.end());
+  EXPECT_EQ(global->name, "table");
+  EXPECT_EQ(global->address.address, reinterpret_cast<uint64_t>(program.table));
+  EXPECT_EQ(ints_of(database, *global)[3], 5);
+  EXPECT_EQ(ints_of(database, recorded.epilogue.regions[static_cast<size_t>(global - recorded.prologue.regions.begin())])[3], 6);
+}
+
+TEST(Record, OnlyChangedPagesAreReadAgain) {
+  FakeProgram program;
+  constexpr size_t kPages = 200;
+  char* data = program.allocate<char>(kPages * kPageSize.count);
+  auto copies = [&] {
+    auto calls = program.device().calls();
+    return std::count(calls.begin(), calls.end(), "copy_to_host");
+  };
+  program.launch(program.increment, reinterpret_cast<int*>(data), 1);
+  auto first = copies();  // batches of 64 pages, then the one page that the kernel changed
+  EXPECT_EQ(first, 5);
+  data[100 * kPageSize.count] = 1;
+  program.launch(program.increment, reinterpret_cast<int*>(data), 1);
+  EXPECT_EQ(copies() - first, 2);
+  EXPECT_EQ(program.instances().size(), 2u);
+}
+
+TEST(Record, EqualLaunchesAreStoredOnce) {
+  FakeProgram program;
+  int* data = program.allocate<int>(10);
+  program.launch(program.increment, data, 0);
+  program.launch(program.increment, data, 0);
+  EXPECT_EQ(program.instances().size(), 1u);
+  EXPECT_EQ(program.report().duplicates, 1u);
+  EXPECT_EQ(program.report().instances, 1u);
+  EXPECT_EQ(program.report().new_kernels, 1u);
+  program.launch(program.increment, data, 5);
+  EXPECT_EQ(program.instances().size(), 2u);
+}
+
+TEST(Record, MaxAndSkipCountLaunchesOfEachKernel) {
+  RecordingOptions options;
+  options.skip = 1;
+  options.max = 2;
+  FakeProgram program(options);
+  int* data = program.allocate<int>(16);
+  for (int i = 0; i < 5; ++i) program.launch(program.increment, data, 10);
+  for (int i = 0; i < 2; ++i) program.launch(program.add_table, data);
+  EXPECT_EQ(program.instances().size(), 3u);
+  EXPECT_EQ(program.count(NotRecorded::skipped), 2u);
+  EXPECT_EQ(program.count(NotRecorded::beyond_max), 2u);
+  EXPECT_EQ(program.report().launches, 7u);
+  EXPECT_EQ(data[15], 1);  // all launches happened
+}
+
+TEST(Record, KernelsAreSelectedByName) {
+  RecordingOptions options;
+  options.kernels = "^incr";
+  FakeProgram program(options);
+  int* data = program.allocate<int>(16);
+  program.launch(program.add_table, data);
+  program.launch(program.increment, data, 1);
+  EXPECT_EQ(program.instances().size(), 1u);
+  EXPECT_EQ(program.count(NotRecorded::other_kernel), 1u);
+}
+
+TEST(Record, MaxBytesEndsWithTheLastWholeInstance) {
+  RecordingOptions options;
+  options.max_bytes = 200_KiB;
+  FakeProgram program(options);
+  int* data = program.allocate<int>(16);
+  program.launch(program.increment, data, 1);
+  auto* noise = program.allocate<uint32_t>(100'000);
+  for (uint32_t i = 0; i < 100'000; ++i) noise[i] = i * 2654435761u ^ (i * i * 40503u << 7);
+  program.launch(program.increment, data, 1);
+  program.launch(program.increment, data, 1);
+  EXPECT_EQ(program.instances().size(), 1u);
+  EXPECT_EQ(program.count(NotRecorded::beyond_bytes), 2u);
+  EXPECT_EQ(data[0], 3);
+  EXPECT_EQ(program.report().failure.get(), "");
+  program.free(noise);
+  program.launch(program.increment, data, 1);
+  EXPECT_EQ(program.instances().size(), 2u);
+}
+
+TEST(Record, ReasonsOfWhatIsPassedThrough) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  void* managed = nullptr;
+  program.call<decltype(cudaMallocManaged)>(MNEME_CALL_cudaMallocManaged, &managed, size_t{64}, 1u);
+
+  EXPECT_EQ(program.launch(program.plain, data), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::no_segment), 1u);
+  EXPECT_EQ(program.launch(program.managed_reader, data), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::managed_global), 1u);
+  EXPECT_EQ(program.launch(program.increment, static_cast<int*>(managed) + 3, 1), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::managed_memory), 1u);
+
+  program.vendor().device = 1;
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::other_device), 1u);
+  int* elsewhere = program.allocate<int>(16);
+  EXPECT_TRUE(program.vendor().allocations.contains(elsewhere));
+  program.vendor().device = 0;
+  EXPECT_EQ(program.launch(program.increment, elsewhere, 1), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::other_device_memory), 1u);
+  EXPECT_EQ(program.free(elsewhere), cudaSuccess);
+
+  cudaLaunchAttribute cluster{};
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = configuration.blockDim = dim3(1);
+  configuration.attrs = &cluster;
+  configuration.numAttrs = 1;
+  int n = 1;
+  void* arguments[] = {&data, &n};
+  auto extended = [&] {
+    return program.call<decltype(cudaLaunchKernelExC)>(MNEME_CALL_cudaLaunchKernelExC, &configuration, program.increment, static_cast<void**>(arguments));
+  };
+  EXPECT_EQ(extended(), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::launch_attribute), 1u);
+  EXPECT_TRUE(program.instances().empty());
+  cluster.id = cudaLaunchAttributeCooperative;
+  cluster.val.cooperative = 1;
+  EXPECT_EQ(extended(), cudaSuccess);
+  ASSERT_EQ(program.instances().size(), 1u);
+  EXPECT_TRUE(program.instances()[0].cooperative);
+}
+
+TEST(Record, StreamCaptureIsLeftAlone) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  int* old = program.allocate<int>(16);
+  auto stream = reinterpret_cast<cudaStream_t>(8);
+  program.call<decltype(cudaStreamBeginCapture)>(MNEME_CALL_cudaStreamBeginCapture, stream, cudaStreamCaptureModeGlobal);
+  int before = program.vendor().synchronizations;
+  program.launch(program.increment, data, 1, stream);
+  program.launch(program.increment, data, 1);  // another stream: waiting for the device would break the capture too
+  EXPECT_EQ(program.free(old), cudaSuccess);
+  EXPECT_EQ(program.vendor().synchronizations, before);
+  cudaGraph_t graph = nullptr;
+  program.call<decltype(cudaStreamEndCapture)>(MNEME_CALL_cudaStreamEndCapture, stream, &graph);
+  EXPECT_EQ(program.count(NotRecorded::stream_capture), 2u);
+  program.launch(program.increment, data, 1, stream);
+  EXPECT_EQ(program.instances().size(), 1u);
+  EXPECT_EQ(program.free(data), cudaSuccess);
+  int* again = program.allocate<int>(16);
+  EXPECT_EQ(reinterpret_cast<uint64_t>(again), kDefaultAddressSpaceBase.address);  // the one freed in the capture is gone too
+}
+
+TEST(Record, AFailedLaunchIsNotPublished) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  auto body = program.vendor().kernels[program.increment];
+  program.vendor().kernels[program.increment] = [](void**) { return cudaErrorInvalidConfiguration; };
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaErrorInvalidConfiguration);
+  program.vendor().kernels[program.increment] = body;
+  EXPECT_TRUE(program.instances().empty());
+  EXPECT_EQ(program.count(NotRecorded::launch_failed), 1u);
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_EQ(program.instances().size(), 1u);
+}
+
+TEST(Record, AFaultIsTheProgramsOwn) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  program.vendor().fault = cudaErrorIllegalAddress;
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_EQ(program.free(data), cudaErrorIllegalAddress);
+  EXPECT_TRUE(program.instances().empty());
+}
+
+// Whatever fails in the recorder, the program goes on: launches happen, memory is there and can be freed.
+void expect_undisturbed(FakeProgram& program, int* data, const std::string& failure) {
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(program.launch(program.increment, data, 16), cudaSuccess);
+  EXPECT_EQ(data[15], 3);
+  EXPECT_THAT(program.report().failure.get(), HasSubstr(failure));
+  EXPECT_EQ(program.count(NotRecorded::ended), 3u);
+  EXPECT_EQ(program.free(data), cudaSuccess);
+  int* more = program.allocate<int>(4);
+  EXPECT_TRUE(program.vendor().allocations.contains(more));
+  EXPECT_EQ(program.free(more), cudaSuccess);
+  EXPECT_TRUE(program.instances().empty());
+}
+
+TEST(Record, FullDiskEndsRecordingOnly) {
+  auto full = faulty_file_system(FileSystem::posix(), [](std::string_view operation, const Path& path, uint64_t) -> Status {
+    return operation == "append" ? error(Code::exhausted, "writing {}: No space left on device", path.string()) : Status();
+  });
+  FakeProgram program({}, [&](Recorder::Environment& environment) { environment.files = full.get(); });
+  int* data = program.allocate<int>(16);
+  expect_undisturbed(program, data, "No space left on device");
+}
+
+TEST(Record, WhatWasPublishedBeforeTheDiskFilledStays) {
+  std::atomic<bool> is_full = false;
+  auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) -> Status {
+    return is_full && operation == "append" ? error(Code::exhausted, "writing {}: No space left on device", path.string()) : Status();
+  });
+  FakeProgram program({}, [&](Recorder::Environment& environment) { environment.files = disk.get(); });
+  int* data = program.allocate<int>(16);
+  program.launch(program.increment, data, 16);
+  is_full = true;
+  program.launch(program.increment, data, 16);
+  program.launch(program.increment, data, 16);
+  EXPECT_EQ(data[0], 3);
+  EXPECT_EQ(program.instances().size(), 1u);
+  EXPECT_EQ(program.count(NotRecorded::ended), 2u);
+}
+
+TEST(Record, RangeTakenEndsRecordingOnly) {
+  FakeProgram program;
+  program.failures = [](std::string_view call) { return call == "reserve" ? error(Code::unavailable, "the range is taken by /lib/x.so") : Status(); };
+  int* data = program.allocate<int>(16);
+  EXPECT_TRUE(program.vendor().allocations.contains(data));
+  expect_undisturbed(program, data, "the range is taken by /lib/x.so");
+}
+
+TEST(Record, DeviceThatCannotBeReadEndsRecordingOnly) {
+  FakeProgram program;
+  program.failures = [](std::string_view call) { return call == "hash_pages" ? error(Code::exhausted, "no memory for hashes") : Status(); };
+  int* data = program.allocate<int>(16);
+  expect_undisturbed(program, data, "recording increment: no memory for hashes");
+}
+
+TEST(Record, DirectoryThatCannotBeMadeEndsRecordingOnly) {
+  auto closed = faulty_file_system(FileSystem::posix(), [](std::string_view operation, const Path& path, uint64_t) -> Status {
+    return operation == "create_directories" ? error(Code::io, "creating the directory {}: Permission denied", path.string()) : Status();
+  });
+  FakeProgram program({}, [&](Recorder::Environment& environment) { environment.files = closed.get(); });
+  int* data = program.allocate<int>(16);
+  expect_undisturbed(program, data, "cannot be written: creating the directory");
+}
+
+TEST(Record, UsedUpRangeEndsRecordingOnlyWhenTheVendorHasMemory) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  program.vendor().out_of_memory = true;
+  EXPECT_EQ(program.allocate<char>(size_t{1} << 30), nullptr);
+  EXPECT_EQ(program.report().failure.get(), "");
+  program.vendor().out_of_memory = false;
+  char* large = program.allocate<char>(size_t{1} << 30);
+  EXPECT_TRUE(program.vendor().allocations.contains(large));
+  EXPECT_THAT(program.report().failure.get(), HasSubstr("reserve a larger range"));
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_EQ(program.free(large), cudaSuccess);
+  EXPECT_EQ(program.free(data), cudaSuccess);
+}
+
+TEST(Record, OtherThreadsWaitForACapture) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  std::thread other;
+  auto body = program.vendor().kernels[program.increment];
+  int source = 77;
+  program.vendor().kernels[program.increment] = [&](void** arguments) {
+    other = std::thread([&] {
+      program.call<decltype(cudaMemcpy)>(MNEME_CALL_cudaMemcpy, static_cast<void*>(data + 8), static_cast<const void*>(&source), sizeof source, cudaMemcpyHostToDevice);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return body(arguments);
+  };
+  program.launch(program.increment, data, 1);
+  other.join();
+  EXPECT_EQ(data[8], 77);
+  auto instances = program.instances();
+  ASSERT_EQ(instances.size(), 1u);
+  auto database = *Database::open(program.database());
+  auto recorded = *database.load_instance(instances[0].static_hash, instances[0].dynamic_hash);
+  EXPECT_EQ(ints_of(database, recorded.epilogue.regions[0])[8], 0);
+}
+
+TEST(Record, ThreadsThatNeedEachOtherGoOnAndTheLaunchIsNotRecorded) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  auto body = program.vendor().kernels[program.increment];
+  // The kernel ends only when another thread has copied something, which waits for the kernel.
+  program.vendor().kernels[program.increment] = [&](void** arguments) {
+    int source = 77;
+    std::thread([&] {
+      program.call<decltype(cudaMemcpy)>(MNEME_CALL_cudaMemcpy, static_cast<void*>(data + 8), static_cast<const void*>(&source), sizeof source, cudaMemcpyHostToDevice);
+    }).join();
+    return body(arguments);
+  };
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_EQ(data[8], 77);
+  EXPECT_EQ(program.count(NotRecorded::concurrent), 1u);
+  EXPECT_TRUE(program.instances().empty());
+}
+
+TEST(Record, MemoryFreedDuringACaptureStaysUntilItsEnd) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  int* old = program.allocate<int>(16);
+  auto body = program.vendor().kernels[program.increment];
+  program.vendor().kernels[program.increment] = [&](void** arguments) {
+    std::thread([&] { EXPECT_EQ(program.free(old), cudaSuccess); }).join();
+    return body(arguments);
+  };
+  program.launch(program.increment, data, 1);
+  program.vendor().kernels[program.increment] = body;
+  ASSERT_EQ(program.instances().size(), 1u);
+  program.launch(program.increment, data, 1);
+  EXPECT_EQ(program.instances()[1].state_bytes, Bytes(64));
+}
+
+TEST(Record, ManyThreadsLaunch) {
+  RecordingOptions options;
+  options.max = 1000;
+  FakeProgram program(options, [](Recorder::Environment& environment) { environment.patience = std::chrono::seconds(60); });
+  std::vector<std::thread> threads;
+  constexpr int kThreads = 4, kLaunches = 5;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      int* data = program.allocate<int>(1000);
+      for (int i = 0; i < kLaunches; ++i) EXPECT_EQ(program.launch(program.increment, data, 1000), cudaSuccess);
+      EXPECT_EQ(data[999], kLaunches);
+      EXPECT_EQ(program.free(data), cudaSuccess);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(program.instances().size() + program.report().duplicates, size_t{kThreads * kLaunches});
+  auto database = *Database::open(program.database());
+  for (const InstanceRecord& instance : program.instances()) {
+    auto recorded = *database.load_instance(instance.static_hash, instance.dynamic_hash);
+    int changed = 0;
+    for (size_t i = 0; i < recorded.prologue.regions.size(); ++i) changed += recorded.prologue.regions[i].pages != recorded.epilogue.regions[i].pages;
+    EXPECT_EQ(changed, 1);  // the launch's own memory and nobody else's
+  }
+}
+
+TEST(Record, DeviceResetStartsAgain) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  program.launch(program.increment, data, 1);
+  EXPECT_EQ(program.call<decltype(cudaDeviceReset)>(MNEME_CALL_cudaDeviceReset), cudaSuccess);
+  data = program.allocate<int>(16);
+  EXPECT_EQ(reinterpret_cast<uint64_t>(data), kDefaultAddressSpaceBase.address);
+  program.launch(program.increment, data, 2);
+  EXPECT_EQ(program.instances().size(), 2u);
+}
+
+TEST(Record, AForkedChildPassesThrough) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  pid_t child = ::fork();
+  if (child == 0) {
+    recorder()->become_forked_child();
+    int* own = program.allocate<int>(4);
+    bool passed = program.launch(program.increment, own, 4) == cudaSuccess && program.vendor().allocations.contains(own);
+    ::_exit(passed ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  program.launch(program.increment, data, 1);
+  EXPECT_EQ(program.instances().size(), 1u);
+}
+
+TEST(Record, KernelHandlesStandForTheirKernels) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  cudaKernel_t handle = nullptr;
+  EXPECT_EQ(host_function_of(program.increment), program.increment);
+  program.call<decltype(cudaGetKernel)>(MNEME_CALL_cudaGetKernel, &handle, program.increment);
+  // The fake runtime gives null for a handle.
+  EXPECT_EQ(host_function_of(nullptr), program.increment);
+  program.vendor().kernels[nullptr] = program.vendor().kernels[program.increment];
+  program.launch(nullptr, data, 1);
+  EXPECT_EQ(program.instances().size(), 1u);
+}
+
+TEST(Record, PitchedMemory) {
+  FakeProgram program;
+  void* out = nullptr;
+  size_t pitch = 0;
+  EXPECT_EQ(program.call<decltype(cudaMallocPitch)>(MNEME_CALL_cudaMallocPitch, &out, &pitch, size_t{700}, size_t{3}), cudaSuccess);
+  EXPECT_EQ(pitch, 1024u);
+  EXPECT_TRUE(recorder()->owns(reinterpret_cast<uint64_t>(out)));
+  cudaPitchedPtr volume{};
+  EXPECT_EQ(program.call<decltype(cudaMalloc3D)>(MNEME_CALL_cudaMalloc3D, &volume, cudaExtent{700, 3, 2}), cudaSuccess);
+  EXPECT_TRUE(recorder()->owns(reinterpret_cast<uint64_t>(volume.ptr)));
+  EXPECT_EQ(volume.pitch, 1024u);
+  cudaPointerAttributes attributes{};
+  program.call<decltype(cudaPointerGetAttributes)>(MNEME_CALL_cudaPointerGetAttributes, &attributes, static_cast<const void*>(out));
+  EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
+  EXPECT_EQ(program.free(out), cudaSuccess);
+}
+
+}  // namespace
+}  // namespace mneme::testing

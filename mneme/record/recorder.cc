@@ -1,0 +1,173 @@
+#include "mneme/record/recorder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "mneme/base/log.h"
+#include "mneme/record/recorder_state.h"
+
+namespace mneme {
+
+Recorder::Recorder(RecordingOptions options, Environment environment, Status options_status)
+    : options_(std::move(options)), environment_(std::move(environment)), gate_(environment_.patience) {
+  if (environment_.report) ++environment_.report->recorders;
+  if (!options_status.ok()) end(options_status);
+  else if (!options_.kernels.empty()) expression_.emplace(options_.kernels);
+}
+
+Recorder::~Recorder() = default;
+
+void Recorder::end(const Status& status) {
+  if (state_.exchange(State::ended) == State::ended) return;
+  log::warning("recording ends here: {}; the program goes on, and what was recorded before is whole", status.message());
+  if (environment_.report) environment_.report->failure.set(status.message());
+}
+
+void Recorder::count(NotRecorded reason, const std::string& kernel) {
+  if (environment_.report) environment_.report->count(reason, kernel);
+}
+
+void Recorder::become_forked_child() { state_ = State::ended; }
+
+// Opened late, when the application's own context exists: the recorder then shares it, and the application has chosen its flags.
+Status Recorder::open(Vendor& vendor) {
+  std::lock_guard one(open_mutex_);
+  if (state_ != State::waiting) return {};
+  MNEME_TRY(vendor.prepare());
+  auto opened = std::make_shared<Opened>();
+  MNEME_ASSIGN(opened->ordinal, vendor.current_device());
+  MNEME_ASSIGN(opened->device, environment_.open_device(vendor.device_kind(), opened->ordinal));
+  auto space = opened->device->reserve(kDefaultAddressSpaceBase, options_.address_space);
+  if (!space.ok()) return space.status().with_context("reserving the address range of the recording (a smaller one: -vass)");
+  opened->space = std::move(*space);
+  MNEME_ASSIGN(opened->stream, opened->device->create_stream());
+  MNEME_ASSIGN(Database database, Database::create(options_.database, *environment_.files));
+  opened->database = std::make_unique<Database>(std::move(database));
+  space_begin_ = opened->space->base().address;
+  space_end_ = (opened->space->base() + opened->space->size()).address;
+  std::lock_guard lock(mutex_);
+  opened_ = std::move(opened);
+  state_ = State::open;
+  return {};
+}
+
+bool Recorder::owns(uint64_t address) const { return address >= space_begin_ && address < space_end_; }
+
+Result<std::optional<DevicePtr>> Recorder::allocate(Vendor& vendor, Bytes size) {
+  if (state_ == State::ended) return std::optional<DevicePtr>();
+  if (state_ == State::waiting)
+    if (Status status = open(vendor); !status.ok()) {
+      end(status);
+      return std::optional<DevicePtr>();
+    }
+  std::shared_ptr<Opened> opened;
+  {
+    std::lock_guard lock(mutex_);
+    opened = opened_;
+  }
+  if (!opened) return std::optional<DevicePtr>();
+  auto device = vendor.current_device();
+  if (!device.ok() || *device != opened->ordinal) return std::optional<DevicePtr>();
+  MNEME_ASSIGN(DevicePtr pointer, opened->space->allocate(size));
+  return std::optional(pointer);
+}
+
+void Recorder::failed_allocation(const Status& status) { end(status.with_context("allocating for the program")); }
+
+Status Recorder::free(Vendor& vendor, DevicePtr pointer) {
+  std::shared_ptr<Opened> opened;
+  {
+    std::lock_guard lock(mutex_);
+    opened = opened_;
+  }
+  if (!opened) return error(Code::invalid_argument, "freeing {}: the recorder has no memory", pointer);
+  // Memory is not taken away under a capture that reads it, nor under a stream capture, in which nothing may wait for the device.
+  if (stream_captures_ > 0 || !gate_.try_enter()) {
+    auto allocations = opened->space->allocations();
+    if (!std::any_of(allocations.begin(), allocations.end(), [&](const Allocation& a) { return a.address == pointer; }))
+      return error(Code::invalid_argument, "freeing {}: no allocation starts there", pointer);
+    std::lock_guard lock(mutex_);
+    deferred_.push_back(pointer);
+    return {};
+  }
+  Status waited = vendor.synchronize();
+  Status freed = opened->space->free(pointer);
+  std::vector<DevicePtr> deferred;
+  {
+    std::lock_guard lock(mutex_);
+    deferred.swap(deferred_);
+  }
+  for (DevicePtr old : deferred) [[maybe_unused]] Status ignored = opened->space->free(old);
+  gate_.leave();
+  return waited.ok() ? freed : waited;
+}
+
+void Recorder::remember_foreign(uint64_t address, uint64_t size, NotRecorded reason) {
+  if (address == 0 || size == 0) return;
+  std::lock_guard lock(mutex_);
+  foreign_[address] = {size, reason};
+}
+
+void Recorder::forget_foreign(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  foreign_.erase(address);
+}
+
+std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters) const {
+  std::lock_guard lock(mutex_);
+  if (foreign_.empty()) return std::nullopt;
+  for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, parameters.data() + at, sizeof word);
+    auto next = foreign_.upper_bound(word);
+    if (next == foreign_.begin()) continue;
+    const auto& [address, range] = *std::prev(next);
+    if (word - address < range.first) return range.second;
+  }
+  return std::nullopt;
+}
+
+void Recorder::reset(Vendor& vendor) {
+  std::shared_ptr<Opened> opened;
+  {
+    std::lock_guard lock(mutex_);
+    opened.swap(opened_);
+    foreign_.clear();
+    deferred_.clear();
+  }
+  if (!opened) return;
+  [[maybe_unused]] Status waited = vendor.synchronize();
+  space_begin_ = space_end_ = 0;
+  for (const Allocation& allocation : opened->space->allocations()) [[maybe_unused]] Status ignored = opened->space->free(allocation.address);
+  State open = State::open;
+  state_.compare_exchange_strong(open, State::waiting);
+}
+
+void Recorder::forget_kernels() {
+  std::unique_lock lock(kernels_mutex_);
+  kernels_.clear();
+}
+
+std::shared_ptr<const RecordableKernel> Recorder::find_kernel(const void* function) {
+  {
+    std::shared_lock lock(kernels_mutex_);
+    if (auto found = kernels_.find(function); found != kernels_.end()) return found->second;
+  }
+  auto registered = registry_.find_kernel(function);
+  if (!registered) return nullptr;
+  auto kernel = std::make_shared<RecordableKernel>(describe_kernel(function, registered));
+  if (!kernel->status.ok() && kernel->status.code() != Code::not_found)
+    log::warning("{} is not recorded: {}", registered->name, kernel->status.message());
+  if (kernel->status.ok()) {
+    if (expression_)
+      kernel->selected = std::regex_search(kernel->record.demangled, *expression_) || std::regex_search(kernel->record.name, *expression_);
+    std::lock_guard lock(mutex_);
+    auto& counts = counts_[kernel->record.static_hash];
+    if (!counts) counts = std::make_shared<KernelCounts>();
+    kernel->counts = counts;
+  }
+  std::unique_lock lock(kernels_mutex_);
+  return kernels_.try_emplace(function, std::move(kernel)).first->second;
+}
+
+}  // namespace mneme

@@ -1,0 +1,194 @@
+// The way of one launch: select, capture the prologue, (the launch), capture the epilogue, publish.
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include "mneme/base/log.h"
+#include "mneme/record/recorder_state.h"
+
+namespace mneme {
+namespace {
+
+std::string now_utc() {
+  std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+bool arguments_are_there(const RecordableKernel& kernel, void* const* arguments) {
+  const size_t count = kernel.record.parameters.size();
+  if (count == 0) return true;
+  return arguments && std::all_of(arguments, arguments + count, [](const void* argument) { return argument != nullptr; });
+}
+
+}  // namespace
+
+// Cheap first: most launches of a program end here, beyond --max.
+std::optional<NotRecorded> Recorder::select(const RecordableKernel& kernel, const Launch& launch) {
+  if (!kernel.status.ok()) return NotRecorded::no_segment;
+  if (!kernel.selected) return NotRecorded::other_kernel;
+  if (kernel.counts->seen.fetch_add(1) < options_.skip) return NotRecorded::skipped;
+  if (kernel.counts->attempts >= options_.max) return NotRecorded::beyond_max;
+  if (launch.refusal) return launch.refusal;
+  if (stream_captures_ > 0) return NotRecorded::stream_capture;
+  if (!arguments_are_there(kernel, launch.arguments)) return NotRecorded::launch_failed;
+  bool managed = std::any_of(kernel.globals.begin(), kernel.globals.end(), [](const auto& g) { return g.info.managed; });
+  if (managed) return NotRecorded::managed_global;
+  return std::nullopt;
+}
+
+Result<std::vector<CapturedGlobal>> Recorder::find_globals(const RecordableKernel& kernel, Vendor& vendor) {
+  std::vector<CapturedGlobal> globals;
+  for (const auto& global : kernel.globals) {
+    auto place = vendor.find_global(kernel, global.image_name);
+    if (!place.ok()) return place.status().with_context(fmt::format("finding the variable {} of {}", global.info.name, kernel.display_name()));
+    if (place->size.count != 0) globals.push_back({global.info.name, place->address, place->size});
+  }
+  return globals;
+}
+
+InstanceRecord Recorder::describe_instance(const RecordableKernel& kernel, const Launch& launch, ByteVector parameters) const {
+  InstanceRecord instance;
+  instance.static_hash = kernel.record.static_hash;
+  instance.grid = launch.grid;
+  instance.block = launch.block;
+  instance.dynamic_shared_memory = launch.shared;
+  instance.cooperative = launch.cooperative;
+  instance.parameters = std::move(parameters);
+  instance.recorded_at = now_utc();
+  instance.mneme_version = MNEME_VERSION;
+  return instance;
+}
+
+void Recorder::DeleteCapture::operator()(Capture* capture) const { delete capture; }
+
+Recorder::CapturePtr Recorder::begin_launch(const Launch& launch) {
+  if (environment_.report) ++environment_.report->launches;
+  auto kernel = find_kernel(launch.function);
+  if (!kernel) return count(NotRecorded::unknown_kernel, ""), nullptr;
+  auto pass = [&](NotRecorded reason) { return count(reason, kernel->display_name()), nullptr; };
+  if (state_ == State::ended) return pass(NotRecorded::ended);
+  if (auto reason = select(*kernel, launch)) return pass(*reason);
+
+  if (state_ == State::waiting)
+    if (Status status = open(launch.vendor); !status.ok()) return end(status), pass(NotRecorded::ended);
+  CapturePtr capture(new Capture{kernel, nullptr, launch.vendor, {}, {}, nullptr, {}});
+  {
+    std::lock_guard lock(mutex_);
+    capture->opened = opened_;
+  }
+  if (!capture->opened) return pass(NotRecorded::ended);
+  auto device = launch.vendor.current_device();
+  if (!device.ok() || *device != capture->opened->ordinal) return pass(NotRecorded::other_device);
+  ByteVector parameters = pack_arguments(*kernel, launch.arguments);
+  if (auto reason = find_foreign(parameters)) return pass(*reason);
+  {
+    std::lock_guard lock(mutex_);
+    uint64_t state = capture->opened->space->allocated().count;
+    if (state >= too_large_ || (options_.max_bytes && written_ >= options_.max_bytes->count)) return pass(NotRecorded::beyond_bytes);
+  }
+  capture->recording.kernel = kernel->record;
+  capture->recording.instance = describe_instance(*kernel, launch, std::move(parameters));
+
+  if (kernel->counts->attempts.fetch_add(1) >= options_.max) return pass(NotRecorded::beyond_max);
+  if (!gate_.begin_capture()) return pass(NotRecorded::concurrent);
+  auto is_new = capture_prologue(*capture);
+  if (is_new.ok() && *is_new) return capture;
+  if (!is_new.ok()) return fail(*capture, is_new.status()), nullptr;
+  release(*capture);
+  return nullptr;
+}
+
+// False when there is nothing to record: the instance is known, or the launch cannot be looked at, which has been counted.
+Result<bool> Recorder::capture_prologue(Capture& capture) {
+  Opened& opened = *capture.opened;
+  if (!capture.vendor.synchronize().ok()) return count(NotRecorded::launch_failed, capture.kernel->display_name()), false;
+  MNEME_ASSIGN(capture.globals, find_globals(*capture.kernel, capture.vendor));
+  capture.allocations = opened.space->allocations();
+  PublicationOptions publication;
+  if (options_.max_bytes) {
+    std::lock_guard lock(mutex_);
+    publication.limit = Bytes(options_.max_bytes->count - std::min(options_.max_bytes->count, written_));
+  }
+  MNEME_ASSIGN(capture.publication, opened.database->begin_publication(publication));
+  MNEME_TRY(opened.states.capture(*opened.stream, capture.allocations, capture.globals, *capture.publication));
+  MNEME_TRY(capture.publication->wait());
+
+  MemoryState& prologue = capture.recording.prologue;
+  InstanceRecord& instance = capture.recording.instance;
+  prologue = opened.states.state();
+  const DeviceProperties& device = opened.device->properties();
+  instance.device_kind = to_string(device.kind);
+  instance.device_name = device.name;
+  instance.space_base = opened.space->base();
+  instance.space_size = opened.space->size();
+  instance.state_bytes = prologue.bytes();
+  instance.dynamic_hash = dynamic_hash(instance, prologue);
+  if (!opened.database->has_instance(instance.static_hash, instance.dynamic_hash)) return true;
+  if (environment_.report) {
+    ++environment_.report->duplicates;
+    if (!capture.kernel->counts->recorded.exchange(true)) ++environment_.report->new_kernels;
+  }
+  return false;
+}
+
+void Recorder::end_launch(CapturePtr capture, bool launched) {
+  if (!launched || !capture->vendor.synchronize().ok()) return give_up(*capture, NotRecorded::launch_failed);
+  if (gate_.disturbed()) return give_up(*capture, NotRecorded::concurrent);
+  if (Status status = publish(*capture); !status.ok()) return fail(*capture, status);
+  {
+    std::lock_guard lock(mutex_);
+    written_ += capture->publication->written().count;
+  }
+  if (RecordingReport* report = environment_.report) {
+    ++report->instances;
+    if (!capture->kernel->counts->recorded.exchange(true)) ++report->new_kernels;
+    report->state_bytes += capture->recording.instance.state_bytes.count;
+    report->database_bytes += capture->publication->written().count;
+  }
+  release(*capture);
+}
+
+Status Recorder::publish(Capture& capture) {
+  Opened& opened = *capture.opened;
+  MNEME_TRY(opened.states.capture(*opened.stream, capture.allocations, capture.globals, *capture.publication));
+  MNEME_TRY(capture.publication->wait());
+  capture.recording.epilogue = opened.states.state();
+  MNEME_ASSIGN(capture.recording.ir, kernel_bitcode(*capture.kernel->registered));
+  return capture.publication->commit(capture.recording);
+}
+
+// Lets the other threads go on, and frees what they meanwhile wanted to.
+void Recorder::release(Capture& capture) {
+  capture.publication.reset();
+  std::vector<DevicePtr> deferred;
+  {
+    std::lock_guard lock(mutex_);
+    deferred.swap(deferred_);
+  }
+  for (DevicePtr pointer : deferred) [[maybe_unused]] Status ignored = capture.opened->space->free(pointer);
+  gate_.end_capture();
+}
+
+void Recorder::give_up(Capture& capture, NotRecorded reason) {
+  count(reason, capture.kernel->display_name());
+  capture.publication.reset();
+  capture.opened->states.forget();
+  release(capture);
+}
+
+void Recorder::fail(Capture& capture, const Status& status) {
+  if (capture.publication && capture.publication->over_limit()) {
+    std::lock_guard lock(mutex_);
+    too_large_ = std::min(too_large_, capture.opened->space->allocated().count);
+  } else {
+    end(status.with_context("recording " + capture.kernel->display_name()));
+    return give_up(capture, NotRecorded::ended);
+  }
+  give_up(capture, NotRecorded::beyond_bytes);
+}
+
+}  // namespace mneme

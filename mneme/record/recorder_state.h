@@ -1,0 +1,28 @@
+// What recorder.cc and recorder_launch.cc share. Not for other files.
+#pragma once
+
+#include "mneme/record/recorder.h"
+
+namespace mneme {
+
+// Everything that exists once the device is open. Destroyed in reverse order.
+struct Recorder::Opened {
+  int ordinal = 0;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<AddressSpace> space;
+  std::unique_ptr<Stream> stream;     // for captures
+  std::unique_ptr<Database> database;
+  StateCapture states;                // of the capturing thread
+};
+
+struct Recorder::Capture {
+  std::shared_ptr<const RecordableKernel> kernel;
+  std::shared_ptr<Opened> opened;
+  Vendor& vendor;
+  std::vector<Allocation> allocations;
+  std::vector<CapturedGlobal> globals;
+  std::unique_ptr<Publication> publication;
+  Recording recording;
+};
+
+}  // namespace mneme

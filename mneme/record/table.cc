@@ -1,0 +1,95 @@
+#include "mneme/record/table.h"
+
+#include <dlfcn.h>
+
+#include <array>
+
+#include "mneme/runtime/attach.h"
+
+namespace mneme {
+namespace {
+
+std::array<Table, MNEME_MAX_TABLES>& all_tables() {
+  static auto* tables = new std::array<Table, MNEME_MAX_TABLES>;
+  return *tables;
+}
+
+std::atomic<Recorder*> process_recorder = nullptr;
+
+Status vendor_error(const char* call, cudaError_t code) {
+  return error(Code::device_fault, "{} returned {}", call, static_cast<int>(code));
+}
+
+// The driver is there when the vendor's runtime is in use; the recorder has no library of its own for these three.
+Result<GlobalAddress> ask_driver(cudaFunction_t function, const std::string& name) {
+  void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (!driver) return error(Code::unavailable, "libcuda.so.1 is not loaded");
+  auto get_module = reinterpret_cast<int (*)(void**, void*)>(::dlsym(driver, "cuFuncGetModule"));
+  auto get_global = reinterpret_cast<int (*)(uint64_t*, size_t*, void*, const char*)>(::dlsym(driver, "cuModuleGetGlobal_v2"));
+  void* module = nullptr;
+  uint64_t address = 0;
+  size_t size = 0;
+  if (!get_module || !get_global) return error(Code::unavailable, "libcuda.so.1 lacks cuFuncGetModule or cuModuleGetGlobal_v2");
+  if (int code = get_module(&module, function); code != 0) return error(Code::not_found, "cuFuncGetModule returned {}", code);
+  if (int code = get_global(&address, &size, module, name.c_str()); code != 0)
+    return error(Code::not_found, "cuModuleGetGlobal of {} returned {}", name, code);
+  return GlobalAddress{DevicePtr(address), Bytes(size)};
+}
+
+}  // namespace
+
+Table& attached_table(uint32_t index) { return all_tables()[index]; }
+Recorder* recorder() { return process_recorder.load(std::memory_order_acquire); }
+void set_recorder(Recorder* recorder) { process_recorder.store(recorder, std::memory_order_release); }
+
+Status Table::prepare() {
+  cudaError_t code = MNEME_NEXT(*this, cudaFree)(nullptr);
+  return code == cudaSuccess ? Status() : vendor_error("cudaFree", code);
+}
+
+Result<int> Table::current_device() {
+  int ordinal = 0;
+  cudaError_t code = MNEME_NEXT(*this, cudaGetDevice)(&ordinal);
+  if (code != cudaSuccess) return vendor_error("cudaGetDevice", code);
+  return ordinal;
+}
+
+Status Table::synchronize() {
+  cudaError_t code = MNEME_NEXT(*this, cudaDeviceSynchronize)();
+  return code == cudaSuccess ? Status() : vendor_error("cudaDeviceSynchronize", code);
+}
+
+Result<GlobalAddress> Table::find_global(const RecordableKernel& kernel, const std::string& name) {
+  if (abi_->find_global) {
+    GlobalAddress place;
+    if (abi_->find_global(kernel.function, name.c_str(), &place.address.address, &place.size.count) == 0) return place;
+    return error(Code::not_found, "the emulation knows no variable {}", name);
+  }
+  for (const RegisteredVariable& variable : kernel.registered->image->variables()) {
+    if (variable.name != name || variable.managed) continue;
+    Table& home = attached_table(kernel.registered->image->table());
+    void* address = nullptr;
+    size_t size = 0;
+    cudaError_t code = MNEME_NEXT(home, cudaGetSymbolAddress)(&address, variable.host_address);
+    if (code == cudaSuccess) code = MNEME_NEXT(home, cudaGetSymbolSize)(&size, variable.host_address);
+    if (code != cudaSuccess) return vendor_error("cudaGetSymbolAddress", code);
+    return GlobalAddress{DevicePtr(reinterpret_cast<uint64_t>(address)), Bytes(size)};
+  }
+  cudaFunction_t function = nullptr;
+  cudaError_t code = MNEME_NEXT(*this, cudaGetFuncBySymbol)(&function, kernel.function);
+  if (code != cudaSuccess) return vendor_error("cudaGetFuncBySymbol", code);
+  return ask_driver(function, name);
+}
+
+Status attach_table(mneme_call_table& abi) {
+  MNEME_TRY(accept_table(abi));
+  Table& table = attached_table(abi.index);
+  table.attach(abi);
+  install_registration_hooks(table);
+  install_memory_hooks(table);
+  install_launch_hooks(table);
+  install_activity_hooks(table);
+  return {};
+}
+
+}  // namespace mneme

@@ -1,0 +1,86 @@
+// Table and HookList: how a replaced function knows through which call table it was called.
+//
+// A slot is a plain function pointer without context, and each linked object has its own real functions. So every handler is
+// instantiated once a table (MNEME_MAX_TABLES), and gets its Table as first argument:
+//
+//   cudaError_t on_malloc(Table& table, void** out, size_t size) { … MNEME_NEXT(table, cudaMalloc)(out, size) … }
+//   using Hooks = HookList<Hook<MNEME_CALL_cudaMalloc, on_malloc>>;
+//   Hooks::install(table);
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <utility>
+#include <vector>
+
+#include "mneme/abi/call_table.h"
+#include "mneme/record/recorder.h"
+
+namespace mneme {
+
+class Table final : public Vendor {
+ public:
+  // What stood in the slots before: the vendor's functions, or the emulation's.
+  void attach(mneme_call_table& abi) {
+    abi_ = &abi;
+    next_.assign(abi.slots, abi.slots + abi.call_count);
+  }
+  mneme_call_table& abi() const { return *abi_; }
+  mneme_function next(mneme_call slot) const { return next_[slot]; }
+
+  DeviceKind device_kind() const override { return abi_->device == MNEME_TABLE_CPU ? DeviceKind::cpu : DeviceKind::cuda; }
+  Status prepare() override;
+  Result<int> current_device() override;
+  Status synchronize() override;
+  Result<GlobalAddress> find_global(const RecordableKernel& kernel, const std::string& name) override;
+
+ private:
+  mneme_call_table* abi_ = nullptr;
+  std::vector<mneme_function> next_;
+};
+
+// The tables that were attached, by their index.
+Table& attached_table(uint32_t index);
+// Of the process. Made at the first attach and never destroyed; null in a process without one.
+Recorder* recorder();
+void set_recorder(Recorder* recorder);
+
+#define MNEME_NEXT(table, name) (reinterpret_cast<decltype(&::name)>((table).next(MNEME_CALL_##name)))
+
+template <mneme_call kSlot, auto kHandler>
+struct Hook;
+
+template <mneme_call kSlot, typename R, typename... A, R (*kHandler)(Table&, A...)>
+struct Hook<kSlot, kHandler> {
+  template <uint32_t kTable>
+  static R call(A... arguments) { return kHandler(attached_table(kTable), arguments...); }
+  template <uint32_t kTable>
+  static void install() { attached_table(kTable).abi().slots[kSlot] = reinterpret_cast<mneme_function>(&call<kTable>); }
+};
+
+template <typename... H>
+struct HookList {
+  static void install(Table& table) { install(table.abi().index, std::make_integer_sequence<uint32_t, MNEME_MAX_TABLES>()); }
+
+ private:
+  template <uint32_t kTable>
+  static void install_all() { (H::template install<kTable>(), ...); }
+  template <uint32_t... kTables>
+  static void install(uint32_t index, std::integer_sequence<uint32_t, kTables...>) {
+    constexpr void (*kInstall[])() = {&install_all<kTables>...};
+    kInstall[index]();
+  }
+};
+
+void install_registration_hooks(Table& table);
+void install_memory_hooks(Table& table);    // where an allocation kind is added
+void install_launch_hooks(Table& table);    // where a launch kind is added
+void install_activity_hooks(Table& table);  // other calls that write device memory
+
+// The host function of a kernel handle that the program asked for; any other pointer as it is.
+const void* host_function_of(const void* function);
+
+// Numbers and remembers the table and replaces its slots.
+Status attach_table(mneme_call_table& abi);
+
+}  // namespace mneme

@@ -1,0 +1,235 @@
+// For tests: a program with one call table over a CUDA runtime that lives in host memory, and a recorder over the fake device.
+//
+//   FakeProgram program;
+//   int* data = program.allocate<int>(1000);
+//   program.launch(program.increment, data, 1000);
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "mneme/device/fake/fake_device.h"
+#include "mneme/record/table.h"
+#include "mneme/runtime/testing/device_image.h"
+
+extern "C" {
+void** __cudaRegisterFatBinary(void* wrapper);
+void __cudaRegisterFunction(void** handle, const char* host_function, char* device_function, const char* device_name, int thread_limit, uint3* tid,
+                            uint3* bid, dim3* block, dim3* grid, int* warp_size);
+}
+
+namespace mneme::testing {
+
+using KernelBody = std::function<cudaError_t(void** arguments)>;
+
+// The state of the vendor's runtime: functions in slots have no context.
+struct FakeRuntime {
+  std::map<const void*, KernelBody> kernels;
+  std::set<void*> allocations;
+  std::map<std::string, std::pair<void*, size_t>> globals;
+  int device = 0;
+  int synchronizations = 0;
+  cudaError_t fault = cudaSuccess;
+  bool out_of_memory = false;
+  cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+};
+inline FakeRuntime* runtime = nullptr;
+
+namespace fake_calls {
+inline long nothing() { return 0; }
+inline cudaError_t malloc(void** out, size_t size) {
+  if (runtime->out_of_memory) return cudaErrorMemoryAllocation;
+  runtime->allocations.insert(*out = std::calloc(1, size + 1));
+  return cudaSuccess;
+}
+inline cudaError_t malloc_managed(void** out, size_t size, unsigned) { return fake_calls::malloc(out, size); }
+inline cudaError_t free(void* pointer) {
+  if (!pointer) return cudaSuccess;
+  if (runtime->allocations.erase(pointer) == 0) return cudaErrorInvalidValue;
+  std::free(pointer);
+  return cudaSuccess;
+}
+inline cudaError_t synchronize() { return ++runtime->synchronizations, runtime->fault; }
+inline cudaError_t get_device(int* device) { return *device = runtime->device, cudaSuccess; }
+inline cudaError_t copy(void* to, const void* from, size_t size, cudaMemcpyKind) { return std::memcpy(to, from, size), cudaSuccess; }
+inline cudaError_t launch(const void* function, dim3, dim3, void** arguments, size_t, cudaStream_t) { return runtime->kernels.at(function)(arguments); }
+inline cudaError_t launch_extended(const cudaLaunchConfig_t*, const void* function, void** arguments) { return runtime->kernels.at(function)(arguments); }
+inline cudaError_t is_capturing(cudaStream_t, cudaStreamCaptureStatus* status) { return *status = runtime->capturing, cudaSuccess; }
+inline cudaError_t begin_capture(cudaStream_t, cudaStreamCaptureMode) { return runtime->capturing = cudaStreamCaptureStatusActive, cudaSuccess; }
+inline cudaError_t end_capture(cudaStream_t, cudaGraph_t*) { return runtime->capturing = cudaStreamCaptureStatusNone, cudaSuccess; }
+inline void** register_image(void* wrapper) { return new void*(wrapper); }
+inline int find_global(const void*, const char* name, uint64_t* address, uint64_t* size) {
+  auto found = runtime->globals.find(name);
+  if (found == runtime->globals.end()) return 1;
+  *address = reinterpret_cast<uint64_t>(found->second.first);
+  *size = found->second.second;
+  return 0;
+}
+}  // namespace fake_calls
+
+class FakeProgram {
+ public:
+  explicit FakeProgram(RecordingOptions options = {}, std::function<void(Recorder::Environment&)> adjust = {}) {
+    runtime = &runtime_;
+    char pattern[] = "/tmp/mneme-record-XXXXXX";
+    directory_ = ::mkdtemp(pattern);
+    options.database = (directory_ / "db").string();
+    options.address_space = 64_MiB;
+    auto mapping = RecordingReportMapping::create();
+    mapping_.emplace(std::move(*mapping));
+    Recorder::Environment environment;
+    environment.report = &**mapping_;
+    environment.patience = std::chrono::milliseconds(200);
+    environment.open_device = [this](DeviceKind, int) -> Result<std::unique_ptr<Device>> {
+      auto device = std::make_unique<fake::FakeDevice>();
+      device->set_failures(failures);
+      device_ = device.get();
+      return std::unique_ptr<Device>(std::move(device));
+    };
+    if (adjust) adjust(environment);
+    recorder_ = std::make_unique<Recorder>(options, environment);
+    set_recorder(recorder_.get());
+    make_table();
+    if (Status status = attach_table(table_); !status.ok()) std::abort();
+    register_kernels();
+  }
+  ~FakeProgram() {
+    set_recorder(nullptr);
+    recorder_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+    ::close(mapping_->descriptor());
+  }
+
+  // Host stubs: only their addresses count.
+  const void* increment = "increment";          // (int* data, int n): every element
+  const void* add_table = "add_table";          // (int* data): the global `table` to the first elements
+  const void* plain = "plain";                  // its image has no segments
+  const void* managed_reader = "managed_reader";
+
+  template <typename T>
+  T* allocate(size_t count) {
+    void* out = nullptr;
+    cudaError_t code = call<decltype(cudaMalloc)>(MNEME_CALL_cudaMalloc, &out, count * sizeof(T));
+    return code == cudaSuccess ? static_cast<T*>(out) : nullptr;
+  }
+  cudaError_t free(void* pointer) { return call<decltype(cudaFree)>(MNEME_CALL_cudaFree, pointer); }
+  cudaError_t launch(const void* kernel, int* data, int n = 0, cudaStream_t stream = nullptr) {
+    void* arguments[] = {&data, &n};
+    return call<decltype(cudaLaunchKernel)>(MNEME_CALL_cudaLaunchKernel, kernel, dim3(1), dim3(32), static_cast<void**>(arguments), size_t{0}, stream);
+  }
+
+  template <typename F, typename... A>
+  cudaError_t call(mneme_call slot, A... arguments) { return reinterpret_cast<F*>(slots_[slot])(arguments...); }
+
+  uint64_t count(NotRecorded reason) const { return (*mapping_)->not_recorded[static_cast<size_t>(reason)].launches; }
+  const RecordingReport& report() const { return **mapping_; }
+  FakeRuntime& vendor() { return runtime_; }
+  fake::FakeDevice& device() { return *device_; }
+  Path database() const { return directory_ / "db"; }
+  // All instances in the database, each checked to be whole.
+  std::vector<InstanceRecord> instances() const {
+    std::vector<InstanceRecord> all;
+    auto database = Database::open(directory_ / "db");
+    if (!database.ok()) return all;
+    auto listing = database->list();
+    for (const KernelDocument& document : listing->kernels) {
+      for (const InstanceRecord& instance : document.instances) {
+        Status whole = database->check_instance(instance.static_hash, instance.dynamic_hash);
+        EXPECT_TRUE(whole.ok()) << whole.message();
+        all.push_back(instance);
+      }
+    }
+    return all;
+  }
+
+  fake::FailureScript failures;  // of the recorder's device; set before the first allocation
+
+ private:
+  template <typename F>
+  void set(mneme_call slot, F* function) { slots_[slot] = reinterpret_cast<mneme_function>(function); }
+
+  void make_table() {
+    slots_.assign(MNEME_CALL_COUNT, reinterpret_cast<mneme_function>(&fake_calls::nothing));
+    set(MNEME_CALL_cudaMalloc, fake_calls::malloc);
+    set(MNEME_CALL_cudaMallocManaged, fake_calls::malloc_managed);
+    set(MNEME_CALL_cudaFree, fake_calls::free);
+    set(MNEME_CALL_cudaDeviceSynchronize, fake_calls::synchronize);
+    set(MNEME_CALL_cudaGetDevice, fake_calls::get_device);
+    set(MNEME_CALL_cudaMemcpy, fake_calls::copy);
+    set(MNEME_CALL_cudaLaunchKernel, fake_calls::launch);
+    set(MNEME_CALL_cudaLaunchCooperativeKernel, fake_calls::launch);
+    set(MNEME_CALL_cudaLaunchKernelExC, fake_calls::launch_extended);
+    set(MNEME_CALL_cudaStreamIsCapturing, fake_calls::is_capturing);
+    set(MNEME_CALL_cudaStreamBeginCapture, fake_calls::begin_capture);
+    set(MNEME_CALL_cudaStreamEndCapture, fake_calls::end_capture);
+    set(MNEME_CALL___cudaRegisterFatBinary, fake_calls::register_image);
+    real_ = slots_;
+    // Tables are numbered for the whole process; each test takes the same number.
+    table_ = {MNEME_ABI_VERSION, MNEME_CALL_COUNT, 0, MNEME_TABLE_CPU, slots_.data(), real_.data(), fake_calls::find_global, MNEME_CUDA_CALLS_DIGEST, "test"};
+  }
+
+  void add_image(const std::vector<ByteVector>& segments, const std::vector<const void*>& stubs) {
+    images_.push_back(make_fat_binary({{2, 90, make_device_elf(segments)}}));
+    wrappers_.push_back(std::make_unique<TestWrapper>());
+    wrappers_.back()->fat_binary = images_.back().data();
+    auto add = reinterpret_cast<decltype(&__cudaRegisterFatBinary)>(slots_[MNEME_CALL___cudaRegisterFatBinary]);
+    auto name = reinterpret_cast<decltype(&__cudaRegisterFunction)>(slots_[MNEME_CALL___cudaRegisterFunction]);
+    void** handle = add(wrappers_.back().get());
+    for (const void* stub : stubs)
+      name(handle, static_cast<const char*>(stub), nullptr, static_cast<const char*>(stub), -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+  }
+
+  ByteVector segment(const char* name, std::vector<TestGlobal> globals) {
+    TestSegment segment;
+    segment.name = name;
+    segment.parameters = {{MNEME_PARAM_POINTER, 0, 8, "data"}, {MNEME_PARAM_INTEGER, 8, 4, "n"}};
+    segment.parameter_bytes = 12;
+    segment.globals = std::move(globals);
+    ByteVector bytes = segment.build();
+    // Each kernel has a hash of its own.
+    bytes[offsetof(mneme_segment_header, static_hash)] = static_cast<std::byte>(++hashes_);
+    return bytes;
+  }
+
+  void register_kernels() {
+    add_image({segment("increment", {}), segment("add_table", {{"table.file", 64, 0, "table"}}), segment("managed_reader", {{"m", 4, MNEME_GLOBAL_MANAGED}})},
+              {increment, add_table, managed_reader});
+    add_image({}, {plain});
+    runtime_.kernels[increment] = [](void** arguments) {
+      int* data = *static_cast<int**>(arguments[0]);
+      for (int i = 0; i < *static_cast<int*>(arguments[1]); ++i) ++data[i];
+      return cudaSuccess;
+    };
+    runtime_.globals["table.file"] = {table, sizeof table};
+    runtime_.kernels[add_table] = [this](void** arguments) {
+      for (int i = 0; i < 16; ++i) (*static_cast<int**>(arguments[0]))[i] += table[i]++;
+      return cudaSuccess;
+    };
+    runtime_.kernels[plain] = runtime_.kernels[managed_reader] = [](void**) { return cudaSuccess; };
+  }
+
+ public:
+  alignas(64) int table[16] = {};
+
+ private:
+  FakeRuntime runtime_;
+  Path directory_;
+  std::optional<RecordingReportMapping> mapping_;
+  fake::FakeDevice* device_ = nullptr;
+  std::unique_ptr<Recorder> recorder_;
+  std::vector<mneme_function> slots_, real_;
+  mneme_call_table table_{};
+  std::vector<ByteVector> images_;
+  std::vector<std::unique_ptr<TestWrapper>> wrappers_;
+  int hashes_ = 0;
+};
+
+}  // namespace mneme::testing

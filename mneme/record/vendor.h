@@ -1,0 +1,26 @@
+// Vendor: what the recorder asks of the runtime that the application was linked with, through the call table the application
+// called from. Implemented by the hooks over a table, and by tests.
+#pragma once
+
+#include <string>
+
+#include "mneme/base/status.h"
+#include "mneme/device/device.h"
+#include "mneme/record/recordable_kernel.h"
+
+namespace mneme {
+
+class Vendor {
+ public:
+  virtual ~Vendor() = default;
+  virtual DeviceKind device_kind() const = 0;
+  // Lets the vendor's runtime make its context before the recorder's device is opened.
+  virtual Status prepare() = 0;
+  virtual Result<int> current_device() = 0;
+  // Waits for all of the device's work. A fault of an earlier kernel is reported here, as it is to the application later.
+  virtual Status synchronize() = 0;
+  // Where the device global `name` (in the image) of the kernel's image lies.
+  virtual Result<GlobalAddress> find_global(const RecordableKernel& kernel, const std::string& name) = 0;
+};
+
+}  // namespace mneme

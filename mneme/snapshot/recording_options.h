@@ -1,0 +1,33 @@
+// What `mneme record` asks of the recorder in the application: one JSON object in the environment (MNEME_ENV_RECORD).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+
+namespace mneme {
+
+inline constexpr uint64_t kDefaultMaxInstances = 4;
+
+struct RecordingOptions {
+  std::string database;                          // directory, absolute
+  Bytes address_space = Bytes(uint64_t{256} << 30);  // to reserve: a multiple of 2 MiB, at most 1 TiB
+  std::string kernels;                           // ECMAScript regular expression found in the name, mangled or not; empty: all
+  uint64_t skip = 0;                             // launches of each kernel before the first that is recorded
+  uint64_t max = kDefaultMaxInstances;           // launches of each kernel that are recorded
+  std::optional<Bytes> max_bytes;                // that a process adds to the database
+  int report = -1;                               // file descriptor of the RecordingReport, or -1
+  friend bool operator==(const RecordingOptions&, const RecordingOptions&) = default;
+};
+
+std::string encode_recording_options(const RecordingOptions& options);
+// corrupt, naming the key; invalid_argument for a regular expression that does not parse or a range that cannot be.
+Result<RecordingOptions> decode_recording_options(std::string_view json);
+// The same checks on values, for the command line.
+Status check_recording_options(const RecordingOptions& options);
+
+}  // namespace mneme

@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include "mneme/snapshot/recording_options.h"
+#include "mneme/snapshot/recording_report.h"
+
+namespace mneme {
+namespace {
+
+TEST(RecordingOptions, RoundTrip) {
+  RecordingOptions options;
+  options.database = "/data/a \"quoted\" place";
+  options.address_space = 8_GiB;
+  options.kernels = "^(axpy|dot)";
+  options.skip = 3;
+  options.max = ~uint64_t{0};
+  options.report = 5;
+  EXPECT_EQ(*decode_recording_options(encode_recording_options(options)), options);
+  options.max_bytes = 1_GiB;
+  options.report = -1;
+  EXPECT_EQ(*decode_recording_options(encode_recording_options(options)), options);
+}
+
+TEST(RecordingOptions, Refusals) {
+  RecordingOptions options;
+  options.kernels = "(";
+  EXPECT_TRUE(check_recording_options(options).message().starts_with("'(' is no regular expression: "));
+  options = {};
+  options.address_space = Bytes(uint64_t{2} << 40);
+  EXPECT_EQ(check_recording_options(options).message(),
+            "an address range of 2.00 TiB cannot be reserved: from 2.00 MiB to 1.00 TiB, in steps of 2.00 MiB");
+  EXPECT_EQ(decode_recording_options("{}").status().to_string(), "corrupt: the recorder's options: /: the key 'database' is missing");
+}
+
+TEST(RecordingReport, IsSharedThroughItsDescriptor) {
+  auto report = RecordingReportMapping::create();
+  ASSERT_TRUE(report.ok());
+  auto other = RecordingReportMapping::attach(report->descriptor());
+  ASSERT_TRUE(other.ok());
+  (*other)->launches = 7;
+  (**other).count(NotRecorded::stream_capture, "first");
+  (**other).count(NotRecorded::stream_capture, "second");
+  EXPECT_TRUE((*other)->failure.set("disk full"));
+  EXPECT_FALSE((*other)->failure.set("something else"));
+  EXPECT_EQ((*report)->launches, 7u);
+  const auto& reason = (*report)->not_recorded[static_cast<size_t>(NotRecorded::stream_capture)];
+  EXPECT_EQ(reason.launches, 2u);
+  EXPECT_EQ(reason.kernel.get(), "first");
+  EXPECT_EQ((*report)->failure.get(), "disk full");
+}
+
+TEST(RecordingReport, AnotherFileIsNone) {
+  EXPECT_EQ(RecordingReportMapping::attach(0).status().message(), "file descriptor 0 is no report of a recording");
+  EXPECT_EQ(RecordingReportMapping::attach(-1).status().message(), "file descriptor -1 is no report of a recording");
+}
+
+TEST(RecordingReport, EveryReasonHasWords) {
+  for (size_t i = 0; i < kNotRecordedReasons; ++i) EXPECT_FALSE(describe(static_cast<NotRecorded>(i)).empty()) << i;
+  EXPECT_TRUE(describe(static_cast<NotRecorded>(kNotRecordedReasons)).empty());
+}
+
+}  // namespace
+}  // namespace mneme
