@@ -1,0 +1,193 @@
+// Memory: allocation, copies, fills, comparison, page hashes, address spaces.
+#include <numeric>
+#include <random>
+
+#include "mneme/device/conformance/conformance.h"
+
+namespace mneme::conformance {
+namespace {
+
+class Memory : public Conformance {};
+
+std::vector<uint8_t> random_bytes(size_t count, uint64_t seed = 1) {
+  std::mt19937_64 random(seed);
+  std::vector<uint8_t> bytes(count);
+  for (auto& byte : bytes) byte = static_cast<uint8_t>(random());
+  return bytes;
+}
+
+TEST_F(Memory, WhatIsCopiedInComesOut) {
+  for (size_t size : {size_t{1}, size_t{3}, size_t{4096}, size_t{100001}, size_t{5 << 20}}) {
+    const auto bytes = random_bytes(size);
+    EXPECT_EQ(download<uint8_t>(upload(bytes), size), bytes) << size;
+  }
+  ASSERT_OK(stream_->copy_to_device(allocate(Bytes(16)), {}));
+}
+
+TEST_F(Memory, CopiesOnTheDeviceAtOddOffsets) {
+  const auto bytes = random_bytes(3 << 20);
+  DevicePtr from = upload(bytes), to = zeros(Bytes(bytes.size()));
+  const uint64_t source = 17, destination = 1001, size = (2 << 20) + 13;
+  ASSERT_OK(stream_->copy(to + Bytes(destination), from + Bytes(source), Bytes(size)));
+  ASSERT_OK(stream_->copy(to, from, Bytes(0)));
+  std::vector<uint8_t> expected(bytes.size());
+  std::copy_n(bytes.begin() + source, size, expected.begin() + destination);
+  EXPECT_EQ(download<uint8_t>(to, bytes.size()), expected);
+}
+
+TEST_F(Memory, FillsOnlyTheRange) {
+  DevicePtr memory = zeros(1_MiB);
+  ASSERT_OK(stream_->fill(memory + Bytes(5), std::byte{0xab}, Bytes(70003)));
+  ASSERT_OK(stream_->fill(memory + Bytes(100), std::byte{0xcd}, Bytes(0)));
+  const auto bytes = download<uint8_t>(memory, 1 << 20);
+  for (size_t i = 0; i < bytes.size(); ++i) ASSERT_EQ(bytes[i], i >= 5 && i < 70008 ? 0xab : 0) << i;
+}
+
+TEST_F(Memory, ComparesAtAnyOffsetAndSize) {
+  auto bytes = random_bytes(1 << 20);
+  DevicePtr a = upload(bytes);
+  const std::vector<size_t> changed = {3, 4095, 4096, 70001, 524287, (1 << 20) - 1};
+  for (size_t i : changed) bytes[i] ^= 0x40;
+  DevicePtr b = upload(bytes);
+  for (uint64_t begin : {uint64_t{0}, uint64_t{1}, uint64_t{4}, uint64_t{4095}, uint64_t{70002}}) {
+    for (uint64_t end : {uint64_t{70001}, uint64_t{70002}, uint64_t{524289}, uint64_t{(1 << 20) - 1}, uint64_t{1 << 20}}) {
+      if (end < begin) continue;
+      Comparison expected;
+      for (size_t i : changed) {
+        if (i < begin || i >= end) continue;
+        if (expected.differing_bytes++ == 0) expected.first_difference = i - begin;
+      }
+      auto result = stream_->compare(a + Bytes(begin), b + Bytes(begin), Bytes(end - begin));
+      ASSERT_OK(result.status());
+      EXPECT_EQ(result->differing_bytes, expected.differing_bytes) << begin << " to " << end;
+      EXPECT_EQ(result->first_difference, expected.first_difference) << begin << " to " << end;
+    }
+  }
+}
+
+TEST_F(Memory, ComparesRangesThatLieDifferently) {
+  const auto bytes = random_bytes(100003);
+  DevicePtr a = zeros(Bytes(bytes.size() + 64)), b = zeros(Bytes(bytes.size() + 64));
+  for (uint64_t offset : {uint64_t{1}, uint64_t{2}, uint64_t{7}, uint64_t{8}}) {
+    ASSERT_OK(stream_->copy_to_device(a + Bytes(3), std::as_bytes(std::span(bytes))));
+    ASSERT_OK(stream_->copy_to_device(b + Bytes(offset), std::as_bytes(std::span(bytes))));
+    auto result = stream_->compare(a + Bytes(3), b + Bytes(offset), Bytes(bytes.size()));
+    ASSERT_OK(result.status());
+    EXPECT_EQ(result->differing_bytes, 0u);
+    EXPECT_FALSE(result->first_difference.has_value());
+  }
+}
+
+TEST_F(Memory, CountsEveryDifferingByte) {
+  DevicePtr a = zeros(3_MiB), b = allocate(3_MiB);
+  ASSERT_OK(stream_->fill(b, std::byte{1}, 3_MiB));
+  auto result = stream_->compare(a + Bytes(1), b + Bytes(1), 3_MiB - Bytes(2));
+  ASSERT_OK(result.status());
+  EXPECT_EQ(result->differing_bytes, (3u << 20) - 2);
+  EXPECT_EQ(result->first_difference, 0u);
+}
+
+TEST_F(Memory, PageHashesFindTheChangedPages) {
+  for (uint64_t page : {uint64_t{4096}, uint64_t{65536}, uint64_t{2 << 20}}) {
+    const uint64_t size = 5 * page + 1001;  // the last page is short
+    auto bytes = random_bytes(size);
+    std::copy_n(bytes.begin(), page, bytes.begin() + static_cast<long>(2 * page));  // page 2 equals page 0
+    DevicePtr memory = upload(bytes);
+    std::vector<uint64_t> before(6), after(6), again(6);
+    ASSERT_OK(stream_->hash_pages(before, memory, Bytes(size), Bytes(page)));
+    EXPECT_EQ(before[0], before[2]);
+    EXPECT_NE(before[0], before[1]);
+
+    for (uint64_t changed : {uint64_t{0}, page - 1, 3 * page + 17, size - 1}) {
+      bytes[changed] ^= 1;
+      ASSERT_OK(stream_->copy_to_device(memory, std::as_bytes(std::span(bytes))));
+      ASSERT_OK(stream_->hash_pages(after, memory, Bytes(size), Bytes(page)));
+      for (size_t i = 0; i < 6; ++i) EXPECT_EQ(before[i] == after[i], i != changed / page) << "page " << i << " of " << page << " B";
+      bytes[changed] ^= 1;
+    }
+    ASSERT_OK(stream_->copy_to_device(memory, std::as_bytes(std::span(bytes))));
+    ASSERT_OK(stream_->hash_pages(again, memory, Bytes(size), Bytes(page)));
+    EXPECT_EQ(before, again);
+  }
+}
+
+TEST_F(Memory, PageHashesTellZerosOfDifferentPlacesEqual) {
+  DevicePtr memory = zeros(Bytes(4 * 65536));
+  std::vector<uint64_t> hashes(4);
+  ASSERT_OK(stream_->hash_pages(hashes, memory, Bytes(4 * 65536), 64_KiB));
+  EXPECT_EQ(hashes, std::vector<uint64_t>(4, hashes[0]));
+  // A swap of two words is a change.
+  const uint64_t words[2] = {1, 2}, swapped[2] = {2, 1};
+  ASSERT_OK(stream_->copy_to_device(memory, std::as_bytes(std::span(words))));
+  ASSERT_OK(stream_->copy_to_device(memory + 64_KiB, std::as_bytes(std::span(swapped))));
+  ASSERT_OK(stream_->copy_to_device(memory + 128_KiB + Bytes(16), std::as_bytes(std::span(words))));
+  ASSERT_OK(stream_->hash_pages(hashes, memory, Bytes(4 * 65536), 64_KiB));
+  EXPECT_NE(hashes[0], hashes[1]);
+  EXPECT_NE(hashes[0], hashes[2]);
+  EXPECT_NE(hashes[0], hashes[3]);
+}
+
+TEST_F(Memory, RefusesAWrongNumberOfHashes) {
+  std::vector<uint64_t> hashes(2);
+  EXPECT_EQ(stream_->hash_pages(hashes, zeros(Bytes(9000)), Bytes(9000), Bytes(4096)).code(), Code::invalid_argument);
+}
+
+TEST_F(Memory, FreesOnlyWhatWasAllocated) {
+  EXPECT_EQ(device_->free(DevicePtr(0x1230)).code(), Code::invalid_argument);
+  EXPECT_EQ(device_->allocate(Bytes(uint64_t{1} << 52)).status().code(), Code::exhausted);
+}
+
+TEST_F(Memory, AddressSpacesLieExactlyWhereAsked) {
+  const DevicePtr base = kDefaultAddressSpaceBase;
+  auto space = device_->reserve(base, 1_GiB);
+  ASSERT_OK(space.status());
+  EXPECT_EQ((*space)->base(), base);
+  EXPECT_EQ((*space)->size(), 1_GiB);
+  auto first = (*space)->allocate(Bytes(1000)), second = (*space)->allocate(5_MiB);
+  ASSERT_OK(first.status());
+  ASSERT_OK(second.status());
+  EXPECT_EQ(*first, base);
+  EXPECT_EQ(*second, base + Bytes(1024));
+  ASSERT_OK((*space)->allocate_at(base + 100_MiB, 3_MiB));
+
+  const auto bytes = random_bytes(5 << 20);
+  ASSERT_OK(stream_->copy_to_device(*second, std::as_bytes(std::span(bytes))));
+  ASSERT_OK(stream_->copy(base + 100_MiB, *second, 3_MiB));
+  EXPECT_EQ(download<uint8_t>(*second, bytes.size()), bytes);
+  auto same = stream_->compare(base + 100_MiB, *second, 3_MiB);
+  ASSERT_OK(same.status());
+  EXPECT_EQ(same->differing_bytes, 0u);
+
+  ASSERT_OK((*space)->free(*second));
+  EXPECT_EQ((*space)->free(*second).code(), Code::invalid_argument);
+  // The granule that both lay in is still the first one's.
+  ASSERT_OK(stream_->fill(*first, std::byte{7}, Bytes(1000)));
+  EXPECT_EQ(download<uint8_t>(*first, 1000), std::vector<uint8_t>(1000, 7));
+  ASSERT_OK((*space)->free(*first));
+  ASSERT_OK((*space)->free(base + 100_MiB));
+  ASSERT_OK(stream_->synchronize());
+}
+
+TEST_F(Memory, AReservedRangeIsNotReservedAgain) {
+  auto space = device_->reserve(kDefaultAddressSpaceBase, 1_GiB);
+  ASSERT_OK(space.status());
+  auto second = device_->reserve(kDefaultAddressSpaceBase, 1_GiB);
+  EXPECT_EQ(second.status().code(), Code::unavailable) << second.status().to_string();
+  space->reset();
+  EXPECT_TRUE(device_->reserve(kDefaultAddressSpaceBase, 1_GiB).ok());
+}
+
+TEST_F(Memory, KernelsUseAnAddressSpace) {
+  auto space = device_->reserve(kDefaultAddressSpaceBase, 1_GiB);
+  ASSERT_OK(space.status());
+  const uint32_t n = 100000;
+  std::vector<float> ones(n, 1), twos(n, 2);
+  DevicePtr a = *(*space)->allocate(Bytes(n * 4)), b = *(*space)->allocate(Bytes(n * 4)), sum = *(*space)->allocate(Bytes(n * 4));
+  ASSERT_OK(stream_->copy_to_device(a, std::as_bytes(std::span(ones))));
+  ASSERT_OK(stream_->copy_to_device(b, std::as_bytes(std::span(twos))));
+  run("vector_add", {.grid = {(n + 255) / 256, 1, 1}, .block = {256, 1, 1}}, Arguments(a.address, b.address, sum.address, n));
+  EXPECT_EQ(download<float>(sum, n), std::vector<float>(n, 3));
+}
+
+}  // namespace
+}  // namespace mneme::conformance
