@@ -107,12 +107,16 @@ Status lower_intrinsic(ptx::FunctionLowering& lowering, llvm::CallBase& call) {
   if (intrinsic && lower_plain(*intrinsic)) return {};
   std::optional<std::string> text = intrinsic ? ptx_spelling(*intrinsic) : std::nullopt;
   if (!text) {
-    llvm::StringRef opcode = llvm::StringRef(name).drop_front(std::string_view("llvm.nvvm.").size());
-    std::string_view why = ptx::why_unsupported(opcode.split('.').first.str());
-    return error(Code::unsupported, "intrinsic '{}': {}", name, why);
+    llvm::StringRef words = llvm::StringRef(name).drop_front(std::string_view("llvm.nvvm.").size());
+    std::string opcode = words.starts_with("barrier.cluster") ? "barrier.cluster" : words.split('.').first.str();
+    return error(Code::unsupported, "intrinsic '{}': {}", name, ptx::why_unsupported(opcode));
   }
   MNEME_ASSIGN(ptx::Program program, ptx::parse(*text));
-  return lowering.emit(call, program, register_constraints(call)).with_context(fmt::format("intrinsic '{}'", name));
+  Status status = lowering.emit(call, program, register_constraints(call));
+  if (status.ok()) return status;
+  // The user wrote the intrinsic, not the PTX it was spelled in.
+  size_t reason = status.message().find("': ");
+  return error(status.code(), "intrinsic '{}{}", name, reason == std::string::npos ? "': " + status.message() : status.message().substr(reason));
 }
 
 Status lower_inline_ptx(ptx::FunctionLowering& lowering, llvm::CallBase& call, unsigned unique) {

@@ -73,6 +73,7 @@ class Parser {
         MNEME_TRY(instruction(scope));
       }
     }
+    statement_begin_ = 0;
     if (scope != 0) return bad("no '}' for a '{'");
     MNEME_TRY(resolve_labels());
     return std::move(program_);

@@ -175,6 +175,7 @@ std::string_view why_unsupported(std::string_view opcode) {
       Row{"st.async", "asynchronous copies are not available on the CPU device"},
       Row{"mbarrier", "mbarrier instructions are not available on the CPU device"},
       Row{"tensormap", "tensor maps are not available on the CPU device"},
+      Row{"barrier.cluster", "cluster instructions are not available on the CPU device"},
       Row{"mapa", "cluster instructions are not available on the CPU device"},
       Row{"getctarank", "cluster instructions are not available on the CPU device"},
       Row{"clusterlaunchcontrol", "cluster instructions are not available on the CPU device"},
