@@ -135,6 +135,16 @@ Status Module::link(Module other) {
   return link_modules(*impl_->module, std::move(module));
 }
 
+Status Module::rename(const std::string& from, const std::string& to) {
+  llvm::GlobalValue* symbol = impl_->module->getNamedValue(from);
+  if (!symbol) return {};
+  if (impl_->module->getNamedValue(to)) {
+    return error(Code::incompatible, "renaming {} to {} in {}: there is a {} already", from, to, impl_->module->getModuleIdentifier(), to);
+  }
+  symbol->setName(to);
+  return {};
+}
+
 Status Module::verify() const {
   std::string words;
   llvm::raw_string_ostream stream(words);

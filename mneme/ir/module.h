@@ -42,6 +42,8 @@ class Module {
   Result<Module> clone() const;  // in a context of its own
 
   Status link(Module other);     // consumes `other`
+  // Gives the symbol `from` the name `to`; nothing happens when there is no `from`. incompatible when there is a `to` already.
+  Status rename(const std::string& from, const std::string& to);
   Status verify() const;
   std::string print() const;
   ByteVector bitcode() const;

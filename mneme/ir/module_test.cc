@@ -139,5 +139,15 @@ TEST(Module, RefusalsNameTheSource) {
   EXPECT_THAT(invalid.status().message(), StartsWith("loop.ll is not valid LLVM IR: Instruction does not dominate all uses!"));
 }
 
+TEST(Module, RenamesSymbols) {
+  const std::string text = "target triple = \"nvptx64-nvidia-cuda\"\n@a = global i32 1\n@b = global i32 2\n";
+  Result<Module> module = Module::parse(std::as_bytes(std::span(text)), "m");
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  EXPECT_TRUE(module->rename("a", "c").ok());
+  EXPECT_TRUE(module->rename("nothing", "d").ok());
+  EXPECT_EQ(module->global_variables()[0].name, "c");
+  EXPECT_EQ(module->rename("c", "b").to_string(), "incompatible: renaming c to b in m: there is a b already");
+}
+
 }  // namespace
 }  // namespace mneme::ir

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace mneme {
@@ -53,9 +54,17 @@ Status read_dynamic(const HostElf& elf, const Elf64_Shdr& dynamic, const Elf64_S
   for (uint64_t at = 0; at + sizeof(Elf64_Dyn) <= dynamic.sh_size; at += sizeof(Elf64_Dyn)) {
     Elf64_Dyn entry;
     MNEME_TRY(elf.read(dynamic.sh_offset + at, entry));
-    if (entry.d_tag != DT_NEEDED) continue;
-    MNEME_ASSIGN(std::string library, elf.string(strings, entry.d_un.d_val));
-    out.needed.push_back(std::move(library));
+    if (entry.d_tag != DT_NEEDED && entry.d_tag != DT_RUNPATH && entry.d_tag != DT_RPATH) continue;
+    MNEME_ASSIGN(std::string text, elf.string(strings, entry.d_un.d_val));
+    if (entry.d_tag == DT_NEEDED) {
+      out.needed.push_back(std::move(text));
+      continue;
+    }
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = std::min(text.find(':', begin), text.size());
+      out.run_path.push_back(text.substr(begin, end - begin));
+      begin = end + 1;
+    }
   }
   return {};
 }
@@ -78,16 +87,19 @@ Result<ObjectFile> read_object_file(ByteSpan bytes, const std::string& name) {
   ObjectFile out;
   if (header.e_shnum == 0) return out;
   MNEME_ASSIGN(Elf64_Shdr names, section(header.e_shstrndx));
+  bool offload_entries = false;
   for (uint64_t index = 0; index < header.e_shnum; ++index) {
     MNEME_ASSIGN(Elf64_Shdr current, section(index));
     MNEME_ASSIGN(std::string current_name, elf.string(names, current.sh_name));
     if (current_name == ".nv_fatbin" && current.sh_size != 0) out.device_code = true;
+    if (current_name == "llvm_offload_entries") offload_entries = true;
     if (current_name == ".note.mneme") MNEME_TRY(read_note(elf, current, out));
     if (current.sh_type == SHT_DYNAMIC) {
       MNEME_ASSIGN(Elf64_Shdr strings, section(current.sh_link));
       MNEME_TRY(read_dynamic(elf, current, strings, out));
     }
   }
+  out.dropped_device_code = offload_entries && !out.device_code;
   return out;
 }
 

@@ -11,10 +11,12 @@
 namespace mneme {
 
 struct ObjectFile {
-  bool recordable = false;    // linked with `mneme config ldflags`
-  mneme_note note{};          // when recordable
-  bool device_code = false;   // holds device code (section .nv_fatbin)
-  std::vector<std::string> needed;  // DT_NEEDED: the shared libraries that it names
+  bool recordable = false;           // linked with `mneme config ldflags`
+  mneme_note note{};                 // when recordable
+  bool device_code = false;          // holds device code (section .nv_fatbin)
+  bool dropped_device_code = false;  // was linked from relocatable device code without it (--offload-link was missing)
+  std::vector<std::string> needed;    // DT_NEEDED: the shared libraries that it names
+  std::vector<std::string> run_path;  // where it looks for them, DT_RPATH and DT_RUNPATH; "$ORIGIN" stands as it is written
 };
 
 // Reads an executable or shared library. invalid_argument when it is not an ELF file for this machine (a script, for example),

@@ -1,0 +1,103 @@
+// mneme lower REQUEST REPLY: lowers the kernels of a program's device image to the CPU, for the emulation, which runs it.
+#include <algorithm>
+
+#include "mneme/base/compress.h"
+#include "mneme/base/file_system.h"
+#include "mneme/cli/command.h"
+#include "mneme/compile/compiler.h"
+#include "mneme/runtime/lower_request.h"
+
+namespace mneme::cli {
+namespace {
+
+constexpr char kArchitecture[] = "x86-64-v3";
+
+// All segments in one module, their symbols under the names that they have in the image.
+Result<ir::Module> link_request(const LowerRequest& request) {
+  std::optional<ir::Module> whole;
+  for (const LowerModule& part : request.modules) {
+    MNEME_ASSIGN(ByteVector bitcode, decompress(part.bitcode, part.bitcode_size));
+    MNEME_ASSIGN(ir::Module module, ir::Module::parse(bitcode, part.name));
+    for (const auto& [from, to] : part.renames) MNEME_TRY(module.rename(from, to));
+    if (!whole) whole = std::move(module);
+    else MNEME_TRY(whole->link(std::move(module)));
+  }
+  if (!whole) return error(Code::invalid_argument, "there is nothing to lower");
+  return std::move(*whole);
+}
+
+class Lowering {
+ public:
+  Lowering(Compiler& compiler, const ir::Module& module, const LowerRequest& request) : compiler_(compiler), module_(module) {
+    options_.kernels = request.kernels;
+    for (const LowerBinding& binding : request.bindings) options_.bindings.push_back({binding.name, binding.address});
+  }
+
+  // All kernels at once. Where that fails, the kernels that fail alone are refused, each with its reason, and the others lowered
+  // together.
+  Result<LowerReply> run() {
+    Result<CompiledCode> all = compiler_.compile(module_, options_);
+    if (all.ok()) return LowerReply{std::move(all->image.bytes), {}};
+    LowerReply reply = refuse();
+    if (reply.refused.empty()) return all.status();  // each goes alone, but not together
+    if (options_.kernels.empty()) return reply;
+    MNEME_ASSIGN(CompiledCode rest, compiler_.compile(module_, options_));
+    reply.image = std::move(rest.image.bytes);
+    return reply;
+  }
+
+ private:
+  LowerReply refuse() {
+    LowerReply reply;
+    std::vector<std::string> accepted;
+    for (const std::string& kernel : options_.kernels) {
+      CompileOptions alone = options_;
+      alone.kernels = {kernel};
+      Result<CompiledCode> code = compiler_.compile(module_, alone);
+      if (code.ok()) accepted.push_back(kernel);
+      else reply.refused.push_back({kernel, code.status().message()});
+    }
+    options_.kernels = std::move(accepted);
+    return reply;
+  }
+
+  Compiler& compiler_;
+  const ir::Module& module_;
+  CompileOptions options_;
+};
+
+class LowerCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("REQUEST", request_, "file with what to lower")->required();
+    app.add_option("REPLY", reply_, "file for the answer")->required();
+  }
+
+  int run() override {
+    Status status = lower();
+    return status.ok() ? 0 : report(status);
+  }
+
+ private:
+  Status lower() {
+    FileSystem& files = FileSystem::posix();
+    MNEME_ASSIGN(ByteVector bytes, files.read(request_));
+    MNEME_ASSIGN(LowerRequest request, LowerRequest::decode(bytes, request_));
+    MNEME_ASSIGN(ir::Module module, link_request(request));
+    MNEME_ASSIGN(std::unique_ptr<Compiler> compiler, Compiler::create(DeviceKind::cpu, kArchitecture));
+    MNEME_ASSIGN(LowerReply reply, Lowering(*compiler, module, request).run());
+    return files.write_atomically(reply_, reply.encode());
+  }
+
+  std::string request_;
+  std::string reply_;
+};
+
+const Registration registration({.name = "lower",
+                                 .summary = "lower a program's kernels to the CPU",
+                                 .application = Application::none,
+                                 .visibility = Visibility::hidden},
+                                [] { return std::make_unique<LowerCommand>(); });
+
+}  // namespace
+}  // namespace mneme::cli
