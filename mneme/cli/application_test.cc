@@ -1,0 +1,61 @@
+#include "mneme/cli/application.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "mneme/cli/installation.h"
+
+namespace mneme::cli {
+namespace {
+
+struct ProgramFile : ::testing::Test {
+  void SetUp() override {
+    folder = std::filesystem::temp_directory_path() / fmt::format("mneme-application-test-{}", ::getpid());
+    std::filesystem::create_directories(folder);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  Path write(const std::string& name, const std::string& content, mode_t mode) {
+    std::ofstream(folder / name) << content;
+    ::chmod((folder / name).c_str(), mode);
+    return folder / name;
+  }
+  Path folder;
+};
+
+TEST_F(ProgramFile, IsFoundOnThePathOrWhereItIsNamed) {
+  Path script = write("script", "#!/bin/sh\n", 0755);
+  EXPECT_EQ(*find_program(script.string()), script);
+  EXPECT_EQ(find_program("sh")->filename(), "sh");
+  Path plain = write("plain", "text", 0644);
+  EXPECT_EQ(find_program(plain.string()).status().to_string(),
+            fmt::format("invalid_argument: running {}: it is not executable (chmod +x {})", plain.string(), plain.string()));
+  EXPECT_EQ(find_program("./nothing-here").status().to_string(), "not_found: running ./nothing-here: No such file or directory");
+  EXPECT_EQ(find_program("no-such-program").status().to_string(), "not_found: running no-such-program: there is no such program on the PATH");
+  EXPECT_EQ(find_program(folder.string() + "/").status().to_string(), fmt::format("invalid_argument: running {}/: it is not a file", folder.string()));
+}
+
+TEST_F(ProgramFile, IsCheckedBeforeItRuns) {
+  EXPECT_TRUE(check_recordable(write("script", "#!/bin/sh\n", 0755)).ok());
+  EXPECT_TRUE(check_recordable(MNEME_TEST_RECORDABLE).ok());
+  EXPECT_EQ(check_recordable(MNEME_TEST_CUDA_ONLY).to_string(),
+            "invalid_argument: " MNEME_TEST_CUDA_ONLY
+            " uses CUDA but was not built for Mneme: build it with `$(mneme config cxx) $(mneme config cxxflags) app.cu -o app $(mneme config "
+            "ldflags)`, or in CMake with find_package(mneme) and add_mneme(app)");
+  EXPECT_EQ(check_recordable(MNEME_TEST_DROPPED).to_string(),
+            "invalid_argument: " MNEME_TEST_DROPPED " was linked without its device code: with -fgpu-rdc the linker step needs --offload-link too");
+  ::testing::internal::CaptureStderr();
+  EXPECT_TRUE(check_recordable("/bin/true").ok());
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "mneme: warning: /bin/true holds no recordable code; only shared libraries that it loads while it runs can\n");
+}
+
+TEST(ChooseDevice, TakesWhatIsNamed) {
+  EXPECT_EQ(*choose_device("cpu"), DeviceKind::cpu);
+  Result<DeviceKind> cuda = choose_device("cuda");
+  if (!cuda.ok()) EXPECT_EQ(cuda.status().code(), Code::unavailable);
+}
+
+}  // namespace
+}  // namespace mneme::cli
