@@ -1,0 +1,81 @@
+// mneme ls: what a database holds.
+#include <fmt/format.h>
+
+#include "mneme/cli/command.h"
+#include "mneme/cli/recording_view.h"
+#include "mneme/store/database.h"
+
+namespace mneme::cli {
+namespace {
+
+class LsCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("DIR", directory_, "the database, as given to `mneme record -rdb`")->required();
+    app.add_flag("--json", json_, "one JSON object instead of a table");
+    app.footer("What cannot be read is said on standard error, and the exit status is then 2.");
+  }
+
+  int run() override {
+    auto database = Database::open(directory_);
+    if (!database.ok()) return report(database.status());
+    auto listing = database->list();
+    if (!listing.ok()) return report(listing.status());
+    int status = json_ ? print_json(*database, *listing) : print_table(*database, *listing);
+    for (const Status& damage : listing->damaged) status = report(damage);
+    return status;
+  }
+
+ private:
+  // A damaged state does not hide the rest: its instance is listed without a size.
+  std::optional<InstanceSize> size_of(const Database& database, const InstanceRecord& instance, int& status) {
+    auto size = database.instance_size(instance.static_hash, instance.dynamic_hash);
+    if (size.ok()) return *size;
+    status = report(size.status());
+    return std::nullopt;
+  }
+
+  int print_table(const Database& database, const Listing& listing) {
+    int status = 0;
+    size_t instances = 0;
+    std::vector<std::vector<std::string>> rows{{"STATIC HASH", "DYNAMIC HASH", "GRID", "BLOCK", "MEMORY", "ON DISK", "KERNEL"}};
+    for (const KernelDocument& document : listing.kernels) {
+      for (const InstanceRecord& instance : document.instances) {
+        auto size = size_of(database, instance, status);
+        rows.push_back({instance.static_hash.hex(), instance.dynamic_hash.hex(), fmt::format("{}", instance.grid), fmt::format("{}", instance.block),
+                        format_bytes(instance.state_bytes), size ? format_bytes(size->total()) : "damaged", document.kernel.demangled});
+        ++instances;
+      }
+    }
+    if (instances != 0) fmt::print("{}", format_table(rows));
+    auto disk = database.disk_size();
+    fmt::print("{} kernel{}, {} instance{}{}\n", listing.kernels.size(), listing.kernels.size() == 1 ? "" : "s", instances, instances == 1 ? "" : "s",
+               disk.ok() ? fmt::format(", {} on disk in all", *disk) : "");
+    return status;
+  }
+
+  int print_json(const Database& database, const Listing& listing) {
+    int status = 0;
+    nlohmann::json kernels = nlohmann::json::array(), damaged = nlohmann::json::array();
+    for (const KernelDocument& document : listing.kernels) {
+      nlohmann::json kernel = to_json(document.kernel);
+      kernel["instances"] = nlohmann::json::array();
+      for (const InstanceRecord& instance : document.instances)
+        kernel["instances"].push_back(to_json(document.kernel, instance, size_of(database, instance, status)));
+      kernels.push_back(std::move(kernel));
+    }
+    for (const Status& damage : listing.damaged) damaged.push_back(damage.message());
+    auto disk = database.disk_size();
+    nlohmann::json root = {{"directory", directory_}, {"kernels", kernels}, {"damaged", damaged}, {"disk_bytes", disk.ok() ? nlohmann::json(disk->count) : nlohmann::json()}};
+    fmt::print("{}\n", root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return status;
+  }
+
+  std::string directory_;
+  bool json_ = false;
+};
+
+const Registration registration({.name = "ls", .summary = "list the kernels and instances of a database"}, [] { return std::make_unique<LsCommand>(); });
+
+}  // namespace
+}  // namespace mneme::cli

@@ -1,0 +1,157 @@
+#include "mneme/cli/recording_view.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mneme::cli {
+namespace {
+
+using nlohmann::json;
+
+json extents(const Dim3& d) { return {{"x", d.x}, {"y", d.y}, {"z", d.z}}; }
+
+std::string plural(uint64_t count, std::string_view what) {
+  std::string_view ending = what.ends_with("ch") ? "es" : "s";
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : ending);
+}
+
+template <typename T>
+T value_at(ByteSpan bytes, uint64_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+std::optional<int64_t> integer_at(ByteSpan bytes, uint64_t offset, uint64_t size) {
+  switch (size) {
+    case 1: return value_at<int8_t>(bytes, offset);
+    case 2: return value_at<int16_t>(bytes, offset);
+    case 4: return value_at<int32_t>(bytes, offset);
+    case 8: return value_at<int64_t>(bytes, offset);
+    default: return std::nullopt;
+  }
+}
+
+std::string hex(ByteSpan bytes) {
+  std::string text;
+  for (std::byte byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned>(byte));
+  return text;
+}
+
+}  // namespace
+
+std::string recording_summary(const RecordingReport& report, const RecordingOptions& options) {
+  std::string text;
+  const uint64_t instances = report.instances, duplicates = report.duplicates;
+  if (report.recorders == 0) {
+    return fmt::format("recorded nothing in {}: no program that was built for Mneme ran (build with `mneme config cxxflags` and `mneme config ldflags`)",
+                       options.database);
+  }
+  if (instances + duplicates == 0) {
+    text = fmt::format("recorded nothing in {}", options.database);
+    if (report.launches == 0) text += ": the program launched no kernel";
+  } else {
+    text = fmt::format("recorded {} of {} in {} ({} of memory, {} on disk)", plural(instances, "launch"), plural(report.new_kernels, "kernel"),
+                       options.database, Bytes(report.state_bytes), Bytes(report.database_bytes));
+    if (duplicates != 0) text += fmt::format("; {} had been recorded before", plural(duplicates, "launch"));
+  }
+  std::string separator = "; not recorded: ";
+  for (size_t i = 0; i < kNotRecordedReasons; ++i) {
+    const RecordingReport::Reason& reason = report.not_recorded[i];
+    const uint64_t launches = reason.launches;
+    if (launches == 0) continue;
+    std::string kernel = reason.kernel.get();
+    text += fmt::format("{}{}: {}{}", separator, plural(launches, "launch"), describe(static_cast<NotRecorded>(i)),
+                        kernel.empty() ? "" : fmt::format(" [first: {}]", kernel));
+    separator = ", ";
+  }
+  if (std::string failure = report.failure.get(); !failure.empty()) text += fmt::format("; recording ended early: {}", failure);
+  return text;
+}
+
+std::string format_table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (i + 1 == row.size()) text += row[i];
+      else text += fmt::format("{:{}}  ", row[i], widths[i]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string format_argument(const Parameter& parameter, ByteSpan parameters) {
+  if (parameter.offset > parameters.size() || parameter.size > parameters.size() - parameter.offset) return "?";
+  if (parameter.kind == Parameter::Kind::pointer && parameter.size == 8)
+    return fmt::format("{:#x}", value_at<uint64_t>(parameters, parameter.offset));
+  if (parameter.kind == Parameter::Kind::floating && parameter.size == 4) return fmt::format("{}", value_at<float>(parameters, parameter.offset));
+  if (parameter.kind == Parameter::Kind::floating && parameter.size == 8) return fmt::format("{}", value_at<double>(parameters, parameter.offset));
+  if (parameter.kind == Parameter::Kind::integer)
+    if (auto value = integer_at(parameters, parameter.offset, parameter.size)) return fmt::format("{}", *value);
+  return hex(parameters.subspan(parameter.offset, parameter.size));
+}
+
+MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue) {
+  MemoryView view;
+  for (size_t i = 0; i < prologue.regions.size(); ++i) {
+    const Region& before = prologue.regions[i];
+    ++(before.kind == Region::Kind::allocation ? view.allocations : view.globals);
+    view.pages += before.pages.size();
+    for (size_t page = 0; page < before.pages.size(); ++page) {
+      bool same = i < epilogue.regions.size() && page < epilogue.regions[i].pages.size() && epilogue.regions[i].pages[page] == before.pages[page];
+      view.changed_pages += !same;
+    }
+  }
+  return view;
+}
+
+json to_json(const KernelRecord& kernel) {
+  constexpr const char* kKinds[] = {"integer", "floating", "pointer", "aggregate"};
+  json parameters = json::array(), globals = json::array();
+  for (const Parameter& p : kernel.parameters) {
+    parameters.push_back({{"kind", kKinds[static_cast<size_t>(p.kind)]},
+                          {"name", p.name},
+                          {"type", p.type},
+                          {"offset", p.offset},
+                          {"size", p.size},
+                          {"alignment", p.alignment}});
+  }
+  for (const GlobalInfo& g : kernel.globals) {
+    globals.push_back(
+        {{"name", g.name}, {"size", g.size}, {"alignment", g.alignment}, {"constant_space", g.constant_space}, {"managed", g.managed}, {"escapes", g.escapes}});
+  }
+  return {{"static_hash", kernel.static_hash.hex()},
+          {"name", kernel.name},
+          {"demangled", kernel.demangled},
+          {"source", kernel.source},
+          {"target", kernel.target},
+          {"arch", kernel.arch},
+          {"parameters", parameters},
+          {"parameter_bytes", kernel.parameter_bytes},
+          {"globals", globals}};
+}
+
+json to_json(const KernelRecord& kernel, const InstanceRecord& instance, const std::optional<InstanceSize>& size) {
+  json arguments = json::array();
+  for (const Parameter& p : kernel.parameters) arguments.push_back({{"name", p.name}, {"type", p.type}, {"value", format_argument(p, instance.parameters)}});
+  return {{"dynamic_hash", instance.dynamic_hash.hex()},
+          {"grid", extents(instance.grid)},
+          {"block", extents(instance.block)},
+          {"dynamic_shared_memory", instance.dynamic_shared_memory.count},
+          {"cooperative", instance.cooperative},
+          {"arguments", arguments},
+          {"memory_bytes", instance.state_bytes.count},
+          {"disk_bytes", size ? json(size->total().count) : json()},
+          {"device", instance.device_kind},
+          {"device_name", instance.device_name},
+          {"recorded_at", instance.recorded_at},
+          {"mneme_version", instance.mneme_version}};
+}
+
+}  // namespace mneme::cli

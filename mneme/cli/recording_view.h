@@ -1,0 +1,36 @@
+// What `mneme record`, `ls` and `show` say about recordings, as text for people and as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mneme/snapshot/codec.h"
+#include "mneme/snapshot/recording_options.h"
+#include "mneme/snapshot/recording_report.h"
+#include "mneme/store/database.h"
+
+namespace mneme::cli {
+
+// The last line of `mneme record`: what was recorded where, how large, and what was not and why.
+std::string recording_summary(const RecordingReport& report, const RecordingOptions& options);
+
+// Rows of cells with the columns aligned, two spaces between; the last column is not padded.
+std::string format_table(const std::vector<std::vector<std::string>>& rows);
+
+// The value of an argument by its kind and size: "0x7a0000000000", "-3", "2.5", or bytes.
+std::string format_argument(const Parameter& parameter, ByteSpan parameters);
+
+// What a launch did to the memory that it saw.
+struct MemoryView {
+  uint64_t allocations = 0, globals = 0;
+  uint64_t pages = 0, changed_pages = 0;
+};
+MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue);
+
+nlohmann::json to_json(const KernelRecord& kernel);
+// `size` is left out where it is not known.
+nlohmann::json to_json(const KernelRecord& kernel, const InstanceRecord& instance, const std::optional<InstanceSize>& size);
+
+}  // namespace mneme::cli

@@ -1,0 +1,105 @@
+#include "mneme/cli/recording_view.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "mneme/cli/supervise.h"
+
+namespace mneme::cli {
+namespace {
+
+class Summary : public testing::Test {
+ protected:
+  Summary() : report_(*RecordingReportMapping::create()) { options_.database = "/data/db"; }
+  ~Summary() override { ::close(report_.descriptor()); }
+  std::string text() { return recording_summary(*report_, options_); }
+
+  RecordingReportMapping report_;
+  RecordingOptions options_;
+};
+
+TEST_F(Summary, SaysWhatWhereAndHowLarge) {
+  report_->recorders = 1;
+  report_->launches = 3;
+  report_->instances = 3;
+  report_->new_kernels = 1;
+  report_->state_bytes = 3 << 20;
+  report_->database_bytes = 2048;
+  EXPECT_EQ(text(), "recorded 3 launches of 1 kernel in /data/db (3.00 MiB of memory, 2.00 KiB on disk)");
+}
+
+TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
+  report_->recorders = 1;
+  report_->launches = 100;
+  report_->instances = 1;
+  report_->duplicates = 2;
+  report_->new_kernels = 1;
+  (*report_).count(NotRecorded::beyond_max, "axpy(int)");
+  (*report_).count(NotRecorded::stream_capture, "dot(int)");
+  report_->failure.set("disk full");
+  EXPECT_EQ(text(),
+            "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches had been recorded before; not recorded: "
+            "1 launch: beyond the most instances of a kernel that are recorded (--max) [first: axpy(int)], "
+            "1 launch: launched into a graph, which is not recorded yet [first: dot(int)]; recording ended early: disk full");
+}
+
+TEST_F(Summary, SaysWhyThereIsNothing) {
+  EXPECT_EQ(text(),
+            "recorded nothing in /data/db: no program that was built for Mneme ran (build with `mneme config cxxflags` and `mneme config ldflags`)");
+  report_->recorders = 1;
+  EXPECT_EQ(text(), "recorded nothing in /data/db: the program launched no kernel");
+}
+
+TEST(Arguments, AreReadByTheirKind) {
+  ByteVector bytes(24);
+  uint64_t pointer = 0x7a0000000000;
+  float number = 2.5f;
+  int32_t count = -3;
+  std::memcpy(bytes.data(), &pointer, 8);
+  std::memcpy(bytes.data() + 8, &number, 4);
+  std::memcpy(bytes.data() + 12, &count, 4);
+  bytes[16] = std::byte{0xab};
+  EXPECT_EQ(format_argument({Parameter::Kind::pointer, "p", "ptr", 0, 8, 8}, bytes), "0x7a0000000000");
+  EXPECT_EQ(format_argument({Parameter::Kind::floating, "f", "float", 8, 4, 4}, bytes), "2.5");
+  EXPECT_EQ(format_argument({Parameter::Kind::integer, "i", "i32", 12, 4, 4}, bytes), "-3");
+  EXPECT_EQ(format_argument({Parameter::Kind::aggregate, "s", "struct.S", 16, 3, 1}, bytes), "ab0000");
+  EXPECT_EQ(format_argument({Parameter::Kind::integer, "i", "i32", 22, 4, 4}, bytes), "?");
+}
+
+TEST(Table, AlignsColumns) {
+  EXPECT_EQ(format_table({{"A", "LONGER", "z"}, {"abc", "d", "last is not padded"}}), "A    LONGER  z\nabc  d       last is not padded\n");
+}
+
+TEST(Supervise, ReturnsHowTheProgramEnded) {
+  auto exited = run_supervised("/bin/sh", {"sh", "-c", "exit $CODE"}, {{"CODE", "7"}});
+  ASSERT_TRUE(exited.ok());
+  EXPECT_EQ(WEXITSTATUS(*exited), 7);
+  auto killed = run_supervised("/bin/sh", {"sh", "-c", "kill -ABRT $$"}, {});
+  EXPECT_TRUE(WIFSIGNALED(*killed));
+  EXPECT_EQ(WTERMSIG(*killed), SIGABRT);
+  EXPECT_EQ(run_supervised("/does/not/exist", {"x"}, {}).status().message(), "running /does/not/exist: No such file or directory");
+}
+
+TEST(Supervise, EndsAsTheProgramDid) {
+  for (const char* command : {"exit 9", "kill -TERM $$"}) {
+    pid_t process = ::fork();
+    if (process == 0) end_as(*run_supervised("/bin/sh", {"sh", "-c", command}, {}));
+    int status = 0;
+    ::waitpid(process, &status, 0);
+    if (command[0] == 'e') EXPECT_EQ(WEXITSTATUS(status), 9);
+    else EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+  }
+}
+
+TEST(Supervise, PassesSignalsOn) {
+  pid_t process = ::fork();
+  if (process == 0) end_as(*run_supervised("/bin/sh", {"sh", "-c", "trap 'exit 5' USR1; kill -USR1 $PPID; while :; do sleep 0.01; done"}, {}));
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+}
+
+}  // namespace
+}  // namespace mneme::cli
