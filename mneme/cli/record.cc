@@ -1,0 +1,75 @@
+// mneme record: runs a recordable program and records its kernel launches.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "mneme/abi/call_table.h"
+#include "mneme/base/log.h"
+#include "mneme/cli/application.h"
+#include "mneme/cli/command.h"
+#include "mneme/cli/installation.h"
+#include "mneme/cli/recording_view.h"
+#include "mneme/cli/supervise.h"
+
+namespace mneme::cli {
+namespace {
+
+class RecordCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("--rdb,--record-db-dir", options_.database, "the database, a directory; it is made where it is missing")->required();
+    app.add_option("--vass,--virtual-address-space-size", space_gib_, "GiB of address range to reserve for the program's device memory")
+        ->capture_default_str();
+    app.add_option("--device", device_, "auto (a GPU where there is one, else the CPU), cuda or cpu")
+        ->check(CLI::IsMember({"auto", "cuda", "cpu"}))
+        ->capture_default_str();
+    app.add_option("--kernels", options_.kernels, "record only kernels in whose name, mangled or not, this regular expression is found");
+    app.add_option("--max", options_.max, "launches of each kernel to record")->capture_default_str();
+    app.add_option("--skip", options_.skip, "launches of each kernel before the first that is recorded")->capture_default_str();
+    app.add_option("--max-bytes", max_bytes_, "bytes that the program may add to the database");
+    app.footer("The program's output, exit status and signals are its own. The last line on standard error says what was recorded.");
+  }
+
+  int run() override {
+    if (!(space_gib_ > 0 && space_gib_ <= 1024)) return report_usage("record", fmt::format("--vass {}: from 0.002 to 1024 (GiB)", space_gib_));
+    options_.address_space = Bytes(static_cast<uint64_t>(std::llround(space_gib_ * 512)) << 21);
+    options_.database = std::filesystem::absolute(options_.database).lexically_normal().string();
+    if (max_bytes_) options_.max_bytes = Bytes(*max_bytes_);
+    if (Status status = check_recording_options(options_); !status.ok()) return report_usage("record", status.message());
+    auto wait_status = record();
+    if (!wait_status.ok()) return report(wait_status.status());
+    end_as(*wait_status);
+  }
+
+ private:
+  Result<int> record() {
+    MNEME_ASSIGN(Path program, find_program(application()[0]));
+    MNEME_TRY(check_recordable(program));
+    MNEME_ASSIGN(DeviceKind device, choose_device(device_));
+    MNEME_ASSIGN(Installation installation, Installation::find());
+    MNEME_TRY(Database::create(options_.database).status());
+    MNEME_ASSIGN(auto recording, RecordingReportMapping::create());
+    options_.report = recording.descriptor();
+    std::string interposers = installation.recorder().string();
+    if (device == DeviceKind::cpu) interposers = installation.emulation().string() + ":" + interposers;
+    MNEME_ASSIGN(int wait_status, run_supervised(program, application(),
+                                                 {{MNEME_ENV_INTERPOSERS, interposers},
+                                                  {MNEME_ENV_COMMAND, installation.command.string()},
+                                                  {MNEME_ENV_RECORD, encode_recording_options(options_)}}));
+    log::info("{}", recording_summary(*recording, options_));
+    return wait_status;
+  }
+
+  RecordingOptions options_;
+  double space_gib_ = 256;
+  std::optional<uint64_t> max_bytes_;
+  std::string device_ = "auto";
+};
+
+const Registration registration({.name = "record",
+                                 .summary = "run a recordable program and record its kernel launches",
+                                 .application = Application::required},
+                                [] { return std::make_unique<RecordCommand>(); });
+
+}  // namespace
+}  // namespace mneme::cli
