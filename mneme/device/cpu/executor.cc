@@ -35,7 +35,7 @@ Status Executor::run(const std::string& name, const mneme_cpu_kernel& kernel, co
           if (worker != 0 && !together && !schedulers_[worker]->prepare(launch).ok()) return;
           schedulers_[worker]->run(launch);
         },
-        together ? Join::all : Join::in_time);
+        shape.grid.volume(), together ? Join::all : Join::in_time);
   }
   if (!launch.fault()) return {};
   std::lock_guard fault_lock(mutex_);

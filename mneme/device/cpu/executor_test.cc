@@ -195,11 +195,16 @@ TEST_F(ExecutorTest, TimedLaunchesTakeTime) {
 }
 
 TEST_F(ExecutorTest, LaunchesFromSeveralThreadsTakeTurns) {
+  Kernel* kernel = *module_->kernel("barriers");
   std::vector<std::thread> threads;
   std::vector<Words> outs(4, Words(20 * 64));
   for (Words& out : outs) {
     threads.emplace_back([&] {
-      for (int i = 0; i < 50; ++i) EXPECT_TRUE(launch("barriers", {.grid = {20, 1, 1}, .block = {64, 1, 1}}, {.out = out.data(), .a = 2}).ok());
+      auto stream = std::move(device_.create_stream()).value();
+      const TestParameters parameters{.out = out.data(), .a = 2};
+      for (int i = 0; i < 50; ++i) {
+        EXPECT_TRUE(stream->launch(*kernel, {.grid = {20, 1, 1}, .block = {64, 1, 1}}, std::as_bytes(std::span(&parameters, 1))).ok());
+      }
     });
   }
   for (auto& thread : threads) thread.join();

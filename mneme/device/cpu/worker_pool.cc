@@ -45,15 +45,17 @@ WorkerPool::~WorkerPool() {
   for (auto& thread : threads_) thread.join();
 }
 
-void WorkerPool::run(const Work& work, Join join) {
+void WorkerPool::run(const Work& work, uint64_t useful, Join join) {
   std::lock_guard turn(turn_);
-  if (threads_.empty()) return work(0);
+  if (join == Join::all) useful = workers();
+  if (threads_.empty() || useful <= 1) return work(0);
   work_ = &work;
   done_.store(0, std::memory_order_relaxed);
   const uint32_t epoch = epoch_.load(std::memory_order_relaxed) + 1;
   entry_.store(uint64_t{epoch} << 32, std::memory_order_release);
+  to_wake_.store(static_cast<int64_t>(std::min<uint64_t>(useful, workers())) - 1, std::memory_order_relaxed);
   epoch_.store(epoch, std::memory_order_release);
-  epoch_.notify_all();
+  wake_two();
   work(0);
   if (join == Join::all) {
     while ((entry_.load(std::memory_order_acquire) & kJoined) != threads_.size()) sched_yield();
@@ -61,6 +63,13 @@ void WorkerPool::run(const Work& work, Join join) {
   const uint64_t joined = entry_.fetch_or(kClosed, std::memory_order_acq_rel) & kJoined;
   wait_until(done_, [joined](uint32_t done) { return done == joined; });
   work_ = nullptr;
+}
+
+// A system call each, so whoever is awake wakes two more: a short launch pays for two, a long one has all of them soon.
+void WorkerPool::wake_two() {
+  for (int i = 0; i < 2; ++i) {
+    if (to_wake_.fetch_sub(1, std::memory_order_relaxed) > 0) epoch_.notify_one();
+  }
 }
 
 void WorkerPool::serve(unsigned worker) {
@@ -74,6 +83,7 @@ void WorkerPool::serve(unsigned worker) {
     uint64_t entry = entry_.load(std::memory_order_acquire);
     while (entry >> 32 == seen && (entry & kClosed) == 0) {
       if (!entry_.compare_exchange_weak(entry, entry + 1, std::memory_order_acq_rel)) continue;
+      wake_two();
       (*work_)(worker);
       done_.fetch_add(1, std::memory_order_release);
       done_.notify_one();
@@ -88,7 +98,7 @@ void WorkerPool::for_each(uint64_t count, const std::function<void(uint64_t)>& b
     for (uint64_t i = next.fetch_add(1, std::memory_order_relaxed); i < count; i = next.fetch_add(1, std::memory_order_relaxed)) body(i);
   };
   if (count <= 1) return drain(0);
-  run(drain);
+  run(drain, count);
 }
 
 unsigned usable_processors() {

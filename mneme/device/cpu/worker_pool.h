@@ -26,14 +26,16 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   unsigned workers() const { return static_cast<unsigned>(threads_.size()) + 1; }
-  // Calls work(w) at most once for each worker, for 0 on the calling thread; returns when all calls have. Several callers take
-  // turns. work must not call run.
-  void run(const Work& work, Join join = Join::in_time);
+  // Calls work(w) at most once for each worker, for 0 on the calling thread; returns when all calls have. `useful` is how many
+  // workers there is work for: with Join::in_time no more than these are woken. Several callers take turns. work must not call
+  // run.
+  void run(const Work& work, uint64_t useful, Join join = Join::in_time);
   // Calls body(i) for each i below count, spread over the workers.
   void for_each(uint64_t count, const std::function<void(uint64_t)>& body);
 
  private:
   void serve(unsigned worker);
+  void wake_two();
 
   std::mutex turn_;
   std::vector<std::thread> threads_;
@@ -44,6 +46,7 @@ class WorkerPool {
   // epoch << 32 | kClosed | how many of threads_ have joined this work.
   std::atomic<uint64_t> entry_{0};
   std::atomic<uint32_t> done_{0};
+  std::atomic<int64_t> to_wake_{0};
 };
 
 // The processors that this process may use.
