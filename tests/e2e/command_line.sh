@@ -15,8 +15,8 @@ for key in cc cxx cxxflags cudaflags ldflags prefix libdir includedir cmakedir v
   expect 0 mneme config "$key"
   [ -s out ] || fail "mneme config $key prints nothing"
 done
-expect 64 mneme config ccx
-contains err "did you mean 'cxx'?"
+expect 64 mneme config cxxflag
+contains err "did you mean 'cxxflags'?"
 
 cp -r "$MNEME_PREFIX" moved
 expect 0 moved/bin/mneme config cxxflags
