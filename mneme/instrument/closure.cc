@@ -78,7 +78,7 @@ class NullOutside : public ValueMaterializer {
 
 class Extractor {
  public:
-  explicit Extractor(const Closure& closure) : closure_(closure), from_(*closure.root->getParent()) {}
+  Extractor(const Closure& closure, StringRef tag) : closure_(closure), tag_(tag), from_(*closure.root->getParent()) {}
 
   Expected<ExtractedModule> run() {
     create_module();
@@ -89,6 +89,10 @@ class Extractor {
     }
     for (GlobalValue* member : closure_.members) clone_value(*member);
     copy_named_metadata();
+    // Cloning a function makes the list of compile units, also where there are none.
+    if (NamedMDNode* units = result_.module->getNamedMetadata("llvm.dbg.cu"); units && units->getNumOperands() == 0) {
+      units->eraseFromParent();
+    }
     std::string message;
     raw_string_ostream stream(message);
     if (verifyModule(*result_.module, &stream)) {
@@ -129,15 +133,16 @@ class Extractor {
     map_[&value] = clone;
     result_.clones[&value] = clone;
     if (&value == closure_.root) {
-      clone->setName(canonical_name(value.getName()));
+      if (isa<Function>(value)) clone->setName(canonical_name(value.getName()));
       result_.root = clone;
     }
   }
 
   GlobalVariable* create_variable(const GlobalVariable& variable, GlobalValue::LinkageTypes linkage) {
     bool state = is_state(variable);
-    auto* clone = new GlobalVariable(*result_.module, variable.getValueType(), variable.isConstant(), linkage, nullptr,
-                                     state ? canonical_name(variable.getName()) : variable.getName(), nullptr,
+    std::string name = variable.getName().str();
+    if (StringRef canonical = canonical_name(name); state && canonical != name) name = (canonical + tag_).str();
+    auto* clone = new GlobalVariable(*result_.module, variable.getValueType(), variable.isConstant(), linkage, nullptr, name, nullptr,
                                      variable.getThreadLocalMode(), variable.getAddressSpace());
     clone->copyAttributesFrom(&variable);
     // Its value on replay is what was recorded, so nothing may be concluded from the initialiser.
@@ -232,11 +237,18 @@ class Extractor {
   MDNode* mapped_metadata(const MDNode& node) { return MapMetadata(&node, map_, RF_None, nullptr, &outside_); }
 
   const Closure& closure_;
+  StringRef tag_;
   Module& from_;
   ExtractedModule result_;
   ValueToValueMapTy map_;
   NullOutside outside_;
 };
+
+// Dynamic shared memory is declared as a variable too, and is none of another file's.
+bool is_needed(const GlobalValue& declaration) {
+  if (auto* variable = dyn_cast<GlobalVariable>(&declaration)) return is_state(*variable);
+  return !is_provided_by_system(declaration.getName());
+}
 
 }  // namespace
 
@@ -251,9 +263,12 @@ Expected<Closure> collect_closure(GlobalValue& root) {
   Closure closure;
   closure.root = &root;
   if (Error error = Collector(closure).run()) return std::move(error);
+  for (const GlobalValue* member : closure.members) {
+    if (member->isDeclaration() && is_needed(*member)) closure.needs.push_back(member->getName().str());
+  }
   return closure;
 }
 
-Expected<ExtractedModule> extract(const Closure& closure) { return Extractor(closure).run(); }
+Expected<ExtractedModule> extract(const Closure& closure, StringRef tag) { return Extractor(closure, tag).run(); }
 
 }  // namespace mneme::instrument

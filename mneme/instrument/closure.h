@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class GlobalValue;
@@ -23,6 +24,7 @@ bool is_kernel(const llvm::GlobalValue& value);
 struct Closure {
   llvm::GlobalValue* root = nullptr;
   llvm::SetVector<llvm::GlobalValue*> members;
+  std::vector<std::string> needs;  // members that another file must define
 };
 
 // Fails, saying why, when the root reaches what a module of its own cannot hold.
@@ -36,8 +38,9 @@ struct ExtractedModule {
 
 // Copies a closure to a module of its own, such that it compiles alone and links with other extracted modules of the program:
 // the root and state variables are visible, by their canonical names; other code that was visible is linkonce_odr, and internal
-// code stays so. Nothing of llvm.used, comdats, or other globals' debug information comes along. What clang adds to functions
+// code stays so. `tag` (file_tag(), or empty for a closure that is never linked with others) follows the names of the state
+// variables that are the file's own. Nothing of llvm.used, comdats, or other globals' debug information comes along. What clang adds to functions
 // only because optimisation is off (optnone, and noinline with it) is removed. Verified; fails with the verifier's words.
-llvm::Expected<ExtractedModule> extract(const Closure& closure);
+llvm::Expected<ExtractedModule> extract(const Closure& closure, llvm::StringRef tag);
 
 }  // namespace mneme::instrument

@@ -67,7 +67,7 @@ class Instrumenter {
     for (const Closure& closure : closures) {
       if (Error error = embed(closure)) warn_refused(*closure.root, toString(std::move(error)));
     }
-    appendToCompilerUsed(module_, segments_);
+    appendToUsed(module_, segments_);
     return !closures.empty();
   }
 
@@ -80,10 +80,14 @@ class Instrumenter {
     }
     for (GlobalVariable& variable : module_.globals()) {
       bool is_memory = variable.getAddressSpace() == 0 || variable.getAddressSpace() == 1 || variable.getAddressSpace() == 4;
-      bool is_own = !variable.getName().starts_with("llvm.") && !variable.getName().starts_with("__clang_");
-      if (linking_ == Linking::relocatable && is_memory && is_own && is_offered(variable)) roots.push_back(&variable);
+      if (linking_ == Linking::relocatable && is_memory && !is_compilers(variable) && is_offered(variable)) roots.push_back(&variable);
     }
     return roots;
+  }
+
+  // Variables that clang makes for itself.
+  static bool is_compilers(const GlobalVariable& variable) {
+    return any_of(ArrayRef<StringRef>{"llvm.", "__clang_", "__hip_cuid_"}, [&](StringRef p) { return variable.getName().starts_with(p); });
   }
 
   // Defined for other files. What is linkonce or available_externally is defined by each file that uses it.
@@ -107,13 +111,20 @@ class Instrumenter {
       if (!layout) return layout.takeError();
       segment.parameters = std::move(*layout);
     }
-    Expected<ExtractedModule> extracted = extract(closure);
+    bool is_linked = !is_kernel(*closure.root) || !closure.needs.empty();
+    Expected<ExtractedModule> extracted = extract(closure, is_linked ? file_tag(module_) : "");
     if (!extracted) return extracted.takeError();
     describe(segment, closure, *extracted);
-    raw_svector_ostream stream(segment.bitcode);
-    WriteBitcodeToFile(*extracted->module, stream);
+    write_bitcode(*extracted->module, segment.bitcode);
     emit(encode(segment));
     return Error::success();
+  }
+
+  // Without the symbol table for linkers, which is as large as a small kernel.
+  static void write_bitcode(const Module& module, SmallVectorImpl<char>& bitcode) {
+    BitcodeWriter writer(bitcode);
+    writer.writeModule(module);
+    writer.writeStrtab();
   }
 
   void describe(Segment& segment, const Closure& closure, const ExtractedModule& extracted) const {
@@ -125,9 +136,9 @@ class Instrumenter {
     segment.ir_name = extracted.root->getName();
     segment.source = source_of(root);
     segment.arch = arch_of(root);
+    segment.needs = closure.needs;
     for (GlobalValue* member : closure.members) {
       if (auto* variable = dyn_cast<GlobalVariable>(member)) describe_variable(segment, *variable, extracted);
-      if (member->isDeclaration() && is_needed(*member)) segment.needs.push_back(member->getName().str());
     }
   }
 
@@ -140,14 +151,8 @@ class Instrumenter {
     global.ir_name = clone.getName();
     global.size = variable.getValueType()->isSized() ? layout.getTypeAllocSize(variable.getValueType()).getFixedValue() : 0;
     global.alignment = static_cast<uint32_t>(layout.getValueOrABITypeAlignment(clone.getAlign(), clone.getValueType()).value());
-    global.flags = global_flags(clone);
+    global.flags = global_flags(variable, clone);
     segment.globals.push_back(std::move(global));
-  }
-
-  // Declared here, so defined by another file of the program. (Dynamic shared memory is declared as a variable too.)
-  static bool is_needed(const GlobalValue& value) {
-    if (auto* variable = dyn_cast<GlobalVariable>(&value)) return is_state(*variable);
-    return !is_provided_by_system(value.getName());
   }
 
   std::string arch_of(const GlobalValue& root) const {

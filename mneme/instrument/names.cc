@@ -5,6 +5,7 @@
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/FileSystem.h>
+#include <llvm/Support/Path.h>
 #include <llvm/Support/xxhash.h>
 
 #include "mneme/instrument/linking.h"
@@ -22,6 +23,14 @@ bool is_hex(StringRef text) {
 }
 bool is_decimal(StringRef text) {
   return !text.empty() && llvm::all_of(text, llvm::isDigit);
+}
+
+// Only characters that PTX takes in a name.
+void append_valid(std::string& name, StringRef text, StringRef replacement) {
+  for (char c : text) {
+    if (llvm::isAlnum(c) || c == '_' || c == '$') name += c;
+    else name += replacement;
+  }
 }
 
 // Drops `marker` and what follows it when that satisfies `matches` to the end of the name.
@@ -46,12 +55,15 @@ StringRef canonical_name(StringRef name) {
 
 std::string visible_name(StringRef name, StringRef suffix) {
   std::string result;
-  for (char c : name) {
-    if (llvm::isAlnum(c) || c == '_' || c == '$') result += c;
-    else result += "_$_";
-  }
+  append_valid(result, name, "_$_");
   result += kVisible;
   if (!suffix.empty()) result += ("_" + suffix).str();
+  return result;
+}
+
+std::string file_tag(const llvm::Module& module) {
+  std::string result = "__in_";
+  append_valid(result, llvm::sys::path::filename(module.getSourceFileName()), "_");
   return result;
 }
 

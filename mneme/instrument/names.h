@@ -20,6 +20,10 @@ llvm::StringRef canonical_name(llvm::StringRef name);
 // one image, else empty. Only characters that PTX takes.
 std::string visible_name(llvm::StringRef name, llvm::StringRef suffix);
 
+// What the name of a file's own state variable carries in the IR of code that is linked with other files' ("__in_file_cu"): two
+// files may call theirs the same. The file's name without its folder.
+std::string file_tag(const llvm::Module& module);
+
 // 16 hexadecimal digits that no other translation unit of the same program has.
 std::string module_suffix(const llvm::Module& module);
 

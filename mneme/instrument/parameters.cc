@@ -102,7 +102,6 @@ class PaddingFinder {
 Expected<ParameterLayout> parameter_layout(const Function& kernel) {
   const DataLayout& layout = kernel.getParent()->getDataLayout();
   ParameterLayout result;
-  if (kernel.isVarArg()) return createStringError("it takes a variable number of arguments");
   for (const Argument& argument : kernel.args()) {
     Type* type = argument.getType();
     MaybeAlign alignment;
@@ -119,7 +118,9 @@ Expected<ParameterLayout> parameter_layout(const Function& kernel) {
     parameter.alignment = static_cast<uint32_t>(align.value());
     parameter.size = layout.getTypeAllocSize(type);
     parameter.offset = alignTo(result.bytes, align);
-    parameter.name = argument.getName().str();
+    StringRef name = argument.getName();
+    name.consume_back(".coerce");  // clang's, where it passes a pointer in another address space than the source has it
+    parameter.name = name.str();
     parameter.type = spelling(type);
     if (parameter.offset > result.bytes) result.padding.push_back({result.bytes, parameter.offset - result.bytes});
     PaddingFinder(layout, result.padding).visit(type, parameter.offset);

@@ -65,12 +65,12 @@ void make_visible(GlobalVariable& variable, StringRef suffix) {
   variable.setName(name);
 }
 
-uint32_t global_flags(const GlobalVariable& variable) {
+uint32_t global_flags(const GlobalVariable& variable, const GlobalVariable& clone) {
   uint32_t flags = 0;
   if (variable.getAddressSpace() == kConstant) flags |= MNEME_GLOBAL_CONSTANT_SPACE;
   if (variable.isDeclaration()) flags |= MNEME_GLOBAL_DECLARATION;
   if (is_managed(variable)) flags |= MNEME_GLOBAL_MANAGED;
-  if (pointer_uses(variable).escapes) flags |= MNEME_GLOBAL_ESCAPES;
+  if (pointer_uses(clone).escapes) flags |= MNEME_GLOBAL_ESCAPES;
   return flags;
 }
 

@@ -21,7 +21,7 @@ bool is_state(const llvm::GlobalVariable& variable);
 // clang gives what the host registers external linkage itself. `suffix` as for visible_name().
 void make_visible(llvm::GlobalVariable& variable, llvm::StringRef suffix);
 
-// enum mneme_global_flags of a variable in a closure's module, where every use of it is in the closure.
-uint32_t global_flags(const llvm::GlobalVariable& variable);
+// enum mneme_global_flags of a variable; `clone` is its copy in an extracted module, where every use of it is the closure's.
+uint32_t global_flags(const llvm::GlobalVariable& variable, const llvm::GlobalVariable& clone);
 
 }  // namespace mneme::instrument

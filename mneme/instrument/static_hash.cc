@@ -84,10 +84,10 @@ bool is_meaningful_metadata(StringRef kind) {
          kind == "amdgpu.no.remote.memory" || kind == "amdgpu.ignore.denormal.mode";
 }
 
-// Parameters of the functions behind assert() that say where in the file it stands.
+// Parameters of the functions behind assert() that say where it stands: file, line and function.
 bool is_assertion_place(const CallBase& call, unsigned argument) {
   const Function* callee = call.getCalledFunction();
-  if (!callee || (argument != 1 && argument != 2)) return false;
+  if (!callee || argument < 1 || argument > 3) return false;
   StringRef name = callee->getName();
   return name == "__assertfail" || name == "__assert_fail" || name == "_ZL13__assert_failPKcS0_jS0_";
 }
@@ -143,6 +143,7 @@ class CanonicalForm {
     write_attributes(function.getAttributes());
     number_locals(function);
     for (const BasicBlock& block : function) {
+      if (&destination(block) != &block) continue;
       form_.put("block");
       for (const Instruction& instruction : block) {
         if (!is_skipped(instruction)) write_instruction(instruction);
@@ -163,10 +164,26 @@ class CanonicalForm {
     return intrinsic && intrinsic->getIntrinsicID() == Intrinsic::expect;
   }
 
+  // Where control gets to from the start of a block before anything happens. Lifetime markers need blocks that are otherwise empty.
+  static const BasicBlock& destination(const BasicBlock& start) {
+    const BasicBlock* block = &start;
+    for (unsigned steps = 0; steps < 16; ++steps) {
+      const Instruction* first = &block->front();
+      while (is_skipped(*first)) first = first->getNextNode();
+      auto* branch = dyn_cast<BranchInst>(first);
+      if (block->isEntryBlock() || !branch || branch->isConditional() || branch->hasMetadata(LLVMContext::MD_loop)) return *block;
+      const BasicBlock* next = branch->getSuccessor(0);
+      if (next == block || isa<PHINode>(next->front())) return *block;
+      block = next;
+    }
+    return start;  // a ring of empty blocks: a loop that does nothing
+  }
+
   void number_locals(const Function& function) {
     uint64_t next = 0;
     for (const Argument& argument : function.args()) locals_[&argument] = next++;
     for (const BasicBlock& block : function) {
+      if (&destination(block) != &block) continue;
       locals_[&block] = next++;
       for (const Instruction& instruction : block) {
         if (!is_skipped(instruction) && !instruction.getType()->isVoidTy()) locals_[&instruction] = next++;
@@ -265,6 +282,7 @@ class CanonicalForm {
   }
 
   void write_value(const Value& value) {
+    if (auto* block = dyn_cast<BasicBlock>(&value); block && &destination(*block) != block) return write_value(destination(*block));
     if (is_expectation(value)) return write_value(*cast<IntrinsicInst>(value).getArgOperand(0));
     if (auto local = locals_.find(&value); local != locals_.end()) {
       form_.put("local");

@@ -9,15 +9,23 @@ config.test_source_root = config.mneme_source_root
 config.test_exec_root = config.mneme_exec_root
 config.environment["PATH"] = config.llvm_tools_dir + ":" + config.environment.get("PATH", "")
 
-cuda = f"--cuda-path={config.cuda_home} -Wno-unknown-cuda-version"
-plugin = f"-fpass-plugin={config.plugin} -fno-discard-value-names"
+inputs = f"-I{config.mneme_source_root}/instrument/Inputs"
+cuda = f"-std=c++17 --cuda-path={config.cuda_home} -Wno-unknown-cuda-version --offload-arch=sm_90 -fno-discard-value-names {inputs}"
+bare = "-nocudainc -nocudalib --cuda-device-only"
+hip = f"-x hip -std=c++17 --offload-arch=gfx90a --offload-device-only -nogpuinc -nogpulib -fno-discard-value-names {inputs}"
+plugin = f"-fpass-plugin={config.plugin}"
 config.substitutions += [
-    # The device half of a CUDA compilation with the plugin, and without.
-    ("%mneme-cuda", f"{config.clangxx} -std=c++17 {cuda} --offload-arch=sm_90 --cuda-device-only {plugin}"),
-    ("%plain-cuda", f"{config.clangxx} -std=c++17 {cuda} --offload-arch=sm_90 --cuda-device-only -fno-discard-value-names"),
-    # Both halves.
-    ("%mneme-clang", f"{config.clangxx} -std=c++17 {cuda} --offload-arch=sm_90 {plugin}"),
+    # The device half of a compilation, with Inputs/gpu.h in place of the vendor's headers; plain-…: without the plugin.
+    ("%mneme-nv", f"{config.clangxx} {cuda} {bare} {plugin}"),
+    ("%plain-nv", f"{config.clangxx} {cuda} {bare}"),
+    ("%mneme-amd", f"{config.clangxx} {hip} {plugin}"),
+    ("%plain-amd", f"{config.clangxx} {hip}"),
+    # Real CUDA programs: both halves, with headers and libdevice. %cuda-libs links them.
+    ("%mneme-cuda", f"{config.clangxx} {cuda} {plugin}"),
+    ("%plain-cuda", f"{config.clangxx} {cuda}"),
     ("%cuda-libs", f"-L{config.cuda_home}/lib64 -L{config.cuda_home}/lib -lcudart_static -ldl -lrt -lpthread"),
+    ("%clang-ir", f"{config.clangxx} --target=nvptx64-nvidia-cuda -nogpulib -Wno-override-module -Wno-unused-command-line-argument {plugin}"),
     ("%mneme-opt", f"opt -load-pass-plugin={config.plugin}"),
+    ("%plugin", config.plugin),
     ("%segments", config.segments),
 ]

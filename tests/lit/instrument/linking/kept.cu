@@ -1,9 +1,22 @@
-// A kernel's segment stands in the cubin, whole, at every optimisation level.
-// RUN: %mneme-cuda -O0 -c %s -o %t.O0.cubin && %segments %t.O0.cubin | FileCheck %s
-// RUN: %mneme-cuda -O3 -c %s -o %t.O3.cubin && %segments %t.O3.cubin | FileCheck %s
+// Segments stand whole in the device image at every optimisation level, and code generation is otherwise left alone.
+// RUN: %mneme-cuda --cuda-device-only -O0 -c %s -o %t.O0.cubin && %segments %t.O0.cubin | FileCheck %s
+// RUN: %mneme-cuda --cuda-device-only -O1 -c %s -o %t.O1.cubin && %segments %t.O1.cubin | FileCheck %s
+// RUN: %mneme-cuda --cuda-device-only -O3 -g -c %s -o %t.O3.cubin && %segments %t.O3.cubin | FileCheck %s
+// RUN: llvm-readelf --symbols %t.O3.cubin | FileCheck --check-prefix=SYMBOL %s
+// RUN: %mneme-cuda --cuda-device-only -O2 -S %s -o %t.mneme.s
+// RUN: %plain-cuda --cuda-device-only -O2 -S %s -o %t.plain.s
+// RUN: grep -v __mneme_segment_ %t.mneme.s > %t.rest.s
+// RUN: diff %t.plain.s %t.rest.s
+// RUN: %mneme-amd -O2 -c %s -DNO_MATH -o %t.hsaco --no-gpu-bundle-output && %segments %t.hsaco | FileCheck %s
+// RUN: llvm-readelf --sections %t.hsaco | FileCheck --check-prefix=SECTION %s
 // CHECK: segment kernel _Z5scalePffi
 // CHECK: 1 segments
+// SYMBOL: OBJECT WEAK DEFAULT {{.*}} __mneme_segment_{{[0-9a-f]+$}}
+// SECTION: .mneme PROGBITS
+#ifdef NO_MATH
+#include "gpu.h"
+#define sinf(x) (x)
+#endif
 __global__ void scale(float* x, float a, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) x[i] *= a;
+  if (n > 0) x[n] *= sinf(a);
 }
