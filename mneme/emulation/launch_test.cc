@@ -113,6 +113,9 @@ TEST(Symbols, AddressSizeAndCopies) {
   size_t size = 0;
   EXPECT_EQ(CUDA(cudaGetSymbolAddress)(&address, &program.state), cudaSuccess);
   EXPECT_EQ(address, reinterpret_cast<void*>(0x7b0000000000));
+  cudaPointerAttributes attributes;
+  EXPECT_EQ(CUDA(cudaPointerGetAttributes)(&attributes, address), cudaSuccess);
+  EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
   EXPECT_EQ(CUDA(cudaGetSymbolSize)(&size, &program.state), cudaSuccess);
   EXPECT_EQ(size, 4u);
   int value = 5, read = 0;

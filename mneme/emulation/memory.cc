@@ -1,4 +1,5 @@
 // Allocation, and what can be asked about memory.
+#include "mneme/device/address_space.h"
 #include "mneme/emulation/context.h"
 #include "mneme/emulation/slots.h"
 
@@ -82,11 +83,18 @@ cudaError_t mem_get_info(size_t* available, size_t* total) {
   return cudaSuccess;
 }
 
+// Where the recorder puts device memory, and emulation device globals.
+bool in_fixed_ranges(const void* pointer) {
+  DevicePtr address(reinterpret_cast<uint64_t>(pointer));
+  return address >= kDefaultAddressSpaceBase && address < kEmulatedGlobalsBase + Bytes(GlobalWindow::kBytes.count * GlobalWindow::kCount);
+}
+
 cudaError_t pointer_get_attributes(cudaPointerAttributes* attributes, const void* pointer) {
   if (!attributes) return cudaErrorInvalidValue;
   *attributes = {};
   void* same = const_cast<void*>(pointer);
   std::optional<Memory> found = memory().find(pointer);
+  if (!found && in_fixed_ranges(pointer)) found = Memory{reinterpret_cast<uint64_t>(pointer), 1, MemoryKind::device, 0};
   attributes->device = found ? 0 : -2;
   attributes->hostPointer = same;
   attributes->type = cudaMemoryTypeUnregistered;
