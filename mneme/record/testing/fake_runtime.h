@@ -78,9 +78,11 @@ class FakeProgram {
  public:
   explicit FakeProgram(RecordingOptions options = {}, std::function<void(Recorder::Environment&)> adjust = {}) {
     runtime = &runtime_;
-    char pattern[] = "/tmp/mneme-record-XXXXXX";
-    directory_ = ::mkdtemp(pattern);
-    options.database = (directory_ / "db").string();
+    if (options.database.empty()) {
+      char pattern[] = "/tmp/mneme-record-XXXXXX";
+      directory_ = ::mkdtemp(pattern);
+      options.database = (directory_ / "db").string();
+    }
     options.address_space = 64_MiB;
     auto mapping = RecordingReportMapping::create();
     mapping_.emplace(std::move(*mapping));
@@ -104,7 +106,7 @@ class FakeProgram {
     set_recorder(nullptr);
     recorder_.reset();
     std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
+    if (!directory_.empty()) std::filesystem::remove_all(directory_, ignored);
     ::close(mapping_->descriptor());
   }
 

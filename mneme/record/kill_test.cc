@@ -1,0 +1,78 @@
+// Recordings that are killed at random moments: every instance that the database lists afterwards is whole.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <random>
+#include <thread>
+
+#include "mneme/record/testing/fake_runtime.h"
+
+namespace mneme::testing {
+namespace {
+
+[[noreturn]] void record_for_ever(const Path& database) {
+  RecordingOptions options;
+  options.database = database.string();
+  options.max = ~uint64_t{0};
+  FakeProgram program(options);
+  std::mt19937 random(static_cast<uint32_t>(::getpid()));
+  constexpr int kCount = 100'000;
+  int* data = program.allocate<int>(kCount);
+  for (;;) {
+    for (int i = 0; i < 1000; ++i) data[random() % kCount] = static_cast<int>(random());
+    program.launch(program.increment, data, kCount);
+  }
+}
+
+size_t count_whole_instances(const Path& path) {
+  auto database = Database::open(path);
+  if (!database.ok()) return 0;
+  auto listing = database->list();
+  EXPECT_TRUE(listing->damaged.empty()) << listing->damaged.front().message();
+  size_t count = 0;
+  for (const KernelDocument& document : listing->kernels) {
+    for (const InstanceRecord& instance : document.instances) {
+      Status whole = database->check_instance(instance.static_hash, instance.dynamic_hash);
+      EXPECT_TRUE(whole.ok()) << whole.message();
+      ++count;
+    }
+  }
+  return count;
+}
+
+TEST(Kill, LeavesWholeInstancesOnly) {
+  char pattern[] = "/tmp/mneme-kill-XXXXXX";
+  const Path directory = ::mkdtemp(pattern);
+  std::mt19937 random(1);
+  size_t before = 0;
+  for (int round = 0; round < 12; ++round) {
+    // Two at once, killed at different moments.
+    pid_t recorders[2];
+    for (pid_t& recorder : recorders) {
+      recorder = ::fork();
+      if (recorder == 0) record_for_ever(directory);
+    }
+    for (pid_t recorder : recorders) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20 + random() % 100));
+      ::kill(recorder, SIGKILL);
+      int status = 0;
+      ::waitpid(recorder, &status, 0);
+      ASSERT_TRUE(WIFSIGNALED(status));
+    }
+    size_t now = count_whole_instances(directory);
+    EXPECT_GE(now, before);
+    before = now;
+  }
+  EXPECT_GT(before, 0u);
+  // What was left half-written goes with the next recording.
+  ASSERT_TRUE(Database::create(directory).ok());
+  auto names = FileSystem::posix().list(directory);
+  auto packs = FileSystem::posix().list(directory / "pages");
+  names->insert(names->end(), packs->begin(), packs->end());
+  for (const std::string& name : *names) EXPECT_EQ(name.find(".tmp."), std::string::npos) << name;
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace mneme::testing
