@@ -57,11 +57,13 @@ uint32_t architecture(const llvm::Function& function) {
 void fold_reflect(llvm::CallBase& call) {
   uint32_t value = 0;
   auto* global = llvm::dyn_cast<llvm::GlobalVariable>(call.getArgOperand(0)->stripPointerCastsAndAliases());
-  auto* text = global && global->hasInitializer() ? llvm::dyn_cast<llvm::ConstantDataSequential>(global->getInitializer()) : nullptr;
+  auto* text =
+      global && global->hasInitializer() ? llvm::dyn_cast<llvm::ConstantDataSequential>(global->getInitializer()) : nullptr;
   llvm::StringRef name = text && text->isCString() ? text->getAsCString() : "";
   if (name == "__CUDA_ARCH") value = architecture(*call.getFunction());
   if (name == "__CUDA_FTZ")
-    if (auto* flag = llvm::mdconst::extract_or_null<llvm::ConstantInt>(call.getModule()->getModuleFlag("nvvm-reflect-ftz"))) value = static_cast<uint32_t>(flag->getZExtValue());
+    if (auto* flag = llvm::mdconst::extract_or_null<llvm::ConstantInt>(call.getModule()->getModuleFlag("nvvm-reflect-ftz")))
+      value = static_cast<uint32_t>(flag->getZExtValue());
   call.replaceAllUsesWith(llvm::ConstantInt::get(call.getType(), value));
   call.eraseFromParent();
 }
@@ -116,7 +118,8 @@ Status lower_intrinsic(ptx::FunctionLowering& lowering, llvm::CallBase& call) {
   if (status.ok()) return status;
   // The user wrote the intrinsic, not the PTX it was spelled in.
   size_t reason = status.message().find("': ");
-  return error(status.code(), "intrinsic '{}{}", name, reason == std::string::npos ? "': " + status.message() : status.message().substr(reason));
+  return error(status.code(), "intrinsic '{}{}", name,
+               reason == std::string::npos ? "': " + status.message() : status.message().substr(reason));
 }
 
 Status lower_inline_ptx(ptx::FunctionLowering& lowering, llvm::CallBase& call, unsigned unique) {
@@ -149,7 +152,8 @@ Status lower_device_instructions(llvm::Function& function, llvm::Value* thread) 
 }
 
 bool needs_fibers(const llvm::Instruction& instruction) {
-  static constexpr std::array waiting = {"bar", "barrier", "shfl", "vote", "match", "redux", "activemask", "elect", "nanosleep", "exit"};
+  static constexpr std::array waiting = {"bar",   "barrier",    "shfl",  "vote",      "match",
+                                         "redux", "activemask", "elect", "nanosleep", "exit"};
   ptx::Program program = program_of(instruction);
   if (program.branches_back()) return true;
   return std::any_of(program.statements.begin(), program.statements.end(), [](const ptx::Statement& statement) {

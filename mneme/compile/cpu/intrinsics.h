@@ -21,13 +21,13 @@
 
 namespace mneme {
 
-// Replaces every call of an llvm.nvvm.* intrinsic, of llvm.trap and its like, and of inline assembly in `function` by host IR, and
-// folds __nvvm_reflect.
-// `thread` is the function's `mneme_cpu_thread*` (mneme/device/cpu/image.h), valid everywhere in it. Call it once a function,
-// before the module's target triple or data layout is changed or after; new blocks may appear.
+// Replaces every call of an llvm.nvvm.* intrinsic, of llvm.trap and its like, and of inline assembly in `function` by host IR,
+// and folds __nvvm_reflect. `thread` is the function's `mneme_cpu_thread*` (mneme/device/cpu/image.h), valid everywhere in it.
+// Call it once a function, before the module's target triple or data layout is changed or after; new blocks may appear.
 //
 // unsupported: "inline PTX 'mma.sync.aligned…': …" or "intrinsic 'llvm.nvvm.tex.1d.v4f32.s32': …", by name; the function is
-// then in an undefined but verifiable state and must not be used. invalid_argument: inline PTX that does not parse, with the statement.
+// then in an undefined but verifiable state and must not be used. invalid_argument: inline PTX that does not parse, with the
+// statement.
 Status lower_device_instructions(llvm::Function& function, llvm::Value* thread);
 
 // Whether a thread that executes this instruction may have to wait for another thread of its block, or may end: barriers, warp

@@ -38,7 +38,7 @@ std::string all_operands(const llvm::IntrinsicInst& call) {
 // NVVM's letters for a type, as they end an intrinsic's name.
 std::string type_of_letter(const std::string& letter) {
   static const std::map<std::string, std::string> types = {
-      {"f", "f32"}, {"d", "f64"}, {"h", "f16"},  {"i", "s32"},  {"ui", "u32"}, {"ll", "s64"}, {"ull", "u64"},
+      {"f", "f32"}, {"d", "f64"},  {"h", "f16"},   {"i", "s32"},       {"ui", "u32"},    {"ll", "s64"},        {"ull", "u64"},
       {"s", "s16"}, {"us", "u16"}, {"f16", "f16"}, {"f16x2", "f16x2"}, {"bf16", "bf16"}, {"bf16x2", "bf16x2"},
   };
   auto found = types.find(letter);
@@ -143,10 +143,10 @@ std::optional<std::string> reduction(const Words& words) {
 std::string scoped_atomic(const llvm::IntrinsicInst& call, const Words& words) {
   unsigned bits = static_cast<unsigned>(call.getType()->getPrimitiveSizeInBits());
   const std::string& name = words[1];
-  const char* kind = words[3] == "f"                       ? "f"
-                     : name == "min" || name == "max"     ? "s"
+  const char* kind = words[3] == "f"                                   ? "f"
+                     : name == "min" || name == "max"                  ? "s"
                      : name == "add" || name == "inc" || name == "dec" ? "u"
-                                                          : "b";
+                                                                       : "b";
   return fmt::format("atom.{}.{}.{}{} $0, [$1], $2{}", words[4], name, kind, bits, name == "cas" ? ", $3" : "");
 }
 
@@ -228,7 +228,8 @@ std::optional<std::string> irregular(const llvm::IntrinsicInst& call, llvm::Stri
   auto found = table.find(std::string_view(name.data(), name.size()));
   if (found == table.end()) return std::nullopt;
   std::string text(found->second);
-  if (size_t half = text.find("{}"); half != std::string::npos) text.replace(half, 2, is_set(call.getArgOperand(2)) ? "hi" : "lo");
+  if (size_t half = text.find("{}"); half != std::string::npos)
+    text.replace(half, 2, is_set(call.getArgOperand(2)) ? "hi" : "lo");
   return text;
 }
 
@@ -246,13 +247,18 @@ std::optional<std::string> ptx_spelling(const llvm::IntrinsicInst& call) {
       if (first == candidate) return true;
     return false;
   };
-  if (is({"add", "mul", "fma", "div", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "neg", "mul24", "sad"})) return with_type(call, words, first);
+  if (is({"add", "mul", "fma", "div", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "neg", "mul24", "sad"}))
+    return with_type(call, words, first);
   if (is({"ex2"})) return with_type(call, words, "ex2");
   if (is({"fabs"})) return with_type(call, words, "abs");
   if (is({"fmin", "fmax"})) return with_type(call, words, first.substr(1));
   if (is({"mulhi"})) return with_type(call, words, "mul.hi");
   if (is({"ceil", "floor", "trunc", "round", "saturate"})) {
-    std::string how = first == "ceil" ? "rpi" : first == "floor" ? "rmi" : first == "trunc" ? "rzi" : first == "round" ? "rni" : "sat";
+    std::string how = first == "ceil"    ? "rpi"
+                      : first == "floor" ? "rmi"
+                      : first == "trunc" ? "rzi"
+                      : first == "round" ? "rni"
+                                         : "sat";
     std::string type = type_of_letter(words.back());
     return fmt::format("cvt.{}{}.{}.{} $0, $1", how, words.size() > 2 ? ".ftz" : "", type, type);
   }
@@ -262,10 +268,11 @@ std::optional<std::string> ptx_spelling(const llvm::IntrinsicInst& call) {
   if (is({"match"})) return match(words);
   if (is({"redux"})) return reduction(words);
   if (is({"atomic"})) return scoped_atomic(call, words);
-  if (is({"prefetch", "prefetchu", "discard", "applypriority"})) return name == "prefetch.tensormap" ? std::nullopt : std::optional<std::string>("");
+  if (is({"prefetch", "prefetchu", "discard", "applypriority"}))
+    return name == "prefetch.tensormap" ? std::nullopt : std::optional<std::string>("");
   size_t two = first.find('2');
-  if (two != std::string::npos && is_type_letter(first.substr(0, two)) && is_type_letter(first.substr(two + 1)) && words.size() > 1 && first.substr(two + 1).size() < 4 &&
-      first.find("f16") == std::string::npos)
+  if (two != std::string::npos && is_type_letter(first.substr(0, two)) && is_type_letter(first.substr(two + 1)) &&
+      words.size() > 1 && first.substr(two + 1).size() < 4 && first.find("f16") == std::string::npos)
     return conversion(call, words);
   return small_conversion(call, words);
 }

@@ -17,7 +17,8 @@ namespace {
 Jit& jit() { return Jit::instance(); }
 
 // "float", "llvm.nvvm.add.rm.f", "float, float" as a function @f that returns what the intrinsic does.
-std::string wrapper(const std::string& result, const std::string& name, const std::vector<std::string>& types, const std::string& last = "") {
+std::string wrapper(const std::string& result, const std::string& name, const std::vector<std::string>& types,
+                    const std::string& last = "") {
   std::string declared, parameters, passed;
   for (size_t i = 0; i < types.size(); ++i) {
     declared += (i ? ", " : "") + types[i];
@@ -30,13 +31,14 @@ std::string wrapper(const std::string& result, const std::string& name, const st
   }
   std::string value = result == "void" ? "" : "%r = ";
   std::string back = result == "void" ? "ret void" : "ret " + result + " %r";
-  return "declare " + result + " @" + name + "(" + declared + ")\ndefine " + result + " @f(" + parameters + "ptr %thread) {\n  " + value + "call " + result + " @" + name + "(" +
-         passed + ")\n  " + back + "\n}\n";
+  return "declare " + result + " @" + name + "(" + declared + ")\ndefine " + result + " @f(" + parameters + "ptr %thread) {\n  " +
+         value + "call " + result + " @" + name + "(" + passed + ")\n  " + back + "\n}\n";
 }
 
 TEST(Intrinsics, FloatingPoint) {
   EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.add.rp.f", {"float", "float"}), 1.0f, 0x1p-40f), 1 + 0x1p-23f);
-  EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.fma.rm.ftz.f", {"float", "float", "float"}), 1.0f, -0x1p-40f, 1.0f), 1 - 0x1p-24f);
+  EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.fma.rm.ftz.f", {"float", "float", "float"}), 1.0f, -0x1p-40f, 1.0f),
+            1 - 0x1p-24f);
   EXPECT_EQ(jit().run_ir<double>(wrapper("double", "llvm.nvvm.div.rz.d", {"double", "double"}), 2.0, 3.0), 0x1.5555555555555p-1);
   EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.fmin.nan.f", {"float", "float"}), 2.0f, 3.0f), 2.0f);
   EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.fmax.ftz.xorsign.abs.f", {"float", "float"}), -2.0f, 3.0f), -3.0f);
@@ -81,11 +83,15 @@ TEST(Intrinsics, Integers) {
   EXPECT_EQ(jit().run_ir<uint64_t>(wrapper("i64", "llvm.nvvm.mulhi.ull", {"i64", "i64"}), ~uint64_t{0}, uint64_t{2}), 1u);
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.mul24.ui", {"i32", "i32"}), 0xff000002u, 3u), 6u);
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.sad.i", {"i32", "i32", "i32"}), 1u, 4u, 10u), 13u);
-  EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.prmt", {"i32", "i32", "i32"}), 0x33221100u, 0x77665544u, 0x0246u), 0x00224466u);
+  EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.prmt", {"i32", "i32", "i32"}), 0x33221100u, 0x77665544u, 0x0246u),
+            0x00224466u);
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.prmt.ecl", {"i32", "i32"}), 0x33221100u, 1u), 0x33221111u);
-  EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.fshl.clamp.i32", {"i32", "i32", "i32"}), 0x01234567u, 0x89abcdefu, 8u), 0x23456789u);
+  EXPECT_EQ(
+      jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.fshl.clamp.i32", {"i32", "i32", "i32"}), 0x01234567u, 0x89abcdefu, 8u),
+      0x23456789u);
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.flo.u.i32", {"i32"}, "i1 true"), 0x100u), 23u);
-  EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.idp4a.s.u", {"i32", "i32", "i32"}), ~0u, ~0u, 0u), static_cast<uint32_t>(-4 * 255));
+  EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.idp4a.s.u", {"i32", "i32", "i32"}), ~0u, ~0u, 0u),
+            static_cast<uint32_t>(-4 * 255));
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.zext.clamp", {"i32", "i32"}), 0xfffu, 8u), 0xffu);
 }
 
@@ -97,7 +103,9 @@ TEST(Intrinsics, ThreadsAndWarps) {
   EXPECT_EQ(jit().run_ir<uint64_t>(wrapper("i64", "llvm.nvvm.read.ptx.sreg.globaltimer", {})), 0x99aabbccddeeff00u);
   jit().take_calls();
   jit().next_result = 9;
-  EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.shfl.sync.idx.i32", {"i32", "i32", "i32", "i32"}), 0xffu, 42u, 3u, 0x1fu), 9u);
+  EXPECT_EQ(
+      jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.shfl.sync.idx.i32", {"i32", "i32", "i32", "i32"}), 0xffu, 42u, 3u, 0x1fu),
+      9u);
   jit().run_ir<void>(wrapper("void", "llvm.nvvm.barrier.cta.sync.aligned.all", {"i32"}), 2u);
   jit().run_ir<void>(wrapper("void", "llvm.nvvm.barrier.cta.arrive.count", {"i32", "i32"}), 2u, 64u);
   jit().run_ir<void>(wrapper("void", "llvm.nvvm.bar.warp.sync", {"i32"}), 0xfu);
@@ -116,7 +124,8 @@ TEST(Intrinsics, MemoryAndAtomics) {
   EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.atomic.add.gen.f.sys.f32.p0", {"ptr", "float"}), &cell, 2.0f), 1.0f);
   EXPECT_EQ(cell, 3.0f);
   uint32_t word = 5;
-  EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.atomic.cas.gen.i.cta.i32.p0", {"ptr", "i32", "i32"}), &word, 5u, 8u), 5u);
+  EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.atomic.cas.gen.i.cta.i32.p0", {"ptr", "i32", "i32"}), &word, 5u, 8u),
+            5u);
   EXPECT_EQ(word, 8u);
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.atomic.dec.gen.i.cta.i32.p0", {"ptr", "i32"}), &word, 7u), 8u);
   EXPECT_EQ(word, 7u);
@@ -135,7 +144,8 @@ TEST(Intrinsics, ReflectAndTrap) {
     })";
   EXPECT_EQ(jit().run_ir<uint32_t>(ir), 900u);
   jit().take_calls();
-  jit().run_ir<void>("declare void @llvm.debugtrap()\ndefine void @f(ptr %thread) {\n call void @llvm.debugtrap()\n ret void\n}\n");
+  jit().run_ir<void>(
+      "declare void @llvm.debugtrap()\ndefine void @f(ptr %thread) {\n call void @llvm.debugtrap()\n ret void\n}\n");
   EXPECT_EQ(jit().take_calls(), (std::vector<ServiceCall>{{"trap", {}}}));
 }
 
@@ -145,16 +155,26 @@ std::string refusal(const std::string& ptx, const std::string& constraints, cons
 
 TEST(Refusals, NameTheInstruction) {
   EXPECT_EQ(refusal("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {$0}, {$1}, {$1}, {$0};", "=f,r", "fr"),
-            "unsupported: inline PTX 'mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32': matrix instructions are not available on the CPU device");
-  EXPECT_EQ(refusal("cp.async.commit_group;", "", "v"), "unsupported: inline PTX 'cp.async.commit_group': asynchronous copies are not available on the CPU device");
-  EXPECT_EQ(refusal("mbarrier.init.shared.b64 [$0], 1;", "r", "vr"), "unsupported: inline PTX 'mbarrier.init.shared.b64': mbarrier instructions are not available on the CPU device");
-  EXPECT_EQ(refusal("barrier.cluster.arrive;", "", "v"), "unsupported: inline PTX 'barrier.cluster.arrive': cluster instructions are not available on the CPU device");
-  EXPECT_EQ(refusal("frob.u32 $0;", "=r", "r"), "unsupported: inline PTX 'frob.u32': the CPU device does not know this instruction");
-  EXPECT_EQ(refusal("add.rx.f32 $0, $1, $1;", "=f,f", "ff"), "unsupported: inline PTX 'add.rx.f32': the modifier .rx is not available on the CPU device");
-  EXPECT_EQ(refusal("mov.u32 $0, %envreg3;", "=r", "r"), "unsupported: inline PTX 'mov.u32': the special register %envreg3 is not available on the CPU device");
-  EXPECT_EQ(refusal("mov.u32 $0, table;", "=r", "r"), "unsupported: inline PTX 'mov.u32': 'table' is no register; other symbols are not available on the CPU device");
-  EXPECT_EQ(refusal("add.u32 $0, $1;", "=r,r", "rr"), "unsupported: inline PTX 'add.u32': 2 operands, which is not a form the CPU device knows");
-  EXPECT_EQ(refusal("bra elsewhere;", "", "v"), "unsupported: inline PTX 'bra': a branch to a label that is not in the same statement");
+            "unsupported: inline PTX 'mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32': matrix instructions are not available on "
+            "the CPU device");
+  EXPECT_EQ(refusal("cp.async.commit_group;", "", "v"),
+            "unsupported: inline PTX 'cp.async.commit_group': asynchronous copies are not available on the CPU device");
+  EXPECT_EQ(refusal("mbarrier.init.shared.b64 [$0], 1;", "r", "vr"),
+            "unsupported: inline PTX 'mbarrier.init.shared.b64': mbarrier instructions are not available on the CPU device");
+  EXPECT_EQ(refusal("barrier.cluster.arrive;", "", "v"),
+            "unsupported: inline PTX 'barrier.cluster.arrive': cluster instructions are not available on the CPU device");
+  EXPECT_EQ(refusal("frob.u32 $0;", "=r", "r"),
+            "unsupported: inline PTX 'frob.u32': the CPU device does not know this instruction");
+  EXPECT_EQ(refusal("add.rx.f32 $0, $1, $1;", "=f,f", "ff"),
+            "unsupported: inline PTX 'add.rx.f32': the modifier .rx is not available on the CPU device");
+  EXPECT_EQ(refusal("mov.u32 $0, %envreg3;", "=r", "r"),
+            "unsupported: inline PTX 'mov.u32': the special register %envreg3 is not available on the CPU device");
+  EXPECT_EQ(refusal("mov.u32 $0, table;", "=r", "r"),
+            "unsupported: inline PTX 'mov.u32': 'table' is no register; other symbols are not available on the CPU device");
+  EXPECT_EQ(refusal("add.u32 $0, $1;", "=r,r", "rr"),
+            "unsupported: inline PTX 'add.u32': 2 operands, which is not a form the CPU device knows");
+  EXPECT_EQ(refusal("bra elsewhere;", "", "v"),
+            "unsupported: inline PTX 'bra': a branch to a label that is not in the same statement");
   EXPECT_EQ(refusal("ret;", "=r", "r"), "unsupported: inline PTX 'ret': returns from a function that has a result");
   EXPECT_EQ(refusal("add.u32 $0, $1, $2", "=r,r", "rr"), "unsupported: inline PTX 'add.u32': there is no operand 2");
   EXPECT_EQ(refusal("add.u32 $0 $1;", "=r,r", "rr"), "invalid_argument: inline PTX 'add.u32 $0 $1': ',' expected");
@@ -176,16 +196,20 @@ struct Parsed {
 };
 
 TEST(Refusals, NameTheIntrinsic) {
-  EXPECT_EQ(Parsed(wrapper("{ float, float, float, float }", "llvm.nvvm.tex.unified.1d.v4f32.s32", {"i64", "i32"})).lower().to_string(),
-            "unsupported: intrinsic 'llvm.nvvm.tex.unified.1d.v4f32.s32': textures are not available on the CPU device");
-  EXPECT_EQ(Parsed(wrapper("void", "llvm.nvvm.barrier.cluster.arrive", {})).lower().to_string(),
-            "unsupported: intrinsic 'llvm.nvvm.barrier.cluster.arrive': cluster instructions are not available on the CPU device");
+  EXPECT_EQ(
+      Parsed(wrapper("{ float, float, float, float }", "llvm.nvvm.tex.unified.1d.v4f32.s32", {"i64", "i32"})).lower().to_string(),
+      "unsupported: intrinsic 'llvm.nvvm.tex.unified.1d.v4f32.s32': textures are not available on the CPU device");
+  EXPECT_EQ(
+      Parsed(wrapper("void", "llvm.nvvm.barrier.cluster.arrive", {})).lower().to_string(),
+      "unsupported: intrinsic 'llvm.nvvm.barrier.cluster.arrive': cluster instructions are not available on the CPU device");
   EXPECT_EQ(Parsed(wrapper("i32", "llvm.nvvm.read.ptx.sreg.pm0", {})).lower().to_string(),
             "unsupported: intrinsic 'llvm.nvvm.read.ptx.sreg.pm0': the special register %pm0 is not available on the CPU device");
 }
 
 bool fibers(const std::string& ir) { return needs_fibers(Parsed(ir).first()); }
-std::string inline_ptx(const std::string& text) { return "define void @f(ptr %thread) {\n call void asm sideeffect \"" + text + "\", \"\"()\n ret void\n}\n"; }
+std::string inline_ptx(const std::string& text) {
+  return "define void @f(ptr %thread) {\n call void asm sideeffect \"" + text + "\", \"\"()\n ret void\n}\n";
+}
 
 TEST(NeedsFibers, IsAskedOfIntrinsicsAndOfInlinePtx) {
   EXPECT_TRUE(fibers(wrapper("void", "llvm.nvvm.barrier.cta.sync.aligned.all", {"i32"})));

@@ -2,7 +2,8 @@
 //
 // The text is that of an LLVM inline-assembly call: `$0` and `${0}` name its operands, `$$` is a dollar sign, `${:uid}` a
 // number of this place. Statements, `{ }` scopes with `.reg` declarations, predicates, labels, vectors, addresses and immediates
-// follow the grammar of the PTX ISA. Names of registers and labels are resolved here; what an instruction means is not known here.
+// follow the grammar of the PTX ISA. Names of registers and labels are resolved here; what an instruction means is not known
+// here.
 //
 // No LLVM. Values are plain data; parse() is a pure function.
 #pragma once
@@ -22,7 +23,7 @@ enum class TypeKind { bits, unsigned_integer, signed_integer, real, brain, tenso
 // A fundamental or packed type: ".s32", ".bf16x2", ".pred". The small types are the 4-, 6- and 8-bit floats.
 struct Type {
   TypeKind kind = TypeKind::bits;
-  unsigned bits = 32;   // of one element
+  unsigned bits = 32;  // of one element
   unsigned lanes = 1;
   unsigned exponent = 0, mantissa = 0;  // small: widths of the fields
 
@@ -30,7 +31,11 @@ struct Type {
   bool is_float() const { return kind == TypeKind::real || kind == TypeKind::brain; }
   bool is_signed() const { return kind == TypeKind::signed_integer; }
   bool is_integer() const { return kind == TypeKind::bits || kind == TypeKind::unsigned_integer || is_signed(); }
-  Type element() const { Type t = *this; t.lanes = 1; return t; }
+  Type element() const {
+    Type t = *this;
+    t.lanes = 1;
+    return t;
+  }
   friend bool operator==(const Type&, const Type&) = default;
 };
 inline constexpr Type kPredicate{TypeKind::predicate, 1};
@@ -44,18 +49,18 @@ std::optional<Type> parse_type(std::string_view name);
 
 struct Operand {
   enum class Kind {
-    reg,        // index: into Program::registers
-    argument,   // index: of the inline-assembly call
-    integer,    // bits: two's complement
-    real32,     // bits: of the float, as in 0f3f800000
-    real64,     // bits: of the double, as in 0d…, or of a decimal literal
-    special,    // name: "tid.x", without the %
-    symbol,     // name: a variable, function or label that is no register
-    label,      // index: into Program::labels
-    sink,       // _
-    vector,     // elements: {a, b}
-    pair,       // elements: d|p
-    address,    // elements[0] + offset, and elements[1] where two registers are added: [a+8]
+    reg,       // index: into Program::registers
+    argument,  // index: of the inline-assembly call
+    integer,   // bits: two's complement
+    real32,    // bits: of the float, as in 0f3f800000
+    real64,    // bits: of the double, as in 0d…, or of a decimal literal
+    special,   // name: "tid.x", without the %
+    symbol,    // name: a variable, function or label that is no register
+    label,     // index: into Program::labels
+    sink,      // _
+    vector,    // elements: {a, b}
+    pair,      // elements: d|p
+    address,   // elements[0] + offset, and elements[1] where two registers are added: [a+8]
   };
   Kind kind = Kind::sink;
   size_t index = 0;
@@ -63,8 +68,8 @@ struct Operand {
   std::string name;
   std::vector<Operand> elements;
   int64_t offset = 0;
-  bool inverted = false;  // !p
-  bool negative = false;  // -a, of a register or argument
+  bool inverted = false;     // !p
+  bool negative = false;     // -a, of a register or argument
   bool coordinates = false;  // an address with commas: of a texture or tensor
 };
 
@@ -77,7 +82,7 @@ struct Instruction {
   std::string opcode;                  // "cvt"
   std::vector<std::string> modifiers;  // "rn", "f16x2", "f32"
   std::vector<Operand> operands;
-  std::optional<Operand> guard;        // @p, @!p
+  std::optional<Operand> guard;  // @p, @!p
   size_t scope = 0;
   // "cvt.rn.f16x2.f32"
   std::string spelling() const;

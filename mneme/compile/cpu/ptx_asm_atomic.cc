@@ -107,8 +107,10 @@ void atomic(Op& op, bool result) {
   for (unsigned i = 0; i < how.elements; ++i) {
     const Operand& operand = op.operand(address + 1);
     bool packed = how.elements > 1;
-    if (packed && (operand.kind != Operand::Kind::vector || operand.elements.size() != how.elements)) return op.fail("registers in braces expected");
-    Value* place = i == 0 ? pointer : op.ir.CreateConstGEP1_64(op.ir.getInt8Ty(), pointer, uint64_t{i} * how.type.total_bits() / 8);
+    if (packed && (operand.kind != Operand::Kind::vector || operand.elements.size() != how.elements))
+      return op.fail("registers in braces expected");
+    Value* place =
+        i == 0 ? pointer : op.ir.CreateConstGEP1_64(op.ir.getInt8Ty(), pointer, uint64_t{i} * how.type.total_bits() / 8);
     found.push_back(read_modify_write(op, how, place, packed ? operand.elements[i] : operand));
     if (op.failed()) return;
   }
@@ -117,7 +119,8 @@ void atomic(Op& op, bool result) {
   if (how.elements > 1 && (destination.kind != Operand::Kind::vector || destination.elements.size() != how.elements))
     return op.fail("registers in braces expected");
   for (unsigned i = 0; i < how.elements; ++i)
-    op.out(how.elements > 1 ? destination.elements[i] : destination, op.ir.CreateBitCast(found[i], op.ir.getIntNTy(how.type.total_bits())), how.raw());
+    op.out(how.elements > 1 ? destination.elements[i] : destination,
+           op.ir.CreateBitCast(found[i], op.ir.getIntNTy(how.type.total_bits())), how.raw());
 }
 
 void atom(Op& op) { atomic(op, true); }

@@ -1,4 +1,5 @@
-// Logic and bit manipulation: and, or, xor, not, cnot, lop3, shl, shr, shf, bfe, bfi, bfind, brev, clz, popc, prmt, fns, szext, bmsk.
+// Logic and bit manipulation: and, or, xor, not, cnot, lop3, shl, shr, shf, bfe, bfi, bfind, brev, clz, popc, prmt, fns, szext,
+// bmsk.
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <array>
@@ -77,7 +78,11 @@ void lop3(Op& op) {
   if (boolean.empty()) return;
   Value* some = op.ir.CreateICmpNE(result, op.zero(type));
   Value* q = op.in(5, kPredicate);
-  op.out(op.second(0), boolean == "and" ? op.ir.CreateAnd(some, q) : boolean == "or" ? op.ir.CreateOr(some, q) : op.ir.CreateXor(some, q), kPredicate);
+  op.out(op.second(0),
+         boolean == "and"  ? op.ir.CreateAnd(some, q)
+         : boolean == "or" ? op.ir.CreateOr(some, q)
+                           : op.ir.CreateXor(some, q),
+         kPredicate);
 }
 
 void shl(Op& op) {
@@ -105,13 +110,19 @@ void shf(Op& op) {
   op.out(0, op.ir.CreateTrunc(result, op.ir.getInt32Ty()), type);
 }
 
+// The position or length of a field: of the 32-bit instructions only 8 bits count.
+Value* field_operand(Op& op, size_t index, Type type) {
+  Value* value = op.in(index, kU32);
+  return type.bits == 32 ? op.ir.CreateAnd(value, 0xff) : least(op, value, 0xff);
+}
+
 // Bits that lie beyond the top take the sign: that of the field, or of the value where the field ends beyond it.
 void bfe(Op& op) {
   Type type = op.type();
   if (!op.expect(4, 4)) return;
   Value* a = op.in(1, type);
-  Value* position = op.ir.CreateAnd(op.in(2, kU32), 0xff);
-  Value* length = op.ir.CreateAnd(op.in(3, kU32), 0xff);
+  Value* position = field_operand(op, 2, type);
+  Value* length = field_operand(op, 3, type);
   Value* room = op.ir.CreateSub(op.i32(type.bits), least(op, position, type.bits));
   Value* mask = low_mask(op, a->getType(), call(op, llvm::Intrinsic::umin, {length, room}));
   Value* result = op.ir.CreateAnd(shift_right(op, a, position, false), mask);
@@ -127,8 +138,8 @@ void bfe(Op& op) {
 void bfi(Op& op) {
   Type type = op.type();
   if (!op.expect(5, 5)) return;
-  Value* position = op.ir.CreateAnd(op.in(3, kU32), 0xff);
-  Value* length = op.ir.CreateAnd(op.in(4, kU32), 0xff);
+  Value* position = field_operand(op, 3, type);
+  Value* length = field_operand(op, 4, type);
   Value* base = op.in(2, type);
   Value* mask = shift_left(op, low_mask(op, base->getType(), length), position);
   Value* field = shift_left(op, op.in(1, type), position);
@@ -182,7 +193,8 @@ void prmt(Op& op) {
   Value* selector = op.in(3, kU32);
   Value* result = op.i32(0);
   for (unsigned byte = 0; byte < 4; ++byte) {
-    Value* nibble = mode.empty() ? op.ir.CreateLShr(selector, 4 * byte) : byte_of_mode(op, mode, op.ir.CreateAnd(selector, 3), byte);
+    Value* nibble =
+        mode.empty() ? op.ir.CreateLShr(selector, 4 * byte) : byte_of_mode(op, mode, op.ir.CreateAnd(selector, 3), byte);
     Value* shift = op.ir.CreateZExt(op.ir.CreateShl(op.ir.CreateAnd(nibble, 7), 3), op.ir.getInt64Ty());
     Value* picked = op.ir.CreateTrunc(op.ir.CreateLShr(both, shift), op.ir.getInt8Ty());
     if (mode.empty()) {  // the nibble's top bit replicates the byte's sign
@@ -194,7 +206,8 @@ void prmt(Op& op) {
   op.out(0, result, type);
 }
 
-// The n-th set bit from `base` upwards, or downwards for a negative n; the base's own bit for n = 0; all ones where there is none.
+// The n-th set bit from `base` upwards, or downwards for a negative n; the base's own bit for n = 0; all ones where there is
+// none.
 void fns(Op& op) {
   Type type = op.type();
   if (!op.expect(4, 4)) return;
@@ -248,10 +261,10 @@ void bmsk(Op& op) {
 
 std::span<const Entry> bit_instructions() {
   static constexpr std::array table = {
-      Entry{"and", logic}, Entry{"or", logic},   Entry{"xor", logic}, Entry{"not", bit_not}, Entry{"cnot", cnot}, Entry{"lop3", lop3},
-      Entry{"shl", shl},   Entry{"shr", shr},    Entry{"shf", shf},   Entry{"bfe", bfe},     Entry{"bfi", bfi},   Entry{"bfind", bfind},
-      Entry{"brev", brev}, Entry{"clz", clz},    Entry{"popc", popc}, Entry{"prmt", prmt},   Entry{"fns", fns},   Entry{"szext", szext},
-      Entry{"bmsk", bmsk},
+      Entry{"and", logic}, Entry{"or", logic},    Entry{"xor", logic},   Entry{"not", bit_not}, Entry{"cnot", cnot},
+      Entry{"lop3", lop3}, Entry{"shl", shl},     Entry{"shr", shr},     Entry{"shf", shf},     Entry{"bfe", bfe},
+      Entry{"bfi", bfi},   Entry{"bfind", bfind}, Entry{"brev", brev},   Entry{"clz", clz},     Entry{"popc", popc},
+      Entry{"prmt", prmt}, Entry{"fns", fns},     Entry{"szext", szext}, Entry{"bmsk", bmsk},
   };
   return table;
 }

@@ -10,7 +10,7 @@ namespace {
 using llvm::Value;
 
 struct Conversion {
-  std::string_view round;     // "rni" … or "rn" …, empty where none is said
+  std::string_view round;  // "rni" … or "rn" …, empty where none is said
   bool ftz = false, saturate = false, relu = false, finite = false;
   Type to, from;
 };
@@ -20,8 +20,11 @@ Value* clamp_integer(Op& op, Value* value, Type from, Type to) {
   llvm::Type* wide = op.ir.getIntNTy(65);
   Value* exact = from.is_signed() ? op.ir.CreateSExt(value, wide) : op.ir.CreateZExt(value, wide);
   llvm::APInt low = to.is_signed() ? llvm::APInt::getSignedMinValue(to.bits).sext(65) : llvm::APInt(65, 0);
-  llvm::APInt high = to.is_signed() ? llvm::APInt::getSignedMaxValue(to.bits).sext(65) : llvm::APInt::getMaxValue(to.bits).zext(65);
-  auto limit = [&](llvm::Intrinsic::ID id, const llvm::APInt& bound) { exact = op.ir.CreateIntrinsic(id, {wide}, {exact, llvm::ConstantInt::get(wide, bound)}); };
+  llvm::APInt high =
+      to.is_signed() ? llvm::APInt::getSignedMaxValue(to.bits).sext(65) : llvm::APInt::getMaxValue(to.bits).zext(65);
+  auto limit = [&](llvm::Intrinsic::ID id, const llvm::APInt& bound) {
+    exact = op.ir.CreateIntrinsic(id, {wide}, {exact, llvm::ConstantInt::get(wide, bound)});
+  };
   limit(llvm::Intrinsic::smax, low);
   limit(llvm::Intrinsic::smin, high);
   return op.ir.CreateTrunc(exact, op.ir.getIntNTy(to.bits));
@@ -129,7 +132,8 @@ void packed(Op& op, const Conversion& how) {
   if (how.from.lanes == how.to.lanes) {
     if (!op.expect(2, 2)) return;
     Value* source = op.in(1, how.from);
-    return op.out(0, op.lanes(how.from, {source}, [&](llvm::ArrayRef<Value*> lane) { return convert_one(op, how, lane[0]); }), how.to);
+    return op.out(0, op.lanes(how.from, {source}, [&](llvm::ArrayRef<Value*> lane) { return convert_one(op, how, lane[0]); }),
+                  how.to);
   }
   if (!op.expect(3, 3)) return;
   Value* high = convert_one(op, how, op.in(1, how.from));

@@ -49,11 +49,14 @@ TEST(PtxConvert, IntegersOfOtherWidths) {
   EXPECT_EQ(jit().run<uint32_t>("cvt.sat.s8.s32 $0, $1;", "=r,r", 1000u), 127u);
   EXPECT_EQ(jit().run<uint32_t>("cvt.sat.u8.s32 $0, $1;", "=r,r", static_cast<uint32_t>(-5)), 0u);
   EXPECT_EQ(jit().run<uint32_t>("cvt.sat.s32.u32 $0, $1;", "=r,r", 0xffffffffu), 0x7fffffffu);
-  EXPECT_EQ(jit().run<uint32_t>("cvt.pack.sat.u8.s32.b32 $0, $1, $2, $3;", "=r,r,r,r", 300u, static_cast<uint32_t>(-1), 0x1234u), 0x1234ff00u);
+  EXPECT_EQ(jit().run<uint32_t>("cvt.pack.sat.u8.s32.b32 $0, $1, $2, $3;", "=r,r,r,r", 300u, static_cast<uint32_t>(-1), 0x1234u),
+            0x1234ff00u);
 }
 
 TEST(PtxConvert, FloatToIntegralFloat) {
-  auto round = [](const char* how, float a) { return jit().run<float>(std::string("cvt.") + how + ".f32.f32 $0, $1;", "=f,f", a); };
+  auto round = [](const char* how, float a) {
+    return jit().run<float>(std::string("cvt.") + how + ".f32.f32 $0, $1;", "=f,f", a);
+  };
   EXPECT_EQ(round("rni", 2.5f), 2.0f);
   EXPECT_EQ(round("rmi", -2.5f), -3.0f);
   EXPECT_EQ(round("rpi", -2.5f), -2.0f);
@@ -64,7 +67,9 @@ TEST(PtxConvert, FloatToIntegralFloat) {
 }
 
 TEST(PtxConvert, HalfWithEveryRounding) {
-  auto half = [](const char* how, float a) { return jit().run<uint16_t>(std::string("cvt.") + how + ".f16.f32 $0, $1;", "=h,f", a); };
+  auto half = [](const char* how, float a) {
+    return jit().run<uint16_t>(std::string("cvt.") + how + ".f16.f32 $0, $1;", "=h,f", a);
+  };
   const float above = 1 + 0x1p-11f + 0x1p-20f, middle = 1 + 0x1p-11f;
   EXPECT_EQ(half("rn", middle), 0x3c00);
   EXPECT_EQ(half("rn", above), 0x3c01);
@@ -84,7 +89,9 @@ TEST(PtxConvert, HalfWithEveryRounding) {
 }
 
 TEST(PtxConvert, BrainAndTensorFloat) {
-  auto brain = [](const char* how, float a) { return jit().run<uint16_t>(std::string("cvt.") + how + ".bf16.f32 $0, $1;", "=h,f", a); };
+  auto brain = [](const char* how, float a) {
+    return jit().run<uint16_t>(std::string("cvt.") + how + ".bf16.f32 $0, $1;", "=h,f", a);
+  };
   EXPECT_EQ(brain("rn", 1 + 0x1p-8f), 0x3f80);
   EXPECT_EQ(brain("rn", 1 + 0x1p-8f + 0x1p-20f), 0x3f81);
   EXPECT_EQ(brain("rz", 1 + 0x1p-8f + 0x1p-20f), 0x3f80);
@@ -111,7 +118,9 @@ TEST(PtxConvert, EightBitFloats) {
   EXPECT_EQ(pair("e4m3x2", 0x1.8p-10f, 1.1875f), 0x013a);
   EXPECT_EQ(pair("e5m2x2", 1.0f, 1e6f), 0x3c7b);
   EXPECT_EQ(pair("e5m2x2", 0x1p-16f, 0x1p-17f), 0x0100);
-  auto back = [](const char* type, uint16_t a) { return jit().run<uint32_t>(std::string("cvt.rn.f16x2.") + type + " $0, $1;", "=r,h", a); };
+  auto back = [](const char* type, uint16_t a) {
+    return jit().run<uint32_t>(std::string("cvt.rn.f16x2.") + type + " $0, $1;", "=r,h", a);
+  };
   EXPECT_EQ(back("e4m3x2", 0x38c0), 0x3c00c000u);
   EXPECT_EQ(back("e4m3x2", 0x017e), 0x18005f00u);
   EXPECT_EQ(back("e5m2x2", 0x7c01), 0x7c000100u);

@@ -7,7 +7,6 @@
 
 #include <set>
 
-
 namespace mneme::ptx {
 
 llvm::Type* ir_type(llvm::LLVMContext& context, Type type) {
@@ -66,9 +65,9 @@ class Emission {
 
   struct Cell {
     unsigned bits = 0;
-    llvm::Value* value = nullptr;       // iN, or a pointer as it came in
+    llvm::Value* value = nullptr;  // iN, or a pointer as it came in
     llvm::AllocaInst* slot = nullptr;
-    llvm::Type* output = nullptr;       // of the call's result
+    llvm::Type* output = nullptr;  // of the call's result
   };
 
   Cell* find(const Operand& operand) {
@@ -141,13 +140,16 @@ class Emission {
 
   Status bind_arguments(llvm::StringRef constraints) {
     auto parsed = llvm::InlineAsm::ParseConstraints(constraints);
-    if (parsed.empty() && !constraints.empty()) return error(Code::invalid_argument, "inline PTX with malformed constraints '{}'", constraints.str());
+    if (parsed.empty() && !constraints.empty())
+      return error(Code::invalid_argument, "inline PTX with malformed constraints '{}'", constraints.str());
     llvm::Type* result = call_.getType();
     unsigned outputs = 0, inputs = 0;
     for (const auto& constraint : parsed) {
       if (constraint.Type == llvm::InlineAsm::isClobber) continue;
       if (constraint.isIndirect || constraint.Type == llvm::InlineAsm::isLabel)
-        return error(Code::unsupported, "inline PTX with the constraints '{}': only operands in registers are available on the CPU device", constraints.str());
+        return error(Code::unsupported,
+                     "inline PTX with the constraints '{}': only operands in registers are available on the CPU device",
+                     constraints.str());
       if (constraint.Type == llvm::InlineAsm::isOutput) {
         llvm::Type* type = result->isStructTy() ? result->getStructElementType(outputs) : result;
         ++outputs;
@@ -158,7 +160,8 @@ class Emission {
       llvm::Value* value = as_bits(call_.getArgOperand(inputs++));
       arguments_.push_back(cell(width(value->getType()), value));
       // A tied input is the output's first value.
-      if (!constraint.Codes.empty() && llvm::StringRef(constraint.Codes[0]).find_first_not_of("0123456789") == llvm::StringRef::npos) {
+      if (!constraint.Codes.empty() &&
+          llvm::StringRef(constraint.Codes[0]).find_first_not_of("0123456789") == llvm::StringRef::npos) {
         Cell& output = arguments_[std::stoul(constraint.Codes[0])];
         store(output, integer(value, output.bits));
       }
@@ -178,7 +181,8 @@ class Emission {
     for (Cell& argument : arguments_) {
       if (!argument.output) continue;
       llvm::Value* value = integer(load(argument), argument.bits);
-      value = argument.output->isPointerTy() ? ir_.CreateIntToPtr(value, argument.output) : ir_.CreateBitCast(value, argument.output);
+      value =
+          argument.output->isPointerTy() ? ir_.CreateIntToPtr(value, argument.output) : ir_.CreateBitCast(value, argument.output);
       result = type->isStructTy() ? ir_.CreateInsertValue(result, value, index++) : value;
     }
     if (result) call_.replaceAllUsesWith(result);
@@ -196,7 +200,8 @@ class Emission {
     }
     const Instruction& instruction = statement.instruction;
     Handler handler = find_handler(instruction.opcode);
-    if (!handler) return error(Code::unsupported, "inline PTX '{}': {}", instruction.spelling(), why_unsupported(instruction.opcode));
+    if (!handler)
+      return error(Code::unsupported, "inline PTX '{}': {}", instruction.spelling(), why_unsupported(instruction.opcode));
     if (!instruction.guard) return emit(instruction, handler);
     Op op(*this, instruction);
     Operand guard = *instruction.guard;
@@ -230,7 +235,11 @@ Status FunctionLowering::emit(llvm::CallBase& call, const Program& program, llvm
 }
 
 Op::Op(Emission& emission, const Instruction& instruction)
-    : ir(emission.ir_), thread(emission.thread_), emission_(emission), instruction_(instruction), taken_(instruction.modifiers.size()) {}
+    : ir(emission.ir_),
+      thread(emission.thread_),
+      emission_(emission),
+      instruction_(instruction),
+      taken_(instruction.modifiers.size()) {}
 
 bool Op::flag(std::string_view modifier) { return !choice({modifier}).empty(); }
 
@@ -295,22 +304,27 @@ llvm::Value* Op::in(const Operand& operand, Type type) {
   llvm::Value* value = nullptr;
   switch (operand.kind) {
     case Operand::Kind::integer:
-      if (type.is_float() && type.lanes == 1 && type.kind == TypeKind::real) return llvm::ConstantFP::get(target, static_cast<double>(static_cast<int64_t>(operand.bits)));
+      if (type.is_float() && type.lanes == 1 && type.kind == TypeKind::real)
+        return llvm::ConstantFP::get(target, static_cast<double>(static_cast<int64_t>(operand.bits)));
       value = llvm::ConstantInt::get(ir.getContext(), llvm::APInt(bits < 64 ? 64 : bits, operand.bits, bits > 64));
       break;
     case Operand::Kind::real32:
     case Operand::Kind::real64: {
       bool single = operand.kind == Operand::Kind::real32;
-      llvm::APFloat real(single ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(), llvm::APInt(single ? 32 : 64, operand.bits));
+      llvm::APFloat real(single ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble(),
+                         llvm::APInt(single ? 32 : 64, operand.bits));
       bool inexact = false;
-      if (type.kind == TypeKind::real && bits == 32 && !single) real.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &inexact);
-      if (type.kind == TypeKind::real && bits == 64 && single) real.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+      if (type.kind == TypeKind::real && bits == 32 && !single)
+        real.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+      if (type.kind == TypeKind::real && bits == 64 && single)
+        real.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &inexact);
       value = ir.getInt(real.bitcastToAPInt());
       break;
     }
     case Operand::Kind::special:
       value = thread.special_register(operand.name);
-      if (!value) return fail(fmt::format("the special register %{} is not available on the CPU device", operand.name)), zero(type);
+      if (!value)
+        return fail(fmt::format("the special register %{} is not available on the CPU device", operand.name)), zero(type);
       break;
     case Operand::Kind::vector: {  // packed: the first element is the least significant
       unsigned part = bits / static_cast<unsigned>(operand.elements.size());
@@ -329,7 +343,9 @@ llvm::Value* Op::in(const Operand& operand, Type type) {
       if (value->getType()->isPointerTy()) value = ir.CreatePtrToInt(value, ir.getInt64Ty());
       break;
     }
-    case Operand::Kind::symbol: return fail(fmt::format("'{}' is no register; other symbols are not available on the CPU device", operand.name)), zero(type);
+    case Operand::Kind::symbol:
+      return fail(fmt::format("'{}' is no register; other symbols are not available on the CPU device", operand.name)),
+             zero(type);
     default: return fail("an operand of a kind that is not possible here"), zero(type);
   }
   value = type.is_signed() ? ir.CreateSExtOrTrunc(value, ir.getIntNTy(bits)) : ir.CreateZExtOrTrunc(value, ir.getIntNTy(bits));

@@ -98,7 +98,7 @@ class Op {
   bool is_behind(const Operand& label);  // a branch to it goes backwards
   void return_from_function();
 
-  void fail(std::string_view why);     // unsupported: inline PTX '<spelling>': <why>
+  void fail(std::string_view why);  // unsupported: inline PTX '<spelling>': <why>
   bool failed() const { return !status_.ok(); }
   const Status& status() const { return status_; }
   Status finish();  // the failure, or that of a modifier not taken

@@ -1,5 +1,5 @@
-// Floating-point arithmetic: add, sub, mul, fma, mad, div, rcp, sqrt, rsqrt, sin, cos, ex2, lg2, tanh, abs, neg, min, max, copysign,
-// testp, over f16, bf16, f32, f64 and their packed types.
+// Floating-point arithmetic: add, sub, mul, fma, mad, div, rcp, sqrt, rsqrt, sin, cos, ex2, lg2, tanh, abs, neg, min, max,
+// copysign, testp, over f16, bf16, f32, f64 and their packed types.
 #include <array>
 
 #include "mneme/compile/cpu/ptx_asm_emit.h"
@@ -62,11 +62,21 @@ void approximate(Op& op, Compute compute) {
     return math.narrow(compute(math, math.widen(t, v[0])), t, Round::nearest);
   });
 }
-void sine(Op& op) { approximate(op, [](FloatMath& m, Value* v) { return m.call(llvm::Intrinsic::sin, {v}); }); }
-void cosine(Op& op) { approximate(op, [](FloatMath& m, Value* v) { return m.call(llvm::Intrinsic::cos, {v}); }); }
-void exp2(Op& op) { approximate(op, [](FloatMath& m, Value* v) { return m.call(llvm::Intrinsic::exp2, {v}); }); }
-void log2(Op& op) { approximate(op, [](FloatMath& m, Value* v) { return m.call(llvm::Intrinsic::log2, {v}); }); }
-void tanh(Op& op) { approximate(op, [](FloatMath& m, Value* v) { return m.call(llvm::Intrinsic::tanh, {v}); }); }
+void sine(Op& op) {
+  approximate(op, [](FloatMath& m, Value* v) { return m.call(llvm::Intrinsic::sin, {v}); });
+}
+void cosine(Op& op) {
+  approximate(op, [](FloatMath& m, Value* v) { return m.call(llvm::Intrinsic::cos, {v}); });
+}
+void exp2(Op& op) {
+  approximate(op, [](FloatMath& m, Value* v) { return m.call(llvm::Intrinsic::exp2, {v}); });
+}
+void log2(Op& op) {
+  approximate(op, [](FloatMath& m, Value* v) { return m.call(llvm::Intrinsic::log2, {v}); });
+}
+void tanh(Op& op) {
+  approximate(op, [](FloatMath& m, Value* v) { return m.call(llvm::Intrinsic::tanh, {v}); });
+}
 void rsqrt(Op& op) {
   approximate(op, [&op](FloatMath& m, Value* v) {
     return op.ir.CreateFDiv(llvm::ConstantFP::get(v->getType(), 1.0), m.call(llvm::Intrinsic::sqrt, {v}));
@@ -88,7 +98,8 @@ void sqrt(Op& op) {
 
 // d has a's sign and b's magnitude.
 void copysign(Op& op) {
-  elementwise(op, op.type(), 2, {}, [](FloatMath& math, Type, auto& v) { return math.call(llvm::Intrinsic::copysign, {v[1], v[0]}); });
+  elementwise(op, op.type(), 2, {},
+              [](FloatMath& math, Type, auto& v) { return math.call(llvm::Intrinsic::copysign, {v[1], v[0]}); });
 }
 
 void testp(Op& op) {
@@ -99,7 +110,7 @@ void testp(Op& op) {
                      : what == "infinite"   ? llvm::fcInf
                      : what == "number"     ? llvm::fcFinite | llvm::fcInf
                      : what == "notanumber" ? llvm::fcNan
-                     : what == "normal"     ? llvm::fcNormal
+                     : what == "normal"     ? llvm::fcNormal | llvm::fcZero  // zero too, as the hardware has it
                                             : llvm::fcSubnormal;
   Value* a = op.in(1, type);
   op.out(0, op.ir.CreateIntrinsic(llvm::Intrinsic::is_fpclass, {a->getType()}, {a, op.i32(classes)}), kPredicate);
@@ -110,18 +121,23 @@ void testp(Op& op) {
 void emit_float_arithmetic(Op& op, Type type) {
   Mode m = mode(op);
   const std::string& opcode = op.instruction().opcode;
-  if (opcode == "add") return elementwise(op, type, 2, m, [&](FloatMath& math, Type t, auto& v) { return math.add(t, v[0], v[1], m.round); });
+  if (opcode == "add")
+    return elementwise(op, type, 2, m, [&](FloatMath& math, Type t, auto& v) { return math.add(t, v[0], v[1], m.round); });
   if (opcode == "sub")
-    return elementwise(op, type, 2, m, [&](FloatMath& math, Type t, auto& v) { return math.add(t, v[0], math.negate(t, v[1]), m.round); });
-  if (opcode == "mul") return elementwise(op, type, 2, m, [&](FloatMath& math, Type t, auto& v) { return math.mul(t, v[0], v[1], m.round); });
-  if (opcode == "div") return elementwise(op, type, 2, m, [&](FloatMath& math, Type t, auto& v) { return math.div(t, v[0], v[1], m.round); });
+    return elementwise(op, type, 2, m,
+                       [&](FloatMath& math, Type t, auto& v) { return math.add(t, v[0], math.negate(t, v[1]), m.round); });
+  if (opcode == "mul")
+    return elementwise(op, type, 2, m, [&](FloatMath& math, Type t, auto& v) { return math.mul(t, v[0], v[1], m.round); });
+  if (opcode == "div")
+    return elementwise(op, type, 2, m, [&](FloatMath& math, Type t, auto& v) { return math.div(t, v[0], v[1], m.round); });
   elementwise(op, type, 3, m, [&](FloatMath& math, Type t, auto& v) { return math.fma(t, v[0], v[1], v[2], m.round); });
 }
 
 void emit_float_sign(Op& op, Type type) {
   Mode m = mode(op);
   bool absolute = op.instruction().opcode == "abs";
-  elementwise(op, type, 1, m, [&](FloatMath& math, Type t, auto& v) { return absolute ? math.absolute(t, v[0]) : math.negate(t, v[0]); });
+  elementwise(op, type, 1, m,
+              [&](FloatMath& math, Type t, auto& v) { return absolute ? math.absolute(t, v[0]) : math.negate(t, v[0]); });
 }
 
 // Without .NaN the number wins over a NaN; -0 is less than +0. With .xorsign.abs the magnitudes are compared and the sign is that
@@ -154,8 +170,9 @@ void emit_float_minmax(Op& op, Type type) {
 
 std::span<const Entry> float_instructions() {
   static constexpr std::array table = {
-      Entry{"fma", fma},     Entry{"rcp", rcp},   Entry{"sqrt", sqrt}, Entry{"rsqrt", rsqrt}, Entry{"sin", sine},         Entry{"cos", cosine},
-      Entry{"ex2", exp2},    Entry{"lg2", log2},  Entry{"tanh", tanh}, Entry{"copysign", copysign}, Entry{"testp", testp},
+      Entry{"fma", fma},   Entry{"rcp", rcp},           Entry{"sqrt", sqrt},   Entry{"rsqrt", rsqrt},
+      Entry{"sin", sine},  Entry{"cos", cosine},        Entry{"ex2", exp2},    Entry{"lg2", log2},
+      Entry{"tanh", tanh}, Entry{"copysign", copysign}, Entry{"testp", testp},
   };
   return table;
 }

@@ -23,7 +23,9 @@ llvm::Value* FloatMath::bits(llvm::Value* value) {
 }
 llvm::Value* FloatMath::like(llvm::Value* bits, llvm::Value* of) { return ir.CreateBitCast(bits, of->getType()); }
 llvm::Value* FloatMath::real(llvm::Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
-llvm::Value* FloatMath::sign_bit(llvm::Value* bits) { return ir.CreateICmpSLT(bits, llvm::Constant::getNullValue(bits->getType())); }
+llvm::Value* FloatMath::sign_bit(llvm::Value* bits) {
+  return ir.CreateICmpSLT(bits, llvm::Constant::getNullValue(bits->getType()));
+}
 
 // The neighbour of `value` where `when` holds: one further from zero, or one nearer to it.
 llvm::Value* FloatMath::step(llvm::Value* value, llvm::Value* when, llvm::Value* away_from_zero) {
@@ -118,7 +120,8 @@ llvm::Value* FloatMath::directed(std::string_view instruction, llvm::ArrayRef<ll
   llvm::Module& module = *ir.GetInsertBlock()->getModule();
   auto control = [&](const char* name, uint32_t value) {
     if (llvm::GlobalVariable* found = module.getNamedGlobal(name)) return found;
-    auto* global = new llvm::GlobalVariable(module, ir.getInt32Ty(), true, llvm::GlobalValue::PrivateLinkage, ir.getInt32(value), name);
+    auto* global =
+        new llvm::GlobalVariable(module, ir.getInt32Ty(), true, llvm::GlobalValue::PrivateLinkage, ir.getInt32(value), name);
     global->setAlignment(llvm::Align(4));
     return global;
   };
@@ -140,7 +143,8 @@ llvm::Value* FloatMath::directed(std::string_view instruction, llvm::ArrayRef<ll
   auto* type = llvm::FunctionType::get(ir.getDoubleTy(), types, false);
   llvm::CallInst* call = ir.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, false), values);
   for (size_t i = 0; i < 2; ++i)
-    call->addParamAttr(static_cast<unsigned>(count + i), llvm::Attribute::get(ir.getContext(), llvm::Attribute::ElementType, ir.getInt32Ty()));
+    call->addParamAttr(static_cast<unsigned>(count + i),
+                       llvm::Attribute::get(ir.getContext(), llvm::Attribute::ElementType, ir.getInt32Ty()));
   return call;
 }
 
@@ -237,7 +241,8 @@ llvm::Value* FloatMath::wide_integer(llvm::Value* value, bool is_signed) {
 }
 
 llvm::Value* FloatMath::from_integer(llvm::Value* value, bool is_signed, Type to, Round round) {
-  bool plain = to.kind == TypeKind::real && to.bits >= 32 && (round == Round::nearest || (to.bits == 64 && value->getType()->getIntegerBitWidth() <= 32));
+  bool plain = to.kind == TypeKind::real && to.bits >= 32 &&
+               (round == Round::nearest || (to.bits == 64 && value->getType()->getIntegerBitWidth() <= 32));
   if (plain) {
     llvm::Type* type = to.bits == 32 ? ir.getFloatTy() : ir.getDoubleTy();
     return is_signed ? ir.CreateSIToFP(value, type) : ir.CreateUIToFP(value, type);

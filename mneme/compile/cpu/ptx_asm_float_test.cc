@@ -39,14 +39,32 @@ T rounded(int mode, Function function) {
   return result;
 }
 template <typename T>
-bool same(T a, T b) { return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0; }
+bool same(T a, T b) {
+  return (std::isnan(a) && std::isnan(b)) || std::memcmp(&a, &b, sizeof a) == 0;
+}
 
 // Zeros, subnormals, neighbours of powers of two, the largest, infinities, NaN, and random bit patterns.
 template <typename T, typename Bits>
 std::vector<T> samples(size_t count) {
   using L = std::numeric_limits<T>;
-  std::vector<T> values = {T(0), -T(0), T(1), T(-1), T(3), L::min(), L::denorm_min(), -L::denorm_min(), L::max(), -L::max(), L::infinity(), -L::infinity(), L::quiet_NaN(),
-                           std::nextafter(T(1), T(2)), std::nextafter(T(1), T(0)), L::min() / 2, -L::epsilon() / 2, L::epsilon() / 4};
+  std::vector<T> values = {T(0),
+                           -T(0),
+                           T(1),
+                           T(-1),
+                           T(3),
+                           L::min(),
+                           L::denorm_min(),
+                           -L::denorm_min(),
+                           L::max(),
+                           -L::max(),
+                           L::infinity(),
+                           -L::infinity(),
+                           L::quiet_NaN(),
+                           std::nextafter(T(1), T(2)),
+                           std::nextafter(T(1), T(0)),
+                           L::min() / 2,
+                           -L::epsilon() / 2,
+                           L::epsilon() / 4};
   std::mt19937_64 random(1);
   while (values.size() < count) {
     T value = std::bit_cast<T>(static_cast<Bits>(random()));
@@ -65,7 +83,8 @@ void check_binary(const std::string& opcode, const std::string& type, const std:
         T got = jit().run<T>(opcode + "." + mode.name + "." + type + " $0, $1, $2;", constraints, a, b);
         volatile T x = a, y = b;
         T want = rounded<T>(mode.host, [&] { return host(x, y); });
-        ASSERT_TRUE(same(got, want)) << opcode << "." << mode.name << "." << type << " of " << a << " and " << b << ": " << got << " for " << want;
+        ASSERT_TRUE(same(got, want)) << opcode << "." << mode.name << "." << type << " of " << a << " and " << b << ": " << got
+                                     << " for " << want;
       }
 }
 
@@ -111,7 +130,8 @@ void check_fma(const std::string& type, const std::string& constraints) {
         for (T c : values) {
           volatile T x = a, y = b, z = c;
           T got = jit().run<T>("fma." + std::string(mode.name) + "." + type + " $0, $1, $2, $3;", constraints, a, b, c);
-          ASSERT_TRUE(same(got, rounded<T>(mode.host, [&] { return std::fma(x, y, z); }))) << "fma." << mode.name << " " << a << " " << b << " " << c;
+          ASSERT_TRUE(same(got, rounded<T>(mode.host, [&] { return std::fma(x, y, z); })))
+              << "fma." << mode.name << " " << a << " " << b << " " << c;
         }
 }
 TEST(PtxRounding, FusedMultiplyAdd) {
@@ -124,22 +144,33 @@ TEST(PtxRounding, FromDoubleAndFromIntegers) {
     std::string name = mode.name;
     for (double a : samples<double, uint64_t>(300)) {
       volatile double x = a;
-      ASSERT_TRUE(same(jit().run<float>("cvt." + name + ".f32.f64 $0, $1;", "=f,d", a), rounded<float>(mode.host, [&] { return static_cast<float>(x); }))) << name << a;
+      ASSERT_TRUE(same(jit().run<float>("cvt." + name + ".f32.f64 $0, $1;", "=f,d", a),
+                       rounded<float>(mode.host, [&] { return static_cast<float>(x); })))
+          << name << a;
     }
     std::mt19937_64 random(2);
-    std::vector<uint64_t> values = {0, 1, ~uint64_t{0}, uint64_t{1} << 63, (uint64_t{1} << 63) - 1, (uint64_t{1} << 53) + 1, (uint64_t{1} << 24) + 1};
+    std::vector<uint64_t> values = {
+        0, 1, ~uint64_t{0}, uint64_t{1} << 63, (uint64_t{1} << 63) - 1, (uint64_t{1} << 53) + 1, (uint64_t{1} << 24) + 1};
     while (values.size() < 200) values.push_back(random() >> random() % 60);
     for (uint64_t value : values) {
       volatile uint64_t u = value;
       volatile int64_t s = static_cast<int64_t>(value);
-      ASSERT_EQ(bits(jit().run<float>("cvt." + name + ".f32.s64 $0, $1;", "=f,l", value)), bits(rounded<float>(mode.host, [&] { return static_cast<float>(s); }))) << name << s;
-      ASSERT_EQ(jit().run<double>("cvt." + name + ".f64.s64 $0, $1;", "=d,l", value), rounded<double>(mode.host, [&] { return static_cast<double>(s); })) << name << s;
+      ASSERT_EQ(bits(jit().run<float>("cvt." + name + ".f32.s64 $0, $1;", "=f,l", value)),
+                bits(rounded<float>(mode.host, [&] { return static_cast<float>(s); })))
+          << name << s;
+      ASSERT_EQ(jit().run<double>("cvt." + name + ".f64.s64 $0, $1;", "=d,l", value),
+                rounded<double>(mode.host, [&] { return static_cast<double>(s); }))
+          << name << s;
       if (value >> 63) continue;  // the host's own conversion of larger unsigned values is done in software
-      ASSERT_EQ(bits(jit().run<float>("cvt." + name + ".f32.u64 $0, $1;", "=f,l", value)), bits(rounded<float>(mode.host, [&] { return static_cast<float>(s); }))) << name << u;
+      ASSERT_EQ(bits(jit().run<float>("cvt." + name + ".f32.u64 $0, $1;", "=f,l", value)),
+                bits(rounded<float>(mode.host, [&] { return static_cast<float>(s); })))
+          << name << u;
       volatile int32_t i = static_cast<int32_t>(value);
-      ASSERT_EQ(bits(jit().run<float>("cvt." + name + ".f32.s32 $0, $1;", "=f,r", static_cast<uint32_t>(value))), bits(rounded<float>(mode.host, [&] { return static_cast<float>(i); })));
+      ASSERT_EQ(bits(jit().run<float>("cvt." + name + ".f32.s32 $0, $1;", "=f,r", static_cast<uint32_t>(value))),
+                bits(rounded<float>(mode.host, [&] { return static_cast<float>(i); })));
     }
-    EXPECT_EQ(jit().run<double>("cvt." + name + ".f64.u64 $0, $1;", "=d,l", ~uint64_t{0}), name == "rn" || name == "rp" ? 0x1p64 : 0x1.fffffffffffffp63);
+    EXPECT_EQ(jit().run<double>("cvt." + name + ".f64.u64 $0, $1;", "=d,l", ~uint64_t{0}),
+              name == "rn" || name == "rp" ? 0x1p64 : 0x1.fffffffffffffp63);
   }
 }
 
@@ -177,8 +208,10 @@ TEST(PtxHalf, ArithmeticAndPacking) {
 
 TEST(PtxHalf, BrainFusedMultiplyAddRoundsOnce) {
   // 1 + 2^-8 is the middle between two values; 2^-30 more goes up
-  EXPECT_EQ(jit().run<uint16_t>("fma.rn.bf16 $0, $1, $2, $3;", "=h,h,h,h", uint16_t{0x3f80}, uint16_t{0x3b80}, uint16_t{0x3f80}), 0x3f80);
-  EXPECT_EQ(jit().run<uint16_t>("fma.rn.bf16 $0, $1, $2, $3;", "=h,h,h,h", uint16_t{0x3f81}, uint16_t{0x3b80}, uint16_t{0x3f80}), 0x3f81);
+  EXPECT_EQ(jit().run<uint16_t>("fma.rn.bf16 $0, $1, $2, $3;", "=h,h,h,h", uint16_t{0x3f80}, uint16_t{0x3b80}, uint16_t{0x3f80}),
+            0x3f80);
+  EXPECT_EQ(jit().run<uint16_t>("fma.rn.bf16 $0, $1, $2, $3;", "=h,h,h,h", uint16_t{0x3f81}, uint16_t{0x3b80}, uint16_t{0x3f80}),
+            0x3f81);
 }
 
 TEST(PtxFloat, FlushToZero) {
@@ -233,11 +266,13 @@ TEST(PtxFloat, SignsAndClasses) {
   const char* subnormal = "{ .reg .pred p; testp.subnormal.f32 p, $1; selp.u32 $0, 1, 0, p; }";
   EXPECT_EQ(jit().run<uint32_t>(subnormal, "=r,f", real(1)), 1u);
   EXPECT_EQ(jit().run<uint32_t>(subnormal, "=r,f", 1.0f), 0u);
+  EXPECT_EQ(jit().run<uint32_t>("{ .reg .pred p; testp.normal.f32 p, $1; selp.u32 $0, 1, 0, p; }", "=r,f", 0.0f), 1u);
 }
 
 TEST(PtxSelect, ComparisonsWithNan) {
   auto compare = [](const char* how, float a, float b) {
-    return jit().run<uint32_t>(std::string("{ .reg .pred p; setp.") + how + ".f32 p, $1, $2; selp.u32 $0, 1, 0, p; }", "=r,f,f", a, b);
+    return jit().run<uint32_t>(std::string("{ .reg .pred p; setp.") + how + ".f32 p, $1, $2; selp.u32 $0, 1, 0, p; }", "=r,f,f",
+                               a, b);
   };
   EXPECT_EQ(compare("lt", 1.0f, 2.0f), 1u);
   EXPECT_EQ(compare("lt", real(kNan), 2.0f), 0u);

@@ -18,7 +18,8 @@ Value* wider(Op& op, Value* value, Type type) {
   return type.is_signed() ? op.ir.CreateSExt(value, wide) : op.ir.CreateZExt(value, wide);
 }
 
-// a + b + carry, and the carry out. Subtraction is a + ~b + !borrow, and its carry flag is the borrow.
+// The value and the carry flag. As on the hardware, a - b is a + ~b + 1: the flag is set where nothing was borrowed, which
+// shows where a program mixes additions and subtractions in one chain.
 struct Sum {
   Value* value;
   Value* carry;
@@ -31,12 +32,8 @@ Sum add_with_carry(Op& op, Value* a, Value* b, Value* carry) {
   Value* total = op.ir.CreateAdd(sum, op.ir.CreateZExt(carry, type));
   return {total, op.ir.CreateOr(first, op.ir.CreateICmpULT(total, sum))};
 }
-Sum subtract_with_borrow(Op& op, Value* a, Value* b, Value* borrow) {
-  Value* difference = op.ir.CreateSub(a, b);
-  Value* first = op.ir.CreateICmpULT(a, b);
-  if (!borrow) return {difference, first};
-  Value* in = op.ir.CreateZExt(borrow, a->getType());
-  return {op.ir.CreateSub(difference, in), op.ir.CreateOr(first, op.ir.CreateICmpULT(difference, in))};
+Sum subtract_with_carry(Op& op, Value* a, Value* b, Value* carry) {
+  return add_with_carry(op, a, op.ir.CreateNot(b), carry ? carry : op.ir.getTrue());
 }
 
 Value* load_carry(Op& op) { return op.ir.CreateLoad(op.ir.getInt1Ty(), op.function().carry()); }
@@ -56,7 +53,7 @@ void add_or_subtract(Op& op, bool subtract, bool carry_in) {
   if (!carry_in && !carry_out) return op.out(0, subtract ? op.ir.CreateSub(a, b) : op.ir.CreateAdd(a, b), type);
   if (type.lanes != 1) return op.fail("a carry needs one integer");
   Value* in = carry_in ? load_carry(op) : nullptr;
-  Sum sum = subtract ? subtract_with_borrow(op, a, b, in) : add_with_carry(op, a, b, in);
+  Sum sum = subtract ? subtract_with_carry(op, a, b, in) : add_with_carry(op, a, b, in);
   if (carry_out) store_carry(op, sum.carry);
   op.out(0, sum.value, type);
 }
@@ -233,10 +230,10 @@ void dp2a(Op& op) { dot_product(op, 2); }
 
 std::span<const Entry> integer_instructions() {
   static constexpr std::array table = {
-      Entry{"add", add},     Entry{"sub", sub},     Entry{"addc", addc}, Entry{"subc", subc}, Entry{"mul", mul},
-      Entry{"mad", mad},     Entry{"madc", madc},   Entry{"mul24", mul24}, Entry{"mad24", mad24}, Entry{"div", div},
-      Entry{"rem", rem},     Entry{"sad", sad},     Entry{"neg", neg},   Entry{"abs", abs},   Entry{"min", minmax},
-      Entry{"max", minmax},  Entry{"dp4a", dp4a},   Entry{"dp2a", dp2a},
+      Entry{"add", add},    Entry{"sub", sub},   Entry{"addc", addc},   Entry{"subc", subc},   Entry{"mul", mul},
+      Entry{"mad", mad},    Entry{"madc", madc}, Entry{"mul24", mul24}, Entry{"mad24", mad24}, Entry{"div", div},
+      Entry{"rem", rem},    Entry{"sad", sad},   Entry{"neg", neg},     Entry{"abs", abs},     Entry{"min", minmax},
+      Entry{"max", minmax}, Entry{"dp4a", dp4a}, Entry{"dp2a", dp2a},
   };
   return table;
 }

@@ -22,13 +22,17 @@ std::vector<ServiceCall> calls;
 alignas(256) std::array<uint8_t, 1024> shared_memory;
 
 template <typename... Args>
-void note(const char* name, Args... args) { calls.push_back({name, {static_cast<uint64_t>(args)...}}); }
+void note(const char* name, Args... args) {
+  calls.push_back({name, {static_cast<uint64_t>(args)...}});
+}
 uint32_t result() { return Jit::instance().next_result; }
 
 void fill(mneme_cpu_services& s) {
   s.barrier = [](mneme_cpu_thread*, uint32_t id, uint32_t threads) { note("barrier", id, threads); };
   s.barrier_arrive = [](mneme_cpu_thread*, uint32_t id, uint32_t threads) { note("barrier_arrive", id, threads); };
-  s.barrier_reduce = [](mneme_cpu_thread*, uint32_t id, uint32_t threads, uint32_t reduce, uint32_t p) { return note("barrier_reduce", id, threads, reduce, p), result(); };
+  s.barrier_reduce = [](mneme_cpu_thread*, uint32_t id, uint32_t threads, uint32_t reduce, uint32_t p) {
+    return note("barrier_reduce", id, threads, reduce, p), result();
+  };
   s.warp_sync = [](mneme_cpu_thread*, uint32_t mask) { note("warp_sync", mask); };
   s.shuffle = [](mneme_cpu_thread*, uint32_t mask, uint32_t mode, uint32_t value, uint32_t lane, uint32_t c, uint32_t* in_range) {
     note("shuffle", mask, mode, value, lane, c);
@@ -42,7 +46,9 @@ void fill(mneme_cpu_services& s) {
     *p = result() & 1;
     return result();
   };
-  s.reduce = [](mneme_cpu_thread*, uint32_t mask, uint32_t reduce, uint32_t value) { return note("reduce", mask, reduce, value), result(); };
+  s.reduce = [](mneme_cpu_thread*, uint32_t mask, uint32_t reduce, uint32_t value) {
+    return note("reduce", mask, reduce, value), result();
+  };
   s.active_mask = [](mneme_cpu_thread*) { return note("active_mask"), result(); };
   s.yield = [](mneme_cpu_thread*) { note("yield"); };
   s.trap = [](mneme_cpu_thread*) { note("trap"); };
@@ -77,14 +83,16 @@ llvm::Type* type_of(llvm::LLVMContext& context, char letter) {
 }
 
 // define <result> @f(<arguments>, ptr %thread) { return asm "…"(…) }
-std::unique_ptr<llvm::Module> module_of_ptx(llvm::LLVMContext& context, const std::string& ptx, const std::string& constraints, const std::string& signature) {
+std::unique_ptr<llvm::Module> module_of_ptx(llvm::LLVMContext& context, const std::string& ptx, const std::string& constraints,
+                                            const std::string& signature) {
   auto module = std::make_unique<llvm::Module>("ptx", context);
   std::vector<llvm::Type*> types;
   for (size_t i = 1; i < signature.size(); ++i) types.push_back(type_of(context, signature[i]));
   llvm::Type* result = type_of(context, signature[0]);
   auto* asm_type = llvm::FunctionType::get(result, types, false);
   types.push_back(llvm::PointerType::get(context, 0));
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, types, false), llvm::Function::ExternalLinkage, "f", *module);
+  auto* function =
+      llvm::Function::Create(llvm::FunctionType::get(result, types, false), llvm::Function::ExternalLinkage, "f", *module);
   llvm::IRBuilder<> ir(llvm::BasicBlock::Create(context, "entry", function));
   std::vector<llvm::Value*> arguments;
   for (llvm::Argument& argument : function->args()) arguments.push_back(&argument);

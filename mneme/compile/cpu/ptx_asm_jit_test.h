@@ -52,13 +52,20 @@ class Jit {
   // The type letters of the result and the arguments: v, h (i16), r (i32), l (i64), f, d, p.
   template <typename T>
   static std::string letter() {
-    if constexpr (std::is_void_v<T>) return "v";
-    else if constexpr (std::is_same_v<T, float>) return "f";
-    else if constexpr (std::is_same_v<T, double>) return "d";
-    else if constexpr (std::is_pointer_v<T>) return "p";
-    else if constexpr (sizeof(T) == 2) return "h";
-    else if constexpr (sizeof(T) == 4) return "r";
-    else return "l";
+    if constexpr (std::is_void_v<T>)
+      return "v";
+    else if constexpr (std::is_same_v<T, float>)
+      return "f";
+    else if constexpr (std::is_same_v<T, double>)
+      return "d";
+    else if constexpr (std::is_pointer_v<T>)
+      return "p";
+    else if constexpr (sizeof(T) == 2)
+      return "h";
+    else if constexpr (sizeof(T) == 4)
+      return "r";
+    else
+      return "l";
   }
   void* compile_ptx(const std::string& ptx, const std::string& constraints, const std::string& signature);
   void* compile_ir(const std::string& ir);

@@ -52,7 +52,8 @@ class Lexer {
 
   Status lex(Token& token) {
     char c = peek();
-    if (c == '$' && (std::isdigit(static_cast<unsigned char>(peek(1))) || (peek(1) == '{' && peek(2) != ':'))) return argument(token);
+    if (c == '$' && (std::isdigit(static_cast<unsigned char>(peek(1))) || (peek(1) == '{' && peek(2) != ':')))
+      return argument(token);
     bool after_dot = !tokens_.empty() && tokens_.back().text == "." && tokens_.back().kind == Token::Kind::punctuation;
     if (after_dot && is_word(c)) return identifier(token, true);
     if (std::isdigit(static_cast<unsigned char>(c))) return number(token);
@@ -76,7 +77,8 @@ class Lexer {
     bool braced = peek(1) == '{';
     at_ += braced ? 2 : 1;
     if (!std::isdigit(static_cast<unsigned char>(peek()))) return bad("no operand number after '$'");
-    while (std::isdigit(static_cast<unsigned char>(peek()))) token.value = token.value * 10 + static_cast<uint64_t>(text_[at_++] - '0');
+    while (std::isdigit(static_cast<unsigned char>(peek())))
+      token.value = token.value * 10 + static_cast<uint64_t>(text_[at_++] - '0');
     if (!braced) return {};
     if (peek() == ':')  // a modifier of how it is printed; operands are values here
       while (at_ < text_.size() && peek() != '}') ++at_;
@@ -114,7 +116,8 @@ class Lexer {
       bool single = std::tolower(peek(1)) == 'f';
       size_t digits = single ? 8 : 16;
       std::string hex(text_.substr(at_ + 2, digits));
-      if (hex.size() != digits || hex.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) return bad("a malformed float");
+      if (hex.size() != digits || hex.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
+        return bad("a malformed float");
       token.kind = single ? Token::Kind::real32 : Token::Kind::real64;
       token.value = std::strtoull(hex.c_str(), nullptr, 16);
       at_ += 2 + digits;
@@ -122,7 +125,9 @@ class Lexer {
     }
     size_t length = 0;
     bool hex = begin[0] == '0' && (peek(1) == 'x' || peek(1) == 'X');
-    while (is_word(peek(length)) || (!hex && (peek(length) == '.' || ((peek(length) == '+' || peek(length) == '-') && std::tolower(peek(length - 1)) == 'e')))) ++length;
+    while (is_word(peek(length)) || (!hex && (peek(length) == '.' || ((peek(length) == '+' || peek(length) == '-') &&
+                                                                      std::tolower(peek(length - 1)) == 'e'))))
+      ++length;
     std::string digits(begin, length);
     at_ += length;
     if (!hex && digits.find_first_of(".eE") != std::string::npos) {

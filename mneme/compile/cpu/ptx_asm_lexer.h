@@ -13,8 +13,8 @@ namespace mneme::ptx {
 struct Token {
   enum class Kind { end, identifier, argument, integer, real32, real64, string, punctuation };
   Kind kind = Kind::end;
-  std::string text;     // identifier ("%tid" keeps its %), punctuation
-  uint64_t value = 0;   // argument's index, integer's value, bits of a real
+  std::string text;           // identifier ("%tid" keeps its %), punctuation
+  uint64_t value = 0;         // argument's index, integer's value, bits of a real
   size_t begin = 0, end = 0;  // in the source
 };
 

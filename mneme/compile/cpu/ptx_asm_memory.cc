@@ -30,8 +30,10 @@ Access access(Op& op) {
   op.choice({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
   op.flag("nc");
   op.flag("unified");
-  while (!op.choice({"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::evict_normal",
-                     "L2::evict_first", "L2::evict_last", "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B", "evict_normal", "evict_last"}).empty()) {
+  while (!op.choice({"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
+                     "L2::evict_normal", "L2::evict_first", "L2::evict_last", "L2::cache_hint", "L2::64B", "L2::128B", "L2::256B",
+                     "evict_normal", "evict_last"})
+              .empty()) {
   }
   std::string_view vector = op.choice({"v2", "v4", "v8"});
   access.elements = vector.empty() ? 1 : static_cast<unsigned>(vector[1] - '0');
@@ -112,13 +114,15 @@ void create_policy(Op& op) {
 
 // What is in the shared window, what is on this thread's stack, and else global: constant memory is global memory here.
 void isspacep(Op& op) {
-  std::string_view space = op.choice({"global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry"});
+  std::string_view space =
+      op.choice({"global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry"});
   if (!op.expect(2, 2)) return;
   Value* address = op.in(1, kU64);
   Value* shared = op.thread.in_shared(address);
   Value* frame = op.ir.CreateIntrinsic(llvm::Intrinsic::frameaddress, {op.ir.getPtrTy()}, {op.i32(0)});
   constexpr uint64_t reach = 64 * 1024;  // the frames of one thread around the current one
-  Value* distance = op.ir.CreateAdd(op.ir.CreateSub(address, op.ir.CreatePtrToInt(frame, op.ir.getInt64Ty())), op.ir.getInt64(reach));
+  Value* distance =
+      op.ir.CreateAdd(op.ir.CreateSub(address, op.ir.CreatePtrToInt(frame, op.ir.getInt64Ty())), op.ir.getInt64(reach));
   Value* local = op.ir.CreateICmpULT(distance, op.ir.getInt64(2 * reach));
   Value* result = space.starts_with("shared") ? shared
                   : space == "local"          ? local
@@ -131,9 +135,17 @@ void isspacep(Op& op) {
 
 std::span<const Entry> memory_instructions() {
   static constexpr std::array table = {
-      Entry{"ld", load},        Entry{"ldu", load},       Entry{"st", store},        Entry{"membar", fence},
-      Entry{"fence", fence},    Entry{"prefetch", hint},  Entry{"prefetchu", hint},  Entry{"discard", hint},
-      Entry{"applypriority", hint}, Entry{"createpolicy", create_policy}, Entry{"isspacep", isspacep},
+      Entry{"ld", load},
+      Entry{"ldu", load},
+      Entry{"st", store},
+      Entry{"membar", fence},
+      Entry{"fence", fence},
+      Entry{"prefetch", hint},
+      Entry{"prefetchu", hint},
+      Entry{"discard", hint},
+      Entry{"applypriority", hint},
+      Entry{"createpolicy", create_policy},
+      Entry{"isspacep", isspacep},
   };
   return table;
 }

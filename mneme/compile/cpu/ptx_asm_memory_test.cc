@@ -16,8 +16,10 @@ TEST(PtxMemory, LoadsAndStoresOfEveryWidth) {
   EXPECT_EQ(jit().run<uint64_t>("ld.volatile.s32 $0, [$1 + 12];", "=l,l", memory.data()), 0xffffffff80000000u);
   EXPECT_EQ(jit().run<uint32_t>("ld.acquire.gpu.global.u8 $0, [$1+15];", "=r,l", memory.data()), 0x80u);
   EXPECT_EQ(jit().run<uint32_t>("ld.s8 $0, [$1+15];", "=r,l", memory.data()), 0xffffff80u);
-  EXPECT_EQ(jit().run<uint32_t>("{ .reg .u32 a,b,c; ld.v4.u32 {a,b,c,$0}, [$1+16]; add.u32 $0, $0, a; }", "=r,l", memory.data()), 13u);
-  EXPECT_EQ(jit().run<uint64_t>("{ .reg .b128 q; .reg .b64 a; ld.b128 q, [$1]; mov.b128 {a, $0}, q; }", "=l,l", memory.data()), 0x8000000000000003u);
+  EXPECT_EQ(jit().run<uint32_t>("{ .reg .u32 a,b,c; ld.v4.u32 {a,b,c,$0}, [$1+16]; add.u32 $0, $0, a; }", "=r,l", memory.data()),
+            13u);
+  EXPECT_EQ(jit().run<uint64_t>("{ .reg .b128 q; .reg .b64 a; ld.b128 q, [$1]; mov.b128 {a, $0}, q; }", "=l,l", memory.data()),
+            0x8000000000000003u);
   jit().run<void>("st.release.sys.global.v2.u32 [$0], {$1, $2};", "l,r,r,~{memory}", memory.data(), 10u, 11u);
   EXPECT_EQ(memory[0], 10u);
   EXPECT_EQ(memory[1], 11u);
@@ -39,13 +41,16 @@ TEST(PtxMemory, SharedAddressesAreTheLow32Bits) {
   shared[3] = 1234;
   auto address = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(shared));
   EXPECT_EQ(jit().run<uint32_t>("ld.shared.u32 $0, [$1+12];", "=r,r", address), 1234u);
-  const char* through = "{ .reg .u64 a; .reg .u32 b; cvta.to.shared.u64 a, $1; cvt.u32.u64 b, a; st.shared.u32 [b+4], 77; cvta.shared.u64 a, a; ld.u32 $0, [a+4]; }";
+  const char* through =
+      "{ .reg .u64 a; .reg .u32 b; cvta.to.shared.u64 a, $1; cvt.u32.u64 b, a; st.shared.u32 [b+4], 77; cvta.shared.u64 a, a; "
+      "ld.u32 $0, [a+4]; }";
   EXPECT_EQ(jit().run<uint32_t>(through, "=r,l", shared), 77u);
 }
 
 TEST(PtxMemory, WhichSpaceAnAddressIsIn) {
   auto is = [](const char* space, const void* address) {
-    return jit().run<uint32_t>(std::string("{ .reg .pred p; isspacep.") + space + " p, $1; selp.u32 $0, 1, 0, p; }", "=r,l", address);
+    return jit().run<uint32_t>(std::string("{ .reg .pred p; isspacep.") + space + " p, $1; selp.u32 $0, 1, 0, p; }", "=r,l",
+                               address);
   };
   static int global;
   int local = 0;
@@ -61,7 +66,8 @@ TEST(PtxMemory, WhichSpaceAnAddressIsIn) {
 TEST(PtxMemory, FencesAndHints) {
   jit().run<void>("membar.gl; fence.acq_rel.cluster; fence.proxy.alias; fence.proxy.async;", "~{memory}");
   int value = 0;
-  jit().run<void>("prefetch.global.L2 [$0]; discard.global.L2 [$0], 128; applypriority.global.L2::evict_normal [$0], 128;", "l", &value);
+  jit().run<void>("prefetch.global.L2 [$0]; discard.global.L2 [$0], 128; applypriority.global.L2::evict_normal [$0], 128;", "l",
+                  &value);
   EXPECT_EQ(jit().run<uint64_t>("createpolicy.fractional.L2::evict_last.b64 $0, 1.0;", "=l"), 0u);
   EXPECT_EQ(value, 0);
 }
@@ -70,7 +76,8 @@ TEST(PtxAtomic, EveryOperation) {
   uint32_t cell = 0;
   auto atom = [&](const char* operation, uint32_t before, uint32_t operand) {
     cell = before;
-    EXPECT_EQ(jit().run<uint32_t>(std::string("atom.") + operation + " $0, [$1], $2;", "=r,l,r,~{memory}", &cell, operand), before);
+    EXPECT_EQ(jit().run<uint32_t>(std::string("atom.") + operation + " $0, [$1], $2;", "=r,l,r,~{memory}", &cell, operand),
+              before);
     return cell;
   };
   EXPECT_EQ(atom("add.u32", 5, 3), 8u);
@@ -108,14 +115,17 @@ TEST(PtxAtomic, FloatsCompareAndSwapAndVectors) {
   EXPECT_EQ(jit().run<uint16_t>("atom.cas.b16 $0, [$1], $2, $3;", "=h,l,h,h,~{memory}", &half, uint16_t{5}, uint16_t{6}), 5u);
   EXPECT_EQ(half, 6u);
   alignas(8) std::array<float, 2> vector = {1, 2};
-  EXPECT_EQ(jit().run<float>("{ .reg .f32 a; atom.global.v2.f32.add {a, $0}, [$1], {$2, $2}; }", "=f,l,f,~{memory}", vector.data(), 10.0f), 2.0f);
+  EXPECT_EQ(jit().run<float>("{ .reg .f32 a; atom.global.v2.f32.add {a, $0}, [$1], {$2, $2}; }", "=f,l,f,~{memory}",
+                             vector.data(), 10.0f),
+            2.0f);
   EXPECT_EQ(vector, (std::array<float, 2>{11, 12}));
 }
 
 TEST(PtxThread, Barriers) {
   jit().take_calls();
   jit().run<void>("bar.sync 0; barrier.sync.aligned $0, $1; bar.arrive 3, 64; bar.warp.sync 0xff;", "r,r", 2u, 96u);
-  EXPECT_EQ(jit().take_calls(), (Calls{{"barrier", {0, 0}}, {"barrier", {2, 96}}, {"barrier_arrive", {3, 64}}, {"warp_sync", {0xff}}}));
+  EXPECT_EQ(jit().take_calls(),
+            (Calls{{"barrier", {0, 0}}, {"barrier", {2, 96}}, {"barrier_arrive", {3, 64}}, {"warp_sync", {0xff}}}));
   jit().next_result = 5;
   const char* reduce = "{ .reg .pred p; setp.ne.u32 p, $1, 0; barrier.cta.red.popc.aligned.u32 $0, 1, !p; }";
   EXPECT_EQ(jit().run<uint32_t>(reduce, "=r,r", 0u), 5u);
@@ -160,7 +170,8 @@ TEST(PtxThread, LoopsYieldOnlyWhenTheyGoBack) {
   const char* loop = "{ .reg .pred p; mov.u32 $0, 0; again: add.u32 $0, $0, 1; setp.lt.u32 p, $0, $1; @p bra again; }";
   EXPECT_EQ(jit().run<uint32_t>(loop, "=r,r", 3u), 3u);
   EXPECT_EQ(jit().take_calls(), (Calls{{"yield", {}}, {"yield", {}}}));
-  const char* forward = "{ .reg .pred p; setp.eq.u32 p, $1, 0; mov.u32 $0, 1; @p bra out; mov.u32 $0, 2; bra out; mov.u32 $0, 3; out: }";
+  const char* forward =
+      "{ .reg .pred p; setp.eq.u32 p, $1, 0; mov.u32 $0, 1; @p bra out; mov.u32 $0, 2; bra out; mov.u32 $0, 3; out: }";
   EXPECT_EQ(jit().run<uint32_t>(forward, "=r,r", 0u), 1u);
   EXPECT_EQ(jit().run<uint32_t>(forward, "=r,r", 5u), 2u);
   EXPECT_TRUE(jit().take_calls().empty());

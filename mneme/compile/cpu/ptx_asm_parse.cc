@@ -8,7 +8,8 @@ namespace mneme::ptx {
 std::optional<Type> parse_type(std::string_view name) {
   static const std::map<std::string_view, Type, std::less<>> types = [] {
     std::map<std::string_view, Type, std::less<>> t;
-    t["b8"] = bits_type(8), t["b16"] = bits_type(16), t["b32"] = bits_type(32), t["b64"] = bits_type(64), t["b128"] = bits_type(128);
+    t["b8"] = bits_type(8), t["b16"] = bits_type(16), t["b32"] = bits_type(32), t["b64"] = bits_type(64),
+    t["b128"] = bits_type(128);
     t["u8"] = {TypeKind::unsigned_integer, 8}, t["u16"] = {TypeKind::unsigned_integer, 16};
     t["u32"] = {TypeKind::unsigned_integer, 32}, t["u64"] = {TypeKind::unsigned_integer, 64};
     t["s8"] = {TypeKind::signed_integer, 8}, t["s16"] = {TypeKind::signed_integer, 16};

@@ -33,7 +33,8 @@ TEST(PtxParse, Immediates) {
   Program program = parsed("x 42, -1, 0x1F, 017, 0b101, 7U, 0f3F800000, 0d4000000000000000, 1.5, -2.0, WARP_SZ, ~0;");
   std::vector<uint64_t> bits;
   for (const Operand& operand : only(program).operands) bits.push_back(operand.bits);
-  EXPECT_EQ(bits, (std::vector<uint64_t>{42, ~uint64_t{0}, 0x1f, 15, 5, 7, 0x3f800000, 0x4000000000000000, 0x3ff8000000000000, 0xc000000000000000, 32, ~uint64_t{0}}));
+  EXPECT_EQ(bits, (std::vector<uint64_t>{42, ~uint64_t{0}, 0x1f, 15, 5, 7, 0x3f800000, 0x4000000000000000, 0x3ff8000000000000,
+                                         0xc000000000000000, 32, ~uint64_t{0}}));
   EXPECT_EQ(only(program).operands[6].kind, Operand::Kind::real32);
   EXPECT_EQ(only(program).operands[7].kind, Operand::Kind::real64);
 }
@@ -88,7 +89,8 @@ TEST(PtxParse, SaysWhatWasExpectedAndWhere) {
   EXPECT_EQ(failure("a: a:"), "invalid_argument: inline PTX 'a': a label that stands twice");
   EXPECT_EQ(failure("mov.u32 $0, 0f12;"), "invalid_argument: inline PTX 'mov.u32 $0, 0f12;': a malformed float at offset 12");
   EXPECT_EQ(failure("mov.u32 $0, #;"), "invalid_argument: inline PTX 'mov.u32 $0, #;': an unexpected character at offset 12");
-  EXPECT_EQ(failure(".shared .b32 x;"), "unsupported: inline PTX '.shared': of the directives only .reg is available on the CPU device");
+  EXPECT_EQ(failure(".shared .b32 x;"),
+            "unsupported: inline PTX '.shared': of the directives only .reg is available on the CPU device");
 }
 
 TEST(PtxParse, TypesHaveTheirWidths) {

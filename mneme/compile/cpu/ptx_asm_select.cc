@@ -16,15 +16,24 @@ Value* emit_comparison(Op& op, std::string_view comparison, Type type, Value* a,
   };
   constexpr auto none = CmpInst::BAD_ICMP_PREDICATE;
   static constexpr std::array rows = {
-      Row{"eq", CmpInst::FCMP_OEQ, CmpInst::ICMP_EQ, CmpInst::ICMP_EQ},    Row{"ne", CmpInst::FCMP_ONE, CmpInst::ICMP_NE, CmpInst::ICMP_NE},
-      Row{"lt", CmpInst::FCMP_OLT, CmpInst::ICMP_SLT, CmpInst::ICMP_ULT},  Row{"le", CmpInst::FCMP_OLE, CmpInst::ICMP_SLE, CmpInst::ICMP_ULE},
-      Row{"gt", CmpInst::FCMP_OGT, CmpInst::ICMP_SGT, CmpInst::ICMP_UGT},  Row{"ge", CmpInst::FCMP_OGE, CmpInst::ICMP_SGE, CmpInst::ICMP_UGE},
-      Row{"lo", none, CmpInst::ICMP_ULT, CmpInst::ICMP_ULT},               Row{"ls", none, CmpInst::ICMP_ULE, CmpInst::ICMP_ULE},
-      Row{"hi", none, CmpInst::ICMP_UGT, CmpInst::ICMP_UGT},               Row{"hs", none, CmpInst::ICMP_UGE, CmpInst::ICMP_UGE},
-      Row{"equ", CmpInst::FCMP_UEQ, none, none},                           Row{"neu", CmpInst::FCMP_UNE, none, none},
-      Row{"ltu", CmpInst::FCMP_ULT, none, none},                           Row{"leu", CmpInst::FCMP_ULE, none, none},
-      Row{"gtu", CmpInst::FCMP_UGT, none, none},                           Row{"geu", CmpInst::FCMP_UGE, none, none},
-      Row{"num", CmpInst::FCMP_ORD, none, none},                           Row{"nan", CmpInst::FCMP_UNO, none, none},
+      Row{"eq", CmpInst::FCMP_OEQ, CmpInst::ICMP_EQ, CmpInst::ICMP_EQ},
+      Row{"ne", CmpInst::FCMP_ONE, CmpInst::ICMP_NE, CmpInst::ICMP_NE},
+      Row{"lt", CmpInst::FCMP_OLT, CmpInst::ICMP_SLT, CmpInst::ICMP_ULT},
+      Row{"le", CmpInst::FCMP_OLE, CmpInst::ICMP_SLE, CmpInst::ICMP_ULE},
+      Row{"gt", CmpInst::FCMP_OGT, CmpInst::ICMP_SGT, CmpInst::ICMP_UGT},
+      Row{"ge", CmpInst::FCMP_OGE, CmpInst::ICMP_SGE, CmpInst::ICMP_UGE},
+      Row{"lo", none, CmpInst::ICMP_ULT, CmpInst::ICMP_ULT},
+      Row{"ls", none, CmpInst::ICMP_ULE, CmpInst::ICMP_ULE},
+      Row{"hi", none, CmpInst::ICMP_UGT, CmpInst::ICMP_UGT},
+      Row{"hs", none, CmpInst::ICMP_UGE, CmpInst::ICMP_UGE},
+      Row{"equ", CmpInst::FCMP_UEQ, none, none},
+      Row{"neu", CmpInst::FCMP_UNE, none, none},
+      Row{"ltu", CmpInst::FCMP_ULT, none, none},
+      Row{"leu", CmpInst::FCMP_ULE, none, none},
+      Row{"gtu", CmpInst::FCMP_UGT, none, none},
+      Row{"geu", CmpInst::FCMP_UGE, none, none},
+      Row{"num", CmpInst::FCMP_ORD, none, none},
+      Row{"nan", CmpInst::FCMP_UNO, none, none},
   };
   for (const Row& row : rows) {
     if (row.name != comparison) continue;
@@ -46,7 +55,8 @@ struct Comparison {
 };
 Comparison comparison(Op& op) {
   Comparison found;
-  found.comparison = op.choice({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"});
+  found.comparison = op.choice(
+      {"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"});
   found.boolean = op.choice({"and", "or", "xor"});
   found.ftz = op.flag("ftz");
   return found;
@@ -140,7 +150,8 @@ void mov(Op& op) {
 }  // namespace
 
 std::span<const Entry> select_instructions() {
-  static constexpr std::array table = {Entry{"setp", setp}, Entry{"set", set}, Entry{"selp", selp}, Entry{"slct", slct}, Entry{"mov", mov}};
+  static constexpr std::array table = {Entry{"setp", setp}, Entry{"set", set}, Entry{"selp", selp}, Entry{"slct", slct},
+                                       Entry{"mov", mov}};
   return table;
 }
 

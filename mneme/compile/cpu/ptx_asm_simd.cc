@@ -111,12 +111,15 @@ void scalar(Op& op) {
   size_t operands = multiply || !second.empty() ? 4 : 3;
   if (!op.expect(operands, operands)) return;
   llvm::Type* wide = op.ir.getIntNTy(kWide);
-  auto widen = [&](Value* value, Type type) { return type.is_signed() ? op.ir.CreateSExt(value, wide) : op.ir.CreateZExt(value, wide); };
+  auto widen = [&](Value* value, Type type) {
+    return type.is_signed() ? op.ir.CreateSExt(value, wide) : op.ir.CreateZExt(value, wide);
+  };
   Value* a = widen(op.in(1, a_type), a_type);
   Value* b = op.in(2, b_type);
   if (shift) b = mode == "wrap" ? op.ir.CreateAnd(b, 31) : call(op, llvm::Intrinsic::umin, b, op.i32(32));
   b = shift ? op.ir.CreateZExt(b, wide) : widen(b, b_type);
-  Value* result = set ? emit_comparison(op, comparison, Type{TypeKind::signed_integer, kWide}, a, b) : scalar_result(op, name, a, b);
+  Value* result =
+      set ? emit_comparison(op, comparison, Type{TypeKind::signed_integer, kWide}, a, b) : scalar_result(op, name, a, b);
   if (op.failed()) return;
   if (set) result = op.ir.CreateZExt(result, wide);
   if (multiply) result = op.ir.CreateAdd(result, widen(op.in(3, to), to));
@@ -139,11 +142,12 @@ void scalar(Op& op) {
 
 std::span<const Entry> simd_instructions() {
   static constexpr std::array table = {
-      Entry{"vadd2", packed},  Entry{"vadd4", packed},  Entry{"vsub2", packed},     Entry{"vsub4", packed},     Entry{"vavrg2", packed},
-      Entry{"vavrg4", packed}, Entry{"vmin2", packed},  Entry{"vmin4", packed},     Entry{"vmax2", packed},     Entry{"vmax4", packed},
-      Entry{"vset2", packed},  Entry{"vset4", packed},  Entry{"vabsdiff2", packed}, Entry{"vabsdiff4", packed},
-      Entry{"vadd", scalar},   Entry{"vsub", scalar},   Entry{"vmin", scalar},      Entry{"vmax", scalar},      Entry{"vabsdiff", scalar},
-      Entry{"vset", scalar},   Entry{"vshl", scalar},   Entry{"vshr", scalar},      Entry{"vmad", scalar},
+      Entry{"vadd2", packed},     Entry{"vadd4", packed},     Entry{"vsub2", packed},    Entry{"vsub4", packed},
+      Entry{"vavrg2", packed},    Entry{"vavrg4", packed},    Entry{"vmin2", packed},    Entry{"vmin4", packed},
+      Entry{"vmax2", packed},     Entry{"vmax4", packed},     Entry{"vset2", packed},    Entry{"vset4", packed},
+      Entry{"vabsdiff2", packed}, Entry{"vabsdiff4", packed}, Entry{"vadd", scalar},     Entry{"vsub", scalar},
+      Entry{"vmin", scalar},      Entry{"vmax", scalar},      Entry{"vabsdiff", scalar}, Entry{"vset", scalar},
+      Entry{"vshl", scalar},      Entry{"vshr", scalar},      Entry{"vmad", scalar},
   };
   return table;
 }

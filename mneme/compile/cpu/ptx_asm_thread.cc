@@ -30,9 +30,12 @@ void barrier(Op& op) {
     Type type = op.type();
     if (!op.expect(3, 4)) return;
     bool counted = op.count() == 4;
-    uint32_t reduce = operation == "popc" ? MNEME_CPU_REDUCE_POPC : operation == "and" ? MNEME_CPU_REDUCE_AND : MNEME_CPU_REDUCE_OR;
+    uint32_t reduce = operation == "popc"  ? MNEME_CPU_REDUCE_POPC
+                      : operation == "and" ? MNEME_CPU_REDUCE_AND
+                                           : MNEME_CPU_REDUCE_OR;
     Value* predicate = widen(op, op.in(counted ? 3 : 2, kPredicate));
-    Value* result = op.thread.call(CpuService::barrier_reduce, {op.in(1, kU32), counted ? op.in(2, kU32) : op.i32(0), op.i32(reduce), predicate});
+    Value* result = op.thread.call(CpuService::barrier_reduce,
+                                   {op.in(1, kU32), counted ? op.in(2, kU32) : op.i32(0), op.i32(reduce), predicate});
     return type == kPredicate ? op.out(0, nonzero(op, result), kPredicate) : op.out(0, result, kU32);
   }
   if (!op.expect(1, 2)) return;
@@ -50,10 +53,14 @@ void shuffle(Op& op) {
   std::string_view mode = op.choice({"up", "down", "bfly", "idx"});
   Type type = op.type();
   if (!op.expect(sync ? 5 : 4, sync ? 5 : 4)) return;
-  uint32_t service = mode == "up" ? MNEME_CPU_SHUFFLE_UP : mode == "down" ? MNEME_CPU_SHUFFLE_DOWN : mode == "bfly" ? MNEME_CPU_SHUFFLE_BFLY : MNEME_CPU_SHUFFLE_IDX;
+  uint32_t service = mode == "up"     ? MNEME_CPU_SHUFFLE_UP
+                     : mode == "down" ? MNEME_CPU_SHUFFLE_DOWN
+                     : mode == "bfly" ? MNEME_CPU_SHUFFLE_BFLY
+                                      : MNEME_CPU_SHUFFLE_IDX;
   Value* in_range = op.function().scratch(op.ir.getInt32Ty());
   Value* value = op.in(1, bits_type(type.bits));
-  Value* result = op.thread.call(CpuService::shuffle, {members(op, sync, 4), op.i32(service), value, op.in(2, kU32), op.in(3, kU32), in_range});
+  Value* result = op.thread.call(CpuService::shuffle,
+                                 {members(op, sync, 4), op.i32(service), value, op.in(2, kU32), op.in(3, kU32), in_range});
   op.out(op.first(0), result, bits_type(32));
   op.out(op.second(0), nonzero(op, op.ir.CreateLoad(op.ir.getInt32Ty(), in_range)), kPredicate);
 }
@@ -63,7 +70,10 @@ void vote(Op& op) {
   std::string_view mode = op.choice({"all", "any", "uni", "ballot"});
   Type type = op.type();
   if (!op.expect(sync ? 3 : 2, sync ? 3 : 2)) return;
-  uint32_t service = mode == "all" ? MNEME_CPU_VOTE_ALL : mode == "any" ? MNEME_CPU_VOTE_ANY : mode == "uni" ? MNEME_CPU_VOTE_UNI : MNEME_CPU_VOTE_BALLOT;
+  uint32_t service = mode == "all"   ? MNEME_CPU_VOTE_ALL
+                     : mode == "any" ? MNEME_CPU_VOTE_ANY
+                     : mode == "uni" ? MNEME_CPU_VOTE_UNI
+                                     : MNEME_CPU_VOTE_BALLOT;
   Value* result = op.thread.call(CpuService::vote, {members(op, sync, 2), op.i32(service), widen(op, op.in(1, kPredicate))});
   type == kPredicate ? op.out(0, nonzero(op, result), kPredicate) : op.out(0, result, kU32);
 }
@@ -138,10 +148,22 @@ void nothing(Op& op) { op.ignore_modifiers(); }
 
 std::span<const Entry> thread_instructions() {
   static constexpr std::array table = {
-      Entry{"bar", barrier},      Entry{"barrier", barrier},   Entry{"shfl", shuffle},      Entry{"vote", vote},
-      Entry{"match", match},      Entry{"redux", reduce},      Entry{"activemask", active_mask}, Entry{"elect", elect},
-      Entry{"bra", branch},       Entry{"ret", ret},           Entry{"exit", exit_thread},  Entry{"trap", trap},
-      Entry{"brkpt", trap},       Entry{"nanosleep", nanosleep}, Entry{"griddepcontrol", nothing}, Entry{"pmevent", nothing},
+      Entry{"bar", barrier},
+      Entry{"barrier", barrier},
+      Entry{"shfl", shuffle},
+      Entry{"vote", vote},
+      Entry{"match", match},
+      Entry{"redux", reduce},
+      Entry{"activemask", active_mask},
+      Entry{"elect", elect},
+      Entry{"bra", branch},
+      Entry{"ret", ret},
+      Entry{"exit", exit_thread},
+      Entry{"trap", trap},
+      Entry{"brkpt", trap},
+      Entry{"nanosleep", nanosleep},
+      Entry{"griddepcontrol", nothing},
+      Entry{"pmevent", nothing},
       Entry{"setmaxnreg", nothing},
   };
   return table;
@@ -150,8 +172,9 @@ std::span<const Entry> thread_instructions() {
 Handler find_handler(std::string_view opcode) {
   static const std::map<std::string_view, Handler> table = [] {
     std::map<std::string_view, Handler> all;
-    for (auto family : {integer_instructions(), bit_instructions(), simd_instructions(), float_instructions(), select_instructions(),
-                        convert_instructions(), memory_instructions(), atomic_instructions(), thread_instructions()})
+    for (auto family :
+         {integer_instructions(), bit_instructions(), simd_instructions(), float_instructions(), select_instructions(),
+          convert_instructions(), memory_instructions(), atomic_instructions(), thread_instructions()})
       for (const Entry& entry : family) all.emplace(entry.opcode, entry.handler);
     return all;
   }();

@@ -40,7 +40,9 @@ Value* ThreadState::worker() { return load(block(), offsetof(mneme_cpu_block, wo
 Value* ThreadState::dynamic_shared_bytes() {
   return load(block(), offsetof(mneme_cpu_block, dynamic_shared_bytes), builder_.getInt32Ty(), "dynamic.shared");
 }
-Value* ThreadState::shared_bytes() { return load(block(), offsetof(mneme_cpu_block, shared_bytes), builder_.getInt32Ty(), "shared.bytes"); }
+Value* ThreadState::shared_bytes() {
+  return load(block(), offsetof(mneme_cpu_block, shared_bytes), builder_.getInt32Ty(), "shared.bytes");
+}
 Value* ThreadState::shared_base() { return load(block(), offsetof(mneme_cpu_block, shared), builder_.getPtrTy(), "shared"); }
 
 Value* ThreadState::shared_pointer(Value* address) {
@@ -122,10 +124,12 @@ Value* ThreadState::special_register(std::string_view name) {
   if (name == "cluster_nctarank") return word(1);
   if (name == "clock64") return call(CpuService::clock, {});
   if (name == "clock") return builder_.CreateTrunc(call(CpuService::clock, {}), builder_.getInt32Ty());
-  if (name == "clock_hi") return builder_.CreateTrunc(builder_.CreateLShr(call(CpuService::clock, {}), 32), builder_.getInt32Ty());
+  if (name == "clock_hi")
+    return builder_.CreateTrunc(builder_.CreateLShr(call(CpuService::clock, {}), 32), builder_.getInt32Ty());
   if (name == "globaltimer") return call(CpuService::global_timer, {});
   if (name == "globaltimer_lo") return builder_.CreateTrunc(call(CpuService::global_timer, {}), builder_.getInt32Ty());
-  if (name == "globaltimer_hi") return builder_.CreateTrunc(builder_.CreateLShr(call(CpuService::global_timer, {}), 32), builder_.getInt32Ty());
+  if (name == "globaltimer_hi")
+    return builder_.CreateTrunc(builder_.CreateLShr(call(CpuService::global_timer, {}), 32), builder_.getInt32Ty());
   if (name.starts_with("lanemask_")) {
     Value* bit = builder_.CreateShl(word(1), lane());
     Value* below = builder_.CreateSub(bit, word(1));

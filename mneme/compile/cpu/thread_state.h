@@ -15,8 +15,25 @@ namespace mneme {
 
 // The services of struct mneme_cpu_services, in its order.
 enum class CpuService {
-  barrier, barrier_arrive, barrier_reduce, warp_sync, shuffle, vote, match_any, match_all, reduce, active_mask, yield,
-  vprintf, malloc, free, assert_fail, trap, exit, clock, global_timer,
+  barrier,
+  barrier_arrive,
+  barrier_reduce,
+  warp_sync,
+  shuffle,
+  vote,
+  match_any,
+  match_all,
+  reduce,
+  active_mask,
+  yield,
+  vprintf,
+  malloc,
+  free,
+  assert_fail,
+  trap,
+  exit,
+  clock,
+  global_timer,
 };
 
 class ThreadState {
