@@ -26,6 +26,7 @@ config.substitutions += [
     ("%cuda-libs", f"-L{config.cuda_home}/lib64 -L{config.cuda_home}/lib -lcudart_static -ldl -lrt -lpthread"),
     ("%clang-ir", f"{config.clangxx} --target=nvptx64-nvidia-cuda -nogpulib -Wno-override-module -Wno-unused-command-line-argument {plugin}"),
     ("%mneme-opt", f"opt -load-pass-plugin={config.plugin}"),
+    ("%ptxas", f"{config.cuda_home}/bin/ptxas -m64 --gpu-name sm_90"),
     ("%plugin", config.plugin),
     ("%segments", config.segments),
 ]

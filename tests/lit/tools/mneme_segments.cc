@@ -1,4 +1,4 @@
-// mneme-segments [--ir] [--name REGEX] FILE: prints the segments in a device image (ELF), bitcode or textual IR.
+// mneme-segments [--ir] [--hash] [--name REGEX] [--extract DIR] FILE: prints the segments in a device image (ELF), bitcode or textual IR.
 //
 // For the tests, and for whoever wants to see what the plugin embedded. An independent reading of mneme/abi/segment.h: every
 // offset is checked, and the checksum; a damaged segment ends the program with 1.
@@ -29,6 +29,8 @@ cl::opt<std::string> input(cl::Positional, cl::Required, cl::desc("FILE"));
 cl::opt<bool> print_ir("ir", cl::desc("print each segment's IR too"));
 cl::opt<std::string> name_filter("name", cl::desc("only segments whose symbol matches this regular expression"));
 cl::opt<bool> only_hash("hash", cl::desc("print only the static hash and the IR's name"));
+
+cl::opt<std::string> extract_to("extract", cl::desc("write each segment's IR to DIR/<name>.bc"), cl::value_desc("DIR"));
 
 [[noreturn]] void fail(const Twine& message) {
   errs() << "mneme-segments: " << input << ": " << message << '\n';
@@ -115,6 +117,14 @@ std::vector<Found> in_ir(MemoryBufferRef buffer) {
 
 std::string hex(const uint8_t (&digest)[16]) { return toHex(ArrayRef(digest), /*LowerCase=*/true); }
 
+void extract(const Segment& segment) {
+  std::string path = extract_to + "/" + segment.text(segment.header().name).str() + ".bc";
+  std::error_code error;
+  raw_fd_ostream file(path, error);
+  if (error) fail("writing " + path + ": " + error.message());
+  file << segment.ir();
+}
+
 void print(const Segment& segment) {
   static const char* const kKinds[] = {"?", "kernel", "function", "global"};
   static const char* const kTargets[] = {"?", "nvptx", "amdgcn"};
@@ -170,6 +180,7 @@ int main(int argc, char** argv) {
     return a.text(a.header().name) < b.text(b.header().name);
   });
   for (const Segment& segment : segments) {
+    if (!extract_to.empty()) extract(segment);
     if (only_hash) outs() << hex(segment.header().static_hash) << ' ' << segment.text(segment.header().ir_name) << '\n';
     else print(segment);
   }
