@@ -1,5 +1,8 @@
 // Launches.
 #include <cstring>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
 
 #include "mneme/base/log.h"
 #include "mneme/emulation/capture.h"
@@ -79,6 +82,34 @@ cudaError_t get_function_by_symbol(cudaFunction_t* handle, const void* function)
   return cudaSuccess;
 }
 
+// What launches have found, so that a launch costs one lookup.
+class ResolvedKernels {
+ public:
+  static ResolvedKernels& get() {
+    static ResolvedKernels* kernels = new ResolvedKernels;
+    return *kernels;
+  }
+  bool find(const void* function, ResolvedKernel& out) const {
+    std::shared_lock lock(mutex_);
+    auto found = kernels_.find(function);
+    if (found == kernels_.end()) return false;
+    out = found->second;
+    return true;
+  }
+  void add(const void* function, const ResolvedKernel& kernel) {
+    std::unique_lock lock(mutex_);
+    kernels_[function] = kernel;
+  }
+  void clear() {
+    std::unique_lock lock(mutex_);
+    kernels_.clear();
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<const void*, ResolvedKernel> kernels_;
+};
+
 Dim3 to_dim3(dim3 d) { return {d.x, d.y, d.z}; }
 
 cudaError_t check_shape(const void* function, const KernelResources& resources, const LaunchShape& shape, size_t shared_bytes) {
@@ -97,23 +128,25 @@ cudaError_t check_shape(const void* function, const KernelResources& resources, 
 }  // namespace
 
 cudaError_t resolve_kernel(const void* function, ResolvedKernel& out) {
+  if (ResolvedKernels::get().find(function, out)) return cudaSuccess;
   Context& context = Context::get();
-  out.registered = context.registry().find_kernel(function);
-  if (!out.registered) return cudaErrorInvalidDeviceFunction;
-  Result<std::shared_ptr<LoadedImage>> image = context.images().find(*out.registered->image);
+  auto registered = context.registry().find_kernel(function);
+  if (!registered) return cudaErrorInvalidDeviceFunction;
+  Result<std::shared_ptr<LoadedImage>> image = context.images().find(*registered->image);
   if (!image.ok()) return to_cuda(image.status());  // said when it was loaded
-  out.image = *image;
-  Result<Kernel*> kernel = out.image->kernel(*out.registered);
-  Result<const Segment*> segment = out.registered->segment();
+  Result<Kernel*> kernel = (*image)->kernel(*registered);
+  Result<const Segment*> segment = registered->segment();
   Status failure = kernel.ok() ? segment.status() : kernel.status();
   if (!failure.ok()) {
-    out.image->say_once(out.registered->name, failure);
+    (*image)->say_once(registered->name, failure);
     return to_cuda(failure);
   }
-  out.kernel = *kernel;
-  out.segment = *segment;
+  out = {*image, *segment, *kernel};
+  ResolvedKernels::get().add(function, out);
   return cudaSuccess;
 }
+
+void forget_resolved_kernels() { ResolvedKernels::get().clear(); }
 
 cudaError_t prepare_launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, bool cooperative, KernelLaunch& out) {
   ResolvedKernel resolved;

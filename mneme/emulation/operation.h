@@ -72,12 +72,13 @@ cudaError_t prepare_launch(const void* function, dim3 grid, dim3 block, void** a
 
 // What the program registered for a function, loaded; the failure has been said on standard error.
 struct ResolvedKernel {
-  std::shared_ptr<const RegisteredKernel> registered;
   std::shared_ptr<LoadedImage> image;
   const Segment* segment = nullptr;
   Kernel* kernel = nullptr;
 };
 cudaError_t resolve_kernel(const void* function, ResolvedKernel& out);
+// For when a fat binary is unregistered: another may later be loaded at its addresses.
+void forget_resolved_kernels();
 
 // Copies of one and two dimensions, as the three-dimensional one that graphs keep.
 Copy linear_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);

@@ -1,7 +1,6 @@
 // Registration of fat binaries, kernels and variables; symbols.
 #include <cstring>
 
-#include "mneme/base/log.h"
 #include "mneme/emulation/operation.h"
 #include "mneme/emulation/slots.h"
 
@@ -29,6 +28,7 @@ void register_fat_binary_end(void**) {}
 void unregister_fat_binary(void** handle) {
   Context& context = Context::get();
   if (auto image = context.registry().remove_image(handle)) context.images().remove(*image);
+  forget_resolved_kernels();
 }
 
 void register_function(void** handle, const char* host_function, char*, const char* device_name, int, uint3*, uint3*, dim3*, dim3*, int*) {
@@ -37,14 +37,6 @@ void register_function(void** handle, const char* host_function, char*, const ch
 
 void register_variable(void** handle, char* host_variable, char*, const char* device_name, int, size_t size, int constant, int) {
   Context::get().registry().add_variable(handle, {host_variable, device_name, size, constant != 0, false});
-}
-
-// The host reads the variable's address from `pointer`, possibly before anything is launched.
-void register_managed_variable(void** handle, void** pointer, char*, const char* device_name, int, size_t size, int constant, int) {
-  Context::get().registry().add_variable(handle, {pointer, device_name, size, constant != 0, true});
-  auto image = Context::get().registry().find_image(handle);
-  if (!image) return;
-  log::warning("{} is a managed variable: it has its address only after the first kernel of its file was launched", device_name);
 }
 
 void register_host_variable(void**, const char*, char*, size_t) {}
@@ -91,7 +83,6 @@ void fill_registration(Slots& slots, uint32_t table) {
   slots.set_raw(MNEME_CALL___cudaUnregisterFatBinary, &unregister_fat_binary);
   slots.set_raw(MNEME_CALL___cudaRegisterFunction, &register_function);
   slots.set_raw(MNEME_CALL___cudaRegisterVar, &register_variable);
-  slots.set_raw(MNEME_CALL___cudaRegisterManagedVar, &register_managed_variable);
   slots.set_raw(MNEME_CALL___cudaRegisterHostVar, &register_host_variable);
   slots.set_raw(MNEME_CALL___cudaInitModule, &init_module);
 }
