@@ -1,3 +1,6 @@
+#include <atomic>
+#include <thread>
+
 #include "mneme/emulation/testing/program.h"
 
 namespace mneme::emulation {
@@ -83,6 +86,22 @@ TEST(Launch, ByHandleAndWithAttributes) {
   EXPECT_EQ(CUDA(cudaLaunchCooperativeKernel)(&program.scale, dim3(1), dim3(2), arguments, 0, nullptr), cudaSuccess);
   EXPECT_EQ(numbers[1], 2 * 27);
   CUDA(cudaFree)(numbers);
+}
+
+TEST(Launch, FromManyThreads) {
+  constexpr int kThreads = 8, kLaunches = 50;
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      int* numbers = make_numbers(4);
+      for (int i = 0; i < kLaunches; ++i) wrong += launch_scale(numbers, -1, 4) != cudaSuccess;
+      wrong += numbers[3] != 4;
+      wrong += CUDA(cudaFree)(numbers) != cudaSuccess;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(Functions, AttributesAndOccupancy) {
