@@ -56,6 +56,10 @@ class NvptxCompiler final : public Compiler {
     bool abandoned = false;
     Status status = run_llvm([&] { return make_ptx_of(ir::llvm_module(*own), options, stages, request); }, &abandoned);
     if (abandoned) (void)own.release();  // LLVM left it in no defined state, in which it cannot even be destroyed
+    if (abandoned && status.message().find("Cannot select") != std::string::npos) {
+      // How LLVM says that the architecture lacks the instruction for an intrinsic.
+      return Status(Code::unsupported, status.message()).with_context("making PTX for " + architecture_);
+    }
     return status;
   }
 

@@ -26,10 +26,8 @@ class DriverAssembler final : public PtxAssembler {
 std::vector<fs::path> toolkits() {
   std::vector<fs::path> homes;
   if (const char* home = std::getenv("CUDA_HOME"); home != nullptr && *home != '\0') homes.emplace_back(home);
+  homes.emplace_back(MNEME_CUDA_HOME);
   homes.emplace_back("/usr/local/cuda");
-#ifdef MNEME_BUILD_CUDA_HOME
-  homes.emplace_back(MNEME_BUILD_CUDA_HOME);
-#endif
   return homes;
 }
 

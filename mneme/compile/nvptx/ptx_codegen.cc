@@ -51,13 +51,30 @@ bool allows_contraction(const llvm::Function& function) {
   });
 }
 
-// PTX with all of a compiler's debug information cannot be optimised by the assembler; line directives it takes.
+bool more_than_lines(const llvm::DICompileUnit& unit) {
+  return unit.getEmissionKind() == llvm::DICompileUnit::FullDebug ||
+         unit.getEmissionKind() == llvm::DICompileUnit::LineTablesOnly;
+}
+
+// Assemblers do not optimise PTX that says it has all of a compiler's debug information; line directives they take.
 void reduce_debug_info(llvm::Module& module) {
-  for (const llvm::DICompileUnit* unit : module.debug_compile_units()) {
-    if (unit->getEmissionKind() == llvm::DICompileUnit::FullDebug ||
-        unit->getEmissionKind() == llvm::DICompileUnit::LineTablesOnly) {
-      llvm::StripDebugInfo(module);
-      return;
+  if (llvm::none_of(module.debug_compile_units(), [](const llvm::DICompileUnit* unit) { return more_than_lines(*unit); })) return;
+  llvm::stripNonLineTableDebugInfo(module);
+  llvm::DebugInfoFinder finder;
+  finder.processModule(module);
+  llvm::NamedMDNode* units = module.getNamedMetadata("llvm.dbg.cu");
+  for (unsigned i = 0; i < units->getNumOperands(); ++i) {
+    auto* unit = llvm::cast<llvm::DICompileUnit>(units->getOperand(i));
+    if (!more_than_lines(*unit)) continue;
+    auto* lines = llvm::DICompileUnit::getDistinct(
+        module.getContext(), unit->getSourceLanguage(), unit->getFile(), unit->getProducer(), unit->isOptimized(),
+        unit->getFlags(), unit->getRuntimeVersion(), unit->getSplitDebugFilename(), llvm::DICompileUnit::DebugDirectivesOnly,
+        nullptr, nullptr, nullptr, nullptr, nullptr, unit->getDWOId(), unit->getSplitDebugInlining(),
+        unit->getDebugInfoForProfiling(), llvm::DICompileUnit::DebugNameTableKind::None, unit->getRangesBaseAddress(),
+        unit->getSysRoot(), unit->getSDK());
+    units->setOperand(i, lines);
+    for (llvm::DISubprogram* subprogram : finder.subprograms()) {
+      if (subprogram->getUnit() == unit) subprogram->replaceUnit(lines);
     }
   }
 }

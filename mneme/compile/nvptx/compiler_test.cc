@@ -1,0 +1,371 @@
+#include "mneme/compile/nvptx/compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <llvm/Object/ELFObjectFile.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "mneme/compile/nvptx/nvjitlink.h"
+#include "mneme/compile/nvptx/ptxas.h"
+
+namespace mneme::nvptx {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr const char* kHeader =
+    "target datalayout = \"e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64\"\n"
+    "target triple = \"nvptx64-nvidia-cuda\"\n";
+
+// a[i] += table[i % 16] * b[i], with a __constant__ table that the host fills and a counter of the device.
+constexpr const char* kVectorAdd = R"(
+@table = addrspace(4) externally_initialized constant [16 x float] zeroinitializer, align 4
+@counter = addrspace(1) externally_initialized global i32 5, align 4
+@primes = internal addrspace(1) constant [4 x i32] [i32 2, i32 3, i32 5, i32 7], align 4
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+define internal float @product(float %x, float %y) noinline optnone #0 {
+  %p = fmul contract float %x, %y
+  ret float %p
+}
+define ptx_kernel void @vector_add(ptr %a, ptr %b, i32 %n) #0 {
+entry:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %c = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %d = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %base = mul i32 %c, %d
+  %i = add i32 %base, %t
+  %in = icmp slt i32 %i, %n
+  br i1 %in, label %body, label %done
+body:
+  %k = and i32 %i, 15
+  %e = getelementptr [16 x float], ptr addrspacecast (ptr addrspace(4) @table to ptr), i32 0, i32 %k
+  %f = load float, ptr %e
+  %pb = getelementptr float, ptr %b, i32 %i
+  %vb = load float, ptr %pb
+  %m = call contract float @product(float %f, float %vb)
+  %pa = getelementptr float, ptr %a, i32 %i
+  %va = load float, ptr %pa
+  %s = fadd contract float %m, %va
+  store float %s, ptr %pa
+  %j = and i32 %i, 3
+  %q = getelementptr [4 x i32], ptr addrspacecast (ptr addrspace(1) @primes to ptr), i32 0, i32 %j
+  %prime = load i32, ptr %q
+  %count = load i32, ptr addrspacecast (ptr addrspace(1) @counter to ptr)
+  %more = add i32 %count, %prime
+  store i32 %more, ptr addrspacecast (ptr addrspace(1) @counter to ptr)
+  br label %done
+done:
+  ret void
+}
+attributes #0 = { convergent "target-cpu"="sm_90" "target-features"="+ptx88,+sm_90" }
+)";
+
+ir::Module parse(const std::string& body) {
+  const std::string text = kHeader + body;
+  auto module = ir::Module::parse(std::as_bytes(std::span(text)), "test.ll");
+  EXPECT_TRUE(module.ok()) << module.status().to_string();
+  return std::move(module).value();
+}
+
+AssemblerSearch only(const std::string& assembler) {
+  AssemblerSearch search = AssemblerSearch::from_environment();
+  search.only = assembler;
+  return search;
+}
+
+std::unique_ptr<Compiler> compiler(const std::string& assembler, const std::string& architecture = "sm_90") {
+  auto created = create_compiler(architecture, only(assembler));
+  EXPECT_TRUE(created.ok()) << created.status().to_string();
+  return std::move(created).value();
+}
+
+// What the compiler hands to the assembler.
+std::string ptx_of(const std::string& body, const CompileOptions& options = {}, const std::string& architecture = "sm_90") {
+  auto code = compiler("driver", architecture)->compile(parse(body), options);
+  EXPECT_TRUE(code.ok()) << code.status().to_string();
+  if (!code.ok()) return "";
+  EXPECT_EQ(code->image.bytes.back(), std::byte{0});
+  return reinterpret_cast<const char*>(code->image.bytes.data());
+}
+
+struct Symbol {
+  uint64_t size;
+  bool global;
+};
+
+struct Cubin {
+  std::map<std::string, Symbol> symbols;
+  std::vector<std::string> sections;
+};
+
+Cubin read_cubin(const ByteVector& bytes) {
+  Cubin cubin;
+  auto file = llvm::object::ELFFile<llvm::object::ELF64LE>::create(
+      llvm::StringRef(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  EXPECT_TRUE(bool(file));
+  EXPECT_EQ(file->getHeader().e_machine, 190);  // NVIDIA CUDA
+  for (const auto& section : llvm::cantFail(file->sections())) {
+    cubin.sections.push_back(llvm::cantFail(file->getSectionName(section)).str());
+    if (section.sh_type != llvm::ELF::SHT_SYMTAB) continue;
+    llvm::StringRef names = llvm::cantFail(file->getStringTableForSymtab(section));
+    for (const auto& symbol : llvm::cantFail(file->symbols(&section))) {
+      cubin.symbols[llvm::cantFail(symbol.getName(names)).str()] = {symbol.st_size, symbol.getBinding() == llvm::ELF::STB_GLOBAL};
+    }
+  }
+  return cubin;
+}
+
+class Assembled : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    auto found = find_assembler(only(GetParam()));
+    if (!found.ok()) GTEST_SKIP() << found.status().message();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(By, Assembled, testing::Values("nvjitlink", "ptxas"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(Assembled, EveryDefaultPipelineMakesACubin) {
+  auto compiler = nvptx::compiler(GetParam());
+  for (const char* level : {"O0", "O1", "O2", "O3", "Os", "Oz"}) {
+    CompileOptions options;
+    options.pipeline = fmt::format("default<{}>", level);
+    auto code = compiler->compile(parse(kVectorAdd), options);
+    ASSERT_TRUE(code.ok()) << level << ": " << code.status().to_string();
+    EXPECT_EQ(code->assembler, GetParam());
+    EXPECT_EQ(code->image.device, DeviceKind::cuda);
+    EXPECT_EQ(code->digest, digest_of(code->image.bytes));
+    std::vector<std::string> stages;
+    for (const StageTime& time : code->times) stages.push_back(time.stage);
+    EXPECT_THAT(stages, testing::ElementsAre("prepare", "optimise", "codegen", "assemble"));
+
+    const Cubin cubin = read_cubin(code->image.bytes);
+    EXPECT_THAT(cubin.sections, testing::Contains(".nv.info.vector_add")) << level;
+    for (auto [name, size] : {std::pair("vector_add", 0), std::pair("table", 64), std::pair("counter", 4)}) {
+      ASSERT_TRUE(cubin.symbols.contains(name)) << level << " " << name;
+      EXPECT_TRUE(cubin.symbols.at(name).global) << level << " " << name;
+      if (size != 0) EXPECT_EQ(cubin.symbols.at(name).size, size) << level << " " << name;
+    }
+  }
+}
+
+TEST_P(Assembled, TheDriversOwnFunctionsMayStayUndefined) {
+  auto code = compiler(GetParam())
+                  ->compile(parse(R"(
+declare i32 @vprintf(ptr, ptr)
+declare ptr @malloc(i64)
+declare void @free(ptr)
+declare void @__assertfail(ptr, ptr, i32, ptr, i64)
+define ptx_kernel void @k(ptr %out, i64 %n, i1 %fails) {
+  %p = call ptr @malloc(i64 %n)
+  store ptr %p, ptr %out
+  %r = call i32 @vprintf(ptr %out, ptr %p)
+  call void @free(ptr %p)
+  br i1 %fails, label %yes, label %no
+yes:
+  call void @__assertfail(ptr %out, ptr %out, i32 1, ptr %out, i64 1)
+  ret void
+no:
+  ret void
+}
+)"),
+                            {});
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  const Cubin cubin = read_cubin(code->image.bytes);
+  for (const char* name : {"vprintf", "malloc", "free", "__assertfail"}) EXPECT_TRUE(cubin.symbols.contains(name)) << name;
+}
+
+TEST_P(Assembled, AnUndefinedFunctionIsToldInTheToolsWords) {
+  auto code = compiler(GetParam())
+                  ->compile(parse("declare void @elsewhere()\n"
+                                  "define ptx_kernel void @k() { call void @elsewhere() ret void }"),
+                            {});
+  ASSERT_FALSE(code.ok());
+  EXPECT_EQ(code.status().code(), Code::incompatible);
+  EXPECT_THAT(code.status().message(), StartsWith("assembling PTX for sm_90 by "));
+  EXPECT_THAT(code.status().message(), HasSubstr("elsewhere"));
+}
+
+TEST_P(Assembled, BadPtxIsToldInTheToolsWords) {
+  auto assembler = find_assembler(only(GetParam())).value();
+  auto cubin = assembler->assemble({.ptx = ".version 8.0\n.target sm_90\n.address_size 64\nnonsense\n", .architecture = "sm_90"});
+  ASSERT_FALSE(cubin.ok());
+  EXPECT_EQ(cubin.status().code(), Code::incompatible);
+  EXPECT_THAT(cubin.status().message(), HasSubstr("line 4; fatal   : Parsing error near 'nonsense': syntax error"));
+}
+
+TEST_P(Assembled, LinesOfFullDebugInformationAreKept) {
+  auto code = compiler(GetParam())
+                  ->compile(parse(R"(
+define ptx_kernel void @k(ptr %out) !dbg !4 {
+  store i32 1, ptr %out, !dbg !7
+  ret void, !dbg !8
+}
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2, !3}
+!0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !1, producer: "clang", isOptimized: false, runtimeVersion: 0, emissionKind: FullDebug)
+!1 = !DIFile(filename: "app.cu", directory: "/src")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = !{i32 7, !"Dwarf Version", i32 2}
+!4 = distinct !DISubprogram(name: "k", scope: !1, file: !1, line: 3, type: !5, spFlags: DISPFlagDefinition, unit: !0)
+!5 = !DISubroutineType(types: !6)
+!6 = !{null}
+!7 = !DILocation(line: 4, column: 3, scope: !4)
+!8 = !DILocation(line: 5, column: 1, scope: !4)
+)"),
+                            {});
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  EXPECT_THAT(read_cubin(code->image.bytes).sections, testing::Contains(".debug_line"));
+}
+
+TEST(NvptxCompiler, IsWhatCompilerCreateGivesForCuda) {
+  auto created = Compiler::create(DeviceKind::cuda, "sm_90");
+  ASSERT_TRUE(created.ok()) << created.status().to_string();
+  auto refused = Compiler::create(DeviceKind::cuda, "sm_9000");
+  EXPECT_EQ(refused.status().code(), Code::unsupported);
+  EXPECT_THAT(refused.status().message(),
+              testing::MatchesRegex("making PTX for sm_9000: LLVM 22[.0-9]* does not know the architecture"));
+}
+
+TEST(NvptxCompiler, StateIsVisibleAndNeverFolded) {
+  for (const char* pipeline : {"default<O0>", "default<O3>", "globalopt,ipsccp,globaldce"}) {
+    const std::string ptx = ptx_of(kVectorAdd, {.pipeline = pipeline, .bindings = {}, .kernels = {"vector_add"}});
+    EXPECT_THAT(ptx, HasSubstr(".visible .const .align 4 .b8 table[64]")) << pipeline;
+    EXPECT_THAT(ptx, ContainsRegex("\\.visible \\.global \\.align 4 \\.[ub](32|8) counter")) << pipeline;
+    EXPECT_THAT(ptx, Not(HasSubstr(".visible .global .align 4 .b8 primes"))) << pipeline;
+  }
+  const std::string ptx = ptx_of(kVectorAdd);
+  EXPECT_THAT(ptx, ContainsRegex("ld\\.const\\.b32")) << "the table, which the host fills, is read";
+}
+
+TEST(NvptxCompiler, ABoundGlobalIsItsAddress) {
+  CompileOptions options;
+  options.bindings = {{"counter", DevicePtr(0x7a0000001200)}, {"not_there", DevicePtr(0x1000)}};
+  const std::string ptx = ptx_of(kVectorAdd, options);
+  EXPECT_THAT(ptx, HasSubstr(std::to_string(0x7a0000001200)));
+  EXPECT_THAT(ptx, Not(HasSubstr("counter")));
+}
+
+TEST(NvptxCompiler, ContractsWhereTheApplicationDid) {
+  EXPECT_THAT(ptx_of(kVectorAdd), HasSubstr("fma.rn.f32"));
+  std::string uncontracted = kVectorAdd;
+  for (size_t at; (at = uncontracted.find("contract ")) != std::string::npos;) uncontracted.erase(at, 9);
+  const std::string ptx = ptx_of(uncontracted);
+  EXPECT_THAT(ptx, Not(HasSubstr("fma.")));
+  // With its rounding mode, or the assembler would contract it.
+  EXPECT_THAT(ptx, HasSubstr("mul.rn.f32"));
+}
+
+TEST(NvptxCompiler, TheArchitectureAndThePtxVersionAreTheRecordedOnes) {
+  EXPECT_THAT(ptx_of(kVectorAdd), testing::AllOf(HasSubstr(".version 8.8"), HasSubstr(".target sm_90\n")));
+  std::string own = kVectorAdd;
+  own.replace(own.find("\"sm_90\""), 7, "\"sm_90a\"");
+  EXPECT_THAT(ptx_of(own), HasSubstr(".target sm_90a\n"));
+  std::string old = kVectorAdd;
+  old.replace(old.find("+ptx88"), 6, "+ptx63");
+  EXPECT_THAT(ptx_of(old), HasSubstr(".version 7.8")) << "the oldest that has sm_90";
+  EXPECT_THAT(ptx_of(kVectorAdd, {}, "sm_80"), HasSubstr(".target sm_80\n"));
+}
+
+TEST(NvptxCompiler, TheModuleIsLeftAsItWas) {
+  ir::Module module = parse(kVectorAdd);
+  const std::string before = module.print();
+  ASSERT_TRUE(compiler("driver")->compile(module, {}).ok());
+  EXPECT_EQ(module.print(), before);
+}
+
+TEST(NvptxCompiler, RefusesWhatItCannotCompile) {
+  auto compiler = nvptx::compiler("driver");
+  auto code = compiler->compile(parse(kVectorAdd), {.pipeline = "default<O3>,nothing", .bindings = {}, .kernels = {}});
+  EXPECT_EQ(code.status().to_string(),
+            "invalid_argument: pass pipeline 'default<O3>,nothing' does not parse: unknown module pass 'nothing'");
+
+  code = compiler->compile(parse(kVectorAdd), {.codegen_level = 4, .bindings = {}, .kernels = {}});
+  EXPECT_EQ(code.status().to_string(), "invalid_argument: making PTX for sm_90: the code generation level is 4, not 0 to 3");
+
+  code = compiler->compile(parse(kVectorAdd), {.bindings = {}, .kernels = {"other"}});
+  EXPECT_EQ(code.status().to_string(), "not_found: kernel 'other' is not in test.ll, which has vector_add");
+
+  const std::string host = "target triple = \"x86_64-pc-linux-gnu\"\n";
+  code = compiler->compile(ir::Module::parse(std::as_bytes(std::span(host)), "host.ll").value(), {});
+  EXPECT_EQ(code.status().to_string(),
+            "incompatible: compiling for sm_90: the module is for 'x86_64-pc-linux-gnu', not for NVIDIA GPUs");
+
+  // Thread-block clusters came with sm_90.
+  code = nvptx::compiler("driver", "sm_70")
+             ->compile(parse("declare i32 @llvm.nvvm.read.ptx.sreg.cluster.ctarank()\n"
+                             "define ptx_kernel void @k(ptr %out) {\n"
+                             "  %r = call i32 @llvm.nvvm.read.ptx.sreg.cluster.ctarank()\n"
+                             "  store i32 %r, ptr %out ret void }"),
+                       {});
+  ASSERT_FALSE(code.ok());
+  EXPECT_EQ(code.status().code(), Code::unsupported);
+  EXPECT_THAT(code.status().message(), StartsWith("making PTX for sm_70: LLVM reported a fatal error: Cannot select: "));
+  EXPECT_THAT(code.status().message(), HasSubstr("cluster.ctarank"));
+}
+
+TEST(PtxAssembler, ANameThatIsNoneIsRefused) {
+  EXPECT_EQ(find_assembler({.only = "masm", .nvjitlink_paths = {}, .ptxas_paths = {}}).status().to_string(),
+            "invalid_argument: choosing the PTX assembler: MNEME_PTX_ASSEMBLER is 'masm', not nvjitlink, ptxas or driver");
+}
+
+TEST(PtxAssembler, OneThatIsMissingIsRefusedWithWhereItWasLookedFor) {
+  EXPECT_EQ(find_assembler(
+                {.only = "nvjitlink", .nvjitlink_paths = {"/nonexistent/libnvJitLink.so.13", "libm.so.6"}, .ptxas_paths = {}})
+                .status()
+                .to_string(),
+            "unavailable: opening nvJitLink, to assemble PTX: /nonexistent/libnvJitLink.so.13: cannot open shared object file: "
+            "No such file or "
+            "directory; libm.so.6 has no function nvJitLinkCreate; install the CUDA toolkit's libnvJitLink, set CUDA_HOME to "
+            "where it is, or "
+            "set MNEME_PTX_ASSEMBLER to ptxas or driver");
+  EXPECT_EQ(find_assembler({.only = "ptxas", .nvjitlink_paths = {}, .ptxas_paths = {"/nonexistent/ptxas", "/etc"}})
+                .status()
+                .to_string(),
+            "unavailable: finding ptxas, to assemble PTX: not at /nonexistent/ptxas, /etc; install the CUDA toolkit, "
+            "set CUDA_HOME to "
+            "where it is, or set MNEME_PTX_ASSEMBLER to nvjitlink or driver");
+}
+
+TEST(PtxAssembler, WithNeitherTheDriverIsLeft) {
+  EXPECT_EQ(find_assembler({.only = "", .nvjitlink_paths = {}, .ptxas_paths = {}}).value()->name(), "driver");
+}
+
+TEST(PtxAssembler, TheEnvironmentChooses) {
+  ::setenv("MNEME_PTX_ASSEMBLER", "driver", 1);
+  ::setenv("CUDA_HOME", "/opt/toolkit", 1);
+  const AssemblerSearch search = AssemblerSearch::from_environment();
+  ::unsetenv("MNEME_PTX_ASSEMBLER");
+  ::unsetenv("CUDA_HOME");
+  EXPECT_EQ(search.only, "driver");
+  EXPECT_THAT(search.nvjitlink_paths, testing::Contains("/opt/toolkit/lib64/libnvJitLink.so.13"));
+  EXPECT_EQ(search.nvjitlink_paths.back(), "libnvJitLink.so.12");
+  EXPECT_THAT(search.ptxas_paths, testing::Contains("/opt/toolkit/bin/ptxas"));
+  EXPECT_EQ(AssemblerSearch::from_environment().only, "");
+}
+
+TEST(PtxAssembler, AProgramThatCrashesIsUnavailable) {
+  const std::filesystem::path program =
+      std::filesystem::temp_directory_path() / fmt::format("mneme-crashing-ptxas-{}", ::getpid());
+  std::ofstream(program) << "#!/bin/sh\necho about to crash >&2\nkill -SEGV $$\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  auto assembler = open_ptxas({program});
+  ASSERT_TRUE(assembler.ok());
+  auto cubin = (*assembler)->assemble({.ptx = "", .architecture = "sm_90"});
+  std::filesystem::remove(program);
+  EXPECT_EQ(cubin.status().code(), Code::unavailable);
+  EXPECT_THAT(cubin.status().message(), testing::AllOf(HasSubstr("it did not run to its end"), HasSubstr("about to crash")));
+}
+
+}  // namespace
+}  // namespace mneme::nvptx
