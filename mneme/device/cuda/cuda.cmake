@@ -1,7 +1,8 @@
 # The CUDA backend, included by the device room's CMakeLists.txt.
 #
 # Before mneme_room: sets MNEME_CUDA_DEVICE_SOURCES and makes the target mneme_cuda_headers (for LIBRARIES).
-# After mneme_room: mneme_cuda_device_tests() gives the room's tests the driver that the backend's tests run on; they need no GPU.
+# After mneme_room: mneme_cuda_device_tests() gives the room's tests the driver that the backend's tests run on, since they need no
+# GPU, and adds those that do.
 set(MNEME_CUDA_DEVICE_DIR ${CMAKE_CURRENT_LIST_DIR})
 find_program(MNEME_CLANG NAMES clang++-22 clang++ HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
 
@@ -40,4 +41,9 @@ function(mneme_cuda_device_tests)
   target_compile_definitions(mneme_device_test PRIVATE MNEME_FAKE_CUDA_LIBRARY="$<TARGET_FILE_NAME:mneme_fake_cuda>")
   set_target_properties(mneme_device_test PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
   add_dependencies(mneme_device_test mneme_fake_cuda)
+
+  add_executable(mneme_cuda_gpu_test cuda/cuda_gpu_test.cc)
+  target_link_libraries(mneme_cuda_gpu_test PRIVATE mneme_device mneme_warnings GTest::gtest GTest::gtest_main)
+  gtest_discover_tests(mneme_cuda_gpu_test TEST_PREFIX device.gpu. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  set_property(GLOBAL APPEND PROPERTY MNEME_GPU_TESTS mneme_cuda_gpu_test)
 endfunction()

@@ -1,0 +1,145 @@
+// What only a real GPU and its driver can show of the CUDA backend, beside the conformance suite. Skipped where there is none.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "mneme/device/address_space.h"
+#include "mneme/device/device.h"
+
+#define ASSERT_OK(expression)                         \
+  do {                                                \
+    const ::mneme::Status status_ = (expression);     \
+    ASSERT_TRUE(status_.ok()) << status_.to_string(); \
+  } while (false)
+
+namespace mneme {
+namespace {
+
+class CudaGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Device::open(DeviceKind::cuda);
+    if (opened.status().code() == Code::unavailable) GTEST_SKIP() << opened.status().message();
+    ASSERT_TRUE(opened.ok()) << opened.status().to_string();
+    device = std::move(opened).value();
+    auto created = device->create_stream();
+    ASSERT_TRUE(created.ok()) << created.status().to_string();
+    stream = std::move(created).value();
+  }
+
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Stream> stream;
+};
+
+TEST_F(CudaGpu, RangesBeyondFourGiBAreFilledCopiedComparedAndHashed) {
+  const Bytes size = 4_GiB + 3_MiB + Bytes(13), page = 64_KiB;
+  if (device->properties().total_memory < 10_GiB)
+    GTEST_SKIP() << "the device has only " << fmt::format("{}", device->properties().total_memory);
+  auto space = device->reserve(kDefaultAddressSpaceBase, kDefaultAddressSpaceSize);
+  ASSERT_OK(space.status());
+  auto a = (*space)->allocate(size), b = (*space)->allocate(size);
+  ASSERT_OK(a.status());
+  ASSERT_OK(b.status());
+  ASSERT_OK(stream->fill(*a, std::byte{0x5a}, size));
+  ASSERT_OK(stream->copy(*b, *a, size));
+  const uint64_t places[] = {uint64_t{1} << 32, (uint64_t{1} << 32) + 1000001, size.count - 1};
+  const std::byte other{0x5b};
+  for (uint64_t place : places) ASSERT_OK(stream->copy_to_device(*b + Bytes(place), std::span(&other, 1)));
+
+  for (uint64_t offset : {0, 1, 8}) {  // by whole vectors, by shifted words, by words
+    auto compared = stream->compare(*a + Bytes(offset), *b + Bytes(offset), size - Bytes(offset));
+    ASSERT_OK(compared.status());
+    EXPECT_EQ(compared->differing_bytes, 3u) << offset;
+    EXPECT_EQ(compared->first_difference, places[0] - offset) << offset;
+  }
+  std::vector<uint64_t> of_a(size.count / page.count + 1), of_b(of_a.size());
+  ASSERT_OK(stream->hash_pages(of_a, *a, size, page));
+  ASSERT_OK(stream->hash_pages(of_b, *b, size, page));
+  for (size_t i = 0; i < of_a.size(); ++i) {
+    const bool changed = i == places[0] / page.count || i == places[1] / page.count || i == places[2] / page.count;
+    ASSERT_EQ(of_a[i] != of_b[i], changed) << i;
+  }
+}
+
+TEST_F(CudaGpu, LargeCopiesFromAndToPageableMemoryArriveWhole) {
+  const uint64_t size = (uint64_t{600} << 20) + 12345;
+  std::vector<std::byte> bytes(size), back(size);
+  std::mt19937_64 random(7);
+  for (uint64_t i = 0; i + 8 <= size; i += 8) {
+    const uint64_t word = random();
+    __builtin_memcpy(&bytes[i], &word, 8);
+  }
+  auto memory = device->allocate(Bytes(size));
+  ASSERT_OK(memory.status());
+  ASSERT_OK(stream->copy_to_device(*memory, bytes));
+  ASSERT_OK(stream->copy_to_host(back, *memory));
+  EXPECT_TRUE(bytes == back);
+  ASSERT_OK(device->free(*memory));
+}
+
+TEST_F(CudaGpu, AllocationsComeAndGoAndKeepWhatTheyHold) {
+  auto space = device->reserve(kDefaultAddressSpaceBase, kDefaultAddressSpaceSize);
+  ASSERT_OK(space.status());
+  std::mt19937_64 random(11);
+  struct Held {
+    DevicePtr address;
+    Bytes size;
+    std::byte value;
+  };
+  std::vector<Held> held;
+  const auto check = [&](const Held& one) {
+    std::byte ends[2];
+    ASSERT_OK(stream->copy_to_host(std::span(ends, 1), one.address));
+    ASSERT_OK(stream->copy_to_host(std::span(ends + 1, 1), one.address + (one.size - Bytes(1))));
+    EXPECT_EQ(ends[0], one.value);
+    EXPECT_EQ(ends[1], one.value);
+  };
+  for (int round = 0; round < 400; ++round) {
+    if (held.size() > 20 || (!held.empty() && random() % 3 == 0)) {
+      std::swap(held[random() % held.size()], held.back());
+      check(held.back());
+      ASSERT_OK((*space)->free(held.back().address));
+      held.pop_back();
+    } else {
+      const Bytes size(1 + random() % (uint64_t{1} << (10 + random() % 16)));
+      auto address = (*space)->allocate(size);
+      ASSERT_OK(address.status());
+      held.push_back({*address, size, static_cast<std::byte>(round)});
+      ASSERT_OK(stream->fill(*address, held.back().value, size));
+      ASSERT_OK(stream->synchronize());
+    }
+  }
+  for (const Held& one : held) check(one);
+}
+
+TEST_F(CudaGpu, TheTimeOfALaunchIsThatOfItsWork) {
+  // Elapsed times rise with the work, by the device's clock: only their order is looked at.
+  const std::string ptx = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry spin(.param .u64 cycles) {
+  .reg .b64 %a, %b, %c; .reg .pred %p;
+  ld.param.u64 %c, [cycles];
+  mov.u64 %a, %clock64;
+again:
+  mov.u64 %b, %clock64;
+  sub.u64 %b, %b, %a;
+  setp.lt.u64 %p, %b, %c;
+  @%p bra again;
+  ret;
+})";
+  const auto text = std::as_bytes(std::span(ptx));
+  auto module = device->load({DeviceKind::cuda, ByteVector(text.begin(), text.end())});
+  ASSERT_OK(module.status());
+  auto kernel = (*module)->kernel("spin");
+  ASSERT_OK(kernel.status());
+  const auto run = [&](uint64_t cycles) { return stream->launch_timed(**kernel, {}, std::as_bytes(std::span(&cycles, 1))); };
+  ASSERT_OK(run(1000).status());
+  auto few = run(1000), many = run(100000000);
+  ASSERT_OK(few.status());
+  ASSERT_OK(many.status());
+  EXPECT_LT(few->count() * 10, many->count());
+}
+
+}  // namespace
+}  // namespace mneme
