@@ -18,16 +18,24 @@ class ReplayCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     app.add_option("--rdb,--record-db", kernel_file_, "the recorded kernel: DIR/<static-hash>.json")->required();
-    app.add_option("--rid,--record-id", instance_, "the recorded instance: a dynamic hash, or its first digits (default: the only one)");
+    app.add_option("--rid,--record-id", instance_,
+                   "the recorded instance: a dynamic hash, or its first digits (default: the only one)");
     app.add_option("PIPELINE", configuration_.pipeline, "LLVM pass pipeline, as opt's -passes takes it")->capture_default_str();
     add_extent(app, "--grid-dim", "grid extent in blocks", configuration_.grid);
     add_extent(app, "--block-dim", "block extent in threads", configuration_.block);
     app.add_option("--shared-mem", shared_memory_, "dynamic shared memory of a block, in bytes (default: as recorded)");
-    app.add_option("--codegen-opt", configuration_.codegen_level, "level of LLVM's code generator")->check(CLI::Range(0, 3))->capture_default_str();
-    app.add_option("--iterations", configuration_.iterations, "timed launches after the verified one")->check(CLI::Range(0, 1'000'000))->capture_default_str();
-    app.add_option("--device", device_, "auto: the first of cuda and cpu that is there")->check(CLI::IsMember({"auto", "cuda", "cpu"}))->capture_default_str();
+    app.add_option("--codegen-opt", configuration_.codegen_level, "level of LLVM's code generator")
+        ->check(CLI::Range(0, 3))
+        ->capture_default_str();
+    app.add_option("--iterations", configuration_.iterations, "timed launches after the verified one")
+        ->check(CLI::Range(0, 1'000'000))
+        ->capture_default_str();
+    app.add_option("--device", device_, "auto: the first of cuda and cpu that is there")
+        ->check(CLI::IsMember({"auto", "cuda", "cpu"}))
+        ->capture_default_str();
     app.footer(
-        "Prints one JSON object: the configuration and its result; times are nanoseconds, sizes bytes, and what a device cannot tell is null.\n"
+        "Prints one JSON object: the configuration and its result; times are nanoseconds, sizes bytes, and what a device cannot "
+        "tell is null.\n"
         "Exit status: 0 the result is as recorded, 1 it is not, 2 the replay could not run, 64 the command line is wrong.");
   }
 
@@ -73,11 +81,15 @@ class ReplayCommand : public Command {
     std::string all;
     for (const InstanceRecord& instance : document.instances) {
       if (instance.dynamic_hash.hex().starts_with(instance_)) matching.push_back(&instance);
-      all += fmt::format("\n  {}  grid {}, block {}, {}", instance.dynamic_hash.hex(), instance.grid, instance.block, instance.state_bytes);
+      all += fmt::format("\n  {}  grid {}, block {}, {}", instance.dynamic_hash.hex(), instance.grid, instance.block,
+                         instance.state_bytes);
     }
     if (matching.size() == 1) return matching[0]->dynamic_hash;
-    if (instance_.empty()) return error(Code::invalid_argument, "{} has {} instances: choose one with -rid{}", document.kernel.demangled, document.instances.size(), all);
-    return error(Code::not_found, "{} instances of {} begin with '{}'; there are{}", matching.size(), document.kernel.demangled, instance_, all);
+    if (instance_.empty())
+      return error(Code::invalid_argument, "{} has {} instances: choose one with -rid{}", document.kernel.demangled,
+                   document.instances.size(), all);
+    return error(Code::not_found, "{} instances of {} begin with '{}'; there are{}", matching.size(), document.kernel.demangled,
+                 instance_, all);
   }
 
   std::string kernel_file_, instance_, device_ = "auto";
@@ -85,7 +97,8 @@ class ReplayCommand : public Command {
   Configuration configuration_;
 };
 
-const Registration registration({.name = "replay", .summary = "recompile one recorded launch under a configuration, run, verify and time it"},
+const Registration registration({.name = "replay",
+                                 .summary = "recompile one recorded launch under a configuration, run, verify and time it"},
                                 [] { return std::make_unique<ReplayCommand>(); });
 
 }  // namespace

@@ -25,7 +25,9 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 Status check_keys(const Json& json) {
   for (const auto& [key, value] : json.items()) {
     if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end()) continue;
-    auto nearest = *std::min_element(kKeys.begin(), kKeys.end(), [&](std::string_view a, std::string_view b) { return edit_distance(a, key) < edit_distance(b, key); });
+    auto nearest = *std::min_element(kKeys.begin(), kKeys.end(), [&](std::string_view a, std::string_view b) {
+      return edit_distance(a, key) < edit_distance(b, key);
+    });
     return error(Code::invalid_argument, "configuration: unknown key '{}'; the nearest is '{}'", key, nearest);
   }
   return {};
@@ -33,13 +35,15 @@ Status check_keys(const Json& json) {
 
 Status read_unsigned(const Json& json, std::string_view key, uint64_t max, uint64_t& out) {
   if (!json.is_number_integer() || json < 0 || json > max)
-    return error(Code::invalid_argument, "configuration: '{}' must be a whole number from 0 to {}, not {}", key, max, json.dump());
+    return error(Code::invalid_argument, "configuration: '{}' must be a whole number from 0 to {}, not {}", key, max,
+                 json.dump());
   out = json.get<uint64_t>();
   return {};
 }
 
 Status read_extent(const Json& json, std::string_view key, ExtentOverride& out) {
-  if (!json.is_object()) return error(Code::invalid_argument, "configuration: '{}' must be an object with x, y, z, not {}", key, json.dump());
+  if (!json.is_object())
+    return error(Code::invalid_argument, "configuration: '{}' must be an object with x, y, z, not {}", key, json.dump());
   for (const auto& [name, value] : json.items()) {
     auto* dimension = name == "x" ? &out.x : name == "y" ? &out.y : name == "z" ? &out.z : nullptr;
     if (!dimension) return error(Code::invalid_argument, "configuration: '{}' has x, y and z, not '{}'", key, name);
@@ -61,7 +65,8 @@ Json extent_to_json(const ExtentOverride& extent) {
 }  // namespace
 
 LaunchShape Configuration::launch_shape(const InstanceRecord& instance) const {
-  return {grid.apply(instance.grid), block.apply(instance.block), shared_memory.value_or(instance.dynamic_shared_memory), instance.cooperative};
+  return {grid.apply(instance.grid), block.apply(instance.block), shared_memory.value_or(instance.dynamic_shared_memory),
+          instance.cooperative};
 }
 
 Digest Configuration::digest() const {
@@ -71,7 +76,9 @@ Digest Configuration::digest() const {
 }
 
 Json to_json(const Configuration& configuration) {
-  Json json = {{"pipeline", configuration.pipeline}, {"codegen_level", configuration.codegen_level}, {"iterations", configuration.iterations}};
+  Json json = {{"pipeline", configuration.pipeline},
+               {"codegen_level", configuration.codegen_level},
+               {"iterations", configuration.iterations}};
   if (configuration.grid != ExtentOverride{}) json["grid"] = extent_to_json(configuration.grid);
   if (configuration.block != ExtentOverride{}) json["block"] = extent_to_json(configuration.block);
   if (configuration.shared_memory) json["shared_memory"] = configuration.shared_memory->count;
@@ -84,7 +91,8 @@ Result<Configuration> configuration_from_json(const Json& json) {
   Configuration result;
   uint64_t number = 0;
   if (json.contains("pipeline")) {
-    if (!json["pipeline"].is_string()) return error(Code::invalid_argument, "configuration: 'pipeline' must be a string, not {}", json["pipeline"].dump());
+    if (!json["pipeline"].is_string())
+      return error(Code::invalid_argument, "configuration: 'pipeline' must be a string, not {}", json["pipeline"].dump());
     result.pipeline = json["pipeline"].get<std::string>();
   }
   if (json.contains("codegen_level")) {

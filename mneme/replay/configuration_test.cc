@@ -53,7 +53,8 @@ TEST(Configuration, RefusesWithTheReason) {
   EXPECT_EQ(refusal(R"({"codegen_level": 9})"), "configuration: 'codegen_level' must be a whole number from 0 to 3, not 9");
   EXPECT_EQ(refusal(R"({"grid": {"x": -1}})"), "configuration: 'grid.x' must be a whole number from 0 to 4294967295, not -1");
   EXPECT_EQ(refusal(R"({"grid": {"w": 1}})"), "configuration: 'grid' has x, y and z, not 'w'");
-  EXPECT_EQ(refusal(R"({"shared_memory": 1e300})"), "configuration: 'shared_memory' must be a whole number from 0 to 4294967295, not 1e+300");
+  EXPECT_EQ(refusal(R"({"shared_memory": 1e300})"),
+            "configuration: 'shared_memory' must be a whole number from 0 to 4294967295, not 1e+300");
   EXPECT_EQ(refusal("[]"), "configuration: an object is expected, not []");
 }
 

@@ -21,7 +21,8 @@ bool parameter_points_into(const KernelRecord& kernel, const InstanceRecord& ins
 
 Placement placement_of(const KernelRecord& kernel, const InstanceRecord& instance, const Region& region) {
   if (region.kind == Region::Kind::allocation) return Placement::recorded_address;
-  auto info = std::find_if(kernel.globals.begin(), kernel.globals.end(), [&](const GlobalInfo& g) { return g.name == region.name; });
+  auto info =
+      std::find_if(kernel.globals.begin(), kernel.globals.end(), [&](const GlobalInfo& g) { return g.name == region.name; });
   bool bound = info == kernel.globals.end() || info->escapes || info->managed || parameter_points_into(kernel, instance, region);
   return bound ? Placement::recorded_address : Placement::module_symbol;
 }
@@ -43,14 +44,17 @@ std::vector<PageRun> changed_runs(const Region& before, const Region& after) {
 
 }  // namespace
 
-Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryState& prologue, const MemoryState& epilogue) {
+Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryState& prologue,
+                               const MemoryState& epilogue) {
   if (prologue.regions.size() != epilogue.regions.size())
-    return error(Code::corrupt, "the prologue has {} regions and the epilogue {}", prologue.regions.size(), epilogue.regions.size());
+    return error(Code::corrupt, "the prologue has {} regions and the epilogue {}", prologue.regions.size(),
+                 epilogue.regions.size());
   MemoryPlan plan;
   for (size_t i = 0; i < prologue.regions.size(); ++i) {
     const Region& before = prologue.regions[i];
     const Region& after = epilogue.regions[i];
-    bool same = before.kind == after.kind && before.address == after.address && before.size == after.size && before.name == after.name;
+    bool same =
+        before.kind == after.kind && before.address == after.address && before.size == after.size && before.name == after.name;
     if (!same || before.pages.size() != after.pages.size() || before.pages.size() != page_count(before.address, before.size))
       return error(Code::corrupt, "region {} at {} is not the same in prologue and epilogue", i, before.address);
     PlannedRegion region{before, after, placement_of(kernel, instance, before), 0, changed_runs(before, after)};

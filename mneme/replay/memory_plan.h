@@ -24,7 +24,7 @@ enum class Placement {
 
 struct PlannedRegion {
   Region prologue;
-  Region epilogue;               // same address, size and name
+  Region epilogue;  // same address, size and name
   Placement placement = Placement::recorded_address;
   uint64_t offset = 0;           // in the pristine and the expected copy, recorded_address only
   std::vector<PageRun> changed;  // pages that the recorded kernel wrote
@@ -37,6 +37,7 @@ struct MemoryPlan {
 
 // A global keeps its recorded address where its address may stand in memory: it escapes, or a parameter points into it.
 // corrupt when the two states do not list the same regions.
-Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryState& prologue, const MemoryState& epilogue);
+Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryState& prologue,
+                               const MemoryState& epilogue);
 
 }  // namespace mneme

@@ -13,7 +13,9 @@ Region allocation(uint64_t address, std::vector<Digest> pages) {
   return {Region::Kind::allocation, DevicePtr(address), Bytes(pages.size() * kPageSize.count), "", std::move(pages)};
 }
 
-Region global(uint64_t address, std::string name) { return {Region::Kind::global, DevicePtr(address), Bytes(64), std::move(name), {digest(0)}}; }
+Region global(uint64_t address, std::string name) {
+  return {Region::Kind::global, DevicePtr(address), Bytes(64), std::move(name), {digest(0)}};
+}
 
 TEST(MemoryPlan, MergesNeighbouringChangedPages) {
   MemoryState before{{allocation(0x7a0000000000, {digest(1), digest(2), digest(3), digest(4), digest(5)})}};
@@ -31,7 +33,8 @@ TEST(MemoryPlan, MergesNeighbouringChangedPages) {
 TEST(MemoryPlan, PlacesGlobalsByWhereTheirAddressMayStand) {
   MemoryState state{{global(0x1000, "plain"), global(0x2000, "escaping"), global(0x3000, "pointed_at")}};
   KernelRecord kernel;
-  kernel.globals = {{"plain", 64, 4, false, false, false}, {"escaping", 64, 4, false, false, true}, {"pointed_at", 64, 4, false, false, false}};
+  kernel.globals = {
+      {"plain", 64, 4, false, false, false}, {"escaping", 64, 4, false, false, true}, {"pointed_at", 64, 4, false, false, false}};
   kernel.parameters = {{Parameter::Kind::aggregate, "s", "struct.S", 0, 16, 8}};
   InstanceRecord instance;
   instance.parameters.resize(16);
@@ -48,7 +51,8 @@ TEST(MemoryPlan, PlacesGlobalsByWhereTheirAddressMayStand) {
 TEST(MemoryPlan, RefusesStatesThatDoNotBelongTogether) {
   MemoryState before{{allocation(0x7a0000000000, {digest(1)})}}, after{{allocation(0x7a0000010000, {digest(1)})}};
   EXPECT_EQ(plan_memory({}, {}, before, {}).status().message(), "the prologue has 1 regions and the epilogue 0");
-  EXPECT_EQ(plan_memory({}, {}, before, after).status().message(), "region 0 at 0x7a0000000000 is not the same in prologue and epilogue");
+  EXPECT_EQ(plan_memory({}, {}, before, after).status().message(),
+            "region 0 at 0x7a0000000000 is not the same in prologue and epilogue");
 }
 
 }  // namespace

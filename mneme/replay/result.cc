@@ -22,7 +22,11 @@ Json to_json(const ReplayResult& result) {
   for (const StageTime& stage : result.times) times[stage.stage] = stage.time.count();
   for (Nanoseconds run : result.exec_time) runs.push_back(run.count());
   for (const Mismatch& m : result.mismatches)
-    mismatches.push_back({{"where", m.where}, {"address", fmt::format("{}", m.address)}, {"size", m.size.count}, {"differing_bytes", m.differing_bytes}, {"first_offset", m.first_offset}});
+    mismatches.push_back({{"where", m.where},
+                          {"address", fmt::format("{}", m.address)},
+                          {"size", m.size.count},
+                          {"differing_bytes", m.differing_bytes},
+                          {"first_offset", m.first_offset}});
   bool compiled = result.object_size.has_value();
   return {{"verified", result.verified},
           {"executed", result.executed},

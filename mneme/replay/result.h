@@ -34,7 +34,8 @@ struct ReplayResult {
   std::optional<Bytes> object_size;
   Digest object_digest;
   std::string assembler;
-  std::vector<StageTime> times;  // prepare (once a session), compile stages, load, restore, run, verify
+  std::vector<StageTime>
+      times;  // session (once a session: memory brought to the device), compile stages, load, restore, run, verify, timed_runs
   LaunchShape shape;
   std::string device;
   DeviceKind device_kind = DeviceKind::cpu;

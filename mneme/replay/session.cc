@@ -34,7 +34,7 @@ ReplayResult Session::replay(const Configuration& configuration) {
   result.device_kind = device_.properties().kind;
   result.clock_source = device_.properties().clock_source;
   result.recorded_on = instance_.device_kind;
-  result.times.push_back({"prepare", prepare_time_});
+  result.times.push_back({"session", prepare_time_});
   result.failure = run(configuration, result);
   if (!result.failure.ok()) result.verified = false;
   // A candidate that was not right may have written anywhere.
@@ -89,9 +89,11 @@ Result<Session::Loaded> Session::compile_and_load(const Configuration& configura
     auto global = loaded.module->global(name);
     // A pipeline may have removed a global that the code never needed; then nothing can have changed it.
     if (!global.ok() && global.status().code() == Code::not_found && state.prologue == state.epilogue) continue;
-    if (!global.ok()) return global.status().with_context(fmt::format("looking up the recorded global '{}' in the compiled code", name));
+    if (!global.ok())
+      return global.status().with_context(fmt::format("looking up the recorded global '{}' in the compiled code", name));
     if (global->size.count != 0 && global->size.count != state.prologue.size())
-      return error(Code::incompatible, "the recorded global '{}' has {}, and {} in the compiled code", name, Bytes(state.prologue.size()), global->size);
+      return error(Code::incompatible, "the recorded global '{}' has {}, and {} in the compiled code", name,
+                   Bytes(state.prologue.size()), global->size);
     loaded.symbols[name] = global->address;
   }
   result.times.push_back({"load", clock.lap()});
@@ -117,9 +119,11 @@ Result<std::vector<Mismatch>> Session::verify(const Loaded& loaded) {
   std::vector<Mismatch> mismatches;
   for (const PlannedRegion& region : plan_.regions) {
     if (region.placement != Placement::recorded_address) continue;
-    MNEME_ASSIGN(Comparison comparison, stream_->compare(region.prologue.address, expected_ + Bytes(region.offset), region.prologue.size));
+    MNEME_ASSIGN(Comparison comparison,
+                 stream_->compare(region.prologue.address, expected_ + Bytes(region.offset), region.prologue.size));
     if (comparison.differing_bytes != 0)
-      mismatches.push_back({describe(region.prologue), region.prologue.address, region.prologue.size, comparison.differing_bytes, comparison.first_difference.value_or(0)});
+      mismatches.push_back({describe(region.prologue), region.prologue.address, region.prologue.size, comparison.differing_bytes,
+                            comparison.first_difference.value_or(0)});
   }
   for (const auto& [name, address] : loaded.symbols) {
     const ByteVector& expected = symbols_.at(name).epilogue;

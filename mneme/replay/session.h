@@ -31,8 +31,8 @@ class Session {
  public:
   // Failures: what the store says of a damaged database; unavailable when the recorded addresses cannot be had; exhausted
   // when the device has not enough memory, with both figures.
-  static Result<std::unique_ptr<Session>> prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash, Device& device,
-                                                  const PrepareProgress& progress = {});
+  static Result<std::unique_ptr<Session>> prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash,
+                                                  Device& device, const PrepareProgress& progress = {});
   ~Session();
 
   // Never fails as a call: what went wrong is in the result. After a device fault every further replay fails the same way.
@@ -42,7 +42,7 @@ class Session {
   const InstanceRecord& instance() const { return instance_; }
 
  private:
-  struct Loaded;      // a compiled configuration on the device
+  struct Loaded;  // a compiled configuration on the device
 
   Session(const Database& database, Device& device) : database_(database), device_(device) {}
   Status load(const Digest& static_hash, const Digest& dynamic_hash);
@@ -72,9 +72,9 @@ class Session {
   std::map<std::string, SymbolState> symbols_;  // of regions placed at module symbols
   std::unique_ptr<AddressSpace> space_;
   std::vector<std::unique_ptr<AddressSpace>> global_spaces_;
-  DevicePtr pristine_, expected_;               // copies of plan_.copy_size bytes
+  DevicePtr pristine_, expected_;  // copies of plan_.copy_size bytes
   std::unique_ptr<Stream> stream_;
-  bool restore_everything_ = true;              // a page outside of the changed ones may have been written
+  bool restore_everything_ = true;  // a page outside of the changed ones may have been written
   Nanoseconds prepare_time_{};
 };
 

@@ -67,7 +67,8 @@ Result<ByteVector> read_region(const Database& database, const Region& region) {
   std::vector<PageRequest> requests;
   for (uint64_t i = 0; i < region.pages.size(); ++i) {
     PageExtent extent = page_extent(region.address, region.size, i);
-    requests.push_back({region.pages[i], MutableByteSpan(bytes).subspan((extent.address - region.address).count, extent.size.count)});
+    requests.push_back(
+        {region.pages[i], MutableByteSpan(bytes).subspan((extent.address - region.address).count, extent.size.count)});
   }
   MNEME_TRY(database.read_pages(requests));
   return bytes;
@@ -75,8 +76,8 @@ Result<ByteVector> read_region(const Database& database, const Region& region) {
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash, Device& device,
-                                                  const PrepareProgress& progress) {
+Result<std::unique_ptr<Session>> Session::prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash,
+                                                  Device& device, const PrepareProgress& progress) {
   auto start = std::chrono::steady_clock::now();
   std::unique_ptr<Session> session(new Session(database, device));
   MNEME_TRY(session->load(static_hash, dynamic_hash));
@@ -93,7 +94,8 @@ Result<std::unique_ptr<Session>> Session::prepare(const Database& database, cons
 Session::~Session() {
   stream_.reset();
   for (DevicePtr copy : {pristine_, expected_})
-    if (copy != DevicePtr()) [[maybe_unused]] Status ignored = device_.free(copy);
+    if (copy != DevicePtr()) [[maybe_unused]]
+      Status ignored = device_.free(copy);
 }
 
 Status Session::load(const Digest& static_hash, const Digest& dynamic_hash) {
@@ -109,7 +111,8 @@ Status Session::load(const Digest& static_hash, const Digest& dynamic_hash) {
 }
 
 Status Session::reserve_addresses() {
-  bool any = std::any_of(plan_.regions.begin(), plan_.regions.end(), [](const PlannedRegion& r) { return r.prologue.kind == Region::Kind::allocation; });
+  bool any = std::any_of(plan_.regions.begin(), plan_.regions.end(),
+                         [](const PlannedRegion& r) { return r.prologue.kind == Region::Kind::allocation; });
   if (!any) return {};
   auto space = device_.reserve(instance_.space_base, instance_.space_size);
   if (!space.ok()) return space.status().with_context("reserving the recorded addresses");
@@ -127,7 +130,8 @@ Status Session::reserve_addresses() {
 Status Session::reserve_bound_globals() {
   std::vector<const Region*> bound;
   for (const PlannedRegion& region : plan_.regions)
-    if (region.prologue.kind == Region::Kind::global && region.placement == Placement::recorded_address) bound.push_back(&region.prologue);
+    if (region.prologue.kind == Region::Kind::global && region.placement == Placement::recorded_address)
+      bound.push_back(&region.prologue);
   const uint64_t granule = device_.properties().allocation_granularity.count;
   for (size_t i = 0; i < bound.size();) {
     uint64_t first = bound[i]->address.address, end = first + bound[i]->size.count;
@@ -137,7 +141,8 @@ Status Session::reserve_bound_globals() {
     DevicePtr base(round_down(first, granule));
     auto space = device_.reserve(base, Bytes(round_up(end, granule) - base.address));
     if (!space.ok())
-      return space.status().with_context(fmt::format("reserving the recorded address {} of the global '{}'", bound[i]->address, bound[i]->name));
+      return space.status().with_context(
+          fmt::format("reserving the recorded address {} of the global '{}'", bound[i]->address, bound[i]->name));
     DevicePtr aligned(round_down(first, AddressSpace::kAlignment.count));
     MNEME_TRY((*space)->allocate_at(aligned, Bytes(end - aligned.address)));
     global_spaces_.push_back(std::move(*space));
@@ -151,8 +156,9 @@ Status Session::allocate_copies() {
   for (DevicePtr* copy : {&pristine_, &expected_}) {
     auto memory = device_.allocate(plan_.copy_size);
     if (!memory.ok())
-      return memory.status().with_context(fmt::format("a replay holds the recorded memory ({}) three times, and {} has {} in all", plan_.copy_size,
-                                                      device_.properties().name, device_.properties().total_memory));
+      return memory.status().with_context(fmt::format("a replay holds the recorded memory ({}) three times, and {} has {} in all",
+                                                      plan_.copy_size, device_.properties().name,
+                                                      device_.properties().total_memory));
     *copy = *memory;
   }
   return {};
@@ -172,7 +178,9 @@ Status Session::upload(const PrepareProgress& progress) {
 
 Status Session::upload_pages(const std::vector<PageUpload>& pages, const PrepareProgress& progress, std::string_view what) {
   if (pages.empty()) return {};
-  auto read = [&](size_t first) { return std::async(std::launch::async, read_batch, std::cref(database_), std::cref(pages), first); };
+  auto read = [&](size_t first) {
+    return std::async(std::launch::async, read_batch, std::cref(database_), std::cref(pages), first);
+  };
   std::future<Result<Batch>> reading = read(0);
   for (;;) {
     MNEME_ASSIGN(Batch batch, reading.get());

@@ -19,7 +19,7 @@ std::string scale_ir(const std::string& extra = "") {
   return R"(
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
-@factor = addrspace(4) externally_initialized global float 1.0
+@factor = addrspace(1) externally_initialized global float 1.0
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
@@ -35,10 +35,11 @@ entry:
 body:
   %at = getelementptr float, ptr %p, i32 %i
   %v = load float, ptr %at
-  %f = load float, ptr addrspacecast (ptr addrspace(4) @factor to ptr)
+  %f = load float, ptr addrspacecast (ptr addrspace(1) @factor to ptr)
   %r = fmul float %v, %f
   store float %r, ptr %at
-)" + extra + R"(
+)" + extra +
+         R"(
   br label %end
 end:
   ret void
@@ -70,7 +71,8 @@ class SessionTest : public testing::Test {
     region.pages.resize(page_count(region.address, region.size));
     PageBatch batch{std::make_unique<std::byte[]>(bytes.size()), {}};
     std::memcpy(batch.bytes.get(), bytes.data(), bytes.size());
-    for (size_t i = 0; i < region.pages.size(); ++i) batch.pages.push_back({page_extent(region.address, region.size, i).size.count, &region.pages[i]});
+    for (size_t i = 0; i < region.pages.size(); ++i)
+      batch.pages.push_back({page_extent(region.address, region.size, i).size.count, &region.pages[i]});
     EXPECT_TRUE(publication.put(std::move(batch)).ok());
     return {};
   }
@@ -96,9 +98,10 @@ class SessionTest : public testing::Test {
     recording.kernel.name = recording.kernel.demangled = "scale";
     recording.kernel.target = "nvptx";
     recording.kernel.arch = "sm_90";
-    recording.kernel.parameters = {{Parameter::Kind::pointer, "p", "ptr", 0, 8, 8}, {Parameter::Kind::integer, "n", "i32", 8, 4, 4}};
+    recording.kernel.parameters = {{Parameter::Kind::pointer, "p", "ptr", 0, 8, 8},
+                                   {Parameter::Kind::integer, "n", "i32", 8, 4, 4}};
     recording.kernel.parameter_bytes = 12;
-    recording.kernel.globals = {{"factor", 4, 4, true, false, factor_escapes}};
+    recording.kernel.globals = {{"factor", 4, 4, false, false, factor_escapes}};
     recording.ir = bytes_of(ir.data(), ir.size());
     recording.prologue = state(*publication, before_, 3.0f, 7);
     recording.epilogue = state(*publication, after_, 3.0f, other_after_);
@@ -195,7 +198,7 @@ TEST_F(SessionTest, AWriteToUntouchedMemoryIsNotVerifiedAndIsUndoneForTheNext) {
 }
 
 TEST_F(SessionTest, AWriteToAGlobalIsNotVerified) {
-  ReplayResult result = replay(scale_ir("  store float 2.0, ptr addrspacecast (ptr addrspace(4) @factor to ptr)\n"));
+  ReplayResult result = replay(scale_ir("  store float 2.0, ptr addrspacecast (ptr addrspace(1) @factor to ptr)\n"));
   EXPECT_FALSE(result.verified);
   ASSERT_FALSE(result.mismatches.empty());
   EXPECT_EQ(result.mismatches.back().where, "global factor");

@@ -4,25 +4,11 @@
 #include "mneme/compile/nvptx/ptx_codegen.h"
 #include "mneme/compile/pipeline.h"
 #include "mneme/compile/prepare.h"
+#include "mneme/compile/stages.h"
 #include "mneme/ir/access.h"
 
 namespace mneme::nvptx {
 namespace {
-
-class Stages {
- public:
-  template <typename Work>
-  auto time(const char* stage, Work&& work) {
-    auto begin = std::chrono::steady_clock::now();
-    auto result = work();
-    times_.push_back({stage, std::chrono::steady_clock::now() - begin});
-    return result;
-  }
-  std::vector<StageTime> take() { return std::move(times_); }
-
- private:
-  std::vector<StageTime> times_;
-};
 
 class NvptxCompiler final : public Compiler {
  public:

@@ -1,0 +1,197 @@
+#include "mneme/compile/cpu/compiler.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "mneme/compile/cpu/device_functions.h"
+#include "mneme/compile/cpu/host_code.h"
+#include "mneme/compile/cpu/kernel_entry.h"
+#include "mneme/compile/cpu/linker.h"
+#include "mneme/compile/cpu/shared_memory.h"
+#include "mneme/compile/fatal_error.h"
+#include "mneme/compile/pipeline.h"
+#include "mneme/compile/prepare.h"
+#include "mneme/compile/stages.h"
+#include "mneme/ir/access.h"
+
+namespace mneme::cpu {
+namespace {
+
+// Cleans up after the lowering; what the user's pipeline did to the kernel stays.
+constexpr char kHostPipeline[] = "default<O2>";
+
+std::string device_architecture(const llvm::Module& module) {
+  for (const llvm::Function& function : module)
+    if (function.hasFnAttribute("target-cpu")) return function.getFnAttribute("target-cpu").getValueAsString().str();
+  return "sm_90";
+}
+
+uint32_t launch_bound(const llvm::Function& kernel) {
+  // "nvvm.maxntid"="256" or "16,16,1"
+  uint64_t threads = 1;
+  llvm::StringRef text = kernel.getFnAttribute("nvvm.maxntid").getValueAsString();
+  if (text.empty()) return 0;
+  llvm::SmallVector<llvm::StringRef, 3> extents;
+  text.split(extents, ',');
+  for (llvm::StringRef extent : extents) {
+    uint64_t value = 0;
+    if (extent.trim().getAsInteger(10, value)) return 0;
+    threads *= value;
+  }
+  return threads > UINT32_MAX ? 0 : static_cast<uint32_t>(threads);
+}
+
+// The bytes that bound globals begin with, kept before their uses become addresses.
+std::vector<GlobalEntry> keep_initializers(llvm::Module& module, const std::vector<GlobalBinding>& bindings) {
+  std::vector<GlobalEntry> entries;
+  for (const GlobalBinding& binding : bindings) {
+    llvm::GlobalVariable* variable = module.getNamedGlobal(binding.name);
+    if (!variable || !is_state(*variable)) continue;
+    GlobalEntry entry{binding.name, nullptr, 0, nullptr, true};
+    auto* number = llvm::ConstantInt::get(llvm::Type::getInt64Ty(module.getContext()), binding.address.address);
+    entry.address = llvm::ConstantExpr::getIntToPtr(number, llvm::PointerType::get(module.getContext(), 0));
+    entry.size = module.getDataLayout().getTypeAllocSize(variable->getValueType()).getFixedValue();
+    bool zeros = !variable->hasInitializer() || variable->getInitializer()->isNullValue() ||
+                 llvm::isa<llvm::UndefValue>(variable->getInitializer());
+    if (!zeros) {
+      entry.initializer = new llvm::GlobalVariable(module, variable->getValueType(), true, llvm::GlobalValue::ExternalLinkage,
+                                                   variable->getInitializer(), "__mneme_initial_" + binding.name);
+      entry.initializer->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+// State that no binding placed lies in the image itself.
+Status add_own_globals(llvm::Module& module, std::vector<GlobalEntry>& entries) {
+  for (llvm::GlobalVariable& variable : module.globals()) {
+    if (!is_state(variable) || variable.getName().starts_with("__mneme_")) continue;
+    if (variable.isDeclaration()) {
+      if (variable.use_empty()) continue;
+      return error(Code::unsupported, "variable '{}' is nowhere defined", variable.getName().str());
+    }
+    uint64_t size = module.getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue();
+    entries.push_back({variable.getName().str(), &variable, size, nullptr, false});
+  }
+  return {};
+}
+
+Status verify(const llvm::Module& module) {
+  std::string words;
+  llvm::raw_string_ostream stream(words);
+  if (llvm::verifyModule(module, &stream)) return error(Code::internal, "the lowered code is not valid LLVM IR: {}", words);
+  return {};
+}
+
+class CpuCompiler final : public Compiler {
+ public:
+  explicit CpuCompiler(std::string architecture) : architecture_(std::move(architecture)) {}
+
+  Result<CompiledCode> compile(const ir::Module& module, const CompileOptions& options) override {
+    Stages stages;
+    ByteVector object;
+    MNEME_ASSIGN(ir::Module copy, module.clone());
+    auto own = std::make_unique<ir::Module>(std::move(copy));
+    bool abandoned = false;
+    Status status = run_llvm([&] { return make_object(ir::llvm_module(*own), options, stages, object); }, &abandoned);
+    if (abandoned) (void)own.release();  // LLVM left it in no defined state, in which it cannot even be destroyed
+    MNEME_TRY(status);
+
+    auto image = stages.time("link", [&] { return link_shared_object(object); });
+    if (!image.ok()) return image.status();
+    CompiledCode code;
+    code.image = {DeviceKind::cpu, std::move(*image)};
+    code.digest = digest_of(code.image.bytes);
+    code.times = stages.take();
+    code.assembler = "lld";
+    return code;
+  }
+
+ private:
+  Status make_object(llvm::Module& module, const CompileOptions& options, Stages& stages, ByteVector& object) {
+    if (!module.getTargetTriple().isNVPTX())
+      return error(Code::unsupported, "lowering to the CPU: the module is for '{}'; only code for NVIDIA GPUs can be lowered",
+                   module.getTargetTriple().str());
+    std::string device = device_architecture(module);
+    std::vector<GlobalEntry> globals;
+    MNEME_TRY(stages.time("prepare", [&]() -> Status {
+      MNEME_TRY(prepare_module(module, options.kernels, device));
+      globals = keep_initializers(module, options.bindings);
+      MNEME_TRY(bind_globals(module, options.bindings));
+      return add_own_globals(module, globals);
+    }));
+    MNEME_ASSIGN(auto device_machine, create_target_machine(module, {device, "", options.codegen_level}));
+    MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *device_machine, options.pipeline); }));
+    std::vector<KernelEntry> entries;
+    MNEME_TRY(stages.time("lower", [&] { return lower(module, entries); }));
+    export_globals(module, live(globals, module));
+    MNEME_ASSIGN(auto machine, become_host_module(module, architecture_, options.codegen_level));
+    MNEME_TRY(verify(module));
+    MNEME_TRY(stages.time("host_optimise", [&] { return run_pipeline(module, *machine, kHostPipeline); }));
+    for (const KernelEntry& entry : entries)
+      export_kernel(module, entry, entry.mode == RunMode::fibers ? stack_bytes(*entry.entry) : 0);
+    auto emitted = stages.time("codegen", [&] { return emit_object(module, *machine); });
+    if (!emitted.ok()) return emitted.status();
+    object = std::move(*emitted);
+    return {};
+  }
+
+  // The user's pipeline may have removed a variable.
+  static std::vector<GlobalEntry> live(const std::vector<GlobalEntry>& globals, llvm::Module& module) {
+    std::vector<GlobalEntry> result;
+    for (GlobalEntry entry : globals) {
+      if (!entry.bound) entry.address = module.getNamedGlobal(entry.name);
+      if (entry.bound) entry.initializer = module.getNamedGlobal("__mneme_initial_" + entry.name);
+      if (entry.address) result.push_back(entry);
+    }
+    return result;
+  }
+
+  static Status lower(llvm::Module& module, std::vector<KernelEntry>& entries) {
+    drop_device_assumptions(module);
+    std::vector<std::pair<std::string, KernelEntry>> kernels;
+    for (llvm::Function& function : module)
+      if (is_kernel(function) && !function.isDeclaration()) {
+        KernelEntry entry;
+        entry.name = function.getName().str();
+        entry.parameters = kernel_parameters(function);
+        entry.max_threads = launch_bound(function);
+        kernels.push_back({entry.name, entry});
+      }
+    llvm::StringMap<llvm::Function*> bodies = add_thread_parameter(module);
+    std::vector<llvm::Function*> functions;
+    for (auto& [name, entry] : kernels) {
+      entry.body = bodies.at(name);
+      entry.mode = kernel_needs_fibers(*entry.body) ? RunMode::fibers : RunMode::loop;
+      functions.push_back(entry.body);
+    }
+    SharedLayout shared = lay_out_shared_memory(module, functions);
+    for (auto& [name, entry] : kernels) entry.static_shared_bytes = shared.static_bytes[entry.body];
+    lower_shared_memory(module, shared);
+    MNEME_TRY(lower_device_code(module));
+    for (auto& [name, entry] : kernels) {
+      make_entry(entry);
+      entries.push_back(entry);
+    }
+    // The descriptions name the entries only after the clean-up, which must not remove them before.
+    for (KernelEntry& entry : entries)
+      entry.entry->setLinkage(llvm::GlobalValue::ExternalLinkage),
+          entry.entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return {};
+  }
+
+  std::string architecture_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture) {
+  initialize_llvm();
+  if (architecture != "x86-64-v3")
+    return error(Code::unsupported, "the CPU device's code is made for x86-64-v3, not for '{}'", architecture);
+  return std::unique_ptr<Compiler>(new CpuCompiler(architecture));
+}
+
+}  // namespace mneme::cpu

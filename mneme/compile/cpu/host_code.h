@@ -1,0 +1,27 @@
+// From lowered IR to a host object: target, clean-up and code generation.
+#pragma once
+
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <memory>
+#include <string>
+
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+
+namespace mneme::cpu {
+
+// Turns a module of a device's target into one of the host: triple, layout, and what the device's attributes said of code
+// generation. Multiplications and additions are not contracted: every pipeline then gives the same bytes here. Of the debug
+// information the lines are kept.
+Result<std::unique_ptr<llvm::TargetMachine>> become_host_module(llvm::Module& module, const std::string& architecture,
+                                                                unsigned codegen_level);
+
+// The most that a thread's frames may take below `entry`, estimated from what the functions allocate and hold; 0 where it is not
+// bounded (recursion, calls by pointer).
+uint64_t stack_bytes(llvm::Function& entry);
+
+Result<ByteVector> emit_object(llvm::Module& module, llvm::TargetMachine& machine);
+
+}  // namespace mneme::cpu
