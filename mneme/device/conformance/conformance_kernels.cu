@@ -6,8 +6,10 @@
 
 using namespace mneme::conformance;
 
-extern "C" __device__ uint32_t counters[kGlobalCounters] = {10, 20, 30, 40};
-extern "C" __constant__ float table[kTableEntries];
+extern "C" {
+__device__ uint32_t counters[kGlobalCounters] = {10, 20, 30, 40};
+__constant__ float table[kTableEntries];
+}
 
 namespace {
 
