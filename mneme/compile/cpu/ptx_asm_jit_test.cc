@@ -19,7 +19,7 @@ namespace mneme {
 namespace {
 
 std::vector<ServiceCall> calls;
-alignas(256) std::array<uint8_t, 1024> shared_memory;
+alignas(256) std::array<uint8_t, 1024 + MNEME_CPU_RESERVED_SHARED_BYTES> shared_memory;
 
 template <typename... Args>
 void note(const char* name, Args... args) {
@@ -131,13 +131,14 @@ void* add_and_find(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::L
 Jit::Jit() {
   fill(services_);
   block_.services = &services_;
-  block_.shared = shared_memory.data();
+  block_.shared = shared_memory.data() + MNEME_CPU_RESERVED_SHARED_BYTES;
   block_.grid[0] = 7, block_.grid[1] = 5, block_.grid[2] = 4;
   block_.block[0] = 64, block_.block[1] = 2, block_.block[2] = 1;
   block_.index[0] = 3, block_.index[1] = 2, block_.index[2] = 1;
   block_.dynamic_shared_bytes = 256;
   block_.shared_bytes = 1024;
   block_.worker = 9;
+  block_.grid_workspace = reinterpret_cast<void*>(0x1122334455667788);
   thread_.block = &block_;
   thread_.index[0] = 37;
   thread_.lane = 5;

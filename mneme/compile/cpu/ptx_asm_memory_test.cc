@@ -47,6 +47,15 @@ TEST(PtxMemory, SharedAddressesAreTheLow32Bits) {
   EXPECT_EQ(jit().run<uint32_t>(through, "=r,l", shared), 77u);
 }
 
+TEST(PtxMemory, ReservedSharedMemoryLiesBeforeTheBlocksOwn) {
+  const char* text =
+      "{ .reg .u32 a; .reg .u64 g; mov.u32 a, %reserved_smem_offset_1; cvt.u64.u32 g, a; cvta.shared.u64 g, g; st.u32 [g], 5; mov.u64 $0, "
+      "g; }";
+  EXPECT_EQ(jit().run<uint8_t*>(text, "=l"), jit().shared() - MNEME_CPU_RESERVED_SHARED_BYTES / 2);
+  EXPECT_EQ(jit().shared()[-static_cast<int>(MNEME_CPU_RESERVED_SHARED_BYTES) / 2], 5u);
+  EXPECT_EQ(jit().run<uint32_t>("mov.u32 $0, %reserved_smem_offset_cap;", "=r"), MNEME_CPU_RESERVED_SHARED_BYTES);
+}
+
 TEST(PtxMemory, WhichSpaceAnAddressIsIn) {
   auto is = [](const char* space, const void* address) {
     return jit().run<uint32_t>(std::string("{ .reg .pred p; isspacep.") + space + " p, $1; selp.u32 $0, 1, 0, p; }", "=r,l",
@@ -198,6 +207,8 @@ TEST(PtxThread, SpecialRegisters) {
   EXPECT_EQ(read("clock_hi"), 0x11223344u);
   EXPECT_EQ(read("globaltimer_lo"), 0xddeeff00u);
   EXPECT_EQ(read("clusterid.x"), 3u);
+  EXPECT_EQ(read("envreg1"), 0x11223344u);  // the workspace of a cooperative grid
+  EXPECT_EQ(read("envreg2"), 0x55667788u);
   EXPECT_EQ(read("cluster_nctaid.x"), 1u);
   EXPECT_EQ(jit().run<uint64_t>("mov.u64 $0, %clock64;", "=l"), 0x1122334455667788u);
 }

@@ -45,11 +45,15 @@ Value* ThreadState::shared_bytes() {
 }
 Value* ThreadState::shared_base() { return load(block(), offsetof(mneme_cpu_block, shared), builder_.getPtrTy(), "shared"); }
 
+Value* ThreadState::grid_workspace() {
+  return load(block(), offsetof(mneme_cpu_block, grid_workspace), builder_.getPtrTy(), "grid.workspace");
+}
+
 Value* ThreadState::shared_pointer(Value* address) {
   Value* base = shared_base();
   Value* low = builder_.CreateTrunc(builder_.CreatePtrToInt(base, builder_.getInt64Ty()), builder_.getInt32Ty());
   Value* offset = builder_.CreateSub(builder_.CreateZExtOrTrunc(address, builder_.getInt32Ty()), low);
-  return builder_.CreateGEP(builder_.getInt8Ty(), base, builder_.CreateZExt(offset, builder_.getInt64Ty()));
+  return builder_.CreateGEP(builder_.getInt8Ty(), base, builder_.CreateSExt(offset, builder_.getInt64Ty()));
 }
 
 Value* ThreadState::in_shared(Value* address) {
@@ -120,6 +124,18 @@ Value* ThreadState::special_register(std::string_view name) {
   if (name == "gridid") return builder_.getInt64(0);
   if (name == "dynamic_smem_size") return dynamic_shared_bytes();
   if (name == "total_smem_size" || name == "aggr_smem_size") return shared_bytes();
+  // What the system reserves of shared memory lies before the block's own, and has two halves.
+  if (name.starts_with("reserved_smem_offset_")) {
+    std::string_view part = name.substr(21);
+    if (part == "cap") return word(MNEME_CPU_RESERVED_SHARED_BYTES);
+    if (part != "begin" && part != "0" && part != "1" && part != "end") return nullptr;
+    uint32_t before = part == "end" ? 0 : part == "1" ? MNEME_CPU_RESERVED_SHARED_BYTES / 2 : MNEME_CPU_RESERVED_SHARED_BYTES;
+    return builder_.CreateSub(builder_.CreatePtrToInt(shared_base(), builder_.getInt32Ty()), word(before));
+  }
+  if (name == "envreg1" || name == "envreg2") {
+    Value* workspace = builder_.CreatePtrToInt(grid_workspace(), builder_.getInt64Ty());
+    return builder_.CreateTrunc(name == "envreg1" ? builder_.CreateLShr(workspace, 32) : workspace, builder_.getInt32Ty());
+  }
   if (name == "cluster_ctarank" || name == "is_explicit_cluster") return word(0);
   if (name == "cluster_nctarank") return word(1);
   if (name == "clock64") return call(CpuService::clock, {});

@@ -53,8 +53,9 @@ class ThreadState {
   llvm::Value* dynamic_shared_bytes();
   llvm::Value* shared_bytes();
 
-  // ptr: the start of the block's shared memory.
+  // ptr: the start of the block's shared memory; what a cooperative launch shares, or null.
   llvm::Value* shared_base();
+  llvm::Value* grid_workspace();
   // ptr: where the shared address `address` (any integer; only its low 32 bits count) lies.
   llvm::Value* shared_pointer(llvm::Value* address);
   // i1: whether the generic pointer (or 64-bit integer) `address` lies in the block's shared memory.

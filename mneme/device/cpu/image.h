@@ -16,6 +16,12 @@
 #define MNEME_CPU_IMAGE_SYMBOL "__mneme_cpu_image"
 #define MNEME_CPU_KERNEL_PREFIX "__mneme_cpu_kernel_"
 
+/* The bytes before a block's shared memory that are the block's too: what a GPU reserves there for the system
+ * (%reserved_smem_offset_begin), and cooperative groups use. */
+#define MNEME_CPU_RESERVED_SHARED_BYTES 1024u
+/* What the blocks of a cooperative launch have in common (%envreg1 and %envreg2). */
+#define MNEME_CPU_GRID_WORKSPACE_BYTES 64u
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -68,6 +74,7 @@ struct mneme_cpu_block {
   uint32_t worker;          /* %smid */
   uint32_t shared_bytes;    /* static and dynamic together: an address less than this beyond `shared` is a shared one */
   void* executor;           /* device/cpu's own */
+  void* grid_workspace;     /* in a cooperative launch, zero when it begins; else null */
 };
 
 /* One thread. In loop mode the image keeps it in registers; in fiber mode device/cpu owns it. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -32,6 +33,7 @@ class Launch {
   const void* parameters() const { return parameters_.data(); }
   uint32_t threads() const { return static_cast<uint32_t>(shape_.block.volume()); }
   uint64_t share() const { return share_; }  // the most blocks that one worker takes
+  void* grid_workspace() { return shape_.cooperative ? grid_workspace_.data() : nullptr; }
 
   struct Range {
     uint64_t begin, end;
@@ -62,6 +64,7 @@ class Launch {
   uint64_t run_ = 1;
   uint64_t share_ = 0;
   std::vector<Word> parameters_;
+  alignas(64) std::array<std::byte, MNEME_CPU_GRID_WORKSPACE_BYTES> grid_workspace_{};
   alignas(64) std::atomic<uint64_t> next_{0};
   alignas(64) std::atomic<bool> failed_{false};
   std::mutex mutex_;
