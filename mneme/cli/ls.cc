@@ -42,15 +42,16 @@ class LsCommand : public Command {
     for (const KernelDocument& document : listing.kernels) {
       for (const InstanceRecord& instance : document.instances) {
         auto size = size_of(database, instance, status);
-        rows.push_back({instance.static_hash.hex(), instance.dynamic_hash.hex(), fmt::format("{}", instance.grid), fmt::format("{}", instance.block),
-                        format_bytes(instance.state_bytes), size ? format_bytes(size->total()) : "damaged", document.kernel.demangled});
+        rows.push_back({instance.static_hash.hex(), instance.dynamic_hash.hex(), fmt::format("{}", instance.grid),
+                        fmt::format("{}", instance.block), format_bytes(instance.state_bytes),
+                        size ? format_bytes(size->total()) : "damaged", document.kernel.demangled});
         ++instances;
       }
     }
     if (instances != 0) fmt::print("{}", format_table(rows));
     auto disk = database.disk_size();
-    fmt::print("{} kernel{}, {} instance{}{}\n", listing.kernels.size(), listing.kernels.size() == 1 ? "" : "s", instances, instances == 1 ? "" : "s",
-               disk.ok() ? fmt::format(", {} on disk in all", *disk) : "");
+    fmt::print("{} kernel{}, {} instance{}{}\n", listing.kernels.size(), listing.kernels.size() == 1 ? "" : "s", instances,
+               instances == 1 ? "" : "s", disk.ok() ? fmt::format(", {} on disk in all", *disk) : "");
     return status;
   }
 
@@ -66,7 +67,10 @@ class LsCommand : public Command {
     }
     for (const Status& damage : listing.damaged) damaged.push_back(damage.message());
     auto disk = database.disk_size();
-    nlohmann::json root = {{"directory", directory_}, {"kernels", kernels}, {"damaged", damaged}, {"disk_bytes", disk.ok() ? nlohmann::json(disk->count) : nlohmann::json()}};
+    nlohmann::json root = {{"directory", directory_},
+                           {"kernels", kernels},
+                           {"damaged", damaged},
+                           {"disk_bytes", disk.ok() ? nlohmann::json(disk->count) : nlohmann::json()}};
     fmt::print("{}\n", root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return status;
   }
@@ -75,7 +79,8 @@ class LsCommand : public Command {
   bool json_ = false;
 };
 
-const Registration registration({.name = "ls", .summary = "list the kernels and instances of a database"}, [] { return std::make_unique<LsCommand>(); });
+const Registration registration({.name = "ls", .summary = "list the kernels and instances of a database"},
+                                [] { return std::make_unique<LsCommand>(); });
 
 }  // namespace
 }  // namespace mneme::cli

@@ -17,21 +17,26 @@ namespace {
 class RecordCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("--rdb,--record-db-dir", options_.database, "the database, a directory; it is made where it is missing")->required();
-    app.add_option("--vass,--virtual-address-space-size", space_gib_, "GiB of address range to reserve for the program's device memory")
+    app.add_option("--rdb,--record-db-dir", options_.database, "the database, a directory; it is made where it is missing")
+        ->required();
+    app.add_option("--vass,--virtual-address-space-size", space_gib_,
+                   "GiB of address range to reserve for the program's device memory")
         ->capture_default_str();
     app.add_option("--device", device_, "auto (a GPU where there is one, else the CPU), cuda or cpu")
         ->check(CLI::IsMember({"auto", "cuda", "cpu"}))
         ->capture_default_str();
-    app.add_option("--kernels", options_.kernels, "record only kernels in whose name, mangled or not, this regular expression is found");
+    app.add_option("--kernels", options_.kernels,
+                   "record only kernels in whose name, mangled or not, this regular expression is found");
     app.add_option("--max", options_.max, "launches of each kernel to record")->capture_default_str();
     app.add_option("--skip", options_.skip, "launches of each kernel before the first that is recorded")->capture_default_str();
     app.add_option("--max-bytes", max_bytes_, "bytes that the program may add to the database");
-    app.footer("The program's output, exit status and signals are its own. The last line on standard error says what was recorded.");
+    app.footer(
+        "The program's output, exit status and signals are its own. The last line on standard error says what was recorded.");
   }
 
   int run() override {
-    if (!(space_gib_ > 0 && space_gib_ <= 1024)) return report_usage("record", fmt::format("--vass {}: from 0.002 to 1024 (GiB)", space_gib_));
+    if (!(space_gib_ > 0 && space_gib_ <= 1024))
+      return report_usage("record", fmt::format("--vass {}: from 0.002 to 1024 (GiB)", space_gib_));
     options_.address_space = Bytes(static_cast<uint64_t>(std::llround(space_gib_ * 512)) << 21);
     options_.database = std::filesystem::absolute(options_.database).lexically_normal().string();
     if (max_bytes_) options_.max_bytes = Bytes(*max_bytes_);

@@ -44,15 +44,18 @@ std::string recording_summary(const RecordingReport& report, const RecordingOpti
   std::string text;
   const uint64_t instances = report.instances, duplicates = report.duplicates;
   if (report.recorders == 0) {
-    return fmt::format("recorded nothing in {}: no program that was built for Mneme ran (build with `mneme config cxxflags` and `mneme config ldflags`)",
-                       options.database);
+    return fmt::format(
+        "recorded nothing in {}: no program that was built for Mneme ran (build with `mneme config cxxflags` and `mneme config "
+        "ldflags`)",
+        options.database);
   }
   if (instances + duplicates == 0) {
     text = fmt::format("recorded nothing in {}", options.database);
     if (report.launches == 0) text += ": the program launched no kernel";
   } else {
-    text = fmt::format("recorded {} of {} in {} ({} of memory, {} on disk)", plural(instances, "launch"), plural(report.new_kernels, "kernel"),
-                       options.database, Bytes(report.state_bytes), Bytes(report.database_bytes));
+    text = fmt::format("recorded {} of {} in {} ({} of memory, {} on disk)", plural(instances, "launch"),
+                       plural(report.new_kernels, "kernel"), options.database, Bytes(report.state_bytes),
+                       Bytes(report.database_bytes));
     if (duplicates != 0) text += fmt::format("; {} had been recorded before", plural(duplicates, "launch"));
   }
   std::string separator = "; not recorded: ";
@@ -78,8 +81,10 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   std::string text;
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) {
-      if (i + 1 == row.size()) text += row[i];
-      else text += fmt::format("{:{}}  ", row[i], widths[i]);
+      if (i + 1 == row.size())
+        text += row[i];
+      else
+        text += fmt::format("{:{}}  ", row[i], widths[i]);
     }
     text += '\n';
   }
@@ -90,8 +95,10 @@ std::string format_argument(const Parameter& parameter, ByteSpan parameters) {
   if (parameter.offset > parameters.size() || parameter.size > parameters.size() - parameter.offset) return "?";
   if (parameter.kind == Parameter::Kind::pointer && parameter.size == 8)
     return fmt::format("{:#x}", value_at<uint64_t>(parameters, parameter.offset));
-  if (parameter.kind == Parameter::Kind::floating && parameter.size == 4) return fmt::format("{}", value_at<float>(parameters, parameter.offset));
-  if (parameter.kind == Parameter::Kind::floating && parameter.size == 8) return fmt::format("{}", value_at<double>(parameters, parameter.offset));
+  if (parameter.kind == Parameter::Kind::floating && parameter.size == 4)
+    return fmt::format("{}", value_at<float>(parameters, parameter.offset));
+  if (parameter.kind == Parameter::Kind::floating && parameter.size == 8)
+    return fmt::format("{}", value_at<double>(parameters, parameter.offset));
   if (parameter.kind == Parameter::Kind::integer)
     if (auto value = integer_at(parameters, parameter.offset, parameter.size)) return fmt::format("{}", *value);
   return hex(parameters.subspan(parameter.offset, parameter.size));
@@ -104,7 +111,8 @@ MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue)
     ++(before.kind == Region::Kind::allocation ? view.allocations : view.globals);
     view.pages += before.pages.size();
     for (size_t page = 0; page < before.pages.size(); ++page) {
-      bool same = i < epilogue.regions.size() && page < epilogue.regions[i].pages.size() && epilogue.regions[i].pages[page] == before.pages[page];
+      bool same = i < epilogue.regions.size() && page < epilogue.regions[i].pages.size() &&
+                  epilogue.regions[i].pages[page] == before.pages[page];
       view.changed_pages += !same;
     }
   }
@@ -123,8 +131,12 @@ json to_json(const KernelRecord& kernel) {
                           {"alignment", p.alignment}});
   }
   for (const GlobalInfo& g : kernel.globals) {
-    globals.push_back(
-        {{"name", g.name}, {"size", g.size}, {"alignment", g.alignment}, {"constant_space", g.constant_space}, {"managed", g.managed}, {"escapes", g.escapes}});
+    globals.push_back({{"name", g.name},
+                       {"size", g.size},
+                       {"alignment", g.alignment},
+                       {"constant_space", g.constant_space},
+                       {"managed", g.managed},
+                       {"escapes", g.escapes}});
   }
   return {{"static_hash", kernel.static_hash.hex()},
           {"name", kernel.name},
@@ -139,7 +151,8 @@ json to_json(const KernelRecord& kernel) {
 
 json to_json(const KernelRecord& kernel, const InstanceRecord& instance, const std::optional<InstanceSize>& size) {
   json arguments = json::array();
-  for (const Parameter& p : kernel.parameters) arguments.push_back({{"name", p.name}, {"type", p.type}, {"value", format_argument(p, instance.parameters)}});
+  for (const Parameter& p : kernel.parameters)
+    arguments.push_back({{"name", p.name}, {"type", p.type}, {"value", format_argument(p, instance.parameters)}});
   return {{"dynamic_hash", instance.dynamic_hash.hex()},
           {"grid", extents(instance.grid)},
           {"block", extents(instance.block)},

@@ -39,14 +39,16 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
   (*report_).count(NotRecorded::stream_capture, "dot(int)");
   report_->failure.set("disk full");
   EXPECT_EQ(text(),
-            "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches had been recorded before; not recorded: "
+            "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches had been recorded before; not "
+            "recorded: "
             "1 launch: beyond the most instances of a kernel that are recorded (--max) [first: axpy(int)], "
             "1 launch: launched into a graph, which is not recorded yet [first: dot(int)]; recording ended early: disk full");
 }
 
 TEST_F(Summary, SaysWhyThereIsNothing) {
   EXPECT_EQ(text(),
-            "recorded nothing in /data/db: no program that was built for Mneme ran (build with `mneme config cxxflags` and `mneme config ldflags`)");
+            "recorded nothing in /data/db: no program that was built for Mneme ran (build with `mneme config cxxflags` and "
+            "`mneme config ldflags`)");
   report_->recorders = 1;
   EXPECT_EQ(text(), "recorded nothing in /data/db: the program launched no kernel");
 }
@@ -68,7 +70,8 @@ TEST(Arguments, AreReadByTheirKind) {
 }
 
 TEST(Table, AlignsColumns) {
-  EXPECT_EQ(format_table({{"A", "LONGER", "z"}, {"abc", "d", "last is not padded"}}), "A    LONGER  z\nabc  d       last is not padded\n");
+  EXPECT_EQ(format_table({{"A", "LONGER", "z"}, {"abc", "d", "last is not padded"}}),
+            "A    LONGER  z\nabc  d       last is not padded\n");
 }
 
 TEST(Supervise, ReturnsHowTheProgramEnded) {
@@ -78,7 +81,8 @@ TEST(Supervise, ReturnsHowTheProgramEnded) {
   auto killed = run_supervised("/bin/sh", {"sh", "-c", "kill -ABRT $$"}, {});
   EXPECT_TRUE(WIFSIGNALED(*killed));
   EXPECT_EQ(WTERMSIG(*killed), SIGABRT);
-  EXPECT_EQ(run_supervised("/does/not/exist", {"x"}, {}).status().message(), "running /does/not/exist: No such file or directory");
+  EXPECT_EQ(run_supervised("/does/not/exist", {"x"}, {}).status().message(),
+            "running /does/not/exist: No such file or directory");
 }
 
 TEST(Supervise, EndsAsTheProgramDid) {
@@ -87,14 +91,17 @@ TEST(Supervise, EndsAsTheProgramDid) {
     if (process == 0) end_as(*run_supervised("/bin/sh", {"sh", "-c", command}, {}));
     int status = 0;
     ::waitpid(process, &status, 0);
-    if (command[0] == 'e') EXPECT_EQ(WEXITSTATUS(status), 9);
-    else EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    if (command[0] == 'e')
+      EXPECT_EQ(WEXITSTATUS(status), 9);
+    else
+      EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
   }
 }
 
 TEST(Supervise, PassesSignalsOn) {
   pid_t process = ::fork();
-  if (process == 0) end_as(*run_supervised("/bin/sh", {"sh", "-c", "trap 'exit 5' USR1; kill -USR1 $PPID; while :; do sleep 0.01; done"}, {}));
+  if (process == 0)
+    end_as(*run_supervised("/bin/sh", {"sh", "-c", "trap 'exit 5' USR1; kill -USR1 $PPID; while :; do sleep 0.01; done"}, {}));
   int status = 0;
   ::waitpid(process, &status, 0);
   EXPECT_TRUE(WIFEXITED(status));

@@ -27,7 +27,8 @@ class ShowCommand : public Command {
     MNEME_ASSIGN(Database database, Database::open(file.directory));
     MNEME_ASSIGN(KernelDocument document, database.load_document(file.static_hash));
     if (check_)
-      for (const InstanceRecord& instance : document.instances) MNEME_TRY(database.check_instance(instance.static_hash, instance.dynamic_hash));
+      for (const InstanceRecord& instance : document.instances)
+        MNEME_TRY(database.check_instance(instance.static_hash, instance.dynamic_hash));
     return json_ ? print_json(database, document) : print_text(database, document);
   }
 
@@ -51,29 +52,33 @@ class ShowCommand : public Command {
 
   Status print_text(const Database& database, const KernelDocument& document) {
     const KernelRecord& kernel = document.kernel;
-    std::vector<std::vector<std::string>> head{{"kernel", kernel.demangled}, {"symbol", kernel.name}, {"static hash", kernel.static_hash.hex()}};
+    std::vector<std::vector<std::string>> head{
+        {"kernel", kernel.demangled}, {"symbol", kernel.name}, {"static hash", kernel.static_hash.hex()}};
     if (!kernel.source.empty()) head.push_back({"source", kernel.source});
     head.push_back({"compiled for", fmt::format("{} {}", kernel.target, kernel.arch)});
     head.push_back({"IR", fmt::format("{} ({})", ir_file_name(kernel.static_hash), document.ir_size)});
     for (const GlobalInfo& global : kernel.globals)
-      head.push_back({"variable", fmt::format("{} ({}{})", global.name, Bytes(global.size), global.constant_space ? ", constant" : "")});
+      head.push_back(
+          {"variable", fmt::format("{} ({}{})", global.name, Bytes(global.size), global.constant_space ? ", constant" : "")});
     std::string text = format_table(head);
     for (const InstanceRecord& instance : document.instances) MNEME_TRY(append_instance(database, kernel, instance, text));
     fmt::print("{}", text);
     return {};
   }
 
-  Status append_instance(const Database& database, const KernelRecord& kernel, const InstanceRecord& instance, std::string& text) {
+  Status append_instance(const Database& database, const KernelRecord& kernel, const InstanceRecord& instance,
+                         std::string& text) {
     MNEME_ASSIGN(InstanceSize size, database.instance_size(instance.static_hash, instance.dynamic_hash));
     MNEME_ASSIGN(MemoryView memory, memory_of(database, instance));
     text += fmt::format("\ninstance {}\n", instance.dynamic_hash.hex());
     std::vector<std::vector<std::string>> rows{
-        {"  launch", fmt::format("grid {}, block {}, {} of dynamic shared memory{}", instance.grid, instance.block, instance.dynamic_shared_memory,
-                                 instance.cooperative ? ", cooperative" : "")},
-        {"  memory", fmt::format("{} in {} allocations and {} variables; {} of {} pages changed", instance.state_bytes, memory.allocations,
-                                 memory.globals, memory.changed_pages, memory.pages)},
+        {"  launch", fmt::format("grid {}, block {}, {} of dynamic shared memory{}", instance.grid, instance.block,
+                                 instance.dynamic_shared_memory, instance.cooperative ? ", cooperative" : "")},
+        {"  memory", fmt::format("{} in {} allocations and {} variables; {} of {} pages changed", instance.state_bytes,
+                                 memory.allocations, memory.globals, memory.changed_pages, memory.pages)},
         {"  on disk", fmt::format("{} (pages that others share included)", size.total())},
-        {"  recorded", fmt::format("{} on {} ({}), Mneme {}", instance.recorded_at, instance.device_name, instance.device_kind, instance.mneme_version)}};
+        {"  recorded", fmt::format("{} on {} ({}), Mneme {}", instance.recorded_at, instance.device_name, instance.device_kind,
+                                   instance.mneme_version)}};
     for (size_t i = 0; i < kernel.parameters.size(); ++i) {
       const Parameter& parameter = kernel.parameters[i];
       rows.push_back({"  argument", fmt::format("{} = {} ({})", parameter.name.empty() ? fmt::format("#{}", i) : parameter.name,
@@ -92,7 +97,8 @@ class ShowCommand : public Command {
   bool json_ = false, check_ = false;
 };
 
-const Registration registration({.name = "show", .summary = "show all that is recorded about one kernel"}, [] { return std::make_unique<ShowCommand>(); });
+const Registration registration({.name = "show", .summary = "show all that is recorded about one kernel"},
+                                [] { return std::make_unique<ShowCommand>(); });
 
 }  // namespace
 }  // namespace mneme::cli

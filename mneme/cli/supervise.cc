@@ -35,7 +35,8 @@ sigset_t passed_on_set() {
 }
 
 [[noreturn]] void become(const Path& program, const std::vector<std::string>& arguments,
-                         const std::vector<std::pair<std::string, std::string>>& environment, const sigset_t& mask, pid_t parent, int report) {
+                         const std::vector<std::pair<std::string, std::string>>& environment, const sigset_t& mask, pid_t parent,
+                         int report) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
@@ -65,7 +66,7 @@ Result<int> run_supervised(const Path& program, const std::vector<std::string>& 
   int reason = started < 0 ? errno : 0;
   ::close(failure[1]);
   child = started;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = pass_on;
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   if (started > 0)

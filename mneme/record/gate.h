@@ -20,7 +20,9 @@ class Gate {
   class Use {
    public:
     explicit Use(Gate& gate) : gate_(gate), counted_(gate.enter()) {}
-    ~Use() { if (counted_) gate_.leave(); }
+    ~Use() {
+      if (counted_) gate_.leave();
+    }
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
 

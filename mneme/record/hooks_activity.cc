@@ -24,16 +24,16 @@ struct Waiting<kSlot, R(A...)> {
 
 // Deprecated functions are called as well.
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
-using Hooks = HookList<                                                                                                            //
-    MNEME_WAIT_PTDS(cudaMemcpy), MNEME_WAIT_PTDS(cudaMemcpy2D), MNEME_WAIT_PTDS(cudaMemcpy3D), MNEME_WAIT(cudaMemcpyPeer),         //
-    MNEME_WAIT_PTSZ(cudaMemcpyAsync), MNEME_WAIT_PTSZ(cudaMemcpy2DAsync), MNEME_WAIT_PTSZ(cudaMemcpy3DAsync),                      //
-    MNEME_WAIT(cudaMemcpyPeerAsync), MNEME_WAIT_PTDS(cudaMemcpy3DPeer), MNEME_WAIT_PTSZ(cudaMemcpy3DPeerAsync),                    //
-    MNEME_WAIT_PTSZ(cudaMemcpyBatchAsync), MNEME_WAIT_PTSZ(cudaMemcpy3DBatchAsync),                                                //
-    MNEME_WAIT_PTDS(cudaMemcpyToSymbol), MNEME_WAIT_PTSZ(cudaMemcpyToSymbolAsync),                                                 //
-    MNEME_WAIT_PTDS(cudaMemcpyFromArray), MNEME_WAIT_PTSZ(cudaMemcpyFromArrayAsync),                                               //
-    MNEME_WAIT_PTDS(cudaMemcpy2DFromArray), MNEME_WAIT_PTSZ(cudaMemcpy2DFromArrayAsync),                                           //
-    MNEME_WAIT_PTDS(cudaMemset), MNEME_WAIT_PTDS(cudaMemset2D), MNEME_WAIT_PTDS(cudaMemset3D),                                     //
-    MNEME_WAIT_PTSZ(cudaMemsetAsync), MNEME_WAIT_PTSZ(cudaMemset2DAsync), MNEME_WAIT_PTSZ(cudaMemset3DAsync),                      //
+using Hooks = HookList<                                                                                                     //
+    MNEME_WAIT_PTDS(cudaMemcpy), MNEME_WAIT_PTDS(cudaMemcpy2D), MNEME_WAIT_PTDS(cudaMemcpy3D), MNEME_WAIT(cudaMemcpyPeer),  //
+    MNEME_WAIT_PTSZ(cudaMemcpyAsync), MNEME_WAIT_PTSZ(cudaMemcpy2DAsync), MNEME_WAIT_PTSZ(cudaMemcpy3DAsync),               //
+    MNEME_WAIT(cudaMemcpyPeerAsync), MNEME_WAIT_PTDS(cudaMemcpy3DPeer), MNEME_WAIT_PTSZ(cudaMemcpy3DPeerAsync),             //
+    MNEME_WAIT_PTSZ(cudaMemcpyBatchAsync), MNEME_WAIT_PTSZ(cudaMemcpy3DBatchAsync),                                         //
+    MNEME_WAIT_PTDS(cudaMemcpyToSymbol), MNEME_WAIT_PTSZ(cudaMemcpyToSymbolAsync),                                          //
+    MNEME_WAIT_PTDS(cudaMemcpyFromArray), MNEME_WAIT_PTSZ(cudaMemcpyFromArrayAsync),                                        //
+    MNEME_WAIT_PTDS(cudaMemcpy2DFromArray), MNEME_WAIT_PTSZ(cudaMemcpy2DFromArrayAsync),                                    //
+    MNEME_WAIT_PTDS(cudaMemset), MNEME_WAIT_PTDS(cudaMemset2D), MNEME_WAIT_PTDS(cudaMemset3D),                              //
+    MNEME_WAIT_PTSZ(cudaMemsetAsync), MNEME_WAIT_PTSZ(cudaMemset2DAsync), MNEME_WAIT_PTSZ(cudaMemset3DAsync),               //
     MNEME_WAIT_PTSZ(cudaGraphLaunch)>;
 
 }  // namespace

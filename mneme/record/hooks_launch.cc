@@ -52,14 +52,16 @@ cudaError_t launch(Table& table, Launch launch, cudaStream_t stream, Original or
 }
 
 template <mneme_call kSlot, bool kCooperative>
-cudaError_t on_launch(Table& table, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream) {
+cudaError_t on_launch(Table& table, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
+                      cudaStream_t stream) {
   return launch(table, {table, function, extent(grid), extent(block), Bytes(shared), kCooperative, arguments, {}}, stream, [&] {
     return reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.next(kSlot))(function, grid, block, arguments, shared, stream);
   });
 }
 
 template <mneme_call kSlot>
-cudaError_t on_launch_kernel_handle(Table& table, cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream) {
+cudaError_t on_launch_kernel_handle(Table& table, cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
+                                    cudaStream_t stream) {
   return launch(table, {table, kernel, extent(grid), extent(block), Bytes(shared), false, arguments, {}}, stream, [&] {
     return reinterpret_cast<decltype(&::__cudaLaunchKernel)>(table.next(kSlot))(kernel, grid, block, arguments, shared, stream);
   });
@@ -83,13 +85,24 @@ bool is_harmless(cudaLaunchAttributeID id) {
 
 template <mneme_call kSlot>
 cudaError_t on_launch_extended(Table& table, const cudaLaunchConfig_t* configuration, const void* function, void** arguments) {
-  auto original = [&] { return reinterpret_cast<decltype(&::cudaLaunchKernelExC)>(table.next(kSlot))(configuration, function, arguments); };
+  auto original = [&] {
+    return reinterpret_cast<decltype(&::cudaLaunchKernelExC)>(table.next(kSlot))(configuration, function, arguments);
+  };
   if (!configuration) return original();
-  Launch what{table, function, extent(configuration->gridDim), extent(configuration->blockDim), Bytes(configuration->dynamicSmemBytes), false, arguments, {}};
+  Launch what{table,
+              function,
+              extent(configuration->gridDim),
+              extent(configuration->blockDim),
+              Bytes(configuration->dynamicSmemBytes),
+              false,
+              arguments,
+              {}};
   for (unsigned i = 0; i < configuration->numAttrs; ++i) {
     const cudaLaunchAttribute& attribute = configuration->attrs[i];
-    if (attribute.id == cudaLaunchAttributeCooperative) what.cooperative = attribute.val.cooperative != 0;
-    else if (!is_harmless(attribute.id)) what.refusal = NotRecorded::launch_attribute;
+    if (attribute.id == cudaLaunchAttributeCooperative)
+      what.cooperative = attribute.val.cooperative != 0;
+    else if (!is_harmless(attribute.id))
+      what.refusal = NotRecorded::launch_attribute;
   }
   return launch(table, what, configuration->stream, original);
 }
@@ -143,8 +156,8 @@ using Hooks = HookList<
     MNEME_SLOT(__cudaLaunchKernel, on_launch_kernel_handle<MNEME_CALL___cudaLaunchKernel>),
     MNEME_SLOT(__cudaLaunchKernel_ptsz, on_launch_kernel_handle<MNEME_CALL___cudaLaunchKernel_ptsz>),
     // which kernel a handle stands for
-    MNEME_SLOT(cudaGetKernel, on_get_kernel<MNEME_CALL_cudaGetKernel>), MNEME_SLOT(__cudaGetKernel, on_get_kernel<MNEME_CALL___cudaGetKernel>),
-    MNEME_SLOT(cudaGetFuncBySymbol, on_get_function),
+    MNEME_SLOT(cudaGetKernel, on_get_kernel<MNEME_CALL_cudaGetKernel>),
+    MNEME_SLOT(__cudaGetKernel, on_get_kernel<MNEME_CALL___cudaGetKernel>), MNEME_SLOT(cudaGetFuncBySymbol, on_get_function),
     // whether a launch goes into a graph
     MNEME_SLOT(cudaStreamBeginCapture, on_begin_capture<MNEME_CALL_cudaStreamBeginCapture>),
     MNEME_SLOT(cudaStreamBeginCapture_ptsz, on_begin_capture<MNEME_CALL_cudaStreamBeginCapture_ptsz>),

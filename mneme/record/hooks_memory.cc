@@ -48,7 +48,8 @@ cudaError_t on_malloc_3d(Table& table, cudaPitchedPtr* out, cudaExtent extent) {
     if (out && code == cudaSuccess) pointer = out->ptr;
     return own = true, code;
   };
-  if (!out || row < extent.width || __builtin_mul_overflow(row, extent.height, &plane) || __builtin_mul_overflow(plane, extent.depth, &size) || size == 0)
+  if (!out || row < extent.width || __builtin_mul_overflow(row, extent.height, &plane) ||
+      __builtin_mul_overflow(plane, extent.depth, &size) || size == 0)
     return vendor();
   cudaError_t code = allocate(table, &pointer, size, vendor);
   if (!own) *out = {pointer, row, extent.width, extent.height};
@@ -59,9 +60,12 @@ cudaError_t on_malloc_3d(Table& table, cudaPitchedPtr* out, cudaExtent extent) {
 bool free_own(Table& table, void* pointer, cudaError_t& code) {
   if (!recorder()->owns(address_of(pointer))) return false;
   Status status = recorder()->free(table, DevicePtr(address_of(pointer)));
-  if (status.ok()) code = cudaSuccess;
-  else if (status.code() == Code::invalid_argument) code = cudaErrorInvalidValue;
-  else code = MNEME_NEXT(table, cudaDeviceSynchronize)();  // the fault of an earlier kernel, as the vendor's cudaFree reports it
+  if (status.ok())
+    code = cudaSuccess;
+  else if (status.code() == Code::invalid_argument)
+    code = cudaErrorInvalidValue;
+  else
+    code = MNEME_NEXT(table, cudaDeviceSynchronize)();  // the fault of an earlier kernel, as the vendor's cudaFree reports it
   return true;
 }
 
@@ -139,7 +143,8 @@ cudaError_t on_ipc_close(Table& table, void* pointer) {
   recorder()->forget_foreign(address_of(pointer));
   return MNEME_NEXT(table, cudaIpcCloseMemHandle)(pointer);
 }
-cudaError_t on_external_buffer(Table& table, void** out, cudaExternalMemory_t memory, const cudaExternalMemoryBufferDesc* description) {
+cudaError_t on_external_buffer(Table& table, void** out, cudaExternalMemory_t memory,
+                               const cudaExternalMemoryBufferDesc* description) {
   cudaError_t code = MNEME_NEXT(table, cudaExternalMemoryGetMappedBuffer)(out, memory, description);
   return remember(code, out, description ? description->size : 0, NotRecorded::external_memory);
 }
@@ -150,10 +155,11 @@ cudaError_t on_graphics_pointer(Table& table, void** out, size_t* size, cudaGrap
 
 using Hooks = HookList<
     // captured
-    Hook<MNEME_CALL_cudaMalloc, on_malloc>, Hook<MNEME_CALL_cudaMallocPitch, on_malloc_pitch>, Hook<MNEME_CALL_cudaMalloc3D, on_malloc_3d>,
-    Hook<MNEME_CALL_cudaFree, on_free>, Hook<MNEME_CALL_cudaFreeAsync, on_free_async<MNEME_CALL_cudaFreeAsync>>,
-    Hook<MNEME_CALL_cudaFreeAsync_ptsz, on_free_async<MNEME_CALL_cudaFreeAsync_ptsz>>, Hook<MNEME_CALL_cudaDeviceReset, on_device_reset>,
-    Hook<MNEME_CALL_cudaPointerGetAttributes, on_pointer_attributes>,
+    Hook<MNEME_CALL_cudaMalloc, on_malloc>, Hook<MNEME_CALL_cudaMallocPitch, on_malloc_pitch>,
+    Hook<MNEME_CALL_cudaMalloc3D, on_malloc_3d>, Hook<MNEME_CALL_cudaFree, on_free>,
+    Hook<MNEME_CALL_cudaFreeAsync, on_free_async<MNEME_CALL_cudaFreeAsync>>,
+    Hook<MNEME_CALL_cudaFreeAsync_ptsz, on_free_async<MNEME_CALL_cudaFreeAsync_ptsz>>,
+    Hook<MNEME_CALL_cudaDeviceReset, on_device_reset>, Hook<MNEME_CALL_cudaPointerGetAttributes, on_pointer_attributes>,
     // known, not captured
     Hook<MNEME_CALL_cudaMallocManaged, on_malloc_managed>, Hook<MNEME_CALL_cudaHostAlloc, on_host_alloc>,
     Hook<MNEME_CALL_cudaMallocHost, on_malloc_host>, Hook<MNEME_CALL_cudaFreeHost, on_free_host>,

@@ -17,7 +17,8 @@ ByteVector region_bytes(const Database& database, const Region& region) {
   std::vector<PageRequest> requests;
   for (uint64_t i = 0; i < region.pages.size(); ++i) {
     PageExtent extent = page_extent(region.address, region.size, i);
-    requests.push_back({region.pages[i], MutableByteSpan(bytes).subspan((extent.address - region.address).count, extent.size.count)});
+    requests.push_back(
+        {region.pages[i], MutableByteSpan(bytes).subspan((extent.address - region.address).count, extent.size.count)});
   }
   Status status = database.read_pages(requests);
   EXPECT_TRUE(status.ok()) << status.message();
@@ -76,7 +77,8 @@ TEST(Record, CapturesGlobalsByTheirNameInTheIr) {
   auto database = *Database::open(program.database());
   EXPECT_EQ(database.load_kernel(instances[0].static_hash)->globals[0].name, "table");
   auto recorded = *database.load_instance(instances[0].static_hash, instances[0].dynamic_hash);
-  auto global = std::find_if(recorded.prologue.regions.begin(), recorded.prologue.regions.end(), [](const Region& r) { return r.kind == Region::Kind::global; });
+  auto global = std::find_if(recorded.prologue.regions.begin(), recorded.prologue.regions.end(),
+                             [](const Region& r) { return r.kind == Region::Kind::global; });
   ASSERT_NE(global, recorded.prologue.regions.end());
   EXPECT_EQ(global->name, "table");
   EXPECT_EQ(global->address.address, reinterpret_cast<uint64_t>(program.table));
@@ -191,7 +193,8 @@ TEST(Record, ReasonsOfWhatIsPassedThrough) {
   int n = 1;
   void* arguments[] = {&data, &n};
   auto extended = [&] {
-    return program.call<decltype(cudaLaunchKernelExC)>(MNEME_CALL_cudaLaunchKernelExC, &configuration, program.increment, static_cast<void**>(arguments));
+    return program.call<decltype(cudaLaunchKernelExC)>(MNEME_CALL_cudaLaunchKernelExC, &configuration, program.increment,
+                                                       static_cast<void**>(arguments));
   };
   EXPECT_EQ(extended(), cudaSuccess);
   EXPECT_EQ(program.count(NotRecorded::launch_attribute), 1u);
@@ -271,7 +274,8 @@ TEST(Record, FullDiskEndsRecordingOnly) {
 TEST(Record, WhatWasPublishedBeforeTheDiskFilledStays) {
   std::atomic<bool> is_full = false;
   auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) -> Status {
-    return is_full && operation == "append" ? error(Code::exhausted, "writing {}: No space left on device", path.string()) : Status();
+    return is_full && operation == "append" ? error(Code::exhausted, "writing {}: No space left on device", path.string())
+                                            : Status();
   });
   FakeProgram program({}, [&](Recorder::Environment& environment) { environment.files = disk.get(); });
   int* data = program.allocate<int>(16);
@@ -286,7 +290,9 @@ TEST(Record, WhatWasPublishedBeforeTheDiskFilledStays) {
 
 TEST(Record, RangeTakenEndsRecordingOnly) {
   FakeProgram program;
-  program.failures = [](std::string_view call) { return call == "reserve" ? error(Code::unavailable, "the range is taken by /lib/x.so") : Status(); };
+  program.failures = [](std::string_view call) {
+    return call == "reserve" ? error(Code::unavailable, "the range is taken by /lib/x.so") : Status();
+  };
   int* data = program.allocate<int>(16);
   EXPECT_TRUE(program.vendor().allocations.contains(data));
   expect_undisturbed(program, data, "the range is taken by /lib/x.so");
@@ -294,14 +300,17 @@ TEST(Record, RangeTakenEndsRecordingOnly) {
 
 TEST(Record, DeviceThatCannotBeReadEndsRecordingOnly) {
   FakeProgram program;
-  program.failures = [](std::string_view call) { return call == "hash_pages" ? error(Code::exhausted, "no memory for hashes") : Status(); };
+  program.failures = [](std::string_view call) {
+    return call == "hash_pages" ? error(Code::exhausted, "no memory for hashes") : Status();
+  };
   int* data = program.allocate<int>(16);
   expect_undisturbed(program, data, "recording increment: no memory for hashes");
 }
 
 TEST(Record, DirectoryThatCannotBeMadeEndsRecordingOnly) {
   auto closed = faulty_file_system(FileSystem::posix(), [](std::string_view operation, const Path& path, uint64_t) -> Status {
-    return operation == "create_directories" ? error(Code::io, "creating the directory {}: Permission denied", path.string()) : Status();
+    return operation == "create_directories" ? error(Code::io, "creating the directory {}: Permission denied", path.string())
+                                             : Status();
   });
   FakeProgram program({}, [&](Recorder::Environment& environment) { environment.files = closed.get(); });
   int* data = program.allocate<int>(16);
@@ -331,7 +340,8 @@ TEST(Record, OtherThreadsWaitForACapture) {
   int source = 77;
   program.vendor().kernels[program.increment] = [&](void** arguments) {
     other = std::thread([&] {
-      program.call<decltype(cudaMemcpy)>(MNEME_CALL_cudaMemcpy, static_cast<void*>(data + 8), static_cast<const void*>(&source), sizeof source, cudaMemcpyHostToDevice);
+      program.call<decltype(cudaMemcpy)>(MNEME_CALL_cudaMemcpy, static_cast<void*>(data + 8), static_cast<const void*>(&source),
+                                         sizeof source, cudaMemcpyHostToDevice);
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     return body(arguments);
@@ -354,7 +364,8 @@ TEST(Record, ThreadsThatNeedEachOtherGoOnAndTheLaunchIsNotRecorded) {
   program.vendor().kernels[program.increment] = [&](void** arguments) {
     int source = 77;
     std::thread([&] {
-      program.call<decltype(cudaMemcpy)>(MNEME_CALL_cudaMemcpy, static_cast<void*>(data + 8), static_cast<const void*>(&source), sizeof source, cudaMemcpyHostToDevice);
+      program.call<decltype(cudaMemcpy)>(MNEME_CALL_cudaMemcpy, static_cast<void*>(data + 8), static_cast<const void*>(&source),
+                                         sizeof source, cudaMemcpyHostToDevice);
     }).join();
     return body(arguments);
   };
@@ -400,7 +411,8 @@ TEST(Record, ManyThreadsLaunch) {
   for (const InstanceRecord& instance : program.instances()) {
     auto recorded = *database.load_instance(instance.static_hash, instance.dynamic_hash);
     int changed = 0;
-    for (size_t i = 0; i < recorded.prologue.regions.size(); ++i) changed += recorded.prologue.regions[i].pages != recorded.epilogue.regions[i].pages;
+    for (size_t i = 0; i < recorded.prologue.regions.size(); ++i)
+      changed += recorded.prologue.regions[i].pages != recorded.epilogue.regions[i].pages;
     EXPECT_EQ(changed, 1);  // the launch's own memory and nobody else's
   }
 }
@@ -450,7 +462,8 @@ TEST(Record, PitchedMemory) {
   FakeProgram program;
   void* out = nullptr;
   size_t pitch = 0;
-  EXPECT_EQ(program.call<decltype(cudaMallocPitch)>(MNEME_CALL_cudaMallocPitch, &out, &pitch, size_t{700}, size_t{3}), cudaSuccess);
+  EXPECT_EQ(program.call<decltype(cudaMallocPitch)>(MNEME_CALL_cudaMallocPitch, &out, &pitch, size_t{700}, size_t{3}),
+            cudaSuccess);
   EXPECT_EQ(pitch, 1024u);
   EXPECT_TRUE(recorder()->owns(reinterpret_cast<uint64_t>(out)));
   cudaPitchedPtr volume{};
@@ -458,7 +471,8 @@ TEST(Record, PitchedMemory) {
   EXPECT_TRUE(recorder()->owns(reinterpret_cast<uint64_t>(volume.ptr)));
   EXPECT_EQ(volume.pitch, 1024u);
   cudaPointerAttributes attributes{};
-  program.call<decltype(cudaPointerGetAttributes)>(MNEME_CALL_cudaPointerGetAttributes, &attributes, static_cast<const void*>(out));
+  program.call<decltype(cudaPointerGetAttributes)>(MNEME_CALL_cudaPointerGetAttributes, &attributes,
+                                                   static_cast<const void*>(out));
   EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
   EXPECT_EQ(program.free(out), cudaSuccess);
 }

@@ -29,7 +29,8 @@ Digest static_hash_of(const std::vector<const Segment*>& closure) {
 }
 
 void add_global(RecordableKernel& kernel, const SegmentGlobal& global) {
-  auto found = std::find_if(kernel.globals.begin(), kernel.globals.end(), [&](const auto& g) { return g.image_name == global.name; });
+  auto found =
+      std::find_if(kernel.globals.begin(), kernel.globals.end(), [&](const auto& g) { return g.image_name == global.name; });
   if (found == kernel.globals.end()) {
     kernel.globals.push_back({std::string(global.name), {std::string(global.ir_name)}});
     found = std::prev(kernel.globals.end());

@@ -28,7 +28,7 @@ struct RecordableKernel {
 
   const void* function = nullptr;
   std::shared_ptr<const RegisteredKernel> registered;
-  Status status;        // why it cannot be recorded, or ok; the rest only when ok
+  Status status;  // why it cannot be recorded, or ok; the rest only when ok
   KernelRecord record;
   std::vector<Global> globals;
   std::vector<SegmentRange> padding;  // of the parameters

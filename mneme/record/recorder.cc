@@ -11,8 +11,10 @@ namespace mneme {
 Recorder::Recorder(RecordingOptions options, Environment environment, Status options_status)
     : options_(std::move(options)), environment_(std::move(environment)), gate_(environment_.patience) {
   if (environment_.report) ++environment_.report->recorders;
-  if (!options_status.ok()) end(options_status);
-  else if (!options_.kernels.empty()) expression_.emplace(options_.kernels);
+  if (!options_status.ok())
+    end(options_status);
+  else if (!options_.kernels.empty())
+    expression_.emplace(options_.kernels);
 }
 
 Recorder::~Recorder() = default;
@@ -97,7 +99,8 @@ Status Recorder::free(Vendor& vendor, DevicePtr pointer) {
     std::lock_guard lock(mutex_);
     deferred.swap(deferred_);
   }
-  for (DevicePtr old : deferred) [[maybe_unused]] Status ignored = opened->space->free(old);
+  for (DevicePtr old : deferred) [[maybe_unused]]
+    Status ignored = opened->space->free(old);
   gate_.leave();
   return waited.ok() ? freed : waited;
 }
@@ -138,7 +141,8 @@ void Recorder::reset(Vendor& vendor) {
   if (!opened) return;
   [[maybe_unused]] Status waited = vendor.synchronize();
   space_begin_ = space_end_ = 0;
-  for (const Allocation& allocation : opened->space->allocations()) [[maybe_unused]] Status ignored = opened->space->free(allocation.address);
+  for (const Allocation& allocation : opened->space->allocations()) [[maybe_unused]]
+    Status ignored = opened->space->free(allocation.address);
   State open = State::open;
   state_.compare_exchange_strong(open, State::waiting);
 }
@@ -160,7 +164,8 @@ std::shared_ptr<const RecordableKernel> Recorder::find_kernel(const void* functi
     log::warning("{} is not recorded: {}", registered->name, kernel->status.message());
   if (kernel->status.ok()) {
     if (expression_)
-      kernel->selected = std::regex_search(kernel->record.demangled, *expression_) || std::regex_search(kernel->record.name, *expression_);
+      kernel->selected =
+          std::regex_search(kernel->record.demangled, *expression_) || std::regex_search(kernel->record.name, *expression_);
     std::lock_guard lock(mutex_);
     auto& counts = counts_[kernel->record.static_hash];
     if (!counts) counts = std::make_shared<KernelCounts>();

@@ -44,7 +44,7 @@ class Recorder {
   struct Environment {
     OpenDevice open_device = [](DeviceKind kind, int ordinal) { return Device::open(kind, ordinal); };
     FileSystem* files = &FileSystem::posix();
-    RecordingReport* report = nullptr;  // outlives the recorder; null: nobody is told
+    RecordingReport* report = nullptr;                              // outlives the recorder; null: nobody is told
     std::chrono::milliseconds patience = std::chrono::seconds(10);  // of threads that wait for each other, see Gate
   };
   // A recorder whose options are wrong begins ended. `options_status` says so.
@@ -55,7 +55,8 @@ class Recorder {
   Gate& gate() { return gate_; }
 
   // Memory of the application, in the reserved range. A failure leaves recording as it is: the hook asks the vendor, and when
-  // the vendor has the memory calls failed_allocation. Nothing in the result: the vendor is to be asked, and remember_foreign called.
+  // the vendor has the memory calls failed_allocation. Nothing in the result: the vendor is to be asked, and remember_foreign
+  // called.
   Result<std::optional<DevicePtr>> allocate(Vendor& vendor, Bytes size);
   void failed_allocation(const Status& status);
   bool owns(uint64_t address) const;
@@ -122,8 +123,8 @@ class Recorder {
   std::map<uint64_t, std::pair<uint64_t, NotRecorded>> foreign_;  // address → size, reason
   std::vector<DevicePtr> deferred_;                               // to be freed when no capture is going on
   std::map<Digest, std::shared_ptr<KernelCounts>> counts_;
-  uint64_t written_ = 0;                      // to the database
-  uint64_t too_large_ = ~uint64_t{0};         // the smallest state that went beyond --max-bytes
+  uint64_t written_ = 0;               // to the database
+  uint64_t too_large_ = ~uint64_t{0};  // the smallest state that went beyond --max-bytes
 
   std::shared_mutex kernels_mutex_;
   std::unordered_map<const void*, std::shared_ptr<const RecordableKernel>> kernels_;

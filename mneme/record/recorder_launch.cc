@@ -44,7 +44,8 @@ Result<std::vector<CapturedGlobal>> Recorder::find_globals(const RecordableKerne
   std::vector<CapturedGlobal> globals;
   for (const auto& global : kernel.globals) {
     auto place = vendor.find_global(kernel, global.image_name);
-    if (!place.ok()) return place.status().with_context(fmt::format("finding the variable {} of {}", global.info.name, kernel.display_name()));
+    if (!place.ok())
+      return place.status().with_context(fmt::format("finding the variable {} of {}", global.info.name, kernel.display_name()));
     if (place->size.count != 0) globals.push_back({global.info.name, place->address, place->size});
   }
   return globals;
@@ -88,7 +89,8 @@ Recorder::CapturePtr Recorder::begin_launch(const Launch& launch) {
   {
     std::lock_guard lock(mutex_);
     uint64_t state = capture->opened->space->allocated().count;
-    if (state >= too_large_ || (options_.max_bytes && written_ >= options_.max_bytes->count)) return pass(NotRecorded::beyond_bytes);
+    if (state >= too_large_ || (options_.max_bytes && written_ >= options_.max_bytes->count))
+      return pass(NotRecorded::beyond_bytes);
   }
   capture->recording.kernel = kernel->record;
   capture->recording.instance = describe_instance(*kernel, launch, std::move(parameters));
@@ -169,7 +171,8 @@ void Recorder::release(Capture& capture) {
     std::lock_guard lock(mutex_);
     deferred.swap(deferred_);
   }
-  for (DevicePtr pointer : deferred) [[maybe_unused]] Status ignored = capture.opened->space->free(pointer);
+  for (DevicePtr pointer : deferred) [[maybe_unused]]
+    Status ignored = capture.opened->space->free(pointer);
   gate_.end_capture();
 }
 

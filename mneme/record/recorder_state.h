@@ -10,9 +10,9 @@ struct Recorder::Opened {
   int ordinal = 0;
   std::unique_ptr<Device> device;
   std::unique_ptr<AddressSpace> space;
-  std::unique_ptr<Stream> stream;     // for captures
+  std::unique_ptr<Stream> stream;  // for captures
   std::unique_ptr<Database> database;
-  StateCapture states;                // of the capturing thread
+  StateCapture states;  // of the capturing thread
 };
 
 struct Recorder::Capture {

@@ -23,15 +23,18 @@ Status hash_allocation(Stream& stream, const Allocation& memory, std::span<uint6
 
 }  // namespace
 
-Status StateCapture::read_pages(Stream& stream, const Allocation& memory, uint64_t first, uint64_t last, Digest* digests, Publication& publication) {
+Status StateCapture::read_pages(Stream& stream, const Allocation& memory, uint64_t first, uint64_t last, Digest* digests,
+                                Publication& publication) {
   for (uint64_t begin = first; begin < last; begin += kBatchPages) {
     const uint64_t end = std::min(begin + kBatchPages, last);
-    const PageExtent head = page_extent(memory.address, memory.size, begin), tail = page_extent(memory.address, memory.size, end - 1);
+    const PageExtent head = page_extent(memory.address, memory.size, begin),
+                     tail = page_extent(memory.address, memory.size, end - 1);
     const Bytes size = tail.address + tail.size - head.address;
     PageBatch batch;
     batch.bytes = std::make_unique_for_overwrite<std::byte[]>(size.count);
     MNEME_TRY(stream.copy_to_host({batch.bytes.get(), size.count}, head.address));
-    for (uint64_t i = begin; i < end; ++i) batch.pages.push_back({page_extent(memory.address, memory.size, i).size.count, &digests[i]});
+    for (uint64_t i = begin; i < end; ++i)
+      batch.pages.push_back({page_extent(memory.address, memory.size, i).size.count, &digests[i]});
     MNEME_TRY(publication.put(std::move(batch)));
   }
   return {};
@@ -55,8 +58,8 @@ Status StateCapture::capture_allocation(Stream& stream, const Allocation& alloca
   return {};
 }
 
-Status StateCapture::capture(Stream& stream, const std::vector<Allocation>& allocations, const std::vector<CapturedGlobal>& globals,
-                             Publication& publication) {
+Status StateCapture::capture(Stream& stream, const std::vector<Allocation>& allocations,
+                             const std::vector<CapturedGlobal>& globals, Publication& publication) {
   std::erase_if(known_, [&](const auto& entry) {
     auto found = std::lower_bound(allocations.begin(), allocations.end(), entry.first,
                                   [](const Allocation& a, uint64_t address) { return a.address.address < address; });
@@ -78,9 +81,11 @@ Status StateCapture::capture(Stream& stream, const std::vector<Allocation>& allo
 MemoryState StateCapture::state() const {
   MemoryState state;
   for (const Allocation& allocation : allocations_)
-    state.regions.push_back({Region::Kind::allocation, allocation.address, allocation.size, "", known_.at(allocation.address.address).digests});
+    state.regions.push_back(
+        {Region::Kind::allocation, allocation.address, allocation.size, "", known_.at(allocation.address.address).digests});
   state.regions.insert(state.regions.end(), globals_.begin(), globals_.end());
-  std::sort(state.regions.begin(), state.regions.end(), [](const Region& a, const Region& b) { return std::tie(a.address, a.name) < std::tie(b.address, b.name); });
+  std::sort(state.regions.begin(), state.regions.end(),
+            [](const Region& a, const Region& b) { return std::tie(a.address, a.name) < std::tie(b.address, b.name); });
   // Two names of one variable are one region.
   uint64_t end = 0;
   std::erase_if(state.regions, [&](const Region& region) {

@@ -27,7 +27,8 @@ class StateCapture {
  public:
   // Puts the changed pages of the allocations and all of the globals into the publication. state() has the result once the
   // publication's wait() is ok. After a failure, and after giving up a publication that was put to, forget() everything.
-  Status capture(Stream& stream, const std::vector<Allocation>& allocations, const std::vector<CapturedGlobal>& globals, Publication& publication);
+  Status capture(Stream& stream, const std::vector<Allocation>& allocations, const std::vector<CapturedGlobal>& globals,
+                 Publication& publication);
   MemoryState state() const;
   void forget() { known_.clear(); }
 
@@ -39,7 +40,8 @@ class StateCapture {
   };
 
   Status capture_allocation(Stream& stream, const Allocation& allocation, Publication& publication);
-  Status read_pages(Stream& stream, const Allocation& memory, uint64_t first, uint64_t last, Digest* digests, Publication& publication);
+  Status read_pages(Stream& stream, const Allocation& memory, uint64_t first, uint64_t last, Digest* digests,
+                    Publication& publication);
 
   std::vector<Allocation> allocations_;  // of the last capture
   std::unordered_map<uint64_t, Known> known_;

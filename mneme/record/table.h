@@ -53,9 +53,13 @@ struct Hook;
 template <mneme_call kSlot, typename R, typename... A, R (*kHandler)(Table&, A...)>
 struct Hook<kSlot, kHandler> {
   template <uint32_t kTable>
-  static R call(A... arguments) { return kHandler(attached_table(kTable), arguments...); }
+  static R call(A... arguments) {
+    return kHandler(attached_table(kTable), arguments...);
+  }
   template <uint32_t kTable>
-  static void install() { attached_table(kTable).abi().slots[kSlot] = reinterpret_cast<mneme_function>(&call<kTable>); }
+  static void install() {
+    attached_table(kTable).abi().slots[kSlot] = reinterpret_cast<mneme_function>(&call<kTable>);
+  }
 };
 
 template <typename... H>
@@ -64,7 +68,9 @@ struct HookList {
 
  private:
   template <uint32_t kTable>
-  static void install_all() { (H::template install<kTable>(), ...); }
+  static void install_all() {
+    (H::template install<kTable>(), ...);
+  }
   template <uint32_t... kTables>
   static void install(uint32_t index, std::integer_sequence<uint32_t, kTables...>) {
     constexpr void (*kInstall[])() = {&install_all<kTables>...};

@@ -32,8 +32,8 @@ std::string state_file_name(Moment moment, const Digest& static_hash, const Dige
 // What `<static-hash>.json` holds.
 struct KernelDocument {
   KernelRecord kernel;
-  Bytes ir_size;     // of the recorded IR's file
-  Digest ir_digest;  // of its bytes
+  Bytes ir_size;                          // of the recorded IR's file
+  Digest ir_digest;                       // of its bytes
   std::vector<InstanceRecord> instances;  // in the order of recording
   friend bool operator==(const KernelDocument&, const KernelDocument&) = default;
 };

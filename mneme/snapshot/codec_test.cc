@@ -70,7 +70,8 @@ TEST(KernelCodec, NamesWhatIsWrong) {
   EXPECT_EQ(refusal([](json& j) { j["kernel"]["name"] = 7; }), "corrupt: k.json: /kernel/name: a string expected");
   EXPECT_EQ(refusal([](json& j) { j["kernel"].erase("arch"); }), "corrupt: k.json: /kernel: the key 'arch' is missing");
   EXPECT_EQ(refusal([](json& j) { j["kernel"] = json::array(); }), "corrupt: k.json: /kernel: an object expected");
-  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["grid"] = "big"; }), "corrupt: k.json: /instances/0/grid: three numbers expected");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["grid"] = "big"; }),
+            "corrupt: k.json: /instances/0/grid: three numbers expected");
   EXPECT_EQ(refusal([](json& j) { j["instances"][0]["grid"][1] = 0; }), "corrupt: k.json: /instances/0/grid/1: an extent of 0");
   EXPECT_EQ(refusal([](json& j) { j["instances"][0]["block"][2] = uint64_t{1} << 32; }),
             "corrupt: k.json: /instances/0/block/2: 4294967296 is above 4294967295");
@@ -86,11 +87,13 @@ TEST(KernelCodec, NamesWhatIsWrong) {
             "corrupt: k.json: /instances/0/parameters: 1 bytes of arguments, 16 expected");
   EXPECT_EQ(refusal([](json& j) { j["instances"][0]["parameters"] = "zz"; }),
             "corrupt: k.json: /instances/0/parameters: pairs of hexadecimal digits expected");
-  EXPECT_EQ(refusal([](json& j) { j["kernel"]["parameters"][1]["offset"] = ~uint64_t{0}; }),
-            "corrupt: k.json: /kernel/parameters/1: a parameter at 18446744073709551615 of 8 bytes reaches beyond the 16 bytes of all");
+  EXPECT_EQ(
+      refusal([](json& j) { j["kernel"]["parameters"][1]["offset"] = ~uint64_t{0}; }),
+      "corrupt: k.json: /kernel/parameters/1: a parameter at 18446744073709551615 of 8 bytes reaches beyond the 16 bytes of all");
   EXPECT_EQ(refusal([](json& j) { j["kernel"]["parameter_bytes"] = uint64_t{1} << 40; }),
             "corrupt: k.json: /kernel/parameter_bytes: 1099511627776 is above 1048576");
-  EXPECT_EQ(refusal([](json& j) { j["kernel"]["globals"][0]["alignment"] = 3; }), "corrupt: k.json: /kernel/globals/0/alignment: 3 is no alignment");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["globals"][0]["alignment"] = 3; }),
+            "corrupt: k.json: /kernel/globals/0/alignment: 3 is no alignment");
   EXPECT_EQ(refusal([](json& j) { j["kernel"]["static_hash"] = "../../etc/passwd"; }),
             "corrupt: k.json: /kernel/static_hash: '../../etc/passwd' is not a hash (32 hexadecimal digits)");
 }
@@ -105,8 +108,10 @@ TEST(KernelCodec, NoDocumentNamesAFileElsewhere) {
 TEST(KernelCodec, ToldVersions) {
   EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 2; }),
             "incompatible: k.json: format version 2.0, this Mneme reads version 1.x: use a newer Mneme");
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 0; }), "incompatible: k.json: format version 0.0, this Mneme reads version 1.x: record again");
-  EXPECT_EQ(refusal([](json& j) { j["format"] = "something"; }), "corrupt: k.json: /format: 'mneme kernel' expected, not 'something'");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 0; }),
+            "incompatible: k.json: format version 0.0, this Mneme reads version 1.x: record again");
+  EXPECT_EQ(refusal([](json& j) { j["format"] = "something"; }),
+            "corrupt: k.json: /format: 'mneme kernel' expected, not 'something'");
 }
 
 TEST(KernelCodec, NoticesEveryFlippedBit) {
@@ -117,8 +122,10 @@ TEST(KernelCodec, NoticesEveryFlippedBit) {
       damaged[at] = static_cast<char>(damaged[at] ^ 1 << bit);
       auto decoded = decode_kernel(damaged, "k.json");
       // White space may turn into other white space.
-      if (decoded.ok()) EXPECT_EQ(json::parse(damaged), json::parse(text)) << "byte " << at << " bit " << bit;
-      else EXPECT_TRUE(decoded.status().message().starts_with("k.json: ")) << decoded.status().message();
+      if (decoded.ok())
+        EXPECT_EQ(json::parse(damaged), json::parse(text)) << "byte " << at << " bit " << bit;
+      else
+        EXPECT_TRUE(decoded.status().message().starts_with("k.json: ")) << decoded.status().message();
     }
   }
 }

@@ -105,7 +105,8 @@ Status JsonCursor::read(const char* key, DevicePtr& out) const {
   const char* end = text.data() + text.size();
   std::from_chars_result parsed{nullptr, std::errc::invalid_argument};
   if (text.starts_with("0x")) parsed = std::from_chars(text.data() + 2, end, out.address, 16);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return member(key)->corrupt(fmt::format("'{}' is no address (0x and hexadecimal digits)", text));
+  if (parsed.ec != std::errc() || parsed.ptr != end)
+    return member(key)->corrupt(fmt::format("'{}' is no address (0x and hexadecimal digits)", text));
   return {};
 }
 
@@ -147,7 +148,8 @@ Status JsonCursor::read_file_name(const char* key, const std::string& expected) 
 Status JsonCursor::each(const char* key, const std::function<Status(const JsonCursor&)>& visit) const {
   MNEME_ASSIGN(JsonCursor at, member(key));
   if (!at.value_->is_array()) return at.corrupt("an array expected");
-  for (size_t i = 0; i < at.value_->size(); ++i) MNEME_TRY(visit(JsonCursor((*at.value_)[i], *name_, fmt::format("{}/{}", at.path_, i))));
+  for (size_t i = 0; i < at.value_->size(); ++i)
+    MNEME_TRY(visit(JsonCursor((*at.value_)[i], *name_, fmt::format("{}/{}", at.path_, i))));
   return {};
 }
 

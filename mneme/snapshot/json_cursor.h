@@ -17,7 +17,8 @@ Result<nlohmann::json> parse_json(std::string_view text, const std::string& name
 // A place in a document. The document and the name must outlive it.
 class JsonCursor {
  public:
-  JsonCursor(const nlohmann::json& value, const std::string& name, std::string path = "") : value_(&value), name_(&name), path_(std::move(path)) {}
+  JsonCursor(const nlohmann::json& value, const std::string& name, std::string path = "")
+      : value_(&value), name_(&name), path_(std::move(path)) {}
 
   Result<JsonCursor> member(const char* key) const;  // corrupt when this is no object or has no such key
 
@@ -27,9 +28,9 @@ class JsonCursor {
   Status read(const char* key, uint64_t& out, uint64_t max = ~uint64_t{0}) const;
   Status read(const char* key, uint32_t& out) const;
   Status read(const char* key, Bytes& out) const { return read(key, out.count); }
-  Status read(const char* key, Digest& out) const;    // 32 hexadecimal digits
-  Status read(const char* key, DevicePtr& out) const; // "0x…"
-  Status read(const char* key, Dim3& out) const;      // three numbers, none of them 0
+  Status read(const char* key, Digest& out) const;      // 32 hexadecimal digits
+  Status read(const char* key, DevicePtr& out) const;   // "0x…"
+  Status read(const char* key, Dim3& out) const;        // three numbers, none of them 0
   Status read(const char* key, ByteVector& out) const;  // hexadecimal digits
   // A file name that must be exactly `expected`, so that no document can name a file outside of its directory.
   Status read_file_name(const char* key, const std::string& expected) const;

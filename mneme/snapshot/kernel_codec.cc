@@ -27,21 +27,32 @@ std::string checksum_of(const json& document) {
 json extents(const Dim3& d) { return json::array({d.x, d.y, d.z}); }
 
 json to_json(const Parameter& p) {
-  return {{"kind", kParameterKinds[static_cast<size_t>(p.kind)]}, {"name", p.name}, {"type", p.type}, {"offset", p.offset}, {"size", p.size},
+  return {{"kind", kParameterKinds[static_cast<size_t>(p.kind)]},
+          {"name", p.name},
+          {"type", p.type},
+          {"offset", p.offset},
+          {"size", p.size},
           {"alignment", p.alignment}};
 }
 
 json to_json(const GlobalInfo& g) {
-  return {{"name", g.name}, {"size", g.size}, {"alignment", g.alignment}, {"constant_space", g.constant_space}, {"managed", g.managed},
-          {"escapes", g.escapes}};
+  return {{"name", g.name},       {"size", g.size},      {"alignment", g.alignment}, {"constant_space", g.constant_space},
+          {"managed", g.managed}, {"escapes", g.escapes}};
 }
 
 json to_json(const KernelRecord& k) {
   json parameters = json::array(), globals = json::array();
   for (const Parameter& p : k.parameters) parameters.push_back(to_json(p));
   for (const GlobalInfo& g : k.globals) globals.push_back(to_json(g));
-  return {{"static_hash", k.static_hash.hex()}, {"name", k.name}, {"demangled", k.demangled}, {"source", k.source}, {"target", k.target},
-          {"arch", k.arch}, {"parameters", parameters}, {"parameter_bytes", k.parameter_bytes}, {"globals", globals}};
+  return {{"static_hash", k.static_hash.hex()},
+          {"name", k.name},
+          {"demangled", k.demangled},
+          {"source", k.source},
+          {"target", k.target},
+          {"arch", k.arch},
+          {"parameters", parameters},
+          {"parameter_bytes", k.parameter_bytes},
+          {"globals", globals}};
 }
 
 json to_json(const InstanceRecord& i) {
@@ -64,7 +75,8 @@ json to_json(const InstanceRecord& i) {
 
 Status read_alignment(const JsonCursor& at, uint32_t& alignment) {
   MNEME_TRY(at.read("alignment", alignment));
-  if (alignment == 0 || (alignment & (alignment - 1)) != 0) return at.member("alignment")->corrupt(fmt::format("{} is no alignment", alignment));
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0)
+    return at.member("alignment")->corrupt(fmt::format("{} is no alignment", alignment));
   return {};
 }
 
@@ -72,7 +84,8 @@ Status read_parameter(const JsonCursor& at, uint64_t parameter_bytes, Parameter&
   std::string kind;
   MNEME_TRY(at.read("kind", kind));
   auto known = std::find(kParameterKinds.begin(), kParameterKinds.end(), kind);
-  if (known == kParameterKinds.end()) return at.member("kind")->corrupt(fmt::format("the parameter kind '{}' is not known", kind));
+  if (known == kParameterKinds.end())
+    return at.member("kind")->corrupt(fmt::format("the parameter kind '{}' is not known", kind));
   out.kind = static_cast<Parameter::Kind>(known - kParameterKinds.begin());
   MNEME_TRY(at.read("name", out.name));
   MNEME_TRY(at.read("type", out.type));
@@ -80,7 +93,8 @@ Status read_parameter(const JsonCursor& at, uint64_t parameter_bytes, Parameter&
   MNEME_TRY(at.read("size", out.size));
   MNEME_TRY(read_alignment(at, out.alignment));
   if (out.offset > parameter_bytes || out.size > parameter_bytes - out.offset)
-    return at.corrupt(fmt::format("a parameter at {} of {} bytes reaches beyond the {} bytes of all", out.offset, out.size, parameter_bytes));
+    return at.corrupt(
+        fmt::format("a parameter at {} of {} bytes reaches beyond the {} bytes of all", out.offset, out.size, parameter_bytes));
   return {};
 }
 
@@ -100,10 +114,13 @@ Status read_kernel(const JsonCursor& at, KernelRecord& out) {
   MNEME_TRY(at.read("demangled", out.demangled));
   MNEME_TRY(at.read("source", out.source));
   MNEME_TRY(at.read("target", out.target));
-  if (out.target != "nvptx" && out.target != "amdgcn") return at.member("target")->corrupt(fmt::format("the target '{}' is not known", out.target));
+  if (out.target != "nvptx" && out.target != "amdgcn")
+    return at.member("target")->corrupt(fmt::format("the target '{}' is not known", out.target));
   MNEME_TRY(at.read("arch", out.arch));
   MNEME_TRY(at.read("parameter_bytes", out.parameter_bytes, kMaxParameterBytes));
-  MNEME_TRY(at.each("parameters", [&](const JsonCursor& entry) { return read_parameter(entry, out.parameter_bytes, out.parameters.emplace_back()); }));
+  MNEME_TRY(at.each("parameters", [&](const JsonCursor& entry) {
+    return read_parameter(entry, out.parameter_bytes, out.parameters.emplace_back());
+  }));
   return at.each("globals", [&](const JsonCursor& entry) { return read_global(entry, out.globals.emplace_back()); });
 }
 
@@ -116,13 +133,15 @@ Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceR
   MNEME_TRY(at.read("cooperative", out.cooperative));
   MNEME_TRY(at.read("parameters", out.parameters));
   if (out.parameters.size() != kernel.parameter_bytes)
-    return at.member("parameters")->corrupt(fmt::format("{} bytes of arguments, {} expected", out.parameters.size(), kernel.parameter_bytes));
+    return at.member("parameters")
+        ->corrupt(fmt::format("{} bytes of arguments, {} expected", out.parameters.size(), kernel.parameter_bytes));
   MNEME_TRY(at.read("device_kind", out.device_kind));
   MNEME_TRY(at.read("device_name", out.device_name));
   MNEME_TRY(at.read("space_base", out.space_base));
   MNEME_TRY(at.read("space_size", out.space_size));
   if (out.space_base.address > ~uint64_t{0} - out.space_size.count)
-    return at.member("space_size")->corrupt(fmt::format("{} bytes from {} do not fit in an address", out.space_size.count, out.space_base));
+    return at.member("space_size")
+        ->corrupt(fmt::format("{} bytes from {} do not fit in an address", out.space_size.count, out.space_base));
   MNEME_TRY(at.read("state_bytes", out.state_bytes));
   MNEME_TRY(at.read_file_name("prologue", state_file_name(Moment::prologue, out.static_hash, out.dynamic_hash)));
   MNEME_TRY(at.read_file_name("epilogue", state_file_name(Moment::epilogue, out.static_hash, out.dynamic_hash)));
@@ -145,14 +164,15 @@ Status read_version(const JsonCursor& root, const std::string& name) {
 
 Status check_format_version(FormatVersion version, const std::string& name) {
   if (version.major == kFormatVersion.major) return {};
-  return error(Code::incompatible, "{}: format version {}.{}, this Mneme reads version {}.x: {}", name, version.major, version.minor,
-               kFormatVersion.major, version.major > kFormatVersion.major ? "use a newer Mneme" : "record again");
+  return error(Code::incompatible, "{}: format version {}.{}, this Mneme reads version {}.x: {}", name, version.major,
+               version.minor, kFormatVersion.major, version.major > kFormatVersion.major ? "use a newer Mneme" : "record again");
 }
 
 std::string kernel_file_name(const Digest& static_hash) { return static_hash.hex() + ".json"; }
 std::string ir_file_name(const Digest& static_hash) { return "RecordedIR_" + static_hash.hex() + ".bc"; }
 std::string state_file_name(Moment moment, const Digest& static_hash, const Digest& dynamic_hash) {
-  return fmt::format("DeviceState.{}.{}.{}.mneme", moment == Moment::prologue ? "prologue" : "epilogue", static_hash.hex(), dynamic_hash.hex());
+  return fmt::format("DeviceState.{}.{}.{}.mneme", moment == Moment::prologue ? "prologue" : "epilogue", static_hash.hex(),
+                     dynamic_hash.hex());
 }
 
 std::string encode_kernel(const KernelDocument& document) {
@@ -161,7 +181,10 @@ std::string encode_kernel(const KernelDocument& document) {
   json root = {{"format", kFormat},
                {"version", {{"major", kFormatVersion.major}, {"minor", kFormatVersion.minor}}},
                {"kernel", to_json(document.kernel)},
-               {"ir", {{"file", ir_file_name(document.kernel.static_hash)}, {"bytes", document.ir_size.count}, {"digest", document.ir_digest.hex()}}},
+               {"ir",
+                {{"file", ir_file_name(document.kernel.static_hash)},
+                 {"bytes", document.ir_size.count},
+                 {"digest", document.ir_digest.hex()}}},
                {"instances", instances}};
   root["checksum"] = checksum_of(root);
   return dump(root, 1) + "\n";
@@ -178,12 +201,15 @@ Result<KernelDocument> decode_kernel(std::string_view text, const std::string& n
   MNEME_TRY(ir.read_file_name("file", ir_file_name(document.kernel.static_hash)));
   MNEME_TRY(ir.read("bytes", document.ir_size));
   MNEME_TRY(ir.read("digest", document.ir_digest));
-  MNEME_TRY(root.each("instances", [&](const JsonCursor& entry) { return read_instance(entry, document.kernel, document.instances.emplace_back()); }));
+  MNEME_TRY(root.each("instances", [&](const JsonCursor& entry) {
+    return read_instance(entry, document.kernel, document.instances.emplace_back());
+  }));
   std::string expected;
   MNEME_TRY(root.read("checksum", expected));
   // Last, so that a document with a wrong type in it is told by the key and not by this.
   if (std::string found = checksum_of(parsed); found != expected)
-    return root.member("checksum")->corrupt(fmt::format("the document's checksum is {}, '{}' expected: it was changed or damaged", found, expected));
+    return root.member("checksum")
+        ->corrupt(fmt::format("the document's checksum is {}, '{}' expected: it was changed or damaged", found, expected));
   return document;
 }
 

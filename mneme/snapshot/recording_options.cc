@@ -25,13 +25,18 @@ Status check_expression(const std::string& expression) {
 Status check_recording_options(const RecordingOptions& options) {
   Bytes space = options.address_space;
   if (space.count == 0 || space > kLargest || space.count % kStep.count != 0)
-    return error(Code::invalid_argument, "an address range of {} cannot be reserved: from {} to {}, in steps of {}", space, kStep, kLargest, kStep);
+    return error(Code::invalid_argument, "an address range of {} cannot be reserved: from {} to {}, in steps of {}", space, kStep,
+                 kLargest, kStep);
   return check_expression(options.kernels);
 }
 
 std::string encode_recording_options(const RecordingOptions& options) {
-  nlohmann::json json = {{"database", options.database}, {"address_space", options.address_space.count}, {"kernels", options.kernels},
-                         {"skip", options.skip}, {"max", options.max}, {"max_bytes", options.max_bytes.value_or(Bytes(~uint64_t{0})).count},
+  nlohmann::json json = {{"database", options.database},
+                         {"address_space", options.address_space.count},
+                         {"kernels", options.kernels},
+                         {"skip", options.skip},
+                         {"max", options.max},
+                         {"max_bytes", options.max_bytes.value_or(Bytes(~uint64_t{0})).count},
                          {"report", static_cast<uint64_t>(options.report + 1)}};
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }

@@ -14,13 +14,13 @@ namespace mneme {
 inline constexpr uint64_t kDefaultMaxInstances = 4;
 
 struct RecordingOptions {
-  std::string database;                          // directory, absolute
+  std::string database;                              // directory, absolute
   Bytes address_space = Bytes(uint64_t{256} << 30);  // to reserve: a multiple of 2 MiB, at most 1 TiB
-  std::string kernels;                           // ECMAScript regular expression found in the name, mangled or not; empty: all
-  uint64_t skip = 0;                             // launches of each kernel before the first that is recorded
-  uint64_t max = kDefaultMaxInstances;           // launches of each kernel that are recorded
-  std::optional<Bytes> max_bytes;                // that a process adds to the database
-  int report = -1;                               // file descriptor of the RecordingReport, or -1
+  std::string kernels;                  // ECMAScript regular expression found in the name, mangled or not; empty: all
+  uint64_t skip = 0;                    // launches of each kernel before the first that is recorded
+  uint64_t max = kDefaultMaxInstances;  // launches of each kernel that are recorded
+  std::optional<Bytes> max_bytes;       // that a process adds to the database
+  int report = -1;                      // file descriptor of the RecordingReport, or -1
   friend bool operator==(const RecordingOptions&, const RecordingOptions&) = default;
 };
 

@@ -33,7 +33,8 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::managed_memory: return "an argument points to managed memory, which is not captured yet";
     case NotRecorded::host_memory: return "an argument points to host memory, which is not captured yet";
     case NotRecorded::pool_memory: return "an argument points to memory of a pool (cudaMallocAsync), which is not captured yet";
-    case NotRecorded::external_memory: return "an argument points to memory of another process or interface, which is not captured yet";
+    case NotRecorded::external_memory:
+      return "an argument points to memory of another process or interface, which is not captured yet";
     case NotRecorded::other_device_memory: return "an argument points to memory outside of the recorded device and range";
     case NotRecorded::managed_global: return "the kernel reads a __managed__ variable, which is not captured yet";
     case NotRecorded::concurrent: return "other threads were using the device at the same time";
@@ -62,7 +63,8 @@ Result<RecordingReportMapping> RecordingReportMapping::create() {
 
 Result<RecordingReportMapping> RecordingReportMapping::attach(int descriptor) {
   struct stat info;
-  bool fits = descriptor >= 0 && ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == sizeof(RecordingReport);
+  bool fits =
+      descriptor >= 0 && ::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == sizeof(RecordingReport);
   RecordingReport* report = fits ? map_report(descriptor) : nullptr;
   if (report && report->magic == kMagic) return RecordingReportMapping(report, descriptor);
   if (report) ::munmap(report, sizeof(RecordingReport));

@@ -17,24 +17,24 @@ namespace mneme {
 
 // Why a launch was passed through and not recorded.
 enum class NotRecorded : uint32_t {
-  beyond_max,          // --max instances of the kernel are recorded
-  skipped,             // --skip
-  other_kernel,        // --kernels does not match its name
-  beyond_bytes,        // --max-bytes
-  no_segment,          // not built with the plugin
-  unknown_kernel,      // never registered: made at run time
-  stream_capture,      // goes into a graph
-  launch_attribute,    // a launch attribute that a recording does not hold
-  other_device,        // on a device other than the first one used
-  managed_memory,      // an argument points to memory that is not captured yet, by kind
+  beyond_max,        // --max instances of the kernel are recorded
+  skipped,           // --skip
+  other_kernel,      // --kernels does not match its name
+  beyond_bytes,      // --max-bytes
+  no_segment,        // not built with the plugin
+  unknown_kernel,    // never registered: made at run time
+  stream_capture,    // goes into a graph
+  launch_attribute,  // a launch attribute that a recording does not hold
+  other_device,      // on a device other than the first one used
+  managed_memory,    // an argument points to memory that is not captured yet, by kind
   host_memory,
   pool_memory,
   external_memory,
   other_device_memory,
-  managed_global,      // the kernel reads a __managed__ variable
-  concurrent,          // other threads did not stop using the device
-  launch_failed,       // the launch itself failed
-  ended,               // recording had ended by a failure
+  managed_global,  // the kernel reads a __managed__ variable
+  concurrent,      // other threads did not stop using the device
+  launch_failed,   // the launch itself failed
+  ended,           // recording had ended by a failure
 };
 inline constexpr size_t kNotRecordedReasons = 18;
 

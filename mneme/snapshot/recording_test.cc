@@ -28,7 +28,8 @@ TEST(RecordingOptions, Refusals) {
   options.address_space = Bytes(uint64_t{2} << 40);
   EXPECT_EQ(check_recording_options(options).message(),
             "an address range of 2.00 TiB cannot be reserved: from 2.00 MiB to 1.00 TiB, in steps of 2.00 MiB");
-  EXPECT_EQ(decode_recording_options("{}").status().to_string(), "corrupt: the recorder's options: /: the key 'database' is missing");
+  EXPECT_EQ(decode_recording_options("{}").status().to_string(),
+            "corrupt: the recorder's options: /: the key 'database' is missing");
 }
 
 TEST(RecordingReport, IsSharedThroughItsDescriptor) {

@@ -20,8 +20,8 @@ inline constexpr Bytes kPageSize{64 << 10};
 struct Parameter {
   enum class Kind { integer, floating, pointer, aggregate };
   Kind kind = Kind::integer;
-  std::string name;  // empty where the compiler discarded it
-  std::string type;  // LLVM spelling
+  std::string name;     // empty where the compiler discarded it
+  std::string type;     // LLVM spelling
   uint64_t offset = 0;  // in the packed parameter buffer
   uint64_t size = 0;
   uint32_t alignment = 1;
@@ -41,11 +41,11 @@ struct GlobalInfo {
 
 struct KernelRecord {
   Digest static_hash;
-  std::string name;       // mangled symbol
+  std::string name;  // mangled symbol
   std::string demangled;
-  std::string source;     // "file.cu:12", or empty
-  std::string target;     // "nvptx" or "amdgcn"
-  std::string arch;       // "sm_90"
+  std::string source;  // "file.cu:12", or empty
+  std::string target;  // "nvptx" or "amdgcn"
+  std::string arch;    // "sm_90"
   std::vector<Parameter> parameters;
   uint64_t parameter_bytes = 0;
   std::vector<GlobalInfo> globals;
@@ -86,13 +86,13 @@ struct InstanceRecord {
   Dim3 block;
   Bytes dynamic_shared_memory;
   bool cooperative = false;
-  ByteVector parameters;      // packed parameter buffer, padding zero
-  std::string device_kind;    // of the recording: "cpu", "cuda"
+  ByteVector parameters;    // packed parameter buffer, padding zero
+  std::string device_kind;  // of the recording: "cpu", "cuda"
   std::string device_name;
-  DevicePtr space_base;       // the reserved range
+  DevicePtr space_base;  // the reserved range
   Bytes space_size;
-  Bytes state_bytes;          // of the prologue
-  std::string recorded_at;    // ISO 8601, UTC
+  Bytes state_bytes;        // of the prologue
+  std::string recorded_at;  // ISO 8601, UTC
   std::string mneme_version;
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };

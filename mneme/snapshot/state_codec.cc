@@ -45,17 +45,20 @@ Status read_header(ByteReader& in, ByteSpan bytes, StateHeader& header) {
   MNEME_TRY(check_format_version({header.major, header.minor}, in.name()));
   MNEME_TRY(in.read(header.header_bytes));
   if (header.header_bytes < sizeof(StateHeader) || header.header_bytes > bytes.size())
-    return error(Code::corrupt, "{}: offset 12: a header of {} bytes in a file of {}", in.name(), header.header_bytes, bytes.size());
+    return error(Code::corrupt, "{}: offset 12: a header of {} bytes in a file of {}", in.name(), header.header_bytes,
+                 bytes.size());
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.total_bytes != bytes.size())
     return error(Code::corrupt, "{}: offset 16: the file has {} bytes, {} expected", in.name(), bytes.size(), header.total_bytes);
   Digest expected;
   std::memcpy(expected.bytes.data(), header.checksum, sizeof header.checksum);
   if (Digest found = checksum_of(bytes); found != expected)
-    return error(Code::corrupt, "{}: offset 24: the file's checksum is {}, {} expected: it was damaged", in.name(), found.hex(), expected.hex());
+    return error(Code::corrupt, "{}: offset 24: the file's checksum is {}, {} expected: it was damaged", in.name(), found.hex(),
+                 expected.hex());
   for (uint64_t word : header.reserved)
     if (word != 0) return error(Code::corrupt, "{}: offset 80: reserved bytes are not zero", in.name());
-  if (header.moment != 1 && header.moment != 2) return error(Code::corrupt, "{}: offset 72: {} is no moment", in.name(), header.moment);
+  if (header.moment != 1 && header.moment != 2)
+    return error(Code::corrupt, "{}: offset 72: {} is no moment", in.name(), header.moment);
   [[maybe_unused]] auto skipped = in.read_bytes(header.header_bytes - in.offset());
   return {};
 }
@@ -74,8 +77,8 @@ Status read_region(ByteReader& in, Region& region) {
   MNEME_TRY(in.read_string(region.name));
   MNEME_ASSIGN(uint64_t pages, in.read_count(sizeof(Digest)));
   if (pages != page_count(region.address, region.size))
-    return in.corrupt(fmt::format("{} pages for a region at {} of {} bytes, {} expected", pages, region.address, region.size.count,
-                                  page_count(region.address, region.size)));
+    return in.corrupt(fmt::format("{} pages for a region at {} of {} bytes, {} expected", pages, region.address,
+                                  region.size.count, page_count(region.address, region.size)));
   MNEME_ASSIGN(ByteSpan digests, in.read_bytes(pages * sizeof(Digest)));
   region.pages.resize(pages);
   if (pages != 0) std::memcpy(region.pages.data(), digests.data(), digests.size());
@@ -127,7 +130,8 @@ Result<StateDocument> decode_state(ByteSpan bytes, const std::string& name) {
   for (uint32_t i = 0; i < header.region_count; ++i) {
     Region region;
     MNEME_TRY(read_region(in, region));
-    if (region.address.address < end) return in.corrupt(fmt::format("the region at {} overlaps the one before it", region.address));
+    if (region.address.address < end)
+      return in.corrupt(fmt::format("the region at {} overlaps the one before it", region.address));
     end = region.address.address + region.size.count;
     document.state.regions.push_back(std::move(region));
   }

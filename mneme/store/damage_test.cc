@@ -50,7 +50,8 @@ class Damage : public testing::Test {
         bool harmless = file == json() && status.ok() && same_document(damaged, whole);
         EXPECT_TRUE(!status.ok() || harmless) << file << " byte " << at;
         if (!status.ok()) EXPECT_THAT(status.message(), HasSubstr(file.string()));
-        if (!status.ok()) EXPECT_TRUE(status.code() == Code::corrupt || status.code() == Code::incompatible) << status.to_string();
+        if (!status.ok())
+          EXPECT_TRUE(status.code() == Code::corrupt || status.code() == Code::incompatible) << status.to_string();
       }
     }
     replace(file, whole);
@@ -90,15 +91,19 @@ TEST_F(Damage, ExactWordsForEachKind) {
   const std::string pack = contents(pack_);
   replace(pack_, pack.substr(0, pack.size() / 2));
   EXPECT_EQ(check().to_string(),
-            fmt::format("corrupt: {}: offset {}: the end of the pack is missing: the file was truncated or damaged", pack_.string(), pack.size() / 2 - 8));
+            fmt::format("corrupt: {}: offset {}: the end of the pack is missing: the file was truncated or damaged",
+                        pack_.string(), pack.size() / 2 - 8));
   std::string flipped = pack;
   flipped[1000] ^= 1;
   replace(pack_, flipped);
-  EXPECT_THAT(check().to_string(), testing::MatchesRegex("corrupt: " + pack_.string() + ": offset [0-9]+: the stored bytes of page [0-9a-f]+ are damaged .checksum."));
+  EXPECT_THAT(check().to_string(),
+              testing::MatchesRegex("corrupt: " + pack_.string() +
+                                    ": offset [0-9]+: the stored bytes of page [0-9a-f]+ are damaged .checksum."));
   std::string newer = pack;
   newer[8] = 2;
   replace(pack_, newer);
-  EXPECT_EQ(check().to_string(), "incompatible: " + pack_.string() + ": format version 2.0, this Mneme reads version 1.x: use a newer Mneme");
+  EXPECT_EQ(check().to_string(),
+            "incompatible: " + pack_.string() + ": format version 2.0, this Mneme reads version 1.x: use a newer Mneme");
 }
 
 TEST_F(Damage, MissingFiles) {

@@ -3,8 +3,8 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cerrno>
+#include <charconv>
 #include <set>
 
 #include "mneme/store/database_impl.h"
@@ -39,7 +39,8 @@ void remove_left_over(FileSystem& files, const Path& directory) {
   auto names = files.list(directory);
   if (!names.ok()) return;
   for (const std::string& name : *names)
-    if (is_left_over(name)) [[maybe_unused]] Status ignored = files.remove(directory / name);
+    if (is_left_over(name)) [[maybe_unused]]
+      Status ignored = files.remove(directory / name);
 }
 
 Status no_directory(const Path& directory) {
@@ -52,11 +53,13 @@ Result<KernelFile> locate_kernel(const Path& path) {
   FileSystem& files = FileSystem::posix();
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
-    return error(Code::invalid_argument, "{} is a directory: name one of the kernels in it, {}/<static-hash>.json (`mneme ls {}` lists them)",
+    return error(Code::invalid_argument,
+                 "{} is a directory: name one of the kernels in it, {}/<static-hash>.json (`mneme ls {}` lists them)",
                  path.string(), path.string(), path.string());
   std::optional<Digest> static_hash = kernel_of_file(path.filename().string());
   if (!static_hash)
-    return error(Code::invalid_argument, "{} is not named like a recorded kernel, DIR/<static-hash>.json (32 hexadecimal digits)", path.string());
+    return error(Code::invalid_argument, "{} is not named like a recorded kernel, DIR/<static-hash>.json (32 hexadecimal digits)",
+                 path.string());
   if (!files.exists(path)) return error(Code::not_found, "there is no recorded kernel {}", path.string());
   return KernelFile{path.has_parent_path() ? path.parent_path() : Path("."), *static_hash};
 }
@@ -70,7 +73,8 @@ Result<Database> Database::open(const Path& directory, FileSystem& files) {
   auto names = files.list(directory);
   if (names.status().code() == Code::not_found) return no_directory(directory);
   if (!names.ok()) return names.status().with_context("opening the database");
-  bool holds = std::any_of(names->begin(), names->end(), [](const std::string& name) { return name == "pages" || kernel_of_file(name); });
+  bool holds =
+      std::any_of(names->begin(), names->end(), [](const std::string& name) { return name == "pages" || kernel_of_file(name); });
   if (!holds) return error(Code::not_found, "{} holds no recording (no <static-hash>.json)", directory.string());
   return Database(std::make_unique<Impl>(directory, files));
 }
@@ -95,14 +99,16 @@ Result<KernelDocument> Database::Impl::load_document(const Digest& static_hash) 
   if (!file.ok()) return file.status();
   MNEME_ASSIGN(KernelDocument document, decode_kernel(text_of((*file)->bytes()), path.string()));
   if (document.kernel.static_hash != static_hash)
-    return error(Code::corrupt, "{}: /kernel/static_hash: the file is about kernel {}", path.string(), document.kernel.static_hash.hex());
+    return error(Code::corrupt, "{}: /kernel/static_hash: the file is about kernel {}", path.string(),
+                 document.kernel.static_hash.hex());
   return document;
 }
 
 Result<StateDocument> Database::Impl::load_state(Moment moment, const Digest& static_hash, const Digest& dynamic_hash) const {
   const Path path = path_of(state_file_name(moment, static_hash, dynamic_hash));
   auto file = files.map(path);
-  if (file.status().code() == Code::not_found) return error(Code::corrupt, "{} is missing, though its kernel's file lists the instance", path.string());
+  if (file.status().code() == Code::not_found)
+    return error(Code::corrupt, "{} is missing, though its kernel's file lists the instance", path.string());
   if (!file.ok()) return file.status();
   MNEME_ASSIGN(StateDocument document, decode_state((*file)->bytes(), path.string()));
   if (document.moment != moment || document.static_hash != static_hash || document.dynamic_hash != dynamic_hash)
@@ -117,8 +123,10 @@ Result<Listing> Database::list() const {
     std::optional<Digest> static_hash = kernel_of_file(name);
     if (!static_hash) continue;
     auto document = impl_->load_document(*static_hash);
-    if (document.ok()) listing.kernels.push_back(std::move(*document));
-    else listing.damaged.push_back(document.status());
+    if (document.ok())
+      listing.kernels.push_back(std::move(*document));
+    else
+      listing.damaged.push_back(document.status());
   }
   return listing;
 }
@@ -134,22 +142,25 @@ Result<ByteVector> Database::load_ir(const Digest& static_hash) const {
   MNEME_ASSIGN(KernelDocument document, impl_->load_document(static_hash));
   const Path path = impl_->path_of(ir_file_name(static_hash));
   auto ir = impl_->files.read(path);
-  if (ir.status().code() == Code::not_found) return error(Code::corrupt, "{} is missing, though its kernel's file is there", path.string());
+  if (ir.status().code() == Code::not_found)
+    return error(Code::corrupt, "{} is missing, though its kernel's file is there", path.string());
   if (!ir.ok()) return ir.status();
   if (ir->size() != document.ir_size.count)
-    return error(Code::corrupt, "{}: offset {}: the file has {} bytes, {} expected", path.string(), std::min<uint64_t>(ir->size(), document.ir_size.count),
-                 ir->size(), document.ir_size.count);
+    return error(Code::corrupt, "{}: offset {}: the file has {} bytes, {} expected", path.string(),
+                 std::min<uint64_t>(ir->size(), document.ir_size.count), ir->size(), document.ir_size.count);
   if (Digest found = digest_of(*ir); found != document.ir_digest)
-    return error(Code::corrupt, "{}: offset 0: the file's digest is {}, {} expected: it was damaged", path.string(), found.hex(), document.ir_digest.hex());
+    return error(Code::corrupt, "{}: offset 0: the file's digest is {}, {} expected: it was damaged", path.string(), found.hex(),
+                 document.ir_digest.hex());
   return ir;
 }
 
 Result<RecordedInstance> Database::load_instance(const Digest& static_hash, const Digest& dynamic_hash) const {
   MNEME_ASSIGN(KernelDocument document, impl_->load_document(static_hash));
-  auto found = std::find_if(document.instances.begin(), document.instances.end(), [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
+  auto found = std::find_if(document.instances.begin(), document.instances.end(),
+                            [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
   if (found == document.instances.end())
-    return error(Code::not_found, "kernel {} has no instance {} (`mneme show {}` lists its {})", static_hash.hex(), dynamic_hash.hex(),
-                 impl_->path_of(kernel_file_name(static_hash)).string(), document.instances.size());
+    return error(Code::not_found, "kernel {} has no instance {} (`mneme show {}` lists its {})", static_hash.hex(),
+                 dynamic_hash.hex(), impl_->path_of(kernel_file_name(static_hash)).string(), document.instances.size());
   MNEME_ASSIGN(StateDocument prologue, impl_->load_state(Moment::prologue, static_hash, dynamic_hash));
   MNEME_ASSIGN(StateDocument epilogue, impl_->load_state(Moment::epilogue, static_hash, dynamic_hash));
   return RecordedInstance{std::move(*found), std::move(prologue.state), std::move(epilogue.state)};
@@ -183,7 +194,8 @@ Status Database::check_instance(const Digest& static_hash, const Digest& dynamic
   for (const MemoryState* state : {&recorded.prologue, &recorded.epilogue})
     for (const Region& region : state->regions)
       for (uint64_t i = 0; i < region.pages.size(); ++i)
-        if (seen.insert(region.pages[i]).second) pages.emplace_back(region.pages[i], page_extent(region.address, region.size, i).size);
+        if (seen.insert(region.pages[i]).second)
+          pages.emplace_back(region.pages[i], page_extent(region.address, region.size, i).size);
   constexpr size_t kBatch = 512;
   ByteVector bytes(std::min(kBatch, pages.size()) * kPageSize.count);
   std::vector<PageRequest> requests;
@@ -213,7 +225,8 @@ bool Database::has_instance(const Digest& static_hash, const Digest& dynamic_has
   if (!impl_->files.exists(impl_->path_of(kernel_file_name(static_hash)))) return false;
   auto document = impl_->load_document(static_hash);
   if (!document.ok()) return false;
-  return std::any_of(document->instances.begin(), document->instances.end(), [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
+  return std::any_of(document->instances.begin(), document->instances.end(),
+                     [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
 }
 
 }  // namespace mneme

@@ -7,7 +7,8 @@
 namespace mneme {
 
 struct Database::Impl {
-  Impl(Path where, FileSystem& file_system) : directory(std::move(where)), files(file_system), store(directory / "pages", file_system) {}
+  Impl(Path where, FileSystem& file_system)
+      : directory(std::move(where)), files(file_system), store(directory / "pages", file_system) {}
 
   Path path_of(const std::string& name) const { return directory / name; }
   Path lock_path() const { return directory / ".lock"; }

@@ -110,7 +110,8 @@ TEST(Database, SeveralWritersOfOneKernel) {
   auto document = database->load_document(sample_kernel().static_hash);
   ASSERT_TRUE(document.ok());
   EXPECT_EQ(document->instances.size(), size_t{kWriters * kEach});
-  for (const InstanceRecord& instance : document->instances) EXPECT_TRUE(database->check_instance(instance.static_hash, instance.dynamic_hash).ok());
+  for (const InstanceRecord& instance : document->instances)
+    EXPECT_TRUE(database->check_instance(instance.static_hash, instance.dynamic_hash).ok());
 }
 
 TEST(Database, AbandonedPublicationLeavesNothing) {
@@ -142,7 +143,8 @@ TEST(Database, LeftOversOfKilledRecordingsAreRemoved) {
   TemporaryDirectory directory;
   std::filesystem::create_directories(directory.path() / "pages");
   // A process number above the system's limit belongs to nobody; this process is alive.
-  Path dead = directory.path() / "pages" / "pack.tmp.1999999999.0", alive = directory.path() / fmt::format("x.json.tmp.{}.0", ::getpid());
+  Path dead = directory.path() / "pages" / "pack.tmp.1999999999.0",
+       alive = directory.path() / fmt::format("x.json.tmp.{}.0", ::getpid());
   std::ofstream(dead) << "half";
   std::ofstream(alive) << "half";
   ASSERT_TRUE(Database::create(directory.path()).ok());
@@ -156,7 +158,8 @@ TEST(Database, SaysWhatIsMissing) {
   const std::string path = directory.path().string();
   EXPECT_EQ(Database::open(directory.path() / "none").status().to_string(),
             "not_found: there is no directory " + path + "/none: give the one that `mneme record -rdb` wrote");
-  EXPECT_EQ(Database::open(directory.path()).status().to_string(), "not_found: " + path + " holds no recording (no <static-hash>.json)");
+  EXPECT_EQ(Database::open(directory.path()).status().to_string(),
+            "not_found: " + path + " holds no recording (no <static-hash>.json)");
   auto database = Database::create(directory.path());
   Digest unknown;
   EXPECT_EQ(database->load_kernel(unknown).status().to_string(),
@@ -164,10 +167,11 @@ TEST(Database, SaysWhatIsMissing) {
   KernelRecord kernel = sample_kernel();
   ASSERT_TRUE(publish_sample(*database, kernel, sample_memory(1)).ok());
   EXPECT_EQ(database->load_instance(kernel.static_hash, unknown).status().message(),
-            fmt::format("kernel {} has no instance 00000000000000000000000000000000 (`mneme show {}/{}.json` lists its 1)", kernel.static_hash.hex(), path,
-                        kernel.static_hash.hex()));
+            fmt::format("kernel {} has no instance 00000000000000000000000000000000 (`mneme show {}/{}.json` lists its 1)",
+                        kernel.static_hash.hex(), path, kernel.static_hash.hex()));
   std::ofstream(directory.path() / "file") << "x";
-  EXPECT_THAT(Database::create(directory.path() / "file").status().message(), HasSubstr("the database " + path + "/file cannot be written: "));
+  EXPECT_THAT(Database::create(directory.path() / "file").status().message(),
+              HasSubstr("the database " + path + "/file cannot be written: "));
 }
 
 TEST(LocateKernel, TakesTheNameOfAKernelsFile) {
@@ -178,10 +182,12 @@ TEST(LocateKernel, TakesTheNameOfAKernelsFile) {
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(file->directory, directory.path());
   EXPECT_EQ(file->static_hash, sample_kernel().static_hash);
-  EXPECT_EQ(locate_kernel(directory.path()).status().to_string(),
-            "invalid_argument: " + path + " is a directory: name one of the kernels in it, " + path + "/<static-hash>.json (`mneme ls " + path + "` lists them)");
+  EXPECT_EQ(locate_kernel(directory.path()).status().to_string(), "invalid_argument: " + path +
+                                                                      " is a directory: name one of the kernels in it, " + path +
+                                                                      "/<static-hash>.json (`mneme ls " + path + "` lists them)");
   EXPECT_EQ(locate_kernel(directory.path() / "x.json").status().to_string(),
-            "invalid_argument: " + path + "/x.json is not named like a recorded kernel, DIR/<static-hash>.json (32 hexadecimal digits)");
+            "invalid_argument: " + path +
+                "/x.json is not named like a recorded kernel, DIR/<static-hash>.json (32 hexadecimal digits)");
   EXPECT_EQ(locate_kernel(directory.path() / (std::string(32, '0') + ".json")).status().to_string(),
             "not_found: there is no recorded kernel " + path + "/00000000000000000000000000000000.json");
 }

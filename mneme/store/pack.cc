@@ -54,7 +54,9 @@ uint64_t short_checksum(ByteSpan bytes) {
 }
 
 template <typename T>
-ByteSpan bytes_of(const T& value) { return std::as_bytes(std::span(&value, 1)); }
+ByteSpan bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
 
 Digest checksum_of(ByteSpan header, ByteSpan index, Footer footer) {
   std::memset(footer.checksum, 0, sizeof footer.checksum);
@@ -72,9 +74,11 @@ Status check_header(ByteSpan file, const std::string& name) {
     return corrupt(name, file.size(), "the file is too short for a pack of pages ({} bytes)", file.size());
   Header header;
   std::memcpy(&header, file.data(), sizeof header);
-  if (std::memcmp(header.magic, kHeaderMagic, sizeof kHeaderMagic) != 0) return corrupt(name, 0, "this is no pack of pages (wrong magic)");
+  if (std::memcmp(header.magic, kHeaderMagic, sizeof kHeaderMagic) != 0)
+    return corrupt(name, 0, "this is no pack of pages (wrong magic)");
   MNEME_TRY(check_format_version({header.major, header.minor}, name));
-  if (header.header_bytes != sizeof header) return corrupt(name, 12, "a header of {} bytes, {} expected", header.header_bytes, sizeof header);
+  if (header.header_bytes != sizeof header)
+    return corrupt(name, 12, "a header of {} bytes, {} expected", header.header_bytes, sizeof header);
   if (header.reserved[0] != 0 || header.reserved[1] != 0) return corrupt(name, 16, "reserved bytes are not zero");
   return {};
 }
@@ -87,17 +91,20 @@ Result<Footer> check_footer(ByteSpan file, const std::string& name) {
     return corrupt(name, at + offsetof(Footer, magic), "the end of the pack is missing: the file was truncated or damaged");
   MNEME_TRY(check_format_version({footer.major, footer.minor}, name));
   if (footer.footer_bytes != sizeof footer)
-    return corrupt(name, at + offsetof(Footer, footer_bytes), "a footer of {} bytes, {} expected", footer.footer_bytes, sizeof footer);
+    return corrupt(name, at + offsetof(Footer, footer_bytes), "a footer of {} bytes, {} expected", footer.footer_bytes,
+                   sizeof footer);
   if (footer.reserved[0] != 0 || footer.reserved[1] != 0)
     return corrupt(name, at + offsetof(Footer, reserved), "reserved bytes are not zero");
-  bool fits = footer.index_offset >= sizeof(Header) && footer.index_offset <= at && footer.page_count == (at - footer.index_offset) / sizeof(Entry) &&
-              (at - footer.index_offset) % sizeof(Entry) == 0;
-  if (!fits) return corrupt(name, at, "an index of {} pages at {} does not fit in the file", footer.page_count, footer.index_offset);
+  bool fits = footer.index_offset >= sizeof(Header) && footer.index_offset <= at &&
+              footer.page_count == (at - footer.index_offset) / sizeof(Entry) && (at - footer.index_offset) % sizeof(Entry) == 0;
+  if (!fits)
+    return corrupt(name, at, "an index of {} pages at {} does not fit in the file", footer.page_count, footer.index_offset);
   ByteSpan index = file.subspan(footer.index_offset, at - footer.index_offset);
   Digest expected;
   std::memcpy(expected.bytes.data(), footer.checksum, sizeof footer.checksum);
   if (Digest found = checksum_of(file.first(sizeof(Header)), index, footer); found != expected)
-    return corrupt(name, at + offsetof(Footer, checksum), "the index's checksum is {}, {} expected: it was damaged", found.hex(), expected.hex());
+    return corrupt(name, at + offsetof(Footer, checksum), "the index's checksum is {}, {} expected: it was damaged", found.hex(),
+                   expected.hex());
   return footer;
 }
 
@@ -182,7 +189,8 @@ Result<std::vector<PackedPage>> read_pack(ByteSpan file, const std::string& name
 }
 
 Status read_page(ByteSpan file, const PackedPage& page, MutableByteSpan into, const std::string& name) {
-  if (into.size() != page.size) return corrupt(name, page.offset, "page {} has {} bytes, {} expected", page.digest.hex(), page.size, into.size());
+  if (into.size() != page.size)
+    return corrupt(name, page.offset, "page {} has {} bytes, {} expected", page.digest.hex(), page.size, into.size());
   ByteSpan stored = file.subspan(page.offset, page.stored);
   if (short_checksum(stored) != page.checksum)
     return corrupt(name, page.offset, "the stored bytes of page {} are damaged (checksum)", page.digest.hex());
@@ -191,7 +199,8 @@ Status read_page(ByteSpan file, const PackedPage& page, MutableByteSpan into, co
   } else if (Status status = decompress_into(stored, into); !status.ok()) {
     return corrupt(name, page.offset, "decompressing page {}: {}", page.digest.hex(), status.message());
   }
-  if (digest_of(into) != page.digest) return corrupt(name, page.offset, "the content of page {} has another digest", page.digest.hex());
+  if (digest_of(into) != page.digest)
+    return corrupt(name, page.offset, "the content of page {} has another digest", page.digest.hex());
   return {};
 }
 

@@ -18,12 +18,12 @@ namespace mneme {
 enum class PageEncoding : uint32_t { raw = 0, zstd = 1 };
 
 struct PackedPage {
-  Digest digest;           // of the content
-  uint64_t offset = 0;     // of the stored bytes in the file
-  uint32_t stored = 0;     // their number
-  uint32_t size = 0;       // bytes of content
+  Digest digest;        // of the content
+  uint64_t offset = 0;  // of the stored bytes in the file
+  uint32_t stored = 0;  // their number
+  uint32_t size = 0;    // bytes of content
   PageEncoding encoding = PageEncoding::raw;
-  uint64_t checksum = 0;   // of the stored bytes
+  uint64_t checksum = 0;  // of the stored bytes
 };
 
 // Content as it is stored: compressed where that makes it smaller. `page` gets everything but its offset.

@@ -14,7 +14,8 @@ unsigned thread_count(const PublicationOptions& options) {
 
 }  // namespace
 
-PageWriter::PageWriter(PageStore& store, FileSystem& files, const PublicationOptions& options) : store_(store), files_(files), options_(options) {}
+PageWriter::PageWriter(PageStore& store, FileSystem& files, const PublicationOptions& options)
+    : store_(store), files_(files), options_(options) {}
 
 PageWriter::~PageWriter() {
   {
@@ -44,7 +45,9 @@ Status PageWriter::put(PageBatch batch) {
   // Threads start with the second batch: a small instance is not worth one.
   if (threads_.empty() && queued_bytes_ != 0)
     for (unsigned i = 0; i < thread_count(options_); ++i) threads_.emplace_back([this] { work(); });
-  changed_.wait(lock, [&] { return threads_.empty() || queued_bytes_ == 0 || queued_bytes_ + bytes <= options_.queue.count || !status_.ok(); });
+  changed_.wait(lock, [&] {
+    return threads_.empty() || queued_bytes_ == 0 || queued_bytes_ + bytes <= options_.queue.count || !status_.ok();
+  });
   if (!status_.ok()) return status_;
   queued_bytes_ += bytes;
   queue_.push_back({std::move(batch), bytes});

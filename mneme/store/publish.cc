@@ -9,7 +9,8 @@ namespace {
 ByteSpan bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 bool lists(const KernelDocument& document, const Digest& dynamic_hash) {
-  return std::any_of(document.instances.begin(), document.instances.end(), [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
+  return std::any_of(document.instances.begin(), document.instances.end(),
+                     [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
 }
 
 }  // namespace
@@ -56,7 +57,8 @@ class DatabasePublication final : public Publication {
   Status write_state(const StateDocument& document) {
     ByteVector bytes = encode_state(document);
     written_ += bytes.size();
-    return database_.files.write_atomically(database_.path_of(state_file_name(document.moment, document.static_hash, document.dynamic_hash)), bytes);
+    return database_.files.write_atomically(
+        database_.path_of(state_file_name(document.moment, document.static_hash, document.dynamic_hash)), bytes);
   }
 
   Database::Impl& database_;

@@ -61,7 +61,8 @@ inline PageBatch batch_of(const ByteVector& content, Region& region) {
   PageBatch batch;
   batch.bytes = std::make_unique<std::byte[]>(content.size());
   std::memcpy(batch.bytes.get(), content.data(), content.size());
-  for (uint64_t i = 0; i < region.pages.size(); ++i) batch.pages.push_back({page_extent(region.address, region.size, i).size.count, &region.pages[i]});
+  for (uint64_t i = 0; i < region.pages.size(); ++i)
+    batch.pages.push_back({page_extent(region.address, region.size, i).size.count, &region.pages[i]});
   return batch;
 }
 
@@ -88,7 +89,8 @@ inline InstanceRecord sample_instance(const KernelRecord& kernel) {
 }
 
 // Publishes one instance of `kernel`; the seed decides its memory.
-inline Result<Digest> publish_sample(Database& database, const KernelRecord& kernel, const SampleMemory& memory, const PublicationOptions& options = {}) {
+inline Result<Digest> publish_sample(Database& database, const KernelRecord& kernel, const SampleMemory& memory,
+                                     const PublicationOptions& options = {}) {
   MNEME_ASSIGN(auto publication, database.begin_publication(options));
   Recording recording{kernel, noise(500, 7), sample_instance(kernel), {}, {}};
   Region before = sample_region(memory), after = sample_region(memory);
@@ -108,7 +110,8 @@ inline Result<ByteVector> read_region(const Database& database, const Region& re
   std::vector<PageRequest> requests;
   for (uint64_t i = 0; i < region.pages.size(); ++i) {
     PageExtent extent = page_extent(region.address, region.size, i);
-    requests.push_back({region.pages[i], MutableByteSpan(bytes).subspan((extent.address - region.address).count, extent.size.count)});
+    requests.push_back(
+        {region.pages[i], MutableByteSpan(bytes).subspan((extent.address - region.address).count, extent.size.count)});
   }
   MNEME_TRY(database.read_pages(requests));
   return bytes;

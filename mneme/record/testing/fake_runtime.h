@@ -21,8 +21,8 @@
 
 extern "C" {
 void** __cudaRegisterFatBinary(void* wrapper);
-void __cudaRegisterFunction(void** handle, const char* host_function, char* device_function, const char* device_name, int thread_limit, uint3* tid,
-                            uint3* bid, dim3* block, dim3* grid, int* warp_size);
+void __cudaRegisterFunction(void** handle, const char* host_function, char* device_function, const char* device_name,
+                            int thread_limit, uint3* tid, uint3* bid, dim3* block, dim3* grid, int* warp_size);
 }
 
 namespace mneme::testing {
@@ -58,12 +58,24 @@ inline cudaError_t free(void* pointer) {
 }
 inline cudaError_t synchronize() { return ++runtime->synchronizations, runtime->fault; }
 inline cudaError_t get_device(int* device) { return *device = runtime->device, cudaSuccess; }
-inline cudaError_t copy(void* to, const void* from, size_t size, cudaMemcpyKind) { return std::memcpy(to, from, size), cudaSuccess; }
-inline cudaError_t launch(const void* function, dim3, dim3, void** arguments, size_t, cudaStream_t) { return runtime->kernels.at(function)(arguments); }
-inline cudaError_t launch_extended(const cudaLaunchConfig_t*, const void* function, void** arguments) { return runtime->kernels.at(function)(arguments); }
-inline cudaError_t is_capturing(cudaStream_t, cudaStreamCaptureStatus* status) { return *status = runtime->capturing, cudaSuccess; }
-inline cudaError_t begin_capture(cudaStream_t, cudaStreamCaptureMode) { return runtime->capturing = cudaStreamCaptureStatusActive, cudaSuccess; }
-inline cudaError_t end_capture(cudaStream_t, cudaGraph_t*) { return runtime->capturing = cudaStreamCaptureStatusNone, cudaSuccess; }
+inline cudaError_t copy(void* to, const void* from, size_t size, cudaMemcpyKind) {
+  return std::memcpy(to, from, size), cudaSuccess;
+}
+inline cudaError_t launch(const void* function, dim3, dim3, void** arguments, size_t, cudaStream_t) {
+  return runtime->kernels.at(function)(arguments);
+}
+inline cudaError_t launch_extended(const cudaLaunchConfig_t*, const void* function, void** arguments) {
+  return runtime->kernels.at(function)(arguments);
+}
+inline cudaError_t is_capturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+  return *status = runtime->capturing, cudaSuccess;
+}
+inline cudaError_t begin_capture(cudaStream_t, cudaStreamCaptureMode) {
+  return runtime->capturing = cudaStreamCaptureStatusActive, cudaSuccess;
+}
+inline cudaError_t end_capture(cudaStream_t, cudaGraph_t*) {
+  return runtime->capturing = cudaStreamCaptureStatusNone, cudaSuccess;
+}
 inline void** register_image(void* wrapper) { return new void*(wrapper); }
 inline int find_global(const void*, const char* name, uint64_t* address, uint64_t* size) {
   auto found = runtime->globals.find(name);
@@ -111,9 +123,9 @@ class FakeProgram {
   }
 
   // Host stubs: only their addresses count.
-  const void* increment = "increment";          // (int* data, int n): every element
-  const void* add_table = "add_table";          // (int* data): the global `table` to the first elements
-  const void* plain = "plain";                  // its image has no segments
+  const void* increment = "increment";  // (int* data, int n): every element
+  const void* add_table = "add_table";  // (int* data): the global `table` to the first elements
+  const void* plain = "plain";          // its image has no segments
   const void* managed_reader = "managed_reader";
 
   template <typename T>
@@ -125,11 +137,14 @@ class FakeProgram {
   cudaError_t free(void* pointer) { return call<decltype(cudaFree)>(MNEME_CALL_cudaFree, pointer); }
   cudaError_t launch(const void* kernel, int* data, int n = 0, cudaStream_t stream = nullptr) {
     void* arguments[] = {&data, &n};
-    return call<decltype(cudaLaunchKernel)>(MNEME_CALL_cudaLaunchKernel, kernel, dim3(1), dim3(32), static_cast<void**>(arguments), size_t{0}, stream);
+    return call<decltype(cudaLaunchKernel)>(MNEME_CALL_cudaLaunchKernel, kernel, dim3(1), dim3(32),
+                                            static_cast<void**>(arguments), size_t{0}, stream);
   }
 
   template <typename F, typename... A>
-  cudaError_t call(mneme_call slot, A... arguments) { return reinterpret_cast<F*>(slots_[slot])(arguments...); }
+  cudaError_t call(mneme_call slot, A... arguments) {
+    return reinterpret_cast<F*>(slots_[slot])(arguments...);
+  }
 
   uint64_t count(NotRecorded reason) const { return (*mapping_)->not_recorded[static_cast<size_t>(reason)].launches; }
   const RecordingReport& report() const { return **mapping_; }
@@ -156,7 +171,9 @@ class FakeProgram {
 
  private:
   template <typename F>
-  void set(mneme_call slot, F* function) { slots_[slot] = reinterpret_cast<mneme_function>(function); }
+  void set(mneme_call slot, F* function) {
+    slots_[slot] = reinterpret_cast<mneme_function>(function);
+  }
 
   void make_table() {
     slots_.assign(MNEME_CALL_COUNT, reinterpret_cast<mneme_function>(&fake_calls::nothing));
@@ -175,7 +192,8 @@ class FakeProgram {
     set(MNEME_CALL___cudaRegisterFatBinary, fake_calls::register_image);
     real_ = slots_;
     // Tables are numbered for the whole process; each test takes the same number.
-    table_ = {MNEME_ABI_VERSION, MNEME_CALL_COUNT, 0, MNEME_TABLE_CPU, slots_.data(), real_.data(), fake_calls::find_global, MNEME_CUDA_CALLS_DIGEST, "test"};
+    table_ = {MNEME_ABI_VERSION,       MNEME_CALL_COUNT,        0,     MNEME_TABLE_CPU, slots_.data(), real_.data(),
+              fake_calls::find_global, MNEME_CUDA_CALLS_DIGEST, "test"};
   }
 
   void add_image(const std::vector<ByteVector>& segments, const std::vector<const void*>& stubs) {
@@ -186,7 +204,8 @@ class FakeProgram {
     auto name = reinterpret_cast<decltype(&__cudaRegisterFunction)>(slots_[MNEME_CALL___cudaRegisterFunction]);
     void** handle = add(wrappers_.back().get());
     for (const void* stub : stubs)
-      name(handle, static_cast<const char*>(stub), nullptr, static_cast<const char*>(stub), -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+      name(handle, static_cast<const char*>(stub), nullptr, static_cast<const char*>(stub), -1, nullptr, nullptr, nullptr,
+           nullptr, nullptr);
   }
 
   ByteVector segment(const char* name, std::vector<TestGlobal> globals) {
@@ -202,7 +221,8 @@ class FakeProgram {
   }
 
   void register_kernels() {
-    add_image({segment("increment", {}), segment("add_table", {{"table.file", 64, 0, "table"}}), segment("managed_reader", {{"m", 4, MNEME_GLOBAL_MANAGED}})},
+    add_image({segment("increment", {}), segment("add_table", {{"table.file", 64, 0, "table"}}),
+               segment("managed_reader", {{"m", 4, MNEME_GLOBAL_MANAGED}})},
               {increment, add_table, managed_reader});
     add_image({}, {plain});
     runtime_.kernels[increment] = [](void** arguments) {
