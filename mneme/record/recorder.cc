@@ -1,6 +1,7 @@
 #include "mneme/record/recorder.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "mneme/base/log.h"
@@ -45,6 +46,9 @@ Status Recorder::open(Vendor& vendor) {
   MNEME_ASSIGN(opened->stream, opened->device->create_stream());
   MNEME_ASSIGN(Database database, Database::create(options_.database, *environment_.files));
   opened->database = std::make_unique<Database>(std::move(database));
+  // The program runs the code that was compiled for this device: that is what is recorded.
+  const std::string& architecture = opened->device->properties().architecture;
+  if (architecture.starts_with("sm_")) registry_.set_architecture(static_cast<uint32_t>(std::atoi(architecture.c_str() + 3)));
   space_begin_ = opened->space->base().address;
   space_end_ = (opened->space->base() + opened->space->size()).address;
   std::lock_guard lock(mutex_);

@@ -68,14 +68,15 @@ void Recorder::DeleteCapture::operator()(Capture* capture) const { delete captur
 
 Recorder::CapturePtr Recorder::begin_launch(const Launch& launch) {
   if (environment_.report) ++environment_.report->launches;
+  // Before the first look at a kernel, since the device decides which of a program's images counts.
+  if (state_ == State::waiting && !launch.refusal && stream_captures_ == 0)
+    if (Status status = open(launch.vendor); !status.ok()) end(status);
   auto kernel = find_kernel(launch.function);
   if (!kernel) return count(NotRecorded::unknown_kernel, ""), nullptr;
   auto pass = [&](NotRecorded reason) { return count(reason, kernel->display_name()), nullptr; };
   if (state_ == State::ended) return pass(NotRecorded::ended);
   if (auto reason = select(*kernel, launch)) return pass(*reason);
 
-  if (state_ == State::waiting)
-    if (Status status = open(launch.vendor); !status.ok()) return end(status), pass(NotRecorded::ended);
   CapturePtr capture(new Capture{kernel, nullptr, launch.vendor, {}, {}, nullptr, {}});
   {
     std::lock_guard lock(mutex_);

@@ -60,6 +60,12 @@ Result<const Segment*> RegisteredKernel::segment() const {
   return found;
 }
 
+void Registry::set_architecture(uint32_t sm) {
+  std::unique_lock lock(mutex_);
+  sm_ = sm;
+  for (auto& [handle, image] : images_) image->sm_ = sm;
+}
+
 std::shared_ptr<const RegisteredImage> Registry::add_image(void** handle, uint32_t table, const void* wrapper) {
   std::unique_lock lock(mutex_);
   auto image = std::make_shared<RegisteredImage>(next_id_++, table, wrapper, sm_);

@@ -56,7 +56,7 @@ class RegisteredImage {
   const uint64_t id_;
   const uint32_t table_;
   const void* const wrapper_;
-  const uint32_t sm_;
+  std::atomic<uint32_t> sm_;  // until it is read
   mutable std::mutex mutex_;  // over variables_ and functions_
   std::vector<RegisteredVariable> variables_;
   std::vector<RegisteredFunction> functions_;
@@ -80,8 +80,9 @@ struct RegisteredSymbol {
 
 class Registry {
  public:
-  // Which device ELF of a fat binary counts; 0: the newest. To be set before the first lookup of images registered later.
-  void set_architecture(uint32_t sm) { sm_ = sm; }
+  // Which device ELF of a fat binary counts; 0: the newest. Holds for images that have not been read yet, whenever they were
+  // registered.
+  void set_architecture(uint32_t sm);
 
   // `handle` is what the runtime's own registration returned (or what emulation invents).
   std::shared_ptr<const RegisteredImage> add_image(void** handle, uint32_t table, const void* wrapper);

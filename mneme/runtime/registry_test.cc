@@ -60,6 +60,21 @@ TEST(Registry, AKernelOfTwoImagesIsTheFirstOnes) {
   EXPECT_NE(registry.find_kernel(&first.kernel_stub)->image, image);
 }
 
+TEST(Registry, ArchitectureChoosesTheImageUntilItIsRead) {
+  TestSegment older, newer;
+  older.parameter_bytes = 8;
+  newer.parameter_bytes = 16;
+  Program program;
+  program.fat = make_fat_binary({{2, 90, make_device_elf({older.build()})}, {2, 100, make_device_elf({newer.build()})}});
+  program.wrapper.fat_binary = program.fat.data();
+  Registry registry;
+  auto image = registry.add_image(program.handle, 0, &program.wrapper);
+  registry.set_architecture(90);
+  EXPECT_EQ((*image->segments())->segments[0].parameter_bytes, 8u);
+  registry.set_architecture(100);
+  EXPECT_EQ((*image->segments())->segments[0].parameter_bytes, 8u);
+}
+
 TEST(Registry, SaysHowToBuildAProgramWithoutSegments) {
   Program program;
   program.fat = make_fat_binary({{2, 90, make_device_elf({})}});
