@@ -29,6 +29,18 @@ Status run(ir::Module& module, const std::string& pipeline) {
   return run_pipeline(ir::llvm_module(module), **machine, pipeline);
 }
 
+TEST(Prepare, DefinesClangsBuiltinVariables) {
+  ir::Module module = parse("%empty = type { i8 }\n"
+                            "@threadIdx = extern_weak addrspace(1) global %empty\n"
+                            "declare i32 @convert(ptr)\n"
+                            "define ptx_kernel void @k() {\n"
+                            "  %x = call i32 @convert(ptr addrspacecast (ptr addrspace(1) @threadIdx to ptr))\n"
+                            "  ret void\n"
+                            "}\n");
+  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90").ok());
+  EXPECT_THAT(module.print(), HasSubstr("@threadIdx = internal addrspace(1) constant %empty zeroinitializer"));
+}
+
 TEST(Pipeline, RunsAnyString) {
   for (const char* pipeline : {"default<O0>", "default<O1>", "default<O3>", "sroa,instcombine,function(gvn)", "function(instcombine<max-iterations=2>)",
                                "instcombine<>", "function(instcombine<verify-fixpoint>,simplifycfg)", "infer-address-spaces"}) {

@@ -128,6 +128,18 @@ void internalise_functions(llvm::Module& module, const std::vector<std::string>&
   }
 }
 
+// clang declares threadIdx and its like as variables of empty structures that nothing defines. Before optimisation their addresses
+// are still taken, for members that look at nothing there: an empty constant serves.
+void define_builtin_variables(llvm::Module& module) {
+  for (const char* name : {"threadIdx", "blockIdx", "blockDim", "gridDim"}) {
+    llvm::GlobalVariable* variable = module.getNamedGlobal(name);
+    if (!variable || !variable->hasExternalWeakLinkage()) continue;
+    variable->setInitializer(llvm::Constant::getNullValue(variable->getValueType()));
+    variable->setLinkage(llvm::GlobalValue::InternalLinkage);
+    variable->setConstant(true);
+  }
+}
+
 // Constants of the compiler become internal; state becomes what no pass may conclude anything about.
 void protect_state(llvm::Module& module) {
   for (llvm::GlobalVariable& variable : module.globals()) {
@@ -176,6 +188,7 @@ Status prepare_module(llvm::Module& module, const std::vector<std::string>& kern
   resolve_aliases(module);
   MNEME_TRY(check_kernels(module, kernels));
   internalise_functions(module, kernels);
+  define_builtin_variables(module);
   protect_state(module);
   fold_reflects(module, architecture);
   return {};

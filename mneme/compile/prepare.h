@@ -25,6 +25,7 @@ bool is_state(const llvm::GlobalVariable& variable);
 //  - optnone, and the noinline that came with it, are removed (clang -O0 puts them on every function);
 //  - aliases of functions are resolved; llvm.used and llvm.compiler.used are dropped;
 //  - every function but the kernels to keep becomes internal; other kernels lose their bodies where nothing calls them;
+//  - threadIdx and its like, which clang declares and nobody defines, are defined (the address of one may be taken);
 //  - no pipeline can fold a state variable to its initialiser, remove it, or split it.
 // not_found: a kernel to keep is not defined in the module; the message lists the kernels that are.
 Status prepare_module(llvm::Module& module, const std::vector<std::string>& kernels, const std::string& architecture);

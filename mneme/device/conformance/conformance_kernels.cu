@@ -1,4 +1,6 @@
 // The kernels of the conformance suite.
+#include <cooperative_groups.h>
+
 #include <cassert>
 #include <cstdio>
 
@@ -115,6 +117,77 @@ extern "C" __global__ void atomic_operations(AtomicResults* results) {
   atomicAdd(reinterpret_cast<unsigned long long*>(&results->wide), 1ull << 33);
   atomicAdd(&results->real, 0.5f);
   atomicInc(&results->wrapped, 99);
+}
+
+// One addition for the lanes that come here together.
+extern "C" __global__ void aggregated_count(const uint32_t* keys, uint32_t* count, uint32_t* places) {
+  const uint32_t i = thread_in_grid();
+  if (keys[i] % 3 != 0) return;
+  const uint32_t together = __activemask(), lane = threadIdx.x % 32;
+  const int leader = __ffs(together) - 1;
+  uint32_t first = 0;
+  if (lane == static_cast<uint32_t>(leader)) first = atomicAdd(count, __popc(together));
+  first = __shfl_sync(together, first, leader);
+  places[first + __popc(together & ((1u << lane) - 1))] = i;
+}
+
+extern "C" __global__ void group_sums(const int32_t* in, int32_t* out) {
+  namespace cg = cooperative_groups;
+  const cg::thread_block block = cg::this_thread_block();
+  const auto tile = cg::tiled_partition<8>(block);
+  int32_t sum = in[block.thread_rank()];
+  for (int offset = tile.size() / 2; offset > 0; offset /= 2) sum += tile.shfl_xor(sum, offset);
+  block.sync();
+  out[block.thread_rank()] = sum + static_cast<int32_t>(tile.meta_group_rank()) * 1000;
+}
+
+extern "C" __global__ void match_lanes(const uint64_t* in, uint32_t* out) {
+  int all = 0;
+  out[3 * threadIdx.x] = __match_any_sync(0xffffffff, static_cast<unsigned long long>(in[threadIdx.x]));
+  out[3 * threadIdx.x + 1] = __match_all_sync(0xffffffff, static_cast<unsigned long long>(in[0]), &all);
+  out[3 * threadIdx.x + 2] = all;
+}
+
+namespace {
+__device__ __noinline__ uint32_t fibonacci(uint32_t n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+__device__ __noinline__ uint32_t twice(uint32_t n) { return 2 * n; }
+__device__ uint32_t (*const functions[])(uint32_t) = {fibonacci, twice};
+}  // namespace
+
+// Recursion through a table of function pointers, with a barrier in between.
+extern "C" __global__ void call_by_pointer(uint32_t* out) {
+  const uint32_t value = functions[threadIdx.x % 2](threadIdx.x % 16);
+  __syncthreads();
+  out[threadIdx.x] = value;
+}
+
+extern "C" __global__ void heap(uint32_t* out) {
+  uint32_t* own = static_cast<uint32_t*>(malloc(40 * sizeof(uint32_t)));
+  if (own == nullptr) return;
+  for (uint32_t k = 0; k < 40; ++k) own[k] = threadIdx.x + k;
+  __syncthreads();
+  uint32_t sum = 0;
+  for (uint32_t k = 0; k < 40; ++k) sum += own[k];
+  free(own);
+  out[threadIdx.x] = sum;
+}
+
+// Two warps hand over a value each way through barriers of their own.
+extern "C" __global__ void named_barriers(uint32_t* out) {
+  __shared__ uint32_t value;
+  if (threadIdx.x < 32) {
+    if (threadIdx.x == 0) value = 1;
+    asm volatile("bar.arrive 1, 64;" ::: "memory");
+    asm volatile("bar.sync 2, 64;" ::: "memory");
+    out[threadIdx.x] = value;
+  } else {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    const uint32_t seen = value;
+    __syncwarp();
+    if (threadIdx.x == 32) value = seen + 1;
+    asm volatile("bar.arrive 2, 64;" ::: "memory");
+    out[threadIdx.x] = seen;
+  }
 }
 
 extern "C" __global__ void mathematics(const double* in, double* out, float* singles) {

@@ -1,17 +1,11 @@
 // The suite on the CPU device, with an image lowered from the kernels' device IR.
 #include "mneme/device/conformance/conformance.h"
+#include "mneme/device/conformance/embedded_image.h"
 
 namespace mneme::conformance {
 namespace {
 
-constexpr unsigned char kImage[] = {
-#embed "conformance_kernels.cpu.so"
-};
-
-CodeImage image() {
-  const auto bytes = std::as_bytes(std::span(kImage));
-  return {DeviceKind::cpu, ByteVector(bytes.begin(), bytes.end())};
-}
+CodeImage image() { return {DeviceKind::cpu, ByteVector(embedded_image().begin(), embedded_image().end())}; }
 
 }  // namespace
 

@@ -1,17 +1,11 @@
 // The suite on an NVIDIA GPU. The image is PTX, which the driver compiles for the device that is there.
 #include "mneme/device/conformance/conformance.h"
+#include "mneme/device/conformance/embedded_image.h"
 
 namespace mneme::conformance {
 namespace {
 
-constexpr unsigned char kImage[] = {
-#embed "conformance_kernels.ptx"
-    , 0};
-
-CodeImage image() {
-  const auto bytes = std::as_bytes(std::span(kImage));
-  return {DeviceKind::cuda, ByteVector(bytes.begin(), bytes.end())};
-}
+CodeImage image() { return {DeviceKind::cuda, ByteVector(embedded_image().data(), embedded_image().data() + embedded_image().size() + 1)}; }
 
 }  // namespace
 

@@ -132,6 +132,58 @@ Status atomic_operations(const FakeLaunch& launch) {
   return {};
 }
 
+Status aggregated_count(const FakeLaunch& launch) {
+  Parameters p(launch);
+  const auto* keys = p.pointer<uint32_t>();
+  auto *count = p.pointer<uint32_t>(), *places = p.pointer<uint32_t>();
+  for (uint32_t i = 0; i < threads_of(launch); ++i) {
+    if (keys[i] % 3 == 0) places[(*count)++] = i;
+  }
+  return {};
+}
+
+Status group_sums(const FakeLaunch& launch) {
+  Parameters p(launch);
+  const auto* in = p.pointer<int32_t>();
+  auto* out = p.pointer<int32_t>();
+  for (uint64_t i = 0; i < threads_of(launch); ++i) {
+    out[i] = static_cast<int32_t>(i / 8) * 1000;
+    for (uint64_t k = 0; k < 8; ++k) out[i] += in[i / 8 * 8 + k];
+  }
+  return {};
+}
+
+Status match_lanes(const FakeLaunch& launch) {
+  Parameters p(launch);
+  const auto* in = p.pointer<uint64_t>();
+  auto* out = p.pointer<uint32_t>();
+  for (uint32_t i = 0; i < 32; ++i) {
+    out[3 * i] = 0, out[3 * i + 1] = ~0u, out[3 * i + 2] = 1;
+    for (uint32_t k = 0; k < 32; ++k) out[3 * i] |= (in[k] == in[i] ? 1u : 0u) << k;
+  }
+  return {};
+}
+
+uint32_t fibonacci(uint32_t n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+
+Status call_by_pointer(const FakeLaunch& launch) {
+  auto* out = Parameters(launch).pointer<uint32_t>();
+  for (uint32_t i = 0; i < threads_of(launch); ++i) out[i] = i % 2 == 0 ? fibonacci(i % 16) : 2 * (i % 16);
+  return {};
+}
+
+Status heap(const FakeLaunch& launch) {
+  auto* out = Parameters(launch).pointer<uint32_t>();
+  for (uint32_t i = 0; i < threads_of(launch); ++i) out[i] = 40 * i + 780;
+  return {};
+}
+
+Status named_barriers(const FakeLaunch& launch) {
+  auto* out = Parameters(launch).pointer<uint32_t>();
+  for (uint32_t i = 0; i < 64; ++i) out[i] = i < 32 ? 2 : 1;
+  return {};
+}
+
 Status mathematics(const FakeLaunch& launch) {
   Parameters p(launch);
   const auto* in = p.pointer<double>();
@@ -194,6 +246,12 @@ Result<std::unique_ptr<Device>> open() {
       {"collectives_after_exit", collectives_after_exit},
       {"barrier_reductions", barrier_reductions},
       {"atomic_operations", atomic_operations},
+      {"aggregated_count", aggregated_count},
+      {"group_sums", group_sums},
+      {"match_lanes", match_lanes},
+      {"call_by_pointer", call_by_pointer},
+      {"heap", heap},
+      {"named_barriers", named_barriers},
       {"mathematics", mathematics},
       {"print", print},
       {"busy", busy},

@@ -1,5 +1,5 @@
 // Modules and launches: names, shapes, parameters, shared memory, globals, collectives, atomics, output, time.
-#include <bit>
+#include <algorithm>
 #include <cmath>
 
 #include "mneme/device/conformance/conformance.h"
@@ -170,6 +170,59 @@ TEST_F(Launches, Atomics) {
   EXPECT_EQ(results.wide, uint64_t{n} << 33);
   EXPECT_EQ(results.real, n * 0.5f);
   EXPECT_EQ(results.wrapped, n % 100);
+}
+
+TEST_F(Launches, LanesThatComeTogether) {
+  std::vector<uint32_t> keys(4 * 128), expected;
+  for (uint32_t i = 0; i < keys.size(); ++i) keys[i] = i * i % 31;
+  for (uint32_t i = 0; i < keys.size(); ++i) if (keys[i] % 3 == 0) expected.push_back(i);
+  DevicePtr in = upload(keys), count = zeros(Bytes(4)), places = zeros(Bytes(keys.size() * 4));
+  run("aggregated_count", {.grid = {4, 1, 1}, .block = {128, 1, 1}}, Arguments(in.address, count.address, places.address));
+  EXPECT_EQ(download<uint32_t>(count, 1)[0], expected.size());
+  auto placed = download<uint32_t>(places, expected.size());
+  std::sort(placed.begin(), placed.end());
+  EXPECT_EQ(placed, expected);
+}
+
+TEST_F(Launches, CooperativeGroups) {
+  std::vector<int32_t> in(64), expected(64);
+  for (int32_t i = 0; i < 64; ++i) in[i] = i * 3 - 20;
+  for (size_t i = 0; i < 64; ++i) {
+    for (size_t k = 0; k < 8; ++k) expected[i] += in[i / 8 * 8 + k];
+    expected[i] += static_cast<int32_t>(i / 8) * 1000;
+  }
+  DevicePtr from = upload(in), out = zeros(Bytes(64 * 4));
+  run("group_sums", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, Arguments(from.address, out.address));
+  EXPECT_EQ(download<int32_t>(out, 64), expected);
+}
+
+TEST_F(Launches, Matches) {
+  std::vector<uint64_t> in(32);
+  for (uint64_t i = 0; i < 32; ++i) in[i] = (i % 4) << 40;
+  DevicePtr from = upload(in), out = zeros(Bytes(96 * 4));
+  run("match_lanes", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, Arguments(from.address, out.address));
+  const auto results = download<uint32_t>(out, 96);
+  for (uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ((std::vector<uint32_t>{results[3 * i], results[3 * i + 1], results[3 * i + 2]}), (std::vector<uint32_t>{0x11111111u << i % 4, ~0u, 1}));
+  }
+}
+
+TEST_F(Launches, FunctionPointersRecursionAndHeap) {
+  const uint32_t fibonacci[16] = {0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610};
+  DevicePtr out = zeros(Bytes(64 * 4));
+  run("call_by_pointer", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, Arguments(out.address));
+  auto results = download<uint32_t>(out, 64);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(results[i], i % 2 == 0 ? fibonacci[i % 16] : 2 * (i % 16)) << i;
+  run("heap", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, Arguments(out.address));
+  results = download<uint32_t>(out, 64);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(results[i], 40 * i + 780) << i;
+}
+
+TEST_F(Launches, NamedBarriers) {
+  DevicePtr out = zeros(Bytes(64 * 4));
+  run("named_barriers", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, Arguments(out.address));
+  const auto results = download<uint32_t>(out, 64);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(results[i], i < 32 ? 2u : 1u) << i;
 }
 
 TEST_F(Launches, Mathematics) {

@@ -1,0 +1,21 @@
+// The bytes of the file MNEME_CONFORMANCE_IMAGE, inside the executable. Included once, by a target.
+//
+// By the assembler and not by #embed, since compiler caches know the one and not the other.
+#pragma once
+
+#include "mneme/base/types.h"
+
+asm(".pushsection .rodata, \"a\"\n"
+    ".balign 16\n"
+    "mneme_conformance_image_begin: .incbin \"" MNEME_CONFORMANCE_IMAGE "\"\n"
+    "mneme_conformance_image_end: .byte 0\n"
+    ".popsection");
+
+extern "C" __attribute__((visibility("hidden"))) const std::byte mneme_conformance_image_begin[], mneme_conformance_image_end[];
+
+namespace mneme::conformance {
+
+// A zero byte, which text needs at its end, follows the bytes.
+inline ByteSpan embedded_image() { return {mneme_conformance_image_begin, mneme_conformance_image_end}; }
+
+}  // namespace mneme::conformance
