@@ -1,0 +1,77 @@
+// Databases of every format version since the first stay readable.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "mneme/store/store_testing.h"
+
+namespace mneme {
+namespace {
+
+std::vector<int> ints_of(const Database& database, const Region& region) {
+  auto bytes = read_region(database, region);
+  EXPECT_TRUE(bytes.ok()) << bytes.status().message();
+  std::vector<int> ints(region.size.count / sizeof(int));
+  if (bytes.ok()) std::memcpy(ints.data(), bytes->data(), ints.size() * sizeof(int));
+  return ints;
+}
+
+const Region& region_named(const MemoryState& state, const std::string& name) {
+  return *std::find_if(state.regions.begin(), state.regions.end(), [&](const Region& region) { return region.name == name; });
+}
+
+// What make.cu did, whichever version of Mneme recorded it.
+void check_corpus(const Path& directory) {
+  auto database = Database::open(directory);
+  ASSERT_TRUE(database.ok()) << database.status().message();
+  auto listing = database->list();
+  ASSERT_TRUE(listing.ok());
+  ASSERT_TRUE(listing->damaged.empty()) << listing->damaged.front().message();
+  ASSERT_EQ(listing->kernels.size(), 1u);
+  const KernelDocument& document = listing->kernels[0];
+  EXPECT_EQ(document.kernel.demangled, "scale(int*, int, int)");
+  EXPECT_EQ(document.kernel.target, "nvptx");
+  ASSERT_EQ(document.kernel.parameters.size(), 3u);
+  EXPECT_EQ(document.kernel.parameters[0].kind, Parameter::Kind::pointer);
+  EXPECT_EQ(document.kernel.parameters[2].name, "factor");
+  ASSERT_EQ(document.instances.size(), 1u);
+  const InstanceRecord& instance = document.instances[0];
+  EXPECT_EQ(instance.grid, (Dim3{313, 1, 1}));
+  EXPECT_EQ(instance.block, (Dim3{128, 1, 1}));
+  Status whole = database->check_instance(instance.static_hash, instance.dynamic_hash);
+  EXPECT_TRUE(whole.ok()) << whole.message();
+
+  auto recorded = database->load_instance(instance.static_hash, instance.dynamic_hash);
+  ASSERT_TRUE(recorded.ok()) << recorded.status().message();
+  EXPECT_EQ(dynamic_hash(recorded->instance, recorded->prologue), instance.dynamic_hash);
+  ASSERT_EQ(recorded->prologue.regions.size(), 4u);
+  EXPECT_EQ(ints_of(*database, recorded->prologue.regions[0])[24], 0x07070707);
+  auto before = ints_of(*database, recorded->prologue.regions[1]), after = ints_of(*database, recorded->epilogue.regions[1]);
+  ASSERT_EQ(before.size(), 40000u);
+  for (int i = 0; i < 40000; ++i) {
+    ASSERT_EQ(before[static_cast<size_t>(i)], i);
+    ASSERT_EQ(after[static_cast<size_t>(i)], 3 * i + 5 + i % 4);
+  }
+  EXPECT_EQ(ints_of(*database, region_named(recorded->prologue, "table")), (std::vector<int>{5, 6, 7, 8}));
+  EXPECT_EQ(ints_of(*database, region_named(recorded->prologue, "odd")), std::vector<int>{0});
+  EXPECT_EQ(ints_of(*database, region_named(recorded->epilogue, "odd")), std::vector<int>{40000});
+}
+
+TEST(Corpora, EveryVersionStaysReadable) {
+  int corpora = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(MNEME_TEST_CORPORA)) {
+    if (!entry.is_directory()) continue;
+    SCOPED_TRACE(entry.path().string());
+    check_corpus(entry.path());
+    ++corpora;
+  }
+  EXPECT_GE(corpora, 1);
+}
+
+TEST(Corpora, TheVersionThatIsWrittenHasOne) {
+  Path current = Path(MNEME_TEST_CORPORA) / fmt::format("{}.{}", kFormatVersion.major, kFormatVersion.minor);
+  EXPECT_TRUE(std::filesystem::is_directory(current)) << current << " is missing: see tests/corpora/README.md";
+}
+
+}  // namespace
+}  // namespace mneme

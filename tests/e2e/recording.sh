@@ -1,0 +1,136 @@
+# What is recorded and what is not; recordings that are killed, that meet a full disk, or that run side by side.
+cat >app.cu <<'SOURCE'
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+__device__ int total;
+__constant__ int table[4];
+__global__ void scale(int* data, int n, int factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) data[i] = data[i] * factor + table[i % 4];
+}
+__global__ void count(const int* data, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && data[i] % 2) atomicAdd(&total, 1);
+}
+int main(int argc, char** argv) {
+  int rounds = argc > 1 ? std::atoi(argv[1]) : 6, n = argc > 2 ? std::atoi(argv[2]) : 100000;
+  std::vector<int> host(n);
+  for (int i = 0; i < n; ++i) host[i] = i * 2654435761u >> 3;
+  int* data = nullptr;
+  if (cudaMalloc(&data, n * sizeof(int)) != cudaSuccess) return 90;
+  if (cudaMemcpy(data, host.data(), n * sizeof(int), cudaMemcpyHostToDevice) != cudaSuccess) return 91;
+  for (int round = 0; round < rounds; ++round) {
+    int values[4] = {round, 1, 2, 3};
+    if (cudaMemcpyToSymbol(table, values, sizeof values) != cudaSuccess) return 92;
+    scale<<<(n + 255) / 256, 256>>>(data, n, 3);
+    count<<<(n + 255) / 256, 256>>>(data, n);
+    if (cudaDeviceSynchronize() != cudaSuccess) return 93;
+  }
+  int result = 0;
+  if (cudaMemcpyFromSymbol(&result, total, sizeof result) != cudaSuccess || cudaFree(data) != cudaSuccess) return 94;
+  std::printf("%d odd\n", result);
+}
+SOURCE
+compile app.cu app
+record() { mneme record --device cpu "$@"; }
+instances() { mneme ls --json "$1" >listing && json listing "sum(len(k['instances']) for k in d['kernels'] if '$2' in k['demangled'])"; }
+check_all() { for kernel in "$1"/*.json; do expect 0 mneme show --check --json "$kernel"; done; }
+
+expect 0 mneme run --device cpu -- ./app
+mv out bare
+same_output() { cmp -s out bare || fail "the output differs from that without recording"; }
+
+# Limits. The last line says what was recorded and what was not.
+expect 0 record -rdb limits --max 2 --skip 1 -- ./app
+same_output
+[ "$(instances limits scale)" -eq 2 ] || fail "--max 2 recorded another number of launches"
+contains err "mneme: recorded 4 launches of 2 kernels in $PWD/limits"
+contains err "2 launches: skipped (--skip)"
+contains err "6 launches: beyond the most instances of a kernel that are recorded (--max)"
+check_all limits
+expect 0 record -rdb limits --max 2 --skip 1 -- ./app
+contains err "4 launches had been recorded before"
+expect 0 record --record-db-dir regex --kernels '^scale\(' -- ./app
+[ "$(instances regex scale)" -eq 4 ] || fail "the default of --max is not 4"
+[ "$(instances regex count)" -eq 0 ] || fail "--kernels let another kernel through"
+contains err "the kernel's name does not match (--kernels)"
+expect 0 record -rdb bytes --max-bytes 1000 -- ./app
+same_output
+contains err "the database would grow by more than allowed (--max-bytes)"
+expect 64 record -rdb bytes --kernels '(' -- ./app
+contains err "'(' is no regular expression"
+expect 64 record -rdb bytes -vass 5000 -- ./app
+contains err "from 0.002 to 1024 (GiB)"
+
+# A range that is too small ends the recording and nothing else.
+expect 0 record -rdb narrow -vass 0.002 -- ./app 6 1000000
+contains err "recording ended early"
+mv out narrow.out
+expect 0 mneme run --device cpu -- ./app 6 1000000
+cmp -s out narrow.out || fail "the output differs when the range is too small"
+
+# A database that cannot be: the program does not run in vain.
+echo "a file" >file
+expect 2 record -rdb file -- ./app
+contains err "the database $PWD/file cannot be written"
+lacks out odd
+expect 2 mneme ls nowhere
+contains err "there is no directory nowhere"
+mkdir empty
+expect 2 mneme ls empty
+contains err "empty holds no recording"
+
+# Full disk: recording stops, the program goes on, what was published stays readable.
+mkdir small
+if mount -t tmpfs -o size=1536k tmpfs small 2>/dev/null; then
+  status=0
+  record -rdb small/db --max 1000 -- ./app 40 >out 2>err || status=$?
+  cp err full.err; cp out full.out
+  (check_all small/db) || { umount small; fail "an instance on the full disk is not whole"; }
+  published=$(instances small/db scale)
+  umount small
+  [ "$status" -eq 0 ] || fail "the program ended with $status on a full disk"
+  contains full.err "No space left on device"
+  contains full.err "recording ended early"
+  [ "$published" -ge 1 ] || fail "nothing was published before the disk was full"
+  expect 0 mneme run --device cpu -- ./app 40
+  cmp -s out full.out || fail "the output differs when the disk is full"
+fi
+
+# Killed at any moment.
+for delay in 0.05 0.1 0.15 0.2 0.3 0.4 0.6; do
+  record -rdb killed --max 100000 -- ./app 100000 >/dev/null 2>&1 &
+  recorder=$!
+  sleep "$delay"
+  kill -9 "$recorder"
+  wait "$recorder" 2>/dev/null || true
+  if ls killed/*.json >/dev/null 2>&1; then check_all killed; fi
+done
+[ "$(instances killed scale)" -ge 1 ] || fail "the killed recordings left nothing"
+
+# Two programs into one database.
+record -rdb both -- ./app 6 1000 >/dev/null 2>&1 &
+one=$!
+record -rdb both -- ./app 6 2000 >/dev/null 2>&1 &
+two=$!
+wait "$one" && wait "$two" || fail "one of two recordings at once failed"
+[ "$(instances both scale)" -eq 8 ] || fail "two recordings at once lost instances"
+check_all both
+
+# A program that starts recordable programs.
+cat >starts.sh <<'SHELL'
+#!/bin/sh
+./app 1 1000 && ./app 1 2000
+SHELL
+chmod +x starts.sh
+expect 0 record -rdb children -- ./starts.sh
+[ "$(instances children scale)" -eq 2 ] || fail "programs that the program starts are not recorded"
+expect 0 record -rdb nothing -- /bin/true
+contains err "no program that was built for Mneme ran"
+
+# The shared CUDA runtime.
+$(mneme config cxx) -O2 $(mneme config cxxflags) app.cu -o app-shared $(mneme config ldflags --cudart shared) -Wl,-rpath,"$(mneme config cudadir)/lib64"
+expect 0 record -rdb shared -- ./app-shared
+same_output
+[ "$(instances shared scale)" -eq 4 ] || fail "the program with the shared CUDA runtime was not recorded"
