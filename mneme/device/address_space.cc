@@ -20,8 +20,9 @@ Result<DevicePtr> AddressSpace::allocate(Bytes size) {
   if (candidate > end || end - candidate < size.count) {
     uint64_t used = 0;
     for (const auto& [address, bytes] : allocations_) used += bytes;
-    return error(Code::exhausted, "allocating {}: the range of {} at {} has {} in use and no gap that large; reserve a larger range",
-                 size, size_, base_, Bytes(used));
+    return error(Code::exhausted,
+                 "allocating {}: the range of {} at {} has {} in use and no gap that large; reserve a larger range", size, size_,
+                 base_, Bytes(used));
   }
   MNEME_TRY(insert(DevicePtr(candidate), size));
   return DevicePtr(candidate);
@@ -39,16 +40,20 @@ Status AddressSpace::allocate_at(DevicePtr address, Bytes size) {
     return other->first < address.address + size.count && address.address < other->first + other->second;
   };
   auto clash = next;
-  if (next != allocations_.begin() && overlaps(std::prev(next))) clash = std::prev(next);
-  else if (next == allocations_.end() || !overlaps(next)) return insert(address, size);
-  return error(Code::invalid_argument, "{}: overlaps the allocation of {} at {}", what, Bytes(clash->second), DevicePtr(clash->first));
+  if (next != allocations_.begin() && overlaps(std::prev(next)))
+    clash = std::prev(next);
+  else if (next == allocations_.end() || !overlaps(next))
+    return insert(address, size);
+  return error(Code::invalid_argument, "{}: overlaps the allocation of {} at {}", what, Bytes(clash->second),
+               DevicePtr(clash->first));
 }
 
 Status AddressSpace::free(DevicePtr address) {
   std::lock_guard lock(mutex_);
   auto found = allocations_.find(address.address);
   if (found == allocations_.end()) {
-    return error(Code::invalid_argument, "freeing {}: no allocation of the range of {} at {} starts there", address, size_, base_);
+    return error(Code::invalid_argument, "freeing {}: no allocation of the range of {} at {} starts there", address, size_,
+                 base_);
   }
   const Bytes size(found->second);
   allocations_.erase(found);

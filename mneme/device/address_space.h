@@ -59,8 +59,8 @@ class AddressSpace {
   DevicePtr base_;
   Bytes size_;
   Bytes granularity_;
-  std::map<uint64_t, uint64_t> allocations_;     // address → size
-  std::map<uint64_t, uint32_t> granule_users_;   // granule address → allocations that touch it
+  std::map<uint64_t, uint64_t> allocations_;    // address → size
+  std::map<uint64_t, uint32_t> granule_users_;  // granule address → allocations that touch it
 };
 
 }  // namespace mneme

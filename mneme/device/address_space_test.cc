@@ -51,9 +51,11 @@ TEST(AddressSpace, TakesTheFirstGapThatFits) {
 TEST(AddressSpace, RefusesWithTheReason) {
   CountingSpace space(kBase, 64_KiB);
   ASSERT_TRUE(space.allocate(Bytes(1024)).ok());
-  EXPECT_EQ(space.allocate(Bytes(0)).status().to_string(), "invalid_argument: allocating device memory in the range at 0x100000: the size is 0");
+  EXPECT_EQ(space.allocate(Bytes(0)).status().to_string(),
+            "invalid_argument: allocating device memory in the range at 0x100000: the size is 0");
   EXPECT_EQ(space.allocate(64_KiB).status().to_string(),
-            "exhausted: allocating 64.0 KiB: the range of 64.0 KiB at 0x100000 has 1.00 KiB in use and no gap that large; reserve a larger range");
+            "exhausted: allocating 64.0 KiB: the range of 64.0 KiB at 0x100000 has 1.00 KiB in use and no gap that large; "
+            "reserve a larger range");
   EXPECT_EQ(space.allocate(Bytes(~uint64_t{0})).status().code(), Code::exhausted);
   EXPECT_EQ(space.allocate_at(kBase + Bytes(512), Bytes(8)).to_string(),
             "invalid_argument: allocating 8 B at 0x100200: overlaps the allocation of 1.00 KiB at 0x100000");
@@ -61,7 +63,8 @@ TEST(AddressSpace, RefusesWithTheReason) {
             "invalid_argument: allocating 8 B at 0x1000: outside of the range of 64.0 KiB at 0x100000");
   EXPECT_FALSE(space.allocate_at(kBase + Bytes(65536 - 8), Bytes(16)).ok());
   EXPECT_FALSE(space.allocate_at(kBase + Bytes(8192), Bytes(~uint64_t{0})).ok());
-  EXPECT_EQ(space.allocate_at(kBase + Bytes(4096), Bytes(0)).to_string(), "invalid_argument: allocating 0 B at 0x101000: the size is 0");
+  EXPECT_EQ(space.allocate_at(kBase + Bytes(4096), Bytes(0)).to_string(),
+            "invalid_argument: allocating 0 B at 0x101000: the size is 0");
   EXPECT_EQ(space.free(kBase + Bytes(512)).to_string(),
             "invalid_argument: freeing 0x100200: no allocation of the range of 64.0 KiB at 0x100000 starts there");
 }
@@ -72,7 +75,8 @@ TEST(AddressSpace, GivesBackWhatItMappedWhenTheDeviceIsFull) {
   // Granules 0, 1 and then 3 to 6 would be new: the second run does not fit.
   EXPECT_EQ(space.allocate_at(kBase + Bytes(0), Bytes(7 * 4096)).to_string(),
             "invalid_argument: allocating 28.0 KiB at 0x100000: overlaps the allocation of 100 B at 0x102000");
-  EXPECT_EQ(space.allocate_at(kBase + Bytes(8704), Bytes(5 * 4096)).to_string(), "exhausted: allocating 20.0 KiB at 0x102200: the device is full");
+  EXPECT_EQ(space.allocate_at(kBase + Bytes(8704), Bytes(5 * 4096)).to_string(),
+            "exhausted: allocating 20.0 KiB at 0x102200: the device is full");
   EXPECT_EQ(space.mapped(), std::set<uint64_t>{kBase.address + 8192});
   EXPECT_EQ(space.allocations().size(), 1u);
 }
@@ -85,7 +89,8 @@ TEST(AddressSpace, AgreesWithASimpleModel) {
   std::mt19937_64 random(1);
   auto fits = [&](uint64_t at, uint64_t size) {
     if (at < kBase.address || at + size > kBase.address + kSize) return false;
-    return std::none_of(model.begin(), model.end(), [&](const auto& other) { return other.first < at + size && at < other.first + other.second; });
+    return std::none_of(model.begin(), model.end(),
+                        [&](const auto& other) { return other.first < at + size && at < other.first + other.second; });
   };
   for (int step = 0; step < 4000; ++step) {
     const uint64_t size = random() % (random() % 8 == 0 ? 60000 : 3000) + 1;
@@ -114,7 +119,8 @@ TEST(AddressSpace, AgreesWithASimpleModel) {
     }
     std::set<uint64_t> granules;
     for (const auto& [at, bytes] : model) {
-      for (uint64_t g = at / CountingSpace::kGranule; g <= (at + bytes - 1) / CountingSpace::kGranule; ++g) granules.insert(g * CountingSpace::kGranule);
+      for (uint64_t g = at / CountingSpace::kGranule; g <= (at + bytes - 1) / CountingSpace::kGranule; ++g)
+        granules.insert(g * CountingSpace::kGranule);
     }
     ASSERT_EQ(space.mapped(), granules) << step;
   }

@@ -80,8 +80,8 @@ Status Stream::check_shape(const Kernel& kernel, const LaunchShape& shape) const
   const Bytes fixed = needs.static_shared_memory.value_or(Bytes(0));
   if (shape.dynamic_shared_memory > device.max_shared_memory_per_block ||
       fixed + shape.dynamic_shared_memory > device.max_shared_memory_per_block) {
-    return error(Code::invalid_argument, "{}: {} B static and {} B dynamic shared memory exceed the device's {} B for a block", what,
-                 fixed.count, shape.dynamic_shared_memory.count, device.max_shared_memory_per_block.count);
+    return error(Code::invalid_argument, "{}: {} B static and {} B dynamic shared memory exceed the device's {} B for a block",
+                 what, fixed.count, shape.dynamic_shared_memory.count, device.max_shared_memory_per_block.count);
   }
   return {};
 }

@@ -33,8 +33,8 @@ struct DeviceProperties {
   Dim3 max_grid{2147483647, 65535, 65535};
   Bytes max_shared_memory_per_block;  // with opt-in, where the device has one
   Bytes total_memory;
-  Bytes allocation_granularity;       // of physical memory in an AddressSpace
-  std::string clock_source;           // what elapsed times come from: "cuda_event", "steady_clock"
+  Bytes allocation_granularity;  // of physical memory in an AddressSpace
+  std::string clock_source;      // what elapsed times come from: "cuda_event", "steady_clock"
 };
 
 struct LaunchShape {
@@ -66,8 +66,8 @@ struct GlobalAddress {
 class Module {
  public:
   virtual ~Module() = default;
-  virtual Result<Kernel*> kernel(const std::string& name) = 0;          // not_found
-  virtual Result<GlobalAddress> global(const std::string& name) = 0;    // not_found
+  virtual Result<Kernel*> kernel(const std::string& name) = 0;        // not_found
+  virtual Result<GlobalAddress> global(const std::string& name) = 0;  // not_found
 };
 
 // A range of device addresses at a fixed place, and the allocations in it. Physical memory is there only under allocations

@@ -10,8 +10,10 @@ namespace mneme {
 namespace {
 
 TEST(DeviceKind, NamesAreParsedBack) {
-  for (DeviceKind kind : {DeviceKind::fake, DeviceKind::cpu, DeviceKind::cuda, DeviceKind::hip}) EXPECT_EQ(*parse_device_kind(to_string(kind)), kind);
-  EXPECT_EQ(parse_device_kind("gpu").status().to_string(), "invalid_argument: 'gpu' is no kind of device: the kinds are cuda, hip, cpu and fake");
+  for (DeviceKind kind : {DeviceKind::fake, DeviceKind::cpu, DeviceKind::cuda, DeviceKind::hip})
+    EXPECT_EQ(*parse_device_kind(to_string(kind)), kind);
+  EXPECT_EQ(parse_device_kind("gpu").status().to_string(),
+            "invalid_argument: 'gpu' is no kind of device: the kinds are cuda, hip, cpu and fake");
 }
 
 TEST(Device, OpensByKind) {
@@ -51,16 +53,20 @@ TEST_F(Launches, ShapesBeyondTheDeviceAreRefusedWithItsLimit) {
   EXPECT_EQ(refusal({.grid = {0, 1, 1}, .block = {1, 1, 1}}),
             "invalid_argument: launching 'bounded' with grid 0x1x1 and block 1x1x1: an extent is zero");
   EXPECT_EQ(refusal({.grid = {1, 65536, 1}, .block = {1, 1, 1}}),
-            "invalid_argument: launching 'bounded' with grid 1x65536x1 and block 1x1x1: the device's largest grid is 2147483647x65535x65535");
+            "invalid_argument: launching 'bounded' with grid 1x65536x1 and block 1x1x1: the device's largest grid is "
+            "2147483647x65535x65535");
   EXPECT_EQ(refusal({.grid = {1, 1, 1}, .block = {1, 1, 65}}),
             "invalid_argument: launching 'bounded' with grid 1x1x1 and block 1x1x65: the device's largest block is 1024x1024x64");
   EXPECT_EQ(refusal({.grid = {1, 1, 1}, .block = {1024, 2, 1}}),
-            "invalid_argument: launching 'bounded' with grid 1x1x1 and block 1024x2x1: the block has 2048 threads, the device runs at most 1024");
+            "invalid_argument: launching 'bounded' with grid 1x1x1 and block 1024x2x1: the block has 2048 threads, the device "
+            "runs at most 1024");
   EXPECT_EQ(refusal({.grid = {1, 1, 1}, .block = {65, 1, 1}}),
-            "invalid_argument: launching 'bounded' with grid 1x1x1 and block 65x1x1: the block has 65 threads, this kernel runs with at most 64 on "
+            "invalid_argument: launching 'bounded' with grid 1x1x1 and block 65x1x1: the block has 65 threads, this kernel runs "
+            "with at most 64 on "
             "the device");
   EXPECT_EQ(refusal({.grid = {1, 1, 1}, .block = {1, 1, 1}, .dynamic_shared_memory = 48_KiB}),
-            "invalid_argument: launching 'bounded' with grid 1x1x1 and block 1x1x1: 1024 B static and 49152 B dynamic shared memory exceed the "
+            "invalid_argument: launching 'bounded' with grid 1x1x1 and block 1x1x1: 1024 B static and 49152 B dynamic shared "
+            "memory exceed the "
             "device's 49152 B for a block");
 }
 

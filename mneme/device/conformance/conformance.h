@@ -91,8 +91,8 @@ class Conformance : public testing::Test {
 
 }  // namespace mneme::conformance
 
-#define ASSERT_OK(expression)                                          \
-  do {                                                                 \
-    ::mneme::Status mneme_ok_ = (expression);                          \
-    ASSERT_TRUE(mneme_ok_.ok()) << mneme_ok_.to_string();              \
+#define ASSERT_OK(expression)                             \
+  do {                                                    \
+    ::mneme::Status mneme_ok_ = (expression);             \
+    ASSERT_TRUE(mneme_ok_.ok()) << mneme_ok_.to_string(); \
   } while (false)

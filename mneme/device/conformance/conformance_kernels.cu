@@ -151,7 +151,7 @@ extern "C" __global__ void match_lanes(const uint64_t* in, uint32_t* out) {
 namespace {
 __device__ __noinline__ uint32_t fibonacci(uint32_t n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
 __device__ __noinline__ uint32_t twice(uint32_t n) { return 2 * n; }
-__device__ uint32_t (*const functions[])(uint32_t) = {fibonacci, twice};
+__device__ uint32_t (*const functions[])(uint32_t) = { fibonacci, twice };
 }  // namespace
 
 // Recursion through a table of function pointers, with a barrier in between.

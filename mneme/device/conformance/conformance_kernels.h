@@ -22,14 +22,14 @@ struct ThreadIndices {
 
 // What warp_collectives stores for each thread.
 struct WarpResults {
-  int32_t sum;       // of the warp's values, by shfl_down; of lane 0
-  int32_t prefix;    // inclusive, by shfl_up
-  int32_t butterfly; // the sum in every lane, by shfl_xor
-  int32_t broadcast; // lane 5's value
-  int32_t segment;   // the value of lane 1 of each 8
-  uint32_t ballot;   // lanes with an odd value
-  uint32_t all;      // values below 1000
-  uint32_t any;      // values that are 7
+  int32_t sum;        // of the warp's values, by shfl_down; of lane 0
+  int32_t prefix;     // inclusive, by shfl_up
+  int32_t butterfly;  // the sum in every lane, by shfl_xor
+  int32_t broadcast;  // lane 5's value
+  int32_t segment;    // the value of lane 1 of each 8
+  uint32_t ballot;    // lanes with an odd value
+  uint32_t all;       // values below 1000
+  uint32_t any;       // values that are 7
 };
 
 // What atomic_operations leaves.
@@ -44,7 +44,7 @@ struct AtomicResults {
   uint32_t compared;   // additions by compare and swap
   uint64_t wide;
   float real;
-  uint32_t wrapped;    // atomicInc
+  uint32_t wrapped;  // atomicInc
 };
 
 inline constexpr uint32_t kGlobalCounters = 4;

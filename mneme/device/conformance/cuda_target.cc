@@ -5,7 +5,9 @@
 namespace mneme::conformance {
 namespace {
 
-CodeImage image() { return {DeviceKind::cuda, ByteVector(embedded_image().data(), embedded_image().data() + embedded_image().size() + 1)}; }
+CodeImage image() {
+  return {DeviceKind::cuda, ByteVector(embedded_image().data(), embedded_image().data() + embedded_image().size() + 1)};
+}
 
 }  // namespace
 

@@ -7,7 +7,8 @@
 
 asm(".pushsection .rodata, \"a\"\n"
     ".balign 16\n"
-    "mneme_conformance_image_begin: .incbin \"" MNEME_CONFORMANCE_IMAGE "\"\n"
+    "mneme_conformance_image_begin: .incbin \"" MNEME_CONFORMANCE_IMAGE
+    "\"\n"
     "mneme_conformance_image_end: .byte 0\n"
     ".popsection");
 

@@ -25,7 +25,9 @@ class Parameters {
     return value;
   }
   template <typename T>
-  T* pointer() { return reinterpret_cast<T*>(next<uint64_t>()); }
+  T* pointer() {
+    return reinterpret_cast<T*>(next<uint64_t>());
+  }
 
  private:
   ByteSpan bytes_;
@@ -39,7 +41,8 @@ Status write_indices(const FakeLaunch& launch) {
   const auto [grid, block] = std::pair(launch.shape.grid, launch.shape.block);
   for (uint32_t b = 0; b < grid.volume(); ++b) {
     for (uint32_t t = 0; t < block.volume(); ++t) {
-      *out++ = {{t % block.x, t / block.x % block.y, t / block.x / block.y}, {b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y}};
+      *out++ = {{t % block.x, t / block.x % block.y, t / block.x / block.y},
+                {b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y}};
     }
   }
   return {};
@@ -110,7 +113,8 @@ Status collectives_after_exit(const FakeLaunch& launch) {
 Status barrier_reductions(const FakeLaunch& launch) {
   auto* out = Parameters(launch).pointer<uint32_t>();
   const auto n = static_cast<uint32_t>(threads_of(launch));
-  for (uint32_t i = 0; i < n; ++i) out[3 * i] = (n + 2) / 3, out[3 * i + 1] = n <= 1000 ? 1 : 0, out[3 * i + 2] = n > 1000 ? 1 : 0;
+  for (uint32_t i = 0; i < n; ++i)
+    out[3 * i] = (n + 2) / 3, out[3 * i + 1] = n <= 1000 ? 1 : 0, out[3 * i + 2] = n > 1000 ? 1 : 0;
   return {};
 }
 
@@ -190,7 +194,8 @@ Status mathematics(const FakeLaunch& launch) {
   auto* out = p.pointer<double>();
   auto* singles = p.pointer<float>();
   for (uint64_t i = 0; i < threads_of(launch); ++i) {
-    out[i] = std::sin(in[i]) + std::exp(-in[i]) + std::pow(in[i] + 1, 1.5) + std::sqrt(in[i]) + (2 * in[i] + 1) + std::floor(in[i]);
+    out[i] =
+        std::sin(in[i]) + std::exp(-in[i]) + std::pow(in[i] + 1, 1.5) + std::sqrt(in[i]) + (2 * in[i] + 1) + std::floor(in[i]);
     singles[i] = static_cast<float>(std::sin(in[i]) + std::exp(-in[i]) + 1 / std::sqrt(in[i] + 1));
   }
   return {};
@@ -233,7 +238,8 @@ Status trap_if(const FakeLaunch& launch) {
 }
 
 Status assert_positive(const FakeLaunch& launch) {
-  return Parameters(launch).next<int32_t>() > 0 ? Status() : error(Code::device_fault, "assert_positive: Assertion `n > 0` failed");
+  return Parameters(launch).next<int32_t>() > 0 ? Status()
+                                                : error(Code::device_fault, "assert_positive: Assertion `n > 0` failed");
 }
 
 Result<std::unique_ptr<Device>> open() {
@@ -269,15 +275,16 @@ Result<std::unique_ptr<Device>> open() {
   MNEME_ASSIGN(GlobalAddress table, device->define_global("table", Bytes(kTableEntries * 4)));
   auto* counts = reinterpret_cast<uint32_t*>(counters.address.address);
   for (uint32_t i = 0; i < kGlobalCounters; ++i) counts[i] = 10 * (i + 1);
-  device->define_kernel("read_globals", [counts, reals = reinterpret_cast<const float*>(table.address.address)](const FakeLaunch& launch) {
-    Parameters p(launch);
-    auto* sum = p.pointer<uint32_t>();
-    auto* real_sum = p.pointer<float>();
-    *sum = 0, *real_sum = 0;
-    for (uint32_t i = 0; i < kGlobalCounters; ++i) *sum += counts[i]++;
-    for (uint32_t i = 0; i < kTableEntries; ++i) *real_sum += reals[i];
-    return Status();
-  });
+  device->define_kernel("read_globals",
+                        [counts, reals = reinterpret_cast<const float*>(table.address.address)](const FakeLaunch& launch) {
+                          Parameters p(launch);
+                          auto* sum = p.pointer<uint32_t>();
+                          auto* real_sum = p.pointer<float>();
+                          *sum = 0, *real_sum = 0;
+                          for (uint32_t i = 0; i < kGlobalCounters; ++i) *sum += counts[i]++;
+                          for (uint32_t i = 0; i < kTableEntries; ++i) *real_sum += reals[i];
+                          return Status();
+                        });
   return std::unique_ptr<Device>(std::move(device));
 }
 

@@ -29,8 +29,9 @@ TEST_F(Launches, ImagesOfAnotherDeviceAreRefused) {
 
 TEST_F(Launches, EveryThreadOfEveryShapeRunsOnce) {
   const LaunchShape shapes[] = {
-      {.grid = {1, 1, 1}, .block = {1, 1, 1}},   {.grid = {3, 1, 1}, .block = {100, 1, 1}}, {.grid = {2, 3, 1}, .block = {8, 4, 1}},
-      {.grid = {2, 3, 5}, .block = {4, 3, 7}},   {.grid = {1, 1, 70}, .block = {1, 1, 64}}, {.grid = {5, 1, 1}, .block = {1024, 1, 1}},
+      {.grid = {1, 1, 1}, .block = {1, 1, 1}},    {.grid = {3, 1, 1}, .block = {100, 1, 1}},
+      {.grid = {2, 3, 1}, .block = {8, 4, 1}},    {.grid = {2, 3, 5}, .block = {4, 3, 7}},
+      {.grid = {1, 1, 70}, .block = {1, 1, 64}},  {.grid = {5, 1, 1}, .block = {1024, 1, 1}},
       {.grid = {1, 300, 1}, .block = {1, 33, 1}},
   };
   for (const LaunchShape& shape : shapes) {
@@ -43,7 +44,8 @@ TEST_F(Launches, EveryThreadOfEveryShapeRunsOnce) {
       const ThreadIndices expected = {
           {uint32_t(t % shape.block.x), uint32_t(t / shape.block.x % shape.block.y), uint32_t(t / shape.block.x / shape.block.y)},
           {uint32_t(b % shape.grid.x), uint32_t(b / shape.grid.x % shape.grid.y), uint32_t(b / shape.grid.x / shape.grid.y)}};
-      ASSERT_EQ(std::memcmp(&indices[i], &expected, sizeof expected), 0) << fmt::format("grid {} block {} thread {}", shape.grid, shape.block, i);
+      ASSERT_EQ(std::memcmp(&indices[i], &expected, sizeof expected), 0)
+          << fmt::format("grid {} block {} thread {}", shape.grid, shape.block, i);
     }
   }
 }
@@ -56,13 +58,18 @@ TEST_F(Launches, ShapesBeyondTheLimitsAreRefusedWithTheLimit) {
     EXPECT_EQ(status.code(), Code::invalid_argument) << status.to_string();
     return status.message();
   };
-  EXPECT_NE(refusal({.grid = {1, 1, 1}, .block = {limits.max_threads_per_block + 1, 1, 1}}).find(fmt::format("{}", limits.max_block)), std::string::npos);
-  EXPECT_NE(refusal({.grid = {1, 1, 1}, .block = {limits.max_threads_per_block, 2, 1}}).find(std::to_string(limits.max_threads_per_block)),
+  EXPECT_NE(
+      refusal({.grid = {1, 1, 1}, .block = {limits.max_threads_per_block + 1, 1, 1}}).find(fmt::format("{}", limits.max_block)),
+      std::string::npos);
+  EXPECT_NE(refusal({.grid = {1, 1, 1}, .block = {limits.max_threads_per_block, 2, 1}})
+                .find(std::to_string(limits.max_threads_per_block)),
             std::string::npos);
-  EXPECT_NE(refusal({.grid = {1, 1, limits.max_grid.z + 1}, .block = {1, 1, 1}}).find(std::to_string(limits.max_grid.z)), std::string::npos);
+  EXPECT_NE(refusal({.grid = {1, 1, limits.max_grid.z + 1}, .block = {1, 1, 1}}).find(std::to_string(limits.max_grid.z)),
+            std::string::npos);
   EXPECT_NE(refusal({.grid = {1, 0, 1}, .block = {1, 1, 1}}).find("an extent is zero"), std::string::npos);
   const Bytes shared = limits.max_shared_memory_per_block;
-  EXPECT_NE(refusal({.grid = {1, 1, 1}, .block = {1, 1, 1}, .dynamic_shared_memory = shared + Bytes(16)}).find(std::to_string(shared.count)),
+  EXPECT_NE(refusal({.grid = {1, 1, 1}, .block = {1, 1, 1}, .dynamic_shared_memory = shared + Bytes(16)})
+                .find(std::to_string(shared.count)),
             std::string::npos);
   // The device is still good for what it can run.
   run("write_indices", {.grid = {1, 1, 1}, .block = {1, 1, 1}}, Arguments(out.address));
@@ -76,14 +83,17 @@ TEST_F(Launches, StaticAndDynamicSharedMemory) {
     LaunchShape shape{.grid = {9, 1, 1}, .block = {threads, 1, 1}, .dynamic_shared_memory = Bytes(threads * 4)};
     run("reverse_in_block", shape, Arguments(memory.address));
     const auto reversed = download<uint32_t>(memory, data.size());
-    for (uint32_t i = 0; i < data.size(); ++i) ASSERT_EQ(reversed[i], data[i / threads * threads + threads - 1 - i % threads]) << i;
+    for (uint32_t i = 0; i < data.size(); ++i)
+      ASSERT_EQ(reversed[i], data[i / threads * threads + threads - 1 - i % threads]) << i;
   }
 }
 
 TEST_F(Launches, AllOfTheSharedMemoryCanBeUsed) {
-  const auto fixed = (*module_->kernel("reverse_in_block"))->resources().static_shared_memory.value_or(Bytes(kReverseThreads * 4));
+  const auto fixed =
+      (*module_->kernel("reverse_in_block"))->resources().static_shared_memory.value_or(Bytes(kReverseThreads * 4));
   DevicePtr memory = upload(std::vector<uint32_t>{1, 2, 3, 4});
-  LaunchShape shape{.grid = {1, 1, 1}, .block = {4, 1, 1}, .dynamic_shared_memory = device_->properties().max_shared_memory_per_block - fixed};
+  LaunchShape shape{
+      .grid = {1, 1, 1}, .block = {4, 1, 1}, .dynamic_shared_memory = device_->properties().max_shared_memory_per_block - fixed};
   run("reverse_in_block", shape, Arguments(memory.address));
   EXPECT_EQ(download<uint32_t>(memory, 4), (std::vector<uint32_t>{4, 3, 2, 1}));
 }
@@ -145,7 +155,8 @@ TEST_F(Launches, ReductionsAtBarriers) {
   run("barrier_reductions", {.grid = {1, 1, 1}, .block = {100, 1, 1}}, Arguments(out.address));
   const auto results = download<uint32_t>(out, 300);
   for (uint32_t i = 0; i < 100; ++i) {
-    EXPECT_EQ((std::vector<uint32_t>{results[3 * i], results[3 * i + 1], results[3 * i + 2]}), (std::vector<uint32_t>{34, 1, 0})) << i;
+    EXPECT_EQ((std::vector<uint32_t>{results[3 * i], results[3 * i + 1], results[3 * i + 2]}), (std::vector<uint32_t>{34, 1, 0}))
+        << i;
   }
 }
 
@@ -175,7 +186,8 @@ TEST_F(Launches, Atomics) {
 TEST_F(Launches, LanesThatComeTogether) {
   std::vector<uint32_t> keys(4 * 128), expected;
   for (uint32_t i = 0; i < keys.size(); ++i) keys[i] = i * i % 31;
-  for (uint32_t i = 0; i < keys.size(); ++i) if (keys[i] % 3 == 0) expected.push_back(i);
+  for (uint32_t i = 0; i < keys.size(); ++i)
+    if (keys[i] % 3 == 0) expected.push_back(i);
   DevicePtr in = upload(keys), count = zeros(Bytes(4)), places = zeros(Bytes(keys.size() * 4));
   run("aggregated_count", {.grid = {4, 1, 1}, .block = {128, 1, 1}}, Arguments(in.address, count.address, places.address));
   EXPECT_EQ(download<uint32_t>(count, 1)[0], expected.size());
@@ -203,7 +215,8 @@ TEST_F(Launches, Matches) {
   run("match_lanes", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, Arguments(from.address, out.address));
   const auto results = download<uint32_t>(out, 96);
   for (uint32_t i = 0; i < 32; ++i) {
-    EXPECT_EQ((std::vector<uint32_t>{results[3 * i], results[3 * i + 1], results[3 * i + 2]}), (std::vector<uint32_t>{0x11111111u << i % 4, ~0u, 1}));
+    EXPECT_EQ((std::vector<uint32_t>{results[3 * i], results[3 * i + 1], results[3 * i + 2]}),
+              (std::vector<uint32_t>{0x11111111u << i % 4, ~0u, 1}));
   }
 }
 
@@ -271,7 +284,8 @@ TEST_F(Launches, WorkOfAStreamIsInOrder) {
   auto kernel = module_->kernel("vector_add");
   ASSERT_OK(kernel.status());
   for (int i = 0; i < 10; ++i) {
-    ASSERT_OK(stream_->launch(**kernel, {.grid = {n / 256, 1, 1}, .block = {256, 1, 1}}, Arguments(a.address, b.address, sum.address, n).bytes()));
+    ASSERT_OK(stream_->launch(**kernel, {.grid = {n / 256, 1, 1}, .block = {256, 1, 1}},
+                              Arguments(a.address, b.address, sum.address, n).bytes()));
     ASSERT_OK(stream_->copy(b, sum, Bytes(n * 4)));
   }
   EXPECT_EQ(download<float>(b, n), std::vector<float>(n, 10));

@@ -8,7 +8,8 @@
 
 namespace {
 
-mneme::Status run(const std::string& kind_name, const std::string& architecture, const std::string& input, const std::string& output) {
+mneme::Status run(const std::string& kind_name, const std::string& architecture, const std::string& input,
+                  const std::string& output) {
   MNEME_ASSIGN(mneme::DeviceKind kind, mneme::parse_device_kind(kind_name));
   mneme::FileSystem& files = mneme::FileSystem::posix();
   MNEME_ASSIGN(auto bytes, files.read(input));

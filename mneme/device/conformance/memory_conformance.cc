@@ -102,7 +102,8 @@ TEST_F(Memory, PageHashesFindTheChangedPages) {
       bytes[changed] ^= 1;
       ASSERT_OK(stream_->copy_to_device(memory, std::as_bytes(std::span(bytes))));
       ASSERT_OK(stream_->hash_pages(after, memory, Bytes(size), Bytes(page)));
-      for (size_t i = 0; i < 6; ++i) EXPECT_EQ(before[i] == after[i], i != changed / page) << "page " << i << " of " << page << " B";
+      for (size_t i = 0; i < 6; ++i)
+        EXPECT_EQ(before[i] == after[i], i != changed / page) << "page " << i << " of " << page << " B";
       bytes[changed] ^= 1;
     }
     ASSERT_OK(stream_->copy_to_device(memory, std::as_bytes(std::span(bytes))));

@@ -52,11 +52,11 @@ struct Block {
   uint32_t threads = 0;
   uint32_t started = 0;  // threads that have been given to a fiber
   uint32_t exited = 0;
-  uint32_t open_barriers = 0;  // those in the middle of a phase, a bit each
+  uint32_t open_barriers = 0;   // those in the middle of a phase, a bit each
   uint32_t next_index[3] = {};  // of the next thread to start
   std::array<Barrier, kBarriers> barriers;
   std::array<Warp, kMaxThreads / kWarpSize> warps;
-  Block* next = nullptr;  // in a list of free blocks
+  Block* next = nullptr;             // in a list of free blocks
   uint8_t* shared_memory = nullptr;  // owned by the scheduler
 
   // For the next block of the grid, all threads to be started.

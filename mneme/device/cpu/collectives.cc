@@ -12,7 +12,8 @@ Fiber* fiber_of(mneme_cpu_thread* thread, const char* call) {
   if (thread->fiber != nullptr) return static_cast<Fiber*>(thread->fiber);
   const mneme_cpu_block& block = *thread->block;
   if (uint64_t{block.block[0]} * block.block[1] * block.block[2] != 1) {
-    scheduler_of(thread).fail(*thread, FaultKind::misuse, fmt::format("{} in a kernel whose image runs its threads as a loop", call));
+    scheduler_of(thread).fail(*thread, FaultKind::misuse,
+                              fmt::format("{} in a kernel whose image runs its threads as a loop", call));
   }
   return nullptr;
 }
@@ -33,7 +34,8 @@ void release(Scheduler& scheduler, Block& block, uint32_t id) {
 Barrier& arrive(Scheduler& scheduler, Fiber& fiber, uint32_t id, uint32_t threads) {
   Block& block = *fiber.block;
   if (id >= kBarriers) {
-    scheduler.fail(fiber.thread, FaultKind::misuse, fmt::format("barrier {}: a block has the barriers 0 to {}", id, kBarriers - 1));
+    scheduler.fail(fiber.thread, FaultKind::misuse,
+                   fmt::format("barrier {}: a block has the barriers 0 to {}", id, kBarriers - 1));
   }
   const uint32_t expected = threads >= block.threads ? 0 : threads;
   Barrier& bar = block.barriers[id];
@@ -46,8 +48,9 @@ Barrier& arrive(Scheduler& scheduler, Fiber& fiber, uint32_t id, uint32_t thread
     bar.absent = block.exited;
   } else if (bar.expected != expected) {
     auto count = [&](uint32_t n) { return n == 0 ? block.threads : n; };
-    scheduler.fail(fiber.thread, FaultKind::misuse, fmt::format("barrier {} is used for {} threads and at the same time for {}", id,
-                                                               count(bar.expected), count(expected)));
+    scheduler.fail(
+        fiber.thread, FaultKind::misuse,
+        fmt::format("barrier {} is used for {} threads and at the same time for {}", id, count(bar.expected), count(expected)));
   }
   ++bar.arrived;
   const uint32_t warp = uint32_t{1} << fiber.thread.warp;
@@ -123,7 +126,8 @@ uint32_t reduction_of(const Meeting& meeting, uint32_t mode) {
 // The lanes whose value is that of `lane`.
 uint32_t matches(const Meeting& meeting, uint32_t lane) {
   uint32_t equal = 0;
-  for_lanes(meeting.arrived, [&](uint32_t other) { equal |= (meeting.values[other] == meeting.values[lane] ? uint32_t{1} : 0) << other; });
+  for_lanes(meeting.arrived,
+            [&](uint32_t other) { equal |= (meeting.values[other] == meeting.values[lane] ? uint32_t{1} : 0) << other; });
   return equal;
 }
 
@@ -209,13 +213,16 @@ void leave_collectives(Scheduler& scheduler, Fiber& fiber) {
   for_lanes(block.open_barriers, [&](uint32_t id) {
     Barrier& bar = block.barriers[id];
     if ((fiber.arrived_barriers >> id & 1) != 0 && fiber.arrived_phase[id] == bar.phase) return;
-    if (bar.expected == 0) ++bar.absent;
-    else if ((bar.warps >> fiber.thread.warp & 1) != 0) ++bar.arrived;
+    if (bar.expected == 0)
+      ++bar.absent;
+    else if ((bar.warps >> fiber.thread.warp & 1) != 0)
+      ++bar.arrived;
     if (bar.complete(block.threads)) release(scheduler, block, id);
   });
   for (Meeting* meeting = warp.meetings; meeting != nullptr;) {
     Meeting* next = meeting->next;
-    if ((meeting->mask & bit) != 0 && meeting->arrived == (meeting->mask & warp.live)) complete(scheduler, warp, *meeting, nullptr);
+    if ((meeting->mask & bit) != 0 && meeting->arrived == (meeting->mask & warp.live))
+      complete(scheduler, warp, *meeting, nullptr);
     meeting = next;
   }
 }
@@ -270,7 +277,8 @@ void warp_sync(mneme_cpu_thread* thread, uint32_t mask) {
   if (Fiber* fiber = fiber_of(thread, "a warp barrier")) meet(*fiber, mask, kind_of(Meet::sync), {});
 }
 
-uint32_t shuffle(mneme_cpu_thread* thread, uint32_t mask, uint32_t mode, uint32_t value, uint32_t lane, uint32_t c, uint32_t* in_range) {
+uint32_t shuffle(mneme_cpu_thread* thread, uint32_t mask, uint32_t mode, uint32_t value, uint32_t lane, uint32_t c,
+                 uint32_t* in_range) {
   Fiber* fiber = fiber_of(thread, "a shuffle");
   if (fiber == nullptr) {
     if (in_range != nullptr) *in_range = shuffle_source(mode, 0, lane, c).in_range ? 1 : 0;

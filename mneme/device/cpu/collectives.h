@@ -20,7 +20,8 @@ void barrier(mneme_cpu_thread* thread, uint32_t id, uint32_t threads);
 void barrier_arrive(mneme_cpu_thread* thread, uint32_t id, uint32_t threads);
 uint32_t barrier_reduce(mneme_cpu_thread* thread, uint32_t id, uint32_t threads, uint32_t reduce, uint32_t predicate);
 void warp_sync(mneme_cpu_thread* thread, uint32_t mask);
-uint32_t shuffle(mneme_cpu_thread* thread, uint32_t mask, uint32_t mode, uint32_t value, uint32_t lane, uint32_t c, uint32_t* in_range);
+uint32_t shuffle(mneme_cpu_thread* thread, uint32_t mask, uint32_t mode, uint32_t value, uint32_t lane, uint32_t c,
+                 uint32_t* in_range);
 uint32_t vote(mneme_cpu_thread* thread, uint32_t mask, uint32_t mode, uint32_t predicate);
 uint32_t match_any(mneme_cpu_thread* thread, uint32_t mask, uint64_t value);
 uint32_t match_all(mneme_cpu_thread* thread, uint32_t mask, uint64_t value, uint32_t* predicate);

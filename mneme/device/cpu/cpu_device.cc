@@ -40,7 +40,8 @@ CpuDevice::CpuDevice(unsigned workers) : executor_(workers) {
   properties_.multiprocessors = workers;
   properties_.max_threads_per_block = kMaxThreads;
   properties_.max_shared_memory_per_block = kSharedMemory;
-  properties_.total_memory = Bytes(static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
+  properties_.total_memory =
+      Bytes(static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
   properties_.allocation_granularity = kHostGranularity;
   properties_.clock_source = "steady_clock";
 }
@@ -69,10 +70,12 @@ Result<DevicePtr> CpuDevice::allocate(Bytes size) {
 Status CpuDevice::free(DevicePtr pointer) { return memory_.free(pointer); }
 
 Result<std::unique_ptr<Device>> open_device(int ordinal) {
-  if (ordinal != 0) return error(Code::unavailable, "opening cpu device {}: there is only device 0, which uses all cores", ordinal);
+  if (ordinal != 0)
+    return error(Code::unavailable, "opening cpu device {}: there is only device 0, which uses all cores", ordinal);
   if (!__builtin_cpu_supports("x86-64-v3")) {
-    return error(Code::unavailable, "opening cpu device 0: its images need a processor of level {} (AVX2, BMI2, FMA), this is '{}'",
-                 kArchitecture, processor_name());
+    return error(Code::unavailable,
+                 "opening cpu device 0: its images need a processor of level {} (AVX2, BMI2, FMA), this is '{}'", kArchitecture,
+                 processor_name());
   }
   return std::unique_ptr<Device>(std::make_unique<CpuDevice>(usable_processors()));
 }

@@ -20,7 +20,8 @@ TEST(CpuModule, RefusesWhatItCannotRun) {
   EXPECT_EQ(load_failure(read_image(MNEME_TEST_PLAIN_OBJECT)),
             "corrupt: loading a cpu image: it has no symbol __mneme_cpu_image, so it was not made by Mneme");
   EXPECT_EQ(load_failure(read_image(MNEME_TEST_OTHER_VERSION)),
-            "incompatible: loading a cpu image: it is of version 7 of the image format, this build of Mneme runs version 1: compile the kernel again");
+            "incompatible: loading a cpu image: it is of version 7 of the image format, this build of Mneme runs version 1: "
+            "compile the kernel again");
   CodeImage cut = read_image(MNEME_TEST_KERNELS);
   cut.bytes.resize(200);
   EXPECT_EQ(load_failure(cut).find("corrupt: loading a cpu image of 200 B: "), 0u) << load_failure(cut);
@@ -32,9 +33,11 @@ TEST(CpuModule, FindsKernelsAndGlobalsByName) {
   ASSERT_TRUE(module.ok());
   EXPECT_EQ((*module)->kernel("nothing").status().to_string(), "not_found: the image has no kernel 'nothing'");
   EXPECT_EQ((*module)->kernel("of_the_future").status().to_string(),
-            "incompatible: the image's kernel 'of_the_future' is of version 99 of the image format, this build of Mneme runs version 1: compile the "
+            "incompatible: the image's kernel 'of_the_future' is of version 99 of the image format, this build of Mneme runs "
+            "version 1: compile the "
             "kernel again");
-  EXPECT_EQ((*module)->kernel("without_code").status().to_string(), "corrupt: the image's kernel 'without_code' has no code for its mode 1");
+  EXPECT_EQ((*module)->kernel("without_code").status().to_string(),
+            "corrupt: the image's kernel 'without_code' has no code for its mode 1");
   EXPECT_EQ(*(*module)->kernel("reverse"), *(*module)->kernel("reverse"));
   EXPECT_EQ((*(*module)->kernel("reverse"))->resources().static_shared_memory, Bytes(4096));
 
@@ -55,7 +58,8 @@ TEST(CpuDevice, ReservesExactlyThereOrSaysWhoIsThere) {
   auto first = device.reserve(kDefaultAddressSpaceBase, 64_GiB);
   ASSERT_TRUE(first.ok()) << first.status().to_string();
   EXPECT_EQ(device.reserve(kDefaultAddressSpaceBase + 32_GiB, 64_GiB).status().to_string(),
-            "unavailable: reserving 64.0 GiB at 0x7a0800000000: the range is taken in this process by 0x7a0000000000-0x7a1000000000 (anonymous)");
+            "unavailable: reserving 64.0 GiB at 0x7a0800000000: the range is taken in this process by "
+            "0x7a0000000000-0x7a1000000000 (anonymous)");
   EXPECT_EQ(device.reserve(DevicePtr(0x7a0000001000), 2_MiB).status().to_string(),
             "invalid_argument: reserving 2.00 MiB at 0x7a0000001000: address and size must be multiples of 2.00 MiB");
   DevicePtr memory = *(*first)->allocate(10_GiB);
@@ -115,7 +119,8 @@ TEST(DevicePrintf, AllConversions) {
     uint64_t z = 1ull << 63;
   } arguments;
   DeviceText formatted = format_device_printf("[%05d|%#x|%lld|%-8.3f|%6s|%p|%*.*f|%c|%e|%hd|%zu|%%|%y]", &arguments);
-  EXPECT_EQ(formatted.text, "[-0005|0xc8|1099511627776|3.250   |  text|0xabc0|   2.8|z|1.000000e-10|9029|9223372036854775808|%|%y]");
+  EXPECT_EQ(formatted.text,
+            "[-0005|0xc8|1099511627776|3.250   |  text|0xabc0|   2.8|z|1.000000e-10|9029|9223372036854775808|%|%y]");
   EXPECT_EQ(formatted.arguments, 13);
   EXPECT_EQ(format_device_printf(nullptr, nullptr).arguments, -1);
   EXPECT_EQ(format_device_printf("no arguments", nullptr).arguments, 0);

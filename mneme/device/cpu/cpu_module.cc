@@ -11,8 +11,9 @@ namespace mneme::cpu {
 namespace {
 
 Status wrong_version(const std::string& what, uint32_t version) {
-  return error(Code::incompatible, "{} is of version {} of the image format, this build of Mneme runs version {}: compile the kernel again",
-               what, version, MNEME_CPU_IMAGE_VERSION);
+  return error(Code::incompatible,
+               "{} is of version {} of the image format, this build of Mneme runs version {}: compile the kernel again", what,
+               version, MNEME_CPU_IMAGE_VERSION);
 }
 
 Status write_all(int file, ByteSpan bytes) {
@@ -87,7 +88,8 @@ Result<Kernel*> CpuModule::kernel(const std::string& name) {
   if (entry == nullptr) return error(Code::not_found, "the image has no kernel '{}'", name);
   const std::string what = fmt::format("the image's kernel '{}'", name);
   if (entry->version != MNEME_CPU_IMAGE_VERSION) return wrong_version(what, entry->version);
-  const bool runs = entry->mode == MNEME_CPU_LOOP ? entry->run_block != nullptr : entry->mode == MNEME_CPU_FIBERS && entry->run_thread != nullptr;
+  const bool runs = entry->mode == MNEME_CPU_LOOP ? entry->run_block != nullptr
+                                                  : entry->mode == MNEME_CPU_FIBERS && entry->run_thread != nullptr;
   if (!runs) return error(Code::corrupt, "{} has no code for its mode {}", what, entry->mode);
   auto& kernel = kernels_[name] = std::make_unique<CpuKernel>(name, *entry);
   return static_cast<Kernel*>(kernel.get());

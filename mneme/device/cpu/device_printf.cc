@@ -74,17 +74,30 @@ const char* convert(const char* at, std::string& text, Arguments& arguments) {
   const char conversion = *at;
   if (conversion != '\0') ++at;
   switch (conversion) {
-    case 'd': case 'i':
-      if (wide) append(text, spec + "ll" + conversion, arguments.next<long long>());
-      else append(text, spec + size + conversion, arguments.next<int>());
+    case 'd':
+    case 'i':
+      if (wide)
+        append(text, spec + "ll" + conversion, arguments.next<long long>());
+      else
+        append(text, spec + size + conversion, arguments.next<int>());
       return at;
-    case 'u': case 'o': case 'x': case 'X':
-      if (wide) append(text, spec + "ll" + conversion, arguments.next<unsigned long long>());
-      else append(text, spec + size + conversion, arguments.next<unsigned>());
+    case 'u':
+    case 'o':
+    case 'x':
+    case 'X':
+      if (wide)
+        append(text, spec + "ll" + conversion, arguments.next<unsigned long long>());
+      else
+        append(text, spec + size + conversion, arguments.next<unsigned>());
       return at;
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
-      append(text, spec + conversion, arguments.next<double>());
-      return at;
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A': append(text, spec + conversion, arguments.next<double>()); return at;
     case 'c': append(text, spec + conversion, arguments.next<int>()); return at;
     case 's': {
       const char* string = arguments.next<const char*>();

@@ -14,12 +14,13 @@ Status Executor::run(const std::string& name, const mneme_cpu_kernel& kernel, co
   MNEME_TRY(usable());
   const std::string what = fmt::format("launching '{}' with grid {} and block {}", name, shape.grid, shape.block);
   if (parameters.size() < kernel.param_bytes) {
-    return error(Code::invalid_argument, "{}: it takes {} B of parameters, {} B were given", what, kernel.param_bytes, parameters.size());
+    return error(Code::invalid_argument, "{}: it takes {} B of parameters, {} B were given", what, kernel.param_bytes,
+                 parameters.size());
   }
   if (shape.cooperative && shape.grid.volume() > kMaxCooperativeThreads / shape.block.volume()) {
     return error(Code::invalid_argument,
-                 "{}: a cooperative launch keeps all its threads resident, and the device holds at most {}; use fewer blocks", what,
-                 kMaxCooperativeThreads);
+                 "{}: a cooperative launch keeps all its threads resident, and the device holds at most {}; use fewer blocks",
+                 what, kMaxCooperativeThreads);
   }
   Launch launch(name, kernel, shape, parameters, workers());
   const bool together = shape.cooperative && kernel.mode == MNEME_CPU_FIBERS;

@@ -64,7 +64,8 @@ TEST_F(ExecutorTest, Shuffles) {
     for (uint32_t width : {1u, 2u, 4u, 8u, 16u, 32u}) {
       for (uint32_t operand = 0; operand < 32; ++operand) {
         const uint32_t clamp = (32 - width) << 8 | (mode == MNEME_CPU_SHUFFLE_UP ? 0u : 31u);
-        Words out = output("shuffles", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, 128, {.a = mode, .b = operand, .c = clamp, .d = ~0u});
+        Words out =
+            output("shuffles", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, 128, {.a = mode, .b = operand, .c = clamp, .d = ~0u});
         for (uint32_t i = 0; i < 64; ++i) {
           const uint32_t lane = i % 32, segment = lane / width * width, within = lane % width;
           uint32_t source = lane;
@@ -74,8 +75,10 @@ TEST_F(ExecutorTest, Shuffles) {
           if (mode == MNEME_CPU_SHUFFLE_BFLY) source = lane ^ operand, in_range = source < segment + width;
           if (mode == MNEME_CPU_SHUFFLE_IDX) source = segment + operand % width;
           if (!in_range) source = lane;
-          ASSERT_EQ(out[2 * i], 100 + i / 32 * 32 + source) << "mode " << mode << " width " << width << " operand " << operand << " lane " << lane;
-          ASSERT_EQ(out[2 * i + 1], in_range ? 1u : 0u) << "mode " << mode << " width " << width << " operand " << operand << " lane " << lane;
+          ASSERT_EQ(out[2 * i], 100 + i / 32 * 32 + source)
+              << "mode " << mode << " width " << width << " operand " << operand << " lane " << lane;
+          ASSERT_EQ(out[2 * i + 1], in_range ? 1u : 0u)
+              << "mode " << mode << " width " << width << " operand " << operand << " lane " << lane;
         }
       }
     }
@@ -102,8 +105,8 @@ TEST_F(ExecutorTest, VotesAndMatches) {
   for (uint32_t i = 0; i < 48; ++i) {
     const uint32_t lanes = i < 32 ? ~0u : 0xffffu, lane = i % 32;
     EXPECT_EQ(Words(out.begin() + 8 * i, out.begin() + 8 * i + 8),
-              (Words{0x49249249u & lanes, i < 32 ? 0u : 1u, 1, i < 32 ? 0u : 1u, (0x11111111u << lane % 4) & lanes, lanes, i < 32 ? 0 : lanes,
-                     i < 32 ? 10u : 11u}))
+              (Words{0x49249249u & lanes, i < 32 ? 0u : 1u, 1, i < 32 ? 0u : 1u, (0x11111111u << lane % 4) & lanes, lanes,
+                     i < 32 ? 0 : lanes, i < 32 ? 10u : 11u}))
         << i;
   }
 }
@@ -152,15 +155,17 @@ TEST_F(ExecutorTest, BlocksOfAnOrdinaryLaunchMayWaitForLaterOnes) {
 
 TEST_F(ExecutorTest, RefusesACooperativeLaunchThatCannotBeResident) {
   EXPECT_EQ(launch("grid_barrier", {.grid = {1000, 1, 1}, .block = {1024, 1, 1}, .cooperative = true}, {}).to_string(),
-            "invalid_argument: launching 'grid_barrier' with grid 1000x1x1 and block 1024x1x1: a cooperative launch keeps all its threads resident, "
+            "invalid_argument: launching 'grid_barrier' with grid 1000x1x1 and block 1024x1x1: a cooperative launch keeps all "
+            "its threads resident, "
             "and the device holds at most 262144; use fewer blocks");
 }
 
 TEST_F(ExecutorTest, RefusesTooFewParametersAndBrokenBounds) {
   auto kernel = module_->kernel("loop_indices");
   ASSERT_TRUE(kernel.ok());
-  EXPECT_EQ(stream_->launch(**kernel, {}, {}).to_string(),
-            "invalid_argument: launching 'loop_indices' with grid 1x1x1 and block 1x1x1: it takes 32 B of parameters, 0 B were given");
+  EXPECT_EQ(
+      stream_->launch(**kernel, {}, {}).to_string(),
+      "invalid_argument: launching 'loop_indices' with grid 1x1x1 and block 1x1x1: it takes 32 B of parameters, 0 B were given");
   EXPECT_EQ(launch("loop_indices", {.grid = {1, 1, 1}, .block = {257, 1, 1}}, {}).code(), Code::invalid_argument);
   EXPECT_EQ((*kernel)->resources().max_threads_per_block, 256u);
 }
@@ -203,7 +208,8 @@ TEST_F(ExecutorTest, LaunchesFromSeveralThreadsTakeTurns) {
       auto stream = std::move(device_.create_stream()).value();
       const TestParameters parameters{.out = out.data(), .a = 2};
       for (int i = 0; i < 50; ++i) {
-        EXPECT_TRUE(stream->launch(*kernel, {.grid = {20, 1, 1}, .block = {64, 1, 1}}, std::as_bytes(std::span(&parameters, 1))).ok());
+        EXPECT_TRUE(
+            stream->launch(*kernel, {.grid = {20, 1, 1}, .block = {64, 1, 1}}, std::as_bytes(std::span(&parameters, 1))).ok());
       }
     });
   }

@@ -62,7 +62,7 @@ void on_signal(int signal, siginfo_t* info, void* context) {
 SignalHandlers::SignalHandlers() {
   std::lock_guard lock(handlers_mutex);
   if (handlers_users++ != 0) return;
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
@@ -73,7 +73,7 @@ SignalHandlers::~SignalHandlers() {
   std::lock_guard lock(handlers_mutex);
   if (--handlers_users != 0) return;
   for (size_t i = 0; i < kSignals.size(); ++i) {
-    struct sigaction current {};
+    struct sigaction current{};
     ::sigaction(kSignals[i], &previous_actions[i], &current);
     // Somebody put a handler of their own in during the launch: theirs stays.
     if (current.sa_sigaction != on_signal) ::sigaction(kSignals[i], &current, nullptr);

@@ -36,7 +36,8 @@ TEST_F(FaultTest, MemoryAccessOfAFiber) {
 }
 
 TEST_F(FaultTest, NonCanonicalAddress) {
-  EXPECT_EQ(fault("bad_read", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, {.a = 0, .pointer = reinterpret_cast<void*>(0xdead000000000000)}),
+  EXPECT_EQ(fault("bad_read", {.grid = {1, 1, 1}, .block = {64, 1, 1}},
+                  {.a = 0, .pointer = reinterpret_cast<void*>(0xdead000000000000)}),
             "kernel 'bad_read', block [0,0,0], thread [0,0,0]: an access to an address beyond the 47 bits that addresses have");
 }
 
@@ -55,8 +56,9 @@ TEST_F(FaultTest, FreedDeviceMemoryIsNotAccessible) {
   ASSERT_TRUE(space.ok()) << space.status().to_string();
   DevicePtr memory = *(*space)->allocate(Bytes(64));
   ASSERT_TRUE((*space)->free(memory).ok());
-  EXPECT_EQ(fault("bad_read", {.grid = {1, 1, 1}, .block = {1, 1, 1}}, {.a = 0, .pointer = reinterpret_cast<void*>(memory.address)}),
-            "kernel 'bad_read', block [0,0,0], thread [0,0,0]: a read of address 0x7a0000000000, which is not accessible");
+  EXPECT_EQ(
+      fault("bad_read", {.grid = {1, 1, 1}, .block = {1, 1, 1}}, {.a = 0, .pointer = reinterpret_cast<void*>(memory.address)}),
+      "kernel 'bad_read', block [0,0,0], thread [0,0,0]: a read of address 0x7a0000000000, which is not accessible");
 }
 
 TEST_F(FaultTest, StackOverflow) {
@@ -86,21 +88,26 @@ TEST_F(FaultTest, Trap) {
 TEST_F(FaultTest, AssertionInCudasWords) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(fault("assertion", {.grid = {4, 1, 1}, .block = {8, 8, 1}}, {.a = 64 + 9}),
-            "kernel 'assertion', block [1,0,0], thread [1,1,0]: app.cu:12: void check(int): block: [1,0,0], thread: [1,1,0] Assertion `n > 0` failed.");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "app.cu:12: void check(int): block: [1,0,0], thread: [1,1,0] Assertion `n > 0` failed.\n");
+            "kernel 'assertion', block [1,0,0], thread [1,1,0]: app.cu:12: void check(int): block: [1,0,0], thread: [1,1,0] "
+            "Assertion `n > 0` failed.");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "app.cu:12: void check(int): block: [1,0,0], thread: [1,1,0] Assertion `n > 0` failed.\n");
   EXPECT_EQ(kind(), FaultKind::assertion);
 }
 
 TEST_F(FaultTest, DeadlockNamesWhoWaitsWhere) {
-  EXPECT_EQ(fault("deadlock", {.grid = {1, 1, 1}, .block = {64, 1, 1}}),
-            "kernel 'deadlock', block [0,0,0], thread [0,0,0]: deadlock: no thread of the block can go on: 62 threads wait at barrier 0 ([0,0,0], "
-            "[2,0,0], [4,0,0], [5,0,0] and 58 more); 1 thread waits in a warp collective with mask 0xffffffff in warp 0 ([1,0,0])");
+  EXPECT_EQ(
+      fault("deadlock", {.grid = {1, 1, 1}, .block = {64, 1, 1}}),
+      "kernel 'deadlock', block [0,0,0], thread [0,0,0]: deadlock: no thread of the block can go on: 62 threads wait at barrier "
+      "0 ([0,0,0], "
+      "[2,0,0], [4,0,0], [5,0,0] and 58 more); 1 thread waits in a warp collective with mask 0xffffffff in warp 0 ([1,0,0])");
   EXPECT_EQ(kind(), FaultKind::deadlock);
 }
 
 TEST_F(FaultTest, BarrierMisuse) {
   EXPECT_EQ(fault("barrier_disagreement", {.grid = {1, 1, 1}, .block = {128, 1, 1}}),
-            "kernel 'barrier_disagreement', block [0,0,0], thread [32,0,0]: barrier 1 is used for 64 threads and at the same time for 96");
+            "kernel 'barrier_disagreement', block [0,0,0], thread [32,0,0]: barrier 1 is used for 64 threads and at the same "
+            "time for 96");
 }
 
 TEST_F(FaultTest, UnknownBarrier) {
@@ -126,7 +133,7 @@ TEST_F(FaultTest, AFaultEndsSpinningBlocksToo) {
 int previous_handler_calls = 0;
 
 TEST_F(FaultTest, OtherSignalsGoToThePreviousHandler) {
-  struct sigaction mine {}, before {}, after {};
+  struct sigaction mine{}, before{}, after{};
   mine.sa_handler = [](int) { ++previous_handler_calls; };
   ASSERT_EQ(sigaction(SIGSEGV, &mine, &before), 0);
   // A signal that was sent, and not raised by an instruction, is none of the kernel's.
@@ -139,7 +146,7 @@ TEST_F(FaultTest, OtherSignalsGoToThePreviousHandler) {
 }
 
 TEST_F(FaultTest, AHandlerThatTheApplicationSetsMeanwhileStays) {
-  struct sigaction before {}, after {};
+  struct sigaction before{}, after{};
   sigaction(SIGSEGV, nullptr, &before);
   uint32_t out = 0;
   auto set_it = +[] { ::signal(SIGSEGV, SIG_IGN); };

@@ -27,7 +27,8 @@ Status FiberPool::grow(size_t count) {
   const size_t bytes = added * stride;
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
-    return error(Code::exhausted, "making {} stacks of {} B for the threads of a block: {}", added, stack_bytes_, std::strerror(errno));
+    return error(Code::exhausted, "making {} stacks of {} B for the threads of a block: {}", added, stack_bytes_,
+                 std::strerror(errno));
   }
   Slab slab{static_cast<std::byte*>(memory), bytes, std::make_unique<Fiber[]>(added), added};
   for (size_t i = added; i-- > 0;) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,19 +20,19 @@ enum class Wait : uint8_t { nothing, barrier, meeting, active_mask };
 
 // One fiber: a stack that runs one thread of a block after another. Belongs to one Scheduler.
 struct alignas(64) Fiber {
-  mneme_cpu_thread thread{};  // thread.fiber points back here
+  mneme_cpu_thread thread{};                             // thread.fiber points back here
   boost::context::detail::fcontext_t context = nullptr;  // where it stands while it does not run; null: not begun
   Fiber* next = nullptr;                                 // in a queue
   Block* block = nullptr;                                // null: no thread
   Scheduler* scheduler = nullptr;
-  uint32_t result = 0;       // what the collective that it waited for gives it
+  uint32_t result = 0;  // what the collective that it waited for gives it
   uint32_t predicate = 0;
   Wait wait = Wait::nothing;
-  uint8_t barrier = 0;             // Wait::barrier: which
-  uint16_t arrived_barriers = 0;   // those with a valid entry in arrived_phase
-  uint32_t mask = 0;               // Wait::meeting: its mask
-  const void* site = nullptr;      // Wait::active_mask: the call's return address
-  uint32_t arrived_phase[16];      // barrier_arrive: the phase of the barrier that the thread has arrived at
+  uint8_t barrier = 0;            // Wait::barrier: which
+  uint16_t arrived_barriers = 0;  // those with a valid entry in arrived_phase
+  uint32_t mask = 0;              // Wait::meeting: its mask
+  const void* site = nullptr;     // Wait::active_mask: the call's return address
+  uint32_t arrived_phase[16];     // barrier_arrive: the phase of the barrier that the thread has arrived at
   std::byte* stack_top = nullptr;
   std::byte* stack_bottom = nullptr;  // the guard lies below
 };
@@ -45,8 +44,10 @@ class FiberQueue {
   Fiber* head() const { return head_; }
   void push(Fiber* fiber) {
     fiber->next = nullptr;
-    if (tail_ != nullptr) tail_->next = fiber;
-    else head_ = fiber;
+    if (tail_ != nullptr)
+      tail_->next = fiber;
+    else
+      head_ = fiber;
     tail_ = fiber;
   }
   Fiber* pop() {
@@ -56,8 +57,10 @@ class FiberQueue {
   }
   void append(FiberQueue& other) {
     if (other.head_ == nullptr) return;
-    if (tail_ != nullptr) tail_->next = other.head_;
-    else head_ = other.head_;
+    if (tail_ != nullptr)
+      tail_->next = other.head_;
+    else
+      head_ = other.head_;
     tail_ = other.tail_;
     other.clear();
   }

@@ -65,9 +65,7 @@ Scheduler* arrive(transfer_t from) {
 
 }  // namespace
 
-Scheduler::Scheduler(unsigned worker) : worker_(worker), trap_(escape, this) {
-  home_.scheduler = discard_.scheduler = this;
-}
+Scheduler::Scheduler(unsigned worker) : worker_(worker), trap_(escape, this) { home_.scheduler = discard_.scheduler = this; }
 
 Scheduler::~Scheduler() {
   for (auto& block : blocks_) unmap_shared(block->shared_memory, shared_bytes_);
@@ -90,7 +88,8 @@ Status Scheduler::prepare(const Launch& launch) {
   }
   for (uint64_t have = blocks_.size(); have < held; ++have) {
     if (new_block() == nullptr) {
-      return error(Code::exhausted, "getting {} B of shared memory for each of {} blocks: {}", shared_bytes_, held, std::strerror(errno));
+      return error(Code::exhausted, "getting {} B of shared memory for each of {} blocks: {}", shared_bytes_, held,
+                   std::strerror(errno));
     }
   }
   return {};
@@ -285,7 +284,8 @@ void Scheduler::yield() {
   Fiber* self = current_;
   if (++spins_ > kSpinsToResolveActiveMasks && !active_waiters_.empty()) resolve_active_masks();
   Fiber* next = start_fiber();
-  if (next == nullptr && spins_ > kSpinsToTakeAnotherBlock && !launch_->shape().cooperative) next = start_fiber_of_another_block();
+  if (next == nullptr && spins_ > kSpinsToTakeAnotherBlock && !launch_->shape().cooperative)
+    next = start_fiber_of_another_block();
   if (next == nullptr) next = ready_.pop();
   // Another worker, or another process, may have what is waited for.
   if (spins_ % kMaxThreads == 0) sched_yield();
@@ -320,7 +320,8 @@ void Scheduler::resolve_active_masks() {
   for (Fiber* fiber = waiters.head(); fiber != nullptr; fiber = fiber->next) {
     fiber->result = 0;
     for (Fiber* other = waiters.head(); other != nullptr; other = other->next) {
-      const bool together = other->block == fiber->block && other->thread.warp == fiber->thread.warp && other->site == fiber->site;
+      const bool together =
+          other->block == fiber->block && other->thread.warp == fiber->thread.warp && other->site == fiber->site;
       if (together) fiber->result |= uint32_t{1} << other->thread.lane;
     }
   }

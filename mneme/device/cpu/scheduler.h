@@ -82,12 +82,12 @@ class Scheduler {
   Launch* launch_ = nullptr;
   Fiber* current_ = nullptr;
   FiberQueue ready_;
-  Block* starting_ = nullptr;   // has threads that no fiber runs yet
-  uint64_t live_blocks_ = 0;    // not finished
-  uint64_t taken_blocks_ = 0;   // of this launch
-  uint64_t spins_ = 0;          // yields since a thread last got ahead
+  Block* starting_ = nullptr;  // has threads that no fiber runs yet
+  uint64_t live_blocks_ = 0;   // not finished
+  uint64_t taken_blocks_ = 0;  // of this launch
+  uint64_t spins_ = 0;         // yields since a thread last got ahead
   FiberQueue active_waiters_;
-  FiberPool* pool_ = nullptr;   // of this launch's stack size
+  FiberPool* pool_ = nullptr;  // of this launch's stack size
   Block* free_blocks_ = nullptr;
   Meeting* free_meetings_ = nullptr;
   Block* loop_block_ = nullptr;

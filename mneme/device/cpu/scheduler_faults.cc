@@ -66,8 +66,11 @@ Fault Scheduler::fault_of_signal(const SignalReport& report) const {
   fault.kind = FaultKind::memory_access;
   // The processor does not tell an address that no mapping can have.
   constexpr int kFromKernel = 128;
-  if (report.code == kFromKernel) fault.what = "an access to an address beyond the 47 bits that addresses have";
-  else fault.what = fmt::format("{} address {:#x}, which is not accessible", report.write ? "a write to" : "a read of", report.address);
+  if (report.code == kFromKernel)
+    fault.what = "an access to an address beyond the 47 bits that addresses have";
+  else
+    fault.what =
+        fmt::format("{} address {:#x}, which is not accessible", report.write ? "a write to" : "a read of", report.address);
   return fault;
 }
 
@@ -84,7 +87,8 @@ void Scheduler::report_deadlock() {
   std::string what = "deadlock: no thread of the block can go on";
   const char* separator = ": ";
   for (const auto& [where, fibers] : waiting) {
-    what += fmt::format("{}{} {} (", separator, fibers.size() == 1 ? "1 thread waits" : fmt::format("{} threads wait", fibers.size()), where);
+    what += fmt::format("{}{} {} (", separator,
+                        fibers.size() == 1 ? "1 thread waits" : fmt::format("{} threads wait", fibers.size()), where);
     constexpr size_t kNamed = 4;
     for (size_t i = 0; i < std::min(fibers.size(), kNamed); ++i) {
       what += (i == 0 ? "" : ", ") + to_string(position(fibers[i]->thread.index));

@@ -50,7 +50,9 @@ void heap_free(mneme_cpu_thread* thread, void* pointer) {
   if (pointer == nullptr) return;
   auto* header = static_cast<HeapHeader*>(pointer) - 1;
   if (header->magic != kAllocated) {
-    scheduler_of(thread).fail(*thread, FaultKind::misuse, fmt::format("free of {}, which malloc in a kernel did not give or which was freed before", pointer));
+    scheduler_of(thread).fail(
+        *thread, FaultKind::misuse,
+        fmt::format("free of {}, which malloc in a kernel did not give or which was freed before", pointer));
   }
   header->magic = kFreed;
   std::free(header);
@@ -58,13 +60,16 @@ void heap_free(mneme_cpu_thread* thread, void* pointer) {
 
 void assert_fail(mneme_cpu_thread* thread, const char* message, const char* file, uint32_t line, const char* function) {
   const uint32_t* block = thread->block->index;
-  const std::string text = fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.", file, line, function, block[0],
-                                       block[1], block[2], thread->index[0], thread->index[1], thread->index[2], message);
+  const std::string text =
+      fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.", file, line, function, block[0],
+                  block[1], block[2], thread->index[0], thread->index[1], thread->index[2], message);
   std::fprintf(stderr, "%s\n", text.c_str());
   scheduler_of(thread).fail(*thread, FaultKind::assertion, text);
 }
 
-void trap(mneme_cpu_thread* thread) { scheduler_of(thread).fail(*thread, FaultKind::trap, "the kernel executed a trap instruction"); }
+void trap(mneme_cpu_thread* thread) {
+  scheduler_of(thread).fail(*thread, FaultKind::trap, "the kernel executed a trap instruction");
+}
 
 void exit(mneme_cpu_thread* thread) {
   if (thread->fiber == nullptr) {

@@ -21,7 +21,8 @@ void wait_until(std::atomic<uint32_t>& word, Done done) {
     if (done(word.load(std::memory_order_acquire))) return;
     _mm_pause();
   }
-  for (uint32_t value = word.load(std::memory_order_acquire); !done(value); value = word.load(std::memory_order_acquire)) word.wait(value);
+  for (uint32_t value = word.load(std::memory_order_acquire); !done(value); value = word.load(std::memory_order_acquire))
+    word.wait(value);
 }
 
 // The application's signals are for its own threads.
@@ -95,7 +96,8 @@ void WorkerPool::serve(unsigned worker) {
 void WorkerPool::for_each(uint64_t count, const std::function<void(uint64_t)>& body) {
   std::atomic<uint64_t> next{0};
   auto drain = [&](unsigned) {
-    for (uint64_t i = next.fetch_add(1, std::memory_order_relaxed); i < count; i = next.fetch_add(1, std::memory_order_relaxed)) body(i);
+    for (uint64_t i = next.fetch_add(1, std::memory_order_relaxed); i < count; i = next.fetch_add(1, std::memory_order_relaxed))
+      body(i);
   };
   if (count <= 1) return drain(0);
   run(drain, count);

@@ -46,7 +46,9 @@ class FakeDevice final : public Device {
 
   // Before load(): modules resolve these by name at Module::kernel and Module::global.
   void define_kernel(const std::string& name, FakeKernel kernel);
-  void define_kernel(const std::string& name, KernelBody body) { define_kernel(name, FakeKernel{std::move(body), {}, Nanoseconds(1000)}); }
+  void define_kernel(const std::string& name, KernelBody body) {
+    define_kernel(name, FakeKernel{std::move(body), {}, Nanoseconds(1000)});
+  }
   Result<GlobalAddress> define_global(const std::string& name, Bytes size);  // zeroed memory of the device's own
 
   void set_failures(FailureScript script);

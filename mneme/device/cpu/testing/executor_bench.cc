@@ -23,10 +23,10 @@ int run(unsigned workers) {
     double operations;  // a thread
   };
   const Case cases[] = {
-      {"loop, empty", "loop_indices", 1 << 14, 256, 0, 0}, {"fibers, no wait", "barriers", 1 << 14, 256, 0, 0},
-      {"1 barrier, 64", "barriers", 1 << 16, 64, 1, 1},    {"1 barrier, 256", "barriers", 1 << 14, 256, 1, 1},
-      {"1 barrier, 1024", "barriers", 1 << 12, 1024, 1, 1}, {"8 barriers, 256", "barriers", 1 << 13, 256, 8, 8},
-      {"32 shuffles, 256", "rotate", 1 << 12, 256, 32, 32}, {"one block of 32", "barriers", 1, 32, 1, 1},
+      {"loop, empty", "loop_indices", 1 << 14, 256, 0, 0},   {"fibers, no wait", "barriers", 1 << 14, 256, 0, 0},
+      {"1 barrier, 64", "barriers", 1 << 16, 64, 1, 1},      {"1 barrier, 256", "barriers", 1 << 14, 256, 1, 1},
+      {"1 barrier, 1024", "barriers", 1 << 12, 1024, 1, 1},  {"8 barriers, 256", "barriers", 1 << 13, 256, 8, 8},
+      {"32 shuffles, 256", "rotate", 1 << 12, 256, 32, 32},  {"one block of 32", "barriers", 1, 32, 1, 1},
       {"one loop block of 32", "loop_indices", 1, 32, 0, 0},
   };
   for (const Case& c : cases) {
@@ -34,12 +34,14 @@ int run(unsigned workers) {
     const TestParameters parameters{.out = out.data(), .a = c.a};
     double best = 1e30;
     for (int i = 0; i < 30; ++i) {
-      auto time = stream->launch_timed(**kernel, {.grid = {c.blocks, 1, 1}, .block = {c.threads, 1, 1}}, std::as_bytes(std::span(&parameters, 1)));
+      auto time = stream->launch_timed(**kernel, {.grid = {c.blocks, 1, 1}, .block = {c.threads, 1, 1}},
+                                       std::as_bytes(std::span(&parameters, 1)));
       if (!time.ok()) return std::fprintf(stderr, "%s\n", time.status().to_string().c_str()), 1;
       best = std::min(best, time->count());
     }
     const double threads = double(c.blocks) * c.threads;
-    std::printf("%-22s %9.1f us  %8.2f M threads/s  %6.1f ns a thread and core", c.label, best / 1e3, threads / best * 1e3, best * workers / threads);
+    std::printf("%-22s %9.1f us  %8.2f M threads/s  %6.1f ns a thread and core", c.label, best / 1e3, threads / best * 1e3,
+                best * workers / threads);
     if (c.operations > 0) std::printf("  %6.1f ns a wait", best * workers / threads / c.operations);
     std::printf("\n");
   }

@@ -24,18 +24,18 @@ struct Parameters {
 
 }  // namespace
 
-#define FIBERS(name, shared, stack)                                                                                              \
-  static void name##_thread(const Parameters& p, Thread* t);                                                                     \
-  static void name##_entry(const void* p, Thread* t) { name##_thread(*static_cast<const Parameters*>(p), t); }                   \
-  EXPORTED const mneme_cpu_kernel __mneme_cpu_kernel_##name = {                                                                  \
-      MNEME_CPU_IMAGE_VERSION, MNEME_CPU_FIBERS, sizeof(Parameters), shared, stack, 0, 0, nullptr, name##_entry};                \
+#define FIBERS(name, shared, stack)                                                                               \
+  static void name##_thread(const Parameters& p, Thread* t);                                                      \
+  static void name##_entry(const void* p, Thread* t) { name##_thread(*static_cast<const Parameters*>(p), t); }    \
+  EXPORTED const mneme_cpu_kernel __mneme_cpu_kernel_##name = {                                                   \
+      MNEME_CPU_IMAGE_VERSION, MNEME_CPU_FIBERS, sizeof(Parameters), shared, stack, 0, 0, nullptr, name##_entry}; \
   static void name##_thread(const Parameters& p, Thread* t)
 
-#define LOOP(name, max_threads)                                                                                                  \
-  static void name##_block(const Parameters& p, Block* b);                                                                       \
-  static void name##_entry(const void* p, Block* b) { name##_block(*static_cast<const Parameters*>(p), b); }                     \
-  EXPORTED const mneme_cpu_kernel __mneme_cpu_kernel_##name = {                                                                  \
-      MNEME_CPU_IMAGE_VERSION, MNEME_CPU_LOOP, sizeof(Parameters), 0, 64, max_threads, 0, name##_entry, nullptr};                \
+#define LOOP(name, max_threads)                                                                                   \
+  static void name##_block(const Parameters& p, Block* b);                                                        \
+  static void name##_entry(const void* p, Block* b) { name##_block(*static_cast<const Parameters*>(p), b); }      \
+  EXPORTED const mneme_cpu_kernel __mneme_cpu_kernel_##name = {                                                   \
+      MNEME_CPU_IMAGE_VERSION, MNEME_CPU_LOOP, sizeof(Parameters), 0, 64, max_threads, 0, name##_entry, nullptr}; \
   static void name##_block(const Parameters& p, Block* b)
 
 LOOP(loop_indices, 256) {
@@ -321,10 +321,10 @@ FIBERS(clocks, 0, 256) {
   p.out[0] = services(t).clock(t) > first && services(t).global_timer(t) >= timer;
 }
 
-EXPORTED const mneme_cpu_kernel __mneme_cpu_kernel_of_the_future = {
-    99, MNEME_CPU_LOOP, 0, 0, 0, 0, 0, loop_indices_entry, nullptr};
-EXPORTED const mneme_cpu_kernel __mneme_cpu_kernel_without_code = {
-    MNEME_CPU_IMAGE_VERSION, MNEME_CPU_FIBERS, 0, 0, 0, 0, 0, loop_indices_entry, nullptr};
+EXPORTED const mneme_cpu_kernel __mneme_cpu_kernel_of_the_future = {99, MNEME_CPU_LOOP,     0,      0, 0, 0,
+                                                                    0,  loop_indices_entry, nullptr};
+EXPORTED const mneme_cpu_kernel __mneme_cpu_kernel_without_code = {MNEME_CPU_IMAGE_VERSION, MNEME_CPU_FIBERS, 0, 0, 0, 0, 0,
+                                                                   loop_indices_entry,      nullptr};
 
 static uint32_t counter[4] = {1, 2, 3, 4};
 static const mneme_cpu_global globals[] = {{"counter", counter, sizeof counter, nullptr, 0, 0}};
