@@ -64,12 +64,28 @@ std::vector<GlobalEntry> keep_initializers(llvm::Module& module, const std::vect
   return entries;
 }
 
+// A weak reference to what is nowhere is null. But clang's blockIdx and its like are weak objects that nobody defines and whose
+// address is passed on, as `this`, though nothing reads there: they get one that is not null.
+void define_weak(llvm::GlobalVariable& variable) {
+  llvm::StringRef name = variable.getName();
+  if (name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim") {
+    variable.setInitializer(llvm::Constant::getNullValue(variable.getValueType()));
+    variable.setLinkage(llvm::GlobalValue::InternalLinkage);
+  } else {
+    variable.replaceAllUsesWith(llvm::Constant::getNullValue(variable.getType()));
+  }
+}
+
 // State that no binding placed lies in the image itself.
 Status add_own_globals(llvm::Module& module, std::vector<GlobalEntry>& entries) {
   for (llvm::GlobalVariable& variable : module.globals()) {
     if (!is_state(variable) || variable.getName().starts_with("__mneme_")) continue;
     if (variable.isDeclaration()) {
       if (variable.use_empty()) continue;
+      if (variable.hasExternalWeakLinkage()) {
+        define_weak(variable);
+        continue;
+      }
       return error(Code::unsupported, "variable '{}' is nowhere defined", variable.getName().str());
     }
     uint64_t size = module.getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue();

@@ -49,7 +49,8 @@ TEST(PtxMemory, SharedAddressesAreTheLow32Bits) {
 
 TEST(PtxMemory, ReservedSharedMemoryLiesBeforeTheBlocksOwn) {
   const char* text =
-      "{ .reg .u32 a; .reg .u64 g; mov.u32 a, %reserved_smem_offset_1; cvt.u64.u32 g, a; cvta.shared.u64 g, g; st.u32 [g], 5; mov.u64 $0, "
+      "{ .reg .u32 a; .reg .u64 g; mov.u32 a, %reserved_smem_offset_1; cvt.u64.u32 g, a; cvta.shared.u64 g, g; st.u32 [g], 5; "
+      "mov.u64 $0, "
       "g; }";
   EXPECT_EQ(jit().run<uint8_t*>(text, "=l"), jit().shared() - MNEME_CPU_RESERVED_SHARED_BYTES / 2);
   EXPECT_EQ(jit().shared()[-static_cast<int>(MNEME_CPU_RESERVED_SHARED_BYTES) / 2], 5u);
