@@ -5,6 +5,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "mneme/compile/cpu/device_functions.h"
+#include "mneme/compile/cpu/gpu_arithmetic.h"
 #include "mneme/compile/cpu/host_code.h"
 #include "mneme/compile/cpu/kernel_entry.h"
 #include "mneme/compile/cpu/linker.h"
@@ -143,6 +144,8 @@ class CpuCompiler final : public Compiler {
     std::vector<KernelEntry> entries;
     MNEME_TRY(stages.time("lower", [&] { return lower(module, entries); }));
     export_globals(module, live(globals, module));
+    keep_names_apart(module);
+    add_bfloat_conversions(module);
     MNEME_ASSIGN(auto machine, become_host_module(module, architecture_, options.codegen_level));
     MNEME_TRY(verify(module));
     MNEME_TRY(stages.time("host_optimise", [&] { return run_pipeline(module, *machine, kHostPipeline); }));
@@ -152,6 +155,16 @@ class CpuCompiler final : public Compiler {
     if (!emitted.ok()) return emitted.status();
     object = std::move(*emitted);
     return {};
+  }
+
+  // What the image defines is its own: a variable of the application of the same name, of which a program has a shadow on the host,
+  // must not take its place, nor a device function that of one of the C library's that code generation calls by name.
+  static void keep_names_apart(llvm::Module& module) {
+    for (llvm::GlobalObject& object : module.global_objects()) {
+      if (object.isDeclaration() || object.getName().starts_with("llvm.") || object.getName().starts_with("__mneme_")) continue;
+      if (!object.hasLocalLinkage()) object.setVisibility(llvm::GlobalValue::HiddenVisibility);
+      if (object.hasName() && !object.getName().starts_with("_Z")) object.setName(object.getName() + ".device");
+    }
   }
 
   // The user's pipeline may have removed a variable.

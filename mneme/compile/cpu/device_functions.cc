@@ -1,8 +1,6 @@
 #include "mneme/compile/cpu/device_functions.h"
 
-#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/AttributeMask.h>
-#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -10,7 +8,9 @@
 
 #include <set>
 
+#include "mneme/compile/cpu/gpu_arithmetic.h"
 #include "mneme/compile/cpu/intrinsics.h"
+#include "mneme/compile/cpu/spin_loops.h"
 #include "mneme/compile/cpu/thread_state.h"
 #include "mneme/compile/prepare.h"
 
@@ -102,45 +102,14 @@ Status lower_library_calls(llvm::Function& function) {
   return {};
 }
 
-bool waits_for_others(const llvm::Loop& loop) {
-  for (const llvm::BasicBlock* block : loop.blocks())
-    for (const llvm::Instruction& instruction : *block) {
-      auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-      if (load && (load->isVolatile() || load->isAtomic())) return true;
-    }
-  return false;
-}
-
-// A loop that reads what others write, and leaves by it, may be waiting: it gives way once a round.
-void yield_in_waiting_loops(llvm::Function& function) {
-  llvm::DominatorTree dominators(function);
-  llvm::LoopInfo loops(dominators);
-  std::vector<llvm::Instruction*> places;
-  for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
-    if (!loop->getSubLoops().empty() || !waits_for_others(*loop)) continue;
-    llvm::SmallVector<llvm::BasicBlock*, 4> latches;
-    loop->getLoopLatches(latches);
-    for (llvm::BasicBlock* latch : latches) places.push_back(latch->getTerminator());
+// What is nowhere defined cannot be pointed to either.
+Status check_addresses(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    if (!function.isDeclaration() || function.isIntrinsic() || function.use_empty()) continue;
+    return error(Code::unsupported, "function '{}', whose address is taken, is nowhere defined, and the CPU device does not have it",
+                 function.getName().str());
   }
-  for (llvm::Instruction* place : places) {
-    llvm::IRBuilder<> builder(place);
-    ThreadState(builder, thread_of(function)).call(CpuService::yield, {});
-  }
-}
-
-bool loop_may_wait(llvm::Function& function) {
-  llvm::DominatorTree dominators(function);
-  llvm::LoopInfo loops(dominators);
-  for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
-    if (!loop->getSubLoops().empty()) continue;
-    for (llvm::BasicBlock* block : loop->blocks())
-      for (llvm::Instruction& instruction : *block) {
-        auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-        bool plain_asm = llvm::isa<llvm::CallBase>(instruction) && observes_other_threads(instruction);
-        if ((load && (load->isVolatile() || load->isAtomic())) || plain_asm) return true;
-      }
-  }
-  return false;
+  return {};
 }
 
 }  // namespace
@@ -167,11 +136,15 @@ llvm::StringMap<llvm::Function*> add_thread_parameter(llvm::Module& module) {
 Status lower_device_code(llvm::Module& module) {
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
+    for (llvm::Instruction* latch : spin_latches(function)) {
+      llvm::IRBuilder<> builder(latch);
+      ThreadState(builder, thread_of(function)).call(CpuService::yield, {});
+    }
     MNEME_TRY(lower_device_instructions(function, thread_of(function)));
     MNEME_TRY(lower_library_calls(function));
-    yield_in_waiting_loops(function);
+    define_arithmetic(function);
   }
-  return {};
+  return check_addresses(module);
 }
 
 void drop_device_assumptions(llvm::Module& module) {
@@ -213,7 +186,7 @@ bool kernel_needs_fibers(llvm::Function& kernel) {
   for (llvm::Function* function : reachable_functions(kernel)) {
     for (llvm::Instruction& instruction : llvm::instructions(*function))
       if (needs_fibers(instruction)) return true;
-    if (loop_may_wait(*function)) return true;
+    if (!spin_latches(*function).empty()) return true;
   }
   return false;
 }
