@@ -50,8 +50,8 @@ class LsCommand : public Command {
     }
     if (instances != 0) fmt::print("{}", format_table(rows));
     auto disk = database.disk_size();
-    fmt::print("{} kernel{}, {} instance{}{}\n", listing.kernels.size(), listing.kernels.size() == 1 ? "" : "s", instances,
-               instances == 1 ? "" : "s", disk.ok() ? fmt::format(", {} on disk in all", *disk) : "");
+    fmt::print("{}, {}{}\n", plural(listing.kernels.size(), "kernel"), plural(instances, "instance"),
+               disk.ok() ? fmt::format(", {} on disk in all", *disk) : "");
     return status;
   }
 

@@ -10,11 +10,6 @@ using nlohmann::json;
 
 json extents(const Dim3& d) { return {{"x", d.x}, {"y", d.y}, {"z", d.z}}; }
 
-std::string plural(uint64_t count, std::string_view what) {
-  std::string_view ending = what.ends_with("ch") ? "es" : "s";
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : ending);
-}
-
 template <typename T>
 T value_at(ByteSpan bytes, uint64_t offset) {
   T value;
@@ -39,6 +34,11 @@ std::string hex(ByteSpan bytes) {
 }
 
 }  // namespace
+
+std::string plural(uint64_t count, std::string_view what) {
+  std::string_view ending = what.ends_with("ch") ? "es" : "s";
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : ending);
+}
 
 std::string recording_summary(const RecordingReport& report, const RecordingOptions& options) {
   std::string text;

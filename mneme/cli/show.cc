@@ -74,8 +74,9 @@ class ShowCommand : public Command {
     std::vector<std::vector<std::string>> rows{
         {"  launch", fmt::format("grid {}, block {}, {} of dynamic shared memory{}", instance.grid, instance.block,
                                  instance.dynamic_shared_memory, instance.cooperative ? ", cooperative" : "")},
-        {"  memory", fmt::format("{} in {} allocations and {} variables; {} of {} pages changed", instance.state_bytes,
-                                 memory.allocations, memory.globals, memory.changed_pages, memory.pages)},
+        {"  memory",
+         fmt::format("{} in {} and {}; {} of {} changed", instance.state_bytes, plural(memory.allocations, "allocation"),
+                     plural(memory.globals, "variable"), memory.changed_pages, plural(memory.pages, "page"))},
         {"  on disk", fmt::format("{} (pages that others share included)", size.total())},
         {"  recorded", fmt::format("{} on {} ({}), Mneme {}", instance.recorded_at, instance.device_name, instance.device_kind,
                                    instance.mneme_version)}};
