@@ -1,6 +1,8 @@
 // mneme replay: one recorded launch, recompiled under one configuration, run, verified and timed.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "mneme/cli/command.h"
@@ -13,6 +15,23 @@ namespace {
 
 constexpr int kExitVerified = 0;
 constexpr int kExitNotVerified = 1;
+
+// While one lives, what is written to standard output goes to standard error: a kernel may print, and the result must stay one
+// JSON object.
+class DivertedOutput {
+ public:
+  DivertedOutput() : saved_(::dup(STDOUT_FILENO)) { ::dup2(STDERR_FILENO, STDOUT_FILENO); }
+  ~DivertedOutput() {
+    std::fflush(stdout);
+    ::dup2(saved_, STDOUT_FILENO);
+    ::close(saved_);
+  }
+  DivertedOutput(const DivertedOutput&) = delete;
+  DivertedOutput& operator=(const DivertedOutput&) = delete;
+
+ private:
+  int saved_;
+};
 
 class ReplayCommand : public Command {
  public:
@@ -36,12 +55,16 @@ class ReplayCommand : public Command {
     app.footer(
         "Prints one JSON object: the configuration and its result; times are nanoseconds, sizes bytes, and what a device cannot "
         "tell is null.\n"
+        "What the kernel prints goes to standard error.\n"
         "Exit status: 0 the result is as recorded, 1 it is not, 2 the replay could not run, 64 the command line is wrong.");
   }
 
   int run() override {
     if (shared_memory_) configuration_.shared_memory = Bytes(*shared_memory_);
-    auto result = replay();
+    auto result = [&] {
+      DivertedOutput diverted;
+      return replay();
+    }();
     if (!result.ok()) return report(result.status());
     nlohmann::json document = {{"configuration", to_json(configuration_)}, {"result", to_json(*result)}};
     fmt::print("{}\n", document.dump(2));
