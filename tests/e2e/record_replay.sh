@@ -14,7 +14,7 @@ for device in $DEVICES; do
     [ "$(json listing 'len(d["kernels"])')" -ge 1 ] || fail "$example: nothing was recorded"
     expect 0 mneme ls "$db"
     for kernel in "$db"/*.json; do
-      expect 0 mneme show "$kernel"
+      expect 0 mneme show --check "$kernel"
       expect 0 mneme show --json "$kernel"
       for instance in $(json out '" ".join(i["dynamic_hash"] for i in d["instances"])'); do
         for pipeline in "default<O1>" "default<O3>"; do
