@@ -11,6 +11,10 @@ std::vector<std::string> common_flags(const Installation& installation, const Pa
       // clang 22 knows CUDA up to 12.9 and compiles with 13: the warning says no more than that.
       "-Wno-unknown-cuda-version",
   };
+  // fatbinary compresses debug images by default, with a method of its own; the kernels' IR is read from them.
+  flags.insert(flags.end(), {"-Xcuda-fatbinary", "--compress=false"});
+  // The same flags serve where some have nothing to do: host code, relocatable device code, linking.
+  flags.push_back("-Wno-unused-command-line-argument");
   // Where CUDA 13 keeps CUB, Thrust and libcu++.
   const Path cccl = cuda / "include" / "cccl";
   if (FileSystem::posix().exists(cccl)) flags.push_back("-I" + cccl.string());

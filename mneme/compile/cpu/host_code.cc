@@ -72,7 +72,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> become_host_module(llvm::Module& mo
   for (llvm::Function& function : module) forget_device_target(function);
   for (const char* name : {"nvvm.annotations", "nvvmir.version", "nvvm.reflection"})
     if (llvm::NamedMDNode* node = module.getNamedMetadata(name)) node->eraseFromParent();
-  module.setPICLevel(llvm::PICLevel::BigPIC);
+  // A program compiled with -fPIC or -fPIE has these flags already, which setPICLevel would double.
+  module.setModuleFlag(llvm::Module::Min, "PIC Level", static_cast<uint32_t>(llvm::PICLevel::BigPIC));
   return machine;
 }
 
