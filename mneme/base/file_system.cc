@@ -227,7 +227,7 @@ Status FileSystem::write_atomically(const Path& path, ByteSpan bytes) {
     MNEME_TRY(file->sync());
     MNEME_TRY(file->close());
     MNEME_TRY(rename(temporary, path));
-    return sync_directory(path.parent_path());
+    return sync_directory(path.has_parent_path() ? path.parent_path() : Path("."));
   };
   Status status = write();
   if (!status.ok() && exists(temporary)) [[maybe_unused]] Status ignored = remove(temporary);

@@ -106,6 +106,14 @@ TEST_F(CpuCompilerTest, AKernelRunsUnderEveryPipeline) {
   }
 }
 
+// Wide registers are used by nothing else than a loop over the threads.
+TEST_F(CpuCompilerTest, TheLoopOverTheThreadsIsVectorised) {
+  auto code = compile(kAdd);
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  const std::string bytes(reinterpret_cast<const char*>(code->image.bytes.data()), code->image.bytes.size());
+  EXPECT_THAT(bytes, HasSubstr("\xc4\xe2\x7d\x18"));  // vbroadcastss to a ymm register: the argument `a`
+}
+
 TEST_F(CpuCompilerTest, OnlyTheKernelsToKeepAreInTheImage) {
   CompileOptions options;
   options.kernels = {"a"};

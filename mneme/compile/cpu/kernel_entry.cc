@@ -3,6 +3,8 @@
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/Support/Alignment.h>
 
 #include "mneme/device/cpu/image.h"
@@ -30,12 +32,40 @@ llvm::DebugLoc give_lines(llvm::Function& function, const llvm::Function& body) 
   return llvm::DILocation::get(function.getContext(), lines->getLine(), 0, own);
 }
 
-// The body may write to its copy of a struct, so each thread gets its own, as on the device.
-llvm::Value* argument(llvm::IRBuilder<>& builder, llvm::Value* packed, const KernelParameter& parameter, llvm::Type* type,
-                      bool read_only) {
+// Whether code reads the bytes at `pointer` and does nothing else with it.
+bool only_reads(const llvm::Value& pointer, unsigned depth = 0) {
+  if (depth > 16) return false;
+  for (const llvm::Use& use : pointer.uses()) {
+    const auto* user = llvm::dyn_cast<llvm::Instruction>(use.getUser());
+    if (!user) return false;
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(user); load && !load->isVolatile()) continue;
+    if (const auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(user); copy && &use == &copy->getRawSourceUse()) continue;
+    if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(user); intrinsic && intrinsic->isLifetimeStartOrEnd()) continue;
+    const bool derives = llvm::isa<llvm::GetElementPtrInst, llvm::AddrSpaceCastInst, llvm::SelectInst>(user);
+    if (!derives || !only_reads(*user, depth + 1)) return false;
+  }
+  return true;
+}
+
+bool is_grid_constant(const llvm::Argument& argument) {
+  return argument.getParent()->getAttributes().hasParamAttr(argument.getArgNo(), "nvvm.grid_constant");
+}
+
+// What all threads of a launch get alike: values, and structs that the body only reads. Null for a struct that it may write to,
+// of which each thread gets its own copy, as on the device. Nothing writes to the packed arguments while a kernel runs.
+llvm::Value* common_argument(llvm::IRBuilder<>& builder, llvm::Value* packed, const KernelParameter& parameter,
+                             const llvm::Argument& argument) {
+  llvm::Type* type = argument.getType();
   llvm::Value* at = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), packed, parameter.offset);
-  if (!parameter.by_value) return builder.CreateAlignedLoad(type, at, llvm::Align(1));
-  if (read_only) return builder.CreateAddrSpaceCast(at, type);
+  if (parameter.by_value)
+    return only_reads(argument) || is_grid_constant(argument) ? builder.CreateAddrSpaceCast(at, type) : nullptr;
+  llvm::LoadInst* value = builder.CreateAlignedLoad(type, at, llvm::Align(1), argument.getName());
+  value->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder.getContext(), {}));
+  return value;
+}
+
+llvm::Value* own_copy(llvm::IRBuilder<>& builder, llvm::Value* packed, const KernelParameter& parameter, llvm::Type* type) {
+  llvm::Value* at = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), packed, parameter.offset);
   llvm::Function* function = builder.GetInsertBlock()->getParent();
   llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
   llvm::AllocaInst* copy = entry.CreateAlloca(parameter.by_value);
@@ -53,20 +83,32 @@ llvm::Function* make_function(const KernelEntry& entry, const char* prefix) {
   return function;
 }
 
-void call_body(llvm::IRBuilder<>& builder, const KernelEntry& entry, llvm::Value* packed, llvm::Value* thread) {
+std::vector<llvm::Value*> common_arguments(llvm::IRBuilder<>& builder, const KernelEntry& entry, llvm::Value* packed) {
   std::vector<llvm::Value*> arguments;
-  for (size_t i = 0; i < entry.parameters.size(); ++i) {
-    const llvm::Argument* parameter = entry.body->getArg(static_cast<unsigned>(i));
-    arguments.push_back(argument(builder, packed, entry.parameters[i], parameter->getType(), parameter->onlyReadsMemory()));
-  }
+  for (size_t i = 0; i < entry.parameters.size(); ++i)
+    arguments.push_back(common_argument(builder, packed, entry.parameters[i], *entry.body->getArg(static_cast<unsigned>(i))));
+  return arguments;
+}
+
+void call_body(llvm::IRBuilder<>& builder, const KernelEntry& entry, llvm::Value* packed, std::vector<llvm::Value*> arguments,
+               llvm::Value* thread) {
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (!arguments[i])
+      arguments[i] = own_copy(builder, packed, entry.parameters[i], entry.body->getArg(static_cast<unsigned>(i))->getType());
   arguments.push_back(thread);
   llvm::CallInst* call = builder.CreateCall(entry.body, arguments);
   call->setCallingConv(entry.body->getCallingConv());
 }
 
+// The same for all threads, and known to be small, so that sums with it need no care for overflow.
 llvm::Value* block_extent(llvm::IRBuilder<>& builder, llvm::Value* block, unsigned axis) {
+  constexpr uint32_t kMostThreads = 1024;
   llvm::Value* at = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), block, offsetof(mneme_cpu_block, block) + 4 * axis);
-  return builder.CreateAlignedLoad(builder.getInt32Ty(), at, llvm::Align(4), "extent");
+  llvm::LoadInst* extent = builder.CreateAlignedLoad(builder.getInt32Ty(), at, llvm::Align(4), "extent");
+  llvm::MDBuilder metadata(builder.getContext());
+  extent->setMetadata(llvm::LLVMContext::MD_range, metadata.createRange(llvm::APInt(32, 1), llvm::APInt(32, kMostThreads + 1)));
+  extent->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder.getContext(), {}));
+  return extent;
 }
 
 struct ThreadLoop {
@@ -86,7 +128,7 @@ ThreadLoop open_loop(llvm::IRBuilder<>& builder, llvm::Value* extent, const char
 }
 
 void close_loop(llvm::IRBuilder<>& builder, const ThreadLoop& loop) {
-  llvm::Value* next = builder.CreateNUWAdd(loop.index, builder.getInt32(1));
+  llvm::Value* next = builder.CreateAdd(loop.index, builder.getInt32(1), "", /*HasNUW=*/true, /*HasNSW=*/true);
   loop.index->addIncoming(next, builder.GetInsertBlock());
   auto* after = llvm::BasicBlock::Create(builder.getContext(), "after", builder.GetInsertBlock()->getParent());
   builder.CreateCondBr(builder.CreateICmpULT(next, loop.extent), loop.header, after);
@@ -98,7 +140,8 @@ void make_run_block(KernelEntry& entry) {
   llvm::IRBuilder<> builder(&entry.entry->getEntryBlock());
   builder.SetCurrentDebugLocation(give_lines(*entry.entry, *entry.body));
   llvm::Value *packed = entry.entry->getArg(0), *block = entry.entry->getArg(1);
-  entry.entry->addParamAttr(0, llvm::Attribute::ReadOnly);
+  for (auto attribute : {llvm::Attribute::ReadOnly, llvm::Attribute::NoAlias}) entry.entry->addParamAttr(0, attribute);
+  const std::vector<llvm::Value*> arguments = common_arguments(builder, entry, packed);
   llvm::StructType* type = thread_type(builder.getContext());
   llvm::AllocaInst* thread = builder.CreateAlloca(type, nullptr, "thread");
   builder.CreateStore(llvm::Constant::getNullValue(type), thread);
@@ -117,7 +160,7 @@ void make_run_block(KernelEntry& entry) {
   field(offsetof(mneme_cpu_thread, index) + 8, z.index);
   field(offsetof(mneme_cpu_thread, lane), builder.CreateAnd(linear, 31));
   field(offsetof(mneme_cpu_thread, warp), builder.CreateLShr(linear, 5));
-  call_body(builder, entry, packed, thread);
+  call_body(builder, entry, packed, arguments, thread);
   for (const ThreadLoop& loop : {x, y, z}) close_loop(builder, loop);
   builder.CreateRetVoid();
 }
@@ -126,7 +169,8 @@ void make_run_thread(KernelEntry& entry) {
   entry.entry = make_function(entry, "__mneme_run_thread_");
   llvm::IRBuilder<> builder(&entry.entry->getEntryBlock());
   builder.SetCurrentDebugLocation(give_lines(*entry.entry, *entry.body));
-  call_body(builder, entry, entry.entry->getArg(0), entry.entry->getArg(1));
+  llvm::Value* packed = entry.entry->getArg(0);
+  call_body(builder, entry, packed, common_arguments(builder, entry, packed), entry.entry->getArg(1));
   builder.CreateRetVoid();
 }
 
