@@ -100,7 +100,8 @@ fi
 
 # Killed at any moment.
 for delay in 0.05 0.1 0.15 0.2 0.3 0.4 0.6; do
-  record -rdb killed --max 100000 -- ./app 100000 >/dev/null 2>&1 &
+  # Not through the function: the process to kill is the command itself, whose end is the program's.
+  mneme record --device cpu -rdb killed --max 100000 -- ./app 100000 >/dev/null 2>&1 &
   recorder=$!
   sleep "$delay"
   kill -9 "$recorder"
