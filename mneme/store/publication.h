@@ -56,7 +56,7 @@ class Publication {
   // An instance that is there already (another process published it) stays; nothing is added then.
   virtual Status commit(const Recording& recording) = 0;
 
-  // Bytes written to the database so far, and whether the limit is what put or wait failed with.
+  // What the database has grown by so far, and whether the limit is what put or wait failed with.
   virtual Bytes written() const = 0;
   virtual bool over_limit() const = 0;
 };

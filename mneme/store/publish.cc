@@ -21,7 +21,10 @@ Status Database::Impl::list_instance(const Recording& recording, uint64_t& writt
   MNEME_ASSIGN(auto lock, files.lock(lock_path()));
   KernelDocument document{recording.kernel, Bytes(recording.ir.size()), digest_of(recording.ir), {}};
   const Path path = path_of(kernel_file_name(static_hash));
+  uint64_t before = 0;
   if (files.exists(path)) {
+    MNEME_ASSIGN(Bytes size, files.size(path));
+    before = size.count;
     MNEME_ASSIGN(document, load_document(static_hash));
     if (lists(document, recording.instance.dynamic_hash)) return {};
   } else {
@@ -30,7 +33,7 @@ Status Database::Impl::list_instance(const Recording& recording, uint64_t& writt
   }
   document.instances.push_back(recording.instance);
   std::string text = encode_kernel(document);
-  written += text.size();
+  written += text.size() - std::min<uint64_t>(before, text.size());
   return files.write_atomically(path, bytes_of(text));
 }
 
