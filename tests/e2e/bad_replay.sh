@@ -76,7 +76,7 @@ edit() {
 }
 edit 'd["instances"] = 7'
 edit 'd["instances"][0]["grid"] = "wide"'
-edit 'd["instances"][0]["grid"]["x"] = -1'
+edit 'd["instances"][0]["grid"][0] = -1'
 edit 'd["instances"][0]["dynamic_hash"] = "../../../../etc/passwd"'
 edit 'd["instances"][0]["state_bytes"] = 1e300'
 expect 0 replay "$several" -rid "$instance"
