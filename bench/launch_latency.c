@@ -7,7 +7,8 @@
 struct dim3 {
   unsigned x, y, z;
 };
-int cudaLaunchKernel(const void* function, struct dim3 grid, struct dim3 block, void** arguments, size_t shared_bytes, void* stream);
+int cudaLaunchKernel(const void* function, struct dim3 grid, struct dim3 block, void** arguments, size_t shared_bytes,
+                     void* stream);
 
 static double now_ns(void) {
   struct timespec time;

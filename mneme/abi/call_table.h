@@ -10,7 +10,8 @@
 
 #include <stdint.h>
 
-/* Generated: enum mneme_call { MNEME_CALL_<function>…, MNEME_CALL_COUNT }; the macros MNEME_CUDA_CALLS(X), MNEME_CUDA_CALLS_DIGEST. */
+/* Generated: enum mneme_call { MNEME_CALL_<function>…, MNEME_CALL_COUNT }; the macros MNEME_CUDA_CALLS(X),
+ * MNEME_CUDA_CALLS_DIGEST. */
 #include "mneme/abi/cuda_calls.inc"
 #include "mneme/abi/segment.h"
 
@@ -30,15 +31,15 @@ enum mneme_table_device {
 typedef int (*mneme_find_global_function)(const void* host_function, const char* name, uint64_t* address, uint64_t* size);
 
 struct mneme_call_table {
-  uint32_t abi_version;  /* MNEME_ABI_VERSION of the object that holds it */
-  uint32_t call_count;   /* MNEME_CALL_COUNT of it */
-  uint32_t index;        /* unique in the process, below MNEME_MAX_TABLES; the first interposer gives it (accept_table) */
-  uint32_t device;       /* enum mneme_table_device; emulation sets it */
-  mneme_function* slots; /* call_count entries, indexed by enum mneme_call; what the trampolines jump through */
+  uint32_t abi_version;       /* MNEME_ABI_VERSION of the object that holds it */
+  uint32_t call_count;        /* MNEME_CALL_COUNT of it */
+  uint32_t index;             /* unique in the process, below MNEME_MAX_TABLES; the first interposer gives it (accept_table) */
+  uint32_t device;            /* enum mneme_table_device; emulation sets it */
+  mneme_function* slots;      /* call_count entries, indexed by enum mneme_call; what the trampolines jump through */
   const mneme_function* real; /* the same, never changed: the functions that were linked */
   mneme_find_global_function find_global; /* null: ask the driver; emulation sets it */
-  uint64_t calls_digest; /* MNEME_CUDA_CALLS_DIGEST: slots of tables with the same one mean the same */
-  const char* object;    /* path of the linked object, as the dynamic loader has it; never null */
+  uint64_t calls_digest;                  /* MNEME_CUDA_CALLS_DIGEST: slots of tables with the same one mean the same */
+  const char* object;                     /* path of the linked object, as the dynamic loader has it; never null */
 };
 
 /* A recordable object holds this note (section ".note.mneme", owner "Mneme"), so that `mneme` can tell before it runs it. */

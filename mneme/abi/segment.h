@@ -45,9 +45,9 @@ struct mneme_segment_header {
   uint32_t kind;         /* enum mneme_segment_kind */
   uint32_t target;       /* enum mneme_segment_target */
   uint8_t static_hash[16];
-  struct mneme_segment_string name;   /* the symbol in the device image (mangled) */
-  struct mneme_segment_string source; /* where the kernel stands, "file.cu:12", or empty without -g */
-  struct mneme_segment_string arch;   /* target CPU of the compilation, for example "sm_90" */
+  struct mneme_segment_string name;       /* the symbol in the device image (mangled) */
+  struct mneme_segment_string source;     /* where the kernel stands, "file.cu:12", or empty without -g */
+  struct mneme_segment_string arch;       /* target CPU of the compilation, for example "sm_90" */
   uint32_t params_offset, params_count;   /* struct mneme_segment_param[], kernels only */
   uint32_t padding_offset, padding_count; /* struct mneme_segment_range[], bytes of the parameters that are padding */
   uint32_t globals_offset, globals_count; /* struct mneme_segment_global[] */
@@ -93,7 +93,7 @@ struct mneme_segment_global {
   struct mneme_segment_string name; /* symbol in the image; the plugin gives internal ones a unique visible name */
   uint64_t size;
   uint32_t alignment;
-  uint32_t flags; /* enum mneme_global_flags */
+  uint32_t flags;                      /* enum mneme_global_flags */
   struct mneme_segment_string ir_name; /* the same symbol in the IR */
 };
 

@@ -14,7 +14,9 @@ class ByteWriter {
  public:
   template <typename T>
     requires std::is_trivially_copyable_v<T>
-  void put(const T& value) { put_bytes(std::as_bytes(std::span(&value, 1))); }
+  void put(const T& value) {
+    put_bytes(std::as_bytes(std::span(&value, 1)));
+  }
   void put_bytes(ByteSpan bytes) { buffer_.insert(buffer_.end(), bytes.begin(), bytes.end()); }
   void put_string(std::string_view text);  // u32 length, then the bytes
 
@@ -38,7 +40,7 @@ class ByteReader {
     __builtin_memcpy(&value, bytes.data(), sizeof(T));
     return {};
   }
-  Result<ByteSpan> read_bytes(uint64_t count);            // corrupt when fewer are left
+  Result<ByteSpan> read_bytes(uint64_t count);  // corrupt when fewer are left
   Status read_string(std::string& text, uint32_t max_length = 1 << 20);
   // Reads a u64 count of elements of at least `element_bytes` each; corrupt when so many cannot fit in what is left.
   Result<uint64_t> read_count(uint64_t element_bytes);

@@ -16,8 +16,8 @@ struct Digest {
   std::array<uint8_t, 16> bytes{};
 
   friend auto operator<=>(const Digest&, const Digest&) = default;
-  std::string hex() const;                              // 32 lower-case digits, most significant first
-  static Result<Digest> from_hex(std::string_view hex); // invalid_argument unless exactly 32 hex digits
+  std::string hex() const;                               // 32 lower-case digits, most significant first
+  static Result<Digest> from_hex(std::string_view hex);  // invalid_argument unless exactly 32 hex digits
 };
 
 Digest digest_of(ByteSpan bytes);

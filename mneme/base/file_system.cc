@@ -24,7 +24,9 @@ Status system_error(int code, std::string_view what, const Path& path) {
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() { if (fd_ >= 0) ::close(fd_); }
+  ~FileDescriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
   FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   FileDescriptor& operator=(FileDescriptor&&) = delete;
   int get() const { return fd_; }
@@ -37,7 +39,9 @@ class FileDescriptor {
 class PosixMappedFile final : public MappedFile {
  public:
   PosixMappedFile(void* data, size_t size) : data_(data), size_(size) {}
-  ~PosixMappedFile() override { if (size_ != 0) ::munmap(data_, size_); }
+  ~PosixMappedFile() override {
+    if (size_ != 0) ::munmap(data_, size_);
+  }
   ByteSpan bytes() const override { return {static_cast<const std::byte*>(data_), size_}; }
 
  private:
@@ -230,7 +234,8 @@ Status FileSystem::write_atomically(const Path& path, ByteSpan bytes) {
     return sync_directory(path.has_parent_path() ? path.parent_path() : Path("."));
   };
   Status status = write();
-  if (!status.ok() && exists(temporary)) [[maybe_unused]] Status ignored = remove(temporary);
+  if (!status.ok() && exists(temporary)) [[maybe_unused]]
+    Status ignored = remove(temporary);
   return status;
 }
 
@@ -239,7 +244,8 @@ FileSystem& FileSystem::posix() {
   return file_system;
 }
 
-std::unique_ptr<FileSystem> faulty_file_system(FileSystem& inner, std::function<Status(std::string_view, const Path&, uint64_t)> decide) {
+std::unique_ptr<FileSystem> faulty_file_system(FileSystem& inner,
+                                               std::function<Status(std::string_view, const Path&, uint64_t)> decide) {
   return std::make_unique<FaultyFileSystem>(inner, std::move(decide));
 }
 

@@ -47,10 +47,10 @@ class FileSystem {
   virtual Status remove(const Path& path) = 0;
   virtual Status create_directories(const Path& path) = 0;
   virtual Status sync_directory(const Path& path) = 0;
-  virtual Result<std::vector<std::string>> list(const Path& directory) = 0;    // names, sorted
+  virtual Result<std::vector<std::string>> list(const Path& directory) = 0;  // names, sorted
   virtual bool exists(const Path& path) = 0;
   virtual Result<Bytes> size(const Path& path) = 0;
-  virtual Result<std::unique_ptr<FileLock>> lock(const Path& path) = 0;        // waits; creates the file
+  virtual Result<std::unique_ptr<FileLock>> lock(const Path& path) = 0;  // waits; creates the file
 
   Result<ByteVector> read(const Path& path);
   // Temporary file beside `path`, sync, rename: afterwards `path` is the old content or the new, never a part.
@@ -61,6 +61,7 @@ class FileSystem {
 
 // Wraps a file system and lets a test decide which operations fail. `decide` gets the operation ("create", "append",
 // "sync", "rename", …), the path and the number of bytes, and returns the failure to report, or ok.
-std::unique_ptr<FileSystem> faulty_file_system(FileSystem& inner, std::function<Status(std::string_view operation, const Path& path, uint64_t bytes)> decide);
+std::unique_ptr<FileSystem> faulty_file_system(
+    FileSystem& inner, std::function<Status(std::string_view operation, const Path& path, uint64_t bytes)> decide);
 
 }  // namespace mneme

@@ -24,8 +24,6 @@ Status Status::with_context(std::string_view what) const {
   return ok() ? *this : Status(code_, fmt::format("{}: {}", what, message_));
 }
 
-std::string Status::to_string() const {
-  return ok() ? "ok" : fmt::format("{}: {}", mneme::to_string(code_), message_);
-}
+std::string Status::to_string() const { return ok() ? "ok" : fmt::format("{}: {}", mneme::to_string(code_), message_); }
 
 }  // namespace mneme

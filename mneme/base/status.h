@@ -90,8 +90,8 @@ class [[nodiscard]] Result {
 #define MNEME_CONCAT(a, b) MNEME_CONCAT_(a, b)
 
 // Returns the status of `expression` from the enclosing function unless it is ok.
-#define MNEME_TRY(expression)                            \
-  do {                                                   \
+#define MNEME_TRY(expression)                                                                    \
+  do {                                                                                           \
     if (::mneme::Status mneme_status_ = (expression); !mneme_status_.ok()) return mneme_status_; \
   } while (false)
 

@@ -20,7 +20,10 @@ struct Bytes {
   friend constexpr auto operator<=>(Bytes, Bytes) = default;
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return Bytes(a.count + b.count); }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return Bytes(a.count - b.count); }
-  constexpr Bytes& operator+=(Bytes b) { count += b.count; return *this; }
+  constexpr Bytes& operator+=(Bytes b) {
+    count += b.count;
+    return *this;
+  }
 };
 constexpr Bytes operator""_KiB(unsigned long long n) { return Bytes(n << 10); }
 constexpr Bytes operator""_MiB(unsigned long long n) { return Bytes(n << 20); }
@@ -62,10 +65,14 @@ struct fmt::formatter<mneme::Bytes> : fmt::formatter<std::string> {
 template <>
 struct fmt::formatter<mneme::DevicePtr> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-  auto format(mneme::DevicePtr p, fmt::format_context& context) const { return fmt::format_to(context.out(), "{:#x}", p.address); }
+  auto format(mneme::DevicePtr p, fmt::format_context& context) const {
+    return fmt::format_to(context.out(), "{:#x}", p.address);
+  }
 };
 template <>
 struct fmt::formatter<mneme::Dim3> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
-  auto format(const mneme::Dim3& d, fmt::format_context& context) const { return fmt::format_to(context.out(), "{}x{}x{}", d.x, d.y, d.z); }
+  auto format(const mneme::Dim3& d, fmt::format_context& context) const {
+    return fmt::format_to(context.out(), "{}x{}x{}", d.x, d.y, d.z);
+  }
 };

@@ -48,7 +48,8 @@ std::optional<Path> find_library(const std::string& name, const Path& user, cons
   if (name.find('/') != std::string::npos) return is_file(name) ? std::optional<Path>(name) : std::nullopt;
   for (std::string folder : folders) {
     for (const char* origin : {"$ORIGIN", "${ORIGIN}"})
-      if (size_t at = folder.find(origin); at != std::string::npos) folder.replace(at, std::strlen(origin), user.parent_path().string());
+      if (size_t at = folder.find(origin); at != std::string::npos)
+        folder.replace(at, std::strlen(origin), user.parent_path().string());
     if (is_file(Path(folder) / name)) return Path(folder) / name;
   }
   return std::nullopt;
@@ -75,13 +76,15 @@ std::vector<LinkedObject> linked_objects(const Path& program, ObjectFile file) {
 
 bool uses_cuda(const ObjectFile& file) {
   if (file.device_code) return true;
-  return std::any_of(file.needed.begin(), file.needed.end(), [](const std::string& name) { return name.starts_with("libcudart.so"); });
+  return std::any_of(file.needed.begin(), file.needed.end(),
+                     [](const std::string& name) { return name.starts_with("libcudart.so"); });
 }
 
 }  // namespace
 
 Result<Path> find_program(const std::string& name) {
-  std::vector<std::string> folders = name.find('/') != std::string::npos ? std::vector<std::string>{""} : split(std::getenv("PATH"), ':');
+  std::vector<std::string> folders =
+      name.find('/') != std::string::npos ? std::vector<std::string>{""} : split(std::getenv("PATH"), ':');
   for (const std::string& folder : folders) {
     Path path = folder.empty() ? Path(name) : Path(folder) / name;
     if (!is_file(path)) continue;
@@ -105,7 +108,8 @@ Status check_recordable(const Path& program) {
   for (const LinkedObject& object : linked_objects(program, std::move(*file))) {
     cuda = cuda || uses_cuda(object.file);
     if (object.file.dropped_device_code) {
-      return error(Code::invalid_argument, "{} was linked without its device code: with -fgpu-rdc the linker step needs --offload-link too",
+      return error(Code::invalid_argument,
+                   "{} was linked without its device code: with -fgpu-rdc the linker step needs --offload-link too",
                    object.path.string());
     }
     if (!object.file.recordable) continue;

@@ -32,8 +32,10 @@ TEST_F(ProgramFile, IsFoundOnThePathOrWhereItIsNamed) {
   EXPECT_EQ(find_program(plain.string()).status().to_string(),
             fmt::format("invalid_argument: running {}: it is not executable (chmod +x {})", plain.string(), plain.string()));
   EXPECT_EQ(find_program("./nothing-here").status().to_string(), "not_found: running ./nothing-here: No such file or directory");
-  EXPECT_EQ(find_program("no-such-program").status().to_string(), "not_found: running no-such-program: there is no such program on the PATH");
-  EXPECT_EQ(find_program(folder.string() + "/").status().to_string(), fmt::format("invalid_argument: running {}/: it is not a file", folder.string()));
+  EXPECT_EQ(find_program("no-such-program").status().to_string(),
+            "not_found: running no-such-program: there is no such program on the PATH");
+  EXPECT_EQ(find_program(folder.string() + "/").status().to_string(),
+            fmt::format("invalid_argument: running {}/: it is not a file", folder.string()));
 }
 
 TEST_F(ProgramFile, IsCheckedBeforeItRuns) {
@@ -41,10 +43,12 @@ TEST_F(ProgramFile, IsCheckedBeforeItRuns) {
   EXPECT_TRUE(check_recordable(MNEME_TEST_RECORDABLE).ok());
   EXPECT_EQ(check_recordable(MNEME_TEST_CUDA_ONLY).to_string(),
             "invalid_argument: " MNEME_TEST_CUDA_ONLY
-            " uses CUDA but was not built for Mneme: build it with `$(mneme config cxx) $(mneme config cxxflags) app.cu -o app $(mneme config "
+            " uses CUDA but was not built for Mneme: build it with `$(mneme config cxx) $(mneme config cxxflags) app.cu -o app "
+            "$(mneme config "
             "ldflags)`, or in CMake with find_package(mneme) and add_mneme(app)");
   EXPECT_EQ(check_recordable(MNEME_TEST_DROPPED).to_string(),
-            "invalid_argument: " MNEME_TEST_DROPPED " was linked without its device code: with -fgpu-rdc the linker step needs --offload-link too");
+            "invalid_argument: " MNEME_TEST_DROPPED
+            " was linked without its device code: with -fgpu-rdc the linker step needs --offload-link too");
   ::testing::internal::CaptureStderr();
   EXPECT_TRUE(check_recordable("/bin/true").ok());
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),

@@ -19,8 +19,10 @@ Result<ir::Module> link_request(const LowerRequest& request) {
     MNEME_ASSIGN(ByteVector bitcode, decompress(part.bitcode, part.bitcode_size));
     MNEME_ASSIGN(ir::Module module, ir::Module::parse(bitcode, part.name));
     for (const auto& [from, to] : part.renames) MNEME_TRY(module.rename(from, to));
-    if (!whole) whole = std::move(module);
-    else MNEME_TRY(whole->link(std::move(module)));
+    if (!whole)
+      whole = std::move(module);
+    else
+      MNEME_TRY(whole->link(std::move(module)));
   }
   if (!whole) return error(Code::invalid_argument, "there is nothing to lower");
   return std::move(*whole);
@@ -54,8 +56,10 @@ class Lowering {
       CompileOptions alone = options_;
       alone.kernels = {kernel};
       Result<CompiledCode> code = compiler_.compile(module_, alone);
-      if (code.ok()) accepted.push_back(kernel);
-      else reply.refused.push_back({kernel, code.status().message()});
+      if (code.ok())
+        accepted.push_back(kernel);
+      else
+        reply.refused.push_back({kernel, code.status().message()});
     }
     options_.kernels = std::move(accepted);
     return reply;

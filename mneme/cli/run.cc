@@ -25,8 +25,9 @@ class RunCommand : public Command {
     MNEME_ASSIGN(DeviceKind device, choose_device(device_));
     if (device != DeviceKind::cpu) return exec_application(program, application(), {});
     MNEME_ASSIGN(Installation installation, Installation::find());
-    return exec_application(program, application(),
-                            {{MNEME_ENV_INTERPOSERS, installation.emulation().string()}, {MNEME_ENV_COMMAND, installation.command.string()}});
+    return exec_application(
+        program, application(),
+        {{MNEME_ENV_INTERPOSERS, installation.emulation().string()}, {MNEME_ENV_COMMAND, installation.command.string()}});
   }
 
   std::string device_ = "auto";

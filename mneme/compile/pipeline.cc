@@ -52,11 +52,14 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_target_machine(const llvm::M
   const llvm::Triple& triple = module.getTargetTriple();
   std::string words;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, words);
-  if (!target) return error(Code::unsupported, "compiling {} for target '{}': {}", module.getModuleIdentifier(), triple.str(), words);
-  std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(triple, choice.cpu, choice.features, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
-                                  codegen_level(choice.codegen_level)));
-  if (!machine) return error(Code::unsupported, "compiling {}: LLVM makes no code for target '{}'", module.getModuleIdentifier(), triple.str());
+  if (!target)
+    return error(Code::unsupported, "compiling {} for target '{}': {}", module.getModuleIdentifier(), triple.str(), words);
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(triple, choice.cpu, choice.features,
+                                                                           llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
+                                                                           codegen_level(choice.codegen_level)));
+  if (!machine)
+    return error(Code::unsupported, "compiling {}: LLVM makes no code for target '{}'", module.getModuleIdentifier(),
+                 triple.str());
   return machine;
 }
 
@@ -82,7 +85,8 @@ Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const st
     passes = llvm::ModulePassManager();
     failure = builder.parsePassPipeline(passes, without_fixpoint_verification(pipeline));
   }
-  if (failure) return error(Code::invalid_argument, "pass pipeline '{}' does not parse: {}", pipeline, llvm::toString(std::move(failure)));
+  if (failure)
+    return error(Code::invalid_argument, "pass pipeline '{}' does not parse: {}", pipeline, llvm::toString(std::move(failure)));
 
   ir::DiagnosticCollector diagnostics(module.getContext());
   passes.run(module, modules);

@@ -16,8 +16,10 @@ using testing::Not;
 using testing::StartsWith;
 
 ir::Module parse(std::string_view body) {
-  const std::string text = "target datalayout = \"e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64\"\n"
-                           "target triple = \"nvptx64-nvidia-cuda\"\n" + std::string(body);
+  const std::string text =
+      "target datalayout = \"e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64\"\n"
+      "target triple = \"nvptx64-nvidia-cuda\"\n" +
+      std::string(body);
   auto module = ir::Module::parse(std::as_bytes(std::span(text)), "test.ll");
   EXPECT_TRUE(module.ok()) << module.status().to_string();
   return std::move(module).value();
@@ -30,20 +32,22 @@ Status run(ir::Module& module, const std::string& pipeline) {
 }
 
 TEST(Prepare, DefinesClangsBuiltinVariables) {
-  ir::Module module = parse("%empty = type { i8 }\n"
-                            "@threadIdx = extern_weak addrspace(1) global %empty\n"
-                            "declare i32 @convert(ptr)\n"
-                            "define ptx_kernel void @k() {\n"
-                            "  %x = call i32 @convert(ptr addrspacecast (ptr addrspace(1) @threadIdx to ptr))\n"
-                            "  ret void\n"
-                            "}\n");
+  ir::Module module = parse(
+      "%empty = type { i8 }\n"
+      "@threadIdx = extern_weak addrspace(1) global %empty\n"
+      "declare i32 @convert(ptr)\n"
+      "define ptx_kernel void @k() {\n"
+      "  %x = call i32 @convert(ptr addrspacecast (ptr addrspace(1) @threadIdx to ptr))\n"
+      "  ret void\n"
+      "}\n");
   ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90").ok());
   EXPECT_THAT(module.print(), HasSubstr("@threadIdx = internal addrspace(1) constant %empty zeroinitializer"));
 }
 
 TEST(Pipeline, RunsAnyString) {
-  for (const char* pipeline : {"default<O0>", "default<O1>", "default<O3>", "sroa,instcombine,function(gvn)", "function(instcombine<max-iterations=2>)",
-                               "instcombine<>", "function(instcombine<verify-fixpoint>,simplifycfg)", "infer-address-spaces"}) {
+  for (const char* pipeline :
+       {"default<O0>", "default<O1>", "default<O3>", "sroa,instcombine,function(gvn)", "function(instcombine<max-iterations=2>)",
+        "instcombine<>", "function(instcombine<verify-fixpoint>,simplifycfg)", "infer-address-spaces"}) {
     ir::Module module = parse("define i32 @f(i32 %x) { %a = add i32 %x, 0 ret i32 %a }");
     const Status status = run(module, pipeline);
     EXPECT_TRUE(status.ok()) << pipeline << ": " << status.to_string();
@@ -141,7 +145,9 @@ define ptx_kernel void @k(ptr %out) {
   ret void
 }
 )");
-  ASSERT_TRUE(bind_globals(ir::llvm_module(module), {{"count", DevicePtr(0x1000)}, {"table", DevicePtr(0x2000)}, {"absent", DevicePtr(1)}}).ok());
+  ASSERT_TRUE(bind_globals(ir::llvm_module(module),
+                           {{"count", DevicePtr(0x1000)}, {"table", DevicePtr(0x2000)}, {"absent", DevicePtr(1)}})
+                  .ok());
   EXPECT_TRUE(module.verify().ok());
   const std::string printed = module.print();
   EXPECT_THAT(printed, HasSubstr("@pointer = addrspace(1) global ptr inttoptr (i64 4096 to ptr)"));
@@ -154,7 +160,8 @@ TEST(Prepare, OnlyStateCanBeBound) {
   ir::Module module = parse("@tile = internal addrspace(3) global [4 x i32] undef\ndefine void @f() { ret void }");
   EXPECT_EQ(bind_globals(ir::llvm_module(module), {{"tile", DevicePtr(0x1000)}}).message(),
             "binding 'tile' to address 0x1000: it is no variable of the application's state");
-  EXPECT_EQ(bind_globals(ir::llvm_module(module), {{"f", DevicePtr(0x1000)}}).message(), "binding 'f' to address 0x1000: it is a function");
+  EXPECT_EQ(bind_globals(ir::llvm_module(module), {{"f", DevicePtr(0x1000)}}).message(),
+            "binding 'f' to address 0x1000: it is a function");
 }
 
 }  // namespace

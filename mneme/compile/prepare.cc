@@ -39,7 +39,8 @@ int64_t reflected_value(const llvm::Module& module, llvm::StringRef name, const 
     return version * 10;
   }
   if (name == "__CUDA_FTZ") {
-    if (auto* flag = llvm::mdconst::extract_or_null<llvm::ConstantInt>(module.getModuleFlag("nvvm-reflect-ftz"))) return flag->getSExtValue();
+    if (auto* flag = llvm::mdconst::extract_or_null<llvm::ConstantInt>(module.getModuleFlag("nvvm-reflect-ftz")))
+      return flag->getSExtValue();
   }
   return 0;
 }
@@ -128,8 +129,8 @@ void internalise_functions(llvm::Module& module, const std::vector<std::string>&
   }
 }
 
-// clang declares threadIdx and its like as variables of empty structures that nothing defines. Before optimisation their addresses
-// are still taken, for members that look at nothing there: an empty constant serves.
+// clang declares threadIdx and its like as variables of empty structures that nothing defines. Before optimisation their
+// addresses are still taken, for members that look at nothing there: an empty constant serves.
 void define_builtin_variables(llvm::Module& module) {
   for (const char* name : {"threadIdx", "blockIdx", "blockDim", "gridDim"}) {
     llvm::GlobalVariable* variable = module.getNamedGlobal(name);

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 #include <string>
+#include <string_view>
 
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
@@ -22,10 +22,10 @@ struct CodeImage {
 
 // What the loaded kernel needs; empty where the device cannot tell.
 struct KernelResources {
-  std::optional<uint32_t> registers;           // a thread
-  std::optional<Bytes> local_memory;           // a thread, spills included
-  std::optional<Bytes> constant_memory;        // bytes of the image's constant bank
-  std::optional<Bytes> static_shared_memory;   // a block
+  std::optional<uint32_t> registers;          // a thread
+  std::optional<Bytes> local_memory;          // a thread, spills included
+  std::optional<Bytes> constant_memory;       // bytes of the image's constant bank
+  std::optional<Bytes> static_shared_memory;  // a block
   std::optional<uint32_t> max_threads_per_block;
 };
 

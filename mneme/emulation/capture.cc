@@ -40,8 +40,8 @@ cudaError_t begin_capture_to(cudaStream_t handle, std::shared_ptr<Graph> graph, 
 
 cudaError_t begin_capture(cudaStream_t stream, cudaStreamCaptureMode) { return begin_capture_to(stream, nullptr, {}); }
 
-cudaError_t begin_capture_to_graph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* dependencies, const cudaGraphEdgeData*, size_t count,
-                                   cudaStreamCaptureMode) {
+cudaError_t begin_capture_to_graph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                                   const cudaGraphEdgeData*, size_t count, cudaStreamCaptureMode) {
   std::shared_ptr<Graph> found = find_graph(graph);
   if (!found || (count != 0 && !dependencies)) return cudaErrorInvalidValue;
   std::vector<GraphNode*> nodes;
@@ -64,7 +64,8 @@ cudaError_t end_capture(cudaStream_t handle, cudaGraph_t* graph) {
   if (!stream->capture) return cudaErrorIllegalState;
   std::shared_ptr<Capture> capture = stream->capture;
   if (capture->origin != stream) return cudaErrorStreamCaptureUnmatched;
-  bool unjoined = std::any_of(capture->streams.begin(), capture->streams.end(), [&](ProgramStream* other) { return is_unjoined(*capture, *other); });
+  bool unjoined = std::any_of(capture->streams.begin(), capture->streams.end(),
+                              [&](ProgramStream* other) { return is_unjoined(*capture, *other); });
   for (ProgramStream* other : capture->streams) {
     other->capture.reset();
     other->last.clear();
@@ -95,7 +96,8 @@ cudaError_t get_capture_info(cudaStream_t handle, cudaStreamCaptureStatus* statu
   return cudaSuccess;
 }
 
-cudaError_t update_capture_dependencies(cudaStream_t handle, cudaGraphNode_t* nodes, const cudaGraphEdgeData*, size_t count, unsigned flags) {
+cudaError_t update_capture_dependencies(cudaStream_t handle, cudaGraphNode_t* nodes, const cudaGraphEdgeData*, size_t count,
+                                        unsigned flags) {
   ProgramStream* stream = find_stream(handle);
   if (!stream || (count != 0 && !nodes)) return cudaErrorInvalidValue;
   if (!stream->capture) return cudaErrorIllegalState;

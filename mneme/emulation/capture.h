@@ -25,8 +25,8 @@ struct ProgramStream {
   unsigned long long id = 0;
   unsigned flags = 0;
   int priority = 0;
-  std::shared_ptr<Capture> capture;   // null: not capturing
-  std::vector<GraphNode*> last;       // what the next captured operation depends on
+  std::shared_ptr<Capture> capture;  // null: not capturing
+  std::vector<GraphNode*> last;      // what the next captured operation depends on
 };
 
 // The stream of a handle, the default ones included; null for a handle that is none.

@@ -18,13 +18,16 @@ cudaError_t fill(const Fill& fill, cudaStream_t stream) {
 cudaError_t memcpy_async(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   return copy(linear_copy(to, from, bytes, kind), stream);
 }
-cudaError_t memcpy_sync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) { return memcpy_async(to, from, bytes, kind, nullptr); }
+cudaError_t memcpy_sync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return memcpy_async(to, from, bytes, kind, nullptr);
+}
 
-cudaError_t memcpy_2d_async(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind,
-                            cudaStream_t stream) {
+cudaError_t memcpy_2d_async(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                            cudaMemcpyKind kind, cudaStream_t stream) {
   return copy(pitched_copy(to, to_pitch, from, from_pitch, width, height, kind), stream);
 }
-cudaError_t memcpy_2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
+cudaError_t memcpy_2d(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                      cudaMemcpyKind kind) {
   return memcpy_2d_async(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
 }
 
@@ -41,7 +44,8 @@ cudaError_t memcpy_peer(void* to, int to_device, const void* from, int from_devi
   return memcpy_peer_async(to, to_device, from, from_device, bytes, nullptr);
 }
 
-cudaError_t memcpy_to_symbol_async(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t memcpy_to_symbol_async(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                                   cudaStream_t stream) {
   void* to = nullptr;
   if (cudaError_t result = symbol_address(symbol, offset, bytes, &to); result != cudaSuccess) return result;
   return memcpy_async(to, from, bytes, kind, stream);
@@ -49,7 +53,8 @@ cudaError_t memcpy_to_symbol_async(const void* symbol, const void* from, size_t 
 cudaError_t memcpy_to_symbol(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind) {
   return memcpy_to_symbol_async(symbol, from, bytes, offset, kind, nullptr);
 }
-cudaError_t memcpy_from_symbol_async(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t memcpy_from_symbol_async(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                                     cudaStream_t stream) {
   void* from = nullptr;
   if (cudaError_t result = symbol_address(symbol, offset, bytes, &from); result != cudaSuccess) return result;
   return memcpy_async(to, from, bytes, kind, stream);
@@ -60,16 +65,26 @@ cudaError_t memcpy_from_symbol(void* to, const void* symbol, size_t bytes, size_
 
 cudaError_t memset_2d_async(void* to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
   Fill rows;
-  rows.parameters = {.dst = to, .pitch = pitch, .value = static_cast<unsigned char>(value), .elementSize = 1, .width = width, .height = height};
+  rows.parameters = {
+      .dst = to, .pitch = pitch, .value = static_cast<unsigned char>(value), .elementSize = 1, .width = width, .height = height};
   return fill(rows, stream);
 }
-cudaError_t memset_2d(void* to, size_t pitch, int value, size_t width, size_t height) { return memset_2d_async(to, pitch, value, width, height, nullptr); }
-cudaError_t memset_async(void* to, int value, size_t bytes, cudaStream_t stream) { return memset_2d_async(to, bytes, value, bytes, 1, stream); }
+cudaError_t memset_2d(void* to, size_t pitch, int value, size_t width, size_t height) {
+  return memset_2d_async(to, pitch, value, width, height, nullptr);
+}
+cudaError_t memset_async(void* to, int value, size_t bytes, cudaStream_t stream) {
+  return memset_2d_async(to, bytes, value, bytes, 1, stream);
+}
 cudaError_t memset_sync(void* to, int value, size_t bytes) { return memset_async(to, value, bytes, nullptr); }
 
 cudaError_t memset_3d_async(cudaPitchedPtr to, int value, cudaExtent extent, cudaStream_t stream) {
   Fill slices;
-  slices.parameters = {.dst = to.ptr, .pitch = to.pitch, .value = static_cast<unsigned char>(value), .elementSize = 1, .width = extent.width, .height = extent.height};
+  slices.parameters = {.dst = to.ptr,
+                       .pitch = to.pitch,
+                       .value = static_cast<unsigned char>(value),
+                       .elementSize = 1,
+                       .width = extent.width,
+                       .height = extent.height};
   slices.depth = extent.depth;
   slices.slice = to.pitch * to.ysize;
   return fill(slices, stream);

@@ -38,7 +38,9 @@ cudaError_t get(int* device) {
 }
 cudaError_t set(int device) { return check(device); }
 cudaError_t init(int device, unsigned, unsigned) { return check(device); }
-cudaError_t set_valid(int* devices, int count) { return count == 0 || (devices && check(devices[0]) == cudaSuccess) ? cudaSuccess : cudaErrorInvalidDevice; }
+cudaError_t set_valid(int* devices, int count) {
+  return count == 0 || (devices && check(devices[0]) == cudaSuccess) ? cudaSuccess : cudaErrorInvalidDevice;
+}
 cudaError_t choose(int* device, const cudaDeviceProp* wanted) { return wanted ? get(device) : cudaErrorInvalidValue; }
 
 cudaError_t get_properties(cudaDeviceProp* out, int device) {

@@ -1,6 +1,5 @@
-#include "mneme/emulation/event.h"
-
 #include "mneme/emulation/capture.h"
+#include "mneme/emulation/event.h"
 #include "mneme/emulation/slots.h"
 
 namespace mneme::emulation {

@@ -10,7 +10,8 @@ namespace {
 size_t or_zero(const std::optional<Bytes>& bytes) { return bytes ? bytes->count : 0; }
 
 int max_threads(const Kernel& kernel) {
-  return static_cast<int>(kernel.resources().max_threads_per_block.value_or(Context::get().device().properties().max_threads_per_block));
+  return static_cast<int>(
+      kernel.resources().max_threads_per_block.value_or(Context::get().device().properties().max_threads_per_block));
 }
 
 cudaError_t get_attributes(cudaFuncAttributes* attributes, const void* function) {
@@ -35,7 +36,8 @@ cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int
   if (!Context::get().registry().find_kernel(function)) return cudaErrorInvalidDeviceFunction;
   FunctionSettings settings = Context::get().function_settings(function);
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
-    if (value < 0 || static_cast<uint64_t>(value) > Context::get().device().properties().max_shared_memory_per_block.count) return cudaErrorInvalidValue;
+    if (value < 0 || static_cast<uint64_t>(value) > Context::get().device().properties().max_shared_memory_per_block.count)
+      return cudaErrorInvalidValue;
     settings.max_dynamic_shared_bytes = value;
   } else if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) {
     if (value < -1 || value > 100) return cudaErrorInvalidValue;

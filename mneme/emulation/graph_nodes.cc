@@ -43,7 +43,8 @@ cudaError_t make(const cudaHostNodeParams* parameters, Operation& out) {
 
 // --- the three things that are done with an operation -------------------------------------------------------------------------
 
-cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph_handle, const cudaGraphNode_t* dependencies, size_t count, Operation operation) {
+cudaError_t add(cudaGraphNode_t* node, cudaGraph_t graph_handle, const cudaGraphNode_t* dependencies, size_t count,
+                Operation operation) {
   std::shared_ptr<Graph> graph = find_graph(graph_handle);
   if (!node || !graph || (count != 0 && !dependencies)) return cudaErrorInvalidValue;
   std::vector<GraphNode*> nodes;
@@ -70,11 +71,14 @@ cudaError_t set_exec(cudaGraphExec_t exec, cudaGraphNode_t node, Operation opera
 }
 
 template <typename T>
-T* operation_of(cudaGraphNode_t node) { return node ? std::get_if<T>(&GraphNode::of(node)->operation) : nullptr; }
+T* operation_of(cudaGraphNode_t node) {
+  return node ? std::get_if<T>(&GraphNode::of(node)->operation) : nullptr;
+}
 
 // For each kind of parameters: add, set and set in the executable.
 template <typename Parameters>
-cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, const Parameters* parameters) {
+cudaError_t add_node(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count,
+                     const Parameters* parameters) {
   Operation operation;
   if (cudaError_t result = make(parameters, operation); result != cudaSuccess) return result;
   return add(node, graph, dependencies, count, std::move(operation));
@@ -100,8 +104,8 @@ cudaError_t make_linear(void* to, const void* from, size_t bytes, cudaMemcpyKind
   return check(copy);
 }
 
-cudaError_t add_copy_1d(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, void* to, const void* from,
-                        size_t bytes, cudaMemcpyKind kind) {
+cudaError_t add_copy_1d(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, void* to,
+                        const void* from, size_t bytes, cudaMemcpyKind kind) {
   Operation operation;
   if (cudaError_t result = make_linear(to, from, bytes, kind, operation); result != cudaSuccess) return result;
   return add(node, graph, dependencies, count, std::move(operation));
@@ -111,32 +115,33 @@ cudaError_t set_copy_1d(cudaGraphNode_t node, void* to, const void* from, size_t
   if (cudaError_t result = make_linear(to, from, bytes, kind, operation); result != cudaSuccess) return result;
   return set(node, std::move(operation));
 }
-cudaError_t set_exec_copy_1d(cudaGraphExec_t exec, cudaGraphNode_t node, void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+cudaError_t set_exec_copy_1d(cudaGraphExec_t exec, cudaGraphNode_t node, void* to, const void* from, size_t bytes,
+                             cudaMemcpyKind kind) {
   Operation operation;
   if (cudaError_t result = make_linear(to, from, bytes, kind, operation); result != cudaSuccess) return result;
   return set_exec(exec, node, std::move(operation));
 }
 
-cudaError_t add_copy_to_symbol(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, const void* symbol,
-                               const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind) {
+cudaError_t add_copy_to_symbol(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count,
+                               const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind) {
   void* to = nullptr;
   if (cudaError_t result = symbol_address(symbol, offset, bytes, &to); result != cudaSuccess) return result;
   return add_copy_1d(node, graph, dependencies, count, to, from, bytes, kind);
 }
-cudaError_t add_copy_from_symbol(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, void* to,
-                                 const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind) {
+cudaError_t add_copy_from_symbol(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count,
+                                 void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind) {
   void* from = nullptr;
   if (cudaError_t result = symbol_address(symbol, offset, bytes, &from); result != cudaSuccess) return result;
   return add_copy_1d(node, graph, dependencies, count, to, from, bytes, kind);
 }
-cudaError_t set_exec_copy_to_symbol(cudaGraphExec_t exec, cudaGraphNode_t node, const void* symbol, const void* from, size_t bytes, size_t offset,
-                                    cudaMemcpyKind kind) {
+cudaError_t set_exec_copy_to_symbol(cudaGraphExec_t exec, cudaGraphNode_t node, const void* symbol, const void* from,
+                                    size_t bytes, size_t offset, cudaMemcpyKind kind) {
   void* to = nullptr;
   if (cudaError_t result = symbol_address(symbol, offset, bytes, &to); result != cudaSuccess) return result;
   return set_exec_copy_1d(exec, node, to, from, bytes, kind);
 }
-cudaError_t set_exec_copy_from_symbol(cudaGraphExec_t exec, cudaGraphNode_t node, void* to, const void* symbol, size_t bytes, size_t offset,
-                                      cudaMemcpyKind kind) {
+cudaError_t set_exec_copy_from_symbol(cudaGraphExec_t exec, cudaGraphNode_t node, void* to, const void* symbol, size_t bytes,
+                                      size_t offset, cudaMemcpyKind kind) {
   void* from = nullptr;
   if (cudaError_t result = symbol_address(symbol, offset, bytes, &from); result != cudaSuccess) return result;
   return set_exec_copy_1d(exec, node, to, from, bytes, kind);
@@ -147,13 +152,16 @@ cudaError_t set_exec_copy_from_symbol(cudaGraphExec_t exec, cudaGraphNode_t node
 cudaError_t add_empty(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count) {
   return add(node, graph, dependencies, count, std::monostate());
 }
-cudaError_t add_event_record(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, cudaEvent_t event) {
+cudaError_t add_event_record(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count,
+                             cudaEvent_t event) {
   return event ? add(node, graph, dependencies, count, EventRecord{Event::of(event)}) : cudaErrorInvalidValue;
 }
-cudaError_t add_event_wait(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, cudaEvent_t event) {
+cudaError_t add_event_wait(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count,
+                           cudaEvent_t event) {
   return event ? add(node, graph, dependencies, count, EventWait{Event::of(event)}) : cudaErrorInvalidValue;
 }
-cudaError_t add_child(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count, cudaGraph_t child) {
+cudaError_t add_child(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count,
+                      cudaGraph_t child) {
   std::shared_ptr<Graph> found = find_graph(child);
   return found ? add(node, graph, dependencies, count, ChildGraph{found->clone()}) : cudaErrorInvalidValue;
 }
@@ -186,7 +194,8 @@ cudaError_t make_any(const cudaGraphNodeParams& parameters, Operation& out) {
   switch (parameters.type) {
     case cudaGraphNodeTypeKernel: {
       const cudaKernelNodeParamsV2& kernel = parameters.kernel;
-      cudaKernelNodeParams plain{kernel.func, kernel.gridDim, kernel.blockDim, kernel.sharedMemBytes, kernel.kernelParams, kernel.extra};
+      cudaKernelNodeParams plain{kernel.func,           kernel.gridDim,      kernel.blockDim,
+                                 kernel.sharedMemBytes, kernel.kernelParams, kernel.extra};
       return make(&plain, out);
     }
     case cudaGraphNodeTypeMemcpy: return make(&parameters.memcpy.copyParams, out);
@@ -212,8 +221,8 @@ cudaError_t make_any(const cudaGraphNodeParams& parameters, Operation& out) {
   }
 }
 
-cudaError_t add_any(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, const cudaGraphEdgeData*, size_t count,
-                    cudaGraphNodeParams* parameters) {
+cudaError_t add_any(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, const cudaGraphEdgeData*,
+                    size_t count, cudaGraphNodeParams* parameters) {
   Operation operation;
   if (!parameters) return cudaErrorInvalidValue;
   if (cudaError_t result = make_any(*parameters, operation); result != cudaSuccess) return result;
@@ -247,8 +256,12 @@ cudaError_t get_kernel(cudaGraphNode_t node, cudaKernelNodeParams* parameters) {
   launch->arguments.clear();
   for (uint64_t offset : launch->parameter_offsets) launch->arguments.push_back(launch->parameters.data() + offset);
   const LaunchShape& shape = launch->shape;
-  *parameters = {const_cast<void*>(launch->function), dim3(shape.grid.x, shape.grid.y, shape.grid.z), dim3(shape.block.x, shape.block.y, shape.block.z),
-                 static_cast<unsigned>(shape.dynamic_shared_memory.count), launch->arguments.data(), nullptr};
+  *parameters = {const_cast<void*>(launch->function),
+                 dim3(shape.grid.x, shape.grid.y, shape.grid.z),
+                 dim3(shape.block.x, shape.block.y, shape.block.z),
+                 static_cast<unsigned>(shape.dynamic_shared_memory.count),
+                 launch->arguments.data(),
+                 nullptr};
   return cudaSuccess;
 }
 cudaError_t get_copy(cudaGraphNode_t node, cudaMemcpy3DParms* parameters) {

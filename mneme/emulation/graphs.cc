@@ -1,11 +1,10 @@
 // Graphs: making, changing, instantiating and launching them. Nodes are in graph_nodes.cc.
-#include "mneme/emulation/graph.h"
-
 #include <algorithm>
 #include <map>
 #include <mutex>
 
 #include "mneme/emulation/capture.h"
+#include "mneme/emulation/graph.h"
 #include "mneme/emulation/slots.h"
 
 namespace mneme::emulation {
@@ -105,25 +104,31 @@ cudaError_t get_dependents(cudaGraphNode_t handle, cudaGraphNode_t* out, cudaGra
   GraphNode* node = GraphNode::of(handle);
   std::vector<GraphNode*> dependents;
   for (const auto& other : node->graph->nodes)
-    if (std::find(other->dependencies.begin(), other->dependencies.end(), node) != other->dependencies.end()) dependents.push_back(other.get());
+    if (std::find(other->dependencies.begin(), other->dependencies.end(), node) != other->dependencies.end())
+      dependents.push_back(other.get());
   return give_nodes(dependents, out, count);
 }
 
-cudaError_t change_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, size_t count, bool add) {
+cudaError_t change_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, size_t count,
+                                bool add) {
   if (!find_graph(graph) || (count != 0 && (!from || !to))) return cudaErrorInvalidValue;
   for (size_t i = 0; i < count; ++i) {
     std::vector<GraphNode*>& dependencies = GraphNode::of(to[i])->dependencies;
     auto found = std::find(dependencies.begin(), dependencies.end(), GraphNode::of(from[i]));
     if (add == (found != dependencies.end())) return cudaErrorInvalidValue;
-    if (add) dependencies.push_back(GraphNode::of(from[i]));
-    else dependencies.erase(found);
+    if (add)
+      dependencies.push_back(GraphNode::of(from[i]));
+    else
+      dependencies.erase(found);
   }
   return cudaSuccess;
 }
-cudaError_t add_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, const cudaGraphEdgeData*, size_t count) {
+cudaError_t add_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, const cudaGraphEdgeData*,
+                             size_t count) {
   return change_dependencies(graph, from, to, count, true);
 }
-cudaError_t remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, const cudaGraphEdgeData*, size_t count) {
+cudaError_t remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                const cudaGraphEdgeData*, size_t count) {
   return change_dependencies(graph, from, to, count, false);
 }
 
@@ -183,8 +188,10 @@ cudaError_t exec_update(cudaGraphExec_t handle, cudaGraph_t graph_handle, cudaGr
   GraphExec& exec = *GraphExec::of(handle);
   GraphExec changed;
   cudaGraphExecUpdateResult result = cudaGraphExecUpdateSuccess;
-  if (!changed.assign(*graph)) result = cudaGraphExecUpdateError;
-  else if (changed.steps.size() != exec.steps.size()) result = cudaGraphExecUpdateErrorTopologyChanged;
+  if (!changed.assign(*graph))
+    result = cudaGraphExecUpdateError;
+  else if (changed.steps.size() != exec.steps.size())
+    result = cudaGraphExecUpdateErrorTopologyChanged;
   else if (!std::equal(exec.steps.begin(), exec.steps.end(), changed.steps.begin(),
                        [](const auto& a, const auto& b) { return a.operation.index() == b.operation.index(); }))
     result = cudaGraphExecUpdateErrorNodeTypeChanged;

@@ -92,7 +92,8 @@ TEST_F(Graphs, CopiesFillsChildrenAndClones) {
   ASSERT_EQ(CUDA(cudaGraphCreate)(&child, 0), cudaSuccess);
   ASSERT_EQ(CUDA(cudaGraphAddMemsetNode)(&filled, child, nullptr, 0, &fill), cudaSuccess);
   ASSERT_EQ(CUDA(cudaGraphAddChildGraphNode)(&child_node, graph, nullptr, 0, child), cudaSuccess);
-  ASSERT_EQ(CUDA(cudaGraphAddMemcpyNode1D)(&copied, graph, &child_node, 1, numbers + 1, numbers, 4, cudaMemcpyDeviceToDevice), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddMemcpyNode1D)(&copied, graph, &child_node, 1, numbers + 1, numbers, 4, cudaMemcpyDeviceToDevice),
+            cudaSuccess);
   ASSERT_EQ(CUDA(cudaGraphClone)(&clone, graph), cudaSuccess);
   launch_once();
   EXPECT_EQ(numbers[1], 9);

@@ -43,10 +43,12 @@ LowerRequest make_request(const SegmentTable& table, const std::map<std::string,
 DevicePtr GlobalWindow::base() const { return kEmulatedGlobalsBase + Bytes(kBytes.count * index_); }
 
 Status GlobalWindow::map(Bytes size) {
-  if (size > kBytes) return error(Code::exhausted, "the device globals of one program file take {}, at most {} are possible", size, kBytes);
+  if (size > kBytes)
+    return error(Code::exhausted, "the device globals of one program file take {}, at most {} are possible", size, kBytes);
   if (size.count == 0) return {};
   void* wanted = reinterpret_cast<void*>(base().address);
-  void* got = ::mmap(wanted, size.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  void* got = ::mmap(wanted, size.count, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == MAP_FAILED)
     return error(Code::unavailable, "placing device globals of {} at {}: {}", size, base(), std::strerror(errno));
   mapped_ = size;
@@ -57,7 +59,8 @@ GlobalWindow::~GlobalWindow() {
   if (mapped_.count != 0) ::munmap(reinterpret_cast<void*>(base().address), mapped_.count);
 }
 
-Result<std::shared_ptr<LoadedImage>> LoadedImage::load(Device& device, const RegisteredImage& image, std::unique_ptr<GlobalWindow> window) {
+Result<std::shared_ptr<LoadedImage>> LoadedImage::load(Device& device, const RegisteredImage& image,
+                                                       std::unique_ptr<GlobalWindow> window) {
   auto loaded = std::make_shared<LoadedImage>();
   loaded->window_ = std::move(window);
   MNEME_ASSIGN(const SegmentTable* table, image.segments());
@@ -89,7 +92,8 @@ Status LoadedImage::place_globals(const RegisteredImage& image) {
   MNEME_ASSIGN(DeviceElf elf, image.device_elf());
   for (const RegisteredVariable& variable : unreached) {
     ByteSpan initial = find_initial_value(elf.bytes, variable.name);
-    std::memcpy(reinterpret_cast<void*>(globals_[variable.name].address.address), initial.data(), std::min<uint64_t>(initial.size(), variable.size));
+    std::memcpy(reinterpret_cast<void*>(globals_[variable.name].address.address), initial.data(),
+                std::min<uint64_t>(initial.size(), variable.size));
   }
   return {};
 }

@@ -46,7 +46,8 @@ class GlobalWindow {
 class LoadedImage {
  public:
   // `window` is where its globals go.
-  static Result<std::shared_ptr<LoadedImage>> load(Device& device, const RegisteredImage& image, std::unique_ptr<GlobalWindow> window);
+  static Result<std::shared_ptr<LoadedImage>> load(Device& device, const RegisteredImage& image,
+                                                   std::unique_ptr<GlobalWindow> window);
 
   // not_found for a kernel without IR, with what to do; unsupported for one that the CPU cannot run, with the instruction.
   Result<Kernel*> kernel(const RegisteredKernel& registered) const;

@@ -34,20 +34,26 @@ cudaError_t pop_call_configuration(dim3* grid, dim3* block, size_t* shared_bytes
   return cudaSuccess;
 }
 
-cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, cudaStream_t stream, bool cooperative) {
+cudaError_t launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, cudaStream_t stream,
+                   bool cooperative) {
   KernelLaunch launch;
-  if (cudaError_t result = prepare_launch(function, grid, block, arguments, shared_bytes, cooperative, launch); result != cudaSuccess) return result;
+  if (cudaError_t result = prepare_launch(function, grid, block, arguments, shared_bytes, cooperative, launch);
+      result != cudaSuccess)
+    return result;
   return submit(stream, std::move(launch));
 }
 
-cudaError_t launch_kernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, cudaStream_t stream) {
+cudaError_t launch_kernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                          cudaStream_t stream) {
   return launch(function, grid, block, arguments, shared_bytes, stream, false);
 }
-cudaError_t launch_cooperative(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, cudaStream_t stream) {
+cudaError_t launch_cooperative(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                               cudaStream_t stream) {
   return launch(function, grid, block, arguments, shared_bytes, stream, true);
 }
 // A kernel's handle is the host function itself.
-cudaError_t launch_handle(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, cudaStream_t stream) {
+cudaError_t launch_handle(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                          cudaStream_t stream) {
   return launch(kernel, grid, block, arguments, shared_bytes, stream, false);
 }
 
@@ -114,11 +120,15 @@ Dim3 to_dim3(dim3 d) { return {d.x, d.y, d.z}; }
 
 cudaError_t check_shape(const void* function, const KernelResources& resources, const LaunchShape& shape, size_t shared_bytes) {
   const DeviceProperties& limits = Context::get().device().properties();
-  auto too_large = [](const Dim3& value, const Dim3& limit) { return value.x > limit.x || value.y > limit.y || value.z > limit.z; };
+  auto too_large = [](const Dim3& value, const Dim3& limit) {
+    return value.x > limit.x || value.y > limit.y || value.z > limit.z;
+  };
   if (shape.grid.volume() == 0 || shape.block.volume() == 0) return cudaErrorInvalidConfiguration;
-  if (too_large(shape.grid, limits.max_grid) || too_large(shape.block, limits.max_block) || shape.block.volume() > limits.max_threads_per_block)
+  if (too_large(shape.grid, limits.max_grid) || too_large(shape.block, limits.max_block) ||
+      shape.block.volume() > limits.max_threads_per_block)
     return cudaErrorInvalidConfiguration;
-  if (resources.max_threads_per_block && shape.block.volume() > *resources.max_threads_per_block) return cudaErrorLaunchOutOfResources;
+  if (resources.max_threads_per_block && shape.block.volume() > *resources.max_threads_per_block)
+    return cudaErrorLaunchOutOfResources;
   if (shared_bytes > kDefaultSharedBytes &&
       shared_bytes > static_cast<size_t>(Context::get().function_settings(function).max_dynamic_shared_bytes))
     return cudaErrorInvalidValue;
@@ -148,14 +158,16 @@ cudaError_t resolve_kernel(const void* function, ResolvedKernel& out) {
 
 void forget_resolved_kernels() { ResolvedKernels::get().clear(); }
 
-cudaError_t prepare_launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, bool cooperative, KernelLaunch& out) {
+cudaError_t prepare_launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, bool cooperative,
+                           KernelLaunch& out) {
   ResolvedKernel resolved;
   if (cudaError_t result = resolve_kernel(function, resolved); result != cudaSuccess) return result;
   out.function = function;
   out.image = resolved.image;
   out.kernel = resolved.kernel;
   out.shape = {to_dim3(grid), to_dim3(block), Bytes(shared_bytes), cooperative};
-  if (cudaError_t result = check_shape(function, resolved.kernel->resources(), out.shape, shared_bytes); result != cudaSuccess) return result;
+  if (cudaError_t result = check_shape(function, resolved.kernel->resources(), out.shape, shared_bytes); result != cudaSuccess)
+    return result;
   out.parameters.resize(resolved.segment->parameter_bytes);
   if (!resolved.segment->parameters.empty() && !arguments) return cudaErrorInvalidValue;
   for (size_t i = 0; i < resolved.segment->parameters.size(); ++i) {

@@ -19,8 +19,10 @@ TEST(Launch, RunsAKernelAndKeepsItsGlobals) {
 }
 
 TEST(Launch, ConfigurationIsPushedAndPopped) {
-  auto push = reinterpret_cast<unsigned (*)(dim3, dim3, size_t, cudaStream_t)>(Program::get().slots[MNEME_CALL___cudaPushCallConfiguration]);
-  auto pop = reinterpret_cast<cudaError_t (*)(dim3*, dim3*, size_t*, void*)>(Program::get().slots[MNEME_CALL___cudaPopCallConfiguration]);
+  auto push = reinterpret_cast<unsigned (*)(dim3, dim3, size_t, cudaStream_t)>(
+      Program::get().slots[MNEME_CALL___cudaPushCallConfiguration]);
+  auto pop = reinterpret_cast<cudaError_t (*)(dim3*, dim3*, size_t*, void*)>(
+      Program::get().slots[MNEME_CALL___cudaPopCallConfiguration]);
   dim3 grid, block;
   size_t shared = 0;
   cudaStream_t stream = nullptr;
@@ -38,7 +40,9 @@ TEST(Launch, RefusesShapesThatTheDeviceCannotRun) {
   Program& program = Program::get();
   int *data = nullptr, number = 0;
   void* arguments[] = {&data, &number, &number};
-  auto launch = [&](dim3 grid, dim3 block, size_t shared) { return CUDA(cudaLaunchKernel)(&program.scale, grid, block, arguments, shared, nullptr); };
+  auto launch = [&](dim3 grid, dim3 block, size_t shared) {
+    return CUDA(cudaLaunchKernel)(&program.scale, grid, block, arguments, shared, nullptr);
+  };
   EXPECT_EQ(launch(dim3(0), dim3(1), 0), cudaErrorInvalidConfiguration);
   EXPECT_EQ(launch(dim3(1), dim3(1025), 0), cudaErrorInvalidConfiguration);
   EXPECT_EQ(launch(dim3(1), dim3(1, 1, 65), 0), cudaErrorInvalidConfiguration);
@@ -47,7 +51,8 @@ TEST(Launch, RefusesShapesThatTheDeviceCannotRun) {
   EXPECT_EQ(launch(dim3(1), dim3(1), 49153), cudaErrorInvalidValue);
   EXPECT_EQ(CUDA(cudaFuncSetAttribute)(&program.scale, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000), cudaSuccess);
   EXPECT_EQ(launch(dim3(1), dim3(1), 49153), cudaSuccess);
-  EXPECT_EQ(CUDA(cudaFuncSetAttribute)(&program.scale, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaFuncSetAttribute)(&program.scale, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
+            cudaErrorInvalidValue);
   EXPECT_EQ(CUDA(cudaLaunchKernel)(&data, dim3(1), dim3(1), arguments, 0, nullptr), cudaErrorInvalidDeviceFunction);
   CUDA(cudaGetLastError)();
 }
@@ -60,7 +65,8 @@ TEST(Launch, RefusedKernelsAreNamedOnceWithTheReason) {
   EXPECT_EQ(launch(Program::get().plain), cudaErrorInvalidDeviceFunction);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "mneme: error: kernel refused cannot run on the CPU device: unsupported: wgmma.mma_async\n"
-            "mneme: error: kernel plain: no IR of it in its device image: compile the file that defines it with `mneme config cxxflags`\n");
+            "mneme: error: kernel plain: no IR of it in its device image: compile the file that defines it with `mneme config "
+            "cxxflags`\n");
   CUDA(cudaGetLastError)();
 }
 
@@ -158,8 +164,9 @@ TEST(FaultDeathTest, IsStickyAndSaidOnce) {
       {
         cudaError_t launched = CUDA(cudaLaunchKernel)(&Program::get().fault, dim3(1), dim3(1), nullptr, 0, nullptr);
         void* pointer = nullptr;
-        bool sticky = CUDA(cudaGetLastError)() == cudaErrorIllegalAddress && CUDA(cudaGetLastError)() == cudaErrorIllegalAddress &&
-                      CUDA(cudaMalloc)(&pointer, 4) == cudaErrorIllegalAddress && CUDA(cudaDeviceSynchronize)() == cudaErrorIllegalAddress;
+        bool sticky =
+            CUDA(cudaGetLastError)() == cudaErrorIllegalAddress && CUDA(cudaGetLastError)() == cudaErrorIllegalAddress &&
+            CUDA(cudaMalloc)(&pointer, 4) == cudaErrorIllegalAddress && CUDA(cudaDeviceSynchronize)() == cudaErrorIllegalAddress;
         std::exit(launched == cudaErrorIllegalAddress && sticky ? 0 : 1);
       },
       ::testing::ExitedWithCode(0), "mneme: error: kernel 'fault', block \\[0,0,0\\].*a write to address 0x8");
@@ -169,7 +176,8 @@ TEST(LoweringDeathTest, SaysWhatIsWrongWithTheCommand) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";
   auto first_launch = [] {
     int value = 0;
-    std::exit(CUDA(cudaMemcpyFromSymbol)(&value, &Program::get().state, 4, 0, cudaMemcpyDeviceToHost) == cudaErrorUnknown ? 0 : 1);
+    std::exit(CUDA(cudaMemcpyFromSymbol)(&value, &Program::get().state, 4, 0, cudaMemcpyDeviceToHost) == cudaErrorUnknown ? 0
+                                                                                                                          : 1);
   };
   EXPECT_EXIT((Program::get(), ::unsetenv(MNEME_ENV_COMMAND), first_launch()), ::testing::ExitedWithCode(0),
               "MNEME_COMMAND does not name the mneme command: start the program with `mneme run`");

@@ -27,13 +27,17 @@ class CacheFolder {
     CacheFolder folder;
     const char* cache = std::getenv("XDG_CACHE_HOME");
     const char* home = std::getenv("HOME");
-    if (cache && *cache == '/') folder.path_ = Path(cache) / "mneme";
-    else if (home && *home == '/') folder.path_ = Path(home) / ".cache" / "mneme";
-    if (!folder.path_.empty() && FileSystem::posix().create_directories(folder.path_).ok() && ::access(folder.path_.c_str(), W_OK) == 0)
+    if (cache && *cache == '/')
+      folder.path_ = Path(cache) / "mneme";
+    else if (home && *home == '/')
+      folder.path_ = Path(home) / ".cache" / "mneme";
+    if (!folder.path_.empty() && FileSystem::posix().create_directories(folder.path_).ok() &&
+        ::access(folder.path_.c_str(), W_OK) == 0)
       return folder;
     std::error_code ignored;
     std::string name = (std::filesystem::temp_directory_path(ignored) / "mneme-XXXXXX").string();
-    if (!::mkdtemp(name.data())) return error(Code::io, "making a folder for lowered kernels ({}): {}", name, std::strerror(errno));
+    if (!::mkdtemp(name.data()))
+      return error(Code::io, "making a folder for lowered kernels ({}): {}", name, std::strerror(errno));
     folder.path_ = name;
     folder.temporary_ = true;
     return folder;
@@ -57,7 +61,9 @@ Digest cache_key(ByteSpan request, const char* command) {
   hasher.add(std::string_view(MNEME_VERSION)).add(request);
   struct stat info;
   if (::stat(command, &info) == 0)
-    hasher.add(static_cast<uint64_t>(info.st_size)).add(static_cast<uint64_t>(info.st_mtim.tv_sec)).add(static_cast<uint64_t>(info.st_mtim.tv_nsec));
+    hasher.add(static_cast<uint64_t>(info.st_size))
+        .add(static_cast<uint64_t>(info.st_mtim.tv_sec))
+        .add(static_cast<uint64_t>(info.st_mtim.tv_nsec));
   return hasher.finish();
 }
 
@@ -121,7 +127,8 @@ Result<LowerReply> read_reply(const Path& path) {
 Result<LowerReply> lower(const LowerRequest& request) {
   const char* command = std::getenv(MNEME_ENV_COMMAND);
   if (!command || !*command)
-    return error(Code::unavailable, "lowering kernels for the CPU device: " MNEME_ENV_COMMAND " does not name the mneme command: start the program with `mneme run`");
+    return error(Code::unavailable, "lowering kernels for the CPU device: " MNEME_ENV_COMMAND
+                                    " does not name the mneme command: start the program with `mneme run`");
   MNEME_ASSIGN(CacheFolder folder, CacheFolder::open());
   ByteVector encoded = request.encode();
   std::string key = cache_key(encoded, command).hex();
@@ -135,7 +142,9 @@ Result<LowerReply> lower(const LowerRequest& request) {
   [[maybe_unused]] Status removed = FileSystem::posix().remove(request_path);
   if (!child.ok()) return child.status();
   Result<LowerReply> reply = read_reply(reply_path);
-  if (!reply.ok()) return error(Code::internal, "lowering kernels for the CPU device: {} lower ended with {} and left no answer", command, ended);
+  if (!reply.ok())
+    return error(Code::internal, "lowering kernels for the CPU device: {} lower ended with {} and left no answer", command,
+                 ended);
   return reply;
 }
 

@@ -86,7 +86,8 @@ cudaError_t mem_get_info(size_t* available, size_t* total) {
 // Where the recorder puts device memory, and emulation device globals.
 bool in_fixed_ranges(const void* pointer) {
   DevicePtr address(reinterpret_cast<uint64_t>(pointer));
-  return address >= kDefaultAddressSpaceBase && address < kEmulatedGlobalsBase + Bytes(GlobalWindow::kBytes.count * GlobalWindow::kCount);
+  return address >= kDefaultAddressSpaceBase &&
+         address < kEmulatedGlobalsBase + Bytes(GlobalWindow::kBytes.count * GlobalWindow::kCount);
 }
 
 cudaError_t pointer_get_attributes(cudaPointerAttributes* attributes, const void* pointer) {

@@ -9,7 +9,8 @@ namespace mneme::emulation {
 namespace {
 
 std::byte* at(const cudaPitchedPtr& pointer, const cudaPos& position, size_t y, size_t z) {
-  return static_cast<std::byte*>(pointer.ptr) + position.x + (position.y + y) * pointer.pitch + (position.z + z) * pointer.pitch * pointer.ysize;
+  return static_cast<std::byte*>(pointer.ptr) + position.x + (position.y + y) * pointer.pitch +
+         (position.z + z) * pointer.pitch * pointer.ysize;
 }
 
 void copy_rows(const cudaMemcpy3DParms& copy) {
@@ -30,7 +31,8 @@ void fill_rows(const Fill& fill) {
   const cudaMemsetParams& parameters = fill.parameters;
   for (size_t z = 0; z < fill.depth; ++z)
     for (size_t y = 0; y < parameters.height; ++y)
-      fill_row(static_cast<std::byte*>(parameters.dst) + z * fill.slice + y * parameters.pitch, parameters.value, parameters.elementSize, parameters.width);
+      fill_row(static_cast<std::byte*>(parameters.dst) + z * fill.slice + y * parameters.pitch, parameters.value,
+               parameters.elementSize, parameters.width);
 }
 
 struct Runner {
@@ -57,16 +59,20 @@ struct Runner {
 cudaError_t run(const Operation& operation, Repeat repeat) { return std::visit(Runner{repeat}, operation); }
 
 cudaGraphNodeType type_of(const Operation& operation) {
-  constexpr cudaGraphNodeType types[] = {cudaGraphNodeTypeEmpty,       cudaGraphNodeTypeKernel,    cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset,
-                                         cudaGraphNodeTypeHost,        cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeWaitEvent,
-                                         cudaGraphNodeTypeGraph,       cudaGraphNodeTypeMemAlloc,  cudaGraphNodeTypeMemFree};
+  constexpr cudaGraphNodeType types[] = {cudaGraphNodeTypeEmpty,     cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy,
+                                         cudaGraphNodeTypeMemset,    cudaGraphNodeTypeHost,   cudaGraphNodeTypeEventRecord,
+                                         cudaGraphNodeTypeWaitEvent, cudaGraphNodeTypeGraph,  cudaGraphNodeTypeMemAlloc,
+                                         cudaGraphNodeTypeMemFree};
   static_assert(std::size(types) == std::variant_size_v<Operation>);
   return types[operation.index()];
 }
 
-Copy linear_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) { return pitched_copy(to, bytes, from, bytes, bytes, 1, kind); }
+Copy linear_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return pitched_copy(to, bytes, from, bytes, bytes, 1, kind);
+}
 
-Copy pitched_copy(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
+Copy pitched_copy(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                  cudaMemcpyKind kind) {
   Copy copy;
   copy.parameters.srcPtr = {const_cast<void*>(from), from_pitch, width, height};
   copy.parameters.dstPtr = {to, to_pitch, width, height};
@@ -83,7 +89,8 @@ cudaError_t check(const Copy& copy) {
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return cudaSuccess;
   if (!parameters.srcPtr.ptr || !parameters.dstPtr.ptr) return cudaErrorInvalidValue;
   bool rows = extent.height > 1 || extent.depth > 1;
-  if (rows && (parameters.srcPtr.pitch < extent.width || parameters.dstPtr.pitch < extent.width)) return cudaErrorInvalidPitchValue;
+  if (rows && (parameters.srcPtr.pitch < extent.width || parameters.dstPtr.pitch < extent.width))
+    return cudaErrorInvalidPitchValue;
   return cudaSuccess;
 }
 

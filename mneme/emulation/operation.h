@@ -21,7 +21,7 @@ struct KernelLaunch {
   std::shared_ptr<LoadedImage> image;
   const Kernel* kernel = nullptr;  // of `image`
   LaunchShape shape;
-  ByteVector parameters;                   // packed
+  ByteVector parameters;                    // packed
   std::vector<uint64_t> parameter_offsets;  // of each argument in it
   std::vector<void*> arguments;             // for cudaGraphKernelNodeGetParams: where each lies in `parameters`
 };
@@ -32,8 +32,8 @@ struct Copy {
 
 struct Fill {
   cudaMemsetParams parameters{};
-  size_t depth = 1;             // of a three-dimensional fill, slices of
-  size_t slice = 0;             // `slice` bytes
+  size_t depth = 1;  // of a three-dimensional fill, slices of
+  size_t slice = 0;  // `slice` bytes
 };
 
 struct HostCall {
@@ -58,7 +58,8 @@ struct Release {
   void* pointer = nullptr;
 };
 
-using Operation = std::variant<std::monostate, KernelLaunch, Copy, Fill, HostCall, EventRecord, EventWait, ChildGraph, Allocation, Release>;
+using Operation =
+    std::variant<std::monostate, KernelLaunch, Copy, Fill, HostCall, EventRecord, EventWait, ChildGraph, Allocation, Release>;
 
 // How an operation is being done: the first time, or again by a graph that owns what it has captured.
 enum class Repeat { once, by_graph };
@@ -68,7 +69,8 @@ cudaGraphNodeType type_of(const Operation& operation);
 
 // A launch checked against the device's limits, with its arguments packed. `arguments` are pointers to values, as for
 // cudaLaunchKernel; `extra`, when not null, is CU_LAUNCH_PARAM style and refused.
-cudaError_t prepare_launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, bool cooperative, KernelLaunch& out);
+cudaError_t prepare_launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, bool cooperative,
+                           KernelLaunch& out);
 
 // What the program registered for a function, loaded; the failure has been said on standard error.
 struct ResolvedKernel {
@@ -82,7 +84,8 @@ void forget_resolved_kernels();
 
 // Copies of one and two dimensions, as the three-dimensional one that graphs keep.
 Copy linear_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
-Copy pitched_copy(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind);
+Copy pitched_copy(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                  cudaMemcpyKind kind);
 // cudaErrorInvalidValue or …InvalidMemcpyDirection for a copy that CUDA refuses, cudaErrorNotSupported for one with arrays.
 cudaError_t check(const Copy& copy);
 cudaError_t check(const Fill& fill);

@@ -75,24 +75,33 @@ int* flag(Pool& pool, cudaMemPoolAttr attribute) {
 
 cudaError_t pool_set_attribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   if (!pool || !value) return cudaErrorInvalidValue;
-  if (uint64_t* slot = number(*of(pool), attribute)) std::memcpy(slot, value, sizeof *slot);
-  else if (int* slot = flag(*of(pool), attribute)) std::memcpy(slot, value, sizeof *slot);
-  else return cudaErrorInvalidValue;
+  if (uint64_t* slot = number(*of(pool), attribute))
+    std::memcpy(slot, value, sizeof *slot);
+  else if (int* slot = flag(*of(pool), attribute))
+    std::memcpy(slot, value, sizeof *slot);
+  else
+    return cudaErrorInvalidValue;
   return cudaSuccess;
 }
 
 cudaError_t pool_get_attribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   if (!pool || !value) return cudaErrorInvalidValue;
   uint64_t used = Context::get().memory().allocated();
-  if (attribute == cudaMemPoolAttrUsedMemCurrent || attribute == cudaMemPoolAttrReservedMemCurrent) std::memcpy(value, &used, sizeof used);
-  else if (uint64_t* slot = number(*of(pool), attribute)) std::memcpy(value, slot, sizeof *slot);
-  else if (int* slot = flag(*of(pool), attribute)) std::memcpy(value, slot, sizeof *slot);
-  else return cudaErrorInvalidValue;
+  if (attribute == cudaMemPoolAttrUsedMemCurrent || attribute == cudaMemPoolAttrReservedMemCurrent)
+    std::memcpy(value, &used, sizeof used);
+  else if (uint64_t* slot = number(*of(pool), attribute))
+    std::memcpy(value, slot, sizeof *slot);
+  else if (int* slot = flag(*of(pool), attribute))
+    std::memcpy(value, slot, sizeof *slot);
+  else
+    return cudaErrorInvalidValue;
   return cudaSuccess;
 }
 
 cudaError_t pool_trim(cudaMemPool_t pool, size_t) { return pool ? cudaSuccess : cudaErrorInvalidValue; }
-cudaError_t pool_set_access(cudaMemPool_t pool, const cudaMemAccessDesc*, size_t) { return pool ? cudaSuccess : cudaErrorInvalidValue; }
+cudaError_t pool_set_access(cudaMemPool_t pool, const cudaMemAccessDesc*, size_t) {
+  return pool ? cudaSuccess : cudaErrorInvalidValue;
+}
 
 cudaError_t pool_get_access(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLocation*) {
   if (!flags || !pool) return cudaErrorInvalidValue;

@@ -31,7 +31,8 @@ void unregister_fat_binary(void** handle) {
   forget_resolved_kernels();
 }
 
-void register_function(void** handle, const char* host_function, char*, const char* device_name, int, uint3*, uint3*, dim3*, dim3*, int*) {
+void register_function(void** handle, const char* host_function, char*, const char* device_name, int, uint3*, uint3*, dim3*,
+                       dim3*, int*) {
   Context::get().registry().add_function(handle, host_function, device_name);
 }
 

@@ -16,8 +16,7 @@ struct Missing {
   static const char* name;
   static cudaError_t call() {
     static std::atomic_flag said = ATOMIC_FLAG_INIT;
-    if (!said.test_and_set())
-      log::warning("{} is not available on the CPU device: it returns cudaErrorNotSupported", name);
+    if (!said.test_and_set()) log::warning("{} is not available on the CPU device: it returns cudaErrorNotSupported", name);
     return finish(cudaErrorNotSupported);
   }
 };
@@ -65,7 +64,8 @@ Slots::Slots(mneme_call_table& table) : table_(table) {
 void fill_errors(Slots& slots) {
   slots.set_raw(MNEME_CALL_cudaGetLastError, &get_last_error);
   slots.set_raw(MNEME_CALL_cudaPeekAtLastError, &peek_at_last_error);
-  for (mneme_call call : {MNEME_CALL_cudaGetErrorName, MNEME_CALL_cudaGetErrorString, MNEME_CALL_cudaCreateChannelDesc}) slots.keep(call);
+  for (mneme_call call : {MNEME_CALL_cudaGetErrorName, MNEME_CALL_cudaGetErrorString, MNEME_CALL_cudaCreateChannelDesc})
+    slots.keep(call);
 }
 
 }  // namespace mneme::emulation

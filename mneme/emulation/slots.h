@@ -42,7 +42,9 @@ class Slots {
   explicit Slots(mneme_call_table& table);
 
   template <auto kFunction>
-  void set(mneme_call call) { set_raw(call, &Guard<kFunction>::call); }
+  void set(mneme_call call) {
+    set_raw(call, &Guard<kFunction>::call);
+  }
   // For functions that have nothing to do with errors.
   template <typename R, typename... A>
   void set_raw(mneme_call call, R (*function)(A...)) {

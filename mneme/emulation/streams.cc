@@ -92,7 +92,9 @@ cudaError_t get_attribute(cudaStream_t stream, cudaStreamAttrID, cudaStreamAttrV
   *value = {};
   return known(stream);
 }
-cudaError_t copy_attributes(cudaStream_t to, cudaStream_t from) { return known(to) == cudaSuccess ? known(from) : cudaErrorInvalidResourceHandle; }
+cudaError_t copy_attributes(cudaStream_t to, cudaStream_t from) {
+  return known(to) == cudaSuccess ? known(from) : cudaErrorInvalidResourceHandle;
+}
 
 }  // namespace
 

@@ -25,8 +25,11 @@ TEST(Streams, HandlesAreChecked) {
 TEST(Streams, HostFunctionsAndCallbacksRunInOrder) {
   static std::string order;
   order.clear();
-  EXPECT_EQ(CUDA(cudaLaunchHostFunc)(nullptr, [](void* data) { order += *static_cast<char*>(data); }, const_cast<char*>("a")), cudaSuccess);
-  EXPECT_EQ(CUDA(cudaStreamAddCallback)(nullptr, [](cudaStream_t, cudaError_t error, void*) { order += error == cudaSuccess ? 'b' : 'x'; }, nullptr, 0),
+  EXPECT_EQ(CUDA(cudaLaunchHostFunc)(
+                nullptr, [](void* data) { order += *static_cast<char*>(data); }, const_cast<char*>("a")),
+            cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamAddCallback)(
+                nullptr, [](cudaStream_t, cudaError_t error, void*) { order += error == cudaSuccess ? 'b' : 'x'; }, nullptr, 0),
             cudaSuccess);
   EXPECT_EQ(order, "ab");
 }

@@ -116,7 +116,8 @@ class Extractor {
     GlobalValue::LinkageTypes linkage = linkage_of(value);
     GlobalValue* clone = nullptr;
     if (auto* function = dyn_cast<Function>(&value)) {
-      Function* created = Function::Create(function->getFunctionType(), linkage, function->getAddressSpace(), value.getName(), &to);
+      Function* created =
+          Function::Create(function->getFunctionType(), linkage, function->getAddressSpace(), value.getName(), &to);
       created->copyAttributesFrom(function);
       created->setPersonalityFn(nullptr);
       created->setPrefixData(nullptr);
@@ -142,8 +143,8 @@ class Extractor {
     bool state = is_state(variable);
     std::string name = variable.getName().str();
     if (StringRef canonical = canonical_name(name); state && canonical != name) name = (canonical + tag_).str();
-    auto* clone = new GlobalVariable(*result_.module, variable.getValueType(), variable.isConstant(), linkage, nullptr, name, nullptr,
-                                     variable.getThreadLocalMode(), variable.getAddressSpace());
+    auto* clone = new GlobalVariable(*result_.module, variable.getValueType(), variable.isConstant(), linkage, nullptr, name,
+                                     nullptr, variable.getThreadLocalMode(), variable.getAddressSpace());
     clone->copyAttributesFrom(&variable);
     // Its value on replay is what was recorded, so nothing may be concluded from the initialiser.
     clone->setExternallyInitialized(variable.isExternallyInitialized() || (state && !variable.isDeclaration()));
@@ -151,7 +152,8 @@ class Extractor {
   }
 
   GlobalValue::LinkageTypes linkage_of(const GlobalValue& value) const {
-    if (value.isDeclaration()) return value.hasExternalWeakLinkage() ? GlobalValue::ExternalWeakLinkage : GlobalValue::ExternalLinkage;
+    if (value.isDeclaration())
+      return value.hasExternalWeakLinkage() ? GlobalValue::ExternalWeakLinkage : GlobalValue::ExternalLinkage;
     auto* variable = dyn_cast<GlobalVariable>(&value);
     if (&value == closure_.root) return is_kernel(value) ? GlobalValue::ExternalLinkage : GlobalValue::WeakODRLinkage;
     if (variable && is_state(*variable)) return GlobalValue::WeakODRLinkage;
@@ -217,7 +219,8 @@ class Extractor {
       StringRef name = named.getName();
       if (name == "nvvm.annotations") {
         copy_annotations(named);
-      } else if (name == "llvm.module.flags" || name == "nvvmir.version" || name.starts_with("opencl.") || name.starts_with("amdgpu")) {
+      } else if (name == "llvm.module.flags" || name == "nvvmir.version" || name.starts_with("opencl.") ||
+                 name.starts_with("amdgpu")) {
         NamedMDNode* to = result_.module->getOrInsertNamedMetadata(name);
         for (const MDNode* node : named.operands()) to->addOperand(mapped_metadata(*node));
       }

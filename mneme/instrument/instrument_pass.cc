@@ -36,7 +36,8 @@ StringRef kind_name(const GlobalValue& value) {
 }
 
 void warn_refused(const GlobalValue& root, const std::string& reason) {
-  std::string message = ("mneme: " + kind_name(root) + " '" + demangle(root.getName()) + "' is compiled but cannot be recorded: ").str() + reason;
+  std::string message =
+      ("mneme: " + kind_name(root) + " '" + demangle(root.getName()) + "' is compiled but cannot be recorded: ").str() + reason;
   root.getContext().diagnose(DiagnosticInfoGeneric(message, DS_Warning));
 }
 
@@ -54,14 +55,17 @@ std::string source_of(const GlobalValue& root) {
 
 class Instrumenter {
  public:
-  Instrumenter(Module& module, mneme_segment_target target, Linking linking) : module_(module), target_(target), linking_(linking) {}
+  Instrumenter(Module& module, mneme_segment_target target, Linking linking)
+      : module_(module), target_(target), linking_(linking) {}
 
   bool run() {
     std::vector<Closure> closures;
     for (GlobalValue* root : roots()) {
       Expected<Closure> closure = collect_closure(*root);
-      if (closure) closures.push_back(std::move(*closure));
-      else warn_refused(*root, toString(closure.takeError()));
+      if (closure)
+        closures.push_back(std::move(*closure));
+      else
+        warn_refused(*root, toString(closure.takeError()));
     }
     for (const Closure& closure : closures) show_state(closure);
     for (const Closure& closure : closures) {
@@ -80,14 +84,16 @@ class Instrumenter {
     }
     for (GlobalVariable& variable : module_.globals()) {
       bool is_memory = variable.getAddressSpace() == 0 || variable.getAddressSpace() == 1 || variable.getAddressSpace() == 4;
-      if (linking_ == Linking::relocatable && is_memory && !is_compilers(variable) && is_offered(variable)) roots.push_back(&variable);
+      if (linking_ == Linking::relocatable && is_memory && !is_compilers(variable) && is_offered(variable))
+        roots.push_back(&variable);
     }
     return roots;
   }
 
   // Variables that clang makes for itself.
   static bool is_compilers(const GlobalVariable& variable) {
-    return any_of(ArrayRef<StringRef>{"llvm.", "__clang_", "__hip_cuid_"}, [&](StringRef p) { return variable.getName().starts_with(p); });
+    return any_of(ArrayRef<StringRef>{"llvm.", "__clang_", "__hip_cuid_"},
+                  [&](StringRef p) { return variable.getName().starts_with(p); });
   }
 
   // Defined for other files. What is linkonce or available_externally is defined by each file that uses it.

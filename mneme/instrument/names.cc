@@ -21,15 +21,15 @@ constexpr size_t kHashDigits = 16;
 bool is_hex(StringRef text) {
   return llvm::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
-bool is_decimal(StringRef text) {
-  return !text.empty() && llvm::all_of(text, llvm::isDigit);
-}
+bool is_decimal(StringRef text) { return !text.empty() && llvm::all_of(text, llvm::isDigit); }
 
 // Only characters that PTX takes in a name.
 void append_valid(std::string& name, StringRef text, StringRef replacement) {
   for (char c : text) {
-    if (llvm::isAlnum(c) || c == '_' || c == '$') name += c;
-    else name += replacement;
+    if (llvm::isAlnum(c) || c == '_' || c == '$')
+      name += c;
+    else
+      name += replacement;
   }
 }
 

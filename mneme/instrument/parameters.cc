@@ -59,8 +59,10 @@ class PaddingFinder {
       uint64_t begin = structure->getElementOffset(i);
       uint64_t next = i + 1 < count ? uint64_t{structure->getElementOffset(i + 1)} : uint64_t{structure->getSizeInBytes()};
       uint64_t size = layout_.getTypeAllocSize(type.getElementType(i));
-      if (i + 1 == count && tail_is_padding) add(offset + begin, size);
-      else visit(type.getElementType(i), offset + begin);
+      if (i + 1 == count && tail_is_padding)
+        add(offset + begin, size);
+      else
+        visit(type.getElementType(i), offset + begin);
       add(offset + begin + size, next - begin - size);
     }
   }

@@ -13,9 +13,12 @@ using mneme::instrument::Linking;
 
 bool parse(llvm::StringRef name, llvm::ModulePassManager& passes) {
   InstrumentOptions options;
-  if (name == "mneme-instrument<rdc>") options.linking = Linking::relocatable;
-  else if (name == "mneme-instrument<no-rdc>") options.linking = Linking::whole_program;
-  else if (name != "mneme-instrument") return false;
+  if (name == "mneme-instrument<rdc>")
+    options.linking = Linking::relocatable;
+  else if (name == "mneme-instrument<no-rdc>")
+    options.linking = Linking::whole_program;
+  else if (name != "mneme-instrument")
+    return false;
   passes.addPass(InstrumentPass(options));
   return true;
 }

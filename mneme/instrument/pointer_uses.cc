@@ -41,31 +41,29 @@ class Walk {
   void visit_instruction(const Use& use, const Instruction& instruction) {
     switch (instruction.getOpcode()) {
       case Instruction::Load:
-      case Instruction::ICmp:
-        return;
+      case Instruction::ICmp: return;
       case Instruction::Store:
-        if (use.getOperandNo() == StoreInst::getPointerOperandIndex()) uses_.written = true;
-        else follow_stored(cast<StoreInst>(instruction));
+        if (use.getOperandNo() == StoreInst::getPointerOperandIndex())
+          uses_.written = true;
+        else
+          follow_stored(cast<StoreInst>(instruction));
         return;
       case Instruction::AtomicRMW:
       case Instruction::AtomicCmpXchg:
-        if (use.getOperandNo() == 0) uses_.written = true;
-        else give_up();
+        if (use.getOperandNo() == 0)
+          uses_.written = true;
+        else
+          give_up();
         return;
       case Instruction::GetElementPtr:
       case Instruction::AddrSpaceCast:
       case Instruction::BitCast:
       case Instruction::PHI:
       case Instruction::Select:
-      case Instruction::Freeze:
-        pointers_.insert(&instruction);
-        return;
-      case Instruction::Call:
-        return follow_call(use, cast<CallBase>(instruction));
-      case Instruction::Ret:
-        return follow_return(*instruction.getFunction());
-      default:
-        give_up();
+      case Instruction::Freeze: pointers_.insert(&instruction); return;
+      case Instruction::Call: return follow_call(use, cast<CallBase>(instruction));
+      case Instruction::Ret: return follow_return(*instruction.getFunction());
+      default: give_up();
     }
   }
 
@@ -110,8 +108,10 @@ class Walk {
     for (size_t i = 0; i < names.size(); ++i) {
       for (const Use& use : names[i]->uses()) {
         const User* user = use.getUser();
-        if (isa<LoadInst>(user)) loads.push_back(user);
-        else if (isa<AddrSpaceCastInst, BitCastInst>(user)) names.push_back(user);
+        if (isa<LoadInst>(user))
+          loads.push_back(user);
+        else if (isa<AddrSpaceCastInst, BitCastInst>(user))
+          names.push_back(user);
         else if (isa<StoreInst>(user)) {
           if (use.getOperandNo() != StoreInst::getPointerOperandIndex()) return give_up();
         } else if (auto* intrinsic = dyn_cast<IntrinsicInst>(user); !intrinsic || !intrinsic->isLifetimeStartOrEnd()) {

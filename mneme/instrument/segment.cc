@@ -1,7 +1,7 @@
 #include "mneme/instrument/segment.h"
 
-#include <llvm/ADT/StringRef.h>
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Compression.h>
 #include <llvm/Support/MathExtras.h>
 #include <llvm/Support/xxhash.h>

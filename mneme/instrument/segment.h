@@ -14,7 +14,7 @@
 namespace mneme::instrument {
 
 struct SegmentGlobal {
-  std::string name;     // in the device image
+  std::string name;  // in the device image
   std::string ir_name;
   uint64_t size = 0;
   uint32_t alignment = 1;
@@ -25,7 +25,7 @@ struct Segment {
   mneme_segment_kind kind = MNEME_SEGMENT_KERNEL;
   mneme_segment_target target = MNEME_TARGET_NVPTX;
   StaticHash static_hash{};
-  std::string name;     // in the device image
+  std::string name;  // in the device image
   std::string ir_name;
   std::string source;
   std::string arch;

@@ -8,7 +8,7 @@
 namespace llvm {
 class GlobalVariable;
 class Module;
-}
+}  // namespace llvm
 
 namespace mneme::instrument {
 

@@ -54,7 +54,8 @@ class TypeForms {
     if (auto* pointer = dyn_cast<PointerType>(type)) form.put(uint64_t{pointer->getAddressSpace()});
     if (auto* array = dyn_cast<ArrayType>(type)) form.put(array->getNumElements());
     if (auto* vector = dyn_cast<VectorType>(type)) form.put(uint64_t{vector->getElementCount().getKnownMinValue()});
-    if (auto* structure = dyn_cast<StructType>(type)) form.put(uint64_t{structure->isPacked()} | uint64_t{structure->isOpaque()} << 1);
+    if (auto* structure = dyn_cast<StructType>(type))
+      form.put(uint64_t{structure->isPacked()} | uint64_t{structure->isOpaque()} << 1);
     if (auto* function = dyn_cast<FunctionType>(type)) form.put(uint64_t{function->isVarArg()});
     if (auto* extension = dyn_cast<TargetExtType>(type)) {
       form.put(extension->getName());
@@ -164,7 +165,8 @@ class CanonicalForm {
     return intrinsic && intrinsic->getIntrinsicID() == Intrinsic::expect;
   }
 
-  // Where control gets to from the start of a block before anything happens. Lifetime markers need blocks that are otherwise empty.
+  // Where control gets to from the start of a block before anything happens. Lifetime markers need blocks that are otherwise
+  // empty.
   static const BasicBlock& destination(const BasicBlock& start) {
     const BasicBlock* block = &start;
     for (unsigned steps = 0; steps < 16; ++steps) {
@@ -282,7 +284,8 @@ class CanonicalForm {
   }
 
   void write_value(const Value& value) {
-    if (auto* block = dyn_cast<BasicBlock>(&value); block && &destination(*block) != block) return write_value(destination(*block));
+    if (auto* block = dyn_cast<BasicBlock>(&value); block && &destination(*block) != block)
+      return write_value(destination(*block));
     if (is_expectation(value)) return write_value(*cast<IntrinsicInst>(value).getArgOperand(0));
     if (auto local = locals_.find(&value); local != locals_.end()) {
       form_.put("local");
@@ -352,8 +355,10 @@ class CanonicalForm {
   }
 
   void write_metadata(const Metadata* metadata) {
-    if (auto* text = dyn_cast_or_null<MDString>(metadata)) form_.put(text->getString());
-    else if (auto* value = dyn_cast_or_null<ValueAsMetadata>(metadata)) write_value(*value->getValue());
+    if (auto* text = dyn_cast_or_null<MDString>(metadata))
+      form_.put(text->getString());
+    else if (auto* value = dyn_cast_or_null<ValueAsMetadata>(metadata))
+      write_value(*value->getValue());
     else if (auto* node = dyn_cast_or_null<MDTuple>(metadata); node && !node->isDistinct()) {
       form_.put(uint64_t{node->getNumOperands()});
       for (const MDOperand& operand : node->operands()) write_metadata(operand.get());

@@ -67,8 +67,8 @@ void keep_new_flags(const llvm::Module& into, llvm::Module& from) {
 Status link_modules(llvm::Module& into, std::unique_ptr<llvm::Module> from) {
   const std::string name = from->getModuleIdentifier();
   if (into.getTargetTriple().getArch() != from->getTargetTriple().getArch()) {
-    return error(Code::incompatible, "linking {} into {}: the one is for target {}, the other for {}", name, into.getModuleIdentifier(),
-                 from->getTargetTriple().str(), into.getTargetTriple().str());
+    return error(Code::incompatible, "linking {} into {}: the one is for target {}, the other for {}", name,
+                 into.getModuleIdentifier(), from->getTargetTriple().str(), into.getTargetTriple().str());
   }
   from->setTargetTriple(into.getTargetTriple());
   from->setDataLayout(into.getDataLayout());

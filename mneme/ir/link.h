@@ -1,9 +1,9 @@
 // Linking of device modules in one context, where what is already there wins. For the room itself and for `compile`.
 #pragma once
 
-#include <memory>
-
 #include <llvm/IR/Module.h>
+
+#include <memory>
 
 #include "mneme/base/status.h"
 

@@ -18,7 +18,7 @@
 namespace mneme::ir {
 namespace {
 
-constexpr uint32_t kBitcodeMagic = 0xdec04342;         // "BC" 0xc0de
+constexpr uint32_t kBitcodeMagic = 0xdec04342;  // "BC" 0xc0de
 constexpr uint32_t kBitcodeWrapperMagic = 0x0b17c0de;
 
 uint32_t word_at(ByteSpan bytes, uint64_t offset) {
@@ -62,7 +62,9 @@ Status check(llvm::Module& module, const std::string& name) {
 }
 
 Result<std::unique_ptr<llvm::Module>> parse_bitcode_file(llvm::LLVMContext& context, ByteSpan bytes, const std::string& name) {
-  const auto corrupt = [&](llvm::Error failure) { return error(Code::corrupt, "reading bitcode {}: {}", name, llvm::toString(std::move(failure))); };
+  const auto corrupt = [&](llvm::Error failure) {
+    return error(Code::corrupt, "reading bitcode {}: {}", name, llvm::toString(std::move(failure)));
+  };
   auto parts = llvm::getBitcodeModuleList(llvm::MemoryBufferRef(text(bytes), name));
   if (!parts) return corrupt(parts.takeError());
   if (parts->empty()) return error(Code::corrupt, "reading bitcode {}: there is no module in it", name);
@@ -72,8 +74,10 @@ Result<std::unique_ptr<llvm::Module>> parse_bitcode_file(llvm::LLVMContext& cont
     if (!module) return corrupt(module.takeError());
     (*module)->setModuleIdentifier(name);
     MNEME_TRY(check(**module, name));
-    if (!whole) whole = std::move(*module);
-    else MNEME_TRY(link_modules(*whole, std::move(*module)));
+    if (!whole)
+      whole = std::move(*module);
+    else
+      MNEME_TRY(link_modules(*whole, std::move(*module)));
   }
   return whole;
 }
@@ -83,8 +87,10 @@ Result<std::unique_ptr<llvm::Module>> parse_bitcode(llvm::LLVMContext& context, 
   for (bool first = true; is_bitcode(bytes); first = false) {
     const uint64_t size = first_file_size(bytes);
     MNEME_ASSIGN(auto module, parse_bitcode_file(context, bytes.first(size), name));
-    if (first) whole = std::move(module);
-    else MNEME_TRY(link_modules(*whole, std::move(module)));
+    if (first)
+      whole = std::move(module);
+    else
+      MNEME_TRY(link_modules(*whole, std::move(module)));
     bytes = bytes.subspan(size);
   }
   return whole;
@@ -139,7 +145,8 @@ Status Module::rename(const std::string& from, const std::string& to) {
   llvm::GlobalValue* symbol = impl_->module->getNamedValue(from);
   if (!symbol) return {};
   if (impl_->module->getNamedValue(to)) {
-    return error(Code::incompatible, "renaming {} to {} in {}: there is a {} already", from, to, impl_->module->getModuleIdentifier(), to);
+    return error(Code::incompatible, "renaming {} to {} in {}: there is a {} already", from, to,
+                 impl_->module->getModuleIdentifier(), to);
   }
   symbol->setName(to);
   return {};
@@ -149,7 +156,8 @@ Status Module::verify() const {
   std::string words;
   llvm::raw_string_ostream stream(words);
   if (llvm::verifyModule(*impl_->module, &stream))
-    return error(Code::corrupt, "{} is not valid LLVM IR: {}", impl_->module->getModuleIdentifier(), llvm::StringRef(words).rtrim().str());
+    return error(Code::corrupt, "{} is not valid LLVM IR: {}", impl_->module->getModuleIdentifier(),
+                 llvm::StringRef(words).rtrim().str());
   return {};
 }
 
@@ -184,8 +192,10 @@ std::vector<GlobalVariableInfo> Module::global_variables() const {
   const llvm::DataLayout& layout = impl_->module->getDataLayout();
   for (const llvm::GlobalVariable& variable : impl_->module->globals()) {
     if (variable.getName().starts_with("llvm.")) continue;
-    const llvm::TypeSize size = variable.getValueType()->isSized() ? layout.getTypeAllocSize(variable.getValueType()) : llvm::TypeSize::getFixed(0);
-    found.push_back({variable.getName().str(), size.getFixedValue(), variable.getAddressSpace(), variable.isDeclaration(), variable.isConstant()});
+    const llvm::TypeSize size =
+        variable.getValueType()->isSized() ? layout.getTypeAllocSize(variable.getValueType()) : llvm::TypeSize::getFixed(0);
+    found.push_back({variable.getName().str(), size.getFixedValue(), variable.getAddressSpace(), variable.isDeclaration(),
+                     variable.isConstant()});
   }
   return found;
 }

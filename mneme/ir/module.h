@@ -12,7 +12,6 @@
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
 
-
 namespace mneme::ir {
 
 struct FunctionInfo {
@@ -41,7 +40,7 @@ class Module {
   static Result<Module> parse(ByteSpan bytes, const std::string& name);
   Result<Module> clone() const;  // in a context of its own
 
-  Status link(Module other);     // consumes `other`
+  Status link(Module other);  // consumes `other`
   // Gives the symbol `from` the name `to`; nothing happens when there is no `from`. incompatible when there is a `to` already.
   Status rename(const std::string& from, const std::string& to);
   Status verify() const;

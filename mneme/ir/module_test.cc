@@ -51,8 +51,10 @@ TEST(Module, ReadsItsOwnBitcodeAndClones) {
 }
 
 TEST(Module, ConcatenatedFilesAreLinkedAndTheFirstWins) {
-  auto first = parse_text("declare i32 @g()\ndefine i32 @f() { %r = call i32 @g() ret i32 %r }\ndefine weak_odr i32 @both() { ret i32 1 }\n");
-  auto second = parse_text("@table = addrspace(1) global i32 5\ndefine i32 @g() { ret i32 3 }\ndefine i32 @both() { ret i32 2 }\n");
+  auto first = parse_text(
+      "declare i32 @g()\ndefine i32 @f() { %r = call i32 @g() ret i32 %r }\ndefine weak_odr i32 @both() { ret i32 1 }\n");
+  auto second =
+      parse_text("@table = addrspace(1) global i32 5\ndefine i32 @g() { ret i32 3 }\ndefine i32 @both() { ret i32 2 }\n");
   auto third = parse_text("@table = addrspace(1) global i32 6\ndefine i32 @g() { ret i32 4 }\n");
   ASSERT_TRUE(first.ok() && second.ok() && third.ok());
   ByteVector bytes;
@@ -79,7 +81,8 @@ TEST(Module, InternalSymbolsOfTheSameNameStayApart) {
 
 TEST(Module, ModuleFlagsOfTheFirstStay) {
   auto module = parse_text("!llvm.module.flags = !{!0}\n!0 = !{i32 4, !\"nvvm-reflect-ftz\", i32 0}\n");
-  auto other = parse_text("!llvm.module.flags = !{!0}\n!0 = !{i32 4, !\"nvvm-reflect-ftz\", i32 1}\ndefine void @f() { ret void }\n");
+  auto other =
+      parse_text("!llvm.module.flags = !{!0}\n!0 = !{i32 4, !\"nvvm-reflect-ftz\", i32 1}\ndefine void @f() { ret void }\n");
   ASSERT_TRUE(module.ok() && other.ok());
   const Status status = module->link(std::move(*other));
   ASSERT_TRUE(status.ok()) << status.to_string();
@@ -93,7 +96,8 @@ TEST(Module, RefusesToLinkAnotherTarget) {
   ASSERT_TRUE(module.ok() && other.ok());
   const Status status = module->link(std::move(*other));
   EXPECT_EQ(status.code(), Code::incompatible);
-  EXPECT_EQ(status.message(), "linking amd.ll into nv.ll: the one is for target amdgcn-amd-amdhsa, the other for nvptx64-nvidia-cuda");
+  EXPECT_EQ(status.message(),
+            "linking amd.ll into nv.ll: the one is for target amdgcn-amd-amdhsa, the other for nvptx64-nvidia-cuda");
 }
 
 TEST(Module, BrokenDebugInfoIsDropped) {

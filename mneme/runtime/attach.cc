@@ -13,7 +13,8 @@ Status accept_table(mneme_call_table& table) {
   std::lock_guard lock(mutex);
   if (table.index != MNEME_TABLE_UNNUMBERED) return {};
   if (next == MNEME_MAX_TABLES)
-    return error(Code::exhausted, "{} is one recordable object too many in this process: at most {} are possible", table.object, MNEME_MAX_TABLES);
+    return error(Code::exhausted, "{} is one recordable object too many in this process: at most {} are possible", table.object,
+                 MNEME_MAX_TABLES);
   table.index = next++;
   return {};
 }

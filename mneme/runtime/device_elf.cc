@@ -65,10 +65,12 @@ class ElfView {
  public:
   static Result<ElfView> open(ByteSpan bytes, const std::string& name) {
     ElfView elf(bytes, name);
-    if (!read_at(bytes, 0, elf.header_) || std::memcmp(elf.header_.e_ident, ELFMAG, SELFMAG) != 0 || elf.header_.e_ident[EI_CLASS] != ELFCLASS64)
+    if (!read_at(bytes, 0, elf.header_) || std::memcmp(elf.header_.e_ident, ELFMAG, SELFMAG) != 0 ||
+        elf.header_.e_ident[EI_CLASS] != ELFCLASS64)
       return elf.corrupt(0, "no 64-bit ELF header");
     if (elf.header_.e_machine != kMachineCuda)
-      return error(Code::incompatible, "{}: a device ELF for machine {}, {} (CUDA) expected", name, elf.header_.e_machine, kMachineCuda);
+      return error(Code::incompatible, "{}: a device ELF for machine {}, {} (CUDA) expected", name, elf.header_.e_machine,
+                   kMachineCuda);
     if (elf.header_.e_shentsize != sizeof(Elf64_Shdr)) return elf.corrupt(0x3a, "section headers of another size");
     return elf;
   }
@@ -83,7 +85,8 @@ class ElfView {
 
   Result<ByteSpan> content(const Elf64_Shdr& section) const {
     if (section.sh_type == SHT_NOBITS) return ByteSpan();
-    if (!inside(bytes_, section.sh_offset, section.sh_size)) return corrupt(section.sh_offset, "a section reaches beyond the file");
+    if (!inside(bytes_, section.sh_offset, section.sh_size))
+      return corrupt(section.sh_offset, "a section reaches beyond the file");
     return bytes_.subspan(section.sh_offset, section.sh_size);
   }
 
@@ -103,7 +106,8 @@ Result<ByteSpan> symbol_bytes(const ElfView& elf, const Elf64_Sym& symbol) {
   MNEME_ASSIGN(Elf64_Shdr home, elf.section(symbol.st_shndx));
   MNEME_ASSIGN(ByteSpan content, elf.content(home));
   uint64_t offset = symbol.st_value - home.sh_addr;
-  if (!inside(content, offset, symbol.st_size)) return elf.corrupt(home.sh_offset, "a segment's symbol reaches beyond its section");
+  if (!inside(content, offset, symbol.st_size))
+    return elf.corrupt(home.sh_offset, "a segment's symbol reaches beyond its section");
   return content.subspan(offset, symbol.st_size);
 }
 
@@ -121,7 +125,8 @@ Result<ByteSpan> fat_binary_of_wrapper(const void* wrapper) {
   Wrapper view;
   std::memcpy(&view, wrapper, sizeof view);
   if (view.magic != kWrapperMagic || view.fat_binary == nullptr)
-    return error(Code::corrupt, "a fat binary was registered whose wrapper has magic {:#x}, {:#x} expected", view.magic, kWrapperMagic);
+    return error(Code::corrupt, "a fat binary was registered whose wrapper has magic {:#x}, {:#x} expected", view.magic,
+                 kWrapperMagic);
   FatHeader header;
   std::memcpy(&header, view.fat_binary, sizeof header);
   if (header.magic != kFatMagic)
@@ -143,8 +148,10 @@ Result<DeviceElf> find_device_elf(ByteSpan fat_binary, uint32_t sm, const std::s
   std::string present;
   for (uint64_t offset = header.header_bytes; offset < fat_binary.size();) {
     FatEntry entry;
-    if (!read_at(fat_binary, offset, entry) || entry.header_bytes < sizeof entry) return corrupt(offset, "an entry's header is damaged");
-    if (!inside(fat_binary, offset + entry.header_bytes, entry.data_bytes)) return corrupt(offset, "an entry reaches beyond the end");
+    if (!read_at(fat_binary, offset, entry) || entry.header_bytes < sizeof entry)
+      return corrupt(offset, "an entry's header is damaged");
+    if (!inside(fat_binary, offset + entry.header_bytes, entry.data_bytes))
+      return corrupt(offset, "an entry reaches beyond the end");
     present += fmt::format("{}{} for sm_{}", present.empty() ? "" : ", ", entry.kind == kEntryElf ? "code" : "PTX", entry.sm);
     if (entry.kind == kEntryElf && (entry.flags & kFlagsCompressed)) {
       compressed = true;
@@ -155,7 +162,9 @@ Result<DeviceElf> find_device_elf(ByteSpan fat_binary, uint32_t sm, const std::s
   }
   if (best.sm != 0) return best;
   if (compressed)
-    return error(Code::unsupported, "{}: its device code is compressed: compile without --offload-compress (and -Xcuda-fatbinary --compress-all)", name);
+    return error(Code::unsupported,
+                 "{}: its device code is compressed: compile without --offload-compress (and -Xcuda-fatbinary --compress-all)",
+                 name);
   return error(Code::unsupported, "{}: no device code{} (it holds {}): compile with --offload-arch", name,
                sm == 0 ? std::string() : fmt::format(" that sm_{} runs", sm), present.empty() ? "nothing" : present);
 }

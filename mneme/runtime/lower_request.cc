@@ -23,10 +23,12 @@ ByteVector seal(std::string_view magic, ByteWriter content) {
 Result<ByteReader> unseal(std::string_view magic, ByteSpan bytes, const std::string& name) {
   ByteReader reader(bytes, name);
   MNEME_ASSIGN(ByteSpan found, reader.read_bytes(magic.size()));
-  if (std::memcmp(found.data(), magic.data(), magic.size()) != 0) return error(Code::corrupt, "{}: offset 0: wrong magic or version", name);
+  if (std::memcmp(found.data(), magic.data(), magic.size()) != 0)
+    return error(Code::corrupt, "{}: offset 0: wrong magic or version", name);
   Digest digest;
   MNEME_TRY(reader.read(digest));
-  if (digest_of(bytes.subspan(kHeaderBytes)) != digest) return error(Code::corrupt, "{}: offset 8: the content does not have this digest", name);
+  if (digest_of(bytes.subspan(kHeaderBytes)) != digest)
+    return error(Code::corrupt, "{}: offset 8: the content does not have this digest", name);
   return reader;
 }
 

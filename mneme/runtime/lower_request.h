@@ -15,9 +15,9 @@ namespace mneme {
 
 // The IR of one segment, and what its symbols are called in the image where that differs from the IR.
 struct LowerModule {
-  std::string name;       // of the segment, for messages
-  ByteVector bitcode;     // zstd frame
-  Bytes bitcode_size;     // after decompression
+  std::string name;                                          // of the segment, for messages
+  ByteVector bitcode;                                        // zstd frame
+  Bytes bitcode_size;                                        // after decompression
   std::vector<std::pair<std::string, std::string>> renames;  // from the name in the IR to the name in the image
   friend bool operator==(const LowerModule&, const LowerModule&) = default;
 };

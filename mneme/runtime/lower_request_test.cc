@@ -23,8 +23,10 @@ TEST(LowerRequest, RefusesDamage) {
   ByteVector bytes = request().encode();
   EXPECT_EQ(LowerReply::decode(bytes, "file").status().to_string(), "corrupt: file: offset 0: wrong magic or version");
   bytes.back() ^= std::byte{1};
-  EXPECT_EQ(LowerRequest::decode(bytes, "file").status().to_string(), "corrupt: file: offset 8: the content does not have this digest");
-  for (size_t size = 0; size < bytes.size(); ++size) EXPECT_EQ(LowerRequest::decode(ByteSpan(bytes).first(size), "file").status().code(), Code::corrupt);
+  EXPECT_EQ(LowerRequest::decode(bytes, "file").status().to_string(),
+            "corrupt: file: offset 8: the content does not have this digest");
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_EQ(LowerRequest::decode(ByteSpan(bytes).first(size), "file").status().code(), Code::corrupt);
 }
 
 TEST(LowerReply, RoundTrip) {

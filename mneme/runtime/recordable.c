@@ -35,7 +35,10 @@ struct note {
   struct mneme_note content;
 };
 __attribute__((section(".note.mneme"), used, aligned(8))) static const struct note note = {
-    sizeof MNEME_NOTE_OWNER, sizeof(struct mneme_note), MNEME_NOTE_TYPE, MNEME_NOTE_OWNER,
+    sizeof MNEME_NOTE_OWNER,
+    sizeof(struct mneme_note),
+    MNEME_NOTE_TYPE,
+    MNEME_NOTE_OWNER,
     {MNEME_ABI_VERSION, MNEME_CALL_COUNT, MNEME_CUDA_CALLS_DIGEST},
 };
 
@@ -48,7 +51,8 @@ static void attach(const char* path) {
   }
   mneme_attach_function attach_function = (mneme_attach_function)dlsym(library, MNEME_ATTACH_SYMBOL);
   if (!attach_function) {
-    fprintf(stderr, "mneme: warning: %s goes on without the interposer %s: it does not export %s\n", table.object, path, MNEME_ATTACH_SYMBOL);
+    fprintf(stderr, "mneme: warning: %s goes on without the interposer %s: it does not export %s\n", table.object, path,
+            MNEME_ATTACH_SYMBOL);
     return;
   }
   attach_function(&table); /* says itself why, when it leaves the table alone */
@@ -67,5 +71,6 @@ static void start(void) {
   free(list);
 }
 
-/* Before the constructors that register device code (priority 101 in relocatable device code, else the default) and those of C++. */
+/* Before the constructors that register device code (priority 101 in relocatable device code, else the default) and those of C++.
+ */
 __attribute__((section(".init_array.00099"), used)) static void (*start_entry)(void) = start;

@@ -28,7 +28,9 @@ class HostElf {
     const char* begin = reinterpret_cast<const char*>(text.data()) + offset;
     return std::string(begin, strnlen(begin, text.size() - offset));
   }
-  Status corrupt(uint64_t offset) const { return error(Code::corrupt, "{}: offset {}: the ELF file is damaged or cut off", name_, offset); }
+  Status corrupt(uint64_t offset) const {
+    return error(Code::corrupt, "{}: offset {}: the ELF file is damaged or cut off", name_, offset);
+  }
 
  private:
   ByteSpan bytes_;
@@ -74,10 +76,12 @@ Status read_dynamic(const HostElf& elf, const Elf64_Shdr& dynamic, const Elf64_S
 Result<ObjectFile> read_object_file(ByteSpan bytes, const std::string& name) {
   HostElf elf(bytes, name);
   Elf64_Ehdr header;
-  if (bytes.size() < sizeof header || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0 || std::to_integer<int>(bytes[EI_CLASS]) != ELFCLASS64)
+  if (bytes.size() < sizeof header || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0 ||
+      std::to_integer<int>(bytes[EI_CLASS]) != ELFCLASS64)
     return error(Code::invalid_argument, "{} is not a program file (64-bit ELF)", name);
   MNEME_TRY(elf.read(0, header));
-  if (header.e_machine != EM_X86_64) return error(Code::invalid_argument, "{} is a program for another machine ({})", name, header.e_machine);
+  if (header.e_machine != EM_X86_64)
+    return error(Code::invalid_argument, "{} is a program for another machine ({})", name, header.e_machine);
   auto section = [&](uint64_t index) -> Result<Elf64_Shdr> {
     Elf64_Shdr out;
     if (index >= header.e_shnum || header.e_shentsize != sizeof out) return elf.corrupt(header.e_shoff);
@@ -105,13 +109,15 @@ Result<ObjectFile> read_object_file(ByteSpan bytes, const std::string& name) {
 
 Status check_note(const mneme_note& note, const std::string& name) {
   if (note.abi_version != MNEME_ABI_VERSION)
-    return error(Code::incompatible, "{} was linked by a Mneme with ABI version {}, this one has {}: link it again with `mneme config ldflags`", name,
+    return error(Code::incompatible,
+                 "{} was linked by a Mneme with ABI version {}, this one has {}: link it again with `mneme config ldflags`", name,
                  note.abi_version, MNEME_ABI_VERSION);
   if (note.call_count != MNEME_CALL_COUNT || note.calls_digest != MNEME_CUDA_CALLS_DIGEST)
-    return error(Code::incompatible,
-                 "{} was linked by a Mneme built for another version of the CUDA runtime ({} functions, this one has {}): link it again "
-                 "with `mneme config ldflags`",
-                 name, note.call_count, static_cast<int>(MNEME_CALL_COUNT));
+    return error(
+        Code::incompatible,
+        "{} was linked by a Mneme built for another version of the CUDA runtime ({} functions, this one has {}): link it again "
+        "with `mneme config ldflags`",
+        name, note.call_count, static_cast<int>(MNEME_CALL_COUNT));
   return {};
 }
 

@@ -11,10 +11,10 @@
 namespace mneme {
 
 struct ObjectFile {
-  bool recordable = false;           // linked with `mneme config ldflags`
-  mneme_note note{};                 // when recordable
-  bool device_code = false;          // holds device code (section .nv_fatbin)
-  bool dropped_device_code = false;  // was linked from relocatable device code without it (--offload-link was missing)
+  bool recordable = false;            // linked with `mneme config ldflags`
+  mneme_note note{};                  // when recordable
+  bool device_code = false;           // holds device code (section .nv_fatbin)
+  bool dropped_device_code = false;   // was linked from relocatable device code without it (--offload-link was missing)
   std::vector<std::string> needed;    // DT_NEEDED: the shared libraries that it names
   std::vector<std::string> run_path;  // where it looks for them, DT_RPATH and DT_RUNPATH; "$ORIGIN" stands as it is written
 };

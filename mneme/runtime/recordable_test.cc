@@ -40,7 +40,8 @@ TEST(Recordable, EachObjectHasItsOwnTable) {
 
 TEST(Recordable, SaysWhichInterposerIsMissing) {
   EXPECT_EQ(run("MNEME_INTERPOSERS=/nowhere.so", MNEME_TEST_PROGRAM),
-            "mneme: warning: " MNEME_TEST_PROGRAM " goes on without the interposer /nowhere.so: /nowhere.so: cannot open shared object file: No such "
+            "mneme: warning: " MNEME_TEST_PROGRAM
+            " goes on without the interposer /nowhere.so: /nowhere.so: cannot open shared object file: No such "
             "file or directory\nconstructor 0\nmain 0 0\n");
   EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_STUB, MNEME_TEST_PROGRAM),
             "mneme: warning: " MNEME_TEST_PROGRAM " goes on without the interposer " MNEME_TEST_STUB

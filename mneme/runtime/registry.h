@@ -21,8 +21,9 @@
 namespace mneme {
 
 struct RegisteredVariable {
-  const void* host_address = nullptr;  // what symbol functions take; for a managed variable, of the pointer that holds its address
-  std::string name;                    // symbol in the device image
+  const void* host_address =
+      nullptr;       // what symbol functions take; for a managed variable, of the pointer that holds its address
+  std::string name;  // symbol in the device image
   uint64_t size = 0;
   bool constant = false;
   bool managed = false;
@@ -36,7 +37,8 @@ struct RegisteredFunction {
 // One registered fat binary: one linked device image.
 class RegisteredImage {
  public:
-  RegisteredImage(uint64_t id, uint32_t table, const void* wrapper, uint32_t sm) : id_(id), table_(table), wrapper_(wrapper), sm_(sm) {}
+  RegisteredImage(uint64_t id, uint32_t table, const void* wrapper, uint32_t sm)
+      : id_(id), table_(table), wrapper_(wrapper), sm_(sm) {}
 
   uint64_t id() const { return id_; }        // in order of registration, never used again in the process
   uint32_t table() const { return table_; }  // index of the call table it was registered through

@@ -35,8 +35,9 @@ TEST(Registry, FindsKernelsAndVariablesUntilUnregistered) {
   EXPECT_EQ(kernel->image, image);
   EXPECT_EQ(image->table(), 3u);
   EXPECT_EQ((*kernel->segment())->name, "kernel");
-  EXPECT_EQ(registry.find_kernel(&program.other_stub)->segment().status().to_string(),
-            "not_found: kernel other: no IR of it in its device image: compile the file that defines it with `mneme config cxxflags`");
+  EXPECT_EQ(
+      registry.find_kernel(&program.other_stub)->segment().status().to_string(),
+      "not_found: kernel other: no IR of it in its device image: compile the file that defines it with `mneme config cxxflags`");
   EXPECT_EQ(registry.find_kernel(&program), nullptr);
   EXPECT_EQ(registry.find_variable(&program.variable)->variable.name, "state");
   EXPECT_EQ(image->functions().size(), 2u);
@@ -83,7 +84,8 @@ TEST(Registry, SaysHowToBuildAProgramWithoutSegments) {
   registry.add_image(program.handle, 0, &program.wrapper);
   registry.add_function(program.handle, &program.kernel_stub, "kernel");
   EXPECT_EQ(registry.find_kernel(&program.kernel_stub)->segment().status().to_string(),
-            "not_found: kernel kernel: its device image holds no recorded IR: compile the file that defines it with `mneme config cxxflags`");
+            "not_found: kernel kernel: its device image holds no recorded IR: compile the file that defines it with `mneme "
+            "config cxxflags`");
 }
 
 TEST(Registry, ManyThreadsReadOneImageOnce) {
@@ -93,8 +95,7 @@ TEST(Registry, ManyThreadsReadOneImageOnce) {
   registry.add_function(program.handle, &program.kernel_stub, "kernel");
   std::vector<std::thread> threads;
   std::atomic<int> found = 0;
-  for (int i = 0; i < 8; ++i)
-    threads.emplace_back([&] { found += registry.find_kernel(&program.kernel_stub)->segment().ok(); });
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { found += registry.find_kernel(&program.kernel_stub)->segment().ok(); });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(found, 8);
 }
@@ -113,8 +114,9 @@ TEST(AcceptTable, NumbersTablesOnceAndRefusesOtherBuilds) {
   EXPECT_EQ(table.index, index);
   mneme_call_table other = table;
   other.abi_version = 99;
-  EXPECT_EQ(accept_table(other).to_string(),
-            "incompatible: app was linked by a Mneme with ABI version 99, this one has 1: link it again with `mneme config ldflags`");
+  EXPECT_EQ(
+      accept_table(other).to_string(),
+      "incompatible: app was linked by a Mneme with ABI version 99, this one has 1: link it again with `mneme config ldflags`");
   other = table;
   other.calls_digest = 1;
   EXPECT_EQ(accept_table(other).code(), Code::incompatible);

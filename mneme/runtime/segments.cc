@@ -53,11 +53,13 @@ bool power_of_two(uint64_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
 Status read_parameters(Segment& segment, const mneme_segment_header& header, const SegmentReader& in) {
   MNEME_TRY(in.table<mneme_segment_param>(
-      header.params_offset, header.params_count, "the parameter table", [&](const mneme_segment_param& row, uint64_t at) -> Status {
-        if (row.kind < MNEME_PARAM_INTEGER || row.kind > MNEME_PARAM_AGGREGATE) return in.corrupt(at, "parameter kind {} is not known", row.kind);
+      header.params_offset, header.params_count, "the parameter table",
+      [&](const mneme_segment_param& row, uint64_t at) -> Status {
+        if (row.kind < MNEME_PARAM_INTEGER || row.kind > MNEME_PARAM_AGGREGATE)
+          return in.corrupt(at, "parameter kind {} is not known", row.kind);
         if (row.offset > header.param_bytes || row.size > header.param_bytes - row.offset)
-          return in.corrupt(at, "a parameter at {} of {} bytes reaches beyond the parameter buffer's {} bytes", row.offset, row.size,
-                            header.param_bytes);
+          return in.corrupt(at, "a parameter at {} of {} bytes reaches beyond the parameter buffer's {} bytes", row.offset,
+                            row.size, header.param_bytes);
         if (!power_of_two(row.alignment)) return in.corrupt(at, "{} is no alignment", row.alignment);
         SegmentParameter parameter{static_cast<mneme_param_kind>(row.kind), {}, {}, row.offset, row.size, row.alignment};
         MNEME_TRY(in.string(parameter.name, row.name, "a parameter's name"));
@@ -65,33 +67,35 @@ Status read_parameters(Segment& segment, const mneme_segment_header& header, con
         segment.parameters.push_back(parameter);
         return {};
       }));
-  return in.table<mneme_segment_range>(
-      header.padding_offset, header.padding_count, "the padding table", [&](const mneme_segment_range& row, uint64_t at) -> Status {
-        if (row.offset > header.param_bytes || row.size > header.param_bytes - row.offset)
-          return in.corrupt(at, "padding at {} of {} bytes reaches beyond the parameter buffer's {} bytes", row.offset, row.size,
-                            header.param_bytes);
-        segment.padding.push_back({row.offset, row.size});
-        return {};
-      });
+  return in.table<mneme_segment_range>(header.padding_offset, header.padding_count, "the padding table",
+                                       [&](const mneme_segment_range& row, uint64_t at) -> Status {
+                                         if (row.offset > header.param_bytes || row.size > header.param_bytes - row.offset)
+                                           return in.corrupt(
+                                               at, "padding at {} of {} bytes reaches beyond the parameter buffer's {} bytes",
+                                               row.offset, row.size, header.param_bytes);
+                                         segment.padding.push_back({row.offset, row.size});
+                                         return {};
+                                       });
 }
 
 Status read_globals(Segment& segment, const mneme_segment_header& header, const SegmentReader& in) {
-  MNEME_TRY(in.table<mneme_segment_global>(
-      header.globals_offset, header.globals_count, "the table of globals", [&](const mneme_segment_global& row, uint64_t at) -> Status {
-        if (!power_of_two(row.alignment)) return in.corrupt(at, "{} is no alignment", row.alignment);
-        SegmentGlobal global{{}, {}, row.size, row.alignment, row.flags};
-        MNEME_TRY(in.string(global.name, row.name, "a global's name"));
-        MNEME_TRY(in.string(global.ir_name, row.ir_name, "a global's name in the IR"));
-        segment.globals.push_back(global);
-        return {};
-      }));
-  return in.table<mneme_segment_string>(
-      header.needs_offset, header.needs_count, "the table of needed symbols", [&](const mneme_segment_string& row, uint64_t) -> Status {
-        std::string_view symbol;
-        MNEME_TRY(in.string(symbol, row, "a needed symbol"));
-        segment.needs.push_back(symbol);
-        return {};
-      });
+  MNEME_TRY(in.table<mneme_segment_global>(header.globals_offset, header.globals_count, "the table of globals",
+                                           [&](const mneme_segment_global& row, uint64_t at) -> Status {
+                                             if (!power_of_two(row.alignment))
+                                               return in.corrupt(at, "{} is no alignment", row.alignment);
+                                             SegmentGlobal global{{}, {}, row.size, row.alignment, row.flags};
+                                             MNEME_TRY(in.string(global.name, row.name, "a global's name"));
+                                             MNEME_TRY(in.string(global.ir_name, row.ir_name, "a global's name in the IR"));
+                                             segment.globals.push_back(global);
+                                             return {};
+                                           }));
+  return in.table<mneme_segment_string>(header.needs_offset, header.needs_count, "the table of needed symbols",
+                                        [&](const mneme_segment_string& row, uint64_t) -> Status {
+                                          std::string_view symbol;
+                                          MNEME_TRY(in.string(symbol, row, "a needed symbol"));
+                                          segment.needs.push_back(symbol);
+                                          return {};
+                                        });
 }
 
 Result<mneme_segment_header> read_header(ByteSpan bytes, const std::string& name) {
@@ -100,16 +104,20 @@ Result<mneme_segment_header> read_header(ByteSpan bytes, const std::string& name
   if (bytes.size() < sizeof header)
     return in.corrupt(0, "{} bytes are fewer than a segment's header has ({})", bytes.size(), sizeof header);
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (std::memcmp(header.magic, MNEME_SEGMENT_MAGIC, sizeof header.magic) != 0) return in.corrupt(0, "no segment starts here (wrong magic)");
+  if (std::memcmp(header.magic, MNEME_SEGMENT_MAGIC, sizeof header.magic) != 0)
+    return in.corrupt(0, "no segment starts here (wrong magic)");
   if (header.abi_version != MNEME_ABI_VERSION)
-    return error(Code::incompatible, "{}: a segment of ABI version {}, this Mneme reads {}: compile the program again with `mneme config cxxflags`",
+    return error(Code::incompatible,
+                 "{}: a segment of ABI version {}, this Mneme reads {}: compile the program again with `mneme config cxxflags`",
                  name, header.abi_version, MNEME_ABI_VERSION);
-  if (header.header_bytes != sizeof header) return in.corrupt(12, "a header of {} bytes, {} expected", header.header_bytes, sizeof header);
+  if (header.header_bytes != sizeof header)
+    return in.corrupt(12, "a header of {} bytes, {} expected", header.header_bytes, sizeof header);
   if (header.total_bytes < sizeof header || header.total_bytes > bytes.size())
     return in.corrupt(16, "a segment of {} bytes in {} bytes", header.total_bytes, bytes.size());
   uint64_t checksum = XXH3_64bits(bytes.data() + sizeof header, header.total_bytes - sizeof header);
   if (checksum != header.checksum) return in.corrupt(24, "the checksum is {:016x}, {:016x} expected", checksum, header.checksum);
-  if (header.kind < MNEME_SEGMENT_KERNEL || header.kind > MNEME_SEGMENT_GLOBAL) return in.corrupt(32, "segment kind {} is not known", header.kind);
+  if (header.kind < MNEME_SEGMENT_KERNEL || header.kind > MNEME_SEGMENT_GLOBAL)
+    return in.corrupt(32, "segment kind {} is not known", header.kind);
   if (header.target != MNEME_TARGET_NVPTX && header.target != MNEME_TARGET_AMDGCN)
     return in.corrupt(36, "target {} is not known", header.target);
   for (uint64_t word : header.reserved)
@@ -161,9 +169,10 @@ Result<std::vector<const Segment*>> SegmentTable::closure(const Segment& segment
     for (std::string_view needed : all[next]->needs) {
       Result<const Segment*> found = find(needed);
       if (found.status().code() == Code::not_found)
-        return error(Code::not_found,
-                     "{} needs {}, of which the device image holds no IR: compile the file that defines it with `mneme config cxxflags`",
-                     all[next]->name, needed);
+        return error(
+            Code::not_found,
+            "{} needs {}, of which the device image holds no IR: compile the file that defines it with `mneme config cxxflags`",
+            all[next]->name, needed);
       if (!found.ok()) return found.status();
       if (seen.insert(*found).second) all.push_back(*found);
     }

@@ -28,7 +28,7 @@ struct SegmentParameter {
 struct SegmentGlobal {
   std::string_view name;     // symbol in the device image
   std::string_view ir_name;  // in the IR
-  uint64_t size = 0;  // may be 0 for a declaration
+  uint64_t size = 0;         // may be 0 for a declaration
   uint32_t alignment = 1;
   uint32_t flags = 0;  // of mneme_global_flags
   bool constant_space() const { return flags & MNEME_GLOBAL_CONSTANT_SPACE; }
@@ -72,7 +72,8 @@ struct DeviceElf {
   uint32_t sm = 0;  // 90 for sm_90
 };
 
-// The bytes of the fat binary that a registration wrapper (__fatBinC_Wrapper_t) points to; their length is what its own header says.
+// The bytes of the fat binary that a registration wrapper (__fatBinC_Wrapper_t) points to; their length is what its own header
+// says.
 Result<ByteSpan> fat_binary_of_wrapper(const void* wrapper);
 
 // The ELF of a fat binary for `sm`, or the nearest below it of the same major version; 0 asks for the newest.
@@ -90,7 +91,6 @@ struct SegmentTable {
   Result<std::vector<const Segment*>> closure(const Segment& segment) const;
 };
 Result<SegmentTable> read_segments(ByteSpan device_elf, const std::string& name);
-
 
 // The initial bytes of a variable in a device ELF; empty for one without (zeros), or that is not there. References in it are
 // not resolved.

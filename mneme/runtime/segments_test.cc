@@ -24,7 +24,9 @@ TestSegment saxpy() {
 }
 
 template <typename T>
-void put(ByteVector& bytes, size_t offset, T value) { std::memcpy(bytes.data() + offset, &value, sizeof value); }
+void put(ByteVector& bytes, size_t offset, T value) {
+  std::memcpy(bytes.data() + offset, &value, sizeof value);
+}
 
 std::string failure(const ByteVector& bytes) { return parse_segment(bytes, "x").status().to_string(); }
 
@@ -65,8 +67,9 @@ TEST(Segment, RefusesDamageWithItsPlace) {
   EXPECT_NE(failure(bytes).find("corrupt: x: segment offset 16: a segment of "), std::string::npos);
   bytes = whole;
   put(bytes, 8, uint32_t{9});
-  EXPECT_EQ(failure(bytes),
-            "incompatible: x: a segment of ABI version 9, this Mneme reads 1: compile the program again with `mneme config cxxflags`");
+  EXPECT_EQ(
+      failure(bytes),
+      "incompatible: x: a segment of ABI version 9, this Mneme reads 1: compile the program again with `mneme config cxxflags`");
   bytes = whole;
   put(bytes, 32, uint32_t{8});
   EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 32: segment kind 8 is not known");
@@ -86,7 +89,8 @@ TEST(Segment, RefusesTablesThatReachOutside) {
   }
   TestSegment outside = saxpy();
   outside.parameter_bytes = 9;
-  EXPECT_NE(failure(outside.build()).find("a parameter at 8 of 4 bytes reaches beyond the parameter buffer's 9 bytes"), std::string::npos);
+  EXPECT_NE(failure(outside.build()).find("a parameter at 8 of 4 bytes reaches beyond the parameter buffer's 9 bytes"),
+            std::string::npos);
 }
 
 TEST(Segment, AnyFlippedHeaderByteIsARefusalOrHarmless) {
@@ -95,7 +99,8 @@ TEST(Segment, AnyFlippedHeaderByteIsARefusalOrHarmless) {
     ByteVector bytes = whole;
     bytes[at] ^= std::byte{0xff};
     Result<Segment> segment = parse_segment(bytes, "x");
-    if (segment.ok()) [[maybe_unused]] Result<ByteVector> bitcode = segment_bitcode(*segment);
+    if (segment.ok()) [[maybe_unused]]
+      Result<ByteVector> bitcode = segment_bitcode(*segment);
   }
 }
 
@@ -124,7 +129,8 @@ TEST(DeviceElf, ClosureNamesWhatIsMissing) {
   ByteVector elf = make_device_elf({saxpy().build()});
   Result<SegmentTable> table = read_segments(elf, "x");
   EXPECT_EQ(table->closure(table->segments[0]).status().message(),
-            "_Z5saxpyPfi__uid needs scale, of which the device image holds no IR: compile the file that defines it with `mneme config cxxflags`");
+            "_Z5saxpyPfi__uid needs scale, of which the device image holds no IR: compile the file that defines it with `mneme "
+            "config cxxflags`");
 }
 
 TEST(DeviceElf, RefusesDamage) {
@@ -145,19 +151,22 @@ TEST(FatBinary, ChoosesTheNearestArchitecture) {
   ByteSpan bytes = find_device_elf(fat, 90, "x")->bytes;
   EXPECT_EQ(ByteVector(bytes.begin(), bytes.end()), c);
   EXPECT_EQ(find_device_elf(fat, 75, "x").status().to_string(),
-            "unsupported: x: no device code that sm_75 runs (it holds code for sm_80, code for sm_86, code for sm_90, PTX for sm_90): compile with "
+            "unsupported: x: no device code that sm_75 runs (it holds code for sm_80, code for sm_86, code for sm_90, PTX for "
+            "sm_90): compile with "
             "--offload-arch");
 }
 
 TEST(FatBinary, RefusesCompressionAndDamage) {
   ByteVector fat = make_fat_binary({{2, 90, bytes_of("packed.."), 0x8011}});
-  EXPECT_EQ(find_device_elf(fat, 0, "x").status().to_string(),
-            "unsupported: x: its device code is compressed: compile without --offload-compress (and -Xcuda-fatbinary --compress-all)");
+  EXPECT_EQ(
+      find_device_elf(fat, 0, "x").status().to_string(),
+      "unsupported: x: its device code is compressed: compile without --offload-compress (and -Xcuda-fatbinary --compress-all)");
   EXPECT_EQ(find_device_elf(bytes_of("not a fat binary"), 0, "x").status().to_string(),
             "corrupt: x: fat binary offset 0: no fat binary starts here (wrong magic)");
   fat = make_fat_binary({{2, 90, bytes_of("elf90...")}});
   put(fat, 16 + 8, uint64_t{1} << 60);
-  EXPECT_EQ(find_device_elf(fat, 0, "x").status().to_string(), "corrupt: x: fat binary offset 16: an entry reaches beyond the end");
+  EXPECT_EQ(find_device_elf(fat, 0, "x").status().to_string(),
+            "corrupt: x: fat binary offset 16: an entry reaches beyond the end");
 }
 
 TEST(FatBinary, IsFoundThroughItsWrapper) {

@@ -157,8 +157,8 @@ class CpuCompiler final : public Compiler {
     return {};
   }
 
-  // What the image defines is its own: a variable of the application of the same name, of which a program has a shadow on the host,
-  // must not take its place, nor a device function that of one of the C library's that code generation calls by name.
+  // What the image defines is its own: a variable of the application of the same name, of which a program has a shadow on the
+  // host, must not take its place, nor a device function that of one of the C library's that code generation calls by name.
   static void keep_names_apart(llvm::Module& module) {
     for (llvm::GlobalObject& object : module.global_objects()) {
       if (object.isDeclaration() || object.getName().starts_with("llvm.") || object.getName().starts_with("__mneme_")) continue;

@@ -15,11 +15,12 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::string_view kTarget = "target datalayout = \"e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64\"\n"
-                                     "target triple = \"nvptx64-nvidia-cuda\"\n"
-                                     "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
-                                     "declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()\n"
-                                     "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n";
+constexpr std::string_view kTarget =
+    "target datalayout = \"e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64\"\n"
+    "target triple = \"nvptx64-nvidia-cuda\"\n"
+    "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+    "declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()\n"
+    "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n";
 
 Result<CompiledCode> compile(std::string_view body, const CompileOptions& options = {}) {
   const std::string text = std::string(kTarget) + std::string(body);
@@ -218,7 +219,8 @@ TEST_F(CpuCompilerTest, BoundGlobalsLieWhereTheyAreGiven) {
   int32_t count = 20, table[2] = {1, 2}, out = 0;
   int32_t* pointer = &count;
   CompileOptions options;
-  options.bindings = {{"count", DevicePtr(address(&count))}, {"table", DevicePtr(address(table))}, {"pointer", DevicePtr(address(&pointer))}};
+  options.bindings = {
+      {"count", DevicePtr(address(&count))}, {"table", DevicePtr(address(table))}, {"pointer", DevicePtr(address(&pointer))}};
   load(kGlobals, options);
   ASSERT_TRUE(run("k", {{}, {}, {}}, address(&out)).ok());
   EXPECT_EQ(out, 22);
@@ -390,16 +392,20 @@ TEST_F(CpuCompilerTest, ALaunchBoundIsTheKernels) {
 TEST(CpuCompiler, WhatIsNowhereDefinedIsNamed) {
   EXPECT_EQ(compile("declare void @missing()\ndefine ptx_kernel void @k() { call void @missing() ret void }").status().message(),
             "function 'missing', which 'k' calls, is nowhere defined, and the CPU device does not have it");
-  EXPECT_EQ(compile("declare void @missing()\ndefine ptx_kernel void @k(ptr %p) { store ptr @missing, ptr %p ret void }").status().message(),
+  EXPECT_EQ(compile("declare void @missing()\ndefine ptx_kernel void @k(ptr %p) { store ptr @missing, ptr %p ret void }")
+                .status()
+                .message(),
             "function 'missing', whose address is taken, is nowhere defined, and the CPU device does not have it");
-  EXPECT_EQ(compile("@lost = external addrspace(1) global i32\ndefine ptx_kernel void @k() { store i32 1, ptr addrspace(1) @lost ret void }")
+  EXPECT_EQ(compile("@lost = external addrspace(1) global i32\ndefine ptx_kernel void @k() { store i32 1, ptr addrspace(1) @lost "
+                    "ret void }")
                 .status()
                 .message(),
             "variable 'lost' is nowhere defined");
 }
 
 TEST(CpuCompiler, RefusalsSayWhatIsRefused) {
-  EXPECT_EQ(Compiler::create(DeviceKind::cpu, "armv8").status().message(), "the CPU device's code is made for x86-64-v3, not for 'armv8'");
+  EXPECT_EQ(Compiler::create(DeviceKind::cpu, "armv8").status().message(),
+            "the CPU device's code is made for x86-64-v3, not for 'armv8'");
   const std::string amd = "target triple = \"amdgcn-amd-amdhsa\"\n";
   auto module = ir::Module::parse(std::as_bytes(std::span(amd)), "amd.ll");
   ASSERT_TRUE(module.ok());
@@ -413,7 +419,8 @@ TEST(CpuCompiler, RefusalsSayWhatIsRefused) {
   EXPECT_EQ(compile("define ptx_kernel void @k() { ret void }", options).status().code(), Code::invalid_argument);
   options = {};
   options.kernels = {"other"};
-  EXPECT_EQ(compile("define ptx_kernel void @k() { ret void }", options).status().message(), "kernel 'other' is not in test.ll, which has k");
+  EXPECT_EQ(compile("define ptx_kernel void @k() { ret void }", options).status().message(),
+            "kernel 'other' is not in test.ll, which has k");
 }
 
 }  // namespace

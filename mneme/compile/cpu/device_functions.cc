@@ -106,7 +106,8 @@ Status lower_library_calls(llvm::Function& function) {
 Status check_addresses(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
     if (!function.isDeclaration() || function.isIntrinsic() || function.use_empty()) continue;
-    return error(Code::unsupported, "function '{}', whose address is taken, is nowhere defined, and the CPU device does not have it",
+    return error(Code::unsupported,
+                 "function '{}', whose address is taken, is nowhere defined, and the CPU device does not have it",
                  function.getName().str());
   }
   return {};

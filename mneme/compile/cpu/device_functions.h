@@ -14,7 +14,8 @@ namespace mneme::cpu {
 llvm::StringMap<llvm::Function*> add_thread_parameter(llvm::Module& module);
 
 // Replaces device instructions and library calls in every function, lets loops that wait for another thread yield, and makes
-// arithmetic do what the GPU does (gpu_arithmetic.h). unsupported: names the instruction, or the function that is nowhere defined.
+// arithmetic do what the GPU does (gpu_arithmetic.h). unsupported: names the instruction, or the function that is nowhere
+// defined.
 Status lower_device_code(llvm::Module& module);
 
 // What NVPTX lets passes assume of a call and a host with many threads a core does not: drops memory effects, nosync, willreturn

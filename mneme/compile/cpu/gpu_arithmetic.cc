@@ -21,7 +21,8 @@ void define_shift(llvm::BinaryOperator& shift, const llvm::DataLayout& layout) {
   if (llvm::computeKnownBits(amount, layout).getMaxValue().ult(width)) return;
   llvm::IRBuilder<> builder(&shift);
   if (shift.getOpcode() == Instruction::AShr) {
-    shift.setOperand(1, builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, amount, llvm::ConstantInt::get(amount->getType(), width - 1)));
+    shift.setOperand(
+        1, builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, amount, llvm::ConstantInt::get(amount->getType(), width - 1)));
     return;
   }
   Value* inside = builder.CreateICmpULT(amount, llvm::ConstantInt::get(amount->getType(), width));
@@ -101,7 +102,8 @@ Value* round_to_bfloat(llvm::IRBuilder<>& b, Value* number) {
   Value* even = b.CreateAnd(upper, 1);
   Value* rounded = b.CreateLShr(b.CreateAdd(bits, b.CreateAdd(even, b.getInt32(0x7fff))), 16);
   Value* is_nan = b.CreateFCmpUNO(number, number);
-  return b.CreateBitCast(b.CreateTrunc(b.CreateSelect(is_nan, b.CreateOr(upper, 0x40), rounded), b.getInt16Ty()), b.getBFloatTy());
+  return b.CreateBitCast(b.CreateTrunc(b.CreateSelect(is_nan, b.CreateOr(upper, 0x40), rounded), b.getInt16Ty()),
+                         b.getBFloatTy());
 }
 
 // Double to float rounded to odd, so that the second rounding sees that something was cut off.
@@ -111,7 +113,8 @@ Value* to_odd_float(llvm::IRBuilder<>& b, Value* number) {
   Value* exact = b.CreateFCmpUEQ(back, number);
   Value* bits = b.CreateBitCast(near, b.getInt32Ty());
   Value* is_odd = b.CreateICmpNE(b.CreateAnd(bits, 1), b.getInt32(0));
-  Value* away = b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back), b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, number));
+  Value* away =
+      b.CreateFCmpOGT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back), b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, number));
   Value* neighbour = b.CreateSelect(away, b.CreateSub(bits, b.getInt32(1)), b.CreateAdd(bits, b.getInt32(1)));
   Value* odd = b.CreateSelect(b.CreateOr(exact, is_odd), bits, neighbour);
   return b.CreateBitCast(odd, b.getFloatTy());

@@ -18,7 +18,8 @@ using llvm::Instruction;
 using llvm::isa;
 
 bool function_observes(const llvm::Function& function) {
-  return llvm::any_of(llvm::instructions(function), [](const Instruction& i) { return observes_other_threads(i) && !i.use_empty(); });
+  return llvm::any_of(llvm::instructions(function),
+                      [](const Instruction& i) { return observes_other_threads(i) && !i.use_empty(); });
 }
 
 // Also a call of a small function that does, which no pass has inlined.
@@ -39,7 +40,9 @@ class Slice {
       for (llvm::Value* operand : work_.pop_back_val()->operands()) visit(operand);
   }
   const llvm::SmallPtrSetImpl<Instruction*>& instructions() const { return found_; }
-  bool observes_memory() const { return llvm::any_of(found_, [](Instruction* i) { return observes(*i); }); }
+  bool observes_memory() const {
+    return llvm::any_of(found_, [](Instruction* i) { return observes(*i); });
+  }
 
  private:
   void visit(llvm::Value* value) {
@@ -60,7 +63,8 @@ bool is_counter(const llvm::Loop& loop, const Instruction& instruction) {
     const auto* step = dyn_cast<llvm::Operator>(incoming);
     const auto* inside = dyn_cast<Instruction>(incoming);
     if (!step || !inside || !loop.contains(inside)) continue;
-    if ((isa<llvm::BinaryOperator>(inside) || isa<llvm::GetElementPtrInst>(inside)) && llvm::is_contained(step->operands(), phi)) return true;
+    if ((isa<llvm::BinaryOperator>(inside) || isa<llvm::GetElementPtrInst>(inside)) && llvm::is_contained(step->operands(), phi))
+      return true;
   }
   return false;
 }
@@ -84,7 +88,8 @@ bool moves_on(const Instruction& instruction) {
   const auto* update = dyn_cast<llvm::AtomicRMWInst>(&instruction);
   if (!update) return false;
   const auto operation = update->getOperation();
-  if (operation != llvm::AtomicRMWInst::Add && operation != llvm::AtomicRMWInst::Sub && operation != llvm::AtomicRMWInst::FAdd) return false;
+  if (operation != llvm::AtomicRMWInst::Add && operation != llvm::AtomicRMWInst::Sub && operation != llvm::AtomicRMWInst::FAdd)
+    return false;
   return !llvm::PatternMatch::match(update->getValOperand(), llvm::PatternMatch::m_Zero());
 }
 
@@ -101,7 +106,8 @@ bool spins(const llvm::Loop& loop) {
   loop.getExitingBlocks(exiting);
   for (llvm::BasicBlock* block : exiting) {
     llvm::Value* condition = nullptr;
-    if (auto* branch = dyn_cast<llvm::BranchInst>(block->getTerminator()); branch && branch->isConditional()) condition = branch->getCondition();
+    if (auto* branch = dyn_cast<llvm::BranchInst>(block->getTerminator()); branch && branch->isConditional())
+      condition = branch->getCondition();
     if (auto* choice = dyn_cast<llvm::SwitchInst>(block->getTerminator())) condition = choice->getCondition();
     if (!condition) continue;
     const Slice slice(loop, {condition});

@@ -10,8 +10,8 @@ namespace mneme::cpu {
 
 // The last instruction of each back edge of such loops, where the thread must let others run. A loop counts when whether it goes
 // on depends only on what it reads by volatile or atomic accesses. Loops that end by their own count, and compare-and-swap loops
-// that try again with the value that they found, do not: they end when no other thread runs. Asked before the device's instructions
-// are lowered.
+// that try again with the value that they found, do not: they end when no other thread runs. Asked before the device's
+// instructions are lowered.
 std::vector<llvm::Instruction*> spin_latches(llvm::Function& function);
 
 }  // namespace mneme::cpu

@@ -28,11 +28,23 @@ extern "C" {
 
 struct mneme_cpu_thread;
 
-enum mneme_cpu_shuffle { MNEME_CPU_SHUFFLE_UP = 0, MNEME_CPU_SHUFFLE_DOWN = 1, MNEME_CPU_SHUFFLE_BFLY = 2, MNEME_CPU_SHUFFLE_IDX = 3 };
+enum mneme_cpu_shuffle {
+  MNEME_CPU_SHUFFLE_UP = 0,
+  MNEME_CPU_SHUFFLE_DOWN = 1,
+  MNEME_CPU_SHUFFLE_BFLY = 2,
+  MNEME_CPU_SHUFFLE_IDX = 3
+};
 enum mneme_cpu_vote { MNEME_CPU_VOTE_ALL = 0, MNEME_CPU_VOTE_ANY = 1, MNEME_CPU_VOTE_UNI = 2, MNEME_CPU_VOTE_BALLOT = 3 };
 enum mneme_cpu_reduce {
-  MNEME_CPU_REDUCE_ADD = 0, MNEME_CPU_REDUCE_UMIN = 1, MNEME_CPU_REDUCE_UMAX = 2, MNEME_CPU_REDUCE_MIN = 3, MNEME_CPU_REDUCE_MAX = 4,
-  MNEME_CPU_REDUCE_AND = 5, MNEME_CPU_REDUCE_OR = 6, MNEME_CPU_REDUCE_XOR = 7, MNEME_CPU_REDUCE_POPC = 8,
+  MNEME_CPU_REDUCE_ADD = 0,
+  MNEME_CPU_REDUCE_UMIN = 1,
+  MNEME_CPU_REDUCE_UMAX = 2,
+  MNEME_CPU_REDUCE_MIN = 3,
+  MNEME_CPU_REDUCE_MAX = 4,
+  MNEME_CPU_REDUCE_AND = 5,
+  MNEME_CPU_REDUCE_OR = 6,
+  MNEME_CPU_REDUCE_XOR = 7,
+  MNEME_CPU_REDUCE_POPC = 8,
 };
 
 /* Every service takes the thread that calls. Collectives follow the PTX ISA's words for the instruction of the same name:
@@ -44,7 +56,8 @@ struct mneme_cpu_services {
   uint32_t (*barrier_reduce)(struct mneme_cpu_thread*, uint32_t id, uint32_t threads, uint32_t reduce, uint32_t predicate);
   void (*warp_sync)(struct mneme_cpu_thread*, uint32_t mask);
   /* shfl.sync: `c` is the instruction's packed clamp and segment mask operand; *in_range gets the predicate (0 or 1). */
-  uint32_t (*shuffle)(struct mneme_cpu_thread*, uint32_t mask, uint32_t mode, uint32_t value, uint32_t lane, uint32_t c, uint32_t* in_range);
+  uint32_t (*shuffle)(struct mneme_cpu_thread*, uint32_t mask, uint32_t mode, uint32_t value, uint32_t lane, uint32_t c,
+                      uint32_t* in_range);
   uint32_t (*vote)(struct mneme_cpu_thread*, uint32_t mask, uint32_t mode, uint32_t predicate);
   uint32_t (*match_any)(struct mneme_cpu_thread*, uint32_t mask, uint64_t value);
   uint32_t (*match_all)(struct mneme_cpu_thread*, uint32_t mask, uint64_t value, uint32_t* predicate);
@@ -55,10 +68,11 @@ struct mneme_cpu_services {
   int32_t (*vprintf)(struct mneme_cpu_thread*, const char* format, const void* arguments); /* CUDA's packed argument buffer */
   void* (*malloc)(struct mneme_cpu_thread*, uint64_t size);
   void (*free)(struct mneme_cpu_thread*, void* pointer);
-  void (*assert_fail)(struct mneme_cpu_thread*, const char* message, const char* file, uint32_t line, const char* function); /* does not return */
-  void (*trap)(struct mneme_cpu_thread*);  /* does not return: the launch fails with device_fault */
-  void (*exit)(struct mneme_cpu_thread*);  /* ends this thread; does not return */
-  uint64_t (*clock)(struct mneme_cpu_thread*);       /* a counter that rises */
+  void (*assert_fail)(struct mneme_cpu_thread*, const char* message, const char* file, uint32_t line,
+                      const char* function);          /* does not return */
+  void (*trap)(struct mneme_cpu_thread*);             /* does not return: the launch fails with device_fault */
+  void (*exit)(struct mneme_cpu_thread*);             /* ends this thread; does not return */
+  uint64_t (*clock)(struct mneme_cpu_thread*);        /* a counter that rises */
   uint64_t (*global_timer)(struct mneme_cpu_thread*); /* nanoseconds */
   void* reserved[8];
 };
@@ -66,25 +80,25 @@ struct mneme_cpu_services {
 /* One block being run by one worker. Filled by device/cpu. */
 struct mneme_cpu_block {
   const struct mneme_cpu_services* services;
-  uint8_t* shared;          /* static shared memory, then dynamic, at static_shared_bytes rounded up to 16 */
-  uint32_t grid[3];         /* extents in blocks */
-  uint32_t block[3];        /* extents in threads */
-  uint32_t index[3];        /* of this block */
+  uint8_t* shared;   /* static shared memory, then dynamic, at static_shared_bytes rounded up to 16 */
+  uint32_t grid[3];  /* extents in blocks */
+  uint32_t block[3]; /* extents in threads */
+  uint32_t index[3]; /* of this block */
   uint32_t dynamic_shared_bytes;
-  uint32_t worker;          /* %smid */
-  uint32_t shared_bytes;    /* static and dynamic together: an address less than this beyond `shared` is a shared one */
-  void* executor;           /* device/cpu's own */
-  void* grid_workspace;     /* in a cooperative launch, zero when it begins; else null */
+  uint32_t worker;       /* %smid */
+  uint32_t shared_bytes; /* static and dynamic together: an address less than this beyond `shared` is a shared one */
+  void* executor;        /* device/cpu's own */
+  void* grid_workspace;  /* in a cooperative launch, zero when it begins; else null */
 };
 
 /* One thread. In loop mode the image keeps it in registers; in fiber mode device/cpu owns it. */
 struct mneme_cpu_thread {
   struct mneme_cpu_block* block;
-  uint32_t index[3];        /* threadIdx */
-  uint32_t lane;            /* of its warp of 32: linear index % 32 */
-  uint32_t warp;            /* linear index / 32 */
+  uint32_t index[3]; /* threadIdx */
+  uint32_t lane;     /* of its warp of 32: linear index % 32 */
+  uint32_t warp;     /* linear index / 32 */
   uint32_t reserved;
-  void* fiber;              /* device/cpu's own */
+  void* fiber; /* device/cpu's own */
 };
 
 enum mneme_cpu_mode {
@@ -106,10 +120,10 @@ struct mneme_cpu_kernel {
 
 struct mneme_cpu_global {
   const char* name;
-  void* address;            /* where code reads and writes it: in the image, or bound */
+  void* address; /* where code reads and writes it: in the image, or bound */
   uint64_t size;
-  const void* initializer;  /* `size` bytes with references resolved, or null for zeros; device/cpu never copies it by itself */
-  uint32_t bound;           /* 1: `address` was given at compile time and the memory there is the caller's */
+  const void* initializer; /* `size` bytes with references resolved, or null for zeros; device/cpu never copies it by itself */
+  uint32_t bound;          /* 1: `address` was given at compile time and the memory there is the caller's */
   uint32_t reserved;
 };
 

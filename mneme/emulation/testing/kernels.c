@@ -24,7 +24,8 @@ static void fault(const void* parameters, struct mneme_cpu_block* block) { *(vol
 
 EXPORT const struct mneme_cpu_kernel __mneme_cpu_kernel_scale = {
     MNEME_CPU_IMAGE_VERSION, MNEME_CPU_LOOP, sizeof(struct scale_parameters), 64, 0, 512, 0, scale, 0};
-EXPORT const struct mneme_cpu_kernel __mneme_cpu_kernel_fault = {MNEME_CPU_IMAGE_VERSION, MNEME_CPU_LOOP, 0, 0, 0, 0, 0, fault, 0};
+EXPORT const struct mneme_cpu_kernel __mneme_cpu_kernel_fault = {
+    MNEME_CPU_IMAGE_VERSION, MNEME_CPU_LOOP, 0, 0, 0, 0, 0, fault, 0};
 
 static const int initial_state = 40;
 static const struct mneme_cpu_global globals[] = {{"state", STATE, sizeof(int), &initial_state, 1, 0}};

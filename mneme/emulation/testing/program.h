@@ -21,8 +21,15 @@ namespace mneme::emulation {
 struct Program {
   mneme_function slots[MNEME_CALL_COUNT] = {};
   mneme_function real[MNEME_CALL_COUNT] = {};
-  mneme_call_table table{MNEME_ABI_VERSION, MNEME_CALL_COUNT, MNEME_TABLE_UNNUMBERED, MNEME_TABLE_CUDA, slots, real, nullptr,
-                         MNEME_CUDA_CALLS_DIGEST, "test"};
+  mneme_call_table table{MNEME_ABI_VERSION,
+                         MNEME_CALL_COUNT,
+                         MNEME_TABLE_UNNUMBERED,
+                         MNEME_TABLE_CUDA,
+                         slots,
+                         real,
+                         nullptr,
+                         MNEME_CUDA_CALLS_DIGEST,
+                         "test"};
   ByteVector fat_binary;
   mneme::testing::TestWrapper wrapper;
   // Addresses that stand for host stubs and host variables.
@@ -46,7 +53,8 @@ struct Program {
     EXPECT_TRUE(status.ok()) << status.to_string();
 
     TestSegment scale_segment{.name = "scale"}, fault_segment{.name = "fault"}, refused_segment{.name = "refused"};
-    scale_segment.parameters = {{MNEME_PARAM_POINTER, 0, 8, "data"}, {MNEME_PARAM_INTEGER, 8, 4, "factor"}, {MNEME_PARAM_INTEGER, 12, 4, "count"}};
+    scale_segment.parameters = {
+        {MNEME_PARAM_POINTER, 0, 8, "data"}, {MNEME_PARAM_INTEGER, 8, 4, "factor"}, {MNEME_PARAM_INTEGER, 12, 4, "count"}};
     scale_segment.parameter_bytes = 16;
     scale_segment.globals = {{"state", 4}};
     fat_binary = mneme::testing::make_fat_binary(
@@ -56,7 +64,8 @@ struct Program {
     auto** handle = call<void** (*)(void*)>(MNEME_CALL___cudaRegisterFatBinary)(&wrapper);
     using RegisterFunction = void (*)(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*, dim3*, int*);
     auto function = [&](char& stub, const char* name) {
-      call<RegisterFunction>(MNEME_CALL___cudaRegisterFunction)(handle, &stub, nullptr, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+      call<RegisterFunction>(MNEME_CALL___cudaRegisterFunction)(handle, &stub, nullptr, name, -1, nullptr, nullptr, nullptr,
+                                                                nullptr, nullptr);
     };
     function(scale, "scale");
     function(fault, "fault");
@@ -71,7 +80,9 @@ struct Program {
   }
 
   template <typename F>
-  F call(mneme_call index) { return reinterpret_cast<F>(slots[index]); }
+  F call(mneme_call index) {
+    return reinterpret_cast<F>(slots[index]);
+  }
 };
 
 // Device memory that holds 1, 2, 3, …

@@ -49,7 +49,9 @@ struct TestSegment {
       std::memcpy(out.data() + at, data, size);
       return static_cast<uint32_t>(at);
     };
-    auto string = [&](const std::string& text) { return mneme_segment_string{append(text.data(), text.size()), static_cast<uint32_t>(text.size())}; };
+    auto string = [&](const std::string& text) {
+      return mneme_segment_string{append(text.data(), text.size()), static_cast<uint32_t>(text.size())};
+    };
     mneme_segment_header header{};
     std::memcpy(header.magic, MNEME_SEGMENT_MAGIC, 8);
     header.abi_version = MNEME_ABI_VERSION;
@@ -67,7 +69,9 @@ struct TestSegment {
     header.params_offset = append(parameter_rows.data(), parameter_rows.size() * sizeof(mneme_segment_param));
     header.params_count = static_cast<uint32_t>(parameter_rows.size());
     std::vector<mneme_segment_global> global_rows;
-    for (const TestGlobal& global : globals) global_rows.push_back({string(global.name), global.size, 16, global.flags, string(global.ir_name.empty() ? global.name : global.ir_name)});
+    for (const TestGlobal& global : globals)
+      global_rows.push_back(
+          {string(global.name), global.size, 16, global.flags, string(global.ir_name.empty() ? global.name : global.ir_name)});
     header.globals_offset = append(global_rows.data(), global_rows.size() * sizeof(mneme_segment_global));
     header.globals_count = static_cast<uint32_t>(global_rows.size());
     std::vector<mneme_segment_string> need_rows;

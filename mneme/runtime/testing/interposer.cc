@@ -9,7 +9,9 @@ using Malloc = long (*)(void**, unsigned long);
 Malloc before[MNEME_MAX_TABLES];
 
 template <uint32_t kTable>
-long replacement(void** pointer, unsigned long size) { return before[kTable](pointer, size) + 100 + 1000 * (kTable + 1); }
+long replacement(void** pointer, unsigned long size) {
+  return before[kTable](pointer, size) + 100 + 1000 * (kTable + 1);
+}
 
 }  // namespace
 
