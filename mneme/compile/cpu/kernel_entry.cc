@@ -40,7 +40,8 @@ bool only_reads(const llvm::Value& pointer, unsigned depth = 0) {
     if (!user) return false;
     if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(user); load && !load->isVolatile()) continue;
     if (const auto* copy = llvm::dyn_cast<llvm::MemTransferInst>(user); copy && &use == &copy->getRawSourceUse()) continue;
-    if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(user); intrinsic && intrinsic->isLifetimeStartOrEnd()) continue;
+    if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(user); intrinsic && intrinsic->isLifetimeStartOrEnd())
+      continue;
     const bool derives = llvm::isa<llvm::GetElementPtrInst, llvm::AddrSpaceCastInst, llvm::SelectInst>(user);
     if (!derives || !only_reads(*user, depth + 1)) return false;
   }
