@@ -15,7 +15,7 @@ import subprocess
 import time
 
 LAUNCHES = 400000
-RUNS = {"vecadd": ["50000000", "20"], "cg": ["96"], "stencil": ["2048", "400"], "reduction": ["100000000", "20"],
+RUNS = {"vecadd": ["50000000", "20"], "cg": ["96", "1000"], "stencil": ["2048", "400"], "reduction": ["100000000", "20"],
         "vecadd (launches)": ["256", str(LAUNCHES)]}
 
 
