@@ -100,7 +100,7 @@ class Recorder {
   std::shared_ptr<const RecordableKernel> find_kernel(const void* function);
   std::optional<NotRecorded> select(const RecordableKernel& kernel, const Launch& launch);
   std::optional<NotRecorded> find_foreign(ByteSpan parameters) const;
-  Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, Vendor& vendor);
+  Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
   InstanceRecord describe_instance(const RecordableKernel& kernel, const Launch& launch, ByteVector parameters) const;
   Result<bool> capture_prologue(Capture& capture);
   Status publish(Capture& capture);

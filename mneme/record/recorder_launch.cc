@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <map>
 
 #include "mneme/base/log.h"
 #include "mneme/record/recorder_state.h"
@@ -16,6 +17,35 @@ std::string now_utc() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
+}
+
+bool points_into(ByteSpan parameters, const GlobalAddress& place) {
+  for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
+    uint64_t value = 0;
+    std::memcpy(&value, parameters.data() + at, sizeof value);
+    if (value >= place.address.address && value - place.address.address < place.size.count) return true;
+  }
+  return false;
+}
+
+// Variables that the kernel's own code does not name, but may reach by a pointer: those whose address may stand in memory, and
+// those that an argument points into. One that the vendor does not find is left out: nothing of the kernel names it.
+std::vector<CapturedGlobal> globals_behind_pointers(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor) {
+  std::vector<CapturedGlobal> globals;
+  auto segments = kernel.registered->image->segments();
+  if (!segments.ok()) return globals;
+  std::map<std::string, const SegmentGlobal*> others;
+  for (const Segment& segment : (*segments)->segments)
+    for (const SegmentGlobal& global : segment.globals)
+      if (const SegmentGlobal*& entry = others[std::string(global.name)]; !entry || global.escapes()) entry = &global;
+  for (const auto& global : kernel.globals) others.erase(global.image_name);
+  for (const auto& [name, global] : others) {
+    if (global->managed()) continue;
+    auto place = vendor.find_global(kernel, name);
+    if (place.ok() && place->size.count != 0 && (global->escapes() || points_into(parameters, *place)))
+      globals.push_back({std::string(global->ir_name), place->address, place->size});
+  }
+  return globals;
 }
 
 bool arguments_are_there(const RecordableKernel& kernel, void* const* arguments) {
@@ -40,8 +70,8 @@ std::optional<NotRecorded> Recorder::select(const RecordableKernel& kernel, cons
   return std::nullopt;
 }
 
-Result<std::vector<CapturedGlobal>> Recorder::find_globals(const RecordableKernel& kernel, Vendor& vendor) {
-  std::vector<CapturedGlobal> globals;
+Result<std::vector<CapturedGlobal>> Recorder::find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor) {
+  std::vector<CapturedGlobal> globals = globals_behind_pointers(kernel, parameters, vendor);
   for (const auto& global : kernel.globals) {
     auto place = vendor.find_global(kernel, global.image_name);
     if (!place.ok())
@@ -109,7 +139,7 @@ Recorder::CapturePtr Recorder::begin_launch(const Launch& launch) {
 Result<bool> Recorder::capture_prologue(Capture& capture) {
   Opened& opened = *capture.opened;
   if (!capture.vendor.synchronize().ok()) return count(NotRecorded::launch_failed, capture.kernel->display_name()), false;
-  MNEME_ASSIGN(capture.globals, find_globals(*capture.kernel, capture.vendor));
+  MNEME_ASSIGN(capture.globals, find_globals(*capture.kernel, capture.recording.instance.parameters, capture.vendor));
   capture.allocations = opened.space->allocations();
   PublicationOptions publication;
   if (options_.max_bytes) {
