@@ -20,7 +20,9 @@ build:  ## install what is missing and build everything
 check: build  ## build and run every test
 	@cd "$(BUILD)" && ctest --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-demo: build  ## record an example program and replay its kernels in several configurations
+demo:  ## record an example program and replay its kernels in several configurations
+	@scripts/configure "$(BUILD)" "$(BUILD_TYPE)"
+	@cmake --build "$(BUILD)" -j $(JOBS) --target programs
 	@scripts/demo "$(BUILD)"
 
 dist: build  ## a package that runs without LLVM and a compiler: dist/mneme-<version>-linux-x86_64.tar.xz
