@@ -61,15 +61,11 @@ class ReplayCommand : public Command {
 
   int run() override {
     if (shared_memory_) configuration_.shared_memory = Bytes(*shared_memory_);
-    auto result = [&] {
-      DivertedOutput diverted;
-      return replay();
-    }();
-    if (!result.ok()) return report(result.status());
-    nlohmann::json document = {{"configuration", to_json(configuration_)}, {"result", to_json(*result)}};
+    ReplayResult result = replay_or_failure();
+    nlohmann::json document = {{"configuration", to_json(configuration_)}, {"result", to_json(result)}};
     fmt::print("{}\n", document.dump(2));
-    if (!result->failure.ok()) return report(result->failure);
-    return result->verified ? kExitVerified : kExitNotVerified;
+    if (!result.failure.ok()) return report(result.failure);
+    return result.verified ? kExitVerified : kExitNotVerified;
   }
 
  private:
@@ -77,6 +73,16 @@ class ReplayCommand : public Command {
     app.add_option(name + "-x", extent.x, what + " in x (default: as recorded)")->check(CLI::PositiveNumber);
     app.add_option(name + "-y", extent.y, what + " in y")->check(CLI::PositiveNumber);
     app.add_option(name + "-z", extent.z, what + " in z")->check(CLI::PositiveNumber);
+  }
+
+  // What kept the replay from being prepared is a result too, so that whoever reads standard output always finds one.
+  ReplayResult replay_or_failure() {
+    DivertedOutput diverted;
+    auto result = replay();
+    if (result.ok()) return std::move(*result);
+    ReplayResult failed;
+    failed.failure = result.status();
+    return failed;
   }
 
   Result<ReplayResult> replay() {

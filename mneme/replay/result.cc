@@ -13,6 +13,7 @@ template <typename T>
 Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
+Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 Json or_null(const std::optional<Bytes>& value) { return value ? Json(value->count) : Json(); }
 
 }  // namespace
@@ -28,13 +29,14 @@ Json to_json(const ReplayResult& result) {
                           {"differing_bytes", m.differing_bytes},
                           {"first_offset", m.first_offset}});
   bool compiled = result.object_size.has_value();
+  bool prepared = !result.device.empty();
   return {{"verified", result.verified},
           {"executed", result.executed},
           {"failed", !result.failure.ok()},
           {"error", result.failure.ok() ? Json() : Json(result.failure.to_string())},
           {"mismatches", mismatches},
           {"exec_time", runs},
-          {"clock_source", result.clock_source},
+          {"clock_source", or_null(result.clock_source)},
           {"reg_usage", or_null(result.resources.registers)},
           {"local_mem_usage", or_null(result.resources.local_memory)},
           {"const_mem_usage", or_null(result.resources.constant_memory)},
@@ -43,12 +45,12 @@ Json to_json(const ReplayResult& result) {
           {"obj_hash", compiled ? Json(result.object_digest.hex()) : Json()},
           {"assembler", compiled ? Json(result.assembler) : Json()},
           {"times", times},
-          {"grid", extent(result.shape.grid)},
-          {"block", extent(result.shape.block)},
-          {"dynamic_shared_memory", result.shape.dynamic_shared_memory.count},
-          {"device", result.device},
-          {"device_kind", to_string(result.device_kind)},
-          {"recorded_on", result.recorded_on}};
+          {"grid", prepared ? extent(result.shape.grid) : Json()},
+          {"block", prepared ? extent(result.shape.block) : Json()},
+          {"dynamic_shared_memory", prepared ? Json(result.shape.dynamic_shared_memory.count) : Json()},
+          {"device", or_null(result.device)},
+          {"device_kind", prepared ? Json(to_string(result.device_kind)) : Json()},
+          {"recorded_on", or_null(result.recorded_on)}};
 }
 
 }  // namespace mneme

@@ -12,6 +12,7 @@ expect 64 replay "$several" --no-such-option
 expect 64 mneme replay --device gpu -rdb "$several"
 expect 2 replay "$several"
 contains err "2 instances"
+[ "$(json out 'd["result"]["failed"], d["result"]["verified"], d["result"]["device"]')" = "(True, False, None)" ] || fail "the result"
 contains err "$instance"
 expect 2 replay "$several" -rid 00000000000000000000000000000000
 contains err "$instance"
