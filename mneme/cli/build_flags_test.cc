@@ -46,7 +46,7 @@ TEST(Installation, SaysWhereItLookedForTheToolkit) {
 TEST(Installation, SaysHowToGetTheCompiler) {
   auto found = find_clang("no-such-compiler");
   ASSERT_FALSE(found.ok());
-  EXPECT_THAT(found.status().message(), HasSubstr("install the package clang-"));
+  EXPECT_THAT(found.status().message(), HasSubstr("install the packages clang-"));
 }
 
 TEST(BuildFlags, CompileAndLink) {

@@ -77,7 +77,7 @@ Result<Path> find_clang(const std::string& name) {
   if (is_program(system)) return system;
   return error(Code::not_found,
                "finding {}: it is neither on the PATH nor at {}; the plugin fits clang " MNEME_CLANG_MAJOR
-               " only: install the package clang-" MNEME_CLANG_MAJOR,
+               " only: install the packages clang-" MNEME_CLANG_MAJOR " and clang-tools-" MNEME_CLANG_MAJOR,
                versioned, system.string());
 }
 

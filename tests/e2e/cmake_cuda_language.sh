@@ -15,7 +15,7 @@ configure() {
   local folder=$1
   shift
   CUDAFLAGS="$(mneme config cudaflags)" CUDAARCHS=90 expect 0 "$cmake" -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER="$(mneme config cxx)" \
-    -DCMAKE_CUDA_COMPILER="$(mneme config cxx)" "$@"
+    -DCMAKE_CUDA_COMPILER="$(mneme config cxx)" -DCUDAToolkit_ROOT="$(mneme config cudadir)" "$@"
   expect 0 "$cmake" --build "$folder"
   for device in $DEVICES; do
     expect 0 mneme run --device "$device" -- "$folder/app"
