@@ -33,8 +33,9 @@ struct DeviceProperties {
   Dim3 max_grid{2147483647, 65535, 65535};
   Bytes max_shared_memory_per_block;  // with opt-in, where the device has one
   Bytes total_memory;
-  Bytes allocation_granularity;  // of physical memory in an AddressSpace
-  std::string clock_source;      // what elapsed times come from: "cuda_event", "steady_clock"
+  Bytes allocation_granularity;   // of physical memory in an AddressSpace
+  Bytes reservation_granularity;  // what base and size of a small AddressSpace must be multiples of to lie where it is asked for
+  std::string clock_source;       // what elapsed times come from: "cuda_event", "steady_clock"
 };
 
 struct LaunchShape {

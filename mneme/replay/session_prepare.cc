@@ -126,20 +126,20 @@ Status Session::reserve_addresses() {
 }
 
 // Bound globals lie where the driver or the emulation had put them, outside of the recorder's range: those that share a
-// granule share a reservation.
+// unit of reservation share one.
 Status Session::reserve_bound_globals() {
   std::vector<const Region*> bound;
   for (const PlannedRegion& region : plan_.regions)
     if (region.prologue.kind == Region::Kind::global && region.placement == Placement::recorded_address)
       bound.push_back(&region.prologue);
-  const uint64_t granule = device_.properties().allocation_granularity.count;
+  const uint64_t unit = device_.properties().reservation_granularity.count;
   for (size_t i = 0; i < bound.size();) {
     uint64_t first = bound[i]->address.address, end = first + bound[i]->size.count;
     size_t next = i + 1;
-    for (; next < bound.size() && bound[next]->address.address < round_up(end, granule); ++next)
+    for (; next < bound.size() && bound[next]->address.address < round_up(end, unit); ++next)
       end = std::max(end, bound[next]->address.address + bound[next]->size.count);
-    DevicePtr base(round_down(first, granule));
-    auto space = device_.reserve(base, Bytes(round_up(end, granule) - base.address));
+    DevicePtr base(round_down(first, unit));
+    auto space = device_.reserve(base, Bytes(round_up(end, unit) - base.address));
     if (!space.ok())
       return space.status().with_context(
           fmt::format("reserving the recorded address {} of the global '{}'", bound[i]->address, bound[i]->name));

@@ -12,6 +12,9 @@
 namespace mneme::cuda {
 namespace {
 
+// The driver (580) rounds the address wished for up to this, and takes no wish for a smaller range.
+constexpr Bytes kReservationGranularity = 32_MiB;
+
 class CudaDevice final : public Device {
  public:
   CudaDevice(std::unique_ptr<Context> context, const DeviceProperties& properties)
@@ -113,6 +116,7 @@ Result<DeviceProperties> properties_of(const Context& context) {
   properties.max_grid = dim3(grid_x, grid_y, grid_z);
   properties.max_shared_memory_per_block = Bytes(std::max(shared, shared_opt_in));
   MNEME_ASSIGN(properties.allocation_granularity, granularity_of(context));
+  properties.reservation_granularity = kReservationGranularity;
   return properties;
 }
 

@@ -13,6 +13,7 @@ DeviceProperties FakeDevice::default_properties() {
   properties.max_shared_memory_per_block = 48_KiB;
   properties.total_memory = 1_GiB;
   properties.allocation_granularity = kHostGranularity;
+  properties.reservation_granularity = kHostGranularity;
   properties.clock_source = "script";
   return properties;
 }
