@@ -27,6 +27,7 @@ std::vector<std::string> cxx_flags(const Installation& installation, const Path&
   std::vector<std::string> flags = common_flags(installation, cuda);
   flags.push_back("--offload-arch=" + options.architecture);
   flags.push_back("-I" + installation.includedir.string());
+  if (options.device_code == DeviceCode::relocatable) flags.push_back("-fgpu-rdc");
   return flags;
 }
 
@@ -47,6 +48,11 @@ std::vector<std::string> link_flags(const Installation& installation, const Path
       "-Wl,@" + installation.wrap_options().string(),
       "-L" + cuda_libraries,
   };
+  if (options.device_code == DeviceCode::relocatable) {
+    // The second --cuda-path is for the link of the device code, which would look for nvlink in /usr/local/cuda alone.
+    flags.insert(flags.begin(), {"--offload-link", "--offload-arch=" + options.architecture, "--cuda-path=" + cuda.string(),
+                                 "-Wno-unknown-cuda-version", "-Xoffload-linker", "--cuda-path=" + cuda.string()});
+  }
   if (options.cuda_runtime == CudaRuntime::shared_library) {
     flags.insert(flags.end(), {"-Wl,-rpath," + cuda_libraries, "-lcudart"});
   } else {

@@ -10,10 +10,12 @@
 namespace mneme::cli {
 
 enum class CudaRuntime { static_library, shared_library };
+enum class DeviceCode { whole, relocatable };
 
 struct BuildFlagOptions {
   std::string architecture = "sm_90";
   CudaRuntime cuda_runtime = CudaRuntime::static_library;
+  DeviceCode device_code = DeviceCode::whole;
 };
 
 // Options for clang++ that compile .cu files (not "-x cuda", which would also hold for object files of the same command line).

@@ -69,6 +69,17 @@ TEST(BuildFlags, CompileAndLink) {
   EXPECT_THAT(shared, Contains("-Wl,-rpath,/opt/cuda/lib64"));
 }
 
+TEST(BuildFlags, RelocatableDeviceCodeIsAlwaysLinked) {
+  const Installation installation = *Installation::at("/opt/mneme/bin/mneme");
+  const BuildFlagOptions options{.device_code = DeviceCode::relocatable};
+  EXPECT_THAT(cxx_flags(installation, "/opt/cuda", options), Contains("-fgpu-rdc"));
+  EXPECT_THAT(cxx_flags(installation, "/opt/cuda", {}), Not(Contains("-fgpu-rdc")));
+  const auto link = link_flags(installation, "/opt/cuda", options);
+  EXPECT_THAT(link, Contains("--offload-link"));
+  EXPECT_THAT(join_for_shell(link), HasSubstr("-Xoffload-linker --cuda-path=/opt/cuda"));
+  EXPECT_THAT(link_flags(installation, "/opt/cuda", {}), Not(Contains("--offload-link")));
+}
+
 TEST(BuildFlags, AreQuotedForTheShell) {
   EXPECT_EQ(join_for_shell({"-O2", "-Wl,@/a/b", "-I/some where"}), "-O2 -Wl,@/a/b '-I/some where'");
   EXPECT_EQ(join_for_shell({"it's"}), "'it'\\''s'");

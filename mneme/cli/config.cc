@@ -24,6 +24,7 @@ class ConfigCommand : public Command {
            "prefix, libdir, includedir, cmakedir, cudadir: folders; version")
         ->required();
     app.add_option("--arch", options_.architecture, "GPU architecture to compile for (default: $MNEME_ARCH, else sm_90)");
+    app.add_flag("--rdc", relocatable_, "relocatable device code: -fgpu-rdc in cxxflags, --offload-link in ldflags");
     app.add_option("--cudart", cudart_, "CUDA runtime to link: static or shared")->check(CLI::IsMember({"static", "shared"}));
   }
 
@@ -59,6 +60,7 @@ class ConfigCommand : public Command {
       options_.architecture = chosen && *chosen ? chosen : BuildFlagOptions().architecture;
     }
     options_.cuda_runtime = cudart_ == "shared" ? CudaRuntime::shared_library : CudaRuntime::static_library;
+    options_.device_code = relocatable_ ? DeviceCode::relocatable : DeviceCode::whole;
     if (key_ == "cxxflags") return cxx_flags(installation, cuda, options_);
     if (key_ == "cudaflags") return cuda_flags(installation, cuda, options_);
     return link_flags(installation, cuda, options_);
@@ -72,6 +74,7 @@ class ConfigCommand : public Command {
 
   std::string key_;
   std::string cudart_ = "static";
+  bool relocatable_ = false;
   BuildFlagOptions options_{.architecture = ""};
 };
 

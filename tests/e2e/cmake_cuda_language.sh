@@ -1,4 +1,5 @@
 # A project that enables CMake's CUDA language with clang.
+export LD_LIBRARY_PATH=$(mneme config cudadir)/lib64  # CMake names no folder of a shared CUDA runtime
 cp "$EXAMPLES/vecadd/vecadd.cu" .
 sed -i 's|"../check.h"|"check.h"|' vecadd.cu
 cp "$EXAMPLES/check.h" .

@@ -33,8 +33,8 @@ PROJECT
 expect 0 "$cmake" -B build -G Ninja -DCMAKE_CXX_COMPILER="$(mneme config cxx)" -DCMAKE_PREFIX_PATH="$(mneme config cmakedir)"
 contains out "add_mneme(noticed): compiled with -fgpu-rdc and not linked with --offload-link, which would drop its device code: added"
 expect 0 "$cmake" --build build
-for source in main device; do $(mneme config cxx) -O2 $(mneme config cxxflags) -fgpu-rdc -c "$source.cu" -o "$source.o"; done
-$(mneme config cxx) --offload-link --offload-arch=sm_90 --cuda-path="$(mneme config cudadir)" -Wno-unknown-cuda-version main.o device.o -o by_hand $(mneme config ldflags)
+for source in main device; do $(mneme config cxx) -g $(mneme config cxxflags --rdc) -c "$source.cu" -o "$source.o"; done
+$(mneme config cxx) main.o device.o -o by_hand $(mneme config ldflags --rdc)
 for device in $DEVICES; do
   for program in build/app build/noticed ./by_hand; do
     expect 0 mneme run --device "$device" -- "$program"
