@@ -7,7 +7,7 @@ config.suffixes = [".cu", ".ll", ".test"]
 config.excludes = ["Inputs"]
 config.test_source_root = config.mneme_source_root
 config.test_exec_root = config.mneme_exec_root
-config.environment["PATH"] = config.llvm_tools_dir + ":" + config.environment.get("PATH", "")
+config.environment["PATH"] = config.llvm_tools_dir + ":" + config.cuda_home + "/bin:" + config.environment.get("PATH", "")
 
 inputs = f"-I{config.mneme_source_root}/instrument/Inputs"
 cuda = f"-std=c++17 --cuda-path={config.cuda_home} -Wno-unknown-cuda-version --offload-arch=sm_90 -fno-discard-value-names {inputs}"
