@@ -45,8 +45,11 @@ bool drop_suffix(StringRef& name, StringRef marker, Predicate matches) {
 }  // namespace
 
 StringRef canonical_name(StringRef name) {
-  auto hash = [](StringRef rest) { return rest.size() == kHashDigits && is_hex(rest); };
-  auto own = [&](StringRef rest) { return rest.empty() || (rest.consume_front("_") && hash(rest)); };
+  // clang writes its hash of the path as a number: without leading zeros.
+  auto hash = [](StringRef rest) { return !rest.empty() && rest.size() <= kHashDigits && is_hex(rest); };
+  auto own = [](StringRef rest) {
+    return rest.empty() || (rest.consume_front("_") && rest.size() == kHashDigits && is_hex(rest));
+  };
   while (drop_suffix(name, kVisible, own) || drop_suffix(name, "__static__", hash) || drop_suffix(name, "__intern__", hash) ||
          drop_suffix(name, ".__uniq.", is_decimal) || drop_suffix(name, ".llvm.", is_decimal)) {
   }

@@ -12,7 +12,8 @@ class Module;
 namespace mneme::instrument {
 
 // The name without what depends on the file's path: clang's suffixes of externalised static symbols under relocatable device
-// code (__static__<16 hex>, __intern__<16 hex>), of unique internal names (.__uniq.<digits>) and of promoted ones
+// code (__static__ and __intern__ with up to 16 hexadecimal digits), of unique internal names (.__uniq.<digits>) and of promoted
+// ones
 // (.llvm.<digits>), and the plugin's own (see visible_name).
 llvm::StringRef canonical_name(llvm::StringRef name);
 
