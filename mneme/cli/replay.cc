@@ -39,14 +39,14 @@ class ReplayCommand : public Command {
     app.add_option("--rdb,--record-db", kernel_file_, "the recorded kernel: DIR/<static-hash>.json")->required();
     app.add_option("--rid,--record-id", instance_,
                    "the recorded instance: a dynamic hash, or its first digits (default: the only one)");
-    app.add_option("PIPELINE", configuration_.pipeline, "LLVM pass pipeline, as opt's -passes takes it")->capture_default_str();
+    app.add_option("PIPELINE", configuration_.passes, "LLVM pass pipeline, as opt's -passes takes it")->capture_default_str();
     add_extent(app, "--grid-dim", "grid extent in blocks", configuration_.grid);
     add_extent(app, "--block-dim", "block extent in threads", configuration_.block);
     app.add_option("--shared-mem", shared_memory_, "dynamic shared memory of a block, in bytes (default: as recorded)");
-    app.add_option("--codegen-opt", configuration_.codegen_level, "level of LLVM's code generator")
+    app.add_option("--codegen-opt", configuration_.codegen.level, "level of LLVM's code generator")
         ->check(CLI::Range(0, 3))
         ->capture_default_str();
-    app.add_option("--iterations", configuration_.iterations, "timed launches after the verified one")
+    app.add_option("--iterations", configuration_.execution.iterations, "timed launches after the verified one")
         ->check(CLI::Range(0, 1'000'000))
         ->capture_default_str();
     app.add_option("--device", device_, "auto: the first of cuda and cpu that is there")

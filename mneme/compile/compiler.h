@@ -27,9 +27,15 @@ struct GlobalBinding {
   DevicePtr address;
 };
 
+// LLVM's code generator.
+struct CodegenOptions {
+  unsigned level = 3;  // 0 to 3
+  friend bool operator==(const CodegenOptions&, const CodegenOptions&) = default;
+};
+
 struct CompileOptions {
-  std::string pipeline = "default<O3>";  // any string the new pass manager parses
-  unsigned codegen_level = 3;            // 0 to 3
+  std::string passes = "default<O3>";  // any string the new pass manager parses
+  CodegenOptions codegen;
   std::vector<GlobalBinding> bindings;
   // Kernels to keep; everything else is internalised. Empty: all kernels of the module.
   std::vector<std::string> kernels;

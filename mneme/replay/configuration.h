@@ -8,6 +8,7 @@
 #include "mneme/base/digest.h"
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
+#include "mneme/compile/compiler.h"
 #include "mneme/device/device.h"
 #include "mneme/snapshot/snapshot.h"
 
@@ -20,21 +21,28 @@ struct ExtentOverride {
   friend bool operator==(const ExtentOverride&, const ExtentOverride&) = default;
 };
 
+// How the compiled kernel is run and timed. Changes no code.
+struct Execution {
+  unsigned iterations = 10;  // timed launches after the verified one
+  friend bool operator==(const Execution&, const Execution&) = default;
+};
+
 struct Configuration {
-  std::string pipeline = "default<O3>";  // any string that LLVM's new pass manager parses
-  unsigned codegen_level = 3;            // 0 to 3
-  ExtentOverride grid;                   // in blocks
-  ExtentOverride block;                  // in threads
-  std::optional<Bytes> shared_memory;    // dynamic, a block
-  unsigned iterations = 10;              // timed launches after the verified one
+  std::string passes = "default<O3>";  // any string that LLVM's new pass manager parses
+  ExtentOverride grid;                 // in blocks
+  ExtentOverride block;                // in threads
+  std::optional<Bytes> shared_memory;  // dynamic, a block
+  CodegenOptions codegen;
+  Execution execution;
 
   // What is launched for a recorded instance under this configuration.
   LaunchShape launch_shape(const InstanceRecord& instance) const;
-  // The same value has the same digest in every version that reads it. iterations is left out: it changes no code.
+  // The same value has the same digest in every version that reads it. `execution` is left out: it changes no code.
   Digest digest() const;
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
+// What is as by default is left out, but for "passes".
 nlohmann::json to_json(const Configuration& configuration);
 // invalid_argument for a wrong type, or for an unknown key (with the nearest known one).
 Result<Configuration> configuration_from_json(const nlohmann::json& json);

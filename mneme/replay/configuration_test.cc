@@ -11,12 +11,12 @@ using Json = nlohmann::json;
 
 Configuration everything() {
   Configuration c;
-  c.pipeline = "function(instcombine<max-iterations=2>),default<O2>";
-  c.codegen_level = 1;
+  c.passes = "function(instcombine<max-iterations=2>),default<O2>";
+  c.codegen.level = 1;
   c.grid.x = 7;
   c.block.y = 4;
   c.shared_memory = Bytes(4096);
-  c.iterations = 3;
+  c.execution.iterations = 3;
   return c;
 }
 
@@ -24,9 +24,16 @@ TEST(Configuration, GoesThroughJsonUnchanged) {
   for (const Configuration& c : {Configuration(), everything()}) EXPECT_EQ(*configuration_from_json(to_json(c)), c);
 }
 
+TEST(Configuration, WritesWhatIsNotAsByDefault) {
+  EXPECT_EQ(to_json(Configuration()), (Json{{"passes", "default<O3>"}}));
+  Configuration c;
+  c.block.x = 32;
+  EXPECT_EQ(to_json(c), (Json{{"passes", "default<O3>"}, {"block", {{"x", 32}}}}));
+}
+
 TEST(Configuration, DigestTellsCodeAndShapeApartButNotIterations) {
   Configuration a = everything(), b = everything();
-  b.iterations = 99;
+  b.execution.iterations = 99;
   EXPECT_EQ(a.digest(), b.digest());
   b.block.y = 8;
   EXPECT_NE(a.digest(), b.digest());
@@ -48,13 +55,14 @@ TEST(Configuration, KeepsWhatIsNotOverridden) {
 std::string refusal(const char* json) { return configuration_from_json(Json::parse(json)).status().message(); }
 
 TEST(Configuration, RefusesWithTheReason) {
-  EXPECT_EQ(refusal(R"({"pipelin": "x"})"), "configuration: unknown key 'pipelin'; the nearest is 'pipeline'");
-  EXPECT_EQ(refusal(R"({"pipeline": 3})"), "configuration: 'pipeline' must be a string, not 3");
-  EXPECT_EQ(refusal(R"({"codegen_level": 9})"), "configuration: 'codegen_level' must be a whole number from 0 to 3, not 9");
+  EXPECT_EQ(refusal(R"({"pases": "x"})"), "configuration: unknown key 'pases'; the nearest is 'passes'");
+  EXPECT_EQ(refusal(R"({"passes": 3})"), "configuration: 'passes' must be a string, not 3");
+  EXPECT_EQ(refusal(R"({"codegen": {"level": 9}})"), "configuration: 'codegen.level' must be a whole number from 0 to 3, not 9");
   EXPECT_EQ(refusal(R"({"grid": {"x": -1}})"), "configuration: 'grid.x' must be a whole number from 0 to 4294967295, not -1");
-  EXPECT_EQ(refusal(R"({"grid": {"w": 1}})"), "configuration: 'grid' has x, y and z, not 'w'");
+  EXPECT_EQ(refusal(R"({"grid": {"w": 1}})"), "configuration: unknown key 'grid.w'; the nearest is 'grid.x'");
   EXPECT_EQ(refusal(R"({"shared_memory": 1e300})"),
             "configuration: 'shared_memory' must be a whole number from 0 to 4294967295, not 1e+300");
+  EXPECT_EQ(refusal(R"({"grid": 3})"), "configuration: 'grid' must be an object, not 3");
   EXPECT_EQ(refusal("[]"), "configuration: an object is expected, not []");
 }
 

@@ -59,14 +59,14 @@ Status Session::run(const Configuration& configuration, ReplayResult& result) {
   result.verified = result.mismatches.empty();
   restore_everything_ = !result.verified;
 
-  for (unsigned i = 0; i < configuration.iterations; ++i) {
+  for (unsigned i = 0; i < configuration.execution.iterations; ++i) {
     MNEME_TRY(restore(loaded));
     MNEME_ASSIGN(Nanoseconds elapsed, stream_->launch_timed(*loaded.kernel, result.shape, instance_.parameters));
     result.exec_time.push_back(elapsed);
   }
   result.times.push_back({"timed_runs", clock.lap()});
   // What was timed is what was verified: the last timed run must have left the same bytes.
-  if (result.verified && configuration.iterations > 0) {
+  if (result.verified && configuration.execution.iterations > 0) {
     MNEME_ASSIGN(result.mismatches, verify(loaded));
     result.verified = result.mismatches.empty();
   }
@@ -74,7 +74,7 @@ Status Session::run(const Configuration& configuration, ReplayResult& result) {
 }
 
 Result<Session::Loaded> Session::compile_and_load(const Configuration& configuration, ReplayResult& result) {
-  CompileOptions options{configuration.pipeline, configuration.codegen_level, bindings_, {kernel_.name}};
+  CompileOptions options{configuration.passes, configuration.codegen, bindings_, {kernel_.name}};
   MNEME_ASSIGN(CompiledCode code, compiler_->compile(*module_, options));
   result.object_size = Bytes(code.image.bytes.size());
   result.object_digest = code.digest;

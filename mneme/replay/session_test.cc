@@ -146,8 +146,8 @@ TEST_F(SessionTest, VerifiesEveryPipelineAndTimesEachRunFromTheRestoredState) {
   ASSERT_TRUE(session.ok()) << session.status().to_string();
   for (const char* pipeline : {"default<O0>", "default<O1>", "default<O3>", "mem2reg"}) {
     Configuration configuration;
-    configuration.pipeline = pipeline;
-    configuration.iterations = 4;
+    configuration.passes = pipeline;
+    configuration.execution.iterations = 4;
     ReplayResult result = (*session)->replay(configuration);
     EXPECT_TRUE(result.executed && result.verified) << pipeline << ": " << result.failure.to_string();
     EXPECT_EQ(result.exec_time.size(), 4u);
@@ -215,7 +215,7 @@ TEST_F(SessionTest, RefusalsLeaveTheSessionUsable) {
   auto session = prepare(scale_ir());
   ASSERT_TRUE(session.ok()) << session.status().to_string();
   Configuration configuration;
-  configuration.pipeline = "default<O9>";
+  configuration.passes = "default<O9>";
   ReplayResult result = (*session)->replay(configuration);
   EXPECT_EQ(result.failure.code(), Code::invalid_argument);
   EXPECT_NE(result.failure.message().find("default<O9>"), std::string::npos) << result.failure.message();

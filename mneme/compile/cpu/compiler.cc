@@ -139,14 +139,14 @@ class CpuCompiler final : public Compiler {
       MNEME_TRY(bind_globals(module, options.bindings));
       return add_own_globals(module, globals);
     }));
-    MNEME_ASSIGN(auto device_machine, create_target_machine(module, {device, "", options.codegen_level}));
-    MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *device_machine, options.pipeline); }));
+    MNEME_ASSIGN(auto device_machine, create_target_machine(module, {device, "", options.codegen.level}));
+    MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *device_machine, options.passes); }));
     std::vector<KernelEntry> entries;
     MNEME_TRY(stages.time("lower", [&] { return lower(module, entries); }));
     export_globals(module, live(globals, module));
     keep_names_apart(module);
     add_bfloat_conversions(module);
-    MNEME_ASSIGN(auto machine, become_host_module(module, architecture_, options.codegen_level));
+    MNEME_ASSIGN(auto machine, become_host_module(module, architecture_, options.codegen.level));
     MNEME_TRY(verify(module));
     MNEME_TRY(stages.time("host_optimise", [&] { return run_pipeline(module, *machine, kHostPipeline); }));
     for (const KernelEntry& entry : entries)

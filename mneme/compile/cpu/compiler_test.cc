@@ -98,7 +98,7 @@ done:
 TEST_F(CpuCompilerTest, AKernelRunsUnderEveryPipeline) {
   for (const char* pipeline : {"default<O0>", "default<O1>", "default<O3>", "instcombine"}) {
     CompileOptions options;
-    options.pipeline = pipeline;
+    options.passes = pipeline;
     load(kAdd, options);
     std::vector<float> x(1000, 2.0f), y(1000, 1.0f);
     ASSERT_TRUE(run("add", {{16, 1, 1}, {64, 1, 1}, {}}, address(x.data()), address(y.data()), int32_t{999}, 3.0f).ok());
@@ -415,7 +415,7 @@ TEST(CpuCompiler, RefusalsSayWhatIsRefused) {
             "lowering to the CPU: the module is for 'amdgcn-amd-amdhsa'; only code for NVIDIA GPUs can be lowered");
 
   CompileOptions options;
-  options.pipeline = "nonsense";
+  options.passes = "nonsense";
   EXPECT_EQ(compile("define ptx_kernel void @k() { ret void }", options).status().code(), Code::invalid_argument);
   options = {};
   options.kernels = {"other"};

@@ -51,12 +51,12 @@ class NvptxCompiler final : public Compiler {
 
   Status make_ptx_of(llvm::Module& module, const CompileOptions& options, Stages& stages, AssembleRequest& request) {
     CodegenTarget target = CodegenTarget::of(module, architecture_);
-    MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(target, options.codegen_level));
+    MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(target, options.codegen.level));
     MNEME_TRY(stages.time("prepare", [&]() -> Status {
       MNEME_TRY(prepare_module(module, options.kernels, architecture_));
       return bind_globals(module, options.bindings);
     }));
-    MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *machine, options.pipeline); }));
+    MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *machine, options.passes); }));
     auto ptx = stages.time("codegen", [&] { return emit_ptx(module, *machine); });
     if (!ptx.ok()) return ptx.status();
     request.ptx = std::move(*ptx);

@@ -139,7 +139,7 @@ TEST_P(Assembled, EveryDefaultPipelineMakesACubin) {
   auto compiler = nvptx::compiler(GetParam());
   for (const char* level : {"O0", "O1", "O2", "O3", "Os", "Oz"}) {
     CompileOptions options;
-    options.pipeline = fmt::format("default<{}>", level);
+    options.passes = fmt::format("default<{}>", level);
     auto code = compiler->compile(parse(kVectorAdd), options);
     ASSERT_TRUE(code.ok()) << level << ": " << code.status().to_string();
     EXPECT_EQ(code->assembler, GetParam());
@@ -239,7 +239,7 @@ TEST(NvptxCompiler, IsWhatCompilerCreateGivesForCuda) {
 
 TEST(NvptxCompiler, StateIsVisibleAndNeverFolded) {
   for (const char* pipeline : {"default<O0>", "default<O3>", "globalopt,ipsccp,globaldce"}) {
-    const std::string ptx = ptx_of(kVectorAdd, {.pipeline = pipeline, .bindings = {}, .kernels = {"vector_add"}});
+    const std::string ptx = ptx_of(kVectorAdd, {.passes = pipeline, .bindings = {}, .kernels = {"vector_add"}});
     EXPECT_THAT(ptx, HasSubstr(".visible .const .align 4 .b8 table[64]")) << pipeline;
     EXPECT_THAT(ptx, ContainsRegex("\\.visible \\.global \\.align 4 \\.[ub](32|8) counter")) << pipeline;
     EXPECT_THAT(ptx, Not(HasSubstr(".visible .global .align 4 .b8 primes"))) << pipeline;
@@ -286,11 +286,11 @@ TEST(NvptxCompiler, TheModuleIsLeftAsItWas) {
 
 TEST(NvptxCompiler, RefusesWhatItCannotCompile) {
   auto compiler = nvptx::compiler("driver");
-  auto code = compiler->compile(parse(kVectorAdd), {.pipeline = "default<O3>,nothing", .bindings = {}, .kernels = {}});
+  auto code = compiler->compile(parse(kVectorAdd), {.passes = "default<O3>,nothing", .bindings = {}, .kernels = {}});
   EXPECT_EQ(code.status().to_string(),
             "invalid_argument: pass pipeline 'default<O3>,nothing' does not parse: unknown module pass 'nothing'");
 
-  code = compiler->compile(parse(kVectorAdd), {.codegen_level = 4, .bindings = {}, .kernels = {}});
+  code = compiler->compile(parse(kVectorAdd), {.codegen = {.level = 4}, .bindings = {}, .kernels = {}});
   EXPECT_EQ(code.status().to_string(), "invalid_argument: making PTX for sm_90: the code generation level is 4, not 0 to 3");
 
   code = compiler->compile(parse(kVectorAdd), {.bindings = {}, .kernels = {"other"}});

@@ -1,0 +1,96 @@
+#include "mneme/replay/configuration_fields.h"
+
+#include <algorithm>
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j)
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])}));
+  }
+  return row.back();
+}
+
+}  // namespace
+
+FieldReader::FieldReader(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
+  if (object.is_object()) return;
+  failure_ = path_.empty() ? error(Code::invalid_argument, "configuration: an object is expected, not {}", object.dump())
+                           : error(Code::invalid_argument, "configuration: '{}' must be an object, not {}", path_, object.dump());
+}
+
+void FieldReader::real(std::string_view key, double& out, double min, double max) {
+  const Json* value = find(key);
+  if (!value) return;
+  if (!value->is_number() || !(value->get<double>() >= min && value->get<double>() <= max))
+    return fail(key, fmt::format("a number from {} to {}", min, max), *value);
+  out = value->get<double>();
+}
+
+void FieldReader::flag(std::string_view key, bool& out) {
+  const Json* value = find(key);
+  if (!value) return;
+  if (!value->is_boolean()) return fail(key, "true or false", *value);
+  out = value->get<bool>();
+}
+
+void FieldReader::text(std::string_view key, std::string& out) {
+  const Json* value = find(key);
+  if (!value) return;
+  if (!value->is_string()) return fail(key, "a string", *value);
+  out = value->get<std::string>();
+}
+
+void FieldReader::texts(std::string_view key, std::vector<std::string>& out) {
+  const Json* value = find(key);
+  if (!value) return;
+  bool strings = value->is_array() && std::all_of(value->begin(), value->end(), [](const Json& e) { return e.is_string(); });
+  if (!strings) return fail(key, "an array of strings", *value);
+  out = value->get<std::vector<std::string>>();
+}
+
+Status FieldReader::finish() {
+  if (!failure_.ok()) return failure_;
+  for (const auto& [key, value] : object_.items()) {
+    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    auto nearest = *std::min_element(known_.begin(), known_.end(), [&key = key](std::string_view a, std::string_view b) {
+      return edit_distance(a, key) < edit_distance(b, key);
+    });
+    return error(Code::invalid_argument, "configuration: unknown key '{}'; the nearest is '{}'", member(key), member(nearest));
+  }
+  return {};
+}
+
+const Json* FieldReader::find(std::string_view key) {
+  known_.emplace_back(key);
+  if (!failure_.ok()) return nullptr;
+  auto found = object_.find(key);
+  return found == object_.end() ? nullptr : &*found;
+}
+
+std::optional<uint64_t> FieldReader::read_number(std::string_view key, const Json& value, NumberRange range) {
+  if (value.is_number_integer() && value >= range.min && value <= range.max) return value.get<uint64_t>();
+  fail(key, fmt::format("a whole number from {} to {}", range.min, range.max), value);
+  return std::nullopt;
+}
+
+std::string FieldReader::member(std::string_view key) const {
+  return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
+}
+
+void FieldReader::fail(std::string_view key, const std::string& expected, const Json& value) {
+  take(error(Code::invalid_argument, "configuration: '{}' must be {}, not {}", member(key), expected, value.dump()));
+}
+
+void FieldReader::take(Status status) {
+  if (failure_.ok()) failure_ = std::move(status);
+}
+
+}  // namespace mneme
