@@ -15,6 +15,8 @@ std::vector<std::string> common_flags(const Installation& installation, const Pa
   flags.insert(flags.end(), {"-Xcuda-fatbinary", "--compress=false"});
   // The same flags serve where some have nothing to do: host code, relocatable device code, linking.
   flags.push_back("-Wno-unused-command-line-argument");
+  // What the plugin warns of keeps a kernel from being recorded, not a program with -Werror from being built.
+  flags.push_back("-Wno-error=backend-plugin");
   // Where CUDA 13 keeps CUB, Thrust and libcu++.
   const Path cccl = cuda / "include" / "cccl";
   if (FileSystem::posix().exists(cccl)) flags.push_back("-I" + cccl.string());

@@ -43,6 +43,19 @@ void add_global(RecordableKernel& kernel, const SegmentGlobal& global) {
   info.escapes |= global.escapes();
 }
 
+// Linked into one module, static variables of equal names in files of equal names would become one.
+Status check_names(const RecordableKernel& kernel) {
+  for (auto one = kernel.globals.begin(); one != kernel.globals.end(); ++one) {
+    auto same = [&](const auto& other) { return other.info.name == one->info.name; };
+    if (std::find_if(one + 1, kernel.globals.end(), same) != kernel.globals.end())
+      return error(Code::unsupported,
+                   "two files of the same name have a static variable '{}' each, which its recorded IR cannot tell "
+                   "apart; rename one of the files",
+                   one->info.name);
+  }
+  return {};
+}
+
 Result<std::vector<const Segment*>> closure_of(const RegisteredKernel& registered) {
   MNEME_ASSIGN(const Segment* segment, registered.segment());
   MNEME_ASSIGN(const SegmentTable* table, registered.image->segments());
@@ -66,7 +79,7 @@ Status fill(RecordableKernel& kernel) {
   for (const Segment* part : closure)
     for (const SegmentGlobal& global : part->globals) add_global(kernel, global);
   for (const auto& global : kernel.globals) record.globals.push_back(global.info);
-  return {};
+  return check_names(kernel);
 }
 
 }  // namespace

@@ -58,7 +58,8 @@ bool arguments_are_there(const RecordableKernel& kernel, void* const* arguments)
 
 // Cheap first: most launches of a program end here, beyond --max.
 std::optional<NotRecorded> Recorder::select(const RecordableKernel& kernel, const Launch& launch) {
-  if (!kernel.status.ok()) return NotRecorded::no_segment;
+  if (!kernel.status.ok())
+    return kernel.status.code() == Code::unsupported ? NotRecorded::ambiguous_names : NotRecorded::no_segment;
   if (!kernel.selected) return NotRecorded::other_kernel;
   if (kernel.counts->seen.fetch_add(1) < options_.skip) return NotRecorded::skipped;
   if (kernel.counts->attempts >= options_.max) return NotRecorded::beyond_max;

@@ -26,6 +26,8 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::other_kernel: return "the kernel's name does not match (--kernels)";
     case NotRecorded::beyond_bytes: return "the database would grow by more than allowed (--max-bytes)";
     case NotRecorded::no_segment: return "the kernel was not built with the plugin (compile it with `mneme config cxxflags`)";
+    case NotRecorded::ambiguous_names:
+      return "two files of the same name have static variables of the same name (rename one of the files)";
     case NotRecorded::unknown_kernel: return "the kernel was not registered by the program (it was made at run time)";
     case NotRecorded::stream_capture: return "launched into a graph, which is not recorded yet";
     case NotRecorded::launch_attribute: return "launched with an attribute (such as a cluster) that is not recorded yet";

@@ -22,6 +22,7 @@ enum class NotRecorded : uint32_t {
   other_kernel,      // --kernels does not match its name
   beyond_bytes,      // --max-bytes
   no_segment,        // not built with the plugin
+  ambiguous_names,   // its IR cannot tell two variables apart
   unknown_kernel,    // never registered: made at run time
   stream_capture,    // goes into a graph
   launch_attribute,  // a launch attribute that a recording does not hold
@@ -36,7 +37,7 @@ enum class NotRecorded : uint32_t {
   launch_failed,   // the launch itself failed
   ended,           // recording had ended by a failure
 };
-inline constexpr size_t kNotRecordedReasons = 18;
+inline constexpr size_t kNotRecordedReasons = 19;
 
 // "its argument points to managed memory, which is not captured yet": to be read behind "37 launches: ".
 std::string_view describe(NotRecorded reason);

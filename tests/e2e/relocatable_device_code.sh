@@ -41,3 +41,35 @@ for device in $DEVICES; do
     contains out "rdc: PASS"
   done
 done
+
+# Static variables of equal names in two files of equal names: replay could not tell them apart, so the kernel is not recorded.
+mkdir -p one two
+cat >one/part.cu <<'SOURCE1'
+static __device__ int state = 3;
+__device__ int one() { return atomicAdd(&state, 1); }
+SOURCE1
+cat >two/part.cu <<'SOURCE2'
+static __device__ int state = 30;
+__device__ int two() { return atomicAdd(&state, 2); }
+SOURCE2
+cat >both.cu <<'SOURCE3'
+#include <cstdio>
+__device__ int one();
+__device__ int two();
+__global__ void both(int* out) { *out = one() + two(); }
+int main() {
+  int *device, host = 0;
+  if (cudaMalloc(&device, sizeof host) != cudaSuccess) return 2;
+  both<<<1, 1>>>(device);
+  if (cudaMemcpy(&host, device, sizeof host, cudaMemcpyDeviceToHost) != cudaSuccess) return 3;
+  std::printf("both %d\n", host);
+}
+SOURCE3
+for source in one/part two/part both; do $(mneme config cxx) $(mneme config cxxflags --rdc) -c "$source.cu" -o "${source//\//_}.o"; done
+$(mneme config cxx) both.o one_part.o two_part.o -o both $(mneme config ldflags --rdc)
+for device in $DEVICES; do
+  expect 0 mneme record -rdb "both-$device" --device "$device" -- ./both
+  contains out "both 33"
+  contains err "two files of the same name have a static variable"
+  contains err "not recorded: 1 launch: two files of the same name"
+done
