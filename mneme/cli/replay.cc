@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "mneme/cli/command.h"
+#include "mneme/cli/configuration_options.h"
 #include "mneme/cli/progress.h"
+#include "mneme/cli/recorded_launch.h"
 #include "mneme/replay/session.h"
 #include "mneme/store/database.h"
 
@@ -37,21 +39,9 @@ class ReplayCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     app.add_option("--rdb,--record-db", kernel_file_, "the recorded kernel: DIR/<static-hash>.json")->required();
-    app.add_option("--rid,--record-id", instance_,
-                   "the recorded instance: a dynamic hash, or its first digits (default: the only one)");
-    app.add_option("PIPELINE", configuration_.passes, "LLVM pass pipeline, as opt's -passes takes it")->capture_default_str();
-    add_extent(app, "--grid-dim", "grid extent in blocks", configuration_.grid);
-    add_extent(app, "--block-dim", "block extent in threads", configuration_.block);
-    app.add_option("--shared-mem", shared_memory_, "dynamic shared memory of a block, in bytes (default: as recorded)");
-    app.add_option("--codegen-opt", configuration_.codegen.level, "level of LLVM's code generator")
-        ->check(CLI::Range(0, 3))
-        ->capture_default_str();
-    app.add_option("--iterations", configuration_.execution.iterations, "timed launches after the verified one")
-        ->check(CLI::Range(0, 1'000'000))
-        ->capture_default_str();
-    app.add_option("--device", device_, "auto: the first of cuda and cpu that is there")
-        ->check(CLI::IsMember({"auto", "cuda", "cpu"}))
-        ->capture_default_str();
+    instance_.declare(app);
+    device_.declare(app, "auto: the first of cuda and cpu that is there");
+    configuration_.declare(app);
     app.footer(
         "Prints one JSON object: the configuration and its result; times are nanoseconds, sizes bytes, and what a device cannot "
         "tell is null.\n"
@@ -60,70 +50,45 @@ class ReplayCommand : public Command {
   }
 
   int run() override {
-    if (shared_memory_) configuration_.shared_memory = Bytes(*shared_memory_);
-    ReplayResult result = replay_or_failure();
-    nlohmann::json document = {{"configuration", to_json(configuration_)}, {"result", to_json(result)}};
+    nlohmann::json document = {{"configuration", nullptr}};
+    ReplayResult result = replay_or_failure(document["configuration"]);
+    document["result"] = to_json(result);
     fmt::print("{}\n", document.dump(2));
     if (!result.failure.ok()) return report(result.failure);
     return result.verified ? kExitVerified : kExitNotVerified;
   }
 
  private:
-  static void add_extent(CLI::App& app, const std::string& name, const std::string& what, ExtentOverride& extent) {
-    app.add_option(name + "-x", extent.x, what + " in x (default: as recorded)")->check(CLI::PositiveNumber);
-    app.add_option(name + "-y", extent.y, what + " in y")->check(CLI::PositiveNumber);
-    app.add_option(name + "-z", extent.z, what + " in z")->check(CLI::PositiveNumber);
-  }
-
   // What kept the replay from being prepared is a result too, so that whoever reads standard output always finds one.
-  ReplayResult replay_or_failure() {
+  ReplayResult replay_or_failure(nlohmann::json& configuration) {
     DivertedOutput diverted;
-    auto result = replay();
+    auto result = replay(configuration);
     if (result.ok()) return std::move(*result);
     ReplayResult failed;
     failed.failure = result.status();
     return failed;
   }
 
-  Result<ReplayResult> replay() {
+  Result<ReplayResult> replay(nlohmann::json& printed) {
+    MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
+    printed = to_json(configuration);
     MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
     MNEME_ASSIGN(Database database, Database::open(file.directory));
-    MNEME_ASSIGN(Digest dynamic_hash, choose_instance(database, file.static_hash));
-    MNEME_ASSIGN(auto device, open_device());
+    MNEME_ASSIGN(KernelDocument recorded, database.load_document(file.static_hash));
+    MNEME_ASSIGN(Digest dynamic_hash, instance_.choose(recorded));
+    MNEME_ASSIGN(auto device, device_.open());
     Progress line;
     line.stage("preparing the device");
     auto show = [&](std::string_view what, double done) { line.stage(fmt::format("{}: {:.0f} %", what, 100 * done)); };
     MNEME_ASSIGN(auto session, Session::prepare(database, file.static_hash, dynamic_hash, *device, show));
     line.stage(fmt::format("compiling and running {}", session->kernel().demangled));
-    return session->replay(configuration_);
+    return session->replay(configuration);
   }
 
-  Result<std::unique_ptr<Device>> open_device() {
-    if (device_ == "auto") return Device::open_best();
-    MNEME_ASSIGN(DeviceKind kind, parse_device_kind(device_));
-    return Device::open(kind);
-  }
-
-  Result<Digest> choose_instance(const Database& database, const Digest& static_hash) const {
-    MNEME_ASSIGN(KernelDocument document, database.load_document(static_hash));
-    std::vector<const InstanceRecord*> matching;
-    std::string all;
-    for (const InstanceRecord& instance : document.instances) {
-      if (instance.dynamic_hash.hex().starts_with(instance_)) matching.push_back(&instance);
-      all += fmt::format("\n  {}  grid {}, block {}, {}", instance.dynamic_hash.hex(), instance.grid, instance.block,
-                         instance.state_bytes);
-    }
-    if (matching.size() == 1) return matching[0]->dynamic_hash;
-    if (instance_.empty())
-      return error(Code::invalid_argument, "{} has {} instances: choose one with -rid{}", document.kernel.demangled,
-                   document.instances.size(), all);
-    return error(Code::not_found, "{} instances of {} begin with '{}'; there are{}", matching.size(), document.kernel.demangled,
-                 instance_, all);
-  }
-
-  std::string kernel_file_, instance_, device_ = "auto";
-  std::optional<uint64_t> shared_memory_;
-  Configuration configuration_;
+  std::string kernel_file_;
+  InstanceOption instance_;
+  DeviceOption device_;
+  ConfigurationOptions configuration_;
 };
 
 const Registration registration({.name = "replay",

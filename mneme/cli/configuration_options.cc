@@ -1,0 +1,143 @@
+#include "mneme/cli/configuration_options.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+namespace mneme::cli {
+namespace {
+
+// What an option's value is read as, for a member of type T.
+template <typename T>
+struct ValueOf {
+  using Type = T;
+};
+template <typename T>
+struct ValueOf<std::optional<T>> {
+  using Type = typename ValueOf<T>::Type;
+};
+template <>
+struct ValueOf<Bytes> {
+  using Type = uint64_t;
+};
+
+template <typename T>
+constexpr bool kHasDefault = std::is_arithmetic_v<T> || std::is_same_v<T, std::string>;
+
+}  // namespace
+
+template <typename Member>
+CLI::Option* ConfigurationOptions::knob(CLI::App& app, const char* group, const std::string& name, const std::string& what,
+                                        Member member) {
+  Configuration usual;
+  using T = std::remove_reference_t<decltype(member(usual))>;
+  if constexpr (std::is_same_v<T, bool>) {
+    auto set = [this, member](int64_t) { changes_.push_back([member](Configuration& c) { return member(c) = true, Status(); }); };
+    return app.add_flag_function(name, set, what)->group(group);
+  } else {
+    using Value = typename ValueOf<T>::Type;
+    auto set = [this, member](const Value& value) {
+      changes_.push_back([member, value](Configuration& c) { return member(c) = T(value), Status(); });
+    };
+    CLI::Option* option = app.add_option_function<Value>(name, set, what)->group(group);
+    if constexpr (kHasDefault<T>) option->default_str(fmt::format("{}", member(usual)));
+    return option;
+  }
+}
+
+template <typename T, size_t N, typename Member>
+CLI::Option* ConfigurationOptions::choice(CLI::App& app, const char* group, const std::string& name, const std::string& what,
+                                          const std::pair<const char*, T> (&names)[N], Member member) {
+  std::map<std::string, T> values;
+  for (const auto& [text, value] : names) values.emplace(text, value);
+  auto set = [this, member, values](const std::string& text) {
+    changes_.push_back([member, value = values.at(text)](Configuration& c) { return member(c) = value, Status(); });
+  };
+  std::vector<std::string> texts;
+  for (const auto& [text, value] : names) texts.emplace_back(text);
+  return app.add_option_function<std::string>(name, set, what)->check(CLI::IsMember(texts))->group(group);
+}
+
+void ConfigurationOptions::declare_extent(CLI::App& app, const std::string& name, const std::string& what,
+                                          ExtentOverride Configuration::* extent) {
+  auto declare = [&](const char* axis, const std::string& text, std::optional<uint32_t> ExtentOverride::* member) {
+    knob(app, OptionGroups::launch, name + "-" + axis, text, [=](Configuration& c) -> std::optional<uint32_t>& {
+      return c.*extent.*member;
+    })->check(CLI::PositiveNumber);
+  };
+  declare("x", what + " in x (default: as recorded)", &ExtentOverride::x);
+  declare("y", what + " in y", &ExtentOverride::y);
+  declare("z", what + " in z", &ExtentOverride::z);
+}
+
+void ConfigurationOptions::declare(CLI::App& app) {
+  declare_file(app);
+  declare_launch(app);
+  declare_passes(app);
+  declare_specialisation(app);
+  declare_codegen(app);
+  declare_assembler(app);
+  declare_execution(app);
+  declare_verdict(app);
+}
+
+void ConfigurationOptions::declare_file(CLI::App& app) {
+  app.add_option("--config", file_, "a configuration as JSON, as replay prints it; other options override it")
+      ->group(OptionGroups::configuration);
+}
+
+void ConfigurationOptions::declare_launch(CLI::App& app) {
+  declare_extent(app, "--grid-dim", "grid extent in blocks", &Configuration::grid);
+  declare_extent(app, "--block-dim", "block extent in threads", &Configuration::block);
+  knob(app, OptionGroups::launch, "--shared-mem", "dynamic shared memory of a block, in bytes (default: as recorded)",
+       [](auto& c) -> auto& { return c.shared_memory; });
+}
+
+void ConfigurationOptions::declare_passes(CLI::App& app) {
+  knob(app, OptionGroups::passes, "PIPELINE", "LLVM pass pipeline, as opt's -passes takes it",
+       [](auto& c) -> auto& { return c.passes; });
+}
+
+void ConfigurationOptions::declare_specialisation(CLI::App&) {}
+
+void ConfigurationOptions::declare_codegen(CLI::App& app) {
+  knob(app, OptionGroups::codegen, "--codegen-opt", "level of LLVM's code generator", [](auto& c) -> auto& {
+    return c.codegen.level;
+  })->check(CLI::Range(0, 3));
+}
+
+void ConfigurationOptions::declare_assembler(CLI::App&) {}
+
+void ConfigurationOptions::declare_execution(CLI::App& app) {
+  knob(app, OptionGroups::execution, "--iterations", "timed launches after the verified one", [](auto& c) -> auto& {
+    return c.execution.iterations;
+  })->check(CLI::Range(0, 1'000'000));
+}
+
+void ConfigurationOptions::declare_verdict(CLI::App&) {}
+
+Result<Configuration> ConfigurationOptions::configuration() const {
+  Configuration configuration;
+  if (!file_.empty()) {
+    auto bytes = files_.read(file_);
+    if (!bytes.ok()) return bytes.status().with_context("reading the configuration");
+    MNEME_ASSIGN(configuration, parse_configuration({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, file_));
+  }
+  for (const Change& change : changes_) MNEME_TRY(change(configuration));
+  return configuration;
+}
+
+Result<Configuration> parse_configuration(std::string_view text, const std::string& name) {
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(text);
+  } catch (const nlohmann::json::parse_error& failure) {
+    return error(Code::invalid_argument, "the configuration {} is no JSON: byte {}", name, failure.byte);
+  }
+  if (json.is_object() && json.contains("configuration")) json = nlohmann::json(json["configuration"]);
+  auto configuration = configuration_from_json(json);
+  if (!configuration.ok()) return configuration.status().with_context(name);
+  return configuration;
+}
+
+}  // namespace mneme::cli

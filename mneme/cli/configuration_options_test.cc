@@ -1,0 +1,96 @@
+#include "mneme/cli/configuration_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace mneme::cli {
+namespace {
+
+// A file of the test's own, removed after it.
+class File {
+ public:
+  explicit File(std::string_view content) { std::ofstream(path_) << content; }
+  ~File() { std::filesystem::remove(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ =
+      fmt::format("{}/mneme-options-{}-{}", std::filesystem::temp_directory_path().string(), ::getpid(), ++count_);
+  static inline int count_ = 0;
+};
+
+Result<Configuration> configure(std::vector<std::string> arguments) {
+  CLI::App app;
+  ConfigurationOptions options;
+  options.declare(app);
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& failure) {
+    return error(Code::invalid_argument, "{}", failure.what());
+  }
+  return options.configuration();
+}
+
+TEST(ConfigurationOptions, NothingGivenIsTheDefault) { EXPECT_EQ(*configure({}), Configuration()); }
+
+TEST(ConfigurationOptions, EachIsSeenInTheConfiguration) {
+  Configuration wanted;
+  wanted.passes = "sroa,gvn";
+  wanted.grid = {7, {}, 2};
+  wanted.block = {{}, 4, {}};
+  wanted.shared_memory = Bytes(128);
+  wanted.codegen.level = 1;
+  wanted.execution.iterations = 3;
+  EXPECT_EQ(*configure({"sroa,gvn", "--grid-dim-x", "7", "--grid-dim-z=2", "--block-dim-y=4", "--shared-mem=128",
+                        "--codegen-opt=1", "--iterations=3"}),
+            wanted);
+}
+
+TEST(ConfigurationOptions, TheCommandLineOverridesTheFile) {
+  File file(R"({"passes": "default<O1>", "block": {"x": 32}, "codegen": {"level": 2}})");
+  Configuration wanted;
+  wanted.passes = "default<O1>";
+  wanted.block.x = 64;
+  wanted.codegen.level = 2;
+  EXPECT_EQ(*configure({"--block-dim-x=64", "--config", file.path()}), wanted);
+}
+
+TEST(ConfigurationOptions, TakesWhatReplayPrints) {
+  File file(R"({"configuration": {"passes": "default<O2>"}, "result": {"verified": true}})");
+  Configuration wanted;
+  wanted.passes = "default<O2>";
+  EXPECT_EQ(*configure({"--config", file.path()}), wanted);
+}
+
+TEST(ConfigurationOptions, RefusesFilesThatAreNoConfiguration) {
+  File unknown(R"({"pases": "default<O1>"})");
+  EXPECT_EQ(configure({"--config", unknown.path()}).status().to_string(),
+            "invalid_argument: " + unknown.path() + ": configuration: unknown key 'pases'; the nearest is 'passes'");
+  File broken("{\"passes\": ");
+  EXPECT_EQ(configure({"--config", broken.path()}).status().to_string(),
+            "invalid_argument: the configuration " + broken.path() + " is no JSON: byte 12");
+  EXPECT_EQ(configure({"--config", "/nonexistent/c.json"}).status().to_string(),
+            "not_found: reading the configuration: opening /nonexistent/c.json: No such file or directory");
+}
+
+TEST(ConfigurationOptions, RefusesValuesOutOfRange) {
+  EXPECT_FALSE(configure({"--codegen-opt=4"}).ok());
+  EXPECT_FALSE(configure({"--iterations=-1"}).ok());
+  EXPECT_FALSE(configure({"--grid-dim-x=0"}).ok());
+}
+
+TEST(ConfigurationOptions, TheHelpHasAHeadingForEachSection) {
+  CLI::App app;
+  ConfigurationOptions options;
+  options.declare(app);
+  for (const char* heading : {"Launch:\n", "Code generation:\n", "Execution:\n"})
+    EXPECT_THAT(app.help(), testing::HasSubstr(heading));
+  EXPECT_THAT(app.help(), testing::HasSubstr("default<O3>"));
+}
+
+}  // namespace
+}  // namespace mneme::cli

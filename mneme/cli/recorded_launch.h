@@ -1,0 +1,37 @@
+// Which recorded launch, and on which device: the options that replay, ir and their like share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "mneme/base/digest.h"
+#include "mneme/base/status.h"
+#include "mneme/device/device.h"
+#include "mneme/store/database.h"
+
+namespace mneme::cli {
+
+// One instance of a kernel.
+class InstanceOption {
+ public:
+  void declare(CLI::App& app);
+  // invalid_argument: none was named and there are several; not_found: not one that begins so. Both list those there are.
+  Result<Digest> choose(const KernelDocument& document) const;
+
+ private:
+  std::string first_digits_;
+};
+
+class DeviceOption {
+ public:
+  void declare(CLI::App& app, const std::string& what);
+  const std::string& name() const { return name_; }  // "auto", "cuda" or "cpu"
+  // unavailable: there is none of that kind.
+  Result<std::unique_ptr<Device>> open() const;
+
+ private:
+  std::string name_ = "auto";
+};
+
+}  // namespace mneme::cli
