@@ -53,12 +53,22 @@ struct CompiledCode {
   std::string assembler;         // what turned PTX into cubin, or linked the object: "nvjitlink", "ptxas", "driver", "lld"
 };
 
+// Where a compilation can be looked at.
+enum class Stage {
+  specialised,   // IR as the pass pipeline gets it
+  optimised,     // IR as it leaves it
+  assembly,      // PTX, or the host's assembly
+  instructions,  // of the finished object, disassembled: SASS. unsupported on the CPU device
+};
+
 class Compiler {
  public:
   virtual ~Compiler() = default;
   // For a device of this kind and architecture; no device is needed.
   static Result<std::unique_ptr<Compiler>> create(DeviceKind kind, const std::string& architecture);
   virtual Result<CompiledCode> compile(const ir::Module& module, const CompileOptions& options) = 0;
+  // The text that compile() would have at a stage; it fails as compile() would have until then. IR is textual.
+  virtual Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) = 0;
 };
 
 }  // namespace mneme

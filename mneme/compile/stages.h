@@ -1,12 +1,18 @@
-// How long the stages of a compilation take.
+// The stages of a compilation: how long they take, and what IR they leave.
 #pragma once
 
+#include <llvm/IR/Module.h>
+
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include "mneme/compile/compiler.h"
 
 namespace mneme {
+
+// Writes the module as textual IR.
+Status print_to(std::string& text, const llvm::Module& module);
 
 class Stages {
  public:

@@ -1,5 +1,7 @@
 #include "mneme/replay/session.h"
 
+#include "mneme/replay/compile_request.h"
+
 namespace mneme {
 
 struct Session::Loaded {
@@ -74,8 +76,7 @@ Status Session::run(const Configuration& configuration, ReplayResult& result) {
 }
 
 Result<Session::Loaded> Session::compile_and_load(const Configuration& configuration, ReplayResult& result) {
-  CompileOptions options{configuration.passes, configuration.codegen, bindings_, {kernel_.name}};
-  MNEME_ASSIGN(CompiledCode code, compiler_->compile(*module_, options));
+  MNEME_ASSIGN(CompiledCode code, compiler_->compile(*module_, compile_options(configuration, kernel_, plan_)));
   result.object_size = Bytes(code.image.bytes.size());
   result.object_digest = code.digest;
   result.assembler = code.assembler;

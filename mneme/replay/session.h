@@ -65,7 +65,6 @@ class Session {
   MemoryPlan plan_;
   std::unique_ptr<ir::Module> module_;
   std::unique_ptr<Compiler> compiler_;
-  std::vector<GlobalBinding> bindings_;
   struct SymbolState {
     ByteVector prologue, epilogue;
   };

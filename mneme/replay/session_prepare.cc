@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <future>
 
+#include "mneme/replay/compile_request.h"
 #include "mneme/replay/session.h"
 
 namespace mneme {
@@ -103,8 +104,7 @@ Status Session::load(const Digest& static_hash, const Digest& dynamic_hash) {
   MNEME_ASSIGN(auto recorded, database_.load_instance(static_hash, dynamic_hash));
   instance_ = std::move(recorded.instance);
   MNEME_ASSIGN(plan_, plan_memory(kernel_, instance_, recorded.prologue, recorded.epilogue));
-  MNEME_ASSIGN(auto bitcode, database_.load_ir(static_hash));
-  MNEME_ASSIGN(auto module, ir::Module::parse(bitcode, "the recorded IR of " + kernel_.demangled));
+  MNEME_ASSIGN(ir::Module module, load_module(database_, kernel_));
   module_ = std::make_unique<ir::Module>(std::move(module));
   MNEME_ASSIGN(compiler_, Compiler::create(device_.properties().kind, device_.properties().architecture));
   return {};
@@ -146,7 +146,7 @@ Status Session::reserve_bound_globals() {
     DevicePtr aligned(round_down(first, AddressSpace::kAlignment.count));
     MNEME_TRY((*space)->allocate_at(aligned, Bytes(end - aligned.address)));
     global_spaces_.push_back(std::move(*space));
-    for (; i < next; ++i) bindings_.push_back({bound[i]->name, bound[i]->address});
+    i = next;
   }
   return {};
 }

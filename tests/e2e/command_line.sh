@@ -2,7 +2,7 @@
 expect 0 mneme --version
 contains out "mneme "
 expect 0 mneme help
-for command in config run record ls show replay; do contains out "  $command "; done
+for command in config run record ls show replay ir; do contains out "  $command "; done
 lacks out "lower"
 expect 64 mneme
 expect 64 mneme recrod

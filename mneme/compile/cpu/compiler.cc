@@ -4,6 +4,8 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <optional>
+
 #include "mneme/compile/cpu/device_functions.h"
 #include "mneme/compile/cpu/gpu_arithmetic.h"
 #include "mneme/compile/cpu/host_code.h"
@@ -107,30 +109,48 @@ class CpuCompiler final : public Compiler {
   explicit CpuCompiler(std::string architecture) : architecture_(std::move(architecture)) {}
 
   Result<CompiledCode> compile(const ir::Module& module, const CompileOptions& options) override {
-    Stages stages;
-    ByteVector object;
-    MNEME_ASSIGN(ir::Module copy, module.clone());
-    auto own = std::make_unique<ir::Module>(std::move(copy));
-    bool abandoned = false;
-    Status status = run_llvm([&] { return make_object(ir::llvm_module(*own), options, stages, object); }, &abandoned);
-    if (abandoned) (void)own.release();  // LLVM left it in no defined state, in which it cannot even be destroyed
-    MNEME_TRY(status);
-
-    auto image = stages.time("link", [&] { return link_shared_object(object); });
+    MNEME_ASSIGN(Generated generated, generate(module, options, std::nullopt));
+    auto image = generated.stages.time("link", [&] { return link_shared_object(generated.object); });
     if (!image.ok()) return image.status();
     CompiledCode code;
     code.image = {DeviceKind::cpu, std::move(*image)};
     code.digest = digest_of(code.image.bytes);
-    code.times = stages.take();
+    code.times = generated.stages.take();
     code.assembler = "lld";
     return code;
   }
 
+  Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
+    if (stage == Stage::instructions)
+      return error(Code::unsupported, "the CPU device's objects are not disassembled: its assembly is what they are made of");
+    MNEME_ASSIGN(Generated generated, generate(module, options, stage));
+    return std::move(generated.text);
+  }
+
  private:
-  Status make_object(llvm::Module& module, const CompileOptions& options, Stages& stages, ByteVector& object) {
+  // What a compilation has made: an object when it went to its end, else the text of the stage where it stopped.
+  struct Generated {
+    ByteVector object;
+    std::string text;
+    Stages stages;
+  };
+
+  Result<Generated> generate(const ir::Module& module, const CompileOptions& options, std::optional<Stage> last) {
+    MNEME_ASSIGN(ir::Module copy, module.clone());
+    auto own = std::make_unique<ir::Module>(std::move(copy));
+    bool abandoned = false;
+    Generated generated;
+    Status status = run_llvm([&] { return generate_from(ir::llvm_module(*own), options, last, generated); }, &abandoned);
+    if (abandoned) (void)own.release();  // LLVM left it in no defined state, in which it cannot even be destroyed
+    MNEME_TRY(status);
+    return generated;
+  }
+
+  Status generate_from(llvm::Module& module, const CompileOptions& options, std::optional<Stage> last, Generated& generated) {
     if (!module.getTargetTriple().isNVPTX())
       return error(Code::unsupported, "lowering to the CPU: the module is for '{}'; only code for NVIDIA GPUs can be lowered",
                    module.getTargetTriple().str());
+    Stages& stages = generated.stages;
     std::string device = device_architecture(module);
     std::vector<GlobalEntry> globals;
     MNEME_TRY(stages.time("prepare", [&]() -> Status {
@@ -139,8 +159,24 @@ class CpuCompiler final : public Compiler {
       MNEME_TRY(bind_globals(module, options.bindings));
       return add_own_globals(module, globals);
     }));
+    if (last == Stage::specialised) return print_to(generated.text, module);
     MNEME_ASSIGN(auto device_machine, create_target_machine(module, {device, "", options.codegen.level}));
     MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *device_machine, options.passes); }));
+    if (last == Stage::optimised) return print_to(generated.text, module);
+    MNEME_ASSIGN(auto machine, make_host_module(module, options, globals, stages));
+    auto emitted = stages.time("codegen", [&] {
+      return emit_file(module, *machine, last ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile);
+    });
+    MNEME_TRY(emitted.status());
+    if (last)
+      generated.text.assign(reinterpret_cast<const char*>(emitted->data()), emitted->size());
+    else
+      generated.object = std::move(*emitted);
+    return {};
+  }
+
+  Result<std::unique_ptr<llvm::TargetMachine>> make_host_module(llvm::Module& module, const CompileOptions& options,
+                                                                const std::vector<GlobalEntry>& globals, Stages& stages) {
     std::vector<KernelEntry> entries;
     MNEME_TRY(stages.time("lower", [&] { return lower(module, entries); }));
     export_globals(module, live(globals, module));
@@ -151,10 +187,7 @@ class CpuCompiler final : public Compiler {
     MNEME_TRY(stages.time("host_optimise", [&] { return run_pipeline(module, *machine, kHostPipeline); }));
     for (const KernelEntry& entry : entries)
       export_kernel(module, entry, entry.mode == RunMode::fibers ? stack_bytes(*entry.entry) : 0);
-    auto emitted = stages.time("codegen", [&] { return emit_object(module, *machine); });
-    if (!emitted.ok()) return emitted.status();
-    object = std::move(*emitted);
-    return {};
+    return machine;
   }
 
   // What the image defines is its own: a variable of the application of the same name, of which a program has a shadow on the

@@ -31,6 +31,15 @@ Result<CompiledCode> compile(std::string_view body, const CompileOptions& option
   return (*compiler)->compile(*module, options);
 }
 
+Result<std::string> emit(std::string_view body, Stage stage, const CompileOptions& options = {}) {
+  const std::string text = std::string(kTarget) + std::string(body);
+  auto module = ir::Module::parse(std::as_bytes(std::span(text)), "test.ll");
+  if (!module.ok()) return module.status();
+  auto compiler = Compiler::create(DeviceKind::cpu, "x86-64-v3");
+  if (!compiler.ok()) return compiler.status();
+  return (*compiler)->emit(*module, options, stage);
+}
+
 // An image on the CPU device, and memory that its kernels are given.
 class CpuCompilerTest : public testing::Test {
  protected:
@@ -387,6 +396,14 @@ define ptx_kernel void @k(ptr %out) !dbg !3 { store i32 1, ptr %out, !dbg !5 ret
 TEST_F(CpuCompilerTest, ALaunchBoundIsTheKernels) {
   load("define ptx_kernel void @k() #0 { ret void }\nattributes #0 = { \"nvvm.maxntid\"=\"16,8\" }");
   EXPECT_EQ((*module_->kernel("k"))->resources().max_threads_per_block, 128u);
+}
+
+TEST(CpuCompiler, EmitsEachStage) {
+  EXPECT_THAT(emit(kAdd, Stage::specialised).value(), HasSubstr("define ptx_kernel void @add"));
+  EXPECT_THAT(emit(kAdd, Stage::optimised).value(), HasSubstr("target triple = \"nvptx64-nvidia-cuda\""));
+  EXPECT_THAT(emit(kAdd, Stage::assembly).value(), testing::AllOf(HasSubstr("retq"), HasSubstr(".globl")));
+  EXPECT_EQ(emit(kAdd, Stage::instructions).status().to_string(),
+            "unsupported: the CPU device's objects are not disassembled: its assembly is what they are made of");
 }
 
 TEST(CpuCompiler, WhatIsNowhereDefinedIsNamed) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <llvm/IR/Module.h>
+#include <llvm/Support/CodeGen.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <memory>
@@ -22,6 +23,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> become_host_module(llvm::Module& mo
 // bounded (recursion, calls by pointer).
 uint64_t stack_bytes(llvm::Function& entry);
 
-Result<ByteVector> emit_object(llvm::Module& module, llvm::TargetMachine& machine);
+// An object, or assembly.
+Result<ByteVector> emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type);
 
 }  // namespace mneme::cpu

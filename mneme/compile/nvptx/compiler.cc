@@ -1,6 +1,7 @@
 #include "mneme/compile/nvptx/compiler.h"
 
 #include "mneme/compile/fatal_error.h"
+#include "mneme/compile/nvptx/disassembler.h"
 #include "mneme/compile/nvptx/ptx_codegen.h"
 #include "mneme/compile/pipeline.h"
 #include "mneme/compile/prepare.h"
@@ -16,52 +17,81 @@ class NvptxCompiler final : public Compiler {
       : architecture_(std::move(architecture)), assembler_(std::move(assembler)) {}
 
   Result<CompiledCode> compile(const ir::Module& module, const CompileOptions& options) override {
-    const llvm::Triple& triple = ir::llvm_module(module).getTargetTriple();
-    if (!triple.isNVPTX()) {
-      return error(Code::incompatible, "compiling for {}: the module is for '{}', not for NVIDIA GPUs", architecture_,
-                   triple.str());
-    }
-    Stages stages;
+    MNEME_ASSIGN(Generated generated, generate(module, options, Stage::assembly));
     AssembleRequest request;
-    MNEME_TRY(make_ptx(module, options, stages, request));
-    auto bytes = stages.time("assemble", [&] { return assembler_->assemble(request); });
+    request.lines = has_lines(generated.text) ? LineInfo::keep : LineInfo::leave_out;
+    request.ptx = std::move(generated.text);
+    request.architecture = generated.architecture;
+    auto bytes = generated.stages.time("assemble", [&] { return assembler_->assemble(request); });
     if (!bytes.ok()) return bytes.status();
 
     CompiledCode code;
     code.image = {DeviceKind::cuda, std::move(*bytes)};
     code.digest = digest_of(code.image.bytes);
-    code.times = stages.take();
+    code.times = generated.stages.take();
     code.assembler = assembler_->name();
     return code;
   }
 
+  Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
+    if (stage == Stage::instructions) return disassembled(module, options);
+    MNEME_ASSIGN(Generated generated, generate(module, options, stage));
+    return std::move(generated.text);
+  }
+
  private:
-  Status make_ptx(const ir::Module& module, const CompileOptions& options, Stages& stages, AssembleRequest& request) {
+  // What a compilation has made when it gets to a stage.
+  struct Generated {
+    std::string text;
+    std::string architecture;
+    Stages stages;
+  };
+
+  Result<std::string> disassembled(const ir::Module& module, const CompileOptions& options) {
+    if (assembler_->name() == "driver")
+      return error(
+          Code::unavailable,
+          "disassembling code for {}: the driver assembles PTX only when it loads it; install the CUDA toolkit's nvJitLink "
+          "or ptxas",
+          architecture_);
+    MNEME_ASSIGN(CompiledCode code, compile(module, options));
+    return disassemble(code.image.bytes, nvdisasm_paths());
+  }
+
+  Result<Generated> generate(const ir::Module& module, const CompileOptions& options, Stage last) {
+    const llvm::Triple& triple = ir::llvm_module(module).getTargetTriple();
+    if (!triple.isNVPTX()) {
+      return error(Code::incompatible, "compiling for {}: the module is for '{}', not for NVIDIA GPUs", architecture_,
+                   triple.str());
+    }
     MNEME_ASSIGN(ir::Module copy, module.clone());
     auto own = std::make_unique<ir::Module>(std::move(copy));
     bool abandoned = false;
-    Status status = run_llvm([&] { return make_ptx_of(ir::llvm_module(*own), options, stages, request); }, &abandoned);
+    Generated generated;
+    Status status = run_llvm([&] { return generate_from(ir::llvm_module(*own), options, last, generated); }, &abandoned);
     if (abandoned) (void)own.release();  // LLVM left it in no defined state, in which it cannot even be destroyed
     if (abandoned && status.message().find("Cannot select") != std::string::npos) {
       // How LLVM says that the architecture lacks the instruction for an intrinsic.
       return Status(Code::unsupported, status.message()).with_context("making PTX for " + architecture_);
     }
-    return status;
+    MNEME_TRY(status);
+    return generated;
   }
 
-  Status make_ptx_of(llvm::Module& module, const CompileOptions& options, Stages& stages, AssembleRequest& request) {
+  Status generate_from(llvm::Module& module, const CompileOptions& options, Stage last, Generated& generated) {
     CodegenTarget target = CodegenTarget::of(module, architecture_);
+    generated.architecture = target.architecture;
     MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(target, options.codegen.level));
-    MNEME_TRY(stages.time("prepare", [&]() -> Status {
+    MNEME_TRY(generated.stages.time("prepare", [&]() -> Status {
       MNEME_TRY(prepare_module(module, options.kernels, architecture_));
       return bind_globals(module, options.bindings);
     }));
-    MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *machine, options.passes); }));
-    auto ptx = stages.time("codegen", [&] { return emit_ptx(module, *machine); });
-    if (!ptx.ok()) return ptx.status();
-    request.ptx = std::move(*ptx);
-    request.architecture = target.architecture;
-    request.lines = has_lines(request.ptx) ? LineInfo::keep : LineInfo::leave_out;
+    if (last == Stage::specialised) return print_to(generated.text, module);
+    MNEME_TRY(generated.stages.time("optimise", [&] { return run_pipeline(module, *machine, options.passes); }));
+    if (last == Stage::optimised) return print_to(generated.text, module);
+    auto ptx = generated.stages.time("codegen", [&] { return emit_ptx(module, *machine); });
+    MNEME_TRY(ptx.status());
+    generated.text = std::move(*ptx);
     return {};
   }
 

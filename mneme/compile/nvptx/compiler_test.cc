@@ -239,7 +239,7 @@ TEST(NvptxCompiler, IsWhatCompilerCreateGivesForCuda) {
 
 TEST(NvptxCompiler, StateIsVisibleAndNeverFolded) {
   for (const char* pipeline : {"default<O0>", "default<O3>", "globalopt,ipsccp,globaldce"}) {
-    const std::string ptx = ptx_of(kVectorAdd, {.passes = pipeline, .bindings = {}, .kernels = {"vector_add"}});
+    const std::string ptx = ptx_of(kVectorAdd, {.passes = pipeline, .codegen = {}, .bindings = {}, .kernels = {"vector_add"}});
     EXPECT_THAT(ptx, HasSubstr(".visible .const .align 4 .b8 table[64]")) << pipeline;
     EXPECT_THAT(ptx, ContainsRegex("\\.visible \\.global \\.align 4 \\.[ub](32|8) counter")) << pipeline;
     EXPECT_THAT(ptx, Not(HasSubstr(".visible .global .align 4 .b8 primes"))) << pipeline;
@@ -284,16 +284,38 @@ TEST(NvptxCompiler, TheModuleIsLeftAsItWas) {
   EXPECT_EQ(module.print(), before);
 }
 
+TEST(NvptxCompiler, EmitsEachStageAsCompileHasIt) {
+  auto made = compiler("driver");
+  const ir::Module module = parse(kVectorAdd);
+  const std::string specialised = made->emit(module, {}, Stage::specialised).value();
+  EXPECT_THAT(specialised, testing::AllOf(HasSubstr("call contract float @product"), Not(HasSubstr("optnone"))));
+  const std::string optimised = made->emit(module, {}, Stage::optimised).value();
+  EXPECT_THAT(optimised, testing::AllOf(HasSubstr("@vector_add"), Not(HasSubstr("@product"))));
+  EXPECT_EQ(made->emit(module, {}, Stage::assembly).value(), ptx_of(kVectorAdd));
+
+  // It stops there: a pipeline that does not parse fails only the stages behind it.
+  CompileOptions wrong;
+  wrong.passes = "nothing";
+  EXPECT_TRUE(made->emit(module, wrong, Stage::specialised).ok());
+  EXPECT_EQ(made->emit(module, wrong, Stage::optimised).status().message(),
+            "pass pipeline 'nothing' does not parse: unknown pass name 'nothing'");
+  EXPECT_EQ(
+      made->emit(module, {}, Stage::instructions).status().to_string(),
+      "unavailable: disassembling code for sm_90: the driver assembles PTX only when it loads it; install the CUDA toolkit's "
+      "nvJitLink or ptxas");
+}
+
 TEST(NvptxCompiler, RefusesWhatItCannotCompile) {
   auto compiler = nvptx::compiler("driver");
-  auto code = compiler->compile(parse(kVectorAdd), {.passes = "default<O3>,nothing", .bindings = {}, .kernels = {}});
+  auto code =
+      compiler->compile(parse(kVectorAdd), {.passes = "default<O3>,nothing", .codegen = {}, .bindings = {}, .kernels = {}});
   EXPECT_EQ(code.status().to_string(),
             "invalid_argument: pass pipeline 'default<O3>,nothing' does not parse: unknown module pass 'nothing'");
 
   code = compiler->compile(parse(kVectorAdd), {.codegen = {.level = 4}, .bindings = {}, .kernels = {}});
   EXPECT_EQ(code.status().to_string(), "invalid_argument: making PTX for sm_90: the code generation level is 4, not 0 to 3");
 
-  code = compiler->compile(parse(kVectorAdd), {.bindings = {}, .kernels = {"other"}});
+  code = compiler->compile(parse(kVectorAdd), {.codegen = {}, .bindings = {}, .kernels = {"other"}});
   EXPECT_EQ(code.status().to_string(), "not_found: kernel 'other' is not in test.ll, which has vector_add");
 
   const std::string host = "target triple = \"x86_64-pc-linux-gnu\"\n";

@@ -1,0 +1,102 @@
+// mneme ir: the code of a recorded launch at any stage of its compilation.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "mneme/cli/command.h"
+#include "mneme/cli/configuration_options.h"
+#include "mneme/cli/recorded_launch.h"
+#include "mneme/replay/compile_request.h"
+#include "mneme/store/database.h"
+
+namespace mneme::cli {
+namespace {
+
+constexpr char kRecorded[] = "recorded";
+const std::map<std::string, Stage> kStages = {{"specialised", Stage::specialised},
+                                              {"optimised", Stage::optimised},
+                                              {"asm", Stage::assembly},
+                                              {"sass", Stage::instructions}};
+
+class IrCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("KERNEL,--rdb,--record-db", kernel_file_, "the recorded kernel: DIR/<static-hash>.json")->required();
+    instance_.declare(app);
+    app.add_option(
+           "--stage", stage_,
+           "recorded: the IR as it is in the database; specialised: as the pass pipeline gets it; optimised: as it leaves "
+           "it; asm: PTX, or the CPU's assembly; sass: the GPU's instructions, by nvdisasm")
+        ->check(CLI::IsMember({kRecorded, "specialised", "optimised", "asm", "sass"}))
+        ->capture_default_str();
+    app.add_option("-o,--output", output_, "the file to write (default: standard output)");
+    app.add_flag("--bitcode", bitcode_, "IR as bitcode, not as text");
+    device_.declare(app, "what to compile for; auto: the kind that the kernel was compiled for. No device is needed");
+    configuration_.declare(app);
+    app.footer("For a GPU code is made for the architecture that the kernel was recorded with.");
+  }
+
+  int run() override {
+    if (bitcode_ && (stage_ == "asm" || stage_ == "sass"))
+      return report_usage("ir", fmt::format("--bitcode is of IR, and the stage '{}' is text", stage_));
+    if (bitcode_ && output_.empty() && ::isatty(STDOUT_FILENO))
+      return report_usage("ir", "bitcode is not for a terminal: name a file with -o");
+    auto text = stage_ == kRecorded ? recorded() : compiled();
+    if (!text.ok()) return report(text.status());
+    Status status = write(*text);
+    return status.ok() ? 0 : report(status);
+  }
+
+ private:
+  Result<std::string> recorded() {
+    MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
+    MNEME_ASSIGN(Database database, Database::open(file.directory));
+    MNEME_ASSIGN(KernelRecord kernel, database.load_kernel(file.static_hash));
+    MNEME_ASSIGN(ir::Module module, load_module(database, kernel));
+    return module.print();
+  }
+
+  Result<std::string> compiled() {
+    MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
+    MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
+    MNEME_ASSIGN(Database database, Database::open(file.directory));
+    MNEME_ASSIGN(KernelDocument document, database.load_document(file.static_hash));
+    MNEME_ASSIGN(Digest dynamic_hash, instance_.choose(document));
+    const KernelRecord& kernel = document.kernel;
+    MNEME_ASSIGN(RecordedInstance recorded, database.load_instance(file.static_hash, dynamic_hash));
+    MNEME_ASSIGN(MemoryPlan plan, plan_memory(kernel, recorded.instance, recorded.prologue, recorded.epilogue));
+    MNEME_ASSIGN(ir::Module module, load_module(database, kernel));
+    MNEME_ASSIGN(auto compiler, create_compiler(kernel));
+    return compiler->emit(module, compile_options(configuration, kernel, plan), kStages.at(stage_));
+  }
+
+  Result<std::unique_ptr<Compiler>> create_compiler(const KernelRecord& kernel) const {
+    if (device_.name() == "cpu") return Compiler::create(DeviceKind::cpu, "x86-64-v3");
+    return Compiler::create(DeviceKind::cuda, kernel.arch);
+  }
+
+  Status write(const std::string& text) const {
+    ByteVector bytes;
+    if (bitcode_) {
+      MNEME_ASSIGN(ir::Module module, ir::Module::parse(std::as_bytes(std::span(text)), "the IR to write"));
+      bytes = module.bitcode();
+    }
+    ByteSpan content = bitcode_ ? ByteSpan(bytes) : std::as_bytes(std::span(text));
+    if (!output_.empty()) return FileSystem::posix().write_atomically(output_, content);
+    std::fwrite(content.data(), 1, content.size(), stdout);
+    return {};
+  }
+
+  std::string kernel_file_, stage_ = "optimised", output_;
+  bool bitcode_ = false;
+  InstanceOption instance_;
+  DeviceOption device_;
+  ConfigurationOptions configuration_;
+};
+
+const Registration registration({.name = "ir", .summary = "write the code of a recorded launch at a stage of its compilation"},
+                                [] { return std::make_unique<IrCommand>(); });
+
+}  // namespace
+}  // namespace mneme::cli

@@ -1,0 +1,21 @@
+#include "mneme/replay/compile_request.h"
+
+namespace mneme {
+
+CompileOptions compile_options(const Configuration& configuration, const KernelRecord& kernel, const MemoryPlan& plan) {
+  CompileOptions options;
+  options.passes = configuration.passes;
+  options.codegen = configuration.codegen;
+  for (const PlannedRegion& region : plan.regions)
+    if (region.prologue.kind == Region::Kind::global && region.placement == Placement::recorded_address)
+      options.bindings.push_back({region.prologue.name, region.prologue.address});
+  options.kernels = {kernel.name};
+  return options;
+}
+
+Result<ir::Module> load_module(const Database& database, const KernelRecord& kernel) {
+  MNEME_ASSIGN(auto bitcode, database.load_ir(kernel.static_hash));
+  return ir::Module::parse(bitcode, "the recorded IR of " + kernel.demangled);
+}
+
+}  // namespace mneme

@@ -1,0 +1,20 @@
+// What the compiler is asked for a recorded launch: the same for a replay and for whoever only looks at the code.
+#pragma once
+
+#include "mneme/base/status.h"
+#include "mneme/compile/compiler.h"
+#include "mneme/ir/module.h"
+#include "mneme/replay/configuration.h"
+#include "mneme/replay/memory_plan.h"
+#include "mneme/snapshot/snapshot.h"
+#include "mneme/store/database.h"
+
+namespace mneme {
+
+// Globals that the plan has at their recorded addresses are bound to them.
+CompileOptions compile_options(const Configuration& configuration, const KernelRecord& kernel, const MemoryPlan& plan);
+
+// The recorded code of a kernel. What the store says of a damaged file; corrupt.
+Result<ir::Module> load_module(const Database& database, const KernelRecord& kernel);
+
+}  // namespace mneme

@@ -1,0 +1,54 @@
+# mneme ir: every stage of a recorded launch's code, for both kinds of device, under a configuration.
+compile "$EXAMPLES/vecadd/vecadd.cu" vecadd
+expect 0 mneme record -rdb db --max 1 --device cpu -- ./vecadd
+kernel=$(echo db/*.json)
+name=$(json "$kernel" 'd["kernel"]["name"]' 2>/dev/null || json "$kernel" 'd["name"]')
+
+expect 0 mneme ir "$kernel" --stage recorded
+contains out "$name"
+contains out 'target triple = "nvptx64-nvidia-cuda"'
+expect 0 mneme ir "$kernel" --stage specialised
+contains out "@$name("
+lacks out optnone
+mv out specialised
+expect 0 mneme ir "$kernel"
+mv out optimised
+expect 0 mneme ir "$kernel" --stage optimised "default<O3>" -rid "$(json "$kernel" 'd["instances"][0]["dynamic_hash"]')"
+cmp -s out optimised || fail "the default is not the optimised stage under default<O3>"
+expect 0 mneme ir "$kernel" "default<O0>"
+! cmp -s out optimised || fail "the pipeline has no effect"
+[ "$(grep -c alloca specialised)" -gt "$(grep -c alloca optimised || true)" ] || fail "the optimised stage is not optimised"
+
+expect 0 mneme ir "$kernel" --stage asm
+contains out ".visible .entry $name("
+contains out ".target sm_90"
+expect 0 mneme ir "$kernel" --stage asm --device cpu
+contains out "retq"
+
+# Into a file, as text and as bitcode, which is the same code.
+expect 0 mneme ir "$kernel" -o optimised.ll
+cmp -s optimised optimised.ll || fail "-o writes something else"
+[ ! -s out ] || fail "-o writes to standard output too"
+expect 0 mneme ir "$kernel" --bitcode -o optimised.bc
+[ "$(head -c 2 optimised.bc)" = BC ] || fail "--bitcode writes no bitcode"
+expect 64 mneme ir "$kernel" --bitcode --stage asm
+contains err "--bitcode is of IR, and the stage 'asm' is text"
+expect 64 mneme ir "$kernel" --stage compiled
+expect 2 mneme ir "$kernel" -o nowhere/optimised.ll
+contains err nowhere
+
+# The instructions, where there is nvdisasm; it is not where it was looked for.
+expect 2 mneme ir "$kernel" --stage sass --device cpu
+contains err "the CPU device's objects are not disassembled"
+expect 2 env CUDA_HOME=/nonexistent PATH="$MNEME_PREFIX/bin" mneme ir "$kernel" --stage sass
+if [ ! -e /usr/local/cuda/bin/nvdisasm ]; then contains err "not at /nonexistent/bin/nvdisasm, /usr/local/cuda/bin/nvdisasm"; fi
+mkdir tools
+printf '#!/bin/sh\necho "disassembled $1 $(head -c 4 "$2" | tail -c 3)"\n' >tools/nvdisasm
+chmod +x tools/nvdisasm
+if [ ! -e /usr/local/cuda/bin/nvdisasm ] && [ ! -e "$CUDA_HOME/bin/nvdisasm" ]; then
+  expect 0 env PATH="$PWD/tools:$PATH" mneme ir "$kernel" --stage sass
+  contains out "disassembled -c ELF"
+else
+  expect 0 mneme ir "$kernel" --stage sass
+  contains out EXIT
+fi
