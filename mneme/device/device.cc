@@ -47,12 +47,14 @@ Result<std::unique_ptr<Device>> Device::open_best() {
   return error(Code::unavailable, "opening the best device: none opens ({})", reasons);
 }
 
+Result<std::optional<uint32_t>> Kernel::active_blocks(const LaunchShape&) const { return std::optional<uint32_t>(); }
+
 Status Stream::launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   MNEME_TRY(check_shape(kernel, shape));
   return launch_impl(kernel, shape, parameters);
 }
 
-Result<Nanoseconds> Stream::launch_timed(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+Status Stream::launch_timed(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   MNEME_TRY(check_shape(kernel, shape));
   return launch_timed_impl(kernel, shape, parameters);
 }

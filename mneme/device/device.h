@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
@@ -35,7 +36,21 @@ struct DeviceProperties {
   Bytes total_memory;
   Bytes allocation_granularity;   // of physical memory in an AddressSpace
   Bytes reservation_granularity;  // what base and size of a small AddressSpace must be multiples of to lie where it is asked for
-  std::string clock_source;       // what elapsed times come from: "cuda_event", "steady_clock"
+  Bytes l2_cache;                 // shared by the whole device; zero where a replay cannot choose what is in it
+  uint32_t max_threads_per_multiprocessor = 0;  // zero: not known
+  std::string hardware_id;  // of the one piece of hardware that processes share, fit for a file name; empty: not to be locked
+};
+
+// What elapsed times come from.
+struct DeviceClock {
+  std::string source;  // "cupti_activity", "cuda_event", "steady_clock"
+  std::string remark;  // why it is not a better one; empty when it is the best
+};
+
+// The clocks of the hardware at one moment.
+struct ClockReading {
+  uint32_t sm_mhz = 0;
+  std::vector<std::string> throttled;  // what holds them down: "power cap", "thermal slowdown"
 };
 
 struct LaunchShape {
@@ -52,6 +67,8 @@ class Kernel {
   virtual ~Kernel() = default;
   const std::string& name() const { return name_; }
   const KernelResources& resources() const { return resources_; }
+  // How many blocks of this shape a multiprocessor runs at once; nothing where the device has no such limit.
+  virtual Result<std::optional<uint32_t>> active_blocks(const LaunchShape& shape) const;
 
  protected:
   std::string name_;
@@ -92,6 +109,9 @@ class Stream {
   // Ordered in the stream; may return before it is done.
   virtual Status copy(DevicePtr to, DevicePtr from, Bytes size) = 0;
   virtual Status fill(DevicePtr to, std::byte value, Bytes size) = 0;
+  // Reads a range through the device's caches, without effect on memory; as ordered as `copy`. unsupported on a device whose
+  // l2_cache is zero.
+  virtual Status read_through(DevicePtr from, Bytes size) = 0;
   // Compares [a, a+size) with [b, b+size) on the device, right for any size. Complete on return.
   virtual Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) = 0;
   // A 64-bit hash of each page of `page` bytes of [from, from+size) (the last may be short), made on the device, to find
@@ -102,19 +122,36 @@ class Stream {
   // invalid_argument, with the device's limit in the message, for a shape it cannot run. A fault of the kernel is reported by
   // this call or by the next synchronize.
   Status launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
-  // Launches and measures: `elapsed` is the kernel's device time by the clock that DeviceProperties names. Complete on return.
-  Result<Nanoseconds> launch_timed(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
+  // Launches as `launch` does and notes the launch for take_times().
+  Status launch_timed(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
+  // Waits for the stream, and gives the device time of each timed launch since the last call, in their order, by the clock that
+  // Device::clock() names. On failure those times are lost. Asking costs some hundred microseconds on some devices: ask for many.
+  virtual Result<std::vector<Nanoseconds>> take_times() = 0;
 
   virtual Status synchronize() = 0;
 
  protected:
   explicit Stream(const DeviceProperties& properties) : properties_(properties) {}
   virtual Status launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) = 0;
-  virtual Result<Nanoseconds> launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) = 0;
+  virtual Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) = 0;
 
  private:
   Status check_shape(const Kernel& kernel, const LaunchShape& shape) const;
   const DeviceProperties& properties_;
+};
+
+// Times launches that others make through the vendor's runtime in this process. Thread-safe.
+using LaunchTag = uint64_t;
+class LaunchObserver {
+ public:
+  virtual ~LaunchObserver() = default;
+  // The launch that this thread makes between begin and end is timed; `launched` is whether it was made.
+  virtual LaunchTag begin() = 0;
+  virtual void end(LaunchTag tag, bool launched) = 0;
+  // Fetches the times of launches that are done.
+  virtual Status flush() = 0;
+  // The time, once: when it has been fetched.
+  virtual std::optional<Nanoseconds> take(LaunchTag tag) = 0;
 };
 
 class Device {
@@ -134,6 +171,14 @@ class Device {
   // Device memory anywhere, for the caller's own buffers (pristine copies, epilogues).
   virtual Result<DevicePtr> allocate(Bytes size) = 0;
   virtual Status free(DevicePtr pointer) = 0;
+
+  // The clock of timed launches, made ready by the first call or the first timed launch. unavailable when the environment asks
+  // for one (MNEME_CLOCK) that cannot be had, with the reason.
+  virtual Result<DeviceClock> clock() = 0;
+  // Nothing where the hardware's clocks cannot be read.
+  virtual std::optional<ClockReading> read_clocks() { return std::nullopt; }
+  // Null where other's launches can be timed by the vendor's events only. Lives as long as the process.
+  virtual LaunchObserver* launch_observer() { return nullptr; }
 
  protected:
   DeviceProperties properties_;

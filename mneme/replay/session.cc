@@ -34,7 +34,6 @@ ReplayResult Session::replay(const Configuration& configuration) {
   result.shape = configuration.launch_shape(instance_);
   result.device = device_.properties().name;
   result.device_kind = device_.properties().kind;
-  result.clock_source = device_.properties().clock_source;
   result.recorded_on = instance_.device_kind;
   result.times.push_back({"session", prepare_time_});
   result.failure = run(configuration, result);
@@ -61,11 +60,13 @@ Status Session::run(const Configuration& configuration, ReplayResult& result) {
   result.verified = result.mismatches.empty();
   restore_everything_ = !result.verified;
 
+  MNEME_ASSIGN(DeviceClock timer, device_.clock());
+  result.clock_source = timer.source;
   for (unsigned i = 0; i < configuration.execution.iterations; ++i) {
     MNEME_TRY(restore(loaded));
-    MNEME_ASSIGN(Nanoseconds elapsed, stream_->launch_timed(*loaded.kernel, result.shape, instance_.parameters));
-    result.exec_time.push_back(elapsed);
+    MNEME_TRY(stream_->launch_timed(*loaded.kernel, result.shape, instance_.parameters));
   }
+  MNEME_ASSIGN(result.exec_time, stream_->take_times());
   result.times.push_back({"timed_runs", clock.lap()});
   // What was timed is what was verified: the last timed run must have left the same bytes.
   if (result.verified && configuration.execution.iterations > 0) {

@@ -261,18 +261,52 @@ TEST_F(Launches, Output) {
   ASSERT_OK(status);
 }
 
-TEST_F(Launches, TimedLaunches) {
+TEST_F(Launches, TimesOfManyLaunchesAreTakenAtOnce) {
   DevicePtr out = zeros(Bytes(1024 * 4));
   auto kernel = module_->kernel("busy");
   ASSERT_OK(kernel.status());
   const LaunchShape shape{.grid = {4, 1, 1}, .block = {256, 1, 1}};
-  auto time = stream_->launch_timed(**kernel, shape, Arguments(uint32_t{1000}, out.address).bytes());
-  ASSERT_OK(time.status());
-  EXPECT_GT(time->count(), 0);
-  EXPECT_FALSE(device_->properties().clock_source.empty());
+  const Arguments arguments(uint32_t{1000}, out.address);
+  auto none = stream_->take_times();
+  ASSERT_OK(none.status());
+  EXPECT_TRUE(none->empty());
+  for (size_t count : {size_t{1}, size_t{5}, size_t{100}}) {
+    for (size_t i = 0; i < count; ++i) {
+      ASSERT_OK(stream_->fill(out, std::byte{0}, Bytes(1024 * 4)));  // nobody waits between the two
+      ASSERT_OK(stream_->launch_timed(**kernel, shape, arguments.bytes()));
+    }
+    ASSERT_OK(stream_->launch(**kernel, shape, arguments.bytes()));
+    auto times = stream_->take_times();
+    ASSERT_OK(times.status());
+    ASSERT_EQ(times->size(), count);
+    for (Nanoseconds time : *times) EXPECT_GT(time.count(), 0);
+  }
+  auto clock = device_->clock();
+  ASSERT_OK(clock.status());
+  EXPECT_FALSE(clock->source.empty());
   uint32_t expected = 1023;
   for (int k = 0; k < 1000; ++k) expected = expected * 1664525 + 1013904223;
   EXPECT_EQ(download<uint32_t>(out, 1024)[1023], expected);
+}
+
+TEST_F(Launches, ATimedLaunchThatIsRefusedHasNoTime) {
+  auto kernel = module_->kernel("write_indices");
+  ASSERT_OK(kernel.status());
+  EXPECT_EQ(stream_->launch_timed(**kernel, {.grid = {1, 0, 1}, .block = {1, 1, 1}}, {}).code(), Code::invalid_argument);
+  auto times = stream_->take_times();
+  ASSERT_OK(times.status());
+  EXPECT_TRUE(times->empty());
+}
+
+TEST_F(Launches, MemoryIsReadThroughACacheWhereThereIsOne) {
+  const std::vector<uint32_t> values(5000, 7);
+  DevicePtr memory = upload(values);
+  Status read = stream_->read_through(memory, Bytes(values.size() * 4));
+  if (device_->properties().l2_cache.count == 0)
+    EXPECT_EQ(read.code(), Code::unsupported) << read.to_string();
+  else
+    ASSERT_OK(read);
+  EXPECT_EQ(download<uint32_t>(memory, values.size()), values);
 }
 
 TEST_F(Launches, WorkOfAStreamIsInOrder) {

@@ -44,7 +44,6 @@ CpuDevice::CpuDevice(unsigned workers) : executor_(workers) {
       Bytes(static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
   properties_.allocation_granularity = kHostGranularity;
   properties_.reservation_granularity = kHostGranularity;
-  properties_.clock_source = "steady_clock";
 }
 
 Result<std::unique_ptr<Module>> CpuDevice::load(const CodeImage& image) {

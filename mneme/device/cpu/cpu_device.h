@@ -28,6 +28,7 @@ class CpuDevice final : public Device {
   Result<std::unique_ptr<AddressSpace>> reserve(DevicePtr base, Bytes size) override;
   Result<DevicePtr> allocate(Bytes size) override;
   Status free(DevicePtr pointer) override;
+  Result<DeviceClock> clock() override { return DeviceClock{"steady_clock", ""}; }
 
   Executor& executor() { return executor_; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "mneme/device/cpu/cpu_module.h"
 #include "mneme/device/host_pages.h"
@@ -91,10 +92,21 @@ Status CpuStream::launch_impl(const Kernel& kernel, const LaunchShape& shape, By
   return executor_.run(kernel.name(), static_cast<const CpuKernel&>(kernel).entry(), shape, parameters);
 }
 
-Result<Nanoseconds> CpuStream::launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+Status CpuStream::launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   const auto begin = std::chrono::steady_clock::now();
   MNEME_TRY(launch_impl(kernel, shape, parameters));
-  return Nanoseconds(std::chrono::steady_clock::now() - begin);
+  times_.emplace_back(std::chrono::steady_clock::now() - begin);
+  return {};
+}
+
+Result<std::vector<Nanoseconds>> CpuStream::take_times() {
+  std::vector<Nanoseconds> times = std::exchange(times_, {});
+  MNEME_TRY(executor_.usable());
+  return times;
+}
+
+Status CpuStream::read_through(DevicePtr, Bytes) {
+  return error(Code::unsupported, "reading memory through the cache: the device cpu has none that a kernel's blocks share");
 }
 
 }  // namespace mneme::cpu

@@ -17,14 +17,17 @@ class CpuStream final : public Stream {
   Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) override;
   Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) override;
   Status synchronize() override;
+  Status read_through(DevicePtr from, Bytes size) override;
+  Result<std::vector<Nanoseconds>> take_times() override;
 
  protected:
   Status launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
-  Result<Nanoseconds> launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+  Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
 
  private:
   void copy_bytes(std::byte* to, const std::byte* from, uint64_t count);
   Executor& executor_;
+  std::vector<Nanoseconds> times_;
 };
 
 }  // namespace mneme::cpu

@@ -23,8 +23,11 @@ add_custom_command(
   VERBATIM)
 
 set(MNEME_CUDA_DEVICE_SOURCES
-  cuda/context.cc cuda/cuda_address_space.cc cuda/cuda_device.cc cuda/cuda_module.cc cuda/cuda_stream.cc cuda/driver.cc cuda/error.cc
-  cuda/memory_kernels.cc cuda/staging.cc ${mneme_ptx_source})
+  cuda/activity_clock.cc cuda/context.cc cuda/cuda_address_space.cc cuda/cuda_device.cc cuda/cuda_module.cc cuda/cuda_stream.cc cuda/cupti.cc cuda/driver.cc cuda/error.cc
+  cuda/launch_clock.cc
+  cuda/memory_kernels.cc cuda/nvml.cc cuda/staging.cc ${mneme_ptx_source})
+
+set_source_files_properties(${MNEME_CUDA_DEVICE_DIR}/cupti.cc PROPERTIES COMPILE_DEFINITIONS MNEME_CUDA_HOME="${MNEME_CUDA_HOME}")
 
 add_library(mneme_cuda_headers INTERFACE)
 target_include_directories(mneme_cuda_headers SYSTEM INTERFACE ${MNEME_CUDA_HOME}/include)
@@ -33,7 +36,7 @@ function(mneme_cuda_device_tests)
   if(NOT BUILD_TESTING)
     return()
   endif()
-  add_library(mneme_fake_cuda SHARED cuda/fake_driver.cc)
+  add_library(mneme_fake_cuda SHARED cuda/fake_cupti.cc cuda/fake_driver.cc cuda/fake_nvml.cc)
   set_target_properties(mneme_fake_cuda PROPERTIES CXX_VISIBILITY_PRESET default)
   target_include_directories(mneme_fake_cuda PRIVATE $<TARGET_PROPERTY:mneme_device,INTERFACE_INCLUDE_DIRECTORIES>)
   target_link_libraries(mneme_fake_cuda PRIVATE mneme_cuda_headers mneme_warnings)

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "mneme/base/log.h"
 #include "mneme/device/cuda/context.h"
 #include "mneme/device/cuda/cuda_address_space.h"
 #include "mneme/device/cuda/cuda_module.h"
 #include "mneme/device/cuda/cuda_stream.h"
+#include "mneme/device/cuda/launch_clock.h"
 #include "mneme/device/cuda/memory_kernels.h"
+#include "mneme/device/cuda/nvml.h"
 
 namespace mneme::cuda {
 namespace {
@@ -17,8 +20,11 @@ constexpr Bytes kReservationGranularity = 32_MiB;
 
 class CudaDevice final : public Device {
  public:
-  CudaDevice(std::unique_ptr<Context> context, const DeviceProperties& properties)
-      : context_(std::move(context)), kernels_(*context_, properties.multiprocessors) {
+  CudaDevice(std::unique_ptr<Context> context, const DeviceProperties& properties, const Libraries& libraries)
+      : context_(std::move(context)),
+        kernels_(*context_, properties.multiprocessors),
+        clock_(libraries.cupti),
+        management_(libraries.management) {
     properties_ = properties;
   }
 
@@ -32,7 +38,7 @@ class CudaDevice final : public Device {
   }
 
   Result<std::unique_ptr<Stream>> create_stream() override {
-    MNEME_ASSIGN(std::unique_ptr<Stream> stream, CudaStream::create(*context_, properties_, kernels_));
+    MNEME_ASSIGN(std::unique_ptr<Stream> stream, CudaStream::create(*context_, properties_, kernels_, clock_));
     return stream;
   }
 
@@ -56,9 +62,37 @@ class CudaDevice final : public Device {
     return context_->check(context_->driver().cuMemFree(pointer.address), "cuMemFree({})", pointer);
   }
 
+  Result<DeviceClock> clock() override {
+    ContextScope scope(*context_);
+    MNEME_TRY(scope.status());
+    MNEME_ASSIGN(LaunchClock clock, clock_.get());
+    return clock.name;
+  }
+
+  std::optional<ClockReading> read_clocks() override {
+    if (!monitor_tried_) {
+      monitor_tried_ = true;
+      auto opened = ClockMonitor::open(properties_.hardware_id, management_);
+      if (opened.ok())
+        monitor_ = std::move(opened).value();
+      else
+        log::debug("{}", opened.status().message());
+    }
+    return monitor_ ? monitor_->read() : std::nullopt;
+  }
+
+  LaunchObserver* launch_observer() override {
+    auto clock = clock_.get();
+    return clock.ok() ? clock->activity : nullptr;
+  }
+
  private:
   std::unique_ptr<Context> context_;
   LazyMemoryKernels kernels_;  // destroyed before the context
+  LazyLaunchClock clock_;
+  std::string management_;
+  bool monitor_tried_ = false;
+  std::unique_ptr<ClockMonitor> monitor_;
 };
 
 // Zero where the device has no virtual memory management.
@@ -81,7 +115,6 @@ Result<DeviceProperties> properties_of(const Context& context) {
   const Driver& driver = context.driver();
   DeviceProperties properties;
   properties.kind = DeviceKind::cuda;
-  properties.clock_source = "cuda_event";
   std::array<char, 256> name{};
   MNEME_TRY(context.check(driver.cuDeviceGetName(name.data(), name.size() - 1, context.device()), "cuDeviceGetName({})",
                           context.device()));
@@ -89,6 +122,10 @@ Result<DeviceProperties> properties_of(const Context& context) {
   size_t memory = 0;
   MNEME_TRY(context.check(driver.cuDeviceTotalMem(&memory, context.device()), "cuDeviceTotalMem({})", context.device()));
   properties.total_memory = Bytes(memory);
+  std::array<char, 32> address{};
+  MNEME_TRY(context.check(driver.cuDeviceGetPCIBusId(address.data(), address.size() - 1, context.device()),
+                          "cuDeviceGetPCIBusId({})", context.device()));
+  properties.hardware_id = address.data();
 
 #define MNEME_CUDA_ATTRIBUTE(variable, name) MNEME_ASSIGN(int variable, context.attribute(CU_DEVICE_ATTRIBUTE_##name, #name))
   MNEME_CUDA_ATTRIBUTE(major, COMPUTE_CAPABILITY_MAJOR);
@@ -104,6 +141,8 @@ Result<DeviceProperties> properties_of(const Context& context) {
   MNEME_CUDA_ATTRIBUTE(grid_z, MAX_GRID_DIM_Z);
   MNEME_CUDA_ATTRIBUTE(shared, MAX_SHARED_MEMORY_PER_BLOCK);
   MNEME_CUDA_ATTRIBUTE(shared_opt_in, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  MNEME_CUDA_ATTRIBUTE(l2_cache, L2_CACHE_SIZE);
+  MNEME_CUDA_ATTRIBUTE(resident_threads, MAX_THREADS_PER_MULTIPROCESSOR);
 #undef MNEME_CUDA_ATTRIBUTE
   auto dim3 = [](int x, int y, int z) {
     return Dim3{static_cast<uint32_t>(x), static_cast<uint32_t>(y), static_cast<uint32_t>(z)};
@@ -115,6 +154,8 @@ Result<DeviceProperties> properties_of(const Context& context) {
   properties.max_block = dim3(block_x, block_y, block_z);
   properties.max_grid = dim3(grid_x, grid_y, grid_z);
   properties.max_shared_memory_per_block = Bytes(std::max(shared, shared_opt_in));
+  properties.l2_cache = Bytes(static_cast<uint64_t>(std::max(l2_cache, 0)));
+  properties.max_threads_per_multiprocessor = static_cast<uint32_t>(resident_threads);
   MNEME_ASSIGN(properties.allocation_granularity, granularity_of(context));
   properties.reservation_granularity = kReservationGranularity;
   return properties;
@@ -122,13 +163,15 @@ Result<DeviceProperties> properties_of(const Context& context) {
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> open_device(int ordinal) { return open_device(ordinal, kDriverLibrary); }
+Result<std::unique_ptr<Device>> open_device(int ordinal) {
+  return open_device(ordinal, {kDriverLibrary, cupti_paths(), kManagementLibrary});
+}
 
-Result<std::unique_ptr<Device>> open_device(int ordinal, const std::string& library) {
-  MNEME_ASSIGN(const Driver* driver, open_driver(library));
+Result<std::unique_ptr<Device>> open_device(int ordinal, const Libraries& libraries) {
+  MNEME_ASSIGN(const Driver* driver, open_driver(libraries.driver));
   MNEME_ASSIGN(std::unique_ptr<Context> context, Context::open(*driver, ordinal));
   MNEME_ASSIGN(DeviceProperties properties, properties_of(*context));
-  return std::unique_ptr<Device>(new CudaDevice(std::move(context), properties));
+  return std::unique_ptr<Device>(new CudaDevice(std::move(context), properties, libraries));
 }
 
 }  // namespace mneme::cuda

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mneme/device/cuda/driver.h"
 #include "mneme/device/device.h"
@@ -12,7 +13,14 @@ namespace mneme::cuda {
 // Opens GPU `ordinal` in its primary context, so that the CUDA runtime's memory in this process is this device's. unavailable:
 // no driver, no such device.
 Result<std::unique_ptr<Device>> open_device(int ordinal);
-// The same by another driver library, for tests.
-Result<std::unique_ptr<Device>> open_device(int ordinal, const std::string& library);
+
+// The libraries that it is reached by.
+struct Libraries {
+  std::string driver = kDriverLibrary;
+  std::vector<std::string> cupti;  // the first that opens
+  std::string management;
+};
+// The same by other libraries, for tests.
+Result<std::unique_ptr<Device>> open_device(int ordinal, const Libraries& libraries);
 
 }  // namespace mneme::cuda

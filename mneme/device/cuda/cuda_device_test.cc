@@ -21,6 +21,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr const char* kFakeLibrary = MNEME_FAKE_CUDA_LIBRARY;
+const Libraries kFakeLibraries = {kFakeLibrary, {}, "libnvidia-ml-that-is-not-there.so"};
 
 class CudaDeviceTest : public testing::Test {
  protected:
@@ -34,7 +35,7 @@ class CudaDeviceTest : public testing::Test {
   }
 
   void open() {
-    auto opened = open_device(0, kFakeLibrary);
+    auto opened = open_device(0, kFakeLibraries);
     ASSERT_TRUE(opened.ok()) << opened.status().to_string();
     device = std::move(opened).value();
     auto created = device->create_stream();
@@ -104,12 +105,12 @@ TEST(CudaErrors, EachResultHasItsCode) {
 
 TEST_F(CudaDeviceTest, NoDeviceIsUnavailable) {
   fail("cuInit", CUDA_ERROR_NO_DEVICE);
-  auto opened = open_device(0, kFakeLibrary);
+  auto opened = open_device(0, kFakeLibraries);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.status().to_string(),
             "unavailable: starting the CUDA driver: cuInit(0): CUDA_ERROR_NO_DEVICE (words of the driver)");
 
-  opened = open_device(7, kFakeLibrary);
+  opened = open_device(7, kFakeLibraries);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.status().to_string(),
             "unavailable: opening CUDA device 7: the driver shows 1 device; CUDA_VISIBLE_DEVICES selects which");
@@ -117,7 +118,7 @@ TEST_F(CudaDeviceTest, NoDeviceIsUnavailable) {
 
 TEST_F(CudaDeviceTest, ResultThatTheDriverCannotNameKeepsItsNumber) {
   fail("cuInit", static_cast<CUresult>(12345));
-  auto opened = open_device(0, kFakeLibrary);
+  auto opened = open_device(0, kFakeLibraries);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.status().to_string(), "internal: starting the CUDA driver: cuInit(0): CUDA driver error 12345");
 }
@@ -131,7 +132,9 @@ TEST_F(CudaDeviceTest, PropertiesComeFromTheDriver) {
   EXPECT_EQ(properties.multiprocessors, 2u);
   EXPECT_EQ(properties.max_shared_memory_per_block, Bytes(232448));
   EXPECT_EQ(properties.allocation_granularity, 2_MiB);
-  EXPECT_EQ(properties.clock_source, "cuda_event");
+  EXPECT_EQ(properties.l2_cache, 50_MiB);
+  EXPECT_EQ(properties.max_threads_per_multiprocessor, 2048u);
+  EXPECT_EQ(properties.hardware_id, "0000:1b:00.0");
 }
 
 TEST_F(CudaDeviceTest, EverythingIsGivenBackAndTheThreadLeftAsItWas) {
@@ -258,12 +261,43 @@ TEST_F(CudaDeviceTest, LargeDynamicSharedMemoryIsOptedInToOnce) {
             "CUDA_ERROR_INVALID_VALUE (words of the driver)");
 }
 
-TEST_F(CudaDeviceTest, TimedLaunchGivesTheEventsDifference) {
+TEST_F(CudaDeviceTest, WithoutCuptiTimedLaunchesHaveTheEventsDifference) {
   open();
   auto module = load();
-  auto elapsed = stream->launch_timed(*module->kernel("work").value(), {}, {});
-  ASSERT_TRUE(elapsed.ok());
-  EXPECT_EQ(elapsed->count(), 250000.0);
+  Kernel* kernel = module->kernel("work").value();
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(stream->launch_timed(*kernel, {}, {}).ok());
+    auto times = stream->take_times();
+    ASSERT_TRUE(times.ok()) << times.status().to_string();
+    EXPECT_THAT(*times, testing::ElementsAre(Nanoseconds(250000), Nanoseconds(250000), Nanoseconds(250000)));
+  }
+  EXPECT_EQ(state->events, 6);  // used again
+  EXPECT_TRUE(stream->take_times()->empty());
+  auto clock = device->clock();
+  ASSERT_TRUE(clock.ok());
+  EXPECT_EQ(clock->source, "cuda_event");
+  EXPECT_EQ(clock->remark,
+            "opening CUPTI: no place to look in; install the CUDA toolkit's libcupti, or set CUDA_HOME to where it is");
+  EXPECT_EQ(device->launch_observer(), nullptr);
+  EXPECT_FALSE(device->read_clocks().has_value());
+}
+
+TEST_F(CudaDeviceTest, OccupancyIsTheDrivers) {
+  open();
+  auto module = load();
+  EXPECT_EQ(module->kernel("work").value()->active_blocks({}).value(), 3u);
+}
+
+TEST_F(CudaDeviceTest, ReadingThroughTheCacheChangesNothing) {
+  open();
+  std::vector<std::byte> bytes(100000, std::byte{7}), back(bytes.size());
+  auto memory = device->allocate(Bytes(bytes.size()));
+  ASSERT_TRUE(memory.ok());
+  ASSERT_TRUE(stream->copy_to_device(*memory, bytes).ok());
+  ASSERT_TRUE(stream->read_through(*memory, Bytes(bytes.size())).ok());
+  ASSERT_TRUE(stream->copy_to_host(back, *memory).ok());
+  EXPECT_TRUE(bytes == back);
+  ASSERT_TRUE(device->free(*memory).ok());
 }
 
 TEST_F(CudaDeviceTest, AFaultPoisonsTheDevice) {

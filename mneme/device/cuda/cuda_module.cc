@@ -70,6 +70,18 @@ Result<int> CudaKernel::attribute(CUfunction_attribute attribute, const char* na
   return value;
 }
 
+Result<std::optional<uint32_t>> CudaKernel::active_blocks(const LaunchShape& shape) const {
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  MNEME_TRY(allow_dynamic_shared_memory(shape.dynamic_shared_memory));
+  int blocks = 0;
+  const auto threads = static_cast<int>(shape.block.volume());
+  MNEME_TRY(context_.check(context_.driver().cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function_, threads,
+                                                                                         shape.dynamic_shared_memory.count),
+                           "cuOccupancyMaxActiveBlocksPerMultiprocessor({}, block {})", name_, shape.block));
+  return std::optional(static_cast<uint32_t>(blocks));
+}
+
 Status CudaKernel::allow_dynamic_shared_memory(Bytes size) const {
   std::lock_guard lock(mutex_);
   if (size.count <= dynamic_shared_limit_) return {};

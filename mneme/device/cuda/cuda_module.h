@@ -16,6 +16,7 @@ class CudaKernel final : public Kernel {
   static Result<std::unique_ptr<CudaKernel>> create(const Context& context, CUfunction function, const std::string& name);
 
   CUfunction function() const { return function_; }
+  Result<std::optional<uint32_t>> active_blocks(const LaunchShape& shape) const override;
   // Opts in to as much dynamic shared memory as one launch asks for, where that is more than the kernel has by itself.
   // invalid_argument when the device does not have so much. Thread-safe.
   Status allow_dynamic_shared_memory(Bytes size) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace mneme::cuda {
 namespace {
@@ -11,23 +12,26 @@ constexpr uint64_t kHashesAtOnce = uint64_t{1} << 20;  // 8 MiB of scratch
 }  // namespace
 
 Result<std::unique_ptr<CudaStream>> CudaStream::create(const Context& context, const DeviceProperties& properties,
-                                                       LazyMemoryKernels& kernels) {
+                                                       LazyMemoryKernels& kernels, LazyLaunchClock& clock) {
   ContextScope scope(context);
   MNEME_TRY(scope.status());
   CUstream handle = nullptr;
   MNEME_TRY(
       context.check(context.driver().cuStreamCreate(&handle, CU_STREAM_NON_BLOCKING), "cuStreamCreate(CU_STREAM_NON_BLOCKING)"));
-  return std::unique_ptr<CudaStream>(new CudaStream(context, properties, kernels, handle));
+  return std::unique_ptr<CudaStream>(new CudaStream(context, properties, kernels, clock, handle));
 }
 
 CudaStream::~CudaStream() {
+  for (LaunchTag tag : timed_) activity_->forget(tag);
   ContextScope scope(context_);
   if (!scope.status().ok()) return;
   const Driver& driver = context_.driver();
   driver.cuStreamSynchronize(handle_);
   if (scratch_ != 0) driver.cuMemFree(scratch_);
-  if (start_ != nullptr) driver.cuEventDestroy(start_);
-  if (end_ != nullptr) driver.cuEventDestroy(end_);
+  for (const EventPair& pair : events_) {
+    driver.cuEventDestroy(pair.start);
+    driver.cuEventDestroy(pair.end);
+  }
   driver.cuStreamDestroy(handle_);
 }
 
@@ -163,24 +167,77 @@ Status CudaStream::launch_impl(const Kernel& kernel, const LaunchShape& shape, B
   return launch_packed(static_cast<const CudaKernel&>(kernel), shape, parameters);
 }
 
-Status CudaStream::prepare_events() {
-  if (start_ == nullptr) MNEME_TRY(context_.check(context_.driver().cuEventCreate(&start_, CU_EVENT_DEFAULT), "cuEventCreate"));
-  if (end_ == nullptr) MNEME_TRY(context_.check(context_.driver().cuEventCreate(&end_, CU_EVENT_DEFAULT), "cuEventCreate"));
+// The index of a pair that is free.
+Result<size_t> CudaStream::prepare_events() {
+  if (events_used_ < events_.size()) return events_used_;
+  const Driver& driver = context_.driver();
+  EventPair pair;
+  MNEME_TRY(context_.check(driver.cuEventCreate(&pair.start, CU_EVENT_DEFAULT), "cuEventCreate"));
+  if (Status status = context_.check(driver.cuEventCreate(&pair.end, CU_EVENT_DEFAULT), "cuEventCreate"); !status.ok()) {
+    driver.cuEventDestroy(pair.start);
+    return status;
+  }
+  events_.push_back(pair);
+  return events_used_;
+}
+
+Status CudaStream::launch_between_events(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+  const Driver& driver = context_.driver();
+  MNEME_ASSIGN(size_t free, prepare_events());
+  MNEME_TRY(context_.check(driver.cuEventRecord(events_[free].start, handle_), "cuEventRecord"));
+  MNEME_TRY(launch_packed(kernel, shape, parameters));
+  MNEME_TRY(context_.check(driver.cuEventRecord(events_[free].end, handle_), "cuEventRecord"));
+  ++events_used_;
   return {};
 }
 
-Result<Nanoseconds> CudaStream::launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+Status CudaStream::launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  const Driver& driver = context_.driver();
-  MNEME_TRY(prepare_events());
-  MNEME_TRY(context_.check(driver.cuEventRecord(start_, handle_), "cuEventRecord"));
-  MNEME_TRY(launch_packed(static_cast<const CudaKernel&>(kernel), shape, parameters));
-  MNEME_TRY(context_.check(driver.cuEventRecord(end_, handle_), "cuEventRecord"));
-  MNEME_TRY(context_.check(driver.cuEventSynchronize(end_), "cuEventSynchronize, running {}", kernel.name()));
-  float milliseconds = 0;
-  MNEME_TRY(context_.check(driver.event_elapsed_time(&milliseconds, start_, end_), "cuEventElapsedTime"));
-  return Nanoseconds(double{milliseconds} * 1e6);
+  const auto& launched = static_cast<const CudaKernel&>(kernel);
+  MNEME_ASSIGN(LaunchClock clock, clock_.get());
+  activity_ = clock.activity;
+  if (activity_ == nullptr) return launch_between_events(launched, shape, parameters);
+  const LaunchTag tag = activity_->begin();
+  Status status = launch_packed(launched, shape, parameters);
+  activity_->end(tag, status.ok());
+  if (status.ok()) timed_.push_back(tag);
+  return status;
+}
+
+Result<std::vector<Nanoseconds>> CudaStream::elapsed_between_events(size_t count) {
+  std::vector<Nanoseconds> times;
+  for (size_t i = 0; i < count; ++i) {
+    float milliseconds = 0;
+    MNEME_TRY(context_.check(context_.driver().event_elapsed_time(&milliseconds, events_[i].start, events_[i].end),
+                             "cuEventElapsedTime"));
+    times.emplace_back(double{milliseconds} * 1e6);
+  }
+  return times;
+}
+
+Result<std::vector<Nanoseconds>> CudaStream::take_times() {
+  const std::vector<LaunchTag> tags = std::exchange(timed_, {});
+  const size_t events = std::exchange(events_used_, 0);
+  if (Status status = synchronize(); !status.ok()) {
+    for (LaunchTag tag : tags) activity_->forget(tag);
+    return status;
+  }
+  if (!tags.empty()) return activity_->take_all(tags);
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  return elapsed_between_events(events);
+}
+
+// A comparison of the range with itself reads it, and nobody asks for the result.
+Status CudaStream::read_through(DevicePtr from, Bytes size) {
+  if (size.count == 0) return {};
+  MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  MNEME_TRY(reserve_scratch(2 * sizeof(uint64_t)));
+  void* arguments[] = {&from.address, &from.address, &size.count, &scratch_};
+  return launch_own(kernels->compare, "mneme_compare", kernels->compare_blocks, arguments);
 }
 
 }  // namespace mneme::cuda

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "mneme/device/cuda/context.h"
+#include "mneme/device/cuda/launch_clock.h"
 #include "mneme/device/cuda/memory_kernels.h"
 #include "mneme/device/cuda/staging.h"
 #include "mneme/device/device.h"
@@ -14,7 +16,7 @@ namespace mneme::cuda {
 class CudaStream final : public Stream {
  public:
   static Result<std::unique_ptr<CudaStream>> create(const Context& context, const DeviceProperties& properties,
-                                                    LazyMemoryKernels& kernels);
+                                                    LazyMemoryKernels& kernels, LazyLaunchClock& clock);
   ~CudaStream() override;
 
   Status copy_to_device(DevicePtr to, ByteSpan from) override;
@@ -24,27 +26,39 @@ class CudaStream final : public Stream {
   Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) override;
   Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) override;
   Status synchronize() override;
+  Status read_through(DevicePtr from, Bytes size) override;
+  Result<std::vector<Nanoseconds>> take_times() override;
 
  private:
-  CudaStream(const Context& context, const DeviceProperties& properties, LazyMemoryKernels& kernels, CUstream handle)
-      : Stream(properties), context_(context), kernels_(kernels), handle_(handle), staging_(context, handle) {}
+  CudaStream(const Context& context, const DeviceProperties& properties, LazyMemoryKernels& kernels, LazyLaunchClock& clock,
+             CUstream handle)
+      : Stream(properties), context_(context), kernels_(kernels), clock_(clock), handle_(handle), staging_(context, handle) {}
 
   Status launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
-  Result<Nanoseconds> launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+  Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
 
   Status launch_packed(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters);
   Status launch_own(CUfunction function, const char* name, uint32_t blocks, void** arguments);
   Status reserve_scratch(uint64_t size);
-  Status prepare_events();
+  Result<size_t> prepare_events();
+  Status launch_between_events(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters);
+  Result<std::vector<Nanoseconds>> elapsed_between_events(size_t count);
   Status hash_some(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page);
 
   const Context& context_;
   LazyMemoryKernels& kernels_;
+  LazyLaunchClock& clock_;
   CUstream handle_;
   Staging staging_;
   CUdeviceptr scratch_ = 0;  // results of our own kernels
   uint64_t scratch_size_ = 0;
-  CUevent start_ = nullptr, end_ = nullptr;
+  ActivityClock* activity_ = nullptr;  // once a launch was timed by it
+  std::vector<LaunchTag> timed_;       // by the activity clock, not taken yet
+  struct EventPair {
+    CUevent start = nullptr, end = nullptr;
+  };
+  std::vector<EventPair> events_;  // the first events_used_ are of launches not taken yet
+  size_t events_used_ = 0;
 };
 
 }  // namespace mneme::cuda

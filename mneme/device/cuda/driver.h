@@ -23,6 +23,7 @@ namespace mneme::cuda {
   X(cuDeviceGetName)                             \
   X(cuDeviceGetAttribute)                        \
   X(cuDeviceTotalMem)                            \
+  X(cuDeviceGetPCIBusId)                         \
   X(cuDevicePrimaryCtxRetain)                    \
   X(cuDevicePrimaryCtxRelease)                   \
   X(cuCtxGetCurrent)                             \

@@ -59,6 +59,11 @@ void run_own_kernel(const std::string& name, const CUlaunchConfig& config, void*
 
 }  // namespace
 
+namespace mneme::cuda {
+CUresult fake_enter(const char* function) { return enter(function); }
+FakeDriverState& fake_state() { return state; }
+}  // namespace mneme::cuda
+
 extern "C" {
 
 FakeDriverState* mneme_fake_driver_state() { return &state; }
@@ -109,6 +114,11 @@ CUresult cuDeviceTotalMem(size_t* bytes, CUdevice) {
   *bytes = size_t{1} << 30;
   return CUDA_SUCCESS;
 }
+CUresult cuDeviceGetPCIBusId(char* address, int size, CUdevice) {
+  ENTER();
+  strncpy(address, "0000:1b:00.0", size);
+  return CUDA_SUCCESS;
+}
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
   ENTER();
   switch (attribute) {
@@ -122,6 +132,8 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: *value = 64; break;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: *value = 49152; break;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = 232448; break;
+    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = 50 << 20; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: *value = 2048; break;
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: *value = 1; break;
     default: *value = 1024; break;
   }
@@ -224,7 +236,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   mneme::cuda::FakeLaunch launch;
   launch.kernel = functions.at(function);
   launch.shared_bytes = config->sharedMemBytes;
-  if (launch.kernel.starts_with("mneme_")) {
+  const bool own = launch.kernel.starts_with("mneme_");
+  mneme::cuda::fake_activity(state.kernel_time, own);
+  if (own) {
     run_own_kernel(launch.kernel, *config, arguments);
     return CUDA_SUCCESS;
   }

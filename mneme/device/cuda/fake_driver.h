@@ -32,6 +32,18 @@ struct FakeDriverState {
   std::string jit_log;           // what the JIT says when cuModuleLoadDataEx fails
   int static_shared_bytes = 0;   // of every kernel
 
+  // CUPTI: the times of the next kernels that are not Mneme's own, then of all others; and whether records arrive at all.
+  std::vector<uint64_t> kernel_times;
+  uint64_t kernel_time = 930;
+  bool lose_records = false;
+  bool records_by_force_only = false;
+  int flushes = 0;
+
+  // NVML.
+  unsigned sm_mhz = 1980;
+  unsigned long long clock_reasons = 0;
+  std::string pci_address;  // that was asked for
+
   FakeLaunch last_launch;
   int dynamic_shared_limit = 0;  // set by cuFuncSetAttribute
   int contexts = 0, modules = 0, streams = 0, events = 0, reservations = 0, mappings = 0, allocations = 0, pinned = 0;
@@ -39,6 +51,11 @@ struct FakeDriverState {
 };
 
 inline constexpr uint64_t kFakeGranularity = 2 << 20;
+
+// Inside of the library: what each function begins with, and what a launch does.
+CUresult fake_enter(const char* function);
+FakeDriverState& fake_state();
+void fake_activity(uint64_t time, bool own);
 
 // Exported by the library as "mneme_fake_driver_state". Reset by assigning a fresh value.
 using FakeDriverStateFunction = FakeDriverState* (*)();

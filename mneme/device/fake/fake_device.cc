@@ -14,7 +14,6 @@ DeviceProperties FakeDevice::default_properties() {
   properties.total_memory = 1_GiB;
   properties.allocation_granularity = kHostGranularity;
   properties.reservation_granularity = kHostGranularity;
-  properties.clock_source = "script";
   return properties;
 }
 
@@ -84,6 +83,24 @@ Result<DevicePtr> FakeDevice::allocate(Bytes size) {
 Status FakeDevice::free(DevicePtr pointer) {
   MNEME_TRY(begin("free"));
   return memory_.free(pointer);
+}
+
+Result<DeviceClock> FakeDevice::clock() {
+  MNEME_TRY(begin("clock"));
+  return DeviceClock{"script", ""};
+}
+
+void FakeDevice::set_clock_readings(std::vector<ClockReading> readings) {
+  std::lock_guard lock(mutex_);
+  clock_readings_ = std::move(readings);
+}
+
+std::optional<ClockReading> FakeDevice::read_clocks() {
+  std::lock_guard lock(mutex_);
+  if (clock_readings_.empty()) return std::nullopt;
+  ClockReading reading = clock_readings_.front();
+  if (clock_readings_.size() > 1) clock_readings_.erase(clock_readings_.begin());
+  return reading;
 }
 
 Result<std::unique_ptr<Device>> open_device(int ordinal) {

@@ -29,11 +29,13 @@ using KernelBody = std::function<Status(const FakeLaunch& launch)>;
 struct FakeKernel {
   KernelBody body;
   KernelResources resources;
-  Nanoseconds time{1000};  // what launch_timed reports
+  Nanoseconds time{1000};                   // of a timed launch
+  std::optional<uint32_t> active_blocks{};  // on a multiprocessor
 };
 
 // Called before each call of the device with its name: "load", "create_stream", "reserve", "allocate", "free", "kernel",
-// "global", "copy_to_device", "copy_to_host", "copy", "fill", "compare", "hash_pages", "launch", "launch_timed", "synchronize".
+// "global", "copy_to_device", "copy_to_host", "copy", "fill", "read_through", "compare", "hash_pages", "launch", "launch_timed",
+// "take_times", "synchronize", "clock".
 // What it returns, unless ok, is the call's result and the call does nothing else.
 using FailureScript = std::function<Status(std::string_view call)>;
 
@@ -47,11 +49,13 @@ class FakeDevice final : public Device {
   // Before load(): modules resolve these by name at Module::kernel and Module::global.
   void define_kernel(const std::string& name, FakeKernel kernel);
   void define_kernel(const std::string& name, KernelBody body) {
-    define_kernel(name, FakeKernel{std::move(body), {}, Nanoseconds(1000)});
+    define_kernel(name, FakeKernel{std::move(body), {}, Nanoseconds(1000), {}});
   }
   Result<GlobalAddress> define_global(const std::string& name, Bytes size);  // zeroed memory of the device's own
 
   void set_failures(FailureScript script);
+  // What read_clocks() gives, one after the other, and then the last again.
+  void set_clock_readings(std::vector<ClockReading> readings);
   // The calls made so far, in order, also those that failed.
   std::vector<std::string> calls() const;
 
@@ -60,6 +64,8 @@ class FakeDevice final : public Device {
   Result<std::unique_ptr<AddressSpace>> reserve(DevicePtr base, Bytes size) override;
   Result<DevicePtr> allocate(Bytes size) override;
   Status free(DevicePtr pointer) override;
+  Result<DeviceClock> clock() override;
+  std::optional<ClockReading> read_clocks() override;
 
  private:
   friend class FakeModule;
@@ -72,6 +78,7 @@ class FakeDevice final : public Device {
   std::map<std::string, FakeKernel> kernels_;
   std::map<std::string, GlobalAddress> globals_;
   FailureScript failures_;
+  std::vector<ClockReading> clock_readings_;
   std::vector<std::string> calls_;
   Status fault_;
 };

@@ -16,6 +16,7 @@ class FakeModuleKernel final : public Kernel {
     name_ = std::move(name);
     resources_ = definition.resources;
   }
+  Result<std::optional<uint32_t>> active_blocks(const LaunchShape&) const override { return definition_.active_blocks; }
   const FakeKernel& definition() const { return definition_; }
   const std::string& image() const { return image_; }
 

@@ -1,6 +1,7 @@
 #include "mneme/device/fake/fake_stream.h"
 
 #include <cstring>
+#include <utility>
 
 #include "mneme/device/fake/fake_module.h"
 #include "mneme/device/host_pages.h"
@@ -55,10 +56,23 @@ Status FakeStream::launch_impl(const Kernel& kernel, const LaunchShape& shape, B
   return run(kernel, shape, parameters);
 }
 
-Result<Nanoseconds> FakeStream::launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+Status FakeStream::launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   MNEME_TRY(device_.begin("launch_timed"));
   MNEME_TRY(run(kernel, shape, parameters));
-  return static_cast<const FakeModuleKernel&>(kernel).definition().time;
+  times_.push_back(static_cast<const FakeModuleKernel&>(kernel).definition().time);
+  return {};
+}
+
+Result<std::vector<Nanoseconds>> FakeStream::take_times() {
+  std::vector<Nanoseconds> times = std::exchange(times_, {});
+  MNEME_TRY(device_.begin("take_times"));
+  return times;
+}
+
+Status FakeStream::read_through(DevicePtr, Bytes) {
+  if (device_.properties().l2_cache.count == 0)
+    return error(Code::unsupported, "reading memory through the cache: the device fake was made without one");
+  return device_.begin("read_through");
 }
 
 Status FakeStream::run(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {

@@ -16,14 +16,17 @@ class FakeStream final : public Stream {
   Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) override;
   Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) override;
   Status synchronize() override;
+  Status read_through(DevicePtr from, Bytes size) override;
+  Result<std::vector<Nanoseconds>> take_times() override;
 
  protected:
   Status launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
-  Result<Nanoseconds> launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+  Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
 
  private:
   Status run(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
   FakeDevice& device_;
+  std::vector<Nanoseconds> times_;
 };
 
 }  // namespace mneme::fake

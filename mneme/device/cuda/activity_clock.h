@@ -1,0 +1,59 @@
+// ActivityClock: the device time of kernels by CUPTI's activity records, each found by its launch's correlation id.
+//
+// One a process, since CUPTI has one subscriber and one pair of buffer callbacks. Once open it records every kernel of the
+// process, at some microseconds a launch; what nobody asked for is dropped as it arrives. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "mneme/device/cuda/cupti.h"
+#include "mneme/device/device.h"
+
+namespace mneme::cuda {
+
+class ActivityClock final : public LaunchObserver {
+ public:
+  // The process's one, which the first call that succeeds makes. unavailable: none of `paths` opens, another profiler is
+  // attached, no permission, or it was opened by another path.
+  static Result<ActivityClock*> open(const std::vector<std::string>& paths);
+
+  LaunchTag begin() override;
+  void end(LaunchTag tag, bool launched) override;
+  Status flush() override;
+  std::optional<Nanoseconds> take(LaunchTag tag) override;
+
+  // The times of launches that are done, in the order of the tags; internal when CUPTI has no record of one. Forgets them all.
+  Result<std::vector<Nanoseconds>> take_all(std::span<const LaunchTag> tags);
+  void forget(LaunchTag tag);
+
+ private:
+  struct Pending {
+    std::vector<uint32_t> correlations;  // of the runtime's call and of the driver's call in it: CUPTI may use either
+    std::optional<Nanoseconds> time;
+  };
+
+  explicit ActivityClock(Cupti cupti) : cupti_(std::move(cupti)) {}
+  Status start();
+  static void on_launch(void* self, uint32_t domain, uint32_t function, const void* data);
+  static void on_buffer_requested(uint8_t** buffer, size_t* size, size_t* records);
+  static void on_buffer_completed(CUcontext context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid);
+  void note(uint32_t correlation, LaunchTag tag);
+  void read(const CuptiKernelRecord& record);
+  void erase(std::unordered_map<LaunchTag, Pending>::iterator pending);
+  bool all_there(std::span<const LaunchTag> tags);
+
+  const Cupti cupti_;
+  CuptiSubscriber subscriber_ = nullptr;
+  std::mutex mutex_;
+  LaunchTag last_tag_ = 0;
+  std::unordered_map<LaunchTag, Pending> pending_;
+  std::unordered_map<uint32_t, LaunchTag> tags_;  // by correlation id, until the record is there
+};
+
+}  // namespace mneme::cuda
