@@ -15,6 +15,7 @@
 
 #include "mneme/base/digest.h"
 #include "mneme/base/status.h"
+#include "mneme/compile/specialisation.h"
 #include "mneme/device/code_image.h"
 #include "mneme/device/device.h"
 #include "mneme/ir/module.h"
@@ -39,6 +40,7 @@ struct CompileOptions {
   std::vector<GlobalBinding> bindings;
   // Kernels to keep; everything else is internalised. Empty: all kernels of the module.
   std::vector<std::string> kernels;
+  Specialisation specialisation = {};
 };
 
 struct StageTime {

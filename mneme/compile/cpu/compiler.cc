@@ -15,6 +15,7 @@
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/pipeline.h"
 #include "mneme/compile/prepare.h"
+#include "mneme/compile/specialise.h"
 #include "mneme/compile/stages.h"
 #include "mneme/ir/access.h"
 
@@ -157,7 +158,8 @@ class CpuCompiler final : public Compiler {
       MNEME_TRY(prepare_module(module, options.kernels, device));
       globals = keep_initializers(module, options.bindings);
       MNEME_TRY(bind_globals(module, options.bindings));
-      return add_own_globals(module, globals);
+      MNEME_TRY(add_own_globals(module, globals));
+      return specialise(module, options.specialisation, {DeviceKind::cpu, device});
     }));
     if (last == Stage::specialised) return print_to(generated.text, module);
     MNEME_ASSIGN(auto device_machine, create_target_machine(module, {device, "", options.codegen.level}));

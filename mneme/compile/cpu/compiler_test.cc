@@ -132,8 +132,7 @@ TEST_F(CpuCompilerTest, OnlyTheKernelsToKeepAreInTheImage) {
   EXPECT_EQ(module_->kernel("b").status().code(), Code::not_found);
 }
 
-TEST_F(CpuCompilerTest, StructuresByValueAreEachThreadsOwn) {
-  load(R"(
+constexpr std::string_view kOwnStructure = R"(
 %pair = type { i32, i64 }
 define ptx_kernel void @k(i8 %first, ptr byval(%pair) align 8 %p, ptr %out) {
   %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -147,7 +146,11 @@ define ptx_kernel void @k(i8 %first, ptr byval(%pair) align 8 %p, ptr %out) {
   store i64 %again, ptr %at
   ret void
 }
-)");
+)";
+
+TEST_F(CpuCompilerTest, StructuresByValueAreEachThreadsOwn) {
+  load(kOwnStructure);
+
   struct Pair {
     int32_t a;
     int64_t b;
@@ -155,6 +158,26 @@ define ptx_kernel void @k(i8 %first, ptr byval(%pair) align 8 %p, ptr %out) {
   std::vector<int64_t> out(4);
   ASSERT_TRUE(run("k", {{1, 1, 1}, {4, 1, 1}, {}}, int8_t{1}, Pair{5, 100}, address(out.data())).ok());
   EXPECT_THAT(out, ElementsAre(100, 101, 102, 103));
+}
+
+TEST_F(CpuCompilerTest, ASpecialisedStructureIsEachThreadsOwnToo) {
+  CompileOptions options;
+  options.specialisation.kernel = "k";
+  ByteVector pair(16);
+  pair[8] = std::byte{200};
+  options.specialisation.arguments = {{1, pair}};
+  options.specialisation.dimensions = options.specialisation.ranges = {{1, 1, 1}, {4, 1, 1}};
+  for (const char* pipeline : {"default<O0>", "default<O3>"}) {
+    options.passes = pipeline;
+    load(kOwnStructure, options);
+    std::vector<int64_t> out(4);
+    struct Pair {
+      int32_t a;
+      int64_t b;
+    };
+    ASSERT_TRUE(run("k", {{1, 1, 1}, {4, 1, 1}, {}}, int8_t{1}, Pair{5, 100}, address(out.data())).ok());
+    EXPECT_THAT(out, ElementsAre(200, 201, 202, 203)) << pipeline;
+  }
 }
 
 TEST_F(CpuCompilerTest, BarriersAndStaticAndDynamicSharedMemory) {

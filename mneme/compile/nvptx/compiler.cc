@@ -5,6 +5,7 @@
 #include "mneme/compile/nvptx/ptx_codegen.h"
 #include "mneme/compile/pipeline.h"
 #include "mneme/compile/prepare.h"
+#include "mneme/compile/specialise.h"
 #include "mneme/compile/stages.h"
 #include "mneme/ir/access.h"
 
@@ -84,7 +85,8 @@ class NvptxCompiler final : public Compiler {
     MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(target, options.codegen.level));
     MNEME_TRY(generated.stages.time("prepare", [&]() -> Status {
       MNEME_TRY(prepare_module(module, options.kernels, architecture_));
-      return bind_globals(module, options.bindings);
+      MNEME_TRY(bind_globals(module, options.bindings));
+      return specialise(module, options.specialisation, {DeviceKind::cuda, target.architecture});
     }));
     if (last == Stage::specialised) return print_to(generated.text, module);
     MNEME_TRY(generated.stages.time("optimise", [&] { return run_pipeline(module, *machine, options.passes); }));

@@ -277,6 +277,52 @@ TEST(NvptxCompiler, TheArchitectureAndThePtxVersionAreTheRecordedOnes) {
   EXPECT_THAT(ptx_of(kVectorAdd, {}, "sm_80"), HasSubstr(".target sm_80\n"));
 }
 
+TEST(NvptxCompiler, LaunchBoundsAreDirectives) {
+  CompileOptions options;
+  options.specialisation.kernel = "vector_add";
+  options.specialisation.bounds = {.max_threads = 256, .min_blocks = 3, .max_cluster = 4, .max_registers = 48};
+  const std::string ptx = ptx_of(kVectorAdd, options);
+  for (const char* directive : {".maxntid 256\n", ".minnctapersm 3\n", ".maxclusterrank 4\n", ".maxnreg 48\n"})
+    EXPECT_THAT(ptx, HasSubstr(directive));
+  EXPECT_THAT(ptx_of(kVectorAdd), testing::AllOf(Not(HasSubstr(".maxntid")), Not(HasSubstr(".maxnreg"))));
+}
+
+TEST(NvptxCompiler, PointerFactsChangeHowMemoryIsRead) {
+  const std::string body = R"(
+define ptx_kernel void @k(ptr %in, ptr %out) #0 {
+  %v = load float, ptr %in
+  store float %v, ptr %out
+  %in1 = getelementptr float, ptr %in, i32 1
+  %v1 = load float, ptr %in1
+  %out1 = getelementptr float, ptr %out, i32 1
+  store float %v1, ptr %out1
+  ret void
+}
+attributes #0 = { "target-cpu"="sm_90" "target-features"="+ptx88,+sm_90" }
+)";
+  const testing::Matcher<std::string> one_access = testing::AllOf(HasSubstr("ld.global.b64"), HasSubstr("st.global.b64"));
+  EXPECT_THAT(ptx_of(body), testing::AllOf(Not(HasSubstr("ld.global.nc")), Not(one_access)));
+  CompileOptions options;
+  options.specialisation.kernel = "k";
+  options.specialisation.pointers = {{0, 1, true}};
+  EXPECT_THAT(ptx_of(body, options), HasSubstr("ld.global.nc.b32"));
+  options.specialisation.pointers = {{0, 8, true}, {1, 8, true}};
+  EXPECT_THAT(ptx_of(body, options), one_access);
+}
+
+TEST(NvptxCompiler, SpecialisedCodeReadsNeitherArgumentsNorDimensions) {
+  CompileOptions options;
+  options.specialisation.kernel = "vector_add";
+  const int32_t n = 1000;
+  const auto bytes = std::as_bytes(std::span(&n, 1));
+  options.specialisation.arguments = {{2, {bytes.begin(), bytes.end()}}};
+  options.specialisation.dimensions = {{4, 1, 1}, {256, 1, 1}};
+  const std::string ptx = ptx_of(kVectorAdd, options);
+  EXPECT_THAT(ptx, ContainsRegex("setp\\.gt\\.s32 .*, 999;"));
+  EXPECT_THAT(ptx, testing::AllOf(Not(HasSubstr("[vector_add_param_2]")), Not(HasSubstr("%ntid.x"))));
+  EXPECT_THAT(ptx, HasSubstr("vector_add_param_2")) << "the kernel is launched as before";
+}
+
 TEST(NvptxCompiler, TheModuleIsLeftAsItWas) {
   ir::Module module = parse(kVectorAdd);
   const std::string before = module.print();
