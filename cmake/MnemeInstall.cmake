@@ -6,6 +6,7 @@ configure_file(cmake/mneme-config.cmake ${package}/mneme-config.cmake COPYONLY)
 write_basic_package_version_file(${package}/mneme-config-version.cmake COMPATIBILITY SameMinorVersion)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include/mneme)
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/mneme/abi ${CMAKE_BINARY_DIR}/include/mneme/abi SYMBOLIC)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/mneme/abi/annotate.h ${CMAKE_BINARY_DIR}/include/mneme/annotate.h SYMBOLIC)
 
 install(FILES ${package}/mneme-config.cmake ${package}/mneme-config-version.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mneme)
 set_target_properties(mneme PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")

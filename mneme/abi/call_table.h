@@ -30,6 +30,12 @@ enum mneme_table_device {
  * Returns 0, or not 0 when there is none. */
 typedef int (*mneme_find_global_function)(const void* host_function, const char* name, uint64_t* address, uint64_t* size);
 
+/* What the object whose table it is says about memory (annotate.h). Copies what it keeps; says itself what is wrong. */
+struct mneme_annotation;
+struct mneme_call_table;
+typedef void (*mneme_annotate_function)(struct mneme_call_table* table, const void* pointer, uint64_t count,
+                                        const struct mneme_annotation* annotation);
+
 struct mneme_call_table {
   uint32_t abi_version;       /* MNEME_ABI_VERSION of the object that holds it */
   uint32_t call_count;        /* MNEME_CALL_COUNT of it */
@@ -40,6 +46,7 @@ struct mneme_call_table {
   mneme_find_global_function find_global; /* null: ask the driver; emulation sets it */
   uint64_t calls_digest;                  /* MNEME_CUDA_CALLS_DIGEST: slots of tables with the same one mean the same */
   const char* object;                     /* path of the linked object, as the dynamic loader has it; never null */
+  mneme_annotate_function annotate;       /* null: nobody asks for annotations; record sets it */
 };
 
 /* A recordable object holds this note (section ".note.mneme", owner "Mneme"), so that `mneme` can tell before it runs it. */

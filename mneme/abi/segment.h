@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define MNEME_ABI_VERSION 1u
+#define MNEME_ABI_VERSION 2u
 #define MNEME_SEGMENT_PREFIX "__mneme_segment_"
 #define MNEME_SEGMENT_MAGIC "MNEMESEG" /* 8 bytes, no terminator */
 

@@ -149,16 +149,28 @@ json to_json(const KernelRecord& kernel) {
           {"globals", globals}};
 }
 
+std::string format_annotation(const Annotation& annotation) {
+  return fmt::format("{}{} ({} at {})", annotation.tag.empty() ? "" : annotation.tag + ": ",
+                     format_tolerance(annotation.tolerance), annotation.size, annotation.address);
+}
+
 json to_json(const KernelRecord& kernel, const InstanceRecord& instance, const std::optional<InstanceSize>& size) {
   json arguments = json::array();
   for (const Parameter& p : kernel.parameters)
     arguments.push_back({{"name", p.name}, {"type", p.type}, {"value", format_argument(p, instance.parameters)}});
+  json annotations = json::array();
+  for (const Annotation& a : instance.annotations)
+    annotations.push_back({{"address", fmt::format("{}", a.address)},
+                           {"bytes", a.size.count},
+                           {"tag", a.tag},
+                           {"tolerance", format_tolerance(a.tolerance)}});
   return {{"dynamic_hash", instance.dynamic_hash.hex()},
           {"grid", extents(instance.grid)},
           {"block", extents(instance.block)},
           {"dynamic_shared_memory", instance.dynamic_shared_memory.count},
           {"cooperative", instance.cooperative},
           {"arguments", arguments},
+          {"annotations", annotations},
           {"memory_bytes", instance.state_bytes.count},
           {"disk_bytes", size ? json(size->total().count) : json()},
           {"device", instance.device_kind},

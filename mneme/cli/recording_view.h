@@ -25,6 +25,9 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows);
 // The value of an argument by its kind and size: "0x7a0000000000", "-3", "2.5", or bytes.
 std::string format_argument(const Parameter& parameter, ByteSpan parameters);
 
+// "forces: f32, 1e-05, relative (4.00 KiB at 0x7a0000000000)"; without the tag where there is none.
+std::string format_annotation(const Annotation& annotation);
+
 // What a launch did to the memory that it saw.
 struct MemoryView {
   uint64_t allocations = 0, globals = 0;

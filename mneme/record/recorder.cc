@@ -96,6 +96,8 @@ Status Recorder::free(Vendor& vendor, DevicePtr pointer) {
     opened = opened_;
   }
   if (!opened) return error(Code::invalid_argument, "freeing {}: the recorder has no memory", pointer);
+  if (auto memory = annotations_.empty() ? std::nullopt : find_memory(pointer); memory && memory->address == pointer)
+    annotations_.forget(*memory);
   // Memory is not taken away under a capture that reads it, nor under a stream capture, in which nothing may wait for the device.
   if (stream_captures_ > 0 || !gate_.try_enter()) {
     auto allocations = opened->space->allocations();
@@ -151,6 +153,8 @@ void Recorder::reset(Vendor& vendor) {
     foreign_.clear();
     deferred_.clear();
   }
+  annotations_.clear();
+  shadows_.clear();
   if (!opened) return;
   [[maybe_unused]] Status waited = vendor.synchronize();
   space_begin_ = space_end_ = 0;

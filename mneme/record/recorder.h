@@ -16,6 +16,7 @@
 
 #include "mneme/device/address_space.h"
 #include "mneme/device/device.h"
+#include "mneme/record/annotations.h"
 #include "mneme/record/gate.h"
 #include "mneme/record/recordable_kernel.h"
 #include "mneme/record/state_capture.h"
@@ -67,6 +68,9 @@ class Recorder {
   void remember_foreign(uint64_t address, uint64_t size, NotRecorded reason);
   void forget_foreign(uint64_t address);
 
+  // What the program says of its memory (mneme/abi/annotate.h). Kept with every instance recorded from now on.
+  void annotate(Vendor& vendor, const void* pointer, uint64_t count, const mneme_annotation& annotation);
+
   // The vendor is about to destroy everything on the device.
   void reset(Vendor& vendor);
   // Images came or went: what was read from them is forgotten.
@@ -101,6 +105,9 @@ class Recorder {
   std::optional<NotRecorded> select(const RecordableKernel& kernel, const Launch& launch);
   std::optional<NotRecorded> find_foreign(ByteSpan parameters) const;
   Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
+  std::optional<Allocation> find_memory(DevicePtr address) const;
+  std::optional<Allocation> find_variable(Vendor& vendor, DevicePtr address) const;
+  std::vector<Annotation> annotations_of(Vendor& vendor, const MemoryState& state) const;
   InstanceRecord describe_instance(const RecordableKernel& kernel, const Launch& launch, ByteVector parameters) const;
   Result<bool> capture_prologue(Capture& capture);
   Status publish(Capture& capture);
@@ -113,6 +120,8 @@ class Recorder {
   std::optional<std::regex> expression_;
   Registry registry_;
   Gate gate_;
+  Annotations annotations_;
+  Annotations shadows_;  // of variables, at the addresses that they have in the program
   std::atomic<State> state_ = State::waiting;
   std::atomic<int> stream_captures_ = 0;
   std::atomic<uint64_t> space_begin_ = 0, space_end_ = 0;

@@ -160,8 +160,10 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   instance.space_base = opened.space->base();
   instance.space_size = opened.space->size();
   instance.state_bytes = prologue.bytes();
+  instance.annotations = annotations_of(capture.vendor, prologue);
   instance.dynamic_hash = dynamic_hash(instance, prologue);
   if (!opened.database->has_instance(instance.static_hash, instance.dynamic_hash)) return true;
+  MNEME_TRY(opened.database->set_annotations(instance.static_hash, instance.dynamic_hash, instance.annotations));
   if (environment_.report) {
     ++environment_.report->duplicates;
     if (!capture.kernel->counts->recorded.exchange(true)) ++environment_.report->new_kernels;

@@ -67,13 +67,7 @@ Result<GlobalAddress> Table::find_global(const RecordableKernel& kernel, const s
   }
   for (const RegisteredVariable& variable : kernel.registered->image->variables()) {
     if (variable.name != name || variable.managed) continue;
-    Table& home = attached_table(kernel.registered->image->table());
-    void* address = nullptr;
-    size_t size = 0;
-    cudaError_t code = MNEME_NEXT(home, cudaGetSymbolAddress)(&address, variable.host_address);
-    if (code == cudaSuccess) code = MNEME_NEXT(home, cudaGetSymbolSize)(&size, variable.host_address);
-    if (code != cudaSuccess) return vendor_error("cudaGetSymbolAddress", code);
-    return GlobalAddress{DevicePtr(reinterpret_cast<uint64_t>(address)), Bytes(size)};
+    return find_variable(variable, kernel.registered->image->table());
   }
   cudaFunction_t function = nullptr;
   cudaError_t code = MNEME_NEXT(*this, cudaGetFuncBySymbol)(&function, kernel.function);
@@ -81,10 +75,32 @@ Result<GlobalAddress> Table::find_global(const RecordableKernel& kernel, const s
   return ask_driver(function, name);
 }
 
+Result<GlobalAddress> Table::find_variable(const RegisteredVariable& variable, uint32_t table) {
+  Table& home = attached_table(table);
+  const bool pending = MNEME_NEXT(home, cudaPeekAtLastError)() != cudaSuccess;
+  void* address = nullptr;
+  size_t size = 0;
+  cudaError_t code = MNEME_NEXT(home, cudaGetSymbolAddress)(&address, variable.host_address);
+  if (code == cudaSuccess) code = MNEME_NEXT(home, cudaGetSymbolSize)(&size, variable.host_address);
+  if (code == cudaSuccess) return GlobalAddress{DevicePtr(reinterpret_cast<uint64_t>(address)), Bytes(size)};
+  // The program is not to find an error of a call that it did not make.
+  if (!pending) (void)MNEME_NEXT(home, cudaGetLastError)();
+  return vendor_error("cudaGetSymbolAddress", code);
+}
+
+namespace {
+
+void on_annotate(mneme_call_table* abi, const void* pointer, uint64_t count, const mneme_annotation* annotation) {
+  if (pointer && annotation) recorder()->annotate(attached_table(abi->index), pointer, count, *annotation);
+}
+
+}  // namespace
+
 Status attach_table(mneme_call_table& abi) {
   MNEME_TRY(accept_table(abi));
   Table& table = attached_table(abi.index);
   table.attach(abi);
+  abi.annotate = &on_annotate;
   install_registration_hooks(table);
   install_memory_hooks(table);
   install_launch_hooks(table);

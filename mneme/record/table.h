@@ -33,6 +33,7 @@ class Table final : public Vendor {
   Result<int> current_device() override;
   Status synchronize() override;
   Result<GlobalAddress> find_global(const RecordableKernel& kernel, const std::string& name) override;
+  Result<GlobalAddress> find_variable(const RegisteredVariable& variable, uint32_t table) override;
 
  private:
   mneme_call_table* abi_ = nullptr;

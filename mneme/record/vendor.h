@@ -21,6 +21,8 @@ class Vendor {
   virtual Status synchronize() = 0;
   // Where the device global `name` (in the image) of the kernel's image lies.
   virtual Result<GlobalAddress> find_global(const RecordableKernel& kernel, const std::string& name) = 0;
+  // Where a registered variable, not a managed one, lies; `table` is the index of the call table it was registered through.
+  virtual Result<GlobalAddress> find_variable(const RegisteredVariable& variable, uint32_t table) = 0;
 };
 
 }  // namespace mneme

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mneme/abi/annotate.h"
 #include "mneme/abi/call_table.h"
 
 #define DECLARE_REAL(name) extern void __real_##name(void);
@@ -41,6 +42,12 @@ __attribute__((section(".note.mneme"), used, aligned(8))) static const struct no
     MNEME_NOTE_OWNER,
     {MNEME_ABI_VERSION, MNEME_CALL_COUNT, MNEME_CUDA_CALLS_DIGEST},
 };
+
+/* The definition behind the weak reference of annotate.h. */
+__attribute__((visibility("hidden"))) void mneme_annotate_hook(const void* pointer, uint64_t count,
+                                                               const struct mneme_annotation* annotation) {
+  if (table.annotate) table.annotate(&table, pointer, count, annotation);
+}
 
 static void attach(const char* path) {
   /* Never closed: the slots point into it from now on. */

@@ -38,6 +38,17 @@ TEST(Recordable, EachObjectHasItsOwnTable) {
             "constructor 1100\nmain 1100 0\nlibrary 2100\n");
 }
 
+TEST(Recordable, AnnotationsReachTheInterposer) {
+  for (const char* program : {MNEME_TEST_PROGRAM, MNEME_TEST_PROGRAM_NO_PIE})
+    EXPECT_EQ(run("MNEME_TEST_ANNOTATE=1 MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, program),
+              "constructor 1100\nannotation 0: 3 elements of 4 within 0.5, error 1, norm 2, nan 1, tag data\nmain 1100 0\n");
+}
+
+TEST(Recordable, AnnotationsDoNothingInAProgramThatIsNotRecordable) {
+  for (const char* program : {MNEME_TEST_PLAIN_PROGRAM, MNEME_TEST_PLAIN_PROGRAM_NO_PIE})
+    EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, program), "constructor 0\nmain 0 0\n");
+}
+
 TEST(Recordable, SaysWhichInterposerIsMissing) {
   EXPECT_EQ(run("MNEME_INTERPOSERS=/nowhere.so", MNEME_TEST_PROGRAM),
             "mneme: warning: " MNEME_TEST_PROGRAM
@@ -77,7 +88,7 @@ TEST(ObjectFile, RefusesTruncatedFiles) {
 
 TEST(ObjectFile, ComparesVersions) {
   EXPECT_EQ(check_note({7, MNEME_CALL_COUNT, MNEME_CUDA_CALLS_DIGEST}, "app").message(),
-            "app was linked by a Mneme with ABI version 7, this one has 1: link it again with `mneme config ldflags`");
+            "app was linked by a Mneme with ABI version 7, this one has 2: link it again with `mneme config ldflags`");
   EXPECT_EQ(check_note({MNEME_ABI_VERSION, 1, 0}, "app").code(), Code::incompatible);
 }
 

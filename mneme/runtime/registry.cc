@@ -120,6 +120,17 @@ std::shared_ptr<const RegisteredSymbol> Registry::find_variable(const void* host
   return found == variables_.end() ? nullptr : found->second.front();
 }
 
+std::shared_ptr<const RegisteredSymbol> Registry::find_variable_around(const void* host_address) const {
+  const auto address = reinterpret_cast<uintptr_t>(host_address);
+  std::shared_lock lock(mutex_);
+  for (const auto& [start, symbols] : variables_) {
+    const RegisteredVariable& variable = symbols.front()->variable;
+    const auto begin = reinterpret_cast<uintptr_t>(start);
+    if (!variable.managed && address >= begin && address - begin < variable.size) return symbols.front();
+  }
+  return nullptr;
+}
+
 std::shared_ptr<const RegisteredImage> Registry::find_image(void** handle) const {
   std::shared_lock lock(mutex_);
   auto found = images_.find(handle);

@@ -97,6 +97,8 @@ class Registry {
   std::shared_ptr<const RegisteredKernel> find_kernel(const void* host_function) const;
   // By the host variable's address, or by the address of a managed variable's pointer; null when none is registered.
   std::shared_ptr<const RegisteredSymbol> find_variable(const void* host_address) const;
+  // The variable, not a managed one, whose host variable has that byte.
+  std::shared_ptr<const RegisteredSymbol> find_variable_around(const void* host_address) const;
   std::shared_ptr<const RegisteredImage> find_image(void** handle) const;
   std::vector<std::shared_ptr<const RegisteredImage>> images() const;  // in order of registration
 

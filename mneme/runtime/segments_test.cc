@@ -69,7 +69,7 @@ TEST(Segment, RefusesDamageWithItsPlace) {
   put(bytes, 8, uint32_t{9});
   EXPECT_EQ(
       failure(bytes),
-      "incompatible: x: a segment of ABI version 9, this Mneme reads 1: compile the program again with `mneme config cxxflags`");
+      "incompatible: x: a segment of ABI version 9, this Mneme reads 2: compile the program again with `mneme config cxxflags`");
   bytes = whole;
   put(bytes, 32, uint32_t{8});
   EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 32: segment kind 8 is not known");

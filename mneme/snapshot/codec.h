@@ -19,7 +19,7 @@ struct FormatVersion {
   uint16_t major = 1;
   uint16_t minor = 0;
 };
-inline constexpr FormatVersion kFormatVersion{1, 0};
+inline constexpr FormatVersion kFormatVersion{1, 1};
 // incompatible, naming both versions, unless a file of this version can be read.
 Status check_format_version(FormatVersion version, const std::string& name);
 

@@ -42,6 +42,8 @@ KernelDocument kernel_document() {
   instance.state_bytes = Bytes(4096);
   instance.recorded_at = "2026-01-01T00:00:00Z";
   instance.mneme_version = "0.1.0";
+  instance.annotations = {{DevicePtr(0x7a0000000000), Bytes(400), "forces", {ElementType::f32, 1e-5, ErrorKind::relative}},
+                          {DevicePtr(0x7a0000000200), Bytes(16), "", {ElementType::complex128, 0.5}}};
   document.instances = {instance};
   return document;
 }
@@ -98,6 +100,30 @@ TEST(KernelCodec, NamesWhatIsWrong) {
             "corrupt: k.json: /kernel/static_hash: '../../etc/passwd' is not a hash (32 hexadecimal digits)");
 }
 
+TEST(KernelCodec, AnnotationsAreElementsInOrder) {
+  auto annotations = [](json& j) -> json& { return j["instances"][0]["annotations"]; };
+  EXPECT_EQ(refusal([&](json& j) {
+              annotations(j)[0]["tolerance"] = "f31, 1, ulp";
+            }).find("corrupt: k.json: /instances/0/annotations/0/tolerance: reading the tolerance 'f31, 1, ulp': "),
+            0u);
+  EXPECT_EQ(refusal([&](json& j) { annotations(j)[0]["bytes"] = 7; }),
+            "corrupt: k.json: /instances/0/annotations/0: 7 bytes at 0x7a0000000000 are no elements of f32");
+  EXPECT_EQ(refusal([&](json& j) { annotations(j)[1]["bytes"] = 0; }),
+            "corrupt: k.json: /instances/0/annotations/1: 0 bytes at 0x7a0000000200 are no elements of complex128");
+  EXPECT_EQ(refusal([&](json& j) { annotations(j)[0]["bytes"] = 516; }),
+            "corrupt: k.json: /instances/0/annotations/1: the annotation at 0x7a0000000200 overlaps the one before it");
+  EXPECT_EQ(refusal([&](json& j) { annotations(j)[0].erase("tag"); }),
+            "corrupt: k.json: /instances/0/annotations/0: the key 'tag' is missing");
+}
+
+TEST(KernelCodec, DocumentsOfVersion10HaveNoAnnotations) {
+  KernelDocument document = kernel_document();
+  document.instances[0].annotations.clear();
+  json old = json::parse(encode_kernel(document));
+  EXPECT_TRUE(old["instances"][0]["annotations"].empty());
+  EXPECT_EQ(refusal([&](json& j) { j["instances"][0].erase("annotations"); }).find("corrupt: k.json: /checksum: "), 0u);
+}
+
 TEST(KernelCodec, NoDocumentNamesAFileElsewhere) {
   EXPECT_EQ(refusal([](json& j) { j["ir"]["file"] = "../secret"; }),
             "corrupt: k.json: /ir/file: the file must be named '" + ir_file_name(digest("kernel")) + "', not '../secret'");
@@ -107,9 +133,9 @@ TEST(KernelCodec, NoDocumentNamesAFileElsewhere) {
 
 TEST(KernelCodec, ToldVersions) {
   EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 2; }),
-            "incompatible: k.json: format version 2.0, this Mneme reads version 1.x: use a newer Mneme");
+            "incompatible: k.json: format version 2.1, this Mneme reads version 1.x: use a newer Mneme");
   EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 0; }),
-            "incompatible: k.json: format version 0.0, this Mneme reads version 1.x: record again");
+            "incompatible: k.json: format version 0.1, this Mneme reads version 1.x: record again");
   EXPECT_EQ(refusal([](json& j) { j["format"] = "something"; }),
             "corrupt: k.json: /format: 'mneme kernel' expected, not 'something'");
 }
@@ -185,7 +211,7 @@ TEST(StateCodec, SaysWhatIsWrong) {
   ByteVector newer = bytes;
   newer[8] = std::byte{2};
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "incompatible: s.mneme: format version 2.0, this Mneme reads version 1.x: use a newer Mneme");
+            "incompatible: s.mneme: format version 2.1, this Mneme reads version 1.x: use a newer Mneme");
   ByteVector flipped = bytes;
   flipped.back() ^= std::byte{1};
   EXPECT_THAT(decode_state(flipped, "s.mneme").status().message(), HasSubstr("s.mneme: offset 24: the file's checksum is "));

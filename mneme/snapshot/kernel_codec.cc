@@ -55,7 +55,16 @@ json to_json(const KernelRecord& k) {
           {"globals", globals}};
 }
 
+json to_json(const Annotation& a) {
+  return {{"address", fmt::format("{}", a.address)},
+          {"bytes", a.size.count},
+          {"tag", a.tag},
+          {"tolerance", format_tolerance(a.tolerance)}};
+}
+
 json to_json(const InstanceRecord& i) {
+  json annotations = json::array();
+  for (const Annotation& annotation : i.annotations) annotations.push_back(to_json(annotation));
   return {{"dynamic_hash", i.dynamic_hash.hex()},
           {"grid", extents(i.grid)},
           {"block", extents(i.block)},
@@ -70,7 +79,8 @@ json to_json(const InstanceRecord& i) {
           {"prologue", state_file_name(Moment::prologue, i.static_hash, i.dynamic_hash)},
           {"epilogue", state_file_name(Moment::epilogue, i.static_hash, i.dynamic_hash)},
           {"recorded_at", i.recorded_at},
-          {"mneme_version", i.mneme_version}};
+          {"mneme_version", i.mneme_version},
+          {"annotations", annotations}};
 }
 
 Status read_alignment(const JsonCursor& at, uint32_t& alignment) {
@@ -124,6 +134,36 @@ Status read_kernel(const JsonCursor& at, KernelRecord& out) {
   return at.each("globals", [&](const JsonCursor& entry) { return read_global(entry, out.globals.emplace_back()); });
 }
 
+Status read_annotation(const JsonCursor& at, Annotation& out) {
+  MNEME_TRY(at.read("address", out.address));
+  MNEME_TRY(at.read("bytes", out.size));
+  MNEME_TRY(at.read("tag", out.tag));
+  std::string text;
+  MNEME_TRY(at.read("tolerance", text));
+  auto tolerance = parse_tolerance(text);
+  if (!tolerance.ok()) return at.member("tolerance")->corrupt(tolerance.status().message());
+  out.tolerance = *tolerance;
+  if (out.size.count == 0 || out.size.count % size_of(out.tolerance.type).count != 0 ||
+      out.address.address > ~uint64_t{0} - out.size.count)
+    return at.corrupt(
+        fmt::format("{} bytes at {} are no elements of {}", out.size.count, out.address, to_string(out.tolerance.type)));
+  return {};
+}
+
+// Since version 1.1.
+Status read_annotations(const JsonCursor& at, std::vector<Annotation>& out) {
+  if (!at.value().contains("annotations")) return {};
+  uint64_t end = 0;
+  return at.each("annotations", [&](const JsonCursor& entry) -> Status {
+    Annotation& annotation = out.emplace_back();
+    MNEME_TRY(read_annotation(entry, annotation));
+    if (annotation.address.address < end)
+      return entry.corrupt(fmt::format("the annotation at {} overlaps the one before it", annotation.address));
+    end = annotation.address.address + annotation.size.count;
+    return {};
+  });
+}
+
 Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceRecord& out) {
   out.static_hash = kernel.static_hash;
   MNEME_TRY(at.read("dynamic_hash", out.dynamic_hash));
@@ -146,7 +186,8 @@ Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceR
   MNEME_TRY(at.read_file_name("prologue", state_file_name(Moment::prologue, out.static_hash, out.dynamic_hash)));
   MNEME_TRY(at.read_file_name("epilogue", state_file_name(Moment::epilogue, out.static_hash, out.dynamic_hash)));
   MNEME_TRY(at.read("recorded_at", out.recorded_at));
-  return at.read("mneme_version", out.mneme_version);
+  MNEME_TRY(at.read("mneme_version", out.mneme_version));
+  return read_annotations(at, out.annotations);
 }
 
 Status read_version(const JsonCursor& root, const std::string& name) {

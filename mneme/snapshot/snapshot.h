@@ -11,6 +11,7 @@
 
 #include "mneme/base/digest.h"
 #include "mneme/base/types.h"
+#include "mneme/snapshot/tolerance.h"
 
 namespace mneme {
 
@@ -79,6 +80,15 @@ struct MemoryState {
   friend bool operator==(const MemoryState&, const MemoryState&) = default;
 };
 
+// What the program said of a piece of its memory: how far it may differ and still be right.
+struct Annotation {
+  DevicePtr address;
+  Bytes size;       // whole elements, within one region
+  std::string tag;  // may be empty
+  Tolerance tolerance;
+  friend bool operator==(const Annotation&, const Annotation&) = default;
+};
+
 struct InstanceRecord {
   Digest static_hash;
   Digest dynamic_hash;
@@ -94,10 +104,11 @@ struct InstanceRecord {
   Bytes state_bytes;        // of the prologue
   std::string recorded_at;  // ISO 8601, UTC
   std::string mneme_version;
+  std::vector<Annotation> annotations;  // by address, not overlapping
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
 
-// Launch shape, argument bytes and the prologue's digests; the epilogue is a consequence.
+// Launch shape, argument bytes and the prologue's digests; the epilogue is a consequence, and annotations change no data.
 Digest dynamic_hash(const InstanceRecord& instance, const MemoryState& prologue);
 
 }  // namespace mneme

@@ -55,6 +55,10 @@ void check_corpus(const Path& directory) {
   EXPECT_EQ(ints_of(*database, region_named(recorded->prologue, "table")), (std::vector<int>{5, 6, 7, 8}));
   EXPECT_EQ(ints_of(*database, region_named(recorded->prologue, "odd")), std::vector<int>{0});
   EXPECT_EQ(ints_of(*database, region_named(recorded->epilogue, "odd")), std::vector<int>{40000});
+
+  if (directory.filename() == "1.0") return;  // annotations are since 1.1
+  const Annotation expected{recorded->prologue.regions[1].address, Bytes(160000), "scaled", {ElementType::i32, 1}};
+  EXPECT_EQ(instance.annotations, std::vector<Annotation>{expected});
 }
 
 TEST(Corpora, EveryVersionStaysReadable) {

@@ -103,7 +103,7 @@ TEST_F(Damage, ExactWordsForEachKind) {
   newer[8] = 2;
   replace(pack_, newer);
   EXPECT_EQ(check().to_string(),
-            "incompatible: " + pack_.string() + ": format version 2.0, this Mneme reads version 1.x: use a newer Mneme");
+            "incompatible: " + pack_.string() + ": format version 2.1, this Mneme reads version 1.x: use a newer Mneme");
 }
 
 TEST_F(Damage, MissingFiles) {

@@ -36,6 +36,21 @@ TEST(Database, PublishedInstanceIsReadBack) {
   EXPECT_TRUE(listing->damaged.empty());
 }
 
+TEST(Database, AnnotationsCanBeReplaced) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  KernelRecord kernel = sample_kernel();
+  auto dynamic = publish_sample(*database, kernel, sample_memory(1));
+  std::vector<Annotation> annotations = {{DevicePtr(0x7a0000000000), Bytes(8), "a", {ElementType::f64, 0.5}}};
+  ASSERT_TRUE(database->set_annotations(kernel.static_hash, *dynamic, annotations).ok());
+  EXPECT_EQ(database->load_instance(kernel.static_hash, *dynamic)->instance.annotations, annotations);
+  ASSERT_TRUE(database->set_annotations(kernel.static_hash, *dynamic, {}).ok());
+  EXPECT_TRUE(database->load_instance(kernel.static_hash, *dynamic)->instance.annotations.empty());
+  EXPECT_TRUE(database->check_instance(kernel.static_hash, *dynamic).ok());
+  EXPECT_EQ(database->set_annotations(kernel.static_hash, Digest{}, {}).to_string(),
+            "not_found: the kernel " + kernel.static_hash.hex() + " has no instance " + Digest{}.hex());
+}
+
 TEST(Database, ContentIsStoredOnce) {
   TemporaryDirectory directory;
   auto database = Database::create(directory.path());

@@ -37,6 +37,19 @@ Status Database::Impl::list_instance(const Recording& recording, uint64_t& writt
   return files.write_atomically(path, bytes_of(text));
 }
 
+Status Database::set_annotations(const Digest& static_hash, const Digest& dynamic_hash,
+                                 const std::vector<Annotation>& annotations) {
+  MNEME_ASSIGN(auto lock, impl_->files.lock(impl_->lock_path()));
+  MNEME_ASSIGN(KernelDocument document, load_document(static_hash));
+  for (InstanceRecord& instance : document.instances) {
+    if (instance.dynamic_hash != dynamic_hash) continue;
+    if (instance.annotations == annotations) return {};
+    instance.annotations = annotations;
+    return impl_->files.write_atomically(impl_->path_of(kernel_file_name(static_hash)), bytes_of(encode_kernel(document)));
+  }
+  return error(Code::not_found, "the kernel {} has no instance {}", static_hash.hex(), dynamic_hash.hex());
+}
+
 class DatabasePublication final : public Publication {
  public:
   DatabasePublication(Database::Impl& database, const PublicationOptions& options)

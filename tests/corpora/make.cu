@@ -1,4 +1,6 @@
 // Makes the corpora: one launch that reads an array and a __constant__ table, and counts in a __device__ variable.
+#include <mneme/annotate.h>
+
 #include <cstdio>
 #include <vector>
 __constant__ int table[4];
@@ -17,6 +19,7 @@ int main() {
   int* data;
   if (cudaMalloc(&unused, 100) || cudaMemset(unused, 7, 100) || cudaMalloc(&data, n * sizeof(int))) return 1;
   if (cudaMemcpy(data, host.data(), n * sizeof(int), cudaMemcpyHostToDevice) || cudaMemcpyToSymbol(table, values, sizeof values)) return 2;
+  mneme::annotate(data, {MNEME_I32, 1, MNEME_ABSOLUTE, MNEME_NO_NORM, MNEME_NAN_AS_RECORDED, "scaled"});
   scale<<<(n + 127) / 128, 128>>>(data, n, 3);
   return cudaDeviceSynchronize();
 }

@@ -29,7 +29,8 @@ struct Program {
                          real,
                          nullptr,
                          MNEME_CUDA_CALLS_DIGEST,
-                         "test"};
+                         "test",
+                         nullptr};
   ByteVector fat_binary;
   mneme::testing::TestWrapper wrapper;
   // Addresses that stand for host stubs and host variables.

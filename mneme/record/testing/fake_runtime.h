@@ -23,6 +23,8 @@ extern "C" {
 void** __cudaRegisterFatBinary(void* wrapper);
 void __cudaRegisterFunction(void** handle, const char* host_function, char* device_function, const char* device_name,
                             int thread_limit, uint3* tid, uint3* bid, dim3* block, dim3* grid, int* warp_size);
+void __cudaRegisterVar(void** handle, char* host_variable, char* device_address, const char* device_name, int external,
+                       size_t size, int constant, int global);
 }
 
 namespace mneme::testing {
@@ -34,6 +36,7 @@ struct FakeRuntime {
   std::map<const void*, KernelBody> kernels;
   std::set<void*> allocations;
   std::map<std::string, std::pair<void*, size_t>> globals;
+  std::map<const void*, std::pair<void*, size_t>> symbols;
   int device = 0;
   int synchronizations = 0;
   cudaError_t fault = cudaSuccess;
@@ -77,6 +80,15 @@ inline cudaError_t end_capture(cudaStream_t, cudaGraph_t*) {
   return runtime->capturing = cudaStreamCaptureStatusNone, cudaSuccess;
 }
 inline void** register_image(void* wrapper) { return new void*(wrapper); }
+// By the host variable.
+inline cudaError_t symbol_address(void** address, const void* symbol) {
+  auto found = runtime->symbols.find(symbol);
+  if (found == runtime->symbols.end()) return cudaErrorInvalidSymbol;
+  return *address = found->second.first, cudaSuccess;
+}
+inline cudaError_t symbol_size(size_t* size, const void* symbol) {
+  return *size = runtime->symbols.at(symbol).second, cudaSuccess;
+}
 inline int find_global(const void*, const char* name, uint64_t* address, uint64_t* size) {
   auto found = runtime->globals.find(name);
   if (found == runtime->globals.end()) return 1;
@@ -150,6 +162,7 @@ class FakeProgram {
   const RecordingReport& report() const { return **mapping_; }
   FakeRuntime& vendor() { return runtime_; }
   fake::FakeDevice& device() { return *device_; }
+  mneme_call_table& call_table() { return table_; }
   Path database() const { return directory_ / "db"; }
   // All instances in the database, each checked to be whole.
   std::vector<InstanceRecord> instances() const {
@@ -190,13 +203,15 @@ class FakeProgram {
     set(MNEME_CALL_cudaStreamBeginCapture, fake_calls::begin_capture);
     set(MNEME_CALL_cudaStreamEndCapture, fake_calls::end_capture);
     set(MNEME_CALL___cudaRegisterFatBinary, fake_calls::register_image);
+    set(MNEME_CALL_cudaGetSymbolAddress, fake_calls::symbol_address);
+    set(MNEME_CALL_cudaGetSymbolSize, fake_calls::symbol_size);
     real_ = slots_;
     // Tables are numbered for the whole process; each test takes the same number.
-    table_ = {MNEME_ABI_VERSION,       MNEME_CALL_COUNT,        0,     MNEME_TABLE_CPU, slots_.data(), real_.data(),
-              fake_calls::find_global, MNEME_CUDA_CALLS_DIGEST, "test"};
+    table_ = {MNEME_ABI_VERSION,       MNEME_CALL_COUNT,        0,      MNEME_TABLE_CPU, slots_.data(), real_.data(),
+              fake_calls::find_global, MNEME_CUDA_CALLS_DIGEST, "test", nullptr};
   }
 
-  void add_image(const std::vector<ByteVector>& segments, const std::vector<const void*>& stubs) {
+  void** add_image(const std::vector<ByteVector>& segments, const std::vector<const void*>& stubs) {
     images_.push_back(make_fat_binary({{2, 90, make_device_elf(segments)}}));
     wrappers_.push_back(std::make_unique<TestWrapper>());
     wrappers_.back()->fat_binary = images_.back().data();
@@ -206,6 +221,7 @@ class FakeProgram {
     for (const void* stub : stubs)
       name(handle, static_cast<const char*>(stub), nullptr, static_cast<const char*>(stub), -1, nullptr, nullptr, nullptr,
            nullptr, nullptr);
+    return handle;
   }
 
   ByteVector segment(const char* name, std::vector<TestGlobal> globals) {
@@ -221,9 +237,12 @@ class FakeProgram {
   }
 
   void register_kernels() {
-    add_image({segment("increment", {}), segment("add_table", {{"table.file", 64, 0, "table"}}),
-               segment("managed_reader", {{"m", 4, MNEME_GLOBAL_MANAGED}})},
-              {increment, add_table, managed_reader});
+    void** image = add_image({segment("increment", {}), segment("add_table", {{"table.file", 64, 0, "table"}}),
+                              segment("managed_reader", {{"m", 4, MNEME_GLOBAL_MANAGED}})},
+                             {increment, add_table, managed_reader});
+    reinterpret_cast<decltype(&__cudaRegisterVar)>(slots_[MNEME_CALL___cudaRegisterVar])(
+        image, reinterpret_cast<char*>(shadow), nullptr, "table.file", 0, sizeof shadow, 0, 0);
+    runtime_.symbols[shadow] = {table, sizeof table};
     add_image({}, {plain});
     runtime_.kernels[increment] = [](void** arguments) {
       int* data = *static_cast<int**>(arguments[0]);
@@ -239,7 +258,8 @@ class FakeProgram {
   }
 
  public:
-  alignas(64) int table[16] = {};
+  alignas(64) int table[16] = {};  // on the device
+  int shadow[16] = {};             // what the host names it by
 
  private:
   FakeRuntime runtime_;

@@ -1,0 +1,77 @@
+// What the program says of its memory: which memory that is, and which of it a launch sees.
+#include <algorithm>
+
+#include "mneme/record/recorder_state.h"
+
+namespace mneme {
+namespace {
+
+bool holds(const Allocation& memory, DevicePtr pointer) {
+  return pointer >= memory.address && pointer - memory.address < memory.size;
+}
+
+Allocation shadow_of(const RegisteredVariable& variable) {
+  return {DevicePtr(reinterpret_cast<uint64_t>(variable.host_address)), Bytes(variable.size)};
+}
+
+}  // namespace
+
+void Recorder::annotate(Vendor& vendor, const void* pointer, uint64_t count, const mneme_annotation& annotation) {
+  if (state_ == State::ended) return;
+  const DevicePtr address(reinterpret_cast<uint64_t>(pointer));
+  auto refuse = [&](const Status& why) { annotations_.refuse(fmt::format("annotating {}: {}", address, why.message())); };
+  auto tolerance = tolerance_of(annotation);
+  if (!tolerance.ok()) return refuse(tolerance.status());
+  auto keep = [&](Annotations& where, const Allocation& memory) {
+    auto elements = elements_in(memory, address, count, *tolerance);
+    if (!elements.ok()) return refuse(elements.status());
+    where.set({elements->address, elements->size, annotation.tag ? annotation.tag : "", *tolerance});
+  };
+  if (auto memory = find_memory(address)) return keep(annotations_, *memory);
+  // Variables named by the program are placed at the first launch that sees them: to ask for the place makes a context.
+  if (auto symbol = registry_.find_variable_around(pointer)) return keep(shadows_, shadow_of(symbol->variable));
+  if (auto memory = find_variable(vendor, address)) return keep(annotations_, *memory);
+  refuse(error(Code::invalid_argument, "no memory that is recorded lies there"));
+}
+
+std::optional<Allocation> Recorder::find_memory(DevicePtr address) const {
+  std::shared_ptr<Opened> opened;
+  {
+    std::lock_guard lock(mutex_);
+    opened = opened_;
+  }
+  if (!opened || !owns(address.address)) return std::nullopt;
+  for (const Allocation& allocation : opened->space->allocations())
+    if (holds(allocation, address)) return allocation;
+  return std::nullopt;
+}
+
+// The variable whose place on the device is around an address that the program has asked for.
+std::optional<Allocation> Recorder::find_variable(Vendor& vendor, DevicePtr address) const {
+  if (state_ != State::open) return std::nullopt;
+  for (const auto& image : registry_.images()) {
+    for (const RegisteredVariable& variable : image->variables()) {
+      if (variable.managed) continue;
+      auto place = vendor.find_variable(variable, image->table());
+      if (place.ok() && holds({place->address, place->size}, address)) return Allocation{place->address, place->size};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Annotation> Recorder::annotations_of(Vendor& vendor, const MemoryState& state) const {
+  if (shadows_.empty()) return annotations_.within(state);
+  Annotations all;
+  for (Annotation& annotation : annotations_.within(state)) all.set(std::move(annotation));
+  for (Annotation& annotation : shadows_.all()) {
+    auto symbol = registry_.find_variable_around(reinterpret_cast<const void*>(annotation.address.address));
+    if (!symbol || symbol->variable.managed) continue;
+    auto place = vendor.find_variable(symbol->variable, symbol->image->table());
+    if (!place.ok()) continue;
+    annotation.address = place->address + (annotation.address - shadow_of(symbol->variable).address);
+    all.set(std::move(annotation));
+  }
+  return all.within(state);
+}
+
+}  // namespace mneme

@@ -1,0 +1,68 @@
+# What a program says of its buffers is recorded; it changes neither the program nor what a launch is named by.
+cat >sum.cu <<'SOURCE'
+#include <mneme/annotate.h>
+
+#include <cstdio>
+#include <cstdlib>
+__device__ float largest[4];
+// Each thread adds up its share, so another launch shape rounds in other places.
+__global__ void sum(const float* values, int n, float* total) {
+  float share = 0;
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) share += values[i];
+  atomicAdd(total, share);
+  atomicAdd(&largest[threadIdx.x % 4], share);
+}
+int main() {
+  const int n = 1 << 16;
+  float* host = static_cast<float*>(std::malloc(n * sizeof(float)));
+  for (int i = 0; i < n; ++i) host[i] = 1.0f / (1 + i % 97);
+  float *values, *total;
+  if (cudaMalloc(&values, n * sizeof(float)) || cudaMalloc(&total, 16 * sizeof(float)) || cudaMemset(total, 0, 16 * sizeof(float))) return 90;
+  if (cudaMemcpy(values, host, n * sizeof(float), cudaMemcpyHostToDevice)) return 91;
+#ifdef ANNOTATED
+  mneme::annotate(total + 0, 1, {MNEME_F32, 1e-4, MNEME_RELATIVE, MNEME_NO_NORM, MNEME_NAN_AS_RECORDED, "total"});
+  mneme::annotate(largest, {MNEME_F32, 1e-4, MNEME_RELATIVE, MNEME_L2});
+  mneme::annotate(host, 1, {MNEME_F32, 1});
+#endif
+  sum<<<32, 128>>>(values, n, total);
+  float result = 0;
+  if (cudaMemcpy(&result, total, sizeof result, cudaMemcpyDeviceToHost)) return 92;
+  std::printf("%.1f\n", result);
+  return cudaFree(total) || cudaFree(values);
+}
+SOURCE
+compile sum.cu plain
+compile sum.cu annotated -DANNOTATED
+# Without Mneme's link options the call is there and does nothing.
+$(mneme config cxx) -O2 -std=c++17 -DANNOTATED $(mneme config cxxflags) sum.cu -o unlinked -L"$(mneme config cudadir)/lib64" -lcudart_static -lrt -ldl -lpthread
+# C, and C++ of any later standard, without a warning.
+for language in c:c99 c++:c++11 c++:c++14 c++:c++20; do
+  echo '#include <mneme/annotate.h>
+void f(void* p);
+void f(void* p) { struct mneme_annotation a = {MNEME_F64, 0.5, MNEME_ULP, MNEME_NO_NORM, MNEME_NAN_ANY, "t"}; mneme_annotate(p, 3, &a); }' >"header.${language%%:*}"
+  $(mneme config cxx) -x "${language%%:*}" "-std=${language#*:}" -Wall -Wextra -Werror -I"$(mneme config includedir)" -fsyntax-only "header.${language%%:*}"
+done
+
+expect 0 mneme record -rdb plain-db --device cpu -- ./plain
+mv out bare
+lacks err annotating
+expect 0 mneme run --device cpu -- ./annotated
+cmp -s out bare || fail "the annotated program prints something else"
+lacks err annotating
+expect 0 mneme record -rdb db --device cpu -- ./annotated
+cmp -s out bare || fail "the annotated program prints something else when it is recorded"
+contains err "no memory that is recorded lies there; the annotation is ignored"
+[ "$(basename db/[0-9a-f]*.json)" = "$(basename plain-db/[0-9a-f]*.json)" ] || fail "annotations have changed the static hash"
+kernel=$(echo db/[0-9a-f]*.json)
+expect 0 mneme show --json "$kernel"
+[ "$(json out '[(a["tag"], a["bytes"], a["tolerance"]) for a in d["instances"][0]["annotations"]]')" = \
+  "[('total', 4, 'f32, 0.0001, relative'), ('', 16, 'f32, 0.0001, relative, L2')]" ] || fail "the annotations are not as they were said"
+hash=$(json out 'd["instances"][0]["dynamic_hash"]')
+expect 0 mneme show --check "$kernel"
+contains out "total: f32, 0.0001, relative (4 B at 0x7a"
+# The same launch again: nothing new is stored, and what is said of it is what was said last.
+expect 0 mneme record -rdb plain-db --device cpu -- ./annotated
+contains err "1 launch had been recorded before"
+expect 0 mneme show --json plain-db/[0-9a-f]*.json
+[ "$(json out '[i["dynamic_hash"] for i in d["instances"]]')" = "['$hash']" ] || fail "annotations have changed the dynamic hash"
+[ "$(json out 'len(d["instances"][0]["annotations"])')" = 2 ] || fail "the second recording's annotations"
