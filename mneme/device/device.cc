@@ -49,6 +49,26 @@ Result<std::unique_ptr<Device>> Device::open_best() {
 
 Result<std::optional<uint32_t>> Kernel::active_blocks(const LaunchShape&) const { return std::optional<uint32_t>(); }
 
+Result<ElementDifferences> Stream::compare_elements(DevicePtr actual, DevicePtr recorded, Bytes size,
+                                                    const ElementComparison& how) {
+  const uint64_t element = size_of(how.type).count;
+  const bool is_complex = how.type == ElementType::complex64 || how.type == ElementType::complex128;
+  const uint64_t alignment = is_complex ? element / 2 : element;
+  if (size.count % element != 0 || actual.address % alignment != 0 || recorded.address % alignment != 0) {
+    return error(Code::invalid_argument, "comparing {} B at {} and {} as {}: an element has {} B and lies at a multiple of {}",
+                 size.count, actual, recorded, to_string(how.type), element, alignment);
+  }
+  const uint64_t elements = size.count / element;
+  element::Measure measure = measure_of(how);
+  if (elements == 0) return judge(how, measure, {}, 0);
+  MNEME_ASSIGN(element::Tally tally, tally_elements_impl(actual, recorded, elements, how.type, measure));
+  if (auto again = rescaled(measure, tally)) {
+    measure = *again;
+    MNEME_ASSIGN(tally, tally_elements_impl(actual, recorded, elements, how.type, measure));
+  }
+  return judge(how, measure, tally, elements);
+}
+
 Status Stream::launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   MNEME_TRY(check_shape(kernel, shape));
   return launch_impl(kernel, shape, parameters);

@@ -18,6 +18,7 @@
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
 #include "mneme/device/code_image.h"
+#include "mneme/device/element_comparison.h"
 
 namespace mneme {
 
@@ -114,6 +115,9 @@ class Stream {
   virtual Status read_through(DevicePtr from, Bytes size) = 0;
   // Compares [a, a+size) with [b, b+size) on the device, right for any size. Complete on return.
   virtual Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) = 0;
+  // Compares elements of [actual, actual+size) with those recorded, on the device, right for any number. invalid_argument for a
+  // size that is no multiple of the element's, or an address that is none of its part's. Complete on return.
+  Result<ElementDifferences> compare_elements(DevicePtr actual, DevicePtr recorded, Bytes size, const ElementComparison& how);
   // A 64-bit hash of each page of `page` bytes of [from, from+size) (the last may be short), made on the device, to find
   // pages that changed: comparable only with hashes of the same device kind and process. Complete on return.
   virtual Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) = 0;
@@ -134,6 +138,8 @@ class Stream {
   explicit Stream(const DeviceProperties& properties) : properties_(properties) {}
   virtual Status launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) = 0;
   virtual Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) = 0;
+  virtual Result<element::Tally> tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
+                                                     const element::Measure& measure) = 0;
 
  private:
   Status check_shape(const Kernel& kernel, const LaunchShape& shape) const;

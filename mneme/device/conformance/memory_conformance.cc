@@ -1,4 +1,5 @@
 // Memory: allocation, copies, fills, comparison, page hashes, address spaces.
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -85,6 +86,76 @@ TEST_F(Memory, CountsEveryDifferingByte) {
   ASSERT_OK(result.status());
   EXPECT_EQ(result->differing_bytes, (3u << 20) - 2);
   EXPECT_EQ(result->first_difference, 0u);
+}
+
+TEST_F(Memory, ComparesElementsOfEveryTypeAsTheHostDoes) {
+  auto recorded = random_bytes(1 << 20);
+  auto actual = recorded;
+  for (size_t i : {5, 4096, 70001, 524288, (1 << 20) - 1}) actual[i] ^= 1;
+  DevicePtr a = upload(actual), b = upload(recorded);
+  for (int t = 0; t <= static_cast<int>(ElementType::complex128); ++t) {
+    const auto type = static_cast<ElementType>(t);
+    const uint64_t element = size_of(type).count;
+    for (uint64_t begin : {uint64_t{0}, element, 5 * element}) {
+      const uint64_t size = (actual.size() - begin) / element * element;
+      for (const ElementComparison& how : {ElementComparison{type, 1e-3, ErrorKind::absolute},
+                                           {type, 1e-3, ErrorKind::relative},
+                                           {type, 0, ErrorKind::ulp},
+                                           {type, 1e-3, ErrorKind::relative, Norm::l1},
+                                           {type, 1e3, ErrorKind::absolute, Norm::l2},
+                                           {type, 1, ErrorKind::relative, Norm::linf}}) {
+        auto result = stream_->compare_elements(a + Bytes(begin), b + Bytes(begin), Bytes(size), how);
+        ASSERT_OK(result.status());
+        const ElementDifferences expected = compare_host_elements(std::as_bytes(std::span(actual)).subspan(begin, size),
+                                                                  std::as_bytes(std::span(recorded)).subspan(begin, size), how);
+        const std::string what =
+            fmt::format("{} {} {} from {}", to_string(type), to_string(how.error), to_string(how.norm), begin);
+        EXPECT_EQ(result->within, expected.within) << what;
+        EXPECT_EQ(result->elements, expected.elements) << what;
+        EXPECT_EQ(result->failing, expected.failing) << what;
+        EXPECT_EQ(result->first_failing, expected.first_failing) << what;
+        EXPECT_EQ(result->worst, expected.worst) << what;
+        EXPECT_EQ(result->worst_index, expected.worst_index) << what;
+        auto near = [](double a, double b) { return a == b || std::abs(a - b) < 1e-12 * b; };
+        EXPECT_TRUE(near(result->difference_norm, expected.difference_norm)) << what;
+        EXPECT_TRUE(near(result->recorded_norm, expected.recorded_norm)) << what;
+      }
+    }
+  }
+}
+
+TEST_F(Memory, SumsOfElementsAreTheSameEveryTime) {
+  std::mt19937_64 random(5);
+  std::vector<float> recorded(3 << 20), actual(3 << 20);
+  for (size_t i = 0; i < recorded.size(); ++i) {
+    recorded[i] = std::ldexp(1.0f, static_cast<int>(random() % 60));
+    actual[i] = recorded[i] * (1 + static_cast<float>(random() % 100) * 1e-5f);
+  }
+  DevicePtr a = upload(actual), b = upload(recorded);
+  const ElementComparison how{ElementType::f32, 1e-3, ErrorKind::relative, Norm::l2};
+  auto first = stream_->compare_elements(a, b, Bytes(recorded.size() * 4), how);
+  ASSERT_OK(first.status());
+  EXPECT_GT(first->difference_norm, 0);
+  for (int i = 0; i < 3; ++i) {
+    auto again = stream_->compare_elements(a, b, Bytes(recorded.size() * 4), how);
+    ASSERT_OK(again.status());
+    EXPECT_EQ(again->difference_norm, first->difference_norm);
+    EXPECT_EQ(again->recorded_norm, first->recorded_norm);
+  }
+}
+
+TEST_F(Memory, RefusesElementsThatAreNoneThere) {
+  DevicePtr a = zeros(Bytes(64)), b = zeros(Bytes(64));
+  auto status = stream_->compare_elements(a + Bytes(2), b, Bytes(16), {ElementType::f32}).status();
+  EXPECT_EQ(status.to_string(),
+            fmt::format("invalid_argument: comparing 16 B at {} and {} as f32: an element has 4 B and lies at "
+                        "a multiple of 4",
+                        a + Bytes(2), b));
+  EXPECT_EQ(stream_->compare_elements(a, b, Bytes(17), {ElementType::f32}).status().code(), Code::invalid_argument);
+  ASSERT_OK(stream_->compare_elements(a + Bytes(8), b, Bytes(16), {ElementType::complex128}).status());
+  auto nothing = stream_->compare_elements(a, b, Bytes(0), {ElementType::f32});
+  ASSERT_OK(nothing.status());
+  EXPECT_TRUE(nothing->within);
 }
 
 TEST_F(Memory, PageHashesFindTheChangedPages) {

@@ -86,6 +86,23 @@ Status CpuStream::hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes s
   return {};
 }
 
+Result<element::Tally> CpuStream::tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
+                                                      const element::Measure& measure) {
+  MNEME_TRY(executor_.usable());
+  const uint64_t element = size_of(type).count, size = elements * element;
+  // Merged in the order of the pieces, so that sums are the same every time.
+  std::vector<element::Tally> tallies(pieces(size, kPiece));
+  executor_.pool().for_each(tallies.size(), [&](uint64_t i) {
+    const uint64_t begin = i * kPiece;
+    const uint64_t count = std::min(kPiece, size - begin);
+    tallies[i] = tally_host_elements(type, {bytes_at(actual) + begin, count}, {bytes_at(recorded) + begin, count},
+                                     begin / element, measure);
+  });
+  element::Tally total;
+  for (const element::Tally& tally : tallies) element::merge(total, tally, measure.sum);
+  return total;
+}
+
 Status CpuStream::synchronize() { return executor_.usable(); }
 
 Status CpuStream::launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {

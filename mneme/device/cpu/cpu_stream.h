@@ -23,6 +23,8 @@ class CpuStream final : public Stream {
  protected:
   Status launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
   Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+  Result<element::Tally> tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
+                                             const element::Measure& measure) override;
 
  private:
   void copy_bytes(std::byte* to, const std::byte* from, uint64_t count);

@@ -7,25 +7,32 @@ set(MNEME_CUDA_DEVICE_DIR ${CMAKE_CURRENT_LIST_DIR})
 find_program(MNEME_CLANG NAMES clang++-22 clang++ HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
 
 # The oldest PTX that has all that is needed, so that any driver that can do the rest compiles it for its device.
-set(mneme_ptx ${CMAKE_CURRENT_BINARY_DIR}/memory_kernels.ptx)
-set(mneme_ptx_source ${CMAKE_CURRENT_BINARY_DIR}/memory_kernels_ptx.cc)
-add_custom_command(
-  OUTPUT ${mneme_ptx}
-  COMMAND ${MNEME_CLANG} -x cuda --cuda-device-only --cuda-path=${CMAKE_CURRENT_BINARY_DIR} -nocudainc -nocudalib -std=c++20 -O3
-          --offload-arch=sm_70 --cuda-feature=+ptx70 -S ${MNEME_CUDA_DEVICE_DIR}/memory_kernels.cu -o ${mneme_ptx}
-  DEPENDS ${MNEME_CUDA_DEVICE_DIR}/memory_kernels.cu
-  COMMENT "Compiling the CUDA device's memory kernels to PTX"
-  VERBATIM)
-add_custom_command(
-  OUTPUT ${mneme_ptx_source}
-  COMMAND ${CMAKE_COMMAND} -D INPUT=${mneme_ptx} -D OUTPUT=${mneme_ptx_source} -P ${MNEME_CUDA_DEVICE_DIR}/embed_ptx.cmake
-  DEPENDS ${mneme_ptx} ${MNEME_CUDA_DEVICE_DIR}/embed_ptx.cmake
-  VERBATIM)
+function(mneme_embed_kernels name)
+  set(source ${MNEME_CUDA_DEVICE_DIR}/${name}.cu)
+  set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${name}.ptx)
+  set(ptx_source ${CMAKE_CURRENT_BINARY_DIR}/${name}_ptx.cc)
+  add_custom_command(
+    OUTPUT ${ptx}
+    COMMAND ${MNEME_CLANG} -x cuda --cuda-device-only --cuda-path=${CMAKE_CURRENT_BINARY_DIR} -nocudainc -nocudalib -std=c++20 -O3
+            -I${CMAKE_BINARY_DIR}/rooms/device --offload-arch=sm_70 --cuda-feature=+ptx70 -S ${source} -o ${ptx}
+    DEPENDS ${source} ${ARGN}
+    COMMENT "Compiling the CUDA device's ${name} to PTX"
+    VERBATIM)
+  add_custom_command(
+    OUTPUT ${ptx_source}
+    COMMAND ${CMAKE_COMMAND} -D NAME=${name} -D INPUT=${ptx} -D OUTPUT=${ptx_source} -P ${MNEME_CUDA_DEVICE_DIR}/embed_ptx.cmake
+    DEPENDS ${ptx} ${MNEME_CUDA_DEVICE_DIR}/embed_ptx.cmake
+    VERBATIM)
+endfunction()
+mneme_embed_kernels(memory_kernels)
+set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/element_kernels_ptx.cc PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
+mneme_embed_kernels(element_kernels ${CMAKE_CURRENT_SOURCE_DIR}/element_math.h)
 
 set(MNEME_CUDA_DEVICE_SOURCES
   cuda/activity_clock.cc cuda/context.cc cuda/cuda_address_space.cc cuda/cuda_device.cc cuda/cuda_module.cc cuda/cuda_stream.cc cuda/cupti.cc cuda/driver.cc cuda/error.cc
   cuda/launch_clock.cc
-  cuda/memory_kernels.cc cuda/nvml.cc cuda/staging.cc ${mneme_ptx_source})
+  cuda/memory_kernels.cc cuda/nvml.cc cuda/staging.cc ${CMAKE_CURRENT_BINARY_DIR}/memory_kernels_ptx.cc
+  ${CMAKE_CURRENT_BINARY_DIR}/element_kernels_ptx.cc)
 
 set_source_files_properties(${MNEME_CUDA_DEVICE_DIR}/cupti.cc PROPERTIES COMPILE_DEFINITIONS MNEME_CUDA_HOME="${MNEME_CUDA_HOME}")
 

@@ -61,6 +61,41 @@ TEST_F(CudaGpu, RangesBeyondFourGiBAreFilledCopiedComparedAndHashed) {
   }
 }
 
+TEST_F(CudaGpu, ElementsBeyondTwoToTheThirtyOneAndFourGiBAreCompared) {
+  const Bytes size = 4_GiB + 3_MiB;
+  if (device->properties().total_memory < 10_GiB)
+    GTEST_SKIP() << "the device has only " << fmt::format("{}", device->properties().total_memory);
+  auto a = device->allocate(size), b = device->allocate(size);
+  ASSERT_OK(a.status());
+  ASSERT_OK(b.status());
+  ASSERT_OK(stream->fill(*b, std::byte{0x3c}, size));
+  for (ElementType type : {ElementType::u8, ElementType::f8e4m3, ElementType::f16, ElementType::f32, ElementType::f64}) {
+    const uint64_t element = size_of(type).count, elements = size.count / element;
+    ASSERT_OK(stream->copy(*a, *b, size));
+    ElementComparison how{type, 1, ErrorKind::ulp};
+    auto equal = stream->compare_elements(*a, *b, size, how);
+    ASSERT_OK(equal.status());
+    EXPECT_TRUE(equal->within);
+    EXPECT_EQ(equal->elements, elements);
+    // One ULP at the start passes, two just behind 4 GiB and three in the last element do not.
+    const std::byte off_by[] = {std::byte{0x3d}, std::byte{0x3e}, std::byte{0x3f}};
+    const uint64_t places[] = {0, (uint64_t{4} << 30) / element, elements - 1};
+    for (int i = 0; i < 3; ++i) ASSERT_OK(stream->copy_to_device(*a + Bytes(places[i] * element), std::span(&off_by[i], 1)));
+    for (uint64_t skip : {uint64_t{0}, uint64_t{1}}) {  // aligned to vectors, and not
+      auto result =
+          stream->compare_elements(*a + Bytes(skip * element), *b + Bytes(skip * element), size - Bytes(skip * element), how);
+      ASSERT_OK(result.status());
+      EXPECT_FALSE(result->within);
+      EXPECT_EQ(result->failing, 2u) << to_string(type);
+      EXPECT_EQ(result->first_failing, places[1] - skip) << to_string(type);
+      EXPECT_EQ(result->worst, 3) << to_string(type);
+      EXPECT_EQ(result->worst_index, places[2] - skip) << to_string(type);
+    }
+  }
+  ASSERT_OK(device->free(*a));
+  ASSERT_OK(device->free(*b));
+}
+
 TEST_F(CudaGpu, LargeCopiesFromAndToPageableMemoryArriveWhole) {
   const uint64_t size = (uint64_t{600} << 20) + 12345;
   std::vector<std::byte> bytes(size), back(size);

@@ -105,6 +105,28 @@ Result<Comparison> CudaStream::compare(DevicePtr a, DevicePtr b, Bytes size) {
   return comparison;
 }
 
+Result<element::Tally> CudaStream::tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
+                                                       const element::Measure& measure) {
+  MNEME_ASSIGN(const ElementKernel* kernel, kernels_.elements(type));
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  // Each warp stores what it saw; the host merges that in the order of the warps, so that sums are the same every time.
+  constexpr uint64_t kWarp = 32, kThreads = LazyMemoryKernels::kThreads;
+  uint64_t bytes = elements * size_of(type).count;
+  auto blocks = static_cast<uint32_t>(std::min<uint64_t>(kernel->blocks, (bytes / 16 + kThreads) / kThreads));
+  std::vector<element::Tally> tallies(blocks * kThreads / kWarp);
+  const uint64_t size = tallies.size() * sizeof(element::Tally);
+  MNEME_TRY(reserve_scratch(size));
+  element::Measure argument = measure;
+  void* arguments[] = {&actual.address, &recorded.address, &elements, &argument, &scratch_};
+  MNEME_TRY(launch_own(kernel->function, kernel->name.c_str(), blocks, arguments));
+  MNEME_TRY(staging_.to_host(std::as_writable_bytes(std::span(tallies)), DevicePtr(scratch_))
+                .with_context(fmt::format("comparing {} of {} at {} and {}", Bytes(bytes), to_string(type), actual, recorded)));
+  element::Tally total;
+  for (const element::Tally& tally : tallies) element::merge(total, tally, measure.sum);
+  return total;
+}
+
 Status CudaStream::hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) {
   if (page.count == 0 || hashes.size() != size.count / page.count + (size.count % page.count != 0)) {
     return error(Code::invalid_argument, "hashing {} at {}: room for {} hashes, which does not fit pages of {} bytes", size, from,

@@ -36,6 +36,8 @@ class CudaStream final : public Stream {
 
   Status launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
   Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+  Result<element::Tally> tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
+                                             const element::Measure& measure) override;
 
   Status launch_packed(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters);
   Status launch_own(CUfunction function, const char* name, uint32_t blocks, void** arguments);

@@ -7,7 +7,7 @@
 #include <map>
 #include <mutex>
 
-#include "mneme/device/cuda/memory_kernels_host.h"
+#include "mneme/device/cuda/element_kernels_host.h"
 
 using mneme::cuda::FakeDriverState;
 using mneme::cuda::kFakeGranularity;
@@ -49,6 +49,13 @@ void run_own_kernel(const std::string& name, const CUlaunchConfig& config, void*
   auto bytes_at = [&](int i) { return reinterpret_cast<const unsigned char*>(u64_at(i)); };
   auto words_at = [&](int i) { return reinterpret_cast<unsigned long long*>(u64_at(i)); };
   namespace host = mneme::cuda::host;
+  for (const auto& [known, kernel] : host::elements::kKernels) {
+    if (name != known) continue;
+    auto tallies = reinterpret_cast<mneme::element::Tally*>(u64_at(4));
+    std::fill_n(tallies, config.gridDimX * config.blockDimX / 32, mneme::element::Tally());
+    const auto& measure = *static_cast<const mneme::element::Measure*>(p[3]);
+    return host::run(config.gridDimX, config.blockDimX, [&] { kernel(bytes_at(0), bytes_at(1), u64_at(2), measure, tallies); });
+  }
   if (name == "mneme_compare") {
     host::run(config.gridDimX, config.blockDimX, [&] { host::mneme_compare(bytes_at(0), bytes_at(1), u64_at(2), words_at(3)); });
   } else {

@@ -1,22 +1,34 @@
-// The kernels of memory_kernels.cu, loaded on first use and shared by a device's streams.
+// The kernels of memory_kernels.cu and element_kernels.cu, loaded on first use and shared by a device's streams.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string_view>
 
+#include "mneme/base/element.h"
 #include "mneme/device/cuda/cuda_module.h"
 
 namespace mneme::cuda {
 
 // PTX, with its terminator behind the view. Made at build time.
 std::string_view memory_kernels_ptx();
+std::string_view element_kernels_ptx();
+// The PTX of one kernel of `ptx`, whose kernels share nothing but the lines before the first: the driver compiles only that one.
+std::string ptx_of_kernel(std::string_view ptx, const std::string& name);
 
 struct MemoryKernels {
   std::unique_ptr<CudaModule> module;
   CUfunction compare = nullptr;
   CUfunction hash_pages = nullptr;
   uint32_t compare_blocks = 1;  // as many as run at once
+};
+
+struct ElementKernel {
+  std::unique_ptr<CudaModule> module;
+  CUfunction function = nullptr;
+  std::string name;
+  uint32_t blocks = 1;  // as many as run at once
 };
 
 // Thread-safe.
@@ -26,12 +38,16 @@ class LazyMemoryKernels {
 
   LazyMemoryKernels(const Context& context, uint32_t multiprocessors) : context_(context), multiprocessors_(multiprocessors) {}
   Result<const MemoryKernels*> get();
+  Result<const ElementKernel*> elements(ElementType type);
 
  private:
+  Result<uint32_t> blocks_at_once(CUfunction function, const std::string& name) const;
+
   const Context& context_;
   uint32_t multiprocessors_;
   std::mutex mutex_;
   std::unique_ptr<MemoryKernels> kernels_;
+  std::map<ElementType, ElementKernel> elements_;
 };
 
 }  // namespace mneme::cuda

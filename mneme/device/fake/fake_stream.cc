@@ -75,6 +75,13 @@ Status FakeStream::read_through(DevicePtr, Bytes) {
   return device_.begin("read_through");
 }
 
+Result<element::Tally> FakeStream::tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
+                                                       const element::Measure& measure) {
+  MNEME_TRY(device_.begin("compare_elements"));
+  const uint64_t size = elements * size_of(type).count;
+  return tally_host_elements(type, {bytes_at(actual), size}, {bytes_at(recorded), size}, 0, measure);
+}
+
 Status FakeStream::run(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   const auto& fake = static_cast<const FakeModuleKernel&>(kernel);
   Status status = fake.definition().body(FakeLaunch{shape, parameters, fake.image()});

@@ -22,6 +22,8 @@ class FakeStream final : public Stream {
  protected:
   Status launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
   Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+  Result<element::Tally> tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
+                                             const element::Measure& measure) override;
 
  private:
   Status run(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);

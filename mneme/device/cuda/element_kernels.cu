@@ -1,0 +1,113 @@
+// Kernels that compare device memory element by element at the rate of copying it, one for each type of element.
+//
+// Compiled, embedded and tested as memory_kernels.cu is; see element_kernels_host.h.
+#ifndef MNEME_ELEMENT_KERNELS_ON_HOST
+#define MNEME_KERNEL extern "C" __attribute__((global))
+#define MNEME_DEVICE static __attribute__((device)) inline __attribute__((always_inline))
+#define MNEME_ELEMENT __attribute__((device)) inline __attribute__((always_inline))
+#include "mneme/device/element_math.h"
+
+MNEME_DEVICE unsigned thread_in_block() { return __nvvm_read_ptx_sreg_tid_x(); }
+MNEME_DEVICE unsigned threads_in_block() { return __nvvm_read_ptx_sreg_ntid_x(); }
+MNEME_DEVICE unsigned block_in_grid() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+MNEME_DEVICE unsigned blocks_in_grid() { return __nvvm_read_ptx_sreg_nctaid_x(); }
+
+MNEME_DEVICE unsigned long long from_lane(unsigned long long value, int distance) {
+  unsigned low = __nvvm_shfl_sync_down_i32(0xffffffffu, (int)value, distance, 31);
+  unsigned high = __nvvm_shfl_sync_down_i32(0xffffffffu, (int)(value >> 32), distance, 31);
+  return (unsigned long long)high << 32 | low;
+}
+MNEME_DEVICE double from_lane(double value, int distance) {
+  return __builtin_bit_cast(double, from_lane(__builtin_bit_cast(unsigned long long, value), distance));
+}
+// Stores what the 32 threads of the warp have seen; every thread of the warp calls it.
+MNEME_DEVICE void store_of_warp(mneme::element::Tally* to, mneme::element::Tally tally, int sum) {
+  for (int distance = 16; distance > 0; distance /= 2) {
+    mneme::element::Tally other;
+    other.failing = from_lane(tally.failing, distance);
+    other.first_failing = from_lane(tally.first_failing, distance);
+    other.worst = from_lane(tally.worst, distance);
+    other.worst_at = from_lane(tally.worst_at, distance);
+    other.differences = from_lane(tally.differences, distance);
+    other.magnitudes = from_lane(tally.magnitudes, distance);
+    other.largest_difference = from_lane(tally.largest_difference, distance);
+    other.largest_magnitude = from_lane(tally.largest_magnitude, distance);
+    mneme::element::merge(tally, other, sum);
+  }
+  if (thread_in_block() % 32 == 0) *to = tally;
+}
+#endif
+
+typedef unsigned long long u64;
+typedef unsigned char u8;
+struct alignas(16) Wide {
+  u64 word[2];
+};
+
+MNEME_DEVICE u64 load_part(const u8* p, int bits) {
+  if (bits == 8) return *p;
+  if (bits == 16) return *(const unsigned short*)p;
+  if (bits == 32) return *(const unsigned*)p;
+  return *(const u64*)p;
+}
+
+// One element, by aligned loads of its parts.
+template <class Format>
+MNEME_DEVICE void see_one(mneme::element::Tally& tally, const u8* actual, const u8* recorded, u64 i,
+                          const mneme::element::Measure& measure) {
+  constexpr u64 kPart = Format::kBits / 8, kSize = kPart * Format::kParts;
+  u64 a[2] = {}, r[2] = {};
+  for (int part = 0; part < Format::kParts; ++part) {
+    a[part] = load_part(actual + i * kSize + part * kPart, Format::kBits);
+    r[part] = load_part(recorded + i * kSize + part * kPart, Format::kBits);
+  }
+  mneme::element::see<Format>(tally, a, r, i, measure);
+}
+
+// tallies[w] becomes what warp w saw of `elements` elements, whose parts are aligned. The block has a multiple of 32 threads.
+template <class Format>
+MNEME_DEVICE void compare_elements(const u8* actual, const u8* recorded, u64 elements, const mneme::element::Measure& measure,
+                                   mneme::element::Tally* tallies) {
+  constexpr u64 kSize = Format::kBits * Format::kParts / 8, kInWide = 16 / kSize;
+  u64 thread = (u64)block_in_grid() * threads_in_block() + thread_in_block();
+  u64 threads = (u64)blocks_in_grid() * threads_in_block();
+  const bool skip_equal = mneme::element::equal_is_enough(measure);
+  mneme::element::Tally tally;
+  // Elements before the first multiple of 16, where both can be aligned at once, and those behind the last.
+  u64 head = (16 - ((u64)actual & 15)) % 16;
+  bool together = (((u64)actual ^ (u64)recorded) & 15) == 0 && head % kSize == 0;
+  head = !together || head / kSize > elements ? elements : head / kSize;
+  for (u64 i = thread; i < head; i += threads) see_one<Format>(tally, actual, recorded, i, measure);
+  u64 wides = (elements - head) / kInWide;
+  const Wide* a = (const Wide*)(actual + head * kSize);
+  const Wide* r = (const Wide*)(recorded + head * kSize);
+  u64 i = thread;
+  for (; i + 3 * threads < wides; i += 4 * threads) {
+    Wide x[4], y[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      x[k] = a[i + k * threads];
+      y[k] = r[i + k * threads];
+    }
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (skip_equal && x[k].word[0] == y[k].word[0] && x[k].word[1] == y[k].word[1]) continue;
+      mneme::element::see_wide<Format>(tally, x[k].word, y[k].word, head + (i + k * threads) * kInWide, measure);
+    }
+  }
+  for (; i < wides; i += threads) {
+    Wide x = a[i], y = r[i];
+    if (skip_equal && x.word[0] == y.word[0] && x.word[1] == y.word[1]) continue;
+    mneme::element::see_wide<Format>(tally, x.word, y.word, head + i * kInWide, measure);
+  }
+  for (u64 rest = head + wides * kInWide + thread; rest < elements; rest += threads)
+    see_one<Format>(tally, actual, recorded, rest, measure);
+  store_of_warp(&tallies[thread / 32], tally, measure.sum);
+}
+
+#define MNEME_ELEMENT_KERNEL(name, format)                                                                                     \
+  MNEME_KERNEL void mneme_elements_##name(const u8* actual, const u8* recorded, u64 elements, mneme::element::Measure measure, \
+                                          mneme::element::Tally* tallies) {                                                    \
+    compare_elements<mneme::element::format>(actual, recorded, elements, measure, tallies);                                    \
+  }
+MNEME_ELEMENT_FORMATS(MNEME_ELEMENT_KERNEL)

@@ -1,0 +1,28 @@
+// element_kernels.cu as host code, a thread after another, for tests. Include it in one source.
+#pragma once
+
+#include "mneme/device/cuda/memory_kernels_host.h"
+#include "mneme/device/element_math.h"
+
+namespace mneme::cuda::host::elements {
+
+// The caller has set the tallies to Tally(). A merge over the warp is the same as one thread after another.
+inline void store_of_warp(element::Tally* to, const element::Tally& tally, int sum) { element::merge(*to, tally, sum); }
+
+#define MNEME_ELEMENT_KERNELS_ON_HOST
+#undef MNEME_DEVICE
+#undef MNEME_KERNEL
+#define MNEME_KERNEL inline
+#define MNEME_DEVICE inline
+#include "mneme/device/cuda/element_kernels.cu"
+
+using Kernel = void (*)(const u8*, const u8*, u64, element::Measure, element::Tally*);
+struct NamedKernel {
+  const char* name;
+  Kernel kernel;
+};
+#define MNEME_NAMED_KERNEL(name, format) {"mneme_elements_" #name, &mneme_elements_##name},
+inline constexpr NamedKernel kKernels[] = {MNEME_ELEMENT_FORMATS(MNEME_NAMED_KERNEL)};
+#undef MNEME_NAMED_KERNEL
+
+}  // namespace mneme::cuda::host::elements
