@@ -1,7 +1,7 @@
 #include "mneme/instrument/static_hash.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SetVector.h>
-#include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/InlineAsm.h>
@@ -11,6 +11,8 @@
 #include <llvm/IR/Operator.h>
 #include <llvm/Support/Endian.h>
 #include <llvm/Support/xxhash.h>
+
+#include <map>
 
 #include "mneme/instrument/names.h"
 #include "mneme/instrument/state_globals.h"
@@ -70,19 +72,26 @@ class TypeForms {
   DenseMap<Type*, uint64_t> known_;
 };
 
-// String attributes that change what the code does; the others describe the compilation.
-bool is_meaningful(StringRef attribute) {
-  return attribute.starts_with("nvvm.") || attribute.starts_with("amdgpu-") || attribute.starts_with("denormal-fp-math") ||
-         attribute == "uniform-work-group-size" || attribute == "target-cpu";
+// Where in the source something stands: of inline assembly, of an allocation's type.
+bool is_of_the_source(StringRef metadata_kind) {
+  return metadata_kind == "dbg" || metadata_kind == "srcloc" || metadata_kind == "heapallocsite" || metadata_kind == "DIAssignID";
 }
 
-bool is_meaningful(Attribute::AttrKind attribute) {
-  return attribute != Attribute::OptimizeNone && attribute != Attribute::NoInline && attribute != Attribute::InlineHint;
+// Metadata whose strings are names of types and variables.
+bool has_names(StringRef metadata_kind) {
+  return metadata_kind.starts_with("tbaa") || metadata_kind == "alias.scope" || metadata_kind == "noalias";
 }
 
-bool is_meaningful_metadata(StringRef kind) {
-  return kind == "fpmath" || kind == "nontemporal" || kind == "invariant.load" || kind == "amdgpu.no.fine.grained.memory" ||
-         kind == "amdgpu.no.remote.memory" || kind == "amdgpu.ignore.denormal.mode";
+// Module flags that say how the file was compiled and not what its code may become.
+bool is_of_the_compilation(StringRef module_flag) {
+  return module_flag == "Debug Info Version" || module_flag == "Dwarf Version" || module_flag == "SDK Version";
+}
+
+bool is_debug_info(const Metadata* metadata) { return isa_and_nonnull<MDNode>(metadata) && !isa<MDTuple>(metadata); }
+
+// A loop's node names itself and, with debug information, where the loop stands; the rest are its properties.
+bool has_properties(const MDNode& loop) {
+  return any_of(drop_begin(loop.operands()), [](const MDOperand& operand) { return !is_debug_info(operand.get()); });
 }
 
 // Parameters of the functions behind assert() that say where it stands: file, line and function.
@@ -98,6 +107,7 @@ class CanonicalForm {
   StaticHash hash(const GlobalValue& root) {
     form_.put(Triple(root.getParent()->getTargetTriple()).getArchName());
     form_.put(canonical_name(root.getName()));
+    write_module_flags(*root.getParent());
     number_of(root);
     for (size_t i = 0; i < reached_.size(); ++i) write_global(*reached_[i]);  // grows while it is walked
     XXH128_hash_t hash = xxh3_128bits(form_.bytes());
@@ -114,7 +124,23 @@ class CanonicalForm {
     return at->second;
   }
 
+  void write_module_flags(const Module& module) {
+    SmallVector<Module::ModuleFlagEntry, 8> flags;
+    module.getModuleFlagsMetadata(flags);
+    sort(flags, [](const auto& a, const auto& b) { return a.Key->getString() < b.Key->getString(); });
+    for (const Module::ModuleFlagEntry& flag : flags) {
+      if (is_of_the_compilation(flag.Key->getString())) continue;
+      form_.put(flag.Key->getString());
+      write_metadata(flag.Val, Strings::kept);
+    }
+  }
+
   void write_global(const GlobalValue& value) {
+    put_all(value.getLinkage(), value.getVisibility(), value.getUnnamedAddr());
+    if (auto* object = dyn_cast<GlobalObject>(&value)) {
+      form_.put(object->getSection());
+      write_attached(*object);
+    }
     if (auto* function = dyn_cast<Function>(&value)) return write_function(*function);
     if (auto* variable = dyn_cast<GlobalVariable>(&value)) return write_variable(*variable);
     form_.put("alias");
@@ -144,7 +170,6 @@ class CanonicalForm {
     write_attributes(function.getAttributes());
     number_locals(function);
     for (const BasicBlock& block : function) {
-      if (&destination(block) != &block) continue;
       form_.put("block");
       for (const Instruction& instruction : block) {
         if (!is_skipped(instruction)) write_instruction(instruction);
@@ -153,39 +178,12 @@ class CanonicalForm {
     locals_.clear();
   }
 
-  static bool is_skipped(const Instruction& instruction) {
-    auto* intrinsic = dyn_cast<IntrinsicInst>(&instruction);
-    if (!intrinsic) return false;
-    return isa<DbgInfoIntrinsic, PseudoProbeInst>(intrinsic) || intrinsic->isLifetimeStartOrEnd() || is_expectation(instruction);
-  }
-
-  // llvm.expect returns its first operand; clang leaves it out where it does not optimise.
-  static bool is_expectation(const Value& value) {
-    auto* intrinsic = dyn_cast<IntrinsicInst>(&value);
-    return intrinsic && intrinsic->getIntrinsicID() == Intrinsic::expect;
-  }
-
-  // Where control gets to from the start of a block before anything happens. Lifetime markers need blocks that are otherwise
-  // empty.
-  static const BasicBlock& destination(const BasicBlock& start) {
-    const BasicBlock* block = &start;
-    for (unsigned steps = 0; steps < 16; ++steps) {
-      const Instruction* first = &block->front();
-      while (is_skipped(*first)) first = first->getNextNode();
-      auto* branch = dyn_cast<BranchInst>(first);
-      if (block->isEntryBlock() || !branch || branch->isConditional() || branch->hasMetadata(LLVMContext::MD_loop)) return *block;
-      const BasicBlock* next = branch->getSuccessor(0);
-      if (next == block || isa<PHINode>(next->front())) return *block;
-      block = next;
-    }
-    return start;  // a ring of empty blocks: a loop that does nothing
-  }
+  static bool is_skipped(const Instruction& instruction) { return isa<DbgInfoIntrinsic, PseudoProbeInst>(instruction); }
 
   void number_locals(const Function& function) {
     uint64_t next = 0;
     for (const Argument& argument : function.args()) locals_[&argument] = next++;
     for (const BasicBlock& block : function) {
-      if (&destination(block) != &block) continue;
       locals_[&block] = next++;
       for (const Instruction& instruction : block) {
         if (!is_skipped(instruction) && !instruction.getType()->isVoidTy()) locals_[&instruction] = next++;
@@ -206,7 +204,7 @@ class CanonicalForm {
     if (auto* phi = dyn_cast<PHINode>(&instruction)) {
       for (const BasicBlock* block : phi->blocks()) write_value(*block);
     }
-    write_instruction_metadata(instruction);
+    write_attached(instruction);
   }
 
   // What distinguishes an instruction besides its opcode, flags, type and operands.
@@ -270,23 +268,17 @@ class CanonicalForm {
 
   void write_attribute(Attribute attribute) {
     if (attribute.isStringAttribute()) {
-      if (!is_meaningful(attribute.getKindAsString())) return;
       form_.put(attribute.getKindAsString());
       form_.put(attribute.getValueAsString());
-    } else if (is_meaningful(attribute.getKindAsEnum())) {
-      if (attribute.isTypeAttribute()) {
-        form_.put(Attribute::getNameFromAttrKind(attribute.getKindAsEnum()));
-        form_.put(attribute.getValueAsType() ? types_.of(attribute.getValueAsType()) : 0);
-      } else {
-        form_.put(attribute.getAsString());
-      }
+    } else if (attribute.isTypeAttribute()) {
+      form_.put(Attribute::getNameFromAttrKind(attribute.getKindAsEnum()));
+      form_.put(attribute.getValueAsType() ? types_.of(attribute.getValueAsType()) : 0);
+    } else {
+      form_.put(attribute.getAsString());
     }
   }
 
   void write_value(const Value& value) {
-    if (auto* block = dyn_cast<BasicBlock>(&value); block && &destination(*block) != block)
-      return write_value(destination(*block));
-    if (is_expectation(value)) return write_value(*cast<IntrinsicInst>(value).getArgOperand(0));
     if (auto local = locals_.find(&value); local != locals_.end()) {
       form_.put("local");
       form_.put(local->second);
@@ -298,7 +290,7 @@ class CanonicalForm {
       form_.put(assembly->getConstraintString());
       put_all(assembly->hasSideEffects(), assembly->isAlignStack(), assembly->canThrow());
     } else if (auto* metadata = dyn_cast<MetadataAsValue>(&value)) {
-      write_metadata(metadata->getMetadata());
+      write_metadata(metadata->getMetadata(), Strings::kept);
     } else {
       form_.put("other");
     }
@@ -328,40 +320,43 @@ class CanonicalForm {
     for (const Use& operand : constant.operands()) write_constant(*cast<Constant>(operand));
   }
 
-  void write_instruction_metadata(const Instruction& instruction) {
-    if (!instruction.hasMetadataOtherThanDebugLoc()) return;
+  // Metadata of an instruction, function or variable, by the names of its kinds: their numbers are those of the process.
+  template <typename Holder>
+  void write_attached(const Holder& holder) {
+    if (!holder.hasMetadata()) return;
     SmallVector<std::pair<unsigned, MDNode*>, 8> attached;
-    instruction.getAllMetadataOtherThanDebugLoc(attached);
+    holder.getAllMetadata(attached);
     SmallVector<StringRef, 64> kinds;
-    instruction.getContext().getMDKindNames(kinds);
+    holder.getContext().getMDKindNames(kinds);
+    std::multimap<StringRef, const MDNode*> by_name;
     for (auto [kind, node] : attached) {
-      if (kind == LLVMContext::MD_loop) {
-        write_loop(*node);
-      } else if (is_meaningful_metadata(kinds[kind])) {
-        form_.put(kinds[kind]);
-        write_metadata(node);
-      }
+      if (!is_of_the_source(kinds[kind]) && (kind != LLVMContext::MD_loop || has_properties(*node)))
+        by_name.emplace(kinds[kind], node);
+    }
+    for (auto [kind, node] : by_name) {
+      form_.put(kind);
+      write_metadata(node, has_names(kind) ? Strings::names : Strings::kept);
     }
   }
 
-  // Unrolling and the like that the source asks for; not where the loop stands nor what follows from the language.
-  void write_loop(const MDNode& loop) {
-    for (unsigned i = 1; i < loop.getNumOperands(); ++i) {
-      auto* property = dyn_cast_or_null<MDNode>(loop.getOperand(i).get());
-      if (!property || property->getNumOperands() == 0) continue;
-      auto* name = dyn_cast_or_null<MDString>(property->getOperand(0).get());
-      if (name && name->getString() != "llvm.loop.mustprogress") write_metadata(property);
-    }
-  }
+  enum class Strings { kept, names };
 
-  void write_metadata(const Metadata* metadata) {
-    if (auto* text = dyn_cast_or_null<MDString>(metadata))
-      form_.put(text->getString());
-    else if (auto* value = dyn_cast_or_null<ValueAsMetadata>(metadata))
+  // Nodes are told apart by numbers, as two types of one structure are two types for TBAA whatever they are called.
+  void write_metadata(const Metadata* metadata, Strings strings) {
+    if (auto* text = dyn_cast_or_null<MDString>(metadata)) {
+      form_.put(strings == Strings::kept ? text->getString() : "name");
+    } else if (auto* value = dyn_cast_or_null<ValueAsMetadata>(metadata)) {
       write_value(*value->getValue());
-    else if (auto* node = dyn_cast_or_null<MDTuple>(metadata); node && !node->isDistinct()) {
-      form_.put(uint64_t{node->getNumOperands()});
-      for (const MDOperand& operand : node->operands()) write_metadata(operand.get());
+    } else if (auto* node = dyn_cast_or_null<MDTuple>(metadata)) {
+      auto [at, inserted] = nodes_.try_emplace(node, nodes_.size());
+      form_.put("node");
+      form_.put(uint64_t{at->second});
+      if (!inserted) return;
+      for (const MDOperand& operand : node->operands())
+        if (!is_debug_info(operand.get())) write_metadata(operand.get(), strings);
+      form_.put("end of node");
+    } else {
+      form_.put("none");
     }
   }
 
@@ -374,6 +369,7 @@ class CanonicalForm {
   TypeForms types_;
   SetVector<const GlobalValue*> reached_;
   DenseMap<const GlobalValue*, uint64_t> numbers_;
+  DenseMap<const MDNode*, uint64_t> nodes_;
   DenseMap<const Value*, uint64_t> locals_;  // of the function being written
 };
 
