@@ -4,8 +4,10 @@
 
 #include <map>
 
+#include "mneme/base/activity.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
+#include "mneme/cli/guarded.h"
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/store/database.h"
@@ -34,6 +36,7 @@ class IrCommand : public Command {
     app.add_flag("--bitcode", bitcode_, "IR as bitcode, not as text");
     device_.declare(app, "what to compile for; auto: the kind that the kernel was compiled for. No device is needed");
     configuration_.declare(app);
+    guard_.declare(app);
     app.footer("For a GPU code is made for the architecture that the kernel was recorded with.");
   }
 
@@ -42,13 +45,17 @@ class IrCommand : public Command {
       return report_usage("ir", fmt::format("--bitcode is of IR, and the stage '{}' is text", stage_));
     if (bitcode_ && output_.empty() && ::isatty(STDOUT_FILENO))
       return report_usage("ir", "bitcode is not for a terminal: name a file with -o");
-    auto text = stage_ == kRecorded ? recorded() : compiled();
-    if (!text.ok()) return report(text.status());
-    Status status = write(*text);
-    return status.ok() ? 0 : report(status);
+    return guard_.run([&] { return write_stage(); }, [](const Status&) { return Outcome{"", kExitCannotRun}; });
   }
 
  private:
+  Outcome write_stage() {
+    auto text = stage_ == kRecorded ? recorded() : compiled();
+    if (!text.ok()) return {"", report(text.status())};
+    auto output = write(*text);
+    return output.ok() ? Outcome{std::move(*output), 0} : Outcome{"", report(output.status())};
+  }
+
   Result<std::string> recorded() {
     MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
     MNEME_ASSIGN(Database database, Database::open(file.directory));
@@ -68,6 +75,7 @@ class IrCommand : public Command {
     MNEME_ASSIGN(MemoryPlan plan, plan_memory(kernel, recorded.instance, recorded.prologue, recorded.epilogue));
     MNEME_ASSIGN(ir::Module module, load_module(database, kernel));
     MNEME_ASSIGN(auto compiler, create_compiler(kernel));
+    ActivityScope compiling(Activity::compiling);
     return compiler->emit(module, compile_options(configuration, kernel, plan), kStages.at(stage_));
   }
 
@@ -76,16 +84,17 @@ class IrCommand : public Command {
     return Compiler::create(DeviceKind::cuda, kernel.arch);
   }
 
-  Status write(const std::string& text) const {
-    ByteVector bytes;
+  // Returns what is for standard output.
+  Result<std::string> write(const std::string& text) const {
+    std::string content = text;
     if (bitcode_) {
       MNEME_ASSIGN(ir::Module module, ir::Module::parse(std::as_bytes(std::span(text)), "the IR to write"));
-      bytes = module.bitcode();
+      const ByteVector bytes = module.bitcode();
+      content.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
-    ByteSpan content = bitcode_ ? ByteSpan(bytes) : std::as_bytes(std::span(text));
-    if (!output_.empty()) return FileSystem::posix().write_atomically(output_, content);
-    std::fwrite(content.data(), 1, content.size(), stdout);
-    return {};
+    if (output_.empty()) return content;
+    MNEME_TRY(FileSystem::posix().write_atomically(output_, std::as_bytes(std::span(content))));
+    return std::string();
   }
 
   std::string kernel_file_, stage_ = "optimised", output_;
@@ -93,6 +102,7 @@ class IrCommand : public Command {
   InstanceOption instance_;
   DeviceOption device_;
   ConfigurationOptions configuration_;
+  Guard guard_;
 };
 
 const Registration registration({.name = "ir", .summary = "write the code of a recorded launch at a stage of its compilation"},

@@ -21,9 +21,13 @@ void Progress::stage(std::string_view what) {
 }
 
 void Progress::clear() {
-  if (!shown_) return;
-  [[maybe_unused]] auto written = ::write(STDERR_FILENO, "\r\033[K", 4);
+  if (shown_) clear_line();
   shown_ = false;
+}
+
+void Progress::clear_line() {
+  if (::isatty(STDERR_FILENO) == 0) return;
+  [[maybe_unused]] auto written = ::write(STDERR_FILENO, "\r\033[K", 4);
 }
 
 }  // namespace mneme::cli

@@ -19,6 +19,8 @@ class Progress {
   void stage(std::string_view what);
   // Erases the line; call it before anything else writes to the terminal.
   void clear();
+  // Erases the line that another process was writing on this terminal.
+  static void clear_line();
 
  private:
   bool terminal_;

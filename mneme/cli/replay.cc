@@ -7,6 +7,7 @@
 
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
+#include "mneme/cli/guarded.h"
 #include "mneme/cli/progress.h"
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/replay/session.h"
@@ -42,6 +43,7 @@ class ReplayCommand : public Command {
     instance_.declare(app);
     device_.declare(app, "auto: the first of cuda and cpu that is there");
     configuration_.declare(app);
+    guard_.declare(app);
     app.footer(
         "Prints one JSON object: the configuration and its result; times are nanoseconds, sizes bytes, and what a device cannot "
         "tell is null.\n"
@@ -50,28 +52,37 @@ class ReplayCommand : public Command {
   }
 
   int run() override {
-    nlohmann::json document = {{"configuration", nullptr}};
-    ReplayResult result = replay_or_failure(document["configuration"]);
-    document["result"] = to_json(result);
-    fmt::print("{}\n", document.dump(2));
-    if (!result.failure.ok()) return report(result.failure);
-    return result.verified ? kExitVerified : kExitNotVerified;
+    auto configuration = configuration_.configuration();
+    const nlohmann::json printed = configuration.ok() ? to_json(*configuration) : nlohmann::json();
+    const auto outcome = [&](const ReplayResult& result) -> Outcome {
+      nlohmann::json document = {{"configuration", printed}, {"result", to_json(result)}};
+      int status = result.verified ? kExitVerified : kExitNotVerified;
+      return {document.dump(2) + "\n", result.failure.ok() ? status : kExitCannotRun};
+    };
+    return guard_.run([&] { return outcome(replay_or_failure(configuration)); },
+                      [&](const Status& reason) { return outcome(failure(reason)); });
   }
 
  private:
-  // What kept the replay from being prepared is a result too, so that whoever reads standard output always finds one.
-  ReplayResult replay_or_failure(nlohmann::json& configuration) {
-    DivertedOutput diverted;
-    auto result = replay(configuration);
-    if (result.ok()) return std::move(*result);
+  static ReplayResult failure(const Status& reason) {
     ReplayResult failed;
-    failed.failure = result.status();
+    failed.failure = reason;
     return failed;
   }
 
-  Result<ReplayResult> replay(nlohmann::json& printed) {
-    MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
-    printed = to_json(configuration);
+  // What kept the replay from being prepared is a result too, so that whoever reads standard output always finds one.
+  ReplayResult replay_or_failure(const Result<Configuration>& configuration) {
+    auto result = [&]() -> Result<ReplayResult> {
+      DivertedOutput diverted;
+      if (!configuration.ok()) return configuration.status();
+      return replay(*configuration);
+    }();
+    if (!result.ok()) result = failure(result.status());
+    if (!result->failure.ok()) report(result->failure);
+    return std::move(*result);
+  }
+
+  Result<ReplayResult> replay(const Configuration& configuration) {
     MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
     MNEME_ASSIGN(Database database, Database::open(file.directory));
     MNEME_ASSIGN(KernelDocument recorded, database.load_document(file.static_hash));
@@ -89,6 +100,7 @@ class ReplayCommand : public Command {
   InstanceOption instance_;
   DeviceOption device_;
   ConfigurationOptions configuration_;
+  Guard guard_;
 };
 
 const Registration registration({.name = "replay",

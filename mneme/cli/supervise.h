@@ -15,7 +15,8 @@ namespace mneme::cli {
 Result<int> run_supervised(const Path& program, const std::vector<std::string>& arguments,
                            const std::vector<std::pair<std::string, std::string>>& environment);
 
-// Ends this process as the other one ended: the same exit status, or the same signal (without a core file of its own).
+// Ends this process as a wait status says another one ended: the same exit status, or the same signal (without a core file of its
+// own).
 [[noreturn]] void end_as(int wait_status);
 
 }  // namespace mneme::cli

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 
 namespace mneme {
 namespace {
@@ -20,6 +21,12 @@ thread_local int guards = 0;
 void on_fatal_error(void*, const char* reason, bool) {
   if (guards > 0) throw FatalError{reason};
   std::fprintf(stderr, "LLVM ERROR: %s\n", reason);
+  std::abort();
+}
+
+void on_bad_alloc(void*, const char* reason, bool) {
+  if (guards > 0) throw std::bad_alloc();
+  std::fprintf(stderr, "LLVM ERROR: out of memory: %s\n", reason);
   std::abort();
 }
 
@@ -47,6 +54,7 @@ void initialize_llvm() {
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUAsmPrinter();
     llvm::install_fatal_error_handler(on_fatal_error);
+    llvm::install_bad_alloc_error_handler(on_bad_alloc);
   });
 }
 
@@ -59,6 +67,9 @@ Status run_llvm(llvm::function_ref<Status()> work, bool* abandoned) {
   } catch (const FatalError& failure) {
     *abandoned = true;
     return error(Code::internal, "LLVM reported a fatal error: {}", failure.reason);
+  } catch (const std::bad_alloc&) {
+    *abandoned = true;
+    return error(Code::exhausted, "LLVM ran out of memory");
   }
 }
 

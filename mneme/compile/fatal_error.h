@@ -11,8 +11,9 @@ namespace mneme {
 void initialize_llvm();
 
 // Runs `work` and returns its status. Where LLVM ends in report_fatal_error instead: internal, "LLVM reported a fatal error: …"
-// in LLVM's words, and *abandoned becomes true: IR that `work` was changing is then in no defined state and must not be touched
-// again, not even destroyed, so its owner lets go of it. Crashes are not caught. Calls on different threads are independent.
+// in LLVM's words; where it runs out of memory: exhausted. In both cases *abandoned becomes true: IR that `work` was changing is
+// then in no defined state and must not be touched again, not even destroyed, so its owner lets go of it. Crashes are not caught.
+// Calls on different threads are independent.
 Status run_llvm(llvm::function_ref<Status()> work, bool* abandoned);
 
 }  // namespace mneme

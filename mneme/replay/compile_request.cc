@@ -1,5 +1,7 @@
 #include "mneme/replay/compile_request.h"
 
+#include "mneme/base/activity.h"
+
 namespace mneme {
 
 CompileOptions compile_options(const Configuration& configuration, const KernelRecord& kernel, const MemoryPlan& plan) {
@@ -15,6 +17,7 @@ CompileOptions compile_options(const Configuration& configuration, const KernelR
 
 Result<ir::Module> load_module(const Database& database, const KernelRecord& kernel) {
   MNEME_ASSIGN(auto bitcode, database.load_ir(kernel.static_hash));
+  ActivityScope compiling(Activity::compiling);  // a damaged module can crash LLVM too
   return ir::Module::parse(bitcode, "the recorded IR of " + kernel.demangled);
 }
 

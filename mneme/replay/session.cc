@@ -1,5 +1,6 @@
 #include "mneme/replay/session.h"
 
+#include "mneme/base/activity.h"
 #include "mneme/replay/compile_request.h"
 
 namespace mneme {
@@ -51,8 +52,11 @@ Status Session::run(const Configuration& configuration, ReplayResult& result) {
   MNEME_TRY(restore(loaded));
   MNEME_TRY(stream_->synchronize());
   result.times.push_back({"restore", clock.lap()});
-  MNEME_TRY(stream_->launch(*loaded.kernel, result.shape, instance_.parameters));
-  MNEME_TRY(stream_->synchronize());
+  {
+    ActivityScope running(Activity::running);
+    MNEME_TRY(stream_->launch(*loaded.kernel, result.shape, instance_.parameters));
+    MNEME_TRY(stream_->synchronize());
+  }
   result.executed = true;
   result.times.push_back({"run", clock.lap()});
   MNEME_ASSIGN(result.mismatches, verify(loaded));
@@ -76,8 +80,13 @@ Status Session::run(const Configuration& configuration, ReplayResult& result) {
   return {};
 }
 
+Result<CompiledCode> Session::compile(const CompileOptions& options) {
+  ActivityScope compiling(Activity::compiling);
+  return compiler_->compile(*module_, options);
+}
+
 Result<Session::Loaded> Session::compile_and_load(const Configuration& configuration, ReplayResult& result) {
-  MNEME_ASSIGN(CompiledCode code, compiler_->compile(*module_, compile_options(configuration, kernel_, plan_)));
+  MNEME_ASSIGN(CompiledCode code, compile(compile_options(configuration, kernel_, plan_)));
   result.object_size = Bytes(code.image.bytes.size());
   result.object_digest = code.digest;
   result.assembler = code.assembler;

@@ -54,6 +54,7 @@ class Session {
   Status read_symbol_states();
 
   Status run(const Configuration& configuration, ReplayResult& result);
+  Result<CompiledCode> compile(const CompileOptions& options);
   Result<Loaded> compile_and_load(const Configuration& configuration, ReplayResult& result);
   Status restore(const Loaded& loaded);
   Result<std::vector<Mismatch>> verify(const Loaded& loaded);

@@ -1,0 +1,161 @@
+// Children that do everything a child can do wrong.
+#include "mneme/base/guarded.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <new>
+#include <thread>
+#include <vector>
+
+namespace mneme {
+namespace {
+
+using How = GuardedEnd::How;
+constexpr GuardLimits kShort{GuardLimits::Seconds(0.05), GuardLimits::Seconds(0.05), {}};
+
+GuardedEnd run(const std::function<std::string()>& work, const GuardLimits& limits = {}) {
+  auto end = run_guarded(limits, work);
+  EXPECT_TRUE(end.ok()) << end.status().to_string();
+  return end.ok() ? *end : GuardedEnd();
+}
+
+std::string hang() {
+  for (;;) ::pause();
+}
+
+TEST(Guarded, ReturnsWhatTheWorkReturned) {
+  EXPECT_EQ(run([] { return "done"; }).reply, "done");
+  EXPECT_EQ(run([] { return std::string(); }).how, How::finished);
+  const std::string large(10'000'000, 'x');
+  EXPECT_EQ(run([&] { return large; }).reply, large);
+}
+
+TEST(Guarded, TheWorkChangesNothingHere) {
+  int value = 1;
+  run([&] { return value = 2, std::string(); });
+  EXPECT_EQ(value, 1);
+}
+
+TEST(Guarded, AHangIsEndedAtTheLimitOfItsActivity) {
+  for (Activity activity : {Activity::compiling, Activity::running}) {
+    GuardedEnd end = run(
+        [&] {
+          ActivityScope scope(activity);
+          return hang();
+        },
+        kShort);
+    EXPECT_EQ(end.how, How::out_of_time);
+    EXPECT_EQ(end.activity, activity);
+  }
+}
+
+TEST(Guarded, TheLimitIsThatOfOneTimeAtIt) {
+  // More than the limit in all, and each time less.
+  auto work = [] {
+    for (int i = 0; i < 20; ++i) {
+      ActivityScope running(Activity::running);
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    ActivityScope compiling(Activity::compiling);
+    {
+      ActivityScope running(Activity::running);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // compiling again, which has no limit
+    return "done";
+  };
+  EXPECT_EQ(run(work, {{}, GuardLimits::Seconds(1), {}}).reply, "done");
+}
+
+TEST(Guarded, ACrashIsTheSignalAndTheActivity) {
+  for (int signal : {SIGSEGV, SIGABRT, SIGKILL}) {
+    GuardedEnd end = run([&] {
+      ActivityScope compiling(Activity::compiling);
+      ::raise(signal);
+      return "";
+    });
+    EXPECT_EQ(end.how, How::signalled);
+    EXPECT_EQ(end.number, signal);
+    EXPECT_EQ(end.activity, Activity::compiling);
+  }
+}
+
+TEST(Guarded, AnExitIsNoResult) {
+  GuardedEnd end = run([]() -> std::string { ::_exit(7); });
+  EXPECT_EQ(end.how, How::exited);
+  EXPECT_EQ(end.number, 7);
+  EXPECT_EQ(end.activity, Activity::working);
+}
+
+TEST(Guarded, LeavesNoCoreFileAndNoProgram) {
+  // The child starts a program that would outlive it and tells its process id.
+  GuardedEnd end = run([] {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_CORE, &limit);
+    pid_t program = ::fork();
+    if (program == 0) hang();
+    return std::to_string(limit.rlim_cur) + " " + std::to_string(program);
+  });
+  ASSERT_TRUE(end.reply.starts_with("0 ")) << end.reply;
+  pid_t program = std::stoi(end.reply.substr(2));
+  // Killed; somebody else may still have to reap it.
+  std::string state = "/proc/" + std::to_string(program) + "/stat";
+  for (int i = 0; i < 1000; ++i) {
+    std::FILE* file = std::fopen(state.c_str(), "re");
+    char letter = 'Z';
+    if (file == nullptr) return;
+    if (std::fscanf(file, "%*d %*s %c", &letter) != 1) letter = 'Z';
+    std::fclose(file);
+    if (letter == 'Z') return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  FAIL() << "process " << program << " still runs";
+}
+
+TEST(Guarded, ASignalToThisProcessEndsTheChild) {
+  for (int signal : {SIGINT, SIGTERM}) {
+    // From the child, as a person would from another terminal.
+    GuardedEnd end = run([&] {
+      ::kill(::getppid(), signal);
+      return hang();
+    });
+    EXPECT_EQ(end.how, How::interrupted);
+    EXPECT_EQ(end.number, signal);
+  }
+}
+
+TEST(Guarded, AnIgnoredSignalStaysIgnored) {
+  auto before = ::signal(SIGINT, SIG_IGN);
+  EXPECT_EQ(run([] {
+              ::kill(::getppid(), SIGINT);
+              return "done";
+            }).reply,
+            "done");
+  ::signal(SIGINT, before);
+}
+
+TEST(Guarded, MemoryIsLimitedWhileCompilingOnly) {
+  GuardedEnd end = run(
+      [] {
+        const auto refused = [] {
+          void* memory = std::malloc(64 << 20);
+          std::free(memory);
+          return memory == nullptr ? "refused " : "given ";
+        };
+        std::string reply = refused();
+        {
+          ActivityScope compiling(Activity::compiling);
+          reply += refused();
+        }
+        return reply + refused();
+      },
+      {{}, {}, 32_MiB});
+  EXPECT_EQ(end.reply, "given refused given ");
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,102 @@
+#include "mneme/cli/guarded.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "mneme/cli/command.h"
+#include "mneme/cli/progress.h"
+#include "mneme/cli/supervise.h"
+
+namespace mneme::cli {
+namespace {
+
+// The subject of a sentence about it, as "… took longer than", "… ended by".
+std::string_view subject(Activity activity) {
+  switch (activity) {
+    case Activity::compiling: return "compiling";
+    case Activity::running: return "the kernel's launch";
+    case Activity::working: return "preparing or comparing memory";
+  }
+  return "?";
+}
+
+Status explain_signal(const GuardedEnd& end) {
+  const std::string what = fmt::format("{} ended by signal {} ({})", subject(end.activity), end.number, ::strsignal(end.number));
+  if (end.number == SIGKILL)
+    return error(Code::io, "{}: somebody killed the process, or the system did because memory ran out (dmesg tells)", what);
+  if (end.activity == Activity::compiling)
+    return error(Code::internal,
+                 "{}: LLVM, a pass of the pipeline or a plugin crashed; shorten the pipeline to find which, or run it with "
+                 "--no-guard under a debugger",
+                 what);
+  if (end.activity == Activity::running)
+    return error(Code::device_fault,
+                 "{}: the kernel took its process down under this configuration; run it with --no-guard under a debugger", what);
+  return error(Code::internal, "{}; run it with --no-guard under a debugger", what);
+}
+
+// A child's reply: one byte for the exit status, then the output.
+std::string encode(const Outcome& outcome) { return static_cast<char>(outcome.exit_status) + outcome.output; }
+Outcome decode(const std::string& reply) { return {reply.substr(1), static_cast<unsigned char>(reply[0])}; }
+
+}  // namespace
+
+Status explain(const GuardedEnd& end, const GuardLimits& limits) {
+  if (end.how == GuardedEnd::How::signalled) return explain_signal(end);
+  if (end.how == GuardedEnd::How::exited)
+    return error(Code::internal, "{} ended its process with exit status {} before there was a result", subject(end.activity),
+                 end.number);
+  if (end.activity == Activity::compiling)
+    return error(Code::timeout,
+                 "compiling took longer than {} s and was ended: the pipeline may never end; --compile-timeout S allows more "
+                 "(0: no limit)",
+                 limits.compiling.count());
+  return error(Code::timeout,
+               "the kernel's launch took longer than {} s and was ended: it may never end under this configuration; "
+               "--run-timeout S allows more (0: no limit)",
+               limits.running.count());
+}
+
+void Guard::declare(CLI::App& app) {
+  app.add_option("--compile-timeout", compile_seconds_, "seconds that one compilation may take (0: no limit)")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--run-timeout", run_seconds_, "seconds that one launch may take (0: no limit)")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--compile-memory", compile_gib_, "GiB of memory that one compilation may take in addition (0: no limit)")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_flag("--no-guard", none_, "compile and run in this process, for a debugger: no limits, and a crash is a crash")
+      ->group(kGroup);
+}
+
+int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome(const Status&)>& failed) const {
+  Outcome outcome;
+  if (none_) {
+    outcome = work();
+  } else {
+    const GuardLimits limits{GuardLimits::Seconds(compile_seconds_), GuardLimits::Seconds(run_seconds_),
+                             Bytes(compile_gib_ << 30)};
+    auto end = run_guarded(limits, [&] { return encode(work()); });
+    if (end.ok() && end->how == GuardedEnd::How::finished) {
+      outcome = decode(end->reply);
+    } else {
+      Progress::clear_line();
+      if (end.ok() && end->how == GuardedEnd::How::interrupted) end_as(end->number);
+      const Status why = end.ok() ? explain(*end, limits) : end.status();
+      report(why);
+      outcome = failed(why);
+    }
+  }
+  std::fwrite(outcome.output.data(), 1, outcome.output.size(), stdout);
+  return outcome.exit_status;
+}
+
+}  // namespace mneme::cli

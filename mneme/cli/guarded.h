@@ -1,0 +1,40 @@
+// The part of a command that compiles and runs kernels, in a child process: what goes wrong there is an outcome of the command.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "mneme/base/guarded.h"
+#include "mneme/base/status.h"
+
+namespace mneme::cli {
+
+// What a command leaves: text for standard output, and its exit status.
+struct Outcome {
+  std::string output;
+  int exit_status = 0;
+};
+
+class Guard {
+ public:
+  // --compile-timeout, --run-timeout, --compile-memory, --no-guard
+  void declare(CLI::App& app);
+
+  // Runs `work` in a child, or here under --no-guard, prints its output and returns its exit status. Where the child ended
+  // before its work was done, `failed` makes the outcome of the reason, which goes to standard error here. A signal that ends
+  // this process ends both. No device may have been opened before.
+  int run(const std::function<Outcome()>& work, const std::function<Outcome(const Status&)>& failed) const;
+
+ private:
+  static constexpr char kGroup[] = "Limits";
+
+  double compile_seconds_ = 120, run_seconds_ = 60;
+  uint64_t compile_gib_ = 8;
+  bool none_ = false;
+};
+
+// Why a child's work was not done, and what to do: for every end but finished and interrupted.
+Status explain(const GuardedEnd& end, const GuardLimits& limits);
+
+}  // namespace mneme::cli

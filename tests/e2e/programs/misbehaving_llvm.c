@@ -1,0 +1,30 @@
+// Preloaded: LLVM's verifier, which compiling for the CPU device calls, does what MISBEHAVE says.
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile unsigned sink;
+static char* volatile taken_last;
+
+static unsigned overflow(unsigned depth) {
+  volatile char frame[4096];
+  frame[depth % sizeof frame] = 1;
+  return overflow(depth + 1) + (unsigned)frame[0];
+}
+
+// llvm::verifyModule(llvm::Module const&, llvm::raw_ostream*, bool*)
+int _ZN4llvm12verifyModuleERKNS_6ModuleEPNS_11raw_ostreamEPb(void) {
+  const char* how = getenv("MISBEHAVE");
+  if (how == NULL) return 0;
+  if (strcmp(how, "loop") == 0)
+    for (;;) ++sink;
+  if (strcmp(how, "overflow") == 0) sink = overflow(0);
+  if (strcmp(how, "exit") == 0) _exit(3);
+  if (strcmp(how, "memory") == 0)
+    for (size_t taken = 0; taken < 64; ++taken) {  // in GiB
+      char* piece = malloc(1 << 30);
+      if (piece == NULL) abort();
+      taken_last = piece;
+    }
+  return 0;
+}
