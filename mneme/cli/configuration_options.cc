@@ -109,9 +109,35 @@ void ConfigurationOptions::declare_codegen(CLI::App& app) {
 void ConfigurationOptions::declare_assembler(CLI::App&) {}
 
 void ConfigurationOptions::declare_execution(CLI::App& app) {
-  knob(app, OptionGroups::execution, "--iterations", "timed launches after the verified one", [](auto& c) -> auto& {
+  const CLI::Range launches(0, 1'000'000), one_or_more(1, 1'000'000);
+  const char* group = OptionGroups::execution;
+  knob(app, group, "--iterations", "timed launches after the verified one, with --stop fixed", [](auto& c) -> auto& {
     return c.execution.iterations;
-  })->check(CLI::Range(0, 1'000'000));
+  })->check(launches);
+  knob(app, group, "--warm-up", "launches before the timed ones, each from the restored memory too", [](auto& c) -> auto& {
+    return c.execution.warm_up;
+  })->check(launches);
+  choice(
+      app, group, "--stop",
+      "when timing ends: after --iterations (fixed), when the mean is known to --relative-error, or after --max-time (default: "
+      "fixed)",
+      kStopNames, [](auto& c) -> auto& { return c.execution.stop; });
+  knob(app, group, "--relative-error", "standard error of the mean, as a part of the mean", [](auto& c) -> auto& {
+    return c.execution.relative_error;
+  })->check(CLI::Range(1e-6, 1.0));
+  knob(app, group, "--max-time", "seconds, restoring included", [](auto& c) -> auto& {
+    return c.execution.max_time;
+  })->check(CLI::Range(1e-6, 1e6));
+  knob(app, group, "--min-iterations", "with --stop relative_error or time", [](auto& c) -> auto& {
+    return c.execution.min_iterations;
+  })->check(one_or_more);
+  knob(app, group, "--max-iterations", "with --stop relative_error or time", [](auto& c) -> auto& {
+    return c.execution.max_iterations;
+  })->check(one_or_more);
+  choice(app, group, "--l2", "what a timed launch finds in the L2 cache (default: as_it_comes)", kCacheNames,
+         [](auto& c) -> auto& { return c.execution.l2; });
+  knob(app, group, "--shared-device", "do not wait until no other Mneme runs kernels on the GPU",
+       [](auto& c) -> auto& { return c.execution.shared_device; });
 }
 
 void ConfigurationOptions::declare_verdict(CLI::App&) {}

@@ -44,9 +44,10 @@ TEST(ConfigurationOptions, EachIsSeenInTheConfiguration) {
   wanted.block = {{}, 4, {}};
   wanted.shared_memory = Bytes(128);
   wanted.codegen.level = 1;
-  wanted.execution.iterations = 3;
-  EXPECT_EQ(*configure({"sroa,gvn", "--grid-dim-x", "7", "--grid-dim-z=2", "--block-dim-y=4", "--shared-mem=128",
-                        "--codegen-opt=1", "--iterations=3"}),
+  wanted.execution = {3, 2, StopWhen::relative_error, 7, 77, 0.25, 1.5, CacheState::cold, true};
+  EXPECT_EQ(*configure({"--warm-up=2", "--stop=relative_error", "--min-iterations=7", "--max-iterations=77",
+                        "--relative-error=0.25", "--max-time=1.5", "--l2=cold", "--shared-device", "sroa,gvn", "--grid-dim-x",
+                        "7", "--grid-dim-z=2", "--block-dim-y=4", "--shared-mem=128", "--codegen-opt=1", "--iterations=3"}),
             wanted);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "mneme/base/log.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
 #include "mneme/cli/guarded.h"
@@ -56,6 +57,8 @@ class ReplayCommand : public Command {
     const nlohmann::json printed = configuration.ok() ? to_json(*configuration) : nlohmann::json();
     const auto outcome = [&](const ReplayResult& result) -> Outcome {
       nlohmann::json document = {{"configuration", printed}, {"result", to_json(result)}};
+      if (result.clocks)
+        for (const std::string& problem : describe_problems(*result.clocks)) log::warning("{}", problem);
       int status = result.verified ? kExitVerified : kExitNotVerified;
       return {document.dump(2) + "\n", result.failure.ok() ? status : kExitCannotRun};
     };

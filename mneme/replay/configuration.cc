@@ -21,7 +21,16 @@ void list_fields(Fields& fields, CodegenOptions& codegen) {
 
 template <class Fields>
 void list_fields(Fields& fields, Execution& execution) {
-  fields.number("iterations", execution.iterations, {.max = 1'000'000});
+  constexpr NumberRange kLaunches{.max = 1'000'000}, kAtLeastOne{.min = 1, .max = 1'000'000};
+  fields.number("iterations", execution.iterations, kLaunches);
+  fields.number("warm_up", execution.warm_up, kLaunches);
+  fields.choice("stop", execution.stop, kStopNames);
+  fields.number("min_iterations", execution.min_iterations, kAtLeastOne);
+  fields.number("max_iterations", execution.max_iterations, kAtLeastOne);
+  fields.real("relative_error", execution.relative_error, 1e-6, 1);
+  fields.real("max_time", execution.max_time, 1e-6, 1e6);
+  fields.choice("l2", execution.l2, kCacheNames);
+  fields.flag("shared_device", execution.shared_device);
 }
 
 template <class Fields>

@@ -10,6 +10,7 @@
 #include "mneme/base/types.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/device/device.h"
+#include "mneme/replay/execution.h"
 #include "mneme/snapshot/snapshot.h"
 
 namespace mneme {
@@ -19,12 +20,6 @@ struct ExtentOverride {
   std::optional<uint32_t> x, y, z;
   Dim3 apply(Dim3 recorded) const { return {x.value_or(recorded.x), y.value_or(recorded.y), z.value_or(recorded.z)}; }
   friend bool operator==(const ExtentOverride&, const ExtentOverride&) = default;
-};
-
-// How the compiled kernel is run and timed. Changes no code.
-struct Execution {
-  unsigned iterations = 10;  // timed launches after the verified one
-  friend bool operator==(const Execution&, const Execution&) = default;
 };
 
 struct Configuration {

@@ -16,7 +16,7 @@ Configuration everything() {
   c.grid.x = 7;
   c.block.y = 4;
   c.shared_memory = Bytes(4096);
-  c.execution.iterations = 3;
+  c.execution = {3, 2, StopWhen::time, 7, 77, 0.25, 1.5, CacheState::cold, true};
   return c;
 }
 

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mneme/replay/time_statistics.h"
+
 namespace mneme {
 namespace {
 
@@ -15,6 +17,26 @@ Json or_null(const std::optional<T>& value) {
 }
 Json or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 Json or_null(const std::optional<Bytes>& value) { return value ? Json(value->count) : Json(); }
+
+Json to_json(const TimeStatistics& s) {
+  if (s.count == 0) return {};
+  return {{"count", s.count},
+          {"min", s.min.count()},
+          {"median", s.median.count()},
+          {"mean", s.mean.count()},
+          {"standard_deviation", s.standard_deviation.count()},
+          {"relative_error", s.relative_error}};
+}
+
+Json to_json(const std::optional<ClockReport>& clocks) {
+  if (!clocks) return {};
+  return {{"sm_mhz", {clocks->sm_mhz_before, clocks->sm_mhz_after}}, {"throttled", clocks->throttled}};
+}
+
+Json to_json(const std::optional<Occupancy>& occupancy) {
+  if (!occupancy) return {};
+  return {{"active_blocks", occupancy->active_blocks}, {"warps", occupancy->warps}};
+}
 
 }  // namespace
 
@@ -36,7 +58,12 @@ Json to_json(const ReplayResult& result) {
           {"error", result.failure.ok() ? Json() : Json(result.failure.to_string())},
           {"mismatches", mismatches},
           {"exec_time", runs},
-          {"clock_source", or_null(result.clock_source)},
+          {"exec_time_stats", to_json(statistics_of(result.exec_time))},
+          {"clock_source", or_null(result.clock.source)},
+          {"clock_remark", or_null(result.clock.remark)},
+          {"clocks", to_json(result.clocks)},
+          {"exclusive", result.exclusive},
+          {"occupancy", to_json(result.occupancy)},
           {"reg_usage", or_null(result.resources.registers)},
           {"local_mem_usage", or_null(result.resources.local_memory)},
           {"const_mem_usage", or_null(result.resources.constant_memory)},

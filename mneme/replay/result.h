@@ -10,6 +10,8 @@
 #include "mneme/base/status.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/device/device.h"
+#include "mneme/replay/measurement.h"
+#include "mneme/replay/occupancy.h"
 
 namespace mneme {
 
@@ -29,7 +31,10 @@ struct ReplayResult {
   std::vector<Mismatch> mismatches;
 
   std::vector<Nanoseconds> exec_time;  // one a timed run, each from the restored state
-  std::string clock_source;
+  DeviceClock clock;                   // that they come from
+  std::optional<ClockReport> clocks;
+  std::optional<Occupancy> occupancy;
+  bool exclusive = false;  // no other Mneme ran kernels on the device meanwhile
   KernelResources resources;
   std::optional<Bytes> object_size;
   Digest object_digest;

@@ -13,6 +13,9 @@ struct Session::Loaded {
 
 namespace {
 
+// Not $TMPDIR: all processes of the machine must find the same file.
+constexpr const char* kLockDirectory = "/tmp";
+
 class StageClock {
  public:
   Nanoseconds lap() {
@@ -45,10 +48,17 @@ ReplayResult Session::replay(const Configuration& configuration) {
 }
 
 Status Session::run(const Configuration& configuration, ReplayResult& result) {
+  MNEME_TRY(check_execution(configuration.execution, device_.properties()));
   MNEME_ASSIGN(Loaded loaded, compile_and_load(configuration, result));
   result.resources = loaded.kernel->resources();
 
   StageClock clock;
+  DeviceLock exclusive;
+  if (!configuration.execution.shared_device && !device_.properties().hardware_id.empty()) {
+    MNEME_ASSIGN(exclusive, DeviceLock::acquire(device_.properties().hardware_id, kLockDirectory));
+    result.times.push_back({"wait", clock.lap()});
+  }
+  result.exclusive = static_cast<bool>(exclusive);
   MNEME_TRY(restore(loaded));
   MNEME_TRY(stream_->synchronize());
   result.times.push_back({"restore", clock.lap()});
@@ -64,16 +74,11 @@ Status Session::run(const Configuration& configuration, ReplayResult& result) {
   result.verified = result.mismatches.empty();
   restore_everything_ = !result.verified;
 
-  MNEME_ASSIGN(DeviceClock timer, device_.clock());
-  result.clock_source = timer.source;
-  for (unsigned i = 0; i < configuration.execution.iterations; ++i) {
-    MNEME_TRY(restore(loaded));
-    MNEME_TRY(stream_->launch_timed(*loaded.kernel, result.shape, instance_.parameters));
-  }
-  MNEME_ASSIGN(result.exec_time, stream_->take_times());
+  MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, result.shape, device_.properties()));
+  MNEME_TRY(measure(configuration.execution, loaded, result));
   result.times.push_back({"timed_runs", clock.lap()});
   // What was timed is what was verified: the last timed run must have left the same bytes.
-  if (result.verified && configuration.execution.iterations > 0) {
+  if (result.verified && !result.exec_time.empty()) {
     MNEME_ASSIGN(result.mismatches, verify(loaded));
     result.verified = result.mismatches.empty();
   }
@@ -122,7 +127,29 @@ Status Session::restore(const Loaded& loaded) {
     for (const PageRun& run : region.changed)
       MNEME_TRY(stream_->copy(region.prologue.address + Bytes(run.offset), copy + Bytes(run.offset), run.size));
   }
-  for (const auto& [name, address] : loaded.symbols) MNEME_TRY(stream_->copy_to_device(address, symbols_.at(name).prologue));
+  for (const auto& [name, address] : loaded.symbols) {
+    const SymbolState& state = symbols_.at(name);
+    MNEME_TRY(stream_->copy(address, state.pristine, Bytes(state.prologue.size())));
+  }
+  return {};
+}
+
+Status Session::read_through(const Loaded& loaded) {
+  for (const PlannedRegion& region : plan_.regions)
+    if (region.placement == Placement::recorded_address)
+      MNEME_TRY(stream_->read_through(region.prologue.address, region.prologue.size));
+  for (const auto& [name, address] : loaded.symbols)
+    MNEME_TRY(stream_->read_through(address, Bytes(symbols_.at(name).prologue.size())));
+  return {};
+}
+
+Status Session::measure(const Execution& execution, const Loaded& loaded, ReplayResult& result) {
+  MeasuredLaunch launch{*loaded.kernel, result.shape, instance_.parameters, [&] { return restore(loaded); },
+                        [&] { return read_through(loaded); }};
+  MNEME_ASSIGN(Measurement measured, measurer_->measure(execution, launch));
+  result.exec_time = std::move(measured.times);
+  result.clock = measured.clock;
+  result.clocks = measured.clocks;
   return {};
 }
 

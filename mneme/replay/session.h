@@ -18,6 +18,7 @@
 #include "mneme/device/address_space.h"
 #include "mneme/device/device.h"
 #include "mneme/replay/configuration.h"
+#include "mneme/replay/device_lock.h"
 #include "mneme/replay/memory_plan.h"
 #include "mneme/replay/result.h"
 #include "mneme/store/database.h"
@@ -57,6 +58,8 @@ class Session {
   Result<CompiledCode> compile(const CompileOptions& options);
   Result<Loaded> compile_and_load(const Configuration& configuration, ReplayResult& result);
   Status restore(const Loaded& loaded);
+  Status read_through(const Loaded& loaded);
+  Status measure(const Execution& execution, const Loaded& loaded, ReplayResult& result);
   Result<std::vector<Mismatch>> verify(const Loaded& loaded);
 
   const Database& database_;
@@ -68,13 +71,15 @@ class Session {
   std::unique_ptr<Compiler> compiler_;
   struct SymbolState {
     ByteVector prologue, epilogue;
+    DevicePtr pristine;  // the prologue in device memory
   };
   std::map<std::string, SymbolState> symbols_;  // of regions placed at module symbols
   std::unique_ptr<AddressSpace> space_;
   std::vector<std::unique_ptr<AddressSpace>> global_spaces_;
   DevicePtr pristine_, expected_;  // copies of plan_.copy_size bytes
   std::unique_ptr<Stream> stream_;
-  bool restore_everything_ = true;  // a page outside of the changed ones may have been written
+  std::unique_ptr<Measurer> measurer_;  // of stream_
+  bool restore_everything_ = true;      // a page outside of the changed ones may have been written
   Nanoseconds prepare_time_{};
 };
 

@@ -85,6 +85,7 @@ Result<std::unique_ptr<Session>> Session::prepare(const Database& database, cons
   MNEME_TRY(session->reserve_addresses());
   MNEME_TRY(session->reserve_bound_globals());
   MNEME_ASSIGN(session->stream_, device.create_stream());
+  session->measurer_ = std::make_unique<Measurer>(device, *session->stream_);
   MNEME_TRY(session->allocate_copies());
   MNEME_TRY(session->upload(progress));
   MNEME_TRY(session->read_symbol_states());
@@ -97,6 +98,9 @@ Session::~Session() {
   for (DevicePtr copy : {pristine_, expected_})
     if (copy != DevicePtr()) [[maybe_unused]]
       Status ignored = device_.free(copy);
+  for (const auto& [name, state] : symbols_)
+    if (state.pristine != DevicePtr()) [[maybe_unused]]
+      Status ignored = device_.free(state.pristine);
 }
 
 Status Session::load(const Digest& static_hash, const Digest& dynamic_hash) {
@@ -200,6 +204,8 @@ Status Session::read_symbol_states() {
     SymbolState& state = symbols_[region.prologue.name];
     MNEME_ASSIGN(state.prologue, read_region(database_, region.prologue));
     MNEME_ASSIGN(state.epilogue, read_region(database_, region.epilogue));
+    MNEME_ASSIGN(state.pristine, device_.allocate(Bytes(state.prologue.size())));
+    MNEME_TRY(stream_->copy_to_device(state.pristine, state.prologue));
   }
   return {};
 }

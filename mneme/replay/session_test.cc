@@ -227,6 +227,31 @@ TEST_F(SessionTest, RefusalsLeaveTheSessionUsable) {
   EXPECT_TRUE((*session)->replay({}).verified);
 }
 
+TEST_F(SessionTest, TimesUntilTheStoppingRuleIsContent) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  Configuration configuration;
+  configuration.execution.warm_up = 2;
+  configuration.execution.stop = StopWhen::time;
+  configuration.execution.max_time = 1e-6;
+  configuration.execution.min_iterations = 7;
+  ReplayResult result = (*session)->replay(configuration);
+  EXPECT_TRUE(result.verified) << result.failure.to_string();
+  EXPECT_EQ(result.exec_time.size(), 7u);
+  EXPECT_EQ(result.clock.source, "steady_clock");
+  EXPECT_FALSE(result.exclusive);
+  EXPECT_FALSE(result.occupancy || result.clocks);
+}
+
+TEST_F(SessionTest, AKnobWithoutEffectOnTheDeviceIsRefused) {
+  Configuration configuration;
+  configuration.execution.l2 = CacheState::cold;
+  ReplayResult result = replay(scale_ir(), configuration);
+  EXPECT_EQ(result.failure.to_string(),
+            "unsupported: execution.l2 'cold' has no effect on the device cpu, which has no L2 cache to prepare");
+  EXPECT_FALSE(result.executed);
+}
+
 TEST_F(SessionTest, AnAddressRangeThatIsTakenIsUnavailable) {
   auto other = device_->reserve(kDefaultAddressSpaceBase, 1_GiB);
   ASSERT_TRUE(other.ok()) << other.status().to_string();

@@ -1,0 +1,56 @@
+// Measurement: how launches are timed. Each starts from restored memory with the cache as asked for, and nobody waits between
+// restoring and launching; times are taken a batch at a time. When enough is measured is the StoppingRule's.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "mneme/replay/execution.h"
+
+namespace mneme {
+
+struct MeasuredLaunch {
+  const Kernel& kernel;
+  const LaunchShape& shape;
+  ByteSpan parameters;
+  std::function<Status()> restore;       // puts the memory back; need not wait for it
+  std::function<Status()> read_through;  // reads the kernel's memory through the cache
+};
+
+// The hardware's clocks around a measurement.
+struct ClockReport {
+  uint32_t sm_mhz_before = 0, sm_mhz_after = 0;
+  std::vector<std::string> throttled;  // at any of the readings, each once
+};
+
+// What a person should be told of a measurement under these clocks: that they changed by more than a hundredth, or were held
+// down.
+std::vector<std::string> describe_problems(const ClockReport& clocks);
+
+struct Measurement {
+  std::vector<Nanoseconds> times;
+  DeviceClock clock;
+  std::optional<ClockReport> clocks;  // nothing where they cannot be read, or nothing was timed
+};
+
+// Used by one thread at a time. Device and stream must outlive it.
+class Measurer {
+ public:
+  Measurer(Device& device, Stream& stream) : device_(device), stream_(stream) {}
+  ~Measurer();
+  Measurer(const Measurer&) = delete;
+  Measurer& operator=(const Measurer&) = delete;
+
+  Result<Measurement> measure(const Execution& execution, const MeasuredLaunch& launch);
+
+ private:
+  Status prepare(const Execution& execution, const MeasuredLaunch& launch);
+  Status empty_cache();
+
+  Device& device_;
+  Stream& stream_;
+  DevicePtr other_memory_;  // larger than the cache
+};
+
+}  // namespace mneme

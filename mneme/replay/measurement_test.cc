@@ -1,0 +1,126 @@
+// What is done around each timed launch, in its order, on the fake device.
+#include "mneme/replay/measurement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mneme/device/fake/fake_device.h"
+
+namespace mneme {
+namespace {
+
+using testing::ElementsAre;
+
+class MeasurementTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    DeviceProperties properties = fake::FakeDevice::default_properties();
+    properties.l2_cache = 1_MiB;
+    device_ = std::make_unique<fake::FakeDevice>(properties);
+    device_->define_kernel("work", fake::FakeKernel{[](const fake::FakeLaunch&) { return Status(); }, {}, Nanoseconds(70), {}});
+    module_ = std::move(device_->load({DeviceKind::fake, {}})).value();
+    kernel_ = *module_->kernel("work");
+    stream_ = std::move(device_->create_stream()).value();
+    measurer_ = std::make_unique<Measurer>(*device_, *stream_);
+    setup_calls_ = device_->calls().size();
+  }
+
+  Result<Measurement> measure(const Execution& execution) {
+    auto restore = [&] { return stream_->copy(memory_, memory_, Bytes(0)); };
+    auto read_through = [&] { return stream_->read_through(memory_, Bytes(8)); };
+    return measurer_->measure(execution, {*kernel_, shape_, {}, restore, read_through});
+  }
+  std::vector<std::string> calls() {
+    std::vector<std::string> all = device_->calls();
+    return {all.begin() + static_cast<std::ptrdiff_t>(setup_calls_), all.end()};
+  }
+
+  std::unique_ptr<fake::FakeDevice> device_;
+  std::unique_ptr<Module> module_;
+  Kernel* kernel_ = nullptr;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Measurer> measurer_;
+  LaunchShape shape_;
+  DevicePtr memory_;
+  size_t setup_calls_ = 0;
+};
+
+Execution iterations(unsigned count) {
+  Execution execution;
+  execution.iterations = count;
+  return execution;
+}
+
+TEST_F(MeasurementTest, NobodyWaitsBetweenRestoringAndLaunching) {
+  auto measured = measure(iterations(3));
+  ASSERT_TRUE(measured.ok()) << measured.status().to_string();
+  EXPECT_EQ(measured->times, std::vector<Nanoseconds>(3, Nanoseconds(70)));
+  EXPECT_EQ(measured->clock.source, "script");
+  EXPECT_FALSE(measured->clocks.has_value());
+  EXPECT_THAT(calls(), ElementsAre("clock", "synchronize", "copy", "launch_timed", "copy", "launch_timed", "copy", "launch_timed",
+                                   "take_times"));
+}
+
+TEST_F(MeasurementTest, WarmUpLaunchesAreNotTimed) {
+  Execution execution = iterations(1);
+  execution.warm_up = 2;
+  EXPECT_EQ(measure(execution)->times.size(), 1u);
+  EXPECT_THAT(calls(),
+              ElementsAre("clock", "copy", "launch", "copy", "launch", "synchronize", "copy", "launch_timed", "take_times"));
+}
+
+TEST_F(MeasurementTest, AColdCacheIsEmptiedAfterTheMemoryIsBack) {
+  Execution execution = iterations(2);
+  execution.l2 = CacheState::cold;
+  ASSERT_TRUE(measure(execution).ok());
+  EXPECT_THAT(calls(), ElementsAre("clock", "synchronize", "copy", "allocate", "fill", "launch_timed", "copy", "fill",
+                                   "launch_timed", "take_times"));
+  measurer_.reset();
+  EXPECT_EQ(calls().back(), "free");
+}
+
+TEST_F(MeasurementTest, AWarmCacheIsReadThroughAfterTheMemoryIsBack) {
+  Execution execution = iterations(1);
+  execution.l2 = CacheState::warm;
+  ASSERT_TRUE(measure(execution).ok());
+  EXPECT_THAT(calls(), ElementsAre("clock", "synchronize", "copy", "read_through", "launch_timed", "take_times"));
+}
+
+TEST_F(MeasurementTest, EqualTimesAreKnownAtOnce) {
+  Execution execution;
+  execution.stop = StopWhen::relative_error;
+  execution.min_iterations = 4;
+  EXPECT_EQ(measure(execution)->times.size(), 4u);
+}
+
+TEST_F(MeasurementTest, NoIterationsTimeNothing) {
+  Execution execution = iterations(0);
+  execution.warm_up = 5;
+  EXPECT_TRUE(measure(execution)->times.empty());
+  EXPECT_THAT(calls(), ElementsAre("clock"));
+}
+
+TEST_F(MeasurementTest, ClocksAreReadAroundTheLaunches) {
+  device_->set_clock_readings({{1980, {}}, {1980, {"power cap"}}, {1755, {"power cap", "thermal slowdown"}}});
+  auto measured = measure(iterations(100));  // two batches
+  ASSERT_TRUE(measured.ok() && measured->clocks.has_value());
+  EXPECT_EQ(measured->clocks->sm_mhz_before, 1980u);
+  EXPECT_EQ(measured->clocks->sm_mhz_after, 1755u);
+  EXPECT_THAT(measured->clocks->throttled, ElementsAre("power cap", "thermal slowdown"));
+  EXPECT_THAT(
+      describe_problems(*measured->clocks),
+      ElementsAre("the device's clock was 1980 MHz before the timed launches and 1755 MHz after them: the times are of no one "
+                  "clock",
+                  "the device's clocks were held down while kernels were timed: power cap, thermal slowdown"));
+  EXPECT_TRUE(describe_problems({1980, 1965, {}}).empty());
+}
+
+TEST_F(MeasurementTest, WhatFailsIsPassedOn) {
+  for (const char* failing : {"clock", "copy", "launch_timed", "take_times"}) {
+    device_->set_failures([&](std::string_view call) { return call == failing ? error(Code::io, "scripted") : Status(); });
+    EXPECT_EQ(measure(iterations(2)).status().to_string(), "io: scripted") << failing;
+  }
+}
+
+}  // namespace
+}  // namespace mneme

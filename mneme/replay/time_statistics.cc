@@ -1,0 +1,27 @@
+#include "mneme/replay/time_statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace mneme {
+
+TimeStatistics statistics_of(std::span<const Nanoseconds> times) {
+  TimeStatistics s;
+  s.count = times.size();
+  if (times.empty()) return s;
+  std::vector<Nanoseconds> sorted(times.begin(), times.end());
+  std::sort(sorted.begin(), sorted.end());
+  const size_t n = sorted.size(), middle = n / 2;
+  s.min = sorted[0];
+  s.median = n % 2 != 0 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  s.mean = std::accumulate(sorted.begin(), sorted.end(), Nanoseconds(0)) / n;
+  if (n < 2) return s;
+  double squares = 0;
+  for (Nanoseconds time : sorted) squares += (time - s.mean).count() * (time - s.mean).count();
+  s.standard_deviation = Nanoseconds(std::sqrt(squares / static_cast<double>(n - 1)));
+  if (s.mean.count() > 0) s.relative_error = s.standard_deviation / s.mean / std::sqrt(static_cast<double>(n));
+  return s;
+}
+
+}  // namespace mneme
