@@ -232,7 +232,10 @@ class CpuCompiler final : public Compiler {
       functions.push_back(entry.body);
     }
     SharedLayout shared = lay_out_shared_memory(module, functions);
-    for (auto& [name, entry] : kernels) entry.static_shared_bytes = shared.static_bytes[entry.body];
+    for (auto& [name, entry] : kernels) {
+      entry.static_shared_bytes = shared.static_bytes[entry.body];
+      entry.shared_alignment = shared.alignments[entry.body];
+    }
     lower_shared_memory(module, shared);
     MNEME_TRY(lower_device_code(module));
     for (auto& [name, entry] : kernels) {

@@ -218,6 +218,28 @@ define ptx_kernel void @reverse(ptr %data) {
   EXPECT_EQ((*kernel)->resources().static_shared_memory, Bytes(256));
 }
 
+TEST_F(CpuCompilerTest, SharedMemoryIsAlignedAsDeclaredAndNoFurther) {
+  load(R"(
+@tile = internal addrspace(3) global [3 x i32] undef, align 64
+@tail = external addrspace(3) global [0 x i8], align 128
+define ptx_kernel void @k(ptr %out) {
+  %t = addrspacecast ptr addrspace(3) @tile to ptr
+  %ti = ptrtoint ptr %t to i64
+  store i64 %ti, ptr %out
+  %d = addrspacecast ptr addrspace(3) @tail to ptr
+  %di = ptrtoint ptr %d to i64
+  %second = getelementptr i64, ptr %out, i64 1
+  store i64 %di, ptr %second
+  ret void
+}
+)");
+  uint64_t addresses[2] = {};
+  ASSERT_TRUE(run("k", {{1, 1, 1}, {1, 1, 1}, Bytes(128)}, address(addresses)).ok());
+  EXPECT_EQ(addresses[0] % 64, 0u);
+  EXPECT_EQ(addresses[1], addresses[0] + 128);
+  EXPECT_EQ(addresses[1] % 4096, 4096u - 128);
+}
+
 constexpr std::string_view kGlobals = R"(
 @count = addrspace(1) externally_initialized global i32 7
 @table = addrspace(4) externally_initialized constant [2 x i32] [i32 11, i32 12]

@@ -224,8 +224,8 @@ void export_kernel(llvm::Module& module, const KernelEntry& entry, uint64_t stac
   llvm::Constant* run = entry.entry;
   export_constant(module, MNEME_CPU_KERNEL_PREFIX + entry.name,
                   {word(MNEME_CPU_IMAGE_VERSION), word(loop ? MNEME_CPU_LOOP : MNEME_CPU_FIBERS), wide(param_bytes),
-                   wide(entry.static_shared_bytes), wide(stack_bytes), word(entry.max_threads), word(0), loop ? run : none,
-                   loop ? none : run});
+                   wide(entry.static_shared_bytes), wide(stack_bytes), word(entry.max_threads), word(entry.shared_alignment),
+                   loop ? run : none, loop ? none : run});
 }
 
 void export_globals(llvm::Module& module, const std::vector<GlobalEntry>& globals) {

@@ -26,6 +26,7 @@ struct KernelEntry {
   RunMode mode = RunMode::loop;
   std::vector<KernelParameter> parameters;
   uint64_t static_shared_bytes = 0;
+  uint64_t shared_alignment = 0;
   uint32_t max_threads = 0;
   llvm::Function* entry = nullptr;  // run_block or run_thread, made by make_entry
 };

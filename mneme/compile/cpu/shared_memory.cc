@@ -55,12 +55,14 @@ SharedLayout lay_out_shared_memory(llvm::Module& module, const std::vector<llvm:
   llvm::DenseMap<llvm::GlobalVariable*, std::vector<llvm::Function*>> kernels_of;
   for (llvm::Function* kernel : kernels) {
     layout.static_bytes[kernel] = 0;
+    layout.alignments[kernel] = kDynamicAlignment;
     std::vector<llvm::Function*> reached = reachable_functions(*kernel);
     std::set<llvm::Function*> reachable(reached.begin(), reached.end());
     for (llvm::GlobalVariable* variable : variables)
       for (llvm::Function* user : users_of(*variable))
         if (reachable.contains(user)) {
           kernels_of[variable].push_back(kernel);
+          layout.alignments[kernel] = std::max(layout.alignments[kernel], alignment_of(*variable).value());
           break;
         }
   }
@@ -77,7 +79,7 @@ SharedLayout lay_out_shared_memory(llvm::Module& module, const std::vector<llvm:
     if (!is_dynamic(*variable)) continue;
     uint64_t offset = 0;
     for (llvm::Function* kernel : kernels_of[variable]) offset = std::max(offset, layout.static_bytes[kernel]);
-    offset = llvm::alignTo(offset, llvm::Align(kDynamicAlignment));
+    offset = llvm::alignTo(offset, std::max(llvm::Align(kDynamicAlignment), alignment_of(*variable)));
     layout.offsets[variable] = offset;
     for (llvm::Function* kernel : kernels_of[variable]) layout.static_bytes[kernel] = offset;
   }

@@ -73,6 +73,13 @@ TEST_F(FaultTest, SharedMemoryOverrun) {
   EXPECT_NE(message.find("a write to address 0x"), std::string::npos) << message;
 }
 
+TEST_F(FaultTest, DynamicSharedMemoryEndsWhereAFaultIs) {
+  // 64 B are static; 4 B of dynamic memory end at 68, and 16 B are the alignment.
+  EXPECT_TRUE(launch("shared_overrun", {.block = {1, 1, 1}, .dynamic_shared_memory = Bytes(4)}, {.a = 67}).ok());
+  const std::string message = fault("shared_overrun", {.block = {1, 1, 1}, .dynamic_shared_memory = Bytes(4)}, {.a = 80});
+  EXPECT_NE(message.find("a write to address 0x"), std::string::npos) << message;
+}
+
 TEST_F(FaultTest, DivisionByZero) {
   EXPECT_EQ(fault("divide", kTwoWarps, {.a = 1, .b = 0}).substr(0, 15), "kernel 'divide'");
   EXPECT_EQ(last_fault(device_)->what, "an integer division by zero, or one whose result does not fit");

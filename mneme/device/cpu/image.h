@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define MNEME_CPU_IMAGE_VERSION 1u
+#define MNEME_CPU_IMAGE_VERSION 2u
 #define MNEME_CPU_IMAGE_SYMBOL "__mneme_cpu_image"
 #define MNEME_CPU_KERNEL_PREFIX "__mneme_cpu_kernel_"
 
@@ -111,9 +111,9 @@ struct mneme_cpu_kernel {
   uint32_t mode;    /* enum mneme_cpu_mode */
   uint64_t param_bytes;
   uint64_t static_shared_bytes;
-  uint64_t stack_bytes; /* the most that a thread's frames take; 0: not known (recursion, indirect calls) */
-  uint32_t max_threads; /* launch bound, 0: none */
-  uint32_t reserved;
+  uint64_t stack_bytes;      /* the most that a thread's frames take; 0: not known (recursion, indirect calls) */
+  uint32_t max_threads;      /* launch bound, 0: none */
+  uint32_t shared_alignment; /* of shared memory, a power of two; less than 16, or 0, is 16 */
   void (*run_block)(const void* params, struct mneme_cpu_block* block);    /* loop mode, else null */
   void (*run_thread)(const void* params, struct mneme_cpu_thread* thread); /* fiber mode, else null */
 };

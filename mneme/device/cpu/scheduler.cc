@@ -27,7 +27,7 @@ constexpr uint64_t kLoopStack = 1 << 20;
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kSpinsToResolveActiveMasks = 4 * kMaxThreads;
 constexpr uint64_t kSpinsToTakeAnotherBlock = 16 * kMaxThreads;
-constexpr uint64_t kSharedAlignment = 256;
+constexpr uint64_t kSmallestSharedAlignment = 16;
 constexpr unsigned kDefaultFloatingPointControl = 0x1f80;
 
 uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
@@ -40,6 +40,11 @@ uint64_t stack_bytes(const mneme_cpu_kernel& kernel) {
 
 uint64_t shared_bytes(const Launch& launch) {
   return round_up(launch.kernel().static_shared_bytes, 16) + launch.shape().dynamic_shared_memory.count;
+}
+
+// Where it ends, an inaccessible page follows: what is beyond it by more than its alignment faults.
+uint64_t aligned_shared_bytes(const Launch& launch) {
+  return round_up(shared_bytes(launch), std::clamp<uint64_t>(launch.kernel().shared_alignment, kSmallestSharedAlignment, kPage));
 }
 
 // Shared memory ends at an inaccessible page and begins behind one.
@@ -79,7 +84,7 @@ Status Scheduler::prepare(const Launch& launch) {
   const uint64_t held = launch.shape().cooperative ? launch.share() : 1;
   MNEME_TRY(pool_->grow(launch.kernel().mode == MNEME_CPU_LOOP ? 1 : held * launch.threads()));
 
-  const uint64_t needed = round_up(round_up(shared_bytes(launch), kSharedAlignment) + MNEME_CPU_RESERVED_SHARED_BYTES, kPage);
+  const uint64_t needed = round_up(aligned_shared_bytes(launch) + MNEME_CPU_RESERVED_SHARED_BYTES, kPage);
   if (needed > shared_bytes_) {
     for (auto& block : blocks_) unmap_shared(block->shared_memory, shared_bytes_);
     blocks_.clear();
@@ -193,7 +198,7 @@ void Scheduler::place(Block& block, uint64_t linear) const {
   const LaunchShape& shape = launch_->shape();
   mneme_cpu_block& abi = block.abi;
   abi.services = &kServices;
-  abi.shared = block.shared_memory + shared_bytes_ - round_up(shared_bytes(*launch_), kSharedAlignment);
+  abi.shared = block.shared_memory + shared_bytes_ - aligned_shared_bytes(*launch_);
   abi.grid_workspace = launch_->grid_workspace();
   abi.grid[0] = shape.grid.x, abi.grid[1] = shape.grid.y, abi.grid[2] = shape.grid.z;
   abi.block[0] = shape.block.x, abi.block[1] = shape.block.y, abi.block[2] = shape.block.z;
