@@ -91,8 +91,9 @@ Result<Comparison> CudaStream::compare(DevicePtr a, DevicePtr b, Bytes size) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   MNEME_TRY(reserve_scratch(2 * sizeof(uint64_t)));
-  std::array<uint64_t, 2> result = {0, ~uint64_t{0}};
-  MNEME_TRY(staging_.to_device(DevicePtr(scratch_), std::as_bytes(std::span(result))));
+  std::array<uint64_t, 2> result{};
+  MNEME_TRY(fill(DevicePtr(scratch_), std::byte{0}, Bytes(sizeof(uint64_t))));
+  MNEME_TRY(fill(DevicePtr(scratch_ + sizeof(uint64_t)), std::byte{0xff}, Bytes(sizeof(uint64_t))));
 
   void* arguments[] = {&a.address, &b.address, &size.count, &scratch_};
   uint64_t useful = (size.count / 16 + LazyMemoryKernels::kThreads) / LazyMemoryKernels::kThreads;
@@ -110,11 +111,11 @@ Result<element::Tally> CudaStream::tally_elements_impl(DevicePtr actual, DeviceP
   MNEME_ASSIGN(const ElementKernel* kernel, kernels_.elements(type));
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
-  // Each warp stores what it saw; the host merges that in the order of the warps, so that sums are the same every time.
-  constexpr uint64_t kWarp = 32, kThreads = LazyMemoryKernels::kThreads;
+  // Each block stores what it saw; the host merges that in the order of the blocks, so that sums are the same every time.
+  constexpr uint64_t kThreads = LazyMemoryKernels::kThreads;
   uint64_t bytes = elements * size_of(type).count;
   auto blocks = static_cast<uint32_t>(std::min<uint64_t>(kernel->blocks, (bytes / 16 + kThreads) / kThreads));
-  std::vector<element::Tally> tallies(blocks * kThreads / kWarp);
+  std::vector<element::Tally> tallies(blocks);
   const uint64_t size = tallies.size() * sizeof(element::Tally);
   MNEME_TRY(reserve_scratch(size));
   element::Measure argument = measure;

@@ -20,8 +20,8 @@ MNEME_DEVICE unsigned long long from_lane(unsigned long long value, int distance
 MNEME_DEVICE double from_lane(double value, int distance) {
   return __builtin_bit_cast(double, from_lane(__builtin_bit_cast(unsigned long long, value), distance));
 }
-// Stores what the 32 threads of the warp have seen; every thread of the warp calls it.
-MNEME_DEVICE void store_of_warp(mneme::element::Tally* to, mneme::element::Tally tally, int sum) {
+// Stores what the block's threads have seen, the same every time; every thread of the block calls it, once in a kernel.
+MNEME_DEVICE void store_of_block(mneme::element::Tally* to, mneme::element::Tally tally, int sum) {
   for (int distance = 16; distance > 0; distance /= 2) {
     mneme::element::Tally other;
     other.failing = from_lane(tally.failing, distance);
@@ -34,7 +34,18 @@ MNEME_DEVICE void store_of_warp(mneme::element::Tally* to, mneme::element::Tally
     other.largest_magnitude = from_lane(tally.largest_magnitude, distance);
     mneme::element::merge(tally, other, sum);
   }
-  if (thread_in_block() % 32 == 0) *to = tally;
+  // Shared memory takes no type with initialisers.
+  constexpr unsigned kSize = sizeof(mneme::element::Tally);
+  static __attribute__((shared)) unsigned long long of_warps[32 * kSize / 8];
+  if (thread_in_block() % 32 == 0) __builtin_memcpy(&of_warps[thread_in_block() / 32 * (kSize / 8)], &tally, kSize);
+  __syncthreads();
+  if (thread_in_block() != 0) return;
+  for (unsigned warp = 1; warp < threads_in_block() / 32; ++warp) {
+    mneme::element::Tally other;
+    __builtin_memcpy(&other, &of_warps[warp * (kSize / 8)], kSize);
+    mneme::element::merge(tally, other, sum);
+  }
+  *to = tally;
 }
 #endif
 
@@ -64,7 +75,7 @@ MNEME_DEVICE void see_one(mneme::element::Tally& tally, const u8* actual, const 
   mneme::element::see<Format>(tally, a, r, i, measure);
 }
 
-// tallies[w] becomes what warp w saw of `elements` elements, whose parts are aligned. The block has a multiple of 32 threads.
+// tallies[b] becomes what block b saw of `elements` elements, whose parts are aligned. The block has a multiple of 32 threads.
 template <class Format>
 MNEME_DEVICE void compare_elements(const u8* actual, const u8* recorded, u64 elements, const mneme::element::Measure& measure,
                                    mneme::element::Tally* tallies) {
@@ -102,7 +113,7 @@ MNEME_DEVICE void compare_elements(const u8* actual, const u8* recorded, u64 ele
   }
   for (u64 rest = head + wides * kInWide + thread; rest < elements; rest += threads)
     see_one<Format>(tally, actual, recorded, rest, measure);
-  store_of_warp(&tallies[thread / 32], tally, measure.sum);
+  store_of_block(&tallies[block_in_grid()], tally, measure.sum);
 }
 
 #define MNEME_ELEMENT_KERNEL(name, format)                                                                                     \

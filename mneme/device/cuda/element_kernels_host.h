@@ -6,8 +6,8 @@
 
 namespace mneme::cuda::host::elements {
 
-// The caller has set the tallies to Tally(). A merge over the warp is the same as one thread after another.
-inline void store_of_warp(element::Tally* to, const element::Tally& tally, int sum) { element::merge(*to, tally, sum); }
+// The caller has set the tallies to Tally(). A merge over the block is the same as one thread after another.
+inline void store_of_block(element::Tally* to, const element::Tally& tally, int sum) { element::merge(*to, tally, sum); }
 
 #define MNEME_ELEMENT_KERNELS_ON_HOST
 #undef MNEME_DEVICE

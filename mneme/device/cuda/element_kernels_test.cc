@@ -18,7 +18,7 @@ constexpr unsigned kThreads = 64, kBlocks = 3;
 
 Tally run_kernel(ElementType type, const uint8_t* actual, const uint8_t* recorded, uint64_t elements,
                  const element::Measure& measure) {
-  std::vector<Tally> tallies(kThreads * kBlocks / 32);
+  std::vector<Tally> tallies(kBlocks);
   const auto kernel = host::elements::kKernels[static_cast<size_t>(type)].kernel;
   host::run(kBlocks, kThreads, [&] { kernel(actual, recorded, elements, measure, tallies.data()); });
   Tally total;

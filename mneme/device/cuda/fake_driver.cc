@@ -52,7 +52,7 @@ void run_own_kernel(const std::string& name, const CUlaunchConfig& config, void*
   for (const auto& [known, kernel] : host::elements::kKernels) {
     if (name != known) continue;
     auto tallies = reinterpret_cast<mneme::element::Tally*>(u64_at(4));
-    std::fill_n(tallies, config.gridDimX * config.blockDimX / 32, mneme::element::Tally());
+    std::fill_n(tallies, config.gridDimX, mneme::element::Tally());
     const auto& measure = *static_cast<const mneme::element::Measure*>(p[3]);
     return host::run(config.gridDimX, config.blockDimX, [&] { kernel(bytes_at(0), bytes_at(1), u64_at(2), measure, tallies); });
   }
