@@ -140,7 +140,26 @@ void ConfigurationOptions::declare_execution(CLI::App& app) {
        [](auto& c) -> auto& { return c.execution.shared_device; });
 }
 
-void ConfigurationOptions::declare_verdict(CLI::App&) {}
+void ConfigurationOptions::declare_verdict(CLI::App& app) {
+  auto add = [this](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts)
+      changes_.push_back([text](Configuration& c) -> Status {
+        MNEME_ASSIGN(BufferTolerance tolerance, parse_buffer_tolerance(text));
+        c.tolerance.push_back(std::move(tolerance));
+        return {};
+      });
+  };
+  app.add_option_function<std::vector<std::string>>(
+         "--tolerance", add,
+         "how far a buffer may be from what was recorded, as 'BUFFER: TYPE, THRESHOLD, absolute|relative|ulp[, L1|L2|Linf][, "
+         "nan=recorded|any|none]'; a buffer is an argument by name or number, a global, a tag, or 0xADDRESS+SIZE. May be "
+         "repeated; "
+         "the rest must be equal to the byte")
+      ->expected(1)
+      ->take_all()
+      ->type_name("TEXT")
+      ->group(OptionGroups::verdict);
+}
 
 Result<Configuration> ConfigurationOptions::configuration() const {
   Configuration configuration;

@@ -45,9 +45,11 @@ TEST(ConfigurationOptions, EachIsSeenInTheConfiguration) {
   wanted.shared_memory = Bytes(128);
   wanted.codegen.level = 1;
   wanted.execution = {3, 2, StopWhen::relative_error, 7, 77, 0.25, 1.5, CacheState::cold, true};
+  wanted.tolerance = {{"out", {ElementType::f32, 1e-5, ErrorKind::relative}}, {"3", {ElementType::f16, 2, ErrorKind::ulp}}};
   EXPECT_EQ(*configure({"--warm-up=2", "--stop=relative_error", "--min-iterations=7", "--max-iterations=77",
                         "--relative-error=0.25", "--max-time=1.5", "--l2=cold", "--shared-device", "sroa,gvn", "--grid-dim-x",
-                        "7", "--grid-dim-z=2", "--block-dim-y=4", "--shared-mem=128", "--codegen-opt=1", "--iterations=3"}),
+                        "7", "--grid-dim-z=2", "--block-dim-y=4", "--shared-mem=128", "--codegen-opt=1", "--iterations=3",
+                        "--tolerance", "out: f32, 1e-5, relative", "--tolerance=3: f16, 2, ulp"}),
             wanted);
 }
 

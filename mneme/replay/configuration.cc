@@ -1,5 +1,7 @@
 #include "mneme/replay/configuration.h"
 
+#include <limits>
+
 #include "mneme/replay/configuration_fields.h"
 
 namespace mneme {
@@ -33,6 +35,39 @@ void list_fields(Fields& fields, Execution& execution) {
   fields.flag("shared_device", execution.shared_device);
 }
 
+constexpr std::pair<const char*, ElementType> kElementTypes[] = {{"f16", ElementType::f16},
+                                                                 {"bf16", ElementType::bf16},
+                                                                 {"f8e4m3", ElementType::f8e4m3},
+                                                                 {"f8e5m2", ElementType::f8e5m2},
+                                                                 {"f32", ElementType::f32},
+                                                                 {"f64", ElementType::f64},
+                                                                 {"i8", ElementType::i8},
+                                                                 {"i16", ElementType::i16},
+                                                                 {"i32", ElementType::i32},
+                                                                 {"i64", ElementType::i64},
+                                                                 {"u8", ElementType::u8},
+                                                                 {"u16", ElementType::u16},
+                                                                 {"u32", ElementType::u32},
+                                                                 {"u64", ElementType::u64},
+                                                                 {"complex64", ElementType::complex64},
+                                                                 {"complex128", ElementType::complex128}};
+constexpr std::pair<const char*, ErrorKind> kErrors[] = {
+    {"absolute", ErrorKind::absolute}, {"relative", ErrorKind::relative}, {"ulp", ErrorKind::ulp}};
+constexpr std::pair<const char*, Norm> kNorms[] = {
+    {"none", Norm::none}, {"L1", Norm::l1}, {"L2", Norm::l2}, {"Linf", Norm::linf}};
+constexpr std::pair<const char*, NanPolicy> kNanPolicies[] = {
+    {"recorded", NanPolicy::recorded}, {"any", NanPolicy::any}, {"none", NanPolicy::none}};
+
+template <class Fields>
+void list_fields(Fields& fields, BufferTolerance& tolerance) {
+  fields.text("buffer", tolerance.buffer);
+  fields.choice("type", tolerance.tolerance.type, kElementTypes);
+  fields.real("threshold", tolerance.tolerance.threshold, 0, std::numeric_limits<double>::max());
+  fields.choice("error", tolerance.tolerance.error, kErrors);
+  fields.choice("norm", tolerance.tolerance.norm, kNorms);
+  fields.choice("nan", tolerance.tolerance.nan, kNanPolicies);
+}
+
 template <class Fields>
 void list_fields(Fields& fields, Configuration& configuration) {
   fields.text("passes", configuration.passes);
@@ -41,6 +76,7 @@ void list_fields(Fields& fields, Configuration& configuration) {
   fields.number("shared_memory", configuration.shared_memory);
   fields.section("codegen", configuration.codegen);
   fields.section("execution", configuration.execution);
+  fields.sections("tolerance", configuration.tolerance);
 }
 
 namespace {
@@ -71,6 +107,7 @@ LaunchShape Configuration::launch_shape(const InstanceRecord& instance) const {
 Digest Configuration::digest() const {
   Configuration code = *this;
   code.execution = {};
+  code.tolerance = {};
   return Hasher().add(std::string_view(to_json(code).dump())).finish();
 }
 
@@ -86,6 +123,8 @@ Result<Configuration> configuration_from_json(const Json& json) {
   FieldReader fields(json, "");
   list_fields(fields, result);
   MNEME_TRY(fields.finish());
+  for (const BufferTolerance& tolerance : result.tolerance)
+    MNEME_TRY(check(tolerance.tolerance).with_context(fmt::format("configuration: the tolerance for '{}'", tolerance.buffer)));
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "mneme/base/digest.h"
 #include "mneme/base/status.h"
@@ -12,6 +13,7 @@
 #include "mneme/device/device.h"
 #include "mneme/replay/execution.h"
 #include "mneme/snapshot/snapshot.h"
+#include "mneme/snapshot/tolerance.h"
 
 namespace mneme {
 
@@ -29,10 +31,12 @@ struct Configuration {
   std::optional<Bytes> shared_memory;  // dynamic, a block
   CodegenOptions codegen;
   Execution execution;
+  std::vector<BufferTolerance> tolerance;  // what need not be equal to the byte; a later one replaces what it overlaps
 
   // What is launched for a recorded instance under this configuration.
   LaunchShape launch_shape(const InstanceRecord& instance) const;
-  // The same value has the same digest in every version that reads it. `execution` is left out: it changes no code.
+  // The same value has the same digest in every version that reads it. `execution` and `tolerance` are left out: they change no
+  // code.
   Digest digest() const;
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };

@@ -17,6 +17,7 @@ Configuration everything() {
   c.block.y = 4;
   c.shared_memory = Bytes(4096);
   c.execution = {3, 2, StopWhen::time, 7, 77, 0.25, 1.5, CacheState::cold, true};
+  c.tolerance = {{"out", {ElementType::f32, 1e-5, ErrorKind::relative, Norm::l2, NanPolicy::any}}, {"2", {ElementType::i64, 3}}};
   return c;
 }
 
@@ -34,6 +35,7 @@ TEST(Configuration, WritesWhatIsNotAsByDefault) {
 TEST(Configuration, DigestTellsCodeAndShapeApartButNotIterations) {
   Configuration a = everything(), b = everything();
   b.execution.iterations = 99;
+  b.tolerance.pop_back();
   EXPECT_EQ(a.digest(), b.digest());
   b.block.y = 8;
   EXPECT_NE(a.digest(), b.digest());
@@ -63,6 +65,13 @@ TEST(Configuration, RefusesWithTheReason) {
   EXPECT_EQ(refusal(R"({"shared_memory": 1e300})"),
             "configuration: 'shared_memory' must be a whole number from 0 to 4294967295, not 1e+300");
   EXPECT_EQ(refusal(R"({"grid": 3})"), "configuration: 'grid' must be an object, not 3");
+  EXPECT_EQ(
+      refusal(R"({"tolerance": [{"buffer": "x", "type": "float"}]})"),
+      "configuration: 'tolerance[0].type' must be one of f16, bf16, f8e4m3, f8e5m2, f32, f64, i8, i16, i32, i64, u8, u16, u32, "
+      "u64, complex64, complex128, not \"float\"");
+  EXPECT_EQ(
+      refusal(R"({"tolerance": [{"buffer": "x", "error": "ulp", "norm": "L1"}]})"),
+      "configuration: the tolerance for 'x': a tolerance with the norm L1 is absolute or relative: ulp is of single elements");
   EXPECT_EQ(refusal("[]"), "configuration: an object is expected, not []");
 }
 

@@ -67,4 +67,27 @@ Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord&
   return plan;
 }
 
+void map_spans(MemoryPlan& plan, Bytes granularity) {
+  const uint64_t granule = granularity.count;
+  std::vector<size_t> order;
+  for (size_t i = 0; i < plan.regions.size(); ++i)
+    if (plan.regions[i].placement == Placement::recorded_address) order.push_back(i);
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return plan.regions[a].prologue.address < plan.regions[b].prologue.address; });
+  plan.spans.clear();
+  plan.copy_size = Bytes();
+  for (size_t i : order) {
+    const Region& region = plan.regions[i].prologue;
+    const uint64_t first = region.address.address / granule * granule;
+    const uint64_t end = (region.address.address + region.size.count + granule - 1) / granule * granule;
+    if (plan.spans.empty() || plan.spans.back().address.address + plan.spans.back().size.count < first)
+      plan.spans.push_back({DevicePtr(first), Bytes(), plan.copy_size.count, {}});
+    MappedSpan& span = plan.spans.back();
+    span.size = std::max(span.size, DevicePtr(end) - span.address);
+    span.regions.push_back(i);
+    plan.regions[i].offset = span.offset + (region.address - span.address).count;
+    plan.copy_size = Bytes(span.offset + span.size.count);
+  }
+}
+
 }  // namespace mneme

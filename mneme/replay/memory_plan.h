@@ -30,14 +30,27 @@ struct PlannedRegion {
   std::vector<PageRun> changed;  // pages that the recorded kernel wrote
 };
 
+// A run of whole granules of mapped memory that regions touch. What lies between them is slack: a kernel can write there
+// without a fault.
+struct MappedSpan {
+  DevicePtr address;
+  Bytes size;
+  uint64_t offset = 0;          // in the two copies
+  std::vector<size_t> regions;  // indices, by address
+};
+
 struct MemoryPlan {
   std::vector<PlannedRegion> regions;
-  Bytes copy_size;  // of each of the two copies; regions lie in them at `offset`, 512-byte aligned
+  std::vector<MappedSpan> spans;  // by map_spans()
+  Bytes copy_size;                // of each of the two copies; regions lie in them at `offset`, 512-byte aligned
 };
 
 // A global keeps its recorded address where its address may stand in memory: it escapes, or a parameter points into it.
 // corrupt when the two states do not list the same regions.
 Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryState& prologue,
                                const MemoryState& epilogue);
+
+// Lays the copies out anew so that they hold whole spans of the mapped memory, slack included, each as one piece.
+void map_spans(MemoryPlan& plan, Bytes granularity);
 
 }  // namespace mneme

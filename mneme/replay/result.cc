@@ -1,5 +1,6 @@
 #include "mneme/replay/result.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "mneme/replay/time_statistics.h"
@@ -38,18 +39,45 @@ Json to_json(const std::optional<Occupancy>& occupancy) {
   return {{"active_blocks", occupancy->active_blocks}, {"warps", occupancy->warps}};
 }
 
+// JSON has no infinity.
+Json finite_or_text(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+
+Json to_json(const ToleranceVerdict& verdict) {
+  const ElementDifferences& d = verdict.differences;
+  Json json = {{"where", verdict.where},
+               {"address", fmt::format("{}", verdict.address)},
+               {"size", verdict.size.count},
+               {"tolerance", format_tolerance(verdict.tolerance)},
+               {"within", d.within},
+               {"elements", d.elements},
+               {"failing", d.failing},
+               {"first_failing", or_null(d.first_failing)},
+               {"worst_error", finite_or_text(d.worst)},
+               {"worst_index", or_null(d.worst_index)}};
+  if (verdict.tolerance.norm == Norm::none) return json;
+  json["difference_norm"] = finite_or_text(d.difference_norm);
+  json["recorded_norm"] = finite_or_text(d.recorded_norm);
+  return json;
+}
+
+Json to_json(const Mismatch& m) {
+  Json json = {{"where", m.where},
+               {"address", fmt::format("{}", m.address)},
+               {"size", m.size.count},
+               {"differing_bytes", m.differing_bytes},
+               {"first_offset", m.first_offset}};
+  if (m.tolerance) json["tolerance"] = to_json(*m.tolerance);
+  return json;
+}
+
 }  // namespace
 
 Json to_json(const ReplayResult& result) {
-  Json times = Json::object(), runs = Json::array(), mismatches = Json::array();
+  Json times = Json::object(), runs = Json::array(), mismatches = Json::array(), tolerances = Json::array();
   for (const StageTime& stage : result.times) times[stage.stage] = stage.time.count();
   for (Nanoseconds run : result.exec_time) runs.push_back(run.count());
-  for (const Mismatch& m : result.mismatches)
-    mismatches.push_back({{"where", m.where},
-                          {"address", fmt::format("{}", m.address)},
-                          {"size", m.size.count},
-                          {"differing_bytes", m.differing_bytes},
-                          {"first_offset", m.first_offset}});
+  for (const Mismatch& m : result.mismatches) mismatches.push_back(to_json(m));
+  for (const ToleranceVerdict& verdict : result.tolerances) tolerances.push_back(to_json(verdict));
   bool compiled = result.object_size.has_value();
   bool prepared = !result.device.empty();
   return {{"verified", result.verified},
@@ -57,6 +85,7 @@ Json to_json(const ReplayResult& result) {
           {"failed", !result.failure.ok()},
           {"error", result.failure.ok() ? Json() : Json(result.failure.to_string())},
           {"mismatches", mismatches},
+          {"tolerances", tolerances},
           {"exec_time", runs},
           {"exec_time_stats", to_json(statistics_of(result.exec_time))},
           {"clock_source", or_null(result.clock.source)},

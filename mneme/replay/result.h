@@ -12,8 +12,18 @@
 #include "mneme/device/device.h"
 #include "mneme/replay/measurement.h"
 #include "mneme/replay/occupancy.h"
+#include "mneme/snapshot/tolerance.h"
 
 namespace mneme {
+
+// A piece of memory that a tolerance is for, and how far it is from what was recorded.
+struct ToleranceVerdict {
+  std::string where;  // "argument 'out'", "global table", "annotation forces", "range 0x…+4096"
+  DevicePtr address;
+  Bytes size;
+  Tolerance tolerance;
+  ElementDifferences differences;
+};
 
 // One piece of memory whose content after the kernel is not what was recorded.
 struct Mismatch {
@@ -22,13 +32,16 @@ struct Mismatch {
   Bytes size;
   uint64_t differing_bytes = 0;
   uint64_t first_offset = 0;
+  std::optional<ToleranceVerdict> tolerance;  // the one that it is not within
+  bool outside = false;                       // of every allocation: mapped memory that belongs to none
 };
 
 struct ReplayResult {
   bool executed = false;  // the kernel ran to its end
-  bool verified = false;  // every byte is as recorded, after the first run and after the last
+  bool verified = false;  // all memory is as recorded, to the byte or within its tolerance, after the first run and the last
   Status failure;         // why it could not run; ok when it ran
   std::vector<Mismatch> mismatches;
+  std::vector<ToleranceVerdict> tolerances;  // of every piece of memory that has one
 
   std::vector<Nanoseconds> exec_time;  // one a timed run, each from the restored state
   DeviceClock clock;                   // that they come from

@@ -27,28 +27,46 @@ class StageClock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-std::string describe(const Region& region) {
-  return region.kind == Region::Kind::global ? "global " + region.name : fmt::format("allocation {}", region.address);
-}
-
 }  // namespace
 
 ReplayResult Session::replay(const Configuration& configuration) {
+  return replay_by(configuration, [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+    return run_and_time(configuration.execution, loaded, tolerated, result);
+  });
+}
+
+ReplayResult Session::repeat(const Configuration& configuration, unsigned runs, const SeeRun& see) {
+  return replay_by(configuration, [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) -> Status {
+    bool all_right = true;
+    for (unsigned i = 0; i < runs; ++i) {
+      MNEME_TRY(run_once(loaded, result));
+      MNEME_TRY(verify(loaded, tolerated, result));
+      MNEME_ASSIGN(RunMemory memory, observe(loaded));
+      MNEME_TRY(see(i, result, memory));
+      all_right = all_right && result.verified;
+    }
+    result.verified = all_right;
+    return {};
+  });
+}
+
+ReplayResult Session::replay_by(const Configuration& configuration, const Runs& runs) {
   ReplayResult result;
   result.shape = configuration.launch_shape(instance_);
   result.device = device_.properties().name;
   result.device_kind = device_.properties().kind;
   result.recorded_on = instance_.device_kind;
   result.times.push_back({"session", prepare_time_});
-  result.failure = run(configuration, result);
+  result.failure = prepare_and_run(configuration, runs, result);
   if (!result.failure.ok()) result.verified = false;
   // A candidate that was not right may have written anywhere.
-  restore_everything_ = !result.verified;
+  if (!result.verified) restore_everything_ = true;
   return result;
 }
 
-Status Session::run(const Configuration& configuration, ReplayResult& result) {
+Status Session::prepare_and_run(const Configuration& configuration, const Runs& runs, ReplayResult& result) {
   MNEME_TRY(check_execution(configuration.execution, device_.properties()));
+  MNEME_ASSIGN(Tolerated tolerated, resolve_tolerances(configuration.tolerance, kernel_, instance_, plan_));
   MNEME_ASSIGN(Loaded loaded, compile_and_load(configuration, result));
   result.resources = loaded.kernel->resources();
 
@@ -59,6 +77,11 @@ Status Session::run(const Configuration& configuration, ReplayResult& result) {
     result.times.push_back({"wait", clock.lap()});
   }
   result.exclusive = static_cast<bool>(exclusive);
+  return runs(loaded, tolerated, result);
+}
+
+Status Session::run_once(const Loaded& loaded, ReplayResult& result) {
+  StageClock clock;
   MNEME_TRY(restore(loaded));
   MNEME_TRY(stream_->synchronize());
   result.times.push_back({"restore", clock.lap()});
@@ -69,19 +92,20 @@ Status Session::run(const Configuration& configuration, ReplayResult& result) {
   }
   result.executed = true;
   result.times.push_back({"run", clock.lap()});
-  MNEME_ASSIGN(result.mismatches, verify(loaded));
+  return {};
+}
+
+Status Session::run_and_time(const Execution& execution, const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+  MNEME_TRY(run_once(loaded, result));
+  StageClock clock;
+  MNEME_TRY(verify(loaded, tolerated, result));
   result.times.push_back({"verify", clock.lap()});
-  result.verified = result.mismatches.empty();
-  restore_everything_ = !result.verified;
 
   MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, result.shape, device_.properties()));
-  MNEME_TRY(measure(configuration.execution, loaded, result));
+  MNEME_TRY(measure(execution, loaded, result));
   result.times.push_back({"timed_runs", clock.lap()});
-  // What was timed is what was verified: the last timed run must have left the same bytes.
-  if (result.verified && !result.exec_time.empty()) {
-    MNEME_ASSIGN(result.mismatches, verify(loaded));
-    result.verified = result.mismatches.empty();
-  }
+  // What was timed is what was verified: the last timed run must have left it right too.
+  if (result.verified && !result.exec_time.empty()) MNEME_TRY(verify(loaded, tolerated, result));
   return {};
 }
 
@@ -117,15 +141,15 @@ Result<Session::Loaded> Session::compile_and_load(const Configuration& configura
 }
 
 Status Session::restore(const Loaded& loaded) {
-  for (const PlannedRegion& region : plan_.regions) {
-    if (region.placement != Placement::recorded_address) continue;
-    DevicePtr copy = pristine_ + Bytes(region.offset);
-    if (restore_everything_) {
-      MNEME_TRY(stream_->copy(region.prologue.address, copy, region.prologue.size));
-      continue;
+  if (restore_everything_) {
+    for (const MappedSpan& span : plan_.spans) MNEME_TRY(stream_->copy(span.address, pristine_ + Bytes(span.offset), span.size));
+  } else {
+    for (const PlannedRegion& region : plan_.regions) {
+      if (region.placement != Placement::recorded_address) continue;
+      DevicePtr copy = pristine_ + Bytes(region.offset);
+      for (const PageRun& run : region.changed)
+        MNEME_TRY(stream_->copy(region.prologue.address + Bytes(run.offset), copy + Bytes(run.offset), run.size));
     }
-    for (const PageRun& run : region.changed)
-      MNEME_TRY(stream_->copy(region.prologue.address + Bytes(run.offset), copy + Bytes(run.offset), run.size));
   }
   for (const auto& [name, address] : loaded.symbols) {
     const SymbolState& state = symbols_.at(name);
@@ -153,26 +177,25 @@ Status Session::measure(const Execution& execution, const Loaded& loaded, Replay
   return {};
 }
 
-Result<std::vector<Mismatch>> Session::verify(const Loaded& loaded) {
-  std::vector<Mismatch> mismatches;
-  for (const PlannedRegion& region : plan_.regions) {
-    if (region.placement != Placement::recorded_address) continue;
-    MNEME_ASSIGN(Comparison comparison,
-                 stream_->compare(region.prologue.address, expected_ + Bytes(region.offset), region.prologue.size));
-    if (comparison.differing_bytes != 0)
-      mismatches.push_back({describe(region.prologue), region.prologue.address, region.prologue.size, comparison.differing_bytes,
-                            comparison.first_difference.value_or(0)});
-  }
+Status Session::verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+  MNEME_ASSIGN(RunMemory memory, observe(loaded));
+  MNEME_ASSIGN(Verification verification, verify_memory(memory, tolerated));
+  result.verified = verification.right();
+  // What was tolerated may lie in pages that the recorded kernel left alone.
+  restore_everything_ = !verification.right() || !verification.exact;
+  result.mismatches = std::move(verification.mismatches);
+  result.tolerances = std::move(verification.tolerances);
+  return {};
+}
+
+Result<RunMemory> Session::observe(const Loaded& loaded) {
+  std::map<std::string, SymbolContent> symbols;
   for (const auto& [name, address] : loaded.symbols) {
-    const ByteVector& expected = symbols_.at(name).epilogue;
-    ByteVector actual(expected.size());
-    MNEME_TRY(stream_->copy_to_host(actual, address));
-    uint64_t differing = 0, first = 0;
-    for (uint64_t i = actual.size(); i-- > 0;)
-      if (actual[i] != expected[i]) ++differing, first = i;
-    if (differing != 0) mismatches.push_back({"global " + name, address, Bytes(actual.size()), differing, first});
+    const ByteVector& recorded = symbols_.at(name).epilogue;
+    SymbolContent& content = symbols[name] = {address, ByteVector(recorded.size()), recorded};
+    MNEME_TRY(stream_->copy_to_host(content.actual, address));
   }
-  return mismatches;
+  return RunMemory(*stream_, plan_, expected_, std::move(symbols));
 }
 
 }  // namespace mneme

@@ -2,7 +2,8 @@
 //
 // prepare() reserves the recorded addresses, brings both recorded states onto the device once, and keeps them there: a
 // pristine copy of the prologue and an expected copy of the epilogue, beside the memory the kernel works on (three times the
-// state in device memory). replay() then costs a compilation, copies of the pages that the kernel writes, and its runs.
+// state in device memory, in whole granules: what lies between allocations is filled and compared too). replay() then costs a
+// compilation, copies of the pages that the kernel writes, and its runs.
 //
 // Used by one thread at a time. The device and database must outlive the session.
 #pragma once
@@ -21,6 +22,7 @@
 #include "mneme/replay/device_lock.h"
 #include "mneme/replay/memory_plan.h"
 #include "mneme/replay/result.h"
+#include "mneme/replay/verification.h"
 #include "mneme/store/database.h"
 
 namespace mneme {
@@ -39,6 +41,14 @@ class Session {
   // Never fails as a call: what went wrong is in the result. After a device fault every further replay fails the same way.
   ReplayResult replay(const Configuration& configuration);
 
+  // Told of each run, with the verdict on it: its memory is there until the call returns.
+  using SeeRun = std::function<Status(unsigned run, const ReplayResult& verdict, const RunMemory& memory)>;
+  // Runs a configuration several times, each from the restored state, and times none. The result is that of the last run;
+  // verified when all were right.
+  ReplayResult repeat(const Configuration& configuration, unsigned runs, const SeeRun& see);
+
+  const ir::Module& recorded_code() const { return *module_; }
+  const MemoryPlan& plan() const { return plan_; }
   const KernelRecord& kernel() const { return kernel_; }
   const InstanceRecord& instance() const { return instance_; }
 
@@ -54,13 +64,20 @@ class Session {
   Status upload_pages(const std::vector<struct PageUpload>& pages, const PrepareProgress& progress, std::string_view what);
   Status read_symbol_states();
 
-  Status run(const Configuration& configuration, ReplayResult& result);
+  using Tolerated = std::vector<ToleratedRange>;
+  using Runs = std::function<Status(const Loaded&, const Tolerated&, ReplayResult&)>;
+  ReplayResult replay_by(const Configuration& configuration, const Runs& runs);
+  Status prepare_and_run(const Configuration& configuration, const Runs& runs, ReplayResult& result);
+  Status run_once(const Loaded& loaded, ReplayResult& result);
+  Status run_and_time(const Execution& execution, const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
   Result<CompiledCode> compile(const CompileOptions& options);
   Result<Loaded> compile_and_load(const Configuration& configuration, ReplayResult& result);
   Status restore(const Loaded& loaded);
   Status read_through(const Loaded& loaded);
   Status measure(const Execution& execution, const Loaded& loaded, ReplayResult& result);
-  Result<std::vector<Mismatch>> verify(const Loaded& loaded);
+  Result<RunMemory> observe(const Loaded& loaded);
+  // Puts the verdict on the memory into the result.
+  Status verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
 
   const Database& database_;
   Device& device_;
@@ -79,7 +96,7 @@ class Session {
   DevicePtr pristine_, expected_;  // copies of plan_.copy_size bytes
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Measurer> measurer_;  // of stream_
-  bool restore_everything_ = true;      // a page outside of the changed ones may have been written
+  bool restore_everything_ = true;      // memory outside of the changed pages may have been written
   Nanoseconds prepare_time_{};
 };
 

@@ -18,6 +18,9 @@ namespace {
 // Pages travel to the device in batches of about this size: one is read and decompressed while the one before is copied.
 constexpr Bytes kBatch = 64_MiB;
 
+// What the slack between allocations holds, so that a write to it is seen.
+constexpr std::byte kSlack{0xa7};
+
 uint64_t round_down(uint64_t value, uint64_t unit) { return value / unit * unit; }
 uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -108,6 +111,7 @@ Status Session::load(const Digest& static_hash, const Digest& dynamic_hash) {
   MNEME_ASSIGN(auto recorded, database_.load_instance(static_hash, dynamic_hash));
   instance_ = std::move(recorded.instance);
   MNEME_ASSIGN(plan_, plan_memory(kernel_, instance_, recorded.prologue, recorded.epilogue));
+  map_spans(plan_, device_.properties().allocation_granularity);
   MNEME_ASSIGN(ir::Module module, load_module(database_, kernel_));
   module_ = std::make_unique<ir::Module>(std::move(module));
   MNEME_ASSIGN(compiler_, Compiler::create(device_.properties().kind, device_.properties().architecture));
@@ -169,6 +173,7 @@ Status Session::allocate_copies() {
 }
 
 Status Session::upload(const PrepareProgress& progress) {
+  if (plan_.copy_size != Bytes()) MNEME_TRY(stream_->fill(pristine_, kSlack, plan_.copy_size));
   std::vector<PageUpload> before, after;
   for (const PlannedRegion& region : plan_.regions) {
     if (region.placement != Placement::recorded_address) continue;

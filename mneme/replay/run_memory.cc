@@ -1,0 +1,71 @@
+#include "mneme/replay/run_memory.h"
+
+#include <algorithm>
+
+#include "mneme/device/host_pages.h"
+
+namespace mneme {
+
+const SymbolContent* RunMemory::symbol(size_t region) const {
+  const PlannedRegion& planned = plan_.regions[region];
+  if (planned.placement == Placement::recorded_address) return nullptr;
+  auto found = symbols_.find(planned.prologue.name);
+  return found == symbols_.end() ? nullptr : &found->second;
+}
+
+bool RunMemory::has(size_t region) const {
+  return plan_.regions[region].placement == Placement::recorded_address || symbol(region) != nullptr;
+}
+
+DevicePtr RunMemory::address(size_t region) const {
+  const SymbolContent* content = symbol(region);
+  return content ? content->address : plan_.regions[region].prologue.address;
+}
+
+Result<Comparison> RunMemory::compare_bytes(size_t region, uint64_t offset, Bytes size) const {
+  if (!has(region)) return Comparison();
+  if (const SymbolContent* content = symbol(region))
+    return compare_host_bytes(ByteSpan(content->actual).subspan(offset, size.count),
+                              content->recorded.subspan(offset, size.count));
+  return stream_.compare(address(region) + Bytes(offset), recorded(region) + Bytes(offset), size);
+}
+
+Result<ElementDifferences> RunMemory::compare_elements(size_t region, uint64_t offset, Bytes size,
+                                                       const ElementComparison& how) const {
+  if (!has(region)) return ElementDifferences();
+  if (const SymbolContent* content = symbol(region))
+    return compare_host_elements(ByteSpan(content->actual).subspan(offset, size.count),
+                                 content->recorded.subspan(offset, size.count), how);
+  return stream_.compare_elements(address(region) + Bytes(offset), recorded(region) + Bytes(offset), size, how);
+}
+
+Result<Comparison> RunMemory::compare_span(const MappedSpan& span, uint64_t begin, uint64_t end) const {
+  return stream_.compare(span.address + Bytes(begin), recorded_ + Bytes(span.offset + begin), Bytes(end - begin));
+}
+
+Result<Digest> RunMemory::digest(size_t region, uint64_t offset, Bytes size) const {
+  if (!has(region)) return Digest();
+  if (const SymbolContent* content = symbol(region)) return digest_of(ByteSpan(content->actual).subspan(offset, size.count));
+  std::vector<uint64_t> hashes((size.count + kPageSize.count - 1) / kPageSize.count);
+  MNEME_TRY(stream_.hash_pages(hashes, address(region) + Bytes(offset), size, kPageSize));
+  return digest_of(std::as_bytes(std::span(hashes)));
+}
+
+Status RunMemory::read(size_t region, uint64_t offset, Bytes size, const std::function<Status(const MemoryPiece&)>& see) const {
+  if (!has(region)) return {};
+  if (const SymbolContent* content = symbol(region))
+    return see({offset, ByteSpan(content->actual).subspan(offset, size.count), content->recorded.subspan(offset, size.count)});
+  constexpr uint64_t kPiece = 32 << 20;
+  ByteVector actual, recorded_bytes;
+  for (uint64_t at = offset; at < offset + size.count; at += kPiece) {
+    const uint64_t count = std::min(kPiece, offset + size.count - at);
+    actual.resize(count);
+    recorded_bytes.resize(count);
+    MNEME_TRY(stream_.copy_to_host(actual, address(region) + Bytes(at)));
+    MNEME_TRY(stream_.copy_to_host(recorded_bytes, recorded(region) + Bytes(at)));
+    MNEME_TRY(see({at, actual, recorded_bytes}));
+  }
+  return {};
+}
+
+}  // namespace mneme

@@ -1,0 +1,58 @@
+// RunMemory: what a run has left in memory, beside what was recorded after the launch. A view of a session, valid until it runs
+// or restores again.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "mneme/base/status.h"
+#include "mneme/device/device.h"
+#include "mneme/replay/memory_plan.h"
+
+namespace mneme {
+
+// A global at a module symbol, on the host.
+struct SymbolContent {
+  DevicePtr address;
+  ByteVector actual;
+  ByteSpan recorded;
+};
+
+struct MemoryPiece {
+  uint64_t offset = 0;  // in the region
+  ByteSpan actual, recorded;
+};
+
+// Regions are named by their index in the plan, places by the offset in the region.
+class RunMemory {
+ public:
+  // `recorded` is the copy of the epilogue; of `symbols` one that the code no longer has is left out.
+  RunMemory(Stream& stream, const MemoryPlan& plan, DevicePtr recorded, std::map<std::string, SymbolContent> symbols)
+      : stream_(stream), plan_(plan), recorded_(recorded), symbols_(std::move(symbols)) {}
+
+  const MemoryPlan& plan() const { return plan_; }
+  // Whether there is anything to compare: no, for a global that the code has no more.
+  bool has(size_t region) const;
+  DevicePtr address(size_t region) const;
+
+  Result<Comparison> compare_bytes(size_t region, uint64_t offset, Bytes size) const;
+  Result<ElementDifferences> compare_elements(size_t region, uint64_t offset, Bytes size, const ElementComparison& how) const;
+  // [begin, end) of a span, slack included.
+  Result<Comparison> compare_span(const MappedSpan& span, uint64_t begin, uint64_t end) const;
+  // Equal for equal bytes, within one session.
+  Result<Digest> digest(size_t region, uint64_t offset, Bytes size) const;
+  // Brings both to the host, in pieces whose sizes are multiples of 16 bytes but for the last.
+  Status read(size_t region, uint64_t offset, Bytes size, const std::function<Status(const MemoryPiece&)>& see) const;
+
+ private:
+  const SymbolContent* symbol(size_t region) const;
+  DevicePtr recorded(size_t region) const { return recorded_ + Bytes(plan_.regions[region].offset); }
+
+  Stream& stream_;
+  const MemoryPlan& plan_;
+  DevicePtr recorded_;
+  std::map<std::string, SymbolContent> symbols_;  // by name
+};
+
+}  // namespace mneme
