@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mneme/base/digest.h"
 #include "mneme/base/status.h"
@@ -21,6 +22,19 @@ class InstanceOption {
 
  private:
   std::string first_digits_;
+};
+
+// One or more instances of a kernel: --rid, repeated, or --all-instances.
+class InstancesOption {
+ public:
+  void declare(CLI::App& app);
+  bool several() const { return all_ || first_digits_.size() > 1; }
+  // In the order they were named, each once. As InstanceOption.
+  Result<std::vector<Digest>> choose(const KernelDocument& document) const;
+
+ private:
+  std::vector<std::string> first_digits_;
+  bool all_ = false;
 };
 
 class DeviceOption {

@@ -1,13 +1,12 @@
 // mneme replay: one recorded launch, recompiled under one configuration, run, verified and timed.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "mneme/base/log.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
+#include "mneme/cli/diverted_output.h"
 #include "mneme/cli/guarded.h"
 #include "mneme/cli/progress.h"
 #include "mneme/cli/recorded_launch.h"
@@ -20,34 +19,18 @@ namespace {
 constexpr int kExitVerified = 0;
 constexpr int kExitNotVerified = 1;
 
-// While one lives, what is written to standard output goes to standard error: a kernel may print, and the result must stay one
-// JSON object.
-class DivertedOutput {
- public:
-  DivertedOutput() : saved_(::dup(STDOUT_FILENO)) { ::dup2(STDERR_FILENO, STDOUT_FILENO); }
-  ~DivertedOutput() {
-    std::fflush(stdout);
-    ::dup2(saved_, STDOUT_FILENO);
-    ::close(saved_);
-  }
-  DivertedOutput(const DivertedOutput&) = delete;
-  DivertedOutput& operator=(const DivertedOutput&) = delete;
-
- private:
-  int saved_;
-};
-
 class ReplayCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     app.add_option("--rdb,--record-db", kernel_file_, "the recorded kernel: DIR/<static-hash>.json")->required();
-    instance_.declare(app);
+    instances_.declare(app);
     device_.declare(app, "auto: the first of cuda and cpu that is there");
     configuration_.declare(app);
     guard_.declare(app);
     app.footer(
         "Prints one JSON object: the configuration and its result; times are nanoseconds, sizes bytes, and what a device cannot "
         "tell is null.\n"
+        "With several instances there is a result for each, under 'instances', and 'verified' says whether all are.\n"
         "What the kernel prints goes to standard error.\n"
         "Exit status: 0 the result is as recorded, 1 it is not, 2 the replay could not run, 64 the command line is wrong.");
   }
@@ -55,52 +38,82 @@ class ReplayCommand : public Command {
   int run() override {
     auto configuration = configuration_.configuration();
     const nlohmann::json printed = configuration.ok() ? to_json(*configuration) : nlohmann::json();
-    const auto outcome = [&](const ReplayResult& result) -> Outcome {
-      nlohmann::json document = {{"configuration", printed}, {"result", to_json(result)}};
-      if (result.clocks)
-        for (const std::string& problem : describe_problems(*result.clocks)) log::warning("{}", problem);
-      int status = result.verified ? kExitVerified : kExitNotVerified;
-      return {document.dump(2) + "\n", result.failure.ok() ? status : kExitCannotRun};
-    };
-    return guard_.run([&] { return outcome(replay_or_failure(configuration)); },
-                      [&](const Status& reason) { return outcome(failure(reason)); });
+    return guard_.run([&] { return outcome(printed, replay_or_failure(configuration)); },
+                      [&](const Status& reason) { return outcome(printed, {{"", failure(reason)}}); });
   }
 
  private:
+  struct InstanceResult {
+    std::string record_id;  // empty where none was chosen yet
+    ReplayResult result;
+  };
+
   static ReplayResult failure(const Status& reason) {
     ReplayResult failed;
     failed.failure = reason;
     return failed;
   }
 
-  // What kept the replay from being prepared is a result too, so that whoever reads standard output always finds one.
-  ReplayResult replay_or_failure(const Result<Configuration>& configuration) {
-    auto result = [&]() -> Result<ReplayResult> {
+  Outcome outcome(const nlohmann::json& configuration, const std::vector<InstanceResult>& results) const {
+    bool verified = true;
+    int failed = 0;
+    nlohmann::json instances = nlohmann::json::array();
+    for (const auto& [record_id, result] : results) {
+      verified = verified && result.verified;
+      if (!result.failure.ok()) failed = kExitCannotRun;
+      instances.push_back({{"record_id", record_id}, {"result", to_json(result)}});
+      if (!result.clocks) continue;
+      for (const std::string& problem : describe_problems(*result.clocks)) log::warning("{}", problem);
+    }
+    nlohmann::json document = {{"configuration", configuration}};
+    if (instances_.several()) {
+      document["verified"] = verified;
+      document["instances"] = instances;
+    } else {
+      document["result"] = instances[0]["result"];
+    }
+    return {document.dump(2) + "\n", failed != 0 ? failed : verified ? kExitVerified : kExitNotVerified};
+  }
+
+  // What kept a replay from being prepared is a result too, so that whoever reads standard output always finds one.
+  std::vector<InstanceResult> replay_or_failure(const Result<Configuration>& configuration) {
+    auto results = [&]() -> Result<std::vector<InstanceResult>> {
       DivertedOutput diverted;
       if (!configuration.ok()) return configuration.status();
       return replay(*configuration);
     }();
-    if (!result.ok()) result = failure(result.status());
-    if (!result->failure.ok()) report(result->failure);
-    return std::move(*result);
+    if (!results.ok()) results = std::vector<InstanceResult>{{"", failure(results.status())}};
+    for (const InstanceResult& instance : *results)
+      if (!instance.result.failure.ok()) report(instance.result.failure);
+    return std::move(*results);
   }
 
-  Result<ReplayResult> replay(const Configuration& configuration) {
+  Result<std::vector<InstanceResult>> replay(const Configuration& configuration) {
     MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
     MNEME_ASSIGN(Database database, Database::open(file.directory));
     MNEME_ASSIGN(KernelDocument recorded, database.load_document(file.static_hash));
-    MNEME_ASSIGN(Digest dynamic_hash, instance_.choose(recorded));
+    MNEME_ASSIGN(std::vector<Digest> instances, instances_.choose(recorded));
     MNEME_ASSIGN(auto device, device_.open());
+    std::vector<InstanceResult> results;
+    for (const Digest& instance : instances) {
+      auto result = replay_one(database, file.static_hash, instance, *device, configuration);
+      results.push_back({instance.hex(), result.ok() ? std::move(*result) : failure(result.status())});
+    }
+    return results;
+  }
+
+  Result<ReplayResult> replay_one(const Database& database, const Digest& kernel, const Digest& instance, Device& device,
+                                  const Configuration& configuration) {
     Progress line;
     line.stage("preparing the device");
     auto show = [&](std::string_view what, double done) { line.stage(fmt::format("{}: {:.0f} %", what, 100 * done)); };
-    MNEME_ASSIGN(auto session, Session::prepare(database, file.static_hash, dynamic_hash, *device, show));
+    MNEME_ASSIGN(auto session, Session::prepare(database, kernel, instance, device, show));
     line.stage(fmt::format("compiling and running {}", session->kernel().demangled));
     return session->replay(configuration);
   }
 
   std::string kernel_file_;
-  InstanceOption instance_;
+  InstancesOption instances_;
   DeviceOption device_;
   ConfigurationOptions configuration_;
   Guard guard_;

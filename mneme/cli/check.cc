@@ -1,0 +1,90 @@
+// mneme check: whether a recorded launch does the same every time, and what a tolerance must allow if not.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "mneme/cli/command.h"
+#include "mneme/cli/configuration_options.h"
+#include "mneme/cli/diverted_output.h"
+#include "mneme/cli/guarded.h"
+#include "mneme/cli/recorded_session.h"
+#include "mneme/replay/determinism.h"
+
+namespace mneme::cli {
+namespace {
+
+constexpr int kExitRight = 0;
+constexpr int kExitNotRight = 1;
+
+std::string describe(const SegmentBehaviour& s, unsigned runs) {
+  std::string text = fmt::format("  {}, {}{}: ", s.segment.where, s.segment.size,
+                                 s.segment.type ? fmt::format(" of {}", to_string(*s.segment.type)) : "");
+  text += fmt::format("{} of {} runs unlike the recording, {}\n", s.unlike_recorded, runs,
+                      s.contents == 1 ? "all runs the same" : fmt::format("{} different contents", s.contents));
+  if (s.tolerance) return text + fmt::format("    accepted with {}\n", tolerance_option(s));
+  if (s.segment.type) return text + "    no tolerance accepts it: it has infinities that were not recorded, or lacks some\n";
+  return text + fmt::format("    what it holds is not known: --dtype '{}:f32' says so\n", s.segment.buffer);
+}
+
+std::string describe(const Behaviour& behaviour, const std::string& title) {
+  const char* verdict = !behaviour.deterministic    ? "not deterministic"
+                        : behaviour.result.verified ? "deterministic, and as recorded"
+                                                    : "deterministic, but not as recorded";
+  std::string text = fmt::format("{}: {} runs, {}\n", title, behaviour.runs, verdict);
+  for (const SegmentBehaviour& segment : behaviour.segments) text += describe(segment, behaviour.runs);
+  for (const Mismatch& mismatch : behaviour.result.mismatches)
+    if (mismatch.outside) text += fmt::format("  {}: {} B were written\n", mismatch.where, mismatch.differing_bytes);
+  return text;
+}
+
+class CheckCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    recorded_.declare(app);
+    app.add_option("--runs", runs_, "how often to replay")->check(CLI::Range(1, 100'000))->capture_default_str();
+    app.add_flag("--json", json_, "the report as JSON");
+    configuration_.declare(app);
+    guard_.declare(app);
+    app.footer(
+        "Compares each run's memory with the recording and with the other runs, names the buffers that differ, and proposes the "
+        "smallest tolerance that accepts what was seen.\n"
+        "Exit status: 0 deterministic and as recorded, 1 not, 2 the launch could not be replayed, 64 the command line is wrong.");
+  }
+
+  int run() override {
+    return guard_.run(
+        [&]() -> Outcome {
+          auto outcome = check();
+          return outcome.ok() ? std::move(*outcome) : Outcome{"", report(outcome.status())};
+        },
+        [](const Status&) { return Outcome{"", kExitCannotRun}; });
+  }
+
+ private:
+  Result<Outcome> check() {
+    std::string title;
+    auto behaviour = [&]() -> Result<Behaviour> {
+      DivertedOutput diverted;
+      MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
+      MNEME_ASSIGN(auto recorded, RecordedSession::open(recorded_, configuration));
+      title = recorded->title();
+      return observe_behaviour(recorded->session(), configuration, runs_, recorded->segments());
+    }();
+    if (!behaviour.ok()) return behaviour.status();
+    MNEME_TRY(behaviour->result.failure);
+    std::string text = json_ ? to_json(*behaviour).dump(2) + "\n" : describe(*behaviour, title);
+    return Outcome{text, behaviour->deterministic && behaviour->result.verified ? kExitRight : kExitNotRight};
+  }
+
+  RecordedSessionOptions recorded_;
+  unsigned runs_ = 10;
+  bool json_ = false;
+  ConfigurationOptions configuration_;
+  Guard guard_;
+};
+
+const Registration registration({.name = "check", .summary = "replay a recorded launch several times: does it do the same?"},
+                                [] { return std::make_unique<CheckCommand>(); });
+
+}  // namespace
+}  // namespace mneme::cli

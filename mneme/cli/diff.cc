@@ -1,0 +1,127 @@
+// mneme diff: where and by how much the memory that a configuration leaves differs from the recorded one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "mneme/cli/command.h"
+#include "mneme/cli/configuration_options.h"
+#include "mneme/cli/difference_picture.h"
+#include "mneme/cli/diverted_output.h"
+#include "mneme/cli/guarded.h"
+#include "mneme/cli/recorded_session.h"
+
+namespace mneme::cli {
+namespace {
+
+constexpr int kExitEqual = 0;
+constexpr int kExitDiffers = 1;
+
+std::string line(const std::string& name, const ElementSample& s) {
+  return fmt::format("  {:<15} {:>12} {:>24} {:>24} {:>11.4g} {:>11.4g} {:>11.6g}\n", name, s.index, s.recorded, s.actual,
+                     s.error.absolute, s.error.relative, s.error.ulp);
+}
+
+std::string histogram(const SegmentDifference& d) {
+  std::vector<std::pair<std::string, uint64_t>> rows;
+  for (const auto& [decade, count] : d.decades) rows.emplace_back(fmt::format("1e{} to 1e{}", decade, decade + 1), count);
+  if (d.from_zero != 0) rows.emplace_back("zero recorded", d.from_zero);
+  if (d.unfit != 0) rows.emplace_back("NaN, infinity", d.unfit);
+  const uint64_t rest = d.differing - d.unfit - d.from_zero;
+  uint64_t told = 0, most = 1;
+  for (const auto& [decade, count] : d.decades) told += count;
+  if (rest > told) rows.emplace_back("no error (-0, NaN)", rest - told);
+  for (const auto& [name, count] : rows) most = std::max(most, count);
+  std::string text = fmt::format("  {:<20} {:>12}\n", "relative error", "elements");
+  for (const auto& [name, count] : rows)
+    text += fmt::format("  {:<20} {:>12} {:#<{}}\n", name, count, "", std::max<uint64_t>(1, count * 40 / most));
+  return text;
+}
+
+std::string table(const SegmentDifference& d) {
+  std::string text = fmt::format("{} at {}, {} {}: {} differ\n", d.segment.where, d.address, d.elements,
+                                 d.segment.type ? std::string(to_string(d.type)) : "bytes", d.differing);
+  text += fmt::format("  {:<15} {:>12} {:>24} {:>24} {:>11} {:>11} {:>11}\n", "", "index", "recorded", "actual", "absolute",
+                      "relative", "ulp");
+  text += line("first", d.first) + line("worst absolute", d.worst_absolute) + line("worst relative", d.worst_relative) +
+          line("worst ulp", d.worst_ulp);
+  return text + histogram(d);
+}
+
+struct Found {
+  ReplayResult result;
+  std::vector<SegmentDifference> differences;
+};
+
+std::string tables(const Found& found) {
+  std::string text;
+  for (const SegmentDifference& difference : found.differences) text += table(difference) + "\n";
+  for (const Mismatch& mismatch : found.result.mismatches)
+    if (mismatch.outside) text += fmt::format("{}: {} B were written\n", mismatch.where, mismatch.differing_bytes);
+  return text.empty() ? "no byte differs\n" : text;
+}
+
+std::string json(const Found& found) {
+  nlohmann::json buffers = nlohmann::json::array();
+  for (const SegmentDifference& difference : found.differences) buffers.push_back(to_json(difference));
+  return nlohmann::json({{"buffers", buffers}, {"result", to_json(found.result)}}).dump(2) + "\n";
+}
+
+class DiffCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    recorded_.declare(app);
+    app.add_flag("--json", json_, "the differences as JSON");
+    app.add_option("--png", picture_, "write a picture of where memory differs");
+    configuration_.declare(app);
+    guard_.declare(app);
+    app.footer(
+        "Runs the configuration once. A buffer's type is that of --dtype, of its tolerance, or that by which the recorded code "
+        "accesses it; where none is known it is compared by bytes.\n"
+        "Exit status: 0 no byte differs, 1 some do, 2 the launch could not be replayed, 64 the command line is wrong.");
+  }
+
+  int run() override {
+    return guard_.run(
+        [&]() -> Outcome {
+          auto outcome = compare();
+          return outcome.ok() ? std::move(*outcome) : Outcome{"", report(outcome.status())};
+        },
+        [](const Status&) { return Outcome{"", kExitCannotRun}; });
+  }
+
+ private:
+  Result<Outcome> compare() {
+    MNEME_ASSIGN(Found found, find());
+    if (!picture_.empty() && !found.differences.empty()) MNEME_TRY(write_picture(found.differences, picture_));
+    bool outside = std::any_of(found.result.mismatches.begin(), found.result.mismatches.end(),
+                               [](const Mismatch& mismatch) { return mismatch.outside; });
+    return Outcome{json_ ? json(found) : tables(found), found.differences.empty() && !outside ? kExitEqual : kExitDiffers};
+  }
+
+  Result<Found> find() {
+    DivertedOutput diverted;
+    MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
+    MNEME_ASSIGN(auto recorded, RecordedSession::open(recorded_, configuration));
+    Found found;
+    found.result =
+        recorded->session().repeat(configuration, 1, [&](unsigned, const ReplayResult&, const RunMemory& memory) -> Status {
+          MNEME_ASSIGN(found.differences, find_differences(memory, recorded->segments()));
+          return {};
+        });
+    MNEME_TRY(found.result.failure);
+    return found;
+  }
+
+  RecordedSessionOptions recorded_;
+  bool json_ = false;
+  std::string picture_;
+  ConfigurationOptions configuration_;
+  Guard guard_;
+};
+
+const Registration registration({.name = "diff", .summary = "where a configuration's memory differs from the recorded one"},
+                                [] { return std::make_unique<DiffCommand>(); });
+
+}  // namespace
+}  // namespace mneme::cli

@@ -1,0 +1,51 @@
+#include "mneme/cli/recorded_session.h"
+
+#include "mneme/cli/progress.h"
+
+namespace mneme::cli {
+
+void RecordedSessionOptions::declare(CLI::App& app) {
+  app.add_option("KERNEL,--rdb,--record-db", kernel_file_, "the recorded kernel: DIR/<static-hash>.json")->required();
+  instance_.declare(app);
+  device_.declare(app, "auto: the first of cuda and cpu that is there");
+  app.add_option("--dtype", types_,
+                 "what a buffer holds, as 'BUFFER:TYPE', where the recorded code does not tell; may be repeated")
+      ->expected(1)
+      ->take_all()
+      ->type_name("TEXT");
+}
+
+Result<std::unique_ptr<RecordedSession>> RecordedSession::open(const RecordedSessionOptions& options,
+                                                               const Configuration& configuration) {
+  auto opened = std::make_unique<RecordedSession>();
+  MNEME_ASSIGN(KernelFile file, locate_kernel(options.kernel_file_));
+  MNEME_ASSIGN(Database database, Database::open(file.directory));
+  opened->database_ = std::make_unique<Database>(std::move(database));
+  MNEME_ASSIGN(KernelDocument recorded, opened->database_->load_document(file.static_hash));
+  MNEME_ASSIGN(Digest dynamic_hash, options.instance_.choose(recorded));
+  MNEME_ASSIGN(opened->device_, options.device_.open());
+  Progress line;
+  auto show = [&](std::string_view what, double done) { line.stage(fmt::format("{}: {:.0f} %", what, 100 * done)); };
+  MNEME_ASSIGN(opened->session_, Session::prepare(*opened->database_, file.static_hash, dynamic_hash, *opened->device_, show));
+  MNEME_TRY(opened->find_segments(options, configuration));
+  return opened;
+}
+
+Status RecordedSession::find_segments(const RecordedSessionOptions& options, const Configuration& configuration) {
+  const Session& s = *session_;
+  std::vector<BufferType> types;
+  for (const std::string& text : options.types_) {
+    MNEME_ASSIGN(BufferType type, parse_buffer_type(text));
+    types.push_back(std::move(type));
+  }
+  MNEME_ASSIGN(auto tolerances, resolve_tolerances(configuration.tolerance, s.kernel(), s.instance(), s.plan()));
+  MNEME_ASSIGN(ir::AccessTypes accesses, ir::access_types(s.recorded_code(), s.kernel().name));
+  MNEME_ASSIGN(segments_, segments_of(s.kernel(), s.instance(), s.plan(), tolerances, accesses, types));
+  return {};
+}
+
+std::string RecordedSession::title() const {
+  return fmt::format("{} on {}", session_->kernel().demangled, device_->properties().name);
+}
+
+}  // namespace mneme::cli

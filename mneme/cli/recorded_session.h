@@ -1,0 +1,45 @@
+// What check and diff open: one recorded launch, prepared on a device, and its memory in segments.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mneme/cli/recorded_launch.h"
+#include "mneme/replay/segments.h"
+#include "mneme/replay/session.h"
+
+namespace mneme::cli {
+
+// --rdb, --rid, --device and --dtype.
+class RecordedSessionOptions {
+ public:
+  void declare(CLI::App& app);
+
+ private:
+  friend class RecordedSession;
+  std::string kernel_file_;
+  InstanceOption instance_;
+  DeviceOption device_;
+  std::vector<std::string> types_;
+};
+
+class RecordedSession {
+ public:
+  static Result<std::unique_ptr<RecordedSession>> open(const RecordedSessionOptions& options, const Configuration& configuration);
+
+  Session& session() { return *session_; }
+  const std::vector<Segment>& segments() const { return segments_; }
+  // "vecadd(float*) on cpu"
+  std::string title() const;
+
+ private:
+  Status find_segments(const RecordedSessionOptions& options, const Configuration& configuration);
+
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Session> session_;
+  std::vector<Segment> segments_;
+};
+
+}  // namespace mneme::cli
