@@ -155,7 +155,7 @@ void ConfigurationOptions::declare_verdict(CLI::App& app) {
          "nan=recorded|any|none]'; a buffer is an argument by name or number, a global, a tag, or 0xADDRESS+SIZE. May be "
          "repeated; "
          "the rest must be equal to the byte")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all()
       ->type_name("TEXT")
       ->group(OptionGroups::verdict);

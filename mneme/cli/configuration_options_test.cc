@@ -53,6 +53,15 @@ TEST(ConfigurationOptions, EachIsSeenInTheConfiguration) {
             wanted);
 }
 
+TEST(ConfigurationOptions, AToleranceTakesOnlyWhatIsBehindIt) {
+  Configuration wanted;
+  wanted.passes = "sroa";
+  wanted.tolerance = {{"a", {ElementType::i32, 1}}, {"b", {ElementType::i32, 2}}};
+  EXPECT_EQ(*configure({"--tolerance", "a: i32, 1, absolute", "sroa", "--tolerance", "b: i32, 2, absolute"}), wanted);
+  EXPECT_EQ(configure({"--tolerance", "a: i32"}).status().message().find("reading the tolerance 'i32': it is written TYPE, "),
+            0u);
+}
+
 TEST(ConfigurationOptions, TheCommandLineOverridesTheFile) {
   File file(R"({"passes": "default<O1>", "block": {"x": 32}, "codegen": {"level": 2}})");
   Configuration wanted;

@@ -35,7 +35,7 @@ void InstancesOption::declare(CLI::App& app) {
   auto* some = app.add_option("--rid,--record-id", first_digits_,
                               "the recorded instance: a dynamic hash, or its first digits (default: the only one). May be "
                               "repeated: right is what is right on each")
-                   ->expected(1)
+                   ->allow_extra_args(false)
                    ->take_all()
                    ->type_name("TEXT");
   app.add_flag("--all-instances", all_, "every recorded instance of the kernel: right is what is right on all")->excludes(some);

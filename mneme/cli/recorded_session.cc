@@ -10,7 +10,7 @@ void RecordedSessionOptions::declare(CLI::App& app) {
   device_.declare(app, "auto: the first of cuda and cpu that is there");
   app.add_option("--dtype", types_,
                  "what a buffer holds, as 'BUFFER:TYPE', where the recorded code does not tell; may be repeated")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all()
       ->type_name("TEXT");
 }

@@ -53,6 +53,10 @@ expect 0 mneme replay -rdb "$kernel" --device cpu --iterations 1 -rid "$first" -
 [ "$(json out 'd["verified"], [i["record_id"] for i in d["instances"]]')" = "(True, ['$first', '$second'])" ] || fail "two instances"
 expect 0 mneme replay -rdb "$kernel" --device cpu --iterations 1 --all-instances
 [ "$(json out 'len(d["instances"])')" = 2 ] || fail "all instances"
+# An option takes one value: the pipeline may stand behind it.
+expect 0 mneme replay -rdb "$kernel" --device cpu -rid "$first" "default<O1>"
+[ "$(json out 'd["configuration"]["passes"]')" = "default<O1>" ] || fail "the pipeline behind -rid"
+expect 0 mneme diff --device cpu --dtype totals:u32 "$kernel" -rid "$first" "default<O1>"
 expect 1 mneme replay -rdb "$kernel" --all-instances "${other[@]}"
 [ "$(json out 'd["verified"]')" = False ] || fail "instances that are not right"
 expect 64 mneme replay -rdb "$kernel" --all-instances -rid "$first"
