@@ -15,6 +15,12 @@ using testing_replay::MadeDatabase;
 using testing_replay::MadeRecording;
 using testing_replay::MadeRegion;
 
+// Built a second time for GPUs.
+#ifdef MNEME_TEST_ON_GPU
+constexpr DeviceKind kDevice = DeviceKind::cuda;
+#else
+constexpr DeviceKind kDevice = DeviceKind::cpu;
+#endif
 constexpr uint32_t kCount = 40000;  // floats: more than two pages
 constexpr uint32_t kPlanted = 12345;
 constexpr DevicePtr kIn = kDefaultAddressSpaceBase;
@@ -69,7 +75,8 @@ end:
 class Verdict : public testing::Test {
  protected:
   void SetUp() override {
-    auto device = Device::open(DeviceKind::cpu);
+    auto device = Device::open(kDevice);
+    if (device.status().code() == Code::unavailable) GTEST_SKIP() << device.status().message();
     ASSERT_TRUE(device.ok()) << device.status().to_string();
     device_ = std::move(*device);
     for (uint32_t i = 0; i < kCount; ++i) in_.push_back(static_cast<float>(i + 1));
@@ -226,6 +233,55 @@ TEST_F(Verdict, AnExtraWriteBehindAnAllocationIsNotVerifiedAndUndoneForTheNext) 
       EXPECT_EQ(result.mismatches[0].differing_bytes, 1u);
     }
   }
+}
+
+TEST_F(Verdict, OneElementBeyondFourGiBIsNotVerified) {
+  const Bytes size = 4_GiB + 1_MiB, place = 4_GiB + Bytes(4000);
+  if (kDevice == DeviceKind::cpu) GTEST_SKIP() << "a replay of it takes 13 GB";
+  if (device_->properties().total_memory < 14_GiB)
+    GTEST_SKIP() << "the device has only " << fmt::format("{}", device_->properties().total_memory);
+  auto ir = [&](const char* value) {
+    return fmt::format(R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @far(ptr %out) {{
+  %at = getelementptr i8, ptr %out, i64 {}
+  store float {}, ptr %at
+  ret void
+}}
+)",
+                       place.count, value);
+  };
+  // Zeros but for one element of the epilogue: all pages but one are the same.
+  auto replay_far = [&](const char* value, const std::vector<BufferTolerance>& tolerances) {
+    MadeRecording made;
+    made.kernel.name = made.kernel.demangled = "far";
+    made.ir = ir(value);
+    made.grid = made.block = {1, 1, 1};
+    made.pointer("out", kOut);
+    ByteVector zero(kPageSize.count), one = zero;
+    const float recorded = 1;
+    std::memcpy(&one[place.count % kPageSize.count], &recorded, sizeof recorded);
+    made.regions = {{Region::Kind::allocation, kOut, "", {}, {}, size, zero, one, place.count / kPageSize.count}};
+    MadeDatabase database;
+    auto session = database.prepare(made, *device_);
+    EXPECT_TRUE(session.ok()) << session.status().to_string();
+    Configuration configuration;
+    configuration.execution.iterations = 1;
+    configuration.tolerance = tolerances;
+    return session.ok() ? (*session)->replay(configuration) : ReplayResult();
+  };
+  EXPECT_TRUE(replay_far("1.0", {}).verified);
+  const char* next = "0x3FF0000020000000";  // one and one ULP
+  ReplayResult result = replay_far(next, {});
+  EXPECT_FALSE(result.verified);
+  ASSERT_EQ(result.mismatches.size(), 1u);
+  EXPECT_EQ(result.mismatches[0].first_offset, place.count);
+  result = replay_far(next, {*parse_buffer_tolerance("out: f32, 0.5, ulp")});
+  EXPECT_FALSE(result.verified);
+  ASSERT_EQ(result.mismatches.size(), 1u);
+  EXPECT_EQ(result.mismatches[0].tolerance->differences.first_failing, place.count / 4);
+  EXPECT_TRUE(replay_far(next, {*parse_buffer_tolerance("out: f32, 1, ulp")}).verified);
 }
 
 TEST_F(Verdict, AGlobalIsComparedByItsToleranceToo) {

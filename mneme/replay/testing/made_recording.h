@@ -23,6 +23,10 @@ struct MadeRegion {
   DevicePtr address;
   std::string name;
   ByteVector before, after;
+  // Of a region too large to be made: every page is `page`, but for one after the launch.
+  Bytes size{};
+  ByteVector page{}, changed_page{};
+  uint64_t changed_index = 0;
 };
 
 struct MadeRecording {
@@ -64,6 +68,10 @@ class MadeDatabase {
     auto ir = std::as_bytes(std::span(made.ir));
     recording.ir.assign(ir.begin(), ir.end());
     for (const MadeRegion& region : made.regions) {
+      if (region.size != Bytes()) {
+        MNEME_TRY(put_large(*publication, region, recording));
+        continue;
+      }
       put(*publication, region, region.before, recording.prologue);
       put(*publication, region, region.after, recording.epilogue);
     }
@@ -76,7 +84,7 @@ class MadeDatabase {
     instance.device_kind = "cpu";
     instance.device_name = "test";
     instance.space_base = kDefaultAddressSpaceBase;
-    instance.space_size = 1_GiB;
+    instance.space_size = 8_GiB;
     instance.state_bytes = recording.prologue.bytes();
     instance.recorded_at = "2026-01-01T00:00:00Z";
     instance.mneme_version = "0.1.0";
@@ -95,6 +103,22 @@ class MadeDatabase {
   const Path& directory() const { return directory_; }
 
  private:
+  static Status put_large(Publication& publication, const MadeRegion& made, Recording& recording) {
+    PageBatch batch{std::make_unique<std::byte[]>(2 * kPageSize.count), {}};
+    std::memcpy(batch.bytes.get(), made.page.data(), kPageSize.count);
+    std::memcpy(batch.bytes.get() + kPageSize.count, made.changed_page.data(), kPageSize.count);
+    Digest page, changed;
+    batch.pages = {{kPageSize.count, &page}, {kPageSize.count, &changed}};
+    MNEME_TRY(publication.put(std::move(batch)));
+    MNEME_TRY(publication.wait());
+    Region region{made.kind, made.address, made.size, made.name, {}};
+    region.pages.assign(page_count(region.address, region.size), page);
+    recording.prologue.regions.push_back(region);
+    region.pages[made.changed_index] = changed;
+    recording.epilogue.regions.push_back(region);
+    return {};
+  }
+
   void put(Publication& publication, const MadeRegion& made, const ByteVector& bytes, MemoryState& state) {
     Region region{made.kind, made.address, Bytes(bytes.size()), made.name, {}};
     region.pages.resize(page_count(region.address, region.size));
