@@ -10,6 +10,7 @@
 #include <map>
 
 #include "mneme/base/log.h"
+#include "mneme/cli/help_format.h"
 #include "mneme/cli/suggestion.h"
 
 namespace mneme::cli {
@@ -45,13 +46,22 @@ void exec_external(const std::vector<std::string>& arguments) {
   ::execvp(program.c_str(), argv.data());
 }
 
+// What is written at length or cut short, and what other tools call it, is no slip of a finger.
+std::optional<std::string> nearest_command(const std::string& name, const std::vector<std::string>& names) {
+  if (name == "list" || name == "dir") return "ls";
+  std::vector<std::string> longer;
+  for (const std::string& known : names)
+    if (name.size() >= 2 && known.starts_with(name)) longer.push_back(known);
+  return longer.size() == 1 ? longer[0] : nearest(name, names);
+}
+
 int unknown_command(const std::string& name) {
   std::vector<std::string> names{"help"};
   for (const auto& [known, entry] : registry()) {
     if (entry.info.visibility == Visibility::listed) names.push_back(known);
   }
   std::string message = fmt::format("mneme: there is no command '{}', and no mneme-{} on the PATH", name, name);
-  if (auto near = nearest(name, names)) message += fmt::format("; did you mean '{}'?", *near);
+  if (auto near = nearest_command(name, names)) message += fmt::format("; did you mean '{}'?", *near);
   fmt::print(stderr, "{}\nSee 'mneme help'.\n", message);
   return kExitUsage;
 }
@@ -71,8 +81,13 @@ std::string with_two_dashes(const std::string& argument, const std::vector<std::
   return std::find(known.begin(), known.end(), name) == known.end() ? argument : "-" + argument;
 }
 
-std::string describe_extra(const std::string& extra, const std::vector<std::string>& known) {
-  if (extra.size() < 2 || extra[0] != '-') return fmt::format("unexpected argument '{}'", extra);
+std::string describe_extra(const CommandInfo& info, const std::string& extra, const std::vector<std::string>& known) {
+  if (extra.size() < 2 || extra[0] != '-') {
+    std::string message = fmt::format("unexpected argument '{}'", extra);
+    if (info.application == Application::required)
+      message += fmt::format("; a program to run stands behind --: mneme {} [OPTIONS] -- {}", info.name, extra);
+    return message;
+  }
   const std::string typed = extra.substr(0, extra.find('='));
   std::string message = fmt::format("unknown option '{}'", typed);
   if (auto near = nearest(typed[1] == '-' ? typed : "-" + typed, known)) message += fmt::format("; did you mean '{}'?", *near);
@@ -81,10 +96,11 @@ std::string describe_extra(const std::string& extra, const std::vector<std::stri
 
 // Reads the arguments into `command`; returns an exit status when nothing is left to be done.
 std::optional<int> parse(const Entry& entry, Command& command, const std::vector<std::string>& arguments, bool has_application) {
-  CLI::App app(entry.info.summary, "mneme " + entry.info.name);
+  CLI::App app(sentence(entry.info.summary), "mneme " + entry.info.name);
+  app.set_help_flag("-h,--help", "print this and exit");
+  const bool takes_application = entry.info.application == Application::required;
+  app.formatter(std::make_shared<HelpFormat>(takes_application ? "-- PROGRAM [ARGUMENT...]" : ""));
   command.add_options(app);
-  if (entry.info.application == Application::required)
-    app.footer("\n-- PROGRAM [ARGUMENT...] ends the command line: what to run.");
   const std::vector<std::string> known = long_names(app);
 
   app.allow_extras();
@@ -98,12 +114,13 @@ std::optional<int> parse(const Entry& entry, Command& command, const std::vector
   } catch (const CLI::ParseError& failure) {
     // A mistyped option often makes something else look wrong: it is named first.
     for (const std::string& extra : app.remaining()) {
-      if (extra.size() > 1 && extra[0] == '-') return report_usage(entry.info.name, describe_extra(extra, known));
+      if (extra.size() > 1 && extra[0] == '-') return report_usage(entry.info.name, describe_extra(entry.info, extra, known));
     }
     return report_usage(entry.info.name, failure.what());
   }
-  if (auto extras = app.remaining(); !extras.empty()) return report_usage(entry.info.name, describe_extra(extras.front(), known));
-  if (entry.info.application == Application::required && !has_application) {
+  if (auto extras = app.remaining(); !extras.empty())
+    return report_usage(entry.info.name, describe_extra(entry.info, extras.front(), known));
+  if (takes_application && !has_application) {
     return report_usage(entry.info.name,
                         fmt::format("no program to run: put it behind --, as in 'mneme {} -- ./app'", entry.info.name));
   }

@@ -25,6 +25,7 @@ struct Seen {
   std::vector<std::string> application;
 };
 Seen seen;
+bool is_help = false;  // what is required of `launch` only there
 
 class EchoCommand : public Command {
  public:
@@ -38,7 +39,12 @@ class EchoCommand : public Command {
 
 class LaunchCommand : public Command {
  public:
-  void add_options(CLI::App& app) override { app.add_option("--device", seen.database, "device"); }
+  void add_options(CLI::App& app) override {
+    seen.database = "auto";
+    app.add_option("--device", seen.database, "device")->check(CLI::IsMember({"auto", "cuda", "cpu"}))->capture_default_str();
+    app.add_option("--max", seen.size, "launches")->required(is_help);
+    app.add_option("--level", seen.size, "level")->check(CLI::Range(0, 3));
+  }
   int run() override {
     seen.application = application();
     return 0;
@@ -57,6 +63,7 @@ struct Outcome {
 };
 Outcome run(const std::vector<std::string>& arguments) {
   seen = {};
+  is_help = !arguments.empty() && arguments.back() == "--help";
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   const int status = run_command_line(arguments);
@@ -114,7 +121,9 @@ TEST(CommandLine, SaysWhenThereIsNoApplication) {
   EXPECT_EQ(outcome.status, kExitUsage);
   EXPECT_EQ(outcome.err,
             "mneme launch: no program to run: put it behind --, as in 'mneme launch -- ./app'\nSee 'mneme launch --help'.\n");
-  EXPECT_THAT(run({"launch", "./app"}).err, HasSubstr("unexpected argument './app'"));
+  EXPECT_THAT(run({"launch", "./app"}).err,
+              HasSubstr("mneme launch: unexpected argument './app'; a program to run stands behind --: mneme launch "
+                        "[OPTIONS] -- ./app\n"));
 }
 
 TEST(CommandLine, NamesTheNearestCommand) {
@@ -122,6 +131,8 @@ TEST(CommandLine, NamesTheNearestCommand) {
   EXPECT_EQ(outcome.status, kExitUsage);
   EXPECT_EQ(outcome.err,
             "mneme: there is no command 'ehco', and no mneme-ehco on the PATH; did you mean 'echo'?\nSee 'mneme help'.\n");
+  EXPECT_THAT(run({"lau"}).err, HasSubstr("did you mean 'launch'?"));
+  EXPECT_THAT(run({"list"}).err, HasSubstr("did you mean 'ls'?"));
   EXPECT_EQ(run({}).status, kExitUsage);
   EXPECT_EQ(run({"--vresion"}).status, kExitUsage);
 }
@@ -132,7 +143,18 @@ TEST(CommandLine, HelpListsWhatIsNotHidden) {
   EXPECT_THAT(outcome.out, HasSubstr("echo"));
   EXPECT_EQ(outcome.out.find("inner"), std::string::npos);
   EXPECT_THAT(run({"help", "echo"}).out, HasSubstr("--grid-dim-x"));
-  EXPECT_THAT(run({"launch", "--help"}).out, HasSubstr("-- PROGRAM"));
+}
+
+TEST(CommandLine, HelpIsInWordsForPeople) {
+  EXPECT_EQ(run({"launch", "--help"}).out,
+            "A test.\n"
+            "Usage: mneme launch [OPTIONS] -- PROGRAM [ARGUMENT...]\n"
+            "\n"
+            "Options:\n"
+            "  -h,--help                     print this and exit\n"
+            "  --device auto|cuda|cpu        device (default: auto)\n"
+            "  --max N                       launches (required)\n"
+            "  --level 0..3                  level\n\n");
 }
 
 TEST(CommandLine, PrintsTheVersion) { EXPECT_EQ(run({"--version"}).out, std::string("mneme ") + MNEME_VERSION + "\n"); }

@@ -10,6 +10,7 @@
 #include "mneme/cli/installation.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/cli/supervise.h"
+#include "mneme/cli/values.h"
 
 namespace mneme::cli {
 namespace {
@@ -21,22 +22,25 @@ class RecordCommand : public Command {
         ->required();
     app.add_option("--vass,--virtual-address-space-size", space_gib_,
                    "GiB of address range to reserve for the program's device memory")
+        ->check(number(0.002, 1024, "GiB"))
         ->capture_default_str();
     app.add_option("--device", device_, "auto (a GPU where there is one, else the CPU), cuda or cpu")
         ->check(CLI::IsMember({"auto", "cuda", "cpu"}))
         ->capture_default_str();
     app.add_option("--kernels", options_.kernels,
                    "record only kernels in whose name, mangled or not, this regular expression is found");
-    app.add_option("--max", options_.max, "launches of each kernel to record")->capture_default_str();
-    app.add_option("--skip", options_.skip, "launches of each kernel before the first that is recorded")->capture_default_str();
-    app.add_option("--max-bytes", max_bytes_, "bytes that the program may add to the database");
+    app.add_option("--max", options_.max, "launches of each kernel to record")->check(whole_number(0))->capture_default_str();
+    app.add_option("--skip", options_.skip, "launches of each kernel before the first that is recorded")
+        ->check(whole_number(0))
+        ->capture_default_str();
+    app.add_option("--max-bytes", max_bytes_, "bytes that a process may add to the database, or a size like 64M")
+        ->transform(byte_size());
     app.footer(
-        "The program's output, exit status and signals are its own. The last line on standard error says what was recorded.");
+        "The program's output, exit status and signals are its own. The last lines on standard error say what was recorded and "
+        "what was not.");
   }
 
   int run() override {
-    if (!(space_gib_ > 0 && space_gib_ <= 1024))
-      return report_usage("record", fmt::format("--vass {}: from 0.002 to 1024 (GiB)", space_gib_));
     options_.address_space = Bytes(static_cast<uint64_t>(std::llround(space_gib_ * 512)) << 21);
     options_.database = std::filesystem::absolute(options_.database).lexically_normal().string();
     if (max_bytes_) options_.max_bytes = Bytes(*max_bytes_);
@@ -61,7 +65,7 @@ class RecordCommand : public Command {
                                                  {{MNEME_ENV_INTERPOSERS, interposers},
                                                   {MNEME_ENV_COMMAND, installation.command.string()},
                                                   {MNEME_ENV_RECORD, encode_recording_options(options_)}}));
-    log::info("{}", recording_summary(*recording, options_));
+    for (const std::string& line : recording_summary(*recording, options_)) log::info("{}", line);
     return wait_status;
   }
 

@@ -40,15 +40,15 @@ std::string plural(uint64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : ending);
 }
 
-std::string recording_summary(const RecordingReport& report, const RecordingOptions& options) {
-  std::string text;
+std::vector<std::string> recording_summary(const RecordingReport& report, const RecordingOptions& options) {
   const uint64_t instances = report.instances, duplicates = report.duplicates;
   if (report.recorders == 0) {
-    return fmt::format(
+    return {fmt::format(
         "recorded nothing in {}: no program that was built for Mneme ran (build with `mneme config cxxflags` and `mneme config "
         "ldflags`)",
-        options.database);
+        options.database)};
   }
+  std::string text;
   if (instances + duplicates == 0) {
     text = fmt::format("recorded nothing in {}", options.database);
     if (report.launches == 0) text += ": the program launched no kernel";
@@ -58,18 +58,18 @@ std::string recording_summary(const RecordingReport& report, const RecordingOpti
                        Bytes(report.database_bytes));
     if (duplicates != 0) text += fmt::format("; {} had been recorded before", plural(duplicates, "launch"));
   }
-  std::string separator = "; not recorded: ";
+  std::vector<std::string> lines{text};
   for (size_t i = 0; i < kNotRecordedReasons; ++i) {
     const RecordingReport::Reason& reason = report.not_recorded[i];
     const uint64_t launches = reason.launches;
     if (launches == 0) continue;
     std::string kernel = reason.kernel.get();
-    text += fmt::format("{}{}: {}{}", separator, plural(launches, "launch"), describe(static_cast<NotRecorded>(i)),
-                        kernel.empty() ? "" : fmt::format(" [first: {}]", kernel));
-    separator = ", ";
+    lines.push_back(fmt::format("not recorded: {}: {}{}", plural(launches, "launch"), describe(static_cast<NotRecorded>(i)),
+                                kernel.empty() ? "" : fmt::format(" [first: {}]", kernel)));
   }
-  if (std::string failure = report.failure.get(); !failure.empty()) text += fmt::format("; recording ended early: {}", failure);
-  return text;
+  if (std::string failure = report.failure.get(); !failure.empty())
+    lines.push_back(fmt::format("recording ended early: {}", failure));
+  return lines;
 }
 
 std::string format_table(const std::vector<std::vector<std::string>>& rows) {

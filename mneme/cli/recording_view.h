@@ -14,7 +14,7 @@
 namespace mneme::cli {
 
 // The last line of `mneme record`: what was recorded where, how large, and what was not and why.
-std::string recording_summary(const RecordingReport& report, const RecordingOptions& options);
+std::vector<std::string> recording_summary(const RecordingReport& report, const RecordingOptions& options);
 
 // "1 launch", "2 launches".
 std::string plural(uint64_t count, std::string_view what);

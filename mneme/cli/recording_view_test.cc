@@ -13,7 +13,7 @@ class Summary : public testing::Test {
  protected:
   Summary() : report_(*RecordingReportMapping::create()) { options_.database = "/data/db"; }
   ~Summary() override { ::close(report_.descriptor()); }
-  std::string text() { return recording_summary(*report_, options_); }
+  std::string text() { return fmt::format("{}", fmt::join(recording_summary(*report_, options_), "\n")); }
 
   RecordingReportMapping report_;
   RecordingOptions options_;
@@ -39,10 +39,10 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
   (*report_).count(NotRecorded::stream_capture, "dot(int)");
   report_->failure.set("disk full");
   EXPECT_EQ(text(),
-            "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches had been recorded before; not "
-            "recorded: "
-            "1 launch: beyond the most instances of a kernel that are recorded (--max) [first: axpy(int)], "
-            "1 launch: launched into a graph, which is not recorded yet [first: dot(int)]; recording ended early: disk full");
+            "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches had been recorded before\n"
+            "not recorded: 1 launch: beyond the most instances of a kernel that are recorded (--max) [first: axpy(int)]\n"
+            "not recorded: 1 launch: launched into a graph, which is not recorded yet [first: dot(int)]\n"
+            "recording ended early: disk full");
 }
 
 TEST_F(Summary, SaysWhyThereIsNothing) {

@@ -288,6 +288,38 @@ TEST(Record, WhatWasPublishedBeforeTheDiskFilledStays) {
   EXPECT_EQ(program.count(NotRecorded::ended), 2u);
 }
 
+TEST(Record, ADamagedFileRefusesItsKernelOnly) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  program.launch(program.increment, data, 16);
+  const Path file = program.database() / kernel_file_name(program.instances()[0].static_hash);
+  std::filesystem::resize_file(file, 20);
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(program.launch(program.increment, data, 16), cudaSuccess);
+  EXPECT_EQ(program.launch(program.add_table, data), cudaSuccess);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("mneme: warning: increment is not recorded, other kernels are: " + file.string()));
+  EXPECT_THAT(said, HasSubstr("; remove the file, or name another directory with -rdb\n"));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1);
+  EXPECT_EQ(program.count(NotRecorded::damaged_file), 2u);
+  EXPECT_EQ(program.count(NotRecorded::ended), 0u);
+  EXPECT_EQ(program.report().failure.get(), "");
+  EXPECT_EQ(program.instances().size(), 1u);
+  EXPECT_EQ(data[0], 3);
+}
+
+TEST(Record, AFailureIsSaidInFullOnce) {
+  FakeProgram program;
+  program.failures = [](std::string_view call) {
+    return call == "reserve" ? error(Code::unavailable, "the range is taken") : Status();
+  };
+  ::testing::internal::CaptureStderr();
+  program.allocate<int>(16);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "mneme: warning: recording ends here; the program goes on, and what was recorded before is whole\n");
+  EXPECT_THAT(program.report().failure.get(), HasSubstr("the range is taken"));
+}
+
 TEST(Record, RangeTakenEndsRecordingOnly) {
   FakeProgram program;
   program.failures = [](std::string_view call) {

@@ -17,6 +17,7 @@ struct KernelCounts {
   std::atomic<uint64_t> seen = 0;      // launches
   std::atomic<uint64_t> attempts = 0;  // that were to be recorded
   std::atomic<bool> recorded = false;
+  std::atomic<bool> refused = false;  // its file in the database cannot be read
 };
 
 struct RecordableKernel {

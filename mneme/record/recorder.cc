@@ -31,8 +31,11 @@ Recorder::~Recorder() = default;
 
 void Recorder::end(const Status& status) {
   if (state_.exchange(State::ended) == State::ended) return;
-  log::warning("recording ends here: {}; the program goes on, and what was recorded before is whole", status.message());
-  if (environment_.report) environment_.report->failure.set(status.message());
+  // `mneme record` says the first reason at the end, in a line that only this level hides.
+  const bool said_at_the_end =
+      environment_.report && environment_.report->failure.set(status.message()) && log::level() <= log::Level::info;
+  log::warning("recording ends here{}; the program goes on, and what was recorded before is whole",
+               said_at_the_end ? "" : ": " + status.message());
 }
 
 void Recorder::count(NotRecorded reason, const std::string& kernel) {
@@ -87,7 +90,9 @@ Result<std::optional<DevicePtr>> Recorder::allocate(Vendor& vendor, Bytes size) 
   return std::optional(pointer);
 }
 
-void Recorder::failed_allocation(const Status& status) { end(status.with_context("allocating for the program")); }
+void Recorder::failed_allocation(const Status& status) {
+  end(status.with_context("allocating for the program (-vass gives a larger range)"));
+}
 
 Status Recorder::free(Vendor& vendor, DevicePtr pointer) {
   std::shared_ptr<Opened> opened;

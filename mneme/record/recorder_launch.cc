@@ -61,6 +61,7 @@ std::optional<NotRecorded> Recorder::select(const RecordableKernel& kernel, cons
   if (!kernel.status.ok())
     return kernel.status.code() == Code::unsupported ? NotRecorded::ambiguous_names : NotRecorded::no_segment;
   if (!kernel.selected) return NotRecorded::other_kernel;
+  if (kernel.counts->refused) return NotRecorded::damaged_file;
   if (kernel.counts->seen.fetch_add(1) < options_.skip) return NotRecorded::skipped;
   if (kernel.counts->attempts >= options_.max) return NotRecorded::beyond_max;
   if (launch.refusal) return launch.refusal;
@@ -162,7 +163,8 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   instance.state_bytes = prologue.bytes();
   instance.annotations = annotations_of(capture.vendor, prologue);
   instance.dynamic_hash = dynamic_hash(instance, prologue);
-  if (!opened.database->has_instance(instance.static_hash, instance.dynamic_hash)) return true;
+  MNEME_ASSIGN(bool is_known, opened.database->has_instance(instance.static_hash, instance.dynamic_hash));
+  if (!is_known) return true;
   MNEME_TRY(opened.database->set_annotations(instance.static_hash, instance.dynamic_hash, instance.annotations));
   if (environment_.report) {
     ++environment_.report->duplicates;
@@ -219,13 +221,21 @@ void Recorder::give_up(Capture& capture, NotRecorded reason) {
 
 void Recorder::fail(Capture& capture, const Status& status) {
   if (capture.publication && capture.publication->over_limit()) {
-    std::lock_guard lock(mutex_);
-    too_large_ = std::min(too_large_, capture.opened->space->allocated().count);
-  } else {
-    end(status.with_context("recording " + capture.kernel->display_name()));
-    return give_up(capture, NotRecorded::ended);
+    {
+      std::lock_guard lock(mutex_);
+      too_large_ = std::min(too_large_, capture.opened->space->allocated().count);
+    }
+    return give_up(capture, NotRecorded::beyond_bytes);
   }
-  give_up(capture, NotRecorded::beyond_bytes);
+  // Only a kernel's own file is read while recording.
+  if (status.code() == Code::corrupt || status.code() == Code::incompatible) {
+    if (!capture.kernel->counts->refused.exchange(true))
+      log::warning("{} is not recorded, other kernels are: {}; remove the file, or name another directory with -rdb",
+                   capture.kernel->display_name(), status.message());
+    return give_up(capture, NotRecorded::damaged_file);
+  }
+  end(status.with_context("recording " + capture.kernel->display_name()));
+  give_up(capture, NotRecorded::ended);
 }
 
 }  // namespace mneme

@@ -41,6 +41,8 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::managed_global: return "the kernel reads a __managed__ variable, which is not captured yet";
     case NotRecorded::concurrent: return "other threads were using the device at the same time";
     case NotRecorded::launch_failed: return "the launch itself failed";
+    case NotRecorded::damaged_file:
+      return "the kernel's file in the database cannot be read (remove it, or name another directory with -rdb)";
     case NotRecorded::ended: return "recording had ended";
   }
   return "";

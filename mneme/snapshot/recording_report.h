@@ -35,9 +35,10 @@ enum class NotRecorded : uint32_t {
   managed_global,  // the kernel reads a __managed__ variable
   concurrent,      // other threads did not stop using the device
   launch_failed,   // the launch itself failed
+  damaged_file,    // the kernel's file in the database cannot be read
   ended,           // recording had ended by a failure
 };
-inline constexpr size_t kNotRecordedReasons = 19;
+inline constexpr size_t kNotRecordedReasons = 20;
 
 // "its argument points to managed memory, which is not captured yet": to be read behind "37 launches: ".
 std::string_view describe(NotRecorded reason);

@@ -221,11 +221,10 @@ Result<Bytes> Database::disk_size() const {
   return sum;
 }
 
-bool Database::has_instance(const Digest& static_hash, const Digest& dynamic_hash) const {
+Result<bool> Database::has_instance(const Digest& static_hash, const Digest& dynamic_hash) const {
   if (!impl_->files.exists(impl_->path_of(kernel_file_name(static_hash)))) return false;
-  auto document = impl_->load_document(static_hash);
-  if (!document.ok()) return false;
-  return std::any_of(document->instances.begin(), document->instances.end(),
+  MNEME_ASSIGN(KernelDocument document, impl_->load_document(static_hash));
+  return std::any_of(document.instances.begin(), document.instances.end(),
                      [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
 }
 

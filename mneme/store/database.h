@@ -87,8 +87,8 @@ class Database {
   // All files of the database, including what no instance names.
   Result<Bytes> disk_size() const;
 
-  // False also where the kernel's file cannot be read: publishing then says why.
-  bool has_instance(const Digest& static_hash, const Digest& dynamic_hash) const;
+  // corrupt, incompatible: the kernel's file is there and cannot be read.
+  Result<bool> has_instance(const Digest& static_hash, const Digest& dynamic_hash) const;
   // Replaces what is said of the memory of an instance that is there; not_found when it is not.
   Status set_annotations(const Digest& static_hash, const Digest& dynamic_hash, const std::vector<Annotation>& annotations);
   // Begins to publish one instance. The database must outlive the publication.

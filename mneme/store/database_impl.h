@@ -14,7 +14,9 @@ struct Database::Impl {
   Path lock_path() const { return directory / ".lock"; }
   Result<KernelDocument> load_document(const Digest& static_hash) const;
   Result<StateDocument> load_state(Moment moment, const Digest& static_hash, const Digest& dynamic_hash) const;
-  // In publish.cc. Adds the instance to its kernel's file, and the IR where it is new.
+  // In publish.cc. What the kernel's file and the IR would grow by with the instance, and its adding.
+  struct KernelFileUpdate;
+  Result<KernelFileUpdate> prepare_update(const Recording& recording) const;
   Status list_instance(const Recording& recording, uint64_t& written);
 
   const Path directory;

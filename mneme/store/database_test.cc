@@ -154,6 +154,22 @@ TEST(Database, LimitOfGrowth) {
   EXPECT_TRUE(publication->over_limit());
 }
 
+TEST(Database, LimitOfGrowthIsOfAllFiles) {
+  auto publish = [](const TemporaryDirectory& where, Bytes limit) {
+    auto database = Database::create(where.path());
+    return publish_sample(*database, sample_kernel(), sample_memory(1), {.limit = limit}).status();
+  };
+  auto size = [](const TemporaryDirectory& where) { return *(*Database::open(where.path())).disk_size(); };
+  TemporaryDirectory open, exact, tight;
+  ASSERT_TRUE(publish(open, Bytes(~uint64_t{0})).ok());
+  const Bytes whole = size(open), less = whole - Bytes(1);
+  EXPECT_TRUE(publish(exact, whole).ok());
+  EXPECT_EQ(size(exact), whole);
+  EXPECT_EQ(publish(tight, less).to_string(),
+            fmt::format("exhausted: the instance would add {} to the database, of which {} are allowed", whole, less));
+  EXPECT_EQ(size(tight), Bytes(0));
+}
+
 TEST(Database, LeftOversOfKilledRecordingsAreRemoved) {
   TemporaryDirectory directory;
   std::filesystem::create_directories(directory.path() / "pages");

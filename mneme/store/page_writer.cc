@@ -164,6 +164,12 @@ Status PageWriter::finish() {
 
 Bytes PageWriter::written() const { return Bytes(written_); }
 
+Bytes PageWriter::finished_size() const {
+  if (!pack_) return written();
+  Digest ignored;
+  return written() + Bytes(pack_header().size() + pack_tail(pages_, ignored).size());
+}
+
 bool PageWriter::over_limit() const {
   std::lock_guard lock(mutex_);
   return over_limit_;

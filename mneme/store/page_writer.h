@@ -26,6 +26,8 @@ class PageWriter {
   Status finish();
 
   Bytes written() const;
+  // What it will have written once it is finished. After wait().
+  Bytes finished_size() const;
   bool over_limit() const;
 
  private:

@@ -23,7 +23,8 @@ struct PublicationOptions {
   unsigned threads = 0;
   // put() waits while more than this is on its way to the writer threads.
   Bytes queue = 256_MiB;
-  // The most that page contents may add to the database; beyond, put, wait and commit say exhausted and over_limit() is true.
+  // The most that the publication, with all its files, may add to the database; beyond, put, wait and commit say exhausted,
+  // over_limit() is true, and nothing is published.
   Bytes limit{~uint64_t{0}};
 };
 
@@ -56,7 +57,7 @@ class Publication {
   // An instance that is there already (another process published it) stays; nothing is added then.
   virtual Status commit(const Recording& recording) = 0;
 
-  // What the database has grown by so far, and whether the limit is what put or wait failed with.
+  // What the database has grown by so far, and whether the limit is what put, wait or commit failed with.
   virtual Bytes written() const = 0;
   virtual bool over_limit() const = 0;
 };
