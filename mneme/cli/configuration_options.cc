@@ -159,6 +159,11 @@ void ConfigurationOptions::declare_verdict(CLI::App& app) {
       ->take_all()
       ->type_name("TEXT")
       ->group(OptionGroups::verdict);
+  auto leave_out = [this](int64_t) { changes_.push_back([](Configuration& c) { return c.verdict.poison = false, Status(); }); };
+  app.add_flag_function("--no-poison", leave_out,
+                        "leave memory as recorded before the run that is verified: by default bytes that the kernel only writes "
+                        "are made wrong first")
+      ->group(OptionGroups::verdict);
 }
 
 Result<Configuration> ConfigurationOptions::configuration() const {

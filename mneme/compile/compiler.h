@@ -15,6 +15,7 @@
 
 #include "mneme/base/digest.h"
 #include "mneme/base/status.h"
+#include "mneme/compile/access_tracking.h"
 #include "mneme/compile/specialisation.h"
 #include "mneme/device/code_image.h"
 #include "mneme/device/device.h"
@@ -41,6 +42,7 @@ struct CompileOptions {
   // Kernels to keep; everything else is internalised. Empty: all kernels of the module.
   std::vector<std::string> kernels;
   Specialisation specialisation = {};
+  AccessTracking tracking = {};  // unsupported, by name, where an access cannot be followed
 };
 
 struct StageTime {

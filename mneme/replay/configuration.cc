@@ -69,6 +69,11 @@ void list_fields(Fields& fields, BufferTolerance& tolerance) {
 }
 
 template <class Fields>
+void list_fields(Fields& fields, Verdict& verdict) {
+  fields.flag("poison", verdict.poison);
+}
+
+template <class Fields>
 void list_fields(Fields& fields, Configuration& configuration) {
   fields.text("passes", configuration.passes);
   fields.section("grid", configuration.grid);
@@ -77,6 +82,7 @@ void list_fields(Fields& fields, Configuration& configuration) {
   fields.section("codegen", configuration.codegen);
   fields.section("execution", configuration.execution);
   fields.sections("tolerance", configuration.tolerance);
+  fields.section("verdict", configuration.verdict);
 }
 
 namespace {
@@ -108,6 +114,7 @@ Digest Configuration::digest() const {
   Configuration code = *this;
   code.execution = {};
   code.tolerance = {};
+  code.verdict = {};
   return Hasher().add(std::string_view(to_json(code).dump())).finish();
 }
 

@@ -24,6 +24,12 @@ struct ExtentOverride {
   friend bool operator==(const ExtentOverride&, const ExtentOverride&) = default;
 };
 
+// What a run must show to be called right. Changes no code.
+struct Verdict {
+  bool poison = true;  // what the kernel only writes is made wrong before the run that is verified
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
 struct Configuration {
   std::string passes = "default<O3>";  // any string that LLVM's new pass manager parses
   ExtentOverride grid;                 // in blocks
@@ -32,11 +38,12 @@ struct Configuration {
   CodegenOptions codegen;
   Execution execution;
   std::vector<BufferTolerance> tolerance;  // what need not be equal to the byte; a later one replaces what it overlaps
+  Verdict verdict;
 
   // What is launched for a recorded instance under this configuration.
   LaunchShape launch_shape(const InstanceRecord& instance) const;
-  // The same value has the same digest in every version that reads it. `execution` and `tolerance` are left out: they change no
-  // code.
+  // The same value has the same digest in every version that reads it. `execution`, `tolerance` and `verdict` are left out: they
+  // change no code.
   Digest digest() const;
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };

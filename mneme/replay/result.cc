@@ -86,6 +86,8 @@ Json to_json(const ReplayResult& result) {
           {"error", result.failure.ok() ? Json() : Json(result.failure.to_string())},
           {"mismatches", mismatches},
           {"tolerances", tolerances},
+          {"poison", or_null(result.poison)},
+          {"poisoned_bytes", result.poisoned_bytes.count},
           {"exec_time", runs},
           {"exec_time_stats", to_json(statistics_of(result.exec_time))},
           {"clock_source", or_null(result.clock.source)},

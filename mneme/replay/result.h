@@ -42,6 +42,8 @@ struct ReplayResult {
   Status failure;         // why it could not run; ok when it ran
   std::vector<Mismatch> mismatches;
   std::vector<ToleranceVerdict> tolerances;  // of every piece of memory that has one
+  std::string poison;                        // "on", "off", or why there is none; empty when it did not come so far
+  Bytes poisoned_bytes;                      // that were wrong before the run that was verified
 
   std::vector<Nanoseconds> exec_time;  // one a timed run, each from the restored state
   DeviceClock clock;                   // that they come from
@@ -52,8 +54,8 @@ struct ReplayResult {
   std::optional<Bytes> object_size;
   Digest object_digest;
   std::string assembler;
-  std::vector<StageTime>
-      times;  // session (once a session: memory brought to the device), compile stages, load, restore, run, verify, timed_runs
+  std::vector<StageTime> times;  // session (once a session: memory brought to the device), compile stages, load, restore, poison,
+                                 // run, verify, timed_runs
   LaunchShape shape;
   std::string device;
   DeviceKind device_kind = DeviceKind::cpu;

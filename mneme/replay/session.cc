@@ -5,12 +5,6 @@
 
 namespace mneme {
 
-struct Session::Loaded {
-  std::unique_ptr<Module> module;
-  Kernel* kernel = nullptr;
-  std::map<std::string, DevicePtr> symbols;  // address of each region placed at a module symbol that the code still has
-};
-
 namespace {
 
 // Not $TMPDIR: all processes of the machine must find the same file.
@@ -77,22 +71,27 @@ Status Session::prepare_and_run(const Configuration& configuration, const Runs& 
     result.times.push_back({"wait", clock.lap()});
   }
   result.exclusive = static_cast<bool>(exclusive);
+  choose_poison(configuration.verdict, result);
+  result.times.push_back({"poison", clock.lap()});
   return runs(loaded, tolerated, result);
 }
 
 Status Session::run_once(const Loaded& loaded, ReplayResult& result) {
   StageClock clock;
   MNEME_TRY(restore(loaded));
+  if (poisoned_) MNEME_TRY(poison_->apply());
   MNEME_TRY(stream_->synchronize());
   result.times.push_back({"restore", clock.lap()});
-  {
-    ActivityScope running(Activity::running);
-    MNEME_TRY(stream_->launch(*loaded.kernel, result.shape, instance_.parameters));
-    MNEME_TRY(stream_->synchronize());
-  }
+  MNEME_TRY(launch_and_wait(loaded, result.shape));
   result.executed = true;
   result.times.push_back({"run", clock.lap()});
   return {};
+}
+
+Status Session::launch_and_wait(const Loaded& loaded, const LaunchShape& shape) {
+  ActivityScope running(Activity::running);
+  MNEME_TRY(stream_->launch(*loaded.kernel, shape, instance_.parameters));
+  return stream_->synchronize();
 }
 
 Status Session::run_and_time(const Execution& execution, const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
@@ -122,8 +121,14 @@ Result<Session::Loaded> Session::compile_and_load(const Configuration& configura
   result.times.insert(result.times.end(), code.times.begin(), code.times.end());
 
   StageClock clock;
+  MNEME_ASSIGN(Loaded loaded, load_code(code.image));
+  result.times.push_back({"load", clock.lap()});
+  return loaded;
+}
+
+Result<Session::Loaded> Session::load_code(const CodeImage& image) {
   Loaded loaded;
-  MNEME_ASSIGN(loaded.module, device_.load(code.image));
+  MNEME_ASSIGN(loaded.module, device_.load(image));
   MNEME_ASSIGN(loaded.kernel, loaded.module->kernel(kernel_.name));
   for (const auto& [name, state] : symbols_) {
     auto global = loaded.module->global(name);
@@ -136,7 +141,6 @@ Result<Session::Loaded> Session::compile_and_load(const Configuration& configura
                    Bytes(state.prologue.size()), global->size);
     loaded.symbols[name] = global->address;
   }
-  result.times.push_back({"load", clock.lap()});
   return loaded;
 }
 

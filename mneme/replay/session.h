@@ -21,6 +21,7 @@
 #include "mneme/replay/configuration.h"
 #include "mneme/replay/device_lock.h"
 #include "mneme/replay/memory_plan.h"
+#include "mneme/replay/poison.h"
 #include "mneme/replay/result.h"
 #include "mneme/replay/verification.h"
 #include "mneme/store/database.h"
@@ -53,7 +54,12 @@ class Session {
   const InstanceRecord& instance() const { return instance_; }
 
  private:
-  struct Loaded;  // a compiled configuration on the device
+  // A compiled configuration on the device.
+  struct Loaded {
+    std::unique_ptr<Module> module;
+    Kernel* kernel = nullptr;
+    std::map<std::string, DevicePtr> symbols;  // address of each region placed at a module symbol that the code still has
+  };
 
   Session(const Database& database, Device& device) : database_(database), device_(device) {}
   Status load(const Digest& static_hash, const Digest& dynamic_hash);
@@ -69,15 +75,28 @@ class Session {
   ReplayResult replay_by(const Configuration& configuration, const Runs& runs);
   Status prepare_and_run(const Configuration& configuration, const Runs& runs, ReplayResult& result);
   Status run_once(const Loaded& loaded, ReplayResult& result);
+  Status launch_and_wait(const Loaded& loaded, const LaunchShape& shape);
   Status run_and_time(const Execution& execution, const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
   Result<CompiledCode> compile(const CompileOptions& options);
   Result<Loaded> compile_and_load(const Configuration& configuration, ReplayResult& result);
+  Result<Loaded> load_code(const CodeImage& image);
   Status restore(const Loaded& loaded);
   Status read_through(const Loaded& loaded);
   Status measure(const Execution& execution, const Loaded& loaded, ReplayResult& result);
   Result<RunMemory> observe(const Loaded& loaded);
   // Puts the verdict on the memory into the result.
   Status verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
+
+  // Has the runs that are verified poisoned, or not, and says so in the result. Looks for poison when that is first wanted.
+  void choose_poison(const Verdict& verdict, ReplayResult& result);
+  Result<std::unique_ptr<Poison>> make_poison();
+  Result<std::unique_ptr<Poison>> poison_candidates();
+  // Runs the recorded configuration, and says whether that left the recorded memory, and how long the launch took.
+  struct RecordedRun {
+    bool right = false;
+    Nanoseconds time{};
+  };
+  Result<RecordedRun> run_recorded(const Loaded& recorded, Poison* poison);
 
   const Database& database_;
   Device& device_;
@@ -96,7 +115,10 @@ class Session {
   DevicePtr pristine_, expected_;  // copies of plan_.copy_size bytes
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Measurer> measurer_;  // of stream_
-  bool restore_everything_ = true;      // memory outside of the changed pages may have been written
+  std::unique_ptr<Poison> poison_;
+  Status why_no_poison_;            // ok: there is one, or none was looked for
+  bool poisoned_ = false;           // whether runs that are verified start from poisoned memory
+  bool restore_everything_ = true;  // memory outside of the changed pages may have been written
   Nanoseconds prepare_time_{};
 };
 

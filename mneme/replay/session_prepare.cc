@@ -97,6 +97,7 @@ Result<std::unique_ptr<Session>> Session::prepare(const Database& database, cons
 }
 
 Session::~Session() {
+  poison_.reset();
   stream_.reset();
   for (DevicePtr copy : {pristine_, expected_})
     if (copy != DevicePtr()) [[maybe_unused]]

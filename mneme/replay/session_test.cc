@@ -178,6 +178,45 @@ TEST_F(SessionTest, OneWrongElementIsNotVerified) {
   EXPECT_EQ(result.mismatches[0].first_offset / 4, kCount - 1);
 }
 
+TEST_F(SessionTest, WhatIsReadIsNotPoisoned) {
+  ReplayResult result = replay(scale_ir());
+  EXPECT_TRUE(result.verified);
+  EXPECT_EQ(result.poison, "the kernel writes no byte that it does not also read");
+  EXPECT_EQ(result.poisoned_bytes, Bytes());
+}
+
+// A kernel that sets p[i] to 3 * i, when its blocks have 256 threads; recorded when all had been set already.
+TEST_F(SessionTest, AMissingWriteOfWhatWasRightBeforeIsNotVerified) {
+  before_ = after_;
+  std::string ir = scale_ir();
+  const auto replace = [&](const std::string& from, const std::string& to) { ir.replace(ir.find(from), from.size(), to); };
+  replace("%v = load float, ptr %at", "%v = uitofp i32 %i to float");
+  replace("  store float %r, ptr %at", R"(  %usual = icmp eq i32 %width, 256
+  br i1 %usual, label %write, label %end
+write:
+  store float %r, ptr %at)");
+  auto session = prepare(ir);
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  ReplayResult result = (*session)->replay({});
+  EXPECT_TRUE(result.verified) << result.failure.to_string();
+  EXPECT_EQ(result.poison, "on");
+  EXPECT_EQ(result.poisoned_bytes, Bytes(kCount * sizeof(float)));
+  Configuration other;
+  other.block.x = 128;
+  other.grid.x = (kCount + 127) / 128;
+  EXPECT_FALSE((*session)->replay(other).verified);
+  other.verdict.poison = false;
+  result = (*session)->replay(other);
+  EXPECT_TRUE(result.verified);
+  EXPECT_EQ(result.poison, "off");
+  EXPECT_TRUE((*session)->replay({}).verified);
+}
+
+TEST_F(SessionTest, ARecordingThatIsNotReproducedIsNotPoisoned) {
+  after_[7] += 1;
+  EXPECT_EQ(replay(scale_ir()).poison, "the recorded code and launch do not give the recorded memory here");
+}
+
 TEST_F(SessionTest, AMissingWriteIsNotVerified) {
   Configuration configuration;
   configuration.grid.x = 2;

@@ -17,6 +17,7 @@
 #include "mneme/compile/prepare.h"
 #include "mneme/compile/specialise.h"
 #include "mneme/compile/stages.h"
+#include "mneme/compile/track_accesses.h"
 #include "mneme/ir/access.h"
 
 namespace mneme::cpu {
@@ -159,7 +160,8 @@ class CpuCompiler final : public Compiler {
       globals = keep_initializers(module, options.bindings);
       MNEME_TRY(bind_globals(module, options.bindings));
       MNEME_TRY(add_own_globals(module, globals));
-      return specialise(module, options.specialisation, {DeviceKind::cpu, device});
+      MNEME_TRY(specialise(module, options.specialisation, {DeviceKind::cpu, device}));
+      return track_accesses(module, options.tracking);
     }));
     if (last == Stage::specialised) return print_to(generated.text, module);
     MNEME_ASSIGN(auto device_machine, create_target_machine(module, {device, "", options.codegen.level}));

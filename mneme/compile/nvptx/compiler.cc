@@ -7,6 +7,7 @@
 #include "mneme/compile/prepare.h"
 #include "mneme/compile/specialise.h"
 #include "mneme/compile/stages.h"
+#include "mneme/compile/track_accesses.h"
 #include "mneme/ir/access.h"
 
 namespace mneme::nvptx {
@@ -86,7 +87,8 @@ class NvptxCompiler final : public Compiler {
     MNEME_TRY(generated.stages.time("prepare", [&]() -> Status {
       MNEME_TRY(prepare_module(module, options.kernels, architecture_));
       MNEME_TRY(bind_globals(module, options.bindings));
-      return specialise(module, options.specialisation, {DeviceKind::cuda, target.architecture});
+      MNEME_TRY(specialise(module, options.specialisation, {DeviceKind::cuda, target.architecture}));
+      return track_accesses(module, options.tracking);
     }));
     if (last == Stage::specialised) return print_to(generated.text, module);
     MNEME_TRY(generated.stages.time("optimise", [&] { return run_pipeline(module, *machine, options.passes); }));

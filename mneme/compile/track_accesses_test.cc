@@ -1,0 +1,91 @@
+// What is tracked, and what cannot be. That notes are right is tested where kernels run (tests/e2e/poison.sh).
+#include "mneme/compile/track_accesses.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "mneme/compile/compiler.h"
+
+namespace mneme {
+namespace {
+
+using testing::HasSubstr;
+
+std::string kernel(const std::string& body, const std::string& declarations = "") {
+  return R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+)" + declarations +
+         "\ndefine ptx_kernel void @k(ptr %p, ptr %q, i64 %n) {\n" + body + "  ret void\n}\n";
+}
+
+Result<std::string> tracked(const std::string& ir, DeviceKind kind, const std::string& architecture) {
+  MNEME_ASSIGN(ir::Module module, ir::Module::parse(std::as_bytes(std::span(ir)), "test"));
+  MNEME_ASSIGN(auto compiler, Compiler::create(kind, architecture));
+  CompileOptions options;
+  options.passes = "verify";
+  options.tracking = {{DevicePtr(0x7a0000001000), Bytes(64), DevicePtr(0x1000), DevicePtr(0x2000)},
+                      {DevicePtr(0x7a0000000000), Bytes(100), DevicePtr(0x1200), DevicePtr(0x2200)}};
+  return compiler->emit(module, options, Stage::optimised);
+}
+
+size_t notes(const std::string& body, const std::string& declarations = "") {
+  auto text = tracked(kernel(body, declarations), DeviceKind::cpu, "x86-64-v3");
+  EXPECT_TRUE(text.ok()) << text.status().to_string();
+  if (!text.ok()) return 0;
+  size_t count = 0;
+  for (size_t at = 0; (at = text->find("call void @__mneme_track(", at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+std::string refusal(const std::string& body, const std::string& declarations = "") {
+  auto text = tracked(kernel(body, declarations), DeviceKind::cpu, "x86-64-v3");
+  return text.ok() ? "" : text.status().to_string();
+}
+
+TEST(TrackAccesses, EachAccessOfGlobalMemoryIsNoted) {
+  EXPECT_EQ(notes("  store i32 1, ptr %p\n"), 1u);
+  EXPECT_EQ(notes("  %v = load i32, ptr %p\n  store i32 %v, ptr %q\n"), 2u);
+  EXPECT_EQ(notes("  %v = atomicrmw add ptr %p, i32 1 seq_cst\n"), 2u);
+  EXPECT_EQ(notes("  %v = cmpxchg ptr %p, i32 1, i32 2 seq_cst seq_cst\n"), 2u);
+  EXPECT_EQ(notes("  call void @llvm.memcpy.p0.p0.i64(ptr %p, ptr %q, i64 %n, i1 false)\n",
+                  "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"),
+            2u);
+  EXPECT_EQ(notes("  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)\n",
+                  "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),
+            1u);
+}
+
+TEST(TrackAccesses, AThreadsAndABlocksOwnMemoryIsNot) {
+  EXPECT_EQ(notes("  %a = alloca i32\n  store i32 1, ptr %a\n"), 0u);
+  EXPECT_EQ(notes("  store i32 1, ptr addrspace(3) @s\n", "@s = internal addrspace(3) global i32 undef"), 0u);
+  EXPECT_EQ(notes("  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n",
+                  "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent"),
+            0u);
+}
+
+TEST(TrackAccesses, GpuCodeIsTrackedToo) {
+  auto text = tracked(kernel("  store i32 1, ptr %p\n"), DeviceKind::cuda, "sm_90");
+  ASSERT_TRUE(text.ok()) << text.status().to_string();
+  EXPECT_THAT(*text, HasSubstr("call void @__mneme_track("));
+}
+
+TEST(TrackAccesses, WhatCannotBeFollowedIsNamed) {
+  EXPECT_EQ(refusal("  call void asm sideeffect \"st.global.u32 [$0], 1;\", \"l\"(ptr %p)\n"),
+            "unsupported: inline assembly accesses memory: 'st.global.u32 [$0], 1;'");
+  EXPECT_EQ(refusal("  call void @elsewhere(ptr %p)\n", "declare void @elsewhere(ptr)"),
+            "unsupported: accesses of 'elsewhere' are not followed");
+  EXPECT_EQ(refusal("  %v = call <4 x i32> @llvm.masked.load.v4i32.p0(ptr align 4 %p, <4 x i1> splat (i1 true), <4 x i32> "
+                    "zeroinitializer)\n",
+                    "declare <4 x i32> @llvm.masked.load.v4i32.p0(ptr, <4 x i1>, <4 x i32>)"),
+            "unsupported: accesses of 'llvm.masked.load.v4i32.p0' are not followed");
+}
+
+TEST(TrackAccesses, PlainAssemblyIsNoAccess) {
+  EXPECT_EQ(refusal("  %v = call i32 asm sideeffect \"mov.u32 $0, %laneid;\", \"=r\"()\n"), "");
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,82 @@
+// Poison: wrong bytes put where a kernel writes and does not read, so that a kernel which leaves them out is found out.
+//
+// Where a launch was recorded when its output already held the right values, code that does nothing passes. So bytes that the
+// recorded code writes before it could have read them are made different from what is expected (their complement) before the
+// run that is verified. A Poison is a set of bytes of the recorded memory, kept on the device as one bit a byte.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "mneme/base/status.h"
+#include "mneme/compile/access_tracking.h"
+#include "mneme/compile/compiler.h"
+#include "mneme/device/device.h"
+#include "mneme/replay/memory_plan.h"
+
+namespace mneme {
+
+// Where code that tracks its accesses notes them: two bytes for each byte of recorded memory, on the device.
+class AccessNotes {
+ public:
+  // Cleared. exhausted: the device lacks the memory.
+  static Result<AccessNotes> create(Device& device, Stream& stream, const MemoryPlan& plan);
+  AccessNotes(AccessNotes&& other) noexcept;
+  AccessNotes& operator=(AccessNotes&&) = delete;
+  ~AccessNotes();
+
+  // What the compiler is to be told: every region that lies at its recorded address.
+  AccessTracking tracking(const MemoryPlan& plan) const;
+  DevicePtr written() const { return memory_; }
+  DevicePtr read() const { return memory_ + plane_; }
+
+ private:
+  AccessNotes(Device& device, DevicePtr memory, Bytes plane) : device_(&device), memory_(memory), plane_(plane) {}
+
+  Device* device_;
+  DevicePtr memory_;
+  Bytes plane_;
+};
+
+class Poison {
+ public:
+  // The bytes that are noted as written and not as read. `expected` is the copy of the epilogue. `plan`, `device`, `stream` and
+  // `expected` must outlive the Poison. Failures are the compiler's and the device's; exhausted.
+  static Result<std::unique_ptr<Poison>> create(Device& device, Stream& stream, Compiler& compiler, const MemoryPlan& plan,
+                                                DevicePtr expected, const AccessNotes& notes);
+  ~Poison();
+  Poison(const Poison&) = delete;
+  Poison& operator=(const Poison&) = delete;
+
+  // Makes the bytes of the set the complements of what is expected. Ordered in the stream; may return before it is done.
+  Status apply();
+  // Takes bytes that are now not as expected out of the set.
+  Status drop_wrong();
+  uint64_t size() const { return size_; }  // in bytes
+
+ private:
+  Poison(Device& device, Stream& stream, const MemoryPlan& plan, DevicePtr expected)
+      : device_(device), stream_(stream), plan_(plan), expected_(expected) {}
+  Status load_kernels(Compiler& compiler);
+  // name(bits of the region, a, b, bytes of the region)
+  Status launch(const char* name, size_t region, DevicePtr a, DevicePtr b);
+  // The same for every region of which a byte is in the set: what is there, and what is expected.
+  Status launch_where_used(const char* name);
+  Status count();
+
+  Device& device_;
+  Stream& stream_;
+  const MemoryPlan& plan_;
+  DevicePtr expected_;
+  DevicePtr bits_;
+  std::unique_ptr<Module> module_;
+  struct RegionSet {
+    DevicePtr bits;     // bit i of byte k stands for byte 8 * k + i of the region
+    Bytes size;         // of the bits
+    bool used = false;  // any byte of the region is in the set
+  };
+  std::vector<RegionSet> sets_;  // by region; of one that is at no recorded address the size is zero
+  uint64_t size_ = 0;
+};
+
+}  // namespace mneme

@@ -1,0 +1,78 @@
+#include "mneme/base/activity.h"
+#include "mneme/replay/compile_request.h"
+#include "mneme/replay/session.h"
+
+namespace mneme {
+namespace {
+
+// Code that notes its accesses takes many times as long as without.
+constexpr std::chrono::seconds kLongestLaunch(1);
+constexpr int kRounds = 3;
+
+}  // namespace
+
+void Session::choose_poison(const Verdict& verdict, ReplayResult& result) {
+  if (verdict.poison && !poison_ && why_no_poison_.ok()) {
+    auto made = make_poison();
+    restore_everything_ = true;
+    why_no_poison_ = made.status();
+    if (made.ok()) poison_ = std::move(*made);
+  }
+  poisoned_ = verdict.poison && poison_;
+  result.poison = poisoned_ ? "on" : verdict.poison ? why_no_poison_.message() : "off";
+  result.poisoned_bytes = Bytes(poisoned_ ? poison_->size() : 0);
+}
+
+Result<Session::RecordedRun> Session::run_recorded(const Loaded& recorded, Poison* poison) {
+  restore_everything_ = true;
+  MNEME_TRY(restore(recorded));
+  if (poison) MNEME_TRY(poison->apply());
+  MNEME_TRY(stream_->synchronize());
+  const auto begin = std::chrono::steady_clock::now();
+  MNEME_TRY(launch_and_wait(recorded, Configuration().launch_shape(instance_)));
+  RecordedRun run{false, std::chrono::steady_clock::now() - begin};
+  ReplayResult verdict;
+  MNEME_TRY(verify(recorded, {}, verdict));
+  run.right = verdict.verified;
+  return run;
+}
+
+// What is poisoned is what the notes propose and the recorded code, run from there, makes right.
+Result<std::unique_ptr<Poison>> Session::make_poison() {
+  if (plan_.copy_size == Bytes()) return error(Code::unsupported, "the launch has no memory at recorded addresses");
+  MNEME_ASSIGN(CompiledCode code, compile(compile_options(Configuration(), kernel_, plan_)));
+  MNEME_ASSIGN(Loaded recorded, load_code(code.image));
+  MNEME_ASSIGN(RecordedRun plain, run_recorded(recorded, nullptr));
+  if (!plain.right) return error(Code::unsupported, "the recorded code and launch do not give the recorded memory here");
+  if (plain.time > kLongestLaunch)
+    return error(Code::unsupported,
+                 "the recorded launch takes more than {} s, and takes many times that when it notes its accesses",
+                 kLongestLaunch.count());
+
+  MNEME_ASSIGN(std::unique_ptr<Poison> poison, poison_candidates());
+  for (int round = 0; round < kRounds && poison->size() != 0; ++round) {
+    MNEME_ASSIGN(RecordedRun run, run_recorded(recorded, poison.get()));
+    if (run.right) return poison;
+    MNEME_TRY(poison->drop_wrong());
+  }
+  return Status(Code::unsupported, poison->size() == 0 ? "the kernel writes no byte that it does not also read"
+                                                       : "the recorded code depends on what it seems not to read");
+}
+
+Result<std::unique_ptr<Poison>> Session::poison_candidates() {
+  auto notes = AccessNotes::create(device_, *stream_, plan_);
+  if (!notes.ok()) return notes.status().with_context("notes of the kernel's accesses take twice the recorded memory");
+  CompileOptions options = compile_options(Configuration(), kernel_, plan_);
+  options.passes = "default<O1>";
+  options.tracking = notes->tracking(plan_);
+  MNEME_ASSIGN(CompiledCode code, compile(options));
+  MNEME_ASSIGN(Loaded tracked, load_code(code.image));
+  restore_everything_ = true;
+  MNEME_TRY(restore(tracked));
+  // Not under the limit of a launch, which is meant for the candidates'.
+  MNEME_TRY(stream_->launch(*tracked.kernel, Configuration().launch_shape(instance_), instance_.parameters));
+  MNEME_TRY(stream_->synchronize());
+  return Poison::create(device_, *stream_, *compiler_, plan_, expected_, *notes);
+}
+
+}  // namespace mneme

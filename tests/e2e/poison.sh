@@ -1,0 +1,45 @@
+# What a kernel only writes is made wrong before the run that is verified, so that code which does not write it is not right.
+compile "$CASE_FOLDER/programs/poison.cu" poison
+for example in vecadd stencil reduction cg; do compile "$EXAMPLES/$example/$example.cu" "$example"; done
+kernel() { grep -l "\"demangled\": \"$1(" "$device.db"/[0-9a-f]*.json || fail "there is no kernel $1"; }
+replay() { mneme replay --device "$device" --iterations 1 -rdb "$(kernel "$1")" "${@:2}"; }
+poison() { json out '"{} {} {}".format(d["result"]["verified"], d["result"]["poisoned_bytes"], d["result"]["poison"])'; }
+is() { [ "$(poison)" = "$1" ] || fail "'$(poison)' is not '$1'"; }
+
+for device in $DEVICES; do
+  expect 0 mneme record -rdb "$device.db" --device "$device" --skip 1 -- ./poison
+
+  # Output that was right before: nothing has to be written, unless it is poisoned.
+  for name in twice letters; do
+    expect 0 replay "$name" --no-poison --block-dim-x 64 --grid-dim-x 16
+    is "True 0 off"
+    expect 1 replay "$name" --block-dim-x 64 --grid-dim-x 16
+    echo '{"verdict": {"poison": false}}' >configuration.json
+    expect 0 replay "$name" --config configuration.json --block-dim-x 64 --grid-dim-x 16
+  done
+  expect 0 replay twice
+  is "True 4000 on"
+  expect 0 replay twice "default<O0>"
+  is "True 4000 on"
+  # One byte of eight.
+  expect 0 replay letters
+  is "True 1000 on"
+
+  # What is read is as it was.
+  expect 0 replay highest
+  is "True 0 the kernel writes no byte that it does not also read"
+  expect 0 replay bits
+  is "True 0 the kernel writes no byte that it does not also read"
+  expect 0 replay by_assembly
+  is "True 0 inline assembly accesses memory: 'st.global.u32 [\$0], \$1;'"
+
+  # Every kernel of the examples is right from its poisoned memory.
+  for example in vecadd stencil reduction cg; do
+    expect 0 mneme record -rdb "$example.$device.db" --device "$device" --max 1 -- "./$example"
+    for file in "$example.$device.db"/[0-9a-f]*.json; do
+      expect 0 mneme replay --device "$device" --iterations 1 -rdb "$file"
+      echo "$(json "$file" 'd["kernel"]["demangled"]'): $(poison)" | tee -a found.$device
+    done
+  done
+  [ "$(grep -c ' on$' found.$device)" -ge 4 ] || fail "hardly anything was poisoned"
+done

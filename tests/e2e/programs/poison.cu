@@ -1,0 +1,52 @@
+// Kernels that write in every way there is; each is launched twice, so that the second launch finds its output as it leaves it.
+#include <cstdio>
+
+constexpr int kCount = 1000;
+
+struct Mixed {
+  char letter;
+  int number;
+};
+
+// Does nothing with blocks of another width: what is right only because it was there before.
+__global__ void twice(int* out, const int* in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < kCount && blockDim.x == 32) out[i] = 2 * in[i];
+}
+__global__ void letters(Mixed* out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < kCount && blockDim.x == 32) out[i].letter = static_cast<char>(i);
+}
+__global__ void highest(int* out, const int* in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < kCount && out[i] < in[i]) out[i] = in[i];
+}
+__global__ void bits(unsigned* out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < kCount) atomicOr(&out[i / 32], 1u << (i % 32));
+}
+__global__ void by_assembly(int* out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < kCount) asm volatile("st.global.u32 [%0], %1;" ::"l"(out + i), "r"(i) : "memory");
+}
+
+int main() {
+  int *in, *out;
+  if (cudaMalloc(&in, kCount * sizeof(int)) != cudaSuccess || cudaMalloc(&out, kCount * sizeof(Mixed)) != cudaSuccess) return 1;
+  cudaMemset(in, 7, kCount * sizeof(int));
+  const int blocks = (kCount + 31) / 32;
+  const auto clear = [&] { cudaMemset(out, 0, kCount * sizeof(Mixed)); };
+  clear();
+  for (int i = 0; i < 2; ++i) twice<<<blocks, 32>>>(out, in);
+  clear();
+  for (int i = 0; i < 2; ++i) letters<<<blocks, 32>>>(reinterpret_cast<Mixed*>(out));
+  clear();
+  for (int i = 0; i < 2; ++i) highest<<<blocks, 32>>>(out, in);
+  clear();
+  for (int i = 0; i < 2; ++i) bits<<<blocks, 32>>>(reinterpret_cast<unsigned*>(out));
+  clear();
+  for (int i = 0; i < 2; ++i) by_assembly<<<blocks, 32>>>(out);
+  if (cudaDeviceSynchronize() != cudaSuccess) return 1;
+  std::puts("poison: PASS");
+  return 0;
+}
