@@ -35,6 +35,7 @@ class RecordCommand : public Command {
         ->capture_default_str();
     app.add_option("--max-bytes", max_bytes_, "bytes that a process may add to the database, or a size like 64M")
         ->transform(byte_size());
+    app.add_flag("--profile", options_.profile, "time the program's own launches, and keep that with the recorded ones");
     app.footer(
         "The program's output, exit status and signals are its own. The last lines on standard error say what was recorded and "
         "what was not.");

@@ -154,6 +154,15 @@ std::string format_annotation(const Annotation& annotation) {
                      format_tolerance(annotation.tolerance), annotation.size, annotation.address);
 }
 
+std::string format_recorded_time(const RecordedTime& time) {
+  std::string text;
+  if (time.others != 0)
+    text = fmt::format("{:.2f} us, the median of {} that {} not recorded", time.others_median / 1e3,
+                       plural(time.others, "launch"), time.others == 1 ? "was" : "were");
+  if (time.captured) text += fmt::format("{}{:.2f} us when recorded", text.empty() ? "" : "; ", *time.captured / 1e3);
+  return fmt::format("{} ({})", text, time.clock_source);
+}
+
 json to_json(const KernelRecord& kernel, const InstanceRecord& instance, const std::optional<InstanceSize>& size) {
   json arguments = json::array();
   for (const Parameter& p : kernel.parameters)
@@ -165,6 +174,7 @@ json to_json(const KernelRecord& kernel, const InstanceRecord& instance, const s
                            {"tag", a.tag},
                            {"tolerance", format_tolerance(a.tolerance)}});
   return {{"dynamic_hash", instance.dynamic_hash.hex()},
+          {"recorded_time", instance.recorded_time ? mneme::to_json(*instance.recorded_time) : json()},
           {"grid", extents(instance.grid)},
           {"block", extents(instance.block)},
           {"dynamic_shared_memory", instance.dynamic_shared_memory.count},

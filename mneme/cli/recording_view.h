@@ -28,6 +28,9 @@ std::string format_argument(const Parameter& parameter, ByteSpan parameters);
 // "forces: f32, 1e-05, relative (4.00 KiB at 0x7a0000000000)"; without the tag where there is none.
 std::string format_annotation(const Annotation& annotation);
 
+// "12.34 us (median of 17 launches), 15.20 us when recorded, by cupti_activity".
+std::string format_recorded_time(const RecordedTime& time);
+
 // What a launch did to the memory that it saw.
 struct MemoryView {
   uint64_t allocations = 0, globals = 0;

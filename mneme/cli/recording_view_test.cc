@@ -53,6 +53,14 @@ TEST_F(Summary, SaysWhyThereIsNothing) {
   EXPECT_EQ(text(), "recorded nothing in /data/db: the program launched no kernel");
 }
 
+TEST(RecordedTimes, AreToldWithWhatTheyAreOf) {
+  EXPECT_EQ(format_recorded_time({"cupti_activity", 15200, 17, 12000, 12340}),
+            "12.34 us, the median of 17 launches that were not recorded; 15.20 us when recorded (cupti_activity)");
+  EXPECT_EQ(format_recorded_time({"steady_clock", std::nullopt, 1, 500, 500}),
+            "0.50 us, the median of 1 launch that was not recorded (steady_clock)");
+  EXPECT_EQ(format_recorded_time({"cuda_event", 2000, 0, 0, 0}), "2.00 us when recorded (cuda_event)");
+}
+
 TEST(Arguments, AreReadByTheirKind) {
   ByteVector bytes(24);
   uint64_t pointer = 0x7a0000000000;

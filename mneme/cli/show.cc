@@ -85,6 +85,7 @@ class ShowCommand : public Command {
       rows.push_back({"  argument", fmt::format("{} = {} ({})", parameter.name.empty() ? fmt::format("#{}", i) : parameter.name,
                                                 format_argument(parameter, instance.parameters), parameter.type)});
     }
+    if (instance.recorded_time) rows.push_back({"  time", format_recorded_time(*instance.recorded_time)});
     for (const Annotation& annotation : instance.annotations) rows.push_back({"  annotation", format_annotation(annotation)});
     text += format_table(rows);
     return {};

@@ -22,6 +22,11 @@ Recorder* make_recorder() {
   const char* text = std::getenv(MNEME_ENV_RECORD);
   auto options = decode_recording_options(text ? text : "");
   Recorder::Environment environment;
+  // Late, so that it runs before what the profiling library and the driver do at the process's exit.
+  environment.profiling_begins = [] {
+    static std::once_flag once;
+    std::call_once(once, [] { std::atexit([] { recorder()->finish_profile(); }); });
+  };
   if (options.ok() && options->report >= 0) {
     auto report = RecordingReportMapping::attach(options->report);
     // Lives as long as the process, as the recorder does.

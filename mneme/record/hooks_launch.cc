@@ -36,8 +36,16 @@ bool stream_is_capturing(Table& table, cudaStream_t stream) {
   return MNEME_NEXT(table, cudaStreamIsCapturing)(stream, &status) == cudaSuccess && status != cudaStreamCaptureStatusNone;
 }
 
+// What null means as a stream depends on how the calling code was compiled; the timing calls are of one kind.
+template <mneme_call kSlot>
+cudaStream_t stream_of_call(cudaStream_t stream) {
+  constexpr bool kPerThread = kSlot == MNEME_CALL_cudaLaunchKernel_ptsz || kSlot == MNEME_CALL_cudaLaunchCooperativeKernel_ptsz ||
+                              kSlot == MNEME_CALL_cudaLaunchKernelExC_ptsz || kSlot == MNEME_CALL___cudaLaunchKernel_ptsz;
+  return kPerThread && stream == nullptr ? cudaStreamPerThread : stream;
+}
+
 // `original` makes the call that the program made.
-template <typename Original>
+template <mneme_call kSlot, typename Original>
 cudaError_t launch(Table& table, Launch launch, cudaStream_t stream, Original original) {
   if (!launch.refusal && stream_is_capturing(table, stream)) launch.refusal = NotRecorded::stream_capture;
   launch.function = host_function_of(launch.function);
@@ -45,7 +53,9 @@ cudaError_t launch(Table& table, Launch launch, cudaStream_t stream, Original or
   cudaError_t code;
   {
     Gate::Use use(recorder()->gate());
+    auto timed = recorder()->begin_timing(launch, capture.get(), stream_of_call<kSlot>(stream));
     code = original();
+    recorder()->end_timing(timed, code == cudaSuccess);
   }
   if (capture) recorder()->end_launch(std::move(capture), code == cudaSuccess);
   return code;
@@ -54,15 +64,17 @@ cudaError_t launch(Table& table, Launch launch, cudaStream_t stream, Original or
 template <mneme_call kSlot, bool kCooperative>
 cudaError_t on_launch(Table& table, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                       cudaStream_t stream) {
-  return launch(table, {table, function, extent(grid), extent(block), Bytes(shared), kCooperative, arguments, {}}, stream, [&] {
-    return reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.next(kSlot))(function, grid, block, arguments, shared, stream);
-  });
+  return launch<kSlot>(table, {table, function, extent(grid), extent(block), Bytes(shared), kCooperative, arguments, {}}, stream,
+                       [&] {
+                         return reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.next(kSlot))(function, grid, block,
+                                                                                                   arguments, shared, stream);
+                       });
 }
 
 template <mneme_call kSlot>
 cudaError_t on_launch_kernel_handle(Table& table, cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                                     cudaStream_t stream) {
-  return launch(table, {table, kernel, extent(grid), extent(block), Bytes(shared), false, arguments, {}}, stream, [&] {
+  return launch<kSlot>(table, {table, kernel, extent(grid), extent(block), Bytes(shared), false, arguments, {}}, stream, [&] {
     return reinterpret_cast<decltype(&::__cudaLaunchKernel)>(table.next(kSlot))(kernel, grid, block, arguments, shared, stream);
   });
 }
@@ -104,7 +116,7 @@ cudaError_t on_launch_extended(Table& table, const cudaLaunchConfig_t* configura
     else if (!is_harmless(attribute.id))
       what.refusal = NotRecorded::launch_attribute;
   }
-  return launch(table, what, configuration->stream, original);
+  return launch<kSlot>(table, what, configuration->stream, original);
 }
 
 template <mneme_call kSlot>

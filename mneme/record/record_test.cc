@@ -32,6 +32,79 @@ std::vector<int> ints_of(const Database& database, const Region& region) {
   return ints;
 }
 
+RecordingOptions profiling(uint64_t max) {
+  RecordingOptions options;
+  options.profile = true;
+  options.max = max;
+  return options;
+}
+
+TEST(RecordProfile, KeepsTheTimesOfLaunchesThatAreNotRecordedBesideThoseThatAre) {
+  FakeProgram program(profiling(2));
+  int* data = program.allocate<int>(100);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(program.launch(program.increment, data, 100), cudaSuccess);
+  recorder()->finish_profile();
+  auto instances = program.instances();
+  ASSERT_EQ(instances.size(), 2u);
+  for (const InstanceRecord& instance : instances) {
+    ASSERT_TRUE(instance.recorded_time.has_value());
+    const RecordedTime& time = *instance.recorded_time;
+    EXPECT_EQ(time.clock_source, "steady_clock");
+    EXPECT_EQ(time.others, 7u);  // all but the two, and the one after them, which finds their memory in the caches
+    EXPECT_GT(time.others_min, 0);
+    EXPECT_GE(time.others_median, time.others_min);
+    EXPECT_EQ(time.reference(), time.others_median);
+  }
+  // Of the first launch of all the time would be that of loading its code, too.
+  EXPECT_FALSE(instances[0].recorded_time->captured && instances[1].recorded_time->captured);
+  EXPECT_TRUE(instances[0].recorded_time->captured || instances[1].recorded_time->captured);
+}
+
+TEST(RecordProfile, OtherShapesAndOtherKernelsAreTimedApart) {
+  FakeProgram program(profiling(1));
+  int* data = program.allocate<int>(100);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(program.launch(program.increment, data, 100), cudaSuccess);
+    EXPECT_EQ(program.launch(program.add_table, data), cudaSuccess);
+    EXPECT_EQ(program.launch(program.plain, data), cudaSuccess);
+  }
+  recorder()->finish_profile();
+  auto instances = program.instances();
+  ASSERT_EQ(instances.size(), 2u);
+  EXPECT_EQ(instances[0].recorded_time->others, 2u);  // its second one comes right after a recorded launch
+  EXPECT_EQ(instances[1].recorded_time->others, 3u);
+}
+
+TEST(RecordProfile, AnInstanceThatIsThereGetsItsTimeLater) {
+  char pattern[] = "/tmp/mneme-profile-XXXXXX";
+  const Path folder = ::mkdtemp(pattern);
+  for (bool profile : {false, true}) {
+    RecordingOptions options = profiling(1);
+    options.profile = profile;
+    options.database = folder / "db";
+    FakeProgram program(options);
+    int* data = program.allocate<int>(100);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(program.launch(program.increment, data, 100), cudaSuccess);
+    recorder()->finish_profile();
+    auto listing = Database::open(options.database)->list();
+    ASSERT_TRUE(listing.ok());
+    ASSERT_EQ(listing->kernels.size(), 1u);
+    ASSERT_EQ(listing->kernels[0].instances.size(), 1u);
+    EXPECT_EQ(listing->kernels[0].instances[0].recorded_time.has_value(), profile);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(RecordProfile, LaunchesThatFailHaveNoTime) {
+  FakeProgram program(profiling(1));
+  int* data = program.allocate<int>(100);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(program.launch(program.increment, data, 100), cudaSuccess);
+  program.vendor().kernels[program.increment] = [](void**) { return cudaErrorLaunchFailure; };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(program.launch(program.increment, data, 100), cudaErrorLaunchFailure);
+  recorder()->finish_profile();
+  EXPECT_EQ(program.instances()[0].recorded_time->others, 1u);
+}
+
 TEST(Record, CapturesWhatALaunchSeesAndLeavesBehind) {
   FakeProgram program;
   constexpr int kCount = 50'000;  // several pages

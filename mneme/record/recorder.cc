@@ -61,10 +61,16 @@ Status Recorder::open(Vendor& vendor) {
   // The program runs the code that was compiled for this device: that is what is recorded.
   const std::string& architecture = opened->device->properties().architecture;
   if (architecture.starts_with("sm_")) registry_.set_architecture(static_cast<uint32_t>(std::atoi(architecture.c_str() + 3)));
+  std::shared_ptr<Profile> profile;
+  if (options_.profile) {
+    profile = std::make_shared<Profile>(make_program_clock(*opened->device));
+    environment_.profiling_begins();
+  }
   space_begin_ = opened->space->base().address;
   space_end_ = (opened->space->base() + opened->space->size()).address;
   std::lock_guard lock(mutex_);
   opened_ = std::move(opened);
+  profile_ = std::move(profile);
   state_ = State::open;
   return {};
 }
@@ -151,6 +157,7 @@ std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters) const {
 }
 
 void Recorder::reset(Vendor& vendor) {
+  finish_profile();
   std::shared_ptr<Opened> opened;
   {
     std::lock_guard lock(mutex_);

@@ -18,6 +18,7 @@
 #include "mneme/device/device.h"
 #include "mneme/record/annotations.h"
 #include "mneme/record/gate.h"
+#include "mneme/record/profile.h"
 #include "mneme/record/recordable_kernel.h"
 #include "mneme/record/state_capture.h"
 #include "mneme/record/vendor.h"
@@ -37,6 +38,7 @@ struct Launch {
   bool cooperative = false;
   void* const* arguments = nullptr;
   std::optional<NotRecorded> refusal;  // what the hook saw that cannot be recorded
+  std::optional<Digest> known{};       // begin_launch's: the instance in the database that it turned out to be
 };
 
 class Recorder {
@@ -45,6 +47,7 @@ class Recorder {
   struct Environment {
     OpenDevice open_device = [](DeviceKind kind, int ordinal) { return Device::open(kind, ordinal); };
     FileSystem* files = &FileSystem::posix();
+    std::function<void()> profiling_begins = [] {};                 // called when launches begin to be timed
     RecordingReport* report = nullptr;                              // outlives the recorder; null: nobody is told
     std::chrono::milliseconds patience = std::chrono::seconds(10);  // of threads that wait for each other, see Gate
   };
@@ -86,8 +89,15 @@ class Recorder {
     void operator()(Capture* capture) const;
   };
   using CapturePtr = std::unique_ptr<Capture, DeleteCapture>;
-  CapturePtr begin_launch(const Launch& launch);
+  CapturePtr begin_launch(Launch& launch);
   void end_launch(CapturePtr capture, bool launched);
+
+  // Between begin_launch and end_launch, around the vendor's call. Nothing when the launch is not timed: without --profile, of a
+  // kernel that is not selected, into a graph, on another device, and right after a launch around which memory was read.
+  std::optional<LaunchTag> begin_timing(const Launch& launch, const Capture* capture, void* stream);
+  void end_timing(std::optional<LaunchTag> timed, bool launched);
+  // Writes the times into the database. At the process's exit, while the vendor's runtime still works.
+  void finish_profile();
 
   // In a forked child, which has no device: everything passes through.
   void become_forked_child();
@@ -111,6 +121,7 @@ class Recorder {
   InstanceRecord describe_instance(const RecordableKernel& kernel, const Launch& launch, ByteVector parameters) const;
   Result<bool> capture_prologue(Capture& capture);
   Status publish(Capture& capture);
+  std::shared_ptr<Profile> current_profile();
   void release(Capture& capture);
   void give_up(Capture& capture, NotRecorded reason);
   void fail(Capture& capture, const Status& status);
@@ -124,6 +135,8 @@ class Recorder {
   Annotations shadows_;  // of variables, at the addresses that they have in the program
   std::atomic<State> state_ = State::waiting;
   std::atomic<int> stream_captures_ = 0;
+  std::atomic<bool> memory_was_read_ = false;  // around the launch before
+  std::shared_ptr<Profile> profile_;           // under mutex_; null without --profile
   std::atomic<uint64_t> space_begin_ = 0, space_end_ = 0;
   std::mutex open_mutex_;           // one thread opens
   std::shared_ptr<Opened> opened_;  // under mutex_

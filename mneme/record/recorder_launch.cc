@@ -98,7 +98,7 @@ InstanceRecord Recorder::describe_instance(const RecordableKernel& kernel, const
 
 void Recorder::DeleteCapture::operator()(Capture* capture) const { delete capture; }
 
-Recorder::CapturePtr Recorder::begin_launch(const Launch& launch) {
+Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   if (environment_.report) ++environment_.report->launches;
   // Before the first look at a kernel, since the device decides which of a program's images counts.
   if (state_ == State::waiting && !launch.refusal && stream_captures_ == 0)
@@ -133,6 +133,7 @@ Recorder::CapturePtr Recorder::begin_launch(const Launch& launch) {
   auto is_new = capture_prologue(*capture);
   if (is_new.ok() && *is_new) return capture;
   if (!is_new.ok()) return fail(*capture, is_new.status()), nullptr;
+  if (const Digest& hash = capture->recording.instance.dynamic_hash; hash != Digest()) launch.known = hash;
   release(*capture);
   return nullptr;
 }
@@ -176,6 +177,9 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
 void Recorder::end_launch(CapturePtr capture, bool launched) {
   if (!launched || !capture->vendor.synchronize().ok()) return give_up(*capture, NotRecorded::launch_failed);
   if (gate_.disturbed()) return give_up(*capture, NotRecorded::concurrent);
+  InstanceRecord& instance = capture->recording.instance;
+  // What is known so far, for a program that does not come to its end.
+  if (auto profile = current_profile()) instance.recorded_time = profile->time_of({instance.static_hash, instance.dynamic_hash});
   if (Status status = publish(*capture); !status.ok()) return fail(*capture, status);
   {
     std::lock_guard lock(mutex_);
@@ -188,6 +192,53 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
     report->database_bytes += capture->publication->written().count;
   }
   release(*capture);
+}
+
+std::shared_ptr<Profile> Recorder::current_profile() {
+  if (!options_.profile) return nullptr;
+  std::lock_guard lock(mutex_);
+  return profile_;
+}
+
+std::optional<LaunchTag> Recorder::begin_timing(const Launch& launch, const Capture* capture, void* stream) {
+  auto profile = state_ == State::open && stream_captures_ == 0 && !launch.refusal ? current_profile() : nullptr;
+  if (!profile) return std::nullopt;
+  auto kernel = find_kernel(launch.function);
+  if (!kernel || !kernel->status.ok() || !kernel->selected) return std::nullopt;
+  Profile::Launched launched{kernel->record.static_hash, launch.grid, launch.block, launch.shared, launch.cooperative, {}};
+  if (capture)
+    launched.instance = {launched.static_hash, capture->recording.instance.dynamic_hash};
+  else if (launch.known)
+    launched.instance = {launched.static_hash, *launch.known};
+  const bool read_before = memory_was_read_.exchange(launched.instance.has_value());
+  if (!launched.instance && read_before) return std::nullopt;
+  std::shared_ptr<Opened> opened;
+  {
+    std::lock_guard lock(mutex_);
+    opened = opened_;
+  }
+  auto device = launch.vendor.current_device();
+  if (!opened || !device.ok() || *device != opened->ordinal) return std::nullopt;
+  return profile->begin(launched, launch.vendor, stream);
+}
+
+void Recorder::end_timing(std::optional<LaunchTag> timed, bool launched) {
+  if (!timed) return;
+  if (auto profile = current_profile()) profile->end(*timed, launched);
+}
+
+void Recorder::finish_profile() {
+  auto profile = state_ == State::open ? current_profile() : nullptr;
+  if (!profile) return;
+  auto database = Database::open(options_.database, *environment_.files);
+  for (const Profile::Instance& instance : profile->instances()) {
+    auto time = profile->time_of(instance);
+    if (!time || !database.ok()) continue;
+    Status status = database->set_recorded_time(instance.static_hash, instance.dynamic_hash, *time);
+    // One that was given up is not there.
+    if (!status.ok() && status.code() != Code::not_found)
+      log::warning("the time of a launch in the program is not kept: {}", status.message());
+  }
 }
 
 Status Recorder::publish(Capture& capture) {

@@ -59,6 +59,30 @@ Status Table::synchronize() {
   return code == cudaSuccess ? Status() : vendor_error("cudaDeviceSynchronize", code);
 }
 
+Result<void*> Table::record_event(void* stream) {
+  cudaEvent_t event = nullptr;
+  if (cudaError_t code = MNEME_NEXT(*this, cudaEventCreateWithFlags)(&event, cudaEventDefault); code != cudaSuccess)
+    return vendor_error("cudaEventCreateWithFlags", code);
+  if (cudaError_t code = MNEME_NEXT(*this, cudaEventRecord)(event, static_cast<cudaStream_t>(stream)); code != cudaSuccess) {
+    destroy_event(event);
+    return vendor_error("cudaEventRecord", code);
+  }
+  return static_cast<void*>(event);
+}
+
+// Asking a pending event leaves an error behind, which the program is not to find.
+std::optional<Nanoseconds> Table::elapsed(void* start, void* end) {
+  const bool pending = MNEME_NEXT(*this, cudaPeekAtLastError)() != cudaSuccess;
+  float milliseconds = 0;
+  cudaError_t code =
+      MNEME_NEXT(*this, cudaEventElapsedTime)(&milliseconds, static_cast<cudaEvent_t>(start), static_cast<cudaEvent_t>(end));
+  if (code == cudaSuccess) return Nanoseconds(double{milliseconds} * 1e6);
+  if (!pending) (void)MNEME_NEXT(*this, cudaGetLastError)();
+  return std::nullopt;
+}
+
+void Table::destroy_event(void* event) { (void)MNEME_NEXT(*this, cudaEventDestroy)(static_cast<cudaEvent_t>(event)); }
+
 Result<GlobalAddress> Table::find_global(const RecordableKernel& kernel, const std::string& name) {
   if (abi_->find_global) {
     GlobalAddress place;

@@ -32,6 +32,9 @@ class Table final : public Vendor {
   Status prepare() override;
   Result<int> current_device() override;
   Status synchronize() override;
+  Result<void*> record_event(void* stream) override;
+  std::optional<Nanoseconds> elapsed(void* start, void* end) override;
+  void destroy_event(void* event) override;
   Result<GlobalAddress> find_global(const RecordableKernel& kernel, const std::string& name) override;
   Result<GlobalAddress> find_variable(const RegisteredVariable& variable, uint32_t table) override;
 

@@ -2,6 +2,7 @@
 // called from. Implemented by the hooks over a table, and by tests.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "mneme/base/status.h"
@@ -19,6 +20,10 @@ class Vendor {
   virtual Result<int> current_device() = 0;
   // Waits for all of the device's work. A fault of an earlier kernel is reported here, as it is to the application later.
   virtual Status synchronize() = 0;
+  // Events of the vendor's, which time its launches: one recorded in a stream now; the time between two, once both have happened.
+  virtual Result<void*> record_event(void*) { return Status(Code::unsupported, "this vendor has no events"); }
+  virtual std::optional<Nanoseconds> elapsed(void*, void*) { return std::nullopt; }
+  virtual void destroy_event(void*) {}
   // Where the device global `name` (in the image) of the kernel's image lies.
   virtual Result<GlobalAddress> find_global(const RecordableKernel& kernel, const std::string& name) = 0;
   // Where a registered variable, not a managed one, lies; `table` is the index of the call table it was registered through.

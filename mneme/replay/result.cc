@@ -70,6 +70,16 @@ Json to_json(const Mismatch& m) {
   return json;
 }
 
+// With the ratio of the replay's median to it.
+Json recorded_time(const ReplayResult& result) {
+  if (!result.recorded_time) return {};
+  Json json = to_json(*result.recorded_time);
+  const double before = result.recorded_time->reference();
+  const TimeStatistics now = statistics_of(result.exec_time);
+  json["ratio"] = now.count != 0 && before > 0 ? Json(now.median.count() / before) : Json();
+  return json;
+}
+
 }  // namespace
 
 Json to_json(const ReplayResult& result) {
@@ -108,6 +118,7 @@ Json to_json(const ReplayResult& result) {
           {"dynamic_shared_memory", prepared ? Json(result.shape.dynamic_shared_memory.count) : Json()},
           {"device", or_null(result.device)},
           {"device_kind", prepared ? Json(to_string(result.device_kind)) : Json()},
+          {"recorded_time", recorded_time(result)},
           {"recorded_on", or_null(result.recorded_on)}};
 }
 

@@ -12,6 +12,7 @@
 #include "mneme/device/device.h"
 #include "mneme/replay/measurement.h"
 #include "mneme/replay/occupancy.h"
+#include "mneme/snapshot/recorded_time.h"
 #include "mneme/snapshot/tolerance.h"
 
 namespace mneme {
@@ -59,7 +60,8 @@ struct ReplayResult {
   LaunchShape shape;
   std::string device;
   DeviceKind device_kind = DeviceKind::cpu;
-  std::string recorded_on;  // kind of device that made the recording: bytes of two kinds agree only by luck
+  std::optional<RecordedTime> recorded_time;  // of the launch in the program
+  std::string recorded_on;                    // kind of device that made the recording: bytes of two kinds agree only by luck
 };
 
 nlohmann::json to_json(const ReplayResult& result);

@@ -50,6 +50,7 @@ ReplayResult Session::replay_by(const Configuration& configuration, const Runs& 
   result.device = device_.properties().name;
   result.device_kind = device_.properties().kind;
   result.recorded_on = instance_.device_kind;
+  result.recorded_time = instance_.recorded_time;
   result.times.push_back({"session", prepare_time_});
   result.failure = prepare_and_run(configuration, runs, result);
   if (!result.failure.ok()) result.verified = false;

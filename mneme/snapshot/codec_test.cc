@@ -44,6 +44,7 @@ KernelDocument kernel_document() {
   instance.mneme_version = "0.1.0";
   instance.annotations = {{DevicePtr(0x7a0000000000), Bytes(400), "forces", {ElementType::f32, 1e-5, ErrorKind::relative}},
                           {DevicePtr(0x7a0000000200), Bytes(16), "", {ElementType::complex128, 0.5}}};
+  instance.recorded_time = RecordedTime{"cupti_activity", 1250.5, 3, 1000, 1100.25};
   document.instances = {instance};
   return document;
 }
@@ -122,6 +123,22 @@ TEST(KernelCodec, DocumentsOfVersion10HaveNoAnnotations) {
   json old = json::parse(encode_kernel(document));
   EXPECT_TRUE(old["instances"][0]["annotations"].empty());
   EXPECT_EQ(refusal([&](json& j) { j["instances"][0].erase("annotations"); }).find("corrupt: k.json: /checksum: "), 0u);
+}
+
+TEST(KernelCodec, RecordedTimesAreTimes) {
+  auto time = [](json& j) -> json& { return j["instances"][0]["recorded_time"]; };
+  EXPECT_EQ(refusal([&](json& j) { time(j)["captured"] = -1; }),
+            "corrupt: k.json: /instances/0/recorded_time/captured: a number that is not negative expected");
+  EXPECT_EQ(refusal([&](json& j) { time(j)["others"].erase("median"); }),
+            "corrupt: k.json: /instances/0/recorded_time/others: the key 'median' is missing");
+  EXPECT_EQ(refusal([&](json& j) { time(j).erase("clock_source"); }),
+            "corrupt: k.json: /instances/0/recorded_time: the key 'clock_source' is missing");
+  KernelDocument document = kernel_document();
+  document.instances[0].recorded_time = RecordedTime{"steady_clock", 7.0, 0, 0, 0};
+  EXPECT_EQ(*decode_kernel(encode_kernel(document), "k.json"), document);
+  EXPECT_EQ(document.instances[0].recorded_time->reference(), 7.0);
+  document.instances[0].recorded_time.reset();
+  EXPECT_EQ(*decode_kernel(encode_kernel(document), "k.json"), document);
 }
 
 TEST(KernelCodec, NoDocumentNamesAFileElsewhere) {

@@ -90,6 +90,13 @@ Status JsonCursor::read(const char* key, uint32_t& out) const {
   return {};
 }
 
+Status JsonCursor::read(const char* key, double& out) const {
+  MNEME_ASSIGN(JsonCursor at, member(key));
+  if (!at.value_->is_number() || !(at.value_->get<double>() >= 0)) return at.corrupt("a number that is not negative expected");
+  out = at.value_->get<double>();
+  return {};
+}
+
 Status JsonCursor::read(const char* key, Digest& out) const {
   std::string text;
   MNEME_TRY(read(key, text));

@@ -27,6 +27,7 @@ class JsonCursor {
   Status read(const char* key, bool& out) const;
   Status read(const char* key, uint64_t& out, uint64_t max = ~uint64_t{0}) const;
   Status read(const char* key, uint32_t& out) const;
+  Status read(const char* key, double& out) const;  // a time or a size: not negative
   Status read(const char* key, Bytes& out) const { return read(key, out.count); }
   Status read(const char* key, Digest& out) const;      // 32 hexadecimal digits
   Status read(const char* key, DevicePtr& out) const;   // "0x…"

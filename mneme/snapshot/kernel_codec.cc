@@ -65,22 +65,24 @@ json to_json(const Annotation& a) {
 json to_json(const InstanceRecord& i) {
   json annotations = json::array();
   for (const Annotation& annotation : i.annotations) annotations.push_back(to_json(annotation));
-  return {{"dynamic_hash", i.dynamic_hash.hex()},
-          {"grid", extents(i.grid)},
-          {"block", extents(i.block)},
-          {"dynamic_shared_memory", i.dynamic_shared_memory.count},
-          {"cooperative", i.cooperative},
-          {"parameters", hex_of(i.parameters)},
-          {"device_kind", i.device_kind},
-          {"device_name", i.device_name},
-          {"space_base", fmt::format("{}", i.space_base)},
-          {"space_size", i.space_size.count},
-          {"state_bytes", i.state_bytes.count},
-          {"prologue", state_file_name(Moment::prologue, i.static_hash, i.dynamic_hash)},
-          {"epilogue", state_file_name(Moment::epilogue, i.static_hash, i.dynamic_hash)},
-          {"recorded_at", i.recorded_at},
-          {"mneme_version", i.mneme_version},
-          {"annotations", annotations}};
+  json instance = {{"dynamic_hash", i.dynamic_hash.hex()},
+                   {"grid", extents(i.grid)},
+                   {"block", extents(i.block)},
+                   {"dynamic_shared_memory", i.dynamic_shared_memory.count},
+                   {"cooperative", i.cooperative},
+                   {"parameters", hex_of(i.parameters)},
+                   {"device_kind", i.device_kind},
+                   {"device_name", i.device_name},
+                   {"space_base", fmt::format("{}", i.space_base)},
+                   {"space_size", i.space_size.count},
+                   {"state_bytes", i.state_bytes.count},
+                   {"prologue", state_file_name(Moment::prologue, i.static_hash, i.dynamic_hash)},
+                   {"epilogue", state_file_name(Moment::epilogue, i.static_hash, i.dynamic_hash)},
+                   {"recorded_at", i.recorded_at},
+                   {"mneme_version", i.mneme_version},
+                   {"annotations", annotations}};
+  if (i.recorded_time) instance["recorded_time"] = to_json(*i.recorded_time);
+  return instance;
 }
 
 Status read_alignment(const JsonCursor& at, uint32_t& alignment) {
@@ -187,7 +189,10 @@ Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceR
   MNEME_TRY(at.read_file_name("epilogue", state_file_name(Moment::epilogue, out.static_hash, out.dynamic_hash)));
   MNEME_TRY(at.read("recorded_at", out.recorded_at));
   MNEME_TRY(at.read("mneme_version", out.mneme_version));
-  return read_annotations(at, out.annotations);
+  MNEME_TRY(read_annotations(at, out.annotations));
+  if (!at.value().contains("recorded_time")) return {};
+  MNEME_ASSIGN(JsonCursor time, at.member("recorded_time"));
+  return read_recorded_time(time, out.recorded_time.emplace());
 }
 
 Status read_version(const JsonCursor& root, const std::string& name) {

@@ -31,13 +31,10 @@ Status check_recording_options(const RecordingOptions& options) {
 }
 
 std::string encode_recording_options(const RecordingOptions& options) {
-  nlohmann::json json = {{"database", options.database},
-                         {"address_space", options.address_space.count},
-                         {"kernels", options.kernels},
-                         {"skip", options.skip},
-                         {"max", options.max},
-                         {"max_bytes", options.max_bytes.value_or(Bytes(~uint64_t{0})).count},
-                         {"report", static_cast<uint64_t>(options.report + 1)}};
+  nlohmann::json json = {{"database", options.database}, {"address_space", options.address_space.count},
+                         {"kernels", options.kernels},   {"skip", options.skip},
+                         {"max", options.max},           {"max_bytes", options.max_bytes.value_or(Bytes(~uint64_t{0})).count},
+                         {"profile", options.profile},   {"report", static_cast<uint64_t>(options.report + 1)}};
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
@@ -53,6 +50,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   MNEME_TRY(root.read("skip", options.skip));
   MNEME_TRY(root.read("max", options.max));
   MNEME_TRY(root.read("max_bytes", max_bytes));
+  MNEME_TRY(root.read("profile", options.profile));
   MNEME_TRY(root.read("report", report, 1 << 30));
   if (max_bytes != ~uint64_t{0}) options.max_bytes = Bytes(max_bytes);
   options.report = static_cast<int>(report) - 1;

@@ -20,6 +20,7 @@ struct RecordingOptions {
   uint64_t skip = 0;                    // launches of each kernel before the first that is recorded
   uint64_t max = kDefaultMaxInstances;  // launches of each kernel that are recorded
   std::optional<Bytes> max_bytes;       // that a process adds to the database
+  bool profile = false;                 // times the program's own launches
   int report = -1;                      // file descriptor of the RecordingReport, or -1
   friend bool operator==(const RecordingOptions&, const RecordingOptions&) = default;
 };

@@ -11,6 +11,7 @@
 
 #include "mneme/base/digest.h"
 #include "mneme/base/types.h"
+#include "mneme/snapshot/recorded_time.h"
 #include "mneme/snapshot/tolerance.h"
 
 namespace mneme {
@@ -105,6 +106,7 @@ struct InstanceRecord {
   std::string recorded_at;  // ISO 8601, UTC
   std::string mneme_version;
   std::vector<Annotation> annotations;  // by address, not overlapping
+  std::optional<RecordedTime> recorded_time;
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
 

@@ -13,6 +13,7 @@
 // offset or key), incompatible (a newer format), exhausted (disk full), io.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -91,11 +92,15 @@ class Database {
   Result<bool> has_instance(const Digest& static_hash, const Digest& dynamic_hash) const;
   // Replaces what is said of the memory of an instance that is there; not_found when it is not.
   Status set_annotations(const Digest& static_hash, const Digest& dynamic_hash, const std::vector<Annotation>& annotations);
+  // Replaces what is said of its time in the program; the same.
+  Status set_recorded_time(const Digest& static_hash, const Digest& dynamic_hash, const RecordedTime& time);
   // Begins to publish one instance. The database must outlive the publication.
   Result<std::unique_ptr<Publication>> begin_publication(const PublicationOptions& options = {});
 
  private:
   friend class DatabasePublication;
+  Status change_instance(const Digest& static_hash, const Digest& dynamic_hash,
+                         const std::function<void(InstanceRecord&)>& change);
   struct Impl;
   explicit Database(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -51,6 +51,19 @@ TEST(Database, AnnotationsCanBeReplaced) {
             "not_found: the kernel " + kernel.static_hash.hex() + " has no instance " + Digest{}.hex());
 }
 
+TEST(Database, TheTimeInTheProgramMayComeLater) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  KernelRecord kernel = sample_kernel();
+  auto dynamic = publish_sample(*database, kernel, sample_memory(1));
+  EXPECT_FALSE(database->load_instance(kernel.static_hash, *dynamic)->instance.recorded_time.has_value());
+  const RecordedTime time{"cupti_activity", 1250.5, 3, 1000, 1100.25};
+  ASSERT_TRUE(database->set_recorded_time(kernel.static_hash, *dynamic, time).ok());
+  EXPECT_EQ(database->load_instance(kernel.static_hash, *dynamic)->instance.recorded_time, time);
+  EXPECT_TRUE(database->check_instance(kernel.static_hash, *dynamic).ok());
+  EXPECT_EQ(database->set_recorded_time(kernel.static_hash, Digest{}, time).code(), Code::not_found);
+}
+
 TEST(Database, ContentIsStoredOnce) {
   TemporaryDirectory directory;
   auto database = Database::create(directory.path());

@@ -54,12 +54,22 @@ Status Database::Impl::list_instance(const Recording& recording, uint64_t& writt
 
 Status Database::set_annotations(const Digest& static_hash, const Digest& dynamic_hash,
                                  const std::vector<Annotation>& annotations) {
+  return change_instance(static_hash, dynamic_hash, [&](InstanceRecord& instance) { instance.annotations = annotations; });
+}
+
+Status Database::set_recorded_time(const Digest& static_hash, const Digest& dynamic_hash, const RecordedTime& time) {
+  return change_instance(static_hash, dynamic_hash, [&](InstanceRecord& instance) { instance.recorded_time = time; });
+}
+
+Status Database::change_instance(const Digest& static_hash, const Digest& dynamic_hash,
+                                 const std::function<void(InstanceRecord&)>& change) {
   MNEME_ASSIGN(auto lock, impl_->files.lock(impl_->lock_path()));
   MNEME_ASSIGN(KernelDocument document, load_document(static_hash));
   for (InstanceRecord& instance : document.instances) {
     if (instance.dynamic_hash != dynamic_hash) continue;
-    if (instance.annotations == annotations) return {};
-    instance.annotations = annotations;
+    const InstanceRecord before = instance;
+    change(instance);
+    if (instance == before) return {};
     return impl_->files.write_atomically(impl_->path_of(kernel_file_name(static_hash)), bytes_of(encode_kernel(document)));
   }
   return error(Code::not_found, "the kernel {} has no instance {}", static_hash.hex(), dynamic_hash.hex());

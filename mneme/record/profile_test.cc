@@ -1,0 +1,104 @@
+// Whose clock times the program's launches, over a device and a vendor made for tests.
+#include "mneme/record/profile.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "mneme/device/fake/fake_device.h"
+
+namespace mneme {
+namespace {
+
+// Events are numbers; the time between two is what the test says, once it says so.
+class EventVendor final : public Vendor {
+ public:
+  DeviceKind device_kind() const override { return DeviceKind::cuda; }
+  Status prepare() override { return {}; }
+  Result<int> current_device() override { return 0; }
+  Status synchronize() override { return {}; }
+  Result<GlobalAddress> find_global(const RecordableKernel&, const std::string&) override { return Status(Code::not_found, ""); }
+  Result<GlobalAddress> find_variable(const RegisteredVariable&, uint32_t) override { return Status(Code::not_found, ""); }
+  Result<void*> record_event(void* stream) override {
+    if (fails) return Status(Code::device_fault, "");
+    streams.push_back(stream);
+    events.insert(++last_);
+    return reinterpret_cast<void*>(last_);
+  }
+  std::optional<Nanoseconds> elapsed(void* start, void* end) override {
+    EXPECT_TRUE(events.contains(reinterpret_cast<uintptr_t>(start)) && events.contains(reinterpret_cast<uintptr_t>(end)));
+    return between;
+  }
+  void destroy_event(void* event) override { events.erase(reinterpret_cast<uintptr_t>(event)); }
+
+  bool fails = false;
+  std::optional<Nanoseconds> between;
+  std::set<uintptr_t> events;
+  std::vector<void*> streams;
+
+ private:
+  uintptr_t last_ = 0;
+};
+
+class ProfileTest : public testing::Test {
+ protected:
+  ProfileTest() {
+    DeviceProperties properties = fake::FakeDevice::default_properties();
+    properties.kind = DeviceKind::cuda;
+    device_ = std::make_unique<fake::FakeDevice>(properties);
+    profile_ = std::make_unique<Profile>(make_program_clock(*device_));
+  }
+  void launch(std::optional<Profile::Instance> instance = {}, bool launched = true) {
+    if (auto tag = profile_->begin({{}, {1, 1, 1}, {32, 1, 1}, {}, false, instance}, vendor_, &vendor_))
+      profile_->end(*tag, launched);
+  }
+
+  std::unique_ptr<fake::FakeDevice> device_;
+  std::unique_ptr<Profile> profile_;
+  EventVendor vendor_;
+  const Profile::Instance instance_{{}, *Digest::from_hex("00000000000000000000000000000001")};
+};
+
+TEST_F(ProfileTest, WithoutAnObserverTheVendorsEventsTime) {
+  launch(instance_);  // the first, which may load code
+  launch(instance_);
+  launch();
+  EXPECT_FALSE(profile_->time_of(instance_).has_value());  // nothing has happened yet
+  vendor_.between = Nanoseconds(500);
+  EXPECT_EQ(profile_->time_of(instance_), (RecordedTime{"cuda_event", 500.0, 1, 500, 500}));
+  EXPECT_TRUE(vendor_.events.empty());
+  EXPECT_EQ(vendor_.streams, std::vector<void*>(4, &vendor_));
+}
+
+TEST_F(ProfileTest, TheMedianIsOfTheOthersWithItsShape) {
+  launch(instance_);
+  for (double time : {900, 100, 300, 200}) {
+    vendor_.between = Nanoseconds(time);
+    launch();
+    (void)profile_->time_of(instance_);
+  }
+  EXPECT_EQ(profile_->time_of(instance_), (RecordedTime{"cuda_event", std::nullopt, 4, 100, 250}));
+}
+
+TEST_F(ProfileTest, WhatCannotBeTimedLeavesNothingBehind) {
+  launch();
+  vendor_.fails = true;
+  launch();
+  vendor_.fails = false;
+  launch({}, false);
+  vendor_.between = Nanoseconds(1);
+  launch(instance_, false);
+  EXPECT_FALSE(profile_->time_of(instance_).has_value());
+  EXPECT_TRUE(vendor_.events.empty());
+}
+
+TEST_F(ProfileTest, OneShapeIsTimedNoOftenerThanNeeded) {
+  vendor_.between = Nanoseconds(1);
+  launch(instance_);
+  for (size_t i = 0; i < 2 * Profile::kMostOthers; ++i) launch();
+  EXPECT_EQ(profile_->time_of(instance_)->others, Profile::kMostOthers);
+  EXPECT_EQ(vendor_.streams.size(), 2 * Profile::kMostOthers);
+}
+
+}  // namespace
+}  // namespace mneme

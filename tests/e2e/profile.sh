@@ -1,0 +1,30 @@
+# The program's own times, recorded and told; and a replay beside them.
+compile "$EXAMPLES/vecadd/vecadd.cu" vecadd
+for device in $DEVICES; do
+  expect 0 mneme record --profile -rdb "db-$device" --device "$device" --max 1 -- ./vecadd 100000 12
+  kernel=$(echo "db-$device"/*.json)
+  expect 0 mneme show "$kernel"
+  contains out "launches that were not recorded"
+  expect 0 mneme show --json --check "$kernel"
+  # All but the recorded one and the one right after it.
+  [ "$(json out 'd["instances"][0]["recorded_time"]["others"]["launches"]')" -eq 10 ] || fail "not every launch was timed"
+  expect 0 mneme ls --json "db-$device"
+  [ "$(json out 'd["kernels"][0]["instances"][0]["recorded_time"]["others"]["median"] > 0')" = True ] || fail "ls has no time"
+  expect 0 mneme replay -rdb "$kernel" --device "$device" --stop time --max-time 0.05 --min-iterations 4 --warm-up 1
+  [ "$(json out 'd["result"]["recorded_time"]["ratio"] > 0 and d["result"]["exec_time_stats"]["count"] >= 4')" = True ] || fail "no ratio"
+  [ "$(json out 'd["result"]["recorded_time"]["clock_source"] == d["result"]["clock_source"]')" = True ] || fail "two clocks"
+done
+
+# Without --profile nothing is timed; a second recording adds the time to what is there.
+expect 0 mneme record -rdb later --device cpu --max 1 -- ./vecadd 100000 12
+expect 0 mneme show --json later/*.json
+[ "$(json out 'd["instances"][0]["recorded_time"]')" = None ] || fail "a time without --profile"
+expect 0 mneme replay -rdb later/*.json --device cpu
+[ "$(json out 'd["result"]["recorded_time"]')" = None ] || fail "a time in the result without --profile"
+expect 0 mneme record --profile -rdb later --device cpu --max 1 -- ./vecadd 100000 12
+expect 0 mneme show --json later/*.json
+[ "$(json out 'len(d["instances"]), d["instances"][0]["recorded_time"]["others"]["launches"]')" = "(1, 10)" ] || fail "the time is not added"
+
+# A knob without effect on the device is refused.
+expect 2 mneme replay -rdb later/*.json --device cpu --l2 cold
+contains err "execution.l2 'cold' has no effect on the device cpu"
