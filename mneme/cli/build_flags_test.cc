@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "mneme/cli/suggestion.h"
+#include "mneme/base/suggestion.h"
 
 namespace mneme::cli {
 namespace {

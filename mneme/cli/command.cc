@@ -10,8 +10,8 @@
 #include <map>
 
 #include "mneme/base/log.h"
+#include "mneme/base/suggestion.h"
 #include "mneme/cli/help_format.h"
-#include "mneme/cli/suggestion.h"
 
 namespace mneme::cli {
 namespace {
@@ -89,9 +89,7 @@ std::string describe_extra(const CommandInfo& info, const std::string& extra, co
     return message;
   }
   const std::string typed = extra.substr(0, extra.find('='));
-  std::string message = fmt::format("unknown option '{}'", typed);
-  if (auto near = nearest(typed[1] == '-' ? typed : "-" + typed, known)) message += fmt::format("; did you mean '{}'?", *near);
-  return message;
+  return fmt::format("unknown option '{}'{}", typed, did_you_mean(typed[1] == '-' ? typed : "-" + typed, known));
 }
 
 // Reads the arguments into `command`; returns an exit status when nothing is left to be done.

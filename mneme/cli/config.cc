@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "mneme/base/suggestion.h"
 #include "mneme/cli/build_flags.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/installation.h"
-#include "mneme/cli/suggestion.h"
 
 namespace mneme::cli {
 namespace {

@@ -22,6 +22,11 @@ struct ValueOf<Bytes> {
 };
 
 template <typename T>
+constexpr bool kIsList = false;
+template <typename T>
+constexpr bool kIsList<std::vector<T>> = true;
+
+template <typename T>
 constexpr bool kHasDefault = std::is_arithmetic_v<T> || std::is_same_v<T, std::string>;
 
 }  // namespace
@@ -40,7 +45,9 @@ CLI::Option* ConfigurationOptions::knob(CLI::App& app, const char* group, const 
       changes_.push_back([member, value](Configuration& c) { return member(c) = T(value), Status(); });
     };
     CLI::Option* option = app.add_option_function<Value>(name, set, what)->group(group);
-    if constexpr (kHasDefault<T>) option->default_str(fmt::format("{}", member(usual)));
+    if constexpr (kIsList<T>) option->delimiter(',')->allow_extra_args(false);
+    if constexpr (kHasDefault<T>)
+      if (std::string text = fmt::format("{}", member(usual)); !text.empty()) option->default_str(text);
     return option;
   }
 }
@@ -101,9 +108,22 @@ void ConfigurationOptions::declare_passes(CLI::App& app) {
 void ConfigurationOptions::declare_specialisation(CLI::App&) {}
 
 void ConfigurationOptions::declare_codegen(CLI::App& app) {
-  knob(app, OptionGroups::codegen, "--codegen-opt", "level of LLVM's code generator", [](auto& c) -> auto& {
+  const char* group = OptionGroups::codegen;
+  const std::vector<std::string> flags(std::begin(kFastMathFlags), std::end(kFastMathFlags));
+  knob(app, group, "--codegen-opt", "level of LLVM's code generator", [](auto& c) -> auto& {
     return c.codegen.level;
   })->check(CLI::Range(0, 3));
+  knob(app, group, "--target", "GPU architecture to make code for, as sm_90a (default: the device's)",
+       [](auto& c) -> auto& { return c.codegen.target; });
+  knob(app, group, "--mattr", "features of the target, as llc's -mattr takes them: +ptx87",
+       [](auto& c) -> auto& { return c.codegen.features; });
+  knob(app, group, "--fast-math", "fast-math flags for every floating-point operation, with commas between",
+       [](auto& c) -> auto& { return c.codegen.fast_math; })
+      ->check(CLI::IsMember(flags));
+  choice(app, group, "--ftz", "whether denormal 32-bit numbers become zero (default: as recorded)", kFlushDenormals,
+         [](auto& c) -> auto& { return c.codegen.ftz; });
+  choice(app, group, "--contraction", "where a multiplication and an addition become one operation (default: as recorded)",
+         kContractions, [](auto& c) -> auto& { return c.codegen.contraction; });
 }
 
 void ConfigurationOptions::declare_assembler(CLI::App&) {}

@@ -62,6 +62,23 @@ TEST(ConfigurationOptions, AToleranceTakesOnlyWhatIsBehindIt) {
             0u);
 }
 
+TEST(ConfigurationOptions, CodeGeneration) {
+  Configuration wanted;
+  wanted.codegen = {.level = 2,
+                    .target = "sm_90a",
+                    .features = "+ptx83,-fma",
+                    .fast_math = {"nnan", "afn", "nsz"},
+                    .ftz = FlushDenormals::off,
+                    .contraction = Contraction::fast};
+  EXPECT_EQ(*configure({"--codegen-opt=2", "--target", "sm_90a", "--mattr=+ptx83,-fma", "--fast-math", "nnan,afn",
+                        "--fast-math=nsz", "--ftz=off", "--contraction", "fast"}),
+            wanted);
+}
+
+TEST(ConfigurationOptions, AListTakesOneArgument) {
+  EXPECT_EQ(configure({"--fast-math", "nnan", "default<O1>"})->passes, "default<O1>");
+}
+
 TEST(ConfigurationOptions, TheCommandLineOverridesTheFile) {
   File file(R"({"passes": "default<O1>", "block": {"x": 32}, "codegen": {"level": 2}})");
   Configuration wanted;
@@ -93,6 +110,8 @@ TEST(ConfigurationOptions, RefusesValuesOutOfRange) {
   EXPECT_FALSE(configure({"--codegen-opt=4"}).ok());
   EXPECT_FALSE(configure({"--iterations=-1"}).ok());
   EXPECT_FALSE(configure({"--grid-dim-x=0"}).ok());
+  EXPECT_FALSE(configure({"--fast-math=nnan,quick"}).ok());
+  EXPECT_FALSE(configure({"--ftz=perhaps"}).ok());
 }
 
 TEST(ConfigurationOptions, TheHelpHasAHeadingForEachSection) {

@@ -37,7 +37,7 @@ class IrCommand : public Command {
     device_.declare(app, "what to compile for; auto: the kind that the kernel was compiled for. No device is needed");
     configuration_.declare(app);
     guard_.declare(app);
-    app.footer("For a GPU code is made for the architecture that the kernel was recorded with.");
+    app.footer("For a GPU code is made for --target, else for the architecture that the kernel was recorded with.");
   }
 
   int run() override {

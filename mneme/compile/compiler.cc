@@ -1,9 +1,17 @@
 #include "mneme/compile/compiler.h"
 
 #include "mneme/compile/cpu/compiler.h"
+#include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/compiler.h"
 
 namespace mneme {
+
+Status check_target(const CodegenOptions& codegen, const DeviceProperties& device) {
+  if (codegen.target.empty() || device.kind != DeviceKind::cuda || nvptx::runs_on(codegen.target, device.architecture)) return {};
+  return error(Code::unsupported,
+               "{} ({}) does not run code for {}: leave the target out; mneme ir, which runs nothing, takes any that LLVM knows",
+               device.name, device.architecture, codegen.target);
+}
 
 Result<std::unique_ptr<Compiler>> Compiler::create(DeviceKind kind, const std::string& architecture) {
   switch (kind) {

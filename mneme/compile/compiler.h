@@ -16,6 +16,7 @@
 #include "mneme/base/digest.h"
 #include "mneme/base/status.h"
 #include "mneme/compile/access_tracking.h"
+#include "mneme/compile/codegen_options.h"
 #include "mneme/compile/specialisation.h"
 #include "mneme/device/code_image.h"
 #include "mneme/device/device.h"
@@ -27,12 +28,6 @@ namespace mneme {
 struct GlobalBinding {
   std::string name;
   DevicePtr address;
-};
-
-// LLVM's code generator.
-struct CodegenOptions {
-  unsigned level = 3;  // 0 to 3
-  friend bool operator==(const CodegenOptions&, const CodegenOptions&) = default;
 };
 
 struct CompileOptions {
@@ -64,6 +59,9 @@ enum class Stage {
   assembly,      // PTX, or the host's assembly
   instructions,  // of the finished object, disassembled: SASS. unsupported on the CPU device
 };
+
+// unsupported when `codegen` names a target whose code the device does not run; the message names both.
+Status check_target(const CodegenOptions& codegen, const DeviceProperties& device);
 
 class Compiler {
  public:

@@ -5,10 +5,12 @@
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/PassManager.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 
 #include "mneme/compile/fatal_error.h"
+#include "mneme/compile/target_features.h"
 #include "mneme/ir/diagnostics.h"
 
 namespace mneme {
@@ -54,9 +56,12 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_target_machine(const llvm::M
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, words);
   if (!target)
     return error(Code::unsupported, "compiling {} for target '{}': {}", module.getModuleIdentifier(), triple.str(), words);
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(triple, choice.cpu, choice.features,
-                                                                           llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
-                                                                           codegen_level(choice.codegen_level)));
+  std::unique_ptr<llvm::MCSubtargetInfo> known(target->createMCSubtargetInfo(triple, "", ""));
+  if (known) MNEME_TRY(check_features(choice.features, *known, choice.cpu));
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = choice.fusion;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, choice.cpu, choice.features, options, llvm::Reloc::PIC_, std::nullopt, codegen_level(choice.codegen_level)));
   if (!machine)
     return error(Code::unsupported, "compiling {}: LLVM makes no code for target '{}'", module.getModuleIdentifier(),
                  triple.str());

@@ -15,9 +15,11 @@ struct TargetChoice {
   std::string cpu;       // "sm_90", "x86-64-v3"
   std::string features;  // LLVM's spelling, "+ptx87"; may be empty
   unsigned codegen_level = 3;
+  llvm::FPOpFusion::FPOpFusionMode fusion = llvm::FPOpFusion::Standard;
 };
 
 // A target machine for the module's triple, which makes position-independent code. unsupported: LLVM has no such target.
+// invalid_argument: it has no such feature.
 Result<std::unique_ptr<llvm::TargetMachine>> create_target_machine(const llvm::Module& module, const TargetChoice& choice);
 
 // Runs `pipeline` ("default<O3>", "sroa,instcombine,function(gvn)", …) with the target's own passes, library information and

@@ -19,6 +19,11 @@ void list_fields(Fields& fields, ExtentOverride& extent) {
 template <class Fields>
 void list_fields(Fields& fields, CodegenOptions& codegen) {
   fields.number("level", codegen.level, {.max = 3});
+  fields.text("target", codegen.target);
+  fields.text("features", codegen.features);
+  fields.texts("fast_math", codegen.fast_math);
+  fields.choice("ftz", codegen.ftz, kFlushDenormals);
+  fields.choice("contraction", codegen.contraction, kContractions);
 }
 
 template <class Fields>

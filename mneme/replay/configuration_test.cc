@@ -12,7 +12,12 @@ using Json = nlohmann::json;
 Configuration everything() {
   Configuration c;
   c.passes = "function(instcombine<max-iterations=2>),default<O2>";
-  c.codegen.level = 1;
+  c.codegen = {.level = 1,
+               .target = "sm_90a",
+               .features = "+ptx83",
+               .fast_math = {"nnan", "afn"},
+               .ftz = FlushDenormals::on,
+               .contraction = Contraction::off};
   c.grid.x = 7;
   c.block.y = 4;
   c.shared_memory = Bytes(4096);

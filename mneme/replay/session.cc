@@ -115,6 +115,7 @@ Result<CompiledCode> Session::compile(const CompileOptions& options) {
 }
 
 Result<Session::Loaded> Session::compile_and_load(const Configuration& configuration, ReplayResult& result) {
+  MNEME_TRY(check_target(configuration.codegen, device_.properties()));
   MNEME_ASSIGN(CompiledCode code, compile(compile_options(configuration, kernel_, plan_)));
   result.object_size = Bytes(code.image.bytes.size());
   result.object_digest = code.digest;

@@ -25,6 +25,23 @@ contains out ".target sm_90"
 expect 0 mneme ir "$kernel" --stage asm --device cpu
 contains out "retq"
 
+# What makes the code reaches it, from options and from a file; a target that no device here runs is for looking at only.
+expect 0 mneme ir "$kernel" --stage asm --target sm_80 --contraction off
+contains out ".target sm_80"
+contains out "add.rn.f32"
+echo '{"passes": "default<O1>", "codegen": {"ftz": "on", "features": "+ptx83"}}' >c.json
+expect 0 mneme ir "$kernel" --stage asm --config c.json
+contains out "add.ftz.f32"
+contains out ".version 8.3"
+expect 2 mneme ir "$kernel" --stage asm --device cpu --ftz on
+contains err "does not flush denormal numbers"
+expect 2 mneme ir "$kernel" --mattr +ptx8x3
+contains err "sm_90 has no feature 'ptx8x3'; did you mean 'ptx83'?"
+expect 64 mneme ir "$kernel" --fast-math quick
+expect 0 mneme replay --device cpu -rdb "$kernel" --contraction fast --fast-math nnan,nsz
+expect 2 mneme replay --device cpu -rdb "$kernel" --target sm_80
+contains err "not for the target 'sm_80'"
+
 # Into a file, as text and as bitcode, which is the same code.
 expect 0 mneme ir "$kernel" -o optimised.ll
 cmp -s optimised optimised.ll || fail "-o writes something else"

@@ -13,6 +13,7 @@
 #include "mneme/compile/cpu/linker.h"
 #include "mneme/compile/cpu/shared_memory.h"
 #include "mneme/compile/fatal_error.h"
+#include "mneme/compile/floating_point.h"
 #include "mneme/compile/pipeline.h"
 #include "mneme/compile/prepare.h"
 #include "mneme/compile/specialise.h"
@@ -152,6 +153,9 @@ class CpuCompiler final : public Compiler {
     if (!module.getTargetTriple().isNVPTX())
       return error(Code::unsupported, "lowering to the CPU: the module is for '{}'; only code for NVIDIA GPUs can be lowered",
                    module.getTargetTriple().str());
+    MNEME_TRY(check_options(options.codegen));
+    if (!last) MNEME_TRY(check_processor(options.codegen));
+    MNEME_TRY(set_floating_point(module, options.codegen));
     Stages& stages = generated.stages;
     std::string device = device_architecture(module);
     std::vector<GlobalEntry> globals;
@@ -186,12 +190,21 @@ class CpuCompiler final : public Compiler {
     export_globals(module, live(globals, module));
     keep_names_apart(module);
     add_bfloat_conversions(module);
-    MNEME_ASSIGN(auto machine, become_host_module(module, architecture_, options.codegen.level));
+    MNEME_ASSIGN(auto machine, become_host_module(module, architecture_, options.codegen));
     MNEME_TRY(verify(module));
     MNEME_TRY(stages.time("host_optimise", [&] { return run_pipeline(module, *machine, kHostPipeline); }));
     for (const KernelEntry& entry : entries)
       export_kernel(module, entry, entry.mode == RunMode::fibers ? stack_bytes(*entry.entry) : 0);
     return machine;
+  }
+
+  Status check_options(const CodegenOptions& codegen) const {
+    if (!codegen.target.empty() && codegen.target != architecture_)
+      return error(Code::unsupported, "the CPU device's code is made for {}, not for the target '{}': leave the target out",
+                   architecture_, codegen.target);
+    if (codegen.ftz == FlushDenormals::on)
+      return error(Code::unsupported, "the CPU device does not flush denormal numbers to zero: ftz can only be recorded or off");
+    return {};
   }
 
   // What the image defines is its own: a variable of the application of the same name, of which a program has a shadow on the

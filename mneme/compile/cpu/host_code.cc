@@ -8,10 +8,12 @@
 #include <llvm/IR/Operator.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
 
 #include <map>
 #include <optional>
 
+#include "mneme/compile/floating_point.h"
 #include "mneme/compile/pipeline.h"
 
 namespace mneme::cpu {
@@ -24,11 +26,12 @@ constexpr uint64_t kSpillBytesAnInstruction = 8;
 // Room for what services and the C library need on the same stack.
 constexpr uint64_t kLibraryBytes = 16 << 10;
 
-void forget_device_target(llvm::Function& function) {
+void forget_device_target(llvm::Function& function, bool contracts) {
   for (const char* name : {"target-cpu", "target-features", "tune-cpu", "frame-pointer", "stack-protector-buffer-size",
                            "denormal-fp-math", "denormal-fp-math-f32"})
     function.removeFnAttr(name);
   function.removeFnAttr(llvm::Attribute::Convergent);
+  if (contracts) return;
   for (llvm::Instruction& instruction : llvm::instructions(function))
     if (llvm::isa<llvm::FPMathOperator>(instruction)) instruction.setHasAllowContract(false);
 }
@@ -64,17 +67,31 @@ std::optional<uint64_t> frames_below(llvm::Function& function, std::map<llvm::Fu
 }  // namespace
 
 Result<std::unique_ptr<llvm::TargetMachine>> become_host_module(llvm::Module& module, const std::string& architecture,
-                                                                unsigned codegen_level) {
+                                                                const CodegenOptions& codegen) {
   llvm::stripNonLineTableDebugInfo(module);  // GPU debug information speaks of address spaces that the host's cannot
   module.setTargetTriple(llvm::Triple(kHostTriple));
-  MNEME_ASSIGN(auto machine, create_target_machine(module, {architecture, "", codegen_level}));
+  MNEME_ASSIGN(auto machine, create_target_machine(module, {architecture, codegen.features, codegen.level,
+                                                            fusion_mode(codegen.contraction, false)}));
   module.setDataLayout(machine->createDataLayout());
-  for (llvm::Function& function : module) forget_device_target(function);
+  for (llvm::Function& function : module) forget_device_target(function, contracts(codegen));
   for (const char* name : {"nvvm.annotations", "nvvmir.version", "nvvm.reflection"})
     if (llvm::NamedMDNode* node = module.getNamedMetadata(name)) node->eraseFromParent();
   // A program compiled with -fPIC or -fPIE has these flags already, which setPICLevel would double.
   module.setModuleFlag(llvm::Module::Min, "PIC Level", static_cast<uint32_t>(llvm::PICLevel::BigPIC));
   return machine;
+}
+
+Status check_processor(const CodegenOptions& codegen) {
+  llvm::StringMap<bool> processor = llvm::sys::getHostCPUFeatures();
+  llvm::SmallVector<llvm::StringRef> features;
+  llvm::StringRef(codegen.features).split(features, ',', -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef feature : features) {
+    auto found = processor.end();
+    if (feature.consume_front("+")) found = processor.find(feature);
+    if (found != processor.end() && !found->second)
+      return error(Code::unsupported, "this machine's processor does not have the target feature '{}'", feature.str());
+  }
+  return {};
 }
 
 uint64_t stack_bytes(llvm::Function& entry) {

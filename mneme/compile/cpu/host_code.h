@@ -10,14 +10,19 @@
 
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
+#include "mneme/compile/codegen_options.h"
 
 namespace mneme::cpu {
 
 // Turns a module of a device's target into one of the host: triple, layout, and what the device's attributes said of code
-// generation. Multiplications and additions are not contracted: every pipeline then gives the same bytes here. Of the debug
-// information the lines are kept.
+// generation. Multiplications and additions are contracted only where the options say so: every pipeline then gives the same
+// bytes here. Of the debug information the lines are kept. invalid_argument: a feature that the host's architecture does not
+// have.
 Result<std::unique_ptr<llvm::TargetMachine>> become_host_module(llvm::Module& module, const std::string& architecture,
-                                                                unsigned codegen_level);
+                                                                const CodegenOptions& codegen);
+
+// unsupported where the options enable a feature that this machine's processor lacks, with its name.
+Status check_processor(const CodegenOptions& codegen);
 
 // The most that a thread's frames may take below `entry`, estimated from what the functions allocate and hold; 0 where it is not
 // bounded (recursion, calls by pointer).

@@ -1,6 +1,7 @@
 #include "mneme/compile/nvptx/compiler.h"
 
 #include "mneme/compile/fatal_error.h"
+#include "mneme/compile/floating_point.h"
 #include "mneme/compile/nvptx/disassembler.h"
 #include "mneme/compile/nvptx/ptx_codegen.h"
 #include "mneme/compile/pipeline.h"
@@ -81,11 +82,12 @@ class NvptxCompiler final : public Compiler {
   }
 
   Status generate_from(llvm::Module& module, const CompileOptions& options, Stage last, Generated& generated) {
-    CodegenTarget target = CodegenTarget::of(module, architecture_);
+    MNEME_TRY(set_floating_point(module, options.codegen));
+    CodegenTarget target = CodegenTarget::of(module, architecture_, options.codegen);
     generated.architecture = target.architecture;
     MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(target, options.codegen.level));
     MNEME_TRY(generated.stages.time("prepare", [&]() -> Status {
-      MNEME_TRY(prepare_module(module, options.kernels, architecture_));
+      MNEME_TRY(prepare_module(module, options.kernels, target.architecture));
       MNEME_TRY(bind_globals(module, options.bindings));
       MNEME_TRY(specialise(module, options.specialisation, {DeviceKind::cuda, target.architecture}));
       return track_accesses(module, options.tracking);
@@ -110,7 +112,7 @@ Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architectur
 }
 
 Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture, const AssemblerSearch& search) {
-  MNEME_TRY(create_machine({.architecture = architecture, .features = "", .fuse_multiply_add = false}, 0).status());
+  MNEME_TRY(create_machine({.architecture = architecture, .features = ""}, 0).status());
   MNEME_ASSIGN(std::unique_ptr<PtxAssembler> assembler, find_assembler(search));
   return std::unique_ptr<Compiler>(new NvptxCompiler(architecture, std::move(assembler)));
 }

@@ -358,7 +358,9 @@ TEST(NvptxCompiler, RefusesWhatItCannotCompile) {
   EXPECT_EQ(code.status().to_string(),
             "invalid_argument: pass pipeline 'default<O3>,nothing' does not parse: unknown module pass 'nothing'");
 
-  code = compiler->compile(parse(kVectorAdd), {.codegen = {.level = 4}, .bindings = {}, .kernels = {}});
+  CompileOptions level;
+  level.codegen.level = 4;
+  code = compiler->compile(parse(kVectorAdd), level);
   EXPECT_EQ(code.status().to_string(), "invalid_argument: making PTX for sm_90: the code generation level is 4, not 0 to 3");
 
   code = compiler->compile(parse(kVectorAdd), {.codegen = {}, .bindings = {}, .kernels = {"other"}});

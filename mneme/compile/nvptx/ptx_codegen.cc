@@ -12,6 +12,8 @@
 #include <algorithm>
 
 #include "mneme/compile/fatal_error.h"
+#include "mneme/compile/floating_point.h"
+#include "mneme/compile/target_features.h"
 #include "mneme/ir/diagnostics.h"
 
 namespace mneme::nvptx {
@@ -32,10 +34,10 @@ unsigned oldest_ptx(llvm::StringRef architecture) {
   return 88;  // "f" variants came with it
 }
 
-// The PTX version among a function's features, for example 88 of "+ptx88,+sm_90"; 0 when there is none.
-unsigned ptx_of(const llvm::Function& function) {
+// The PTX version among features, for example 88 of "+ptx88,+sm_90"; 0 when there is none.
+unsigned ptx_of(llvm::StringRef list) {
   llvm::SmallVector<llvm::StringRef> features;
-  function.getFnAttribute("target-features").getValueAsString().split(features, ',');
+  list.split(features, ',');
   unsigned version = 0;
   for (llvm::StringRef feature : features) {
     unsigned number = 0;
@@ -49,6 +51,19 @@ bool allows_contraction(const llvm::Function& function) {
     const auto* operation = llvm::dyn_cast<llvm::FPMathOperator>(&instruction);
     return operation != nullptr && operation->hasAllowContract();
   });
+}
+
+// An architecture's own feature changes what LLVM believes of the GPU, but not for which one the PTX says that it is.
+Status check_ptx_features(const CodegenTarget& target, const llvm::MCSubtargetInfo& known) {
+  MNEME_TRY(check_features(target.features, known, target.architecture));
+  if (size_t at = target.features.find("sm_"); at != std::string::npos)
+    return error(Code::invalid_argument, "the target feature '{}' is an architecture: name it as the target instead",
+                 target.features.substr(at, target.features.find(',', at) - at));
+  unsigned ptx = ptx_of(target.features), oldest = oldest_ptx(target.architecture);
+  if (ptx != 0 && ptx < oldest)
+    return error(Code::invalid_argument, "PTX {}.{} has no {}, which came with PTX {}.{}", ptx / 10, ptx % 10,
+                 target.architecture, oldest / 10, oldest % 10);
+  return {};
 }
 
 bool more_than_lines(const llvm::DICompileUnit& unit) {
@@ -81,19 +96,23 @@ void reduce_debug_info(llvm::Module& module) {
 
 }  // namespace
 
-CodegenTarget CodegenTarget::of(const llvm::Module& module, const std::string& architecture) {
+CodegenTarget CodegenTarget::of(const llvm::Module& module, const std::string& architecture, const CodegenOptions& options) {
   CodegenTarget target;
-  target.architecture = architecture;
+  target.architecture = options.target.empty() ? architecture : options.target;
   unsigned ptx = 0;
+  bool contracted = false;
   for (const llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     llvm::StringRef cpu = function.getFnAttribute("target-cpu").getValueAsString();
-    if (cpu == architecture + "a" || cpu == architecture + "f") target.architecture = cpu;
-    ptx = std::max(ptx, ptx_of(function));
+    if (options.target.empty() && (cpu == architecture + "a" || cpu == architecture + "f")) target.architecture = cpu;
+    ptx = std::max(ptx, ptx_of(function.getFnAttribute("target-features").getValueAsString()));
     // clang sets these flags everywhere, but in libdevice, under the contraction that CUDA has by default, and nowhere otherwise.
-    target.fuse_multiply_add = target.fuse_multiply_add || allows_contraction(function);
+    contracted = contracted || allows_contraction(function);
   }
-  if (ptx >= oldest_ptx(target.architecture)) target.features = fmt::format("+ptx{}", ptx);
+  target.fusion = fusion_mode(options.contraction, contracted);
+  // LLVM takes the newest PTX version of those that are named.
+  if (ptx_of(options.features) == 0 && ptx >= oldest_ptx(target.architecture)) target.features = fmt::format("+ptx{}", ptx);
+  if (!options.features.empty()) target.features += (target.features.empty() ? "" : ",") + options.features;
   return target;
 }
 
@@ -106,7 +125,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget&
   if (backend == nullptr) return error(Code::unavailable, "{}: {}", what, reason);
 
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = target.fuse_multiply_add ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Standard;
+  options.AllowFPOpFusion = target.fusion;
   auto optimisation = llvm::CodeGenOpt::getLevel(static_cast<int>(level));
   if (!optimisation) return error(Code::invalid_argument, "{}: the code generation level is {}, not 0 to 3", what, level);
   // Asked of the default architecture, since LLVM prints a warning when it makes a machine of one that it does not know.
@@ -114,6 +133,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget&
   if (known == nullptr || !known->isCPUStringValid(target.architecture)) {
     return error(Code::unsupported, "{}: LLVM {} does not know the architecture", what, LLVM_VERSION_STRING);
   }
+  MNEME_TRY(check_ptx_features(target, *known));
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(triple, target.architecture, target.features, options,
                                                                             std::nullopt, std::nullopt, *optimisation));
   if (machine == nullptr) return error(Code::unavailable, "{}: LLVM's NVPTX target does not start", what);

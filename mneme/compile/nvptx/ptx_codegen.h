@@ -8,20 +8,23 @@
 #include <string>
 
 #include "mneme/base/status.h"
+#include "mneme/compile/codegen_options.h"
 
 namespace mneme::nvptx {
 
-// What has to be read from the module as it was recorded, before passes change it, so that code is made as the application's was.
+// For what code is made. What the options leave open is read from the module as it was recorded, before passes change it, so that
+// code is made as the application's was.
 struct CodegenTarget {
   std::string architecture;  // "sm_90", or "sm_90a" where the module was made for the device's own features
   std::string features;      // the PTX version to write, for example "+ptx88"; empty for the oldest that has the architecture
-  bool fuse_multiply_add = false;
+  llvm::FPOpFusion::FPOpFusionMode fusion = llvm::FPOpFusion::Standard;
 
-  // `architecture` is the device's.
-  static CodegenTarget of(const llvm::Module& module, const std::string& architecture);
+  // `architecture` is the device's; an architecture that the options name is taken as it is.
+  static CodegenTarget of(const llvm::Module& module, const std::string& architecture, const CodegenOptions& options = {});
 };
 
-// For the passes and for emit_ptx. `level` is 0 to 3. unsupported: this LLVM does not know the architecture.
+// For the passes and for emit_ptx. `level` is 0 to 3. unsupported: this LLVM does not know the architecture. invalid_argument: a
+// feature that it does not have, or a level that there is not.
 Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget& target, unsigned level);
 
 // Changes the module: it is prepared for code generation and of no further use. Debug information becomes line directives.

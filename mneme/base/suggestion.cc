@@ -1,9 +1,9 @@
-#include "mneme/cli/suggestion.h"
+#include "mneme/base/suggestion.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace mneme::cli {
+namespace mneme {
 namespace {
 
 // Optimal string alignment distance.
@@ -36,4 +36,9 @@ std::optional<std::string> nearest(std::string_view typed, const std::vector<std
   return best;
 }
 
-}  // namespace mneme::cli
+std::string did_you_mean(std::string_view typed, const std::vector<std::string>& candidates) {
+  auto found = nearest(typed, candidates);
+  return found ? "; did you mean '" + *found + "'?" : "";
+}
+
+}  // namespace mneme

@@ -6,10 +6,13 @@
 #include <string_view>
 #include <vector>
 
-namespace mneme::cli {
+namespace mneme {
 
 // The candidate that is nearest to what was typed, counting inserted, dropped, replaced and swapped letters; nothing when even
 // the nearest is off by more than a third of its length (at least two letters).
 std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates);
 
-}  // namespace mneme::cli
+// "; did you mean '<nearest>'?", or nothing where none is near.
+std::string did_you_mean(std::string_view typed, const std::vector<std::string>& candidates);
+
+}  // namespace mneme

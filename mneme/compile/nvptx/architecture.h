@@ -1,0 +1,13 @@
+// NVIDIA's architectures, and which runs whose code.
+#pragma once
+
+#include <string_view>
+
+namespace mneme::nvptx {
+
+// Whether a device of architecture `device` ("sm_90") runs a cubin made for `target` ("sm_90", "sm_90a", "sm_100f"), by the CUDA
+// programming guide's rules of binary compatibility: the same major version and no newer minor one; with "a" the same version.
+// False where one is no architecture.
+bool runs_on(std::string_view target, std::string_view device);
+
+}  // namespace mneme::nvptx
