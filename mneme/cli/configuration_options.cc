@@ -1,8 +1,11 @@
 #include "mneme/cli/configuration_options.h"
 
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <type_traits>
+
+#include "mneme/cli/pipeline_file.h"
 
 namespace mneme::cli {
 namespace {
@@ -45,7 +48,7 @@ CLI::Option* ConfigurationOptions::knob(CLI::App& app, const char* group, const 
       changes_.push_back([member, value](Configuration& c) { return member(c) = T(value), Status(); });
     };
     CLI::Option* option = app.add_option_function<Value>(name, set, what)->group(group);
-    if constexpr (kIsList<T>) option->delimiter(',')->allow_extra_args(false);
+    if constexpr (kIsList<T>) option->allow_extra_args(false);
     if constexpr (kHasDefault<T>)
       if (std::string text = fmt::format("{}", member(usual)); !text.empty()) option->default_str(text);
     return option;
@@ -101,8 +104,27 @@ void ConfigurationOptions::declare_launch(CLI::App& app) {
 }
 
 void ConfigurationOptions::declare_passes(CLI::App& app) {
-  knob(app, OptionGroups::passes, "PIPELINE", "LLVM pass pipeline, as opt's -passes takes it",
-       [](auto& c) -> auto& { return c.passes; });
+  const char* group = OptionGroups::passes;
+  auto read = [this](const std::string& path) {
+    changes_.push_back([this, path](Configuration& c) -> Status {
+      MNEME_ASSIGN(c.passes, read_pipeline(files_, path));
+      return {};
+    });
+  };
+  auto take = [this, read](const std::string& text) {
+    if (text.starts_with("@")) return read(text.substr(1));
+    changes_.push_back([text](Configuration& c) { return c.passes = text, Status(); });
+  };
+  CLI::Option* pipeline = app.add_option_function<std::string>(
+      "PIPELINE", take, "LLVM pass pipeline, as opt's -passes takes it, or @FILE that has it");
+  pipeline->default_str(Configuration().passes)->group(group);
+  app.add_option_function<std::string>("--passes-file", read, "file with the pipeline; # begins a comment")
+      ->group(group)
+      ->excludes(pipeline);
+  auto absolute = [](std::string& path) { return path = std::filesystem::absolute(path).string(), std::string(); };
+  knob(app, group, "--load-pass-plugin", "library with passes of yours, built for this LLVM; may be given several times",
+       [](auto& c) -> auto& { return c.pass_plugins; })
+      ->transform(CLI::Validator(absolute, "FILE"));
 }
 
 void ConfigurationOptions::declare_specialisation(CLI::App&) {}
@@ -119,6 +141,7 @@ void ConfigurationOptions::declare_codegen(CLI::App& app) {
        [](auto& c) -> auto& { return c.codegen.features; });
   knob(app, group, "--fast-math", "fast-math flags for every floating-point operation, with commas between",
        [](auto& c) -> auto& { return c.codegen.fast_math; })
+      ->delimiter(',')
       ->check(CLI::IsMember(flags));
   choice(app, group, "--ftz", "whether denormal 32-bit numbers become zero (default: as recorded)", kFlushDenormals,
          [](auto& c) -> auto& { return c.codegen.ftz; });

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "mneme/cli/pipeline_file.h"
+
 namespace mneme::cli {
 namespace {
 
@@ -73,6 +75,26 @@ TEST(ConfigurationOptions, CodeGeneration) {
   EXPECT_EQ(*configure({"--codegen-opt=2", "--target", "sm_90a", "--mattr=+ptx83,-fma", "--fast-math", "nnan,afn",
                         "--fast-math=nsz", "--ftz=off", "--contraction", "fast"}),
             wanted);
+}
+
+TEST(ConfigurationOptions, ThePipelineMayStandInAFile) {
+  File file("# what inlines\ndefault<O1>,  # LLVM's own\n  function(\n    sroa,\n    gvn<no-pre> )\n");
+  for (std::vector<std::string> arguments : {std::vector<std::string>{"@" + file.path()}, {"--passes-file", file.path()}})
+    EXPECT_EQ(configure(arguments)->passes, "default<O1>,function(sroa,gvn<no-pre>)");
+  EXPECT_EQ(fold_pipeline("sroa\n gvn"), "sroa gvn") << "no pass has that name";
+  EXPECT_EQ(configure({"@/nonexistent/passes"}).status().to_string(),
+            "not_found: reading the pass pipeline: opening /nonexistent/passes: No such file or directory");
+  File empty("# nothing\n");
+  EXPECT_EQ(configure({"@" + empty.path()}).status().to_string(),
+            "invalid_argument: there is no pass pipeline in " + empty.path());
+  EXPECT_FALSE(configure({"gvn", "--passes-file", file.path()}).ok());
+}
+
+TEST(ConfigurationOptions, PassPluginsAreKeptByTheirWholePaths) {
+  Configuration wanted;
+  wanted.pass_plugins = {"/a,b.so", std::filesystem::absolute("c.so").string()};
+  wanted.passes = "gvn";
+  EXPECT_EQ(*configure({"--load-pass-plugin", "/a,b.so", "--load-pass-plugin=c.so", "gvn"}), wanted);
 }
 
 TEST(ConfigurationOptions, AListTakesOneArgument) {

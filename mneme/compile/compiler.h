@@ -31,7 +31,8 @@ struct GlobalBinding {
 };
 
 struct CompileOptions {
-  std::string passes = "default<O3>";  // any string the new pass manager parses
+  std::string passes = "default<O3>";          // any string the new pass manager parses
+  std::vector<std::string> pass_plugins = {};  // files of LLVM pass plugins, whose passes `passes` may name
   CodegenOptions codegen;
   std::vector<GlobalBinding> bindings;
   // Kernels to keep; everything else is internalised. Empty: all kernels of the module.

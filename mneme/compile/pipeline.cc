@@ -68,13 +68,14 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_target_machine(const llvm::M
   return machine;
 }
 
-Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline) {
+Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline, const PassPlugins& plugins) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
 
   llvm::PassBuilder builder(&machine);
+  plugins.register_with(builder);
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(module.getTargetTriple())); });
   functions.registerPass([&] { return builder.buildDefaultAAPipeline(); });
   builder.registerModuleAnalyses(modules);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "mneme/base/status.h"
+#include "mneme/compile/pass_plugins.h"
 
 namespace mneme {
 
@@ -22,10 +23,11 @@ struct TargetChoice {
 // invalid_argument: it has no such feature.
 Result<std::unique_ptr<llvm::TargetMachine>> create_target_machine(const llvm::Module& module, const TargetChoice& choice);
 
-// Runs `pipeline` ("default<O3>", "sroa,instcombine,function(gvn)", …) with the target's own passes, library information and
-// alias analyses. `instcombine` without options of its own does not verify its fixpoint, which would end LLVM in a fatal error.
-// invalid_argument: it does not parse; the message ends in LLVM's own words, and the module is unchanged.
-// LLVM's fatal errors are the caller's: run_llvm(). Errors reported to the context are internal.
-Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline);
+// Runs `pipeline` ("default<O3>", "sroa,instcombine,function(gvn)", …) with the target's own passes and the plugins', library
+// information and alias analyses. `instcombine` without options of its own does not verify its fixpoint, which would end LLVM in
+// a fatal error. invalid_argument: it does not parse; the message ends in LLVM's own words, and the module is unchanged. LLVM's
+// fatal errors are the caller's: run_llvm(). Errors reported to the context are internal.
+Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline,
+                    const PassPlugins& plugins = {});
 
 }  // namespace mneme

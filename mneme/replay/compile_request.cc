@@ -7,6 +7,7 @@ namespace mneme {
 CompileOptions compile_options(const Configuration& configuration, const KernelRecord& kernel, const MemoryPlan& plan) {
   CompileOptions options;
   options.passes = configuration.passes;
+  options.pass_plugins = configuration.pass_plugins;
   options.codegen = configuration.codegen;
   for (const PlannedRegion& region : plan.regions)
     if (region.prologue.kind == Region::Kind::global && region.placement == Placement::recorded_address)

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "mneme/base/file_system.h"
 #include "mneme/replay/configuration_fields.h"
 
 namespace mneme {
@@ -81,6 +82,7 @@ void list_fields(Fields& fields, Verdict& verdict) {
 template <class Fields>
 void list_fields(Fields& fields, Configuration& configuration) {
   fields.text("passes", configuration.passes);
+  fields.texts("pass_plugins", configuration.pass_plugins);
   fields.section("grid", configuration.grid);
   fields.section("block", configuration.block);
   fields.number("shared_memory", configuration.shared_memory);
@@ -120,7 +122,14 @@ Digest Configuration::digest() const {
   code.execution = {};
   code.tolerance = {};
   code.verdict = {};
-  return Hasher().add(std::string_view(to_json(code).dump())).finish();
+  code.pass_plugins.clear();
+  Hasher hasher;
+  hasher.add(std::string_view(to_json(code).dump()));
+  for (const std::string& path : pass_plugins) {
+    auto content = FileSystem::posix().map(path);
+    hasher.add(content.ok() ? digest_of((*content)->bytes()).hex() : path);
+  }
+  return hasher.finish();
 }
 
 Json to_json(const Configuration& configuration) {

@@ -31,10 +31,11 @@ struct Verdict {
 };
 
 struct Configuration {
-  std::string passes = "default<O3>";  // any string that LLVM's new pass manager parses
-  ExtentOverride grid;                 // in blocks
-  ExtentOverride block;                // in threads
-  std::optional<Bytes> shared_memory;  // dynamic, a block
+  std::string passes = "default<O3>";     // any string that LLVM's new pass manager parses
+  std::vector<std::string> pass_plugins;  // files of LLVM pass plugins
+  ExtentOverride grid;                    // in blocks
+  ExtentOverride block;                   // in threads
+  std::optional<Bytes> shared_memory;     // dynamic, a block
   CodegenOptions codegen;
   Execution execution;
   std::vector<BufferTolerance> tolerance;  // what need not be equal to the byte; a later one replaces what it overlaps
@@ -42,8 +43,8 @@ struct Configuration {
 
   // What is launched for a recorded instance under this configuration.
   LaunchShape launch_shape(const InstanceRecord& instance) const;
-  // The same value has the same digest in every version that reads it. `execution`, `tolerance` and `verdict` are left out: they
-  // change no code.
+  // The same value has the same digest in every version that reads it. `execution`, `tolerance` and `verdict` are left out: they change no
+  // code. A plugin counts by what is in its file now, not by its path; one that cannot be read, by its path.
   Digest digest() const;
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };

@@ -1,7 +1,10 @@
 #include "mneme/replay/configuration.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 namespace mneme {
@@ -44,6 +47,25 @@ TEST(Configuration, DigestTellsCodeAndShapeApartButNotIterations) {
   EXPECT_EQ(a.digest(), b.digest());
   b.block.y = 8;
   EXPECT_NE(a.digest(), b.digest());
+}
+
+TEST(Configuration, APassPluginCountsByItsContent) {
+  auto write = [](const std::string& name, const char* content) {
+    std::string path = fmt::format("{}/mneme-{}-{}", std::filesystem::temp_directory_path().string(), name, ::getpid());
+    std::ofstream(path) << content;
+    return path;
+  };
+  Configuration a, b;
+  a.pass_plugins = {write("a", "one")};
+  b.pass_plugins = {write("b", "one")};
+  EXPECT_EQ(*configuration_from_json(to_json(a)), a);
+  EXPECT_EQ(a.digest(), b.digest());
+  EXPECT_NE(a.digest(), Configuration().digest());
+  write("b", "two");
+  EXPECT_NE(a.digest(), b.digest());
+  std::filesystem::remove(a.pass_plugins[0]);
+  std::filesystem::remove(b.pass_plugins[0]);
+  EXPECT_NE(a.digest(), b.digest()) << "by their paths";
 }
 
 TEST(Configuration, KeepsWhatIsNotOverridden) {

@@ -155,6 +155,7 @@ class CpuCompiler final : public Compiler {
                    module.getTargetTriple().str());
     MNEME_TRY(check_options(options.codegen));
     if (!last) MNEME_TRY(check_processor(options.codegen));
+    MNEME_ASSIGN(PassPlugins plugins, PassPlugins::load(options.pass_plugins));
     MNEME_TRY(set_floating_point(module, options.codegen));
     Stages& stages = generated.stages;
     std::string device = device_architecture(module);
@@ -169,11 +170,11 @@ class CpuCompiler final : public Compiler {
     }));
     if (last == Stage::specialised) return print_to(generated.text, module);
     MNEME_ASSIGN(auto device_machine, create_target_machine(module, {device, "", options.codegen.level}));
-    MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *device_machine, options.passes); }));
+    MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *device_machine, options.passes, plugins); }));
     if (last == Stage::optimised) return print_to(generated.text, module);
     MNEME_ASSIGN(auto machine, make_host_module(module, options, globals, stages));
     auto emitted = stages.time("codegen", [&] {
-      return emit_file(module, *machine, last ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile);
+      return emit_file(module, *machine, last ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile, plugins);
     });
     MNEME_TRY(emitted.status());
     if (last)

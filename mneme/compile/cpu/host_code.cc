@@ -100,13 +100,14 @@ uint64_t stack_bytes(llvm::Function& entry) {
   return bytes ? *bytes + kLibraryBytes : 0;
 }
 
-Result<ByteVector> emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+Result<ByteVector> emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
+                             const PassPlugins& plugins) {
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type))
     return error(Code::internal, "LLVM cannot write code for {}", module.getTargetTriple().str());
-  passes.run(module);
+  if (!plugins.generate(module, machine, type, stream)) passes.run(module);
   auto bytes = std::as_bytes(std::span(object.data(), object.size()));
   return ByteVector(bytes.begin(), bytes.end());
 }

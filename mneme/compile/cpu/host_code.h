@@ -11,6 +11,7 @@
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
 #include "mneme/compile/codegen_options.h"
+#include "mneme/compile/pass_plugins.h"
 
 namespace mneme::cpu {
 
@@ -28,7 +29,8 @@ Status check_processor(const CodegenOptions& codegen);
 // bounded (recursion, calls by pointer).
 uint64_t stack_bytes(llvm::Function& entry);
 
-// An object, or assembly.
-Result<ByteVector> emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type);
+// An object, or assembly, unless a plugin writes it.
+Result<ByteVector> emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
+                             const PassPlugins& plugins);
 
 }  // namespace mneme::cpu

@@ -71,17 +71,19 @@ class NvptxCompiler final : public Compiler {
     auto own = std::make_unique<ir::Module>(std::move(copy));
     bool abandoned = false;
     Generated generated;
+    generated.architecture = architecture_;
     Status status = run_llvm([&] { return generate_from(ir::llvm_module(*own), options, last, generated); }, &abandoned);
     if (abandoned) (void)own.release();  // LLVM left it in no defined state, in which it cannot even be destroyed
     if (abandoned && status.message().find("Cannot select") != std::string::npos) {
       // How LLVM says that the architecture lacks the instruction for an intrinsic.
-      return Status(Code::unsupported, status.message()).with_context("making PTX for " + architecture_);
+      return Status(Code::unsupported, status.message()).with_context("making PTX for " + generated.architecture);
     }
     MNEME_TRY(status);
     return generated;
   }
 
   Status generate_from(llvm::Module& module, const CompileOptions& options, Stage last, Generated& generated) {
+    MNEME_ASSIGN(PassPlugins plugins, PassPlugins::load(options.pass_plugins));
     MNEME_TRY(set_floating_point(module, options.codegen));
     CodegenTarget target = CodegenTarget::of(module, architecture_, options.codegen);
     generated.architecture = target.architecture;
@@ -93,9 +95,9 @@ class NvptxCompiler final : public Compiler {
       return track_accesses(module, options.tracking);
     }));
     if (last == Stage::specialised) return print_to(generated.text, module);
-    MNEME_TRY(generated.stages.time("optimise", [&] { return run_pipeline(module, *machine, options.passes); }));
+    MNEME_TRY(generated.stages.time("optimise", [&] { return run_pipeline(module, *machine, options.passes, plugins); }));
     if (last == Stage::optimised) return print_to(generated.text, module);
-    auto ptx = generated.stages.time("codegen", [&] { return emit_ptx(module, *machine); });
+    auto ptx = generated.stages.time("codegen", [&] { return emit_ptx(module, *machine, plugins); });
     MNEME_TRY(ptx.status());
     generated.text = std::move(*ptx);
     return {};

@@ -140,13 +140,14 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget&
   return machine;
 }
 
-Result<std::string> emit_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
+Result<std::string> emit_ptx(llvm::Module& module, llvm::TargetMachine& machine, const PassPlugins& plugins) {
   std::string what = fmt::format("making PTX for {}", machine.getTargetCPU().str());
   module.setTargetTriple(machine.getTargetTriple());
   module.setDataLayout(machine.createDataLayout());
   reduce_debug_info(module);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
+  if (plugins.generate(module, machine, llvm::CodeGenFileType::AssemblyFile, stream)) return text.str().str();
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) {
     return error(Code::unavailable, "{}: LLVM's NVPTX target writes no assembly", what);

@@ -9,6 +9,7 @@
 
 #include "mneme/base/status.h"
 #include "mneme/compile/codegen_options.h"
+#include "mneme/compile/pass_plugins.h"
 
 namespace mneme::nvptx {
 
@@ -29,7 +30,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget&
 
 // Changes the module: it is prepared for code generation and of no further use. Debug information becomes line directives.
 // unsupported: LLVM cannot make code of it, in LLVM's words.
-Result<std::string> emit_ptx(llvm::Module& module, llvm::TargetMachine& machine);
+Result<std::string> emit_ptx(llvm::Module& module, llvm::TargetMachine& machine, const PassPlugins& plugins = {});
 
 // Whether the PTX has line directives, which an assembler keeps only when told.
 bool has_lines(const std::string& ptx);

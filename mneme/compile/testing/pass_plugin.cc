@@ -1,0 +1,60 @@
+// A pass plugin for tests: "test-subtract" makes every addition of floating-point numbers a subtraction, and every function ends
+// in the attribute "test-plugin" under the default pipelines.
+//
+// Compiled with TEST_API_VERSION it says that it has that version of the plugin interface, with TEST_NO_ENTRY it is no plugin,
+// with TEST_MISSING_SYMBOL it calls a function of LLVM that there is not.
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Plugins/PassPlugin.h>
+
+#ifndef TEST_API_VERSION
+#define TEST_API_VERSION LLVM_PLUGIN_API_VERSION
+#endif
+
+namespace llvm {
+void function_of_another_version();
+}
+
+namespace {
+
+struct Subtract : llvm::PassInfoMixin<Subtract> {
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      if (instruction.getOpcode() != llvm::Instruction::FAdd) continue;
+      llvm::IRBuilder<> builder(&instruction);
+      instruction.replaceAllUsesWith(builder.CreateFSub(instruction.getOperand(0), instruction.getOperand(1)));
+      instruction.eraseFromParent();
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
+struct Mark : llvm::PassInfoMixin<Mark> {
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    for (llvm::Function& function : module) function.addFnAttr("test-plugin");
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
+[[maybe_unused]] void register_callbacks(llvm::PassBuilder& builder) {
+#ifdef TEST_MISSING_SYMBOL
+  llvm::function_of_another_version();
+#endif
+  builder.registerPipelineParsingCallback(
+      [](llvm::StringRef name, llvm::FunctionPassManager& passes, llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+        if (name != "test-subtract") return false;
+        passes.addPass(Subtract());
+        return true;
+      });
+  builder.registerOptimizerLastEPCallback(
+      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel, llvm::ThinOrFullLTOPhase) { passes.addPass(Mark()); });
+}
+
+}  // namespace
+
+#ifndef TEST_NO_ENTRY
+extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
+  return {TEST_API_VERSION, "test", "1", register_callbacks};
+}
+#endif
