@@ -43,8 +43,8 @@ struct Configuration {
 
   // What is launched for a recorded instance under this configuration.
   LaunchShape launch_shape(const InstanceRecord& instance) const;
-  // The same value has the same digest in every version that reads it. `execution`, `tolerance` and `verdict` are left out: they change no
-  // code. A plugin counts by what is in its file now, not by its path; one that cannot be read, by its path.
+  // The same value has the same digest in every version that reads it. `execution`, `tolerance` and `verdict` are left out: they
+  // change no code. A plugin counts by what is in its file now, not by its path; one that cannot be read, by its path.
   Digest digest() const;
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
