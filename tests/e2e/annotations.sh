@@ -66,3 +66,10 @@ contains err "1 launch had been recorded before"
 expect 0 mneme show --json plain-db/[0-9a-f]*.json
 [ "$(json out '[i["dynamic_hash"] for i in d["instances"]]')" = "['$hash']" ] || fail "annotations have changed the dynamic hash"
 [ "$(json out 'len(d["instances"][0]["annotations"])')" = 2 ] || fail "the second recording's annotations"
+
+# A replay goes by them: another launch shape rounds in other places, which is right where it was said, until the user says otherwise.
+shape=(--device cpu --iterations 1 --block-dim-x 64 --grid-dim-x 9)
+expect 0 mneme replay -rdb "$kernel" "${shape[@]}"
+[ "$(json out '[(t["where"], t["within"]) for t in d["result"]["tolerances"]]')" = "[('annotation total', True), ('annotation', True)]" ] || fail "the annotations' tolerances"
+expect 1 mneme replay -rdb "$kernel" "${shape[@]}" --tolerance 'total: f32, 1e-20, absolute'
+expect 1 mneme replay -rdb plain-db/[0-9a-f]*.json "${shape[@]}" --tolerance 'total: f32, 1e-20, absolute'
