@@ -23,8 +23,11 @@ import sys
 import tempfile
 
 L2_MODES = ("warm", "as_it_comes", "cold")
-EXAMPLE_ARGUMENTS = {"vecadd": ["16000000", "20"], "vecadd-shared": ["16000000", "20"], "cg": ["64"], "stencil": ["4096", "20"],
-                     "reduction": ["16000000", "20"]}
+# Enough work for a GPU, and for the CPU device; and launches enough beside those that are recorded.
+EXAMPLE_ARGUMENTS = {
+    "cuda": {"vecadd": "16000000 20", "cg": "48 2000", "stencil": "4096 20", "reduction": "16000000 20"},
+    "cpu": {"vecadd": "100000 20", "cg": "12", "stencil": "120 20", "reduction": "50000 20"},
+}
 TARGET = 0.03
 
 
@@ -40,29 +43,30 @@ def run(command, limit):
         return None
 
 
-def executables(folder):
+def executables(folder, device):
     programs = []
     for path in sorted(pathlib.Path(folder).iterdir()):
         if not path.is_file() or not os.access(path, os.X_OK) or path.name.endswith("-plain"):
             continue
         arguments = path.with_name(path.name + ".args")
-        words = shlex.split(arguments.read_text()) if arguments.exists() else EXAMPLE_ARGUMENTS.get(path.name, [])
-        programs.append([str(path.resolve()), *words])
+        usual = EXAMPLE_ARGUMENTS["cpu" if device == "cpu" else "cuda"].get(path.name.removesuffix("-shared"), "")
+        words = arguments.read_text() if arguments.exists() else usual
+        programs.append([str(path.resolve()), *shlex.split(words)])
     return programs
 
 
-def examples(mneme, folder):
+def examples(mneme, folder, device):
     """Those of the package, or compiled from an installation's sources."""
     prefix = pathlib.Path(subprocess.check_output([mneme, "config", "prefix"], text=True).strip())
     if (prefix / "examples").is_dir():
-        return executables(prefix / "examples")
+        return executables(prefix / "examples", device)
     flags = {key: shlex.split(subprocess.check_output([mneme, "config", key], text=True)) for key in ("cxx", "cxxflags", "ldflags")}
     for source in sorted((prefix / "share/mneme/examples").glob("*/*.cu")):
         say(f"compiling {source.stem}")
         output = pathlib.Path(folder, source.stem)
         subprocess.run([*flags["cxx"], "-O3", "-std=c++17", *flags["cxxflags"], str(source), "-o", str(output), *flags["ldflags"]],
                        check=True)
-    return executables(folder)
+    return executables(folder, device)
 
 
 def record(options, program, database):
@@ -166,11 +170,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         programs = [shlex.split(program) for program in options.program]
         if options.programs:
-            programs += executables(options.programs)
+            programs += executables(options.programs, options.device)
         if not programs:
             built = pathlib.Path(folder, "programs")
             built.mkdir()
-            programs = examples(options.mneme, built)
+            programs = examples(options.mneme, built, options.device)
         print(f"{'program':16} {'kernel':48} {'program us':>12}" + "".join(f"  {mode + ' us':>11} {'ratio':>6} " for mode in options.modes))
         for number, program in enumerate(programs):
             database = pathlib.Path(folder, f"db{number}")
