@@ -149,7 +149,22 @@ void ConfigurationOptions::declare_codegen(CLI::App& app) {
          kContractions, [](auto& c) -> auto& { return c.codegen.contraction; });
 }
 
-void ConfigurationOptions::declare_assembler(CLI::App&) {}
+void ConfigurationOptions::declare_assembler(CLI::App& app) {
+  const char* group = OptionGroups::assembler;
+  knob(app, group, "--assembler-level", "level of the PTX assembler (default: its own)", [](auto& c) -> auto& {
+    return c.assembler.level;
+  })->check(CLI::Range(0, 4));
+  knob(app, group, "--assembler-option",
+       "an option for the PTX assembler, in its own spelling (--assembler-option=-OPTION); repeatable",
+       [](auto& c) -> auto& { return c.assembler.options; });
+  knob(app, group, "--max-registers", "registers that a thread may have (default: the assembler's choice)", [](auto& c) -> auto& {
+    return c.assembler.max_registers;
+  })->check(CLI::PositiveNumber);
+  choice(app, group, "--load-cache", "cache operator of loads that say none", kLoadCacheNames,
+         [](auto& c) -> auto& { return c.assembler.load_cache; });
+  choice(app, group, "--store-cache", "cache operator of stores that say none", kStoreCacheNames,
+         [](auto& c) -> auto& { return c.assembler.store_cache; });
+}
 
 void ConfigurationOptions::declare_execution(CLI::App& app) {
   const CLI::Range launches(0, 1'000'000), one_or_more(1, 1'000'000);

@@ -101,6 +101,19 @@ TEST(ConfigurationOptions, AListTakesOneArgument) {
   EXPECT_EQ(configure({"--fast-math", "nnan", "default<O1>"})->passes, "default<O1>");
 }
 
+TEST(ConfigurationOptions, ThoseOfTheAssembler) {
+  Configuration wanted;
+  wanted.passes = "sroa,gvn";
+  wanted.assembler = {.level = 2,
+                      .options = {"-w", "--fmad=false"},
+                      .max_registers = 40,
+                      .load_cache = LoadCache::cv,
+                      .store_cache = StoreCache::cs};
+  EXPECT_EQ(*configure({"--assembler-option", "-w", "sroa,gvn", "--assembler-level=2", "--assembler-option=--fmad=false",
+                        "--max-registers=40", "--load-cache=cv", "--store-cache", "cs"}),
+            wanted);
+}
+
 TEST(ConfigurationOptions, TheCommandLineOverridesTheFile) {
   File file(R"({"passes": "default<O1>", "block": {"x": 32}, "codegen": {"level": 2}})");
   Configuration wanted;
@@ -134,13 +147,16 @@ TEST(ConfigurationOptions, RefusesValuesOutOfRange) {
   EXPECT_FALSE(configure({"--grid-dim-x=0"}).ok());
   EXPECT_FALSE(configure({"--fast-math=nnan,quick"}).ok());
   EXPECT_FALSE(configure({"--ftz=perhaps"}).ok());
+  EXPECT_FALSE(configure({"--assembler-level=5"}).ok());
+  EXPECT_FALSE(configure({"--max-registers=0"}).ok());
+  EXPECT_FALSE(configure({"--load-cache=wt"}).ok());
 }
 
 TEST(ConfigurationOptions, TheHelpHasAHeadingForEachSection) {
   CLI::App app;
   ConfigurationOptions options;
   options.declare(app);
-  for (const char* heading : {"Launch:\n", "Code generation:\n", "Execution:\n"})
+  for (const char* heading : {"Launch:\n", "Code generation:\n", "Assembler:\n", "Execution:\n"})
     EXPECT_THAT(app.help(), testing::HasSubstr(heading));
   EXPECT_THAT(app.help(), testing::HasSubstr("default<O3>"));
 }

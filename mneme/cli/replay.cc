@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mneme/base/disk_cache.h"
 #include "mneme/base/log.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
@@ -27,6 +28,7 @@ class ReplayCommand : public Command {
     device_.declare(app, "auto: the first of cuda and cpu that is there");
     configuration_.declare(app);
     guard_.declare(app);
+    app.add_flag("--no-cache", no_cache_, "compile everything; the cache of compiled code is neither read nor written");
     app.footer(
         "Prints one JSON object: the configuration and its result; times are nanoseconds, sizes bytes, and what a device cannot "
         "tell is null.\n"
@@ -93,6 +95,7 @@ class ReplayCommand : public Command {
     MNEME_ASSIGN(Database database, Database::open(file.directory));
     MNEME_ASSIGN(KernelDocument recorded, database.load_document(file.static_hash));
     MNEME_ASSIGN(std::vector<Digest> instances, instances_.choose(recorded));
+    MNEME_ASSIGN(cache_, open_cache());
     MNEME_ASSIGN(auto device, device_.open());
     std::vector<InstanceResult> results;
     for (const Digest& instance : instances) {
@@ -108,10 +111,23 @@ class ReplayCommand : public Command {
     line.stage("preparing the device");
     auto show = [&](std::string_view what, double done) { line.stage(fmt::format("{}: {:.0f} %", what, 100 * done)); };
     MNEME_ASSIGN(auto session, Session::prepare(database, kernel, instance, device, show));
+    if (cache_) session->use_cache(cache_);
     line.stage(fmt::format("compiling and running {}", session->kernel().demangled));
     return session->replay(configuration);
   }
 
+  // Null without a cache. Where no folder for one is known there is none.
+  Result<std::shared_ptr<DiskCache>> open_cache() const {
+    if (no_cache_) return std::shared_ptr<DiskCache>();
+    auto place = CachePlace::from_environment();
+    if (place.ok()) return std::make_shared<DiskCache>(std::move(*place));
+    if (place.status().code() != Code::not_found) return place.status();
+    log::warning("no cache of compiled code is used: {}", place.status().message());
+    return std::shared_ptr<DiskCache>();
+  }
+
+  bool no_cache_ = false;
+  std::shared_ptr<DiskCache> cache_;
   std::string kernel_file_;
   InstancesOption instances_;
   DeviceOption device_;

@@ -1,5 +1,6 @@
 #include "mneme/compile/compiler.h"
 
+#include "mneme/compile/compile_key.h"
 #include "mneme/compile/cpu/compiler.h"
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/compiler.h"
@@ -21,6 +22,20 @@ Result<std::unique_ptr<Compiler>> Compiler::create(DeviceKind kind, const std::s
     case DeviceKind::fake: break;
   }
   return error(Code::unsupported, "there is no compiler for device '{}' in this build", to_string(kind));
+}
+
+Result<CompiledCode> Compiler::compile(const ir::Module& module, const CompileOptions& options) {
+  MNEME_ASSIGN(Translation translation, translate(module, options));
+  return assemble(translation);
+}
+
+Digest Translation::digest() const {
+  Hasher hasher;
+  hasher.add(std::string_view(code)).add(std::string_view(architecture));
+  add_to(hasher, assembler);
+  hasher.add(kernels.size());
+  for (const std::string& kernel : kernels) hasher.add(std::string_view(kernel));
+  return hasher.finish();
 }
 
 }  // namespace mneme

@@ -15,9 +15,19 @@ enum class DeviceKind { fake, cpu, cuda, hip };
 std::string_view to_string(DeviceKind kind);
 Result<DeviceKind> parse_device_kind(std::string_view text);
 
+// How the CUDA driver is to assemble an image that is PTX; what is not set is left to it.
+struct JitOptions {
+  enum class LoadCache { unset, ca, cg };      // the cache operator of loads that say none themselves
+  std::optional<unsigned> level = {};          // 0 to 4
+  std::optional<unsigned> max_registers = {};  // a thread
+  LoadCache load_cache = LoadCache::unset;
+  friend bool operator==(const JitOptions&, const JitOptions&) = default;
+};
+
 struct CodeImage {
   DeviceKind device = DeviceKind::cpu;
-  ByteVector bytes;  // cubin or PTX text with its terminator (cuda), shared object (cpu), any text (fake)
+  ByteVector bytes;     // cubin or PTX text with its terminator (cuda), shared object (cpu), any text (fake)
+  JitOptions jit = {};  // of PTX
 };
 
 // What the loaded kernel needs; empty where the device cannot tell.

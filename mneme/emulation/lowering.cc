@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "mneme/abi/call_table.h"
+#include "mneme/base/disk_cache.h"
 #include "mneme/base/log.h"
 #include "mneme/emulation/images.h"
 
@@ -20,45 +21,42 @@ extern char** environ;
 namespace mneme::emulation {
 namespace {
 
-// ${XDG_CACHE_HOME:-~/.cache}/mneme when it can be written, else a temporary folder, which is removed again.
-class CacheFolder {
+// For the question and the answer; removed again.
+class TemporaryFolder {
  public:
-  static Result<CacheFolder> open() {
-    CacheFolder folder;
-    const char* cache = std::getenv("XDG_CACHE_HOME");
-    const char* home = std::getenv("HOME");
-    if (cache && *cache == '/')
-      folder.path_ = Path(cache) / "mneme";
-    else if (home && *home == '/')
-      folder.path_ = Path(home) / ".cache" / "mneme";
-    if (!folder.path_.empty() && FileSystem::posix().create_directories(folder.path_).ok() &&
-        ::access(folder.path_.c_str(), W_OK) == 0)
-      return folder;
+  static Result<TemporaryFolder> create() {
+    TemporaryFolder folder;
     std::error_code ignored;
     std::string name = (std::filesystem::temp_directory_path(ignored) / "mneme-XXXXXX").string();
     if (!::mkdtemp(name.data()))
       return error(Code::io, "making a folder for lowered kernels ({}): {}", name, std::strerror(errno));
     folder.path_ = name;
-    folder.temporary_ = true;
     return folder;
   }
-  CacheFolder(CacheFolder&& other) noexcept : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, false)) {}
-  ~CacheFolder() {
+  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  ~TemporaryFolder() {
     std::error_code ignored;
-    if (temporary_) std::filesystem::remove_all(path_, ignored);
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
   const Path& path() const { return path_; }
 
  private:
-  CacheFolder() = default;
+  TemporaryFolder() = default;
   Path path_;
-  bool temporary_ = false;
 };
+
+// The cache of compiled code, which replays use too; null where the environment names no folder for it.
+std::unique_ptr<DiskCache> open_cache() {
+  auto place = CachePlace::from_environment();
+  if (place.ok()) return std::make_unique<DiskCache>(std::move(*place));
+  log::warning("lowered kernels are not kept: {}", place.status().message());
+  return nullptr;
+}
 
 // Two Mnemes that lower differently must not share answers: the version, and which file the command is.
 Digest cache_key(ByteSpan request, const char* command) {
   Hasher hasher;
-  hasher.add(std::string_view(MNEME_VERSION)).add(request);
+  hasher.add(std::string_view("lowered kernels")).add(std::string_view(MNEME_VERSION)).add(request);
   struct stat info;
   if (::stat(command, &info) == 0)
     hasher.add(static_cast<uint64_t>(info.st_size))
@@ -117,9 +115,14 @@ std::string wait_for(pid_t child) {
   return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status)) : fmt::format("exit status {}", WEXITSTATUS(status));
 }
 
-Result<LowerReply> read_reply(const Path& path) {
-  MNEME_ASSIGN(ByteVector bytes, FileSystem::posix().read(path));
-  return LowerReply::decode(bytes, path.string());
+// Nothing when it was not asked before, or the answer is of no use.
+std::optional<LowerReply> find_reply(DiskCache* cache, const Digest& key) {
+  auto known = cache ? cache->read(key) : std::nullopt;
+  if (!known) return std::nullopt;
+  auto reply = LowerReply::decode(*known, "the cache's entry " + key.hex());
+  if (reply.ok()) return std::move(*reply);
+  cache->drop(key);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -129,22 +132,23 @@ Result<LowerReply> lower(const LowerRequest& request) {
   if (!command || !*command)
     return error(Code::unavailable, "lowering kernels for the CPU device: " MNEME_ENV_COMMAND
                                     " does not name the mneme command: start the program with `mneme run`");
-  MNEME_ASSIGN(CacheFolder folder, CacheFolder::open());
   ByteVector encoded = request.encode();
-  std::string key = cache_key(encoded, command).hex();
-  Path reply_path = folder.path() / (key + ".cpu");
-  if (Result<LowerReply> cached = read_reply(reply_path); cached.ok()) return cached;
+  const Digest key = cache_key(encoded, command);
+  const std::unique_ptr<DiskCache> cache = open_cache();
+  if (auto known = find_reply(cache.get(), key)) return std::move(*known);
 
-  Path request_path = folder.path() / fmt::format("{}.{}.request", key, ::getpid());
-  MNEME_TRY(FileSystem::posix().write_atomically(request_path, encoded));
-  Result<pid_t> child = spawn(command, request_path, reply_path);
-  std::string ended = child.ok() ? wait_for(*child) : std::string();
-  [[maybe_unused]] Status removed = FileSystem::posix().remove(request_path);
-  if (!child.ok()) return child.status();
-  Result<LowerReply> reply = read_reply(reply_path);
+  FileSystem& files = FileSystem::posix();
+  MNEME_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
+  const Path request_path = folder.path() / "request", reply_path = folder.path() / "reply";
+  MNEME_TRY(files.write_atomically(request_path, encoded));
+  MNEME_ASSIGN(pid_t child, spawn(command, request_path, reply_path));
+  const std::string ended = wait_for(child);
+  auto answer = files.read(reply_path);
+  auto reply = answer.ok() ? LowerReply::decode(*answer, reply_path.string()) : answer.status();
   if (!reply.ok())
     return error(Code::internal, "lowering kernels for the CPU device: {} lower ended with {} and left no answer", command,
                  ended);
+  if (cache) cache->put(key, *answer);
   return reply;
 }
 

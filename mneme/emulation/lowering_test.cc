@@ -16,6 +16,7 @@ struct LoweringTest : ::testing::Test {
     cache = std::filesystem::temp_directory_path() / fmt::format("mneme-lowering-test-{}", ::getpid());
     std::filesystem::create_directories(cache);
     ::setenv("XDG_CACHE_HOME", cache.c_str(), 1);
+    ::unsetenv("MNEME_CACHE_DIR");
     ::setenv(MNEME_ENV_COMMAND, MNEME_TEST_LOWER_COMMAND, 1);
     ::unsetenv("MNEME_TEST_LOWER_CRASHES");
     request.kernels = {"kernel"};
@@ -26,7 +27,8 @@ struct LoweringTest : ::testing::Test {
   }
   std::vector<Path> cached() const {
     std::vector<Path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(cache / "mneme")) files.push_back(entry.path());
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(cache / "mneme" / "objects"))
+      if (entry.path().filename().string().size() == 32) files.push_back(entry.path());
     return files;
   }
   Path cache;
@@ -35,7 +37,7 @@ struct LoweringTest : ::testing::Test {
 
 TEST_F(LoweringTest, ASecondRunTakesTheAnswerOfTheFirst) {
   ASSERT_TRUE(lower(request).ok());
-  ASSERT_EQ(cached().size(), 1u);  // the answer; the request is gone
+  ASSERT_EQ(cached().size(), 1u);
   ::setenv("MNEME_TEST_LOWER_CRASHES", "1", 1);
   EXPECT_TRUE(lower(request).ok());
   request.bindings = {{"state", DevicePtr(1)}};

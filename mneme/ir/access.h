@@ -4,6 +4,8 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
+#include <optional>
+
 #include "mneme/ir/module.h"
 
 namespace mneme::ir {
@@ -11,9 +13,14 @@ namespace mneme::ir {
 struct Module::Impl {
   std::unique_ptr<llvm::LLVMContext> context;  // declared first: destroyed last
   std::unique_ptr<llvm::Module> module;
+  std::optional<Digest> source;  // what it was read from, while it is still that
 };
 
-inline llvm::Module& llvm_module(Module& module) { return *module.impl().module; }
+// Whoever gets it may change it.
+inline llvm::Module& llvm_module(Module& module) {
+  module.impl().source.reset();
+  return *module.impl().module;
+}
 inline const llvm::Module& llvm_module(const Module& module) { return *module.impl().module; }
 
 }  // namespace mneme::ir

@@ -128,6 +128,7 @@ Result<Module> Module::parse(ByteSpan bytes, const std::string& name) {
   auto parsed = is_bitcode(bytes) ? parse_bitcode(*impl->context, bytes, name) : parse_text(*impl->context, bytes, name);
   MNEME_ASSIGN(impl->module, std::move(parsed));
   if (diagnostics.failed()) return error(Code::corrupt, "reading LLVM IR {}: {}", name, diagnostics.errors());
+  impl->source = digest_of(bytes);
   return Module(std::move(impl));
 }
 
@@ -136,6 +137,7 @@ Result<Module> Module::clone() const { return parse(bitcode(), impl_->module->ge
 Status Module::link(Module other) {
   // Another context's module gets into this one through its bitcode.
   const ByteVector bytes = other.bitcode();
+  impl_->source.reset();
   DiagnosticCollector diagnostics(*impl_->context);
   MNEME_ASSIGN(auto module, parse_bitcode(*impl_->context, bytes, other.impl_->module->getModuleIdentifier()));
   return link_modules(*impl_->module, std::move(module));
@@ -148,6 +150,7 @@ Status Module::rename(const std::string& from, const std::string& to) {
     return error(Code::incompatible, "renaming {} to {} in {}: there is a {} already", from, to,
                  impl_->module->getModuleIdentifier(), to);
   }
+  impl_->source.reset();
   symbol->setName(to);
   return {};
 }
@@ -175,6 +178,8 @@ ByteVector Module::bitcode() const {
   const auto bytes = std::as_bytes(std::span(buffer.data(), buffer.size()));
   return {bytes.begin(), bytes.end()};
 }
+
+Digest Module::digest() const { return impl_->source ? *impl_->source : digest_of(bitcode()); }
 
 std::string Module::target_triple() const { return impl_->module->getTargetTriple().str(); }
 

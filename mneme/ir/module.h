@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mneme/base/digest.h"
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
 
@@ -46,6 +47,8 @@ class Module {
   Status verify() const;
   std::string print() const;
   ByteVector bitcode() const;
+  // Of what the module was read from; of its bitcode once it has been changed.
+  Digest digest() const;
 
   std::string target_triple() const;
   std::vector<FunctionInfo> functions() const;

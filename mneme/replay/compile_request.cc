@@ -9,6 +9,7 @@ CompileOptions compile_options(const Configuration& configuration, const KernelR
   options.passes = configuration.passes;
   options.pass_plugins = configuration.pass_plugins;
   options.codegen = configuration.codegen;
+  options.assembler = configuration.assembler;
   for (const PlannedRegion& region : plan.regions)
     if (region.prologue.kind == Region::Kind::global && region.placement == Placement::recorded_address)
       options.bindings.push_back({region.prologue.name, region.prologue.address});

@@ -28,6 +28,15 @@ void list_fields(Fields& fields, CodegenOptions& codegen) {
 }
 
 template <class Fields>
+void list_fields(Fields& fields, AssemblerOptions& assembler) {
+  fields.number("level", assembler.level, {.max = 4});
+  fields.texts("options", assembler.options);
+  fields.number("max_registers", assembler.max_registers, {.min = 1});
+  fields.choice("load_cache", assembler.load_cache, kLoadCacheNames);
+  fields.choice("store_cache", assembler.store_cache, kStoreCacheNames);
+}
+
+template <class Fields>
 void list_fields(Fields& fields, Execution& execution) {
   constexpr NumberRange kLaunches{.max = 1'000'000}, kAtLeastOne{.min = 1, .max = 1'000'000};
   fields.number("iterations", execution.iterations, kLaunches);
@@ -87,6 +96,7 @@ void list_fields(Fields& fields, Configuration& configuration) {
   fields.section("block", configuration.block);
   fields.number("shared_memory", configuration.shared_memory);
   fields.section("codegen", configuration.codegen);
+  fields.section("assembler", configuration.assembler);
   fields.section("execution", configuration.execution);
   fields.sections("tolerance", configuration.tolerance);
   fields.section("verdict", configuration.verdict);

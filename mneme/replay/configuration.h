@@ -37,6 +37,7 @@ struct Configuration {
   ExtentOverride block;                   // in threads
   std::optional<Bytes> shared_memory;     // dynamic, a block
   CodegenOptions codegen;
+  AssemblerOptions assembler;
   Execution execution;
   std::vector<BufferTolerance> tolerance;  // what need not be equal to the byte; a later one replaces what it overlaps
   Verdict verdict;

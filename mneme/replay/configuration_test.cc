@@ -21,6 +21,11 @@ Configuration everything() {
                .fast_math = {"nnan", "afn"},
                .ftz = FlushDenormals::on,
                .contraction = Contraction::off};
+  c.assembler = {.level = 1,
+                 .options = {"--allow-expensive-optimizations=true"},
+                 .max_registers = 32,
+                 .load_cache = LoadCache::cg,
+                 .store_cache = StoreCache::wt};
   c.grid.x = 7;
   c.block.y = 4;
   c.shared_memory = Bytes(4096);
@@ -99,6 +104,10 @@ TEST(Configuration, RefusesWithTheReason) {
   EXPECT_EQ(
       refusal(R"({"tolerance": [{"buffer": "x", "error": "ulp", "norm": "L1"}]})"),
       "configuration: the tolerance for 'x': a tolerance with the norm L1 is absolute or relative: ulp is of single elements");
+  EXPECT_EQ(refusal(R"({"assembler": {"level": 5}})"),
+            "configuration: 'assembler.level' must be a whole number from 0 to 4, not 5");
+  EXPECT_EQ(refusal(R"({"assembler": {"load_cache": "wt"}})"),
+            "configuration: 'assembler.load_cache' must be one of default, ca, cg, cs, lu, cv, not \"wt\"");
   EXPECT_EQ(refusal("[]"), "configuration: an object is expected, not []");
 }
 

@@ -80,6 +80,16 @@ Json recorded_time(const ReplayResult& result) {
   return json;
 }
 
+Json cache_use(CacheUse use) {
+  switch (use) {
+    case CacheUse::off: break;
+    case CacheUse::miss: return "miss";
+    case CacheUse::same_code: return "same_code";
+    case CacheUse::hit: return "hit";
+  }
+  return {};
+}
+
 }  // namespace
 
 Json to_json(const ReplayResult& result) {
@@ -105,13 +115,20 @@ Json to_json(const ReplayResult& result) {
           {"clocks", to_json(result.clocks)},
           {"exclusive", result.exclusive},
           {"occupancy", to_json(result.occupancy)},
-          {"reg_usage", or_null(result.resources.registers)},
+          {"reg_usage", or_null(result.resources.registers ? result.resources.registers : result.facts.registers)},
           {"local_mem_usage", or_null(result.resources.local_memory)},
           {"const_mem_usage", or_null(result.resources.constant_memory)},
           {"shared_mem_usage", or_null(result.resources.static_shared_memory)},
           {"obj_size", or_null(result.object_size)},
           {"obj_hash", compiled ? Json(result.object_digest.hex()) : Json()},
+          {"instructions", or_null(result.facts.instructions)},
+          {"stack_frame", or_null(result.facts.stack_frame)},
+          {"spill_store_bytes", or_null(result.facts.spill_stores)},
+          {"spill_load_bytes", or_null(result.facts.spill_loads)},
+          {"warnings", result.warnings},
           {"assembler", compiled ? Json(result.assembler) : Json()},
+          {"cache", compiled ? cache_use(result.cache) : Json()},
+          {"shared_with", result.shared_with ? Json(result.shared_with->hex()) : Json()},
           {"times", times},
           {"grid", prepared ? extent(result.shape.grid) : Json()},
           {"block", prepared ? extent(result.shape.block) : Json()},

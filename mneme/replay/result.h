@@ -55,6 +55,10 @@ struct ReplayResult {
   std::optional<Bytes> object_size;
   Digest object_digest;
   std::string assembler;
+  CodeFacts facts;
+  std::vector<std::string> warnings;  // the assembler's
+  CacheUse cache = CacheUse::off;
+  std::optional<Digest> shared_with;  // digest of the configuration whose loaded object this one ran, as its code was the same
   std::vector<StageTime> times;  // session (once a session: memory brought to the device), compile stages, load, restore, poison,
                                  // run, verify, timed_runs
   LaunchShape shape;

@@ -1,14 +1,25 @@
 #include "mneme/replay/session.h"
 
+#include <algorithm>
+
 #include "mneme/base/activity.h"
+#include "mneme/compile/object_cache.h"
 #include "mneme/replay/compile_request.h"
 
 namespace mneme {
+
+struct Session::Kept {
+  Digest translation, configuration;
+  Loaded loaded;
+};
 
 namespace {
 
 // Not $TMPDIR: all processes of the machine must find the same file.
 constexpr const char* kLockDirectory = "/tmp";
+
+// Loaded objects that a session keeps for configurations to come.
+constexpr size_t kMaxKept = 64;
 
 class StageClock {
  public:
@@ -114,17 +125,33 @@ Result<CompiledCode> Session::compile(const CompileOptions& options) {
   return compiler_->compile(*module_, options);
 }
 
+void Session::use_cache(std::shared_ptr<DiskCache> cache) {
+  compiler_ = create_caching_compiler(std::move(compiler_), std::move(cache));
+}
+
 Result<Session::Loaded> Session::compile_and_load(const Configuration& configuration, ReplayResult& result) {
   MNEME_TRY(check_target(configuration.codegen, device_.properties()));
   MNEME_ASSIGN(CompiledCode code, compile(compile_options(configuration, kernel_, plan_)));
   result.object_size = Bytes(code.image.bytes.size());
   result.object_digest = code.digest;
   result.assembler = code.assembler;
+  result.facts = code.facts;
+  result.warnings = code.warnings;
+  result.cache = code.cache;
   result.times.insert(result.times.end(), code.times.begin(), code.times.end());
 
+  const Digest digest = configuration.digest();
+  auto same =
+      std::find_if(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept->translation == code.translation_digest; });
+  if (same != kept_.end()) {
+    if ((*same)->configuration != digest) result.shared_with = (*same)->configuration;
+    return (*same)->loaded;
+  }
   StageClock clock;
   MNEME_ASSIGN(Loaded loaded, load_code(code.image));
   result.times.push_back({"load", clock.lap()});
+  if (kept_.size() == kMaxKept) kept_.pop_front();
+  kept_.push_back(std::make_shared<Kept>(Kept{code.translation_digest, digest, loaded}));
   return loaded;
 }
 

@@ -2,18 +2,21 @@
 //
 // prepare() reserves the recorded addresses, brings both recorded states onto the device once, and keeps them there: a
 // pristine copy of the prologue and an expected copy of the epilogue, beside the memory the kernel works on (three times the
-// state in device memory, in whole granules: what lies between allocations is filled and compared too). replay() then costs a
+// state in device memory, in whole granules: what lies between allocations is filled and compared too).
+// Configurations that end in the same code share one loaded object. replay() then costs a
 // compilation, copies of the pages that the kernel writes, and its runs.
 //
 // Used by one thread at a time. The device and database must outlive the session.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "mneme/base/disk_cache.h"
 #include "mneme/base/status.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/device/address_space.h"
@@ -42,6 +45,9 @@ class Session {
   // Never fails as a call: what went wrong is in the result. After a device fault every further replay fails the same way.
   ReplayResult replay(const Configuration& configuration);
 
+  // Compiled code is looked for in `cache` first and kept there, from now on. Without one everything is compiled.
+  void use_cache(std::shared_ptr<DiskCache> cache);
+
   // Told of each run, with the verdict on it: its memory is there until the call returns.
   using SeeRun = std::function<Status(unsigned run, const ReplayResult& verdict, const RunMemory& memory)>;
   // Runs a configuration several times, each from the restored state, and times none. The result is that of the last run;
@@ -56,10 +62,11 @@ class Session {
  private:
   // A compiled configuration on the device.
   struct Loaded {
-    std::unique_ptr<Module> module;
+    std::shared_ptr<Module> module;
     Kernel* kernel = nullptr;
     std::map<std::string, DevicePtr> symbols;  // address of each region placed at a module symbol that the code still has
   };
+  struct Kept;  // one that later configurations may share
 
   Session(const Database& database, Device& device) : database_(database), device_(device) {}
   Status load(const Digest& static_hash, const Digest& dynamic_hash);
@@ -120,6 +127,7 @@ class Session {
   bool poisoned_ = false;           // whether runs that are verified start from poisoned memory
   bool restore_everything_ = true;  // memory outside of the changed pages may have been written
   Nanoseconds prepare_time_{};
+  std::deque<std::shared_ptr<const Kept>> kept_;  // the newest last
 };
 
 }  // namespace mneme

@@ -155,6 +155,37 @@ TEST_F(SessionTest, VerifiesEveryPipelineAndTimesEachRunFromTheRestoredState) {
   }
 }
 
+TEST_F(SessionTest, ConfigurationsThatEndInTheSameCodeShareTheLoadedObject) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  Configuration first, second, other;
+  first.passes = "default<O2>";
+  second.passes = "default<O2>,verify";
+  other.codegen.level = 0;
+  const ReplayResult a = (*session)->replay(first), b = (*session)->replay(second), c = (*session)->replay(other),
+                     again = (*session)->replay(first);
+  EXPECT_TRUE(a.verified && b.verified && c.verified && again.verified);
+  EXPECT_EQ(a.shared_with, std::nullopt);
+  EXPECT_EQ(b.shared_with, first.digest());
+  EXPECT_EQ(c.shared_with, std::nullopt);
+  EXPECT_EQ(again.shared_with, std::nullopt) << "it is its own";
+  EXPECT_EQ(b.object_digest, a.object_digest);
+}
+
+TEST_F(SessionTest, CompilesNothingThatIsInTheCache) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  EXPECT_EQ((*session)->replay({}).cache, CacheUse::off);
+  (*session)->use_cache(std::make_shared<DiskCache>(CachePlace{directory_ / "cache"}));
+  const ReplayResult made = (*session)->replay({}), taken = (*session)->replay({});
+  EXPECT_EQ(made.cache, CacheUse::miss);
+  EXPECT_EQ(taken.cache, CacheUse::hit);
+  EXPECT_TRUE(taken.verified);
+  EXPECT_EQ(taken.facts, made.facts);
+  for (const StageTime& time : taken.times)
+    for (const char* stage : {"prepare", "optimise", "lower", "host_optimise", "codegen", "link"}) EXPECT_NE(time.stage, stage);
+}
+
 TEST_F(SessionTest, TakesAnotherBlockSize) {
   Configuration configuration;
   configuration.block.x = 64;

@@ -1,14 +1,17 @@
 #include "mneme/compile/cpu/compiler.h"
 
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
 
 #include <optional>
 
 #include "mneme/compile/cpu/device_functions.h"
 #include "mneme/compile/cpu/gpu_arithmetic.h"
 #include "mneme/compile/cpu/host_code.h"
+#include "mneme/compile/cpu/instruction_count.h"
 #include "mneme/compile/cpu/kernel_entry.h"
 #include "mneme/compile/cpu/linker.h"
 #include "mneme/compile/cpu/shared_memory.h"
@@ -107,20 +110,51 @@ Status verify(const llvm::Module& module) {
   return {};
 }
 
+Status refuse_assembler_options(const AssemblerOptions& options) {
+  const char* knob = options.level                              ? "level"
+                     : !options.options.empty()                 ? "options"
+                     : options.max_registers                    ? "max_registers"
+                     : options.load_cache != LoadCache::unset   ? "load_cache"
+                     : options.store_cache != StoreCache::unset ? "store_cache"
+                                                                : nullptr;
+  if (!knob) return {};
+  return error(Code::unsupported, "assembler.{} has no effect on the CPU device, whose code is not made from PTX: leave it out",
+               knob);
+}
+
 class CpuCompiler final : public Compiler {
  public:
   explicit CpuCompiler(std::string architecture) : architecture_(std::move(architecture)) {}
 
-  Result<CompiledCode> compile(const ir::Module& module, const CompileOptions& options) override {
+  Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
     MNEME_ASSIGN(Generated generated, generate(module, options, std::nullopt));
-    auto image = generated.stages.time("link", [&] { return link_shared_object(generated.object); });
+    Translation translation;
+    translation.code.assign(reinterpret_cast<const char*>(generated.object.data()), generated.object.size());
+    translation.architecture = architecture_;
+    translation.kernels = options.kernels;
+    translation.times = generated.stages.take();
+    return translation;
+  }
+
+  Result<CompiledCode> assemble(const Translation& translation) override {
+    const ByteSpan object = std::as_bytes(std::span(translation.code));
+    Stages stages;
+    auto image = stages.time("link", [&] { return link_shared_object(object); });
     if (!image.ok()) return image.status();
     CompiledCode code;
     code.image = {DeviceKind::cpu, std::move(*image)};
     code.digest = digest_of(code.image.bytes);
-    code.times = generated.stages.take();
+    code.translation_digest = translation.digest();
+    if (translation.kernels.size() == 1) code.facts.instructions = count_instructions(object, architecture_);
+    code.times = translation.times;
+    for (StageTime& time : stages.take()) code.times.push_back(std::move(time));
     code.assembler = "lld";
     return code;
+  }
+
+  // The processor is part of it, since features of it that it lacks are refused.
+  std::string identity() const override {
+    return fmt::format("cpu {} {} LLVM {}", architecture_, llvm::sys::getHostCPUName().str(), LLVM_VERSION_STRING);
   }
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
@@ -139,6 +173,7 @@ class CpuCompiler final : public Compiler {
   };
 
   Result<Generated> generate(const ir::Module& module, const CompileOptions& options, std::optional<Stage> last) {
+    MNEME_TRY(refuse_assembler_options(options.assembler));
     MNEME_ASSIGN(ir::Module copy, module.clone());
     auto own = std::make_unique<ir::Module>(std::move(copy));
     bool abandoned = false;

@@ -485,5 +485,27 @@ TEST(CpuCompiler, RefusalsSayWhatIsRefused) {
             "kernel 'other' is not in test.ll, which has k");
 }
 
+TEST(CpuCompiler, InstructionsAreAFactOfOneKernel) {
+  const std::string two = std::string(kAdd) + "define ptx_kernel void @nothing() { ret void }";
+  auto add = compile(two, {.kernels = {"add"}}), nothing = compile(two, {.kernels = {"nothing"}});
+  ASSERT_TRUE(add.ok() && nothing.ok());
+  EXPECT_GT(nothing->facts.instructions.value_or(0), 0u);
+  EXPECT_GT(add->facts.instructions.value_or(0), nothing->facts.instructions.value_or(0));
+  EXPECT_EQ(compile(two)->facts.instructions, std::nullopt);
+}
+
+TEST(CpuCompiler, KnobsOfTheAssemblerAreRefusedByName) {
+  auto refusal = [](AssemblerOptions options) { return compile(kAdd, {.assembler = std::move(options)}).status().to_string(); };
+  auto words = [](const char* knob) {
+    return fmt::format("unsupported: assembler.{} has no effect on the CPU device, whose code is not made from PTX: leave it out",
+                       knob);
+  };
+  EXPECT_EQ(refusal({.level = 3}), words("level"));
+  EXPECT_EQ(refusal({.options = {"-w"}}), words("options"));
+  EXPECT_EQ(refusal({.max_registers = 32}), words("max_registers"));
+  EXPECT_EQ(refusal({.load_cache = LoadCache::cg}), words("load_cache"));
+  EXPECT_EQ(refusal({.store_cache = StoreCache::cg}), words("store_cache"));
+}
+
 }  // namespace
 }  // namespace mneme

@@ -1,7 +1,10 @@
 #include "mneme/compile/nvptx/compiler.h"
 
+#include <llvm/Config/llvm-config.h>
+
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/floating_point.h"
+#include "mneme/compile/nvptx/cubin_facts.h"
 #include "mneme/compile/nvptx/disassembler.h"
 #include "mneme/compile/nvptx/ptx_codegen.h"
 #include "mneme/compile/pipeline.h"
@@ -19,21 +22,35 @@ class NvptxCompiler final : public Compiler {
   NvptxCompiler(std::string architecture, std::unique_ptr<PtxAssembler> assembler)
       : architecture_(std::move(architecture)), assembler_(std::move(assembler)) {}
 
-  Result<CompiledCode> compile(const ir::Module& module, const CompileOptions& options) override {
+  Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
     MNEME_ASSIGN(Generated generated, generate(module, options, Stage::assembly));
-    AssembleRequest request;
-    request.lines = has_lines(generated.text) ? LineInfo::keep : LineInfo::leave_out;
-    request.ptx = std::move(generated.text);
-    request.architecture = generated.architecture;
-    auto bytes = generated.stages.time("assemble", [&] { return assembler_->assemble(request); });
-    if (!bytes.ok()) return bytes.status();
+    return Translation{std::move(generated.text), generated.architecture, options.assembler, options.kernels,
+                       generated.stages.take()};
+  }
+
+  Result<CompiledCode> assemble(const Translation& translation) override {
+    const LineInfo lines = has_lines(translation.code) ? LineInfo::keep : LineInfo::leave_out;
+    Stages stages;
+    auto assembled = stages.time("assemble", [&] {
+      return assembler_->assemble({translation.code, translation.architecture, lines, translation.assembler});
+    });
+    if (!assembled.ok()) return assembled.status();
 
     CompiledCode code;
-    code.image = {DeviceKind::cuda, std::move(*bytes)};
+    code.warnings = read_warnings(assembled->log);
+    if (translation.assembler.max_registers) MNEME_TRY(check_register_cap(translation, code.warnings));
+    code.image = std::move(assembled->image);
     code.digest = digest_of(code.image.bytes);
-    code.times = generated.stages.take();
+    code.translation_digest = translation.digest();
+    if (translation.kernels.size() == 1) code.facts = read_facts(code.image.bytes, assembled->log, translation.kernels[0]);
+    code.times = translation.times;
+    for (StageTime& time : stages.take()) code.times.push_back(std::move(time));
     code.assembler = assembler_->name();
     return code;
+  }
+
+  std::string identity() const override {
+    return fmt::format("cuda {} LLVM {} {}", architecture_, LLVM_VERSION_STRING, assembler_->identity());
   }
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
@@ -49,6 +66,14 @@ class NvptxCompiler final : public Compiler {
     std::string architecture;
     Stages stages;
   };
+
+  // An assembler only warns of a cap that it does not follow; the code would be what it is without one.
+  Status check_register_cap(const Translation& translation, const std::vector<std::string>& warnings) const {
+    const std::string ignored = ignored_register_cap(warnings);
+    if (ignored.empty()) return {};
+    return error(Code::invalid_argument, "assembling PTX for {} by {}: assembler.max_registers is {}: {}",
+                 translation.architecture, assembler_->name(), *translation.assembler.max_registers, ignored);
+  }
 
   Result<std::string> disassembled(const ir::Module& module, const CompileOptions& options) {
     if (assembler_->name() == "driver")

@@ -132,7 +132,7 @@ class Assembled : public testing::TestWithParam<const char*> {
     if (!found.ok()) GTEST_SKIP() << found.status().message();
   }
 };
-INSTANTIATE_TEST_SUITE_P(By, Assembled, testing::Values("nvjitlink", "ptxas"),
+INSTANTIATE_TEST_SUITE_P(By, Assembled, testing::Values("nvptxcompiler", "nvjitlink", "ptxas"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(Assembled, EveryDefaultPipelineMakesACubin) {
@@ -385,8 +385,9 @@ TEST(NvptxCompiler, RefusesWhatItCannotCompile) {
 }
 
 TEST(PtxAssembler, ANameThatIsNoneIsRefused) {
-  EXPECT_EQ(find_assembler({.only = "masm", .nvjitlink_paths = {}, .ptxas_paths = {}}).status().to_string(),
-            "invalid_argument: choosing the PTX assembler: MNEME_PTX_ASSEMBLER is 'masm', not nvjitlink, ptxas or driver");
+  EXPECT_EQ(find_assembler({.only = "masm"}).status().to_string(),
+            "invalid_argument: choosing the PTX assembler: MNEME_PTX_ASSEMBLER is 'masm', not nvptxcompiler, nvjitlink, ptxas or "
+            "driver");
 }
 
 TEST(PtxAssembler, OneThatIsMissingIsRefusedWithWhereItWasLookedFor) {
@@ -399,6 +400,13 @@ TEST(PtxAssembler, OneThatIsMissingIsRefusedWithWhereItWasLookedFor) {
             "directory; libm.so.6 has no function nvJitLinkCreate; install the CUDA toolkit's libnvJitLink, set CUDA_HOME to "
             "where it is, or "
             "set MNEME_PTX_ASSEMBLER to ptxas or driver");
+  EXPECT_EQ(
+      find_assembler({.only = "nvptxcompiler", .nvptxcompiler_paths = {"/nonexistent/libmneme_nvptxcompiler.so"}})
+          .status()
+          .to_string(),
+      "unavailable: opening nvPTXCompiler, to assemble PTX: /nonexistent/libmneme_nvptxcompiler.so: cannot open shared object "
+      "file: No such file or directory; Mneme has it where the CUDA toolkit that it was built with has "
+      "libnvptxcompiler_static.a: set MNEME_PTX_ASSEMBLER to nvjitlink, ptxas or driver");
   EXPECT_EQ(find_assembler({.only = "ptxas", .nvjitlink_paths = {}, .ptxas_paths = {"/nonexistent/ptxas", "/etc"}})
                 .status()
                 .to_string(),
@@ -407,9 +415,7 @@ TEST(PtxAssembler, OneThatIsMissingIsRefusedWithWhereItWasLookedFor) {
             "where it is, or set MNEME_PTX_ASSEMBLER to nvjitlink or driver");
 }
 
-TEST(PtxAssembler, WithNeitherTheDriverIsLeft) {
-  EXPECT_EQ(find_assembler({.only = "", .nvjitlink_paths = {}, .ptxas_paths = {}}).value()->name(), "driver");
-}
+TEST(PtxAssembler, WithNeitherTheDriverIsLeft) { EXPECT_EQ(find_assembler({}).value()->name(), "driver"); }
 
 TEST(PtxAssembler, TheEnvironmentChooses) {
   ::setenv("MNEME_PTX_ASSEMBLER", "driver", 1);

@@ -1,9 +1,9 @@
 #include "mneme/compile/nvptx/nvjitlink.h"
 
-#include <dlfcn.h>
-
 #include <array>
-#include <filesystem>
+
+#include "mneme/compile/compile_key.h"
+#include "mneme/compile/nvptx/tool_library.h"
 
 namespace mneme::nvptx {
 namespace {
@@ -42,55 +42,44 @@ struct Library {
   int (*cubin)(Handle, void*) = nullptr;
   int (*error_log_size)(Handle, size_t*) = nullptr;
   int (*error_log)(Handle, char*) = nullptr;
+  int (*info_log_size)(Handle, size_t*) = nullptr;
+  int (*info_log)(Handle, char*) = nullptr;
 };
 
-Result<Library> open_library(const std::string& path) {
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const char* reason = dlerror();
-    return Status(Code::unavailable, reason != nullptr ? reason : path);
-  }
-  Library library;
-  struct {
-    const char* name;
-    void** function;
-  } functions[] = {
-      {"nvJitLinkCreate", reinterpret_cast<void**>(&library.create)},
-      {"nvJitLinkDestroy", reinterpret_cast<void**>(&library.destroy)},
-      {"nvJitLinkAddData", reinterpret_cast<void**>(&library.add_data)},
-      {"nvJitLinkComplete", reinterpret_cast<void**>(&library.complete)},
-      {"nvJitLinkGetLinkedCubinSize", reinterpret_cast<void**>(&library.cubin_size)},
-      {"nvJitLinkGetLinkedCubin", reinterpret_cast<void**>(&library.cubin)},
-      {"nvJitLinkGetErrorLogSize", reinterpret_cast<void**>(&library.error_log_size)},
-      {"nvJitLinkGetErrorLog", reinterpret_cast<void**>(&library.error_log)},
-  };
-  for (auto [name, function] : functions) {
-    *function = dlsym(handle, name);
-    if (*function == nullptr) {
-      dlclose(handle);
-      return error(Code::unavailable, "{} has no function {}", path, name);
-    }
-  }
-  return library;
+// The library's own options; what only ptxas has is handed on to it.
+std::vector<std::string> link_arguments(const AssembleRequest& request) {
+  std::vector<std::string> arguments = {"-arch=" + request.architecture, "-Xptxas=-v"};
+  const AssemblerOptions& options = request.options;
+  // The library's own -O knows 0 and 3 alone.
+  arguments.push_back(options.level ? fmt::format("-Xptxas=-O{}", *options.level) : "-O3");
+  if (request.lines == LineInfo::keep) arguments.push_back("-lineinfo");
+  if (options.max_registers) arguments.push_back(fmt::format("-maxrregcount={}", *options.max_registers));
+  for (const std::string& argument : cache_arguments(options)) arguments.push_back("-Xptxas=" + argument);
+  arguments.insert(arguments.end(), options.options.begin(), options.options.end());
+  return arguments;
 }
 
 class NvJitLink final : public PtxAssembler {
  public:
-  explicit NvJitLink(const Library& library) : library_(library) {}
+  // Its version is not asked, which the first libraries do not tell.
+  NvJitLink(const Library& library, const std::string& path) : library_(library), identity_("nvjitlink " + describe_file(path)) {}
   std::string_view name() const override { return "nvjitlink"; }
+  std::string identity() const override { return identity_; }
 
-  Result<ByteVector> assemble(const AssembleRequest& request) override {
-    std::string architecture = "-arch=" + request.architecture;
-    std::vector<const char*> options = {architecture.c_str(), "-O3"};
-    if (request.lines == LineInfo::keep) options.push_back("-lineinfo");
+  Result<Assembled> assemble(const AssembleRequest& request) override {
+    const std::vector<std::string> arguments = link_arguments(request);
+    std::vector<const char*> options;
+    for (const std::string& argument : arguments) options.push_back(argument.c_str());
     Handle handle = nullptr;
     int result = library_.create(&handle, static_cast<uint32_t>(options.size()), options.data());
     if (result != kSuccess) return failed(handle, result, request.architecture);
-    ByteVector cubin;
-    result = link(handle, request.ptx, cubin);
+    Assembled assembled;
+    assembled.image.device = DeviceKind::cuda;
+    result = link(handle, request.ptx, assembled.image.bytes);
     if (result != kSuccess) return failed(handle, result, request.architecture);
+    assembled.log = read_tool_log(handle, library_.info_log_size, library_.info_log);
     library_.destroy(&handle);
-    return cubin;
+    return assembled;
   }
 
  private:
@@ -107,14 +96,7 @@ class NvJitLink final : public PtxAssembler {
 
   // Takes the log, then gives up the handle, which is null when even its creation failed.
   Status failed(Handle handle, int result, const std::string& architecture) {
-    std::string log;
-    size_t size = 0;
-    if (handle != nullptr && library_.error_log_size(handle, &size) == kSuccess && size > 0) {
-      log.resize(size);
-      if (library_.error_log(handle, log.data()) != kSuccess) log.clear();
-      log.resize(log.find('\0') == std::string::npos ? log.size() : log.find('\0'));
-      while (!log.empty() && log.back() == '\n') log.pop_back();
-    }
+    const std::string log = read_tool_log(handle, library_.error_log_size, library_.error_log);
     if (handle != nullptr) library_.destroy(&handle);
     std::string name = static_cast<size_t>(result) < kResultNames.size() ? fmt::format("NVJITLINK_{}", kResultNames[result])
                                                                          : fmt::format("nvJitLink error {}", result);
@@ -123,22 +105,29 @@ class NvJitLink final : public PtxAssembler {
   }
 
   Library library_;
+  std::string identity_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<PtxAssembler>> open_nvjitlink(const std::vector<std::string>& paths) {
-  std::string reasons;
-  for (const std::string& path : paths) {
-    auto library = open_library(path);
-    if (library.ok()) return std::unique_ptr<PtxAssembler>(new NvJitLink(*library));
-    reasons += (reasons.empty() ? "" : "; ") + library.status().message();
-  }
+  Library library;
+  auto path = open_tool_library(paths, {{"nvJitLinkCreate", reinterpret_cast<void**>(&library.create)},
+                                        {"nvJitLinkDestroy", reinterpret_cast<void**>(&library.destroy)},
+                                        {"nvJitLinkAddData", reinterpret_cast<void**>(&library.add_data)},
+                                        {"nvJitLinkComplete", reinterpret_cast<void**>(&library.complete)},
+                                        {"nvJitLinkGetLinkedCubinSize", reinterpret_cast<void**>(&library.cubin_size)},
+                                        {"nvJitLinkGetLinkedCubin", reinterpret_cast<void**>(&library.cubin)},
+                                        {"nvJitLinkGetErrorLogSize", reinterpret_cast<void**>(&library.error_log_size)},
+                                        {"nvJitLinkGetErrorLog", reinterpret_cast<void**>(&library.error_log)},
+                                        {"nvJitLinkGetInfoLogSize", reinterpret_cast<void**>(&library.info_log_size)},
+                                        {"nvJitLinkGetInfoLog", reinterpret_cast<void**>(&library.info_log)}});
+  if (path.ok()) return std::unique_ptr<PtxAssembler>(new NvJitLink(library, *path));
   return error(
       Code::unavailable,
       "opening nvJitLink, to assemble PTX: {}; install the CUDA toolkit's libnvJitLink, set CUDA_HOME to where it is, or set "
       "MNEME_PTX_ASSEMBLER to ptxas or driver",
-      reasons.empty() ? "no place to look in" : reasons);
+      path.status().message());
 }
 
 }  // namespace mneme::nvptx

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "mneme/compile/nvptx/nvjitlink.h"
+#include "mneme/compile/nvptx/nvptxcompiler.h"
 #include "mneme/compile/nvptx/ptxas.h"
 
 namespace mneme::nvptx {
@@ -12,13 +13,37 @@ namespace {
 
 namespace fs = std::filesystem;
 
+Status refused(const char* knob, const char* what) {
+  return error(Code::unsupported,
+               "assembler.{}: the driver's own assembler takes {}: leave it out, or let another assemble (MNEME_PTX_ASSEMBLER: "
+               "nvptxcompiler, nvjitlink or ptxas)",
+               knob, what);
+}
+
 // Leaves the work to the driver, which compiles PTX when it loads it.
 class DriverAssembler final : public PtxAssembler {
  public:
   std::string_view name() const override { return "driver"; }
-  Result<ByteVector> assemble(const AssembleRequest& request) override {
+  std::string identity() const override { return "driver"; }
+
+  Result<Assembled> assemble(const AssembleRequest& request) override {
+    const AssemblerOptions& options = request.options;
+    if (!options.options.empty()) return refused("options", "no options as text");
+    if (options.store_cache != StoreCache::unset) return refused("store_cache", "no cache operator for stores");
+    Assembled assembled;
+    assembled.image.device = DeviceKind::cuda;
+    JitOptions& jit = assembled.image.jit;
+    switch (options.load_cache) {
+      case LoadCache::unset: break;
+      case LoadCache::ca: jit.load_cache = JitOptions::LoadCache::ca; break;
+      case LoadCache::cg: jit.load_cache = JitOptions::LoadCache::cg; break;
+      default: return refused("load_cache", "ca and cg alone");
+    }
+    jit.level = options.level;
+    jit.max_registers = options.max_registers;
     auto bytes = std::as_bytes(std::span(request.ptx.c_str(), request.ptx.size() + 1));
-    return ByteVector(bytes.begin(), bytes.end());
+    assembled.image.bytes.assign(bytes.begin(), bytes.end());
+    return assembled;
   }
 };
 
@@ -40,13 +65,42 @@ void add_once(std::vector<std::string>& paths, const fs::path& path) {
   if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
 }
 
+template <typename T, size_t N>
+const char* name_of(T value, const std::pair<const char*, T> (&names)[N]) {
+  for (const auto& [name, meaning] : names)
+    if (meaning == value) return name;
+  return "";
+}
+
 }  // namespace
+
+std::vector<std::string> cache_arguments(const AssemblerOptions& options) {
+  std::vector<std::string> arguments;
+  if (options.load_cache != LoadCache::unset)
+    arguments.push_back(fmt::format("-dlcm={}", name_of(options.load_cache, kLoadCacheNames)));
+  if (options.store_cache != StoreCache::unset)
+    arguments.push_back(fmt::format("-dscm={}", name_of(options.store_cache, kStoreCacheNames)));
+  return arguments;
+}
+
+std::vector<std::string> ptxas_arguments(const AssembleRequest& request) {
+  const AssemblerOptions& options = request.options;
+  std::vector<std::string> arguments = {"-arch=" + request.architecture, fmt::format("-O{}", options.level.value_or(3)), "-v"};
+  if (request.lines == LineInfo::keep) arguments.push_back("-lineinfo");
+  if (options.max_registers) arguments.push_back(fmt::format("-maxrregcount={}", *options.max_registers));
+  for (std::string& argument : cache_arguments(options)) arguments.push_back(std::move(argument));
+  arguments.insert(arguments.end(), options.options.begin(), options.options.end());
+  return arguments;
+}
 
 AssemblerSearch AssemblerSearch::from_environment() {
   AssemblerSearch search;
   if (const char* only = std::getenv("MNEME_PTX_ASSEMBLER")) search.only = only;
 
   constexpr const char* kLibraries[] = {"libnvJitLink.so.13", "libnvJitLink.so.12"};
+  for (const char* up : {"..", "../.."})  // of bin, and of libexec/mneme
+    add_once(search.nvptxcompiler_paths, (executable_directory() / up / "lib" / "libmneme_nvptxcompiler.so").lexically_normal());
+
   std::vector<fs::path> folders = {executable_directory().parent_path() / "lib"};
   for (const fs::path& home : toolkits()) folders.insert(folders.end(), {home / "lib64", home / "lib"});
   for (const fs::path& folder : folders) {
@@ -67,9 +121,13 @@ AssemblerSearch AssemblerSearch::from_environment() {
 
 Result<std::unique_ptr<PtxAssembler>> find_assembler(const AssemblerSearch& search) {
   const std::string& only = search.only;
-  if (!only.empty() && only != "nvjitlink" && only != "ptxas" && only != "driver") {
+  if (!only.empty() && only != "nvptxcompiler" && only != "nvjitlink" && only != "ptxas" && only != "driver") {
     return error(Code::invalid_argument,
-                 "choosing the PTX assembler: MNEME_PTX_ASSEMBLER is '{}', not nvjitlink, ptxas or driver", only);
+                 "choosing the PTX assembler: MNEME_PTX_ASSEMBLER is '{}', not nvptxcompiler, nvjitlink, ptxas or driver", only);
+  }
+  if (only.empty() || only == "nvptxcompiler") {
+    auto found = open_nvptxcompiler(search.nvptxcompiler_paths);
+    if (found.ok() || only == "nvptxcompiler") return found;
   }
   if (only.empty() || only == "nvjitlink") {
     auto found = open_nvjitlink(search.nvjitlink_paths);

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "mneme/base/file_system.h"
+#include "mneme/compile/compile_key.h"
 
 namespace mneme::nvptx {
 namespace {
@@ -38,24 +39,26 @@ class Ptxas final : public PtxAssembler {
  public:
   explicit Ptxas(std::string program) : program_(std::move(program)) {}
   std::string_view name() const override { return "ptxas"; }
+  std::string identity() const override { return "ptxas " + describe_file(program_); }
 
-  Result<ByteVector> assemble(const AssembleRequest& request) override {
+  Result<Assembled> assemble(const AssembleRequest& request) override {
     MNEME_ASSIGN(std::unique_ptr<TemporaryFolder> folder, TemporaryFolder::create());
     FileSystem& files = FileSystem::posix();
     std::string input = folder->file("kernel.ptx"), output = folder->file("kernel.cubin"), log = folder->file("log");
     MNEME_TRY(write(files, input, request.ptx));
 
-    std::string architecture = "-arch=" + request.architecture;
-    std::vector<llvm::StringRef> arguments = {program_, architecture, "-O3", input, "-o", output};
-    if (request.lines == LineInfo::keep) arguments.push_back("-lineinfo");
+    const std::vector<std::string> options = ptxas_arguments(request);
+    std::vector<llvm::StringRef> arguments = {program_, input, "-o", output};
+    arguments.insert(arguments.end(), options.begin(), options.end());
     std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
-    std::string failure;
-    int status = llvm::sys::ExecuteAndWait(program_, arguments, std::nullopt, redirects, 0, 0, &failure);
-    if (status == 0) return files.read(output);
-
-    std::string words = failure;
+    std::string words;
+    int status = llvm::sys::ExecuteAndWait(program_, arguments, std::nullopt, redirects, 0, 0, &words);
     if (auto text = files.read(log); text.ok()) words += std::string(reinterpret_cast<const char*>(text->data()), text->size());
     while (!words.empty() && words.back() == '\n') words.pop_back();
+    if (status == 0) {
+      MNEME_ASSIGN(ByteVector cubin, files.read(output));
+      return Assembled{{DeviceKind::cuda, std::move(cubin)}, std::move(words)};
+    }
     if (status < 0)
       return error(Code::unavailable, "assembling PTX for {} by {}: it did not run to its end: {}", request.architecture,
                    program_, words);

@@ -33,7 +33,7 @@ class CudaDevice final : public Device {
       return error(Code::incompatible, "loading a code image made for {} on {}, a cuda device", to_string(image.device),
                    properties_.name);
     }
-    MNEME_ASSIGN(std::unique_ptr<Module> module, CudaModule::load(*context_, image.bytes));
+    MNEME_ASSIGN(std::unique_ptr<Module> module, CudaModule::load(*context_, image));
     return module;
   }
 

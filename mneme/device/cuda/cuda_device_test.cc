@@ -366,6 +366,21 @@ TEST_F(CudaDeviceTest, ModulesThatDoNotLoadSayWhy) {
             "corrupt: loading a cubin: 20 bytes, fewer than its header has");
 }
 
+TEST_F(CudaDeviceTest, TheDriverIsToldHowToAssemble) {
+  open();
+  CodeImage image{DeviceKind::cuda, ByteVector(1), {}};
+  ASSERT_TRUE(device->load(image).ok());
+  EXPECT_TRUE(state->jit_options.empty());
+  image.jit = {.level = 1, .max_registers = 32, .load_cache = JitOptions::LoadCache::cg};
+  ASSERT_TRUE(device->load(image).ok());
+  EXPECT_EQ(state->jit_options,
+            (std::map<CUjit_option, uint64_t>{
+                {CU_JIT_OPTIMIZATION_LEVEL, 1}, {CU_JIT_MAX_REGISTERS, 32}, {CU_JIT_CACHE_MODE, CU_JIT_CACHE_OPTION_CG}}));
+  image.jit = {.load_cache = JitOptions::LoadCache::ca};
+  ASSERT_TRUE(device->load(image).ok());
+  EXPECT_EQ(state->jit_options, (std::map<CUjit_option, uint64_t>{{CU_JIT_CACHE_MODE, CU_JIT_CACHE_OPTION_CA}}));
+}
+
 TEST_F(CudaDeviceTest, AddressSpaceMapsUnderAllocationsOnly) {
   open();
   auto space = device->reserve(kDefaultAddressSpaceBase, 256_MiB);

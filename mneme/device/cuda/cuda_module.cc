@@ -43,6 +43,31 @@ std::string_view trimmed(const char* log, size_t capacity) {
   return text;
 }
 
+// The parallel arrays that the driver takes.
+class JitArguments {
+ public:
+  void add(CUjit_option option, void* value) {
+    options_.push_back(option);
+    values_.push_back(value);
+  }
+  void add(const JitOptions& jit) {
+    if (jit.level) add(CU_JIT_OPTIMIZATION_LEVEL, number(*jit.level));
+    if (jit.max_registers) add(CU_JIT_MAX_REGISTERS, number(*jit.max_registers));
+    if (jit.load_cache != JitOptions::LoadCache::unset) {
+      add(CU_JIT_CACHE_MODE,
+          number(jit.load_cache == JitOptions::LoadCache::cg ? CU_JIT_CACHE_OPTION_CG : CU_JIT_CACHE_OPTION_CA));
+    }
+  }
+  unsigned count() const { return static_cast<unsigned>(options_.size()); }
+  CUjit_option* options() { return options_.data(); }
+  void** values() { return values_.data(); }
+
+ private:
+  static void* number(uintptr_t value) { return reinterpret_cast<void*>(value); }
+  std::vector<CUjit_option> options_;
+  std::vector<void*> values_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<CudaKernel>> CudaKernel::create(const Context& context, CUfunction function, const std::string& name) {
@@ -93,7 +118,8 @@ Status CudaKernel::allow_dynamic_shared_memory(Bytes size) const {
   return {};
 }
 
-Result<std::unique_ptr<CudaModule>> CudaModule::load(const Context& context, ByteSpan image) {
+Result<std::unique_ptr<CudaModule>> CudaModule::load(const Context& context, const CodeImage& code) {
+  ByteSpan image = code.bytes;
   ByteVector terminated;
   bool binary = starts_with(image, ELFMAG, SELFMAG) || starts_with(image, &kFatBinaryMagic, sizeof kFatBinaryMagic);
   if (starts_with(image, ELFMAG, SELFMAG)) MNEME_TRY(check_cubin(image));
@@ -105,10 +131,12 @@ Result<std::unique_ptr<CudaModule>> CudaModule::load(const Context& context, Byt
   ContextScope scope(context);
   MNEME_TRY(scope.status());
   std::array<char, 16384> log{};
-  std::array<CUjit_option, 2> options = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  JitArguments jit;
+  jit.add(CU_JIT_ERROR_LOG_BUFFER, log.data());
+  jit.add(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, reinterpret_cast<void*>(log.size() - 1));
+  if (!binary) jit.add(code.jit);
   CUmodule handle = nullptr;
-  CUresult result = context.driver().cuModuleLoadDataEx(&handle, image.data(), options.size(), options.data(), values.data());
+  CUresult result = context.driver().cuModuleLoadDataEx(&handle, image.data(), jit.count(), jit.options(), jit.values());
   std::string_view words = trimmed(log.data(), log.size());
   MNEME_TRY(context.check(result, "cuModuleLoadDataEx({} of {} bytes){}{}", binary ? "a cubin" : "PTX", image.size(),
                           words.empty() ? "" : ": ", words));

@@ -34,7 +34,7 @@ class CudaKernel final : public Kernel {
 class CudaModule final : public Module {
  public:
   // incompatible: not an image that this device loads (the JIT's words are in the message); corrupt: a cubin that is cut short.
-  static Result<std::unique_ptr<CudaModule>> load(const Context& context, ByteSpan image);
+  static Result<std::unique_ptr<CudaModule>> load(const Context& context, const CodeImage& image);
   ~CudaModule() override;
 
   Result<Kernel*> kernel(const std::string& name) override;

@@ -185,6 +185,11 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void*, unsigned count, CUjit
     }
     return result;
   }
+  state.jit_options.clear();
+  for (unsigned i = 0; i < count; ++i) {
+    if (options[i] != CU_JIT_ERROR_LOG_BUFFER && options[i] != CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+      state.jit_options[options[i]] = reinterpret_cast<uint64_t>(values[i]);
+  }
   ++state.modules;
   *module = handle_of<CUmodule>(module_object);
   return CUDA_SUCCESS;

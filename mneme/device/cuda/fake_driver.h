@@ -7,6 +7,7 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,10 @@ struct FakeDriverState {
   // Every call, from then on, after a trap.
   CUresult fault = CUDA_SUCCESS;
 
-  uint64_t elsewhere_below = 0;  // reservations smaller than this are not placed at the hint
-  std::string jit_log;           // what the JIT says when cuModuleLoadDataEx fails
-  int static_shared_bytes = 0;   // of every kernel
+  uint64_t elsewhere_below = 0;                  // reservations smaller than this are not placed at the hint
+  std::string jit_log;                           // what the JIT says when cuModuleLoadDataEx fails
+  std::map<CUjit_option, uint64_t> jit_options;  // of the last module that was loaded, but for buffers
+  int static_shared_bytes = 0;                   // of every kernel
 
   // CUPTI: the times of the next kernels that are not Mneme's own, then of all others; and whether records arrive at all.
   std::vector<uint64_t> kernel_times;

@@ -7,7 +7,8 @@ namespace {
 
 // `ptx` has its terminator behind it.
 Result<std::unique_ptr<CudaModule>> load_ptx(const Context& context, std::string_view ptx) {
-  return CudaModule::load(context, std::as_bytes(std::span(ptx.data(), ptx.size() + 1)));
+  auto text = std::as_bytes(std::span(ptx.data(), ptx.size() + 1));
+  return CudaModule::load(context, {DeviceKind::cuda, ByteVector(text.begin(), text.end())});
 }
 
 }  // namespace

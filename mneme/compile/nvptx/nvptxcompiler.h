@@ -1,0 +1,16 @@
+// nvPTXCompiler, opened at run time: the toolkit has it as a static archive, of which the build makes a shared library.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mneme/compile/nvptx/ptx_assembler.h"
+
+namespace mneme::nvptx {
+
+// The first of `paths` that opens and has the functions; it stays open for the life of the process. unavailable: none, with
+// each and why.
+Result<std::unique_ptr<PtxAssembler>> open_nvptxcompiler(const std::vector<std::string>& paths);
+
+}  // namespace mneme::nvptx
