@@ -11,10 +11,9 @@ namespace {
 
 Level level_from_environment() {
   const char* value = std::getenv("MNEME_LOG");
-  std::string_view text = value ? value : "";
-  if (text == "debug") return Level::debug;
-  if (text == "warning") return Level::warning;
-  if (text == "error") return Level::error;
+  if (!value || !*value) return Level::info;
+  if (auto level = level_named(value)) return *level;
+  write(Level::warning, fmt::format("MNEME_LOG={} names no level: debug, info, warning or error", value));
   return Level::info;
 }
 
@@ -25,11 +24,20 @@ std::atomic<Level>& current() {
 
 }  // namespace
 
+std::optional<Level> level_named(std::string_view name) {
+  if (name == "debug") return Level::debug;
+  if (name == "info") return Level::info;
+  if (name == "warning") return Level::warning;
+  if (name == "error") return Level::error;
+  return std::nullopt;
+}
+
 Level level() { return current().load(std::memory_order_relaxed); }
 void set_level(Level level) { current().store(level, std::memory_order_relaxed); }
 
 void write(Level level, std::string_view message) {
-  std::string_view prefix = level == Level::warning ? "mneme: warning: " : level == Level::error ? "mneme: error: " : "mneme: ";
+  constexpr std::string_view kPrefixes[] = {"mneme: debug: ", "mneme: ", "mneme: warning: ", "mneme: error: "};
+  const std::string_view prefix = kPrefixes[static_cast<int>(level)];
   std::string line = fmt::format("{}{}\n", prefix, message);
   [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }

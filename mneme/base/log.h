@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -13,9 +14,11 @@ namespace mneme::log {
 enum class Level { debug, info, warning, error };
 
 // Lines below this level are dropped. The environment variable MNEME_LOG (debug, info, warning, error) sets it at start;
-// without it the level is info.
+// without it the level is info, and with a word that names none too, of which a warning is written once.
 Level level();
 void set_level(Level level);
+// The level of that name; nothing where there is none.
+std::optional<Level> level_named(std::string_view name);
 
 // Thread-safe; the line is written with one system call.
 void write(Level level, std::string_view message);

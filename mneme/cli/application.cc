@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "mneme/abi/segment.h"
 #include "mneme/base/log.h"
 #include "mneme/device/device.h"
 #include "mneme/runtime/recordable.h"
@@ -80,6 +81,15 @@ bool uses_cuda(const ObjectFile& file) {
                      [](const std::string& name) { return name.starts_with("libcudart.so"); });
 }
 
+// What the plugin puts into device code, which is not compressed.
+bool holds_segments(const Path& path) {
+  auto file = FileSystem::posix().map(path);
+  if (!file.ok()) return false;
+  ByteSpan bytes = (*file)->bytes();
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return text.find(MNEME_SEGMENT_PREFIX) != std::string_view::npos;
+}
+
 }  // namespace
 
 Result<Path> find_program(const std::string& name) {
@@ -104,9 +114,10 @@ Status check_recordable(const Path& program) {
   Result<ObjectFile> file = read_object(program);
   if (file.status().code() == Code::invalid_argument) return {};  // a script: what it starts is not known
   if (!file.ok()) return file.status();
-  bool recordable = false, cuda = false;
+  bool recordable = false, cuda = false, has_segments = false;
   for (const LinkedObject& object : linked_objects(program, std::move(*file))) {
     cuda = cuda || uses_cuda(object.file);
+    has_segments = has_segments || (object.file.device_code && !object.file.recordable && holds_segments(object.path));
     if (object.file.dropped_device_code) {
       return error(Code::invalid_argument,
                    "{} was linked without its device code: with -fgpu-rdc the linker step needs --offload-link too",
@@ -117,6 +128,10 @@ Status check_recordable(const Path& program) {
     recordable = true;
   }
   if (recordable) return {};
+  if (has_segments)
+    return error(Code::invalid_argument,
+                 "{} was compiled for Mneme but not linked for it: link it with `mneme config ldflags` behind its objects",
+                 program.string());
   if (cuda) return error(Code::invalid_argument, "{} uses CUDA but was not built for Mneme: {}", program.string(), kHowToBuild);
   log::warning("{} holds no recordable code; only shared libraries that it loads while it runs can", program.string());
   return {};
@@ -127,7 +142,11 @@ Result<DeviceKind> choose_device(const std::string& text) {
   Result<std::unique_ptr<Device>> device = Device::open(DeviceKind::cuda);
   if (device.ok()) return DeviceKind::cuda;
   if (text == "cuda") return device.status();
-  log::info("running on the CPU device: {}", device.status().message());
+  // The driver's absence is the usual reason; any other is to be known.
+  const std::string& reason = device.status().message();
+  const bool no_driver = device.status().code() == Code::unavailable && reason.find("libcuda.so.1") != std::string::npos;
+  log::info("{}: running on the CPU device", no_driver ? "no NVIDIA driver" : reason);
+  if (no_driver) log::debug("{}", reason);
   return DeviceKind::cpu;
 }
 

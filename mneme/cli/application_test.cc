@@ -46,6 +46,12 @@ TEST_F(ProgramFile, IsCheckedBeforeItRuns) {
             " uses CUDA but was not built for Mneme: build it with `$(mneme config cxx) $(mneme config cxxflags) app.cu -o app "
             "$(mneme config "
             "ldflags)`, or in CMake with find_package(mneme) and add_mneme(app)");
+  Path unlinked = folder / "unlinked";
+  std::filesystem::copy_file(MNEME_TEST_CUDA_ONLY, unlinked);
+  std::ofstream(unlinked, std::ios::app) << "__mneme_segment_0";
+  EXPECT_EQ(check_recordable(unlinked).to_string(),
+            "invalid_argument: " + unlinked.string() +
+                " was compiled for Mneme but not linked for it: link it with `mneme config ldflags` behind its objects");
   EXPECT_EQ(check_recordable(MNEME_TEST_DROPPED).to_string(),
             "invalid_argument: " MNEME_TEST_DROPPED
             " was linked without its device code: with -fgpu-rdc the linker step needs --offload-link too");

@@ -1,5 +1,7 @@
 #include "mneme/cli/build_flags.h"
 
+#include <charconv>
+
 namespace mneme::cli {
 namespace {
 
@@ -62,6 +64,15 @@ std::vector<std::string> link_flags(const Installation& installation, const Path
   }
   flags.insert(flags.end(), {"-lrt", "-ldl", "-lpthread"});
   return flags;
+}
+
+bool is_architecture(std::string_view text) {
+  if (!text.starts_with("sm_")) return false;
+  text.remove_prefix(3);
+  if (text.ends_with('a') || text.ends_with('f')) text.remove_suffix(1);
+  unsigned number = 0;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc() && end == text.data() + text.size() && number >= 75 && number <= 121;
 }
 
 std::string join_for_shell(const std::vector<std::string>& flags) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mneme/base/status.h"
@@ -24,6 +25,9 @@ std::vector<std::string> cxx_flags(const Installation& installation, const Path&
 std::vector<std::string> cuda_flags(const Installation& installation, const Path& cuda, const BuildFlagOptions& options);
 // What a recordable program or shared library links, behind its objects.
 std::vector<std::string> link_flags(const Installation& installation, const Path& cuda, const BuildFlagOptions& options);
+
+// sm_75 to sm_121, with or without the suffix a or f: what CUDA 13 compiles for.
+bool is_architecture(std::string_view text);
 
 // One line for a shell: options with blanks or signs that a shell reads are quoted.
 std::string join_for_shell(const std::vector<std::string>& flags);

@@ -133,7 +133,8 @@ Registration::Registration(CommandInfo info, std::function<std::unique_ptr<Comma
 }
 
 int report(const Status& status) {
-  log::error("{}", status.message());
+  const bool damaged = status.code() == Code::corrupt;
+  log::error("{}{}", status.message(), damaged ? "; take the file from a copy, or remove the kernel's and record it again" : "");
   return kExitCannotRun;
 }
 
@@ -143,6 +144,7 @@ int report_usage(const std::string& command, const std::string& message) {
 }
 
 int run_command_line(const std::vector<std::string>& arguments) {
+  log::level();  // warns of a MNEME_LOG that names none
   if (arguments.empty()) {
     fmt::print(stderr, "mneme: no command given\nSee 'mneme help'.\n");
     return kExitUsage;

@@ -53,7 +53,7 @@ class Registration {
   Registration(CommandInfo info, std::function<std::unique_ptr<Command>()> create);
 };
 
-// Writes "mneme: <message>" to standard error and returns kExitCannotRun.
+// Writes "mneme: error: <message>", with what to do about damage, to standard error and returns kExitCannotRun.
 int report(const Status& status);
 // Writes "mneme NAME: <message>" and a pointer to the help to standard error and returns kExitUsage.
 int report_usage(const std::string& command, const std::string& message);

@@ -157,6 +157,15 @@ TEST(CommandLine, HelpIsInWordsForPeople) {
             "  --level 0..3                  level\n\n");
 }
 
+TEST(CommandLine, ReportSaysWhatToDoAboutDamage) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(report(error(Code::corrupt, "db/x: offset 0: damaged")), kExitCannotRun);
+  EXPECT_EQ(report(error(Code::io, "reading x: no")), kExitCannotRun);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "mneme: error: db/x: offset 0: damaged; take the file from a copy, or remove the kernel's and record it again\n"
+            "mneme: error: reading x: no\n");
+}
+
 TEST(CommandLine, PrintsTheVersion) { EXPECT_EQ(run({"--version"}).out, std::string("mneme ") + MNEME_VERSION + "\n"); }
 
 TEST(CommandLine, RunsAnExternalCommandFromThePath) {

@@ -49,16 +49,25 @@ class ConfigCommand : public Command {
     if (key_ == "includedir") return installation.includedir.string();
     if (key_ == "cmakedir") return installation.cmakedir.string();
     if (std::find(kKeys.begin(), kKeys.end(), key_) == kKeys.end()) return unknown_key();
+    MNEME_TRY(choose_architecture());
     MNEME_ASSIGN(Path cuda, find_cuda_toolkit());
     if (key_ == "cudadir") return cuda.string();
     return join_for_shell(flags(installation, cuda));
   }
 
-  std::vector<std::string> flags(const Installation& installation, const Path& cuda) {
+  Status choose_architecture() {
+    std::string source = "--arch";
     if (options_.architecture.empty()) {
       const char* chosen = std::getenv("MNEME_ARCH");
+      source = "MNEME_ARCH";
       options_.architecture = chosen && *chosen ? chosen : BuildFlagOptions().architecture;
     }
+    if (is_architecture(options_.architecture)) return {};
+    return error(Code::invalid_argument, "{}: '{}' is no GPU architecture from sm_75 to sm_121, as sm_90 is", source,
+                 options_.architecture);
+  }
+
+  std::vector<std::string> flags(const Installation& installation, const Path& cuda) {
     options_.cuda_runtime = cudart_ == "shared" ? CudaRuntime::shared_library : CudaRuntime::static_library;
     options_.device_code = relocatable_ ? DeviceCode::relocatable : DeviceCode::whole;
     if (key_ == "cxxflags") return cxx_flags(installation, cuda, options_);

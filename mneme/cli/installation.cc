@@ -55,7 +55,14 @@ Result<Installation> Installation::find() {
 
 Result<Path> find_cuda_toolkit() {
   std::vector<Path> candidates;
-  if (const char* home = std::getenv("CUDA_HOME"); home && *home) candidates.emplace_back(home);
+  if (const char* home = std::getenv("CUDA_HOME"); home && *home) {
+    if (is_toolkit(home)) return Path(home);
+    return error(
+        Code::not_found,
+        "CUDA_HOME is {}, which is no CUDA toolkit (no include/cuda_runtime.h, or no nvvm/libdevice/libdevice.10.bc): set it "
+        "to the folder of a CUDA 13 toolkit, or unset it",
+        home);
+  }
   candidates.emplace_back(MNEME_CUDA_HOME);
   candidates.emplace_back("/usr/local/cuda");
   std::string looked;

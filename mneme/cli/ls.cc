@@ -1,6 +1,8 @@
 // mneme ls: what a database holds.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "mneme/cli/command.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/store/database.h"
@@ -21,27 +23,36 @@ class LsCommand : public Command {
     if (!database.ok()) return report(database.status());
     auto listing = database->list();
     if (!listing.ok()) return report(listing.status());
-    int status = json_ ? print_json(*database, *listing) : print_table(*database, *listing);
-    for (const Status& damage : listing->damaged) status = report(damage);
-    return status;
+    damaged_ = listing->damaged;
+    for (const KernelDocument& kernel : listing->kernels) note(database->load_ir(kernel.kernel.static_hash).status());
+    if (json_)
+      print_json(*database, *listing);
+    else
+      print_table(*database, *listing);
+    for (const Status& damage : damaged_) report(damage);
+    return damaged_.empty() ? 0 : kExitCannotRun;
   }
 
  private:
-  // A damaged state does not hide the rest: its instance is listed without a size.
-  std::optional<InstanceSize> size_of(const Database& database, const InstanceRecord& instance, int& status) {
-    auto size = database.instance_size(instance.static_hash, instance.dynamic_hash);
-    if (size.ok()) return *size;
-    status = report(size.status());
-    return std::nullopt;
+  // One file may be missed by many instances: it is named once.
+  void note(const Status& status) {
+    const auto same = [&](const Status& other) { return other.message() == status.message(); };
+    if (!status.ok() && std::none_of(damaged_.begin(), damaged_.end(), same)) damaged_.push_back(status);
   }
 
-  int print_table(const Database& database, const Listing& listing) {
-    int status = 0;
+  // A damaged state does not hide the rest: its instance is listed without a size.
+  std::optional<InstanceSize> size_of(const Database& database, const InstanceRecord& instance) {
+    auto size = database.instance_size(instance.static_hash, instance.dynamic_hash);
+    note(size.status());
+    return size.ok() ? std::optional(*size) : std::nullopt;
+  }
+
+  void print_table(const Database& database, const Listing& listing) {
     size_t instances = 0;
     std::vector<std::vector<std::string>> rows{{"STATIC HASH", "DYNAMIC HASH", "GRID", "BLOCK", "MEMORY", "ON DISK", "KERNEL"}};
     for (const KernelDocument& document : listing.kernels) {
       for (const InstanceRecord& instance : document.instances) {
-        auto size = size_of(database, instance, status);
+        auto size = size_of(database, instance);
         rows.push_back({instance.static_hash.hex(), instance.dynamic_hash.hex(), fmt::format("{}", instance.grid),
                         fmt::format("{}", instance.block), format_bytes(instance.state_bytes),
                         size ? format_bytes(size->total()) : "damaged", document.kernel.demangled});
@@ -52,31 +63,29 @@ class LsCommand : public Command {
     auto disk = database.disk_size();
     fmt::print("{}, {}{}\n", plural(listing.kernels.size(), "kernel"), plural(instances, "instance"),
                disk.ok() ? fmt::format(", {} on disk in all", *disk) : "");
-    return status;
   }
 
-  int print_json(const Database& database, const Listing& listing) {
-    int status = 0;
+  void print_json(const Database& database, const Listing& listing) {
     nlohmann::json kernels = nlohmann::json::array(), damaged = nlohmann::json::array();
     for (const KernelDocument& document : listing.kernels) {
       nlohmann::json kernel = to_json(document.kernel);
       kernel["instances"] = nlohmann::json::array();
       for (const InstanceRecord& instance : document.instances)
-        kernel["instances"].push_back(to_json(document.kernel, instance, size_of(database, instance, status)));
+        kernel["instances"].push_back(to_json(document.kernel, instance, size_of(database, instance)));
       kernels.push_back(std::move(kernel));
     }
-    for (const Status& damage : listing.damaged) damaged.push_back(damage.message());
+    for (const Status& damage : damaged_) damaged.push_back(damage.message());
     auto disk = database.disk_size();
     nlohmann::json root = {{"directory", directory_},
                            {"kernels", kernels},
                            {"damaged", damaged},
                            {"disk_bytes", disk.ok() ? nlohmann::json(disk->count) : nlohmann::json()}};
     fmt::print("{}\n", root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-    return status;
   }
 
   std::string directory_;
   bool json_ = false;
+  std::vector<Status> damaged_;
 };
 
 const Registration registration({.name = "ls", .summary = "list the kernels and instances of a database"},

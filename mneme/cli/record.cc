@@ -42,6 +42,7 @@ class RecordCommand : public Command {
   }
 
   int run() override {
+    if (options_.database.empty()) return report_usage("record", "-rdb is empty: name the directory of the database");
     options_.address_space = Bytes(static_cast<uint64_t>(std::llround(space_gib_ * 512)) << 21);
     options_.database = std::filesystem::absolute(options_.database).lexically_normal().string();
     if (max_bytes_) options_.max_bytes = Bytes(*max_bytes_);

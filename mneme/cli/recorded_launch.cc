@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mneme/cli/values.h"
+
 namespace mneme::cli {
 namespace {
 
@@ -18,15 +20,18 @@ Result<Digest> choose_instance(const KernelDocument& document, const std::string
   if (first_digits.empty())
     return error(Code::invalid_argument, "{} has {} instances: choose one with -rid{}", document.kernel.demangled,
                  document.instances.size(), all);
-  return error(Code::not_found, "{} instances of {} begin with '{}'; there are{}", matching.size(), document.kernel.demangled,
-               first_digits, all);
+  const std::string matches = matching.empty()
+                                  ? fmt::format("no instance of {} begins", document.kernel.demangled)
+                                  : fmt::format("{} instances of {} begin", matching.size(), document.kernel.demangled);
+  return error(Code::not_found, "{} with '{}'; there are{}", matches, first_digits, all);
 }
 
 }  // namespace
 
 void InstanceOption::declare(CLI::App& app) {
   app.add_option("--rid,--record-id", first_digits_,
-                 "the recorded instance: a dynamic hash, or its first digits (default: the only one)");
+                 "the recorded instance: a dynamic hash, or its first digits (default: the only one)")
+      ->transform(hash_digits());
 }
 
 Result<Digest> InstanceOption::choose(const KernelDocument& document) const { return choose_instance(document, first_digits_); }
@@ -37,6 +42,7 @@ void InstancesOption::declare(CLI::App& app) {
                               "repeated: right is what is right on each")
                    ->allow_extra_args(false)
                    ->take_all()
+                   ->transform(hash_digits())
                    ->type_name("TEXT");
   app.add_flag("--all-instances", all_, "every recorded instance of the kernel: right is what is right on all")->excludes(some);
 }

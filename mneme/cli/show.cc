@@ -1,6 +1,10 @@
 // mneme show: all that is recorded about one kernel.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+#include <set>
+
 #include "mneme/cli/command.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/store/database.h"
@@ -17,8 +21,9 @@ class ShowCommand : public Command {
   }
 
   int run() override {
-    Status status = show();
-    return status.ok() ? 0 : report(status);
+    note(show());
+    for (const Status& damage : damaged_) report(damage);
+    return damaged_.empty() ? 0 : kExitCannotRun;
   }
 
  private:
@@ -26,31 +31,44 @@ class ShowCommand : public Command {
     MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
     MNEME_ASSIGN(Database database, Database::open(file.directory));
     MNEME_ASSIGN(KernelDocument document, database.load_document(file.static_hash));
+    note(database.load_ir(file.static_hash).status());
     if (check_)
       for (const InstanceRecord& instance : document.instances)
-        MNEME_TRY(database.check_instance(instance.static_hash, instance.dynamic_hash));
-    return json_ ? print_json(database, document) : print_text(database, document);
+        note(database.check_instance(instance.static_hash, instance.dynamic_hash));
+    if (json_)
+      print_json(database, document);
+    else
+      print_text(database, document);
+    return {};
   }
 
-  Status print_json(const Database& database, const KernelDocument& document) {
+  // Damage does not hide what is sound, and is said once.
+  void note(const Status& status) {
+    const auto same = [&](const Status& other) { return other.message() == status.message(); };
+    if (!status.ok() && std::none_of(damaged_.begin(), damaged_.end(), same)) damaged_.push_back(status);
+  }
+
+  void print_json(const Database& database, const KernelDocument& document) {
     nlohmann::json root = to_json(document.kernel);
     root["ir"] = {{"file", ir_file_name(document.kernel.static_hash)}, {"bytes", document.ir_size.count}};
     root["instances"] = nlohmann::json::array();
     for (const InstanceRecord& instance : document.instances) {
-      MNEME_ASSIGN(InstanceSize size, database.instance_size(instance.static_hash, instance.dynamic_hash));
-      MNEME_ASSIGN(MemoryView memory, memory_of(database, instance));
+      std::optional<InstanceSize> size = size_of(database, instance);
+      std::optional<MemoryView> memory = memory_of(database, instance);
+      const auto or_null = [&](uint64_t MemoryView::* member) { return memory ? nlohmann::json((*memory).*member) : nullptr; };
       nlohmann::json entry = to_json(document.kernel, instance, size);
-      entry["allocations"] = memory.allocations;
-      entry["globals"] = memory.globals;
-      entry["pages"] = memory.pages;
-      entry["changed_pages"] = memory.changed_pages;
+      entry["allocations"] = or_null(&MemoryView::allocations);
+      entry["globals"] = or_null(&MemoryView::globals);
+      entry["pages"] = or_null(&MemoryView::pages);
+      entry["changed_pages"] = or_null(&MemoryView::changed_pages);
       root["instances"].push_back(std::move(entry));
     }
+    root["damaged"] = nlohmann::json::array();
+    for (const Status& damage : damaged_) root["damaged"].push_back(damage.message());
     fmt::print("{}\n", root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
-    return {};
   }
 
-  Status print_text(const Database& database, const KernelDocument& document) {
+  void print_text(const Database& database, const KernelDocument& document) {
     const KernelRecord& kernel = document.kernel;
     std::vector<std::vector<std::string>> head{
         {"kernel", kernel.demangled}, {"symbol", kernel.name}, {"static hash", kernel.static_hash.hex()}};
@@ -61,23 +79,25 @@ class ShowCommand : public Command {
       head.push_back(
           {"variable", fmt::format("{} ({}{})", global.name, Bytes(global.size), global.constant_space ? ", constant" : "")});
     std::string text = format_table(head);
-    for (const InstanceRecord& instance : document.instances) MNEME_TRY(append_instance(database, kernel, instance, text));
+    for (const InstanceRecord& instance : document.instances) append_instance(database, kernel, instance, text);
+    if (check_ && damaged_.empty())
+      text += fmt::format("\nchecked: the IR, {} and {}: all whole\n", plural(document.instances.size(), "instance"),
+                          plural(pages_.size(), "page"));
     fmt::print("{}", text);
-    return {};
   }
 
-  Status append_instance(const Database& database, const KernelRecord& kernel, const InstanceRecord& instance,
-                         std::string& text) {
-    MNEME_ASSIGN(InstanceSize size, database.instance_size(instance.static_hash, instance.dynamic_hash));
-    MNEME_ASSIGN(MemoryView memory, memory_of(database, instance));
+  void append_instance(const Database& database, const KernelRecord& kernel, const InstanceRecord& instance, std::string& text) {
+    std::optional<InstanceSize> size = size_of(database, instance);
+    std::optional<MemoryView> memory = memory_of(database, instance);
     text += fmt::format("\ninstance {}\n", instance.dynamic_hash.hex());
     std::vector<std::vector<std::string>> rows{
         {"  launch", fmt::format("grid {}, block {}, {} of dynamic shared memory{}", instance.grid, instance.block,
                                  instance.dynamic_shared_memory, instance.cooperative ? ", cooperative" : "")},
-        {"  memory",
-         fmt::format("{} in {} and {}; {} of {} changed", instance.state_bytes, plural(memory.allocations, "allocation"),
-                     plural(memory.globals, "variable"), memory.changed_pages, plural(memory.pages, "page"))},
-        {"  on disk", fmt::format("{} (pages that others share included)", size.total())},
+        {"  memory", memory ? fmt::format("{} in {} and {}; {} of {} changed", instance.state_bytes,
+                                          plural(memory->allocations, "allocation"), plural(memory->globals, "variable"),
+                                          memory->changed_pages, plural(memory->pages, "page"))
+                            : "damaged"},
+        {"  on disk", size ? fmt::format("{} (pages that others share included)", size->total()) : "damaged"},
         {"  recorded", fmt::format("{} on {} ({}), Mneme {}", instance.recorded_at, instance.device_name, instance.device_kind,
                                    instance.mneme_version)}};
     for (size_t i = 0; i < kernel.parameters.size(); ++i) {
@@ -88,16 +108,27 @@ class ShowCommand : public Command {
     if (instance.recorded_time) rows.push_back({"  time", format_recorded_time(*instance.recorded_time)});
     for (const Annotation& annotation : instance.annotations) rows.push_back({"  annotation", format_annotation(annotation)});
     text += format_table(rows);
-    return {};
   }
 
-  Result<MemoryView> memory_of(const Database& database, const InstanceRecord& instance) {
-    MNEME_ASSIGN(RecordedInstance recorded, database.load_instance(instance.static_hash, instance.dynamic_hash));
-    return view_memory(recorded.prologue, recorded.epilogue);
+  std::optional<InstanceSize> size_of(const Database& database, const InstanceRecord& instance) {
+    auto size = database.instance_size(instance.static_hash, instance.dynamic_hash);
+    note(size.status());
+    return size.ok() ? std::optional(*size) : std::nullopt;
+  }
+
+  std::optional<MemoryView> memory_of(const Database& database, const InstanceRecord& instance) {
+    auto recorded = database.load_instance(instance.static_hash, instance.dynamic_hash);
+    note(recorded.status());
+    if (!recorded.ok()) return std::nullopt;
+    for (const MemoryState* state : {&recorded->prologue, &recorded->epilogue})
+      for (const Region& region : state->regions) pages_.insert(region.pages.begin(), region.pages.end());
+    return view_memory(recorded->prologue, recorded->epilogue);
   }
 
   std::string kernel_file_;
   bool json_ = false, check_ = false;
+  std::vector<Status> damaged_;
+  std::set<Digest> pages_;  // of all instances
 };
 
 const Registration registration({.name = "show", .summary = "show all that is recorded about one kernel"},

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -68,6 +70,17 @@ CLI::Validator byte_size() {
     auto bytes = bytes_of(text);
     if (!bytes) return fmt::format("'{}' is not a size: a number of bytes, or one with K, M, G or T behind it (of 1024)", text);
     text = std::to_string(*bytes);
+    return std::string();
+  });
+}
+
+CLI::Validator hash_digits() {
+  return validator([](std::string& text) {
+    std::string digits = text;
+    std::transform(digits.begin(), digits.end(), digits.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (digits.empty() || digits.size() > 32 || digits.find_first_not_of("0123456789abcdef") != std::string::npos)
+      return fmt::format("'{}' does not begin a hash: 1 to 32 of the digits 0-9 and a-f", text);
+    text = digits;
     return std::string();
   });
 }

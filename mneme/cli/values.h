@@ -18,5 +18,7 @@ CLI::Validator whole_number(uint64_t least, uint64_t most = kNoLimit);
 CLI::Validator number(double least, double most, const std::string& unit);
 // Replaces a size like 64K, 1.5G or 20MiB by its bytes; K, M, G and T are powers of 1024.
 CLI::Validator byte_size();
+// "'x' does not begin a hash: …"; in lower case.
+CLI::Validator hash_digits();
 
 }  // namespace mneme::cli

@@ -39,5 +39,14 @@ TEST(Values, Sizes) {
               std::string("'") + wrong + "' is not a size: a number of bytes, or one with K, M, G or T behind it (of 1024)");
 }
 
+TEST(Values, DigitsOfAHash) {
+  std::string value = "0AbF";
+  EXPECT_EQ(hash_digits()(value), "");
+  EXPECT_EQ(value, "0abf");
+  for (const char* wrong : {"", "xyz", "0123456789abcdef0123456789abcdef0"})
+    EXPECT_EQ(judged(hash_digits(), wrong),
+              std::string("'") + wrong + "' does not begin a hash: 1 to 32 of the digits 0-9 and a-f");
+}
+
 }  // namespace
 }  // namespace mneme::cli

@@ -135,7 +135,11 @@ Result<LowerReply> lower(const LowerRequest& request) {
   ByteVector encoded = request.encode();
   const Digest key = cache_key(encoded, command);
   const std::unique_ptr<DiskCache> cache = open_cache();
-  if (auto known = find_reply(cache.get(), key)) return std::move(*known);
+  if (auto known = find_reply(cache.get(), key)) {
+    log::debug("{} kernels had been lowered before: {}", request.kernels.size(), key.hex());
+    return std::move(*known);
+  }
+  log::debug("lowering {} kernels with {}", request.kernels.size(), command);
 
   FileSystem& files = FileSystem::posix();
   MNEME_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());

@@ -45,6 +45,7 @@ extern "C" __attribute__((visibility("default"))) int mneme_attach(mneme_call_ta
     ::pthread_atfork(mneme::prepare_fork, mneme::after_fork_in_parent, mneme::after_fork_in_child);
   });
   mneme::Status status = mneme::attach_table(*table);
+  if (status.ok()) mneme::log::debug("loaded into {}", table->object);
   if (!status.ok()) mneme::log::warning("{} is not recorded: {}", table->object, status.message());
   return status.ok() ? 0 : 1;
 }

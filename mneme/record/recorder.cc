@@ -39,6 +39,7 @@ void Recorder::end(const Status& status) {
 }
 
 void Recorder::count(NotRecorded reason, const std::string& kernel) {
+  log::debug("not recorded: a launch of {}: {}", kernel.empty() ? "a kernel" : kernel, describe(reason));
   if (environment_.report) environment_.report->count(reason, kernel);
 }
 
@@ -66,6 +67,8 @@ Status Recorder::open(Vendor& vendor) {
     profile = std::make_shared<Profile>(make_program_clock(*opened->device));
     environment_.profiling_begins();
   }
+  log::debug("recording on {} in the address range from {}, {}", opened->device->properties().name, opened->space->base(),
+             opened->space->size());
   space_begin_ = opened->space->base().address;
   space_end_ = (opened->space->base() + opened->space->size()).address;
   std::lock_guard lock(mutex_);

@@ -185,6 +185,9 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
     std::lock_guard lock(mutex_);
     written_ += capture->publication->written().count;
   }
+  log::debug("recorded {} as {}: {} of memory, {} written", capture->kernel->display_name(),
+             capture->recording.instance.dynamic_hash.hex(), capture->recording.instance.state_bytes,
+             capture->publication->written());
   if (RecordingReport* report = environment_.report) {
     ++report->instances;
     if (!capture->kernel->counts->recorded.exchange(true)) ++report->new_kernels;

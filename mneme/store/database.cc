@@ -50,6 +50,7 @@ Status no_directory(const Path& directory) {
 }  // namespace
 
 Result<KernelFile> locate_kernel(const Path& path) {
+  if (path.empty()) return error(Code::invalid_argument, "the recorded kernel has no name: give DIR/<static-hash>.json");
   FileSystem& files = FileSystem::posix();
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
@@ -70,6 +71,15 @@ Database::Database(Database&&) noexcept = default;
 Database& Database::operator=(Database&&) noexcept = default;
 
 Result<Database> Database::open(const Path& directory, FileSystem& files) {
+  std::error_code ignored;
+  if (directory.empty()) return error(Code::invalid_argument, "the database has no name: give the directory of a recording");
+  if (std::filesystem::exists(directory, ignored) && !std::filesystem::is_directory(directory, ignored)) {
+    if (kernel_of_file(directory.filename().string()))
+      return error(Code::invalid_argument, "{} is one kernel of a database: `mneme show {}` shows it", directory.string(),
+                   directory.string());
+    return error(Code::invalid_argument, "{} is a file: a database is a directory, as `mneme record -rdb` wrote it",
+                 directory.string());
+  }
   auto names = files.list(directory);
   if (names.status().code() == Code::not_found) return no_directory(directory);
   if (!names.ok()) return names.status().with_context("opening the database");
@@ -80,6 +90,11 @@ Result<Database> Database::open(const Path& directory, FileSystem& files) {
 }
 
 Result<Database> Database::create(const Path& directory, FileSystem& files) {
+  std::error_code ignored;
+  if (std::filesystem::exists(directory, ignored) && !std::filesystem::is_directory(directory, ignored))
+    return error(Code::invalid_argument,
+                 "the database {} cannot be written: it is a file; name a directory, or one that is to be made",
+                 directory.string());
   auto impl = std::make_unique<Impl>(directory, files);
   Status status = files.create_directories(impl->store.directory());
   if (status.ok()) status = files.lock(impl->lock_path()).status();

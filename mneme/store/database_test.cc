@@ -214,8 +214,18 @@ TEST(Database, SaysWhatIsMissing) {
             fmt::format("kernel {} has no instance 00000000000000000000000000000000 (`mneme show {}/{}.json` lists its 1)",
                         kernel.static_hash.hex(), path, kernel.static_hash.hex()));
   std::ofstream(directory.path() / "file") << "x";
-  EXPECT_THAT(Database::create(directory.path() / "file").status().message(),
-              HasSubstr("the database " + path + "/file cannot be written: "));
+  EXPECT_EQ(Database::create(directory.path() / "file").status().to_string(),
+            "invalid_argument: the database " + path +
+                "/file cannot be written: it is a file; name a directory, or one that is to be made");
+  EXPECT_EQ(Database::open(directory.path() / "file").status().to_string(),
+            "invalid_argument: " + path + "/file is a file: a database is a directory, as `mneme record -rdb` wrote it");
+  const std::string listed = path + "/" + kernel_file_name(kernel.static_hash);
+  EXPECT_EQ(Database::open(listed).status().to_string(),
+            "invalid_argument: " + listed + " is one kernel of a database: `mneme show " + listed + "` shows it");
+  EXPECT_EQ(Database::open("").status().to_string(),
+            "invalid_argument: the database has no name: give the directory of a recording");
+  EXPECT_EQ(locate_kernel("").status().to_string(),
+            "invalid_argument: the recorded kernel has no name: give DIR/<static-hash>.json");
 }
 
 TEST(LocateKernel, TakesTheNameOfAKernelsFile) {

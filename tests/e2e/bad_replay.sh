@@ -14,7 +14,10 @@ expect 2 replay "$several"
 contains err "2 instances"
 [ "$(json out 'd["result"]["failed"], d["result"]["verified"], d["result"]["device"]')" = "(True, False, None)" ] || fail "the result"
 contains err "$instance"
+expect 64 replay "$several" -rid ''
+contains err "does not begin a hash"
 expect 2 replay "$several" -rid 00000000000000000000000000000000
+contains err "no instance of"
 contains err "$instance"
 expect 2 replay db/ffffffffffffffffffffffffffffffff.json
 contains err ffffffffffffffffffffffffffffffff

@@ -18,6 +18,20 @@ done
 expect 64 mneme config cxxflag
 contains err "did you mean 'cxxflags'?"
 
+expect 64 mneme config cxxflags --arch 80
+contains err "--arch: '80' is no GPU architecture from sm_75 to sm_121"
+expect 2 env CUDA_HOME=/nonexistent mneme config cudadir
+contains err "CUDA_HOME is /nonexistent, which is no CUDA toolkit"
+expect 0 env MNEME_LOG=verbose mneme version
+contains err "MNEME_LOG=verbose names no level: debug, info, warning or error"
+expect 64 mneme run ./app
+contains err "a program to run stands behind --: mneme run [OPTIONS] -- ./app"
+for option in --max --skip --max-bytes -vass; do
+  expect 64 mneme record -rdb db "$option" -1 -- ./app
+  contains err "'-1' is not a"
+done
+expect 64 mneme record -rdb '' -- ./app
+
 cp -r "$MNEME_PREFIX" moved
 expect 0 moved/bin/mneme config cxxflags
 contains out "-fpass-plugin=$PWD/moved/lib/libmneme_instrument.so"

@@ -117,5 +117,5 @@ contains err "its device image holds no recorded IR: compile the file that defin
 if [ "$DEVICES" = cpu ]; then
   expect 2 mneme run --device cuda -- ./api
   expect 0 mneme run -- ./api
-  contains err "running on the CPU device: "
+  contains err "mneme: no NVIDIA driver: running on the CPU device"
 fi

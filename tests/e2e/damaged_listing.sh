@@ -1,0 +1,46 @@
+# ls and show of a database with a damaged file: each file is named once, with what to do, and what is sound is shown.
+compile "$EXAMPLES/cg/cg.cu" cg
+expect 0 mneme record -rdb db --max 2 --device cpu -- ./cg
+kernel=$(for k in db/[0-9a-f]*.json; do [ "$(json "$k" 'len(d["instances"])')" = 2 ] && echo "$k"; done | head -n 1)
+hash=$(basename "$kernel" .json)
+first=$(json "$kernel" 'd["instances"][0]["dynamic_hash"]')
+second=$(json "$kernel" 'd["instances"][1]["dynamic_hash"]')
+
+expect 0 mneme show --check "$kernel"
+contains out "checked: the IR, 2 instances and "
+contains out ": all whole"
+expect 0 mneme ls db
+
+advice="take the file from a copy, or remove the kernel's and record it again"
+once() { [ "$(grep -c "$1" err)" -eq 1 ] || fail "$1 is not named once"; contains err "$advice"; }
+damage() { rm -rf hurt && cp -r db hurt && truncate -s 40 "hurt/$1"; }
+
+damage "DeviceState.prologue.$hash.$first.mneme"
+expect 2 mneme show "hurt/$hash.json"
+once "DeviceState.prologue.$hash.$first"
+contains out "instance $first"
+contains out "damaged"
+contains out "instance $second"
+expect 2 mneme show --json "hurt/$hash.json"
+[ "$(json out '[i["pages"] is None for i in d["instances"]], len(d["damaged"])')" = "([True, False], 1)" ] || fail "the instances"
+
+damage "RecordedIR_$hash.bc"
+for command in "ls hurt" "ls --json hurt" "show hurt/$hash.json"; do
+  # shellcheck disable=SC2086  # a command and its argument
+  expect 2 mneme $command
+  once "RecordedIR_$hash.bc"
+done
+
+for pack in db/pages/*.mneme; do
+  damage "pages/$(basename "$pack")"
+  status=0
+  mneme ls hurt >out 2>err || status=$?
+  [ "$status" -eq 0 ] || once "$(basename "$pack")"
+done
+
+expect 2 mneme ls "$kernel"
+contains err "is one kernel of a database: \`mneme show $kernel\` shows it"
+expect 2 mneme ls ''
+contains err "the database has no name"
+expect 2 mneme ls ./cg
+contains err "./cg is a file: a database is a directory"
