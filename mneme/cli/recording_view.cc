@@ -108,7 +108,7 @@ MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue)
   MemoryView view;
   for (size_t i = 0; i < prologue.regions.size(); ++i) {
     const Region& before = prologue.regions[i];
-    ++(before.kind == Region::Kind::allocation ? view.allocations : view.globals);
+    ++(before.kind == Region::Kind::allocation ? view.allocations : before.kind == Region::Kind::host ? view.host : view.globals);
     view.pages += before.pages.size();
     for (size_t page = 0; page < before.pages.size(); ++page) {
       bool same = i < epilogue.regions.size() && page < epilogue.regions[i].pages.size() &&

@@ -34,6 +34,7 @@ std::string format_recorded_time(const RecordedTime& time);
 // What a launch did to the memory that it saw.
 struct MemoryView {
   uint64_t allocations = 0, globals = 0;
+  uint64_t host = 0;  // pieces of host memory
   uint64_t pages = 0, changed_pages = 0;
 };
 MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue);

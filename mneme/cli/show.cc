@@ -59,6 +59,7 @@ class ShowCommand : public Command {
       nlohmann::json entry = to_json(document.kernel, instance, size);
       entry["allocations"] = or_null(&MemoryView::allocations);
       entry["globals"] = or_null(&MemoryView::globals);
+      entry["host_memory"] = or_null(&MemoryView::host);
       entry["pages"] = or_null(&MemoryView::pages);
       entry["changed_pages"] = or_null(&MemoryView::changed_pages);
       root["instances"].push_back(std::move(entry));
@@ -93,10 +94,12 @@ class ShowCommand : public Command {
     std::vector<std::vector<std::string>> rows{
         {"  launch", fmt::format("grid {}, block {}, {} of dynamic shared memory{}", instance.grid, instance.block,
                                  instance.dynamic_shared_memory, instance.cooperative ? ", cooperative" : "")},
-        {"  memory", memory ? fmt::format("{} in {} and {}; {} of {} changed", instance.state_bytes,
-                                          plural(memory->allocations, "allocation"), plural(memory->globals, "variable"),
-                                          memory->changed_pages, plural(memory->pages, "page"))
-                            : "damaged"},
+        {"  memory",
+         memory ? fmt::format("{} in {}{} and {}; {} of {} changed", instance.state_bytes,
+                              plural(memory->allocations, "allocation"),
+                              memory->host == 0 ? "" : fmt::format(", {} of host memory", plural(memory->host, "piece")),
+                              plural(memory->globals, "variable"), memory->changed_pages, plural(memory->pages, "page"))
+                : "damaged"},
         {"  on disk", size ? fmt::format("{} (pages that others share included)", size->total()) : "damaged"},
         {"  recorded", fmt::format("{} on {} ({}), Mneme {}", instance.recorded_at, instance.device_name, instance.device_kind,
                                    instance.mneme_version)}};

@@ -16,6 +16,9 @@ inline constexpr Bytes kDefaultAddressSpaceSize = Bytes(uint64_t{256} << 30);
 // Where the emulation places device globals: above every range that the recorder may reserve (at most 1 TiB).
 inline constexpr DevicePtr kEmulatedGlobalsBase{0x7b0000000000};
 
+// Where the recorder puts the host memory that the program allocates for the device (cudaHostAlloc): above those.
+inline constexpr DevicePtr kHostMemoryBase{0x7c0000000000};
+
 struct Allocation {
   DevicePtr address;
   Bytes size;

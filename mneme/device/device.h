@@ -19,6 +19,7 @@
 #include "mneme/base/types.h"
 #include "mneme/device/code_image.h"
 #include "mneme/device/element_comparison.h"
+#include "mneme/device/host_mapping.h"
 
 namespace mneme {
 
@@ -174,6 +175,9 @@ class Device {
   virtual Result<std::unique_ptr<Stream>> create_stream() = 0;
   // Reserves [base, base+size) exactly there; unavailable, with the owner where the system tells, when it is taken.
   virtual Result<std::unique_ptr<AddressSpace>> reserve(DevicePtr base, Bytes size) = 0;
+  // Zeroed host memory that kernels, and the streams' copies, fills, comparisons and hashes, reach at exactly that address; both
+  // multiples of kHostPage. unavailable, with the owner, when it is taken in this process.
+  virtual Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) = 0;
   // Device memory anywhere, for the caller's own buffers (pristine copies, epilogues).
   virtual Result<DevicePtr> allocate(Bytes size) = 0;
   virtual Status free(DevicePtr pointer) = 0;

@@ -19,7 +19,7 @@ void prefer_large_pages(void* memory, uint64_t size) { (void)::madvise(memory, s
 
 class HostAddressSpace final : public AddressSpace {
  public:
-  HostAddressSpace(DevicePtr base, Bytes size) : AddressSpace(base, size, kHostGranularity) {}
+  HostAddressSpace(DevicePtr base, Bytes size, Bytes granularity) : AddressSpace(base, size, granularity) {}
   ~HostAddressSpace() override { ::munmap(pointer_to(base()), size().count); }
 
  protected:
@@ -37,16 +37,15 @@ class HostAddressSpace final : public AddressSpace {
   }
 };
 
-}  // namespace
+class MappedRange final : public HostMapping {
+ public:
+  MappedRange(DevicePtr address, Bytes size) : HostMapping(address, size) {}
+  ~MappedRange() override { ::munmap(pointer_to(address()), size().count); }
+};
 
-Result<std::unique_ptr<AddressSpace>> reserve_host_range(DevicePtr base, Bytes size) {
-  const std::string what = fmt::format("reserving {} at {}", size, base);
-  if (size.count == 0 || base.address % kHostGranularity.count != 0 || size.count % kHostGranularity.count != 0) {
-    return error(Code::invalid_argument, "{}: address and size must be multiples of {}", what, kHostGranularity);
-  }
-  if (base.address + size.count < base.address) return error(Code::invalid_argument, "{}: the range wraps around", what);
-  void* got = ::mmap(pointer_to(base), size.count, PROT_NONE, kReserved | MAP_FIXED_NOREPLACE, -1, 0);
-  if (got == pointer_to(base)) return std::unique_ptr<AddressSpace>(std::make_unique<HostAddressSpace>(base, size));
+Status map_exactly(DevicePtr base, Bytes size, int protection, const std::string& what) {
+  void* got = ::mmap(pointer_to(base), size.count, protection, kReserved | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == pointer_to(base)) return {};
   const int reason = errno;
   // A kernel older than MAP_FIXED_NOREPLACE takes the address for a hint.
   if (got != MAP_FAILED) ::munmap(got, size.count);
@@ -54,6 +53,27 @@ Result<std::unique_ptr<AddressSpace>> reserve_host_range(DevicePtr base, Bytes s
     return error(Code::unavailable, "{}: the range is taken in this process by {}", what, mappings_in(base, size));
   }
   return error(Code::unavailable, "{}: {}; a limit on address space (ulimit -v) may be in the way", what, std::strerror(reason));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AddressSpace>> reserve_host_range(DevicePtr base, Bytes size, Bytes granularity) {
+  const std::string what = fmt::format("reserving {} at {}", size, base);
+  if (size.count == 0 || base.address % granularity.count != 0 || size.count % granularity.count != 0) {
+    return error(Code::invalid_argument, "{}: address and size must be multiples of {}", what, granularity);
+  }
+  if (base.address + size.count < base.address) return error(Code::invalid_argument, "{}: the range wraps around", what);
+  MNEME_TRY(map_exactly(base, size, PROT_NONE, what));
+  return std::unique_ptr<AddressSpace>(std::make_unique<HostAddressSpace>(base, size, granularity));
+}
+
+Result<std::unique_ptr<HostMapping>> map_host_range(DevicePtr address, Bytes size) {
+  const std::string what = fmt::format("mapping {} of host memory at {}", size, address);
+  if (size.count == 0 || address.address % kHostPage.count != 0 || size.count % kHostPage.count != 0)
+    return error(Code::invalid_argument, "{}: address and size must be multiples of {}", what, kHostPage);
+  if (address.address + size.count < address.address) return error(Code::invalid_argument, "{}: the range wraps around", what);
+  MNEME_TRY(map_exactly(address, size, PROT_READ | PROT_WRITE, what));
+  return std::unique_ptr<HostMapping>(new MappedRange(address, size));
 }
 
 std::string mappings_in(DevicePtr base, Bytes size) {

@@ -9,15 +9,19 @@
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
 #include "mneme/device/address_space.h"
+#include "mneme/device/host_mapping.h"
 
 namespace mneme {
 
 inline constexpr Bytes kHostGranularity = 2_MiB;
 
 // Reserves [base, base+size) exactly there without memory behind it; memory comes zeroed, on demand, under allocations.
-// Unreserved when destroyed. invalid_argument unless both are multiples of kHostGranularity; unavailable when another mapping
-// holds a part of the range (the message names it) or the system refuses.
-Result<std::unique_ptr<AddressSpace>> reserve_host_range(DevicePtr base, Bytes size);
+// Unreserved when destroyed. invalid_argument unless both are multiples of the granularity, in which memory comes and goes;
+// unavailable when another mapping holds a part of the range (the message names it) or the system refuses.
+Result<std::unique_ptr<AddressSpace>> reserve_host_range(DevicePtr base, Bytes size, Bytes granularity = kHostGranularity);
+
+// Zeroed memory exactly there, as Device::map_host.
+Result<std::unique_ptr<HostMapping>> map_host_range(DevicePtr address, Bytes size);
 
 // The mappings of this process that overlap the range, as one line: "0x…-0x… /lib/x.so, …"; empty when there are none.
 std::string mappings_in(DevicePtr base, Bytes size);

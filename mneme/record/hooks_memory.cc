@@ -1,5 +1,6 @@
 // Allocation kinds. The list at the end is where one is added: with a handler that takes its memory from the recorder it is
-// captured, with one that calls remember_foreign it is known and a launch that is given a pointer into it is not recorded.
+// captured, with one that calls remember_foreign it is known and a launch that is given a pointer into it is not recorded. The
+// host's memory that kernels reach is in hooks_host_memory.cc.
 #include "mneme/record/table.h"
 
 namespace mneme {
@@ -85,6 +86,7 @@ cudaError_t on_free_async(Table& table, void* pointer, cudaStream_t stream) {
 }
 
 cudaError_t on_device_reset(Table& table) {
+  release_host_memory(table);
   recorder()->reset(table);
   return MNEME_NEXT(table, cudaDeviceReset)();
 }
@@ -106,23 +108,6 @@ cudaError_t remember(cudaError_t code, void* const* pointer, size_t size, NotRec
 
 cudaError_t on_malloc_managed(Table& table, void** out, size_t size, unsigned flags) {
   return remember(MNEME_NEXT(table, cudaMallocManaged)(out, size, flags), out, size, NotRecorded::managed_memory);
-}
-cudaError_t on_host_alloc(Table& table, void** out, size_t size, unsigned flags) {
-  return remember(MNEME_NEXT(table, cudaHostAlloc)(out, size, flags), out, size, NotRecorded::host_memory);
-}
-cudaError_t on_malloc_host(Table& table, void** out, size_t size) {
-  return remember(MNEME_NEXT(table, cudaMallocHost)(out, size), out, size, NotRecorded::host_memory);
-}
-cudaError_t on_host_register(Table& table, void* pointer, size_t size, unsigned flags) {
-  return remember(MNEME_NEXT(table, cudaHostRegister)(pointer, size, flags), &pointer, size, NotRecorded::host_memory);
-}
-cudaError_t on_free_host(Table& table, void* pointer) {
-  recorder()->forget_foreign(address_of(pointer));
-  return MNEME_NEXT(table, cudaFreeHost)(pointer);
-}
-cudaError_t on_host_unregister(Table& table, void* pointer) {
-  recorder()->forget_foreign(address_of(pointer));
-  return MNEME_NEXT(table, cudaHostUnregister)(pointer);
 }
 template <mneme_call kSlot>
 cudaError_t on_malloc_async(Table& table, void** out, size_t size, cudaStream_t stream) {
@@ -161,9 +146,7 @@ using Hooks = HookList<
     Hook<MNEME_CALL_cudaFreeAsync_ptsz, on_free_async<MNEME_CALL_cudaFreeAsync_ptsz>>,
     Hook<MNEME_CALL_cudaDeviceReset, on_device_reset>, Hook<MNEME_CALL_cudaPointerGetAttributes, on_pointer_attributes>,
     // known, not captured
-    Hook<MNEME_CALL_cudaMallocManaged, on_malloc_managed>, Hook<MNEME_CALL_cudaHostAlloc, on_host_alloc>,
-    Hook<MNEME_CALL_cudaMallocHost, on_malloc_host>, Hook<MNEME_CALL_cudaFreeHost, on_free_host>,
-    Hook<MNEME_CALL_cudaHostRegister, on_host_register>, Hook<MNEME_CALL_cudaHostUnregister, on_host_unregister>,
+    Hook<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,
     Hook<MNEME_CALL_cudaMallocAsync, on_malloc_async<MNEME_CALL_cudaMallocAsync>>,
     Hook<MNEME_CALL_cudaMallocAsync_ptsz, on_malloc_async<MNEME_CALL_cudaMallocAsync_ptsz>>,
     Hook<MNEME_CALL_cudaMallocFromPoolAsync, on_malloc_from_pool<MNEME_CALL_cudaMallocFromPoolAsync>>,

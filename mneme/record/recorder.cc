@@ -19,7 +19,10 @@ bool matches(const std::string& name, const std::regex& expression) {
 }  // namespace
 
 Recorder::Recorder(RecordingOptions options, Environment environment, Status options_status)
-    : options_(std::move(options)), environment_(std::move(environment)), gate_(environment_.patience) {
+    : options_(std::move(options)),
+      environment_(std::move(environment)),
+      gate_(environment_.patience),
+      host_memory_(options_.address_space) {
   if (environment_.report) ++environment_.report->recorders;
   if (!options_status.ok())
     end(options_status);

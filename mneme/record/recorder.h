@@ -18,6 +18,7 @@
 #include "mneme/device/device.h"
 #include "mneme/record/annotations.h"
 #include "mneme/record/gate.h"
+#include "mneme/record/host_memory.h"
 #include "mneme/record/profile.h"
 #include "mneme/record/recordable_kernel.h"
 #include "mneme/record/state_capture.h"
@@ -57,6 +58,8 @@ class Recorder {
 
   Registry& registry() { return registry_; }
   Gate& gate() { return gate_; }
+  HostMemory& host_memory() { return host_memory_; }
+  bool is_recording() const { return state_ != State::ended; }
 
   // Memory of the application, in the reserved range. A failure leaves recording as it is: the hook asks the vendor, and when
   // the vendor has the memory calls failed_allocation. Nothing in the result: the vendor is to be asked, and remember_foreign
@@ -74,6 +77,8 @@ class Recorder {
   // What the program says of its memory (mneme/abi/annotate.h). Kept with every instance recorded from now on.
   void annotate(Vendor& vendor, const void* pointer, uint64_t count, const mneme_annotation& annotation);
 
+  void forget_annotations(const Allocation& memory) { annotations_.forget(memory); }
+
   // The vendor is about to destroy everything on the device.
   void reset(Vendor& vendor);
   // Images came or went: what was read from them is forgotten.
@@ -81,6 +86,7 @@ class Recorder {
 
   void begin_stream_capture() { ++stream_captures_; }
   void end_stream_capture() { --stream_captures_; }
+  bool in_stream_capture() const { return stream_captures_ > 0; }
 
   // Null when the launch is passed through, which has then been counted with its reason. Otherwise the launch is to follow on
   // this thread, and then end_launch.
@@ -120,10 +126,14 @@ class Recorder {
   std::vector<Annotation> annotations_of(Vendor& vendor, const MemoryState& state) const;
   InstanceRecord describe_instance(const RecordableKernel& kernel, const Launch& launch, ByteVector parameters) const;
   Result<bool> capture_prologue(Capture& capture);
+  enum class Waited { idle, failed, running };
+  Waited wait_for_device(const Capture& capture) const;
+  Bytes state_size(const Opened& opened) const;
   Status publish(Capture& capture);
   std::shared_ptr<Profile> current_profile();
   void release(Capture& capture);
   void give_up(Capture& capture, NotRecorded reason);
+  void abandon(Capture& capture);
   void fail(Capture& capture, const Status& status);
 
   const RecordingOptions options_;
@@ -131,6 +141,7 @@ class Recorder {
   std::optional<std::regex> expression_;
   Registry registry_;
   Gate gate_;
+  HostMemory host_memory_;
   Annotations annotations_;
   Annotations shadows_;  // of variables, at the addresses that they have in the program
   std::atomic<State> state_ = State::waiting;

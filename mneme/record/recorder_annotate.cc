@@ -35,6 +35,7 @@ void Recorder::annotate(Vendor& vendor, const void* pointer, uint64_t count, con
 }
 
 std::optional<Allocation> Recorder::find_memory(DevicePtr address) const {
+  if (auto host = host_memory_.find_around(address)) return host;
   std::shared_ptr<Opened> opened;
   {
     std::lock_guard lock(mutex_);

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <future>
 #include <map>
+#include <thread>
 
 #include "mneme/base/log.h"
 #include "mneme/record/recorder_state.h"
@@ -109,7 +111,7 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   if (state_ == State::ended) return pass(NotRecorded::ended);
   if (auto reason = select(*kernel, launch)) return pass(*reason);
 
-  CapturePtr capture(new Capture{kernel, nullptr, launch.vendor, {}, {}, nullptr, {}});
+  CapturePtr capture(new Capture{kernel, nullptr, launch.vendor, {}, 0, nullptr, {}});
   {
     std::lock_guard lock(mutex_);
     capture->opened = opened_;
@@ -121,7 +123,7 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   if (auto reason = find_foreign(parameters)) return pass(*reason);
   {
     std::lock_guard lock(mutex_);
-    uint64_t state = capture->opened->space->allocated().count;
+    uint64_t state = state_size(*capture->opened).count;
     if (state >= too_large_ || (options_.max_bytes && written_ >= options_.max_bytes->count))
       return pass(NotRecorded::beyond_bytes);
   }
@@ -132,6 +134,8 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   if (!gate_.begin_capture()) return pass(NotRecorded::concurrent);
   auto is_new = capture_prologue(*capture);
   if (is_new.ok() && *is_new) return capture;
+  // The program has unmapped memory that it had registered.
+  if (!is_new.ok() && capture->opened->states.lost_host_memory()) return give_up(*capture, NotRecorded::host_memory), nullptr;
   if (!is_new.ok()) return fail(*capture, is_new.status()), nullptr;
   if (const Digest& hash = capture->recording.instance.dynamic_hash; hash != Digest()) launch.known = hash;
   release(*capture);
@@ -141,16 +145,21 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
 // False when there is nothing to record: the instance is known, or the launch cannot be looked at, which has been counted.
 Result<bool> Recorder::capture_prologue(Capture& capture) {
   Opened& opened = *capture.opened;
-  if (!capture.vendor.synchronize().ok()) return count(NotRecorded::launch_failed, capture.kernel->display_name()), false;
-  MNEME_ASSIGN(capture.globals, find_globals(*capture.kernel, capture.recording.instance.parameters, capture.vendor));
-  capture.allocations = opened.space->allocations();
+  capture.host_removals = host_memory_.removals();
+  capture.memory.host = host_memory_.all();
+  if (Waited waited = wait_for_device(capture); waited != Waited::idle) {
+    count(waited == Waited::failed ? NotRecorded::launch_failed : NotRecorded::waits_for_host, capture.kernel->display_name());
+    return false;
+  }
+  MNEME_ASSIGN(capture.memory.globals, find_globals(*capture.kernel, capture.recording.instance.parameters, capture.vendor));
+  capture.memory.allocations = opened.space->allocations();
   PublicationOptions publication;
   if (options_.max_bytes) {
     std::lock_guard lock(mutex_);
     publication.limit = Bytes(options_.max_bytes->count - std::min(options_.max_bytes->count, written_));
   }
   MNEME_ASSIGN(capture.publication, opened.database->begin_publication(publication));
-  MNEME_TRY(opened.states.capture(*opened.stream, capture.allocations, capture.globals, *capture.publication));
+  MNEME_TRY(opened.states.capture(*opened.stream, capture.memory, *capture.publication));
   MNEME_TRY(capture.publication->wait());
 
   MemoryState& prologue = capture.recording.prologue;
@@ -174,13 +183,31 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   return false;
 }
 
+// Where kernels reach the host's memory they may be waiting for the host, which waits here: not for ever, then.
+Recorder::Waited Recorder::wait_for_device(const Capture& capture) const {
+  if (capture.memory.host.empty()) return capture.vendor.synchronize().ok() ? Waited::idle : Waited::failed;
+  std::packaged_task<Status()> wait(
+      [&vendor = capture.vendor, ordinal = capture.opened->ordinal] { return vendor.synchronize(ordinal); });
+  std::future<Status> result = wait.get_future();
+  std::thread(std::move(wait)).detach();
+  if (result.wait_for(environment_.patience) != std::future_status::ready) return Waited::running;
+  return result.get().ok() ? Waited::idle : Waited::failed;
+}
+
+Bytes Recorder::state_size(const Opened& opened) const { return opened.space->allocated() + host_memory_.bytes(); }
+
 void Recorder::end_launch(CapturePtr capture, bool launched) {
-  if (!launched || !capture->vendor.synchronize().ok()) return give_up(*capture, NotRecorded::launch_failed);
-  if (gate_.disturbed()) return give_up(*capture, NotRecorded::concurrent);
+  if (!launched) return give_up(*capture, NotRecorded::launch_failed);
+  Waited waited = wait_for_device(*capture);
+  if (waited == Waited::running) return abandon(*capture);
+  if (waited == Waited::failed) return give_up(*capture, NotRecorded::launch_failed);
+  if (gate_.disturbed() || host_memory_.removals() != capture->host_removals) return give_up(*capture, NotRecorded::concurrent);
   InstanceRecord& instance = capture->recording.instance;
   // What is known so far, for a program that does not come to its end.
   if (auto profile = current_profile()) instance.recorded_time = profile->time_of({instance.static_hash, instance.dynamic_hash});
-  if (Status status = publish(*capture); !status.ok()) return fail(*capture, status);
+  Status status = publish(*capture);
+  if (!status.ok() && capture->opened->states.lost_host_memory()) return give_up(*capture, NotRecorded::concurrent);
+  if (!status.ok()) return fail(*capture, status);
   {
     std::lock_guard lock(mutex_);
     written_ += capture->publication->written().count;
@@ -246,7 +273,7 @@ void Recorder::finish_profile() {
 
 Status Recorder::publish(Capture& capture) {
   Opened& opened = *capture.opened;
-  MNEME_TRY(opened.states.capture(*opened.stream, capture.allocations, capture.globals, *capture.publication));
+  MNEME_TRY(opened.states.capture(*opened.stream, capture.memory, *capture.publication));
   MNEME_TRY(capture.publication->wait());
   capture.recording.epilogue = opened.states.state();
   MNEME_ASSIGN(capture.recording.ir, kernel_bitcode(*capture.kernel->registered));
@@ -273,11 +300,19 @@ void Recorder::give_up(Capture& capture, NotRecorded reason) {
   release(capture);
 }
 
+// The kernel is still running: what the other threads wanted to free stays until the next time that the device is waited for.
+void Recorder::abandon(Capture& capture) {
+  count(NotRecorded::waits_for_host, capture.kernel->display_name());
+  capture.publication.reset();
+  capture.opened->states.forget();
+  gate_.end_capture();
+}
+
 void Recorder::fail(Capture& capture, const Status& status) {
   if (capture.publication && capture.publication->over_limit()) {
     {
       std::lock_guard lock(mutex_);
-      too_large_ = std::min(too_large_, capture.opened->space->allocated().count);
+      too_large_ = std::min(too_large_, state_size(*capture.opened).count);
     }
     return give_up(capture, NotRecorded::beyond_bytes);
   }

@@ -19,8 +19,8 @@ struct Recorder::Capture {
   std::shared_ptr<const RecordableKernel> kernel;
   std::shared_ptr<Opened> opened;
   Vendor& vendor;
-  std::vector<Allocation> allocations;
-  std::vector<CapturedGlobal> globals;
+  StateCapture::Memory memory;
+  uint64_t host_removals = 0;  // HostMemory::removals() when it was listed
   std::unique_ptr<Publication> publication;
   Recording recording;
 };

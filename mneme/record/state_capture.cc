@@ -3,27 +3,70 @@
 #include <algorithm>
 #include <tuple>
 
+#include "mneme/device/host_pages.h"
+#include "mneme/record/host_memory.h"
+
 namespace mneme {
 namespace {
 
 // A batch is what one writer thread works on at a time.
 constexpr uint64_t kBatchPages = Bytes(4_MiB).count / kPageSize.count;
 
-// Pages are aligned by address and hash_pages counts from where it starts: a first page that is not whole is a call of its own.
-Status hash_allocation(Stream& stream, const Allocation& memory, std::span<uint64_t> hashes) {
-  PageExtent head = page_extent(memory.address, memory.size, 0);
-  uint64_t aligned = 0;
-  if (head.size != kPageSize && hashes.size() > 1) {
-    MNEME_TRY(stream.hash_pages(hashes.first(1), head.address, head.size, kPageSize));
-    aligned = head.size.count;
-    hashes = hashes.subspan(1);
-  }
-  return stream.hash_pages(hashes, memory.address + Bytes(aligned), memory.size - Bytes(aligned), kPageSize);
+bool lists(const std::vector<Allocation>& memory, uint64_t address) {
+  auto found = std::lower_bound(memory.begin(), memory.end(), address,
+                                [](const Allocation& a, uint64_t wanted) { return a.address.address < wanted; });
+  return found != memory.end() && found->address.address == address;
 }
 
 }  // namespace
 
-Status StateCapture::read_pages(Stream& stream, const Allocation& memory, uint64_t first, uint64_t last, Digest* digests,
+class StateCapture::Source {
+ public:
+  virtual ~Source() = default;
+  virtual Status read(MutableByteSpan to, DevicePtr from) = 0;
+  virtual Status hash(std::span<uint64_t> hashes, DevicePtr from, Bytes size) = 0;
+
+  // Pages are aligned by address and hash counts from where it starts: a first page that is not whole is a call of its own.
+  Status hash_pages(const Allocation& memory, std::span<uint64_t> hashes) {
+    PageExtent head = page_extent(memory.address, memory.size, 0);
+    uint64_t aligned = 0;
+    if (head.size != kPageSize && hashes.size() > 1) {
+      MNEME_TRY(hash(hashes.first(1), head.address, head.size));
+      aligned = head.size.count;
+      hashes = hashes.subspan(1);
+    }
+    return hash(hashes, memory.address + Bytes(aligned), memory.size - Bytes(aligned));
+  }
+};
+
+class StateCapture::DeviceSource final : public Source {
+ public:
+  explicit DeviceSource(Stream& stream) : stream_(stream) {}
+  Status read(MutableByteSpan to, DevicePtr from) override { return stream_.copy_to_host(to, from); }
+  Status hash(std::span<uint64_t> hashes, DevicePtr from, Bytes size) override {
+    return stream_.hash_pages(hashes, from, size, kPageSize);
+  }
+
+ private:
+  Stream& stream_;
+};
+
+class StateCapture::HostSource final : public Source {
+ public:
+  Status read(MutableByteSpan to, DevicePtr from) override { return read_own_memory(to, from); }
+  Status hash(std::span<uint64_t> hashes, DevicePtr from, Bytes size) override {
+    ByteVector page(kPageSize.count);
+    for (size_t i = 0; i < hashes.size(); ++i) {
+      const uint64_t begin = i * kPageSize.count;
+      MutableByteSpan bytes = MutableByteSpan(page).first(std::min(kPageSize.count, size.count - begin));
+      MNEME_TRY(read_own_memory(bytes, from + Bytes(begin)));
+      hashes[i] = hash_host_page(bytes, kPageSize, 0);
+    }
+    return {};
+  }
+};
+
+Status StateCapture::read_pages(Source& source, const Allocation& memory, uint64_t first, uint64_t last, Digest* digests,
                                 Publication& publication) {
   for (uint64_t begin = first; begin < last; begin += kBatchPages) {
     const uint64_t end = std::min(begin + kBatchPages, last);
@@ -32,7 +75,7 @@ Status StateCapture::read_pages(Stream& stream, const Allocation& memory, uint64
     const Bytes size = tail.address + tail.size - head.address;
     PageBatch batch;
     batch.bytes = std::make_unique_for_overwrite<std::byte[]>(size.count);
-    MNEME_TRY(stream.copy_to_host({batch.bytes.get(), size.count}, head.address));
+    MNEME_TRY(source.read({batch.bytes.get(), size.count}, head.address));
     for (uint64_t i = begin; i < end; ++i)
       batch.pages.push_back({page_extent(memory.address, memory.size, i).size.count, &digests[i]});
     MNEME_TRY(publication.put(std::move(batch)));
@@ -40,17 +83,17 @@ Status StateCapture::read_pages(Stream& stream, const Allocation& memory, uint64
   return {};
 }
 
-Status StateCapture::capture_allocation(Stream& stream, const Allocation& allocation, Publication& publication) {
+Status StateCapture::capture_allocation(Source& source, const Allocation& allocation, Publication& publication) {
   Known& known = known_[allocation.address.address];
   const uint64_t pages = page_count(allocation.address, allocation.size);
   const bool fresh = known.size != allocation.size;
   std::vector<uint64_t> hashes(pages);
-  MNEME_TRY(hash_allocation(stream, allocation, hashes));
+  MNEME_TRY(source.hash_pages(allocation, hashes));
   if (fresh) known.digests.assign(pages, {});
   for (uint64_t i = 0; i < pages;) {
     uint64_t end = i;
     while (end < pages && (fresh || known.hashes[end] != hashes[end])) ++end;
-    if (end > i) MNEME_TRY(read_pages(stream, allocation, i, end, known.digests.data(), publication));
+    if (end > i) MNEME_TRY(read_pages(source, allocation, i, end, known.digests.data(), publication));
     i = std::max(end, i + 1);
   }
   known.size = allocation.size;
@@ -58,31 +101,38 @@ Status StateCapture::capture_allocation(Stream& stream, const Allocation& alloca
   return {};
 }
 
-Status StateCapture::capture(Stream& stream, const std::vector<Allocation>& allocations,
-                             const std::vector<CapturedGlobal>& globals, Publication& publication) {
-  std::erase_if(known_, [&](const auto& entry) {
-    auto found = std::lower_bound(allocations.begin(), allocations.end(), entry.first,
-                                  [](const Allocation& a, uint64_t address) { return a.address.address < address; });
-    return found == allocations.end() || found->address.address != entry.first;
-  });
-  allocations_ = allocations;
-  for (const Allocation& allocation : allocations) MNEME_TRY(capture_allocation(stream, allocation, publication));
+Status StateCapture::capture(Stream& stream, const Memory& memory, Publication& publication) {
+  std::erase_if(known_,
+                [&](const auto& entry) { return !lists(memory.allocations, entry.first) && !lists(memory.host, entry.first); });
+  memory_ = memory;
+  lost_host_memory_ = false;
+  DeviceSource device(stream);
+  HostSource host;
+  for (const Allocation& allocation : memory.allocations) MNEME_TRY(capture_allocation(device, allocation, publication));
+  for (const Allocation& allocation : memory.host) {
+    Status status = capture_allocation(host, allocation, publication);
+    lost_host_memory_ = status.code() == Code::not_found;
+    MNEME_TRY(std::move(status));
+  }
 
   globals_.clear();
-  for (const CapturedGlobal& global : globals) {
+  for (const CapturedGlobal& global : memory.globals) {
     Region& region = globals_.emplace_back(Region{Region::Kind::global, global.address, global.size, global.name, {}});
     region.pages.resize(page_count(region.address, region.size));
     // The vector inside stays where it is when globals_ grows.
-    MNEME_TRY(read_pages(stream, {region.address, region.size}, 0, region.pages.size(), region.pages.data(), publication));
+    MNEME_TRY(read_pages(device, {region.address, region.size}, 0, region.pages.size(), region.pages.data(), publication));
   }
   return {};
 }
 
 MemoryState StateCapture::state() const {
   MemoryState state;
-  for (const Allocation& allocation : allocations_)
-    state.regions.push_back(
-        {Region::Kind::allocation, allocation.address, allocation.size, "", known_.at(allocation.address.address).digests});
+  auto add = [&](Region::Kind kind, const std::vector<Allocation>& memory) {
+    for (const Allocation& allocation : memory)
+      state.regions.push_back({kind, allocation.address, allocation.size, "", known_.at(allocation.address.address).digests});
+  };
+  add(Region::Kind::allocation, memory_.allocations);
+  add(Region::Kind::host, memory_.host);
   state.regions.insert(state.regions.end(), globals_.begin(), globals_.end());
   std::sort(state.regions.begin(), state.regions.end(),
             [](const Region& a, const Region& b) { return std::tie(a.address, a.name) < std::tie(b.address, b.name); });

@@ -25,11 +25,18 @@ struct CapturedGlobal {
 
 class StateCapture {
  public:
-  // Puts the changed pages of the allocations and all of the globals into the publication. state() has the result once the
-  // publication's wait() is ok. After a failure, and after giving up a publication that was put to, forget() everything.
-  Status capture(Stream& stream, const std::vector<Allocation>& allocations, const std::vector<CapturedGlobal>& globals,
-                 Publication& publication);
+  struct Memory {
+    std::vector<Allocation> allocations;  // each by address
+    std::vector<Allocation> host;
+    std::vector<CapturedGlobal> globals;
+  };
+  // Puts the changed pages of the allocations and of the host's memory and all of the globals into the publication. state() has
+  // the result once the publication's wait() is ok. After a failure, and after giving up a publication that was put to, forget()
+  // everything.
+  Status capture(Stream& stream, const Memory& memory, Publication& publication);
   MemoryState state() const;
+  // Whether the last capture failed because memory of the host was not there any more.
+  bool lost_host_memory() const { return lost_host_memory_; }
   void forget() { known_.clear(); }
 
  private:
@@ -39,13 +46,17 @@ class StateCapture {
     std::vector<Digest> digests;
   };
 
-  Status capture_allocation(Stream& stream, const Allocation& allocation, Publication& publication);
-  Status read_pages(Stream& stream, const Allocation& memory, uint64_t first, uint64_t last, Digest* digests,
+  class Source;  // of pages: the device, or the host
+  class DeviceSource;
+  class HostSource;
+  Status capture_allocation(Source& source, const Allocation& allocation, Publication& publication);
+  Status read_pages(Source& source, const Allocation& memory, uint64_t first, uint64_t last, Digest* digests,
                     Publication& publication);
 
-  std::vector<Allocation> allocations_;  // of the last capture
-  std::unordered_map<uint64_t, Known> known_;
+  Memory memory_;                              // of the last capture
+  std::unordered_map<uint64_t, Known> known_;  // by address
   std::vector<Region> globals_;
+  bool lost_host_memory_ = false;
 };
 
 }  // namespace mneme

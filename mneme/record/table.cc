@@ -83,6 +83,11 @@ std::optional<Nanoseconds> Table::elapsed(void* start, void* end) {
 
 void Table::destroy_event(void* event) { (void)MNEME_NEXT(*this, cudaEventDestroy)(static_cast<cudaEvent_t>(event)); }
 
+Status Table::synchronize(int ordinal) {
+  cudaError_t code = MNEME_NEXT(*this, cudaSetDevice)(ordinal);
+  return code == cudaSuccess ? synchronize() : vendor_error("cudaSetDevice", code);
+}
+
 Result<GlobalAddress> Table::find_global(const RecordableKernel& kernel, const std::string& name) {
   if (abi_->find_global) {
     GlobalAddress place;
@@ -127,6 +132,7 @@ Status attach_table(mneme_call_table& abi) {
   abi.annotate = &on_annotate;
   install_registration_hooks(table);
   install_memory_hooks(table);
+  install_host_memory_hooks(table);
   install_launch_hooks(table);
   install_activity_hooks(table);
   return {};

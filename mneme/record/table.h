@@ -35,6 +35,7 @@ class Table final : public Vendor {
   Result<void*> record_event(void* stream) override;
   std::optional<Nanoseconds> elapsed(void* start, void* end) override;
   void destroy_event(void* event) override;
+  Status synchronize(int ordinal) override;
   Result<GlobalAddress> find_global(const RecordableKernel& kernel, const std::string& name) override;
   Result<GlobalAddress> find_variable(const RegisteredVariable& variable, uint32_t table) override;
 
@@ -83,9 +84,13 @@ struct HookList {
 };
 
 void install_registration_hooks(Table& table);
-void install_memory_hooks(Table& table);    // where an allocation kind is added
+void install_memory_hooks(Table& table);  // where an allocation kind is added
+void install_host_memory_hooks(Table& table);
 void install_launch_hooks(Table& table);    // where a launch kind is added
 void install_activity_hooks(Table& table);  // other calls that write device memory
+
+// Before the vendor's device goes: unpins all host memory that was served, and forgets the rest.
+void release_host_memory(Table& table);
 
 // The host function of a kernel handle that the program asked for; any other pointer as it is.
 const void* host_function_of(const void* function);

@@ -24,6 +24,8 @@ class Vendor {
   virtual Result<void*> record_event(void*) { return Status(Code::unsupported, "this vendor has no events"); }
   virtual std::optional<Nanoseconds> elapsed(void*, void*) { return std::nullopt; }
   virtual void destroy_event(void*) {}
+  // The same from a thread of the recorder's own.
+  virtual Status synchronize(int ordinal) = 0;
   // Where the device global `name` (in the image) of the kernel's image lies.
   virtual Result<GlobalAddress> find_global(const RecordableKernel& kernel, const std::string& name) = 0;
   // Where a registered variable, not a managed one, lies; `table` is the index of the call table it was registered through.

@@ -113,7 +113,8 @@ Status tolerate(std::vector<ToleratedRange>& ranges, const Buffer& buffer, const
 }  // namespace
 
 std::string describe(const Region& region) {
-  return region.kind == Region::Kind::global ? "global " + region.name : fmt::format("allocation {}", region.address);
+  if (region.kind == Region::Kind::global) return "global " + region.name;
+  return fmt::format("{} {}", region.kind == Region::Kind::host ? "host memory" : "allocation", region.address);
 }
 
 std::string describe(const Buffer& buffer) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "mneme/device/host_mapping.h"
+
 namespace mneme {
 namespace {
 
@@ -20,7 +22,7 @@ bool parameter_points_into(const KernelRecord& kernel, const InstanceRecord& ins
 }
 
 Placement placement_of(const KernelRecord& kernel, const InstanceRecord& instance, const Region& region) {
-  if (region.kind == Region::Kind::allocation) return Placement::recorded_address;
+  if (region.kind != Region::Kind::global) return Placement::recorded_address;
   auto info =
       std::find_if(kernel.globals.begin(), kernel.globals.end(), [&](const GlobalInfo& g) { return g.name == region.name; });
   bool bound = info == kernel.globals.end() || info->escapes || info->managed || parameter_points_into(kernel, instance, region);
@@ -68,7 +70,6 @@ Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord&
 }
 
 void map_spans(MemoryPlan& plan, Bytes granularity) {
-  const uint64_t granule = granularity.count;
   std::vector<size_t> order;
   for (size_t i = 0; i < plan.regions.size(); ++i)
     if (plan.regions[i].placement == Placement::recorded_address) order.push_back(i);
@@ -78,6 +79,7 @@ void map_spans(MemoryPlan& plan, Bytes granularity) {
   plan.copy_size = Bytes();
   for (size_t i : order) {
     const Region& region = plan.regions[i].prologue;
+    const uint64_t granule = (region.kind == Region::Kind::host ? kHostPage : granularity).count;
     const uint64_t first = region.address.address / granule * granule;
     const uint64_t end = (region.address.address + region.size.count + granule - 1) / granule * granule;
     if (plan.spans.empty() || plan.spans.back().address.address + plan.spans.back().size.count < first)

@@ -50,7 +50,8 @@ struct MemoryPlan {
 Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryState& prologue,
                                const MemoryState& epilogue);
 
-// Lays the copies out anew so that they hold whole spans of the mapped memory, slack included, each as one piece.
+// Lays the copies out anew so that they hold whole spans of the mapped memory, slack included, each as one piece. Memory of the
+// host is mapped in pages of the host.
 void map_spans(MemoryPlan& plan, Bytes granularity);
 
 }  // namespace mneme

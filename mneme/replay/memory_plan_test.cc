@@ -30,6 +30,14 @@ TEST(MemoryPlan, MergesNeighbouringChangedPages) {
   EXPECT_EQ(changed[1].offset, 4 * kPageSize.count);
 }
 
+TEST(MemoryPlan, HostMemoryKeepsItsAddress) {
+  MemoryState state{{{Region::Kind::host, DevicePtr(0x7c0000000000), Bytes(100), "", {digest(1)}}}};
+  auto plan = plan_memory({}, {}, state, state);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->regions[0].placement, Placement::recorded_address);
+  EXPECT_EQ(plan->copy_size, Bytes(512));
+}
+
 TEST(MemoryPlan, PlacesGlobalsByWhereTheirAddressMayStand) {
   MemoryState state{{global(0x1000, "plain"), global(0x2000, "escaping"), global(0x3000, "pointed_at")}};
   KernelRecord kernel;

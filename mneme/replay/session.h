@@ -72,6 +72,7 @@ class Session {
   Status load(const Digest& static_hash, const Digest& dynamic_hash);
   Status reserve_addresses();
   Status reserve_bound_globals();
+  Status map_host_memory();
   Status allocate_copies();
   Status upload(const PrepareProgress& progress);
   Status upload_pages(const std::vector<struct PageUpload>& pages, const PrepareProgress& progress, std::string_view what);
@@ -119,6 +120,7 @@ class Session {
   std::map<std::string, SymbolState> symbols_;  // of regions placed at module symbols
   std::unique_ptr<AddressSpace> space_;
   std::vector<std::unique_ptr<AddressSpace>> global_spaces_;
+  std::vector<std::unique_ptr<HostMapping>> host_mappings_;
   DevicePtr pristine_, expected_;  // copies of plan_.copy_size bytes
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Measurer> measurer_;  // of stream_

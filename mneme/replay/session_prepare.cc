@@ -87,6 +87,7 @@ Result<std::unique_ptr<Session>> Session::prepare(const Database& database, cons
   MNEME_TRY(session->load(static_hash, dynamic_hash));
   MNEME_TRY(session->reserve_addresses());
   MNEME_TRY(session->reserve_bound_globals());
+  MNEME_TRY(session->map_host_memory());
   MNEME_ASSIGN(session->stream_, device.create_stream());
   session->measurer_ = std::make_unique<Measurer>(device, *session->stream_);
   MNEME_TRY(session->allocate_copies());
@@ -156,6 +157,25 @@ Status Session::reserve_bound_globals() {
     MNEME_TRY((*space)->allocate_at(aligned, Bytes(end - aligned.address)));
     global_spaces_.push_back(std::move(*space));
     i = next;
+  }
+  return {};
+}
+
+Status Session::map_host_memory() {
+  for (const MappedSpan& span : plan_.spans) {
+    if (plan_.regions[span.regions.front()].prologue.kind != Region::Kind::host) continue;
+    auto mapping = device_.map_host(span.address, span.size);
+    if (!mapping.ok()) {
+      Status status = mapping.status().with_context("mapping the recorded host memory");
+      // Memory that the program allocated by the CUDA runtime lies where nothing else does.
+      if (status.code() != Code::unavailable || span.address >= kHostMemoryBase) return status;
+      return error(
+          Code::unavailable,
+          "{}; the program had registered memory of its own there (cudaHostRegister): try again, since the system places "
+          "libraries elsewhere each time",
+          status.message());
+    }
+    host_mappings_.push_back(std::move(*mapping));
   }
   return {};
 }

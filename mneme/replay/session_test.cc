@@ -79,13 +79,14 @@ class SessionTest : public testing::Test {
 
   MemoryState state(Publication& publication, const std::vector<float>& data, float factor, uint8_t other) {
     MemoryState state;
-    state.regions = {{Region::Kind::allocation, kData, Bytes(kCount * sizeof(float)), "", {}},
+    state.regions = {{kind_, data_, Bytes(kCount * sizeof(float)), "", {}},
                      {Region::Kind::allocation, kOther, Bytes(100), "", {}},
                      {Region::Kind::global, kFactor, Bytes(sizeof(float)), "factor", {}}};
     put(publication, bytes_of(data.data(), kCount * sizeof(float)), state.regions[0]);
     put(publication, ByteVector(100, std::byte{other}), state.regions[1]);
     put(publication, bytes_of(&factor, sizeof factor), state.regions[2]);
     EXPECT_TRUE(publication.wait().ok());
+    std::sort(state.regions.begin(), state.regions.end(), [](const Region& a, const Region& b) { return a.address < b.address; });
     return state;
   }
 
@@ -109,7 +110,7 @@ class SessionTest : public testing::Test {
     instance.static_hash = recording.kernel.static_hash;
     instance.grid = {(kCount + 255) / 256, 1, 1};
     instance.block = {256, 1, 1};
-    uint64_t address = kData.address;
+    uint64_t address = data_.address;
     instance.parameters = bytes_of(&address, 8);
     ByteVector count = bytes_of(&kCount, 4);
     instance.parameters.insert(instance.parameters.end(), count.begin(), count.end());
@@ -139,6 +140,8 @@ class SessionTest : public testing::Test {
   std::unique_ptr<Database> database_;
   std::vector<float> before_, after_;
   uint8_t other_after_ = 7;
+  Region::Kind kind_ = Region::Kind::allocation;  // of the memory that the kernel works on
+  DevicePtr data_ = kData;
 };
 
 TEST_F(SessionTest, VerifiesEveryPipelineAndTimesEachRunFromTheRestoredState) {
@@ -272,6 +275,38 @@ TEST_F(SessionTest, AWriteToAGlobalIsNotVerified) {
   EXPECT_FALSE(result.verified);
   ASSERT_FALSE(result.mismatches.empty());
   EXPECT_EQ(result.mismatches.back().where, "global factor");
+}
+
+TEST_F(SessionTest, HostMemoryIsRestoredAndVerifiedAtItsAddress) {
+  kind_ = Region::Kind::host;
+  data_ = kHostMemoryBase + Bytes(1 << 20);
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  ReplayResult result = (*session)->replay({});
+  EXPECT_TRUE(result.verified) << result.failure.to_string();
+  Configuration less;
+  less.grid.x = 2;
+  result = (*session)->replay(less);
+  EXPECT_FALSE(result.verified);
+  ASSERT_EQ(result.mismatches.size(), 1u);
+  EXPECT_EQ(result.mismatches[0].where, "host memory 0x7c0000100000");
+  EXPECT_TRUE((*session)->replay({}).verified);
+}
+
+TEST_F(SessionTest, RegisteredMemoryWhosePlaceIsTakenIsRefusedWithItsOwner) {
+  kind_ = Region::Kind::host;
+  static char taken[1 << 20];
+  data_ = DevicePtr((reinterpret_cast<uint64_t>(taken) + 4096) / 4096 * 4096 + 64);
+  auto session = prepare(scale_ir());
+  ASSERT_FALSE(session.ok());
+  EXPECT_EQ(session.status().code(), Code::unavailable);
+  const std::string message = session.status().message();
+  EXPECT_EQ(message.find("mapping the recorded host memory: mapping 160 KiB of host memory at 0x"), 0u) << message;
+  EXPECT_NE(message.find("the range is taken in this process by "), std::string::npos) << message;
+  EXPECT_NE(message.find("; the program had registered memory of its own there (cudaHostRegister): try again, since the system "
+                         "places libraries elsewhere each time"),
+            std::string::npos)
+      << message;
 }
 
 TEST_F(SessionTest, AKernelThatFaultsIsAFailureWithTheReason) {

@@ -33,13 +33,14 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::launch_attribute: return "launched with an attribute (such as a cluster) that is not recorded yet";
     case NotRecorded::other_device: return "on a second device, which is not recorded yet";
     case NotRecorded::managed_memory: return "an argument points to managed memory, which is not captured yet";
-    case NotRecorded::host_memory: return "an argument points to host memory, which is not captured yet";
+    case NotRecorded::host_memory: return "an argument points to host memory that could not be captured";
     case NotRecorded::pool_memory: return "an argument points to memory of a pool (cudaMallocAsync), which is not captured yet";
     case NotRecorded::external_memory:
       return "an argument points to memory of another process or interface, which is not captured yet";
     case NotRecorded::other_device_memory: return "an argument points to memory outside of the recorded device and range";
     case NotRecorded::managed_global: return "the kernel reads a __managed__ variable, which is not captured yet";
     case NotRecorded::concurrent: return "other threads were using the device at the same time";
+    case NotRecorded::waits_for_host: return "the kernel, or one before it, did not end for long, as if it waited for the host";
     case NotRecorded::launch_failed: return "the launch itself failed";
     case NotRecorded::damaged_file:
       return "the kernel's file in the database cannot be read (remove it, or name another directory with -rdb)";

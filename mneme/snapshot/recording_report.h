@@ -34,6 +34,7 @@ enum class NotRecorded : uint32_t {
   other_device_memory,
   managed_global,  // the kernel reads a __managed__ variable
   concurrent,      // other threads did not stop using the device
+  waits_for_host,  // the kernel did not end while the host waited for it
   launch_failed,   // the launch itself failed
   damaged_file,    // the kernel's file in the database cannot be read
   ended,           // recording had ended by a failure

@@ -57,11 +57,12 @@ struct KernelRecord {
 // One piece of memory and the digests of its pages: page i covers
 // [max(address, first + i*kPageSize), min(address+size, first + (i+1)*kPageSize)), where first is `address` rounded down.
 struct Region {
-  enum class Kind : uint32_t { allocation = 1, global = 2 };
+  // `host`: memory of the host that the device reaches at the same address.
+  enum class Kind : uint32_t { allocation = 1, global = 2, host = 3 };
   Kind kind = Kind::allocation;
   DevicePtr address;
   Bytes size;
-  std::string name;  // of a global; empty for an allocation
+  std::string name;  // of a global; empty for others
   std::vector<Digest> pages;
   friend bool operator==(const Region&, const Region&) = default;
 };

@@ -66,7 +66,7 @@ Status read_header(ByteReader& in, ByteSpan bytes, StateHeader& header) {
 Status read_region(ByteReader& in, Region& region) {
   uint32_t kind = 0, reserved = 0;
   MNEME_TRY(in.read(kind));
-  if (kind != 1 && kind != 2) return in.corrupt(fmt::format("region kind {} is not known", kind));
+  if (kind < 1 || kind > 3) return in.corrupt(fmt::format("region kind {} is not known", kind));
   MNEME_TRY(in.read(reserved));
   if (reserved != 0) return in.corrupt("reserved bytes are not zero");
   region.kind = static_cast<Region::Kind>(kind);

@@ -36,6 +36,31 @@ TEST_F(Memory, CopiesOnTheDeviceAtOddOffsets) {
   EXPECT_EQ(download<uint8_t>(to, bytes.size()), expected);
 }
 
+TEST_F(Memory, HostMemoryIsReachedAtItsAddress) {
+  auto mapping = device_->map_host(kHostMemoryBase, 1_MiB);
+  ASSERT_OK(mapping.status());
+  const DevicePtr host = (*mapping)->address() + Bytes(24);
+  auto* bytes = reinterpret_cast<uint8_t*>(host.address);
+  const auto random = random_bytes(300000);
+  DevicePtr device = upload(random);
+  ASSERT_OK(stream_->copy(host, device, Bytes(random.size())));
+  ASSERT_OK(stream_->synchronize());
+  EXPECT_TRUE(std::equal(random.begin(), random.end(), bytes));
+  EXPECT_EQ(stream_->compare(host, device, Bytes(random.size()))->differing_bytes, 0u);
+  bytes[200000] ^= 1;
+  EXPECT_EQ(stream_->compare(host, device, Bytes(random.size()))->first_difference, 200000u);
+  std::vector<uint64_t> of_host(5), of_device(5);
+  ASSERT_OK(stream_->hash_pages(of_host, host, Bytes(random.size()), 64_KiB));
+  ASSERT_OK(stream_->hash_pages(of_device, device, Bytes(random.size()), 64_KiB));
+  for (size_t page = 0; page < 5; ++page) EXPECT_EQ(of_host[page] == of_device[page], page != 3) << page;
+  EXPECT_EQ(download<uint8_t>(host, random.size())[200000], random[200000] ^ 1);
+  ASSERT_OK(stream_->copy_to_device(host, std::as_bytes(std::span(random))));
+  ASSERT_OK(stream_->fill(host, std::byte{7}, Bytes(3)));
+  ASSERT_OK(stream_->synchronize());
+  EXPECT_EQ(bytes[2], 7);
+  EXPECT_EQ(bytes[200000], random[200000]);
+}
+
 TEST_F(Memory, FillsOnlyTheRange) {
   DevicePtr memory = zeros(1_MiB);
   ASSERT_OK(stream_->fill(memory + Bytes(5), std::byte{0xab}, Bytes(70003)));

@@ -62,6 +62,11 @@ Result<std::unique_ptr<AddressSpace>> CpuDevice::reserve(DevicePtr base, Bytes s
   return reserve_host_range(base, size);
 }
 
+Result<std::unique_ptr<HostMapping>> CpuDevice::map_host(DevicePtr address, Bytes size) {
+  MNEME_TRY(executor_.usable());
+  return map_host_range(address, size);
+}
+
 Result<DevicePtr> CpuDevice::allocate(Bytes size) {
   MNEME_TRY(executor_.usable());
   return memory_.allocate(size);

@@ -26,6 +26,7 @@ class CpuDevice final : public Device {
   Result<std::unique_ptr<Module>> load(const CodeImage& image) override;
   Result<std::unique_ptr<Stream>> create_stream() override;
   Result<std::unique_ptr<AddressSpace>> reserve(DevicePtr base, Bytes size) override;
+  Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) override;
   Result<DevicePtr> allocate(Bytes size) override;
   Status free(DevicePtr pointer) override;
   Result<DeviceClock> clock() override { return DeviceClock{"steady_clock", ""}; }

@@ -6,6 +6,7 @@
 #include "mneme/base/log.h"
 #include "mneme/device/cuda/context.h"
 #include "mneme/device/cuda/cuda_address_space.h"
+#include "mneme/device/cuda/cuda_host_mapping.h"
 #include "mneme/device/cuda/cuda_module.h"
 #include "mneme/device/cuda/cuda_stream.h"
 #include "mneme/device/cuda/launch_clock.h"
@@ -60,6 +61,10 @@ class CudaDevice final : public Device {
     ContextScope scope(*context_);
     MNEME_TRY(scope.status());
     return context_->check(context_->driver().cuMemFree(pointer.address), "cuMemFree({})", pointer);
+  }
+
+  Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) override {
+    return CudaHostMapping::map(*context_, address, size);
   }
 
   Result<DeviceClock> clock() override {

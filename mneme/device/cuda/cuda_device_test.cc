@@ -446,6 +446,35 @@ TEST_F(CudaDeviceTest, ARangeThatIsTakenIsRefusedWithItsOwner) {
   EXPECT_EQ(state->reservations, 0);
 }
 
+TEST_F(CudaDeviceTest, HostMemoryIsPinnedAtItsAddress) {
+  open();
+  {
+    auto mapping = device->map_host(kHostMemoryBase, 64_KiB);
+    ASSERT_TRUE(mapping.ok()) << mapping.status().to_string();
+    EXPECT_EQ(state->pinned, 1);
+    EXPECT_EQ((*mapping)->address(), kHostMemoryBase);
+    reinterpret_cast<char*>(kHostMemoryBase.address)[65535] = 1;
+    auto again = device->map_host(kHostMemoryBase + 4_KiB, 4_KiB);
+    ASSERT_FALSE(again.ok());
+    EXPECT_THAT(
+        again.status().to_string(),
+        HasSubstr("unavailable: mapping 4.00 KiB of host memory at 0x7c0000001000: the range is taken in this process by "));
+  }
+  EXPECT_EQ(state->pinned, 0);
+  EXPECT_EQ(device->map_host(kHostMemoryBase, Bytes(100)).status().to_string(),
+            "invalid_argument: mapping 100 B of host memory at 0x7c0000000000: address and size must be multiples of 4.00 KiB");
+}
+
+TEST_F(CudaDeviceTest, HostMemoryThatTheDeviceSeesElsewhereIsRefused) {
+  open();
+  state->host_offset = 4096;
+  EXPECT_EQ(device->map_host(kHostMemoryBase, 64_KiB).status().to_string(),
+            "unsupported: mapping 64.0 KiB of host memory at 0x7c0000000000: the device sees it at 0x7c0000001000");
+  EXPECT_EQ(state->pinned, 0);
+  fail("cuMemHostRegister_v2", CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(device->map_host(kHostMemoryBase, 64_KiB).status().code(), Code::exhausted);
+}
+
 TEST_F(CudaDeviceTest, ARangeThatIsNotWholeGranulesIsRefused) {
   open();
   auto refused = device->reserve(kDefaultAddressSpaceBase, Bytes(4096));

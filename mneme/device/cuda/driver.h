@@ -48,6 +48,9 @@ namespace mneme::cuda {
   X(cuMemFree)                                   \
   X(cuMemHostAlloc)                              \
   X(cuMemFreeHost)                               \
+  X(cuMemHostRegister)                           \
+  X(cuMemHostUnregister)                         \
+  X(cuMemHostGetDevicePointer)                   \
   X(cuMemcpyHtoDAsync)                           \
   X(cuMemcpyDtoHAsync)                           \
   X(cuMemcpyDtoDAsync)                           \

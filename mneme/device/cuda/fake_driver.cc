@@ -348,6 +348,23 @@ CUresult cuMemFreeHost(void* pointer) {
   free(pointer);
   return CUDA_SUCCESS;
 }
+CUresult cuMemHostRegister(void*, size_t, unsigned flags) {
+  ENTER();
+  NEED_CONTEXT();
+  if (flags != (CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE)) return CUDA_ERROR_INVALID_VALUE;
+  ++state.pinned;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemHostUnregister(void*) {
+  ENTER();
+  --state.pinned;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* pointer, unsigned) {
+  ENTER();
+  *device = reinterpret_cast<CUdeviceptr>(pointer) + state.host_offset;
+  return CUDA_SUCCESS;
+}
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t size, CUstream) {
   {
     ENTER();

@@ -49,6 +49,7 @@ struct FakeDriverState {
   FakeLaunch last_launch;
   int dynamic_shared_limit = 0;  // set by cuFuncSetAttribute
   int contexts = 0, modules = 0, streams = 0, events = 0, reservations = 0, mappings = 0, allocations = 0, pinned = 0;
+  uint64_t host_offset = 0;     // between a pinned page's two addresses
   CUcontext current = nullptr;  // of the last thread that asked
 };
 

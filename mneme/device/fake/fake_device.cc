@@ -75,6 +75,11 @@ Result<std::unique_ptr<AddressSpace>> FakeDevice::reserve(DevicePtr base, Bytes 
   return reserve_host_range(base, size);
 }
 
+Result<std::unique_ptr<HostMapping>> FakeDevice::map_host(DevicePtr address, Bytes size) {
+  MNEME_TRY(begin("map_host"));
+  return map_host_range(address, size);
+}
+
 Result<DevicePtr> FakeDevice::allocate(Bytes size) {
   MNEME_TRY(begin("allocate"));
   return memory_.allocate(size);

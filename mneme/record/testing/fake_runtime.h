@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "mneme/device/fake/fake_device.h"
 #include "mneme/record/table.h"
@@ -37,6 +38,11 @@ struct FakeRuntime {
   std::set<void*> allocations;
   std::map<std::string, std::pair<void*, size_t>> globals;
   std::map<const void*, std::pair<void*, size_t>> symbols;
+  std::map<void*, size_t> registered;
+  std::map<void*, unsigned> host_allocations;
+  bool cannot_register = false;
+  cudaError_t last_error = cudaSuccess;
+  std::atomic<bool> busy = false;  // the device's work does not end
   int device = 0;
   int synchronizations = 0;
   cudaError_t fault = cudaSuccess;
@@ -59,7 +65,29 @@ inline cudaError_t free(void* pointer) {
   std::free(pointer);
   return cudaSuccess;
 }
-inline cudaError_t synchronize() { return ++runtime->synchronizations, runtime->fault; }
+inline cudaError_t synchronize() {
+  while (runtime && runtime->busy) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return ++runtime->synchronizations, runtime->fault;
+}
+inline cudaError_t fails(cudaError_t code) { return runtime->last_error = code; }
+inline cudaError_t peek_error() { return runtime->last_error; }
+inline cudaError_t take_error() { return std::exchange(runtime->last_error, cudaSuccess); }
+inline cudaError_t host_alloc(void** out, size_t size, unsigned flags) {
+  fake_calls::malloc(out, size);
+  return runtime->host_allocations[*out] = flags, cudaSuccess;
+}
+inline cudaError_t malloc_host(void** out, size_t size) { return host_alloc(out, size, 0); }
+inline cudaError_t free_host(void* pointer) { return runtime->host_allocations.erase(pointer), fake_calls::free(pointer); }
+inline cudaError_t host_register(void* pointer, size_t size, unsigned) {
+  if (runtime->cannot_register) return fails(cudaErrorNotSupported);
+  return runtime->registered[pointer] = size, cudaSuccess;
+}
+inline cudaError_t host_unregister(void* pointer) {
+  return runtime->registered.erase(pointer) != 0 ? cudaSuccess : fails(cudaErrorHostMemoryNotRegistered);
+}
+inline cudaError_t host_get_flags(unsigned* flags, void* pointer) {
+  return *flags = 100 + runtime->host_allocations.at(pointer), cudaSuccess;
+}
 inline cudaError_t get_device(int* device) { return *device = runtime->device, cudaSuccess; }
 inline cudaError_t copy(void* to, const void* from, size_t size, cudaMemcpyKind) {
   return std::memcpy(to, from, size), cudaSuccess;
@@ -195,6 +223,14 @@ class FakeProgram {
     set(MNEME_CALL_cudaFree, fake_calls::free);
     set(MNEME_CALL_cudaDeviceSynchronize, fake_calls::synchronize);
     set(MNEME_CALL_cudaGetDevice, fake_calls::get_device);
+    set(MNEME_CALL_cudaPeekAtLastError, fake_calls::peek_error);
+    set(MNEME_CALL_cudaGetLastError, fake_calls::take_error);
+    set(MNEME_CALL_cudaHostAlloc, fake_calls::host_alloc);
+    set(MNEME_CALL_cudaMallocHost, fake_calls::malloc_host);
+    set(MNEME_CALL_cudaFreeHost, fake_calls::free_host);
+    set(MNEME_CALL_cudaHostRegister, fake_calls::host_register);
+    set(MNEME_CALL_cudaHostUnregister, fake_calls::host_unregister);
+    set(MNEME_CALL_cudaHostGetFlags, fake_calls::host_get_flags);
     set(MNEME_CALL_cudaMemcpy, fake_calls::copy);
     set(MNEME_CALL_cudaLaunchKernel, fake_calls::launch);
     set(MNEME_CALL_cudaLaunchCooperativeKernel, fake_calls::launch);

@@ -1,0 +1,25 @@
+// Pinned memory of the host at a given address.
+#pragma once
+
+#include <memory>
+
+#include "mneme/device/cuda/context.h"
+#include "mneme/device/host_mapping.h"
+
+namespace mneme::cuda {
+
+class CudaHostMapping final : public HostMapping {
+ public:
+  // As Device::map_host.
+  static Result<std::unique_ptr<HostMapping>> map(const Context& context, DevicePtr address, Bytes size);
+  ~CudaHostMapping() override;
+
+ private:
+  CudaHostMapping(const Context& context, std::unique_ptr<HostMapping> memory)
+      : HostMapping(memory->address(), memory->size()), context_(context), memory_(std::move(memory)) {}
+
+  const Context& context_;
+  std::unique_ptr<HostMapping> memory_;
+};
+
+}  // namespace mneme::cuda

@@ -1,0 +1,136 @@
+#include "mneme/record/host_memory.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "mneme/base/log.h"
+#include "mneme/device/host_memory.h"
+#include "mneme/snapshot/snapshot.h"
+
+namespace mneme {
+namespace {
+
+// Memory of a page of the recording comes and goes as one, so that what is served again reads as zero.
+Bytes whole_pages(Bytes size) { return Bytes((size.count + kPageSize.count - 1) / kPageSize.count * kPageSize.count); }
+
+bool is_readable(DevicePtr address) {
+  std::byte byte;
+  return read_own_memory({&byte, 1}, address).ok();
+}
+
+}  // namespace
+
+Result<DevicePtr> HostMemory::serve(Bytes size) {
+  std::lock_guard lock(mutex_);
+  if (!tried_) {
+    tried_ = true;
+    auto space = reserve_host_range(kHostMemoryBase, range_, kPageSize);
+    if (space.ok())
+      space_ = std::move(*space);
+    else
+      log::warning("host memory for the device is not recorded: {}", space.status().message());
+  }
+  if (!space_) return error(Code::unavailable, "there is no range for host memory");
+  if (size > range_) return error(Code::exhausted, "{} of host memory are more than the range has", size);
+  return space_->allocate(whole_pages(size));
+}
+
+void HostMemory::take_back(DevicePtr address) {
+  std::lock_guard lock(mutex_);
+  if (space_) [[maybe_unused]]
+    Status ignored = space_->free(address);
+}
+
+bool HostMemory::owns(uint64_t address) const {
+  std::lock_guard lock(mutex_);
+  return space_ && space_->contains(DevicePtr(address));
+}
+
+void HostMemory::add(DevicePtr address, Bytes size, unsigned flags) {
+  std::lock_guard lock(mutex_);
+  pinned_[address.address] = {size, flags};
+}
+
+std::optional<HostMemory::Pinned> HostMemory::remove(DevicePtr address) {
+  std::lock_guard lock(mutex_);
+  auto found = pinned_.find(address.address);
+  if (found == pinned_.end()) return std::nullopt;
+  ++removals_;
+  Pinned pinned = found->second;
+  pinned_.erase(found);
+  return pinned;
+}
+
+std::optional<HostMemory::Pinned> HostMemory::find(DevicePtr address) const {
+  std::lock_guard lock(mutex_);
+  auto found = pinned_.find(address.address);
+  return found == pinned_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<Allocation> HostMemory::find_around(DevicePtr address) const {
+  std::lock_guard lock(mutex_);
+  auto next = pinned_.upper_bound(address.address);
+  if (next == pinned_.begin()) return std::nullopt;
+  const auto& [start, pinned] = *std::prev(next);
+  if (address.address - start >= pinned.size.count) return std::nullopt;
+  return Allocation{DevicePtr(start), pinned.size};
+}
+
+std::vector<Allocation> HostMemory::all() {
+  std::lock_guard lock(mutex_);
+  std::vector<Allocation> all;
+  uint64_t end = 0;
+  for (auto entry = pinned_.begin(); entry != pinned_.end();) {
+    const Allocation memory{DevicePtr(entry->first), entry->second.size};
+    const DevicePtr last = memory.address + Bytes(memory.size.count - 1);
+    const bool served = space_ && space_->contains(memory.address);
+    // What the program has mapped there since is none of the device's.
+    if (memory.address.address < end || (!served && !(is_readable(memory.address) && is_readable(last)))) {
+      entry = pinned_.erase(entry);
+      continue;
+    }
+    all.push_back(memory);
+    end = last.address + 1;
+    ++entry;
+  }
+  return all;
+}
+
+Bytes HostMemory::bytes() const {
+  std::lock_guard lock(mutex_);
+  Bytes sum;
+  for (const auto& [address, pinned] : pinned_) sum += pinned.size;
+  return sum;
+}
+
+uint64_t HostMemory::removals() const {
+  std::lock_guard lock(mutex_);
+  return removals_;
+}
+
+std::vector<DevicePtr> HostMemory::clear() {
+  std::lock_guard lock(mutex_);
+  std::vector<DevicePtr> all;
+  for (const auto& [address, pinned] : pinned_) all.push_back(DevicePtr(address));
+  pinned_.clear();
+  ++removals_;
+  return all;
+}
+
+Status read_own_memory(MutableByteSpan to, DevicePtr from) {
+  // Through the file, since the program may take its memory away at any moment.
+  static const int file = ::open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  for (size_t done = 0; done < to.size();) {
+    const ssize_t got = ::pread(file, to.data() + done, to.size() - done, static_cast<off_t>(from.address + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0)
+      return error(Code::not_found, "reading host memory at {}: {}", from + Bytes(done), std::strerror(got < 0 ? errno : EIO));
+    done += static_cast<size_t>(got);
+  }
+  return {};
+}
+
+}  // namespace mneme

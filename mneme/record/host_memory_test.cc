@@ -1,0 +1,177 @@
+// Memory of the host that kernels reach, from the program's side.
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+
+#include "mneme/record/testing/fake_runtime.h"
+
+namespace mneme::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+class HostMemoryOfAProgram : public ::testing::Test {
+ protected:
+  int* host_alloc(size_t count, unsigned flags = cudaHostAllocMapped) {
+    void* out = nullptr;
+    EXPECT_EQ(program.call<decltype(cudaHostAlloc)>(MNEME_CALL_cudaHostAlloc, &out, count * sizeof(int), flags), cudaSuccess);
+    return static_cast<int*>(out);
+  }
+  cudaError_t free_host(void* pointer) { return program.call<decltype(cudaFreeHost)>(MNEME_CALL_cudaFreeHost, pointer); }
+  cudaError_t host_register(void* pointer, size_t size, unsigned flags = 0) {
+    return program.call<decltype(cudaHostRegister)>(MNEME_CALL_cudaHostRegister, pointer, size, flags);
+  }
+  cudaError_t host_unregister(void* pointer) {
+    return program.call<decltype(cudaHostUnregister)>(MNEME_CALL_cudaHostUnregister, pointer);
+  }
+  struct Recorded {
+    std::vector<std::string> regions;
+    MemoryState prologue, epilogue;
+  };
+  Recorded recorded() {
+    auto instances = program.instances();
+    if (instances.empty()) return {};
+    auto database = *Database::open(program.database());
+    auto found = *database.load_instance(instances.back().static_hash, instances.back().dynamic_hash);
+    Recorded out{{}, found.prologue, found.epilogue};
+    for (const Region& region : found.prologue.regions)
+      out.regions.push_back(fmt::format("{} {}+{}", static_cast<int>(region.kind), region.address, region.size.count));
+    return out;
+  }
+  int int_at(const Region& region, uint64_t index) {
+    auto database = *Database::open(program.database());
+    ByteVector page(page_extent(region.address, region.size, 0).size.count);
+    PageRequest request{region.pages[0], page};
+    EXPECT_TRUE(database.read_pages({&request, 1}).ok());
+    int value;
+    std::memcpy(&value, page.data() + index * sizeof value, sizeof value);
+    return value;
+  }
+  FakeProgram program;
+};
+
+TEST_F(HostMemoryOfAProgram, IsCapturedAtAFixedAddress) {
+  int* first = host_alloc(1000);
+  void* second = nullptr;
+  EXPECT_EQ(program.call<decltype(cudaMallocHost)>(MNEME_CALL_cudaMallocHost, &second, size_t{100}), cudaSuccess);
+  ASSERT_EQ(reinterpret_cast<uint64_t>(first), kHostMemoryBase.address);
+  ASSERT_EQ(reinterpret_cast<uint64_t>(second), kHostMemoryBase.address + kPageSize.count);
+  EXPECT_EQ(program.vendor().registered.at(first), 4096u);
+  EXPECT_EQ(first[999], 0);
+  first[7] = 41;
+  EXPECT_EQ(program.launch(program.increment, first, 10), cudaSuccess);
+  EXPECT_EQ(first[7], 42);
+  Recorded state = recorded();
+  EXPECT_THAT(state.regions, ElementsAre("3 0x7c0000000000+4000", "3 0x7c0000010000+100"));
+  EXPECT_EQ(int_at(state.prologue.regions[0], 7), 41);
+  EXPECT_EQ(int_at(state.epilogue.regions[0], 7), 42);
+  EXPECT_EQ(state.prologue.regions[1].pages, state.epilogue.regions[1].pages);
+  EXPECT_EQ(program.count(NotRecorded::host_memory), 0u);
+
+  EXPECT_EQ(free_host(first), cudaSuccess);
+  EXPECT_EQ(free_host(first), cudaErrorInvalidValue);
+  EXPECT_FALSE(program.vendor().registered.contains(first));
+  EXPECT_EQ(host_alloc(5000), first);
+  EXPECT_EQ(first[7], 0);  // as fresh memory
+}
+
+TEST_F(HostMemoryOfAProgram, IsCapturedWhereTheProgramRegisteredIt) {
+  alignas(4096) static int own[3000];
+  own[20] = 5;
+  EXPECT_EQ(host_register(own + 10, 8000), cudaSuccess);
+  program.launch(program.increment, own, 100);
+  EXPECT_THAT(recorded().regions, ElementsAre(fmt::format("3 {:#x}+8000", reinterpret_cast<uint64_t>(own + 10))));
+  EXPECT_EQ(host_unregister(own + 10), cudaSuccess);
+  EXPECT_EQ(host_unregister(own + 10), cudaErrorHostMemoryNotRegistered);
+  program.launch(program.increment, own, 100);
+  EXPECT_EQ(program.instances().size(), 2u);
+}
+
+TEST_F(HostMemoryOfAProgram, ServedMemoryIsNotTheProgramsToUnregister) {
+  int* memory = host_alloc(10);
+  EXPECT_EQ(host_unregister(memory), cudaErrorHostMemoryNotRegistered);
+  EXPECT_TRUE(program.vendor().registered.contains(memory));
+  unsigned flags = 0;
+  EXPECT_EQ(program.call<decltype(cudaHostGetFlags)>(MNEME_CALL_cudaHostGetFlags, &flags, static_cast<void*>(memory + 3)),
+            cudaSuccess);
+  EXPECT_EQ(flags, 100u + cudaHostAllocMapped);  // what the vendor says of memory that it allocates with these flags
+}
+
+TEST_F(HostMemoryOfAProgram, WhatCannotBePinnedIsTheVendors) {
+  program.vendor().cannot_register = true;
+  int* memory = host_alloc(10);
+  EXPECT_NE(reinterpret_cast<uint64_t>(memory), kHostMemoryBase.address);
+  program.launch(program.increment, memory + 1, 1);
+  EXPECT_EQ(program.count(NotRecorded::host_memory), 1u);
+  EXPECT_EQ(program.vendor().last_error, cudaSuccess);
+  EXPECT_EQ(free_host(memory), cudaSuccess);
+}
+
+TEST_F(HostMemoryOfAProgram, RegistersOfADeviceAreNotCaptured) {
+  static int registers[100];
+  EXPECT_EQ(host_register(registers, sizeof registers, cudaHostRegisterIoMemory), cudaSuccess);
+  program.launch(program.increment, registers, 1);
+  EXPECT_EQ(program.count(NotRecorded::host_memory), 1u);
+}
+
+TEST_F(HostMemoryOfAProgram, ThatWasUnmappedWithoutAWordIsLeftOut) {
+  void* gone = ::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(gone, MAP_FAILED);
+  EXPECT_EQ(host_register(gone, 1 << 20), cudaSuccess);
+  ::munmap(gone, 1 << 20);
+  int* data = program.allocate<int>(16);
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_THAT(recorded().regions, ElementsAre("1 0x7a0000000000+64"));
+}
+
+TEST_F(HostMemoryOfAProgram, WithAHoleIsNotRecorded) {
+  void* holed = ::mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(holed, MAP_FAILED);
+  EXPECT_EQ(host_register(holed, 1 << 20), cudaSuccess);
+  ::munmap(static_cast<char*>(holed) + (512 << 10), 64 << 10);
+  int* data = program.allocate<int>(16);
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::host_memory), 1u);
+  EXPECT_EQ(program.report().failure.get(), "");
+  EXPECT_TRUE(program.instances().empty());
+  EXPECT_EQ(host_unregister(holed), cudaSuccess);
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_EQ(program.instances().size(), 1u);
+  ::munmap(holed, 1 << 20);
+}
+
+TEST_F(HostMemoryOfAProgram, AKernelThatWaitsForTheHostIsNotWaitedForForEver) {
+  int* flag = host_alloc(16);
+  program.launch(program.increment, flag, 1);
+  ASSERT_EQ(program.instances().size(), 1u);
+  program.vendor().busy = true;  // until the program has set its flag, after the launch
+  EXPECT_EQ(program.launch(program.increment, flag, 1), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::waits_for_host), 1u);
+  program.vendor().busy = false;
+  EXPECT_EQ(program.launch(program.increment, flag, 1), cudaSuccess);
+  EXPECT_EQ(program.instances().size(), 2u);
+}
+
+TEST_F(HostMemoryOfAProgram, CanBeAnnotated) {
+  int* memory = host_alloc(100);
+  mneme_annotation annotation{MNEME_I32, 2};
+  program.call_table().annotate(&program.call_table(), memory + 4, 0, &annotation);
+  program.launch(program.increment, memory, 1);
+  auto kept = program.instances().at(0).annotations;
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].address, kHostMemoryBase + Bytes(16));
+  EXPECT_EQ(kept[0].size, Bytes(384));
+  EXPECT_EQ(free_host(memory), cudaSuccess);
+  ASSERT_EQ(host_alloc(100), memory);
+  program.launch(program.increment, memory, 0);
+  EXPECT_TRUE(program.instances().back().annotations.empty() || program.instances().front().annotations.empty());
+}
+
+TEST_F(HostMemoryOfAProgram, GoesWithTheDevice) {
+  int* memory = host_alloc(100);
+  EXPECT_EQ(program.call<decltype(cudaDeviceReset)>(MNEME_CALL_cudaDeviceReset), cudaSuccess);
+  EXPECT_TRUE(program.vendor().registered.empty());
+  EXPECT_EQ(free_host(memory), cudaErrorInvalidValue);
+}
+
+}  // namespace
+}  // namespace mneme::testing
