@@ -1,5 +1,7 @@
 #include "mneme/cli/configuration_options.h"
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -31,6 +33,28 @@ constexpr bool kIsList<std::vector<T>> = true;
 
 template <typename T>
 constexpr bool kHasDefault = std::is_arithmetic_v<T> || std::is_same_v<T, std::string>;
+
+std::vector<std::string> chosen_arguments(std::vector<std::string> arguments) {
+  std::replace(arguments.begin(), arguments.end(), std::string("all"), std::string("*"));
+  return arguments;
+}
+
+// "256" or "256,2"
+std::optional<LaunchBounds> parse_launch_bounds(const std::string& text) {
+  LaunchBounds bounds;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  for (std::optional<uint32_t>* bound : {&bounds.max_threads, &bounds.min_blocks}) {
+    uint32_t value = 0;
+    auto [next, failure] = std::from_chars(at, end, value);
+    if (failure != std::errc() || value < 1 || value > 1024) return std::nullopt;
+    *bound = value;
+    if (next == end) return bounds;
+    if (*next != ',') return std::nullopt;
+    at = next + 1;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -101,6 +125,8 @@ void ConfigurationOptions::declare_launch(CLI::App& app) {
   declare_extent(app, "--block-dim", "block extent in threads", &Configuration::block);
   knob(app, OptionGroups::launch, "--shared-mem", "dynamic shared memory of a block, in bytes (default: as recorded)",
        [](auto& c) -> auto& { return c.shared_memory; });
+  knob(app, OptionGroups::launch, "--keep-threads", "the grid that leaves as many threads in each direction as were recorded",
+       [](auto& c) -> auto& { return c.keep_threads; });
 }
 
 void ConfigurationOptions::declare_passes(CLI::App& app) {
@@ -125,9 +151,63 @@ void ConfigurationOptions::declare_passes(CLI::App& app) {
   knob(app, group, "--load-pass-plugin", "library with passes of yours, built for this LLVM; may be given several times",
        [](auto& c) -> auto& { return c.pass_plugins; })
       ->transform(CLI::Validator(absolute, "FILE"));
+  app.add_option_function<std::string>(
+         "--ir",
+         [this](const std::string& path) {
+           changes_.push_back(
+               [path](Configuration& c) { return c.ir = {std::filesystem::absolute(path).string(), ""}, Status(); });
+         },
+         "bitcode or textual IR that is compiled in place of the recorded one")
+      ->group(group);
 }
 
-void ConfigurationOptions::declare_specialisation(CLI::App&) {}
+void ConfigurationOptions::declare_specialisation(CLI::App& app) {
+  const char* group = OptionGroups::specialisation;
+  app.add_option_function<std::vector<std::string>>(
+         "--specialise,--specialize",
+         [this](const std::vector<std::string>& arguments) {
+           changes_.push_back(
+               [arguments](Configuration& c) { return c.specialise.arguments = chosen_arguments(arguments), Status(); });
+         },
+         "kernel arguments that become constants: names or indices, with commas between them, or all")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(group);
+  knob(app, group, "--specialise-dims,--specialize-dims", "blockDim and gridDim become constants",
+       [](auto& c) -> auto& { return c.specialise.dimensions; });
+  knob(app, group, "--specialise-ranges,--specialize-ranges", "threadIdx, blockIdx and the dimensions get the launch's ranges",
+       [](auto& c) -> auto& { return c.specialise.ranges; });
+  knob(app, group, "--align", "pointer arguments are as aligned as the recorded ones",
+       [](auto& c) -> auto& { return c.specialise.alignment; });
+  knob(app, group, "--no-alias", "pointer arguments do not alias, where the recording proves it",
+       [](auto& c) -> auto& { return c.specialise.no_alias; });
+  declare_launch_bounds(app);
+}
+
+void ConfigurationOptions::declare_launch_bounds(CLI::App& app) {
+  const char* group = OptionGroups::specialisation;
+  app.add_option_function<std::string>(
+         "--launch-bounds",
+         [this](const std::string& text) {
+           changes_.push_back([bounds = *parse_launch_bounds(text)](Configuration& c) {
+             c.specialise.bounds.max_threads = bounds.max_threads;
+             if (bounds.min_blocks) c.specialise.bounds.min_blocks = bounds.min_blocks;
+             return Status();
+           });
+         },
+         "most threads of a block, and how many blocks a multiprocessor is to hold")
+      ->check([](const std::string& text) {
+        return parse_launch_bounds(text) ? "" : "MAX or MAX,MIN is expected, each from 1 to 1024, not " + text;
+      })
+      ->type_name("MAX[,MIN]")
+      ->group(group);
+  knob(app, group, "--max-cluster", "most blocks of a cluster", [](auto& c) -> auto& {
+    return c.specialise.bounds.max_cluster;
+  })->check(CLI::Range(1, 1024));
+  knob(app, group, "--maxnreg", "most registers of a thread, as the kernel's own bound, which the assembler puts before its own",
+       [](auto& c) -> auto& { return c.specialise.bounds.max_registers; })
+      ->check(CLI::Range(1, 255));
+}
 
 void ConfigurationOptions::declare_codegen(CLI::App& app) {
   const char* group = OptionGroups::codegen;
@@ -232,6 +312,7 @@ Result<Configuration> ConfigurationOptions::configuration() const {
     MNEME_ASSIGN(configuration, parse_configuration({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, file_));
   }
   for (const Change& change : changes_) MNEME_TRY(change(configuration));
+  MNEME_TRY(pin(configuration.ir, files_));
   return configuration;
 }
 

@@ -51,6 +51,7 @@ class ConfigurationOptions {
   void declare_launch(CLI::App& app);
   void declare_passes(CLI::App& app);
   void declare_specialisation(CLI::App& app);
+  void declare_launch_bounds(CLI::App& app);
   void declare_codegen(CLI::App& app);
   void declare_assembler(CLI::App& app);
   void declare_execution(CLI::App& app);

@@ -114,6 +114,35 @@ TEST(ConfigurationOptions, ThoseOfTheAssembler) {
             wanted);
 }
 
+TEST(ConfigurationOptions, LaunchAndSpecialisation) {
+  Configuration wanted;
+  wanted.keep_threads = true;
+  wanted.specialise = {{"n", "2", "s"}, true, true, true, true, {256, 2, 4, 64}};
+  EXPECT_EQ(*configure({"--keep-threads", "--specialise", "n,2", "--specialize=s", "--specialise-dims", "--specialise-ranges",
+                        "--align", "--no-alias", "--launch-bounds=256,2", "--max-cluster=4", "--maxnreg=64"}),
+            wanted);
+}
+
+TEST(ConfigurationOptions, SpecialiseTakesNoMoreThanItsList) {
+  Configuration wanted;
+  wanted.passes = "sroa";
+  wanted.specialise.arguments = {"*"};
+  EXPECT_EQ(*configure({"--specialise", "all", "sroa"}), wanted);
+}
+
+TEST(ConfigurationOptions, IrIsKnownByItsContent) {
+  File one("one"), other("other"), same("one");
+  const Configuration a = *configure({"--ir", one.path()});
+  EXPECT_EQ(a.ir.path, one.path());
+  EXPECT_EQ(a.digest(), configure({"--ir", same.path()})->digest());
+  EXPECT_NE(a.digest(), configure({"--ir", other.path()})->digest());
+  File file(to_json(a).dump());
+  EXPECT_EQ(*configure({"--config", file.path()}), a);
+  EXPECT_EQ(configure({"--config", file.path(), "--ir", other.path()})->ir.path, other.path());
+  EXPECT_EQ(configure({"--ir", "/nonexistent.ll"}).status().to_string(),
+            "not_found: reading the IR in place of the recorded one: opening /nonexistent.ll: No such file or directory");
+}
+
 TEST(ConfigurationOptions, TheCommandLineOverridesTheFile) {
   File file(R"({"passes": "default<O1>", "block": {"x": 32}, "codegen": {"level": 2}})");
   Configuration wanted;
@@ -150,13 +179,18 @@ TEST(ConfigurationOptions, RefusesValuesOutOfRange) {
   EXPECT_FALSE(configure({"--assembler-level=5"}).ok());
   EXPECT_FALSE(configure({"--max-registers=0"}).ok());
   EXPECT_FALSE(configure({"--load-cache=wt"}).ok());
+  for (const char* bounds : {"0", "1025", "256,", "256,0", "256,2,1", "x", "256 2"})
+    EXPECT_EQ(configure({"--launch-bounds", bounds}).status().message(),
+              fmt::format("--launch-bounds: MAX or MAX,MIN is expected, each from 1 to 1024, not {}", bounds));
+  EXPECT_FALSE(configure({"--max-cluster=0"}).ok());
+  EXPECT_FALSE(configure({"--maxnreg=256"}).ok());
 }
 
 TEST(ConfigurationOptions, TheHelpHasAHeadingForEachSection) {
   CLI::App app;
   ConfigurationOptions options;
   options.declare(app);
-  for (const char* heading : {"Launch:\n", "Code generation:\n", "Assembler:\n", "Execution:\n"})
+  for (const char* heading : {"Launch:\n", "Specialisation:\n", "Code generation:\n", "Assembler:\n", "Execution:\n"})
     EXPECT_THAT(app.help(), testing::HasSubstr(heading));
   EXPECT_THAT(app.help(), testing::HasSubstr("default<O3>"));
 }

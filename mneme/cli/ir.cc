@@ -73,10 +73,14 @@ class IrCommand : public Command {
     const KernelRecord& kernel = document.kernel;
     MNEME_ASSIGN(RecordedInstance recorded, database.load_instance(file.static_hash, dynamic_hash));
     MNEME_ASSIGN(MemoryPlan plan, plan_memory(kernel, recorded.instance, recorded.prologue, recorded.epilogue));
-    MNEME_ASSIGN(ir::Module module, load_module(database, kernel));
+    MNEME_ASSIGN(KernelCode code, KernelCode::load(database, kernel));
+    if (!configuration.ir.path.empty()) {
+      MNEME_ASSIGN(code, code.replaced_by(configuration.ir, FileSystem::posix()));
+    }
+    MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel, recorded.instance, plan}, code));
     MNEME_ASSIGN(auto compiler, create_compiler(kernel));
     ActivityScope compiling(Activity::compiling);
-    return compiler->emit(module, compile_options(configuration, kernel, plan), kStages.at(stage_));
+    return compiler->emit(code.module(), request.options, kStages.at(stage_));
   }
 
   Result<std::unique_ptr<Compiler>> create_compiler(const KernelRecord& kernel) const {

@@ -17,6 +17,18 @@ CompileOptions compile_options(const Configuration& configuration, const KernelR
   return options;
 }
 
+Result<CompileRequest> compile_request(const Configuration& configuration, const RecordedLaunch& launch, KernelCode& code) {
+  CompileRequest request;
+  MNEME_ASSIGN(request.shape, configuration.launch_shape(launch.instance));
+  request.options = compile_options(configuration, launch.kernel, launch.plan);
+  const LaunchFacts facts{launch.kernel, launch.instance, launch.plan, request.shape};
+  const SpecialiseOptions& asked = configuration.specialise;
+  const Result<PointerUse> nothing = PointerUse();
+  MNEME_ASSIGN(request.specialised, resolve_facts(asked, facts, asked.no_alias ? code.pointer_use() : nothing));
+  request.options.specialisation = request.specialised.values;
+  return request;
+}
+
 Result<ir::Module> load_module(const Database& database, const KernelRecord& kernel) {
   MNEME_ASSIGN(auto bitcode, database.load_ir(kernel.static_hash));
   ActivityScope compiling(Activity::compiling);  // a damaged module can crash LLVM too

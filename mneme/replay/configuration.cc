@@ -37,6 +37,19 @@ void list_fields(Fields& fields, AssemblerOptions& assembler) {
 }
 
 template <class Fields>
+void list_fields(Fields& fields, SpecialiseOptions& specialise) {
+  fields.texts("arguments", specialise.arguments);
+  fields.flag("dimensions", specialise.dimensions);
+  fields.flag("ranges", specialise.ranges);
+  fields.flag("alignment", specialise.alignment);
+  fields.flag("no_alias", specialise.no_alias);
+  fields.number("max_threads", specialise.bounds.max_threads, {.min = 1, .max = 1024});
+  fields.number("min_blocks", specialise.bounds.min_blocks, {.min = 1, .max = 1024});
+  fields.number("max_cluster", specialise.bounds.max_cluster, {.min = 1, .max = 1024});
+  fields.number("max_registers", specialise.bounds.max_registers, {.min = 1, .max = 255});
+}
+
+template <class Fields>
 void list_fields(Fields& fields, Execution& execution) {
   constexpr NumberRange kLaunches{.max = 1'000'000}, kAtLeastOne{.min = 1, .max = 1'000'000};
   fields.number("iterations", execution.iterations, kLaunches);
@@ -94,7 +107,11 @@ void list_fields(Fields& fields, Configuration& configuration) {
   fields.texts("pass_plugins", configuration.pass_plugins);
   fields.section("grid", configuration.grid);
   fields.section("block", configuration.block);
+  fields.flag("keep_threads", configuration.keep_threads);
   fields.number("shared_memory", configuration.shared_memory);
+  fields.text("ir", configuration.ir.path);
+  fields.text("ir_digest", configuration.ir.digest);
+  fields.section("specialise", configuration.specialise);
   fields.section("codegen", configuration.codegen);
   fields.section("assembler", configuration.assembler);
   fields.section("execution", configuration.execution);
@@ -122,16 +139,12 @@ Json all_fields(Configuration configuration) {
 
 }  // namespace
 
-LaunchShape Configuration::launch_shape(const InstanceRecord& instance) const {
-  return {grid.apply(instance.grid), block.apply(instance.block), shared_memory.value_or(instance.dynamic_shared_memory),
-          instance.cooperative};
-}
-
 Digest Configuration::digest() const {
   Configuration code = *this;
   code.execution = {};
   code.tolerance = {};
   code.verdict = {};
+  if (!code.ir.digest.empty() || pin(code.ir, FileSystem::posix()).ok()) code.ir.path.clear();
   code.pass_plugins.clear();
   Hasher hasher;
   hasher.add(std::string_view(to_json(code).dump()));

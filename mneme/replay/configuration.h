@@ -12,6 +12,8 @@
 #include "mneme/compile/compiler.h"
 #include "mneme/device/device.h"
 #include "mneme/replay/execution.h"
+#include "mneme/replay/kernel_code.h"
+#include "mneme/replay/specialise_options.h"
 #include "mneme/snapshot/snapshot.h"
 #include "mneme/snapshot/tolerance.h"
 
@@ -30,22 +32,30 @@ struct Verdict {
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
+// The launch as it was recorded.
+LaunchShape recorded_shape(const InstanceRecord& instance);
+
 struct Configuration {
   std::string passes = "default<O3>";     // any string that LLVM's new pass manager parses
   std::vector<std::string> pass_plugins;  // files of LLVM pass plugins
   ExtentOverride grid;                    // in blocks
   ExtentOverride block;                   // in threads
+  bool keep_threads = false;              // the grid is what leaves as many threads in each direction as were recorded
   std::optional<Bytes> shared_memory;     // dynamic, a block
+  IrFile ir;                              // in place of the recorded IR
+  SpecialiseOptions specialise;
   CodegenOptions codegen;
   AssemblerOptions assembler;
   Execution execution;
   std::vector<BufferTolerance> tolerance;  // what need not be equal to the byte; a later one replaces what it overlaps
   Verdict verdict;
 
-  // What is launched for a recorded instance under this configuration.
-  LaunchShape launch_shape(const InstanceRecord& instance) const;
+  // What is launched for a recorded instance under this configuration. invalid_argument: no grid keeps the threads, or a grid is
+  // given and to be computed too; the message has direction and figures.
+  Result<LaunchShape> launch_shape(const InstanceRecord& instance) const;
   // The same value has the same digest in every version that reads it. `execution`, `tolerance` and `verdict` are left out: they
-  // change no code. A plugin counts by what is in its file now, not by its path; one that cannot be read, by its path.
+  // change no code. A plugin counts by what is in its file now, not by its path; one that cannot be read, by its path. So does
+  // IR, where its own digest is not given.
   Digest digest() const;
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };

@@ -28,7 +28,10 @@ Configuration everything() {
                  .store_cache = StoreCache::wt};
   c.grid.x = 7;
   c.block.y = 4;
+  c.keep_threads = true;
   c.shared_memory = Bytes(4096);
+  c.ir = {"other.ll", "00112233445566778899aabbccddeeff"};
+  c.specialise = {{"n", "2", "*"}, true, true, true, true, {256, 2, 4, 64}};
   c.execution = {3, 2, StopWhen::time, 7, 77, 0.25, 1.5, CacheState::cold, true};
   c.tolerance = {{"out", {ElementType::f32, 1e-5, ErrorKind::relative, Norm::l2, NanPolicy::any}}, {"2", {ElementType::i64, 3}}};
   return c;
@@ -73,6 +76,68 @@ TEST(Configuration, APassPluginCountsByItsContent) {
   EXPECT_NE(a.digest(), b.digest()) << "by their paths";
 }
 
+TEST(Configuration, DigestIsOfIrAndNotOfItsPath) {
+  Configuration a = everything(), b = everything();
+  b.ir.path = "moved.ll";
+  EXPECT_EQ(a.digest(), b.digest());
+  b.ir.digest[0] = 'f';
+  EXPECT_NE(a.digest(), b.digest());
+}
+
+TEST(Configuration, DigestTellsSpecialisationsApart) {
+  Configuration a = everything();
+  for (auto change :
+       {+[](SpecialiseOptions& s) { s.arguments.pop_back(); }, +[](SpecialiseOptions& s) { s.dimensions = false; },
+        +[](SpecialiseOptions& s) { s.ranges = false; }, +[](SpecialiseOptions& s) { s.alignment = false; },
+        +[](SpecialiseOptions& s) { s.no_alias = false; }, +[](SpecialiseOptions& s) { s.bounds.max_threads = 8; },
+        +[](SpecialiseOptions& s) { s.bounds.min_blocks = 8; }, +[](SpecialiseOptions& s) { s.bounds.max_cluster = 8; },
+        +[](SpecialiseOptions& s) { s.bounds.max_registers = 8; }}) {
+    Configuration b = everything();
+    change(b.specialise);
+    EXPECT_NE(a.digest(), b.digest());
+  }
+}
+
+InstanceRecord recorded_launch() {
+  InstanceRecord instance;
+  instance.grid = {10, 2, 1};
+  instance.block = {64, 3, 1};
+  return instance;
+}
+
+TEST(Configuration, KeepsThreadsInEachDirection) {
+  Configuration c;
+  c.keep_threads = true;
+  c.block.x = 128;
+  c.block.y = 1;
+  LaunchShape shape = *c.launch_shape(recorded_launch());
+  EXPECT_EQ(shape.grid, (Dim3{5, 6, 1}));
+  EXPECT_EQ(shape.block, (Dim3{128, 1, 1}));
+}
+
+TEST(Configuration, RefusesToKeepThreadsThatNoGridKeeps) {
+  Configuration c;
+  c.keep_threads = true;
+  c.block.x = 100;
+  EXPECT_EQ(
+      c.launch_shape(recorded_launch()).status().to_string(),
+      "invalid_argument: keep_threads: the launch has 640 threads in x (10 blocks of 64), which blocks of 100 do not divide; "
+      "choose a block.x that does, or give grid.x");
+  c.block.x = 0;
+  EXPECT_EQ(c.launch_shape(recorded_launch()).status().code(), Code::invalid_argument);
+  c.block.x = 32;
+  c.grid.y = 2;
+  EXPECT_EQ(c.launch_shape(recorded_launch()).status().to_string(),
+            "invalid_argument: keep_threads computes grid.y, which is given as 2: leave one of the two out");
+  InstanceRecord huge = recorded_launch();
+  huge.grid.x = 2147483647;
+  c = {};
+  c.keep_threads = true;
+  c.block.x = 1;
+  EXPECT_EQ(c.launch_shape(huge).status().to_string(),
+            "invalid_argument: keep_threads: 137438953408 threads in x are 137438953408 blocks of 1, more than any grid has");
+}
+
 TEST(Configuration, KeepsWhatIsNotOverridden) {
   InstanceRecord instance;
   instance.grid = {10, 2, 1};
@@ -80,7 +145,7 @@ TEST(Configuration, KeepsWhatIsNotOverridden) {
   instance.dynamic_shared_memory = Bytes(16);
   Configuration c;
   c.block.x = 32;
-  LaunchShape shape = c.launch_shape(instance);
+  LaunchShape shape = *c.launch_shape(instance);
   EXPECT_EQ(shape.grid, (Dim3{10, 2, 1}));
   EXPECT_EQ(shape.block, (Dim3{32, 1, 2}));
   EXPECT_EQ(shape.dynamic_shared_memory, Bytes(16));
@@ -108,6 +173,10 @@ TEST(Configuration, RefusesWithTheReason) {
             "configuration: 'assembler.level' must be a whole number from 0 to 4, not 5");
   EXPECT_EQ(refusal(R"({"assembler": {"load_cache": "wt"}})"),
             "configuration: 'assembler.load_cache' must be one of default, ca, cg, cs, lu, cv, not \"wt\"");
+  EXPECT_EQ(refusal(R"({"specialise": {"min_registers": 1}})"),
+            "configuration: unknown key 'specialise.min_registers'; the nearest is 'specialise.max_registers'");
+  EXPECT_EQ(refusal(R"({"specialise": {"max_threads": 2048}})"),
+            "configuration: 'specialise.max_threads' must be a whole number from 1 to 1024, not 2048");
   EXPECT_EQ(refusal("[]"), "configuration: an object is expected, not []");
 }
 

@@ -133,6 +133,7 @@ Json to_json(const ReplayResult& result) {
           {"grid", prepared ? extent(result.shape.grid) : Json()},
           {"block", prepared ? extent(result.shape.block) : Json()},
           {"dynamic_shared_memory", prepared ? Json(result.shape.dynamic_shared_memory.count) : Json()},
+          {"specialised", result.specialised ? to_json(*result.specialised) : Json()},
           {"device", or_null(result.device)},
           {"device_kind", prepared ? Json(to_string(result.device_kind)) : Json()},
           {"recorded_time", recorded_time(result)},

@@ -10,6 +10,7 @@
 #include "mneme/base/status.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/device/device.h"
+#include "mneme/replay/facts.h"
 #include "mneme/replay/measurement.h"
 #include "mneme/replay/occupancy.h"
 #include "mneme/snapshot/recorded_time.h"
@@ -62,6 +63,7 @@ struct ReplayResult {
   std::vector<StageTime> times;  // session (once a session: memory brought to the device), compile stages, load, restore, poison,
                                  // run, verify, timed_runs
   LaunchShape shape;
+  std::optional<SpecialisedLaunch> specialised;  // which facts the code was made with, where any were asked for
   std::string device;
   DeviceKind device_kind = DeviceKind::cpu;
   std::optional<RecordedTime> recorded_time;  // of the launch in the program

@@ -57,7 +57,7 @@ ReplayResult Session::repeat(const Configuration& configuration, unsigned runs, 
 
 ReplayResult Session::replay_by(const Configuration& configuration, const Runs& runs) {
   ReplayResult result;
-  result.shape = configuration.launch_shape(instance_);
+  if (auto shape = configuration.launch_shape(instance_); shape.ok()) result.shape = *shape;
   result.device = device_.properties().name;
   result.device_kind = device_.properties().kind;
   result.recorded_on = instance_.device_kind;
@@ -120,9 +120,29 @@ Status Session::run_and_time(const Execution& execution, const Loaded& loaded, c
   return {};
 }
 
+// A file is read each time, since it may have changed; the code that is in it is kept.
+Result<KernelCode*> Session::code_for(IrFile file) {
+  if (file.path.empty()) return code_.get();
+  MNEME_TRY(pin(file, FileSystem::posix()));
+  auto known = replacements_.find(file.digest);
+  if (known == replacements_.end()) {
+    MNEME_ASSIGN(KernelCode code, code_->replaced_by(file, FileSystem::posix()));
+    known = replacements_.emplace(file.digest, std::move(code)).first;
+  }
+  return &known->second;
+}
+
 Result<CompiledCode> Session::compile(const CompileOptions& options) {
   ActivityScope compiling(Activity::compiling);
-  return compiler_->compile(*module_, options);
+  return compiler_->compile(code_->module(), options);
+}
+
+Result<CompiledCode> Session::compile(const Configuration& configuration, ReplayResult& result) {
+  ActivityScope compiling(Activity::compiling);
+  MNEME_ASSIGN(KernelCode * source, code_for(configuration.ir));
+  MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, *source));
+  if (!configuration.specialise.empty()) result.specialised = std::move(request.specialised);
+  return compiler_->compile(source->module(), request.options);
 }
 
 void Session::use_cache(std::shared_ptr<DiskCache> cache) {
@@ -131,7 +151,7 @@ void Session::use_cache(std::shared_ptr<DiskCache> cache) {
 
 Result<Session::Loaded> Session::compile_and_load(const Configuration& configuration, ReplayResult& result) {
   MNEME_TRY(check_target(configuration.codegen, device_.properties()));
-  MNEME_ASSIGN(CompiledCode code, compile(compile_options(configuration, kernel_, plan_)));
+  MNEME_ASSIGN(CompiledCode code, compile(configuration, result));
   result.object_size = Bytes(code.image.bytes.size());
   result.object_digest = code.digest;
   result.assembler = code.assembler;

@@ -23,6 +23,7 @@
 #include "mneme/device/device.h"
 #include "mneme/replay/configuration.h"
 #include "mneme/replay/device_lock.h"
+#include "mneme/replay/kernel_code.h"
 #include "mneme/replay/memory_plan.h"
 #include "mneme/replay/poison.h"
 #include "mneme/replay/result.h"
@@ -54,7 +55,7 @@ class Session {
   // verified when all were right.
   ReplayResult repeat(const Configuration& configuration, unsigned runs, const SeeRun& see);
 
-  const ir::Module& recorded_code() const { return *module_; }
+  const ir::Module& recorded_code() const { return code_->module(); }
   const MemoryPlan& plan() const { return plan_; }
   const KernelRecord& kernel() const { return kernel_; }
   const InstanceRecord& instance() const { return instance_; }
@@ -85,7 +86,9 @@ class Session {
   Status run_once(const Loaded& loaded, ReplayResult& result);
   Status launch_and_wait(const Loaded& loaded, const LaunchShape& shape);
   Status run_and_time(const Execution& execution, const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
-  Result<CompiledCode> compile(const CompileOptions& options);
+  Result<KernelCode*> code_for(IrFile file);
+  Result<CompiledCode> compile(const Configuration& configuration, ReplayResult& result);
+  Result<CompiledCode> compile(const CompileOptions& options);  // the recorded code
   Result<Loaded> compile_and_load(const Configuration& configuration, ReplayResult& result);
   Result<Loaded> load_code(const CodeImage& image);
   Status restore(const Loaded& loaded);
@@ -111,7 +114,8 @@ class Session {
   KernelRecord kernel_;
   InstanceRecord instance_;
   MemoryPlan plan_;
-  std::unique_ptr<ir::Module> module_;
+  std::unique_ptr<KernelCode> code_;
+  std::map<std::string, KernelCode> replacements_;  // by the digest of their file
   std::unique_ptr<Compiler> compiler_;
   struct SymbolState {
     ByteVector prologue, epilogue;

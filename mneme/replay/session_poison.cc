@@ -29,7 +29,7 @@ Result<Session::RecordedRun> Session::run_recorded(const Loaded& recorded, Poiso
   if (poison) MNEME_TRY(poison->apply());
   MNEME_TRY(stream_->synchronize());
   const auto begin = std::chrono::steady_clock::now();
-  MNEME_TRY(launch_and_wait(recorded, Configuration().launch_shape(instance_)));
+  MNEME_TRY(launch_and_wait(recorded, recorded_shape(instance_)));
   RecordedRun run{false, std::chrono::steady_clock::now() - begin};
   ReplayResult verdict;
   MNEME_TRY(verify(recorded, {}, verdict));
@@ -70,7 +70,7 @@ Result<std::unique_ptr<Poison>> Session::poison_candidates() {
   restore_everything_ = true;
   MNEME_TRY(restore(tracked));
   // Not under the limit of a launch, which is meant for the candidates'.
-  MNEME_TRY(stream_->launch(*tracked.kernel, Configuration().launch_shape(instance_), instance_.parameters));
+  MNEME_TRY(stream_->launch(*tracked.kernel, recorded_shape(instance_), instance_.parameters));
   MNEME_TRY(stream_->synchronize());
   return Poison::create(device_, *stream_, *compiler_, plan_, expected_, *notes);
 }

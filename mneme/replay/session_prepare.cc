@@ -114,8 +114,8 @@ Status Session::load(const Digest& static_hash, const Digest& dynamic_hash) {
   instance_ = std::move(recorded.instance);
   MNEME_ASSIGN(plan_, plan_memory(kernel_, instance_, recorded.prologue, recorded.epilogue));
   map_spans(plan_, device_.properties().allocation_granularity);
-  MNEME_ASSIGN(ir::Module module, load_module(database_, kernel_));
-  module_ = std::make_unique<ir::Module>(std::move(module));
+  MNEME_ASSIGN(KernelCode code, KernelCode::load(database_, kernel_));
+  code_ = std::make_unique<KernelCode>(std::move(code));
   MNEME_ASSIGN(compiler_, Compiler::create(device_.properties().kind, device_.properties().architecture));
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 namespace mneme {
 namespace {
@@ -364,6 +365,127 @@ TEST_F(SessionTest, AnAddressRangeThatIsTakenIsUnavailable) {
   ASSERT_FALSE(session.ok());
   EXPECT_EQ(session.status().code(), Code::unavailable);
   EXPECT_NE(session.status().message().find("reserving the recorded addresses"), std::string::npos) << session.status().message();
+}
+
+TEST_F(SessionTest, EverySpecialisationIsRightAndIsOtherCode) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  const Digest usual = (*session)->replay({}).object_digest;
+  for (const char* json : {R"({"arguments": ["n"]})", R"({"arguments": ["p"]})", R"({"arguments": ["*"]})",
+                           R"({"dimensions": true})", R"({"ranges": true})", R"({"no_alias": true})"}) {
+    auto configuration = configuration_from_json({{"specialise", nlohmann::json::parse(json)}});
+    ASSERT_TRUE(configuration.ok()) << configuration.status().to_string();
+    ReplayResult result = (*session)->replay(*configuration);
+    EXPECT_TRUE(result.verified) << json << ": " << result.failure.to_string();
+    EXPECT_NE(result.object_digest, usual) << json;
+  }
+}
+
+TEST_F(SessionTest, TheResultSaysWhichFactsWereUsed) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  EXPECT_TRUE(to_json((*session)->replay({}))["specialised"].is_null());
+  Configuration configuration;
+  configuration.specialise = {.arguments = {"1"}, .ranges = true, .alignment = true, .no_alias = true};
+  nlohmann::json shape = {{"grid", {{"x", 157}, {"y", 1}, {"z", 1}}}, {"block", {{"x", 256}, {"y", 1}, {"z", 1}}}};
+  EXPECT_EQ(to_json((*session)->replay(configuration))["specialised"],
+            (nlohmann::json{{"arguments", {"n"}}, {"ranges", shape}, {"alignment", {{"p", 4096}}}, {"no_alias", {"p"}}}));
+}
+
+TEST_F(SessionTest, ASpecialisationThatCannotBeIsAFailure) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  Configuration configuration;
+  configuration.specialise.arguments = {"m"};
+  EXPECT_EQ((*session)->replay(configuration).failure.to_string(),
+            "invalid_argument: specialise.arguments: scale has no parameter 'm'; it has\n  0  ptr p\n  1  i32 n");
+  configuration.specialise = {.bounds = {.max_registers = 32}};
+  EXPECT_EQ((*session)->replay(configuration).failure.to_string(),
+            "unsupported: specialise.max_registers has no effect on the CPU device: leave it out there");
+}
+
+TEST_F(SessionTest, KeepsTheThreadsUnderAnotherBlock) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  Configuration configuration;
+  configuration.keep_threads = true;
+  configuration.block.x = 64;
+  ReplayResult result = (*session)->replay(configuration);
+  EXPECT_TRUE(result.verified) << result.failure.to_string();
+  EXPECT_EQ(result.shape.grid, (Dim3{628, 1, 1}));
+  configuration.block.x = 100;
+  EXPECT_EQ((*session)->replay(configuration).failure.to_string(),
+            "invalid_argument: keep_threads: the launch has 40192 threads in x (157 blocks of 256), which blocks of 100 do not "
+            "divide; choose a block.x that does, or give grid.x");
+}
+
+// IR in files, in place of the recorded one.
+class ReplacedIrTest : public SessionTest {
+ protected:
+  void SetUp() override {
+    SessionTest::SetUp();
+    auto session = prepare(scale_ir());
+    ASSERT_TRUE(session.ok()) << session.status().to_string();
+    session_ = std::move(*session);
+  }
+  std::string file(const std::string& content, const std::string& name = "other.ll") {
+    Path path = directory_ / name;
+    EXPECT_TRUE(FileSystem::posix().write_atomically(path, std::as_bytes(std::span(content))).ok());
+    return path;
+  }
+  ReplayResult replay_with(const std::string& path, const std::string& digest = "") {
+    Configuration configuration;
+    configuration.ir = {path, digest};
+    return session_->replay(configuration);
+  }
+  static std::string with(std::string text, const std::string& what, const std::string& instead) {
+    return text.replace(text.find(what), what.size(), instead);
+  }
+
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(ReplacedIrTest, ItIsWhatIsCompiledAndVerified) {
+  const std::string same = with(scale_ir(), "fmul float %v, %f", "fmul float %f, %v");
+  const std::string twice = with(scale_ir(), "fmul float %v, %f", "fadd float %v, %v");
+  const std::string path = file(same);
+  EXPECT_TRUE(replay_with(path).verified);
+  file(twice);
+  ReplayResult result = replay_with(path);
+  EXPECT_TRUE(result.executed) << result.failure.to_string();
+  EXPECT_FALSE(result.verified) << "the file is read again";
+  EXPECT_TRUE(session_->replay({}).verified) << "the recorded IR is still there";
+}
+
+TEST_F(ReplacedIrTest, ItsDigestIsHeldTo) {
+  const std::string path = file(scale_ir());
+  IrFile pinned{path, ""};
+  ASSERT_TRUE(pin(pinned, FileSystem::posix()).ok());
+  EXPECT_TRUE(replay_with(path, pinned.digest).verified);
+  const std::string other = with(scale_ir(), "fmul float %v, %f", "fadd float %v, %v");
+  file(other);
+  EXPECT_EQ(replay_with(path, pinned.digest).failure.to_string(),
+            fmt::format("incompatible: the IR in place of the recorded one, {}, has changed: its digest is {}, and the "
+                        "configuration's {}",
+                        path, digest_of(std::as_bytes(std::span(other))).hex(), pinned.digest));
+}
+
+TEST_F(ReplacedIrTest, WhatDoesNotTakeThePlaceOfTheKernelIsRefused) {
+  EXPECT_EQ(replay_with("/nonexistent.ll").failure.to_string(),
+            "not_found: reading the IR in place of the recorded one: opening /nonexistent.ll: No such file or directory");
+  std::string path = file("define nonsense");
+  EXPECT_EQ(replay_with(path).failure.to_string(),
+            "corrupt: reading " + path + " as textual LLVM IR: line 1, column 8: expected type");
+  path = file(with(scale_ir(), "@scale", "@other"));
+  EXPECT_EQ(replay_with(path).failure.to_string(),
+            "not_found: " + path + " does not define the recorded kernel 'scale'; it has other");
+  path = file(with(scale_ir(), "i32 %n) {\nentry:", "i64 %m) {\nentry:\n  %n = trunc i64 %m to i32"));
+  EXPECT_EQ(replay_with(path).failure.to_string(),
+            "incompatible: " + path + ": parameter 1 of 'scale' is i64, and i32 as it was recorded");
+  path = file(with(scale_ir(), "nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa"));
+  EXPECT_EQ(
+      replay_with(path).failure.to_string(),
+      "incompatible: " + path + " is for the target 'amdgcn-amd-amdhsa', and the recorded kernel for 'nvptx64-nvidia-cuda'");
 }
 
 }  // namespace
