@@ -95,11 +95,11 @@ class ShowCommand : public Command {
         {"  launch", fmt::format("grid {}, block {}, {} of dynamic shared memory{}", instance.grid, instance.block,
                                  instance.dynamic_shared_memory, instance.cooperative ? ", cooperative" : "")},
         {"  memory",
-         memory ? fmt::format("{} in {}{} and {}; {} of {} changed", instance.state_bytes,
-                              plural(memory->allocations, "allocation"),
-                              memory->host == 0 ? "" : fmt::format(", {} of host memory", plural(memory->host, "piece")),
-                              plural(memory->globals, "variable"), memory->changed_pages, plural(memory->pages, "page"))
-                : "damaged"},
+         memory
+             ? fmt::format("{} in {}{} and {}; {} of {} changed", instance.state_bytes, plural(memory->allocations, "allocation"),
+                           memory->host == 0 ? "" : fmt::format(", {} of host memory", plural(memory->host, "piece")),
+                           plural(memory->globals, "variable"), memory->changed_pages, plural(memory->pages, "page"))
+             : "damaged"},
         {"  on disk", size ? fmt::format("{} (pages that others share included)", size->total()) : "damaged"},
         {"  recorded", fmt::format("{} on {} ({}), Mneme {}", instance.recorded_at, instance.device_name, instance.device_kind,
                                    instance.mneme_version)}};

@@ -25,8 +25,8 @@ struct CompileRequest {
   SpecialisedLaunch specialised;
 };
 
-// Of what a configuration says that does not depend on the launch. Globals that the plan has at their recorded addresses are bound
-// to them.
+// Of what a configuration says that does not depend on the launch. Globals that the plan has at their recorded addresses are
+// bound to them.
 CompileOptions compile_options(const Configuration& configuration, const KernelRecord& kernel, const MemoryPlan& plan);
 
 // All of it. Failures: those of Configuration::launch_shape and of resolve_facts.

@@ -114,6 +114,8 @@ std::string doubt(const LaunchFacts& launch, const PointerUse& use, unsigned par
   if (own == use.roots.end()) return "the kernel accesses no memory through it";
   const Region* region = region_of(launch, *own);
   if (!region) return "it points to no recorded memory";
+  // It may be mapped at more than one address.
+  if (region->kind == Region::Kind::host) return "it points to host memory";
   const PointerRoot* sharer = nullptr;
   bool written = false;
   for (const PointerRoot& root : use.roots) {

@@ -150,6 +150,8 @@ TEST_F(FactsTest, WhatIsNotUnderstoodProvesNothing) {
   EXPECT_EQ(doubt({{.roots = {root(0, "r")}, .other = "a pointer that is loaded from memory"}}),
             "the kernel also reaches memory through a pointer that is loaded from memory");
   EXPECT_EQ(doubt(error(Code::internal, "LLVM reported a fatal error: x")), "LLVM reported a fatal error: x");
+  plan_.regions[0].prologue.kind = Region::Kind::host;
+  EXPECT_EQ(doubt({{.roots = {root(0, "r")}, .other = ""}}), "it points to host memory");
   set(0, 0x1234);
   EXPECT_EQ(doubt({{.roots = {root(0, "r")}, .other = ""}}), "it points to no recorded memory");
   auto launch = resolve({.arguments = {"a"}, .no_alias = true}, PointerUse{.roots = {root(0, "r")}, .other = ""});
