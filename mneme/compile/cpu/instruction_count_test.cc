@@ -15,7 +15,7 @@ ByteVector object_of(std::string_view text) {
   EXPECT_TRUE(module.ok()) << module.status().to_string();
   auto machine = become_host_module(ir::llvm_module(*module), "x86-64-v3", {.level = 2});
   EXPECT_TRUE(machine.ok()) << machine.status().to_string();
-  return emit_file(ir::llvm_module(*module), **machine, llvm::CodeGenFileType::ObjectFile).value();
+  return emit_file(ir::llvm_module(*module), **machine, llvm::CodeGenFileType::ObjectFile, PassPlugins()).value();
 }
 
 TEST(InstructionCount, CountsEveryFunctionWithoutThePaddingBetween) {
