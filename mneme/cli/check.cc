@@ -8,6 +8,7 @@
 #include "mneme/cli/diverted_output.h"
 #include "mneme/cli/guarded.h"
 #include "mneme/cli/recorded_session.h"
+#include "mneme/cli/values.h"
 #include "mneme/replay/determinism.h"
 
 namespace mneme::cli {
@@ -41,7 +42,7 @@ class CheckCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
     recorded_.declare(app);
-    app.add_option("--runs", runs_, "how often to replay")->check(CLI::Range(1, 100'000))->capture_default_str();
+    app.add_option("--runs", runs_, "how often to replay")->check(whole_number(1, 100'000))->capture_default_str();
     app.add_flag("--json", json_, "the report as JSON");
     configuration_.declare(app);
     guard_.declare(app);

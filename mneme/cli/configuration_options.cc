@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "mneme/cli/pipeline_file.h"
+#include "mneme/cli/values.h"
 
 namespace mneme::cli {
 namespace {
@@ -97,7 +98,7 @@ void ConfigurationOptions::declare_extent(CLI::App& app, const std::string& name
   auto declare = [&](const char* axis, const std::string& text, std::optional<uint32_t> ExtentOverride::* member) {
     knob(app, OptionGroups::launch, name + "-" + axis, text, [=](Configuration& c) -> std::optional<uint32_t>& {
       return c.*extent.*member;
-    })->check(CLI::PositiveNumber);
+    })->check(whole_number(1, UINT32_MAX));
   };
   declare("x", what + " in x (default: as recorded)", &ExtentOverride::x);
   declare("y", what + " in y", &ExtentOverride::y);
@@ -203,10 +204,10 @@ void ConfigurationOptions::declare_launch_bounds(CLI::App& app) {
       ->group(group);
   knob(app, group, "--max-cluster", "most blocks of a cluster", [](auto& c) -> auto& {
     return c.specialise.bounds.max_cluster;
-  })->check(CLI::Range(1, 1024));
+  })->check(whole_number(1, 1024));
   knob(app, group, "--maxnreg", "most registers of a thread, as the kernel's own bound, which the assembler puts before its own",
        [](auto& c) -> auto& { return c.specialise.bounds.max_registers; })
-      ->check(CLI::Range(1, 255));
+      ->check(whole_number(1, 255));
 }
 
 void ConfigurationOptions::declare_codegen(CLI::App& app) {
@@ -214,7 +215,7 @@ void ConfigurationOptions::declare_codegen(CLI::App& app) {
   const std::vector<std::string> flags(std::begin(kFastMathFlags), std::end(kFastMathFlags));
   knob(app, group, "--codegen-opt", "level of LLVM's code generator", [](auto& c) -> auto& {
     return c.codegen.level;
-  })->check(CLI::Range(0, 3));
+  })->check(whole_number(0, 3));
   knob(app, group, "--target", "GPU architecture to make code for, as sm_90a (default: the device's)",
        [](auto& c) -> auto& { return c.codegen.target; });
   knob(app, group, "--mattr", "features of the target, as llc's -mattr takes them: +ptx87",
@@ -233,13 +234,13 @@ void ConfigurationOptions::declare_assembler(CLI::App& app) {
   const char* group = OptionGroups::assembler;
   knob(app, group, "--assembler-level", "level of the PTX assembler (default: its own)", [](auto& c) -> auto& {
     return c.assembler.level;
-  })->check(CLI::Range(0, 4));
+  })->check(whole_number(0, 4));
   knob(app, group, "--assembler-option",
        "an option for the PTX assembler, in its own spelling (--assembler-option=-OPTION); repeatable",
        [](auto& c) -> auto& { return c.assembler.options; });
   knob(app, group, "--max-registers", "registers that a thread may have (default: the assembler's choice)", [](auto& c) -> auto& {
     return c.assembler.max_registers;
-  })->check(CLI::PositiveNumber);
+  })->check(whole_number(1, UINT32_MAX));
   choice(app, group, "--load-cache", "cache operator of loads that say none", kLoadCacheNames,
          [](auto& c) -> auto& { return c.assembler.load_cache; });
   choice(app, group, "--store-cache", "cache operator of stores that say none", kStoreCacheNames,
@@ -247,7 +248,7 @@ void ConfigurationOptions::declare_assembler(CLI::App& app) {
 }
 
 void ConfigurationOptions::declare_execution(CLI::App& app) {
-  const CLI::Range launches(0, 1'000'000), one_or_more(1, 1'000'000);
+  const CLI::Validator launches = whole_number(0, 1'000'000), one_or_more = whole_number(1, 1'000'000);
   const char* group = OptionGroups::execution;
   knob(app, group, "--iterations", "timed launches after the verified one, with --stop fixed", [](auto& c) -> auto& {
     return c.execution.iterations;

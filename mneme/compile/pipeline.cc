@@ -19,6 +19,15 @@ namespace {
 constexpr llvm::StringRef kInstCombine = "instcombine";
 constexpr llvm::StringRef kNoVerify = "no-verify-fixpoint";
 
+// What is often written for a pipeline of clang's levels.
+std::string advice_on(llvm::StringRef pipeline) {
+  llvm::StringRef level = pipeline;
+  level.consume_front("-");
+  if (llvm::is_contained({"O0", "O1", "O2", "O3", "Os", "Oz"}, level)) return ("; it is written default<" + level + ">").str();
+  if (pipeline.trim().empty()) return "; the least there is, is default<O0>";
+  return "";
+}
+
 bool ends_name(char c) { return !llvm::isAlnum(c) && c != '-' && c != '_'; }
 
 // "instcombine" → "instcombine<no-verify-fixpoint>", unless its options already say.
@@ -92,7 +101,8 @@ Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const st
     failure = builder.parsePassPipeline(passes, without_fixpoint_verification(pipeline));
   }
   if (failure)
-    return error(Code::invalid_argument, "pass pipeline '{}' does not parse: {}", pipeline, llvm::toString(std::move(failure)));
+    return error(Code::invalid_argument, "pass pipeline '{}' does not parse: {}{}", pipeline, llvm::toString(std::move(failure)),
+                 advice_on(pipeline));
 
   ir::DiagnosticCollector diagnostics(module.getContext());
   passes.run(module, modules);

@@ -164,5 +164,12 @@ TEST(Prepare, OnlyStateCanBeBound) {
             "binding 'f' to address 0x1000: it is a function");
 }
 
+TEST(RunPipeline, NamesLevelsOfTheCompilerAsPipelines) {
+  ir::Module module = parse("");
+  EXPECT_EQ(run(module, "O3").message(), "pass pipeline 'O3' does not parse: unknown pass name 'O3'; it is written default<O3>");
+  EXPECT_EQ(run(module, "").message(),
+            "pass pipeline '' does not parse: unknown pass name ''; the least there is, is default<O0>");
+}
+
 }  // namespace
 }  // namespace mneme

@@ -25,7 +25,7 @@ class Vendor {
   virtual std::optional<Nanoseconds> elapsed(void*, void*) { return std::nullopt; }
   virtual void destroy_event(void*) {}
   // The same from a thread of the recorder's own.
-  virtual Status synchronize(int ordinal) = 0;
+  virtual Status synchronize([[maybe_unused]] int ordinal) { return synchronize(); }
   // Where the device global `name` (in the image) of the kernel's image lies.
   virtual Result<GlobalAddress> find_global(const RecordableKernel& kernel, const std::string& name) = 0;
   // Where a registered variable, not a managed one, lies; `table` is the index of the call table it was registered through.

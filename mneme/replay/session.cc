@@ -178,7 +178,10 @@ Result<Session::Loaded> Session::compile_and_load(const Configuration& configura
 Result<Session::Loaded> Session::load_code(const CodeImage& image) {
   Loaded loaded;
   MNEME_ASSIGN(loaded.module, device_.load(image));
-  MNEME_ASSIGN(loaded.kernel, loaded.module->kernel(kernel_.name));
+  auto kernel = loaded.module->kernel(kernel_.name);
+  if (!kernel.ok() && kernel.status().code() == Code::not_found)
+    return kernel.status().with_context("the compiled code has lost the kernel, as a pipeline that internalises symbols does");
+  MNEME_ASSIGN(loaded.kernel, std::move(kernel));
   for (const auto& [name, state] : symbols_) {
     auto global = loaded.module->global(name);
     // A pipeline may have removed a global that the code never needed; then nothing can have changed it.

@@ -39,7 +39,7 @@ enum class NotRecorded : uint32_t {
   damaged_file,    // the kernel's file in the database cannot be read
   ended,           // recording had ended by a failure
 };
-inline constexpr size_t kNotRecordedReasons = 20;
+inline constexpr size_t kNotRecordedReasons = static_cast<size_t>(NotRecorded::ended) + 1;
 
 // "its argument points to managed memory, which is not captured yet": to be read behind "37 launches: ".
 std::string_view describe(NotRecorded reason);
