@@ -1,0 +1,134 @@
+#include "mneme/pool/channel.h"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace mneme {
+namespace {
+
+constexpr size_t kMostDescriptors = 4;  // of one message
+
+// Before each body.
+struct Header {
+  uint64_t size;
+  uint64_t descriptors;
+};
+
+union Control {
+  std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> bytes;
+  cmsghdr aligned;
+};
+
+Status failed(const char* what) {
+  if (errno == EPIPE || errno == ECONNRESET) return error(Code::unavailable, "{}: the other process has gone", what);
+  if (errno == EAGAIN || errno == EWOULDBLOCK) return error(Code::unavailable, "{}: the other process does not read", what);
+  return error(Code::io, "{}: {}", what, std::strerror(errno));
+}
+
+}  // namespace
+
+Result<std::pair<Channel, Channel>> Channel::pair() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return failed("making a connection between processes");
+  for (int end : ends) {
+    timeval limit{10, 0};
+    ::setsockopt(end, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  }
+  return std::pair(Channel(Descriptor(ends[0])), Channel(Descriptor(ends[1])));
+}
+
+Status Channel::send(const nlohmann::json& body, std::span<const int> descriptors) {
+  std::vector<uint8_t> bytes(sizeof(Header));
+  nlohmann::json::to_cbor(body, bytes);
+  Header header{bytes.size() - sizeof(Header), descriptors.size()};
+  std::memcpy(bytes.data(), &header, sizeof header);
+
+  Control control{};
+  for (size_t sent = 0; sent < bytes.size();) {
+    iovec piece{bytes.data() + sent, bytes.size() - sent};
+    msghdr message{};
+    message.msg_iov = &piece;
+    message.msg_iovlen = 1;
+    if (sent == 0 && !descriptors.empty()) {  // they go with the first byte
+      message.msg_control = control.bytes.data();
+      message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+      cmsghdr* rights = CMSG_FIRSTHDR(&message);
+      rights->cmsg_level = SOL_SOCKET;
+      rights->cmsg_type = SCM_RIGHTS;
+      rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+      std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
+    }
+    ssize_t count = ::sendmsg(socket_.number(), &message, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return failed("sending a message");
+    sent += static_cast<size_t>(count);
+  }
+  return {};
+}
+
+Result<bool> Channel::read_some(Wait wait) {
+  const size_t before = received_.size();
+  received_.resize(before + 65536);
+  iovec piece{received_.data() + before, 65536};
+  Control control{};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes.data();
+  message.msg_controllen = sizeof control;
+  ssize_t count;
+  do count = ::recvmsg(socket_.number(), &message, MSG_CMSG_CLOEXEC | (wait == Wait::no ? MSG_DONTWAIT : 0));
+  while (count < 0 && errno == EINTR);
+  received_.resize(before + static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+  if (count < 0) return failed("receiving a message");
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    for (size_t at = 0; at + sizeof(int) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(part) + at, sizeof number);
+      descriptors_.emplace_back(number);
+    }
+  }
+  if (count == 0) return error(Code::unavailable, "receiving a message: the other process has gone");
+  return true;
+}
+
+Status Channel::take_in() {
+  for (;;) {
+    MNEME_ASSIGN(bool some, read_some(Wait::no));
+    if (!some) return {};
+  }
+}
+
+std::optional<Message> Channel::next() {
+  Header header{};
+  if (received_.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, received_.data(), sizeof header);
+  if (received_.size() - sizeof header < header.size || descriptors_.size() < header.descriptors) return std::nullopt;
+  auto begin = received_.begin() + sizeof header, end = begin + static_cast<ptrdiff_t>(header.size);
+  Message message;
+  message.body =
+      nlohmann::json::from_cbor(reinterpret_cast<const uint8_t*>(&*begin),
+                                reinterpret_cast<const uint8_t*>(&*begin) + header.size, true, /*allow_exceptions=*/false);
+  for (uint64_t i = 0; i < header.descriptors; ++i) {
+    message.descriptors.push_back(std::move(descriptors_.front()));
+    descriptors_.pop_front();
+  }
+  received_.erase(received_.begin(), end);
+  return message;
+}
+
+Result<Message> Channel::receive() {
+  for (;;) {
+    if (auto message = next()) return std::move(*message);
+    MNEME_ASSIGN([[maybe_unused]] bool some, read_some(Wait::yes));
+  }
+}
+
+}  // namespace mneme

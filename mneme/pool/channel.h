@@ -1,0 +1,55 @@
+// Channel: one end of a connection between two processes, which carries messages and file descriptors.
+//
+// A message is a JSON value, and descriptors that arrive as the receiver's own. Messages arrive whole and in order. Used by one
+// thread at a time. Failures: unavailable (the other process has gone, or does not read what it is sent), io.
+#pragma once
+
+#include <deque>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mneme/base/descriptor.h"
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+
+namespace mneme {
+
+struct Message {
+  nlohmann::json body;
+  std::vector<Descriptor> descriptors;
+};
+
+class Channel {
+ public:
+  // Two connected ends. Both are closed on exec.
+  static Result<std::pair<Channel, Channel>> pair();
+  Channel() = default;
+  explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
+
+  // The descriptors stay the caller's. unavailable, after 10 s, when the other end does not read.
+  Status send(const nlohmann::json& body, std::span<const int> descriptors = {});
+  // Waits for the next message.
+  Result<Message> receive();
+  // Takes in what has arrived, without waiting; next() then hands it out. unavailable once the other end is closed: what came
+  // before that is still handed out.
+  Status take_in();
+  std::optional<Message> next();
+
+  // For poll(); readable when take_in() has something to do.
+  int descriptor() const { return socket_.number(); }
+  Descriptor release() { return std::move(socket_); }
+
+ private:
+  enum class Wait { no, yes };
+  Result<bool> read_some(Wait wait);  // false: nothing is there
+
+  Descriptor socket_;
+  ByteVector received_;
+  std::deque<Descriptor> descriptors_;
+};
+
+}  // namespace mneme

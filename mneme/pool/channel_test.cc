@@ -1,0 +1,65 @@
+#include "mneme/pool/channel.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <thread>
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+class ChannelTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto pair = Channel::pair();
+    ASSERT_TRUE(pair.ok());
+    std::tie(near_, far_) = std::move(*pair);
+  }
+  Channel near_, far_;
+};
+
+TEST_F(ChannelTest, MessagesArriveWholeAndInOrder) {
+  const Json small = {{"id", 1}}, large = {{"text", std::string(1'000'000, 'x')}};
+  std::thread sender([&] {
+    EXPECT_TRUE(near_.send(small).ok());
+    EXPECT_TRUE(near_.send(large).ok());
+  });
+  EXPECT_EQ(far_.receive()->body, small);
+  EXPECT_EQ(far_.receive()->body, large);
+  sender.join();
+}
+
+TEST_F(ChannelTest, DescriptorsComeWithTheirMessage) {
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  Descriptor reader(pipe[0]), writer(pipe[1]);
+  ASSERT_TRUE(near_.send("none").ok());
+  ASSERT_TRUE(near_.send("one", std::array{writer.number()}).ok());
+  EXPECT_TRUE(far_.receive()->descriptors.empty());
+  auto message = far_.receive();
+  ASSERT_EQ(message->descriptors.size(), 1u);
+  EXPECT_EQ(::write(message->descriptors[0].number(), "x", 1), 1);
+  char c = 0;
+  EXPECT_EQ(::read(reader.number(), &c, 1), 1);
+  EXPECT_EQ(c, 'x');
+}
+
+TEST_F(ChannelTest, WhatWasSentBeforeTheEndIsHandedOut) {
+  ASSERT_TRUE(near_.send("last words").ok());
+  near_.release();
+  EXPECT_EQ(far_.take_in().code(), Code::unavailable);
+  EXPECT_EQ(far_.next()->body, "last words");
+  EXPECT_FALSE(far_.next());
+  EXPECT_EQ(far_.receive().status().message(), "receiving a message: the other process has gone");
+  EXPECT_EQ(far_.send("anyone?").message(), "sending a message: the other process has gone");
+}
+
+TEST_F(ChannelTest, TakingInDoesNotWait) {
+  EXPECT_TRUE(far_.take_in().ok());
+  EXPECT_FALSE(far_.next());
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,48 @@
+// Grid: the configurations that a few lists of values span.
+//
+//   block.x=64:1024:64                  numbers from 64 to 1024 by 64
+//   passes=default<O1>|default<O3>      these values
+//
+// A key is the path of a member in a configuration's JSON. A value is JSON where it reads as JSON, and text where it does not.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mneme/base/status.h"
+#include "mneme/replay/configuration.h"
+
+namespace mneme {
+
+struct GridAxis {
+  std::string key;
+  std::vector<nlohmann::json> values;
+};
+// invalid_argument: it is not of the form above, or a range is empty or longer than a million values.
+Result<GridAxis> parse_axis(std::string_view text);
+
+class Grid {
+ public:
+  // invalid_argument: a key twice, more points than 2^63, or a value that no configuration takes (in configuration_from_json()'s
+  // words).
+  static Result<Grid> create(const Configuration& base, std::vector<GridAxis> axes);
+
+  uint64_t size() const { return size_; }
+  const std::vector<GridAxis>& axes() const { return axes_; }
+  // The last axis changes fastest. `index` is below size().
+  Configuration at(uint64_t index) const;
+  // The axes' values there, in their order.
+  std::vector<nlohmann::json> values_at(uint64_t index) const;
+  // `count` different points (all, where there are fewer), the same for the same seed everywhere.
+  std::vector<uint64_t> sample(uint64_t count, uint64_t seed) const;
+
+ private:
+  nlohmann::json base_;
+  std::vector<GridAxis> axes_;
+  uint64_t size_ = 1;
+};
+
+}  // namespace mneme

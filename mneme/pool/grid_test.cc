@@ -1,0 +1,64 @@
+#include "mneme/pool/grid.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string refusal(std::string_view text) { return parse_axis(text).status().message(); }
+
+TEST(GridAxis, ReadsRangesAndLists) {
+  EXPECT_EQ(parse_axis("block.x=64:256:64")->values, (std::vector<Json>{64, 128, 192, 256}));
+  EXPECT_EQ(parse_axis("block.x=1:3")->values, (std::vector<Json>{1, 2, 3}));
+  EXPECT_EQ(parse_axis("block.x=32|100")->values, (std::vector<Json>{32, 100}));
+  EXPECT_EQ(parse_axis("passes=default<O1>|function(sroa,gvn)")->values,
+            (std::vector<Json>{"default<O1>", "function(sroa,gvn)"}));
+  EXPECT_EQ(parse_axis("a=[\"n\"]|[]|true")->values, (std::vector<Json>{Json::array({"n"}), Json::array(), true}));
+}
+
+TEST(GridAxis, RefusesWithTheReason) {
+  EXPECT_EQ(refusal("block.x"), "grid 'block.x': KEY=VALUE|VALUE… or KEY=FIRST:LAST:STEP is expected, as in block.x=64:1024:64");
+  EXPECT_EQ(refusal("block.x=9:1"),
+            "grid 'block.x=9:1': a range goes from its first number up to its last, by a step of 1 or more");
+  EXPECT_EQ(refusal("n=0:9:0"), "grid 'n=0:9:0': a range goes from its first number up to its last, by a step of 1 or more");
+  EXPECT_EQ(refusal("n=0:9000000000000000000"), "grid 'n=0:9000000000000000000': a range has at most 1000000 values");
+}
+
+Grid make(std::vector<std::string> texts) {
+  std::vector<GridAxis> axes;
+  for (const std::string& text : texts) axes.push_back(*parse_axis(text));
+  return *Grid::create({}, axes);
+}
+
+TEST(Grid, HasEveryCombinationOnce) {
+  Grid grid = make({"passes=default<O1>|default<O3>", "block.x=64|128|256"});
+  ASSERT_EQ(grid.size(), 6u);
+  std::set<std::pair<std::string, uint32_t>> seen;
+  for (uint64_t i = 0; i < grid.size(); ++i) seen.emplace(grid.at(i).passes, *grid.at(i).block.x);
+  EXPECT_EQ(seen.size(), 6u);
+  EXPECT_EQ(grid.values_at(4), (std::vector<Json>{"default<O3>", 128}));
+  EXPECT_EQ(make({}).size(), 1u);
+}
+
+TEST(Grid, RefusesWhatNoConfigurationTakes) {
+  EXPECT_EQ(Grid::create({}, {*parse_axis("blok.x=64")}).status().message(),
+            "grid 'blok.x=64': configuration: unknown key 'blok'; the nearest is 'block'");
+  EXPECT_EQ(Grid::create({}, {*parse_axis("block.x=64"), *parse_axis("block.x=32")}).status().message(),
+            "grid: 'block.x' is given twice");
+}
+
+TEST(Grid, SamplesDifferentPointsByTheSeed) {
+  Grid grid = make({"block.x=1:1000", "block.y=1:1000"});
+  std::vector<uint64_t> points = grid.sample(500, 7);
+  EXPECT_EQ(std::set<uint64_t>(points.begin(), points.end()).size(), 500u);
+  EXPECT_EQ(points, grid.sample(500, 7));
+  EXPECT_NE(points, grid.sample(500, 8));
+  EXPECT_EQ(make({"block.x=1:3"}).sample(10, 1), (std::vector<uint64_t>{0, 1, 2}));
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,64 @@
+#include "mneme/pool/pool.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "mneme/pool/scheduler.h"
+
+namespace mneme {
+namespace {
+
+Path default_command() {
+  if (const char* command = std::getenv("MNEME_COMMAND"); command && *command) return command;
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored);
+}
+
+}  // namespace
+
+PoolResult Future::get() const {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->result.has_value(); });
+  return *state_->result;
+}
+
+bool Future::wait_for(std::chrono::duration<double> time) const {
+  std::unique_lock lock(state_->mutex);
+  return state_->changed.wait_for(lock, time, [&] { return state_->result.has_value(); });
+}
+
+void Future::cancel() const {
+  state_->cancelled = true;
+  state_->wake_up->call();
+}
+
+std::vector<Nanoseconds> Future::times_so_far() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->times;
+}
+
+Result<std::unique_ptr<Pool>> Pool::open(PoolOptions options) {
+  if (options.instances.empty()) return error(Code::invalid_argument, "opening a pool: no recorded instance is given");
+  if (options.devices.empty()) return error(Code::invalid_argument, "opening a pool: no device is given");
+  if (options.command.empty()) options.command = default_command();
+  if (options.compile_workers == 0) {
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    options.compile_workers = std::max(1u, cores - std::min<unsigned>(cores, static_cast<unsigned>(options.devices.size())));
+  }
+  MNEME_ASSIGN(auto scheduler, Scheduler::start(std::move(options)));
+  return std::unique_ptr<Pool>(new Pool(std::move(scheduler)));
+}
+
+Pool::Pool(std::unique_ptr<Scheduler> scheduler) : scheduler_(std::move(scheduler)) {}
+Pool::~Pool() = default;
+
+Future Pool::submit(const Configuration& configuration, std::function<void(const PoolResult&)> on_done) {
+  return Future(scheduler_->submit(configuration, std::move(on_done)));
+}
+
+void Pool::drain() { scheduler_->drain(); }
+PoolProgress Pool::progress() const { return scheduler_->progress(); }
+Status Pool::status() const { return scheduler_->status(); }
+
+}  // namespace mneme

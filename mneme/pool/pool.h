@@ -1,0 +1,101 @@
+// Pool: many configurations of one recorded kernel, compiled ahead by worker processes and measured one at a time on each device.
+//
+//   auto pool = Pool::open({.database = "record-db", .static_hash = kernel, .instances = {instance}});
+//   Future future = (*pool)->submit(configuration);
+//   PoolResult result = future.get();
+//
+// Whatever a configuration does to the process that compiles or runs it, it ends in exactly one result, and the others go on:
+// processes are the wall (see docs/architecture.md). Thread-safe; the pool must outlive no future: futures of a closed pool are
+// cancelled.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mneme/base/digest.h"
+#include "mneme/base/file_system.h"
+#include "mneme/base/status.h"
+#include "mneme/pool/pool_result.h"
+#include "mneme/replay/configuration.h"
+
+namespace mneme {
+
+struct PoolLimits {
+  using Seconds = std::chrono::duration<double>;
+  Seconds compiling{60};  // one configuration, from the worker's start on it
+  Seconds running{10};    // one step on the device: the restored and verified run, or one timed run
+  Seconds starting{120};  // a worker, until it is ready: a device worker brings the recorded memory to the device
+};
+
+struct PoolOptions {
+  Path database;                  // the folder
+  Digest static_hash;             // the kernel
+  std::vector<Digest> instances;  // at least one; a configuration must be right on each
+  DeviceKind device_kind = DeviceKind::cuda;
+  std::vector<int> devices = {0};  // ordinals
+  unsigned compile_workers = 0;    // 0: as many as there are cores beside the devices' workers, at least one
+  bool share = true;               // what ends in the same object and launch is measured once
+  PoolLimits limits;
+  Path log;             // JSON lines, see result_log.h; empty: none
+  bool resume = false;  // what `log` has is not measured again
+  Path command;         // the program that workers run in; empty: the `mneme` that this process is, or $MNEME_COMMAND
+  std::vector<std::string> command_arguments = {"worker"};
+};
+
+class Future {
+ public:
+  // Waits.
+  PoolResult get() const;
+  bool wait_for(std::chrono::duration<double> time) const;  // true: there is a result
+  bool done() const { return wait_for({}); }
+  // Gives it up: what has not begun does not, what is being timed ends after the run that is under way and keeps its times.
+  void cancel() const;
+  // Times as they come, before the result.
+  std::vector<Nanoseconds> times_so_far() const;
+
+ private:
+  friend class Pool;
+  struct State;
+  explicit Future(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+struct PoolProgress {
+  uint64_t submitted = 0, done = 0, measured = 0, shared = 0, resumed = 0;
+  std::map<Failure, uint64_t> failures;
+  uint64_t compiling = 0, ready = 0, measuring = 0;
+  uint64_t distinct_objects = 0;
+  uint64_t workers_replaced = 0;
+  Nanoseconds device_busy{};   // all devices added
+  Nanoseconds compile_busy{};  // all compile workers added
+  Nanoseconds passed{};        // since the first worker was ready
+  std::optional<Nanoseconds> best_time;
+};
+
+class Pool {
+ public:
+  // Starts the workers; returns before they are ready. invalid_argument: no instance, no device. unavailable: the command does
+  // not start. What a log says: see ResultLog::open.
+  static Result<std::unique_ptr<Pool>> open(PoolOptions options);
+  // Cancels what is not done, ends every worker and waits for that.
+  ~Pool();
+
+  // Never fails as a call. `on_done` is called on the pool's own thread: it must be short and not call the pool.
+  Future submit(const Configuration& configuration, std::function<void(const PoolResult&)> on_done = {});
+  // Waits until everything that was submitted is done.
+  void drain();
+  PoolProgress progress() const;
+  // Why the pool gave up: its workers do not start, or its log cannot be written. ok while it works.
+  Status status() const;
+
+ private:
+  class Scheduler;
+  explicit Pool(std::unique_ptr<Scheduler> scheduler);
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+}  // namespace mneme

@@ -1,0 +1,76 @@
+#include "mneme/pool/pool_result.h"
+
+#include <algorithm>
+#include <array>
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::array<std::string_view, 9> kFailures = {"none",           "wrong_result", "compile_error", "compile_timeout",
+                                                       "invalid_launch", "device_fault", "run_timeout",   "worker_lost",
+                                                       "cancelled"};
+constexpr std::array<std::string_view, 3> kOrigins = {"measured", "shared", "resumed"};
+
+Status corrupt(std::string_view what) { return error(Code::corrupt, "a result of a pool: {}", what); }
+
+}  // namespace
+
+std::string_view to_string(Failure failure) { return kFailures[static_cast<size_t>(failure)]; }
+std::string_view to_string(Origin origin) { return kOrigins[static_cast<size_t>(origin)]; }
+
+std::optional<Failure> parse_failure(std::string_view name) {
+  auto found = std::find(kFailures.begin(), kFailures.end(), name);
+  if (found == kFailures.end()) return std::nullopt;
+  return static_cast<Failure>(found - kFailures.begin());
+}
+
+std::vector<Nanoseconds> PoolResult::exec_time() const {
+  std::vector<Nanoseconds> times;
+  auto member = details.find("exec_time");
+  if (member == details.end() || !member->is_array()) return times;
+  for (const Json& time : *member)
+    if (time.is_number()) times.emplace_back(time.get<double>());
+  return times;
+}
+
+std::optional<Nanoseconds> PoolResult::best_time() const {
+  std::vector<Nanoseconds> times = exec_time();
+  if (failed() || times.empty()) return std::nullopt;
+  return *std::min_element(times.begin(), times.end());
+}
+
+Digest whole_digest(const Configuration& configuration) {
+  return Hasher().add(std::string_view(to_json(configuration).dump())).finish();
+}
+
+Json to_json(const PoolResult& result) {
+  Json json = {
+      {"configuration", to_json(result.configuration)}, {"origin", to_string(result.origin)}, {"result", result.details}};
+  json["failure"] = result.failed() ? Json(to_string(result.failure)) : Json();
+  if (result.failed()) json["reason"] = result.reason;
+  if (result.shared_with) json["shared_with"] = result.shared_with->hex();
+  return json;
+}
+
+Result<PoolResult> pool_result_from_json(const Json& json) {
+  if (!json.is_object() || !json.contains("configuration") || !json.contains("failure")) return corrupt("members are missing");
+  PoolResult result;
+  MNEME_ASSIGN(result.configuration, configuration_from_json(json["configuration"]));
+  if (json["failure"].is_string()) {
+    auto failure = parse_failure(json["failure"].get<std::string>());
+    if (!failure) return corrupt("an unknown failure");
+    result.failure = *failure;
+    if (auto reason = json.find("reason"); reason != json.end() && reason->is_string()) result.reason = *reason;
+  }
+  if (auto details = json.find("result"); details != json.end() && details->is_object()) result.details = *details;
+  if (auto with = json.find("shared_with"); with != json.end() && with->is_string()) {
+    auto digest = Digest::from_hex(with->get<std::string>());
+    if (!digest.ok()) return corrupt("'shared_with' is no digest");
+    result.shared_with = *digest;
+  }
+  return result;
+}
+
+}  // namespace mneme

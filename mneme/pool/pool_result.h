@@ -1,0 +1,59 @@
+// PoolResult: what became of one configuration that was given to a pool.
+#pragma once
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mneme/base/digest.h"
+#include "mneme/base/status.h"
+#include "mneme/replay/configuration.h"
+
+namespace mneme {
+
+enum class Failure {
+  none,
+  wrong_result,     // it ran, and memory is not as recorded
+  compile_error,    // the compiler refused it, or crashed
+  compile_timeout,  // the compiler did not end in time, and was killed
+  invalid_launch,   // a launch shape or knob that the device cannot run
+  device_fault,     // the kernel trapped
+  run_timeout,      // the kernel did not end in time, and was killed
+  worker_lost,      // a worker process was killed by somebody, or could not be started
+  cancelled,        // given up by the caller, or the pool was closed
+};
+std::string_view to_string(Failure failure);
+std::optional<Failure> parse_failure(std::string_view name);
+
+enum class Origin {
+  measured,  // for this configuration
+  shared,    // another configuration ended in the same object and launch: see shared_with
+  resumed,   // read from the log of an earlier run
+};
+std::string_view to_string(Origin origin);
+
+struct PoolResult {
+  Configuration configuration;
+  Failure failure = Failure::none;
+  std::string reason;  // of a failure: what was attempted, and why it failed
+  Origin origin = Origin::measured;
+  std::optional<Digest> shared_with;  // Configuration::digest() of the one that was measured
+  // As `mneme replay` prints its "result": times, registers, sizes. What a failure left undone is missing.
+  nlohmann::json details = nlohmann::json::object();
+
+  bool failed() const { return failure != Failure::none; }
+  // The timed runs, in their order; empty where there were none.
+  std::vector<Nanoseconds> exec_time() const;
+  std::optional<Nanoseconds> best_time() const;
+};
+
+// Of everything in a configuration, how it is timed included: what was measured under one is not measured again.
+Digest whole_digest(const Configuration& configuration);
+
+nlohmann::json to_json(const PoolResult& result);
+// corrupt: it is not what to_json() wrote.
+Result<PoolResult> pool_result_from_json(const nlohmann::json& json);
+
+}  // namespace mneme

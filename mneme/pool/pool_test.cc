@@ -1,0 +1,314 @@
+#include "mneme/pool/pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "mneme/pool/result_log.h"
+#include "mneme/pool/worker.h"
+#include "mneme/pool/zygote.h"
+
+namespace mneme {
+
+int testing_zygote_main(int descriptor);  // zygote_test.cc
+
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using Json = nlohmann::json;
+
+// This test's program is the workers' too. What they do is what the configuration's passes say: words that a stage knows
+// ("crash-compile", "fault", …); and two configurations end in the same code when the part before '/' is the same.
+std::string code_of(const std::string& passes) { return passes.substr(0, passes.find('/')); }
+
+class FakeCompile final : public CompileWork {
+ public:
+  Result<std::string> translate(const Configuration& configuration) override {
+    passes_ = configuration.passes;
+    if (passes_ == "nonsense") return error(Code::invalid_argument, "pass pipeline 'nonsense' does not parse");
+    if (passes_ == "crash-compile") std::abort();
+    while (passes_ == "hang-compile") ::pause();
+    if (passes_ == "killed-compile") ::kill(::getpid(), SIGKILL);
+    return "translation of " + code_of(passes_);
+  }
+  Result<AssembledCode> assemble() override {
+    const std::string code = code_of(passes_);
+    if (code == "crash-assemble") std::abort();
+    auto bytes = std::as_bytes(std::span(code));
+    return AssembledCode{{bytes.begin(), bytes.end()}, {{"digest", code}, {"assembled_by", ::getpid()}}};
+  }
+
+ private:
+  std::string passes_;
+};
+
+class FakeDevice final : public DeviceWork {
+ public:
+  PoolResult measure(const Configuration& configuration, ByteSpan object, const Json& code, const Watch& watch) override {
+    const std::string what(reinterpret_cast<const char*>(object.data()), object.size());
+    EXPECT_EQ(what, code["digest"].get<std::string>());
+    PoolResult result;
+    result.details = {{"exec_time", Json::array()}, {"process", ::getpid()}};
+    if (what == "fault") result.failure = Failure::device_fault, result.reason = "an illegal address";
+    if (what == "wrong") result.failure = Failure::wrong_result, result.reason = "allocation 0x10 differs";
+    if (result.failed()) return result;
+    if (what == "crash-run") std::abort();
+    while (what == "hang-run") ::pause();
+    if (what == "killed-run") ::kill(::getpid(), SIGKILL);
+    for (unsigned i = 0; i < configuration.execution.iterations; ++i) {
+      result.details["exec_time"].push_back(100 + i);
+      if (!watch.timed(Nanoseconds(100 + i))) break;
+      if (what == "slow") ::usleep(1000);
+    }
+    return result;
+  }
+};
+
+Configuration with_passes(const std::string& passes) {
+  Configuration configuration;
+  configuration.passes = passes;
+  return configuration;
+}
+
+class PoolTest : public ::testing::Test {
+ protected:
+  PoolTest() : folder_(std::filesystem::temp_directory_path() / ("mneme-pool-test-" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~PoolTest() override { std::filesystem::remove_all(folder_); }
+
+  PoolOptions options() {
+    PoolOptions options;
+    options.database = "database";
+    options.instances = {Digest()};
+    options.compile_workers = 2;
+    options.command = "/proc/self/exe";
+    options.command_arguments = {"--worker"};
+    return options;
+  }
+  std::unique_ptr<Pool> open(const PoolOptions& options) {
+    auto pool = Pool::open(options);
+    EXPECT_TRUE(pool.ok()) << pool.status().to_string();
+    return std::move(*pool);
+  }
+  std::unique_ptr<Pool> open() { return open(options()); }
+
+  Path folder_;
+};
+
+TEST_F(PoolTest, ResultsComeForWhatWasSubmitted) {
+  auto pool = open();
+  Configuration configuration = with_passes("a");
+  configuration.execution.iterations = 3;
+  PoolResult result = pool->submit(configuration).get();
+  EXPECT_EQ(result.configuration, configuration);
+  EXPECT_FALSE(result.failed()) << result.reason;
+  EXPECT_THAT(result.exec_time(), SizeIs(3));
+  EXPECT_EQ(result.best_time(), Nanoseconds(100));
+  EXPECT_EQ(result.origin, Origin::measured);
+}
+
+TEST_F(PoolTest, EachFailureIsOneResultAndTheOthersGoOn) {
+  PoolOptions with_limits = options();
+  with_limits.limits.compiling = with_limits.limits.running = std::chrono::seconds(2);
+  auto pool = open(with_limits);
+  struct Case {
+    std::string passes;
+    Failure failure;
+    std::string reason;
+  };
+  const std::vector<Case> cases = {
+      {"nonsense", Failure::compile_error, "invalid_argument: pass pipeline 'nonsense' does not parse"},
+      {"crash-compile", Failure::compile_error, "the compiler crashed: its process ended by signal 6 (Aborted)"},
+      {"crash-assemble", Failure::compile_error, "the compiler crashed: its process ended by signal 6 (Aborted)"},
+      {"hang-compile", Failure::compile_timeout, "compiling took longer than 2 s, and was ended"},
+      {"killed-compile", Failure::worker_lost, "the worker ended by signal 9 (Killed)"},
+      {"fault", Failure::device_fault, "an illegal address"},
+      {"wrong", Failure::wrong_result, "allocation 0x10 differs"},
+      {"crash-run", Failure::device_fault, "the process that ran the kernel ended by signal 6 (Aborted)"},
+      {"hang-run", Failure::run_timeout, "the kernel ran longer than 2 s, and was ended"},
+      {"killed-run", Failure::worker_lost, "the worker ended by signal 9 (Killed)"},
+  };
+  std::vector<Future> futures;
+  for (const Case& c : cases) {
+    futures.push_back(pool->submit(with_passes(c.passes)));
+    futures.push_back(pool->submit(with_passes("right/" + c.passes)));
+  }
+  for (size_t i = 0; i < cases.size(); ++i) {
+    PoolResult result = futures[2 * i].get();
+    EXPECT_EQ(to_string(result.failure), to_string(cases[i].failure)) << cases[i].passes;
+    EXPECT_EQ(result.reason, cases[i].reason);
+    PoolResult other = futures[2 * i + 1].get();
+    EXPECT_FALSE(other.failed()) << other.reason;
+  }
+  PoolProgress progress = pool->progress();
+  EXPECT_EQ(progress.done, 20u);
+  EXPECT_GE(progress.workers_replaced, 7u);
+  EXPECT_TRUE(pool->status().ok());
+}
+
+TEST_F(PoolTest, WhatEndsInTheSameCodeIsMeasuredOnce) {
+  auto pool = open();
+  std::vector<Future> futures;
+  for (int i = 0; i < 20; ++i) futures.push_back(pool->submit(with_passes("same/" + std::to_string(i))));
+  unsigned measured = 0;
+  Digest measured_for;
+  for (Future& future : futures) {
+    PoolResult result = future.get();
+    if (result.origin == Origin::measured) ++measured, measured_for = result.configuration.digest();
+  }
+  EXPECT_EQ(measured, 1u);
+  for (Future& future : futures)
+    if (PoolResult result = future.get(); result.origin == Origin::shared) EXPECT_EQ(result.shared_with, measured_for);
+  EXPECT_EQ(pool->progress().distinct_objects, 1u);
+
+  // Another launch of the same object is another measurement.
+  Configuration other = with_passes("same");
+  other.block.x = 64;
+  EXPECT_EQ(pool->submit(other).get().origin, Origin::measured);
+}
+
+TEST_F(PoolTest, SharingCanBeTurnedOff) {
+  PoolOptions alone = options();
+  alone.share = false;
+  auto pool = open(alone);
+  std::vector<Future> futures;
+  for (int i = 0; i < 5; ++i) futures.push_back(pool->submit(with_passes("same/" + std::to_string(i))));
+  for (Future& future : futures) EXPECT_EQ(future.get().origin, Origin::measured);
+}
+
+TEST_F(PoolTest, AKilledWorkerDoesNotFailThoseThatWaitForItsCode) {
+  auto pool = open();
+  std::vector<Future> futures;
+  for (int i = 0; i < 4; ++i) futures.push_back(pool->submit(with_passes("killed-run/" + std::to_string(i))));
+  for (Future& future : futures) {
+    EXPECT_EQ(future.get().failure, Failure::worker_lost);
+    EXPECT_EQ(future.get().origin, Origin::measured);  // each was tried
+  }
+}
+
+TEST_F(PoolTest, TimesComeAsTheyAreMeasuredAndTheRestCanBeGivenUp) {
+  auto pool = open();
+  Configuration slow = with_passes("slow");
+  slow.execution.iterations = 100'000;
+  Future future = pool->submit(slow);
+  while (future.times_so_far().size() < 3) ::usleep(1000);
+  future.cancel();
+  PoolResult result = future.get();
+  EXPECT_GE(result.exec_time().size(), 3u);
+  EXPECT_LT(result.exec_time().size(), 100'000u);
+}
+
+TEST_F(PoolTest, WhatHasNotBegunCanBeCancelled) {
+  PoolOptions one = options();
+  one.compile_workers = 1;
+  auto pool = open(one);
+  Future hanging = pool->submit(with_passes("hang-compile"));
+  Future waiting = pool->submit(with_passes("a"));
+  waiting.cancel();
+  EXPECT_EQ(waiting.get().failure, Failure::cancelled);
+  pool.reset();
+  EXPECT_EQ(hanging.get().failure, Failure::cancelled);
+  EXPECT_EQ(hanging.get().reason, "unavailable: the pool was closed");
+}
+
+TEST_F(PoolTest, ResumesFromItsLog) {
+  PoolOptions logged = options();
+  logged.log = folder_ / "run.jsonl";
+  {
+    auto pool = open(logged);
+    for (const char* passes : {"a", "b", "wrong", "killed-run"}) pool->submit(with_passes(passes));
+    pool->drain();
+    EXPECT_EQ(pool->progress().done, 4u);
+  }
+  EXPECT_THAT(Pool::open(logged).status().message(), HasSubstr("there are results already"));
+  std::ofstream(logged.log, std::ios::app) << R"({"configuration": {"pas)";  // a run that was killed
+  logged.resume = true;
+  auto pool = open(logged);
+  EXPECT_EQ(pool->submit(with_passes("a")).get().origin, Origin::resumed);
+  EXPECT_EQ(pool->submit(with_passes("wrong")).get().failure, Failure::wrong_result);
+  EXPECT_EQ(pool->submit(with_passes("killed-run")).get().origin, Origin::measured);  // tried again
+  EXPECT_EQ(pool->submit(with_passes("c")).get().origin, Origin::measured);
+  pool.reset();
+  EXPECT_THAT(read_log(logged.log)->results, SizeIs(6));
+
+  logged.database = "another";
+  EXPECT_EQ(Pool::open(logged).status().code(), Code::incompatible);
+}
+
+TEST_F(PoolTest, WorkersThatDoNotStartEndItWithTheReason) {
+  PoolOptions broken = options();
+  broken.command_arguments = {"--broken-worker"};
+  auto pool = open(broken);
+  PoolResult result = pool->submit(with_passes("a")).get();
+  EXPECT_EQ(result.failure, Failure::worker_lost);
+  EXPECT_THAT(result.reason, HasSubstr("3 workers in a row did not start: the last one unavailable: no GPU today"));
+  EXPECT_EQ(pool->submit(with_passes("b")).get().failure, Failure::worker_lost);
+  EXPECT_FALSE(pool->status().ok());
+}
+
+TEST_F(PoolTest, RefusesWhatItCannotOpen) {
+  PoolOptions none = options();
+  none.instances.clear();
+  EXPECT_EQ(Pool::open(none).status().message(), "opening a pool: no recorded instance is given");
+  none = options();
+  none.devices.clear();
+  EXPECT_EQ(Pool::open(none).status().message(), "opening a pool: no device is given");
+  none = options();
+  none.command = "/nowhere/mneme";
+  EXPECT_THAT(Pool::open(none).status().message(), HasSubstr("starting /nowhere/mneme for the pool"));
+}
+
+// Half of the work is hostile, and workers are killed at random meanwhile.
+TEST_F(PoolTest, ManyHostileConfigurationsEndInOneResultEach) {
+  PoolOptions with_limits = options();
+  with_limits.limits.compiling = with_limits.limits.running = std::chrono::seconds(10);
+  auto pool = open(with_limits);
+  const std::vector<std::string> words = {"right", "nonsense",       "right",          "crash-compile", "right",
+                                          "fault", "right",          "crash-run",      "right",         "wrong",
+                                          "right", "crash-assemble", "killed-compile", "right"};
+  std::vector<Future> futures;
+  for (int i = 0; i < 300; ++i) {
+    const std::string& word = words[static_cast<size_t>(i) % words.size()];
+    futures.push_back(pool->submit(with_passes(word == "right" ? word + std::to_string(i) : word)));
+  }
+  unsigned right = 0;
+  for (Future& future : futures) right += !future.get().failed();
+  EXPECT_EQ(right, static_cast<unsigned>(std::count_if(futures.begin(), futures.end(), [](const Future& f) {
+              return f.get().configuration.passes.starts_with("right");
+            })));
+  EXPECT_EQ(pool->progress().done, 300u);
+}
+
+void be_worker(Channel pool, bool broken) {
+  auto setup = pool.receive();
+  if (!setup.ok()) return;
+  run_zygote(std::move(pool), [broken](const Json& order, Channel channel) {
+    if (order["role"] == "compile")
+      serve_compile(std::move(channel), std::unique_ptr<CompileWork>(new FakeCompile));
+    else if (broken)
+      serve_device(std::move(channel), error(Code::unavailable, "no GPU today"));
+    else
+      serve_device(std::move(channel), std::unique_ptr<DeviceWork>(new FakeDevice));
+  });
+}
+
+}  // namespace
+}  // namespace mneme
+
+int main(int argc, char** argv) {
+  const std::string first = argc == 3 ? argv[1] : "";
+  if (first == "--zygote") return mneme::testing_zygote_main(std::atoi(argv[2]));
+  if (first == "--worker" || first == "--broken-worker") {
+    mneme::be_worker(mneme::Channel(mneme::Descriptor(std::atoi(argv[2]))), first == "--broken-worker");
+    return 0;
+  }
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

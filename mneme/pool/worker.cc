@@ -1,0 +1,149 @@
+#include "mneme/pool/worker.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <deque>
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+Json failure_of(uint64_t id, Failure failure, const std::string& reason) {
+  return {{"id", id}, {"failure", to_string(failure)}, {"reason", reason}};
+}
+
+// Memory without a name, which goes with the last descriptor to it.
+Result<Descriptor> put_in_memory(ByteSpan bytes) {
+  Descriptor memory(::memfd_create("mneme-object", MFD_CLOEXEC));
+  if (!memory.open())
+    return error(Code::exhausted, "making memory for an object of {}: {}", Bytes(bytes.size()), std::strerror(errno));
+  for (size_t done = 0; done < bytes.size();) {
+    ssize_t count = ::write(memory.number(), bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return error(Code::exhausted, "writing an object of {}: {}", Bytes(bytes.size()), std::strerror(errno));
+    done += static_cast<size_t>(count);
+  }
+  return memory;
+}
+
+Result<ByteVector> read_memory(const Descriptor& memory) {
+  struct stat status{};
+  if (::fstat(memory.number(), &status) != 0) return error(Code::io, "reading an object: {}", std::strerror(errno));
+  ByteVector bytes(static_cast<size_t>(status.st_size));
+  for (size_t done = 0; done < bytes.size();) {
+    ssize_t count = ::pread(memory.number(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return error(Code::io, "reading an object: {}", count < 0 ? std::strerror(errno) : "it is cut off");
+    done += static_cast<size_t>(count);
+  }
+  return bytes;
+}
+
+// Tells the pool that the worker is there, or why it is not.
+template <typename Work>
+bool greet(Channel& channel, const Result<std::unique_ptr<Work>>& work) {
+  if (work.ok()) return channel.send({{"ready", true}}).ok();
+  [[maybe_unused]] Status ignored = channel.send({{"id", 0}, {"reason", work.status().to_string()}});
+  return false;
+}
+
+Status compile_one(Channel& channel, CompileWork& work, uint64_t id, const Configuration& configuration) {
+  auto translated = work.translate(configuration);
+  if (!translated.ok()) return channel.send(failure_of(id, Failure::compile_error, translated.status().to_string()));
+  MNEME_TRY(channel.send({{"id", id}, {"translated", *translated}}));
+  MNEME_ASSIGN(Message answer, channel.receive());
+  if (!answer.body.value("assemble", false)) return {};
+  auto code = work.assemble();
+  if (!code.ok()) return channel.send(failure_of(id, Failure::compile_error, code.status().to_string()));
+  auto memory = put_in_memory(code->object);
+  if (!memory.ok()) return channel.send(failure_of(id, Failure::worker_lost, memory.status().to_string()));
+  return channel.send({{"id", id}, {"code", code->description}}, std::array{memory->number()});
+}
+
+// The device worker's messages: the next job arrives while one is under way, and so does the word to end that one.
+class Orders {
+ public:
+  explicit Orders(Channel channel) : channel_(std::move(channel)) {}
+  Channel& channel() { return channel_; }
+
+  Result<Message> next() {
+    while (waiting_.empty()) {
+      MNEME_ASSIGN(Message message, channel_.receive());
+      sort(std::move(message));
+    }
+    Message message = std::move(waiting_.front());
+    waiting_.pop_front();
+    return message;
+  }
+  bool told_to_stop(uint64_t id) {
+    [[maybe_unused]] Status ignored = channel_.take_in();
+    while (auto message = channel_.next()) sort(std::move(*message));
+    return stop_ == id;
+  }
+
+ private:
+  void sort(Message message) {
+    if (message.body.contains("stop"))
+      stop_ = message.body["stop"];
+    else
+      waiting_.push_back(std::move(message));
+  }
+
+  Channel channel_;
+  std::deque<Message> waiting_;
+  uint64_t stop_ = 0;
+};
+
+Json measure_one(Orders& orders, DeviceWork& work, const Message& message, Failure& failure) {
+  const uint64_t id = message.body["id"];
+  auto configuration = configuration_from_json(message.body["configuration"]);
+  if (!configuration.ok()) return failure_of(id, Failure::invalid_launch, configuration.status().to_string());
+  if (message.descriptors.empty()) return failure_of(id, Failure::worker_lost, "no object came with the job");
+  auto object = read_memory(message.descriptors[0]);
+  if (!object.ok()) return failure_of(id, Failure::worker_lost, object.status().to_string());
+  DeviceWork::Watch watch;
+  watch.began = [&] { [[maybe_unused]] Status ignored = orders.channel().send({{"id", id}, {"began", true}}); };
+  watch.began();  // from here on this job is to blame for what happens to the process
+  watch.timed = [&](Nanoseconds time) {
+    [[maybe_unused]] Status ignored = orders.channel().send({{"id", id}, {"time", time.count()}});
+    return !orders.told_to_stop(id);
+  };
+  PoolResult result = work.measure(*configuration, *object, message.body["code"], watch);
+  failure = result.failure;
+  Json json = result.failed() ? failure_of(id, result.failure, result.reason) : Json{{"id", id}};
+  json["details"] = std::move(result.details);
+  return json;
+}
+
+}  // namespace
+
+void serve_compile(Channel channel, Result<std::unique_ptr<CompileWork>> work) {
+  if (!greet(channel, work)) return;
+  for (;;) {
+    auto message = channel.receive();
+    if (!message.ok()) return;
+    const uint64_t id = message->body.value("id", uint64_t{0});
+    auto configuration = configuration_from_json(message->body["configuration"]);
+    Status status = configuration.ok() ? compile_one(channel, **work, id, *configuration)
+                                       : channel.send(failure_of(id, Failure::compile_error, configuration.status().to_string()));
+    if (!status.ok()) return;
+  }
+}
+
+void serve_device(Channel channel, Result<std::unique_ptr<DeviceWork>> work) {
+  if (!greet(channel, work)) return;
+  Orders orders(std::move(channel));
+  for (;;) {
+    auto message = orders.next();
+    if (!message.ok()) return;
+    Failure failure = Failure::none;
+    if (!orders.channel().send(measure_one(orders, **work, *message, failure)).ok()) return;
+    if (failure == Failure::device_fault) return;
+  }
+}
+
+}  // namespace mneme

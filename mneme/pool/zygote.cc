@@ -1,0 +1,165 @@
+#include "mneme/pool/zygote.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+extern char** environ;
+
+namespace mneme {
+namespace {
+
+// The descriptor that a zygote finds its connection at.
+constexpr int kConnection = 3;
+
+sigset_t child_signal() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  return set;
+}
+
+class Zygote {
+ public:
+  Zygote(Channel pool, const WorkerMain& worker) : pool_(std::move(pool)), worker_(worker) {
+    sigset_t set = child_signal();
+    ::sigprocmask(SIG_BLOCK, &set, &mask_);
+    signals_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+
+  void run() {
+    for (;;) {
+      std::array<pollfd, 2> events{pollfd{pool_.descriptor(), POLLIN, 0}, pollfd{signals_.number(), POLLIN, 0}};
+      if (::poll(events.data(), events.size(), -1) < 0 && errno != EINTR) return;
+      if (events[1].revents != 0 && !reap().ok()) return;
+      if (events[0].revents == 0) continue;
+      Status status = pool_.take_in();
+      while (auto message = pool_.next()) obey(std::move(*message));
+      if (!status.ok()) return;
+    }
+  }
+
+  ~Zygote() {
+    for (const auto& [pid, id] : workers_) ::kill(pid, SIGKILL);
+    while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) continue;
+  }
+
+ private:
+  void obey(Message message) {
+    if (message.body.contains("kill")) {
+      for (const auto& [pid, id] : workers_)
+        if (id == message.body["kill"]) ::kill(pid, SIGKILL);
+      return;
+    }
+    if (!message.body.contains("fork") || message.descriptors.size() != 1) return;
+    const pid_t zygote = ::getpid();
+    const pid_t pid = ::fork();
+    if (pid == 0) become_worker(zygote, std::move(message));
+    if (pid > 0) workers_[pid] = message.body["fork"];
+    // Without one the worker's socket closes, which is what the pool sees.
+  }
+
+  [[noreturn]] void become_worker(pid_t zygote, Message message) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != zygote) ::_exit(1);
+    ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
+    signals_.close();
+    pool_ = Channel();
+    worker_(message.body, Channel(std::move(message.descriptors[0])));
+    ::_exit(0);
+  }
+
+  Status reap() {
+    std::array<signalfd_siginfo, 16> ignored{};
+    while (::read(signals_.number(), ignored.data(), sizeof ignored) > 0) continue;
+    int status = 0;
+    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      auto worker = workers_.extract(pid);
+      if (worker.empty()) continue;
+      MNEME_TRY(pool_.send({{"ended", worker.mapped()}, {"status", status}}));
+    }
+    return {};
+  }
+
+  Channel pool_;
+  const WorkerMain& worker_;
+  sigset_t mask_{};
+  Descriptor signals_;
+  std::map<pid_t, uint64_t> workers_;
+};
+
+}  // namespace
+
+void run_zygote(Channel pool, const WorkerMain& worker) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::fcntl(pool.descriptor(), F_SETFD, FD_CLOEXEC);
+  ::signal(SIGINT, SIG_IGN);  // a key at the terminal is for the pool's process, which ends this one
+  Zygote(std::move(pool), worker).run();
+}
+
+Result<ZygoteProcess> ZygoteProcess::start(const Path& command, std::vector<std::string> arguments) {
+  MNEME_ASSIGN(auto ends, Channel::pair());
+  Channel own = std::move(ends.first), other = std::move(ends.second);
+  arguments.insert(arguments.begin(), command.string());
+  arguments.push_back(std::to_string(kConnection));
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  // dup2 onto itself clears FD_CLOEXEC too.
+  ::posix_spawn_file_actions_adddup2(&actions, other.descriptor(), kConnection);
+  pid_t pid = 0;
+  int failure = ::posix_spawn(&pid, command.c_str(), &actions, nullptr, argv.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (failure != 0) return error(Code::unavailable, "starting {} for the pool: {}", command.string(), std::strerror(failure));
+  return ZygoteProcess(pid, std::move(own));
+}
+
+ZygoteProcess::ZygoteProcess(ZygoteProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)), channel_(std::move(other.channel_)) {}
+
+ZygoteProcess::~ZygoteProcess() {
+  if (pid_ == 0) return;
+  channel_ = Channel();
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+}
+
+Result<Channel> ZygoteProcess::fork_worker(uint64_t id, nlohmann::json order) {
+  MNEME_ASSIGN(auto ends, Channel::pair());
+  order["fork"] = id;
+  MNEME_TRY(channel_.send(order, std::array{ends.second.descriptor()}));
+  return std::move(ends.first);
+}
+
+Status ZygoteProcess::kill_worker(uint64_t id) { return channel_.send({{"kill", id}}); }
+
+Result<std::vector<ZygoteProcess::Ended>> ZygoteProcess::take_ended() {
+  Status status = channel_.take_in();
+  std::vector<Ended> ended;
+  while (auto message = channel_.next())
+    if (message->body.contains("ended")) ended.push_back({message->body["ended"], message->body["status"]});
+  if (!status.ok() && ended.empty()) return status;
+  return ended;
+}
+
+std::string describe_end(int wait_status) {
+  if (WIFSIGNALED(wait_status))
+    return fmt::format("ended by signal {} ({})", WTERMSIG(wait_status), ::strsignal(WTERMSIG(wait_status)));
+  return fmt::format("ended with exit status {}", WEXITSTATUS(wait_status));
+}
+
+}  // namespace mneme

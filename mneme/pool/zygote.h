@@ -1,0 +1,59 @@
+// Zygote: a process that has loaded what workers need and forks them, so that one that is lost is replaced within milliseconds.
+//
+//   pool ──{"fork": id, …} + socket──▶ zygote ──fork──▶ worker, which speaks over that socket
+//        ──{"kill": id}──────────────▶
+//        ◀──{"ended": id, "status": wait status}──
+//
+// The zygote itself only forks, kills and reaps: it has one thread and never hangs. It ends, and every worker with it, when the
+// pool's process ends or closes the connection.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mneme/base/file_system.h"
+#include "mneme/base/status.h"
+#include "mneme/pool/channel.h"
+
+namespace mneme {
+
+// What a worker does: `order` is the message that asked for it. Runs in the worker's own process, which ends when it returns.
+using WorkerMain = std::function<void(const nlohmann::json& order, Channel channel)>;
+
+// The zygote's side: serves until the connection closes. The process must have one thread.
+void run_zygote(Channel pool, const WorkerMain& worker);
+
+// The pool's side: a zygote that runs as a child of this process.
+class ZygoteProcess {
+ public:
+  struct Ended {
+    uint64_t id;
+    int status;  // as of waitpid()
+  };
+
+  // Starts `command` with `arguments` and one more: the number of the descriptor that it speaks over. The thread that calls this
+  // must live as long as the zygote is to.
+  static Result<ZygoteProcess> start(const Path& command, std::vector<std::string> arguments);
+  ZygoteProcess(ZygoteProcess&& other) noexcept;
+  ~ZygoteProcess();  // ends it and all its workers, and waits for that
+
+  Channel& channel() { return channel_; }
+  // The worker's end of a new connection goes with it; returns the pool's.
+  Result<Channel> fork_worker(uint64_t id, nlohmann::json order);
+  Status kill_worker(uint64_t id);
+  // What the zygote has told since the last call. unavailable: it has gone.
+  Result<std::vector<Ended>> take_ended();
+
+ private:
+  ZygoteProcess(pid_t pid, Channel channel) : pid_(pid), channel_(std::move(channel)) {}
+  pid_t pid_;
+  Channel channel_;
+};
+
+// "ended by signal 11 (Segmentation fault)", "ended with exit status 3".
+std::string describe_end(int wait_status);
+
+}  // namespace mneme

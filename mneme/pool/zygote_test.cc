@@ -1,0 +1,106 @@
+#include "mneme/pool/zygote.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <cstdlib>
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+// This test's own program is the zygote's too: see main() in pool_test.cc.
+class ZygoteTest : public ::testing::Test {
+ protected:
+  ZygoteTest() : zygote_(ZygoteProcess::start("/proc/self/exe", {"--zygote"})) {}
+  void SetUp() override { ASSERT_TRUE(zygote_.ok()) << zygote_.status().to_string(); }
+
+  Channel fork_worker(uint64_t id) { return *zygote_->fork_worker(id, {{"greeting", "hello"}}); }
+  // The next that ended.
+  ZygoteProcess::Ended ended() {
+    for (;;) {
+      pollfd event{zygote_->channel().descriptor(), POLLIN, 0};
+      ::poll(&event, 1, 10'000);
+      auto all = zygote_->take_ended();
+      if (!all.ok()) return {0, -1};
+      if (!all->empty()) return all->front();
+    }
+  }
+
+  Result<ZygoteProcess> zygote_;
+};
+
+TEST_F(ZygoteTest, WorkersDoTheirOrder) {
+  Channel a = fork_worker(1), b = fork_worker(2);
+  EXPECT_EQ(b.receive()->body["greeting"], "hello");
+  EXPECT_EQ(a.receive()->body["greeting"], "hello");
+  ASSERT_TRUE(a.send("how are you?").ok());
+  EXPECT_EQ(a.receive()->body, "how are you?");
+}
+
+TEST_F(ZygoteTest, TellsHowAWorkerEnded) {
+  Channel a = fork_worker(7);
+  EXPECT_TRUE(a.receive().ok());
+  ASSERT_TRUE(a.send("crash").ok());
+  EXPECT_EQ(a.receive().status().code(), Code::unavailable);
+  ZygoteProcess::Ended end = ended();
+  EXPECT_EQ(end.id, 7u);
+  EXPECT_EQ(describe_end(end.status), "ended by signal 6 (Aborted)");
+
+  Channel b = fork_worker(8);
+  b = Channel();
+  end = ended();
+  EXPECT_EQ(end.id, 8u);
+  EXPECT_EQ(describe_end(end.status), "ended with exit status 0");
+}
+
+TEST_F(ZygoteTest, KillsAWorkerThatHangs) {
+  Channel a = fork_worker(1);
+  EXPECT_TRUE(a.receive().ok());
+  ASSERT_TRUE(a.send("hang").ok());
+  ASSERT_TRUE(zygote_->kill_worker(1).ok());
+  EXPECT_EQ(describe_end(ended().status), "ended by signal 9 (Killed)");
+}
+
+TEST_F(ZygoteTest, EndsWithItsWorkers) {
+  Channel a = fork_worker(1);
+  pid_t worker = a.receive()->body["pid"];
+  ASSERT_TRUE(a.send("hang").ok());
+  {
+    ZygoteProcess gone = std::move(*zygote_);
+  }
+  EXPECT_EQ(::kill(worker, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+}
+
+TEST(ZygoteProcess, SaysWhatCannotBeStarted) {
+  EXPECT_EQ(ZygoteProcess::start("/nowhere/mneme", {}).status().message(),
+            "starting /nowhere/mneme for the pool: No such file or directory");
+}
+
+void serve(const Json& order, Channel channel) {
+  Json greeting = order;
+  greeting["pid"] = ::getpid();
+  if (!channel.send(greeting).ok()) return;
+  while (true) {
+    auto message = channel.receive();
+    if (!message.ok()) return;
+    if (message->body == "crash") std::abort();
+    while (message->body == "hang") ::pause();
+    if (!channel.send(message->body).ok()) return;
+  }
+}
+
+}  // namespace
+
+// For main(), which stands in pool_test.cc.
+int testing_zygote_main(int descriptor) {
+  run_zygote(Channel(Descriptor(descriptor)), serve);
+  return 0;
+}
+
+}  // namespace mneme
