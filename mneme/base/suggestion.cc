@@ -1,13 +1,10 @@
 #include "mneme/base/suggestion.h"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace mneme {
-namespace {
 
-// Optimal string alignment distance.
-size_t distance(std::string_view a, std::string_view b) {
+size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
   for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
@@ -20,13 +17,11 @@ size_t distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-}  // namespace
-
 std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates) {
   std::optional<std::string> best;
   size_t best_distance = 0;
   for (const std::string& candidate : candidates) {
-    const size_t found = distance(typed, candidate);
+    const size_t found = edit_distance(typed, candidate);
     if (found > std::max<size_t>(2, candidate.size() / 3) || found >= candidate.size()) continue;
     if (!best || found < best_distance) {
       best = candidate;

@@ -76,9 +76,8 @@ class ConfigCommand : public Command {
   }
 
   Status unknown_key() const {
-    std::string message = fmt::format("there is no key '{}'", key_);
-    if (auto near = nearest(key_, kKeys)) message += fmt::format("; did you mean '{}'?", *near);
-    return error(Code::invalid_argument, "{}", message + " (keys: " + fmt::format("{}", fmt::join(kKeys, ", ")) + ")");
+    return error(Code::invalid_argument, "there is no key '{}'{} (keys: {})", key_, did_you_mean(key_, kKeys),
+                 fmt::join(kKeys, ", "));
   }
 
   std::string key_;

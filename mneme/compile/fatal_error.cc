@@ -5,8 +5,11 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <new>
+
+#include "mneme/ir/access.h"
 
 namespace mneme {
 namespace {
@@ -72,6 +75,15 @@ Status run_llvm(llvm::function_ref<Status()> work, bool* abandoned) {
     *abandoned = true;
     return error(Code::exhausted, "LLVM ran out of memory");
   }
+}
+
+Status run_llvm_on_copy(const ir::Module& module, llvm::function_ref<Status(llvm::Module&)> work) {
+  MNEME_ASSIGN(ir::Module copy, module.clone());
+  auto own = std::make_unique<ir::Module>(std::move(copy));
+  bool abandoned = false;
+  Status status = run_llvm([&] { return work(ir::llvm_module(*own)); }, &abandoned);
+  if (abandoned) (void)own.release();  // it cannot even be destroyed
+  return status;
 }
 
 }  // namespace mneme

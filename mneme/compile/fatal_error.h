@@ -2,8 +2,10 @@
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/IR/Module.h>
 
 #include "mneme/base/status.h"
+#include "mneme/ir/module.h"
 
 namespace mneme {
 
@@ -15,5 +17,8 @@ void initialize_llvm();
 // then in no defined state and must not be touched again, not even destroyed, so its owner lets go of it. Crashes are not caught.
 // Calls on different threads are independent.
 Status run_llvm(llvm::function_ref<Status()> work, bool* abandoned);
+
+// Runs `work` in the same way on a copy of the module, which is let go of where LLVM left it in no defined state.
+Status run_llvm_on_copy(const ir::Module& module, llvm::function_ref<Status(llvm::Module&)> work);
 
 }  // namespace mneme

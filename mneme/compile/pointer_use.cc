@@ -169,13 +169,8 @@ Status find_in(llvm::Module& module, const std::string& kernel, const std::strin
 }  // namespace
 
 Result<PointerUse> find_pointer_use(const ir::Module& module, const std::string& kernel, const std::string& architecture) {
-  MNEME_ASSIGN(ir::Module copy, module.clone());
-  auto own = std::make_unique<ir::Module>(std::move(copy));
-  bool abandoned = false;
   PointerUse use;
-  Status status = run_llvm([&] { return find_in(ir::llvm_module(*own), kernel, architecture, use); }, &abandoned);
-  if (abandoned) (void)own.release();  // LLVM left it in no defined state, in which it cannot even be destroyed
-  MNEME_TRY(status);
+  MNEME_TRY(run_llvm_on_copy(module, [&](llvm::Module& copy) { return find_in(copy, kernel, architecture, use); }));
   return use;
 }
 

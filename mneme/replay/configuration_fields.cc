@@ -2,23 +2,11 @@
 
 #include <algorithm>
 
+#include "mneme/base/suggestion.h"
+
 namespace mneme {
-namespace {
 
 using Json = nlohmann::json;
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j)
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])}));
-  }
-  return row.back();
-}
-
-}  // namespace
 
 FieldReader::FieldReader(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
   if (object.is_object()) return;

@@ -174,13 +174,8 @@ class CpuCompiler final : public Compiler {
 
   Result<Generated> generate(const ir::Module& module, const CompileOptions& options, std::optional<Stage> last) {
     MNEME_TRY(refuse_assembler_options(options.assembler));
-    MNEME_ASSIGN(ir::Module copy, module.clone());
-    auto own = std::make_unique<ir::Module>(std::move(copy));
-    bool abandoned = false;
     Generated generated;
-    Status status = run_llvm([&] { return generate_from(ir::llvm_module(*own), options, last, generated); }, &abandoned);
-    if (abandoned) (void)own.release();  // LLVM left it in no defined state, in which it cannot even be destroyed
-    MNEME_TRY(status);
+    MNEME_TRY(run_llvm_on_copy(module, [&](llvm::Module& copy) { return generate_from(copy, options, last, generated); }));
     return generated;
   }
 

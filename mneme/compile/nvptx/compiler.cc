@@ -92,14 +92,10 @@ class NvptxCompiler final : public Compiler {
       return error(Code::incompatible, "compiling for {}: the module is for '{}', not for NVIDIA GPUs", architecture_,
                    triple.str());
     }
-    MNEME_ASSIGN(ir::Module copy, module.clone());
-    auto own = std::make_unique<ir::Module>(std::move(copy));
-    bool abandoned = false;
     Generated generated;
     generated.architecture = architecture_;
-    Status status = run_llvm([&] { return generate_from(ir::llvm_module(*own), options, last, generated); }, &abandoned);
-    if (abandoned) (void)own.release();  // LLVM left it in no defined state, in which it cannot even be destroyed
-    if (abandoned && status.message().find("Cannot select") != std::string::npos) {
+    Status status = run_llvm_on_copy(module, [&](llvm::Module& copy) { return generate_from(copy, options, last, generated); });
+    if (status.code() == Code::internal && status.message().find("Cannot select") != std::string::npos) {
       // How LLVM says that the architecture lacks the instruction for an intrinsic.
       return Status(Code::unsupported, status.message()).with_context("making PTX for " + generated.architecture);
     }
