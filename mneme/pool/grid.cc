@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <unordered_set>
 
 namespace mneme {
@@ -10,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr uint64_t kLongestRange = 1'000'000;
+constexpr uint64_t kMostValues = 1'000'000;
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -29,17 +30,46 @@ std::optional<int64_t> whole_number(std::string_view text) {
   return value;
 }
 
-// "first:last" or "first:last:step"; nothing where it is no range.
-std::optional<std::array<int64_t, 3>> parse_range(std::string_view text) {
+struct Range {
+  int64_t first = 0, last = 0, step = 1;
+  bool factor = false;  // the step multiplies
+};
+
+// "first:last", "first:last:step" or "first:last:*factor"; nothing where it is no range.
+std::optional<Range> parse_range(std::string_view text) {
   std::vector<std::string_view> parts = split(text, ':');
   if (parts.size() != 2 && parts.size() != 3) return std::nullopt;
-  std::array<int64_t, 3> range{0, 0, 1};
+  Range range;
+  if (parts.size() == 3 && parts[2].starts_with('*')) {
+    range.factor = true;
+    parts[2].remove_prefix(1);
+  }
+  int64_t* const numbers[] = {&range.first, &range.last, &range.step};
   for (size_t i = 0; i < parts.size(); ++i) {
     auto number = whole_number(parts[i]);
     if (!number) return std::nullopt;
-    range[i] = *number;
+    *numbers[i] = *number;
   }
   return range;
+}
+
+Status add_range(std::string_view axis, const Range& range, std::vector<Json>& values) {
+  const auto [first, last, step, factor] = range;
+  if (last < first || step <= 0)
+    return error(Code::invalid_argument, "grid '{}': a range goes from its first number up to its last, by a step of 1 or more",
+                 axis);
+  if (factor && (step < 2 || first < 1))
+    return error(Code::invalid_argument, "grid '{}': a range by a factor begins at 1 or above, and its factor is 2 or more",
+                 axis);
+  if (!factor && static_cast<uint64_t>(last - first) / static_cast<uint64_t>(step) >= kMostValues)
+    return error(Code::invalid_argument, "grid '{}': an axis has at most {} values", axis, kMostValues);
+  for (int64_t value = first;;) {
+    values.emplace_back(value);
+    const bool ends =
+        factor ? value > last / step : static_cast<uint64_t>(last) - static_cast<uint64_t>(value) < static_cast<uint64_t>(step);
+    if (ends) return {};
+    value = factor ? value * step : value + step;
+  }
 }
 
 Json parse_value(std::string_view text) {
@@ -47,10 +77,40 @@ Json parse_value(std::string_view text) {
   return value.is_discarded() ? Json(text) : value;
 }
 
-void set_member(Json& object, std::string_view key, const Json& value) {
+// False: the key leads through a member that has no members.
+bool set_member(Json& object, std::string_view key, const Json& value) {
   Json* at = &object;
-  for (std::string_view part : split(key, '.')) at = &(*at)[std::string(part)];
-  *at = value;
+  std::vector<std::string_view> parts = split(key, '.');
+  for (size_t i = 0; i + 1 < parts.size(); ++i) {
+    at = &(*at)[std::string(parts[i])];
+    if (!at->is_object() && !at->is_null()) return false;
+  }
+  if (!value.is_null())
+    (*at)[std::string(parts.back())] = value;
+  else if (at->is_object())
+    at->erase(std::string(parts.back()));
+  if (at->is_null()) *at = Json::object();
+  return true;
+}
+
+// Of one member, or of a member and a part of it.
+bool overlap(std::string_view a, std::string_view b) {
+  if (a.size() > b.size()) std::swap(a, b);
+  return b.starts_with(a) && (a.size() == b.size() || b[a.size()] == '.');
+}
+
+Status check_keys(const Configuration& base, const std::vector<GridAxis>& axes) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const std::string& key = axes[i].key;
+    if (base.keep_threads && overlap(key, "grid"))
+      return error(Code::invalid_argument, "grid '{}': keep_threads computes the grid: leave one of the two out", key);
+    for (size_t j = 0; j < i; ++j) {
+      if (axes[j].key == key) return error(Code::invalid_argument, "grid: '{}' is given twice", key);
+      if (overlap(axes[j].key, key))
+        return error(Code::invalid_argument, "grid: '{}' and '{}' are given, and one is a part of the other", axes[j].key, key);
+    }
+  }
+  return {};
 }
 
 // Each number below `bound` equally often, whatever the standard library does.
@@ -70,35 +130,34 @@ Result<GridAxis> parse_axis(std::string_view text) {
     return error(Code::invalid_argument,
                  "grid '{}': KEY=VALUE|VALUE… or KEY=FIRST:LAST:STEP is expected, as in block.x=64:1024:64", text);
   GridAxis axis{std::string(text.substr(0, equals)), {}};
-  const std::string_view values = text.substr(equals + 1);
-  if (auto range = parse_range(values)) {
-    auto [first, last, step] = *range;
-    if (step <= 0 || last < first)
-      return error(Code::invalid_argument, "grid '{}': a range goes from its first number up to its last, by a step of 1 or more",
-                   text);
-    if (static_cast<uint64_t>(last - first) / static_cast<uint64_t>(step) >= kLongestRange)
-      return error(Code::invalid_argument, "grid '{}': a range has at most {} values", text, kLongestRange);
-    for (int64_t value = first; value <= last; value += step) axis.values.emplace_back(value);
-    return axis;
+  for (std::string_view part : split(text.substr(equals + 1), '|')) {
+    if (auto range = parse_range(part))
+      MNEME_TRY(add_range(text, *range, axis.values));
+    else
+      axis.values.push_back(parse_value(part));
+    if (axis.values.size() > kMostValues)
+      return error(Code::invalid_argument, "grid '{}': an axis has at most {} values", text, kMostValues);
   }
-  for (std::string_view value : split(values, '|')) axis.values.push_back(parse_value(value));
+  std::set<Json> seen;
+  for (const Json& value : axis.values)
+    if (!seen.insert(value).second) return error(Code::invalid_argument, "grid '{}': {} comes twice", text, value.dump());
   return axis;
 }
 
 Result<Grid> Grid::create(const Configuration& base, std::vector<GridAxis> axes) {
+  MNEME_TRY(check_keys(base, axes));
   Grid grid;
   grid.base_ = to_json(base);
-  for (size_t i = 0; i < axes.size(); ++i) {
-    for (size_t j = 0; j < i; ++j)
-      if (axes[i].key == axes[j].key) return error(Code::invalid_argument, "grid: '{}' is given twice", axes[i].key);
-    if (axes[i].values.size() > (uint64_t{1} << 63) / grid.size_)
+  for (const GridAxis& axis : axes) {
+    if (axis.values.size() > (uint64_t{1} << 63) / grid.size_)
       return error(Code::invalid_argument, "grid: it has more than 2^63 points");
-    grid.size_ *= axes[i].values.size();
-    for (const Json& value : axes[i].values) {
+    grid.size_ *= axis.values.size();
+    for (const Json& value : axis.values) {
       Json json = grid.base_;
-      set_member(json, axes[i].key, value);
+      if (!set_member(json, axis.key, value))
+        return error(Code::invalid_argument, "grid '{}': there is no such member of a configuration", axis.key);
       auto configuration = configuration_from_json(json);
-      if (!configuration.ok()) return configuration.status().with_context(fmt::format("grid '{}={}'", axes[i].key, value.dump()));
+      if (!configuration.ok()) return configuration.status().with_context(fmt::format("grid '{}={}'", axis.key, value.dump()));
     }
   }
   grid.axes_ = std::move(axes);

@@ -1,7 +1,9 @@
 // Grid: the configurations that a few lists of values span.
 //
 //   block.x=64:1024:64                  numbers from 64 to 1024 by 64
-//   passes=default<O1>|default<O3>      these values
+//   block.x=32:1024:*2                  32, 64, 128, … 1024
+//   passes=default<O1>|default<O3>      these values; a range may be one of them
+//   block.x=null|64|128                 null: as if the configuration did not have the member
 //
 // A key is the path of a member in a configuration's JSON. A value is JSON where it reads as JSON, and text where it does not.
 #pragma once
@@ -21,13 +23,13 @@ struct GridAxis {
   std::string key;
   std::vector<nlohmann::json> values;
 };
-// invalid_argument: it is not of the form above, or a range is empty or longer than a million values.
+// invalid_argument: it is not of the form above, a value comes twice, or there are more than a million.
 Result<GridAxis> parse_axis(std::string_view text);
 
 class Grid {
  public:
-  // invalid_argument: a key twice, more points than 2^63, or a value that no configuration takes (in configuration_from_json()'s
-  // words).
+  // invalid_argument: two axes for one member, one for a member that `base` computes (keep_threads), more points than 2^63, or a
+  // value that no configuration takes (in configuration_from_json()'s words).
   static Result<Grid> create(const Configuration& base, std::vector<GridAxis> axes);
 
   uint64_t size() const { return size_; }

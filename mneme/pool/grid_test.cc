@@ -14,7 +14,12 @@ std::string refusal(std::string_view text) { return parse_axis(text).status().me
 TEST(GridAxis, ReadsRangesAndLists) {
   EXPECT_EQ(parse_axis("block.x=64:256:64")->values, (std::vector<Json>{64, 128, 192, 256}));
   EXPECT_EQ(parse_axis("block.x=1:3")->values, (std::vector<Json>{1, 2, 3}));
+  EXPECT_EQ(parse_axis("block.x=1:9:3")->values, (std::vector<Json>{1, 4, 7}));
+  EXPECT_EQ(parse_axis("block.x=32:1024:*2")->values, (std::vector<Json>{32, 64, 128, 256, 512, 1024}));
+  EXPECT_EQ(parse_axis("block.x=1:9223372036854775807:*1000000000")->values,
+            (std::vector<Json>{1, 1'000'000'000, 1'000'000'000'000'000'000}));
   EXPECT_EQ(parse_axis("block.x=32|100")->values, (std::vector<Json>{32, 100}));
+  EXPECT_EQ(parse_axis("block.x=null|32|64:128:64")->values, (std::vector<Json>{nullptr, 32, 64, 128}));
   EXPECT_EQ(parse_axis("passes=default<O1>|function(sroa,gvn)")->values,
             (std::vector<Json>{"default<O1>", "function(sroa,gvn)"}));
   EXPECT_EQ(parse_axis("a=[\"n\"]|[]|true")->values, (std::vector<Json>{Json::array({"n"}), Json::array(), true}));
@@ -25,7 +30,10 @@ TEST(GridAxis, RefusesWithTheReason) {
   EXPECT_EQ(refusal("block.x=9:1"),
             "grid 'block.x=9:1': a range goes from its first number up to its last, by a step of 1 or more");
   EXPECT_EQ(refusal("n=0:9:0"), "grid 'n=0:9:0': a range goes from its first number up to its last, by a step of 1 or more");
-  EXPECT_EQ(refusal("n=0:9000000000000000000"), "grid 'n=0:9000000000000000000': a range has at most 1000000 values");
+  EXPECT_EQ(refusal("n=0:9:*2"), "grid 'n=0:9:*2': a range by a factor begins at 1 or above, and its factor is 2 or more");
+  EXPECT_EQ(refusal("n=0:9000000000000000000"), "grid 'n=0:9000000000000000000': an axis has at most 1000000 values");
+  EXPECT_EQ(refusal("n=1:600000|1000000:1600000"), "grid 'n=1:600000|1000000:1600000': an axis has at most 1000000 values");
+  EXPECT_EQ(refusal("n=1:3|2"), "grid 'n=1:3|2': 2 comes twice");
 }
 
 Grid make(std::vector<std::string> texts) {
@@ -49,6 +57,26 @@ TEST(Grid, RefusesWhatNoConfigurationTakes) {
             "grid 'blok.x=64': configuration: unknown key 'blok'; the nearest is 'block'");
   EXPECT_EQ(Grid::create({}, {*parse_axis("block.x=64"), *parse_axis("block.x=32")}).status().message(),
             "grid: 'block.x' is given twice");
+  EXPECT_EQ(Grid::create({}, {*parse_axis("block={\"x\":64}"), *parse_axis("block.x=32")}).status().message(),
+            "grid: 'block' and 'block.x' are given, and one is a part of the other");
+  EXPECT_EQ(Grid::create({}, {*parse_axis("passes.x=64")}).status().message(),
+            "grid 'passes.x': there is no such member of a configuration");
+  EXPECT_EQ(Grid::create({}, {*parse_axis("block.x=0.5")}).status().message(),
+            "grid 'block.x=0.5': configuration: 'block.x' must be a whole number from 0 to 4294967295, not 0.5");
+  Configuration kept;
+  kept.keep_threads = true;
+  EXPECT_EQ(Grid::create(kept, {*parse_axis("grid.x=64")}).status().message(),
+            "grid 'grid.x': keep_threads computes the grid: leave one of the two out");
+  EXPECT_TRUE(Grid::create(kept, {*parse_axis("block.x=64")}).ok());
+}
+
+TEST(Grid, NullLeavesTheMemberOut) {
+  Configuration base;
+  base.block.x = 32;
+  Grid grid = *Grid::create(base, {*parse_axis("block.x=null|64"), *parse_axis("assembler.max_registers=null|40")});
+  EXPECT_EQ(grid.at(0), Configuration());
+  EXPECT_EQ(grid.at(3).block.x, 64u);
+  EXPECT_EQ(grid.at(1).assembler.max_registers, 40u);
 }
 
 TEST(Grid, SamplesDifferentPointsByTheSeed) {

@@ -57,6 +57,10 @@ Future Pool::submit(const Configuration& configuration, std::function<void(const
   return Future(scheduler_->submit(configuration, std::move(on_done)));
 }
 
+Future Pool::measure_anew(const Configuration& configuration, std::string label, std::function<void(const PoolResult&)> on_done) {
+  return Future(scheduler_->submit(configuration, std::move(on_done), std::move(label)));
+}
+
 void Pool::drain() { scheduler_->drain(); }
 PoolProgress Pool::progress() const { return scheduler_->progress(); }
 Status Pool::status() const { return scheduler_->status(); }

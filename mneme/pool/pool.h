@@ -70,6 +70,7 @@ struct PoolProgress {
   uint64_t compiling = 0, ready = 0, measuring = 0;
   uint64_t distinct_objects = 0;
   uint64_t workers_replaced = 0;
+  uint64_t devices_ready = 0;  // whose worker has the recorded memory there
   Nanoseconds device_busy{};   // all devices added
   Nanoseconds compile_busy{};  // all compile workers added
   Nanoseconds passed{};        // since the first worker was ready
@@ -86,6 +87,9 @@ class Pool {
 
   // Never fails as a call. `on_done` is called on the pool's own thread: it must be short and not call the pool.
   Future submit(const Configuration& configuration, std::function<void(const PoolResult&)> on_done = {});
+  // The same, but measured for itself whatever is known already: for a baseline. The result and its line in the log have the
+  // label; nothing is shared with it, and no run resumes from it.
+  Future measure_anew(const Configuration& configuration, std::string label, std::function<void(const PoolResult&)> on_done = {});
   // Waits until everything that was submitted is done.
   void drain();
   PoolProgress progress() const;

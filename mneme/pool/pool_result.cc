@@ -46,11 +46,14 @@ Digest whole_digest(const Configuration& configuration) {
 }
 
 Json to_json(const PoolResult& result) {
-  Json json = {
-      {"configuration", to_json(result.configuration)}, {"origin", to_string(result.origin)}, {"result", result.details}};
+  Json json = {{"configuration", to_json(result.configuration)},
+               {"digest", whole_digest(result.configuration).hex()},
+               {"origin", to_string(result.origin)},
+               {"result", result.details}};
   json["failure"] = result.failed() ? Json(to_string(result.failure)) : Json();
   if (result.failed()) json["reason"] = result.reason;
   if (result.shared_with) json["shared_with"] = result.shared_with->hex();
+  if (!result.label.empty()) json["label"] = result.label;
   return json;
 }
 
@@ -65,6 +68,7 @@ Result<PoolResult> pool_result_from_json(const Json& json) {
     if (auto reason = json.find("reason"); reason != json.end() && reason->is_string()) result.reason = *reason;
   }
   if (auto details = json.find("result"); details != json.end() && details->is_object()) result.details = *details;
+  if (auto label = json.find("label"); label != json.end() && label->is_string()) result.label = *label;
   if (auto with = json.find("shared_with"); with != json.end() && with->is_string()) {
     auto digest = Digest::from_hex(with->get<std::string>());
     if (!digest.ok()) return corrupt("'shared_with' is no digest");

@@ -39,7 +39,8 @@ struct PoolResult {
   Failure failure = Failure::none;
   std::string reason;  // of a failure: what was attempted, and why it failed
   Origin origin = Origin::measured;
-  std::optional<Digest> shared_with;  // Configuration::digest() of the one that was measured
+  std::optional<Digest> shared_with;  // whole_digest() of the configuration that was measured
+  std::string label;                  // that Pool::measure_anew() was given
   // As `mneme replay` prints its "result": times, registers, sizes. What a failure left undone is missing.
   nlohmann::json details = nlohmann::json::object();
 

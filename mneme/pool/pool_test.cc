@@ -161,17 +161,38 @@ TEST_F(PoolTest, WhatEndsInTheSameCodeIsMeasuredOnce) {
   Digest measured_for;
   for (Future& future : futures) {
     PoolResult result = future.get();
-    if (result.origin == Origin::measured) ++measured, measured_for = result.configuration.digest();
+    if (result.origin == Origin::measured) ++measured, measured_for = whole_digest(result.configuration);
   }
   EXPECT_EQ(measured, 1u);
   for (Future& future : futures)
     if (PoolResult result = future.get(); result.origin == Origin::shared) EXPECT_EQ(result.shared_with, measured_for);
+  EXPECT_EQ(pool->progress().devices_ready, 1u);
   EXPECT_EQ(pool->progress().distinct_objects, 1u);
 
   // Another launch of the same object is another measurement.
   Configuration other = with_passes("same");
   other.block.x = 64;
   EXPECT_EQ(pool->submit(other).get().origin, Origin::measured);
+}
+
+TEST_F(PoolTest, WhatIsMeasuredAnewSharesNothing) {
+  PoolOptions logged = options();
+  logged.log = folder_ / "anew.jsonl";
+  {
+    auto pool = open(logged);
+    EXPECT_EQ(pool->submit(with_passes("same")).get().origin, Origin::measured);
+    for (const char* label : {"begin", "end"}) {
+      PoolResult result = pool->measure_anew(with_passes("same"), label).get();
+      EXPECT_EQ(result.origin, Origin::measured);
+      EXPECT_EQ(result.label, label);
+    }
+    EXPECT_EQ(pool->submit(with_passes("same/2")).get().origin, Origin::shared);
+  }
+  EXPECT_EQ(read_log(logged.log)->results.at(1).label, "begin");
+  logged.resume = true;
+  auto pool = open(logged);
+  EXPECT_EQ(pool->measure_anew(with_passes("same"), "begin").get().origin, Origin::measured);
+  EXPECT_EQ(pool->submit(with_passes("same")).get().origin, Origin::resumed);
 }
 
 TEST_F(PoolTest, SharingCanBeTurnedOff) {
@@ -208,6 +229,7 @@ TEST_F(PoolTest, TimesComeAsTheyAreMeasuredAndTheRestCanBeGivenUp) {
 TEST_F(PoolTest, WhatHasNotBegunCanBeCancelled) {
   PoolOptions one = options();
   one.compile_workers = 1;
+  one.log = folder_ / "cancelled.jsonl";
   auto pool = open(one);
   Future hanging = pool->submit(with_passes("hang-compile"));
   Future waiting = pool->submit(with_passes("a"));
@@ -216,6 +238,7 @@ TEST_F(PoolTest, WhatHasNotBegunCanBeCancelled) {
   pool.reset();
   EXPECT_EQ(hanging.get().failure, Failure::cancelled);
   EXPECT_EQ(hanging.get().reason, "unavailable: the pool was closed");
+  EXPECT_THAT(read_log(one.log)->results, SizeIs(0));
 }
 
 TEST_F(PoolTest, ResumesFromItsLog) {

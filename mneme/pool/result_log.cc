@@ -58,7 +58,7 @@ Result<ResultLog> ResultLog::open(const Path& path, const Json& about, Existing 
   MNEME_TRY(write_line(*log.file_, {{"mneme_log", kVersion}, {"about", about}}));
   for (PoolResult& result : run.results) {
     MNEME_TRY(write_line(*log.file_, to_json(result)));
-    if (result.failure == Failure::cancelled || result.failure == Failure::worker_lost) continue;
+    if (result.failure == Failure::cancelled || result.failure == Failure::worker_lost || !result.label.empty()) continue;
     result.origin = Origin::resumed;
     log.known_.insert_or_assign(whole_digest(result.configuration), std::move(result));
   }

@@ -2,7 +2,8 @@
 //
 // The first line says what the results are about:
 //   {"mneme_log":1,"about":{"database":"…","static_hash":"…","instances":["…"],"device":"…"}}
-// Every further line is a PoolResult. A last line that was cut off (a killed run, a full disk) is left out when it is read.
+// Every further line is a PoolResult, with the whole_digest() of its configuration, which the "shared_with" of others names. What
+// was cancelled has none. A last line that was cut off (a killed run, a full disk) is left out when it is read.
 #pragma once
 
 #include <map>
@@ -28,7 +29,7 @@ class ResultLog {
   ResultLog() = default;
 
   Status append(const PoolResult& result);
-  // What an earlier run found out, failures included, but not what was cancelled or lost; by whole_digest().
+  // What an earlier run found out, failures included, but not what was lost or has a label; by whole_digest().
   const std::map<Digest, PoolResult>& known() const { return known_; }
 
  private:

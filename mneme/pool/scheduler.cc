@@ -107,13 +107,13 @@ Pool::Scheduler::~Scheduler() {
 }
 
 std::shared_ptr<Future::State> Pool::Scheduler::submit(const Configuration& configuration,
-                                                       std::function<void(const PoolResult&)> on_done) {
+                                                       std::function<void(const PoolResult&)> on_done, std::string label) {
   auto state = std::make_shared<Future::State>();
   state->on_done = std::move(on_done);
   state->wake_up = wake_up_;
   {
     std::lock_guard lock(mutex_);
-    submitted_.push_back({next_job_++, configuration, state, {}, {}, {}, {}});
+    submitted_.push_back({next_job_++, configuration, state, std::move(label), {}, {}, {}, {}});
     ++progress_.submitted;
   }
   wake_up_->call();
@@ -192,7 +192,7 @@ void Pool::Scheduler::take_submissions() {
   }
   for (Job& job : fresh) {
     const JobId id = job.id;
-    auto known = log_.known().find(whole_digest(job.configuration));
+    auto known = job.label.empty() ? log_.known().find(whole_digest(job.configuration)) : log_.known().end();
     jobs_.emplace(id, std::move(job));
     if (known != log_.known().end())
       finish(id, known->second);
@@ -380,7 +380,7 @@ void Pool::Scheduler::enforce_limits() {
 void Pool::Scheduler::dispatch() {
   if (!zygote_) return;
   const size_t ahead = 2 * options_.compile_workers + kDeviceDepth * options_.devices.size();
-  uint64_t compiling = 0, measuring = 0;
+  uint64_t compiling = 0, measuring = 0, devices_ready = 0;
   for (auto& [id, worker] : workers_) {
     if (worker.ready && worker.role == Role::compile && worker.jobs.empty() && !to_compile_.empty() &&
         to_measure_.size() < ahead) {
@@ -394,11 +394,13 @@ void Pool::Scheduler::dispatch() {
       give(worker, job, {{"code", job.code}}, std::array{job.object->number()});
     }
     (worker.role == Role::compile ? compiling : measuring) += worker.jobs.size();
+    devices_ready += worker.ready && worker.role == Role::device;
   }
   std::lock_guard lock(mutex_);
   progress_.compiling = compiling;
   progress_.measuring = measuring;
   progress_.ready = to_measure_.size();
+  progress_.devices_ready = devices_ready;
 }
 
 void Pool::Scheduler::start_worker(Role role, int device) {
@@ -444,17 +446,17 @@ std::string Pool::Scheduler::measurement_key(const Job& job, const SharedCode& c
 }
 
 bool Pool::Scheduler::measures_already(const Job& job, const SharedCode& code) const {
-  return options_.share && measurements_.contains(measurement_key(job, code));
+  return shares(job) && measurements_.contains(measurement_key(job, code));
 }
 
 void Pool::Scheduler::has_code(Job& job, const SharedCode& code) {
   job.object = code.object;
   job.code = code.description;
   const std::string key = measurement_key(job, code);
-  if (!options_.share) return to_measure_.push_back(job.id);
+  if (!shares(job)) return to_measure_.push_back(job.id);
   auto [measurement, fresh] = measurements_.try_emplace(key);
   if (fresh) {
-    measurement->second.measured_for = job.configuration.digest();
+    measurement->second.measured_for = whole_digest(job.configuration);
     job.measurement = key;
     return to_measure_.push_back(job.id);
   }
@@ -504,7 +506,9 @@ void Pool::Scheduler::finish(JobId id, PoolResult result) {
   auto job = jobs_.extract(id);
   if (job.empty()) return;
   result.configuration = job.mapped().configuration;
-  Status logged = result.origin == Origin::resumed ? Status() : log_.append(result);
+  result.label = job.mapped().label;
+  const bool nothing_new = result.origin == Origin::resumed || result.failure == Failure::cancelled;
+  Status logged = nothing_new ? Status() : log_.append(result);
   // Objects of finished jobs are kept only where jobs still need them.
   if (auto code = codes_.find(job.mapped().translation); code != codes_.end()) {
     job.mapped().object.reset();

@@ -50,7 +50,8 @@ class Pool::Scheduler {
   static Result<std::unique_ptr<Scheduler>> start(PoolOptions options);
   ~Scheduler();
 
-  std::shared_ptr<Future::State> submit(const Configuration& configuration, std::function<void(const PoolResult&)> on_done);
+  std::shared_ptr<Future::State> submit(const Configuration& configuration, std::function<void(const PoolResult&)> on_done,
+                                        std::string label = {});
   void drain();
   PoolProgress progress() const;
   Status status() const;
@@ -77,6 +78,7 @@ class Pool::Scheduler {
     JobId id;
     Configuration configuration;
     std::shared_ptr<Future::State> future;
+    std::string label;                   // not empty: shares nothing
     std::string translation;             // digest, once known
     std::shared_ptr<Descriptor> object;  // once there
     Json code;
@@ -122,6 +124,7 @@ class Pool::Scheduler {
   void has_code(Job& job, const SharedCode& code);
   static std::string measurement_key(const Job& job, const SharedCode& code);
   bool measures_already(const Job& job, const SharedCode& code) const;
+  bool shares(const Job& job) const { return options_.share && job.label.empty(); }
   void code_failed(Job& job, const PoolResult& result);
   void settle(Job& job, PoolResult result);  // and whatever waits for the same measurement
   void finish(JobId id, PoolResult result);  // hands it out
