@@ -46,7 +46,7 @@ ReplayResult Session::repeat(const Configuration& configuration, unsigned runs, 
     for (unsigned i = 0; i < runs; ++i) {
       MNEME_TRY(run_once(loaded, result));
       MNEME_TRY(verify(loaded, tolerated, result));
-      MNEME_ASSIGN(RunMemory memory, observe(loaded));
+      MNEME_ASSIGN(RunMemory memory, memory_->observe(loaded.symbols));
       MNEME_TRY(see(i, result, memory));
       all_right = all_right && result.verified;
     }
@@ -66,7 +66,7 @@ ReplayResult Session::replay_by(const Configuration& configuration, const Runs& 
   result.failure = prepare_and_run(configuration, runs, result);
   if (!result.failure.ok()) result.verified = false;
   // A candidate that was not right may have written anywhere.
-  if (!result.verified) restore_everything_ = true;
+  if (!result.verified) memory_->distrust();
   return result;
 }
 
@@ -90,7 +90,7 @@ Status Session::prepare_and_run(const Configuration& configuration, const Runs& 
 
 Status Session::run_once(const Loaded& loaded, ReplayResult& result) {
   StageClock clock;
-  MNEME_TRY(restore(loaded));
+  MNEME_TRY(memory_->restore(loaded.symbols));
   if (poisoned_) MNEME_TRY(poison_->apply());
   MNEME_TRY(stream_->synchronize());
   result.times.push_back({"restore", clock.lap()});
@@ -182,50 +182,13 @@ Result<Session::Loaded> Session::load_code(const CodeImage& image) {
   if (!kernel.ok() && kernel.status().code() == Code::not_found)
     return kernel.status().with_context("the compiled code has lost the kernel, as a pipeline that internalises symbols does");
   MNEME_ASSIGN(loaded.kernel, std::move(kernel));
-  for (const auto& [name, state] : symbols_) {
-    auto global = loaded.module->global(name);
-    // A pipeline may have removed a global that the code never needed; then nothing can have changed it.
-    if (!global.ok() && global.status().code() == Code::not_found && state.prologue == state.epilogue) continue;
-    if (!global.ok())
-      return global.status().with_context(fmt::format("looking up the recorded global '{}' in the compiled code", name));
-    if (global->size.count != 0 && global->size.count != state.prologue.size())
-      return error(Code::incompatible, "the recorded global '{}' has {}, and {} in the compiled code", name,
-                   Bytes(state.prologue.size()), global->size);
-    loaded.symbols[name] = global->address;
-  }
+  MNEME_ASSIGN(loaded.symbols, memory_->places_in(*loaded.module));
   return loaded;
 }
 
-Status Session::restore(const Loaded& loaded) {
-  if (restore_everything_) {
-    for (const MappedSpan& span : plan_.spans) MNEME_TRY(stream_->copy(span.address, pristine_ + Bytes(span.offset), span.size));
-  } else {
-    for (const PlannedRegion& region : plan_.regions) {
-      if (region.placement != Placement::recorded_address) continue;
-      DevicePtr copy = pristine_ + Bytes(region.offset);
-      for (const PageRun& run : region.changed)
-        MNEME_TRY(stream_->copy(region.prologue.address + Bytes(run.offset), copy + Bytes(run.offset), run.size));
-    }
-  }
-  for (const auto& [name, address] : loaded.symbols) {
-    const SymbolState& state = symbols_.at(name);
-    MNEME_TRY(stream_->copy(address, state.pristine, Bytes(state.prologue.size())));
-  }
-  return {};
-}
-
-Status Session::read_through(const Loaded& loaded) {
-  for (const PlannedRegion& region : plan_.regions)
-    if (region.placement == Placement::recorded_address)
-      MNEME_TRY(stream_->read_through(region.prologue.address, region.prologue.size));
-  for (const auto& [name, address] : loaded.symbols)
-    MNEME_TRY(stream_->read_through(address, Bytes(symbols_.at(name).prologue.size())));
-  return {};
-}
-
 Status Session::measure(const Execution& execution, const Loaded& loaded, ReplayResult& result) {
-  MeasuredLaunch launch{*loaded.kernel, result.shape, instance_.parameters, [&] { return restore(loaded); },
-                        [&] { return read_through(loaded); }};
+  MeasuredLaunch launch{*loaded.kernel, result.shape, instance_.parameters, [&] { return memory_->restore(loaded.symbols); },
+                        [&] { return memory_->read_through(loaded.symbols); }};
   MNEME_ASSIGN(Measurement measured, measurer_->measure(execution, launch));
   result.exec_time = std::move(measured.times);
   result.clock = measured.clock;
@@ -234,24 +197,11 @@ Status Session::measure(const Execution& execution, const Loaded& loaded, Replay
 }
 
 Status Session::verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
-  MNEME_ASSIGN(RunMemory memory, observe(loaded));
-  MNEME_ASSIGN(Verification verification, verify_memory(memory, tolerated));
+  MNEME_ASSIGN(Verification verification, memory_->verify(loaded.symbols, tolerated));
   result.verified = verification.right();
-  // What was tolerated may lie in pages that the recorded kernel left alone.
-  restore_everything_ = !verification.right() || !verification.exact;
   result.mismatches = std::move(verification.mismatches);
   result.tolerances = std::move(verification.tolerances);
   return {};
-}
-
-Result<RunMemory> Session::observe(const Loaded& loaded) {
-  std::map<std::string, SymbolContent> symbols;
-  for (const auto& [name, address] : loaded.symbols) {
-    const ByteVector& recorded = symbols_.at(name).epilogue;
-    SymbolContent& content = symbols[name] = {address, ByteVector(recorded.size()), recorded};
-    MNEME_TRY(stream_->copy_to_host(content.actual, address));
-  }
-  return RunMemory(*stream_, plan_, expected_, std::move(symbols));
 }
 
 }  // namespace mneme

@@ -19,21 +19,17 @@
 #include "mneme/base/disk_cache.h"
 #include "mneme/base/status.h"
 #include "mneme/compile/compiler.h"
-#include "mneme/device/address_space.h"
 #include "mneme/device/device.h"
 #include "mneme/replay/configuration.h"
 #include "mneme/replay/device_lock.h"
 #include "mneme/replay/kernel_code.h"
 #include "mneme/replay/memory_plan.h"
 #include "mneme/replay/poison.h"
+#include "mneme/replay/prepared_memory.h"
 #include "mneme/replay/result.h"
-#include "mneme/replay/verification.h"
 #include "mneme/store/database.h"
 
 namespace mneme {
-
-// Told what a long step is doing: "reading the recorded memory", and how much of it is done (0 to 1).
-using PrepareProgress = std::function<void(std::string_view what, double done)>;
 
 class Session {
  public:
@@ -65,19 +61,12 @@ class Session {
   struct Loaded {
     std::shared_ptr<Module> module;
     Kernel* kernel = nullptr;
-    std::map<std::string, DevicePtr> symbols;  // address of each region placed at a module symbol that the code still has
+    SymbolPlaces symbols;
   };
   struct Kept;  // one that later configurations may share
 
   Session(const Database& database, Device& device) : database_(database), device_(device) {}
   Status load(const Digest& static_hash, const Digest& dynamic_hash);
-  Status reserve_addresses();
-  Status reserve_bound_globals();
-  Status map_host_memory();
-  Status allocate_copies();
-  Status upload(const PrepareProgress& progress);
-  Status upload_pages(const std::vector<struct PageUpload>& pages, const PrepareProgress& progress, std::string_view what);
-  Status read_symbol_states();
 
   using Tolerated = std::vector<ToleratedRange>;
   using Runs = std::function<Status(const Loaded&, const Tolerated&, ReplayResult&)>;
@@ -91,10 +80,7 @@ class Session {
   Result<CompiledCode> compile(const CompileOptions& options);  // the recorded code
   Result<Loaded> compile_and_load(const Configuration& configuration, ReplayResult& result);
   Result<Loaded> load_code(const CodeImage& image);
-  Status restore(const Loaded& loaded);
-  Status read_through(const Loaded& loaded);
   Status measure(const Execution& execution, const Loaded& loaded, ReplayResult& result);
-  Result<RunMemory> observe(const Loaded& loaded);
   // Puts the verdict on the memory into the result.
   Status verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
 
@@ -117,21 +103,12 @@ class Session {
   std::unique_ptr<KernelCode> code_;
   std::map<std::string, KernelCode> replacements_;  // by the digest of their file
   std::unique_ptr<Compiler> compiler_;
-  struct SymbolState {
-    ByteVector prologue, epilogue;
-    DevicePtr pristine;  // the prologue in device memory
-  };
-  std::map<std::string, SymbolState> symbols_;  // of regions placed at module symbols
-  std::unique_ptr<AddressSpace> space_;
-  std::vector<std::unique_ptr<AddressSpace>> global_spaces_;
-  std::vector<std::unique_ptr<HostMapping>> host_mappings_;
-  DevicePtr pristine_, expected_;  // copies of plan_.copy_size bytes
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Measurer> measurer_;  // of stream_
+  std::unique_ptr<PreparedMemory> memory_;
   std::unique_ptr<Poison> poison_;
-  Status why_no_poison_;            // ok: there is one, or none was looked for
-  bool poisoned_ = false;           // whether runs that are verified start from poisoned memory
-  bool restore_everything_ = true;  // memory outside of the changed pages may have been written
+  Status why_no_poison_;   // ok: there is one, or none was looked for
+  bool poisoned_ = false;  // whether runs that are verified start from poisoned memory
   Nanoseconds prepare_time_{};
   std::deque<std::shared_ptr<const Kept>> kept_;  // the newest last
 };

@@ -14,7 +14,7 @@ constexpr int kRounds = 3;
 void Session::choose_poison(const Verdict& verdict, ReplayResult& result) {
   if (verdict.poison && !poison_ && why_no_poison_.ok()) {
     auto made = make_poison();
-    restore_everything_ = true;
+    memory_->distrust();
     why_no_poison_ = made.status();
     if (made.ok()) poison_ = std::move(*made);
   }
@@ -24,8 +24,8 @@ void Session::choose_poison(const Verdict& verdict, ReplayResult& result) {
 }
 
 Result<Session::RecordedRun> Session::run_recorded(const Loaded& recorded, Poison* poison) {
-  restore_everything_ = true;
-  MNEME_TRY(restore(recorded));
+  memory_->distrust();
+  MNEME_TRY(memory_->restore(recorded.symbols));
   if (poison) MNEME_TRY(poison->apply());
   MNEME_TRY(stream_->synchronize());
   const auto begin = std::chrono::steady_clock::now();
@@ -67,12 +67,12 @@ Result<std::unique_ptr<Poison>> Session::poison_candidates() {
   options.tracking = notes->tracking(plan_);
   MNEME_ASSIGN(CompiledCode code, compile(options));
   MNEME_ASSIGN(Loaded tracked, load_code(code.image));
-  restore_everything_ = true;
-  MNEME_TRY(restore(tracked));
+  memory_->distrust();
+  MNEME_TRY(memory_->restore(tracked.symbols));
   // Not under the limit of a launch, which is meant for the candidates'.
   MNEME_TRY(stream_->launch(*tracked.kernel, recorded_shape(instance_), instance_.parameters));
   MNEME_TRY(stream_->synchronize());
-  return Poison::create(device_, *stream_, *compiler_, plan_, expected_, *notes);
+  return Poison::create(device_, *stream_, *compiler_, plan_, memory_->expected(), *notes);
 }
 
 }  // namespace mneme
