@@ -5,21 +5,21 @@
 #include <map>
 
 #include "mneme/base/activity.h"
+#include "mneme/cli/cache_option.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
 #include "mneme/cli/guarded.h"
 #include "mneme/cli/recorded_launch.h"
+#include "mneme/compile/object_cache.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/store/database.h"
 
 namespace mneme::cli {
 namespace {
 
-constexpr char kRecorded[] = "recorded";
-const std::map<std::string, Stage> kStages = {{"specialised", Stage::specialised},
-                                              {"optimised", Stage::optimised},
-                                              {"asm", Stage::assembly},
-                                              {"sass", Stage::instructions}};
+constexpr char kRecorded[] = "recorded", kInstructions[] = "sass";
+const std::map<std::string, Stage> kStages = {
+    {"specialised", Stage::specialised}, {"optimised", Stage::optimised}, {"asm", Stage::assembly}};
 
 class IrCommand : public Command {
  public:
@@ -30,18 +30,19 @@ class IrCommand : public Command {
            "--stage", stage_,
            "recorded: the IR as it is in the database; specialised: as the pass pipeline gets it; optimised: as it leaves "
            "it; asm: PTX, or the CPU's assembly; sass: the GPU's instructions, by nvdisasm")
-        ->check(CLI::IsMember({kRecorded, "specialised", "optimised", "asm", "sass"}))
+        ->check(CLI::IsMember({kRecorded, "specialised", "optimised", "asm", kInstructions}))
         ->capture_default_str();
     app.add_option("-o,--output", output_, "the file to write (default: standard output)");
     app.add_flag("--bitcode", bitcode_, "IR as bitcode, not as text");
     device_.declare(app, "what to compile for; auto: the kind that the kernel was compiled for. No device is needed");
+    cache_.declare(app);
     configuration_.declare(app);
     guard_.declare(app);
     app.footer("For a GPU code is made for --target, else for the architecture that the kernel was recorded with.");
   }
 
   int run() override {
-    if (bitcode_ && (stage_ == "asm" || stage_ == "sass"))
+    if (bitcode_ && (stage_ == "asm" || stage_ == kInstructions))
       return report_usage("ir", fmt::format("--bitcode is of IR, and the stage '{}' is text", stage_));
     if (bitcode_ && output_.empty() && ::isatty(STDOUT_FILENO))
       return report_usage("ir", "bitcode is not for a terminal: name a file with -o");
@@ -79,8 +80,18 @@ class IrCommand : public Command {
     }
     MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel, recorded.instance, plan}, code));
     MNEME_ASSIGN(auto compiler, create_compiler(kernel));
+    if (stage_ == kInstructions) return disassembled(std::move(compiler), code.module(), request.options);
     ActivityScope compiling(Activity::compiling);
     return compiler->emit(code.module(), request.options, kStages.at(stage_));
+  }
+
+  // The object is the one that a replay runs, and comes from where a replay has it from.
+  Result<std::string> disassembled(std::unique_ptr<Compiler> compiler, const ir::Module& module, const CompileOptions& options) {
+    MNEME_ASSIGN(auto cache, cache_.open());
+    if (cache) compiler = create_caching_compiler(std::move(compiler), std::move(cache));
+    ActivityScope compiling(Activity::compiling);
+    MNEME_ASSIGN(CompiledCode code, compiler->compile(module, options));
+    return compiler->disassemble(code.image);
   }
 
   Result<std::unique_ptr<Compiler>> create_compiler(const KernelRecord& kernel) const {
@@ -105,6 +116,7 @@ class IrCommand : public Command {
   bool bitcode_ = false;
   InstanceOption instance_;
   DeviceOption device_;
+  CacheOption cache_;
   ConfigurationOptions configuration_;
   Guard guard_;
 };

@@ -13,6 +13,7 @@ void RecordedSessionOptions::declare(CLI::App& app) {
       ->allow_extra_args(false)
       ->take_all()
       ->type_name("TEXT");
+  cache_.declare(app);
 }
 
 Result<std::unique_ptr<RecordedSession>> RecordedSession::open(const RecordedSessionOptions& options,
@@ -23,10 +24,12 @@ Result<std::unique_ptr<RecordedSession>> RecordedSession::open(const RecordedSes
   opened->database_ = std::make_unique<Database>(std::move(database));
   MNEME_ASSIGN(KernelDocument recorded, opened->database_->load_document(file.static_hash));
   MNEME_ASSIGN(Digest dynamic_hash, options.instance_.choose(recorded));
+  MNEME_ASSIGN(auto cache, options.cache_.open());
   MNEME_ASSIGN(opened->device_, options.device_.open());
   Progress line;
   auto show = [&](std::string_view what, double done) { line.stage(fmt::format("{}: {:.0f} %", what, 100 * done)); };
   MNEME_ASSIGN(opened->session_, Session::prepare(*opened->database_, file.static_hash, dynamic_hash, *opened->device_, show));
+  if (cache) opened->session_->use_cache(std::move(cache));
   MNEME_TRY(opened->find_segments(options, configuration));
   return opened;
 }

@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "mneme/cli/cache_option.h"
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/replay/segments.h"
 #include "mneme/replay/session.h"
 
 namespace mneme::cli {
 
-// --rdb, --rid, --device and --dtype.
+// --rdb, --rid, --device, --dtype and --no-cache.
 class RecordedSessionOptions {
  public:
   void declare(CLI::App& app);
@@ -22,6 +23,7 @@ class RecordedSessionOptions {
   InstanceOption instance_;
   DeviceOption device_;
   std::vector<std::string> types_;
+  CacheOption cache_;
 };
 
 class RecordedSession {

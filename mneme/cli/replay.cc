@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "mneme/base/disk_cache.h"
 #include "mneme/base/log.h"
+#include "mneme/cli/cache_option.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
 #include "mneme/cli/diverted_output.h"
@@ -29,7 +29,7 @@ class ReplayCommand : public Command {
     device_.declare(app, "auto: the first of cuda and cpu that is there");
     configuration_.declare(app);
     guard_.declare(app);
-    app.add_flag("--no-cache", no_cache_, "compile everything; the cache of compiled code is neither read nor written");
+    cache_option_.declare(app);
     app.footer(
         "Prints one JSON object: the configuration and its result; times are nanoseconds, sizes bytes, and what a device cannot "
         "tell is null.\n"
@@ -106,7 +106,7 @@ class ReplayCommand : public Command {
     MNEME_ASSIGN(Database database, Database::open(file.directory));
     MNEME_ASSIGN(KernelDocument recorded, database.load_document(file.static_hash));
     MNEME_ASSIGN(std::vector<Digest> instances, instances_.choose(recorded));
-    MNEME_ASSIGN(cache_, open_cache());
+    MNEME_ASSIGN(cache_, cache_option_.open());
     MNEME_ASSIGN(auto device, device_.open());
     std::vector<InstanceResult> results;
     for (const Digest& instance : instances) {
@@ -127,17 +127,7 @@ class ReplayCommand : public Command {
     return session->replay(configuration);
   }
 
-  // Null without a cache. Where no folder for one is known there is none.
-  Result<std::shared_ptr<DiskCache>> open_cache() const {
-    if (no_cache_) return std::shared_ptr<DiskCache>();
-    auto place = CachePlace::from_environment();
-    if (place.ok()) return std::make_shared<DiskCache>(std::move(*place));
-    if (place.status().code() != Code::not_found) return place.status();
-    log::warning("no cache of compiled code is used: {}", place.status().message());
-    return std::shared_ptr<DiskCache>();
-  }
-
-  bool no_cache_ = false;
+  CacheOption cache_option_;
   std::shared_ptr<DiskCache> cache_;
   std::string kernel_file_;
   InstancesOption instances_;

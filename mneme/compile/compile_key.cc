@@ -103,9 +103,9 @@ void add_to(Hasher& hasher, const CompileOptions& value) {
   for (const auto& [name, address] : bindings) hasher.add(std::string_view(name)).add(address.address);
   add_texts(hasher, kernels);
   add_specialisation(hasher, specialisation);
-  hasher.add(tracking.size());
-  for (const auto& [base, size, written, read] : tracking)
-    hasher.add(base.address).add(size.count).add(written.address).add(read.address);
+  const auto& [ranges, plane] = tracking;
+  hasher.add(ranges.size()).add(plane.count);
+  for (const auto& [base, size, offset] : ranges) hasher.add(base.address).add(size.count).add(offset.count);
 }
 
 }  // namespace mneme

@@ -83,10 +83,9 @@ struct CompiledCode {
 
 // Where a compilation can be looked at.
 enum class Stage {
-  specialised,   // IR as the pass pipeline gets it
-  optimised,     // IR as it leaves it
-  assembly,      // PTX, or the host's assembly
-  instructions,  // of the finished object, disassembled: SASS. unsupported on the CPU device
+  specialised,  // IR as the pass pipeline gets it
+  optimised,    // IR as it leaves it
+  assembly,     // PTX, or the host's assembly
 };
 
 // unsupported when `codegen` names a target whose code the device does not run; the message names both.
@@ -106,6 +105,9 @@ class Compiler {
   virtual std::string identity() const = 0;
   // The text that compile() would have at a stage; it fails as compile() would have until then. IR is textual.
   virtual Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) = 0;
+  // The instructions of an object that was compiled: SASS. unsupported on the CPU device; unavailable where no tool for it is
+  // installed, with what was looked for, or where the driver is what assembles.
+  virtual Result<std::string> disassemble(const CodeImage& image) const = 0;
 };
 
 }  // namespace mneme

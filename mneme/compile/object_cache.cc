@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "mneme/base/byte_stream.h"
+#include "mneme/base/log.h"
 #include "mneme/compile/compile_key.h"
 #include "mneme/compile/compiled_code.h"
 #include "mneme/compile/stages.h"
@@ -16,8 +17,6 @@ class CachingCompiler final : public Compiler {
       : inner_(std::move(inner)), cache_(std::move(cache)), identity_(build_identity() + " " + inner_->identity()) {}
 
   Result<CompiledCode> compile(const ir::Module& module, const CompileOptions& options) override {
-    // Code that tracks accesses is made for buffers of this process.
-    if (!options.tracking.empty()) return inner_->compile(module, options);
     Stages stages;
     const Digest compilation = compilation_key(module, options);
     auto known = stages.time("cache", [&] { return find(compilation); });
@@ -34,6 +33,7 @@ class CachingCompiler final : public Compiler {
       return taken(std::move(*same), CacheUse::same_code, std::move(translation.times));
     }
     MNEME_ASSIGN(CompiledCode code, inner_->assemble(translation));
+    log::debug("cache of compiled code: miss");
     code.cache = CacheUse::miss;
     cache_->put(object, encode(code));
     cache_->put(compilation, bytes_of(object));
@@ -47,6 +47,7 @@ class CachingCompiler final : public Compiler {
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
     return inner_->emit(module, options, stage);
   }
+  Result<std::string> disassemble(const CodeImage& image) const override { return inner_->disassemble(image); }
   std::string identity() const override { return inner_->identity(); }
 
  private:
@@ -80,6 +81,7 @@ class CachingCompiler final : public Compiler {
   }
 
   static CompiledCode taken(CompiledCode code, CacheUse use, std::vector<StageTime> times) {
+    log::debug("cache of compiled code: {}", use == CacheUse::hit ? "hit" : "same code");
     code.cache = use;
     code.times = std::move(times);
     return code;

@@ -21,9 +21,10 @@ using llvm::isa;
 
 constexpr char kTrack[] = "__mneme_track";
 
-// {0}: number of ranges; {1}: their table: base, end, and what leads from an address to its byte that tells of writes; {2}: what
-// leads from there to the byte that tells of reads. A range is found by bisection.
+// {0}: number of ranges; {1}: their table: base, end, and what leads from an address to its note's place in a plane; {2}: the
+// size of a plane; {3}: the variable with the notes' address. A range is found by bisection.
 constexpr char kTrackingCode[] = R"(
+@{3} = addrspace(1) externally_initialized global i64 0
 @__mneme_tracked = internal addrspace(1) constant [{0} x [3 x i64]] [{1}]
 
 define internal void @__mneme_track(i64 %address, i64 %size, i1 %is_read) noinline nounwind {{
@@ -58,7 +59,9 @@ mark:
   %shift_at = getelementptr [3 x i64], ptr addrspace(1) @__mneme_tracked, i64 %low, i64 2
   %shift = load i64, ptr addrspace(1) %shift_at
   %plane = select i1 %is_read, i64 {2}, i64 0
-  %offset = add i64 %shift, %plane
+  %notes = load i64, ptr addrspace(1) @{3}
+  %there = add i64 %notes, %plane
+  %offset = add i64 %shift, %there
   %wanted = add i64 %address, %size
   %over = icmp ugt i64 %wanted, %end
   %stop = select i1 %over, i64 %end, i64 %wanted
@@ -78,16 +81,12 @@ done:
 }}
 )";
 
-Status add_tracking_code(llvm::Module& module, const AccessTracking& ranges) {
+Status add_tracking_code(llvm::Module& module, const AccessTracking& tracking) {
   std::string table;
-  const uint64_t plane = ranges.front().read.address - ranges.front().written.address;
-  for (const TrackedRange& range : ranges) {
-    if (range.read.address - range.written.address != plane)
-      return error(Code::invalid_argument, "tracking accesses: the two planes of the ranges are not at one distance");
-    table += fmt::format("{}[3 x i64] [i64 {}, i64 {}, i64 {}]", table.empty() ? "" : ", ", range.base.address,
-                         range.base.address + range.size.count, range.written.address - range.base.address);
-  }
-  const std::string text = fmt::format(kTrackingCode, ranges.size(), table, plane);
+  for (const auto& [base, size, offset] : tracking.ranges)
+    table += fmt::format("{}[3 x i64] [i64 {}, i64 {}, i64 {}]", table.empty() ? "" : ", ", base.address,
+                         base.address + size.count, offset.count - base.address);
+  const std::string text = fmt::format(kTrackingCode, tracking.ranges.size(), table, tracking.plane.count, kAccessNotesVariable);
   llvm::SMDiagnostic words;
   std::unique_ptr<llvm::Module> code = llvm::parseAssemblyString(text, words, module.getContext());
   if (!code) return error(Code::internal, "the tracking code does not parse: {}", words.getMessage().str());
@@ -187,7 +186,8 @@ class Instrumentation {
 
 }  // namespace
 
-Status track_accesses(llvm::Module& module, AccessTracking ranges) {
+Status track_accesses(llvm::Module& module, AccessTracking tracking) {
+  std::vector<TrackedRange>& ranges = tracking.ranges;
   if (ranges.empty()) return {};
   std::sort(ranges.begin(), ranges.end(), [](const TrackedRange& a, const TrackedRange& b) { return a.base < b.base; });
   std::vector<llvm::Instruction*> instructions;
@@ -197,7 +197,7 @@ Status track_accesses(llvm::Module& module, AccessTracking ranges) {
       function.removeFnAttr(kind);
     for (llvm::Instruction& instruction : llvm::instructions(function)) instructions.push_back(&instruction);
   }
-  MNEME_TRY(add_tracking_code(module, ranges));
+  MNEME_TRY(add_tracking_code(module, tracking));
   Instrumentation instrumentation(module);
   for (llvm::Instruction* instruction : instructions) MNEME_TRY(instrumentation.visit(*instruction));
   return {};

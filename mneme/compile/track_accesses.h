@@ -12,6 +12,6 @@ namespace mneme {
 // pass pipeline, so that what is noted is what the source does. Does nothing where nothing is to be tracked.
 // unsupported: the module has an access that cannot be followed (inline assembly, an intrinsic or a function that is not known),
 // by name.
-Status track_accesses(llvm::Module& module, AccessTracking ranges);
+Status track_accesses(llvm::Module& module, AccessTracking tracking);
 
 }  // namespace mneme

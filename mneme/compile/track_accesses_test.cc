@@ -21,14 +21,15 @@ target triple = "nvptx64-nvidia-cuda"
          "\ndefine ptx_kernel void @k(ptr %p, ptr %q, i64 %n) {\n" + body + "  ret void\n}\n";
 }
 
-Result<std::string> tracked(const std::string& ir, DeviceKind kind, const std::string& architecture) {
+Result<std::string> tracked(const std::string& ir, DeviceKind kind, const std::string& architecture,
+                            Stage stage = Stage::optimised) {
   MNEME_ASSIGN(ir::Module module, ir::Module::parse(std::as_bytes(std::span(ir)), "test"));
   MNEME_ASSIGN(auto compiler, Compiler::create(kind, architecture));
   CompileOptions options;
   options.passes = "verify";
-  options.tracking = {{DevicePtr(0x7a0000001000), Bytes(64), DevicePtr(0x1000), DevicePtr(0x2000)},
-                      {DevicePtr(0x7a0000000000), Bytes(100), DevicePtr(0x1200), DevicePtr(0x2200)}};
-  return compiler->emit(module, options, Stage::optimised);
+  options.tracking = {{{DevicePtr(0x7a0000001000), Bytes(64), Bytes(0)}, {DevicePtr(0x7a0000000000), Bytes(100), Bytes(512)}},
+                      Bytes(1024)};
+  return compiler->emit(module, options, stage);
 }
 
 size_t notes(const std::string& body, const std::string& declarations = "") {
@@ -70,6 +71,12 @@ TEST(TrackAccesses, GpuCodeIsTrackedToo) {
   auto text = tracked(kernel("  store i32 1, ptr %p\n"), DeviceKind::cuda, "sm_90");
   ASSERT_TRUE(text.ok()) << text.status().to_string();
   EXPECT_THAT(*text, HasSubstr("call void @__mneme_track("));
+}
+
+TEST(TrackAccesses, WhereTheNotesLieIsForTheProcessToSay) {
+  auto ptx = tracked(kernel("  store i32 1, ptr %p\n"), DeviceKind::cuda, "sm_90", Stage::assembly);
+  ASSERT_TRUE(ptx.ok()) << ptx.status().to_string();
+  EXPECT_THAT(*ptx, HasSubstr(".visible .global .align 8 .u64 __mneme_access_notes"));
 }
 
 TEST(TrackAccesses, WhatCannotBeFollowedIsNamed) {

@@ -136,13 +136,18 @@ AccessNotes::~AccessNotes() {
     Status ignored = device_->free(memory_);
 }
 
-AccessTracking AccessNotes::tracking(const MemoryPlan& plan) const {
-  AccessTracking ranges;
+AccessTracking AccessNotes::tracking(const MemoryPlan& plan) {
+  AccessTracking tracking{{}, plan.copy_size};
   for (const PlannedRegion& region : plan.regions)
-    if (is_placed(region))
-      ranges.push_back(
-          {region.prologue.address, region.prologue.size, written() + Bytes(region.offset), read() + Bytes(region.offset)});
-  return ranges;
+    if (is_placed(region)) tracking.ranges.push_back({region.prologue.address, region.prologue.size, Bytes(region.offset)});
+  return tracking;
+}
+
+Status AccessNotes::attach(Module& tracked, Stream& stream) const {
+  MNEME_ASSIGN(const GlobalAddress variable, tracked.global(kAccessNotesVariable));
+  const uint64_t address = memory_.address;
+  MNEME_TRY(stream.copy_to_device(variable.address, std::as_bytes(std::span(&address, 1))));
+  return stream.synchronize();
 }
 
 Result<std::unique_ptr<Poison>> Poison::create(Device& device, Stream& stream, Compiler& compiler, const MemoryPlan& plan,

@@ -25,8 +25,10 @@ class AccessNotes {
   AccessNotes& operator=(AccessNotes&&) = delete;
   ~AccessNotes();
 
-  // What the compiler is to be told: every region that lies at its recorded address.
-  AccessTracking tracking(const MemoryPlan& plan) const;
+  // What the compiler is to be told: every region that lies at its recorded address. The same in every process.
+  static AccessTracking tracking(const MemoryPlan& plan);
+  // Has code that was compiled so and is loaded make its notes here.
+  Status attach(Module& tracked, Stream& stream) const;
   DevicePtr written() const { return memory_; }
   DevicePtr read() const { return memory_ + plane_; }
 

@@ -64,9 +64,10 @@ Result<std::unique_ptr<Poison>> Session::poison_candidates() {
   if (!notes.ok()) return notes.status().with_context("notes of the kernel's accesses take twice the recorded memory");
   CompileOptions options = compile_options(Configuration(), kernel_, plan_);
   options.passes = "default<O1>";
-  options.tracking = notes->tracking(plan_);
+  options.tracking = AccessNotes::tracking(plan_);
   MNEME_ASSIGN(CompiledCode code, compile(options));
   MNEME_ASSIGN(Loaded tracked, load_code(code.image));
+  MNEME_TRY(notes->attach(*tracked.module, *stream_));
   memory_->distrust();
   MNEME_TRY(memory_->restore(tracked.symbols));
   // Not under the limit of a launch, which is meant for the candidates'.

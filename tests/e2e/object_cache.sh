@@ -4,7 +4,7 @@ compile "$EXAMPLES/vecadd/vecadd.cu" vecadd
 expect 0 mneme record -rdb db --device cpu --max 1 -- ./vecadd
 kernel=$(echo db/*.json)
 mneme cache --clear >out
-# Without poison, whose own code is kept too.
+# Without poison at first, whose own code is kept too.
 replay() { expect 0 mneme replay -rdb "$kernel" --device cpu --iterations 1 --no-poison "$@"; }
 use() { json out 'd["result"]["cache"]'; }
 compiled() { json out 'bool({"prepare", "optimise", "lower", "codegen", "link"} & set(d["result"]["times"]))'; }
@@ -34,6 +34,29 @@ replay "default<O2>"
 [ "$(use)" = miss ] || fail "damaged entries were used"
 replay "default<O2>"
 [ "$(use)" = hit ] || fail "what was damaged was not made again"
+
+# With poison: the recorded code, the one that notes its accesses and the kernels of the comparison are found too, by whichever
+# process. So it is for those who only look.
+uses() { grep "cache of compiled code: " err | sed 's/.*: //' | sort | uniq -c | xargs; }
+poisoned() { MNEME_LOG=debug expect "$1" mneme "$2" -rdb "$kernel" --device cpu "${@:3}"; }
+expect 0 mneme cache --clear
+poisoned 0 replay --iterations 1 "default<O2>"
+[ "$(json out 'd["result"]["poison"]')" = on ] || fail "nothing was poisoned"
+! grep -q "code: hit" err || fail "the first replay: $(uses)"
+for i in 1 2; do
+  poisoned 0 replay --iterations 1 "default<O2>"
+  [ "$(json out 'd["result"]["poison"]')" = on ] || fail "nothing was poisoned"
+  [ "$(uses)" = "4 hit" ] || fail "a replay like one before: $(uses)"
+  [ "$(use)" = hit ] && [ "$(compiled)" = False ] || fail "a replay like one before was compiled"
+done
+poisoned 0 diff "default<O2>"
+[ "$(uses)" = "4 hit" ] || fail "mneme diff of what was replayed: $(uses)"
+poisoned 0 check --runs 2 "default<O2>"
+[ "$(uses)" = "1 hit" ] || fail "mneme check of what was replayed: $(uses)"
+poisoned 0 check --runs 2 --no-cache "default<O2>"
+[ "$(uses)" = "" ] || fail "--no-cache used the cache"
+expect 2 env MNEME_LOG=debug mneme ir "$kernel" --stage sass --device cpu "default<O2>"
+[ "$(grep -c ': hit' err)" -eq 1 ] || fail "the object that is disassembled was not taken from the cache"
 
 # Several at once, in a cache that holds next to nothing: every one is right.
 expect 0 mneme cache --clear

@@ -88,7 +88,7 @@ void define_weak(llvm::GlobalVariable& variable) {
 // State that no binding placed lies in the image itself.
 Status add_own_globals(llvm::Module& module, std::vector<GlobalEntry>& entries) {
   for (llvm::GlobalVariable& variable : module.globals()) {
-    if (!is_state(variable) || variable.getName().starts_with("__mneme_")) continue;
+    if (!is_state(variable)) continue;
     if (variable.isDeclaration()) {
       if (variable.use_empty()) continue;
       if (variable.hasExternalWeakLinkage()) {
@@ -158,10 +158,12 @@ class CpuCompiler final : public Compiler {
   }
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
-    if (stage == Stage::instructions)
-      return error(Code::unsupported, "the CPU device's objects are not disassembled: its assembly is what they are made of");
     MNEME_ASSIGN(Generated generated, generate(module, options, stage));
     return std::move(generated.text);
+  }
+
+  Result<std::string> disassemble(const CodeImage&) const override {
+    return error(Code::unsupported, "the CPU device's objects are not disassembled: its assembly is what they are made of");
   }
 
  private:
@@ -194,9 +196,9 @@ class CpuCompiler final : public Compiler {
       MNEME_TRY(prepare_module(module, options.kernels, device));
       globals = keep_initializers(module, options.bindings);
       MNEME_TRY(bind_globals(module, options.bindings));
-      MNEME_TRY(add_own_globals(module, globals));
       MNEME_TRY(specialise(module, options.specialisation, {DeviceKind::cpu, device}));
-      return track_accesses(module, options.tracking);
+      MNEME_TRY(track_accesses(module, options.tracking));
+      return add_own_globals(module, globals);
     }));
     if (last == Stage::specialised) return print_to(generated.text, module);
     MNEME_ASSIGN(auto device_machine, create_target_machine(module, {device, "", options.codegen.level}));

@@ -54,9 +54,18 @@ class NvptxCompiler final : public Compiler {
   }
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
-    if (stage == Stage::instructions) return disassembled(module, options);
     MNEME_ASSIGN(Generated generated, generate(module, options, stage));
     return std::move(generated.text);
+  }
+
+  Result<std::string> disassemble(const CodeImage& image) const override {
+    if (assembler_->name() == "driver")
+      return error(
+          Code::unavailable,
+          "disassembling code for {}: the driver assembles PTX only when it loads it; install the CUDA toolkit's nvJitLink "
+          "or ptxas",
+          architecture_);
+    return nvptx::disassemble(image.bytes, nvdisasm_paths());
   }
 
  private:
@@ -73,17 +82,6 @@ class NvptxCompiler final : public Compiler {
     if (ignored.empty()) return {};
     return error(Code::invalid_argument, "assembling PTX for {} by {}: assembler.max_registers is {}: {}",
                  translation.architecture, assembler_->name(), *translation.assembler.max_registers, ignored);
-  }
-
-  Result<std::string> disassembled(const ir::Module& module, const CompileOptions& options) {
-    if (assembler_->name() == "driver")
-      return error(
-          Code::unavailable,
-          "disassembling code for {}: the driver assembles PTX only when it loads it; install the CUDA toolkit's nvJitLink "
-          "or ptxas",
-          architecture_);
-    MNEME_ASSIGN(CompiledCode code, compile(module, options));
-    return disassemble(code.image.bytes, nvdisasm_paths());
   }
 
   Result<Generated> generate(const ir::Module& module, const CompileOptions& options, Stage last) {

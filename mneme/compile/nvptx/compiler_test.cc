@@ -346,7 +346,7 @@ TEST(NvptxCompiler, EmitsEachStageAsCompileHasIt) {
   EXPECT_EQ(made->emit(module, wrong, Stage::optimised).status().message(),
             "pass pipeline 'nothing' does not parse: unknown pass name 'nothing'");
   EXPECT_EQ(
-      made->emit(module, {}, Stage::instructions).status().to_string(),
+      made->disassemble({}).status().to_string(),
       "unavailable: disassembling code for sm_90: the driver assembles PTX only when it loads it; install the CUDA toolkit's "
       "nvJitLink or ptxas");
 }

@@ -1,0 +1,22 @@
+// --no-cache, and the cache of compiled code that a command uses without it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "mneme/base/disk_cache.h"
+#include "mneme/base/status.h"
+
+namespace mneme::cli {
+
+class CacheOption {
+ public:
+  void declare(CLI::App& app);
+  // Null with --no-cache, and, after a warning, where no folder for one is known. invalid_argument: MNEME_CACHE_SIZE is no size.
+  Result<std::shared_ptr<DiskCache>> open() const;
+
+ private:
+  bool none_ = false;
+};
+
+}  // namespace mneme::cli
