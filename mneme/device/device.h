@@ -20,6 +20,7 @@
 #include "mneme/device/code_image.h"
 #include "mneme/device/element_comparison.h"
 #include "mneme/device/host_mapping.h"
+#include "mneme/device/shared_memory.h"
 
 namespace mneme {
 
@@ -100,6 +101,12 @@ struct Comparison {
   std::optional<uint64_t> first_difference;  // offset in the range
 };
 
+// One piece of a copy by list.
+struct ListedCopy {
+  DevicePtr to, from;
+  Bytes size;
+};
+
 // An ordered queue of work. Destroying it waits for the work.
 class Stream {
  public:
@@ -111,17 +118,28 @@ class Stream {
   // Ordered in the stream; may return before it is done.
   virtual Status copy(DevicePtr to, DevicePtr from, Bytes size) = 0;
   virtual Status fill(DevicePtr to, std::byte value, Bytes size) = 0;
+  // The copies of a list of ListedCopy that lies in device memory, by one call; no two of them write the same byte. As ordered as
+  // `copy`. Fast where each is of some ten KiB.
+  virtual Status copy_listed(DevicePtr list, uint64_t count) = 0;
   // Reads a range through the device's caches, without effect on memory; as ordered as `copy`. unsupported on a device whose
   // l2_cache is zero.
   virtual Status read_through(DevicePtr from, Bytes size) = 0;
   // Compares [a, a+size) with [b, b+size) on the device, right for any size. Complete on return.
   virtual Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) = 0;
+  // Starts such a comparison; ordered in the stream, may return before it is done.
+  virtual Status compare_later(DevicePtr a, DevicePtr b, Bytes size) = 0;
+  // Waits for the stream, and gives the result of each compare_later since the last call, in their order. On failure they are
+  // lost.
+  virtual Result<std::vector<Comparison>> take_comparisons() = 0;
   // Compares elements of [actual, actual+size) with those recorded, on the device, right for any number. invalid_argument for a
   // size that is no multiple of the element's, or an address that is none of its part's. Complete on return.
   Result<ElementDifferences> compare_elements(DevicePtr actual, DevicePtr recorded, Bytes size, const ElementComparison& how);
   // A 64-bit hash of each page of `page` bytes of [from, from+size) (the last may be short), made on the device, to find
-  // pages that changed: comparable only with hashes of the same device kind and process. Complete on return.
+  // pages that changed: comparable only with hashes of the same device kind and Mneme. Two pages that differ
+  // have the same with a probability of some 2^-64, whatever the difference. Complete on return.
   virtual Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) = 0;
+  // The same into device memory, 8 bytes a page; ordered in the stream, may return before it is done.
+  virtual Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) = 0;
 
   // Launches a kernel. `parameters` is the packed parameter buffer: each argument at its offset by the device's ABI.
   // invalid_argument, with the device's limit in the message, for a shape it cannot run. A fault of the kernel is reported by
@@ -181,6 +199,10 @@ class Device {
   // Device memory anywhere, for the caller's own buffers (pristine copies, epilogues).
   virtual Result<DevicePtr> allocate(Bytes size) = 0;
   virtual Status free(DevicePtr pointer) = 0;
+  // Such memory that other processes can have too.
+  virtual Result<std::unique_ptr<SharedMemory>> allocate_shared(Bytes size) = 0;
+  // Has what allocate_shared(size) made in another process, or this one. Kernels can read it; one that writes there faults.
+  virtual Result<std::unique_ptr<SharedMemory>> import_shared(const Descriptor& descriptor, Bytes size) = 0;
 
   // The clock of timed launches, made ready by the first call or the first timed launch. unavailable when the environment asks
   // for one (MNEME_CLOCK) that cannot be had, with the reason.

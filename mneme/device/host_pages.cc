@@ -28,6 +28,11 @@ uint64_t hash_host_page(ByteSpan range, Bytes page, uint64_t index) {
   return XXH3_64bits(range.data() + begin, std::min(page.count, range.size() - begin));
 }
 
+Result<uint64_t> pages_of(Bytes size, Bytes page) {
+  if (page.count == 0) return error(Code::invalid_argument, "hashing {} B in pages of 0 B", size.count);
+  return size.count / page.count + (size.count % page.count != 0);
+}
+
 Status check_page_count(uint64_t hashes, Bytes size, Bytes page) {
   const uint64_t pages = page.count == 0 ? 0 : size.count / page.count + (size.count % page.count != 0);
   if (page.count != 0 && hashes == pages) return {};

@@ -11,6 +11,8 @@ namespace mneme {
 Comparison compare_host_bytes(ByteSpan a, ByteSpan b);
 // The hash of page `index` of a range; the last page may be short, and its length counts.
 uint64_t hash_host_page(ByteSpan range, Bytes page, uint64_t index);
+// How many pages of `page` bytes `size` bytes have; invalid_argument for a page of 0 bytes.
+Result<uint64_t> pages_of(Bytes size, Bytes page);
 // invalid_argument unless `hashes` is the number of pages of `page` bytes that `size` bytes have.
 Status check_page_count(uint64_t hashes, Bytes size, Bytes page);
 

@@ -224,6 +224,88 @@ TEST_F(Memory, PageHashesTellZerosOfDifferentPlacesEqual) {
   EXPECT_NE(hashes[0], hashes[3]);
 }
 
+TEST_F(Memory, WorkThatIsStartedTogetherIsWaitedForOnce) {
+  const uint64_t page = 4096, pages = 40, size = page * pages - 1000;  // the last page is short
+  auto bytes = random_bytes(size);
+  DevicePtr recorded = upload(bytes), hashes = allocate(Bytes(8 * pages)), expected = allocate(Bytes(8 * pages));
+  bytes[5 * page + 3] ^= 1;
+  bytes[9 * page] ^= 1;
+  DevicePtr actual = upload(bytes);
+  ASSERT_OK(stream_->hash_pages_to(expected, recorded, Bytes(size), Bytes(page)));
+  ASSERT_OK(stream_->hash_pages_to(hashes, actual, Bytes(size), Bytes(page)));
+  ASSERT_OK(stream_->compare_later(hashes, expected, Bytes(8 * pages)));
+  ASSERT_OK(stream_->compare_later(actual, recorded, Bytes(size)));
+  ASSERT_OK(stream_->copy(actual + Bytes(5 * page), recorded + Bytes(5 * page), Bytes(page)));
+  ASSERT_OK(stream_->compare_later(actual, recorded, Bytes(size)));
+  ASSERT_OK(stream_->copy(actual, recorded, Bytes(size)));
+  ASSERT_OK(stream_->hash_pages_to(hashes, actual, Bytes(size), Bytes(page)));
+  ASSERT_OK(stream_->compare_later(hashes, expected, Bytes(8 * pages)));
+  ASSERT_OK(stream_->compare_later(actual, recorded, Bytes(0)));
+  auto results = stream_->take_comparisons();
+  ASSERT_OK(results.status());
+  ASSERT_EQ(results->size(), 5u);
+  EXPECT_EQ((*results)[0].first_difference.value_or(0) / 8, 5u);
+  EXPECT_GT((*results)[0].differing_bytes, 8u);
+  EXPECT_EQ((*results)[1].differing_bytes, 2u);
+  EXPECT_EQ((*results)[1].first_difference, 5 * page + 3);
+  EXPECT_EQ((*results)[2].first_difference, 9 * page);
+  EXPECT_EQ((*results)[3].differing_bytes, 0u);
+  EXPECT_EQ((*results)[4].differing_bytes, 0u);
+  EXPECT_TRUE(stream_->take_comparisons()->empty());
+
+  std::vector<uint64_t> on_host(pages);
+  ASSERT_OK(stream_->hash_pages(on_host, recorded, Bytes(size), Bytes(page)));
+  EXPECT_EQ(download<uint64_t>(expected, pages), on_host);
+  EXPECT_EQ(stream_->hash_pages_to(hashes, actual, Bytes(size), Bytes(0)).code(), Code::invalid_argument);
+}
+
+TEST_F(Memory, AnyNumberOfComparisonsCanBeStarted) {
+  std::vector<uint8_t> bytes(1000, 1);
+  DevicePtr ones = upload(bytes), memory = zeros(Bytes(1000));
+  for (uint64_t i = 0; i < 700; ++i) ASSERT_OK(stream_->compare_later(ones, memory, Bytes(i)));
+  auto results = stream_->take_comparisons();
+  ASSERT_OK(results.status());
+  ASSERT_EQ(results->size(), 700u);
+  for (uint64_t i = 0; i < 700; ++i) ASSERT_EQ((*results)[i].differing_bytes, i);
+}
+
+TEST_F(Memory, CopiesByList) {
+  const auto bytes = random_bytes(3 << 20);
+  DevicePtr from = upload(bytes), to = zeros(Bytes(bytes.size()));
+  std::vector<ListedCopy> list;
+  std::vector<uint8_t> expected(bytes.size());
+  for (uint64_t i = 0, at = 0; at + 70000 < bytes.size(); ++i, at += 65536 + 37 * (i % 3)) {
+    const uint64_t size = i % 4 == 0 ? 65536 : 100 * i, source = i % 5 == 0 ? at + 1 : at;
+    list.push_back({to + Bytes(at), from + Bytes(source), Bytes(size)});
+    std::copy_n(bytes.begin() + static_cast<long>(source), size, expected.begin() + static_cast<long>(at));
+  }
+  DevicePtr there = upload(list);
+  ASSERT_OK(stream_->copy_listed(there, list.size()));
+  ASSERT_OK(stream_->copy_listed(there, 0));
+  EXPECT_EQ(download<uint8_t>(to, bytes.size()), expected);
+}
+
+TEST_F(Memory, SharedMemoryIsTheSameWhereverItIsImported) {
+  const auto bytes = random_bytes(300000);
+  auto shared = device_->allocate_shared(Bytes(bytes.size()));
+  ASSERT_OK(shared.status());
+  EXPECT_EQ((*shared)->size(), Bytes(bytes.size()));
+  auto descriptor = (*shared)->share();
+  ASSERT_OK(descriptor.status());
+  auto imported = device_->import_shared(*descriptor, Bytes(bytes.size()));
+  ASSERT_OK(imported.status());
+  ASSERT_OK(stream_->copy_to_device((*shared)->address(), std::as_bytes(std::span(bytes))));
+  EXPECT_EQ(download<uint8_t>((*imported)->address(), bytes.size()), bytes);
+  ASSERT_OK(stream_->synchronize());
+  shared->reset();
+  descriptor->close();
+  EXPECT_EQ(download<uint8_t>((*imported)->address(), bytes.size()), bytes) << "the last who has it keeps it";
+  auto again = (*imported)->share();
+  ASSERT_OK(again.status());
+  EXPECT_TRUE(again->open());
+  EXPECT_EQ(device_->allocate_shared(Bytes(0)).status().code(), Code::invalid_argument);
+}
+
 TEST_F(Memory, RefusesAWrongNumberOfHashes) {
   std::vector<uint64_t> hashes(2);
   EXPECT_EQ(stream_->hash_pages(hashes, zeros(Bytes(9000)), Bytes(9000), Bytes(4096)).code(), Code::invalid_argument);

@@ -8,6 +8,7 @@
 
 #include "mneme/device/cpu/cpu_module.h"
 #include "mneme/device/cpu/cpu_stream.h"
+#include "mneme/device/host_shared_memory.h"
 
 namespace mneme::cpu {
 namespace {
@@ -70,6 +71,16 @@ Result<std::unique_ptr<HostMapping>> CpuDevice::map_host(DevicePtr address, Byte
 Result<DevicePtr> CpuDevice::allocate(Bytes size) {
   MNEME_TRY(executor_.usable());
   return memory_.allocate(size);
+}
+
+Result<std::unique_ptr<SharedMemory>> CpuDevice::allocate_shared(Bytes size) {
+  MNEME_TRY(executor_.usable());
+  return allocate_shared_host_memory(size);
+}
+
+Result<std::unique_ptr<SharedMemory>> CpuDevice::import_shared(const Descriptor& descriptor, Bytes size) {
+  MNEME_TRY(executor_.usable());
+  return import_shared_host_memory(descriptor, size);
 }
 
 Status CpuDevice::free(DevicePtr pointer) { return memory_.free(pointer); }

@@ -29,6 +29,8 @@ class CpuDevice final : public Device {
   Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) override;
   Result<DevicePtr> allocate(Bytes size) override;
   Status free(DevicePtr pointer) override;
+  Result<std::unique_ptr<SharedMemory>> allocate_shared(Bytes size) override;
+  Result<std::unique_ptr<SharedMemory>> import_shared(const Descriptor& descriptor, Bytes size) override;
   Result<DeviceClock> clock() override { return DeviceClock{"steady_clock", ""}; }
 
   Executor& executor() { return executor_; }

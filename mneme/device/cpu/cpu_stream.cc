@@ -10,6 +10,8 @@
 namespace mneme::cpu {
 namespace {
 
+constexpr uint64_t kCopiesAPiece = 32;  // of a list
+
 constexpr uint64_t kPiece = 2 << 20;  // what one worker does at a time; smaller work is not spread
 
 std::byte* bytes_at(DevicePtr p) { return reinterpret_cast<std::byte*>(p.address); }
@@ -101,6 +103,33 @@ Result<element::Tally> CpuStream::tally_elements_impl(DevicePtr actual, DevicePt
   element::Tally total;
   for (const element::Tally& tally : tallies) element::merge(total, tally, measure.sum);
   return total;
+}
+
+Status CpuStream::copy_listed(DevicePtr list, uint64_t count) {
+  MNEME_TRY(executor_.usable());
+  const auto* copies = reinterpret_cast<const ListedCopy*>(bytes_at(list));
+  executor_.pool().for_each(pieces(count, kCopiesAPiece), [=](uint64_t piece) {
+    for (uint64_t i = piece * kCopiesAPiece; i < std::min((piece + 1) * kCopiesAPiece, count); ++i)
+      std::memcpy(bytes_at(copies[i].to), bytes_at(copies[i].from), copies[i].size.count);
+  });
+  return {};
+}
+
+Status CpuStream::compare_later(DevicePtr a, DevicePtr b, Bytes size) {
+  MNEME_ASSIGN(Comparison comparison, compare(a, b, size));
+  comparisons_.push_back(comparison);
+  return {};
+}
+
+Result<std::vector<Comparison>> CpuStream::take_comparisons() {
+  std::vector<Comparison> comparisons = std::exchange(comparisons_, {});
+  MNEME_TRY(executor_.usable());
+  return comparisons;
+}
+
+Status CpuStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) {
+  MNEME_ASSIGN(uint64_t pages, pages_of(size, page));
+  return hash_pages({reinterpret_cast<uint64_t*>(bytes_at(hashes)), pages}, from, size, page);
 }
 
 Status CpuStream::synchronize() { return executor_.usable(); }

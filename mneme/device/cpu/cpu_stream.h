@@ -18,6 +18,10 @@ class CpuStream final : public Stream {
   Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) override;
   Status synchronize() override;
   Status read_through(DevicePtr from, Bytes size) override;
+  Status copy_listed(DevicePtr list, uint64_t count) override;
+  Status compare_later(DevicePtr a, DevicePtr b, Bytes size) override;
+  Result<std::vector<Comparison>> take_comparisons() override;
+  Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) override;
   Result<std::vector<Nanoseconds>> take_times() override;
 
  protected:
@@ -30,6 +34,7 @@ class CpuStream final : public Stream {
   void copy_bytes(std::byte* to, const std::byte* from, uint64_t count);
   Executor& executor_;
   std::vector<Nanoseconds> times_;
+  std::vector<Comparison> comparisons_;
 };
 
 }  // namespace mneme::cpu

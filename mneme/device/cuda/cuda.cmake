@@ -29,7 +29,7 @@ set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/element_kernels_ptx.cc P
 mneme_embed_kernels(element_kernels ${CMAKE_CURRENT_SOURCE_DIR}/element_math.h)
 
 set(MNEME_CUDA_DEVICE_SOURCES
-  cuda/activity_clock.cc cuda/context.cc cuda/cuda_address_space.cc cuda/cuda_device.cc cuda/cuda_host_mapping.cc cuda/cuda_module.cc cuda/cuda_stream.cc cuda/cupti.cc cuda/driver.cc cuda/error.cc
+  cuda/activity_clock.cc cuda/context.cc cuda/cuda_address_space.cc cuda/cuda_device.cc cuda/cuda_host_mapping.cc cuda/cuda_module.cc cuda/cuda_shared_memory.cc cuda/cuda_stream.cc cuda/cupti.cc cuda/driver.cc cuda/error.cc
   cuda/launch_clock.cc
   cuda/memory_kernels.cc cuda/nvml.cc cuda/staging.cc ${CMAKE_CURRENT_BINARY_DIR}/memory_kernels_ptx.cc
   ${CMAKE_CURRENT_BINARY_DIR}/element_kernels_ptx.cc)

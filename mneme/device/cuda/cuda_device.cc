@@ -8,6 +8,7 @@
 #include "mneme/device/cuda/cuda_address_space.h"
 #include "mneme/device/cuda/cuda_host_mapping.h"
 #include "mneme/device/cuda/cuda_module.h"
+#include "mneme/device/cuda/cuda_shared_memory.h"
 #include "mneme/device/cuda/cuda_stream.h"
 #include "mneme/device/cuda/launch_clock.h"
 #include "mneme/device/cuda/memory_kernels.h"
@@ -61,6 +62,14 @@ class CudaDevice final : public Device {
     ContextScope scope(*context_);
     MNEME_TRY(scope.status());
     return context_->check(context_->driver().cuMemFree(pointer.address), "cuMemFree({})", pointer);
+  }
+
+  Result<std::unique_ptr<SharedMemory>> allocate_shared(Bytes size) override {
+    return CudaSharedMemory::allocate(*context_, size, properties_.allocation_granularity);
+  }
+
+  Result<std::unique_ptr<SharedMemory>> import_shared(const Descriptor& descriptor, Bytes size) override {
+    return CudaSharedMemory::import(*context_, descriptor, size, properties_.allocation_granularity);
   }
 
   Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) override {

@@ -103,6 +103,48 @@ TEST(CudaErrors, EachResultHasItsCode) {
   }
 }
 
+TEST_F(CudaDeviceTest, SharedMemoryIsImportedForReadingOnly) {
+  open();
+  {
+    auto memory = device->allocate_shared(3_MiB);
+    ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+    auto descriptor = (*memory)->share();
+    ASSERT_TRUE(descriptor.ok()) << descriptor.status().to_string();
+    auto imported = device->import_shared(*descriptor, 3_MiB);
+    ASSERT_TRUE(imported.ok()) << imported.status().to_string();
+    *reinterpret_cast<int*>((*memory)->address().address) = 42;
+    EXPECT_EQ(*reinterpret_cast<int*>((*imported)->address().address), 42);
+    EXPECT_EXIT(*reinterpret_cast<volatile int*>((*imported)->address().address) = 1, testing::KilledBySignal(SIGSEGV), "");
+    EXPECT_EQ(state->mappings, 2);
+  }
+  EXPECT_EQ(state->mappings, 0);
+  EXPECT_EQ(state->reservations, 0);
+}
+
+TEST_F(CudaDeviceTest, SharedMemoryThatCannotBeHadIsGivenBack) {
+  open();
+  for (const char* function : {"cuMemAddressReserve", "cuMemMap", "cuMemSetAccess"}) {
+    fail(function, CUDA_ERROR_OUT_OF_MEMORY);
+    EXPECT_EQ(device->allocate_shared(2_MiB).status().code(), Code::exhausted) << function;
+    EXPECT_EQ(state->mappings, 0) << function;
+    EXPECT_EQ(state->reservations, 0) << function;
+  }
+  fail("cuMemCreate", CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(device->allocate_shared(3_MiB).status().message(),
+            "cuMemCreate(4.00 MiB), to be shared as a file descriptor: CUDA_ERROR_OUT_OF_MEMORY (words of the driver)");
+  EXPECT_EQ(device->import_shared(Descriptor(), 2_MiB).status().code(), Code::invalid_argument);
+}
+
+TEST_F(CudaDeviceTest, AFaultIsReportedByTheComparisonsThatAreWaitedFor) {
+  open();
+  auto memory = device->allocate(64_KiB);
+  ASSERT_TRUE(memory.ok());
+  ASSERT_TRUE(stream->compare_later(*memory, *memory, 64_KiB).ok());
+  state->fault = CUDA_ERROR_ILLEGAL_ADDRESS;
+  EXPECT_EQ(stream->take_comparisons().status().code(), Code::device_fault);
+  state->fault = CUDA_SUCCESS;
+}
+
 TEST_F(CudaDeviceTest, NoDeviceIsUnavailable) {
   fail("cuInit", CUDA_ERROR_NO_DEVICE);
   auto opened = open_device(0, kFakeLibraries);

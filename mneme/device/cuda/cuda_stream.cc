@@ -8,6 +8,16 @@ namespace mneme::cuda {
 namespace {
 
 constexpr uint64_t kHashesAtOnce = uint64_t{1} << 20;  // 8 MiB of scratch
+// Comparisons that are started before their results are fetched: of two words each, which are 0 and ~0 before.
+constexpr uint64_t kResults = 256;
+constexpr uint64_t kResultBytes = 2 * sizeof(uint64_t);
+
+Comparison comparison_of(const uint64_t* result) {
+  Comparison comparison;
+  comparison.differing_bytes = result[0];
+  if (result[0] != 0) comparison.first_difference = result[1];
+  return comparison;
+}
 
 }  // namespace
 
@@ -28,6 +38,8 @@ CudaStream::~CudaStream() {
   const Driver& driver = context_.driver();
   driver.cuStreamSynchronize(handle_);
   if (scratch_ != 0) driver.cuMemFree(scratch_);
+  if (results_ != 0) driver.cuMemFree(results_);
+  if (host_results_ != nullptr) driver.cuMemFreeHost(host_results_);
   for (const EventPair& pair : events_) {
     driver.cuEventDestroy(pair.start);
     driver.cuEventDestroy(pair.end);
@@ -87,7 +99,6 @@ Status CudaStream::launch_own(CUfunction function, const char* name, uint32_t bl
 Result<Comparison> CudaStream::compare(DevicePtr a, DevicePtr b, Bytes size) {
   Comparison comparison;
   if (size.count == 0) return comparison;
-  MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   MNEME_TRY(reserve_scratch(2 * sizeof(uint64_t)));
@@ -95,15 +106,95 @@ Result<Comparison> CudaStream::compare(DevicePtr a, DevicePtr b, Bytes size) {
   MNEME_TRY(fill(DevicePtr(scratch_), std::byte{0}, Bytes(sizeof(uint64_t))));
   MNEME_TRY(fill(DevicePtr(scratch_ + sizeof(uint64_t)), std::byte{0xff}, Bytes(sizeof(uint64_t))));
 
-  void* arguments[] = {&a.address, &b.address, &size.count, &scratch_};
-  uint64_t useful = (size.count / 16 + LazyMemoryKernels::kThreads) / LazyMemoryKernels::kThreads;
-  auto blocks = static_cast<uint32_t>(std::min<uint64_t>(kernels->compare_blocks, useful));
-  MNEME_TRY(launch_own(kernels->compare, "mneme_compare", blocks, arguments));
+  MNEME_TRY(launch_compare(a, b, size, scratch_));
   MNEME_TRY(staging_.to_host(std::as_writable_bytes(std::span(result)), DevicePtr(scratch_))
                 .with_context(fmt::format("comparing {} at {} and {}", size, a, b)));
-  comparison.differing_bytes = result[0];
-  if (result[0] != 0) comparison.first_difference = result[1];
-  return comparison;
+  return comparison_of(result.data());
+}
+
+Status CudaStream::launch_compare(DevicePtr a, DevicePtr b, Bytes size, CUdeviceptr result) {
+  MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
+  void* arguments[] = {&a.address, &b.address, &size.count, &result};
+  uint64_t useful = (size.count / 16 + LazyMemoryKernels::kThreads) / LazyMemoryKernels::kThreads;
+  auto blocks = static_cast<uint32_t>(std::min<uint64_t>(kernels->compare_blocks, useful));
+  return launch_own(kernels->compare, "mneme_compare", blocks, arguments);
+}
+
+Status CudaStream::prepare_results() {
+  if (results_ != 0) return {};
+  const Driver& driver = context_.driver();
+  constexpr uint64_t kBytes = kResults * kResultBytes;
+  if (host_results_ == nullptr) {
+    void* pinned = nullptr;
+    MNEME_TRY(context_.check(driver.cuMemHostAlloc(&pinned, kBytes, 0), "cuMemHostAlloc({}), for results", Bytes(kBytes)));
+    host_results_ = static_cast<uint64_t*>(pinned);
+  }
+  std::vector<uint64_t> fresh;
+  for (uint64_t i = 0; i < 2 * kResults; ++i) fresh.insert(fresh.end(), {0, ~uint64_t{0}});
+  CUdeviceptr memory = 0;
+  MNEME_TRY(context_.check(driver.cuMemAlloc(&memory, 2 * kBytes), "cuMemAlloc({}), for results", Bytes(2 * kBytes)));
+  Status filled = staging_.to_device(DevicePtr(memory), std::as_bytes(std::span(fresh)));
+  if (filled.ok())
+    results_ = memory;
+  else
+    driver.cuMemFree(memory);
+  return filled;
+}
+
+Status CudaStream::compare_later(DevicePtr a, DevicePtr b, Bytes size) {
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  MNEME_TRY(prepare_results());
+  if (results_used_ == kResults) MNEME_TRY(collect_results());
+  MNEME_TRY(launch_compare(a, b, size, results_ + results_used_ * kResultBytes));
+  ++results_used_;
+  return {};
+}
+
+// Waits for the stream.
+Status CudaStream::collect_results() {
+  const uint64_t count = std::exchange(results_used_, 0);
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  const Driver& driver = context_.driver();
+  if (count != 0) {
+    const Bytes size(count * kResultBytes);
+    MNEME_TRY(context_.check(driver.cuMemcpyDtoHAsync(host_results_, results_, size.count, handle_),
+                             "cuMemcpyDtoHAsync({}), results", size));
+    MNEME_TRY(copy(DevicePtr(results_), DevicePtr(results_ + kResults * kResultBytes), size));
+  }
+  MNEME_TRY(context_.check(driver.cuStreamSynchronize(handle_), "cuStreamSynchronize"));
+  for (uint64_t i = 0; i < count; ++i) collected_.push_back(comparison_of(host_results_ + 2 * i));
+  return {};
+}
+
+Result<std::vector<Comparison>> CudaStream::take_comparisons() {
+  Status status = collect_results();
+  std::vector<Comparison> comparisons = std::exchange(collected_, {});
+  MNEME_TRY(std::move(status));
+  return comparisons;
+}
+
+Status CudaStream::copy_listed(DevicePtr list, uint64_t count) {
+  if (count == 0) return {};
+  MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  void* arguments[] = {&list.address, &count};
+  auto blocks = static_cast<uint32_t>(std::min<uint64_t>(kernels->compare_blocks, count));
+  return launch_own(kernels->copy_listed, "mneme_copy_listed", blocks, arguments);
+}
+
+Status CudaStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) {
+  if (page.count == 0) return error(Code::invalid_argument, "hashing {} at {}: pages of 0 bytes", size, from);
+  uint64_t pages = size.count / page.count + (size.count % page.count != 0);
+  if (pages == 0) return {};
+  MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  MNEME_TRY(fill(hashes, std::byte{0}, Bytes(pages * sizeof(uint64_t))));
+  void* arguments[] = {&hashes.address, &from.address, &size.count, &page.count, &pages};
+  return launch_own(kernels->hash_pages, "mneme_hash_pages", static_cast<uint32_t>(std::min(pages, kHashesAtOnce)), arguments);
 }
 
 Result<element::Tally> CudaStream::tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
@@ -145,14 +236,10 @@ Status CudaStream::hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes 
 }
 
 Status CudaStream::hash_some(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) {
-  MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   MNEME_TRY(reserve_scratch(hashes.size_bytes()));
-  MNEME_TRY(fill(DevicePtr(scratch_), std::byte{0}, Bytes(hashes.size_bytes())));
-  uint64_t pages = hashes.size();
-  void* arguments[] = {&scratch_, &from.address, &size.count, &page.count, &pages};
-  MNEME_TRY(launch_own(kernels->hash_pages, "mneme_hash_pages", static_cast<uint32_t>(pages), arguments));
+  MNEME_TRY(hash_pages_to(DevicePtr(scratch_), from, size, page));
   return staging_.to_host(std::as_writable_bytes(hashes), DevicePtr(scratch_))
       .with_context(fmt::format("hashing {} at {}", size, from));
 }

@@ -27,6 +27,10 @@ class CudaStream final : public Stream {
   Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) override;
   Status synchronize() override;
   Status read_through(DevicePtr from, Bytes size) override;
+  Status copy_listed(DevicePtr list, uint64_t count) override;
+  Status compare_later(DevicePtr a, DevicePtr b, Bytes size) override;
+  Result<std::vector<Comparison>> take_comparisons() override;
+  Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) override;
   Result<std::vector<Nanoseconds>> take_times() override;
 
  private:
@@ -42,6 +46,9 @@ class CudaStream final : public Stream {
   Status launch_packed(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters);
   Status launch_own(CUfunction function, const char* name, uint32_t blocks, void** arguments);
   Status reserve_scratch(uint64_t size);
+  Status launch_compare(DevicePtr a, DevicePtr b, Bytes size, CUdeviceptr result);
+  Status prepare_results();
+  Status collect_results();
   Result<size_t> prepare_events();
   Status launch_between_events(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters);
   Result<std::vector<Nanoseconds>> elapsed_between_events(size_t count);
@@ -56,6 +63,12 @@ class CudaStream final : public Stream {
   uint64_t scratch_size_ = 0;
   ActivityClock* activity_ = nullptr;  // once a launch was timed by it
   std::vector<LaunchTag> timed_;       // by the activity clock, not taken yet
+  // Results of comparisons that were started, on the device, and behind them what each of them is before; then the same pinned on
+  // the host.
+  CUdeviceptr results_ = 0;
+  uint64_t* host_results_ = nullptr;
+  uint64_t results_used_ = 0;
+  std::vector<Comparison> collected_;
   struct EventPair {
     CUevent start = nullptr, end = nullptr;
   };

@@ -62,7 +62,9 @@ namespace mneme::cuda {
   X(cuMemRelease)                                \
   X(cuMemMap)                                    \
   X(cuMemUnmap)                                  \
-  X(cuMemSetAccess)
+  X(cuMemSetAccess)                              \
+  X(cuMemExportToShareableHandle)                \
+  X(cuMemImportFromShareableHandle)
 
 struct Driver {
 #define MNEME_CUDA_MEMBER(name) decltype(&::name) name = nullptr;

@@ -1,6 +1,8 @@
 #include "mneme/device/cuda/fake_driver.h"
 
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +20,7 @@ FakeDriverState state;
 std::recursive_mutex mutex;
 thread_local std::vector<CUcontext> stack;
 std::map<uint64_t, uint64_t> reservations, mappings, created;
+std::map<uint64_t, int> shared;  // handle → descriptor
 std::map<CUfunction, std::string> functions;
 uint64_t next_handle = 1;
 
@@ -58,6 +61,9 @@ void run_own_kernel(const std::string& name, const CUlaunchConfig& config, void*
   }
   if (name == "mneme_compare") {
     host::run(config.gridDimX, config.blockDimX, [&] { host::mneme_compare(bytes_at(0), bytes_at(1), u64_at(2), words_at(3)); });
+  } else if (name == "mneme_copy_listed") {
+    auto list = reinterpret_cast<const host::ListedCopy*>(u64_at(0));
+    host::run(config.gridDimX, config.blockDimX, [&] { host::mneme_copy_listed(list, u64_at(1)); });
   } else {
     host::run(config.gridDimX, config.blockDimX,
               [&] { host::mneme_hash_pages(words_at(0), bytes_at(1), u64_at(2), u64_at(3), u64_at(4)); });
@@ -427,10 +433,35 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size, const CU
   if (!aligned(size) || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   *handle = next_handle++;
   created[*handle] = size;
+  if (properties->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
+    shared[*handle] = memfd_create("fake", MFD_CLOEXEC);
+    if (ftruncate(shared[*handle], static_cast<off_t>(size)) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  return CUDA_SUCCESS;
+}
+CUresult cuMemExportToShareableHandle(void* number, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
+                                      unsigned long long flags) {
+  ENTER();
+  if (!shared.contains(handle) || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  *static_cast<int*>(number) = dup(shared[handle]);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* number, CUmemAllocationHandleType type) {
+  ENTER();
+  const int descriptor = static_cast<int>(reinterpret_cast<uintptr_t>(number));
+  struct stat status{};
+  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || fstat(descriptor, &status) != 0) return CUDA_ERROR_INVALID_VALUE;
+  *handle = next_handle++;
+  created[*handle] = static_cast<size_t>(status.st_size);
+  shared[*handle] = dup(descriptor);
   return CUDA_SUCCESS;
 }
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   ENTER();
+  if (auto memory = shared.find(handle); memory != shared.end()) {
+    close(memory->second);
+    shared.erase(memory);
+  }
   return created.erase(handle) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuMemMap(CUdeviceptr pointer, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
@@ -440,6 +471,8 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t size, size_t offset, CUmemGenericA
   for (auto [address, bytes] : mappings) {
     if (pointer < address + bytes && address < pointer + size) return CUDA_ERROR_INVALID_VALUE;
   }
+  if (auto memory = shared.find(handle); memory != shared.end())
+    mmap(reinterpret_cast<void*>(pointer), size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->second, 0);
   mappings[pointer] = size;
   ++state.mappings;
   return CUDA_SUCCESS;
@@ -450,17 +483,17 @@ CUresult cuMemUnmap(CUdeviceptr pointer, size_t size) {
   if (found == mappings.end() || found->second != size) return CUDA_ERROR_INVALID_VALUE;
   mappings.erase(found);
   --state.mappings;
-  mprotect(reinterpret_cast<void*>(pointer), size, PROT_NONE);
-  madvise(reinterpret_cast<void*>(pointer), size, MADV_DONTNEED);
+  mmap(reinterpret_cast<void*>(pointer), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   return CUDA_SUCCESS;
 }
 CUresult cuMemSetAccess(CUdeviceptr pointer, size_t size, const CUmemAccessDesc* access, size_t count) {
   ENTER();
-  if (count != 1 || access->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
+  const bool writable = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  if (count != 1 || (!writable && access->flags != CU_MEM_ACCESS_FLAGS_PROT_READ)) return CUDA_ERROR_INVALID_VALUE;
   for (uint64_t at = pointer; at < pointer + size; at += mappings[at]) {
     if (!mappings.contains(at)) return CUDA_ERROR_INVALID_VALUE;
   }
-  mprotect(reinterpret_cast<void*>(pointer), size, PROT_READ | PROT_WRITE);
+  mprotect(reinterpret_cast<void*>(pointer), size, writable ? PROT_READ | PROT_WRITE : PROT_READ);
   return CUDA_SUCCESS;
 }
 

@@ -38,6 +38,8 @@ Result<const MemoryKernels*> LazyMemoryKernels::get() {
     MNEME_ASSIGN(kernels->module, load_ptx(context_, memory_kernels_ptx()));
     MNEME_ASSIGN(Kernel * compare, kernels->module->kernel("mneme_compare"));
     MNEME_ASSIGN(Kernel * hash_pages, kernels->module->kernel("mneme_hash_pages"));
+    MNEME_ASSIGN(Kernel * copy_listed, kernels->module->kernel("mneme_copy_listed"));
+    kernels->copy_listed = static_cast<CudaKernel*>(copy_listed)->function();
     kernels->compare = static_cast<CudaKernel*>(compare)->function();
     kernels->hash_pages = static_cast<CudaKernel*>(hash_pages)->function();
     MNEME_ASSIGN(kernels->compare_blocks, blocks_at_once(kernels->compare, "mneme_compare"));

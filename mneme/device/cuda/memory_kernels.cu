@@ -1,4 +1,4 @@
-// Kernels that compare and hash device memory at the rate of copying it.
+// Kernels that compare, hash and copy device memory at the rate of its bandwidth.
 //
 // Compiled at build time to PTX, with no header of the CUDA toolkit, and embedded. All that depends on the device stands in the
 // functions at the top, so that tests can run the same code on the host: see memory_kernels_host.h.
@@ -109,8 +109,12 @@ static constexpr u64 kPrime1 = 0x9e3779b185ebca87ull;
 static constexpr u64 kPrime2 = 0xc2b2ae3d27d4eb4full;
 static constexpr u64 kPrime3 = 0x165667b19e3779f9ull;
 
+// A word is mixed by itself before it meets the state: else a difference of its highest bits alone (a sign) would become one of a
+// few high bits of the state, which the next word could cancel.
 MNEME_DEVICE u64 round_of(u64 state, u64 word) {
-  state += word * kPrime2;
+  word *= kPrime2;
+  word ^= word >> 32;
+  state += word;
   state = state << 31 | state >> 33;
   return state * kPrime1;
 }
@@ -159,5 +163,35 @@ MNEME_KERNEL void mneme_hash_pages(u64* hashes, const u8* from, u64 size, u64 pa
         state = round_of(round_of(state, load_bytes(begin + pairs * 16, low)), load_bytes(begin + pairs * 16 + low, rest - low));
     }
     add_from_warp(&hashes[p], avalanche(state));
+  }
+}
+
+struct ListedCopy {
+  u8* to;
+  const u8* from;
+  u64 size;
+};
+
+// The copies of a list, each by one block at a time.
+MNEME_KERNEL void mneme_copy_listed(const ListedCopy* list, u64 count) {
+  u64 thread = thread_in_block();
+  u64 step = threads_in_block();
+  for (u64 c = block_in_grid(); c < count; c += blocks_in_grid()) {
+    ListedCopy copy = list[c];
+    u64 whole = 0;  // bytes that the vector loop takes
+    if ((((u64)copy.to | (u64)copy.from) & 15) == 0) {
+      u64 pairs = copy.size / 16;
+      Pair* to = (Pair*)copy.to;
+      const Pair* from = (const Pair*)copy.from;
+      u64 i = thread;
+      for (; i + 3 * step < pairs; i += 4 * step) {
+        Pair x[4];
+        for (int k = 0; k < 4; ++k) x[k] = from[i + k * step];
+        for (int k = 0; k < 4; ++k) to[i + k * step] = x[k];
+      }
+      for (; i < pairs; i += step) to[i] = from[i];
+      whole = pairs * 16;
+    }
+    for (u64 i = whole + thread; i < copy.size; i += step) copy.to[i] = copy.from[i];
   }
 }

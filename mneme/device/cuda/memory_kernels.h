@@ -21,6 +21,7 @@ struct MemoryKernels {
   std::unique_ptr<CudaModule> module;
   CUfunction compare = nullptr;
   CUfunction hash_pages = nullptr;
+  CUfunction copy_listed = nullptr;
   uint32_t compare_blocks = 1;  // as many as run at once
 };
 

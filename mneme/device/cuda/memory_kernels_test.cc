@@ -107,6 +107,93 @@ TEST(MemoryKernels, HashTellsZerosOfDifferentLengthsApart) {
   for (size_t size : {1, 2, 8, 16, 17, 4096, 8192}) EXPECT_TRUE(seen.insert(hash(zeros.data(), size, size, 1)[0]).second) << size;
 }
 
+// A page of the same number for every word, which nothing of its own sets apart.
+std::vector<u64> equal_words(size_t count, u64 word) { return std::vector<u64>(count, word); }
+u64 hash_words(const std::vector<u64>& words) {
+  return hash(reinterpret_cast<const u8*>(words.data()), words.size() * 8, words.size() * 8, 1)[0];
+}
+
+// Variants of one page that differ from each other as wrong results do. Half of each hash must be as good as random: of n such
+// halves some n * n / 2^33 pairs are equal by chance.
+void expect_spread(const std::vector<std::vector<u64>>& variants, const char* what) {
+  std::set<u64> low, high;
+  for (const auto& words : variants) {
+    const u64 h = hash_words(words);
+    low.insert(h & 0xffffffff);
+    high.insert(h >> 32);
+  }
+  const double n = static_cast<double>(variants.size()), chance = n * n / 8589934592.0;
+  EXPECT_LE(n - static_cast<double>(low.size()), chance + 4) << what;
+  EXPECT_LE(n - static_cast<double>(high.size()), chance + 4) << what;
+}
+
+TEST(MemoryKernels, HashTellsStructuredDifferencesApart) {
+  constexpr size_t kWords = 512, kTop = 63;
+  const u64 one = 0x3ff0000000000000ull;
+  std::vector<std::vector<u64>> signs, pairs, exchanged, sums, rounded;
+  for (size_t i = 0; i < kWords; ++i) {
+    for (size_t j = i + 1; j < kWords; j += 7) {
+      auto words = equal_words(kWords, one);
+      words[i] ^= 1ull << kTop;
+      words[j] ^= 1ull << kTop;
+      signs.push_back(words);  // of two doubles
+      words[i] ^= 1ull << 31;
+      words[j] ^= 1ull << 31;
+      pairs.push_back(words);  // of four floats
+      words = equal_words(kWords, one);
+      words[i] += 1;
+      words[j] -= 1;
+      sums.push_back(words);
+      for (size_t k = 0; k < kWords; ++k) words[k] = k;
+      std::swap(words[i], words[j]);
+      exchanged.push_back(words);
+    }
+  }
+  // Doubles that were made of floats have zeros in their lowest 29 bits.
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 30000; ++i) {
+    auto words = equal_words(kWords, one);
+    words[2] ^= 1ull << kTop;
+    words[3] = random() << 30;
+    rounded.push_back(words);
+  }
+  expect_spread(signs, "signs of doubles");
+  expect_spread(pairs, "signs of floats");
+  expect_spread(sums, "one up, one down");
+  expect_spread(exchanged, "two exchanged");
+  expect_spread(rounded, "a sign, and a rounded word");
+}
+
+// What would cancel in a chain that does not mix words by themselves: after a sign, the next word is off by a constant that ends
+// in 30 zeros.
+TEST(MemoryKernels, NoConstantUndoesASign) {
+  u64 inverse = 1;  // of kPrime2, by Newton's method
+  for (int i = 0; i < 6; ++i) inverse *= 2 - host::kPrime2 * inverse;
+  ASSERT_EQ(inverse * host::kPrime2, 1u);
+  const u64 constant = (host::kPrime1 << 30) * inverse;
+  for (u64 word : {u64{0}, u64{0x3ff0000000000000}, u64{0x4008000000000000}}) {
+    const auto before = equal_words(512, word);
+    for (u64 shift : {constant, 0 - constant}) {
+      auto words = before;
+      words[0] ^= 1ull << 63;
+      words[1] += shift;
+      EXPECT_NE(hash_words(words), hash_words(before));
+    }
+  }
+}
+
+TEST(MemoryKernels, ListedCopiesAreDoneAtAnyAlignment) {
+  std::vector<u8> from = random_bytes(100000), to(100000), expected(100000);
+  std::vector<host::ListedCopy> list;
+  for (size_t i = 0, at = 0; at + 5000 < from.size(); ++i, at += 5000) {
+    const size_t size = 97 * i + (i % 3) * 1000, shift = i % 4;
+    list.push_back({to.data() + at + shift, from.data() + at, size});
+    std::copy_n(from.begin() + static_cast<long>(at), size, expected.begin() + static_cast<long>(at + shift));
+  }
+  host::run(3, kThreads, [&] { host::mneme_copy_listed(list.data(), list.size()); });
+  EXPECT_EQ(to, expected);
+}
+
 TEST(MemoryKernels, TheLastPageMayBeShort) {
   std::vector<u8> bytes = random_bytes(10000);
   std::vector<u64> hashes = hash(bytes.data(), bytes.size(), 4096, 2);

@@ -2,6 +2,7 @@
 
 #include "mneme/device/fake/fake_module.h"
 #include "mneme/device/fake/fake_stream.h"
+#include "mneme/device/host_shared_memory.h"
 
 namespace mneme::fake {
 
@@ -88,6 +89,16 @@ Result<DevicePtr> FakeDevice::allocate(Bytes size) {
 Status FakeDevice::free(DevicePtr pointer) {
   MNEME_TRY(begin("free"));
   return memory_.free(pointer);
+}
+
+Result<std::unique_ptr<SharedMemory>> FakeDevice::allocate_shared(Bytes size) {
+  MNEME_TRY(begin("allocate_shared"));
+  return allocate_shared_host_memory(size);
+}
+
+Result<std::unique_ptr<SharedMemory>> FakeDevice::import_shared(const Descriptor& descriptor, Bytes size) {
+  MNEME_TRY(begin("import_shared"));
+  return import_shared_host_memory(descriptor, size);
 }
 
 Result<DeviceClock> FakeDevice::clock() {

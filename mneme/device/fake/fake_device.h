@@ -35,7 +35,8 @@ struct FakeKernel {
 
 // Called before each call of the device with its name: "load", "create_stream", "reserve", "allocate", "free", "kernel",
 // "global", "copy_to_device", "copy_to_host", "copy", "fill", "read_through", "compare", "hash_pages", "launch", "launch_timed",
-// "take_times", "synchronize", "clock".
+// "take_times", "synchronize", "clock", "copy_listed", "compare_later", "take_comparisons", "hash_pages_to", "allocate_shared",
+// "import_shared".
 // What it returns, unless ok, is the call's result and the call does nothing else.
 using FailureScript = std::function<Status(std::string_view call)>;
 
@@ -65,6 +66,8 @@ class FakeDevice final : public Device {
   Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) override;
   Result<DevicePtr> allocate(Bytes size) override;
   Status free(DevicePtr pointer) override;
+  Result<std::unique_ptr<SharedMemory>> allocate_shared(Bytes size) override;
+  Result<std::unique_ptr<SharedMemory>> import_shared(const Descriptor& descriptor, Bytes size) override;
   Result<DeviceClock> clock() override;
   std::optional<ClockReading> read_clocks() override;
 

@@ -49,6 +49,33 @@ Status FakeStream::hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes 
   return {};
 }
 
+Status FakeStream::copy_listed(DevicePtr list, uint64_t count) {
+  MNEME_TRY(device_.begin("copy_listed"));
+  const auto* copies = reinterpret_cast<const ListedCopy*>(bytes_at(list));
+  for (uint64_t i = 0; i < count; ++i) std::memmove(bytes_at(copies[i].to), bytes_at(copies[i].from), copies[i].size.count);
+  return {};
+}
+
+Status FakeStream::compare_later(DevicePtr a, DevicePtr b, Bytes size) {
+  MNEME_TRY(device_.begin("compare_later"));
+  comparisons_.push_back(compare_host_bytes({bytes_at(a), size.count}, {bytes_at(b), size.count}));
+  return {};
+}
+
+Result<std::vector<Comparison>> FakeStream::take_comparisons() {
+  std::vector<Comparison> comparisons = std::exchange(comparisons_, {});
+  MNEME_TRY(device_.begin("take_comparisons"));
+  return comparisons;
+}
+
+Status FakeStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) {
+  MNEME_TRY(device_.begin("hash_pages_to"));
+  MNEME_ASSIGN(uint64_t pages, pages_of(size, page));
+  auto* to = reinterpret_cast<uint64_t*>(bytes_at(hashes));
+  for (uint64_t i = 0; i < pages; ++i) to[i] = hash_host_page({bytes_at(from), size.count}, page, i);
+  return {};
+}
+
 Status FakeStream::synchronize() { return device_.begin("synchronize"); }
 
 Status FakeStream::launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {

@@ -17,6 +17,10 @@ class FakeStream final : public Stream {
   Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) override;
   Status synchronize() override;
   Status read_through(DevicePtr from, Bytes size) override;
+  Status copy_listed(DevicePtr list, uint64_t count) override;
+  Status compare_later(DevicePtr a, DevicePtr b, Bytes size) override;
+  Result<std::vector<Comparison>> take_comparisons() override;
+  Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) override;
   Result<std::vector<Nanoseconds>> take_times() override;
 
  protected:
@@ -29,6 +33,7 @@ class FakeStream final : public Stream {
   Status run(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
   FakeDevice& device_;
   std::vector<Nanoseconds> times_;
+  std::vector<Comparison> comparisons_;
 };
 
 }  // namespace mneme::fake

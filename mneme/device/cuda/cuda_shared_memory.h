@@ -1,0 +1,33 @@
+// Memory of the CUDA driver that other processes have by a file descriptor.
+#pragma once
+
+#include <memory>
+
+#include "mneme/device/cuda/context.h"
+#include "mneme/device/shared_memory.h"
+
+namespace mneme::cuda {
+
+class CudaSharedMemory final : public SharedMemory {
+ public:
+  // Whole granules are taken. unsupported: the device has no virtual memory management.
+  static Result<std::unique_ptr<SharedMemory>> allocate(const Context& context, Bytes size, Bytes granularity);
+  // Kernels can read it and not write it.
+  static Result<std::unique_ptr<SharedMemory>> import(const Context& context, const Descriptor& descriptor, Bytes size,
+                                                      Bytes granularity);
+  ~CudaSharedMemory() override;
+  Result<Descriptor> share() const override;
+
+ private:
+  CudaSharedMemory(const Context& context, CUmemGenericAllocationHandle handle, DevicePtr address, Bytes size, Bytes mapped)
+      : SharedMemory(address, size), context_(context), handle_(handle), mapped_(mapped) {}
+  // Takes the handle, also on failure.
+  static Result<std::unique_ptr<SharedMemory>> map(const Context& context, CUmemGenericAllocationHandle handle, Bytes size,
+                                                   Bytes mapped, CUmemAccess_flags access);
+
+  const Context& context_;
+  CUmemGenericAllocationHandle handle_;
+  Bytes mapped_;
+};
+
+}  // namespace mneme::cuda

@@ -1,0 +1,47 @@
+// mneme cache: the cache of compiled code.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "mneme/base/disk_cache.h"
+#include "mneme/cli/command.h"
+
+namespace mneme::cli {
+namespace {
+
+class CacheCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_flag("--clear", clear_, "remove every entry");
+    app.add_flag("--json", json_, "one JSON object instead of lines");
+    app.footer("MNEME_CACHE_DIR says where it is, MNEME_CACHE_SIZE how large it may become (500M, 4G).");
+  }
+
+  int run() override {
+    auto place = CachePlace::from_environment();
+    if (!place.ok()) return report(place.status());
+    DiskCache cache(*place);
+    if (clear_) {
+      if (auto removed = cache.clear(); !removed.ok()) return report(removed.status());
+    }
+    const DiskCache::Usage usage = cache.usage();
+    if (json_)
+      fmt::print("{}\n", nlohmann::json{{"directory", place->folder.string()},
+                                        {"entries", usage.entries},
+                                        {"size", usage.size.count},
+                                        {"limit", place->limit.count}}
+                             .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    else
+      fmt::print("{}\n{} entries, {} of at most {}\n", place->folder.string(), usage.entries, usage.size, place->limit);
+    return 0;
+  }
+
+ private:
+  bool clear_ = false, json_ = false;
+};
+
+const Registration registration({.name = "cache", .summary = "where compiled code is kept, how much of it, and --clear"},
+                                [] { return std::make_unique<CacheCommand>(); });
+
+}  // namespace
+}  // namespace mneme::cli
