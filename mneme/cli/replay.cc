@@ -57,15 +57,6 @@ class ReplayCommand : public Command {
     return failed;
   }
 
-  // For the person: "not verified: 2 pieces of memory differ, first allocation 0x7a0000000000 (12 bytes)".
-  static std::string describe_mismatches(const std::vector<Mismatch>& mismatches) {
-    if (mismatches.empty()) return "not verified";
-    const Mismatch& first = mismatches.front();
-    return fmt::format("not verified: memory differs in {}, first {} ({}, from offset {} on); mneme diff tells more",
-                       plural(mismatches.size(), "place"), first.where, plural(first.differing_bytes, "byte"),
-                       first.first_offset);
-  }
-
   Outcome outcome(const nlohmann::json& configuration, const std::vector<InstanceResult>& results) const {
     bool verified = true;
     int failed = 0;
@@ -73,7 +64,8 @@ class ReplayCommand : public Command {
     for (const auto& [record_id, result] : results) {
       verified = verified && result.verified;
       if (!result.failure.ok()) failed = kExitCannotRun;
-      if (result.failure.ok() && !result.verified) log::warning("{}", describe_mismatches(result.mismatches));
+      if (result.failure.ok() && !result.verified)
+        log::warning("not verified: {}; mneme diff tells more", describe(result.mismatches));
       instances.push_back({{"record_id", record_id}, {"result", to_json(result)}});
       if (!result.clocks) continue;
       for (const std::string& problem : describe_problems(*result.clocks)) log::warning("{}", problem);

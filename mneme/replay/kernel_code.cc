@@ -43,4 +43,15 @@ const Result<PointerUse>& KernelCode::pointer_use() {
   return *pointer_use_;
 }
 
+Result<KernelCode*> KernelSources::find(IrFile file) {
+  if (file.path.empty()) return &recorded_;
+  MNEME_TRY(pin(file, FileSystem::posix()));
+  auto known = replacements_.find(file.digest);
+  if (known == replacements_.end()) {
+    MNEME_ASSIGN(KernelCode code, recorded_.replaced_by(file, FileSystem::posix()));
+    known = replacements_.emplace(file.digest, std::move(code)).first;
+  }
+  return &known->second;
+}
+
 }  // namespace mneme

@@ -1,6 +1,7 @@
 // KernelCode: the IR that a replay compiles: what was recorded, or a file in its place.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -44,6 +45,21 @@ class KernelCode {
   std::string kernel_;
   std::string architecture_;
   std::optional<Result<PointerUse>> pointer_use_;
+};
+
+// The recorded code, and whatever files have taken its place so far.
+class KernelSources {
+ public:
+  explicit KernelSources(KernelCode recorded) : recorded_(std::move(recorded)) {}
+
+  const KernelCode& recorded() const { return recorded_; }
+  // The file's, or the recorded one where there is no file. A file is read each time, since it may have changed; the code that is
+  // in it is kept. Failures: those of pin() and replaced_by(). What is returned lives as long as this.
+  Result<KernelCode*> find(IrFile file);
+
+ private:
+  KernelCode recorded_;
+  std::map<std::string, KernelCode> replacements_;  // by the digest of their file
 };
 
 }  // namespace mneme

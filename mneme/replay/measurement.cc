@@ -18,6 +18,13 @@ void add_reading(std::optional<ClockReport>& report, Device& device) {
       report->throttled.push_back(std::move(reason));
 }
 
+// How many launches of a batch are waited for before the watch is told.
+unsigned at_once(unsigned batch, const RunWatch& watch, Nanoseconds expected) {
+  if (!watch.timed || expected.count() <= 0) return batch;
+  const double fit = Nanoseconds(RunWatch::kReportEvery) / expected;
+  return fit >= batch ? batch : std::max(1u, static_cast<unsigned>(fit));
+}
+
 }  // namespace
 
 std::vector<std::string> describe_problems(const ClockReport& clocks) {
@@ -58,7 +65,7 @@ Status Measurer::prepare(const Execution& execution, const MeasuredLaunch& launc
   return {};
 }
 
-Result<Measurement> Measurer::measure(const Execution& execution, const MeasuredLaunch& launch) {
+Result<Measurement> Measurer::measure(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch) {
   Measurement result;
   MNEME_ASSIGN(result.clock, device_.clock());
   const StoppingRule rule(execution);
@@ -72,6 +79,7 @@ Result<Measurement> Measurer::measure(const Execution& execution, const Measured
   add_reading(result.clocks, device_);
   const auto begin = std::chrono::steady_clock::now();
   while (batch > 0) {
+    batch = at_once(batch, watch, launch.expected);
     for (unsigned i = 0; i < batch; ++i) {
       MNEME_TRY(prepare(execution, launch));
       MNEME_TRY(stream_.launch_timed(launch.kernel, launch.shape, launch.parameters));
@@ -81,6 +89,7 @@ Result<Measurement> Measurer::measure(const Execution& execution, const Measured
     add_reading(result.clocks, device_);
     result.times.insert(result.times.end(), times.begin(), times.end());
     batch = rule.next(result.times, elapsed);
+    if (batch > 0 && watch.timed && !watch.timed(times)) break;
   }
   return result;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mneme/replay/execution.h"
+#include "mneme/replay/run_watch.h"
 
 namespace mneme {
 
@@ -16,6 +17,7 @@ struct MeasuredLaunch {
   ByteSpan parameters;
   std::function<Status()> restore;       // puts the memory back; need not wait for it
   std::function<Status()> read_through;  // reads the kernel's memory through the cache
+  Nanoseconds expected{};                // what one of them takes, restoring included, as far as is known
 };
 
 // The hardware's clocks around a measurement.
@@ -42,7 +44,7 @@ class Measurer {
   Measurer(const Measurer&) = delete;
   Measurer& operator=(const Measurer&) = delete;
 
-  Result<Measurement> measure(const Execution& execution, const MeasuredLaunch& launch);
+  Result<Measurement> measure(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch = {});
 
  private:
   Status prepare(const Execution& execution, const MeasuredLaunch& launch);

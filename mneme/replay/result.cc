@@ -92,6 +92,14 @@ Json cache_use(CacheUse use) {
 
 }  // namespace
 
+std::string describe(const std::vector<Mismatch>& mismatches) {
+  if (mismatches.empty()) return "memory is as recorded";
+  const Mismatch& first = mismatches.front();
+  auto plural = [](uint64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); };
+  return fmt::format("memory differs in {}, first {} ({}, from offset {} on)", plural(mismatches.size(), "place"), first.where,
+                     plural(first.differing_bytes, "byte"), first.first_offset);
+}
+
 Json to_json(const ReplayResult& result) {
   Json times = Json::object(), runs = Json::array(), mismatches = Json::array(), tolerances = Json::array();
   for (const StageTime& stage : result.times) times[stage.stage] = stage.time.count();

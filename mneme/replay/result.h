@@ -38,8 +38,15 @@ struct Mismatch {
   bool outside = false;                       // of every allocation: mapped memory that belongs to none
 };
 
+// In order.
+enum class ReplayStage { preparing, compiling, loading, running, done };
+
+// "memory differs in 2 places, first allocation 0x7a0000000000 (12 bytes, from offset 0 on)"
+std::string describe(const std::vector<Mismatch>& mismatches);
+
 struct ReplayResult {
-  bool executed = false;  // the kernel ran to its end
+  ReplayStage stage = ReplayStage::preparing;  // how far it came: what `failure` is about
+  bool executed = false;                       // the kernel ran to its end
   bool verified = false;  // all memory is as recorded, to the byte or within its tolerance, after the first run and the last
   Status failure;         // why it could not run; ok when it ran
   std::vector<Mismatch> mismatches;

@@ -35,13 +35,19 @@ class StageClock {
 }  // namespace
 
 ReplayResult Session::replay(const Configuration& configuration) {
-  return replay_by(configuration, [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
-    return run_and_time(configuration.execution, loaded, tolerated, result);
+  return replay_by(configuration, nullptr, [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+    return run_and_time(configuration.execution, {}, loaded, tolerated, result);
+  });
+}
+
+ReplayResult Session::measure(const Configuration& configuration, const CompiledCode& code, const RunWatch& watch) {
+  return replay_by(configuration, &code, [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+    return run_and_time(configuration.execution, watch, loaded, tolerated, result);
   });
 }
 
 ReplayResult Session::repeat(const Configuration& configuration, unsigned runs, const SeeRun& see) {
-  return replay_by(configuration, [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) -> Status {
+  return replay_by(configuration, nullptr, [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) -> Status {
     bool all_right = true;
     for (unsigned i = 0; i < runs; ++i) {
       MNEME_TRY(run_once(loaded, result));
@@ -55,37 +61,56 @@ ReplayResult Session::repeat(const Configuration& configuration, unsigned runs, 
   });
 }
 
-ReplayResult Session::replay_by(const Configuration& configuration, const Runs& runs) {
+ReplayResult Session::replay_by(const Configuration& configuration, const CompiledCode* code, const Runs& runs) {
   ReplayResult result;
-  if (auto shape = configuration.launch_shape(instance_); shape.ok()) result.shape = *shape;
   result.device = device_.properties().name;
   result.device_kind = device_.properties().kind;
   result.recorded_on = instance_.device_kind;
   result.recorded_time = instance_.recorded_time;
   result.times.push_back({"session", prepare_time_});
-  result.failure = prepare_and_run(configuration, runs, result);
-  if (!result.failure.ok()) result.verified = false;
+  result.failure = prepare_and_run(configuration, code, runs, result);
+  if (result.failure.ok())
+    result.stage = ReplayStage::done;
+  else
+    result.verified = false;
   // A candidate that was not right may have written anywhere.
   if (!result.verified) memory_->distrust();
   return result;
 }
 
-Status Session::prepare_and_run(const Configuration& configuration, const Runs& runs, ReplayResult& result) {
+Status Session::prepare_and_run(const Configuration& configuration, const CompiledCode* code, const Runs& runs,
+                                ReplayResult& result) {
+  MNEME_ASSIGN(result.shape, configuration.launch_shape(instance_));
   MNEME_TRY(check_execution(configuration.execution, device_.properties()));
   MNEME_ASSIGN(Tolerated tolerated, resolve_tolerances(configuration.tolerance, kernel_, instance_, plan_));
-  MNEME_ASSIGN(Loaded loaded, compile_and_load(configuration, result));
+  MNEME_TRY(check_target(configuration.codegen, device_.properties()));
+  CompiledCode own;
+  if (code == nullptr) {
+    result.stage = ReplayStage::compiling;
+    MNEME_ASSIGN(own, compile(configuration, result));
+    code = &own;
+  }
+  result.stage = ReplayStage::loading;
+  MNEME_ASSIGN(Loaded loaded, load(configuration, *code, result));
   result.resources = loaded.kernel->resources();
 
+  result.stage = ReplayStage::running;
   StageClock clock;
   DeviceLock exclusive;
-  if (!configuration.execution.shared_device && !device_.properties().hardware_id.empty()) {
-    MNEME_ASSIGN(exclusive, DeviceLock::acquire(device_.properties().hardware_id, kLockDirectory));
-    result.times.push_back({"wait", clock.lap()});
+  if (!configuration.execution.shared_device) {
+    MNEME_ASSIGN(exclusive, lock_device());
+    if (exclusive) result.times.push_back({"wait", clock.lap()});
   }
   result.exclusive = static_cast<bool>(exclusive);
   choose_poison(configuration.verdict, result);
   result.times.push_back({"poison", clock.lap()});
   return runs(loaded, tolerated, result);
+}
+
+// Of nothing on a device that is not to be locked.
+Result<DeviceLock> Session::lock_device() {
+  if (device_.properties().hardware_id.empty()) return DeviceLock();
+  return DeviceLock::acquire(device_.properties().hardware_id, kLockDirectory);
 }
 
 Status Session::run_once(const Loaded& loaded, ReplayResult& result) {
@@ -94,9 +119,11 @@ Status Session::run_once(const Loaded& loaded, ReplayResult& result) {
   if (poisoned_) MNEME_TRY(poison_->apply());
   MNEME_TRY(stream_->synchronize());
   result.times.push_back({"restore", clock.lap()});
+  run_time_ = result.times.back().time;
   MNEME_TRY(launch_and_wait(loaded, result.shape));
   result.executed = true;
   result.times.push_back({"run", clock.lap()});
+  run_time_ += result.times.back().time;
   return {};
 }
 
@@ -106,40 +133,30 @@ Status Session::launch_and_wait(const Loaded& loaded, const LaunchShape& shape) 
   return stream_->synchronize();
 }
 
-Status Session::run_and_time(const Execution& execution, const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+Status Session::run_and_time(const Execution& execution, const RunWatch& watch, const Loaded& loaded, const Tolerated& tolerated,
+                             ReplayResult& result) {
   MNEME_TRY(run_once(loaded, result));
   StageClock clock;
   MNEME_TRY(verify(loaded, tolerated, result));
   result.times.push_back({"verify", clock.lap()});
 
   MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, result.shape, device_.properties()));
-  MNEME_TRY(measure(execution, loaded, result));
+  if (watch.verified && !watch.verified(result)) return {};
+  MNEME_TRY(time_runs(execution, watch, loaded, result));
   result.times.push_back({"timed_runs", clock.lap()});
   // What was timed is what was verified: the last timed run must have left it right too.
   if (result.verified && !result.exec_time.empty()) MNEME_TRY(verify(loaded, tolerated, result));
   return {};
 }
 
-// A file is read each time, since it may have changed; the code that is in it is kept.
-Result<KernelCode*> Session::code_for(IrFile file) {
-  if (file.path.empty()) return code_.get();
-  MNEME_TRY(pin(file, FileSystem::posix()));
-  auto known = replacements_.find(file.digest);
-  if (known == replacements_.end()) {
-    MNEME_ASSIGN(KernelCode code, code_->replaced_by(file, FileSystem::posix()));
-    known = replacements_.emplace(file.digest, std::move(code)).first;
-  }
-  return &known->second;
-}
-
 Result<CompiledCode> Session::compile(const CompileOptions& options) {
   ActivityScope compiling(Activity::compiling);
-  return compiler_->compile(code_->module(), options);
+  return compiler_->compile(sources_->recorded().module(), options);
 }
 
 Result<CompiledCode> Session::compile(const Configuration& configuration, ReplayResult& result) {
   ActivityScope compiling(Activity::compiling);
-  MNEME_ASSIGN(KernelCode * source, code_for(configuration.ir));
+  MNEME_ASSIGN(KernelCode * source, sources_->find(configuration.ir));
   MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, *source));
   if (!configuration.specialise.empty()) result.specialised = std::move(request.specialised);
   return compiler_->compile(source->module(), request.options);
@@ -149,9 +166,7 @@ void Session::use_cache(std::shared_ptr<DiskCache> cache) {
   compiler_ = create_caching_compiler(std::move(compiler_), std::move(cache));
 }
 
-Result<Session::Loaded> Session::compile_and_load(const Configuration& configuration, ReplayResult& result) {
-  MNEME_TRY(check_target(configuration.codegen, device_.properties()));
-  MNEME_ASSIGN(CompiledCode code, compile(configuration, result));
+Result<Session::Loaded> Session::load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result) {
   result.object_size = Bytes(code.image.bytes.size());
   result.object_digest = code.digest;
   result.assembler = code.assembler;
@@ -186,10 +201,14 @@ Result<Session::Loaded> Session::load_code(const CodeImage& image) {
   return loaded;
 }
 
-Status Session::measure(const Execution& execution, const Loaded& loaded, ReplayResult& result) {
-  MeasuredLaunch launch{*loaded.kernel, result.shape, instance_.parameters, [&] { return memory_->restore(loaded.symbols); },
-                        [&] { return memory_->read_through(loaded.symbols); }};
-  MNEME_ASSIGN(Measurement measured, measurer_->measure(execution, launch));
+Status Session::time_runs(const Execution& execution, const RunWatch& watch, const Loaded& loaded, ReplayResult& result) {
+  MeasuredLaunch launch{*loaded.kernel,
+                        result.shape,
+                        instance_.parameters,
+                        [&] { return memory_->restore(loaded.symbols); },
+                        [&] { return memory_->read_through(loaded.symbols); },
+                        run_time_};
+  MNEME_ASSIGN(Measurement measured, measurer_->measure(execution, launch, watch));
   result.exec_time = std::move(measured.times);
   result.clock = measured.clock;
   result.clocks = measured.clocks;

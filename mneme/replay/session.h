@@ -27,6 +27,7 @@
 #include "mneme/replay/poison.h"
 #include "mneme/replay/prepared_memory.h"
 #include "mneme/replay/result.h"
+#include "mneme/replay/run_watch.h"
 #include "mneme/store/database.h"
 
 namespace mneme {
@@ -41,6 +42,17 @@ class Session {
 
   // Never fails as a call: what went wrong is in the result. After a device fault every further replay fails the same way.
   ReplayResult replay(const Configuration& configuration);
+  // The same with code that was compiled for the configuration elsewhere, by compile_request(). Of a configuration that is
+  // specialised the result does not say to what.
+  ReplayResult measure(const Configuration& configuration, const CompiledCode& code, const RunWatch& watch = {});
+  // Looks for what can be poisoned now, and not in the first replay that wants it.
+  Status prepare_poison();
+
+  // Several sessions on one device can be of one use only where their recorded addresses are free: one gives them up, with what
+  // is there but not with its copies of the recorded memory, and takes them back before it replays again. The failures of
+  // prepare(); then it can be tried again.
+  void give_addresses_up() { memory_->give_addresses_up(); }
+  Status take_addresses() { return memory_->take_addresses(); }
 
   // Compiled code is looked for in `cache` first and kept there, from now on. Without one everything is compiled.
   void use_cache(std::shared_ptr<DiskCache> cache);
@@ -51,7 +63,7 @@ class Session {
   // verified when all were right.
   ReplayResult repeat(const Configuration& configuration, unsigned runs, const SeeRun& see);
 
-  const ir::Module& recorded_code() const { return code_->module(); }
+  const ir::Module& recorded_code() const { return sources_->recorded().module(); }
   const MemoryPlan& plan() const { return plan_; }
   const KernelRecord& kernel() const { return kernel_; }
   const InstanceRecord& instance() const { return instance_; }
@@ -70,17 +82,19 @@ class Session {
 
   using Tolerated = std::vector<ToleratedRange>;
   using Runs = std::function<Status(const Loaded&, const Tolerated&, ReplayResult&)>;
-  ReplayResult replay_by(const Configuration& configuration, const Runs& runs);
-  Status prepare_and_run(const Configuration& configuration, const Runs& runs, ReplayResult& result);
+  // `code` is compiled where it is null.
+  ReplayResult replay_by(const Configuration& configuration, const CompiledCode* code, const Runs& runs);
+  Status prepare_and_run(const Configuration& configuration, const CompiledCode* code, const Runs& runs, ReplayResult& result);
+  Result<DeviceLock> lock_device();
   Status run_once(const Loaded& loaded, ReplayResult& result);
   Status launch_and_wait(const Loaded& loaded, const LaunchShape& shape);
-  Status run_and_time(const Execution& execution, const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
-  Result<KernelCode*> code_for(IrFile file);
+  Status run_and_time(const Execution& execution, const RunWatch& watch, const Loaded& loaded, const Tolerated& tolerated,
+                      ReplayResult& result);
   Result<CompiledCode> compile(const Configuration& configuration, ReplayResult& result);
   Result<CompiledCode> compile(const CompileOptions& options);  // the recorded code
-  Result<Loaded> compile_and_load(const Configuration& configuration, ReplayResult& result);
+  Result<Loaded> load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result);
   Result<Loaded> load_code(const CodeImage& image);
-  Status measure(const Execution& execution, const Loaded& loaded, ReplayResult& result);
+  Status time_runs(const Execution& execution, const RunWatch& watch, const Loaded& loaded, ReplayResult& result);
   // Puts the verdict on the memory into the result.
   Status verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
 
@@ -100,8 +114,7 @@ class Session {
   KernelRecord kernel_;
   InstanceRecord instance_;
   MemoryPlan plan_;
-  std::unique_ptr<KernelCode> code_;
-  std::map<std::string, KernelCode> replacements_;  // by the digest of their file
+  std::unique_ptr<KernelSources> sources_;
   std::unique_ptr<Compiler> compiler_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Measurer> measurer_;  // of stream_
@@ -110,6 +123,7 @@ class Session {
   Status why_no_poison_;   // ok: there is one, or none was looked for
   bool poisoned_ = false;  // whether runs that are verified start from poisoned memory
   Nanoseconds prepare_time_{};
+  Nanoseconds run_time_{};                        // of the last restored run
   std::deque<std::shared_ptr<const Kept>> kept_;  // the newest last
 };
 

@@ -11,6 +11,13 @@ constexpr int kRounds = 3;
 
 }  // namespace
 
+Status Session::prepare_poison() {
+  MNEME_ASSIGN(DeviceLock exclusive, lock_device());
+  ReplayResult ignored;
+  choose_poison({.poison = true}, ignored);
+  return {};
+}
+
 void Session::choose_poison(const Verdict& verdict, ReplayResult& result) {
   if (verdict.poison && !poison_ && why_no_poison_.ok()) {
     auto made = make_poison();

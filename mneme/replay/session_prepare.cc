@@ -29,7 +29,7 @@ Status Session::load(const Digest& static_hash, const Digest& dynamic_hash) {
   MNEME_ASSIGN(plan_, plan_memory(kernel_, instance_, recorded.prologue, recorded.epilogue));
   map_spans(plan_, device_.properties().allocation_granularity);
   MNEME_ASSIGN(KernelCode code, KernelCode::load(database_, kernel_));
-  code_ = std::make_unique<KernelCode>(std::move(code));
+  sources_ = std::make_unique<KernelSources>(std::move(code));
   MNEME_ASSIGN(compiler_, Compiler::create(device_.properties().kind, device_.properties().architecture));
   return {};
 }

@@ -1,0 +1,23 @@
+// RunWatch: who looks at a replay while it runs, and may end it early.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "mneme/device/device.h"
+
+namespace mneme {
+
+struct ReplayResult;
+
+// What is not set is not asked. Called by the thread that replays.
+struct RunWatch {
+  // The run that is verified is done, with the verdict on it. False: nothing is timed.
+  std::function<bool(const ReplayResult& so_far)> verified;
+  // The timed runs since the last call, whenever about kReportEvery has passed and more are to come. False: those are all.
+  std::function<bool(std::span<const Nanoseconds> times)> timed;
+
+  static constexpr std::chrono::milliseconds kReportEvery{50};
+};
+
+}  // namespace mneme
