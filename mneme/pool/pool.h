@@ -26,9 +26,10 @@ namespace mneme {
 
 struct PoolLimits {
   using Seconds = std::chrono::duration<double>;
-  Seconds compiling{60};  // one configuration, from the worker's start on it
-  Seconds running{10};    // one step on the device: the restored and verified run, or one timed run
-  Seconds starting{120};  // a worker, until it is ready: a device worker brings the recorded memory to the device
+  Seconds compiling{60};        // one configuration, from the worker's start on it
+  Seconds running{10};          // one step on the device: the restored and verified run, or one timed run
+  Seconds starting{120};        // a worker, until it is ready: a device worker brings the recorded memory to the device
+  Bytes compile_memory{8_GiB};  // that one compilation may take in addition
 };
 
 struct PoolOptions {

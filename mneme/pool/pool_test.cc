@@ -5,12 +5,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "mneme/pool/result_log.h"
 #include "mneme/pool/worker.h"
+#include "mneme/pool/worker_process.h"
 #include "mneme/pool/zygote.h"
 
 namespace mneme {
@@ -29,13 +31,13 @@ std::string code_of(const std::string& passes) { return passes.substr(0, passes.
 
 class FakeCompile final : public CompileWork {
  public:
-  Result<std::string> translate(const Configuration& configuration) override {
+  Result<TranslatedCode> translate(const Configuration& configuration) override {
     passes_ = configuration.passes;
     if (passes_ == "nonsense") return error(Code::invalid_argument, "pass pipeline 'nonsense' does not parse");
     if (passes_ == "crash-compile") std::abort();
     while (passes_ == "hang-compile") ::pause();
     if (passes_ == "killed-compile") ::kill(::getpid(), SIGKILL);
-    return "translation of " + code_of(passes_);
+    return TranslatedCode{"translation of " + code_of(passes_), {{"times", {{"translate", 5}}}}};
   }
   Result<AssembledCode> assemble() override {
     const std::string code = code_of(passes_);
@@ -63,7 +65,7 @@ class FakeDevice final : public DeviceWork {
     if (what == "killed-run") ::kill(::getpid(), SIGKILL);
     for (unsigned i = 0; i < configuration.execution.iterations; ++i) {
       result.details["exec_time"].push_back(100 + i);
-      if (!watch.timed(Nanoseconds(100 + i))) break;
+      if (!watch.timed(std::array{Nanoseconds(100 + i)})) break;
       if (what == "slow") ::usleep(1000);
     }
     return result;
@@ -317,7 +319,7 @@ void be_worker(Channel pool, bool broken) {
       serve_compile(std::move(channel), std::unique_ptr<CompileWork>(new FakeCompile));
     else if (broken)
       serve_device(std::move(channel), error(Code::unavailable, "no GPU today"));
-    else
+    else if (DeviceProperties device; announce(channel, device).ok())
       serve_device(std::move(channel), std::unique_ptr<DeviceWork>(new FakeDevice));
   });
 }
@@ -332,6 +334,7 @@ int main(int argc, char** argv) {
     mneme::be_worker(mneme::Channel(mneme::Descriptor(std::atoi(argv[2]))), first == "--broken-worker");
     return 0;
   }
+  if (first == "--recorded-worker") return mneme::run_worker_process(std::atoi(argv[2]));
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "mneme/pool/setup.h"
+
 namespace mneme {
 namespace {
 
@@ -35,6 +37,13 @@ PoolResult failure(Failure kind, std::string reason) {
   result.failure = kind;
   result.reason = std::move(reason);
   return result;
+}
+
+void add_compilation(Json& details, const Json& about) {
+  if (!about.is_object()) return;
+  if (about.contains("times")) details["times"].update(about["times"]);
+  const Json& specialised = about.value("specialised", Json::array());
+  if (!specialised.empty()) details["specialised"] = specialised.size() == 1 ? specialised[0] : specialised;
 }
 
 // Whether another configuration that ends in the same code would fail in the same way.
@@ -113,7 +122,7 @@ std::shared_ptr<Future::State> Pool::Scheduler::submit(const Configuration& conf
   state->wake_up = wake_up_;
   {
     std::lock_guard lock(mutex_);
-    submitted_.push_back({next_job_++, configuration, state, std::move(label), {}, {}, {}, {}});
+    submitted_.push_back({next_job_++, configuration, state, std::move(label), {}, {}, {}, {}, {}});
     ++progress_.submitted;
   }
   wake_up_->call();
@@ -138,16 +147,10 @@ Status Pool::Scheduler::status() const {
 }
 
 void Pool::Scheduler::run() {
-  Json instances = Json::array();
-  for (const Digest& instance : options_.instances) instances.push_back(instance.hex());
-  Status sent = zygote_->channel().send({{"database", options_.database.string()},
-                                         {"static_hash", options_.static_hash.hex()},
-                                         {"instances", instances},
-                                         {"device_kind", to_string(options_.device_kind)},
-                                         {"devices", options_.devices}});
+  Status sent = zygote_->channel().send(to_json(PoolSetup{options_.database, options_.static_hash, options_.instances,
+                                                          options_.device_kind, options_.limits.compile_memory}));
   if (!sent.ok()) give_up(sent.with_context("starting the pool's workers"));
   for (int device : options_.devices) start_worker(Role::device, device);
-  for (unsigned i = 0; i < options_.compile_workers; ++i) start_worker(Role::compile, 0);
   while (wait()) {
     take_submissions();
     take_cancellations();
@@ -240,6 +243,7 @@ void Pool::Scheduler::hear(Worker& worker, Message message) {
     if (!first_ready_) first_ready_ = Clock::now();
     return;
   }
+  if (body.contains("device")) return hear_device(body["device"]);
   Job* job = find(body.value("id", JobId{0}));
   if (!job) {
     if (body.contains("reason")) last_start_failure_ = body["reason"];
@@ -252,18 +256,31 @@ void Pool::Scheduler::hear(Worker& worker, Message message) {
     worker.deadline = Clock::now() + std::chrono::ceil<Clock::duration>(options_.limits.running);
     return;
   }
-  if (body.contains("time")) {
+  if (body.contains("timed")) {
     worker.deadline = Clock::now() + std::chrono::ceil<Clock::duration>(options_.limits.running);
     std::lock_guard lock(job->future->mutex);
-    job->future->times.emplace_back(body["time"].get<double>());
+    for (const Json& time : body["timed"]) job->future->times.emplace_back(time.get<double>());
     return;
   }
   if (body.contains("failure")) return hear_failure(worker, *job, body);
   if (body.contains("details")) return hear_measured(worker, *job, body);
 }
 
+// Compilation begins with the first device that is known.
+void Pool::Scheduler::hear_device(const Json& device) {
+  const std::string architecture = device.value("architecture", "");
+  if (architecture_.empty()) {
+    architecture_ = architecture;
+    for (unsigned i = 0; i < options_.compile_workers; ++i) start_worker(Role::compile, 0);
+  } else if (architecture != architecture_) {
+    give_up(error(Code::invalid_argument, "the devices of a pool must be alike: one is {} and another, {}, is {}", architecture_,
+                  device.value("name", "?"), architecture));
+  }
+}
+
 void Pool::Scheduler::hear_translated(Worker& worker, Job& job, const Json& body) {
   job.translation = body["translated"];
+  job.about = body["about"];
   SharedCode& code = codes_[job.translation];
   const bool there = code.object || (!code.description.is_null() && measures_already(job, code));
   const bool assemble = !options_.share || (!there && !code.assembling);
@@ -290,6 +307,7 @@ void Pool::Scheduler::hear_code(Worker& worker, Job& job, Message& message) {
   code.assembling = false;
   code.object = std::make_shared<Descriptor>(std::move(message.descriptors[0]));
   code.description = message.body["code"];
+  if (code.description.contains("times")) job.about["times"].update(code.description["times"]);
   has_code(job, code);
   for (JobId waiting : std::exchange(code.waiting, {}))
     if (Job* other = find(waiting)) has_code(*other, code);
@@ -300,6 +318,7 @@ void Pool::Scheduler::hear_failure(Worker& worker, Job& job, const Json& body) {
   PoolResult result =
       failure(parse_failure(body["failure"].get<std::string>()).value_or(Failure::worker_lost), body.value("reason", ""));
   if (body.contains("details")) result.details = body["details"];
+  add_compilation(result.details, job.about);
   if (worker.role == Role::compile) return code_failed(job, result);
   settle(job, std::move(result));
 }
@@ -308,6 +327,8 @@ void Pool::Scheduler::hear_measured(Worker& worker, Job& job, const Json& body) 
   leave(worker, job.id);
   PoolResult result;
   result.details = body["details"];
+  add_compilation(result.details, job.about);
+  if (job.told_to_stop && result.exec_time().empty()) result = failure(Failure::cancelled, "given up before it was measured");
   settle(job, std::move(result));
 }
 
@@ -316,8 +337,7 @@ void Pool::Scheduler::take_endings() {
   auto ended = zygote_->take_ended();
   if (!ended.ok()) {
     zygote_.reset();
-    std::string why = last_start_failure_.empty() ? "" : ": " + last_start_failure_;
-    return give_up(error(Code::unavailable, "the pool's workers have ended{}", why));
+    return give_up(ended.status().with_context("the pool's workers have ended"));
   }
   for (const ZygoteProcess::Ended& end : *ended) {
     auto worker = workers_.find(end.id);
@@ -410,7 +430,8 @@ void Pool::Scheduler::start_worker(Role role, int device) {
   worker.role = role;
   worker.device = device;
   worker.deadline = Clock::now() + std::chrono::ceil<Clock::duration>(options_.limits.starting);
-  auto channel = zygote_->fork_worker(worker.id, {{"role", role == Role::compile ? "compile" : "device"}, {"device", device}});
+  auto channel = zygote_->fork_worker(
+      worker.id, {{"role", role == Role::compile ? "compile" : "device"}, {"device", device}, {"architecture", architecture_}});
   if (!channel.ok()) return give_up(channel.status().with_context("starting a worker of the pool"));
   worker.channel = std::move(*channel);
   workers_.emplace(worker.id, std::move(worker));

@@ -5,9 +5,10 @@
 //
 // Messages (each a JSON object):
 //   to any worker     {"id", "configuration"}; to a device worker also "code" and the object as a descriptor
-//   of any worker     {"ready": {…}} once; then of each job {"id", "failure", "reason", "details"} or, in between,
-//   of a compile one  {"id", "translated": digest}, answered by {"assemble": bool}; {"id", "code": {"digest", …}} with the object
-//   of a device one   {"id", "began"}; {"id", "time": ns} for each timed run; {"id", "details"}
+//   of any worker     {"ready"} once; then of each job {"id", "failure", "reason", "details"} or, in between,
+//   of a compile one  {"id", "translated": digest, "about"}, answered by {"assemble": bool}; {"id", "code": {"digest", …}} with
+//                     the object
+//   of a device one   {"device": {"name", "architecture"}} first; {"id", "began"}; {"id", "timed": [ns, …]}; {"id", "details"}
 #pragma once
 
 #include <atomic>
@@ -82,6 +83,7 @@ class Pool::Scheduler {
     std::string translation;             // digest, once known
     std::shared_ptr<Descriptor> object;  // once there
     Json code;
+    Json about;               // what the result is to say of its compilation
     std::string measurement;  // key, where this job is the one that is measured
     bool told_to_stop = false;
   };
@@ -109,6 +111,7 @@ class Pool::Scheduler {
   void take_cancellations();
   void take_messages(Worker& worker);
   void hear(Worker& worker, Message message);
+  void hear_device(const Json& device);
   void hear_translated(Worker& worker, Job& job, const Json& body);
   void hear_code(Worker& worker, Job& job, Message& message);
   void hear_failure(Worker& worker, Job& job, const Json& body);
@@ -142,6 +145,7 @@ class Pool::Scheduler {
   std::map<std::string, SharedCode> codes_;
   std::map<std::string, Measurement> measurements_;
   std::map<uint64_t, Worker> workers_;
+  std::string architecture_;  // of the devices, once one has told
   uint64_t next_worker_ = 1;
   unsigned failed_starts_ = 0;
   std::string last_start_failure_;

@@ -52,9 +52,11 @@ bool greet(Channel& channel, const Result<std::unique_ptr<Work>>& work) {
 }
 
 Status compile_one(Channel& channel, CompileWork& work, uint64_t id, const Configuration& configuration) {
+  if (Status launch = work.check_launch(configuration); !launch.ok())
+    return channel.send(failure_of(id, Failure::invalid_launch, launch.to_string()));
   auto translated = work.translate(configuration);
   if (!translated.ok()) return channel.send(failure_of(id, Failure::compile_error, translated.status().to_string()));
-  MNEME_TRY(channel.send({{"id", id}, {"translated", *translated}}));
+  MNEME_TRY(channel.send({{"id", id}, {"translated", translated->digest}, {"about", translated->about}}));
   MNEME_ASSIGN(Message answer, channel.receive());
   if (!answer.body.value("assemble", false)) return {};
   auto code = work.assemble();
@@ -105,13 +107,16 @@ Json measure_one(Orders& orders, DeviceWork& work, const Message& message, Failu
   if (message.descriptors.empty()) return failure_of(id, Failure::worker_lost, "no object came with the job");
   auto object = read_memory(message.descriptors[0]);
   if (!object.ok()) return failure_of(id, Failure::worker_lost, object.status().to_string());
+  // From here on this job is to blame for what happens to the process.
+  [[maybe_unused]] Status ignored = orders.channel().send({{"id", id}, {"began", true}});
   DeviceWork::Watch watch;
-  watch.began = [&] { [[maybe_unused]] Status ignored = orders.channel().send({{"id", id}, {"began", true}}); };
-  watch.began();  // from here on this job is to blame for what happens to the process
-  watch.timed = [&](Nanoseconds time) {
-    [[maybe_unused]] Status ignored = orders.channel().send({{"id", id}, {"time", time.count()}});
+  watch.timed = [&](std::span<const Nanoseconds> times) {
+    Json numbers = Json::array();
+    for (Nanoseconds time : times) numbers.push_back(time.count());
+    [[maybe_unused]] Status ignored = orders.channel().send({{"id", id}, {"timed", numbers}});
     return !orders.told_to_stop(id);
   };
+  watch.going_on = [&] { return !orders.told_to_stop(id); };
   PoolResult result = work.measure(*configuration, *object, message.body["code"], watch);
   failure = result.failure;
   Json json = result.failed() ? failure_of(id, result.failure, result.reason) : Json{{"id", id}};
@@ -120,6 +125,10 @@ Json measure_one(Orders& orders, DeviceWork& work, const Message& message, Failu
 }
 
 }  // namespace
+
+Status announce(Channel& channel, const DeviceProperties& device) {
+  return channel.send({{"device", {{"name", device.name}, {"architecture", device.architecture}}}});
+}
 
 void serve_compile(Channel channel, Result<std::unique_ptr<CompileWork>> work) {
   if (!greet(channel, work)) return;
@@ -142,7 +151,7 @@ void serve_device(Channel channel, Result<std::unique_ptr<DeviceWork>> work) {
     if (!message.ok()) return;
     Failure failure = Failure::none;
     if (!orders.channel().send(measure_one(orders, **work, *message, failure)).ok()) return;
-    if (failure == Failure::device_fault) return;
+    if (failure == Failure::device_fault || failure == Failure::worker_lost) return;
   }
 }
 

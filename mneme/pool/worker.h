@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 
 #include "mneme/base/status.h"
@@ -13,34 +14,44 @@
 
 namespace mneme {
 
+struct TranslatedCode {
+  std::string digest;    // of everything that the object will depend on
+  nlohmann::json about;  // what a result says of it: "times" by stage, "specialised" by instance
+};
+
 struct AssembledCode {
   ByteVector object;
-  nlohmann::json description;  // "digest" of the object, and whatever the device worker is to report of it
+  nlohmann::json description;  // "digest" of the object, "times" by stage
 };
 
 // One configuration's compilation, in two steps so that what ends in the same code is assembled once.
 class CompileWork {
  public:
   virtual ~CompileWork() = default;
-  // The digest of everything that the object will depend on.
-  virtual Result<std::string> translate(const Configuration& configuration) = 0;
+  // Why the configuration has no launch that any device could run; ok: compile it.
+  virtual Status check_launch(const Configuration&) { return {}; }
+  virtual Result<TranslatedCode> translate(const Configuration& configuration) = 0;
   virtual Result<AssembledCode> assemble() = 0;  // what was translated last
 };
 
 class DeviceWork {
  public:
-  // Told that the run on the device begins, and of each timed run; false: end it here, with the times there are.
+  // Each says whether to go on; false: end it here, with the times there are.
   struct Watch {
-    std::function<void()> began;
-    std::function<bool(Nanoseconds)> timed;
+    // Further timed runs; none is a sign of life.
+    std::function<bool(std::span<const Nanoseconds>)> timed;
+    std::function<bool()> going_on;
   };
   virtual ~DeviceWork() = default;
   virtual PoolResult measure(const Configuration& configuration, ByteSpan object, const nlohmann::json& code,
                              const Watch& watch) = 0;
 };
 
+// A device worker's first words, so that compilation can begin before it is ready.
+Status announce(Channel& channel, const DeviceProperties& device);
+
 // Each serves until the connection closes; `work` failing is what the worker could not start for. serve_device() also ends after
-// a device fault, which leaves its process of no use.
+// a device fault, or another failure that leaves its process of no use.
 void serve_compile(Channel channel, Result<std::unique_ptr<CompileWork>> work);
 void serve_device(Channel channel, Result<std::unique_ptr<DeviceWork>> work);
 

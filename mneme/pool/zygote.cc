@@ -38,6 +38,7 @@ class Zygote {
   }
 
   void run() {
+    while (auto message = pool_.next()) obey(std::move(*message));  // what came together with an earlier message
     for (;;) {
       std::array<pollfd, 2> events{pollfd{pool_.descriptor(), POLLIN, 0}, pollfd{signals_.number(), POLLIN, 0}};
       if (::poll(events.data(), events.size(), -1) < 0 && errno != EINTR) return;
@@ -151,8 +152,11 @@ Result<std::vector<ZygoteProcess::Ended>> ZygoteProcess::take_ended() {
   Status status = channel_.take_in();
   std::vector<Ended> ended;
   while (auto message = channel_.next())
-    if (message->body.contains("ended")) ended.push_back({message->body["ended"], message->body["status"]});
-  if (!status.ok() && ended.empty()) return status;
+    if (message->body.contains("ended"))
+      ended.push_back({message->body["ended"], message->body["status"]});
+    else if (message->body.contains("reason"))
+      reason_ = message->body["reason"];
+  if (!status.ok() && ended.empty()) return reason_.empty() ? status : error(Code::unavailable, "{}", reason_);
   return ended;
 }
 

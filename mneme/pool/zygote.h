@@ -2,7 +2,7 @@
 //
 //   pool ──{"fork": id, …} + socket──▶ zygote ──fork──▶ worker, which speaks over that socket
 //        ──{"kill": id}──────────────▶
-//        ◀──{"ended": id, "status": wait status}──
+//        ◀──{"ended": id, "status": wait status}──          or {"reason": …}: there will be no worker
 //
 // The zygote itself only forks, kills and reaps: it has one thread and never hangs. It ends, and every worker with it, when the
 // pool's process ends or closes the connection.
@@ -44,13 +44,14 @@ class ZygoteProcess {
   // The worker's end of a new connection goes with it; returns the pool's.
   Result<Channel> fork_worker(uint64_t id, nlohmann::json order);
   Status kill_worker(uint64_t id);
-  // What the zygote has told since the last call. unavailable: it has gone.
+  // What the zygote has told since the last call. unavailable: it has gone, with the reason that it sent, if any.
   Result<std::vector<Ended>> take_ended();
 
  private:
   ZygoteProcess(pid_t pid, Channel channel) : pid_(pid), channel_(std::move(channel)) {}
   pid_t pid_;
   Channel channel_;
+  std::string reason_;
 };
 
 // "ended by signal 11 (Segmentation fault)", "ended with exit status 3".

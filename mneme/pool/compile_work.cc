@@ -1,0 +1,116 @@
+#include "mneme/pool/compile_work.h"
+
+#include <algorithm>
+
+#include "mneme/base/activity.h"
+#include "mneme/compile/compile_key.h"
+#include "mneme/pool/candidate_code.h"
+#include "mneme/replay/compile_request.h"
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+// Of all objects together.
+Json stage_times(const std::vector<std::vector<StageTime>>& all) {
+  std::map<std::string, double> sums;
+  for (const std::vector<StageTime>& times : all)
+    for (const StageTime& time : times) sums[time.stage] += time.time.count();
+  return sums;
+}
+
+class RecordedCompileWork final : public CompileWork {
+ public:
+  RecordedCompileWork(RecordedKernel& recorded, std::unique_ptr<Compiler> compiler)
+      : recorded_(recorded), compiler_(std::move(compiler)) {}
+
+  Status check_launch(const Configuration& configuration) override {
+    for (const RecordedKernel::Launch& launch : recorded_.launches)
+      MNEME_TRY(configuration.launch_shape(launch.instance).status());
+    return {};
+  }
+
+  Result<TranslatedCode> translate(const Configuration& configuration) override {
+    ActivityScope compiling(Activity::compiling);
+    translations_.clear();
+    object_of_.clear();
+    MNEME_ASSIGN(KernelCode * source, recorded_.sources.find(configuration.ir));
+    std::vector<Digest> asked;  // what each translation answers
+    Json specialised = Json::array();
+    for (const auto& [instance, plan] : recorded_.launches) {
+      MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {recorded_.kernel, instance, plan}, *source));
+      if (!configuration.specialise.empty()) specialised.push_back(to_json(request.specialised));
+      Hasher hasher;
+      add_to(hasher, request.options);
+      const Digest key = hasher.finish();
+      auto same = std::find(asked.begin(), asked.end(), key);
+      if (same == asked.end()) {
+        MNEME_ASSIGN(Translation translation, compiler_->translate(source->module(), request.options));
+        translations_.push_back(std::move(translation));
+        same = asked.insert(asked.end(), key);
+      }
+      object_of_.push_back(static_cast<uint32_t>(same - asked.begin()));
+    }
+    return TranslatedCode{unite_same(), {{"times", times()}, {"specialised", specialised}}};
+  }
+
+  Result<AssembledCode> assemble() override {
+    ActivityScope compiling(Activity::compiling);
+    CandidateCode code{{}, object_of_};
+    std::vector<std::vector<StageTime>> times;
+    std::string digest;
+    for (const Translation& translation : translations_) {
+      MNEME_ASSIGN(CompiledCode object, compiler_->assemble(translation));
+      times.push_back(object.times);
+      times.back().erase(times.back().begin(), times.back().begin() + static_cast<ptrdiff_t>(translation.times.size()));
+      digest += (digest.empty() ? "" : "+") + object.digest.hex();
+      code.objects.push_back(std::move(object));
+    }
+    for (uint32_t object : object_of_)
+      if (translations_.size() > 1) digest += fmt::format(" {}", object);
+    return AssembledCode{encode(code), {{"digest", digest}, {"times", stage_times(times)}}};
+  }
+
+ private:
+  Json times() const {
+    std::vector<std::vector<StageTime>> all;
+    for (const Translation& translation : translations_) all.push_back(translation.times);
+    return stage_times(all);
+  }
+
+  // Keeps of equal translations the first. The digest of them all, and of who runs which.
+  std::string unite_same() {
+    std::vector<Digest> digests;
+    std::vector<Translation> different;
+    std::vector<uint32_t> place;
+    for (Translation& translation : translations_) {
+      const Digest digest = translation.digest();
+      auto same = std::find(digests.begin(), digests.end(), digest);
+      place.push_back(static_cast<uint32_t>(same - digests.begin()));
+      if (same != digests.end()) continue;
+      digests.push_back(digest);
+      different.push_back(std::move(translation));
+    }
+    translations_ = std::move(different);
+    Hasher hasher;
+    for (const Digest& digest : digests) hasher.add(std::as_bytes(std::span(digest.bytes)));
+    for (uint32_t& object : object_of_) hasher.add(uint64_t{object = place[object]});
+    return hasher.finish().hex();
+  }
+
+  RecordedKernel& recorded_;
+  std::unique_ptr<Compiler> compiler_;
+  std::vector<Translation> translations_;  // of the last configuration
+  std::vector<uint32_t> object_of_;        // by instance
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CompileWork>> create_compile_work(RecordedKernel& recorded, DeviceKind kind,
+                                                         const std::string& architecture) {
+  MNEME_ASSIGN(auto compiler, Compiler::create(kind, architecture));
+  return std::unique_ptr<CompileWork>(new RecordedCompileWork(recorded, std::move(compiler)));
+}
+
+}  // namespace mneme

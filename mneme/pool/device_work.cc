@@ -1,0 +1,169 @@
+#include "mneme/pool/device_work.h"
+
+#include <algorithm>
+
+#include "mneme/pool/candidate_code.h"
+#include "mneme/replay/session.h"
+#include "mneme/replay/time_statistics.h"
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+Failure failure_of(const ReplayResult& result) {
+  if (result.failure.ok()) return result.verified ? Failure::none : Failure::wrong_result;
+  switch (result.failure.code()) {
+    case Code::device_fault: return Failure::device_fault;
+    case Code::timeout: return Failure::run_timeout;
+    case Code::unavailable:
+    case Code::io:
+    case Code::internal: return Failure::worker_lost;
+    default: break;
+  }
+  // What is loaded is the compiler's; memory that is not there for it is not.
+  const bool of_code = result.stage == ReplayStage::loading || result.stage == ReplayStage::compiling;
+  return of_code ? Failure::compile_error : Failure::invalid_launch;
+}
+
+std::string reason_of(const ReplayResult& result) {
+  return result.failure.ok() ? describe(result.mismatches) : result.failure.to_string();
+}
+
+// What says nothing is left out: there are many results.
+Json details_of(const ReplayResult& result) {
+  Json details = to_json(result);
+  details.erase("shared_with");  // which is about the loaded object alone
+  for (auto member = details.begin(); member != details.end();) {
+    const bool empty = member->is_null() || (member->is_structured() && member->empty() && member.key() != "exec_time");
+    member = empty ? details.erase(member) : std::next(member);
+  }
+  return details;
+}
+
+// Of several instances: what a person or a tuner looks at first, and then each instance's own.
+class Together {
+ public:
+  void add(const Digest& instance, const ReplayResult& result) {
+    if (instances_.empty())
+      sums_ = result.exec_time;
+    else
+      for (size_t i = 0; i < std::min(sums_.size(), result.exec_time.size()); ++i) sums_[i] += result.exec_time[i];
+    sums_.resize(std::min(sums_.size(), result.exec_time.size()));
+    verified_ = verified_ && result.verified;
+    executed_ = executed_ && result.executed;
+    instances_.push_back({{"record_id", instance.hex()}, {"result", details_of(result)}});
+  }
+
+  // The sum of what there is of the run before, and of each time of the last instance.
+  std::vector<Nanoseconds> with(std::span<const Nanoseconds> times, size_t from) const {
+    std::vector<Nanoseconds> sums(times.begin(), times.end());
+    for (size_t i = 0; i < sums.size() && from + i < sums_.size(); ++i) sums[i] += sums_[from + i];
+    return sums;
+  }
+
+  Json details() const {
+    Json times = Json::array();
+    for (Nanoseconds time : sums_) times.push_back(time.count());
+    return {{"verified", verified_}, {"executed", executed_}, {"exec_time", times}, {"instances", instances_}};
+  }
+
+ private:
+  std::vector<Nanoseconds> sums_;
+  bool verified_ = true, executed_ = true;
+  Json instances_ = Json::array();
+};
+
+class RecordedDeviceWork final : public DeviceWork {
+ public:
+  static Result<std::unique_ptr<DeviceWork>> create(const RecordedKernel& recorded, Device& device) {
+    std::unique_ptr<RecordedDeviceWork> work(new RecordedDeviceWork);
+    for (const RecordedKernel::Launch& launch : recorded.launches) {
+      if (!work->sessions_.empty()) work->sessions_.back()->give_addresses_up();
+      MNEME_ASSIGN(auto session,
+                   Session::prepare(recorded.database, recorded.kernel.static_hash, launch.instance.dynamic_hash, device));
+      MNEME_TRY(session->prepare_poison());
+      work->sessions_.push_back(std::move(session));
+    }
+    work->present_ = work->sessions_.size() - 1;
+    return std::unique_ptr<DeviceWork>(std::move(work));
+  }
+
+  PoolResult measure(const Configuration& configuration, ByteSpan object, const Json&, const Watch& watch) override {
+    PoolResult result;
+    auto code = decode_candidate_code(object);
+    if (!code.ok() || code->object_of.size() != sessions_.size()) {
+      result.failure = Failure::worker_lost;
+      result.reason = code.ok() ? "the code is of other instances" : code.status().to_string();
+      return result;
+    }
+    if (sessions_.size() == 1) {
+      ReplayResult replayed = sessions_[0]->measure(configuration, code->objects[0], run_watch(watch, watch.timed));
+      conclude(replayed, result);
+      result.details = details_of(replayed);
+      return result;
+    }
+    measure_each(configuration, *code, watch, result);
+    return result;
+  }
+
+ private:
+  // What is wrong is not timed.
+  static RunWatch run_watch(const Watch& watch, std::function<bool(std::span<const Nanoseconds>)> timed) {
+    return {[&watch](const ReplayResult& so_far) { return so_far.verified && watch.going_on(); }, std::move(timed)};
+  }
+
+  static void conclude(const ReplayResult& replayed, PoolResult& result) {
+    result.failure = failure_of(replayed);
+    if (result.failed()) result.reason = reason_of(replayed);
+  }
+
+  // Until one is wrong.
+  void measure_each(const Configuration& configuration, const CandidateCode& code, const Watch& watch, PoolResult& result) {
+    Together together;
+    for (size_t i = 0; i < sessions_.size() && !result.failed(); ++i) {
+      const Digest& instance = sessions_[i]->instance().dynamic_hash;
+      if (Status status = bring(i); !status.ok()) {
+        result.failure = Failure::worker_lost;
+        result.reason = status.to_string();
+        break;
+      }
+      const bool last = i + 1 == sessions_.size();
+      size_t told = 0;
+      auto timed = [&](std::span<const Nanoseconds> times) {
+        if (!last) return watch.timed({});
+        const std::vector<Nanoseconds> sums = together.with(times, told);
+        told += times.size();
+        return watch.timed(sums);
+      };
+      ReplayResult replayed = sessions_[i]->measure(configuration, code.of_instance(i), run_watch(watch, timed));
+      conclude(replayed, result);
+      if (result.failed()) result.reason = fmt::format("instance {}: {}", instance.hex(), result.reason);
+      together.add(instance, replayed);
+      if (!result.failed() && !last && !watch.timed({})) {
+        result.failure = Failure::cancelled;
+        result.reason = "given up before every instance was measured";
+      }
+    }
+    result.details = together.details();
+  }
+
+  // Has the recorded addresses in the hands of one session.
+  Status bring(size_t session) {
+    if (present_ == session) return {};
+    sessions_[present_]->give_addresses_up();
+    present_ = session;
+    return sessions_[session]->take_addresses();
+  }
+
+  std::vector<std::unique_ptr<Session>> sessions_;  // by instance
+  size_t present_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DeviceWork>> create_device_work(const RecordedKernel& recorded, Device& device) {
+  return RecordedDeviceWork::create(recorded, device);
+}
+
+}  // namespace mneme

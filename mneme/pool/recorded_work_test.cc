@@ -1,0 +1,173 @@
+// What workers do, in one process on the CPU device.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mneme/pool/candidate_code.h"
+#include "mneme/pool/compile_work.h"
+#include "mneme/pool/device_work.h"
+#include "mneme/pool/testing/scaled.h"
+
+namespace mneme {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using testing_replay::MadeRecording;
+using testing_replay::scaled;
+using Json = nlohmann::json;
+
+class RecordedWorkTest : public ::testing::Test {
+ protected:
+  void open(const std::vector<MadeRecording>& launches) {
+    PoolSetup setup;
+    for (const MadeRecording& made : launches) {
+      auto instance = database_.publish(made);
+      ASSERT_TRUE(instance.ok()) << instance.status().to_string();
+      setup.static_hash = instance->static_hash;
+      setup.instances.push_back(instance->dynamic_hash);
+    }
+    setup.database = database_.directory();
+    setup.device_kind = DeviceKind::cpu;
+    auto read = pool_setup_from_json(to_json(setup));
+    ASSERT_TRUE(read.ok()) << read.status().to_string();
+    auto recorded = RecordedKernel::load(*read);
+    ASSERT_TRUE(recorded.ok()) << recorded.status().to_string();
+    recorded_ = std::move(*recorded);
+    auto device = Device::open(DeviceKind::cpu);
+    ASSERT_TRUE(device.ok()) << device.status().to_string();
+    device_ = std::move(*device);
+    auto compile = create_compile_work(*recorded_, DeviceKind::cpu, device_->properties().architecture);
+    ASSERT_TRUE(compile.ok()) << compile.status().to_string();
+    compile_ = std::move(*compile);
+    auto work = create_device_work(*recorded_, *device_);
+    ASSERT_TRUE(work.ok()) << work.status().to_string();
+    work_ = std::move(*work);
+  }
+
+  AssembledCode assemble(const Configuration& configuration) {
+    auto translated = compile_->translate(configuration);
+    EXPECT_TRUE(translated.ok()) << translated.status().to_string();
+    about_ = translated->about;
+    auto code = compile_->assemble();
+    EXPECT_TRUE(code.ok()) << code.status().to_string();
+    return std::move(*code);
+  }
+  PoolResult measure(const Configuration& configuration, const DeviceWork::Watch& watch) {
+    const AssembledCode code = assemble(configuration);
+    return work_->measure(configuration, code.object, code.description, watch);
+  }
+  PoolResult measure(const Configuration& configuration) {
+    return measure(configuration, {[](auto) { return true; }, [] { return true; }});
+  }
+
+  testing_replay::MadeDatabase database_;
+  std::unique_ptr<RecordedKernel> recorded_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<CompileWork> compile_;
+  std::unique_ptr<DeviceWork> work_;
+  Json about_;
+};
+
+Configuration timed(unsigned iterations) {
+  Configuration configuration;
+  configuration.execution.iterations = iterations;
+  return configuration;
+}
+
+TEST_F(RecordedWorkTest, MeasuresWhatWasCompiled) {
+  open({scaled(1000, 3)});
+  PoolResult result = measure(timed(4));
+  EXPECT_FALSE(result.failed()) << result.reason;
+  EXPECT_THAT(result.exec_time(), SizeIs(4));
+  EXPECT_EQ(result.details["verified"], true);
+  EXPECT_FALSE(result.details.contains("error")) << "what says nothing is left out";
+  EXPECT_TRUE(about_["times"].contains("optimise")) << about_;
+}
+
+TEST_F(RecordedWorkTest, WhatIsWrongSaysWhatDiffersAndIsNotTimed) {
+  open({scaled(1000, 3)});
+  Configuration configuration = timed(4);
+  configuration.grid.x = 3;
+  PoolResult result = measure(configuration);
+  EXPECT_EQ(result.failure, Failure::wrong_result);
+  EXPECT_THAT(result.reason, StartsWith("memory differs in 1 place, first allocation 0x7a0000000000 ("));
+  EXPECT_TRUE(result.exec_time().empty());
+  EXPECT_EQ(result.details["mismatches"].size(), 1u);
+}
+
+TEST_F(RecordedWorkTest, ALaunchThatCannotBeIsToldBeforeAndAfterCompiling) {
+  open({scaled(1000, 3)});
+  Configuration configuration;
+  configuration.block.x = 2000;
+  EXPECT_TRUE(compile_->check_launch(configuration).ok());
+  PoolResult result = measure(configuration);
+  EXPECT_EQ(result.failure, Failure::invalid_launch);
+  EXPECT_THAT(result.reason, HasSubstr("1024"));
+
+  configuration.block.x = 7;
+  configuration.keep_threads = true;
+  EXPECT_EQ(compile_->check_launch(configuration).code(), Code::invalid_argument);
+}
+
+TEST_F(RecordedWorkTest, AConfigurationMustBeRightOnEveryInstance) {
+  open({scaled(1000, 3), scaled(500, 7)});
+  PoolResult result = measure(timed(4));
+  EXPECT_FALSE(result.failed()) << result.reason;
+  EXPECT_EQ(result.details["instances"].size(), 2u);
+  ASSERT_THAT(result.exec_time(), SizeIs(4));
+  const Json& first = result.details["instances"][0]["result"]["exec_time"];
+  const Json& second = result.details["instances"][1]["result"]["exec_time"];
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(result.exec_time()[i].count(), first[i].get<double>() + second[i].get<double>());
+
+  // Enough threads for the second alone.
+  Configuration narrow = timed(4);
+  narrow.grid.x = 8;
+  result = measure(narrow);
+  EXPECT_EQ(result.failure, Failure::wrong_result);
+  EXPECT_THAT(result.reason,
+              StartsWith("instance " + recorded_->launches[0].instance.dynamic_hash.hex() + ": memory differs in"));
+  EXPECT_EQ(result.details["instances"].size(), 1u);
+
+  result = measure(timed(4));
+  EXPECT_FALSE(result.failed()) << "the one after a wrong one: " << result.reason;
+}
+
+TEST_F(RecordedWorkTest, InstancesShareTheObjectUnlessTheCodeIsMadeForOne) {
+  open({scaled(1000, 3), scaled(500, 7)});
+  auto decode = [](const AssembledCode& code) { return std::move(*decode_candidate_code(code.object)); };
+  EXPECT_THAT(decode(assemble({})).objects, SizeIs(1));
+  Configuration special;
+  special.specialise.arguments = {"factor"};
+  CandidateCode code = decode(assemble(special));
+  EXPECT_THAT(code.objects, SizeIs(2));
+  EXPECT_EQ(code.object_of, (std::vector<uint32_t>{0, 1}));
+  EXPECT_EQ(about_["specialised"].size(), 2u);
+  PoolResult result = measure(special);
+  EXPECT_FALSE(result.failed()) << result.reason;
+}
+
+TEST_F(RecordedWorkTest, GivenUpBetweenInstancesItIsCancelled) {
+  open({scaled(1000, 3), scaled(500, 7)});
+  PoolResult result = measure(timed(4), {[](auto) { return false; }, [] { return true; }});
+  EXPECT_EQ(result.failure, Failure::cancelled);
+  EXPECT_EQ(result.reason, "given up before every instance was measured");
+}
+
+TEST_F(RecordedWorkTest, CodeThatIsDamagedOrOfOtherInstancesIsNotRun) {
+  open({scaled(1000, 3)});
+  AssembledCode code = assemble({});
+  const DeviceWork::Watch watch{[](auto) { return true; }, [] { return true; }};
+  code.object.back() = std::byte{1};
+  EXPECT_EQ(work_->measure({}, code.object, {}, watch).failure, Failure::worker_lost);
+  EXPECT_EQ(work_->measure({}, encode(CandidateCode()), {}, watch).reason, "the code is of other instances");
+  code.object.pop_back();
+  EXPECT_THAT(work_->measure({}, code.object, {}, watch).reason, HasSubstr("corrupt: a candidate's code: offset"));
+}
+
+TEST(PoolSetup, RefusesWhatIsNone) {
+  EXPECT_EQ(pool_setup_from_json({}).status().message(), "the set-up of a pool's workers: members are missing");
+}
+
+}  // namespace
+}  // namespace mneme

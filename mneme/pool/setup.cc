@@ -1,0 +1,35 @@
+#include "mneme/pool/setup.h"
+
+namespace mneme {
+
+using Json = nlohmann::json;
+
+Json to_json(const PoolSetup& setup) {
+  Json instances = Json::array();
+  for (const Digest& instance : setup.instances) instances.push_back(instance.hex());
+  return {{"database", setup.database.string()},
+          {"static_hash", setup.static_hash.hex()},
+          {"instances", instances},
+          {"device_kind", to_string(setup.device_kind)},
+          {"compile_memory", setup.compile_memory.count}};
+}
+
+Result<PoolSetup> pool_setup_from_json(const Json& json) {
+  const auto is = [&](const char* key, Json::value_t type) { return json.contains(key) && json[key].type() == type; };
+  if (!json.is_object() || !is("database", Json::value_t::string) || !is("static_hash", Json::value_t::string) ||
+      !is("instances", Json::value_t::array) || !is("device_kind", Json::value_t::string) ||
+      !is("compile_memory", Json::value_t::number_unsigned))
+    return error(Code::invalid_argument, "the set-up of a pool's workers: members are missing");
+  PoolSetup setup;
+  setup.database = json["database"].get<std::string>();
+  MNEME_ASSIGN(setup.static_hash, Digest::from_hex(json["static_hash"].get<std::string>()));
+  for (const Json& instance : json["instances"]) {
+    MNEME_ASSIGN(Digest digest, Digest::from_hex(instance.is_string() ? instance.get<std::string>() : ""));
+    setup.instances.push_back(digest);
+  }
+  MNEME_ASSIGN(setup.device_kind, parse_device_kind(json["device_kind"].get<std::string>()));
+  setup.compile_memory = Bytes(json["compile_memory"].get<uint64_t>());
+  return setup;
+}
+
+}  // namespace mneme

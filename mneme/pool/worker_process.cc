@@ -1,0 +1,59 @@
+#include "mneme/pool/worker_process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "mneme/base/activity.h"
+#include "mneme/device/device.h"
+#include "mneme/pool/compile_work.h"
+#include "mneme/pool/device_work.h"
+#include "mneme/pool/recorded_kernel.h"
+#include "mneme/pool/zygote.h"
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+// The pool's standard output is its caller's: kernels that print do not print there.
+void divert_output() {
+  Descriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  ::dup2(nowhere.number(), STDIN_FILENO);
+  ::dup2(nowhere.number(), STDOUT_FILENO);
+}
+
+Result<std::unique_ptr<DeviceWork>> open_device_work(const RecordedKernel& recorded, DeviceKind kind, int ordinal,
+                                                     std::unique_ptr<Device>& device, Channel& channel) {
+  MNEME_ASSIGN(device, Device::open(kind, ordinal));
+  MNEME_TRY(announce(channel, device->properties()));
+  return create_device_work(recorded, *device);
+}
+
+void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const Json& order, Channel channel) {
+  if (order.value("role", "") == "compile")
+    return serve_compile(std::move(channel), create_compile_work(recorded, setup.device_kind, order.value("architecture", "")));
+  std::unique_ptr<Device> device;
+  auto work = open_device_work(recorded, setup.device_kind, order.value("device", 0), device, channel);
+  serve_device(std::move(channel), std::move(work));
+}
+
+}  // namespace
+
+int run_worker_process(int descriptor) {
+  Channel pool{Descriptor(descriptor)};
+  auto message = pool.receive();
+  if (!message.ok()) return 1;
+  auto setup = pool_setup_from_json(message->body);
+  auto recorded = setup.ok() ? RecordedKernel::load(*setup) : setup.status();
+  if (!recorded.ok()) {
+    [[maybe_unused]] Status ignored = pool.send({{"reason", recorded.status().to_string()}});
+    return 1;
+  }
+  divert_output();
+  limit_compile_memory(setup->compile_memory);
+  run_zygote(std::move(pool),
+             [&](const Json& order, Channel channel) { be_worker(*setup, **recorded, order, std::move(channel)); });
+  return 0;
+}
+
+}  // namespace mneme
