@@ -154,7 +154,7 @@ TEST(CommandLine, HelpIsInWordsForPeople) {
             "  -h,--help                     print this and exit\n"
             "  --device auto|cuda|cpu        device (default: auto)\n"
             "  --max N                       launches (required)\n"
-            "  --level 0..3                  level\n\n");
+            "  --level 0..3                  level\n");
 }
 
 TEST(CommandLine, ReportSaysWhatToDoAboutDamage) {

@@ -33,6 +33,12 @@ std::string HelpFormat::make_usage(const CLI::App* app, std::string name) const 
   return text + (behind_.empty() ? "" : " " + behind_) + "\n";
 }
 
+std::string HelpFormat::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
+  std::string text = Formatter::make_help(app, std::move(name), mode);
+  while (text.ends_with('\n')) text.pop_back();
+  return text + "\n";
+}
+
 std::string HelpFormat::make_option_opts(const CLI::Option* option) const {
   if (!option->get_option_text().empty()) return " " + option->get_option_text();
   if (option->get_type_size() == 0) return "";

@@ -11,6 +11,8 @@ class HelpFormat : public CLI::Formatter {
   // `behind` ends the line that shows the usage; may be empty.
   explicit HelpFormat(std::string behind) : behind_(std::move(behind)) { column_width(32); }
 
+  // Ends with one line break, whatever the library's version adds.
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
   std::string make_usage(const CLI::App* app, std::string name) const override;
   std::string make_option_opts(const CLI::Option* option) const override;
   std::string make_option_desc(const CLI::Option* option) const override;

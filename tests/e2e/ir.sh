@@ -57,8 +57,10 @@ contains err nowhere
 # The instructions, where there is nvdisasm; it is not where it was looked for.
 expect 2 mneme ir "$kernel" --stage sass --device cpu
 contains err "the CPU device's objects are not disassembled"
-expect 2 env CUDA_HOME=/nonexistent PATH="$MNEME_PREFIX/bin" mneme ir "$kernel" --stage sass
-if [ ! -e /usr/local/cuda/bin/nvdisasm ]; then contains err "not at /nonexistent/bin/nvdisasm, /usr/local/cuda/bin/nvdisasm"; fi
+if [ ! -e /usr/local/cuda/bin/nvdisasm ]; then
+  expect 2 env CUDA_HOME=/nonexistent PATH="$MNEME_PREFIX/bin" mneme ir "$kernel" --stage sass
+  contains err "not at /nonexistent/bin/nvdisasm, /usr/local/cuda/bin/nvdisasm"
+fi
 mkdir tools
 printf '#!/bin/sh\necho "disassembled $1 $(head -c 4 "$2" | tail -c 3)"\n' >tools/nvdisasm
 chmod +x tools/nvdisasm

@@ -48,7 +48,8 @@ struct Library {
 
 // The library's own options; what only ptxas has is handed on to it.
 std::vector<std::string> link_arguments(const AssembleRequest& request) {
-  std::vector<std::string> arguments = {"-arch=" + request.architecture, "-Xptxas=-v"};
+  // What comes from the library's own cache, kept where there is a driver, has no log: nothing would be known of the code.
+  std::vector<std::string> arguments = {"-no-cache", "-arch=" + request.architecture, "-Xptxas=-v"};
   const AssemblerOptions& options = request.options;
   // The library's own -O knows 0 and 3 alone.
   arguments.push_back(options.level ? fmt::format("-Xptxas=-O{}", *options.level) : "-O3");
