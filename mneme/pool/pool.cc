@@ -30,7 +30,7 @@ bool Future::wait_for(std::chrono::duration<double> time) const {
 
 void Future::cancel() const {
   state_->cancelled = true;
-  state_->wake_up->call();
+  state_->wake_up->call_to_cancel();
 }
 
 std::vector<Nanoseconds> Future::times_so_far() const {

@@ -26,8 +26,9 @@ namespace mneme {
 
 struct PoolLimits {
   using Seconds = std::chrono::duration<double>;
-  Seconds compiling{60};        // one configuration, from the worker's start on it
-  Seconds running{10};          // one step on the device: the restored and verified run, or one timed run
+  Seconds compiling{60};  // one configuration, from the worker's start on it
+  // One step on the device: the restored and verified run, or a timed run (of short ones: those that are waited for together).
+  Seconds running{10};
   Seconds starting{120};        // a worker, until it is ready: a device worker brings the recorded memory to the device
   Bytes compile_memory{8_GiB};  // that one compilation may take in addition
 };
@@ -60,9 +61,8 @@ class Future {
 
  private:
   friend class Pool;
-  struct State;
-  explicit Future(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  std::shared_ptr<State> state_;
+  explicit Future(std::shared_ptr<struct FutureState> state) : state_(std::move(state)) {}
+  std::shared_ptr<struct FutureState> state_;
 };
 
 struct PoolProgress {
@@ -94,7 +94,8 @@ class Pool {
   // Waits until everything that was submitted is done.
   void drain();
   PoolProgress progress() const;
-  // Why the pool gave up: its workers do not start, or its log cannot be written. ok while it works.
+  // Why the pool gave up, since its workers do not start; then whatever was or is submitted fails as worker_lost. Or that its log
+  // cannot be written any more, with which it goes on. ok while all is well.
   Status status() const;
 
  private:

@@ -3,13 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "mneme/pool/job.h"
 #include "mneme/pool/result_log.h"
 #include "mneme/pool/worker.h"
 #include "mneme/pool/worker_process.h"
@@ -33,8 +38,10 @@ class FakeCompile final : public CompileWork {
  public:
   Result<TranslatedCode> translate(const Configuration& configuration) override {
     passes_ = configuration.passes;
+    if (const char* count = std::getenv("MNEME_TEST_TRANSLATIONS")) std::ofstream(count, std::ios::app) << passes_ << "\n";
     if (passes_ == "nonsense") return error(Code::invalid_argument, "pass pipeline 'nonsense' does not parse");
     if (passes_ == "crash-compile") std::abort();
+    if (passes_ == "crash-with-words") std::fprintf(stderr, "some word\nLLVM ERROR: made up\nStack dump:\n"), std::abort();
     while (passes_ == "hang-compile") ::pause();
     if (passes_ == "killed-compile") ::kill(::getpid(), SIGKILL);
     return TranslatedCode{"translation of " + code_of(passes_), {{"times", {{"translate", 5}}}}};
@@ -52,11 +59,12 @@ class FakeCompile final : public CompileWork {
 
 class FakeDevice final : public DeviceWork {
  public:
+  explicit FakeDevice(int ordinal) : ordinal_(ordinal) {}
   PoolResult measure(const Configuration& configuration, ByteSpan object, const Json& code, const Watch& watch) override {
     const std::string what(reinterpret_cast<const char*>(object.data()), object.size());
     EXPECT_EQ(what, code["digest"].get<std::string>());
     PoolResult result;
-    result.details = {{"exec_time", Json::array()}, {"process", ::getpid()}};
+    result.details = {{"exec_time", Json::array()}, {"process", ::getpid()}, {"ordinal", ordinal_}};
     if (what == "fault") result.failure = Failure::device_fault, result.reason = "an illegal address";
     if (what == "wrong") result.failure = Failure::wrong_result, result.reason = "allocation 0x10 differs";
     if (result.failed()) return result;
@@ -70,6 +78,9 @@ class FakeDevice final : public DeviceWork {
     }
     return result;
   }
+
+ private:
+  int ordinal_;
 };
 
 Configuration with_passes(const std::string& passes) {
@@ -128,6 +139,8 @@ TEST_F(PoolTest, EachFailureIsOneResultAndTheOthersGoOn) {
   const std::vector<Case> cases = {
       {"nonsense", Failure::compile_error, "invalid_argument: pass pipeline 'nonsense' does not parse"},
       {"crash-compile", Failure::compile_error, "the compiler crashed: its process ended by signal 6 (Aborted)"},
+      {"crash-with-words", Failure::compile_error,
+       "the compiler crashed: its process ended by signal 6 (Aborted), after 'LLVM ERROR: made up'"},
       {"crash-assemble", Failure::compile_error, "the compiler crashed: its process ended by signal 6 (Aborted)"},
       {"hang-compile", Failure::compile_timeout, "compiling took longer than 2 s, and was ended"},
       {"killed-compile", Failure::worker_lost, "the worker ended by signal 9 (Killed)"},
@@ -150,8 +163,8 @@ TEST_F(PoolTest, EachFailureIsOneResultAndTheOthersGoOn) {
     EXPECT_FALSE(other.failed()) << other.reason;
   }
   PoolProgress progress = pool->progress();
-  EXPECT_EQ(progress.done, 20u);
-  EXPECT_GE(progress.workers_replaced, 7u);
+  EXPECT_EQ(progress.done, 22u);
+  EXPECT_GE(progress.workers_replaced, 8u);
   EXPECT_TRUE(pool->status().ok());
 }
 
@@ -195,6 +208,143 @@ TEST_F(PoolTest, WhatIsMeasuredAnewSharesNothing) {
   auto pool = open(logged);
   EXPECT_EQ(pool->measure_anew(with_passes("same"), "begin").get().origin, Origin::measured);
   EXPECT_EQ(pool->submit(with_passes("same")).get().origin, Origin::resumed);
+}
+
+TEST_F(PoolTest, TheCompilerIsAskedTheSameOnce) {
+  const Path count = folder_ / "translations";
+  ::setenv("MNEME_TEST_TRANSLATIONS", count.c_str(), 1);
+  auto pool = open();
+  ::unsetenv("MNEME_TEST_TRANSLATIONS");
+  std::vector<Future> futures;
+  for (const char* passes : {"a", "b", "nonsense"})
+    for (uint32_t block = 32; block <= 512; block += 32) {
+      Configuration configuration = with_passes(passes);
+      configuration.block.x = block;
+      futures.push_back(pool->submit(configuration));
+    }
+  pool->drain();
+  std::ifstream lines(count);
+  EXPECT_EQ(std::count(std::istreambuf_iterator<char>(lines), {}, '\n'), 3);
+  unsigned measured = 0, refused = 0;
+  for (const Future& future : futures) {
+    PoolResult result = future.get();
+    if (!result.failed()) measured += result.origin == Origin::measured;
+    if (!result.failed()) continue;
+    EXPECT_EQ(result.failure, Failure::compile_error);
+    EXPECT_THAT(result.reason, HasSubstr("does not parse"));
+    refused += result.origin == Origin::measured;
+  }
+  EXPECT_EQ(measured, 32u) << "each launch is measured";
+  EXPECT_EQ(refused, 1u) << "and what is refused is refused once, and shared";
+  EXPECT_EQ(pool->progress().distinct_objects, 2u);
+  // Another one that is made for its launch is asked for itself.
+  Configuration special = with_passes("a");
+  special.specialise.dimensions = true;
+  EXPECT_NE(compile_key(special), compile_key(with_passes("a")));
+  Configuration wider = special;
+  wider.block.x = 64;
+  EXPECT_NE(compile_key(special), compile_key(wider));
+}
+
+TEST_F(PoolTest, AllDevicesAreKeptBusy) {
+  PoolOptions several = options();
+  several.devices = {0, 1, 2};
+  auto pool = open(several);
+  std::vector<Future> futures;
+  for (int i = 0; i < 60; ++i) {
+    Configuration slow = with_passes("slow/" + std::to_string(i));
+    slow.block.x = static_cast<uint32_t>(i + 1);
+    futures.push_back(pool->submit(slow));
+  }
+  std::map<int, int> measured_on;
+  for (const Future& future : futures) ++measured_on[future.get().details["ordinal"].get<int>()];
+  EXPECT_THAT(measured_on, SizeIs(3));
+  EXPECT_EQ(pool->progress().devices_ready, 3u);
+}
+
+TEST_F(PoolTest, AFullDiskForItsLogIsToldAndTheRunGoesOn) {
+  PoolOptions logged = options();
+  logged.log = folder_ / "run.jsonl";
+  {
+    auto pool = open(logged);
+    EXPECT_FALSE(pool->submit(with_passes("a")).get().failed());
+    pool->drain();
+    rlimit before{}, full{};
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    auto handler = ::signal(SIGXFSZ, SIG_IGN);
+    full = {std::filesystem::file_size(logged.log) + 10, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &full);
+    EXPECT_FALSE(pool->submit(with_passes("b")).get().failed());
+    pool->drain();
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    ::signal(SIGXFSZ, handler);
+    EXPECT_THAT(pool->status().message(), HasSubstr("writing the log of the results: "));
+    EXPECT_FALSE(pool->submit(with_passes("c")).get().failed());
+  }
+  EXPECT_THAT(read_log(logged.log)->results, SizeIs(1));
+  logged.resume = true;
+  EXPECT_EQ(open(logged)->submit(with_passes("a")).get().origin, Origin::resumed);
+}
+
+// The processes that have `pid` among their ancestors.
+std::vector<pid_t> descendants(pid_t pid) {
+  std::vector<pid_t> found;
+  std::ifstream list(fmt::format("/proc/{0}/task/{0}/children", pid));
+  for (pid_t child; list >> child;) {
+    found.push_back(child);
+    for (pid_t grandchild : descendants(child)) found.push_back(grandchild);
+  }
+  return found;
+}
+
+bool runs(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const size_t end = text.rfind(')');
+  return end != std::string::npos && text.size() > end + 2 && text[end + 2] != 'Z';
+}
+
+TEST_F(PoolTest, NothingOutlivesAProcessThatIsKilled) {
+  pid_t holder = 0;
+  std::string program = "/proc/self/exe", hold = "--hold-pool", nothing = "3";
+  std::array<char*, 4> argv{program.data(), hold.data(), nothing.data(), nullptr};
+  ASSERT_EQ(::posix_spawn(&holder, program.c_str(), nullptr, nullptr, argv.data(), environ), 0);
+  std::vector<pid_t> processes;
+  // The zygote is a child of another thread of it than the first.
+  auto all = [&] {
+    std::vector<pid_t> found;
+    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", holder))) {
+      std::ifstream list(thread.path() / "children");
+      for (pid_t child; list >> child;) {
+        found.push_back(child);
+        for (pid_t grandchild : descendants(child)) found.push_back(grandchild);
+      }
+    }
+    return found;
+  };
+  for (int i = 0; i < 3000 && processes.size() < 4; ++i, ::usleep(10'000)) processes = all();
+  ASSERT_THAT(processes, SizeIs(4)) << "the zygote, two compile workers and a device worker";
+  ::kill(holder, SIGKILL);
+  ::waitpid(holder, nullptr, 0);
+  for (int i = 0; i < 3000 && std::any_of(processes.begin(), processes.end(), runs); ++i) ::usleep(10'000);
+  for (pid_t process : processes) EXPECT_FALSE(runs(process));
+}
+
+TEST_F(PoolTest, ClosesWhateverItsWorkersDo) {
+  size_t files = 0;
+  for (int i = 0; i < 3; ++i) {
+    auto pool = open();
+    pool->submit(with_passes("hang-compile"));
+    Future running = pool->submit(with_passes("hang-run"));
+    for (int wait = 0; wait < 3000 && pool->progress().measuring == 0; ++wait) ::usleep(10'000);
+    pool.reset();
+    EXPECT_EQ(running.get().failure, Failure::cancelled);
+    const auto open_files = std::filesystem::directory_iterator("/proc/self/fd");
+    const auto now = static_cast<size_t>(std::distance(begin(open_files), end(open_files)));
+    if (i > 0) EXPECT_EQ(now, files);
+    files = now;
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
+  }
 }
 
 TEST_F(PoolTest, SharingCanBeTurnedOff) {
@@ -311,6 +461,20 @@ TEST_F(PoolTest, ManyHostileConfigurationsEndInOneResultEach) {
   EXPECT_EQ(pool->progress().done, 300u);
 }
 
+// A process that has a pool with work that never ends, until it is killed.
+int hold_pool() {
+  PoolOptions options;
+  options.database = "database";
+  options.instances = {Digest()};
+  options.compile_workers = 2;
+  options.command = "/proc/self/exe";
+  options.command_arguments = {"--worker"};
+  auto pool = Pool::open(options);
+  if (!pool.ok()) return 1;
+  for (const char* passes : {"hang-compile", "hang-run"}) (*pool)->submit(with_passes(passes));
+  for (;;) ::pause();
+}
+
 void be_worker(Channel pool, bool broken) {
   auto setup = pool.receive();
   if (!setup.ok()) return;
@@ -320,7 +484,7 @@ void be_worker(Channel pool, bool broken) {
     else if (broken)
       serve_device(std::move(channel), error(Code::unavailable, "no GPU today"));
     else if (DeviceProperties device; announce(channel, device).ok())
-      serve_device(std::move(channel), std::unique_ptr<DeviceWork>(new FakeDevice));
+      serve_device(std::move(channel), std::unique_ptr<DeviceWork>(new FakeDevice(order["device"])));
   });
 }
 
@@ -334,6 +498,7 @@ int main(int argc, char** argv) {
     mneme::be_worker(mneme::Channel(mneme::Descriptor(std::atoi(argv[2]))), first == "--broken-worker");
     return 0;
   }
+  if (first == "--hold-pool") return mneme::hold_pool();
   if (first == "--recorded-worker") return mneme::run_worker_process(std::atoi(argv[2]));
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

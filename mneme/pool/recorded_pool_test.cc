@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "mneme/pool/pool.h"
 #include "mneme/pool/result_log.h"
 #include "mneme/pool/testing/scaled.h"
@@ -60,17 +62,19 @@ TEST_F(RecordedPoolTest, MeasuresConfigurationsAndResumes) {
     auto pool = open(logged);
     std::vector<Future> futures;
     for (const Configuration& configuration : twenty()) futures.push_back(pool->submit(configuration));
-    unsigned shared = 0;
+    unsigned shared = 0, compiled = 0;
     for (const Future& future : futures) {
       PoolResult result = future.get();
       EXPECT_FALSE(result.failed()) << to_string(result.failure) << ": " << result.reason;
       EXPECT_THAT(result.exec_time(), SizeIs(3));
       EXPECT_EQ(result.details["block"]["x"], *result.configuration.block.x);
-      EXPECT_TRUE(result.details["times"].contains("optimise") && result.details["times"].contains("run"))
-          << result.details["times"].dump();
+      EXPECT_TRUE(result.details["times"].contains("run")) << result.details["times"].dump();
+      compiled += result.origin == Origin::measured && result.details["times"].contains("optimise");
       EXPECT_EQ(result.origin == Origin::shared, result.shared_with.has_value());
       shared += result.origin == Origin::shared;
     }
+    EXPECT_GE(compiled, 1u);
+    EXPECT_LE(compiled, 5u) << "a pipeline's code serves every block size";
     EXPECT_GE(shared, 4u) << "'verify' changes nothing";
     PoolProgress progress = pool->progress();
     EXPECT_EQ(progress.done, 20u);
@@ -96,6 +100,49 @@ TEST_F(RecordedPoolTest, FailuresHaveTheirReason) {
   EXPECT_EQ(c.get().failure, Failure::wrong_result);
   EXPECT_THAT(c.get().reason, HasSubstr("memory differs in 1 place"));
   EXPECT_EQ(pool->progress().workers_replaced, 0u);
+}
+
+TEST_F(RecordedPoolTest, TimesComeMeanwhileAndTheRestCanBeGivenUp) {
+  auto pool = open(options());
+  Configuration fixed, by_time;
+  fixed.execution.iterations = 900'000;
+  by_time.passes = "default<O1>";
+  by_time.execution.stop = StopWhen::time;
+  by_time.execution.max_time = 3000;
+  by_time.execution.max_iterations = 900'000;
+  for (const Configuration& configuration : {fixed, by_time}) {
+    Future future = pool->submit(configuration);
+    while (future.times_so_far().empty() && !future.done()) future.wait_for(std::chrono::milliseconds(5));
+    future.cancel();
+    PoolResult result = future.get();
+    EXPECT_FALSE(result.failed()) << result.reason;
+    EXPECT_GE(result.exec_time().size(), 1u);
+    EXPECT_LT(result.exec_time().size(), 900'000u);
+  }
+  // What was given up is known in part only: the same is measured again for whoever asks.
+  fixed.execution.iterations = 3;
+  EXPECT_EQ(pool->submit(fixed).get().origin, Origin::measured);
+}
+
+TEST_F(RecordedPoolTest, SeveralDevicesHaveASessionEach) {
+  PoolOptions several = options();
+  several.devices = {0, 0};  // two workers on the one device that is there
+  auto pool = open(several);
+  std::vector<Future> futures;
+  for (const Configuration& configuration : twenty()) futures.push_back(pool->submit(configuration));
+  for (const Future& future : futures) EXPECT_FALSE(future.get().failed()) << future.get().reason;
+}
+
+TEST_F(RecordedPoolTest, AFaultFailsItsConfigurationAlone) {
+  const Path file = database_.directory() / "outside.ll";
+  PoolOptions with_files = options();
+  std::ofstream(file) << scaling_ir("  store float %scaled, ptr inttoptr (i64 64 to ptr)\n  br label %end\n");
+  auto pool = open(with_files);
+  Configuration outside;
+  outside.ir.path = file;
+  Future fault = pool->submit(outside), after = pool->submit({});
+  EXPECT_EQ(to_string(fault.get().failure), "device_fault") << fault.get().reason;
+  EXPECT_FALSE(after.get().failed()) << after.get().reason;
 }
 
 TEST_F(RecordedPoolTest, WhatCannotBeLoadedEndsThePoolWithTheReason) {

@@ -69,7 +69,9 @@ Result<ResultLog> ResultLog::open(const Path& path, const Json& about, Existing 
 
 Status ResultLog::append(const PoolResult& result) {
   if (!file_) return {};
-  return write_line(*file_, to_json(result));
+  Status written = write_line(*file_, to_json(result));
+  if (!written.ok()) file_.reset();  // nothing may stand behind half a line
+  return written;
 }
 
 }  // namespace mneme

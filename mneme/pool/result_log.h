@@ -28,6 +28,7 @@ class ResultLog {
   // No file: append() does nothing.
   ResultLog() = default;
 
+  // Once that has failed it does nothing: what is there can be resumed from.
   Status append(const PoolResult& result);
   // What an earlier run found out, failures included, but not what was lost or has a label; by whole_digest().
   const std::map<Digest, PoolResult>& known() const { return known_; }

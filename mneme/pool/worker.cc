@@ -6,6 +6,9 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <set>
+
+#include "mneme/pool/last_words.h"
 
 namespace mneme {
 namespace {
@@ -84,20 +87,20 @@ class Orders {
   bool told_to_stop(uint64_t id) {
     [[maybe_unused]] Status ignored = channel_.take_in();
     while (auto message = channel_.next()) sort(std::move(*message));
-    return stop_ == id;
+    return stop_.contains(id);
   }
 
  private:
   void sort(Message message) {
     if (message.body.contains("stop"))
-      stop_ = message.body["stop"];
+      stop_.insert(message.body["stop"].get<uint64_t>());
     else
       waiting_.push_back(std::move(message));
   }
 
   Channel channel_;
   std::deque<Message> waiting_;
-  uint64_t stop_ = 0;
+  std::set<uint64_t> stop_;
 };
 
 Json measure_one(Orders& orders, DeviceWork& work, const Message& message, Failure& failure) {
@@ -107,6 +110,7 @@ Json measure_one(Orders& orders, DeviceWork& work, const Message& message, Failu
   if (message.descriptors.empty()) return failure_of(id, Failure::worker_lost, "no object came with the job");
   auto object = read_memory(message.descriptors[0]);
   if (!object.ok()) return failure_of(id, Failure::worker_lost, object.status().to_string());
+  if (orders.told_to_stop(id)) return failure_of(id, Failure::cancelled, "given up before it was measured");
   // From here on this job is to blame for what happens to the process.
   [[maybe_unused]] Status ignored = orders.channel().send({{"id", id}, {"began", true}});
   DeviceWork::Watch watch;
@@ -135,6 +139,7 @@ void serve_compile(Channel channel, Result<std::unique_ptr<CompileWork>> work) {
   for (;;) {
     auto message = channel.receive();
     if (!message.ok()) return;
+    LastWords::begin_job();
     const uint64_t id = message->body.value("id", uint64_t{0});
     auto configuration = configuration_from_json(message->body["configuration"]);
     Status status = configuration.ok() ? compile_one(channel, **work, id, *configuration)
@@ -149,6 +154,7 @@ void serve_device(Channel channel, Result<std::unique_ptr<DeviceWork>> work) {
   for (;;) {
     auto message = orders.next();
     if (!message.ok()) return;
+    LastWords::begin_job();
     Failure failure = Failure::none;
     if (!orders.channel().send(measure_one(orders, **work, *message, failure)).ok()) return;
     if (failure == Failure::device_fault || failure == Failure::worker_lost) return;

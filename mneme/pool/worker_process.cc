@@ -40,6 +40,7 @@ void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const Json& ord
 }  // namespace
 
 int run_worker_process(int descriptor) {
+  end_with_parent();
   Channel pool{Descriptor(descriptor)};
   auto message = pool.receive();
   if (!message.ok()) return 1;

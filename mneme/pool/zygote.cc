@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <array>
@@ -21,6 +22,14 @@ namespace {
 
 // The descriptor that a zygote finds its connection at.
 constexpr int kConnection = 3;
+
+// Milliseconds that a zygote has to end.
+constexpr int kEnding = 10'000;
+
+void kill_group(pid_t worker) {
+  ::kill(-worker, SIGKILL);
+  ::kill(worker, SIGKILL);
+}
 
 sigset_t child_signal() {
   sigset_t set;
@@ -51,7 +60,7 @@ class Zygote {
   }
 
   ~Zygote() {
-    for (const auto& [pid, id] : workers_) ::kill(pid, SIGKILL);
+    for (const auto& [pid, id] : workers_) kill_group(pid);
     while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) continue;
   }
 
@@ -59,21 +68,26 @@ class Zygote {
   void obey(Message message) {
     if (message.body.contains("kill")) {
       for (const auto& [pid, id] : workers_)
-        if (id == message.body["kill"]) ::kill(pid, SIGKILL);
+        if (id == message.body["kill"]) kill_group(pid);
       return;
     }
-    if (!message.body.contains("fork") || message.descriptors.size() != 1) return;
+    if (!message.body.contains("fork") || message.descriptors.empty()) return;
     const pid_t zygote = ::getpid();
     const pid_t pid = ::fork();
     if (pid == 0) become_worker(zygote, std::move(message));
-    if (pid > 0) workers_[pid] = message.body["fork"];
+    if (pid > 0) {
+      ::setpgid(pid, pid);  // also here: it must have its group before it is killed
+      workers_[pid] = message.body["fork"];
+    }
     // Without one the worker's socket closes, which is what the pool sees.
   }
 
   [[noreturn]] void become_worker(pid_t zygote, Message message) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != zygote) ::_exit(1);
+    ::setpgid(0, 0);
     ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
+    if (message.descriptors.size() > 1) LastWords::divert_to(message.descriptors[1]);
     signals_.close();
     pool_ = Channel();
     worker_(message.body, Channel(std::move(message.descriptors[0])));
@@ -87,6 +101,7 @@ class Zygote {
     for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
       auto worker = workers_.extract(pid);
       if (worker.empty()) continue;
+      ::kill(-pid, SIGKILL);  // what it started
       MNEME_TRY(pool_.send({{"ended", worker.mapped()}, {"status", status}}));
     }
     return {};
@@ -101,8 +116,10 @@ class Zygote {
 
 }  // namespace
 
+void end_with_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }
+
 void run_zygote(Channel pool, const WorkerMain& worker) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  end_with_parent();
   rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::fcntl(pool.descriptor(), F_SETFD, FD_CLOEXEC);
@@ -136,13 +153,20 @@ ZygoteProcess::ZygoteProcess(ZygoteProcess&& other) noexcept
 ZygoteProcess::~ZygoteProcess() {
   if (pid_ == 0) return;
   channel_ = Channel();
+  Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  pollfd ended{process.number(), POLLIN, 0};
+  if (process.open() && ::poll(&ended, 1, kEnding) == 0) kill();
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
-Result<Channel> ZygoteProcess::fork_worker(uint64_t id, nlohmann::json order) {
+void ZygoteProcess::kill() { ::kill(pid_, SIGKILL); }
+
+Result<Channel> ZygoteProcess::fork_worker(uint64_t id, nlohmann::json order, const LastWords& words) {
   MNEME_ASSIGN(auto ends, Channel::pair());
   order["fork"] = id;
-  MNEME_TRY(channel_.send(order, std::array{ends.second.descriptor()}));
+  std::vector<int> descriptors{ends.second.descriptor()};
+  if (words.descriptor() >= 0) descriptors.push_back(words.descriptor());
+  MNEME_TRY(channel_.send(order, descriptors));
   return std::move(ends.first);
 }
 

@@ -17,11 +17,15 @@
 #include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
 #include "mneme/pool/channel.h"
+#include "mneme/pool/last_words.h"
 
 namespace mneme {
 
 // What a worker does: `order` is the message that asked for it. Runs in the worker's own process, which ends when it returns.
 using WorkerMain = std::function<void(const nlohmann::json& order, Channel channel)>;
+
+// This process, and every worker of it, ends with the one that started it. To be called first of all.
+void end_with_parent();
 
 // The zygote's side: serves until the connection closes. The process must have one thread.
 void run_zygote(Channel pool, const WorkerMain& worker);
@@ -38,12 +42,15 @@ class ZygoteProcess {
   // must live as long as the zygote is to.
   static Result<ZygoteProcess> start(const Path& command, std::vector<std::string> arguments);
   ZygoteProcess(ZygoteProcess&& other) noexcept;
-  ~ZygoteProcess();  // ends it and all its workers, and waits for that
+  // Ends it and all its workers, and waits for that; one that does not end within ten seconds is killed.
+  ~ZygoteProcess();
 
   Channel& channel() { return channel_; }
-  // The worker's end of a new connection goes with it; returns the pool's.
-  Result<Channel> fork_worker(uint64_t id, nlohmann::json order);
-  Status kill_worker(uint64_t id);
+  // The worker's end of a new connection goes with it, and what its standard error becomes; returns the pool's end.
+  Result<Channel> fork_worker(uint64_t id, nlohmann::json order, const LastWords& words = {});
+  Status kill_worker(uint64_t id);  // with the processes that it started
+  // At once, for one that does not answer.
+  void kill();
   // What the zygote has told since the last call. unavailable: it has gone, with the reason that it sent, if any.
   Result<std::vector<Ended>> take_ended();
 

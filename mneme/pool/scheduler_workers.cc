@@ -1,0 +1,271 @@
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+
+#include "mneme/pool/scheduler.h"
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+// A device worker has the next job at hand while one is under way.
+constexpr size_t kDeviceDepth = 2;
+// So many of one kind that end in a row before they are ready end the pool.
+constexpr unsigned kMostFailedStarts = 3;
+// So often a job is given to another worker when one was lost before it began.
+constexpr unsigned kMostLost = 3;
+// The zygote has that long to end a worker that is to be killed, and to say so.
+constexpr std::chrono::seconds kKilling(20);
+
+void add_compilation(Json& details, const Json& about) {
+  if (!about.is_object()) return;
+  if (about.contains("times")) details["times"].update(about["times"]);
+  const Json& specialised = about.value("specialised", Json::array());
+  if (!specialised.empty()) details["specialised"] = specialised.size() == 1 ? specialised[0] : specialised;
+}
+
+}  // namespace
+
+void Pool::Scheduler::start_worker(Role role, int device) {
+  if (!zygote_) return;
+  Worker worker{.id = next_worker_++, .role = role, .device = device};
+  const Json order = {
+      {"role", role == Role::compile ? "compile" : "device"}, {"device", device}, {"architecture", architecture_}};
+  auto words = LastWords::create();
+  auto channel = words.ok() ? zygote_->fork_worker(worker.id, order, *words) : words.status();
+  if (!channel.ok()) return give_up(channel.status().with_context("starting a worker of the pool"));
+  worker.channel = std::move(*channel);
+  worker.words = std::move(*words);
+  extend(worker, options_.limits.starting);
+  workers_.emplace(worker.id, std::move(worker));
+}
+
+void Pool::Scheduler::take_messages(Worker& worker) {
+  if (worker.closed) return;
+  worker.closed = !worker.channel.take_in().ok();
+  try {
+    while (auto message = worker.channel.next()) hear(worker, std::move(*message));
+  } catch (const Json::exception&) {
+    worker.closed = true;  // what a candidate did to it has come to its messages
+  }
+  // One that only closed its connection is of no use either.
+  if (worker.closed && zygote_) [[maybe_unused]]
+    Status ignored = zygote_->kill_worker(worker.id);
+}
+
+void Pool::Scheduler::hear(Worker& worker, Message message) {
+  const Json& body = message.body;
+  if (body.contains("ready")) return hear_ready(worker);
+  if (body.contains("device")) return hear_device(body["device"]);
+  Job* job = find(body.value("id", JobId{0}));
+  if (!job) {
+    if (body.contains("reason")) last_start_failure_ = body["reason"];
+    return;
+  }
+  if (body.contains("translated")) return hear_translated(worker, *job, body);
+  if (body.contains("code")) return hear_code(worker, *job, message);
+  if (body.contains("failure")) return hear_failure(worker, *job, body);
+  if (body.contains("details")) return hear_measured(worker, *job, body);
+  if (body.contains("began")) worker.began = true;
+  extend(worker, options_.limits.running);
+  if (!body.contains("timed")) return;
+  std::lock_guard lock(job->future->mutex);
+  for (const Json& time : body["timed"]) job->future->times.emplace_back(time.get<double>());
+}
+
+void Pool::Scheduler::hear_ready(Worker& worker) {
+  worker.ready = true;
+  worker.deadline = Clock::time_point::max();
+  failed_starts_.erase({worker.role, worker.device});
+  std::lock_guard lock(mutex_);
+  if (!first_ready_) first_ready_ = Clock::now();
+}
+
+// Compilation begins with the first device that is known.
+void Pool::Scheduler::hear_device(const Json& device) {
+  const std::string architecture = device.value("architecture", "");
+  if (architecture_.empty()) {
+    architecture_ = architecture;
+    for (unsigned i = 0; i < options_.compile_workers; ++i) start_worker(Role::compile, 0);
+  } else if (architecture != architecture_) {
+    give_up(error(Code::invalid_argument, "the devices of a pool must be alike: one is {} and another, {}, is {}", architecture_,
+                  device.value("name", "?"), architecture));
+  }
+}
+
+void Pool::Scheduler::hear_failure(Worker& worker, Job& job, const Json& body) {
+  leave(worker, job);
+  PoolResult result =
+      failed_result(parse_failure(body["failure"].get<std::string>()).value_or(Failure::worker_lost), body.value("reason", ""));
+  if (body.contains("details")) result.details = body["details"];
+  add_compilation(result.details, job.about);
+  if (worker.role == Role::compile) return code_failed(job, result);
+  settle(job, std::move(result));
+}
+
+void Pool::Scheduler::hear_measured(Worker& worker, Job& job, const Json& body) {
+  leave(worker, job);
+  PoolResult result;
+  result.details = body["details"];
+  add_compilation(result.details, job.about);
+  if (job.told_to_stop && result.exec_time().empty()) result = failed_result(Failure::cancelled, "given up before it was timed");
+  settle(job, std::move(result));
+}
+
+void Pool::Scheduler::take_endings() {
+  if (!zygote_) return;
+  auto ended = zygote_->take_ended();
+  if (!ended.ok()) {
+    zygote_.reset();
+    return give_up(ended.status().with_context("the pool's workers have ended"));
+  }
+  for (const ZygoteProcess::Ended& end : *ended) {
+    auto worker = workers_.find(end.id);
+    if (worker == workers_.end()) continue;
+    take_messages(worker->second);  // what it said before
+    lose(worker->second, end.status);
+  }
+}
+
+void Pool::Scheduler::lose(Worker& worker, int status) {
+  Worker gone = std::move(worker);
+  workers_.erase(gone.id);
+  for (JobId id : gone.jobs)
+    if (Job* job = find(id)) job->at_worker = false;
+  if (!gone.ready) {
+    if (gone.fate != Failure::none)
+      last_start_failure_ = fmt::format("was not ready after {} s", options_.limits.starting.count());
+    if (++failed_starts_[{gone.role, gone.device}] >= kMostFailedStarts) {
+      std::string why = last_start_failure_.empty() ? describe_end(status) : last_start_failure_;
+      return give_up(error(Code::unavailable, "{} workers in a row did not start: the last one {}", kMostFailedStarts, why));
+    }
+  }
+  std::deque<JobId> jobs = std::move(gone.jobs);
+  // A device worker ends by itself after a fault, and has then the next job at hand.
+  if (!jobs.empty() && (gone.role == Role::compile || gone.began || gone.fate != Failure::none)) {
+    if (Job* job = find(jobs.front())) blame(gone, *job, status);
+    jobs.pop_front();
+  }
+  requeue(gone.role, jobs);
+  if (gone.ready) {
+    std::lock_guard lock(mutex_);
+    ++progress_.workers_replaced;
+  }
+  start_worker(gone.role, gone.device);
+}
+
+// The job that was under way when its worker ended.
+void Pool::Scheduler::blame(const Worker& gone, Job& job, int status) {
+  const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  std::string end = describe_end(status);
+  if (const std::string words = gone.words.read(); !words.empty()) end += fmt::format(", after '{}'", words);
+  PoolResult result;
+  if (gone.fate == Failure::compile_timeout)
+    result = failed_result(gone.fate,
+                           fmt::format("compiling took longer than {} s, and was ended", options_.limits.compiling.count()));
+  else if (gone.fate == Failure::run_timeout)
+    result =
+        failed_result(gone.fate, fmt::format("the kernel ran longer than {} s, and was ended", options_.limits.running.count()));
+  else if (killed)
+    result = failed_result(Failure::worker_lost, fmt::format("the worker {}", describe_end(status)));
+  else if (gone.role == Role::compile)
+    result = failed_result(Failure::compile_error, fmt::format("the compiler crashed: its process {}", end));
+  else
+    result = failed_result(Failure::device_fault, fmt::format("the process that ran the kernel {}", end));
+  add_compilation(result.details, job.about);
+  if (gone.role == Role::compile) return code_failed(job, result);
+  settle(job, std::move(result));
+}
+
+// What a lost worker had at hand but had not begun.
+void Pool::Scheduler::requeue(Role role, const std::deque<JobId>& jobs) {
+  std::deque<JobId>& queue = role == Role::compile ? to_compile_ : to_measure_;
+  for (auto id = jobs.rbegin(); id != jobs.rend(); ++id) {
+    Job* job = find(*id);
+    if (!job) continue;
+    if (++job->lost < kMostLost)
+      queue.push_front(*id);
+    else
+      settle(*job, failed_result(Failure::worker_lost, fmt::format("{} workers were lost before it began", kMostLost)));
+  }
+}
+
+void Pool::Scheduler::enforce_limits() {
+  const auto now = Clock::now();
+  for (auto& [id, worker] : workers_) {
+    if (now < worker.deadline || !zygote_) continue;
+    if (std::exchange(worker.killed, true)) {
+      zygote_->kill();  // take_endings() hears of that
+      worker.deadline = Clock::time_point::max();
+      continue;
+    }
+    worker.fate = worker.role == Role::compile ? Failure::compile_timeout : Failure::run_timeout;
+    worker.deadline = now + kKilling;
+    [[maybe_unused]] Status ignored = zygote_->kill_worker(id);  // its end is heard of
+  }
+}
+
+void Pool::Scheduler::dispatch() {
+  if (!zygote_) return;
+  const size_t ahead = 2 * options_.compile_workers + kDeviceDepth * options_.devices.size();
+  uint64_t compiling = 0, measuring = 0, devices_ready = 0;
+  // First what may be found to need no compiler, and goes to a device at once.
+  for (auto& [id, worker] : workers_) {
+    while (worker.ready && worker.role == Role::compile && worker.jobs.empty() && to_measure_.size() < ahead) {
+      Job* job = take(to_compile_);
+      if (!job) break;
+      if (needs_compiler(*job)) give(worker, *job, Json::object(), {});
+    }
+  }
+  for (auto& [id, worker] : workers_) {
+    while (worker.ready && worker.role == Role::device && worker.jobs.size() < kDeviceDepth) {
+      Job* job = take(to_measure_);
+      if (!job) break;
+      give(worker, *job, {{"code", job->code}}, std::array{job->object->number()});
+    }
+    (worker.role == Role::compile ? compiling : measuring) += worker.jobs.size();
+    devices_ready += worker.ready && worker.role == Role::device;
+  }
+  std::lock_guard lock(mutex_);
+  progress_.compiling = compiling;
+  progress_.measuring = measuring;
+  progress_.ready = to_measure_.size();
+  progress_.devices_ready = devices_ready;
+}
+
+void Pool::Scheduler::give(Worker& worker, Job& job, Json body, std::span<const int> descriptors) {
+  body["id"] = job.id;
+  body["configuration"] = job.json;
+  if (worker.jobs.empty()) {
+    worker.busy_since = Clock::now();
+    extend(worker, worker.role == Role::compile ? options_.limits.compiling : options_.limits.running);
+  }
+  worker.jobs.push_back(job.id);
+  job.at_worker = true;
+  // Where that fails the worker has ended, or will be killed for its silence.
+  [[maybe_unused]] Status sent = worker.channel.send(body, descriptors);
+}
+
+void Pool::Scheduler::leave(Worker& worker, Job& job) {
+  std::erase(worker.jobs, job.id);
+  job.at_worker = false;
+  worker.began = false;
+  const auto now = Clock::now();
+  if (worker.jobs.empty())
+    worker.deadline = Clock::time_point::max();
+  else
+    extend(worker, options_.limits.running);
+  std::lock_guard lock(mutex_);
+  (worker.role == Role::compile ? progress_.compile_busy : progress_.device_busy) += now - worker.busy_since;
+  worker.busy_since = now;
+}
+
+// Not one that was killed already.
+void Pool::Scheduler::extend(Worker& worker, PoolLimits::Seconds limit) {
+  if (!worker.killed) worker.deadline = Clock::now() + std::chrono::ceil<Clock::duration>(limit);
+}
+
+}  // namespace mneme
