@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <new>
@@ -15,22 +16,30 @@
 namespace mneme {
 namespace {
 
-using Clock = std::chrono::steady_clock;  // one clock for all processes of the machine
-using Word = std::atomic<uint64_t>;       // microseconds since the clock's start << 8 | activity
+using Clock = std::chrono::steady_clock;
+using Allowance = std::chrono::duration<double>;  // in seconds
+// Milliseconds since `origin`, seconds of allowance, activity: 36, 20 and 8 bits.
+using Word = std::atomic<uint64_t>;
 static_assert(Word::is_always_lock_free);
+constexpr uint64_t kLongestAllowance = (1 << 20) - 1;
+
+const Clock::time_point origin = Clock::now();  // the same in a child
 
 Word own_word{0};
 Word* shown = &own_word;
 uint64_t compile_memory = 0;
 rlim_t usual_memory_limit = RLIM_INFINITY;
 
-uint64_t word_of(Activity activity) {
-  auto passed = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch());
-  return static_cast<uint64_t>(passed.count()) << 8 | static_cast<uint64_t>(activity);
+uint64_t word_of(Activity activity, Allowance allowance) {
+  const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - origin);
+  const double seconds = std::ceil(std::max(allowance.count(), 0.0));
+  const auto allowed = static_cast<uint64_t>(std::min(seconds, static_cast<double>(kLongestAllowance)));
+  return static_cast<uint64_t>(passed.count()) << 28 | allowed << 8 | static_cast<uint64_t>(activity);
 }
 
 ActivityBoard::Reading reading_of(uint64_t word) {
-  return {static_cast<Activity>(word & 0xff), Clock::time_point(std::chrono::microseconds(word >> 8))};
+  return {static_cast<Activity>(word & 0xff), origin + std::chrono::milliseconds(word >> 28),
+          std::chrono::seconds(word >> 8 & kLongestAllowance)};
 }
 
 // What RLIMIT_DATA counts: the sixth number of statm, in pages.
@@ -43,7 +52,7 @@ uint64_t data_bytes() {
   return uint64_t{data} * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-void enter(Activity from, Activity to) {
+void enter(Activity from, Activity to, Allowance allowance) {
   if (compile_memory != 0 && (from == Activity::compiling) != (to == Activity::compiling)) {
     rlimit limit{};
     ::getrlimit(RLIMIT_DATA, &limit);
@@ -55,7 +64,7 @@ void enter(Activity from, Activity to) {
     }
     ::setrlimit(RLIMIT_DATA, &limit);
   }
-  shown->store(word_of(to), std::memory_order_release);
+  shown->store(word_of(to, allowance), std::memory_order_release);
 }
 
 }  // namespace
@@ -64,15 +73,21 @@ std::string_view to_string(Activity activity) {
   switch (activity) {
     case Activity::working: return "working";
     case Activity::compiling: return "compiling";
+    case Activity::loading: return "loading";
     case Activity::running: return "running";
+    case Activity::timing: return "timing";
+    case Activity::tracking: return "tracking";
   }
   return "?";
 }
 
-ActivityScope::ActivityScope(Activity activity) : before_(reading_of(shown->load(std::memory_order_relaxed)).activity) {
-  enter(before_, activity);
+ActivityScope::ActivityScope(Activity activity, Allowance allowance) : before_(shown->load(std::memory_order_relaxed)) {
+  enter(reading_of(before_).activity, activity, allowance);
 }
-ActivityScope::~ActivityScope() { enter(reading_of(shown->load(std::memory_order_relaxed)).activity, before_); }
+ActivityScope::~ActivityScope() {
+  const ActivityBoard::Reading before = reading_of(before_);
+  enter(reading_of(shown->load(std::memory_order_relaxed)).activity, before.activity, before.allowance);
+}
 
 void limit_compile_memory(Bytes additional) { compile_memory = additional.count; }
 
@@ -80,7 +95,7 @@ Result<ActivityBoard> ActivityBoard::create() {
   void* page = ::mmap(nullptr, sizeof(Word), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED)
     return error(Code::exhausted, "mapping memory to be shared with a child process: {}", std::strerror(errno));
-  new (page) Word(word_of(Activity::working));
+  new (page) Word(word_of(Activity::working, {}));
   return ActivityBoard(page);
 }
 
@@ -94,7 +109,7 @@ ActivityBoard::~ActivityBoard() {
 
 void ActivityBoard::show_this_process() const {
   shown = static_cast<Word*>(page_);
-  shown->store(word_of(Activity::working), std::memory_order_release);
+  shown->store(word_of(Activity::working, {}), std::memory_order_release);
 }
 
 ActivityBoard::Reading ActivityBoard::read() const {

@@ -15,23 +15,26 @@ namespace mneme {
 enum class Activity : uint8_t {
   working,    // reading, restoring, comparing: it ends, however much there is
   compiling,  // LLVM, the user's pipeline and plugins, the assembler
+  loading,    // a device is opened, or given memory or code: one step of that
   running,    // one launch of a kernel
+  timing,     // launches that nobody waits for one by one: a batch of timed ones, or those that warm up
+  tracking,   // one launch of a kernel that notes its accesses
 };
 
 // "compiling"
 std::string_view to_string(Activity activity);
 
-// The process is at `activity` while one lives; then again at what it was at before. Nested, and used by one thread of the
-// process.
+// The process is at `activity` while one lives; then again at what it was at before. It may take `allowance` (in whole seconds,
+// rounded up) longer than the activity's limit. Nested, and used by one thread of the process.
 class ActivityScope {
  public:
-  explicit ActivityScope(Activity activity);
+  explicit ActivityScope(Activity activity, std::chrono::duration<double> allowance = {});
   ~ActivityScope();
   ActivityScope(const ActivityScope&) = delete;
   ActivityScope& operator=(const ActivityScope&) = delete;
 
  private:
-  Activity before_;
+  uint64_t before_;
 };
 
 // How much memory this process may take in addition while it compiles; none by default. What is refused then is a failed
@@ -44,6 +47,7 @@ class ActivityBoard {
   struct Reading {
     Activity activity = Activity::working;
     std::chrono::steady_clock::time_point since;
+    std::chrono::seconds allowance{};
     friend bool operator==(const Reading&, const Reading&) = default;
   };
 

@@ -128,8 +128,19 @@ class Watch {
 
  private:
   GuardLimits::Seconds limit() const {
-    if (seen_.activity == Activity::compiling) return limits_.compiling;
-    if (seen_.activity == Activity::running) return limits_.running;
+    const GuardLimits::Seconds limit = limit_of(seen_.activity);
+    return limit == GuardLimits::Seconds() ? limit : limit + seen_.allowance;
+  }
+
+  GuardLimits::Seconds limit_of(Activity activity) const {
+    switch (activity) {
+      case Activity::working: return {};
+      case Activity::compiling: return limits_.compiling;
+      case Activity::loading: return limits_.loading;
+      case Activity::running:
+      case Activity::timing:
+      case Activity::tracking: return limits_.running;
+    }
     return {};
   }
 
@@ -153,6 +164,7 @@ class Watch {
     if (limit() == GuardLimits::Seconds() || left() > GuardLimits::Seconds()) return false;
     end.how = GuardedEnd::How::out_of_time;
     end.activity = seen_.activity;
+    end.limit = limit();
     return true;
   }
 

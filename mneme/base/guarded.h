@@ -14,7 +14,8 @@ namespace mneme {
 struct GuardLimits {
   using Seconds = std::chrono::duration<double>;
   Seconds compiling{};     // one time at Activity::compiling
-  Seconds running{};       // one time at Activity::running: one launch
+  Seconds running{};       // one time at Activity::running: one launch; at timing or tracking with what they are allowed more
+  Seconds loading{};       // one time at Activity::loading
   Bytes compile_memory{};  // limit_compile_memory()
 };
 
@@ -22,7 +23,7 @@ struct GuardLimits {
 struct GuardedEnd {
   enum class How {
     finished,     // `reply` is what the work returned
-    out_of_time,  // it stayed longer at `activity` than the limit, and was killed
+    out_of_time,  // it stayed longer at `activity` than `limit`, and was killed
     signalled,    // it ended by signal `number` at `activity`: a crash, or somebody killed it
     exited,       // it exited with status `number` at `activity` before the work was done
     interrupted,  // this process was sent signal `number` (SIGINT, SIGTERM, SIGHUP or SIGQUIT), and the child was killed
@@ -30,6 +31,7 @@ struct GuardedEnd {
   How how = How::finished;
   int number = 0;
   Activity activity = Activity::working;
+  GuardLimits::Seconds limit{};  // that ran out
   std::string reply;
 };
 

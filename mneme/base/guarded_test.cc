@@ -16,7 +16,7 @@ namespace mneme {
 namespace {
 
 using How = GuardedEnd::How;
-constexpr GuardLimits kShort{GuardLimits::Seconds(0.05), GuardLimits::Seconds(0.05), {}};
+constexpr GuardLimits kShort{GuardLimits::Seconds(0.05), GuardLimits::Seconds(0.05), GuardLimits::Seconds(0.05), {}};
 
 GuardedEnd run(const std::function<std::string()>& work, const GuardLimits& limits = {}) {
   auto end = run_guarded(limits, work);
@@ -42,7 +42,7 @@ TEST(Guarded, TheWorkChangesNothingHere) {
 }
 
 TEST(Guarded, AHangIsEndedAtTheLimitOfItsActivity) {
-  for (Activity activity : {Activity::compiling, Activity::running}) {
+  for (Activity activity : {Activity::compiling, Activity::running, Activity::loading, Activity::timing, Activity::tracking}) {
     GuardedEnd end = run(
         [&] {
           ActivityScope scope(activity);
@@ -51,7 +51,23 @@ TEST(Guarded, AHangIsEndedAtTheLimitOfItsActivity) {
         kShort);
     EXPECT_EQ(end.how, How::out_of_time);
     EXPECT_EQ(end.activity, activity);
+    EXPECT_EQ(end.limit, GuardLimits::Seconds(0.05));
   }
+}
+
+TEST(Guarded, AnAllowanceExtendsTheLimit) {
+  auto work = [](Activity activity) {
+    ActivityScope scope(activity, std::chrono::milliseconds(1500));
+    {
+      ActivityScope running(Activity::running);
+    }
+    return hang();
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  GuardedEnd end = run([&] { return work(Activity::timing); }, kShort);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2)) << "whole seconds";
+  EXPECT_EQ(end.activity, Activity::timing);
+  EXPECT_EQ(end.limit, GuardLimits::Seconds(2.05));
 }
 
 TEST(Guarded, TheLimitIsThatOfOneTimeAtIt) {
@@ -68,7 +84,7 @@ TEST(Guarded, TheLimitIsThatOfOneTimeAtIt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // compiling again, which has no limit
     return "done";
   };
-  EXPECT_EQ(run(work, {{}, GuardLimits::Seconds(1), {}}).reply, "done");
+  EXPECT_EQ(run(work, {{}, GuardLimits::Seconds(1), {}, {}}).reply, "done");
 }
 
 TEST(Guarded, ACrashIsTheSignalAndTheActivity) {
@@ -153,7 +169,7 @@ TEST(Guarded, MemoryIsLimitedWhileCompilingOnly) {
         }
         return reply + refused();
       },
-      {{}, {}, 32_MiB});
+      {{}, {}, {}, 32_MiB});
   EXPECT_EQ(end.reply, "given refused given ");
 }
 

@@ -17,7 +17,10 @@ namespace {
 std::string_view subject(Activity activity) {
   switch (activity) {
     case Activity::compiling: return "compiling";
+    case Activity::loading: return "preparing the device";
     case Activity::running: return "the kernel's launch";
+    case Activity::timing: return "a batch of timed launches";
+    case Activity::tracking: return "the launch that notes what the kernel accesses, to find its poison,";
     case Activity::working: return "preparing or comparing memory";
   }
   return "?";
@@ -32,10 +35,33 @@ Status explain_signal(const GuardedEnd& end) {
                  "{}: LLVM, a pass of the pipeline or a plugin crashed; shorten the pipeline to find which, or run it with "
                  "--no-guard under a debugger",
                  what);
-  if (end.activity == Activity::running)
+  if (end.activity == Activity::running || end.activity == Activity::timing)
     return error(Code::device_fault,
                  "{}: the kernel took its process down under this configuration; run it with --no-guard under a debugger", what);
+  if (end.activity == Activity::tracking)
+    return error(Code::device_fault, "{}; --no-poison does without it, --no-guard shows it to a debugger", what);
   return error(Code::internal, "{}; run it with --no-guard under a debugger", what);
+}
+
+Status explain_timeout(const GuardedEnd& end) {
+  const std::string what = fmt::format("{} took longer than {} s and was ended", subject(end.activity), end.limit.count());
+  switch (end.activity) {
+    case Activity::compiling:
+      return error(Code::timeout, "{}: the pipeline may never end; --compile-timeout S allows more (0: no limit)", what);
+    case Activity::loading:
+      return error(Code::timeout, "{}: the device or its driver may hang; --load-timeout S allows more (0: no limit)", what);
+    case Activity::timing:
+      return error(Code::timeout,
+                   "{}, though the verified launch came back: what the kernel does may depend on more than its memory; "
+                   "--run-timeout S allows more (0: no limit)",
+                   what);
+    case Activity::tracking:
+      return error(Code::timeout,
+                   "{}, though the launch itself came back: --no-poison does without it, --run-timeout S allows more", what);
+    case Activity::running:
+    case Activity::working: break;
+  }
+  return error(Code::timeout, "{}: it may never end under this configuration; --run-timeout S allows more (0: no limit)", what);
 }
 
 // A child's reply: one byte for the exit status, then the output.
@@ -44,20 +70,12 @@ Outcome decode(const std::string& reply) { return {reply.substr(1), static_cast<
 
 }  // namespace
 
-Status explain(const GuardedEnd& end, const GuardLimits& limits) {
+Status explain(const GuardedEnd& end) {
   if (end.how == GuardedEnd::How::signalled) return explain_signal(end);
   if (end.how == GuardedEnd::How::exited)
     return error(Code::internal, "{} ended its process with exit status {} before there was a result", subject(end.activity),
                  end.number);
-  if (end.activity == Activity::compiling)
-    return error(Code::timeout,
-                 "compiling took longer than {} s and was ended: the pipeline may never end; --compile-timeout S allows more "
-                 "(0: no limit)",
-                 limits.compiling.count());
-  return error(Code::timeout,
-               "the kernel's launch took longer than {} s and was ended: it may never end under this configuration; "
-               "--run-timeout S allows more (0: no limit)",
-               limits.running.count());
+  return explain_timeout(end);
 }
 
 void Guard::declare(CLI::App& app) {
@@ -66,6 +84,11 @@ void Guard::declare(CLI::App& app) {
       ->capture_default_str()
       ->group(kGroup);
   app.add_option("--run-timeout", run_seconds_, "seconds that one launch may take (0: no limit)")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->group(kGroup);
+  app.add_option("--load-timeout", load_seconds_,
+                 "seconds that one step of preparing the device may take: opening it, giving it memory or code (0: no limit)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
       ->group(kGroup);
@@ -83,14 +106,14 @@ int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome
     outcome = work();
   } else {
     const GuardLimits limits{GuardLimits::Seconds(compile_seconds_), GuardLimits::Seconds(run_seconds_),
-                             Bytes(compile_gib_ << 30)};
+                             GuardLimits::Seconds(load_seconds_), Bytes(compile_gib_ << 30)};
     auto end = run_guarded(limits, [&] { return encode(work()); });
     if (end.ok() && end->how == GuardedEnd::How::finished) {
       outcome = decode(end->reply);
     } else {
       Progress::clear_line();
       if (end.ok() && end->how == GuardedEnd::How::interrupted) end_as(end->number);
-      const Status why = end.ok() ? explain(*end, limits) : end.status();
+      const Status why = end.ok() ? explain(*end) : end.status();
       report(why);
       outcome = failed(why);
     }

@@ -18,7 +18,7 @@ struct Outcome {
 
 class Guard {
  public:
-  // --compile-timeout, --run-timeout, --compile-memory, --no-guard
+  // --compile-timeout, --run-timeout, --load-timeout, --compile-memory, --no-guard
   void declare(CLI::App& app);
 
   // Runs `work` in a child, or here under --no-guard, prints its output and returns its exit status. Where the child ended
@@ -29,12 +29,12 @@ class Guard {
  private:
   static constexpr char kGroup[] = "Limits";
 
-  double compile_seconds_ = 120, run_seconds_ = 60;
+  double compile_seconds_ = 120, run_seconds_ = 60, load_seconds_ = 120;
   uint64_t compile_gib_ = 8;
   bool none_ = false;
 };
 
 // Why a child's work was not done, and what to do: for every end but finished and interrupted.
-Status explain(const GuardedEnd& end, const GuardLimits& limits);
+Status explain(const GuardedEnd& end);
 
 }  // namespace mneme::cli

@@ -7,20 +7,27 @@ namespace mneme::cli {
 namespace {
 
 using How = GuardedEnd::How;
-constexpr GuardLimits kLimits{GuardLimits::Seconds(120), GuardLimits::Seconds(0.5), {}};
-
 std::string explained(How how, int number, Activity activity) {
-  return explain({how, number, activity, ""}, kLimits).to_string();
+  return explain({how, number, activity, GuardLimits::Seconds(0.5), ""}).to_string();
 }
 
 TEST(Explain, ALimitNamesItsOption) {
   EXPECT_EQ(
       explained(How::out_of_time, 0, Activity::compiling),
-      "timeout: compiling took longer than 120 s and was ended: the pipeline may never end; --compile-timeout S allows more "
+      "timeout: compiling took longer than 0.5 s and was ended: the pipeline may never end; --compile-timeout S allows more "
       "(0: no limit)");
   EXPECT_EQ(explained(How::out_of_time, 0, Activity::running),
             "timeout: the kernel's launch took longer than 0.5 s and was ended: it may never end under this configuration; "
             "--run-timeout S allows more (0: no limit)");
+  EXPECT_EQ(explained(How::out_of_time, 0, Activity::loading),
+            "timeout: preparing the device took longer than 0.5 s and was ended: the device or its driver may hang; "
+            "--load-timeout S allows more (0: no limit)");
+  EXPECT_EQ(explained(How::out_of_time, 0, Activity::timing),
+            "timeout: a batch of timed launches took longer than 0.5 s and was ended, though the verified launch came back: what "
+            "the kernel does may depend on more than its memory; --run-timeout S allows more (0: no limit)");
+  EXPECT_EQ(explained(How::out_of_time, 0, Activity::tracking),
+            "timeout: the launch that notes what the kernel accesses, to find its poison, took longer than 0.5 s and was ended, "
+            "though the launch itself came back: --no-poison does without it, --run-timeout S allows more");
 }
 
 TEST(Explain, ACrashNamesItsActivityAndSignal) {
@@ -32,6 +39,17 @@ TEST(Explain, ACrashNamesItsActivityAndSignal) {
             "configuration; run it with --no-guard under a debugger");
   EXPECT_EQ(explained(How::signalled, SIGBUS, Activity::working),
             "internal: preparing or comparing memory ended by signal 7 (Bus error); run it with --no-guard under a debugger");
+}
+
+TEST(Explain, ACrashOfALaunchIsADeviceFaultWhicheverItIs) {
+  EXPECT_EQ(explained(How::signalled, SIGSEGV, Activity::timing),
+            "device_fault: a batch of timed launches ended by signal 11 (Segmentation fault): the kernel took its process down "
+            "under this configuration; run it with --no-guard under a debugger");
+  EXPECT_EQ(explained(How::signalled, SIGSEGV, Activity::tracking),
+            "device_fault: the launch that notes what the kernel accesses, to find its poison, ended by signal 11 (Segmentation "
+            "fault); --no-poison does without it, --no-guard shows it to a debugger");
+  EXPECT_EQ(explained(How::signalled, SIGSEGV, Activity::loading),
+            "internal: preparing the device ended by signal 11 (Segmentation fault); run it with --no-guard under a debugger");
 }
 
 TEST(Explain, AKilledChildMayHaveRunOutOfMemory) {

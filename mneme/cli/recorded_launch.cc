@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "mneme/base/activity.h"
 #include "mneme/cli/values.h"
 
 namespace mneme::cli {
@@ -65,6 +66,7 @@ void DeviceOption::declare(CLI::App& app, const std::string& what) {
 }
 
 Result<std::unique_ptr<Device>> DeviceOption::open() const {
+  ActivityScope opening(Activity::loading);
   if (name_ == "auto") return Device::open_best();
   MNEME_ASSIGN(DeviceKind kind, parse_device_kind(name_));
   return Device::open(kind);

@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "mneme/base/activity.h"
 #include "mneme/device/cpu/cpu_device.h"
 #include "mneme/device/cuda/cuda_device.h"
 #include "mneme/device/fake/fake_device.h"
@@ -77,7 +76,6 @@ Status Stream::launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan p
 
 Status Stream::launch_timed(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   MNEME_TRY(check_shape(kernel, shape));
-  ActivityScope running(Activity::running);
   return launch_timed_impl(kernel, shape, parameters);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mneme/base/activity.h"
 #include "mneme/replay/stopping_rule.h"
 
 namespace mneme {
@@ -23,6 +24,11 @@ unsigned at_once(unsigned batch, const RunWatch& watch, Nanoseconds expected) {
   if (!watch.timed || expected.count() <= 0) return batch;
   const double fit = Nanoseconds(RunWatch::kReportEvery) / expected;
   return fit >= batch ? batch : std::max(1u, static_cast<unsigned>(fit));
+}
+
+// More than launches take that end; from the limit of one launch on, which is allowed beside it, they are taken for hanging.
+Nanoseconds allowance(unsigned launches, const MeasuredLaunch& launch) {
+  return launches * (10 * launch.expected + std::chrono::milliseconds(10));
 }
 
 }  // namespace
@@ -65,26 +71,36 @@ Status Measurer::prepare(const Execution& execution, const MeasuredLaunch& launc
   return {};
 }
 
+Status Measurer::warm_up(const Execution& execution, const MeasuredLaunch& launch) {
+  ActivityScope timing(Activity::timing, allowance(execution.warm_up, launch));
+  for (unsigned i = 0; i < execution.warm_up; ++i) {
+    MNEME_TRY(prepare(execution, launch));
+    MNEME_TRY(stream_.launch(launch.kernel, launch.shape, launch.parameters));
+  }
+  return stream_.synchronize();
+}
+
+Result<std::vector<Nanoseconds>> Measurer::time(unsigned batch, const Execution& execution, const MeasuredLaunch& launch) {
+  ActivityScope timing(Activity::timing, allowance(batch, launch));
+  for (unsigned i = 0; i < batch; ++i) {
+    MNEME_TRY(prepare(execution, launch));
+    MNEME_TRY(stream_.launch_timed(launch.kernel, launch.shape, launch.parameters));
+  }
+  return stream_.take_times();
+}
+
 Result<Measurement> Measurer::measure(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch) {
   Measurement result;
   MNEME_ASSIGN(result.clock, device_.clock());
   const StoppingRule rule(execution);
   unsigned batch = rule.next({}, Nanoseconds(0));
   if (batch == 0) return result;
-  for (unsigned i = 0; i < execution.warm_up; ++i) {
-    MNEME_TRY(prepare(execution, launch));
-    MNEME_TRY(stream_.launch(launch.kernel, launch.shape, launch.parameters));
-  }
-  MNEME_TRY(stream_.synchronize());
+  MNEME_TRY(warm_up(execution, launch));
   add_reading(result.clocks, device_);
   const auto begin = std::chrono::steady_clock::now();
   while (batch > 0) {
     batch = at_once(batch, watch, launch.expected);
-    for (unsigned i = 0; i < batch; ++i) {
-      MNEME_TRY(prepare(execution, launch));
-      MNEME_TRY(stream_.launch_timed(launch.kernel, launch.shape, launch.parameters));
-    }
-    MNEME_ASSIGN(std::vector<Nanoseconds> times, stream_.take_times());
+    MNEME_ASSIGN(std::vector<Nanoseconds> times, time(batch, execution, launch));
     const Nanoseconds elapsed = std::chrono::steady_clock::now() - begin;
     add_reading(result.clocks, device_);
     result.times.insert(result.times.end(), times.begin(), times.end());

@@ -17,7 +17,7 @@ struct MeasuredLaunch {
   ByteSpan parameters;
   std::function<Status()> restore;       // puts the memory back; need not wait for it
   std::function<Status()> read_through;  // reads the kernel's memory through the cache
-  Nanoseconds expected{};                // what one of them takes, restoring included, as far as is known
+  Nanoseconds expected{};                // what one takes, with restoring, as far as is known; a limit of time allows many times that
 };
 
 // The hardware's clocks around a measurement.
@@ -49,6 +49,8 @@ class Measurer {
  private:
   Status prepare(const Execution& execution, const MeasuredLaunch& launch);
   Status empty_cache();
+  Status warm_up(const Execution& execution, const MeasuredLaunch& launch);
+  Result<std::vector<Nanoseconds>> time(unsigned batch, const Execution& execution, const MeasuredLaunch& launch);
 
   Device& device_;
   Stream& stream_;

@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "mneme/base/guarded.h"
 #include "mneme/device/fake/fake_device.h"
 
 namespace mneme {
@@ -113,6 +115,22 @@ TEST_F(MeasurementTest, ClocksAreReadAroundTheLaunches) {
                   "clock",
                   "the device's clocks were held down while kernels were timed: power cap, thermal slowdown"));
   EXPECT_TRUE(describe_problems({1980, 1965, {}}).empty());
+}
+
+// As a GPU's launches do: nobody notices before their times are taken, or the warm-up is waited for.
+TEST_F(MeasurementTest, LaunchesThatNeverEndAreNoticedByWhoWatches) {
+  for (const char* hanging : {"synchronize", "take_times"}) {
+    device_->set_failures([&](std::string_view call) {
+      while (call == hanging) ::pause();
+      return Status();
+    });
+    Execution execution = iterations(3);
+    execution.warm_up = 1;
+    auto end = run_guarded({.running = GuardLimits::Seconds(0.1)}, [&] { return measure(execution).status().to_string(); });
+    ASSERT_TRUE(end.ok()) << end.status().to_string();
+    EXPECT_EQ(end->how, GuardedEnd::How::out_of_time) << hanging << ": " << end->reply;
+    EXPECT_EQ(end->activity, Activity::timing) << hanging;
+  }
 }
 
 TEST_F(MeasurementTest, WhatFailsIsPassedOn) {

@@ -2,6 +2,8 @@
 
 #include <future>
 
+#include "mneme/base/activity.h"
+
 namespace mneme {
 namespace {
 
@@ -29,6 +31,7 @@ Result<Batch> read_batch(const Database& database, const std::vector<PageUpload>
 }
 
 Status copy_batch(Stream& stream, const std::vector<PageUpload>& pages, const Batch& batch) {
+  ActivityScope loading(Activity::loading);
   uint64_t at = 0;
   for (size_t i = batch.first; i < batch.last;) {
     uint64_t size = pages[i].size.count;

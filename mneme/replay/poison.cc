@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "mneme/base/activity.h"
+
 namespace mneme {
 namespace {
 
@@ -180,6 +182,7 @@ Status Poison::load_kernels(Compiler& compiler) {
   const std::string text = kernels_ir();
   MNEME_ASSIGN(ir::Module module, ir::Module::parse(std::as_bytes(std::span(text)), "Mneme's poison kernels"));
   MNEME_ASSIGN(CompiledCode code, compiler.compile(module, {}));
+  ActivityScope loading(Activity::loading);
   MNEME_ASSIGN(module_, device_.load(code.image));
   return {};
 }

@@ -1,5 +1,7 @@
 #include "mneme/replay/prepared_memory.h"
 
+#include "mneme/base/activity.h"
+
 namespace mneme {
 namespace {
 
@@ -38,6 +40,7 @@ PreparedMemory::~PreparedMemory() {
 
 Status PreparedMemory::allocate_copies() {
   if (plan_.copy_size == Bytes()) return {};
+  ActivityScope loading(Activity::loading);
   for (DevicePtr* copy : {&pristine_, &expected_}) {
     auto memory = device_.allocate(plan_.copy_size);
     if (!memory.ok())
@@ -77,6 +80,7 @@ Status PreparedMemory::read_symbol_states() {
 void PreparedMemory::give_addresses_up() { addresses_.reset(); }
 
 Status PreparedMemory::take_addresses() {
+  ActivityScope loading(Activity::loading);
   MNEME_ASSIGN(addresses_, RecordedAddresses::reserve(instance_, plan_, device_));
   restore_everything_ = true;
   return {};

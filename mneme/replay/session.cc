@@ -191,6 +191,7 @@ Result<Session::Loaded> Session::load(const Configuration& configuration, const 
 }
 
 Result<Session::Loaded> Session::load_code(const CodeImage& image) {
+  ActivityScope loading(Activity::loading);
   Loaded loaded;
   MNEME_ASSIGN(loaded.module, device_.load(image));
   auto kernel = loaded.module->kernel(kernel_.name);

@@ -101,7 +101,7 @@ class Session {
   // Has the runs that are verified poisoned, or not, and says so in the result. Looks for poison when that is first wanted.
   void choose_poison(const Verdict& verdict, ReplayResult& result);
   Result<std::unique_ptr<Poison>> make_poison();
-  Result<std::unique_ptr<Poison>> poison_candidates();
+  Result<std::unique_ptr<Poison>> poison_candidates(Nanoseconds time);  // that the recorded launch takes
   // Runs the recorded configuration, and says whether that left the recorded memory, and how long the launch took.
   struct RecordedRun {
     bool right = false;

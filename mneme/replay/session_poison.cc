@@ -7,6 +7,7 @@ namespace {
 
 // Code that notes its accesses takes many times as long as without.
 constexpr std::chrono::seconds kLongestLaunch(1);
+constexpr double kLongestFactor = 1000;  // no code takes so much longer
 constexpr int kRounds = 3;
 
 }  // namespace
@@ -56,7 +57,7 @@ Result<std::unique_ptr<Poison>> Session::make_poison() {
                  "the recorded launch takes more than {} s, and takes many times that when it notes its accesses",
                  kLongestLaunch.count());
 
-  MNEME_ASSIGN(std::unique_ptr<Poison> poison, poison_candidates());
+  MNEME_ASSIGN(std::unique_ptr<Poison> poison, poison_candidates(plain.time));
   for (int round = 0; round < kRounds && poison->size() != 0; ++round) {
     MNEME_ASSIGN(RecordedRun run, run_recorded(recorded, poison.get()));
     if (run.right) return poison;
@@ -66,7 +67,7 @@ Result<std::unique_ptr<Poison>> Session::make_poison() {
                                                        : "the recorded code depends on what it seems not to read");
 }
 
-Result<std::unique_ptr<Poison>> Session::poison_candidates() {
+Result<std::unique_ptr<Poison>> Session::poison_candidates(Nanoseconds time) {
   auto notes = AccessNotes::create(device_, *stream_, plan_);
   if (!notes.ok()) return notes.status().with_context("notes of the kernel's accesses take twice the recorded memory");
   CompileOptions options = compile_options(Configuration(), kernel_, plan_);
@@ -77,9 +78,11 @@ Result<std::unique_ptr<Poison>> Session::poison_candidates() {
   MNEME_TRY(notes->attach(*tracked.module, *stream_));
   memory_->distrust();
   MNEME_TRY(memory_->restore(tracked.symbols));
-  // Not under the limit of a launch, which is meant for the candidates'.
-  MNEME_TRY(stream_->launch(*tracked.kernel, recorded_shape(instance_), instance_.parameters));
-  MNEME_TRY(stream_->synchronize());
+  {
+    ActivityScope tracking(Activity::tracking, kLongestFactor * time);
+    MNEME_TRY(stream_->launch(*tracked.kernel, recorded_shape(instance_), instance_.parameters));
+    MNEME_TRY(stream_->synchronize());
+  }
   return Poison::create(device_, *stream_, *compiler_, plan_, memory_->expected(), *notes);
 }
 

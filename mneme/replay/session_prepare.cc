@@ -1,3 +1,4 @@
+#include "mneme/base/activity.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/session.h"
 
@@ -8,7 +9,10 @@ Result<std::unique_ptr<Session>> Session::prepare(const Database& database, cons
   auto start = std::chrono::steady_clock::now();
   std::unique_ptr<Session> session(new Session(database, device));
   MNEME_TRY(session->load(static_hash, dynamic_hash));
-  MNEME_ASSIGN(session->stream_, device.create_stream());
+  {
+    ActivityScope loading(Activity::loading);
+    MNEME_ASSIGN(session->stream_, device.create_stream());
+  }
   session->measurer_ = std::make_unique<Measurer>(device, *session->stream_);
   MNEME_ASSIGN(session->memory_,
                PreparedMemory::create(database, session->instance_, session->plan_, device, *session->stream_, progress));

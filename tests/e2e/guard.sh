@@ -20,7 +20,7 @@ contains err "the kernel's launch took longer than 0.5 s and was ended"
 expect 2 replay trigger-crash-module
 failed
 contains err "compiling ended by signal 6 (Aborted): LLVM, a pass of the pipeline or a plugin crashed"
-"$(mneme config cc)" -shared -fPIC -O1 "$CASE_FOLDER/programs/misbehaving_llvm.c" -o misbehaving.so
+"$(mneme config cc)" -shared -fPIC -O1 "$CASE_FOLDER/programs/misbehaving.c" -o misbehaving.so
 misbehave() { MISBEHAVE=$1 LD_PRELOAD=$PWD/misbehaving.so replay "${@:2}"; }
 expect 2 misbehave loop --compile-timeout 0.5
 failed
@@ -38,6 +38,24 @@ expect 2 misbehave memory --compile-memory 1
 failed
 contains err "compiling ended by signal 6 (Aborted)"
 [ -z "$(find . -name 'core*')" ] || fail "a core file"
+
+# A device that hangs when it is given code.
+expect 2 misbehave load --load-timeout 0.5
+failed
+contains err "preparing the device took longer than 0.5 s and was ended: the device or its driver may hang; --load-timeout S allows more (0: no limit)"
+
+# A kernel that comes back when it is verified, from poisoned memory, and never when it is timed, from memory that is right already.
+compile "$CASE_FOLDER/programs/poison.cu" poison
+expect 0 mneme record -rdb poison.db --device cpu --skip 1 --kernels twice -- ./poison
+sed 's/out\[i\] = 2 \* in\[i\];/{ volatile int* seen = out; while (seen[i] == 2 * in[i]) {} out[i] = 2 * in[i]; }/' \
+  "$CASE_FOLDER/programs/poison.cu" >waiting.cu
+! cmp -s waiting.cu "$CASE_FOLDER/programs/poison.cu" || fail "the kernel does not wait"
+# shellcheck disable=SC2046  # the flags are meant to be split
+$(mneme config cxx) -O1 -std=c++17 $(mneme config cxxflags) --cuda-device-only -S -emit-llvm waiting.cu -o waiting.ll
+expect 2 mneme replay --device cpu -rdb "$(echo poison.db/[0-9a-f]*.json)" --ir waiting.ll --run-timeout 0.5
+failed
+[ "$(json out 'd["result"]["error"].split(",")[1:]')" = "[' though the verified launch came back: what the kernel does may depend on more than its memory; --run-timeout S allows more (0: no limit)']" ] || fail "the error"
+contains err "a batch of timed launches took longer than "
 
 # The child of a replay, once it is there.
 child_of() {
