@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "mneme/base/suggestion.h"
+
 namespace mneme {
 namespace {
 
@@ -22,6 +24,15 @@ struct LoadedPlugin {
   Stamp stamp;
   std::unique_ptr<llvm::PassPlugin> plugin;
 };
+
+std::vector<std::string> beside(const fs::path& missing) {
+  std::vector<std::string> names;
+  std::error_code failure;
+  const fs::path folder = missing.has_parent_path() ? missing.parent_path() : ".";
+  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure))
+    names.push_back(entry->path().filename().string());
+  return names;
+}
 
 bool is_elf(const std::string& path) {
   auto buffer = llvm::MemoryBuffer::getFileSlice(path, 4, 0);
@@ -51,7 +62,8 @@ Result<const llvm::PassPlugin*> load_once(const std::string& path) {
   std::scoped_lock lock(mutex);
   std::error_code failure;
   fs::path file = fs::canonical(path, failure);
-  if (failure || !fs::is_regular_file(file, failure)) return error(Code::not_found, "there is no such file");
+  if (failure || !fs::is_regular_file(file, failure))
+    return error(Code::not_found, "there is no such file{}", did_you_mean(fs::path(path).filename().string(), beside(path)));
   Stamp stamp{fs::last_write_time(file, failure), fs::file_size(file, failure)};
   auto& [known_stamp, plugin] = loaded[file];
   if (plugin && known_stamp != stamp)

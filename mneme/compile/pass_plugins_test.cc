@@ -62,6 +62,14 @@ TEST(PassPlugins, AMissingFileIsNamed) {
   EXPECT_EQ(refusal("/"), "not_found: loading the pass plugin /: there is no such file");
 }
 
+TEST(PassPlugins, TheNearestFileInItsFolderIsSuggested) {
+  const std::filesystem::path plugin = MNEME_TEST_PLUGIN;
+  std::string misspelt = plugin.string();
+  misspelt.erase(misspelt.size() - 4, 1);
+  EXPECT_EQ(refusal(misspelt), "not_found: loading the pass plugin " + misspelt + ": there is no such file; did you mean '" +
+                                   plugin.filename().string() + "'?");
+}
+
 TEST(PassPlugins, AFileThatIsNoLibraryIsRefused) {
   const std::string path = fmt::format("{}/mneme-no-plugin-{}", std::filesystem::temp_directory_path().string(), ::getpid());
   std::ofstream(path) << "text";

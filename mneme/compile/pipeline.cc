@@ -8,7 +8,9 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
 
+#include "mneme/base/suggestion.h"
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/target_features.h"
 #include "mneme/ir/diagnostics.h"
@@ -26,6 +28,26 @@ std::string advice_on(llvm::StringRef pipeline) {
   if (llvm::is_contained({"O0", "O1", "O2", "O3", "Os", "Oz"}, level)) return ("; it is written default<" + level + ">").str();
   if (pipeline.trim().empty()) return "; the least there is, is default<O0>";
   return "";
+}
+
+std::vector<std::string> known_passes(llvm::PassBuilder& builder) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  builder.printPassNames(stream);
+  std::vector<std::string> names = {"default", "module", "cgscc", "function", "loop", "loop-mssa"};
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(text).split(lines, '\n');
+  for (llvm::StringRef line : lines)  // headings begin the line, names stand behind spaces, their parameters behind "<"
+    if (line.starts_with(" ")) names.push_back(line.trim().split('<').first.str());
+  return names;
+}
+
+// Of the name that LLVM's words say it does not know.
+std::string suggestion(llvm::StringRef words, llvm::PassBuilder& builder) {
+  const size_t unknown = words.find("unknown ");
+  if (unknown == llvm::StringRef::npos) return "";
+  const llvm::StringRef name = words.drop_front(unknown).split('\'').second.split('\'').first.split('<').first;
+  return did_you_mean(std::string_view(name), known_passes(builder));
 }
 
 bool ends_name(char c) { return !llvm::isAlnum(c) && c != '-' && c != '_'; }
@@ -100,9 +122,11 @@ Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const st
     passes = llvm::ModulePassManager();
     failure = builder.parsePassPipeline(passes, without_fixpoint_verification(pipeline));
   }
-  if (failure)
-    return error(Code::invalid_argument, "pass pipeline '{}' does not parse: {}{}", pipeline, llvm::toString(std::move(failure)),
-                 advice_on(pipeline));
+  if (failure) {
+    const std::string words = llvm::toString(std::move(failure)), advice = advice_on(pipeline);
+    return error(Code::invalid_argument, "pass pipeline '{}' does not parse: {}{}", pipeline, words,
+                 advice.empty() ? suggestion(words, builder) : advice);
+  }
 
   ir::DiagnosticCollector diagnostics(module.getContext());
   passes.run(module, modules);

@@ -25,7 +25,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_target_machine(const llvm::M
 
 // Runs `pipeline` ("default<O3>", "sroa,instcombine,function(gvn)", …) with the target's own passes and the plugins', library
 // information and alias analyses. `instcombine` without options of its own does not verify its fixpoint, which would end LLVM in
-// a fatal error. invalid_argument: it does not parse; the message ends in LLVM's own words, and the module is unchanged. LLVM's
+// a fatal error. invalid_argument: it does not parse; the message has LLVM's own words and the nearest pass that it
+// knows, and the module is unchanged. LLVM's
 // fatal errors are the caller's: run_llvm(). Errors reported to the context are internal.
 Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline,
                     const PassPlugins& plugins = {});

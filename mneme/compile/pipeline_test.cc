@@ -61,6 +61,20 @@ TEST(Pipeline, AStringThatDoesNotParseIsToldInLlvmsWords) {
   EXPECT_EQ(status.message(), "pass pipeline 'default<O3>,no-such-pass' does not parse: unknown module pass 'no-such-pass'");
 }
 
+TEST(Pipeline, TheNearestPassIsSuggested) {
+  ir::Module module = parse("define void @f() { ret void }");
+  auto suggested = [&](const std::string& pipeline) {
+    const std::string words = run(module, pipeline).message();
+    return words.substr(std::min(words.find("; "), words.size()));
+  };
+  EXPECT_EQ(suggested("function(instcombin,gvn)"), "; did you mean 'instcombine'?");
+  EXPECT_EQ(suggested("smiplifycfg"), "; did you mean 'simplifycfg'?");
+  EXPECT_EQ(suggested("function(loop(licm,indvar))"), "; did you mean 'indvars'?");
+  EXPECT_EQ(suggested("defualt<O3>"), "; did you mean 'default'?");
+  EXPECT_EQ(suggested("function(lop-unroll<O2>)"), "; did you mean 'loop-unroll'?");
+  EXPECT_EQ(suggested("something-else-altogether"), "");
+}
+
 TEST(Pipeline, AFatalErrorOfLlvmIsAStatus) {
   bool abandoned = false;
   const Status status = run_llvm([]() -> Status { llvm::report_fatal_error("this cannot be"); }, &abandoned);

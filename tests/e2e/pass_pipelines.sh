@@ -29,6 +29,8 @@ expect 0 mneme ir "$kernel" --stage asm --load-pass-plugin subtract.so "function
 contains out "sub.f32"
 expect 2 replay "function(test-subtract),default<O3>"
 contains err "unknown"
+expect 2 replay "function(instcombin),default<O3>"
+contains err "unknown function pass 'instcombin'; did you mean 'instcombine'?"
 
 plugin -DTEST_API_VERSION=1 -o old.so
 expect 2 replay --load-pass-plugin old.so
@@ -36,5 +38,7 @@ contains err "it has version 1 of LLVM's plugin interface"
 contains out '"failed": true'
 expect 2 replay --load-pass-plugin missing.so
 contains err "missing.so: there is no such file"
+expect 2 replay --load-pass-plugin substract.so
+contains err "substract.so: there is no such file; did you mean 'subtract.so'?"
 expect 2 replay --load-pass-plugin passes
 contains err "it is no shared library"
