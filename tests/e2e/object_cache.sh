@@ -90,5 +90,5 @@ if [[ $DEVICES = *cuda* ]]; then
     contains err "to assemble PTX"  # one that is not there
   done
   expect 2 mneme replay -rdb "$kernel" --device cuda --max-registers 4 "default<O3>"
-  contains err "adjusting per thread register count of 4 to lower bound of"
+  contains err "assembler.max_registers is 4, fewer than the 24 registers that the calling convention needs on "
 fi

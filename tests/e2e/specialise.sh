@@ -32,6 +32,10 @@ lacks out "call i32 @llvm.nvvm.read.ptx.sreg.ntid.x"
 expect 0 mneme ir "$add" --specialise 3 --specialise-dims --stage asm
 lacks out "%ntid.x"
 lacks out "[${name}_param_3]"
+for cap in --maxnreg --max-registers; do
+  expect 2 mneme ir "$add" $cap 4 --stage asm
+  contains err ".max_registers is 4, fewer than the 24 registers that the calling convention needs on sm_90: ask for 24 to 255, or leave it out"
+done
 expect 0 mneme ir "$add" --launch-bounds 512,2 --max-cluster 2 --maxnreg 40 --stage asm
 for directive in ".maxntid 512" ".minnctapersm 2" ".maxclusterrank 2" ".maxnreg 40"; do contains out "$directive"; done
 

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/compiler.h"
 #include "mneme/compile/nvptx/cubin_facts.h"
 
@@ -108,6 +109,32 @@ TEST_P(AssemblerOptionsOf, ARegisterCapThatIsNotFollowedIsRefusedInTheToolsWords
       fmt::format("invalid_argument: assembling PTX for sm_90 by {}: assembler.max_registers is 300: ptxas warning : Too big "
                   "maxrregcount value specified 300, will be ignored",
                   GetParam()));
+}
+
+TEST_P(AssemblerOptionsOf, ACapAmongTheOptionsIsNoOther) {
+  const std::string through = std::string(GetParam()) == "nvjitlink" ? "-Xptxas=" : "";
+  EXPECT_EQ(refusal({.options = {through + "-maxrregcount=4"}}),
+            fmt::format("invalid_argument: assembling PTX for sm_90 by {}: assembler.options: ptxas warning : For profile sm_90 "
+                        "adjusting per thread register count of 4 to lower bound of 24",
+                        GetParam()));
+}
+
+// What is refused before there is PTX is what the assemblers do not follow, and no more.
+TEST_P(AssemblerOptionsOf, TheFewestAndMostRegistersAreTheAssemblers) {
+  for (const char* architecture : {"sm_75", "sm_80", "sm_90", "sm_100", "sm_120"}) {
+    auto warnings = [&](uint32_t registers) {
+      const std::string target = std::string(architecture) == "sm_120" ? "sm_100" : architecture;
+      std::string ptx = crowded_ptx(target);
+      ptx.replace(ptx.find(") {"), 3, fmt::format(")\n.maxnreg {}\n{{", registers));
+      auto made = assemble({}, ptx, architecture);
+      EXPECT_TRUE(made.ok()) << made.status().to_string();
+      return made.ok() ? made->warnings.size() : 99;
+    };
+    EXPECT_EQ(warnings(kFewestRegisters - 1), 1u) << architecture;
+    EXPECT_EQ(warnings(kFewestRegisters), 0u) << architecture;
+    EXPECT_EQ(warnings(kMostRegisters), 0u) << architecture;
+    EXPECT_EQ(warnings(2 * kMostRegisters), 1u) << architecture;
+  }
 }
 
 TEST_P(AssemblerOptionsOf, LevelsMakeOtherCode) {

@@ -4,6 +4,7 @@
 
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/floating_point.h"
+#include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/cubin_facts.h"
 #include "mneme/compile/nvptx/disassembler.h"
 #include "mneme/compile/nvptx/ptx_codegen.h"
@@ -16,6 +17,16 @@
 
 namespace mneme::nvptx {
 namespace {
+
+// An assembler raises a cap that is too low, and forgets one that is too high, with a warning.
+Status check_registers(const char* knob, std::optional<uint32_t> cap, const std::string& architecture) {
+  if (!cap || (*cap >= kFewestRegisters && *cap <= kMostRegisters)) return {};
+  return error(Code::invalid_argument, "{} is {}, {} on {}: ask for {} to {}, or leave it out", knob, *cap,
+               *cap < kFewestRegisters
+                   ? fmt::format("fewer than the {} registers that the calling convention needs", kFewestRegisters)
+                   : fmt::format("more than the {} registers that a thread can have", kMostRegisters),
+               architecture, kFewestRegisters, kMostRegisters);
+}
 
 class NvptxCompiler final : public Compiler {
  public:
@@ -38,7 +49,7 @@ class NvptxCompiler final : public Compiler {
 
     CompiledCode code;
     code.warnings = read_warnings(assembled->log);
-    if (translation.assembler.max_registers) MNEME_TRY(check_register_cap(translation, code.warnings));
+    MNEME_TRY(check_register_cap(translation, code.warnings));
     code.image = std::move(assembled->image);
     code.digest = digest_of(code.image.bytes);
     code.translation_digest = translation.digest();
@@ -78,10 +89,12 @@ class NvptxCompiler final : public Compiler {
 
   // An assembler only warns of a cap that it does not follow; the code would be what it is without one.
   Status check_register_cap(const Translation& translation, const std::vector<std::string>& warnings) const {
+    const AssemblerOptions& asked = translation.assembler;
     const std::string ignored = ignored_register_cap(warnings);
-    if (ignored.empty()) return {};
-    return error(Code::invalid_argument, "assembling PTX for {} by {}: assembler.max_registers is {}: {}",
-                 translation.architecture, assembler_->name(), *translation.assembler.max_registers, ignored);
+    if (ignored.empty() || (!asked.max_registers && asked.options.empty())) return {};
+    const std::string knob = asked.max_registers ? fmt::format("max_registers is {}", *asked.max_registers) : "options";
+    return error(Code::invalid_argument, "assembling PTX for {} by {}: assembler.{}: {}", translation.architecture,
+                 assembler_->name(), knob, ignored);
   }
 
   Result<Generated> generate(const ir::Module& module, const CompileOptions& options, Stage last) {
@@ -106,6 +119,8 @@ class NvptxCompiler final : public Compiler {
     MNEME_TRY(set_floating_point(module, options.codegen));
     CodegenTarget target = CodegenTarget::of(module, architecture_, options.codegen);
     generated.architecture = target.architecture;
+    MNEME_TRY(check_registers("assembler.max_registers", options.assembler.max_registers, target.architecture));
+    MNEME_TRY(check_registers("specialise.max_registers", options.specialisation.bounds.max_registers, target.architecture));
     MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(target, options.codegen.level));
     MNEME_TRY(generated.stages.time("prepare", [&]() -> Status {
       MNEME_TRY(prepare_module(module, options.kernels, target.architecture));

@@ -287,6 +287,28 @@ TEST(NvptxCompiler, LaunchBoundsAreDirectives) {
   EXPECT_THAT(ptx_of(kVectorAdd), testing::AllOf(Not(HasSubstr(".maxntid")), Not(HasSubstr(".maxnreg"))));
 }
 
+TEST(NvptxCompiler, ARegisterCapThatNoCodeCanHaveIsRefusedHoweverItIsAskedFor) {
+  auto refusal = [](const CompileOptions& options) {
+    return compiler("driver")->compile(parse(kVectorAdd), options).status().to_string();
+  };
+  CompileOptions own, assemblers, both;
+  own.specialisation.kernel = both.specialisation.kernel = "vector_add";
+  own.specialisation.bounds.max_registers = 4;
+  assemblers.assembler.max_registers = 23;
+  const std::string words =
+      ", fewer than the 24 registers that the calling convention needs on sm_90: ask for 24 to 255, or leave it out";
+  EXPECT_EQ(refusal(own), "invalid_argument: specialise.max_registers is 4" + words);
+  EXPECT_EQ(refusal(assemblers), "invalid_argument: assembler.max_registers is 23" + words);
+  own.specialisation.bounds.max_registers = 256;
+  EXPECT_EQ(
+      refusal(own),
+      "invalid_argument: specialise.max_registers is 256, more than the 255 registers that a thread can have on sm_90: ask for "
+      "24 to 255, or leave it out");
+  both.specialisation.bounds.max_registers = 24;
+  both.assembler.max_registers = 255;
+  EXPECT_EQ(refusal(both), "ok");
+}
+
 TEST(NvptxCompiler, PointerFactsChangeHowMemoryIsRead) {
   const std::string body = R"(
 define ptx_kernel void @k(ptr %in, ptr %out) #0 {

@@ -17,7 +17,8 @@ CodeFacts read_facts(ByteSpan cubin, const std::string& log, const std::string& 
 // The lines of an assembler's log that warn, as they are.
 std::vector<std::string> read_warnings(const std::string& log);
 
-// The warning that a register cap was not followed, or nothing: below what the ABI needs, or beyond what a thread can have.
+// The warning that a register cap for all kernels was not followed, or nothing: below what the ABI needs, or beyond what a thread
+// can have.
 std::string ignored_register_cap(const std::vector<std::string>& warnings);
 
 }  // namespace mneme::nvptx
