@@ -71,43 +71,62 @@ Status Measurer::prepare(const Execution& execution, const MeasuredLaunch& launc
   return {};
 }
 
-Status Measurer::warm_up(const Execution& execution, const MeasuredLaunch& launch) {
-  ActivityScope timing(Activity::timing, allowance(execution.warm_up, launch));
+Result<Measurement> Measurer::measure(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch) {
+  MNEME_TRY(begin(execution, launch, watch).status());
+  return finish();
+}
+
+Result<unsigned> Measurer::begin(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch) {
+  UnderWay& now = under_way_.emplace(UnderWay{execution, launch, watch, {}, 0, {}});
+  MNEME_ASSIGN(now.measurement.clock, device_.clock());
+  const unsigned batch = StoppingRule(execution).next({}, Nanoseconds(0));
+  if (batch == 0) return batch;
+  ActivityScope timing(Activity::timing, allowance(execution.warm_up + batch, launch));
   for (unsigned i = 0; i < execution.warm_up; ++i) {
     MNEME_TRY(prepare(execution, launch));
     MNEME_TRY(stream_.launch(launch.kernel, launch.shape, launch.parameters));
   }
-  return stream_.synchronize();
+  if (execution.stop == StopWhen::time) MNEME_TRY(stream_.synchronize());
+  add_reading(now.measurement.clocks, device_);
+  now.begin = std::chrono::steady_clock::now();
+  MNEME_TRY(start(batch));
+  return now.batch;
 }
 
-Result<std::vector<Nanoseconds>> Measurer::time(unsigned batch, const Execution& execution, const MeasuredLaunch& launch) {
-  ActivityScope timing(Activity::timing, allowance(batch, launch));
-  for (unsigned i = 0; i < batch; ++i) {
-    MNEME_TRY(prepare(execution, launch));
-    MNEME_TRY(stream_.launch_timed(launch.kernel, launch.shape, launch.parameters));
+Status Measurer::start(unsigned count) {
+  UnderWay& now = *under_way_;
+  now.batch = at_once(count, now.watch, now.launch.expected);
+  for (unsigned i = 0; i < now.batch; ++i) {
+    MNEME_TRY(prepare(now.execution, now.launch));
+    MNEME_TRY(stream_.launch_timed(now.launch.kernel, now.launch.shape, now.launch.parameters));
   }
-  return stream_.take_times();
+  return {};
 }
 
-Result<Measurement> Measurer::measure(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch) {
-  Measurement result;
-  MNEME_ASSIGN(result.clock, device_.clock());
-  const StoppingRule rule(execution);
-  unsigned batch = rule.next({}, Nanoseconds(0));
-  if (batch == 0) return result;
-  MNEME_TRY(warm_up(execution, launch));
-  add_reading(result.clocks, device_);
-  const auto begin = std::chrono::steady_clock::now();
-  while (batch > 0) {
-    batch = at_once(batch, watch, launch.expected);
-    MNEME_ASSIGN(std::vector<Nanoseconds> times, time(batch, execution, launch));
-    const Nanoseconds elapsed = std::chrono::steady_clock::now() - begin;
+Result<Measurement> Measurer::finish() {
+  UnderWay& now = *under_way_;
+  Measurement& result = now.measurement;
+  const StoppingRule rule(now.execution);
+  while (now.batch > 0) {
+    // Who has not waited for the warm-up waits for it here.
+    ActivityScope timing(Activity::timing, allowance(now.execution.warm_up + now.batch, now.launch));
+    MNEME_ASSIGN(std::vector<Nanoseconds> times, stream_.take_times());
+    const Nanoseconds elapsed = std::chrono::steady_clock::now() - now.begin;
     add_reading(result.clocks, device_);
     result.times.insert(result.times.end(), times.begin(), times.end());
-    batch = rule.next(result.times, elapsed);
-    if (batch > 0 && watch.timed && !watch.timed(times)) break;
+    const unsigned more = rule.next(result.times, elapsed);
+    if (more > 0 && now.watch.timed && !now.watch.timed(times)) break;
+    MNEME_TRY(start(more));
   }
-  return result;
+  Measurement done = std::move(result);
+  under_way_.reset();
+  return done;
+}
+
+void Measurer::forget() {
+  if (under_way_ && under_way_->batch > 0) [[maybe_unused]]
+    auto ignored = stream_.take_times();
+  under_way_.reset();
 }
 
 }  // namespace mneme

@@ -17,7 +17,7 @@ struct MeasuredLaunch {
   ByteSpan parameters;
   std::function<Status()> restore;       // puts the memory back; need not wait for it
   std::function<Status()> read_through;  // reads the kernel's memory through the cache
-  Nanoseconds expected{};                // what one takes, with restoring, as far as is known; a limit of time allows many times that
+  Nanoseconds expected{};  // what one takes, with restoring, as far as is known; a limit of time allows many times that
 };
 
 // The hardware's clocks around a measurement.
@@ -45,15 +45,28 @@ class Measurer {
   Measurer& operator=(const Measurer&) = delete;
 
   Result<Measurement> measure(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch = {});
+  // The same in two: begin() starts the first launches and does not wait for them (unless time is what stops them), and gives the
+  // number of those that are timed. Then finish(), or forget() when nobody wants the times.
+  Result<unsigned> begin(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch);
+  Result<Measurement> finish();
+  void forget();
 
  private:
   Status prepare(const Execution& execution, const MeasuredLaunch& launch);
   Status empty_cache();
-  Status warm_up(const Execution& execution, const MeasuredLaunch& launch);
-  Result<std::vector<Nanoseconds>> time(unsigned batch, const Execution& execution, const MeasuredLaunch& launch);
+  Status start(unsigned count);
 
+  struct UnderWay {
+    Execution execution;
+    MeasuredLaunch launch;
+    RunWatch watch;
+    Measurement measurement;
+    unsigned batch = 0;  // timed launches that were started
+    std::chrono::steady_clock::time_point begin;
+  };
   Device& device_;
   Stream& stream_;
+  std::optional<UnderWay> under_way_;
   DevicePtr other_memory_;  // larger than the cache
 };
 

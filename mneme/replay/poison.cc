@@ -153,30 +153,21 @@ Status AccessNotes::attach(Module& tracked, Stream& stream) const {
 }
 
 Result<std::unique_ptr<Poison>> Poison::create(Device& device, Stream& stream, Compiler& compiler, const MemoryPlan& plan,
-                                               DevicePtr expected, const AccessNotes& notes) {
+                                               ExpectedMemory& expected, const AccessNotes& notes) {
   std::unique_ptr<Poison> poison(new Poison(device, stream, plan, expected));
   MNEME_TRY(poison->load_kernels(compiler));
-  uint64_t size = 0;
-  for (const PlannedRegion& region : plan.regions) {
-    const uint64_t own = is_placed(region) ? (region.prologue.size.count + 7) / 8 : 0;
-    poison->sets_.push_back({DevicePtr(size), Bytes(own), false});
-    size += own;
-  }
-  MNEME_ASSIGN(poison->bits_, device.allocate(Bytes(size)));
-  for (size_t i = 0; i < plan.regions.size(); ++i) {
-    RegionSet& set = poison->sets_[i];
-    set.bits = poison->bits_ + Bytes(set.bits.address);
-    const Bytes offset(plan.regions[i].offset);
-    if (set.size != Bytes()) MNEME_TRY(poison->launch(kSelect, i, notes.written() + offset, notes.read() + offset));
+  // A span is of whole pages of the host at least.
+  MNEME_ASSIGN(poison->bits_, DeviceBuffer::allocate(device, Bytes(plan.copy_size.count / 8)));
+  for (const MappedSpan& span : plan.spans) {
+    const Bytes offset(span.offset);
+    MNEME_TRY(
+        poison->launch(kSelect, poison->bits_of(span, span.address), notes.written() + offset, notes.read() + offset, span.size));
   }
   MNEME_TRY(poison->count());
   return poison;
 }
 
-Poison::~Poison() {
-  if (bits_ != DevicePtr()) [[maybe_unused]]
-    Status ignored = device_.free(bits_);
-}
+Poison::~Poison() { [[maybe_unused]] Status ignored = stream_.synchronize(); }
 
 Status Poison::load_kernels(Compiler& compiler) {
   const std::string text = kernels_ir();
@@ -187,20 +178,26 @@ Status Poison::load_kernels(Compiler& compiler) {
   return {};
 }
 
-Status Poison::launch(const char* name, size_t region, DevicePtr a, DevicePtr b) {
+DevicePtr Poison::bits_of(const MappedSpan& span, DevicePtr address) const {
+  return bits_.address() + Bytes((span.offset + (address - span.address).count) / 8);
+}
+
+Status Poison::launch(const char* name, DevicePtr bits, DevicePtr a, DevicePtr b, Bytes size) {
   constexpr uint32_t kWidth = 256;
   MNEME_ASSIGN(Kernel * kernel, module_->kernel(name));
-  const RegionSet& set = sets_[region];
-  const uint64_t arguments[] = {set.bits.address, a.address, b.address, plan_.regions[region].prologue.size.count};
+  const uint64_t arguments[] = {bits.address, a.address, b.address, size.count};
   const auto blocks =
-      static_cast<uint32_t>(std::min<uint64_t>(set.size.count / kWidth + 1, 32 * device_.properties().multiprocessors));
+      static_cast<uint32_t>(std::min<uint64_t>(size.count / 8 / kWidth + 1, 32 * device_.properties().multiprocessors));
   return stream_.launch(*kernel, {{blocks, 1, 1}, {kWidth, 1, 1}}, std::as_bytes(std::span(arguments)));
 }
 
 Status Poison::launch_where_used(const char* name) {
-  for (size_t i = 0; i < sets_.size(); ++i) {
-    const PlannedRegion& region = plan_.regions[i];
-    if (sets_[i].used) MNEME_TRY(launch(name, i, region.prologue.address, expected_ + Bytes(region.offset)));
+  for (const MappedRun& run : runs_) {
+    auto span = std::find_if(plan_.spans.begin(), plan_.spans.end(),
+                             [&](const MappedSpan& s) { return s.address <= run.address && run.address < s.address + s.size; });
+    MNEME_TRY(expected_.for_each(run.address, run.size, [&](DevicePtr at, Bytes size, DevicePtr expected) {
+      return launch(name, bits_of(*span, at), at, expected, size);
+    }));
   }
   return {};
 }
@@ -213,19 +210,25 @@ Status Poison::drop_wrong() {
 }
 
 Status Poison::count() {
-  constexpr Bytes kPiece = 16_MiB;
+  constexpr uint64_t kOfABlock = kBlock.count / 8, kPiece = 2048 * kOfABlock;
   size_ = 0;
+  std::vector<MappedRun> used;
   ByteVector piece;
-  for (RegionSet& set : sets_) {
-    uint64_t bytes = 0;
-    for (uint64_t at = 0; at < set.size.count; at += kPiece.count) {
-      piece.resize(std::min(kPiece.count, set.size.count - at));
-      MNEME_TRY(stream_.copy_to_host(piece, set.bits + Bytes(at)));
-      for (std::byte bits : piece) bytes += static_cast<unsigned>(std::popcount(std::to_integer<uint8_t>(bits)));
+  for (const MappedSpan& span : plan_.spans) {
+    const uint64_t bits = span.size.count / 8;
+    for (uint64_t at = 0; at < bits; at += kPiece) {
+      piece.resize(std::min(kPiece, bits - at));
+      MNEME_TRY(stream_.copy_to_host(piece, bits_of(span, span.address + Bytes(8 * at))));
+      for (uint64_t begin = 0; begin < piece.size(); begin += kOfABlock) {
+        const ByteSpan block = ByteSpan(piece).subspan(begin, std::min(kOfABlock, piece.size() - begin));
+        uint64_t bytes = 0;
+        for (std::byte byte : block) bytes += static_cast<unsigned>(std::popcount(std::to_integer<uint8_t>(byte)));
+        if (bytes != 0) used.push_back({span.address + Bytes(8 * (at + begin)), Bytes(8 * block.size())});
+        size_ += bytes;
+      }
     }
-    set.used = bytes != 0;
-    size_ += bytes;
   }
+  runs_ = whole_blocks(plan_, std::move(used));
   return {};
 }
 

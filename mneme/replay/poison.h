@@ -2,7 +2,8 @@
 //
 // Where a launch was recorded when its output already held the right values, code that does nothing passes. So bytes that the
 // recorded code writes before it could have read them are made different from what is expected (their complement) before the
-// run that is verified. A Poison is a set of bytes of the recorded memory, kept on the device as one bit a byte.
+// run that is verified. A Poison is a set of bytes of the recorded memory, kept on the device as one bit a byte; runs start from
+// a copy of the memory in which they are wrong (PreparedMemory::keep_poisoned).
 #pragma once
 
 #include <memory>
@@ -12,6 +13,7 @@
 #include "mneme/compile/access_tracking.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/device/device.h"
+#include "mneme/replay/expected_memory.h"
 #include "mneme/replay/memory_plan.h"
 
 namespace mneme {
@@ -42,10 +44,10 @@ class AccessNotes {
 
 class Poison {
  public:
-  // The bytes that are noted as written and not as read. `expected` is the copy of the epilogue. `plan`, `device`, `stream` and
-  // `expected` must outlive the Poison. Failures are the compiler's and the device's; exhausted.
+  // The bytes that are noted as written and not as read. `plan`, `device`, `stream` and `expected` must outlive the Poison.
+  // Failures are the compiler's and the device's; exhausted.
   static Result<std::unique_ptr<Poison>> create(Device& device, Stream& stream, Compiler& compiler, const MemoryPlan& plan,
-                                                DevicePtr expected, const AccessNotes& notes);
+                                                ExpectedMemory& expected, const AccessNotes& notes);
   ~Poison();
   Poison(const Poison&) = delete;
   Poison& operator=(const Poison&) = delete;
@@ -55,29 +57,27 @@ class Poison {
   // Takes bytes that are now not as expected out of the set.
   Status drop_wrong();
   uint64_t size() const { return size_; }  // in bytes
+  // The blocks that have one.
+  const std::vector<MappedRun>& runs() const { return runs_; }
 
  private:
-  Poison(Device& device, Stream& stream, const MemoryPlan& plan, DevicePtr expected)
+  Poison(Device& device, Stream& stream, const MemoryPlan& plan, ExpectedMemory& expected)
       : device_(device), stream_(stream), plan_(plan), expected_(expected) {}
   Status load_kernels(Compiler& compiler);
-  // name(bits of the region, a, b, bytes of the region)
-  Status launch(const char* name, size_t region, DevicePtr a, DevicePtr b);
-  // The same for every region of which a byte is in the set: what is there, and what is expected.
+  // name(bits, a, b, bytes of memory that the bits are of)
+  Status launch(const char* name, DevicePtr bits, DevicePtr a, DevicePtr b, Bytes size);
+  // The same for every block of which a byte is in the set: what is there, and what is expected.
   Status launch_where_used(const char* name);
   Status count();
+  DevicePtr bits_of(const MappedSpan& span, DevicePtr address) const;
 
   Device& device_;
   Stream& stream_;
   const MemoryPlan& plan_;
-  DevicePtr expected_;
-  DevicePtr bits_;
+  ExpectedMemory& expected_;
+  DeviceBuffer bits_;  // bit i of byte k stands for byte 8 * k + i of the spans, one behind the other
   std::unique_ptr<Module> module_;
-  struct RegionSet {
-    DevicePtr bits;     // bit i of byte k stands for byte 8 * k + i of the region
-    Bytes size;         // of the bits
-    bool used = false;  // any byte of the region is in the set
-  };
-  std::vector<RegionSet> sets_;  // by region; of one that is at no recorded address the size is zero
+  std::vector<MappedRun> runs_;
   uint64_t size_ = 0;
 };
 

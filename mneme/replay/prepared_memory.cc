@@ -1,68 +1,99 @@
 #include "mneme/replay/prepared_memory.h"
 
+#include <algorithm>
+
 #include "mneme/base/activity.h"
 
 namespace mneme {
 namespace {
 
-// What the slack between allocations holds, so that a write to it is seen.
-constexpr std::byte kSlack{0xa7};
-
-// Uploads of a region's pages to `base` (the address that stands for its first byte).
-void append_pages(std::vector<PageUpload>& uploads, const Region& region, DevicePtr base, const Region* unless_equal = nullptr) {
-  for (uint64_t i = 0; i < region.pages.size(); ++i) {
-    if (unless_equal && unless_equal->pages[i] == region.pages[i]) continue;
-    PageExtent extent = page_extent(region.address, region.size, i);
-    uploads.push_back({region.pages[i], base + (extent.address - region.address), extent.size});
+// Each page of the epilogue that is not the prologue's, to where it was recorded.
+std::vector<PageUpload> changed_pages(const MemoryPlan& plan) {
+  std::vector<PageUpload> pages;
+  for (const PlannedRegion& planned : plan.regions) {
+    if (planned.placement != Placement::recorded_address) continue;
+    const Region& region = planned.epilogue;
+    for (uint64_t i = 0; i < region.pages.size(); ++i) {
+      if (region.pages[i] == planned.prologue.pages[i]) continue;
+      const PageExtent extent = page_extent(region.address, region.size, i);
+      pages.push_back({region.pages[i], extent.address, extent.size});
+    }
   }
+  return pages;
+}
+
+Result<DeviceBuffer> room_for(Device& device, Bytes size, const char* what) {
+  ActivityScope loading(Activity::loading);
+  auto memory = DeviceBuffer::allocate(device, std::max(size, Bytes(8)));
+  if (memory.ok()) return memory;
+  return memory.status().with_context(fmt::format("allocating room for {}, {}, where {} has {} in all", what, size,
+                                                  device.properties().name, device.properties().total_memory));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<PreparedMemory>> PreparedMemory::create(const Database& database, const InstanceRecord& instance,
                                                                const MemoryPlan& plan, Device& device, Stream& stream,
-                                                               const PrepareProgress& progress) {
+                                                               const PrepareProgress& progress, RecordedCopies copies) {
   std::unique_ptr<PreparedMemory> memory(new PreparedMemory(database, instance, plan, device, stream));
+  memory->changed_ = changed_blocks(plan);
+  for (const MappedSpan& span : plan.spans) memory->blocks_ += block_count(span);
+  const bool fresh = !copies;
+  memory->copies_ = std::move(copies);
+  if (fresh) {
+    MNEME_ASSIGN(CopySizes sizes, plan_copies(plan, device.properties()));
+    memory->copies_.all_before = sizes.all_before;
+  }
   MNEME_TRY(memory->take_addresses());
-  MNEME_TRY(memory->allocate_copies());
-  MNEME_TRY(memory->upload(progress));
+  MNEME_ASSIGN(memory->hashes_, room_for(device, Bytes(8 * memory->blocks_), "hashes"));
+  if (fresh) MNEME_TRY(memory->make_copies(progress));
+  if (!fresh) MNEME_TRY(memory->attach_copies());
   MNEME_TRY(memory->read_symbol_states());
   return memory;
 }
 
-PreparedMemory::~PreparedMemory() {
-  [[maybe_unused]] Status ignored = stream_.synchronize();
-  for (DevicePtr copy : {pristine_, expected_})
-    if (copy != DevicePtr()) ignored = device_.free(copy);
-  for (const auto& [name, state] : symbols_)
-    if (state.pristine != DevicePtr()) ignored = device_.free(state.pristine);
+PreparedMemory::~PreparedMemory() { [[maybe_unused]] Status ignored = stream_.synchronize(); }
+
+// The memory that the kernel works on is where the copies are put together.
+Status PreparedMemory::make_copies(const PrepareProgress& progress) {
+  const Bytes changed = total_size(changed_);
+  MNEME_ASSIGN(copies_.after, room_for(device_, changed, "what the kernel changes"));
+  MNEME_ASSIGN(copies_.hashes, room_for(device_, Bytes(8 * blocks_), "hashes"));
+  auto before = room_for(device_, copies_.all_before ? plan_.copy_size : changed, "the memory before the launch");
+  // Other processes may have their part of the device.
+  if (!before.ok() && before.status().code() == Code::exhausted && std::exchange(copies_.all_before, false))
+    before = room_for(device_, changed, "what the kernel changes");
+  MNEME_ASSIGN(copies_.before, std::move(before));
+  MNEME_TRY(attach_copies());
+
+  std::vector<PageUpload> pages;
+  for (const MappedSpan& span : plan_.spans) {
+    MNEME_TRY(stream_.fill(span.address, kSlack, span.size));
+    std::vector<PageUpload> of_span = prologue_pages(plan_, span.address, span.size);
+    pages.insert(pages.end(), of_span.begin(), of_span.end());
+  }
+  MNEME_TRY(upload_pages(database_, stream_, pages, progress, "reading the memory before the launch"));
+  MNEME_TRY((everything_ ? *everything_ : before_).take(stream_));
+  MNEME_TRY(upload_pages(database_, stream_, changed_pages(plan_), progress, "reading the memory after the launch"));
+  MNEME_TRY(after_.take(stream_));
+  MNEME_TRY(hash_all());
+  return stream_.copy(copies_.hashes.address(), hashes_.address(), Bytes(8 * blocks_));
 }
 
-Status PreparedMemory::allocate_copies() {
-  if (plan_.copy_size == Bytes()) return {};
-  ActivityScope loading(Activity::loading);
-  for (DevicePtr* copy : {&pristine_, &expected_}) {
-    auto memory = device_.allocate(plan_.copy_size);
-    if (!memory.ok())
-      return memory.status().with_context(fmt::format("a replay holds the recorded memory ({}) three times, and {} has {} in all",
-                                                      plan_.copy_size, device_.properties().name,
-                                                      device_.properties().total_memory));
-    *copy = *memory;
+Status PreparedMemory::attach_copies() {
+  MNEME_ASSIGN(after_, MappedCopy::create(device_, stream_, changed_, copies_.after.address()));
+  if (copies_.all_before) {
+    MNEME_ASSIGN(everything_, MappedCopy::create(device_, stream_, all_spans(plan_), copies_.before.address()));
+    MNEME_ASSIGN(before_, everything_->part(device_, stream_, changed_));
+  } else {
+    everything_.reset();
+    MNEME_ASSIGN(before_, MappedCopy::create(device_, stream_, changed_, copies_.before.address()));
   }
+  if (copies_.poisoned) {
+    MNEME_ASSIGN(poisoned_, MappedCopy::create(device_, stream_, copies_.poisoned_blocks, copies_.poisoned.address()));
+  }
+  expected_ = std::make_unique<ExpectedMemory>(database_, plan_, device_, stream_, after_, everything_ ? &*everything_ : nullptr);
   return {};
-}
-
-Status PreparedMemory::upload(const PrepareProgress& progress) {
-  if (plan_.copy_size != Bytes()) MNEME_TRY(stream_.fill(pristine_, kSlack, plan_.copy_size));
-  std::vector<PageUpload> before, after;
-  for (const PlannedRegion& region : plan_.regions) {
-    if (region.placement != Placement::recorded_address) continue;
-    append_pages(before, region.prologue, pristine_ + Bytes(region.offset));
-    append_pages(after, region.epilogue, expected_ + Bytes(region.offset), &region.prologue);
-  }
-  MNEME_TRY(upload_pages(database_, stream_, before, progress, "reading the memory before the launch"));
-  if (plan_.copy_size != Bytes()) MNEME_TRY(stream_.copy(expected_, pristine_, plan_.copy_size));
-  return upload_pages(database_, stream_, after, progress, "reading the memory after the launch");
 }
 
 Status PreparedMemory::read_symbol_states() {
@@ -71,8 +102,10 @@ Status PreparedMemory::read_symbol_states() {
     SymbolState& state = symbols_[region.prologue.name];
     MNEME_ASSIGN(state.prologue, read_region(database_, region.prologue));
     MNEME_ASSIGN(state.epilogue, read_region(database_, region.epilogue));
-    MNEME_ASSIGN(state.pristine, device_.allocate(Bytes(state.prologue.size())));
-    MNEME_TRY(stream_.copy_to_device(state.pristine, state.prologue));
+    MNEME_ASSIGN(state.pristine, DeviceBuffer::allocate(device_, Bytes(state.prologue.size())));
+    MNEME_ASSIGN(state.expected, DeviceBuffer::allocate(device_, Bytes(state.prologue.size())));
+    MNEME_TRY(stream_.copy_to_device(state.pristine.address(), state.prologue));
+    MNEME_TRY(stream_.copy_to_device(state.expected.address(), state.epilogue));
   }
   return {};
 }
@@ -102,22 +135,45 @@ Result<SymbolPlaces> PreparedMemory::places_in(Module& module) const {
   return places;
 }
 
-Status PreparedMemory::restore(const SymbolPlaces& symbols) {
-  if (restore_everything_) {
-    for (const MappedSpan& span : plan_.spans) MNEME_TRY(stream_.copy(span.address, pristine_ + Bytes(span.offset), span.size));
-  } else {
-    for (const PlannedRegion& region : plan_.regions) {
-      if (region.placement != Placement::recorded_address) continue;
-      DevicePtr copy = pristine_ + Bytes(region.offset);
-      for (const PageRun& run : region.changed)
-        MNEME_TRY(stream_.copy(region.prologue.address + Bytes(run.offset), copy + Bytes(run.offset), run.size));
-    }
-  }
+Status PreparedMemory::restore(const SymbolPlaces& symbols, From from) {
+  if (restore_everything_) MNEME_TRY(put_everything_back());
+  if (from == From::poisoned)
+    MNEME_TRY(poisoned_.put_back(stream_));
+  else if (!restore_everything_)
+    MNEME_TRY(before_.put_back(stream_));
   for (const auto& [name, address] : symbols) {
     const SymbolState& state = symbols_.at(name);
-    MNEME_TRY(stream_.copy(address, state.pristine, Bytes(state.prologue.size())));
+    MNEME_TRY(stream_.copy(address, state.pristine.address(), Bytes(state.prologue.size())));
   }
   return {};
+}
+
+Status PreparedMemory::put_everything_back() {
+  if (everything_) return everything_->put_back(stream_);
+  MNEME_TRY(repair());
+  return before_.put_back(stream_);
+}
+
+// Blocks that the kernel does not change are before the launch what they are after it.
+Status PreparedMemory::repair() {
+  MNEME_TRY(hash_all());
+  std::vector<uint64_t> now(blocks_), right(blocks_);
+  MNEME_TRY(stream_.copy_to_host(std::as_writable_bytes(std::span(now)), hashes_.address()));
+  MNEME_TRY(stream_.copy_to_host(std::as_writable_bytes(std::span(right)), copies_.hashes.address()));
+  std::vector<PageUpload> pages;
+  size_t i = 0;
+  for (const MappedSpan& span : plan_.spans) {
+    for (uint64_t block = 0; block < block_count(span); ++block, ++i) {
+      const DevicePtr address = span.address + Bytes(block * kBlock.count);
+      const Bytes size = std::min(kBlock, span.address + span.size - address);
+      auto changed = before_.find(address);
+      if (now[i] == right[i] || (changed != before_.pieces().end() && changed->address <= address)) continue;
+      MNEME_TRY(stream_.fill(address, kSlack, size));
+      std::vector<PageUpload> of_block = prologue_pages(plan_, address, size);
+      pages.insert(pages.end(), of_block.begin(), of_block.end());
+    }
+  }
+  return upload_pages(database_, stream_, pages, {}, "");
 }
 
 Status PreparedMemory::read_through(const SymbolPlaces& symbols) {
@@ -128,6 +184,70 @@ Status PreparedMemory::read_through(const SymbolPlaces& symbols) {
   return {};
 }
 
+Status PreparedMemory::keep_poisoned(const std::vector<MappedRun>& blocks, Bytes poisoned_bytes) {
+  std::vector<MappedRun> runs = changed_;
+  runs.insert(runs.end(), blocks.begin(), blocks.end());
+  runs = whole_blocks(plan_, std::move(runs));
+  MNEME_ASSIGN(DeviceBuffer room, room_for(device_, total_size(runs), "poisoned memory"));
+  MNEME_ASSIGN(poisoned_, MappedCopy::create(device_, stream_, runs, room.address()));
+  MNEME_TRY(poisoned_.take(stream_));
+  copies_.poisoned = std::move(room);
+  copies_.poisoned_blocks = std::move(runs);
+  copies_.poisoned_bytes = poisoned_bytes;
+  return {};
+}
+
+Status PreparedMemory::hash_all() {
+  DevicePtr to = hashes_.address();
+  for (const MappedSpan& span : plan_.spans) {
+    MNEME_TRY(stream_.hash_pages_to(to, span.address, span.size, kBlock));
+    to = to + Bytes(8 * block_count(span));
+  }
+  return {};
+}
+
+Status PreparedMemory::check_later(const SymbolPlaces& symbols) {
+  MNEME_TRY(hash_all());
+  MNEME_TRY(stream_.compare_later(hashes_.address(), copies_.hashes.address(), Bytes(8 * blocks_)));
+  checked_.push_back(DevicePtr());
+  for (const auto& [name, address] : symbols) {
+    const SymbolState& state = symbols_.at(name);
+    MNEME_TRY(stream_.compare_later(address, state.expected.address(), Bytes(state.epilogue.size())));
+    checked_.push_back(address);
+  }
+  return {};
+}
+
+Result<std::vector<PreparedMemory::Check>> PreparedMemory::take_checks() {
+  const std::vector<DevicePtr> checked = std::exchange(checked_, {});
+  MNEME_ASSIGN(std::vector<Comparison> comparisons, stream_.take_comparisons());
+  if (comparisons.size() != checked.size())
+    return error(Code::internal, "{} comparisons were started, and {} have a result", checked.size(), comparisons.size());
+  std::vector<Check> checks;
+  for (size_t i = 0; i < checked.size(); ++i) {
+    if (checked[i] == DevicePtr()) checks.push_back({true, {}});
+    Check& check = checks.back();
+    if (comparisons[i].differing_bytes == 0 || !check.equal) continue;
+    check = {false, checked[i]};
+    uint64_t block = comparisons[i].first_difference.value_or(0) / 8;
+    if (checked[i] != DevicePtr()) continue;
+    for (const MappedSpan& span : plan_.spans) {
+      if (block < block_count(span)) {
+        check.first = span.address + Bytes(block * kBlock.count);
+        break;
+      }
+      block -= block_count(span);
+    }
+  }
+  return checks;
+}
+
+void PreparedMemory::forget_checks() {
+  if (!checked_.empty()) [[maybe_unused]]
+    auto ignored = stream_.take_comparisons();
+  checked_.clear();
+}
+
 Result<RunMemory> PreparedMemory::observe(const SymbolPlaces& symbols) {
   std::map<std::string, SymbolContent> contents;
   for (const auto& [name, address] : symbols) {
@@ -135,15 +255,25 @@ Result<RunMemory> PreparedMemory::observe(const SymbolPlaces& symbols) {
     SymbolContent& content = contents[name] = {address, ByteVector(recorded.size()), recorded};
     MNEME_TRY(stream_.copy_to_host(content.actual, address));
   }
-  return RunMemory(stream_, plan_, expected_, std::move(contents));
+  return RunMemory(stream_, plan_, *expected_, std::move(contents));
 }
 
-Result<Verification> PreparedMemory::verify(const SymbolPlaces& symbols, const std::vector<ToleratedRange>& tolerated) {
-  MNEME_ASSIGN(RunMemory memory, observe(symbols));
-  MNEME_ASSIGN(Verification verification, verify_memory(memory, tolerated));
+Result<Verification> PreparedMemory::judge(const Check& check, const SymbolPlaces& symbols,
+                                           const std::vector<ToleratedRange>& tolerated) {
+  Verification verification;
+  if (!check.equal || !tolerated.empty()) {
+    MNEME_ASSIGN(RunMemory memory, observe(symbols));
+    MNEME_ASSIGN(verification, verify_memory(memory, tolerated, check.equal ? Known::equal : Known::nothing));
+  }
   // What was tolerated may lie in pages that the recorded kernel left alone.
   restore_everything_ = !verification.right() || !verification.exact;
   return verification;
+}
+
+Result<Verification> PreparedMemory::verify(const SymbolPlaces& symbols, const std::vector<ToleratedRange>& tolerated) {
+  MNEME_TRY(check_later(symbols));
+  MNEME_ASSIGN(std::vector<Check> checks, take_checks());
+  return judge(checks.back(), symbols, tolerated);
 }
 
 }  // namespace mneme

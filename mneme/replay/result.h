@@ -67,8 +67,9 @@ struct ReplayResult {
   std::vector<std::string> warnings;  // the assembler's
   CacheUse cache = CacheUse::off;
   std::optional<Digest> shared_with;  // digest of the configuration whose loaded object this one ran, as its code was the same
-  std::vector<StageTime> times;  // session (once a session: memory brought to the device), compile stages, load, restore, poison,
-                                 // run, verify, timed_runs
+  // session (once a session: memory brought to the device), compile stages, load, wait, poison; then restore, run, verify,
+  // timed_runs where each is waited for, or start, meanwhile, run, timed_runs where all runs are started together.
+  std::vector<StageTime> times;
   LaunchShape shape;
   std::optional<SpecialisedLaunch> specialised;  // which facts the code was made with, where any were asked for
   std::string device;

@@ -27,7 +27,19 @@ Result<Comparison> RunMemory::compare_bytes(size_t region, uint64_t offset, Byte
   if (const SymbolContent* content = symbol(region))
     return compare_host_bytes(ByteSpan(content->actual).subspan(offset, size.count),
                               content->recorded.subspan(offset, size.count));
-  return stream_.compare(address(region) + Bytes(offset), recorded(region) + Bytes(offset), size);
+  return compare_mapped(address(region) + Bytes(offset), size);
+}
+
+Result<Comparison> RunMemory::compare_mapped(DevicePtr address, Bytes size) const {
+  Comparison total;
+  MNEME_TRY(recorded_.for_each(address, size, [&](DevicePtr at, Bytes count, DevicePtr recorded) -> Status {
+    MNEME_ASSIGN(Comparison piece, stream_.compare(at, recorded, count));
+    total.differing_bytes += piece.differing_bytes;
+    if (piece.first_difference && !total.first_difference)
+      total.first_difference = (at - address).count + *piece.first_difference;
+    return {};
+  }));
+  return total;
 }
 
 Result<ElementDifferences> RunMemory::compare_elements(size_t region, uint64_t offset, Bytes size,
@@ -36,11 +48,12 @@ Result<ElementDifferences> RunMemory::compare_elements(size_t region, uint64_t o
   if (const SymbolContent* content = symbol(region))
     return compare_host_elements(ByteSpan(content->actual).subspan(offset, size.count),
                                  content->recorded.subspan(offset, size.count), how);
-  return stream_.compare_elements(address(region) + Bytes(offset), recorded(region) + Bytes(offset), size, how);
+  MNEME_ASSIGN(DevicePtr recorded, recorded_.whole(address(region) + Bytes(offset), size));
+  return stream_.compare_elements(address(region) + Bytes(offset), recorded, size, how);
 }
 
 Result<Comparison> RunMemory::compare_span(const MappedSpan& span, uint64_t begin, uint64_t end) const {
-  return stream_.compare(span.address + Bytes(begin), recorded_ + Bytes(span.offset + begin), Bytes(end - begin));
+  return compare_mapped(span.address + Bytes(begin), Bytes(end - begin));
 }
 
 Result<Digest> RunMemory::digest(size_t region, uint64_t offset, Bytes size) const {
@@ -62,7 +75,8 @@ Status RunMemory::read(size_t region, uint64_t offset, Bytes size, const std::fu
     actual.resize(count);
     recorded_bytes.resize(count);
     MNEME_TRY(stream_.copy_to_host(actual, address(region) + Bytes(at)));
-    MNEME_TRY(stream_.copy_to_host(recorded_bytes, recorded(region) + Bytes(at)));
+    MNEME_ASSIGN(DevicePtr recorded, recorded_.whole(address(region) + Bytes(at), Bytes(count)));
+    MNEME_TRY(stream_.copy_to_host(recorded_bytes, recorded));
     MNEME_TRY(see({at, actual, recorded_bytes}));
   }
   return {};

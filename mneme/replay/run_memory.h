@@ -8,6 +8,7 @@
 
 #include "mneme/base/status.h"
 #include "mneme/device/device.h"
+#include "mneme/replay/expected_memory.h"
 #include "mneme/replay/memory_plan.h"
 
 namespace mneme {
@@ -27,8 +28,8 @@ struct MemoryPiece {
 // Regions are named by their index in the plan, places by the offset in the region.
 class RunMemory {
  public:
-  // `recorded` is the copy of the epilogue; of `symbols` one that the code no longer has is left out.
-  RunMemory(Stream& stream, const MemoryPlan& plan, DevicePtr recorded, std::map<std::string, SymbolContent> symbols)
+  // Of `symbols` one that the code no longer has is left out.
+  RunMemory(Stream& stream, const MemoryPlan& plan, ExpectedMemory& recorded, std::map<std::string, SymbolContent> symbols)
       : stream_(stream), plan_(plan), recorded_(recorded), symbols_(std::move(symbols)) {}
 
   const MemoryPlan& plan() const { return plan_; }
@@ -47,11 +48,11 @@ class RunMemory {
 
  private:
   const SymbolContent* symbol(size_t region) const;
-  DevicePtr recorded(size_t region) const { return recorded_ + Bytes(plan_.regions[region].offset); }
+  Result<Comparison> compare_mapped(DevicePtr address, Bytes size) const;
 
   Stream& stream_;
   const MemoryPlan& plan_;
-  DevicePtr recorded_;
+  ExpectedMemory& recorded_;
   std::map<std::string, SymbolContent> symbols_;  // by name
 };
 

@@ -17,6 +17,9 @@ struct RunWatch {
   // The timed runs since the last call, whenever about kReportEvery has passed and more are to come. False: those are all.
   std::function<bool(std::span<const Nanoseconds> times)> timed;
 
+  // All that can be started is, and the device is busy with it: the caller can do something else for that long.
+  std::function<void()> waiting;
+
   static constexpr std::chrono::milliseconds kReportEvery{50};
 };
 

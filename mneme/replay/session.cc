@@ -5,6 +5,7 @@
 #include "mneme/base/activity.h"
 #include "mneme/compile/object_cache.h"
 #include "mneme/replay/compile_request.h"
+#include "mneme/replay/stage_clock.h"
 
 namespace mneme {
 
@@ -21,17 +22,6 @@ constexpr const char* kLockDirectory = "/tmp";
 // Loaded objects that a session keeps for configurations to come.
 constexpr size_t kMaxKept = 64;
 
-class StageClock {
- public:
-  Nanoseconds lap() {
-    auto now = std::chrono::steady_clock::now();
-    return now - std::exchange(last_, now);
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
 }  // namespace
 
 ReplayResult Session::replay(const Configuration& configuration) {
@@ -44,6 +34,11 @@ ReplayResult Session::measure(const Configuration& configuration, const Compiled
   return replay_by(configuration, &code, [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
     return run_and_time(configuration.execution, watch, loaded, tolerated, result);
   });
+}
+
+Status Session::load_ahead(const Configuration& configuration, const CompiledCode& code) {
+  ReplayResult ignored;
+  return load(configuration, code, ignored).status();
 }
 
 ReplayResult Session::repeat(const Configuration& configuration, unsigned runs, const SeeRun& see) {
@@ -73,8 +68,12 @@ ReplayResult Session::replay_by(const Configuration& configuration, const Compil
     result.stage = ReplayStage::done;
   else
     result.verified = false;
-  // A candidate that was not right may have written anywhere.
+  // A candidate that was not right may have written anywhere, and one that failed may have left work whose results nobody took.
   if (!result.verified) memory_->distrust();
+  if (!result.failure.ok()) {
+    memory_->forget_checks();
+    measurer_->forget();
+  }
   return result;
 }
 
@@ -111,42 +110,6 @@ Status Session::prepare_and_run(const Configuration& configuration, const Compil
 Result<DeviceLock> Session::lock_device() {
   if (device_.properties().hardware_id.empty()) return DeviceLock();
   return DeviceLock::acquire(device_.properties().hardware_id, kLockDirectory);
-}
-
-Status Session::run_once(const Loaded& loaded, ReplayResult& result) {
-  StageClock clock;
-  MNEME_TRY(memory_->restore(loaded.symbols));
-  if (poisoned_) MNEME_TRY(poison_->apply());
-  MNEME_TRY(stream_->synchronize());
-  result.times.push_back({"restore", clock.lap()});
-  run_time_ = result.times.back().time;
-  MNEME_TRY(launch_and_wait(loaded, result.shape));
-  result.executed = true;
-  result.times.push_back({"run", clock.lap()});
-  run_time_ += result.times.back().time;
-  return {};
-}
-
-Status Session::launch_and_wait(const Loaded& loaded, const LaunchShape& shape) {
-  ActivityScope running(Activity::running);
-  MNEME_TRY(stream_->launch(*loaded.kernel, shape, instance_.parameters));
-  return stream_->synchronize();
-}
-
-Status Session::run_and_time(const Execution& execution, const RunWatch& watch, const Loaded& loaded, const Tolerated& tolerated,
-                             ReplayResult& result) {
-  MNEME_TRY(run_once(loaded, result));
-  StageClock clock;
-  MNEME_TRY(verify(loaded, tolerated, result));
-  result.times.push_back({"verify", clock.lap()});
-
-  MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, result.shape, device_.properties()));
-  if (watch.verified && !watch.verified(result)) return {};
-  MNEME_TRY(time_runs(execution, watch, loaded, result));
-  result.times.push_back({"timed_runs", clock.lap()});
-  // What was timed is what was verified: the last timed run must have left it right too.
-  if (result.verified && !result.exec_time.empty()) MNEME_TRY(verify(loaded, tolerated, result));
-  return {};
 }
 
 Result<CompiledCode> Session::compile(const CompileOptions& options) {
@@ -200,28 +163,6 @@ Result<Session::Loaded> Session::load_code(const CodeImage& image) {
   MNEME_ASSIGN(loaded.kernel, std::move(kernel));
   MNEME_ASSIGN(loaded.symbols, memory_->places_in(*loaded.module));
   return loaded;
-}
-
-Status Session::time_runs(const Execution& execution, const RunWatch& watch, const Loaded& loaded, ReplayResult& result) {
-  MeasuredLaunch launch{*loaded.kernel,
-                        result.shape,
-                        instance_.parameters,
-                        [&] { return memory_->restore(loaded.symbols); },
-                        [&] { return memory_->read_through(loaded.symbols); },
-                        run_time_};
-  MNEME_ASSIGN(Measurement measured, measurer_->measure(execution, launch, watch));
-  result.exec_time = std::move(measured.times);
-  result.clock = measured.clock;
-  result.clocks = measured.clocks;
-  return {};
-}
-
-Status Session::verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
-  MNEME_ASSIGN(Verification verification, memory_->verify(loaded.symbols, tolerated));
-  result.verified = verification.right();
-  result.mismatches = std::move(verification.mismatches);
-  result.tolerances = std::move(verification.tolerances);
-  return {};
 }
 
 }  // namespace mneme

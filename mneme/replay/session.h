@@ -1,10 +1,9 @@
 // Session: prepare one recorded instance on one device, then replay it under any number of configurations.
 //
-// prepare() reserves the recorded addresses, brings both recorded states onto the device once, and keeps them there: a
-// pristine copy of the prologue and an expected copy of the epilogue, beside the memory the kernel works on (three times the
-// state in device memory, in whole granules: what lies between allocations is filled and compared too).
-// Configurations that end in the same code share one loaded object. replay() then costs a
-// compilation, copies of the pages that the kernel writes, and its runs.
+// prepare() reserves the recorded addresses and brings both recorded states onto the device once (PreparedMemory says what it
+// keeps there, in whole granules: what lies between allocations is filled and compared too).
+// Configurations that end in the same code share one loaded object. replay() then costs a compilation, copies of what the kernel
+// writes, hashes of all memory, and its runs: where those are short, all are started before the first is waited for.
 //
 // Used by one thread at a time. The device and database must outlive the session.
 #pragma once
@@ -45,6 +44,8 @@ class Session {
   // The same with code that was compiled for the configuration elsewhere, by compile_request(). Of a configuration that is
   // specialised the result does not say to what.
   ReplayResult measure(const Configuration& configuration, const CompiledCode& code, const RunWatch& watch = {});
+  // Loads such code before it is measured, so that measure() finds it there. Meant for RunWatch::waiting.
+  Status load_ahead(const Configuration& configuration, const CompiledCode& code);
   // Looks for what can be poisoned now, and not in the first replay that wants it.
   Status prepare_poison();
 
@@ -62,6 +63,10 @@ class Session {
   // Runs a configuration several times, each from the restored state, and times none. The result is that of the last run;
   // verified when all were right.
   ReplayResult repeat(const Configuration& configuration, unsigned runs, const SeeRun& see);
+
+  // For who measures the parts.
+  PreparedMemory& memory() { return *memory_; }
+  Stream& stream() { return *stream_; }
 
   const ir::Module& recorded_code() const { return sources_->recorded().module(); }
   const MemoryPlan& plan() const { return plan_; }
@@ -94,13 +99,18 @@ class Session {
   Result<CompiledCode> compile(const CompileOptions& options);  // the recorded code
   Result<Loaded> load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result);
   Result<Loaded> load_code(const CodeImage& image);
-  Status time_runs(const Execution& execution, const RunWatch& watch, const Loaded& loaded, ReplayResult& result);
+  Status run_at_once(const Execution& execution, const RunWatch& watch, const Loaded& loaded, ReplayResult& result);
+  Status start_verified_run(const Loaded& loaded, const LaunchShape& shape);
+  Status show_wrong_run(const PreparedMemory::Check& wrong, const Loaded& loaded, ReplayResult& result);
+  MeasuredLaunch measured_launch(const Loaded& loaded, const ReplayResult& result);
+  static void put(Measurement measured, ReplayResult& result);
+  static void put(Verification verification, ReplayResult& result);
   // Puts the verdict on the memory into the result.
   Status verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
 
   // Has the runs that are verified poisoned, or not, and says so in the result. Looks for poison when that is first wanted.
   void choose_poison(const Verdict& verdict, ReplayResult& result);
-  Result<std::unique_ptr<Poison>> make_poison();
+  Status make_poison();
   Result<std::unique_ptr<Poison>> poison_candidates(Nanoseconds time);  // that the recorded launch takes
   // Runs the recorded configuration, and says whether that left the recorded memory, and how long the launch took.
   struct RecordedRun {
@@ -119,11 +129,10 @@ class Session {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Measurer> measurer_;  // of stream_
   std::unique_ptr<PreparedMemory> memory_;
-  std::unique_ptr<Poison> poison_;
-  Status why_no_poison_;   // ok: there is one, or none was looked for
+  Status why_no_poison_;   // ok: there is some, or none was looked for
   bool poisoned_ = false;  // whether runs that are verified start from poisoned memory
   Nanoseconds prepare_time_{};
-  Nanoseconds run_time_{};                        // of the last restored run
+  Nanoseconds run_time_{};                        // of the last restored runs
   std::deque<std::shared_ptr<const Kept>> kept_;  // the newest last
 };
 

@@ -20,15 +20,13 @@ Status Session::prepare_poison() {
 }
 
 void Session::choose_poison(const Verdict& verdict, ReplayResult& result) {
-  if (verdict.poison && !poison_ && why_no_poison_.ok()) {
-    auto made = make_poison();
+  if (verdict.poison && !memory_->has_poisoned() && why_no_poison_.ok()) {
+    why_no_poison_ = make_poison();
     memory_->distrust();
-    why_no_poison_ = made.status();
-    if (made.ok()) poison_ = std::move(*made);
   }
-  poisoned_ = verdict.poison && poison_;
+  poisoned_ = verdict.poison && memory_->has_poisoned();
   result.poison = poisoned_ ? "on" : verdict.poison ? why_no_poison_.message() : "off";
-  result.poisoned_bytes = Bytes(poisoned_ ? poison_->size() : 0);
+  result.poisoned_bytes = poisoned_ ? memory_->poisoned_bytes() : Bytes();
 }
 
 Result<Session::RecordedRun> Session::run_recorded(const Loaded& recorded, Poison* poison) {
@@ -46,7 +44,7 @@ Result<Session::RecordedRun> Session::run_recorded(const Loaded& recorded, Poiso
 }
 
 // What is poisoned is what the notes propose and the recorded code, run from there, makes right.
-Result<std::unique_ptr<Poison>> Session::make_poison() {
+Status Session::make_poison() {
   if (plan_.copy_size == Bytes()) return error(Code::unsupported, "the launch has no memory at recorded addresses");
   MNEME_ASSIGN(CompiledCode code, compile(compile_options(Configuration(), kernel_, plan_)));
   MNEME_ASSIGN(Loaded recorded, load_code(code.image));
@@ -60,8 +58,14 @@ Result<std::unique_ptr<Poison>> Session::make_poison() {
   MNEME_ASSIGN(std::unique_ptr<Poison> poison, poison_candidates(plain.time));
   for (int round = 0; round < kRounds && poison->size() != 0; ++round) {
     MNEME_ASSIGN(RecordedRun run, run_recorded(recorded, poison.get()));
-    if (run.right) return poison;
-    MNEME_TRY(poison->drop_wrong());
+    if (!run.right) {
+      MNEME_TRY(poison->drop_wrong());
+      continue;
+    }
+    memory_->distrust();
+    MNEME_TRY(memory_->restore({}));
+    MNEME_TRY(poison->apply());
+    return memory_->keep_poisoned(poison->runs(), Bytes(poison->size()));
   }
   return Status(Code::unsupported, poison->size() == 0 ? "the kernel writes no byte that it does not also read"
                                                        : "the recorded code depends on what it seems not to read");

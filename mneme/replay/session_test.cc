@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "mneme/replay/compile_request.h"
+
 namespace mneme {
 namespace {
 
@@ -269,6 +271,52 @@ TEST_F(SessionTest, AWriteToUntouchedMemoryIsNotVerifiedAndIsUndoneForTheNext) {
     EXPECT_EQ(result.mismatches[0].where, "allocation 0x7a0000100000");
     EXPECT_EQ(result.mismatches[0].differing_bytes, 1u);
   }
+}
+
+// From the second candidate on all runs of one are started together.
+TEST_F(SessionTest, CandidatesAreToldApartWhateverWasBefore) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  Configuration right, wrong, refused;
+  right.execution.iterations = wrong.execution.iterations = 3;
+  wrong.grid.x = 2;
+  refused.block.x = 4096;
+  for (int i = 0; i < 3; ++i) {
+    ReplayResult result = (*session)->replay(right);
+    EXPECT_TRUE(result.verified) << result.failure.to_string();
+    EXPECT_EQ(result.exec_time.size(), 3u);
+    result = (*session)->replay(wrong);
+    EXPECT_TRUE(result.executed) << result.failure.to_string();
+    EXPECT_FALSE(result.verified);
+    EXPECT_TRUE(result.exec_time.empty()) << "what is wrong has no time";
+    ASSERT_EQ(result.mismatches.size(), 1u);
+    EXPECT_EQ(result.mismatches[0].where, "allocation 0x7a0000000000");
+    EXPECT_FALSE((*session)->replay(refused).failure.ok());
+  }
+}
+
+TEST_F(SessionTest, TheCallerIsAskedWhileTheDeviceIsBusyAndWhenTheVerdictIsThere) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  Configuration configuration;
+  EXPECT_TRUE((*session)->replay(configuration).verified);
+  int calls = 0;
+  RunWatch watch;
+  watch.verified = [&](const ReplayResult& so_far) { return ++calls > 0 && so_far.verified; };
+  watch.waiting = [&] { ++calls; };
+  auto compiler = Compiler::create(DeviceKind::cpu, device_->properties().architecture);
+  ASSERT_TRUE(compiler.ok());
+  auto code =
+      (*compiler)->compile((*session)->recorded_code(), compile_options(configuration, (*session)->kernel(), (*session)->plan()));
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  ASSERT_TRUE((*session)->load_ahead(configuration, *code).ok());
+  ReplayResult result = (*session)->measure(configuration, *code, watch);
+  EXPECT_TRUE(result.verified) << result.failure.to_string();
+  EXPECT_EQ(result.exec_time.size(), 10u);
+  EXPECT_EQ(calls, 2);
+  watch.verified = [&](const ReplayResult&) { return false; };
+  result = (*session)->measure(configuration, *code, watch);
+  EXPECT_TRUE(result.verified && result.exec_time.empty());
 }
 
 TEST_F(SessionTest, AWriteToAGlobalIsNotVerified) {

@@ -17,8 +17,12 @@ struct Verification {
   bool right() const { return mismatches.empty(); }
 };
 
+// What is known before memory is looked at.
+enum class Known { nothing, equal };
+
 // `tolerances` as resolve_tolerances() gives them. Bytes decide first: where none differs nothing else is looked at, but for
 // tolerances that allow no recorded NaN.
-Result<Verification> verify_memory(const RunMemory& memory, const std::vector<ToleratedRange>& tolerances);
+Result<Verification> verify_memory(const RunMemory& memory, const std::vector<ToleratedRange>& tolerances,
+                                   Known known = Known::nothing);
 
 }  // namespace mneme

@@ -1,0 +1,385 @@
+// What one candidate costs the device worker of a pool: one recording, one object that is compiled already, many candidates.
+//
+//   mneme-bench-candidate [--device cuda|cpu] [--elements N] [--candidates N] [--iterations N] [--poison on|off]
+//                         [--record FILE INSTANCE]
+//
+// Without --record it makes its own: a vector add, out[i] = in[i] + 1.5, of two arrays of N floats (20,500,000: 82 MB each;
+// 20,000: 80 kB each). It prints what each step takes alone, waited for, and what a candidate takes with everything: load,
+// restore, run and check, then the timed runs, each restored, and the last check. The floor of a candidate is its kernels and
+// restores one after another and one check; the ratio is the floor to what it took.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <random>
+
+#include "mneme/replay/compile_request.h"
+#include "mneme/replay/session.h"
+#include "mneme/replay/time_statistics.h"
+
+namespace mneme {
+namespace {
+
+struct Options {
+  DeviceKind kind = DeviceKind::cuda;
+  uint64_t elements = 20'500'000;
+  unsigned candidates = 500;
+  Configuration configuration;
+  Path kernel_file;
+  std::string instance;
+};
+
+constexpr char kVectorAdd[] = R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+define ptx_kernel void @add(ptr %in, ptr %out, i32 %n) {
+entry:
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %width = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %first = mul i32 %block, %width
+  %i = add i32 %first, %tid
+  %inside = icmp slt i32 %i, %n
+  br i1 %inside, label %body, label %end
+body:
+  %from = getelementptr float, ptr %in, i32 %i
+  %v = load float, ptr %from
+  %r = fadd float %v, 1.5
+  %to = getelementptr float, ptr %out, i32 %i
+  store float %r, ptr %to
+  br label %end
+end:
+  ret void
+}
+)";
+
+ByteVector bytes_of(const void* data, size_t size) {
+  auto first = static_cast<const std::byte*>(data);
+  return {first, first + size};
+}
+
+Status put_region(Publication& publication, DevicePtr address, const std::vector<float>& values, MemoryState& state) {
+  Region region{Region::Kind::allocation, address, Bytes(values.size() * sizeof(float)), "", {}};
+  region.pages.resize(page_count(region.address, region.size));
+  state.regions.push_back(std::move(region));
+  Region& there = state.regions.back();
+  PageBatch batch{std::make_unique<std::byte[]>(there.size.count), {}};
+  std::memcpy(batch.bytes.get(), values.data(), there.size.count);
+  for (size_t i = 0; i < there.pages.size(); ++i)
+    batch.pages.push_back({page_extent(there.address, there.size, i).size.count, &there.pages[i]});
+  MNEME_TRY(publication.put(std::move(batch)));
+  return publication.wait();
+}
+
+// A recording of the vector add in a new database.
+Result<InstanceRecord> record_vector_add(const Path& folder, uint64_t elements) {
+  MNEME_ASSIGN(Database database, Database::create(folder));
+  MNEME_ASSIGN(auto publication, database.begin_publication());
+  const auto n = static_cast<uint32_t>(elements);
+  std::mt19937 random(1);
+  std::vector<float> in(n), zeros(n), out(n);
+  for (uint32_t i = 0; i < n; ++i) {
+    in[i] = static_cast<float>(random() % 100000);
+    out[i] = in[i] + 1.5f;
+  }
+  const DevicePtr from = kDefaultAddressSpaceBase;
+  const DevicePtr to = from + Bytes((n * sizeof(float) + 511) / 512 * 512);
+  Recording recording;
+  recording.kernel.name = recording.kernel.demangled = "add";
+  recording.kernel.static_hash = digest_of(std::as_bytes(std::span(kVectorAdd)));
+  recording.kernel.target = "nvptx";
+  recording.kernel.arch = "sm_90";
+  recording.kernel.parameters = {{Parameter::Kind::pointer, "in", "ptr", 0, 8, 8},
+                                 {Parameter::Kind::pointer, "out", "ptr", 8, 8, 8},
+                                 {Parameter::Kind::integer, "n", "i32", 16, 4, 4}};
+  recording.kernel.parameter_bytes = 20;
+  recording.ir = bytes_of(kVectorAdd, sizeof kVectorAdd - 1);
+  for (auto [state, result] : {std::pair(&recording.prologue, &zeros), std::pair(&recording.epilogue, &out)}) {
+    state->regions.reserve(2);
+    MNEME_TRY(put_region(*publication, from, in, *state));
+    MNEME_TRY(put_region(*publication, to, *result, *state));
+  }
+  InstanceRecord& instance = recording.instance;
+  instance.static_hash = recording.kernel.static_hash;
+  instance.grid = {(n + 255) / 256, 1, 1};
+  instance.block = {256, 1, 1};
+  const uint64_t pointers[] = {from.address, to.address};
+  instance.parameters = bytes_of(pointers, sizeof pointers);
+  const ByteVector count = bytes_of(&n, sizeof n);
+  instance.parameters.insert(instance.parameters.end(), count.begin(), count.end());
+  instance.device_kind = "cpu";
+  instance.device_name = "made";
+  instance.space_base = kDefaultAddressSpaceBase;
+  instance.space_size = 8_GiB;
+  instance.state_bytes = recording.prologue.bytes();
+  instance.recorded_at = "2026-01-01T00:00:00Z";
+  instance.mneme_version = "made";
+  instance.dynamic_hash = dynamic_hash(instance, recording.prologue);
+  MNEME_TRY(publication->commit(recording));
+  return instance;
+}
+
+double microseconds(Nanoseconds time) { return time.count() / 1e3; }
+
+// The median of several calls, each until the host knows that it is done.
+Result<Nanoseconds> time_of(const std::function<Status()>& call) {
+  constexpr int kCalls = 31;
+  std::vector<Nanoseconds> times;
+  for (int i = -3; i < kCalls; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    MNEME_TRY(call());
+    if (i >= 0) times.emplace_back(std::chrono::steady_clock::now() - begin);
+  }
+  return statistics_of(times).median;
+}
+
+class Bench {
+ public:
+  Bench(const Options& options, Device& device, Session& session, CompiledCode code)
+      : options_(options), device_(device), session_(session), code_(std::move(code)) {
+    code_.times.clear();  // of compiling, which is not measured here
+  }
+
+  Status run() {
+    MNEME_TRY(session_.prepare_poison());
+    MNEME_ASSIGN(ReplayResult first, candidate());
+    kernel_ = statistics_of(first.exec_time).median;
+    print_memory(first);
+    MNEME_TRY(time_steps());
+    return time_candidates();
+  }
+
+ private:
+  // Each has code of its own, as far as the session knows.
+  Result<ReplayResult> candidate() {
+    const uint64_t number = ++candidates_;
+    code_.translation_digest = digest_of(std::as_bytes(std::span(&number, 1)));
+    ReplayResult result = session_.measure(options_.configuration, code_);
+    MNEME_TRY(result.failure);
+    if (!result.verified) return error(Code::internal, "a candidate is wrong: {}", describe(result.mismatches));
+    return result;
+  }
+
+  void print_memory(const ReplayResult& first) {
+    const MemoryPlan& plan = session_.plan();
+    const RecordedCopies& copies = session_.memory().copies();
+    fmt::print("memory: {} in {} span{}, of which the kernel changes {} in {} piece{}; {} before the launch is held\n",
+               plan.copy_size, plan.spans.size(), plan.spans.size() == 1 ? "" : "s", total_size(changed_blocks(plan)),
+               changed_blocks(plan).size(), changed_blocks(plan).size() == 1 ? "" : "s",
+               copies.all_before ? "all" : "only that of it");
+    fmt::print("poison: {} ({} bytes); kernel: {:.2f} us by {} (median of {})\n\n", first.poison, first.poisoned_bytes.count,
+               microseconds(kernel_), first.clock.source, first.exec_time.size());
+  }
+
+  Status time_step(const char* name, const std::function<Status()>& call, Nanoseconds* into = nullptr) {
+    MNEME_ASSIGN(Nanoseconds time, time_of(call));
+    fmt::print("  {:<44} {:>10.1f} us\n", name, microseconds(time));
+    if (into) *into = time;
+    return {};
+  }
+
+  // `count` of them for one wait; what one adds.
+  Status time_on_device(const char* name, const std::function<Status()>& start, Nanoseconds& into) {
+    Stream& stream = session_.stream();
+    auto some = [&](int count) {
+      return time_of([&, count]() -> Status {
+        for (int i = 0; i < count; ++i) MNEME_TRY(start());
+        return stream.synchronize();
+      });
+    };
+    MNEME_ASSIGN(Nanoseconds few, some(4));
+    MNEME_ASSIGN(Nanoseconds many, some(20));
+    into = std::max(Nanoseconds(0), (many - few) / 16);
+    fmt::print("  {:<44} {:>10.1f} us\n", name, microseconds(into));
+    return {};
+  }
+
+  Status time_steps() {
+    Stream& stream = session_.stream();
+    PreparedMemory& memory = session_.memory();
+    fmt::print("one step alone, until the host knows:\n");
+    std::unique_ptr<Module> module;
+    MNEME_TRY(time_step("load and unload the object", [&]() -> Status {
+      MNEME_ASSIGN(module, device_.load(code_.image));
+      MNEME_TRY(module->kernel(session_.kernel().name).status());
+      module.reset();
+      return {};
+    }));
+    MNEME_TRY(time_step("read the hardware's clocks", [&]() -> Status {
+      [[maybe_unused]] auto ignored = device_.read_clocks();
+      return {};
+    }));
+    MNEME_TRY(time_step("wait for nothing", [&] { return stream.synchronize(); }));
+    MNEME_ASSIGN(module, device_.load(code_.image));
+    MNEME_ASSIGN(Kernel * kernel, module->kernel(session_.kernel().name));
+    MNEME_ASSIGN(SymbolPlaces symbols, memory.places_in(*module));
+    const InstanceRecord& instance = session_.instance();
+    const LaunchShape shape{instance.grid, instance.block, instance.dynamic_shared_memory, instance.cooperative};
+    MNEME_TRY(memory.restore(symbols));
+    memory.trust();
+    MNEME_TRY(time_step("restore", [&]() -> Status {
+      MNEME_TRY(memory.restore(symbols));
+      return stream.synchronize();
+    }));
+    MNEME_TRY(time_step("check", [&]() -> Status {
+      MNEME_TRY(memory.check_later(symbols));
+      return memory.take_checks().status();
+    }));
+    // The times of launches that are done.
+    std::vector<Nanoseconds> fetching;
+    for (int i = 0; i < 20; ++i) {
+      for (unsigned k = 0; k < options_.configuration.execution.iterations; ++k)
+        MNEME_TRY(stream.launch_timed(*kernel, shape, instance.parameters));
+      MNEME_TRY(stream.synchronize());
+      const auto begin = std::chrono::steady_clock::now();
+      MNEME_TRY(stream.take_times().status());
+      fetching.emplace_back(std::chrono::steady_clock::now() - begin);
+    }
+    fmt::print("  {:<44} {:>10.1f} us\n", "fetch the times of launches that are done",
+               microseconds(statistics_of(fetching).median));
+    fmt::print("what one more of them adds on the device:\n");
+    MNEME_TRY(time_on_device("restore", [&] { return memory.restore(symbols); }, restore_));
+    MNEME_TRY(time_on_device(
+        "restore poisoned memory",
+        [&] {
+          return memory.restore(symbols, memory.has_poisoned() ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded);
+        },
+        restore_poisoned_));
+    MNEME_TRY(time_on_device("check", [&] { return memory.check_later(symbols); }, check_));
+    memory.forget_checks();
+    Nanoseconds launch{};
+    MNEME_TRY(time_on_device("launch", [&] { return stream.launch(*kernel, shape, instance.parameters); }, launch));
+    memory.distrust();
+    return {};
+  }
+
+  Status time_candidates() {
+    MNEME_TRY(candidate().status());
+    MNEME_TRY(candidate().status());
+    std::map<std::string, Nanoseconds> stages;
+    std::vector<std::string> order;
+    std::vector<Nanoseconds> each;
+    Nanoseconds kernels{};
+    size_t runs = 0;
+    for (unsigned i = 0; i < options_.candidates; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      MNEME_ASSIGN(ReplayResult result, candidate());
+      each.emplace_back(std::chrono::steady_clock::now() - begin);
+      for (const StageTime& stage : result.times) {
+        if (stage.stage == "session") continue;
+        if (stages.try_emplace(stage.stage).second) order.push_back(stage.stage);
+        stages[stage.stage] += stage.time;
+      }
+      for (Nanoseconds time : result.exec_time) kernels += time;
+      runs += result.exec_time.size();
+    }
+    const auto count = static_cast<double>(options_.candidates);
+    Nanoseconds total{}, known{};
+    for (Nanoseconds time : each) total += time;
+    const Nanoseconds kernel = kernels / static_cast<double>(std::max<size_t>(runs, 1));
+    const double launches = 1 + static_cast<double>(runs) / count;
+    fmt::print("\n{} candidates of {:.0f} launches, one after another:\n", options_.candidates, launches);
+    auto line = [&](const std::string& name, Nanoseconds time) {
+      fmt::print("  {:<44} {:>10.1f} us  {:>5.1f} %\n", name, microseconds(time), 100 * (time / (total / count)));
+    };
+    for (const std::string& stage : order) {
+      line(stage, stages[stage] / count);
+      known += stages[stage];
+    }
+    line("(rest)", (total - known) / count);
+    line("a candidate", total / count);
+    const Nanoseconds floor = launches * (kernel + restore_) + check_;
+    const Nanoseconds busy = launches * (kernel + restore_) + (restore_poisoned_ - restore_) + 2 * check_;
+    line("floor: launches x (kernel + restore) + check", floor);
+    fmt::print("\n{:.1f} candidates/s (median candidate {:.1f} us); device busy {:.1f} %; {:.3f} of the floor\n",
+               count * 1e9 / total.count(), microseconds(statistics_of(each).median), 100 * (busy / (total / count)),
+               floor / (total / count));
+    return {};
+  }
+
+  const Options& options_;
+  Device& device_;
+  Session& session_;
+  CompiledCode code_;
+  uint64_t candidates_ = 0;
+  Nanoseconds kernel_{}, restore_{}, restore_poisoned_{}, check_{};
+};
+
+// A folder that goes with the program.
+struct TemporaryFolder {
+  Path path = std::filesystem::temp_directory_path() / fmt::format("mneme-bench-candidate-{}", ::getpid());
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+};
+
+Status run(const Options& options) {
+  MNEME_ASSIGN(auto device, Device::open(options.kind));
+  TemporaryFolder made;
+  Digest static_hash, dynamic_hash;
+  if (options.kernel_file.empty()) {
+    MNEME_ASSIGN(InstanceRecord instance, record_vector_add(made.path, options.elements));
+    static_hash = instance.static_hash;
+    dynamic_hash = instance.dynamic_hash;
+  } else {
+    MNEME_ASSIGN(static_hash, Digest::from_hex(options.kernel_file.stem().string()));
+    MNEME_ASSIGN(dynamic_hash, Digest::from_hex(options.instance));
+  }
+  MNEME_ASSIGN(Database database, Database::open(options.kernel_file.empty() ? made.path : options.kernel_file.parent_path()));
+  MNEME_ASSIGN(auto session, Session::prepare(database, static_hash, dynamic_hash, *device));
+  fmt::print("{}: {}\n", device->properties().name, session->kernel().demangled);
+  MNEME_ASSIGN(auto compiler, Compiler::create(options.kind, device->properties().architecture));
+  MNEME_ASSIGN(CompiledCode code, compiler->compile(session->recorded_code(),
+                                                    compile_options(options.configuration, session->kernel(), session->plan())));
+  return Bench(options, *device, *session, std::move(code)).run();
+}
+
+constexpr char kUsage[] =
+    "it is used as: mneme-bench-candidate [--device cuda|cpu] [--elements N] [--candidates N] [--iterations N] [--poison on|off] "
+    "[--record FILE INSTANCE]";
+
+Result<Options> parse(int count, char** arguments) {
+  Options options;
+  options.configuration.execution.iterations = 7;
+  for (int i = 1; i < count; i += 2) {
+    const std::string name = arguments[i], value = i + 1 < count ? arguments[i + 1] : "";
+    const auto number = std::strtoull(value.c_str(), nullptr, 10);
+    if (name == "--device") {
+      MNEME_ASSIGN(options.kind, parse_device_kind(value));
+    } else if (name == "--elements" && number > 0 && number <= (1u << 30)) {
+      options.elements = number;
+    } else if (name == "--candidates" && number > 0) {
+      options.candidates = static_cast<unsigned>(number);
+    } else if (name == "--iterations" && number > 0) {
+      options.configuration.execution.iterations = static_cast<unsigned>(number);
+    } else if (name == "--poison" && (value == "on" || value == "off")) {
+      options.configuration.verdict.poison = value == "on";
+    } else if (name == "--record" && i + 2 < count) {
+      options.kernel_file = value;
+      options.instance = arguments[++i + 1];
+    } else {
+      return Status(Code::invalid_argument, kUsage);
+    }
+  }
+  return options;
+}
+
+}  // namespace
+}  // namespace mneme
+
+int main(int count, char** arguments) {
+  auto options = mneme::parse(count, arguments);
+  mneme::Status status = options.ok() ? mneme::run(*options) : options.status();
+  if (status.ok()) return 0;
+  fmt::print(stderr, "mneme-bench-candidate: {}\n", status.message());
+  return status.code() == mneme::Code::unavailable ? 77 : 2;
+}

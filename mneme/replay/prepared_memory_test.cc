@@ -1,0 +1,231 @@
+// Memory of a made recording on the fake device, whose memory is this process's: what a kernel would do to it, the test does.
+#include "mneme/replay/prepared_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mneme/device/fake/fake_device.h"
+#include "mneme/replay/testing/made_recording.h"
+
+namespace mneme {
+namespace {
+
+using testing_replay::MadeDatabase;
+using testing_replay::MadeRecording;
+using testing_replay::MadeRegion;
+
+constexpr DevicePtr kData = kDefaultAddressSpaceBase;
+constexpr DevicePtr kOther = kData + Bytes(16 * kPageSize.count);
+constexpr uint64_t kPages = 12;  // of data, every second of which the kernel changes
+
+class PreparedMemoryTest : public testing::TestWithParam<Bytes> {
+ protected:
+  void SetUp() override {
+    DeviceProperties properties = fake::FakeDevice::default_properties();
+    properties.total_memory = GetParam();
+    device_ = std::make_unique<fake::FakeDevice>(properties);
+    stream_ = std::move(device_->create_stream()).value();
+    before_.resize(kPages * kPageSize.count);
+    for (size_t i = 0; i < before_.size(); ++i) before_[i] = std::byte(i * 7 + i / 1000);
+    after_ = before_;
+    for (uint64_t page = 1; page < kPages; page += 2) after_[page * kPageSize.count + 5] ^= std::byte{0xff};
+    MadeRecording made;
+    made.kernel.name = made.kernel.demangled = "none";
+    made.ir = "none";
+    made.pointer("data", kData);
+    const ByteVector other(300, std::byte{9});
+    made.regions = {{Region::Kind::allocation, kData, "", before_, after_}, {Region::Kind::allocation, kOther, "", other, other}};
+    auto published = recordings_.publish(made);
+    ASSERT_TRUE(published.ok()) << published.status().to_string();
+    instance_ = *published;
+    database_ = std::make_unique<Database>(std::move(Database::open(recordings_.directory())).value());
+    kernel_ = *database_->load_kernel(instance_.static_hash);
+    auto recorded = database_->load_instance(instance_.static_hash, instance_.dynamic_hash);
+    ASSERT_TRUE(recorded.ok()) << recorded.status().to_string();
+    plan_ = *plan_memory(kernel_, instance_, recorded->prologue, recorded->epilogue);
+    map_spans(plan_, device_->properties().allocation_granularity);
+  }
+
+  Result<std::unique_ptr<PreparedMemory>> prepare(RecordedCopies copies = {}) {
+    return PreparedMemory::create(*database_, instance_, plan_, *device_, *stream_, {}, std::move(copies));
+  }
+  static std::byte* at(DevicePtr address) { return reinterpret_cast<std::byte*>(address.address); }
+  static ByteVector bytes_at(DevicePtr address, size_t size) { return {at(address), at(address) + size}; }
+  void run_kernel() { std::copy(after_.begin(), after_.end(), at(kData)); }
+  size_t count(const char* call) {
+    const auto calls = device_->calls();
+    return static_cast<size_t>(std::count(calls.begin(), calls.end(), call));
+  }
+  static bool equal_now(PreparedMemory& memory) {
+    EXPECT_TRUE(memory.check_later({}).ok());
+    auto checks = memory.take_checks();
+    EXPECT_TRUE(checks.ok()) << checks.status().to_string();
+    return checks.ok() && checks->back().equal;
+  }
+
+  MadeDatabase recordings_;
+  std::unique_ptr<fake::FakeDevice> device_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Database> database_;
+  KernelRecord kernel_;
+  InstanceRecord instance_;
+  MemoryPlan plan_;
+  ByteVector before_, after_;
+};
+
+// Room for all of the memory before, and for what changes only.
+INSTANTIATE_TEST_SUITE_P(Devices, PreparedMemoryTest, testing::Values(1_GiB, 4_MiB),
+                         [](const auto& info) { return info.param == 4_MiB ? "Small" : "Large"; });
+
+TEST_P(PreparedMemoryTest, RestoresAndChecksAsOftenAsWanted) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE((*memory)->restore({}).ok());
+    EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+    EXPECT_FALSE(equal_now(**memory)) << "the kernel has not run";
+    run_kernel();
+    auto verification = (*memory)->verify({}, {});
+    ASSERT_TRUE(verification.ok()) << verification.status().to_string();
+    EXPECT_TRUE(verification->right());
+  }
+}
+
+TEST_P(PreparedMemoryTest, ARightRunCostsOneCopyAndOneCheck) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  (*memory)->distrust();
+  ASSERT_TRUE((*memory)->restore({}).ok());
+  (*memory)->trust();
+  const size_t before = device_->calls().size();
+  ASSERT_TRUE((*memory)->restore({}).ok());
+  run_kernel();
+  ASSERT_TRUE((*memory)->check_later({}).ok());
+  ASSERT_TRUE((*memory)->restore({}).ok());
+  run_kernel();
+  ASSERT_TRUE((*memory)->check_later({}).ok());
+  auto checks = (*memory)->take_checks();
+  ASSERT_TRUE(checks.ok()) << checks.status().to_string();
+  ASSERT_EQ(checks->size(), 2u);
+  EXPECT_TRUE(checks->front().equal && checks->back().equal);
+  auto calls = device_->calls();
+  calls.erase(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(before));
+  EXPECT_THAT(calls, testing::ElementsAre("copy_listed", "hash_pages_to", "compare_later", "copy_listed", "hash_pages_to",
+                                          "compare_later", "take_comparisons"));
+}
+
+TEST_P(PreparedMemoryTest, WhatIsWrongIsDescribedAndUndone) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  ASSERT_TRUE((*memory)->restore({}).ok());
+  run_kernel();
+  *at(kData + Bytes(2 * kPageSize.count + 3)) ^= std::byte{1};  // in a page that the kernel leaves alone
+  *at(kData + Bytes(3 * kPageSize.count + 8)) ^= std::byte{1};  // in one that it changes
+  *at(kOther + Bytes(300)) = std::byte{0};                      // behind an allocation
+  ASSERT_TRUE((*memory)->check_later({}).ok());
+  auto checks = (*memory)->take_checks();
+  ASSERT_TRUE(checks.ok());
+  EXPECT_FALSE(checks->back().equal);
+  EXPECT_EQ(checks->back().first, kData + Bytes(2 * kPageSize.count));
+  auto verification = (*memory)->judge(checks->back(), {}, {});
+  ASSERT_TRUE(verification.ok()) << verification.status().to_string();
+  ASSERT_EQ(verification->mismatches.size(), 2u);
+  EXPECT_EQ(verification->mismatches[0].where, "allocation 0x7a0000000000");
+  EXPECT_EQ(verification->mismatches[0].differing_bytes, 2u);
+  EXPECT_EQ(verification->mismatches[0].first_offset, 2 * kPageSize.count + 3);
+  EXPECT_TRUE(verification->mismatches[1].outside);
+  EXPECT_EQ(verification->mismatches[1].where, "0 B behind the end of allocation 0x7a0000100000");
+
+  ASSERT_TRUE((*memory)->restore({}).ok());
+  EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+  EXPECT_EQ(*at(kOther + Bytes(300)), kSlack);
+  run_kernel();
+  EXPECT_TRUE(equal_now(**memory));
+}
+
+TEST_P(PreparedMemoryTest, TolerancesSpanWhatChangesAndWhatDoesNot) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  ASSERT_TRUE((*memory)->restore({}).ok());
+  run_kernel();
+  std::vector<ToleratedRange> tolerated = {
+      {"data", 0, 0, Bytes(before_.size()), {ElementType::u8, 1, ErrorKind::absolute, Norm::none, NanPolicy::recorded}}};
+  for (uint64_t page : {2, 3}) {
+    std::byte& one = *at(kData + Bytes(page * kPageSize.count + 100));
+    one = std::byte(std::to_integer<int>(one) == 255 ? 254 : std::to_integer<int>(one) + 1);
+  }
+  auto verification = (*memory)->verify({}, tolerated);
+  ASSERT_TRUE(verification.ok()) << verification.status().to_string();
+  EXPECT_TRUE(verification->right());
+  EXPECT_FALSE(verification->exact);
+  ASSERT_EQ(verification->tolerances.size(), 1u);
+  EXPECT_EQ(verification->tolerances[0].differences.worst, 1);
+  ASSERT_TRUE((*memory)->restore({}).ok());
+  EXPECT_EQ(bytes_at(kData, before_.size()), before_) << "also where the kernel changes nothing";
+}
+
+TEST_P(PreparedMemoryTest, PoisonedMemoryIsPutBackToo) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  EXPECT_FALSE((*memory)->has_poisoned());
+  ASSERT_TRUE((*memory)->restore({}).ok());
+  ByteVector poisoned = before_;
+  for (uint64_t place : {uint64_t{77}, 4 * kPageSize.count + 9}) poisoned[place] ^= std::byte{0xff};
+  std::copy(poisoned.begin(), poisoned.end(), at(kData));
+  ASSERT_TRUE((*memory)->keep_poisoned({{kData, kPageSize}, {kData + Bytes(4 * kPageSize.count), kPageSize}}, Bytes(2)).ok());
+  EXPECT_EQ((*memory)->poisoned_bytes(), Bytes(2));
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE((*memory)->restore({}, PreparedMemory::From::poisoned).ok());
+    EXPECT_EQ(bytes_at(kData, before_.size()), poisoned);
+    run_kernel();
+    EXPECT_TRUE((*memory)->verify({}, {})->right());
+    ASSERT_TRUE((*memory)->restore({}).ok());
+    EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+  }
+}
+
+TEST_P(PreparedMemoryTest, AddressesThatWereGivenUpAreFilledAgain) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  (*memory)->trust();
+  (*memory)->give_addresses_up();
+  ASSERT_TRUE(device_->reserve(kData, 2_MiB).ok());
+  ASSERT_TRUE((*memory)->take_addresses().ok());
+  ASSERT_TRUE((*memory)->restore({}).ok());
+  EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+  run_kernel();
+  EXPECT_TRUE(equal_now(**memory));
+}
+
+TEST_P(PreparedMemoryTest, ResultsThatNobodyTookAreNotTheNextOnes) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  ASSERT_TRUE((*memory)->restore({}).ok());
+  ASSERT_TRUE((*memory)->check_later({}).ok());
+  (*memory)->forget_checks();
+  run_kernel();
+  EXPECT_TRUE(equal_now(**memory));
+}
+
+TEST(CopySizes, WhatDoesNotFitIsRefusedWithFigures) {
+  MemoryPlan plan;
+  PlannedRegion region;
+  region.prologue = region.epilogue = {Region::Kind::allocation, kData, 2_MiB, "", {}};
+  region.changed = {{0, 1_MiB}};
+  plan.regions = {region};
+  map_spans(plan, 2_MiB);
+  DeviceProperties device;
+  device.name = "a small one";
+  device.total_memory = 3_MiB;
+  EXPECT_EQ(
+      plan_copies(plan, device).status().to_string(),
+      "exhausted: a replay holds the recorded memory (2.00 MiB) and twice what the kernel changes of it (1.00 MiB), 4.00 MiB "
+      "in all, and a small one has 3.00 MiB; record a smaller problem, or replay on a device with more memory");
+  device.total_memory = 5_MiB;
+  EXPECT_FALSE(plan_copies(plan, device)->all_before);
+  device.total_memory = 7_MiB;
+  EXPECT_TRUE(plan_copies(plan, device)->all_before);
+}
+
+}  // namespace
+}  // namespace mneme

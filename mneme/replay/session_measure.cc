@@ -1,0 +1,140 @@
+#include <algorithm>
+
+#include "mneme/base/activity.h"
+#include "mneme/replay/session.h"
+#include "mneme/replay/stage_clock.h"
+
+namespace mneme {
+namespace {
+
+// Of a restored run. The runs of a candidate that is this short are all started before the first is waited for: one that is wrong
+// then costs some runs more, and one that is right some waits less.
+constexpr std::chrono::milliseconds kShortRun(5);
+
+}  // namespace
+
+MeasuredLaunch Session::measured_launch(const Loaded& loaded, const ReplayResult& result) {
+  return {*loaded.kernel,
+          result.shape,
+          instance_.parameters,
+          [&] { return memory_->restore(loaded.symbols); },
+          [&] { return memory_->read_through(loaded.symbols); },
+          run_time_};
+}
+
+Status Session::start_verified_run(const Loaded& loaded, const LaunchShape& shape) {
+  MNEME_TRY(memory_->restore(loaded.symbols, poisoned_ ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded));
+  return stream_->launch(*loaded.kernel, shape, instance_.parameters);
+}
+
+Status Session::run_once(const Loaded& loaded, ReplayResult& result) {
+  StageClock clock;
+  MNEME_TRY(memory_->restore(loaded.symbols, poisoned_ ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded));
+  MNEME_TRY(stream_->synchronize());
+  result.times.push_back({"restore", clock.lap()});
+  run_time_ = result.times.back().time;
+  MNEME_TRY(launch_and_wait(loaded, result.shape));
+  result.executed = true;
+  result.times.push_back({"run", clock.lap()});
+  run_time_ += result.times.back().time;
+  return {};
+}
+
+Status Session::launch_and_wait(const Loaded& loaded, const LaunchShape& shape) {
+  ActivityScope running(Activity::running);
+  MNEME_TRY(stream_->launch(*loaded.kernel, shape, instance_.parameters));
+  return stream_->synchronize();
+}
+
+Status Session::run_and_time(const Execution& execution, const RunWatch& watch, const Loaded& loaded, const Tolerated& tolerated,
+                             ReplayResult& result) {
+  MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, result.shape, device_.properties()));
+  const bool at_once = execution.stop != StopWhen::time && tolerated.empty() && run_time_.count() > 0 && run_time_ <= kShortRun;
+  if (at_once) return run_at_once(execution, watch, loaded, result);
+  MNEME_TRY(run_once(loaded, result));
+  StageClock clock;
+  MNEME_TRY(verify(loaded, tolerated, result));
+  result.times.push_back({"verify", clock.lap()});
+
+  if (watch.verified && !watch.verified(result)) return {};
+  if (!result.verified) return {};
+  MNEME_ASSIGN(Measurement measured, measurer_->measure(execution, measured_launch(loaded, result), watch));
+  put(std::move(measured), result);
+  result.times.push_back({"timed_runs", clock.lap()});
+  // What was timed is what was verified: the last timed run must have left it right too.
+  if (!result.exec_time.empty()) MNEME_TRY(verify(loaded, tolerated, result));
+  if (!result.verified) result.exec_time.clear();
+  return {};
+}
+
+// Everything is started, and waited for once.
+Status Session::run_at_once(const Execution& execution, const RunWatch& watch, const Loaded& loaded, ReplayResult& result) {
+  StageClock clock;
+  ActivityScope running(Activity::running);
+  MNEME_TRY(start_verified_run(loaded, result.shape));
+  memory_->trust();
+  MNEME_TRY(memory_->check_later(loaded.symbols));
+  const MeasuredLaunch launch = measured_launch(loaded, result);
+  MNEME_ASSIGN(const unsigned started, measurer_->begin(execution, launch, watch));
+  if (started != 0) MNEME_TRY(memory_->check_later(loaded.symbols));
+  const Nanoseconds starting = clock.lap();
+  result.times.push_back({"start", starting});
+  if (watch.waiting) watch.waiting();
+  result.times.push_back({"meanwhile", clock.lap()});
+  MNEME_ASSIGN(std::vector<PreparedMemory::Check> checks, memory_->take_checks());
+  result.executed = true;
+  const Nanoseconds waiting = clock.lap();
+  result.times.push_back({"run", waiting});
+  run_time_ = (starting + waiting) / (1 + execution.warm_up + started);
+
+  if (!checks.front().equal) {
+    measurer_->forget();
+    return show_wrong_run(checks.front(), loaded, result);
+  }
+  result.verified = true;
+  if (watch.verified && !watch.verified(result)) {
+    measurer_->forget();
+    return {};
+  }
+  MNEME_ASSIGN(Measurement measured, measurer_->finish());
+  put(std::move(measured), result);
+  result.times.push_back({"timed_runs", clock.lap()});
+  if (result.exec_time.size() > started) {
+    MNEME_TRY(verify(loaded, {}, result));
+  } else if (!checks.back().equal) {
+    MNEME_ASSIGN(Verification verification, memory_->judge(checks.back(), loaded.symbols, {}));
+    put(std::move(verification), result);
+  }
+  if (!result.verified) result.exec_time.clear();
+  return {};
+}
+
+// The memory that the wrong run left is gone: another is made to be looked at.
+Status Session::show_wrong_run(const PreparedMemory::Check& wrong, const Loaded& loaded, ReplayResult& result) {
+  memory_->distrust();
+  MNEME_TRY(run_once(loaded, result));
+  MNEME_TRY(verify(loaded, {}, result));
+  if (!std::exchange(result.verified, false)) return {};
+  result.mismatches.push_back({"a run that another of the same code was not like", wrong.first, kBlock, 0, 0, std::nullopt});
+  return {};
+}
+
+void Session::put(Measurement measured, ReplayResult& result) {
+  result.exec_time = std::move(measured.times);
+  result.clock = measured.clock;
+  result.clocks = std::move(measured.clocks);
+}
+
+void Session::put(Verification verification, ReplayResult& result) {
+  result.verified = verification.right();
+  result.mismatches = std::move(verification.mismatches);
+  result.tolerances = std::move(verification.tolerances);
+}
+
+Status Session::verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+  MNEME_ASSIGN(Verification verification, memory_->verify(loaded.symbols, tolerated));
+  put(std::move(verification), result);
+  return {};
+}
+
+}  // namespace mneme
