@@ -1,4 +1,5 @@
 # find_package(mneme): add_mneme(), which makes a target recordable. Works from wherever the prefix has been put.
+# find_package(mneme COMPONENTS api): mneme::mneme too, the C++ API (C++20), linked statically.
 #
 #   add_mneme(<target> [RDC] [ARCH <arch>])
 #
@@ -9,6 +10,16 @@
 # sources. What links a static or object library made so is made recordable by linking it.
 get_filename_component(MNEME_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 set(MNEME_COMMAND "${MNEME_PREFIX}/bin/mneme")
+
+if("api" IN_LIST mneme_FIND_COMPONENTS)
+  include(CMakeFindDependencyMacro)
+  find_dependency(Threads)
+  find_dependency(fmt)
+  find_dependency(nlohmann_json)
+  find_dependency(LLVM 22.1 CONFIG HINTS /usr/lib/llvm-22/lib/cmake/llvm)
+  include("${CMAKE_CURRENT_LIST_DIR}/mneme-targets.cmake")
+  set(mneme_api_FOUND TRUE)
+endif()
 
 # Sets <variable> to the options that `mneme config <arguments>` prints.
 function(mneme_options variable)

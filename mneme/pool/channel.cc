@@ -72,9 +72,8 @@ Status Channel::send(const nlohmann::json& body, std::span<const int> descriptor
 }
 
 Result<bool> Channel::read_some(Wait wait) {
-  const size_t before = received_.size();
-  received_.resize(before + 65536);
-  iovec piece{received_.data() + before, 65536};
+  thread_local std::array<std::byte, 65536> bytes;
+  iovec piece{bytes.data(), bytes.size()};
   Control control{};
   msghdr message{};
   message.msg_iov = &piece;
@@ -84,7 +83,7 @@ Result<bool> Channel::read_some(Wait wait) {
   ssize_t count;
   do count = ::recvmsg(socket_.number(), &message, MSG_CMSG_CLOEXEC | (wait == Wait::no ? MSG_DONTWAIT : 0));
   while (count < 0 && errno == EINTR);
-  received_.resize(before + static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  if (count > 0) received_.insert(received_.end(), bytes.begin(), bytes.begin() + count);
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
   if (count < 0) return failed("receiving a message");
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {

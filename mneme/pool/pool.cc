@@ -1,7 +1,10 @@
 #include "mneme/pool/pool.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <thread>
 
 #include "mneme/pool/scheduler.h"
@@ -9,10 +12,16 @@
 namespace mneme {
 namespace {
 
-Path default_command() {
-  if (const char* command = std::getenv("MNEME_COMMAND"); command && *command) return command;
+Result<Path> default_command() {
+  if (const char* command = std::getenv("MNEME_COMMAND"); command && *command) return Path(command);
   std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored);
+  const Path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
+  if (self.filename() == "mneme") return self;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const Path command = Path(folder) / "mneme"; ::access(command.c_str(), X_OK) == 0) return command;
+  return error(Code::unavailable, "opening a pool: there is no mneme on the PATH for its workers; set MNEME_COMMAND to it");
 }
 
 }  // namespace
@@ -41,7 +50,9 @@ std::vector<Nanoseconds> Future::times_so_far() const {
 Result<std::unique_ptr<Pool>> Pool::open(PoolOptions options) {
   if (options.instances.empty()) return error(Code::invalid_argument, "opening a pool: no recorded instance is given");
   if (options.devices.empty()) return error(Code::invalid_argument, "opening a pool: no device is given");
-  if (options.command.empty()) options.command = default_command();
+  if (options.command.empty()) {
+    MNEME_ASSIGN(options.command, default_command());
+  }
   if (options.compile_workers == 0) {
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
     options.compile_workers = std::max(1u, cores - std::min<unsigned>(cores, static_cast<unsigned>(options.devices.size())));

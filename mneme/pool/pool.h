@@ -44,7 +44,7 @@ struct PoolOptions {
   PoolLimits limits;
   Path log;             // JSON lines, see result_log.h; empty: none
   bool resume = false;  // what `log` has is not measured again
-  Path command;         // the program that workers run in; empty: the `mneme` that this process is, or $MNEME_COMMAND
+  Path command;         // that workers run in; empty: $MNEME_COMMAND, else this program where it is mneme, else that of the PATH
   std::vector<std::string> command_arguments = {"worker"};
 };
 
@@ -80,8 +80,8 @@ struct PoolProgress {
 
 class Pool {
  public:
-  // Starts the workers; returns before they are ready. invalid_argument: no instance, no device. unavailable: the command does
-  // not start. What a log says: see ResultLog::open.
+  // Starts the workers; returns before they are ready. invalid_argument: no instance, no device. unavailable: there is no
+  // command, or it does not start. What a log says: see ResultLog::open.
   static Result<std::unique_ptr<Pool>> open(PoolOptions options);
   // Cancels what is not done, ends every worker and waits for that.
   ~Pool();

@@ -166,7 +166,11 @@ TEST_F(RecordedWorkTest, CodeThatIsDamagedOrOfOtherInstancesIsNotRun) {
 }
 
 TEST(PoolSetup, RefusesWhatIsNone) {
-  EXPECT_EQ(pool_setup_from_json({}).status().message(), "the set-up of a pool's workers: members are missing");
+  Json json = to_json(PoolSetup());
+  json.erase("instances");
+  EXPECT_EQ(pool_setup_from_json(json).status().message(), "the set-up of a pool's workers: members are missing");
+  json["protocol"] = 0;
+  EXPECT_EQ(pool_setup_from_json(json).status().code(), Code::incompatible);
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ void Pool::Scheduler::run() {
   std::vector<uint64_t> talking;
   while (wait(talking)) {
     take_submissions();
-    if (wake_up_->hear()) take_cancellations();
+    if (std::exchange(cancelling_, false)) take_cancellations();
     for (uint64_t id : talking)
       if (auto worker = workers_.find(id); worker != workers_.end()) take_messages(worker->second);
     take_endings();
@@ -132,6 +132,7 @@ bool Pool::Scheduler::wait(std::vector<uint64_t>& talking) {
     milliseconds = static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000));
   }
   ::poll(events.data(), events.size(), milliseconds);
+  cancelling_ = wake_up_->hear() || cancelling_;  // before anything is looked at that a caller wakes it for
   talking.clear();
   for (size_t i = 0; i < ids.size(); ++i)
     if (events[first + i].revents != 0) talking.push_back(ids[i]);

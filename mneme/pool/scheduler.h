@@ -115,6 +115,7 @@ class Pool::Scheduler {
   uint64_t next_worker_ = 1;
   std::map<std::pair<Role, int>, unsigned> failed_starts_;  // in a row
   std::string last_start_failure_;
+  bool cancelling_ = false;
 
   // Shared with callers.
   mutable std::mutex mutex_;

@@ -20,7 +20,7 @@ struct PoolSetup {
 };
 
 nlohmann::json to_json(const PoolSetup& setup);
-// invalid_argument: it is not what to_json() wrote.
+// incompatible: another version of Mneme wrote it. invalid_argument: it is not what to_json() wrote.
 Result<PoolSetup> pool_setup_from_json(const nlohmann::json& json);
 
 }  // namespace mneme

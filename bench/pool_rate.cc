@@ -1,0 +1,109 @@
+// What the pool itself costs: made-up work that takes no time, so that only its messages, its decisions and its log are left.
+//
+//   mneme_bench_pool_rate [RESULTS] [COMPILE_WORKERS]
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+
+#include "mneme/pool/pool.h"
+#include "mneme/pool/worker.h"
+#include "mneme/pool/zygote.h"
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+class NoCompile final : public CompileWork {
+ public:
+  Result<TranslatedCode> translate(const Configuration& configuration) override {
+    what_ = configuration.passes;
+    return TranslatedCode{digest_of(std::as_bytes(std::span(what_))).hex(),
+                          {{"times", {{"prepare", 1e6}, {"optimise", 1e7}, {"codegen", 5e6}}}, {"specialised", Json::array()}}};
+  }
+  Result<AssembledCode> assemble() override {
+    return AssembledCode{ByteVector(20000),
+                         {{"digest", digest_of(std::as_bytes(std::span(what_))).hex()}, {"times", {{"assemble", 2e7}}}}};
+  }
+
+ private:
+  std::string what_;
+};
+
+// As much to tell as a real one.
+class NoDevice final : public DeviceWork {
+ public:
+  PoolResult measure(const Configuration&, ByteSpan, const Json&, const Watch& watch) override {
+    PoolResult result;
+    result.details = Json::parse(R"({"verified":true,"executed":true,"failed":false,"poison":"on","poisoned_bytes":81920,
+      "exec_time":[10240.5,10241.5,10242.5,10243.5,10244.5,10245.5,10246.5],"exec_time_stats":{"count":7,"min":1.5,"median":1.5,
+      "mean":1.5,"standard_deviation":0.5,"relative_error":0.01},"clock_source":"cupti_activity","clocks":{"sm_mhz":[1980,1980]},
+      "exclusive":true,"occupancy":{"active_blocks":8,"warps":1.0},"reg_usage":32,"local_mem_usage":0,"const_mem_usage":600,
+      "shared_mem_usage":0,"obj_size":20000,"obj_hash":"00112233445566778899aabbccddeeff","instructions":80,"stack_frame":0,
+      "spill_store_bytes":0,"spill_load_bytes":0,"assembler":"nvptxcompiler","times":{"session":1e9,"load":16000.0,"wait":3000.0,
+      "poison":900.0,"restore":9000.0,"run":12000.0,"verify":20000.0,"timed_runs":150000.0},"grid":{"x":1024,"y":1,"z":1},
+      "block":{"x":256,"y":1,"z":1},"dynamic_shared_memory":0,"device":"NVIDIA H200","device_kind":"cuda","recorded_on":"cuda"})");
+    if (!watch.going_on()) result.failure = Failure::cancelled;
+    return result;
+  }
+};
+
+void be_worker(Channel pool) {
+  if (!pool.receive().ok()) return;
+  run_zygote(std::move(pool), [](const Json& order, Channel channel) {
+    if (order["role"] == "compile") return serve_compile(std::move(channel), std::unique_ptr<CompileWork>(new NoCompile));
+    if (announce(channel, DeviceProperties()).ok()) serve_device(std::move(channel), std::unique_ptr<DeviceWork>(new NoDevice));
+  });
+}
+
+double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); }
+
+int measure(unsigned count, unsigned workers) {
+  PoolOptions options;
+  options.instances = {Digest()};
+  options.compile_workers = workers;
+  options.command = "/proc/self/exe";
+  options.command_arguments = {"--worker"};
+  options.log = std::filesystem::temp_directory_path() / fmt::format("mneme-pool-rate-{}.jsonl", ::getpid());
+  auto pool = Pool::open(options);
+  if (!pool.ok()) return fmt::print(stderr, "{}\n", pool.status().to_string()), 1;
+  const auto run = [&](unsigned from, unsigned to) {
+    Configuration configuration;
+    for (unsigned i = from; i < to; ++i) {
+      configuration.passes = fmt::format("default<O3>,function({})", i);
+      (*pool)->submit(configuration);
+    }
+    (*pool)->drain();
+  };
+  run(0, 100);
+  rusage before{}, after{};
+  ::getrusage(RUSAGE_SELF, &before);
+  const auto begin = std::chrono::steady_clock::now();
+  run(100, 100 + count);
+  const double passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  ::getrusage(RUSAGE_SELF, &after);
+  const double user = seconds(after.ru_utime) - seconds(before.ru_utime),
+               system = seconds(after.ru_stime) - seconds(before.ru_stime);
+  fmt::print(
+      "{} results, {} compile workers: {:.0f} results a second; the pool's process takes {:.1f} us a result ({:.1f} user, {:.1f} "
+      "system), log {} bytes a result\n",
+      count, workers, count / passed, 1e6 * (user + system) / count, 1e6 * user / count, 1e6 * system / count,
+      std::filesystem::file_size(options.log) / (count + 100));
+  std::filesystem::remove(options.log);
+  return 0;
+}
+
+}  // namespace
+}  // namespace mneme
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::string(argv[1]) == "--worker") {
+    mneme::be_worker(mneme::Channel(mneme::Descriptor(std::atoi(argv[2]))));
+    return 0;
+  }
+  return mneme::measure(argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 5000,
+                        argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 15);
+}
