@@ -304,25 +304,36 @@ bool runs(pid_t pid) {
   return end != std::string::npos && text.size() > end + 2 && text[end + 2] != 'Z';
 }
 
+// The zygote is a child of another thread than the first.
+std::vector<pid_t> workers_of(const std::string& process) {
+  std::vector<pid_t> found;
+  for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process))) {
+    std::ifstream list(thread.path() / "children");
+    for (pid_t child; list >> child;) {
+      found.push_back(child);
+      for (pid_t grandchild : descendants(child)) found.push_back(grandchild);
+    }
+  }
+  return found;
+}
+
+TEST_F(PoolTest, AZygoteThatIsKilledEndsItWithTheReason) {
+  auto pool = open();
+  EXPECT_FALSE(pool->submit(with_passes("a")).get().failed());
+  Future future = pool->submit(with_passes("hang-compile"));
+  ::kill(workers_of("self").front(), SIGKILL);
+  EXPECT_EQ(future.get().failure, Failure::worker_lost);
+  EXPECT_THAT(pool->status().message(), HasSubstr("the pool's workers have ended: "));
+  EXPECT_EQ(pool->submit(with_passes("b")).get().failure, Failure::worker_lost);
+}
+
 TEST_F(PoolTest, NothingOutlivesAProcessThatIsKilled) {
   pid_t holder = 0;
   std::string program = "/proc/self/exe", hold = "--hold-pool", nothing = "3";
   std::array<char*, 4> argv{program.data(), hold.data(), nothing.data(), nullptr};
   ASSERT_EQ(::posix_spawn(&holder, program.c_str(), nullptr, nullptr, argv.data(), environ), 0);
   std::vector<pid_t> processes;
-  // The zygote is a child of another thread of it than the first.
-  auto all = [&] {
-    std::vector<pid_t> found;
-    for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", holder))) {
-      std::ifstream list(thread.path() / "children");
-      for (pid_t child; list >> child;) {
-        found.push_back(child);
-        for (pid_t grandchild : descendants(child)) found.push_back(grandchild);
-      }
-    }
-    return found;
-  };
-  for (int i = 0; i < 3000 && processes.size() < 4; ++i, ::usleep(10'000)) processes = all();
+  for (int i = 0; i < 3000 && processes.size() < 4; ++i, ::usleep(10'000)) processes = workers_of(std::to_string(holder));
   ASSERT_THAT(processes, SizeIs(4)) << "the zygote, two compile workers and a device worker";
   ::kill(holder, SIGKILL);
   ::waitpid(holder, nullptr, 0);
