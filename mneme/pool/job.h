@@ -38,6 +38,7 @@ struct Job {
   std::shared_ptr<FutureState> future;
   std::string label = {};  // not empty: its measurement is shared with none
 
+  // From when it is looked at first:
   nlohmann::json json = {};      // the configuration
   Digest digest = {};            // whole_digest()
   std::string compile_key = {};  // of its TranslationRequest

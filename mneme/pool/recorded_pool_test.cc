@@ -1,6 +1,8 @@
-// A pool over a recorded kernel: the compiler, the CPU device and all processes. The workers' program is this test.
+// A pool over a recorded kernel: the compiler, the device and all processes. The workers' program is this test, in
+// mneme_pool_test on the CPU device and in mneme_pool_gpu_test on a GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -16,16 +18,29 @@ using ::testing::SizeIs;
 using testing_replay::scaled;
 using testing_replay::scaling_ir;
 
+#ifdef MNEME_TEST_ON_GPU
+constexpr DeviceKind kDevice = DeviceKind::cuda;
+#else
+constexpr DeviceKind kDevice = DeviceKind::cpu;
+#endif
+
 class RecordedPoolTest : public ::testing::Test {
  protected:
-  PoolOptions options() {
+  void SetUp() override {
+    if (kDevice == DeviceKind::cuda && ::access("/dev/nvidiactl", F_OK) != 0) GTEST_SKIP() << "there is no NVIDIA GPU here";
+  }
+
+  PoolOptions options(unsigned instances = 1) {
     if (options_.instances.empty()) {
-      auto instance = database_.publish(scaled(1000, 3));
-      EXPECT_TRUE(instance.ok()) << instance.status().to_string();
+      for (unsigned i = 0; i < instances; ++i) {
+        testing_replay::MadeRecording made = scaled(1000 + 500 * i, static_cast<float>(3 + i));
+        auto instance = database_.publish(made);
+        EXPECT_TRUE(instance.ok()) << instance.status().to_string();
+        options_.static_hash = instance->static_hash;
+        options_.instances.push_back(instance->dynamic_hash);
+      }
       options_.database = database_.directory();
-      options_.static_hash = instance->static_hash;
-      options_.instances = {instance->dynamic_hash};
-      options_.device_kind = DeviceKind::cpu;
+      options_.device_kind = kDevice;
       options_.compile_workers = 2;
       options_.command = "/proc/self/exe";
       options_.command_arguments = {"--recorded-worker"};
@@ -85,6 +100,21 @@ TEST_F(RecordedPoolTest, MeasuresConfigurationsAndResumes) {
   logged.resume = true;
   auto pool = open(logged);
   for (const Configuration& configuration : twenty()) EXPECT_EQ(pool->submit(configuration).get().origin, Origin::resumed);
+}
+
+TEST_F(RecordedPoolTest, AConfigurationMustBeRightOnEveryInstance) {
+  auto pool = open(options(2));
+  Configuration recorded, narrow, special;
+  narrow.grid.x = 16;  // enough threads for the first
+  special.specialise.arguments = {"factor"};
+  Future a = pool->submit(recorded), b = pool->submit(narrow), c = pool->submit(special);
+  EXPECT_FALSE(a.get().failed()) << a.get().reason;
+  EXPECT_EQ(a.get().details["instances"].size(), 2u);
+  EXPECT_EQ(b.get().failure, Failure::wrong_result);
+  EXPECT_THAT(b.get().reason, HasSubstr("instance " + options().instances[1].hex() + ": memory differs in 1 place"));
+  EXPECT_FALSE(c.get().failed()) << c.get().reason;
+  EXPECT_EQ(c.get().details["specialised"].size(), 2u);
+  EXPECT_EQ(pool->progress().workers_replaced, 0u);
 }
 
 TEST_F(RecordedPoolTest, FailuresHaveTheirReason) {

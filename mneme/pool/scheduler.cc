@@ -148,10 +148,8 @@ void Pool::Scheduler::take_submissions() {
   }
   for (Job& job : fresh) {
     const JobId id = job.id;
-    job.json = to_json(job.configuration);
-    job.digest = whole_digest(job.configuration);
-    job.compile_key = compile_key(job.configuration);
-    auto known = job.label.empty() ? log_.known().find(job.digest) : log_.known().end();
+    const bool asked = job.label.empty() && !log_.known().empty();
+    auto known = asked ? log_.known().find(whole_digest(job.configuration)) : log_.known().end();
     jobs_.emplace(id, std::move(job));
     if (known != log_.known().end())
       finish(id, known->second);

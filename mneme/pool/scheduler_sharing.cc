@@ -17,6 +17,11 @@ bool is_of_the_compiler(Failure kind) { return kind == Failure::compile_error ||
 
 // False: the job is elsewhere now, or done.
 bool Pool::Scheduler::needs_compiler(Job& job) {
+  if (job.compile_key.empty()) {  // not when it is submitted: a hundred thousand may be at once
+    job.json = to_json(job.configuration);
+    job.digest = whole_digest(job.configuration);
+    job.compile_key = compile_key(job.configuration);
+  }
   job.code_digest.clear();
   if (!options_.share) return true;
   TranslationRequest& translation = translations_[job.compile_key];
