@@ -8,12 +8,16 @@
 #include "mneme/pool/compile_work.h"
 #include "mneme/pool/device_work.h"
 #include "mneme/pool/recorded_kernel.h"
+#include "mneme/pool/warm_up.h"
 #include "mneme/pool/zygote.h"
 
 namespace mneme {
 namespace {
 
 using Json = nlohmann::json;
+
+// What the CPU device compiles for.
+constexpr char kHostArchitecture[] = "x86-64-v3";
 
 // The pool's standard output is its caller's: kernels that print do not print there.
 void divert_output() {
@@ -54,6 +58,7 @@ int run_worker_process(int descriptor) {
     return 1;
   }
   divert_output();
+  warm_llvm_up(setup->device_kind, setup->device_kind == DeviceKind::cpu ? kHostArchitecture : (*recorded)->kernel.arch);
   limit_compile_memory(setup->compile_memory);
   run_zygote(std::move(pool),
              [&](const Json& order, Channel channel) { be_worker(*setup, **recorded, order, std::move(channel)); });

@@ -1,0 +1,61 @@
+#include "mneme/pool/warm_up.h"
+
+#include <string_view>
+
+#include "mneme/compile/compiler.h"
+#include "mneme/ir/module.h"
+
+namespace mneme {
+namespace {
+
+// A loop, a branch and arithmetic of both kinds, so that most of what a pipeline does has something to look at. Not the recorded
+// kernel: were that one that LLVM crashes on, there would be no pool.
+constexpr std::string_view kKernel = R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+define ptx_kernel void @warm(ptr %p, ptr %q, i32 %n) {
+entry:
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %width = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %before = mul i32 %block, %width
+  %first = add i32 %before, %tid
+  br label %head
+head:
+  %i = phi i32 [ %first, %entry ], [ %next, %latch ]
+  %inside = icmp slt i32 %i, %n
+  br i1 %inside, label %body, label %end
+body:
+  %from = getelementptr float, ptr %p, i32 %i
+  %v = load float, ptr %from
+  %positive = fcmp ogt float %v, 0.0
+  br i1 %positive, label %store, label %latch
+store:
+  %square = fmul float %v, %v
+  %sum = fadd float %square, 1.0
+  %to = getelementptr float, ptr %q, i32 %i
+  store float %sum, ptr %to
+  br label %latch
+latch:
+  %next = add i32 %i, %width
+  br label %head
+end:
+  ret void
+}
+)";
+
+}  // namespace
+
+void warm_llvm_up(DeviceKind kind, const std::string& architecture) {
+  auto compiler = Compiler::create(kind, architecture);
+  auto module = ir::Module::parse(std::as_bytes(std::span(kKernel)), "a kernel to begin with");
+  if (!compiler.ok() || !module.ok()) return;
+  CompileOptions options;
+  options.kernels = {"warm"};
+  [[maybe_unused]] auto ignored = (*compiler)->translate(*module, options);
+}
+
+}  // namespace mneme
