@@ -110,7 +110,10 @@ class RecordedDeviceWork final : public DeviceWork {
  private:
   // What is wrong is not timed.
   static RunWatch run_watch(const Watch& watch, std::function<bool(std::span<const Nanoseconds>)> timed) {
-    return {[&watch](const ReplayResult& so_far) { return so_far.verified && watch.going_on(); }, std::move(timed)};
+    RunWatch run;
+    run.verified = [&watch](const ReplayResult& so_far) { return so_far.verified && watch.going_on(); };
+    run.timed = std::move(timed);
+    return run;
   }
 
   static void conclude(const ReplayResult& replayed, PoolResult& result) {

@@ -5,8 +5,11 @@
 //   PoolResult result = future.get();
 //
 // Whatever a configuration does to the process that compiles or runs it, it ends in exactly one result, and the others go on:
-// processes are the wall (see docs/architecture.md). Thread-safe; the pool must outlive no future: futures of a closed pool are
-// cancelled.
+// processes are the wall (docs/adr/0004-pool.md). Results come in the order in which they are done.
+//
+// Thread-safe. Futures may outlive the pool: what is not done when it is closed is cancelled. It has one thread and, for each
+// worker, three descriptors in this process, and starts one child process, of which all others are; they end with this process
+// however it ends. Configurations are held in memory from when they are submitted, and what they ended in as long as the pool is.
 #pragma once
 
 #include <chrono>
@@ -40,7 +43,9 @@ struct PoolOptions {
   DeviceKind device_kind = DeviceKind::cuda;
   std::vector<int> devices = {0};  // ordinals
   unsigned compile_workers = 0;    // 0: as many as there are cores beside the devices' workers, at least one
-  bool share = true;               // what ends in the same object and launch is measured once
+  // What the compiler is asked the same for is compiled once, what ends in the same object and launch is measured once, and what
+  // fails there fails once: the others' results are Origin::shared. False: each is done for itself.
+  bool share = true;
   PoolLimits limits;
   Path log;             // JSON lines, see result_log.h; empty: none
   bool resume = false;  // what `log` has is not measured again

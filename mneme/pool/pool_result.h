@@ -41,7 +41,9 @@ struct PoolResult {
   Origin origin = Origin::measured;
   std::optional<Digest> shared_with;  // whole_digest() of the configuration that was measured
   std::string label;                  // that Pool::measure_anew() was given
-  // As `mneme replay` prints its "result": times, registers, sizes. What a failure left undone is missing.
+  // As `mneme replay` prints its "result": times, registers, sizes. What says nothing, as what a failure left undone, is missing.
+  // Of several instances: "verified", "executed" and "exec_time" of all together, where a timed run is one of each instance, and
+  // "instances" with {"record_id", "result"} of each up to the first that was not right.
   nlohmann::json details = nlohmann::json::object();
 
   bool failed() const { return failure != Failure::none; }

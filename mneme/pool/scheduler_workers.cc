@@ -198,9 +198,10 @@ void Pool::Scheduler::enforce_limits() {
   for (auto& [id, worker] : workers_) {
     if (now < worker.deadline || !zygote_) continue;
     if (std::exchange(worker.killed, true)) {
-      zygote_->kill();  // take_endings() hears of that
-      worker.deadline = Clock::time_point::max();
-      continue;
+      zygote_->kill();
+      zygote_.reset();
+      return give_up(error(Code::timeout, "the process that forks the pool's workers did not end one of them within {} s",
+                           kKilling.count()));
     }
     worker.fate = worker.role == Role::compile ? Failure::compile_timeout : Failure::run_timeout;
     worker.deadline = now + kKilling;
@@ -220,12 +221,14 @@ void Pool::Scheduler::dispatch() {
       if (needs_compiler(*job)) give(worker, *job, Json::object(), {});
     }
   }
-  for (auto& [id, worker] : workers_) {
-    while (worker.ready && worker.role == Role::device && worker.jobs.size() < kDeviceDepth) {
+  for (size_t depth = 1; depth <= kDeviceDepth; ++depth)  // an idle device before a second job for another
+    for (auto& [id, worker] : workers_) {
+      if (!worker.ready || worker.role != Role::device || worker.jobs.size() >= depth) continue;
       Job* job = take(to_measure_);
       if (!job) break;
       give(worker, *job, {{"code", job->code}}, std::array{job->object->number()});
     }
+  for (const auto& [id, worker] : workers_) {
     (worker.role == Role::compile ? compiling : measuring) += worker.jobs.size();
     devices_ready += worker.ready && worker.role == Role::device;
   }
