@@ -76,13 +76,26 @@ class Together {
 
 class RecordedDeviceWork final : public DeviceWork {
  public:
-  static Result<std::unique_ptr<DeviceWork>> create(const RecordedKernel& recorded, Device& device) {
+  static Result<std::unique_ptr<DeviceWork>> create(const RecordedKernel& recorded, Device& device, DeviceCopies copies) {
     std::unique_ptr<RecordedDeviceWork> work(new RecordedDeviceWork);
     for (const RecordedKernel::Launch& launch : recorded.launches) {
       if (!work->sessions_.empty()) work->sessions_.back()->give_addresses_up();
-      MNEME_ASSIGN(auto session,
-                   Session::prepare(recorded.database, recorded.kernel.static_hash, launch.instance.dynamic_hash, device));
+      const size_t instance = work->sessions_.size();
+      RecordedCopies there;
+      if (instance < copies.there.size()) {
+        // What cannot be had is made.
+        if (auto imported = import_copies(copies.there[instance], device); imported.ok()) there = std::move(*imported);
+      }
+      const bool fresh = !there;
+      there.shareable = fresh && copies.keep != nullptr;
+      MNEME_ASSIGN(auto session, Session::prepare(recorded.database, recorded.kernel.static_hash, launch.instance.dynamic_hash,
+                                                  device, {}, std::move(there)));
       MNEME_TRY(session->prepare_poison());
+      if (fresh && copies.keep) {
+        auto shared = session->share_copies();
+        if (shared.ok()) [[maybe_unused]]
+          Status ignored = copies.keep(instance, *shared);
+      }
       work->sessions_.push_back(std::move(session));
     }
     work->present_ = work->sessions_.size() - 1;
@@ -165,8 +178,8 @@ class RecordedDeviceWork final : public DeviceWork {
 
 }  // namespace
 
-Result<std::unique_ptr<DeviceWork>> create_device_work(const RecordedKernel& recorded, Device& device) {
-  return RecordedDeviceWork::create(recorded, device);
+Result<std::unique_ptr<DeviceWork>> create_device_work(const RecordedKernel& recorded, Device& device, DeviceCopies copies) {
+  return RecordedDeviceWork::create(recorded, device, std::move(copies));
 }
 
 }  // namespace mneme

@@ -1,16 +1,26 @@
 // What device workers do: replay code that a compile worker has made, on each recorded instance.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "mneme/pool/recorded_kernel.h"
 #include "mneme/pool/worker.h"
+#include "mneme/replay/shared_copies.h"
 
 namespace mneme {
+
+// Where the copies of each instance's memory come from, and who is to have those that this process makes. A failure of `keep` is
+// nobody's.
+struct DeviceCopies {
+  std::vector<SharedCopies> there;
+  std::function<Status(size_t instance, const SharedCopies& copies)> keep;
+};
 
 // Prepares a session for each instance. Where there are several, a configuration is right when it is right on each, and one of
 // its timed runs is one of every instance: their times added. `recorded` and `device` must outlive the work. Failures: those of
 // Session::prepare().
-Result<std::unique_ptr<DeviceWork>> create_device_work(const RecordedKernel& recorded, Device& device);
+Result<std::unique_ptr<DeviceWork>> create_device_work(const RecordedKernel& recorded, Device& device, DeviceCopies copies = {});
 
 }  // namespace mneme

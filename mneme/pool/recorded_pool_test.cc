@@ -175,6 +175,29 @@ TEST_F(RecordedPoolTest, AFaultFailsItsConfigurationAlone) {
   EXPECT_FALSE(after.get().failed()) << after.get().reason;
 }
 
+// The second worker could not read the recording any more.
+TEST_F(RecordedPoolTest, AWorkerThatReplacesALostOneTakesItsMemoryOver) {
+  const Path file = database_.directory() / "outside.ll";
+  const PoolOptions usual = options();
+  std::ofstream(file) << scaling_ir("  store float %scaled, ptr inttoptr (i64 64 to ptr)\n  br label %end\n");
+  auto pool = open(usual);
+  EXPECT_FALSE(pool->submit({}).get().failed());
+  for (const auto& page : std::filesystem::recursive_directory_iterator(database_.directory() / "pages"))
+    if (page.is_regular_file()) std::filesystem::resize_file(page.path(), 0);
+  for (unsigned round = 1; round <= 2; ++round) {
+    Configuration outside, other;
+    outside.ir.path = file;
+    outside.passes = other.passes = fmt::format("default<O{}>", round);
+    outside.block.x = other.block.x = 32 * round;  // so that it is no measurement that there is
+    outside.grid.x = other.grid.x = (1000 + 32 * round - 1) / (32 * round);
+    EXPECT_EQ(pool->submit(outside).get().failure, Failure::device_fault);
+    PoolResult after = pool->submit(other).get();
+    EXPECT_FALSE(after.failed()) << after.reason;
+    EXPECT_EQ(after.details["poison"], "the kernel writes no byte that it does not also read");
+  }
+  EXPECT_EQ(pool->progress().workers_replaced, 2u);
+}
+
 TEST_F(RecordedPoolTest, WhatCannotBeLoadedEndsThePoolWithTheReason) {
   PoolOptions wrong = options();
   wrong.static_hash = Digest();

@@ -9,7 +9,7 @@
 //   of a compile one  {"id", "translated": digest, "about"}, answered by {"assemble": bool}; {"id", "code": {"digest", …}} with
 //                     the object
 //   of a device one   {"device": {"name", "architecture"}} first; {"id", "began"}; {"id", "timed": [ns, …]}; {"id", "details"};
-//                     to it {"stop": id}
+//                     to it {"stop": id}; {"instance", "copies"} of a keeper, see keeper.h
 //
 // Sources: scheduler.cc is its life, jobs coming and going; scheduler_workers.cc is workers; scheduler_sharing.cc is what
 // configurations share.
@@ -41,7 +41,7 @@ class Pool::Scheduler {
   using Json = nlohmann::json;
   using Clock = std::chrono::steady_clock;
 
-  enum class Role { compile, device };
+  enum class Role { compile, device, keeper };
   struct Worker {
     uint64_t id = 0;
     Role role = Role::compile;
@@ -72,6 +72,9 @@ class Pool::Scheduler {
   Job* take(std::deque<JobId>& queue);
 
   void start_worker(Role role, int device);
+  void hear_copies(const Worker& worker, Message message);
+  void send_copies(Worker& worker);
+  void lose_keeper(int device);
   void take_messages(Worker& worker);
   void hear(Worker& worker, Message message);
   void hear_ready(Worker& worker);
@@ -115,6 +118,8 @@ class Pool::Scheduler {
   uint64_t next_worker_ = 1;
   std::map<std::pair<Role, int>, unsigned> failed_starts_;  // in a row
   std::string last_start_failure_;
+  std::map<int, std::map<size_t, Message>> copies_;  // of each device's instances, as its workers told
+  std::map<int, unsigned> keepers_started_;
   bool cancelling_ = false;
 
   // Shared with callers.

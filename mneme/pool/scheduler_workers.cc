@@ -32,15 +32,49 @@ void add_compilation(Json& details, const Json& about) {
 void Pool::Scheduler::start_worker(Role role, int device) {
   if (!zygote_) return;
   Worker worker{.id = next_worker_++, .role = role, .device = device};
-  const Json order = {
-      {"role", role == Role::compile ? "compile" : "device"}, {"device", device}, {"architecture", architecture_}};
+  constexpr const char* kNames[] = {"compile", "device", "keeper"};
+  const auto there = copies_.find(device);
+  const Json order = {{"role", kNames[static_cast<int>(role)]},
+                      {"device", device},
+                      {"architecture", architecture_},
+                      {"copies", role == Role::device && there != copies_.end() ? there->second.size() : 0}};
   auto words = LastWords::create();
   auto channel = words.ok() ? zygote_->fork_worker(worker.id, order, *words) : words.status();
   if (!channel.ok()) return give_up(channel.status().with_context("starting a worker of the pool"));
   worker.channel = std::move(*channel);
   worker.words = std::move(*words);
-  extend(worker, options_.limits.starting);
-  workers_.emplace(worker.id, std::move(worker));
+  if (role == Role::keeper)
+    worker.deadline = Clock::time_point::max();
+  else
+    extend(worker, options_.limits.starting);
+  Worker& started = workers_.emplace(worker.id, std::move(worker)).first->second;
+  if (role != Role::compile) send_copies(started);
+}
+
+void Pool::Scheduler::send_copies(Worker& worker) {
+  const auto there = copies_.find(worker.device);
+  if (there == copies_.end()) return;
+  for (const auto& [instance, message] : there->second) {
+    std::vector<int> numbers;
+    for (const Descriptor& descriptor : message.descriptors) numbers.push_back(descriptor.number());
+    // Where that fails the worker has ended.
+    [[maybe_unused]] Status sent = worker.channel.send(message.body, numbers);
+  }
+}
+
+void Pool::Scheduler::hear_copies(const Worker& worker, Message message) {
+  const int device = worker.device;
+  const size_t instance = message.body["instance"];
+  copies_[device].insert_or_assign(instance, std::move(message));
+  if (copies_[device].size() < options_.instances.size()) return;
+  for (auto& [id, other] : workers_)
+    if (other.role == Role::keeper && other.device == device) return send_copies(other);
+  lose_keeper(device);
+}
+
+// Another one, which gets what there is.
+void Pool::Scheduler::lose_keeper(int device) {
+  if (++keepers_started_[device] <= kMostFailedStarts) start_worker(Role::keeper, device);
 }
 
 void Pool::Scheduler::take_messages(Worker& worker) {
@@ -60,6 +94,7 @@ void Pool::Scheduler::hear(Worker& worker, Message message) {
   const Json& body = message.body;
   if (body.contains("ready")) return hear_ready(worker);
   if (body.contains("device")) return hear_device(body["device"]);
+  if (body.contains("copies")) return hear_copies(worker, std::move(message));
   Job* job = find(body.value("id", JobId{0}));
   if (!job) {
     if (body.contains("reason")) last_start_failure_ = body["reason"];
@@ -133,9 +168,11 @@ void Pool::Scheduler::take_endings() {
 void Pool::Scheduler::lose(Worker& worker, int status) {
   Worker gone = std::move(worker);
   workers_.erase(gone.id);
+  if (gone.role == Role::keeper) return lose_keeper(gone.device);
   for (JobId id : gone.jobs)
     if (Job* job = find(id)) job->at_worker = false;
   if (!gone.ready) {
+    if (gone.role == Role::device) copies_.erase(gone.device);  // they may be what it did not start with
     if (gone.fate != Failure::none)
       last_start_failure_ = fmt::format("was not ready after {} s", options_.limits.starting.count());
     if (++failed_starts_[{gone.role, gone.device}] >= kMostFailedStarts) {

@@ -7,6 +7,7 @@
 #include "mneme/device/device.h"
 #include "mneme/pool/compile_work.h"
 #include "mneme/pool/device_work.h"
+#include "mneme/pool/keeper.h"
 #include "mneme/pool/recorded_kernel.h"
 #include "mneme/pool/warm_up.h"
 #include "mneme/pool/zygote.h"
@@ -26,11 +27,21 @@ void divert_output() {
   ::dup2(nowhere.number(), STDOUT_FILENO);
 }
 
-Result<std::unique_ptr<DeviceWork>> open_device_work(const RecordedKernel& recorded, DeviceKind kind, int ordinal,
+Result<std::unique_ptr<DeviceWork>> open_device_work(const RecordedKernel& recorded, DeviceKind kind, const Json& order,
                                                      std::unique_ptr<Device>& device, Channel& channel) {
-  MNEME_ASSIGN(device, Device::open(kind, ordinal));
+  DeviceCopies copies;
+  for (size_t i = 0; i < order.value("copies", size_t{0}); ++i) {
+    MNEME_ASSIGN(Message message, channel.receive());
+    copies.there.push_back(copies_of(std::move(message)));
+  }
+  copies.keep = [&channel](size_t instance, const SharedCopies& shared) {
+    std::vector<int> numbers;
+    for (const Descriptor& descriptor : shared.descriptors) numbers.push_back(descriptor.number());
+    return channel.send(copies_message(instance, shared), numbers);
+  };
+  MNEME_ASSIGN(device, Device::open(kind, order.value("device", 0)));
   MNEME_TRY(announce(channel, device->properties()));
-  return create_device_work(recorded, *device);
+  return create_device_work(recorded, *device, std::move(copies));
 }
 
 void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const Json& order, Channel channel) {
@@ -39,8 +50,10 @@ void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const Json& ord
     [[maybe_unused]] int ignored = ::nice(5);
     return serve_compile(std::move(channel), create_compile_work(recorded, setup.device_kind, order.value("architecture", "")));
   }
+  if (order.value("role", "") == "keeper")
+    return serve_keeper(std::move(channel), Device::open(setup.device_kind, order.value("device", 0)));
   std::unique_ptr<Device> device;
-  auto work = open_device_work(recorded, setup.device_kind, order.value("device", 0), device, channel);
+  auto work = open_device_work(recorded, setup.device_kind, order, device, channel);
   serve_device(std::move(channel), std::move(work));
 }
 

@@ -17,6 +17,10 @@ class DeviceBuffer {
     MNEME_ASSIGN(DevicePtr address, device.allocate(size));
     return DeviceBuffer(device, address, size);
   }
+  static Result<DeviceBuffer> allocate_shared(Device& device, Bytes size) {
+    MNEME_ASSIGN(auto memory, device.allocate_shared(size));
+    return DeviceBuffer(std::move(memory));
+  }
   DeviceBuffer() = default;
   // Memory that another process may have too.
   explicit DeviceBuffer(std::unique_ptr<SharedMemory> shared)
@@ -37,6 +41,11 @@ class DeviceBuffer {
   explicit operator bool() const { return address_ != DevicePtr(); }
   DevicePtr address() const { return address_; }
   Bytes size() const { return size_; }
+  // unsupported for memory that was not made to be shared.
+  Result<Descriptor> share() const {
+    if (shared_) return shared_->share();
+    return error(Code::unsupported, "sharing {} of device memory: it was not made to be shared", size_);
+  }
 
  private:
   DeviceBuffer(Device& device, DevicePtr address, Bytes size) : device_(&device), address_(address), size_(size) {}

@@ -22,9 +22,12 @@ std::vector<PageUpload> changed_pages(const MemoryPlan& plan) {
   return pages;
 }
 
-Result<DeviceBuffer> room_for(Device& device, Bytes size, const char* what) {
+enum class Room { own, shareable };
+
+Result<DeviceBuffer> room_for(Device& device, Bytes size, const char* what, Room room = Room::own) {
   ActivityScope loading(Activity::loading);
-  auto memory = DeviceBuffer::allocate(device, std::max(size, Bytes(8)));
+  size = std::max(size, Bytes(8));
+  auto memory = room == Room::own ? DeviceBuffer::allocate(device, size) : DeviceBuffer::allocate_shared(device, size);
   if (memory.ok()) return memory;
   return memory.status().with_context(fmt::format("allocating room for {}, {}, where {} has {} in all", what, size,
                                                   device.properties().name, device.properties().total_memory));
@@ -57,12 +60,13 @@ PreparedMemory::~PreparedMemory() { [[maybe_unused]] Status ignored = stream_.sy
 // The memory that the kernel works on is where the copies are put together.
 Status PreparedMemory::make_copies(const PrepareProgress& progress) {
   const Bytes changed = total_size(changed_);
-  MNEME_ASSIGN(copies_.after, room_for(device_, changed, "what the kernel changes"));
-  MNEME_ASSIGN(copies_.hashes, room_for(device_, Bytes(8 * blocks_), "hashes"));
-  auto before = room_for(device_, copies_.all_before ? plan_.copy_size : changed, "the memory before the launch");
+  const Room room = copies_.shareable ? Room::shareable : Room::own;
+  MNEME_ASSIGN(copies_.after, room_for(device_, changed, "what the kernel changes", room));
+  MNEME_ASSIGN(copies_.hashes, room_for(device_, Bytes(8 * blocks_), "hashes", room));
+  auto before = room_for(device_, copies_.all_before ? plan_.copy_size : changed, "the memory before the launch", room);
   // Other processes may have their part of the device.
   if (!before.ok() && before.status().code() == Code::exhausted && std::exchange(copies_.all_before, false))
-    before = room_for(device_, changed, "what the kernel changes");
+    before = room_for(device_, changed, "what the kernel changes", room);
   MNEME_ASSIGN(copies_.before, std::move(before));
   MNEME_TRY(attach_copies());
 
@@ -188,13 +192,22 @@ Status PreparedMemory::keep_poisoned(const std::vector<MappedRun>& blocks, Bytes
   std::vector<MappedRun> runs = changed_;
   runs.insert(runs.end(), blocks.begin(), blocks.end());
   runs = whole_blocks(plan_, std::move(runs));
-  MNEME_ASSIGN(DeviceBuffer room, room_for(device_, total_size(runs), "poisoned memory"));
-  MNEME_ASSIGN(poisoned_, MappedCopy::create(device_, stream_, runs, room.address()));
+  MNEME_ASSIGN(DeviceBuffer place,
+               room_for(device_, total_size(runs), "poisoned memory", copies_.shareable ? Room::shareable : Room::own));
+  MNEME_ASSIGN(poisoned_, MappedCopy::create(device_, stream_, runs, place.address()));
   MNEME_TRY(poisoned_.take(stream_));
-  copies_.poisoned = std::move(room);
+  copies_.poisoned = std::move(place);
   copies_.poisoned_blocks = std::move(runs);
   copies_.poisoned_bytes = poisoned_bytes;
   return {};
+}
+
+Result<SharedCopies> PreparedMemory::share_copies(const std::string& no_poison) {
+  MNEME_TRY(stream_.synchronize());
+  copies_.no_poison = no_poison;
+  auto shared = mneme::share_copies(copies_, device_);
+  MNEME_TRY(attach_copies());
+  return shared;
 }
 
 Status PreparedMemory::hash_all() {

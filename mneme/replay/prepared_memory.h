@@ -23,6 +23,7 @@
 #include "mneme/replay/recorded_addresses.h"
 #include "mneme/replay/recorded_copies.h"
 #include "mneme/replay/run_memory.h"
+#include "mneme/replay/shared_copies.h"
 #include "mneme/replay/verification.h"
 #include "mneme/store/database.h"
 
@@ -33,8 +34,8 @@ using SymbolPlaces = std::map<std::string, DevicePtr>;
 
 class PreparedMemory {
  public:
-  // `copies` where another process has them already; else they are made. Failures: those of RecordedAddresses; what the store
-  // says of damage; exhausted when the device has not enough memory, with both figures.
+  // `copies` where another process has them already; else they are made, shareable or not. Failures: those of RecordedAddresses;
+  // what the store says of damage; exhausted when the device has not enough memory, with both figures.
   static Result<std::unique_ptr<PreparedMemory>> create(const Database& database, const InstanceRecord& instance,
                                                         const MemoryPlan& plan, Device& device, Stream& stream,
                                                         const PrepareProgress& progress, RecordedCopies copies = {});
@@ -84,6 +85,9 @@ class PreparedMemory {
   // which it can be tried again.
   void give_addresses_up();
   Status take_addresses();
+
+  // For another process; see mneme::share_copies(). `no_poison`: why there is none, where it was looked for.
+  Result<SharedCopies> share_copies(const std::string& no_poison);
 
   ExpectedMemory& expected() { return *expected_; }
   const RecordedCopies& copies() const { return copies_; }

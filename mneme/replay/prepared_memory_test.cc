@@ -197,6 +197,49 @@ TEST_P(PreparedMemoryTest, AddressesThatWereGivenUpAreFilledAgain) {
   EXPECT_TRUE(equal_now(**memory));
 }
 
+TEST_P(PreparedMemoryTest, AnotherTakesTheCopiesOver) {
+  RecordedCopies wanted;
+  wanted.shareable = true;
+  auto memory = prepare(std::move(wanted));
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  ASSERT_TRUE((*memory)->restore({}).ok());
+  *at(kData + Bytes(5)) ^= std::byte{0xff};
+  ASSERT_TRUE((*memory)->keep_poisoned({{kData, kPageSize}}, Bytes(1)).ok());
+  auto shared = (*memory)->share_copies("");
+  ASSERT_TRUE(shared.ok()) << shared.status().to_string();
+  EXPECT_EQ(shared->descriptors.size(), 4u);
+  (*memory)->distrust();
+  ASSERT_TRUE((*memory)->restore({}).ok()) << "it works on with what it shares";
+  run_kernel();
+  EXPECT_TRUE(equal_now(**memory));
+  memory->reset();
+
+  auto copies = import_copies(*shared, *device_);
+  ASSERT_TRUE(copies.ok()) << copies.status().to_string();
+  database_ = std::make_unique<Database>(std::move(Database::open(recordings_.directory())).value());
+  if (GetParam() == 1_GiB)  // all of it is there
+    for (const auto& page : std::filesystem::recursive_directory_iterator(recordings_.directory() / "pages"))
+      if (page.is_regular_file()) std::filesystem::resize_file(page.path(), 0);
+  auto other = prepare(std::move(*copies));
+  ASSERT_TRUE(other.ok()) << other.status().to_string();
+  ASSERT_TRUE((*other)->restore({}).ok());
+  EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+  run_kernel();
+  EXPECT_TRUE(equal_now(**other));
+  EXPECT_EQ((*other)->poisoned_bytes(), Bytes(1));
+  ASSERT_TRUE((*other)->restore({}, PreparedMemory::From::poisoned).ok());
+  EXPECT_NE(*at(kData + Bytes(5)), before_[5]);
+}
+
+TEST_P(PreparedMemoryTest, CopiesOfItsOwnAreNotShared) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  const Status status = (*memory)->share_copies("").status();
+  EXPECT_EQ(status.code(), Code::unsupported);
+  EXPECT_NE(status.message().find("it was not made to be shared"), std::string::npos) << status.message();
+  ASSERT_TRUE((*memory)->restore({}).ok());
+}
+
 TEST_P(PreparedMemoryTest, ResultsThatNobodyTookAreNotTheNextOnes) {
   auto memory = prepare();
   ASSERT_TRUE(memory.ok()) << memory.status().to_string();

@@ -2,6 +2,7 @@
 // replays it, so that one can take it over from another.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "mneme/base/status.h"
@@ -18,7 +19,9 @@ struct RecordedCopies {
   DeviceBuffer poisoned;  // what a run that is verified starts from, in `poisoned_blocks`
   std::vector<MappedRun> poisoned_blocks;
   Bytes poisoned_bytes;
+  std::string no_poison;  // why there is none, where it was looked for
   bool all_before = false;
+  bool shareable = false;  // with other processes, where it is to be made
 
   explicit operator bool() const { return static_cast<bool>(hashes); }
 };

@@ -33,10 +33,11 @@ namespace mneme {
 
 class Session {
  public:
-  // Failures: what the store says of a damaged database; unavailable when the recorded addresses cannot be had; exhausted
-  // when the device has not enough memory, with both figures.
+  // `copies`: as PreparedMemory::create() takes them. Failures: what the store says of a damaged database; unavailable when the
+  // recorded addresses cannot be had; exhausted when the device has not enough memory, with both figures.
   static Result<std::unique_ptr<Session>> prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash,
-                                                  Device& device, const PrepareProgress& progress = {});
+                                                  Device& device, const PrepareProgress& progress = {},
+                                                  RecordedCopies copies = {});
   ~Session();
 
   // Never fails as a call: what went wrong is in the result. After a device fault every further replay fails the same way.
@@ -52,6 +53,9 @@ class Session {
   // Several sessions on one device can be of one use only where their recorded addresses are free: one gives them up, with what
   // is there but not with its copies of the recorded memory, and takes them back before it replays again. The failures of
   // prepare(); then it can be tried again.
+  // What another process that replays the same launch can take over, poison included. `copies` of prepare() were shareable.
+  Result<SharedCopies> share_copies() { return memory_->share_copies(why_no_poison_.message()); }
+
   void give_addresses_up() { memory_->give_addresses_up(); }
   Status take_addresses() { return memory_->take_addresses(); }
 

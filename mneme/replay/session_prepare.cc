@@ -5,7 +5,7 @@
 namespace mneme {
 
 Result<std::unique_ptr<Session>> Session::prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash,
-                                                  Device& device, const PrepareProgress& progress) {
+                                                  Device& device, const PrepareProgress& progress, RecordedCopies copies) {
   auto start = std::chrono::steady_clock::now();
   std::unique_ptr<Session> session(new Session(database, device));
   MNEME_TRY(session->load(static_hash, dynamic_hash));
@@ -14,8 +14,9 @@ Result<std::unique_ptr<Session>> Session::prepare(const Database& database, cons
     MNEME_ASSIGN(session->stream_, device.create_stream());
   }
   session->measurer_ = std::make_unique<Measurer>(device, *session->stream_);
-  MNEME_ASSIGN(session->memory_,
-               PreparedMemory::create(database, session->instance_, session->plan_, device, *session->stream_, progress));
+  if (!copies.no_poison.empty()) session->why_no_poison_ = Status(Code::unsupported, copies.no_poison);
+  MNEME_ASSIGN(session->memory_, PreparedMemory::create(database, session->instance_, session->plan_, device, *session->stream_,
+                                                        progress, std::move(copies)));
   session->prepare_time_ = std::chrono::steady_clock::now() - start;
   return session;
 }

@@ -1,0 +1,24 @@
+// Keeper: a process that has what the device workers of one device have copied there of the recorded launches, so that it
+// outlives them and a worker that takes a lost one's place need not read, upload and look for poison again. It runs nothing on
+// the device.
+//
+//   device worker ──{"instance", "copies"} + descriptors──▶ pool ──▶ keeper; to a device worker that starts later the same
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "mneme/device/device.h"
+#include "mneme/pool/channel.h"
+#include "mneme/replay/shared_copies.h"
+
+namespace mneme {
+
+// Keeps what it is sent, the last of each instance, until the connection closes.
+void serve_keeper(Channel channel, Result<std::unique_ptr<Device>> device);
+
+// How such copies travel.
+nlohmann::json copies_message(size_t instance, const SharedCopies& copies);
+SharedCopies copies_of(Message message);
+
+}  // namespace mneme
