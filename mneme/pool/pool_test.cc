@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +58,13 @@ class FakeCompile final : public CompileWork {
   std::string passes_;
 };
 
+// To whoever this process is connected with: a message of four bytes that are no message.
+void say_garbage() {
+  std::array<uint64_t, 3> bytes{4, 0, ~uint64_t{0}};
+  for (int socket = 3; socket < 64; ++socket) ::send(socket, bytes.data(), 20, MSG_NOSIGNAL);
+  for (;;) ::pause();
+}
+
 class FakeDevice final : public DeviceWork {
  public:
   explicit FakeDevice(int ordinal) : ordinal_(ordinal) {}
@@ -71,6 +79,7 @@ class FakeDevice final : public DeviceWork {
     if (what == "crash-run") std::abort();
     while (what == "hang-run") ::pause();
     if (what == "killed-run") ::kill(::getpid(), SIGKILL);
+    if (what == "garbage") say_garbage();
     for (unsigned i = 0; i < configuration.execution.iterations; ++i) {
       result.details["exec_time"].push_back(100 + i);
       if (!watch.timed(std::array{Nanoseconds(100 + i)})) break;
@@ -148,6 +157,7 @@ TEST_F(PoolTest, EachFailureIsOneResultAndTheOthersGoOn) {
       {"wrong", Failure::wrong_result, "allocation 0x10 differs"},
       {"crash-run", Failure::device_fault, "the process that ran the kernel ended by signal 6 (Aborted)"},
       {"hang-run", Failure::run_timeout, "the kernel ran longer than 2 s, and was ended"},
+      {"garbage", Failure::worker_lost, "the worker ended by signal 9 (Killed)"},
       {"killed-run", Failure::worker_lost, "the worker ended by signal 9 (Killed)"},
   };
   std::vector<Future> futures;
@@ -163,8 +173,8 @@ TEST_F(PoolTest, EachFailureIsOneResultAndTheOthersGoOn) {
     EXPECT_FALSE(other.failed()) << other.reason;
   }
   PoolProgress progress = pool->progress();
-  EXPECT_EQ(progress.done, 22u);
-  EXPECT_GE(progress.workers_replaced, 8u);
+  EXPECT_EQ(progress.done, 24u);
+  EXPECT_GE(progress.workers_replaced, 9u);
   EXPECT_TRUE(pool->status().ok());
 }
 
