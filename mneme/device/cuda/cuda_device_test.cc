@@ -116,6 +116,8 @@ TEST_F(CudaDeviceTest, SharedMemoryIsImportedForReadingOnly) {
     EXPECT_EQ(*reinterpret_cast<int*>((*imported)->address().address), 42);
     EXPECT_EXIT(*reinterpret_cast<volatile int*>((*imported)->address().address) = 1, testing::KilledBySignal(SIGSEGV), "");
     EXPECT_EQ(state->mappings, 2);
+    auto again = (*imported)->share();
+    EXPECT_TRUE(again.ok()) << again.status().to_string();
   }
   EXPECT_EQ(state->mappings, 0);
   EXPECT_EQ(state->reservations, 0);

@@ -1,5 +1,10 @@
 #include "mneme/device/cuda/cuda_shared_memory.h"
 
+#include <fcntl.h>
+
+#include <cerrno>
+#include <cstring>
+
 namespace mneme::cuda {
 namespace {
 
@@ -19,6 +24,13 @@ Result<Bytes> whole_granules(Bytes size, Bytes granularity, const char* what) {
   return Bytes((size.count + granularity.count - 1) / granularity.count * granularity.count);
 }
 
+Result<Descriptor> duplicate(const Descriptor& descriptor) {
+  Descriptor copy(::fcntl(descriptor.number(), F_DUPFD_CLOEXEC, 0));
+  if (!copy.open())
+    return error(Code::invalid_argument, "descriptor {} of shared memory: {}", descriptor.number(), std::strerror(errno));
+  return copy;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<SharedMemory>> CudaSharedMemory::allocate(const Context& context, Bytes size, Bytes granularity) {
@@ -32,12 +44,14 @@ Result<std::unique_ptr<SharedMemory>> CudaSharedMemory::allocate(const Context& 
   CUmemGenericAllocationHandle handle = 0;
   MNEME_TRY(context.check(context.driver().cuMemCreate(&handle, mapped.count, &properties, 0),
                           "cuMemCreate({}), to be shared as a file descriptor", mapped));
-  return map(context, handle, size, mapped, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  MNEME_ASSIGN(auto memory, map(context, handle, size, mapped, CU_MEM_ACCESS_FLAGS_PROT_READWRITE));
+  return std::unique_ptr<SharedMemory>(std::move(memory));
 }
 
 Result<std::unique_ptr<SharedMemory>> CudaSharedMemory::import(const Context& context, const Descriptor& descriptor, Bytes size,
                                                                Bytes granularity) {
   MNEME_ASSIGN(Bytes mapped, whole_granules(size, granularity, "importing"));
+  MNEME_ASSIGN(Descriptor kept, duplicate(descriptor));
   ContextScope scope(context);
   MNEME_TRY(scope.status());
   CUmemGenericAllocationHandle handle = 0;
@@ -45,11 +59,13 @@ Result<std::unique_ptr<SharedMemory>> CudaSharedMemory::import(const Context& co
   auto number = reinterpret_cast<void*>(static_cast<uintptr_t>(descriptor.number()));
   MNEME_TRY(context.check(context.driver().cuMemImportFromShareableHandle(&handle, number, kDescriptor),
                           "cuMemImportFromShareableHandle(descriptor {}), of {}", descriptor.number(), mapped));
-  return map(context, handle, size, mapped, CU_MEM_ACCESS_FLAGS_PROT_READ);
+  MNEME_ASSIGN(auto memory, map(context, handle, size, mapped, CU_MEM_ACCESS_FLAGS_PROT_READ));
+  memory->imported_ = std::move(kept);
+  return std::unique_ptr<SharedMemory>(std::move(memory));
 }
 
-Result<std::unique_ptr<SharedMemory>> CudaSharedMemory::map(const Context& context, CUmemGenericAllocationHandle handle,
-                                                            Bytes size, Bytes mapped, CUmemAccess_flags access) {
+Result<std::unique_ptr<CudaSharedMemory>> CudaSharedMemory::map(const Context& context, CUmemGenericAllocationHandle handle,
+                                                                Bytes size, Bytes mapped, CUmemAccess_flags access) {
   const Driver& driver = context.driver();
   CUdeviceptr address = 0;
   bool is_mapped = false;
@@ -65,7 +81,8 @@ Result<std::unique_ptr<SharedMemory>> CudaSharedMemory::map(const Context& conte
                          mapped, address);
   };
   Status status = try_map();
-  if (status.ok()) return std::unique_ptr<SharedMemory>(new CudaSharedMemory(context, handle, DevicePtr(address), size, mapped));
+  if (status.ok())
+    return std::unique_ptr<CudaSharedMemory>(new CudaSharedMemory(context, handle, DevicePtr(address), size, mapped));
   if (is_mapped) driver.cuMemUnmap(address, mapped.count);
   if (address != 0) driver.cuMemAddressFree(address, mapped.count);
   driver.cuMemRelease(handle);
@@ -82,6 +99,7 @@ CudaSharedMemory::~CudaSharedMemory() {
 }
 
 Result<Descriptor> CudaSharedMemory::share() const {
+  if (imported_.open()) return duplicate(imported_);
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   int number = -1;

@@ -22,12 +22,13 @@ class CudaSharedMemory final : public SharedMemory {
   CudaSharedMemory(const Context& context, CUmemGenericAllocationHandle handle, DevicePtr address, Bytes size, Bytes mapped)
       : SharedMemory(address, size), context_(context), handle_(handle), mapped_(mapped) {}
   // Takes the handle, also on failure.
-  static Result<std::unique_ptr<SharedMemory>> map(const Context& context, CUmemGenericAllocationHandle handle, Bytes size,
-                                                   Bytes mapped, CUmemAccess_flags access);
+  static Result<std::unique_ptr<CudaSharedMemory>> map(const Context& context, CUmemGenericAllocationHandle handle, Bytes size,
+                                                       Bytes mapped, CUmemAccess_flags access);
 
   const Context& context_;
   CUmemGenericAllocationHandle handle_;
   Bytes mapped_;
+  Descriptor imported_;  // that it came by; the driver exports only what was allocated here
 };
 
 }  // namespace mneme::cuda

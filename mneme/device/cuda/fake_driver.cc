@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "mneme/device/cuda/element_kernels_host.h"
 
@@ -21,6 +22,7 @@ std::recursive_mutex mutex;
 thread_local std::vector<CUcontext> stack;
 std::map<uint64_t, uint64_t> reservations, mappings, created;
 std::map<uint64_t, int> shared;  // handle → descriptor
+std::set<uint64_t> imported;     // handles that came by a descriptor
 std::map<CUfunction, std::string> functions;
 uint64_t next_handle = 1;
 
@@ -442,7 +444,9 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size, const CU
 CUresult cuMemExportToShareableHandle(void* number, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
                                       unsigned long long flags) {
   ENTER();
-  if (!shared.contains(handle) || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  // What was imported is not exported again.
+  if (!shared.contains(handle) || imported.contains(handle) || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
   *static_cast<int*>(number) = dup(shared[handle]);
   return CUDA_SUCCESS;
 }
@@ -454,6 +458,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   *handle = next_handle++;
   created[*handle] = static_cast<size_t>(status.st_size);
   shared[*handle] = dup(descriptor);
+  imported.insert(*handle);
   return CUDA_SUCCESS;
 }
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
@@ -461,6 +466,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   if (auto memory = shared.find(handle); memory != shared.end()) {
     close(memory->second);
     shared.erase(memory);
+    imported.erase(handle);
   }
   return created.erase(handle) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
