@@ -48,7 +48,6 @@ Status Session::launch_and_wait(const Loaded& loaded, const LaunchShape& shape) 
 
 Status Session::run_and_time(const Execution& execution, const RunWatch& watch, const Loaded& loaded, const Tolerated& tolerated,
                              ReplayResult& result) {
-  MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, result.shape, device_.properties()));
   const bool at_once = execution.stop != StopWhen::time && tolerated.empty() && run_time_.count() > 0 && run_time_ <= kShortRun;
   if (at_once) return run_at_once(execution, watch, loaded, result);
   MNEME_TRY(run_once(loaded, result));
@@ -56,6 +55,7 @@ Status Session::run_and_time(const Execution& execution, const RunWatch& watch, 
   MNEME_TRY(verify(loaded, tolerated, result));
   result.times.push_back({"verify", clock.lap()});
 
+  MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, result.shape, device_.properties()));
   if (watch.verified && !watch.verified(result)) return {};
   if (!result.verified) return {};
   MNEME_ASSIGN(Measurement measured, measurer_->measure(execution, measured_launch(loaded, result), watch));
@@ -79,6 +79,8 @@ Status Session::run_at_once(const Execution& execution, const RunWatch& watch, c
   if (started != 0) MNEME_TRY(memory_->check_later(loaded.symbols));
   const Nanoseconds starting = clock.lap();
   result.times.push_back({"start", starting});
+  // Asked once the launch has been found to be possible.
+  MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, result.shape, device_.properties()));
   if (watch.waiting) watch.waiting();
   result.times.push_back({"meanwhile", clock.lap()});
   MNEME_ASSIGN(std::vector<PreparedMemory::Check> checks, memory_->take_checks());

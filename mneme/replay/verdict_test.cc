@@ -138,6 +138,62 @@ TEST_F(Verdict, WhatIsRightIsVerified) {
   EXPECT_EQ(result.tolerances[1].where, "global table");
 }
 
+// From the second on all runs of a configuration are started before the first is waited for.
+TEST_F(Verdict, ConfigurationsAreToldApartWhateverWasBefore) {
+  MadeDatabase database;
+  auto session = database.prepare(recording(kernel_ir()), *device_);
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  Configuration right, wrong, wide;
+  right.execution.iterations = wrong.execution.iterations = 7;
+  wrong.grid.x = 2;
+  wide.block.x = 4096;
+  for (int i = 0; i < 4; ++i) {
+    ReplayResult result = (*session)->replay(right);
+    EXPECT_TRUE(result.verified) << result.failure.to_string();
+    EXPECT_EQ(result.exec_time.size(), 7u);
+    for (Nanoseconds time : result.exec_time) EXPECT_GT(time.count(), 0);
+    if (i < 2) continue;  // two that are right, one after the other
+    result = (*session)->replay(wrong);
+    EXPECT_TRUE(result.executed) << result.failure.to_string();
+    EXPECT_FALSE(result.verified);
+    EXPECT_TRUE(result.exec_time.empty());
+    ASSERT_EQ(result.mismatches.size(), 1u);
+    EXPECT_EQ(result.mismatches[0].where, "allocation 0x7a0000800000");
+    EXPECT_EQ((*session)->replay(wide).failure.code(), Code::invalid_argument);
+  }
+}
+
+// As a pool's workers do, each of which has a process of its own.
+TEST_F(Verdict, AnotherSessionTakesTheMemoryOver) {
+  MadeDatabase made;
+  auto instance = made.publish(recording(kernel_ir()));
+  ASSERT_TRUE(instance.ok()) << instance.status().to_string();
+  auto database = Database::open(made.directory());
+  ASSERT_TRUE(database.ok()) << database.status().to_string();
+  const auto prepare = [&](RecordedCopies copies) {
+    return Session::prepare(*database, instance->static_hash, instance->dynamic_hash, *device_, {}, std::move(copies));
+  };
+  RecordedCopies wanted;
+  wanted.shareable = true;
+  auto first = prepare(std::move(wanted));
+  ASSERT_TRUE(first.ok()) << first.status().to_string();
+  ASSERT_TRUE((*first)->prepare_poison().ok());
+  auto shared = (*first)->share_copies();
+  ASSERT_TRUE(shared.ok()) << shared.status().to_string();
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE((*first)->replay({}).verified);
+  auto copies = import_copies(*shared, *device_);
+  ASSERT_TRUE(copies.ok()) << copies.status().to_string();
+  first->reset();
+  auto second = prepare(std::move(*copies));
+  ASSERT_TRUE(second.ok()) << second.status().to_string();
+  for (int i = 0; i < 2; ++i) {
+    ReplayResult result = (*second)->replay({});
+    EXPECT_TRUE(result.verified) << result.failure.to_string();
+    EXPECT_EQ(result.poison, "on");
+    EXPECT_EQ(result.poisoned_bytes, Bytes(kCount * sizeof(float)));
+  }
+}
+
 TEST_F(Verdict, OneUlpPassesOnlyWhereItIsAllowed) {
   const std::string ir = kernel_ir(kOneUlp);
   ReplayResult result = replay(ir);
