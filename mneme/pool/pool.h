@@ -7,9 +7,10 @@
 // Whatever a configuration does to the process that compiles or runs it, it ends in exactly one result, and the others go on:
 // processes are the wall (docs/adr/0004-pool.md). Results come in the order in which they are done.
 //
-// Thread-safe. Futures may outlive the pool: what is not done when it is closed is cancelled. It has one thread and, for each
-// worker, three descriptors in this process, and starts one child process, of which all others are; they end with this process
-// however it ends. Configurations are held in memory from when they are submitted, and what they ended in as long as the pool is.
+// Thread-safe. Futures may outlive the pool: what is not done when it is closed is cancelled. In this process it has one thread,
+// and descriptors: two for each worker, and one for each object that it keeps (128) or that waits for a device. It starts one
+// child process, of which all others are; they end with this process however it ends. Configurations are held in memory from when
+// they are submitted, and what they ended in as long as the pool is.
 #pragma once
 
 #include <chrono>

@@ -98,6 +98,8 @@ Configuration with_passes(const std::string& passes) {
   return configuration;
 }
 
+constexpr char kKilled[] = "the worker ended by signal 9 (Killed): somebody killed it, or the system did because memory ran out";
+
 class PoolTest : public ::testing::Test {
  protected:
   PoolTest() : folder_(std::filesystem::temp_directory_path() / ("mneme-pool-test-" + std::to_string(::getpid()))) {
@@ -152,13 +154,13 @@ TEST_F(PoolTest, EachFailureIsOneResultAndTheOthersGoOn) {
        "the compiler crashed: its process ended by signal 6 (Aborted), after 'LLVM ERROR: made up'"},
       {"crash-assemble", Failure::compile_error, "the compiler crashed: its process ended by signal 6 (Aborted)"},
       {"hang-compile", Failure::compile_timeout, "compiling took longer than 2 s, and was ended"},
-      {"killed-compile", Failure::worker_lost, "the worker ended by signal 9 (Killed)"},
+      {"killed-compile", Failure::worker_lost, kKilled},
       {"fault", Failure::device_fault, "an illegal address"},
       {"wrong", Failure::wrong_result, "allocation 0x10 differs"},
       {"crash-run", Failure::device_fault, "the process that ran the kernel ended by signal 6 (Aborted)"},
       {"hang-run", Failure::run_timeout, "the kernel ran longer than 2 s, and was ended"},
-      {"garbage", Failure::worker_lost, "the worker ended by signal 9 (Killed)"},
-      {"killed-run", Failure::worker_lost, "the worker ended by signal 9 (Killed)"},
+      {"garbage", Failure::worker_lost, kKilled},
+      {"killed-run", Failure::worker_lost, kKilled},
   };
   std::vector<Future> futures;
   for (const Case& c : cases) {
@@ -408,6 +410,10 @@ TEST_F(PoolTest, WhatHasNotBegunCanBeCancelled) {
   Future waiting = pool->submit(with_passes("a"));
   waiting.cancel();
   EXPECT_EQ(waiting.get().failure, Failure::cancelled);
+  Future same = pool->submit(with_passes("hang-compile"));  // which waits for what the first becomes
+  while (pool->progress().compiling == 0) ::usleep(1000);
+  same.cancel();
+  EXPECT_EQ(same.get().failure, Failure::cancelled);
   pool.reset();
   EXPECT_EQ(hanging.get().failure, Failure::cancelled);
   EXPECT_EQ(hanging.get().reason, "unavailable: the pool was closed");

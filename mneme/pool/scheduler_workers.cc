@@ -207,7 +207,9 @@ void Pool::Scheduler::blame(const Worker& gone, Job& job, int status) {
     result =
         failed_result(gone.fate, fmt::format("the kernel ran longer than {} s, and was ended", options_.limits.running.count()));
   else if (killed)
-    result = failed_result(Failure::worker_lost, fmt::format("the worker {}", describe_end(status)));
+    result = failed_result(
+        Failure::worker_lost,
+        fmt::format("the worker {}: somebody killed it, or the system did because memory ran out", describe_end(status)));
   else if (gone.role == Role::compile)
     result = failed_result(Failure::compile_error, fmt::format("the compiler crashed: its process {}", end));
   else
