@@ -14,7 +14,7 @@ class SharedMemory {
   virtual ~SharedMemory() = default;
   DevicePtr address() const { return address_; }
   Bytes size() const { return size_; }
-  // What Device::import_shared() takes, also in another process. Of memory that allocate_shared() made.
+  // What Device::import_shared() takes, also in another process.
   virtual Result<Descriptor> share() const = 0;
 
  protected:

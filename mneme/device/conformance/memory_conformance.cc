@@ -300,6 +300,11 @@ TEST_F(Memory, SharedMemoryIsTheSameWhereverItIsImported) {
   shared->reset();
   descriptor->close();
   EXPECT_EQ(download<uint8_t>((*imported)->address(), bytes.size()), bytes) << "the last who has it keeps it";
+  auto again = (*imported)->share();
+  ASSERT_OK(again.status());
+  auto another = device_->import_shared(*again, Bytes(bytes.size()));
+  ASSERT_OK(another.status());
+  EXPECT_EQ(download<uint8_t>((*another)->address(), bytes.size()), bytes);
   EXPECT_EQ(device_->allocate_shared(Bytes(0)).status().code(), Code::invalid_argument);
 }
 
