@@ -121,7 +121,7 @@ bool Pool::Scheduler::wait(std::vector<uint64_t>& talking) {
   std::vector<uint64_t> ids;
   auto deadline = Clock::time_point::max();
   for (const auto& [id, worker] : workers_) {
-    deadline = std::min(deadline, worker.deadline);
+    if (zygote_) deadline = std::min(deadline, worker.deadline);  // else nobody could end it
     if (worker.closed) continue;
     events.push_back({worker.channel.descriptor(), POLLIN, 0});
     ids.push_back(id);
