@@ -26,6 +26,11 @@ Result<Path> default_command() {
 
 }  // namespace
 
+unsigned usual_compile_workers(size_t devices) {
+  const size_t cores = std::thread::hardware_concurrency();
+  return cores > devices ? static_cast<unsigned>(cores - devices) : 1;
+}
+
 PoolResult Future::get() const {
   std::unique_lock lock(state_->mutex);
   state_->changed.wait(lock, [&] { return state_->result.has_value(); });
@@ -53,10 +58,7 @@ Result<std::unique_ptr<Pool>> Pool::open(PoolOptions options) {
   if (options.command.empty()) {
     MNEME_ASSIGN(options.command, default_command());
   }
-  if (options.compile_workers == 0) {
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    options.compile_workers = std::max(1u, cores - std::min<unsigned>(cores, static_cast<unsigned>(options.devices.size())));
-  }
+  if (options.compile_workers == 0) options.compile_workers = usual_compile_workers(options.devices.size());
   MNEME_ASSIGN(auto scheduler, Scheduler::start(std::move(options)));
   return std::unique_ptr<Pool>(new Pool(std::move(scheduler)));
 }

@@ -43,7 +43,7 @@ struct PoolOptions {
   std::vector<Digest> instances;  // at least one; a configuration must be right on each
   DeviceKind device_kind = DeviceKind::cuda;
   std::vector<int> devices = {0};  // ordinals
-  unsigned compile_workers = 0;    // 0: as many as there are cores beside the devices' workers, at least one
+  unsigned compile_workers = 0;    // 0: usual_compile_workers()
   // What the compiler is asked the same for is compiled once, what ends in the same object and launch is measured once, and what
   // fails there fails once: the others' results are Origin::shared. False: each is done for itself.
   bool share = true;
@@ -53,6 +53,9 @@ struct PoolOptions {
   Path command;         // that workers run in; empty: $MNEME_COMMAND, else this program where it is mneme, else that of the PATH
   std::vector<std::string> command_arguments = {"worker"};
 };
+
+// As many as there are cores beside the devices' workers, at least one.
+unsigned usual_compile_workers(size_t devices);
 
 class Future {
  public:

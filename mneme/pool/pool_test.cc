@@ -72,7 +72,7 @@ class FakeDevice final : public DeviceWork {
     const std::string what(reinterpret_cast<const char*>(object.data()), object.size());
     EXPECT_EQ(what, code["digest"].get<std::string>());
     PoolResult result;
-    result.details = {{"exec_time", Json::array()}, {"process", ::getpid()}, {"ordinal", ordinal_}};
+    result.details = {{"exec_time", Json::array()}, {"process", ::getpid()}, {"ordinal", ordinal_}, {"obj_hash", code["digest"]}};
     if (what == "fault") result.failure = Failure::device_fault, result.reason = "an illegal address";
     if (what == "wrong") result.failure = Failure::wrong_result, result.reason = "allocation 0x10 differs";
     if (result.failed()) return result;
@@ -435,10 +435,13 @@ TEST_F(PoolTest, ResumesFromItsLog) {
   auto pool = open(logged);
   EXPECT_EQ(pool->submit(with_passes("a")).get().origin, Origin::resumed);
   EXPECT_EQ(pool->submit(with_passes("wrong")).get().failure, Failure::wrong_result);
+  PoolResult same_code = pool->submit(with_passes("a/2")).get();
+  EXPECT_EQ(same_code.origin, Origin::shared);
+  EXPECT_EQ(same_code.shared_with, whole_digest(with_passes("a")));
   EXPECT_EQ(pool->submit(with_passes("killed-run")).get().origin, Origin::measured);  // tried again
   EXPECT_EQ(pool->submit(with_passes("c")).get().origin, Origin::measured);
   pool.reset();
-  EXPECT_THAT(read_log(logged.log)->results, SizeIs(6));
+  EXPECT_THAT(read_log(logged.log)->results, SizeIs(7));
 
   logged.database = "another";
   EXPECT_EQ(Pool::open(logged).status().code(), Code::incompatible);

@@ -51,6 +51,7 @@ Status Pool::Scheduler::prepare() {
   auto log = ResultLog::open(options_.log, about, options_.resume ? ResultLog::Existing::resume : ResultLog::Existing::refuse);
   if (!log.ok()) return log.status();
   log_ = std::move(*log);
+  remember_measurements();
   return {};
 }
 

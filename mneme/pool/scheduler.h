@@ -91,6 +91,7 @@ class Pool::Scheduler {
   void leave(Worker& worker, Job& job);  // the job is no longer this worker's
   void extend(Worker& worker, PoolLimits::Seconds limit);
 
+  void remember_measurements();  // of an earlier run
   bool needs_compiler(Job& job);
   void hear_translated(Worker& worker, Job& job, const Json& body);
   void hear_code(Worker& worker, Job& job, Message& message);

@@ -15,6 +15,15 @@ bool is_of_the_compiler(Failure kind) { return kind == Failure::compile_error ||
 
 }  // namespace
 
+// By the object, which the details name where there was one instance.
+void Pool::Scheduler::remember_measurements() {
+  for (const auto& [digest, result] : log_.known()) {
+    auto object = result.details.find("obj_hash");
+    if (result.shared_with || object == result.details.end() || !object->is_string()) continue;
+    measurements_[object->get<std::string>() + " " + launch_key(result.configuration)].outcome.emplace(result, digest);
+  }
+}
+
 // False: the job is elsewhere now, or done.
 bool Pool::Scheduler::needs_compiler(Job& job) {
   if (job.compile_key.empty()) {  // not when it is submitted: a hundred thousand may be at once

@@ -2,10 +2,15 @@
 
 namespace mneme::cuda {
 
-Result<std::unique_ptr<Context>> Context::open(const Driver& driver, int ordinal) {
+Result<int> count_devices(const Driver& driver) {
   MNEME_TRY(status_of(driver, driver.cuInit(0), "starting the CUDA driver: cuInit(0)"));
   int count = 0;
   MNEME_TRY(status_of(driver, driver.cuDeviceGetCount(&count), "counting the CUDA devices: cuDeviceGetCount"));
+  return count;
+}
+
+Result<std::unique_ptr<Context>> Context::open(const Driver& driver, int ordinal) {
+  MNEME_ASSIGN(const int count, count_devices(driver));
   if (ordinal < 0 || ordinal >= count) {
     return error(Code::unavailable, "opening CUDA device {}: the driver shows {} device{}; CUDA_VISIBLE_DEVICES selects which",
                  ordinal, count, count == 1 ? "" : "s");

@@ -11,6 +11,9 @@
 
 namespace mneme::cuda {
 
+// How many devices the driver shows. unavailable: it does not start.
+Result<int> count_devices(const Driver& driver);
+
 // Retained while this object lives. Thread-safe. Everything made on a device refers to its Context and is destroyed before it.
 class Context {
  public:

@@ -177,6 +177,11 @@ Result<DeviceProperties> properties_of(const Context& context) {
 
 }  // namespace
 
+Result<int> count_devices(const std::string& library) {
+  MNEME_ASSIGN(const Driver* driver, open_driver(library));
+  return count_devices(*driver);
+}
+
 Result<std::unique_ptr<Device>> open_device(int ordinal) {
   return open_device(ordinal, {kDriverLibrary, cupti_paths(), kManagementLibrary});
 }

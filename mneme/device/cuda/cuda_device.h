@@ -13,6 +13,8 @@ namespace mneme::cuda {
 // Opens GPU `ordinal` in its primary context, so that the CUDA runtime's memory in this process is this device's. unavailable:
 // no driver, no such device.
 Result<std::unique_ptr<Device>> open_device(int ordinal);
+// How many GPUs the driver shows. unavailable: no driver.
+Result<int> count_devices(const std::string& library = kDriverLibrary);
 
 // The libraries that it is reached by.
 struct Libraries {

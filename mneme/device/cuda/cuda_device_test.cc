@@ -147,6 +147,12 @@ TEST_F(CudaDeviceTest, AFaultIsReportedByTheComparisonsThatAreWaitedFor) {
   state->fault = CUDA_SUCCESS;
 }
 
+TEST_F(CudaDeviceTest, CountsTheDevices) {
+  EXPECT_EQ(*count_devices(std::string(kFakeLibrary)), 1);
+  fail("cuInit", CUDA_ERROR_NO_DEVICE);
+  EXPECT_EQ(count_devices(std::string(kFakeLibrary)).status().code(), Code::unavailable);
+}
+
 TEST_F(CudaDeviceTest, NoDeviceIsUnavailable) {
   fail("cuInit", CUDA_ERROR_NO_DEVICE);
   auto opened = open_device(0, kFakeLibraries);

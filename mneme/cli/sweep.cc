@@ -1,0 +1,264 @@
+// mneme sweep: one recorded launch under many configurations, compiled ahead by worker processes and measured one at a time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "mneme/base/log.h"
+#include "mneme/cli/command.h"
+#include "mneme/cli/configuration_options.h"
+#include "mneme/cli/recorded_launch.h"
+#include "mneme/cli/supervise.h"
+#include "mneme/cli/sweep_plan.h"
+#include "mneme/cli/sweep_report.h"
+#include "mneme/cli/sweep_run.h"
+#include "mneme/cli/values.h"
+#include "mneme/device/device_count.h"
+#include "mneme/store/database.h"
+
+namespace mneme::cli {
+namespace {
+
+constexpr int kExitSomethingVerified = 0;
+constexpr int kExitNothingVerified = 1;
+
+constexpr char kSearch[] = "Search";
+constexpr char kLimits[] = "Limits";
+constexpr char kResults[] = "Results";
+// What may be said anew of a sweep that is resumed: it changes no result.
+constexpr std::array kAlsoWithResume = {"--help",        "--resume",          "--devices",        "--compile-workers",
+                                        "--run-timeout", "--compile-timeout", "--compile-memory", "--top",
+                                        "--json"};
+
+// A folder that is not there yet.
+Path fresh_folder() {
+  const std::time_t now = std::time(nullptr);
+  char text[32] = {};
+  std::strftime(text, sizeof text, "sweep-%Y%m%d-%H%M%S", std::localtime(&now));
+  Path folder = text;
+  for (int i = 2; std::filesystem::exists(folder); ++i) folder = fmt::format("{}-{}", text, i);
+  return folder;
+}
+
+class SweepCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    app.add_option("KERNEL,--rdb,--record-db", kernel_file_, "the recorded kernel: DIR/<static-hash>.json");
+    instances_.declare(app);
+    device_.declare(app, "auto: the first of cuda and cpu that is there");
+    app.add_option("--devices", devices_, "which GPUs, as 0,1 (default: all)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(whole_number(0, 1023))
+        ->type_name("N");
+    declare_search(app);
+    declare_limits(app);
+    declare_results(app);
+    configuration_.declare(app);
+    for (CLI::Option* option : app.get_options()) {
+      const bool allowed =
+          std::any_of(kAlsoWithResume.begin(), kAlsoWithResume.end(), [&](const char* name) { return option->check_name(name); });
+      if (!allowed) resume_->excludes(option);
+    }
+    app.footer(
+        "Other options make the configuration that the grid's values change. A key is the path of a member in a configuration's "
+        "JSON, as `mneme replay` prints it: block.x, passes, codegen.level, specialise.dimensions, assembler.max_registers.\n"
+        "Prints the fastest configurations; results are in the folder of results, each as it comes.\n"
+        "Exit status: 0 some configuration is right, 1 none is, 2 the sweep could not run, 64 the command line is wrong; after a "
+        "signal, as by the signal.");
+  }
+
+  int run() override {
+    SweepFolder folder;
+    SweepPlan plan;
+    if (!resume_folder_.empty()) {
+      folder.path = resume_folder_;
+      auto read = read_plan(folder);
+      if (!read.ok()) return report(read.status());
+      plan = std::move(*read);
+    } else {
+      if (kernel_file_.empty()) return report_usage("sweep", "no recorded kernel: give DIR/<static-hash>.json, or --resume DIR");
+      if (grid_.empty())
+        return report_usage("sweep", "nothing to sweep over: give --grid KEY=VALUES, as in --grid 'block.x=64:1024:64'");
+      if (Status status = read_grid(plan); !status.ok()) return report_usage("sweep", status.message());
+      if (Status status = make_plan(plan); !status.ok()) return report(status);
+      folder.path = results_folder_.empty() ? fresh_folder() : Path(results_folder_);
+    }
+    take_limits(plan);
+    SweepOptions options{{}, compile_workers_, top_};
+    auto devices = choose_devices(plan.device);
+    if (!devices.ok()) return report(devices.status());
+    options.devices = std::move(*devices);
+    if (resume_folder_.empty())
+      if (Status status = begin_folder(folder, plan); !status.ok()) return report(status);
+    return sweep(plan, folder, options);
+  }
+
+ private:
+  void declare_search(CLI::App& app) {
+    app.add_option("--grid", grid_,
+                   "an axis of the grid: KEY=FIRST:LAST:STEP, KEY=FIRST:LAST:*FACTOR or KEY=VALUE|VALUE...; repeatable: every "
+                   "combination is tried")
+        ->allow_extra_args(false)
+        ->take_all()
+        ->type_name("AXIS")
+        ->group(kSearch);
+    auto* random = app.add_option("--random", random_, "so many points of the grid, by chance, in place of all")
+                       ->check(whole_number(1))
+                       ->group(kSearch);
+    app.add_option("--seed", seed_, "of --random: the same points for the same seed")
+        ->check(whole_number(0))
+        ->needs(random)
+        ->capture_default_str()
+        ->group(kSearch);
+    app.add_flag("--no-share", no_share_, "measure every configuration, also where others ended in the same code and launch")
+        ->group(kSearch);
+    app.add_option("--compile-workers", compile_workers_, "compilers at a time (default: the cores beside one for each device)")
+        ->check(whole_number(1, 4096))
+        ->group(kSearch);
+  }
+
+  void declare_limits(CLI::App& app) {
+    const PoolLimits usual;
+    app.add_option("--compile-timeout", compile_timeout_, "seconds that one compilation may take")
+        ->check(number(0.001, 1e6, "seconds"))
+        ->default_str(fmt::format("{}", usual.compiling.count()))
+        ->group(kLimits);
+    app.add_option("--run-timeout", run_timeout_, "seconds that one launch, with its restoring and verifying, may take")
+        ->check(number(0.001, 1e6, "seconds"))
+        ->default_str(fmt::format("{}", usual.running.count()))
+        ->group(kLimits);
+    app.add_option("--compile-memory", compile_gib_, "GiB of memory that one compilation may take in addition")
+        ->check(whole_number(1, 1 << 20))
+        ->default_str(fmt::format("{}", usual.compile_memory.count >> 30))
+        ->group(kLimits);
+  }
+
+  void declare_results(CLI::App& app) {
+    app.add_option("--results-dir", results_folder_, "folder of the results (default: a new one, sweep-<date>-<time>)")
+        ->group(kResults);
+    resume_ = app.add_option("--resume", resume_folder_, "go on with the sweep in this folder of results; its own options hold")
+                  ->group(kResults);
+    app.add_option("--top", top_, "how many of the fastest are printed")
+        ->check(whole_number(1, 1'000'000))
+        ->capture_default_str()
+        ->group(kResults);
+    app.add_flag("--json", json_, "one JSON object in place of the table")->group(kResults);
+  }
+
+  Status read_grid(SweepPlan& plan) const {
+    for (const std::string& text : grid_) {
+      MNEME_ASSIGN(GridAxis axis, parse_axis(text));
+      plan.axes.push_back(std::move(axis));
+    }
+    plan.random = random_;
+    plan.seed = seed_;
+    plan.share = !no_share_;
+    auto base = configuration_.configuration();
+    // A configuration that cannot be read is no matter of the grid.
+    return base.ok() ? Grid::create(*base, plan.axes).status() : Status();
+  }
+
+  Status make_plan(SweepPlan& plan) const {
+    MNEME_ASSIGN(plan.base, configuration_.configuration());
+    MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
+    MNEME_ASSIGN(Database database, Database::open(file.directory));
+    MNEME_ASSIGN(KernelDocument recorded, database.load_document(file.static_hash));
+    MNEME_ASSIGN(plan.instances, instances_.choose(recorded));
+    plan.database = std::filesystem::absolute(file.directory).lexically_normal();
+    plan.static_hash = file.static_hash;
+    if (device_.name() != "auto") {
+      MNEME_ASSIGN(plan.device, parse_device_kind(device_.name()));
+      return {};
+    }
+    auto gpus = count_devices(DeviceKind::cuda);
+    plan.device = gpus.ok() && *gpus > 0 ? DeviceKind::cuda : DeviceKind::cpu;
+    return {};
+  }
+
+  void take_limits(SweepPlan& plan) const {
+    if (compile_timeout_) plan.limits.compiling = PoolLimits::Seconds(*compile_timeout_);
+    if (run_timeout_) plan.limits.running = PoolLimits::Seconds(*run_timeout_);
+    if (compile_gib_) plan.limits.compile_memory = Bytes(*compile_gib_ << 30);
+  }
+
+  Result<std::vector<int>> choose_devices(DeviceKind kind) const {
+    MNEME_ASSIGN(const int count, count_devices(kind));
+    if (count == 0) return error(Code::unavailable, "sweeping on {}: there is no such device here", to_string(kind));
+    std::vector<int> chosen;
+    for (int device : devices_) {
+      if (device >= count)
+        return error(Code::unavailable, "--devices {}: there {} {} here, numbered from 0", device, count == 1 ? "is" : "are",
+                     kind == DeviceKind::cpu ? "one CPU device"
+                                             : fmt::format("{} {} device{}", count, to_string(kind), count == 1 ? "" : "s"));
+      if (std::find(chosen.begin(), chosen.end(), device) == chosen.end()) chosen.push_back(device);
+    }
+    for (int device = 0; devices_.empty() && device < count; ++device) chosen.push_back(device);
+    return chosen;
+  }
+
+  int sweep(const SweepPlan& plan, const SweepFolder& folder, const SweepOptions& options) const {
+    auto run = SweepRun::open(plan, folder, options);
+    if (!run.ok()) return report(run.status());
+    const Status status = (*run)->run();
+    print(plan, folder, **run);
+    if (!status.ok()) report(status);
+    tell_what_next(plan, folder, **run);
+    if (int signal = (*run)->interrupted()) {
+      std::fflush(stdout);
+      run->reset();
+      end_as(signal);
+    }
+    if (!status.ok()) return kExitCannotRun;
+    return (*run)->tally().counts().right != 0 ? kExitSomethingVerified : kExitNothingVerified;
+  }
+
+  void print(const SweepPlan& plan, const SweepFolder& folder, const SweepRun& run) const {
+    if (!json_) {
+      fmt::print("{}", sweep_table(plan, run.total(), run.tally(), run.rate()));
+      return;
+    }
+    nlohmann::json document = sweep_json(plan, run.total(), run.tally(), run.rate());
+    document["results_dir"] = folder.path.string();
+    document["interrupted"] = run.interrupted() != 0;
+    fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+
+  static void tell_what_next(const SweepPlan& plan, const SweepFolder& folder, const SweepRun& run) {
+    const std::string directory = folder.path.string();
+    if (run.tally().counts().done < run.total()) log::info("not all is done; mneme sweep --resume {} goes on", directory);
+    if (run.tally().fastest().empty()) {
+      log::info("results: {}/results.jsonl", directory);
+      return;
+    }
+    std::string instances;
+    for (const Digest& instance : plan.instances) instances += " -rid " + instance.hex().substr(0, 8);
+    log::info("results: {}/results.jsonl; the fastest: mneme replay -rdb {}/{}.json{} --config {}", directory,
+              plan.database.string(), plan.static_hash.hex(), instances, folder.best().string());
+  }
+
+  std::string kernel_file_;
+  InstancesOption instances_;
+  DeviceOption device_;
+  std::vector<int> devices_;
+  std::vector<std::string> grid_;
+  std::optional<uint64_t> random_;
+  uint64_t seed_ = 0;
+  bool no_share_ = false;
+  unsigned compile_workers_ = 0;
+  std::optional<double> compile_timeout_, run_timeout_;
+  std::optional<uint64_t> compile_gib_;
+  std::string results_folder_, resume_folder_;
+  CLI::Option* resume_ = nullptr;
+  size_t top_ = 10;
+  bool json_ = false;
+  ConfigurationOptions configuration_;
+};
+
+const Registration registration({.name = "sweep", .summary = "replay one recorded launch under every configuration of a grid"},
+                                [] { return std::make_unique<SweepCommand>(); });
+
+}  // namespace
+}  // namespace mneme::cli

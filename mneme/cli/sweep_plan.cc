@@ -1,0 +1,107 @@
+#include "mneme/cli/sweep_plan.h"
+
+namespace mneme::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kVersion = 1;
+
+Status corrupt(std::string_view what) { return error(Code::corrupt, "the plan of a sweep: {}", what); }
+
+Result<std::vector<Digest>> digests(const Json& json) {
+  std::vector<Digest> all;
+  if (!json.is_array()) return corrupt("'instances' is no list");
+  for (const Json& text : json) {
+    auto digest = text.is_string() ? Digest::from_hex(text.get<std::string>()) : Result<Digest>(corrupt("a hash is no text"));
+    if (!digest.ok()) return corrupt("'instances' has what is no hash");
+    all.push_back(*digest);
+  }
+  return all;
+}
+
+Json limits_json(const PoolLimits& limits) {
+  return {{"compile_timeout", limits.compiling.count()},
+          {"run_timeout", limits.running.count()},
+          {"compile_memory", limits.compile_memory.count}};
+}
+
+}  // namespace
+
+Configuration SweepPlan::baseline() const {
+  Configuration recorded;
+  recorded.execution = base.execution;
+  recorded.tolerance = base.tolerance;
+  recorded.verdict = base.verdict;
+  return recorded;
+}
+
+Json to_json(const SweepPlan& plan) {
+  Json instances = Json::array(), grid = Json::array();
+  for (const Digest& instance : plan.instances) instances.push_back(instance.hex());
+  for (const GridAxis& axis : plan.axes) grid.push_back({{"key", axis.key}, {"values", axis.values}});
+  return {{"mneme_sweep", kVersion},
+          {"database", plan.database.string()},
+          {"static_hash", plan.static_hash.hex()},
+          {"instances", instances},
+          {"device", to_string(plan.device)},
+          {"configuration", mneme::to_json(plan.base)},
+          {"grid", grid},
+          {"random", plan.random ? Json(*plan.random) : Json()},
+          {"seed", plan.seed},
+          {"share", plan.share},
+          {"limits", limits_json(plan.limits)}};
+}
+
+Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
+  if (!json.is_object() || !json.contains("mneme_sweep")) return corrupt("this is none");
+  if (json["mneme_sweep"] != kVersion)
+    return error(Code::incompatible, "the plan of a sweep: its version is {}, and {} is known", json["mneme_sweep"].dump(),
+                 kVersion);
+  SweepPlan plan;
+  plan.database = json.at("database").get<std::string>();
+  MNEME_ASSIGN(plan.static_hash, Digest::from_hex(json.at("static_hash").get<std::string>()));
+  MNEME_ASSIGN(plan.instances, digests(json.at("instances")));
+  MNEME_ASSIGN(plan.device, parse_device_kind(json.at("device").get<std::string>()));
+  MNEME_ASSIGN(plan.base, configuration_from_json(json.at("configuration")));
+  for (const Json& axis : json.at("grid"))
+    plan.axes.push_back({axis.at("key").get<std::string>(), axis.at("values").get<std::vector<Json>>()});
+  if (!json.at("random").is_null()) plan.random = json["random"].get<uint64_t>();
+  plan.seed = json.at("seed").get<uint64_t>();
+  plan.share = json.at("share").get<bool>();
+  const Json& limits = json.at("limits");
+  plan.limits.compiling = PoolLimits::Seconds(limits.at("compile_timeout").get<double>());
+  plan.limits.running = PoolLimits::Seconds(limits.at("run_timeout").get<double>());
+  plan.limits.compile_memory = Bytes(limits.at("compile_memory").get<uint64_t>());
+  return plan;
+} catch (const Json::exception& failure) {
+  return corrupt(failure.what());
+}
+
+SweepPoints::SweepPoints(const Grid& grid, const SweepPlan& plan) : all_(grid.size()) {
+  if (plan.random) sample_ = grid.sample(*plan.random, plan.seed);
+}
+
+Status begin_folder(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files) {
+  if (files.exists(folder.plan()) || files.exists(folder.log()))
+    return error(Code::invalid_argument,
+                 "{} has the results of a sweep already: --resume {} goes on with it; or name another folder",
+                 folder.path.string(), folder.path.string());
+  MNEME_TRY(files.create_directories(folder.path));
+  const std::string text = to_json(plan).dump(2) + "\n";
+  return files.write_atomically(folder.plan(), std::as_bytes(std::span(text)));
+}
+
+Result<SweepPlan> read_plan(const SweepFolder& folder, FileSystem& files) {
+  auto bytes = files.read(folder.plan());
+  if (bytes.status().code() == Code::not_found)
+    return error(Code::not_found, "{} has no sweep.json: give the folder of results of an earlier `mneme sweep`",
+                 folder.path.string());
+  MNEME_TRY(bytes.status());
+  const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  auto plan = sweep_plan_from_json(Json::parse(text, nullptr, /*allow_exceptions=*/false));
+  if (!plan.ok()) return plan.status().with_context(folder.plan().string());
+  return plan;
+}
+
+}  // namespace mneme::cli

@@ -1,0 +1,62 @@
+// SweepPlan: what a sweep was asked for. It is sweep.json of the folder of its results, by which the sweep is resumed.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "mneme/base/digest.h"
+#include "mneme/base/file_system.h"
+#include "mneme/base/status.h"
+#include "mneme/pool/grid.h"
+#include "mneme/pool/pool.h"
+#include "mneme/replay/configuration.h"
+
+namespace mneme::cli {
+
+struct SweepPlan {
+  Path database;  // absolute
+  Digest static_hash;
+  std::vector<Digest> instances;
+  DeviceKind device = DeviceKind::cpu;
+  Configuration base;  // what the axes change
+  std::vector<GridAxis> axes;
+  std::optional<uint64_t> random;  // so many points of the grid; nothing: all of them
+  uint64_t seed = 0;
+  bool share = true;
+  PoolLimits limits;
+
+  // What it is compared to: the launch as recorded, compiled as by default, timed and judged as the others are.
+  Configuration baseline() const;
+};
+
+nlohmann::json to_json(const SweepPlan& plan);
+// corrupt, incompatible (another version): it is not what to_json() wrote.
+Result<SweepPlan> sweep_plan_from_json(const nlohmann::json& json);
+
+// The points of the plan's grid, in the order in which they are tried.
+class SweepPoints {
+ public:
+  SweepPoints(const Grid& grid, const SweepPlan& plan);
+  uint64_t size() const { return sample_ ? sample_->size() : all_; }
+  uint64_t at(uint64_t i) const { return sample_ ? (*sample_)[i] : i; }
+
+ private:
+  uint64_t all_;
+  std::optional<std::vector<uint64_t>> sample_;
+};
+
+// The files of a folder of results.
+struct SweepFolder {
+  Path path;
+  Path plan() const { return path / "sweep.json"; }
+  Path log() const { return path / "results.jsonl"; }
+  Path best() const { return path / "best.json"; }
+};
+
+// Makes the folder and writes the plan into it. invalid_argument: it has the results of a sweep.
+Status begin_folder(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files = FileSystem::posix());
+// not_found: there is no sweep in it; corrupt, incompatible.
+Result<SweepPlan> read_plan(const SweepFolder& folder, FileSystem& files = FileSystem::posix());
+
+}  // namespace mneme::cli

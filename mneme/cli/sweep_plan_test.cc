@@ -1,0 +1,97 @@
+#include "mneme/cli/sweep_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace mneme::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+SweepPlan some_plan() {
+  SweepPlan plan;
+  plan.database = "/somewhere/record-db";
+  plan.static_hash = digest_of({});
+  plan.instances = {digest_of({}), Digest()};
+  plan.device = DeviceKind::cuda;
+  plan.base.codegen.level = 1;
+  plan.base.execution.iterations = 7;
+  plan.axes = {*parse_axis("block.x=64:256:64"), *parse_axis("passes=default<O1>|default<O3>")};
+  plan.random = 5;
+  plan.seed = 3;
+  plan.share = false;
+  plan.limits.compiling = PoolLimits::Seconds(2.5);
+  plan.limits.running = PoolLimits::Seconds(3.5);
+  plan.limits.compile_memory = 2_GiB;
+  return plan;
+}
+
+struct SweepFolderTest : ::testing::Test {
+  void SetUp() override {
+    folder.path = std::filesystem::temp_directory_path() / fmt::format("mneme-sweep-test-{}", ::getpid());
+    std::filesystem::remove_all(folder.path);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder.path); }
+  void write_plan(std::string_view text) {
+    std::filesystem::create_directories(folder.path);
+    std::ofstream(folder.plan()) << text;
+  }
+  SweepFolder folder;
+};
+
+TEST_F(SweepFolderTest, KeepsThePlan) {
+  const SweepPlan plan = some_plan();
+  ASSERT_TRUE(begin_folder(folder, plan).ok());
+  auto read = read_plan(folder);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(to_json(*read), to_json(plan));
+  EXPECT_EQ(read->instances, plan.instances);
+  EXPECT_EQ(read->base, plan.base);
+  EXPECT_EQ(read->axes[1].values, plan.axes[1].values);
+  EXPECT_EQ(read->random, 5u);
+  EXPECT_EQ(read->limits.running.count(), 3.5);
+  EXPECT_EQ(read->limits.compile_memory, 2_GiB);
+}
+
+TEST_F(SweepFolderTest, RefusesOneThatIsInUse) {
+  ASSERT_TRUE(begin_folder(folder, some_plan()).ok());
+  const std::string name = folder.path.string();
+  EXPECT_EQ(begin_folder(folder, some_plan()).to_string(), "invalid_argument: " + name +
+                                                               " has the results of a sweep already: --resume " + name +
+                                                               " goes on with it; or name another folder");
+}
+
+TEST_F(SweepFolderTest, SaysWhatIsNoPlan) {
+  EXPECT_EQ(read_plan(folder).status().to_string(),
+            "not_found: " + folder.path.string() + " has no sweep.json: give the folder of results of an earlier `mneme sweep`");
+  write_plan("{}");
+  EXPECT_EQ(read_plan(folder).status().to_string(), "corrupt: " + folder.plan().string() + ": the plan of a sweep: this is none");
+  write_plan(R"({"mneme_sweep": 9})");
+  EXPECT_EQ(read_plan(folder).status().to_string(),
+            "incompatible: " + folder.plan().string() + ": the plan of a sweep: its version is 9, and 1 is known");
+  Json cut = to_json(some_plan());
+  cut.erase("grid");
+  write_plan(cut.dump());
+  EXPECT_EQ(read_plan(folder).status().code(), Code::corrupt);
+}
+
+TEST(SweepPlan, TheBaselineIsWhatWasRecordedUnderTheSameTiming) {
+  const Configuration baseline = some_plan().baseline();
+  EXPECT_EQ(baseline.codegen.level, Configuration().codegen.level);
+  EXPECT_EQ(baseline.execution.iterations, 7u);
+}
+
+TEST(SweepPoints, AreAllOrASample) {
+  SweepPlan plan = some_plan();
+  const Grid grid = *Grid::create(plan.base, plan.axes);
+  EXPECT_EQ(SweepPoints(grid, plan).size(), 5u);
+  EXPECT_EQ(SweepPoints(grid, plan).at(2), grid.sample(5, 3)[2]);
+  plan.random.reset();
+  EXPECT_EQ(SweepPoints(grid, plan).size(), 8u);
+  EXPECT_EQ(SweepPoints(grid, plan).at(7), 7u);
+}
+
+}  // namespace
+}  // namespace mneme::cli

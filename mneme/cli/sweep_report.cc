@@ -1,0 +1,240 @@
+#include "mneme/cli/sweep_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "mneme/cli/recording_view.h"
+
+namespace mneme::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr size_t kCellWidth = 40;
+// The times of the recorded configuration that differ by more make the others' doubtful.
+constexpr double kMuchDrift = 0.05;
+
+std::string format_value(const Json& value, size_t most) {
+  std::string text = value.is_null() ? "-" : value.is_string() ? value.get<std::string>() : value.dump();
+  if (most != 0 && text.size() > most) text = text.substr(0, most - 3) + "...";
+  return text;
+}
+
+std::string format_failures(const SweepTally& tally) {
+  std::string text;
+  for (const auto& [kind, failures] : tally.failures())
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", failures.count, to_string(kind));
+  return text;
+}
+
+// Whether what was compared was equal to the byte.
+std::string verified(const SweepTally::Row& row) {
+  const Json tolerances = detail(row.result.details, "tolerances");
+  if (tolerances.is_array())
+    for (const Json& tolerance : tolerances)
+      if (tolerance.value("worst_error", Json()) != 0) return "within tolerance";
+  return "to the byte";
+}
+
+std::string or_dash(const Json& value, const std::string& text) { return value.is_null() ? "-" : text; }
+
+std::string fastest_table(const SweepPlan& plan, const SweepTally& tally) {
+  std::vector<std::string> head{"RANK"};
+  for (const GridAxis& axis : plan.axes) head.push_back(axis.key);
+  head.insert(head.end(), {"TIME", "SPEED-UP", "REGISTERS", "OBJECT", "VERIFIED", "ALIKE"});
+  std::vector<std::vector<std::string>> rows{head};
+  for (size_t i = 0; i < tally.fastest().size(); ++i) {
+    const SweepTally::Row& row = tally.fastest()[i];
+    std::vector<std::string> cells{std::to_string(i + 1)};
+    for (const Json& value : row.values) cells.push_back(format_value(value, kCellWidth));
+    cells.push_back(format_time(row.time));
+    auto speed_up = tally.speed_up(row);
+    cells.push_back(speed_up ? fmt::format("{:.3f}", *speed_up) : "-");
+    const Json registers = detail(row.result.details, "reg_usage"), object = detail(row.result.details, "obj_size");
+    cells.push_back(or_dash(registers, registers.dump()));
+    cells.push_back(or_dash(object, object.is_number() ? format_bytes(Bytes(object.get<uint64_t>())) : ""));
+    cells.push_back(verified(row));
+    cells.push_back(fmt::format("{}", tally.alike(row)));
+    rows.push_back(std::move(cells));
+  }
+  return format_table(rows);
+}
+
+std::string baseline_text(const SweepTally& tally) {
+  const std::vector<Nanoseconds>& times = tally.baseline_times();
+  if (times.empty()) {
+    const std::string& problem = tally.baseline_problem();
+    return fmt::format("as recorded: not measured{}, so that there are no speed-ups\n", problem.empty() ? "" : ": " + problem);
+  }
+  std::string text = "as recorded (default<O3>): ";
+  for (size_t i = 0; i < times.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == times.size() ? " and " : ", ", format_time(times[i]));
+  if (times.size() == 2) text += " at the begin and the end";
+  const auto [least, most] = std::minmax_element(times.begin(), times.end());
+  if (*most > *least * (1 + kMuchDrift))
+    text += fmt::format("; they differ by {:.0f} %, and so may the others", 100 * (*most / *least - 1));
+  return text + "\n";
+}
+
+std::string counts_text(uint64_t total, const SweepTally& tally, const SweepRate& rate) {
+  const SweepTally::Counts& counts = tally.counts();
+  std::string text = fmt::format("{} of {} done: {} verified, {} failed", counts.done, plural(total, "configuration"),
+                                 counts.right, counts.failed);
+  if (counts.shared != 0) text += fmt::format("; {} shared another's measurement", counts.shared);
+  if (counts.resumed != 0) text += fmt::format("; {} of an earlier run", counts.resumed);
+  text += "\n";
+  if (rate.seconds <= 0) return text;
+  return text + fmt::format("{} measured in {}, {:.1f} a second; {} busy {:.0f} %, {} {:.0f} %\n", counts.measured,
+                            format_duration(rate.seconds), rate.per_second(counts.measured), plural(rate.devices, "device"),
+                            100 * rate.device_busy(), plural(rate.compile_workers, "compile worker"), 100 * rate.compile_busy());
+}
+
+std::string failures_text(const SweepPlan& plan, const SweepTally& tally) {
+  std::string text;
+  for (const auto& [kind, failures] : tally.failures())
+    text += fmt::format("{} {}, as {}: {}\n", failures.count, to_string(kind), format_point(plan.axes, failures.values),
+                        failures.reason);
+  return text;
+}
+
+Json values_json(const SweepPlan& plan, const std::vector<Json>& values) {
+  Json json = Json::object();
+  for (size_t i = 0; i < plan.axes.size() && i < values.size(); ++i) json[plan.axes[i].key] = values[i];
+  return json;
+}
+
+Json row_json(const SweepTally& tally, const SweepTally::Row& row) {
+  auto speed_up = tally.speed_up(row);
+  return {{"configuration", mneme::to_json(row.result.configuration)},
+          {"digest", whole_digest(row.result.configuration).hex()},
+          {"time", row.time.count()},
+          {"speed_up", speed_up ? Json(*speed_up) : Json()},
+          {"reg_usage", detail(row.result.details, "reg_usage")},
+          {"obj_size", detail(row.result.details, "obj_size")},
+          {"verified", verified(row)},
+          {"alike", tally.alike(row)}};
+}
+
+Json baseline_json(const SweepPlan& plan, const SweepTally& tally) {
+  Json times = Json::array();
+  for (Nanoseconds time : tally.baseline_times()) times.push_back(time.count());
+  auto median = tally.baseline();
+  return {{"configuration", mneme::to_json(plan.baseline())},
+          {"times", times},
+          {"time", median ? Json(median->count()) : Json()},
+          {"problem", tally.baseline_problem().empty() ? Json() : Json(tally.baseline_problem())}};
+}
+
+Json rate_json(const SweepTally::Counts& counts, const SweepRate& rate) {
+  return {{"seconds", rate.seconds},
+          {"seconds_before", rate.seconds_before},
+          {"measured_per_second", rate.per_second(counts.measured)},
+          {"done_per_second", rate.per_second(counts.done - counts.resumed)},
+          {"devices", rate.devices},
+          {"device_busy", rate.device_busy()},
+          {"compile_workers", rate.compile_workers},
+          {"compile_busy", rate.compile_busy()},
+          {"distinct_objects", rate.now.distinct_objects},
+          {"workers_replaced", rate.now.workers_replaced},
+          {"launches", counts.launches},
+          {"kernel_ns", counts.kernel_time.count()},
+          {"stages_ns", counts.stages}};
+}
+
+}  // namespace
+
+double SweepRate::device_busy() const {
+  const double busy = std::chrono::duration<double>(now.device_busy - start.device_busy).count();
+  return seconds > 0 ? std::min(1.0, busy / seconds / static_cast<double>(devices)) : 0;
+}
+
+double SweepRate::compile_busy() const {
+  const double busy = std::chrono::duration<double>(now.compile_busy - start.compile_busy).count();
+  return seconds > 0 ? std::min(1.0, busy / seconds / compile_workers) : 0;
+}
+
+std::string format_time(Nanoseconds time) {
+  const double ns = time.count();
+  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
+  if (ns < 1e6) return fmt::format("{:.2f} us", ns / 1e3);
+  if (ns < 1e9) return fmt::format("{:.2f} ms", ns / 1e6);
+  return fmt::format("{:.2f} s", ns / 1e9);
+}
+
+std::string format_duration(double seconds) {
+  if (seconds < 1) return fmt::format("{:.0f} ms", 1e3 * seconds);
+  if (seconds < 10) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<uint64_t>(std::llround(seconds));
+  if (whole < 120) return fmt::format("{} s", whole);
+  if (whole < 7200) return fmt::format("{} min", whole / 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string format_point(const std::vector<GridAxis>& axes, const std::vector<Json>& values, size_t most) {
+  std::string text;
+  for (size_t i = 0; i < axes.size() && i < values.size(); ++i)
+    text += fmt::format("{}{}={}", i == 0 ? "" : " ", axes[i].key, format_value(values[i], most));
+  return text.empty() ? "the base" : text;
+}
+
+std::string sweep_line(uint64_t total, const SweepTally& tally, const SweepRate& rate) {
+  const SweepTally::Counts& counts = tally.counts();
+  std::string text = fmt::format("{} of {}", counts.done, total);
+  if (counts.failed != 0) text += fmt::format(", {} failed ({})", counts.failed, format_failures(tally));
+  if (!tally.fastest().empty()) {
+    text += fmt::format(", best {}", format_time(tally.fastest().front().time));
+    if (auto speed_up = tally.speed_up(tally.fastest().front())) text += fmt::format(" ({:.2f} x)", *speed_up);
+  }
+  if (rate.seconds > 0)
+    text += fmt::format(", {:.1f}/s, device {:.0f} % busy", rate.per_second(counts.measured), 100 * rate.device_busy());
+  const uint64_t done_now = counts.done - counts.resumed;
+  if (done_now != 0 && counts.done < total && rate.seconds > 0)
+    text += fmt::format(", {} left",
+                        format_duration(rate.seconds * static_cast<double>(total - counts.done) / static_cast<double>(done_now)));
+  return text;
+}
+
+std::string sweep_table(const SweepPlan& plan, uint64_t total, const SweepTally& tally, const SweepRate& rate) {
+  std::string text;
+  if (!tally.fastest().empty()) text += fastest_table(plan, tally) + "\n";
+  return text + baseline_text(tally) + counts_text(total, tally, rate) + failures_text(plan, tally);
+}
+
+Json sweep_json(const SweepPlan& plan, uint64_t total, const SweepTally& tally, const SweepRate& rate) {
+  const SweepTally::Counts& counts = tally.counts();
+  Json best = Json::array(), failures = Json::object();
+  for (const SweepTally::Row& row : tally.fastest()) {
+    best.push_back(row_json(tally, row));
+    best.back()["values"] = values_json(plan, row.values);
+  }
+  for (const auto& [kind, failed] : tally.failures())
+    failures[std::string(to_string(kind))] = {
+        {"count", failed.count}, {"values", values_json(plan, failed.values)}, {"reason", failed.reason}};
+  const Json device = tally.fastest().empty() ? Json() : detail(tally.fastest().front().result.details, "device");
+  return {{"total", total},
+          {"device", to_string(plan.device)},
+          {"device_name", device},
+          {"done", counts.done},
+          {"verified", counts.right},
+          {"failed", counts.failed},
+          {"measured", counts.measured},
+          {"shared", counts.shared},
+          {"resumed", counts.resumed},
+          {"failures", failures},
+          {"baseline", baseline_json(plan, tally)},
+          {"best", best},
+          {"rate", rate_json(counts, rate)}};
+}
+
+Json best_json(const SweepTally& tally) {
+  const SweepTally::Row& row = tally.fastest().front();
+  auto speed_up = tally.speed_up(row);
+  return {{"configuration", mneme::to_json(row.result.configuration)},
+          {"result", row.result.details},
+          {"time", row.time.count()},
+          {"speed_up", speed_up ? Json(*speed_up) : Json()}};
+}
+
+}  // namespace mneme::cli

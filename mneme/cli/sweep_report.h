@@ -1,0 +1,43 @@
+// What a sweep says: the line while it runs, the table at its end, and the same as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "mneme/cli/sweep_plan.h"
+#include "mneme/cli/sweep_tally.h"
+#include "mneme/pool/pool.h"
+
+namespace mneme::cli {
+
+// How fast the run was: from the moment at which every device was ready to its last result.
+struct SweepRate {
+  double seconds = 0;
+  double seconds_before = 0;  // until then
+  size_t devices = 1;
+  unsigned compile_workers = 1;
+  PoolProgress start, now;  // of the pool, then and last
+
+  double per_second(uint64_t count) const { return seconds > 0 ? static_cast<double>(count) / seconds : 0; }
+  // The part of the time that devices, or compile workers, had something to do.
+  double device_busy() const;
+  double compile_busy() const;
+};
+
+// "912 ns", "12.31 us", "1.20 ms", "3.41 s"
+std::string format_time(Nanoseconds time);
+// "42 ms", "40 s", "12 min", "3 h 5 min"
+std::string format_duration(double seconds);
+// "block.x=64 passes=default<O1>"; values that are long are cut when `most` is not zero.
+std::string format_point(const std::vector<GridAxis>& axes, const std::vector<nlohmann::json>& values, size_t most = 0);
+
+// "120 of 400, 8 failed (5 wrong_result, 3 invalid_launch), best 9.12 us (1.34 x), 104/s, device 97 % busy, 3 s left"
+std::string sweep_line(uint64_t total, const SweepTally& tally, const SweepRate& rate);
+// The fastest, the counts, the baseline, and the failures with an example each.
+std::string sweep_table(const SweepPlan& plan, uint64_t total, const SweepTally& tally, const SweepRate& rate);
+nlohmann::json sweep_json(const SweepPlan& plan, uint64_t total, const SweepTally& tally, const SweepRate& rate);
+// best.json: what `mneme replay --config` takes, with the result it had here.
+nlohmann::json best_json(const SweepTally& tally);
+
+}  // namespace mneme::cli

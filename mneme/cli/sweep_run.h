@@ -1,0 +1,43 @@
+// SweepRun: gives a plan's configurations to a pool, collects what becomes of them, and shows how far it is.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mneme/cli/sweep_plan.h"
+#include "mneme/cli/sweep_report.h"
+#include "mneme/cli/sweep_tally.h"
+
+namespace mneme::cli {
+
+struct SweepOptions {
+  std::vector<int> devices = {0};
+  unsigned compile_workers = 0;  // 0: as the pool chooses
+  size_t rows = 10;              // of the table
+};
+
+class SweepRun {
+ public:
+  // What an earlier run of the plan found out is taken from the folder's log. invalid_argument: what Grid::create() says.
+  // unavailable: another process works on the folder.
+  static Result<std::unique_ptr<SweepRun>> open(const SweepPlan& plan, const SweepFolder& folder, const SweepOptions& options);
+  ~SweepRun();
+
+  // Until everything is done, or a signal asks for the end. What was measured is in the folder, whatever this returns. What
+  // Pool::open() and Pool::status() say.
+  Status run();
+  // The signal (SIGINT, SIGTERM, SIGHUP or SIGQUIT) that ended it; zero: none.
+  int interrupted() const;
+
+  uint64_t total() const;
+  const SweepTally& tally() const;
+  const SweepRate& rate() const;
+
+ private:
+  struct Impl;
+  explicit SweepRun(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mneme::cli

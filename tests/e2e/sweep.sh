@@ -1,0 +1,112 @@
+# Many configurations of one recorded launch: the table, the folder of results, resuming, failures with their reasons, signals.
+compile "$EXAMPLES/vecadd/vecadd.cu" vecadd
+expect 0 mneme record -rdb db --device cpu --max 1 -- ./vecadd 5000
+kernel=$(echo db/[0-9a-f]*.json)
+sweep() { mneme sweep "$kernel" --device cpu --iterations 3 "$@"; }
+lines() { grep -c '"digest"' "$1/results.jsonl"; }
+
+# Every combination, and what the fastest is good for.
+expect 0 sweep --grid 'block.x=64:256:64' --grid 'passes=default<O1>|default<O3>' --results-dir all --top 3
+contains out "RANK  block.x  passes"
+contains out "8 of 8 configurations done: 8 verified, 0 failed"
+contains out "as recorded (default<O3>): "
+contains err "the fastest: mneme replay -rdb $PWD/$kernel -rid "
+[ "$(lines all)" -eq 10 ] || fail "not one line a configuration and two for the baseline"
+[ "$(grep -c '"label":"baseline at the' all/results.jsonl)" -eq 2 ] || fail "the baseline"
+eval "$(sed -n 's/.*the fastest: \(mneme replay.*\)/\1/p' err)" >replayed || fail "the command for the fastest"
+[ "$(json replayed 'd["result"]["verified"]')" = True ] || fail "the fastest does not verify"
+[ "$(json replayed 'd["configuration"]["passes"]')" = "$(json all/best.json 'd["configuration"]["passes"]')" ] || fail "another configuration"
+
+# A folder of results is used once, and resuming a whole sweep measures nothing.
+expect 2 sweep --grid block.x=64 --results-dir all
+contains err "all has the results of a sweep already: --resume all goes on with it; or name another folder"
+cp all/results.jsonl before
+expect 0 mneme sweep --resume all --json
+[ "$(json out 'd["total"], d["resumed"], d["measured"], len(d["best"])')" = "(8, 8, 0, $(json out 'len(d["best"])'))" ] || fail "resuming measured something"
+cmp -s all/results.jsonl before || fail "resuming a whole sweep wrote"
+
+# Sharing is told, and can be left out.
+expect 0 sweep --grid 'passes=default<O2>|default<O2>,verify|default<O2>,verify,verify' --results-dir shared --json
+[ "$(json out 'd["measured"], d["shared"], d["best"][0]["alike"]')" = "(1, 2, 2)" ] || fail "not shared"
+expect 0 sweep --grid 'passes=default<O2>|default<O2>,verify|default<O2>,verify,verify' --results-dir alone --no-share --json
+[ "$(json out 'd["measured"], d["shared"], len(d["best"])')" = "(3, 0, 3)" ] || fail "shared"
+
+# By chance: the same points for the same seed. Where no name is given the folder has a new one.
+for i in 1 2; do
+  expect 0 sweep --grid 'block.x=1:1000' --random 4 --seed 7
+  mv sweep-* "random$i"
+  python3 -c 'import json,sys; print(sorted(d["configuration"]["block"]["x"] for d in map(json.loads, open(sys.argv[1])) if "block" in d.get("configuration", {})))' \
+    "random$i/results.jsonl" >"points$i"
+done
+cmp -s points1 points2 || fail "other points for the same seed: $(cat points1 points2)"
+[ "$(tr -cd , <points1 | wc -c)" -eq 3 ] || fail "not four points"
+
+# What is wrong has its reason and an example. Nothing right: 1.
+expect 0 sweep --grid 'block.x=64|2048' --grid 'passes=default<O1>|nonsense' --results-dir some
+contains out "4 configurations done: 1 verified, 3 failed"
+contains out "2 compile_error, as block.x=64 passes=nonsense: "
+contains out "1 invalid_launch, as block.x=2048 passes=default<O1>: "
+expect 1 sweep --grid passes=nonsense --results-dir none
+contains out "0 verified, 1 failed"
+[ ! -e none/best.json ] || fail "there is a best one"
+expect 0 sweep --keep-threads --grid 'block.x=128|100' --results-dir kept
+contains out "1 verified, 1 failed"
+contains out "1 invalid_launch, as block.x=100: "
+contains out "which blocks of 100 do not divide"
+
+# What cannot be understood, and what cannot be done.
+expect 64 sweep
+contains err "nothing to sweep over: give --grid KEY=VALUES"
+expect 64 mneme sweep --grid block.x=1
+contains err "no recorded kernel: give DIR/<static-hash>.json, or --resume DIR"
+expect 64 sweep --grid blok.x=64
+contains err "unknown key 'blok'; the nearest is 'block'"
+expect 64 sweep --grid block.x=9:1
+contains err "a range goes from its first number up to its last"
+expect 64 mneme sweep --resume all --grid block.x=64
+contains err "--grid excludes --resume"
+expect 2 mneme sweep --resume db
+contains err "db has no sweep.json: give the folder of results of an earlier \`mneme sweep\`"
+expect 2 sweep --grid block.x=64 --devices 1
+contains err "--devices 1: there is one CPU device here, numbered from 0"
+expect 1 sweep --grid block.x=64 --max-registers 32 --results-dir refused
+contains out "assembler.max_registers has no effect on the CPU device"
+
+# Killed at any moment it can be resumed, and nothing is measured twice. A signal ends it with that signal's status.
+expect 0 python3 - "$kernel" <<'P'
+import collections, json, os, signal, subprocess, sys, time
+kernel, total = sys.argv[1], 60
+def start(folder, *how):
+    return subprocess.Popen(["mneme", "sweep", *how, "--compile-workers", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+def results(folder):
+    try:
+        lines = [json.loads(line) for line in open(folder + "/results.jsonl") if line.endswith("\n")]
+    except FileNotFoundError:
+        return []
+    return [line["digest"] for line in lines if "digest" in line and "label" not in line]
+grid = [kernel, "--device", "cpu", "--iterations", "2", "--grid", f"block.x=1:{total}", "--no-share"]
+for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
+    folder = f"ended-{int(number)}"
+    run = start(folder, *grid, "--results-dir", folder)
+    while len(results(folder)) < 5 and run.poll() is None:
+        time.sleep(0.02)
+    run.send_signal(number)
+    said = run.communicate()[1]
+    assert run.returncode == -number, (number, run.returncode, said)
+    assert number == signal.SIGKILL or f"mneme sweep --resume {folder} goes on" in said, said
+    before = results(folder)
+    assert 5 <= len(before) < total, len(before)
+    resumed = start(folder, "--resume", folder)
+    said = resumed.communicate()[1]
+    assert resumed.returncode == 0, said
+    counts = collections.Counter(results(folder))
+    assert len(counts) == total and set(counts.values()) == {1}, counts
+    assert results(folder)[:len(before)] == before
+P
+[ "$(json ended-9/best.json 'd["result"]["verified"]')" = True ] || fail "no best one"
+# One process at a time works on a folder.
+exec 9<ended-9
+flock 9
+expect 2 mneme sweep --resume ended-9
+contains err "another sweep is working on ended-9: wait for its end, or name another folder"
