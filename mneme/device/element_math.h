@@ -222,7 +222,7 @@ MNEME_ELEMENT void see(Tally& tally, const u64 (&actual)[2], const u64 (&recorde
   Gap gap = gap_of<Format>(actual, recorded, measure);
   double size = measure.error == kUlp ? gap.ulps : gap.difference;
   double unit = measure.error == kRelative ? gap.magnitude : 1;
-  bool fails = gap.unfit || (measure.sum == kNoSum && !(size <= measure.threshold * unit));
+  bool fails = gap.unfit || (measure.sum == kNoSum && size > 0 && !(size <= measure.threshold * unit));
   if (fails) {
     ++tally.failing;
     if (index < tally.first_failing) tally.first_failing = index;

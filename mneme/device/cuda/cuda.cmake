@@ -26,7 +26,7 @@ function(mneme_embed_kernels name)
 endfunction()
 mneme_embed_kernels(memory_kernels)
 set_source_files_properties(${CMAKE_CURRENT_BINARY_DIR}/element_kernels_ptx.cc PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
-mneme_embed_kernels(element_kernels ${CMAKE_CURRENT_SOURCE_DIR}/element_math.h)
+mneme_embed_kernels(element_kernels ${CMAKE_CURRENT_SOURCE_DIR}/element_math.h ${CMAKE_CURRENT_SOURCE_DIR}/element_filter.h)
 
 set(MNEME_CUDA_DEVICE_SOURCES
   cuda/activity_clock.cc cuda/context.cc cuda/cuda_address_space.cc cuda/cuda_device.cc cuda/cuda_host_mapping.cc cuda/cuda_module.cc cuda/cuda_shared_memory.cc cuda/cuda_stream.cc cuda/cupti.cc cuda/driver.cc cuda/error.cc

@@ -5,6 +5,7 @@
 #define MNEME_KERNEL extern "C" __attribute__((global))
 #define MNEME_DEVICE static __attribute__((device)) inline __attribute__((always_inline))
 #define MNEME_ELEMENT __attribute__((device)) inline __attribute__((always_inline))
+#include "mneme/device/element_filter.h"
 #include "mneme/device/element_math.h"
 
 MNEME_DEVICE unsigned thread_in_block() { return __nvvm_read_ptx_sreg_tid_x(); }
@@ -75,24 +76,15 @@ MNEME_DEVICE void see_one(mneme::element::Tally& tally, const u8* actual, const 
   mneme::element::see<Format>(tally, a, r, i, measure);
 }
 
-// tallies[b] becomes what block b saw of `elements` elements, whose parts are aligned. The block has a multiple of 32 threads.
+MNEME_DEVICE bool equal(const Wide& x, const Wide& y) { return x.word[0] == y.word[0] && x.word[1] == y.word[1]; }
+
 template <class Format>
-MNEME_DEVICE void compare_elements(const u8* actual, const u8* recorded, u64 elements, const mneme::element::Measure& measure,
-                                   mneme::element::Tally* tallies) {
-  constexpr u64 kSize = Format::kBits * Format::kParts / 8, kInWide = 16 / kSize;
-  u64 thread = (u64)block_in_grid() * threads_in_block() + thread_in_block();
-  u64 threads = (u64)blocks_in_grid() * threads_in_block();
+MNEME_DEVICE void see_wides(mneme::element::Tally& tally, const Wide* a, const Wide* r, u64 wides, u64 index,
+                            const mneme::element::Measure& measure) {
+  constexpr u64 kInWide = 128 / (Format::kBits * Format::kParts);
   const bool skip_equal = mneme::element::equal_is_enough(measure);
-  mneme::element::Tally tally;
-  // Elements before the first multiple of 16, where both can be aligned at once, and those behind the last.
-  u64 head = (16 - ((u64)actual & 15)) % 16;
-  bool together = (((u64)actual ^ (u64)recorded) & 15) == 0 && head % kSize == 0;
-  head = !together || head / kSize > elements ? elements : head / kSize;
-  for (u64 i = thread; i < head; i += threads) see_one<Format>(tally, actual, recorded, i, measure);
-  u64 wides = (elements - head) / kInWide;
-  const Wide* a = (const Wide*)(actual + head * kSize);
-  const Wide* r = (const Wide*)(recorded + head * kSize);
-  u64 i = thread;
+  u64 threads = (u64)blocks_in_grid() * threads_in_block();
+  u64 i = (u64)block_in_grid() * threads_in_block() + thread_in_block();
   for (; i + 3 * threads < wides; i += 4 * threads) {
     Wide x[4], y[4];
 #pragma unroll
@@ -102,15 +94,99 @@ MNEME_DEVICE void compare_elements(const u8* actual, const u8* recorded, u64 ele
     }
 #pragma unroll
     for (int k = 0; k < 4; ++k) {
-      if (skip_equal && x[k].word[0] == y[k].word[0] && x[k].word[1] == y[k].word[1]) continue;
-      mneme::element::see_wide<Format>(tally, x[k].word, y[k].word, head + (i + k * threads) * kInWide, measure);
+      if (skip_equal && equal(x[k], y[k])) continue;
+      mneme::element::see_wide<Format>(tally, x[k].word, y[k].word, index + (i + k * threads) * kInWide, measure);
     }
   }
   for (; i < wides; i += threads) {
     Wide x = a[i], y = r[i];
-    if (skip_equal && x.word[0] == y.word[0] && x.word[1] == y.word[1]) continue;
-    mneme::element::see_wide<Format>(tally, x.word, y.word, head + i * kInWide, measure);
+    if (skip_equal && equal(x, y)) continue;
+    mneme::element::see_wide<Format>(tally, x.word, y.word, index + i * kInWide, measure);
   }
+}
+
+template <int kBits>
+MNEME_DEVICE unsigned element_of(const Wide& wide, int i) {
+  const auto word = (unsigned)(wide.word[i * kBits / 64] >> (i * kBits % 64 / 32 * 32));
+  return word >> (i * kBits % 32) & (unsigned)(~0ull >> (64 - kBits));
+}
+
+// The same by a filter. Few wides have an element that it does not know; they are read once more.
+template <class Format, int kError>
+MNEME_DEVICE void filter_wides(mneme::element::Tally& tally, const Wide* a, const Wide* r, u64 wides, u64 index,
+                               mneme::element::Measure measure) {
+  constexpr int kBits = Format::kBits, kInWide = 128 / kBits;
+  measure.error = kError, measure.sum = mneme::element::kNoSum;  // which they are, as the compiler then knows
+  const bool skip_equal = mneme::element::equal_is_enough(measure);
+  mneme::element::Filter<Format, kError> filter(measure, tally);
+  u64 threads = (u64)blocks_in_grid() * threads_in_block();
+  for (u64 i = (u64)block_in_grid() * threads_in_block() + thread_in_block(); i < wides; i += 4 * threads) {
+    Wide x[4], y[4];
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      const u64 at = i + k * threads < wides ? i + k * threads : i;
+      x[k] = a[at];
+      y[k] = r[at];
+    }
+    unsigned unknown = 0;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      if (i + k * threads >= wides || (skip_equal && equal(x[k], y[k]))) continue;
+      typename mneme::element::Filter<Format, kError>::Several several;
+#pragma unroll
+      for (int e = 0; e < kInWide; ++e) filter.look(several, element_of<kBits>(x[k], e), element_of<kBits>(y[k], e));
+      if (!several.known())
+        unknown |= 1u << k;
+      else if (several.fail)
+        tally.failing += kInWide;
+    }
+#pragma unroll 1
+    for (u64 at = i * kInWide; unknown != 0; unknown >>= 1, at += threads * kInWide) {
+      if ((unknown & 1) == 0) continue;
+#pragma unroll 1
+      for (u64 e = at; e < at + kInWide; ++e) {
+        const auto actual = (unsigned)load_part((const u8*)a + e * (kBits / 8), kBits);
+        const auto recorded = (unsigned)load_part((const u8*)r + e * (kBits / 8), kBits);
+        const auto look = filter.look(actual, recorded);
+        tally.failing += look.known & look.fails;
+        if (look.known) continue;
+        mneme::element::see<Format>(tally, {actual, 0}, {recorded, 0}, index + e, measure);
+        filter.learn(tally, index + e, actual, recorded);
+      }
+    }
+  }
+}
+
+// This thread's part of `wides`; `index` is that of the first one's first element.
+template <class Format>
+MNEME_DEVICE void take_wides(mneme::element::Tally& tally, const Wide* a, const Wide* r, u64 wides, u64 index,
+                             const mneme::element::Measure& measure) {
+  using namespace mneme::element;
+  if constexpr (IsFiltered<Format>::value) {
+    if (can_filter(measure)) {
+      if (measure.error == kAbsolute) return filter_wides<Format, kAbsolute>(tally, a, r, wides, index, measure);
+      if (measure.error == kRelative) return filter_wides<Format, kRelative>(tally, a, r, wides, index, measure);
+      return filter_wides<Format, kUlp>(tally, a, r, wides, index, measure);
+    }
+  }
+  see_wides<Format>(tally, a, r, wides, index, measure);
+}
+
+// tallies[b] becomes what block b saw of `elements` elements, whose parts are aligned. The block has a multiple of 32 threads.
+template <class Format>
+MNEME_DEVICE void compare_elements(const u8* actual, const u8* recorded, u64 elements, const mneme::element::Measure& measure,
+                                   mneme::element::Tally* tallies) {
+  constexpr u64 kSize = Format::kBits * Format::kParts / 8, kInWide = 16 / kSize;
+  u64 thread = (u64)block_in_grid() * threads_in_block() + thread_in_block();
+  u64 threads = (u64)blocks_in_grid() * threads_in_block();
+  mneme::element::Tally tally;
+  // Elements before the first multiple of 16, where both can be aligned at once, and those behind the last.
+  u64 head = (16 - ((u64)actual & 15)) % 16;
+  bool together = (((u64)actual ^ (u64)recorded) & 15) == 0 && head % kSize == 0;
+  head = !together || head / kSize > elements ? elements : head / kSize;
+  for (u64 i = thread; i < head; i += threads) see_one<Format>(tally, actual, recorded, i, measure);
+  u64 wides = (elements - head) / kInWide;
+  take_wides<Format>(tally, (const Wide*)(actual + head * kSize), (const Wide*)(recorded + head * kSize), wides, head, measure);
   for (u64 rest = head + wides * kInWide + thread; rest < elements; rest += threads)
     see_one<Format>(tally, actual, recorded, rest, measure);
   store_of_block(&tallies[block_in_grid()], tally, measure.sum);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mneme/device/cuda/memory_kernels_host.h"
+#include "mneme/device/element_filter.h"
 #include "mneme/device/element_math.h"
 
 namespace mneme::cuda::host::elements {
