@@ -58,6 +58,8 @@ std::vector<std::string> recording_summary(const RecordingReport& report, const 
                        Bytes(report.database_bytes));
     if (duplicates != 0) text += fmt::format("; {} had been recorded before", plural(duplicates, "launch"));
   }
+  if (const uint64_t storing = report.storing; storing != 0)
+    text += fmt::format("; perhaps {} more, which was being stored when the program ended (mneme ls tells)", storing);
   std::vector<std::string> lines{text};
   for (size_t i = 0; i < kNotRecordedReasons; ++i) {
     const RecordingReport::Reason& reason = report.not_recorded[i];

@@ -29,6 +29,15 @@ TEST_F(Summary, SaysWhatWhereAndHowLarge) {
   EXPECT_EQ(text(), "recorded 3 launches of 1 kernel in /data/db (3.00 MiB of memory, 2.00 KiB on disk)");
 }
 
+TEST_F(Summary, ALaunchThatWasBeingStoredMayBeThereOrNot) {
+  report_->recorders = 1;
+  report_->launches = report_->storing = 1;
+  const std::string perhaps = "; perhaps 1 more, which was being stored when the program ended (mneme ls tells)";
+  EXPECT_EQ(text(), "recorded nothing in /data/db" + perhaps);
+  report_->instances = report_->new_kernels = 1;
+  EXPECT_EQ(text(), "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk)" + perhaps);
+}
+
 TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
   report_->recorders = 1;
   report_->launches = 100;

@@ -184,6 +184,7 @@ TEST(Record, EqualLaunchesAreStoredOnce) {
   EXPECT_EQ(program.instances().size(), 1u);
   EXPECT_EQ(program.report().duplicates, 1u);
   EXPECT_EQ(program.report().instances, 1u);
+  EXPECT_EQ(program.report().storing, 0u);
   EXPECT_EQ(program.report().new_kernels, 1u);
   program.launch(program.increment, data, 5);
   EXPECT_EQ(program.instances().size(), 2u);

@@ -21,6 +21,22 @@ std::string now_utc() {
   return text;
 }
 
+// A launch counts as being stored while one lives. A process that is killed meanwhile leaves it so.
+class Storing {
+ public:
+  explicit Storing(RecordingReport* report) : report_(report) {
+    if (report_) ++report_->storing;
+  }
+  ~Storing() {
+    if (report_) --report_->storing;
+  }
+  Storing(const Storing&) = delete;
+  Storing& operator=(const Storing&) = delete;
+
+ private:
+  RecordingReport* report_;
+};
+
 bool points_into(ByteSpan parameters, const GlobalAddress& place) {
   for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
     uint64_t value = 0;
@@ -205,6 +221,7 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
   InstanceRecord& instance = capture->recording.instance;
   // What is known so far, for a program that does not come to its end.
   if (auto profile = current_profile()) instance.recorded_time = profile->time_of({instance.static_hash, instance.dynamic_hash});
+  const Storing storing(environment_.report);
   Status status = publish(*capture);
   if (!status.ok() && capture->opened->states.lost_host_memory()) return give_up(*capture, NotRecorded::concurrent);
   if (!status.ok()) return fail(*capture, status);

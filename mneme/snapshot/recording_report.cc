@@ -10,7 +10,7 @@
 namespace mneme {
 namespace {
 
-constexpr uint64_t kMagic = 0x314f5045524d4e4d;  // "MNMREPO1"
+constexpr uint64_t kMagic = 0x324f5045524d4e4d;  // "MNMREPO2"
 
 RecordingReport* map_report(int descriptor) {
   void* memory = ::mmap(nullptr, sizeof(RecordingReport), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);

@@ -84,6 +84,7 @@ struct RecordingReport {
   std::atomic<uint64_t> recorders;       // processes that a recorder was loaded into
   std::atomic<uint64_t> launches;        // all that were seen
   std::atomic<uint64_t> instances;       // published
+  std::atomic<uint64_t> storing;         // being published: in the database or not, where the process has ended meanwhile
   std::atomic<uint64_t> duplicates;      // launches whose instance was in the database
   std::atomic<uint64_t> new_kernels;     // first instances of a kernel
   std::atomic<uint64_t> state_bytes;     // of the memory before each published launch
