@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+
+#include "mneme/compile/nvptx/ptx_assembler.h"
 
 namespace mneme::nvptx {
 namespace {
@@ -35,6 +38,26 @@ TEST(Disassembler, GivesTheCubinAndReturnsTheText) {
   auto text = disassemble(bytes("fadd r1"), {"/nonexistent/nvdisasm", program.path()});
   ASSERT_TRUE(text.ok()) << text.status().to_string();
   EXPECT_EQ(*text, "FADD R1");
+}
+
+// The toolkit's own, on a cubin that is made here.
+TEST(Disassembler, WritesTheGpusInstructions) {
+  const auto there = [](const std::string& path) { return ::access(path.c_str(), X_OK) == 0; };
+  const std::vector<std::string> paths = nvdisasm_paths();
+  if (std::none_of(paths.begin(), paths.end(), there)) GTEST_SKIP() << "there is no nvdisasm";
+  auto assembler = find_assembler(AssemblerSearch::from_environment());
+  ASSERT_TRUE(assembler.ok()) << assembler.status().to_string();
+  if ((*assembler)->name() == "driver") GTEST_SKIP() << "there is no assembler but the driver's";
+  auto cubin =
+      (*assembler)
+          ->assemble({.ptx =
+                          ".version 7.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n.reg .b64 %r<2>;\n"
+                          "ld.param.u64 %r1, [p];\nst.global.u64 [%r1], %r1;\nret;\n}\n",
+                      .architecture = "sm_90"});
+  ASSERT_TRUE(cubin.ok()) << cubin.status().to_string();
+  auto text = disassemble(cubin->image.bytes, paths);
+  ASSERT_TRUE(text.ok()) << text.status().to_string();
+  EXPECT_THAT(*text, testing::AllOf(testing::HasSubstr("STG"), testing::HasSubstr("EXIT")));
 }
 
 TEST(Disassembler, OneThatIsMissingIsRefusedWithWhereItWasLookedFor) {
