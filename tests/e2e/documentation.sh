@@ -1,0 +1,57 @@
+# Every option of every command, every key of a configuration and every key of a result has its line in the reference.
+expect 0 python3 - "$CASE_FOLDER/../.." <<'P'
+import pathlib
+import re
+import subprocess
+import sys
+
+root = pathlib.Path(sys.argv[1])
+missing = []
+
+
+def output(*command):
+    return subprocess.run(["mneme", *command], capture_output=True, text=True, check=True).stdout
+
+
+# Options: in the command's own section, or in that of replay where it says that the others are as there.
+sections = {}
+for section in re.split(r"^##+ ", (root / "docs/reference/cli.md").read_text(), flags=re.M):
+    words = section.split()
+    sections[words[1] if words[0] == "mneme" else words[0]] = section
+commands = re.findall(r"^  (\w+) ", output("help"), re.M)
+assert len(commands) >= 10, commands
+for command in commands:
+    told = sections[command]
+    if re.search("as for\\s+`mneme (replay|diff)`", told):
+        told += sections["replay"] + sections["diff"]
+    if "--run-timeout" in output(command, "--help"):
+        told += sections["Limits"]
+    for names in re.findall(r"^  (-\S+)", output(command, "--help"), re.M):
+        for name in names.split(","):
+            spellings = [name, name[1:]] if name.startswith("--") else [name]
+            if name not in ("-h", "--help") and not any(re.search(rf"[`(\[ |]{re.escape(s)}[`=)\]| ]", told) for s in spellings):
+                missing.append(f"docs/reference/cli.md, mneme {command}: {name}")
+
+# Keys: the first cell of a row, alone or behind that of its section.
+reference = (root / "docs/reference/result.md").read_text()
+told = set(re.findall(r"`([\w.]+)`", " ".join(re.findall(r"^\| (.*?) \|", reference, re.M))))
+SECTIONS = {"CodegenOptions": ["codegen."], "AssemblerOptions": ["assembler."], "SpecialiseOptions": ["specialise."],
+            "Execution": ["execution."], "Verdict": ["verdict."], "ExtentOverride": ["grid.", "block."], "BufferTolerance": [""],
+            "Configuration": [""]}
+source = (root / "mneme/replay/configuration.cc").read_text()
+found = re.findall(r"void list_fields\(Fields& fields, (\w+)& \w+\) \{(.*?)^\}", source, re.M | re.S)
+assert len(found) == len(SECTIONS), found
+for kind, body in found:
+    for field, key in re.findall(r'fields\.(\w+)\("(\w+)"', body):
+        for prefix in SECTIONS[kind] if field != "section" else []:
+            if prefix + key not in told:
+                missing.append(f"docs/reference/result.md, configuration: {prefix}{key}")
+parts = {part for key in told for part in key.split(".")}
+for name in ("replay/result.cc", "replay/facts.cc", "snapshot/recorded_time.cc"):
+    text = (root / "mneme" / name).read_text()
+    keys = re.findall(r'\{"(\w+)", ', text) + re.findall(r'\["(\w+)"\]', text)
+    assert len(keys) > 3, name
+    missing += [f"docs/reference/result.md, result: {key}" for key in keys if key not in parts]
+print("\n".join(sorted(set(missing))))
+sys.exit(1 if missing else 0)
+P
