@@ -125,7 +125,8 @@ void ConfigurationOptions::declare_launch(CLI::App& app) {
   declare_extent(app, "--grid-dim", "grid extent in blocks", &Configuration::grid);
   declare_extent(app, "--block-dim", "block extent in threads", &Configuration::block);
   knob(app, OptionGroups::launch, "--shared-mem", "dynamic shared memory of a block, in bytes (default: as recorded)",
-       [](auto& c) -> auto& { return c.shared_memory; });
+       [](auto& c) -> auto& { return c.shared_memory; })
+      ->check(whole_number(0));
   knob(app, OptionGroups::launch, "--keep-threads", "the grid that leaves as many threads in each direction as were recorded",
        [](auto& c) -> auto& { return c.keep_threads; });
 }

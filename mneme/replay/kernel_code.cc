@@ -33,7 +33,11 @@ Result<KernelCode> KernelCode::load(const Database& database, const KernelRecord
 
 Result<KernelCode> KernelCode::replaced_by(const IrFile& file, FileSystem& files) const {
   MNEME_ASSIGN(ByteVector bytes, read(file, files));
-  MNEME_ASSIGN(ir::Module module, ir::Module::parse(bytes, file.path));
+  auto parsed = ir::Module::parse(bytes, file.path);
+  // The user's file is wrong, not the database.
+  if (!parsed.ok())
+    return Status(Code::invalid_argument, parsed.status().message()).with_context("the IR in place of the recorded one");
+  ir::Module module = std::move(*parsed);
   MNEME_TRY(ir::check_replacement(module_, module, kernel_));
   return KernelCode(std::move(module), kernel_, architecture_);
 }

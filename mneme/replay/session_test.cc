@@ -522,8 +522,8 @@ TEST_F(ReplacedIrTest, WhatDoesNotTakeThePlaceOfTheKernelIsRefused) {
   EXPECT_EQ(replay_with("/nonexistent.ll").failure.to_string(),
             "not_found: reading the IR in place of the recorded one: opening /nonexistent.ll: No such file or directory");
   std::string path = file("define nonsense");
-  EXPECT_EQ(replay_with(path).failure.to_string(),
-            "corrupt: reading " + path + " as textual LLVM IR: line 1, column 8: expected type");
+  EXPECT_EQ(replay_with(path).failure.to_string(), "invalid_argument: the IR in place of the recorded one: reading " + path +
+                                                       " as textual LLVM IR: line 1, column 8: expected type");
   path = file(with(scale_ir(), "@scale", "@other"));
   EXPECT_EQ(replay_with(path).failure.to_string(),
             "not_found: " + path + " does not define the recorded kernel 'scale'; it has other");

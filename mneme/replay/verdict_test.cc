@@ -338,6 +338,13 @@ define ptx_kernel void @far(ptr %out) {{
   ASSERT_EQ(result.mismatches.size(), 1u);
   EXPECT_EQ(result.mismatches[0].tolerance->differences.first_failing, place.count / 4);
   EXPECT_TRUE(replay_far(next, {*parse_buffer_tolerance("out: f32, 1, ulp")}).verified);
+  // One element of more than 2^32.
+  result = replay_far(next, {*parse_buffer_tolerance("out: u8, 0, absolute")});
+  EXPECT_FALSE(result.verified);
+  ASSERT_EQ(result.mismatches.size(), 1u);
+  EXPECT_EQ(result.mismatches[0].tolerance->differences.failing, 1u);
+  EXPECT_EQ(result.mismatches[0].tolerance->differences.first_failing, place.count);
+  EXPECT_TRUE(replay_far(next, {*parse_buffer_tolerance("out: u8, 1, absolute")}).verified);
 }
 
 TEST_F(Verdict, AGlobalIsComparedByItsToleranceToo) {

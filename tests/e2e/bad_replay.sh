@@ -32,8 +32,26 @@ contains err 'O7'
 [ "$(json out 'd["result"]["failed"], d["result"]["executed"], d["result"]["exec_time"]')" = "(True, False, [])" ] || fail "the result"
 expect 2 replay "$several" -rid "$instance" 'no-such-pass'
 contains err 'no-such-pass'
-expect 2 replay "$several" -rid "$instance" --block-dim-x 2048
-contains err 1024
+# Launch shapes that no device, this device, or nobody has.
+shape() { expect 2 replay "$several" -rid "$instance" "${@:2}"; contains err "$1"; }
+shape "the device's largest block is 1024x1024x64" --block-dim-x 2048
+shape "the block has 2048 threads, the device runs at most 1024" --block-dim-x 32 --block-dim-y 64
+shape "the device's largest grid is 2147483647x65535x65535" --grid-dim-y 65536
+shape "1000000000 B dynamic shared memory exceed the device's " --shared-mem 1000000000
+expect 64 replay "$several" -rid "$instance" --grid-dim-x 0
+contains err "--grid-dim-x: '0' is not a whole number from 1 to 4294967295"
+expect 64 replay "$several" -rid "$instance" --shared-mem -1
+contains err "--shared-mem: '-1' is not a whole number"
+# IR in place of the recorded one that is none, or none for this.
+expect 0 mneme ir "$several" --stage recorded -o recorded.ll
+sed 's/^target triple = .*/target triple = "x86_64-linux-gnu"/' recorded.ll >host.ll
+head -c 400 recorded.ll >cut.ll
+wrong_ir() { expect 2 replay "$several" -rid "$instance" --ir "$1"; contains err "$2"; lacks err "record it again"; }
+wrong_ir host.ll "host.ll is for the target 'x86_64-linux-gnu', and the recorded kernel for 'nvptx64-nvidia-cuda'"
+wrong_ir cut.ll "the IR in place of the recorded one: reading $PWD/cut.ll as textual LLVM IR: line "
+other=$(for k in db/[0-9a-f]*.json; do [ "$k" = "$several" ] || echo "$k"; done | head -n 1)
+expect 0 mneme ir "$other" --stage recorded -o other.ll
+wrong_ir other.ll "other.ll does not define the recorded kernel '"
 if [ "$DEVICES" = cpu ]; then
   expect 2 mneme replay --device cuda -rdb "$several" -rid "$instance"
   contains err libcuda
