@@ -5,6 +5,7 @@
 
 #include "mneme/device/address_space.h"
 #include "mneme/device/device.h"
+#include "mneme/device/element_comparison.h"
 
 #define ASSERT_OK(expression)                         \
   do {                                                \
@@ -92,6 +93,39 @@ TEST_F(CudaGpu, ElementsBeyondTwoToTheThirtyOneAndFourGiBAreCompared) {
       EXPECT_EQ(result->worst_index, places[2] - skip) << to_string(type);
     }
   }
+  ASSERT_OK(device->free(*a));
+  ASSERT_OK(device->free(*b));
+}
+
+// Enough for each thread to see many of them, most of them different from what was recorded.
+TEST_F(CudaGpu, ElementsThatAllDifferAreSeenAsTheHostSeesThem) {
+  std::mt19937_64 random(7);
+  std::vector<uint64_t> recorded(4 << 20), actual(recorded.size());
+  for (size_t i = 0; i < recorded.size(); ++i) {
+    recorded[i] = i % 3 == 0 ? recorded[i / 2] : random();
+    actual[i] = recorded[i] ^ (random() & random() & random());
+  }
+  const ByteSpan recorded_bytes = std::as_bytes(std::span(recorded)), actual_bytes = std::as_bytes(std::span(actual));
+  const Bytes size(recorded_bytes.size());
+  auto a = device->allocate(size), b = device->allocate(size);
+  ASSERT_OK(a.status());
+  ASSERT_OK(b.status());
+  ASSERT_OK(stream->copy_to_device(*a, actual_bytes));
+  ASSERT_OK(stream->copy_to_device(*b, recorded_bytes));
+  for (ElementType type : {ElementType::f16, ElementType::bf16, ElementType::f8e5m2, ElementType::f8e4m3, ElementType::f32,
+                           ElementType::i8, ElementType::u16, ElementType::i32, ElementType::f64})
+    for (ErrorKind kind : {ErrorKind::absolute, ErrorKind::relative, ErrorKind::ulp})
+      for (double threshold : {0.0, 0.25, 1e4}) {
+        const ElementComparison how{type, threshold, kind, Norm::none, NanPolicy::any};
+        auto result = stream->compare_elements(*a, *b, size, how);
+        ASSERT_OK(result.status());
+        const ElementDifferences expected = compare_host_elements(actual_bytes, recorded_bytes, how);
+        const std::string what = fmt::format("{} {} {}", to_string(type), to_string(kind), threshold);
+        EXPECT_EQ(result->failing, expected.failing) << what;
+        EXPECT_EQ(result->first_failing, expected.first_failing) << what;
+        EXPECT_EQ(result->worst, expected.worst) << what;
+        EXPECT_EQ(result->worst_index, expected.worst_index) << what;
+      }
   ASSERT_OK(device->free(*a));
   ASSERT_OK(device->free(*b));
 }
