@@ -27,7 +27,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMPILING = ("prepare", "optimise", "codegen", "assemble", "lower", "host_optimise", "link")
-ON_DEVICE = ("load", "poison", "restore", "run", "verify", "timed_runs")
+ON_DEVICE = ("load", "poison", "restore", "start", "meanwhile", "run", "verify", "timed_runs")
+CORES = len(os.sched_getaffinity(0))
 
 
 def say(text):
@@ -88,7 +89,7 @@ def record(options, program, arguments, kernel, database):
 def kernels_of(options, database):
     """Each kernel of a database: its file, its name, and the last of its instances."""
     listed = run([options.mneme, "ls", "--json", database])
-    if listed.returncode not in (0, 2):
+    if not listed.stdout:
         raise Failed(listed.stderr.strip())
     for kernel in json.loads(listed.stdout)["kernels"]:
         if kernel["instances"]:
@@ -128,7 +129,7 @@ def measure(options, name, kernel, instance, grid, devices):
     compiling = sum(stages.get(stage, 0) for stage in COMPILING)
     on_device = sum(stages.get(stage, 0) for stage in ON_DEVICE)
     kernels = per_second(alone["measured"], rate["kernel_ns"], len(devices))
-    compilers = per_second(alone["done"], compiling, os.cpu_count())
+    compilers = per_second(alone["done"], compiling, CORES)
     bounds = [bound for bound in (kernels, compilers) if bound]
     return {
         "work": name, "kernel": str(kernel), "instance": instance["dynamic_hash"], "memory_bytes": instance["memory_bytes"], "grid": grid,
@@ -169,7 +170,7 @@ def short(name, width=44):
 
 
 def print_lines(lines, options):
-    print(f"\n{lines[0]['device']}, {os.cpu_count()} cores, {lines[0]['compile_workers']} compile workers, {options.iterations} timed runs each.\n")
+    print(f"\n{lines[0]['device']}, {CORES} cores, compile workers: {lines[0]['compile_workers']}, timed runs of each configuration: {options.iterations}.\n")
     table(("work", "memory", "devices", "observations", "failed", "a second", "device busy", "compilers busy", "bound: kernels", "bound: compiling",
            "ratio to the nearer", "device stages alone"),
           [(line["work"], f"{line['memory_bytes'] / 1e6:.1f} MB", line["devices"], f"{line['observations']} of {line['configurations']}", line["failed"],
@@ -261,6 +262,7 @@ def arguments():
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--devices", default="0", help="which GPUs, as 0,1")
     parser.add_argument("--works", action="append", help="only works in whose name this is found; 'none' for databases alone")
+    parser.add_argument("--configurations", default=HERE / "throughput.json", help="a file like throughput.json in its place")
     parser.add_argument("--iterations", default="7", help="timed runs of each configuration")
     parser.add_argument("--compile-workers", help="default: as mneme sweep chooses")
     parser.add_argument("--scale", action="store_true")
@@ -298,7 +300,7 @@ def measure_all(options, configurations):
 
 def main():
     options = arguments()
-    configurations = json.loads((HERE / "throughput.json").read_text())
+    configurations = json.loads(pathlib.Path(options.configurations).read_text())
     with tempfile.TemporaryDirectory() as temporary:
         options.folder = pathlib.Path(options.folder or temporary).resolve()
         options.folder.mkdir(parents=True, exist_ok=True)
