@@ -77,7 +77,7 @@ class Together {
 class RecordedDeviceWork final : public DeviceWork {
  public:
   static Result<std::unique_ptr<DeviceWork>> create(const RecordedKernel& recorded, Device& device, DeviceCopies copies) {
-    std::unique_ptr<RecordedDeviceWork> work(new RecordedDeviceWork);
+    std::unique_ptr<RecordedDeviceWork> work(new RecordedDeviceWork(device));
     for (const RecordedKernel::Launch& launch : recorded.launches) {
       if (!work->sessions_.empty()) work->sessions_.back()->give_addresses_up();
       const size_t instance = work->sessions_.size();
@@ -96,6 +96,7 @@ class RecordedDeviceWork final : public DeviceWork {
         if (shared.ok()) [[maybe_unused]]
           Status ignored = copies.keep(instance, *shared);
       }
+      session->use_lock(work->lock_);
       work->sessions_.push_back(std::move(session));
     }
     work->present_ = work->sessions_.size() - 1;
@@ -104,11 +105,16 @@ class RecordedDeviceWork final : public DeviceWork {
 
   PoolResult measure(const Configuration& configuration, ByteSpan object, const Json&, const Watch& watch) override {
     PoolResult result;
-    auto code = decode_candidate_code(object);
+    auto code = object.data() == expected_object_.data() ? std::move(expected_) : decode_candidate_code(object);
+    expected_object_ = {};
     if (!code.ok() || code->object_of.size() != sessions_.size()) {
       result.failure = Failure::worker_lost;
       result.reason = code.ok() ? "the code is of other instances" : code.status().to_string();
       return result;
+    }
+    if (!configuration.execution.shared_device && !lock_) {
+      auto lock = DeviceLock::acquire(device_.properties());
+      if (lock.ok()) lock_ = std::move(*lock);  // else each session says why it cannot be had
     }
     if (sessions_.size() == 1) {
       ReplayResult replayed = sessions_[0]->measure(configuration, code->objects[0], run_watch(watch, watch.timed));
@@ -120,12 +126,25 @@ class RecordedDeviceWork final : public DeviceWork {
     return result;
   }
 
+  void expect(const Configuration& configuration, ByteSpan object) override {
+    expected_object_ = object;
+    expected_ = decode_candidate_code(object);
+    // What cannot be loaded says so when it is measured.
+    if (sessions_.size() == 1 && expected_.ok() && expected_->object_of.size() == 1) [[maybe_unused]]
+      Status ignored = sessions_[0]->load_ahead(configuration, expected_->objects[0]);
+  }
+
+  void idle() override { lock_ = DeviceLock(); }
+
  private:
+  explicit RecordedDeviceWork(Device& device) : device_(device) {}
+
   // What is wrong is not timed.
   static RunWatch run_watch(const Watch& watch, std::function<bool(std::span<const Nanoseconds>)> timed) {
     RunWatch run;
     run.verified = [&watch](const ReplayResult& so_far) { return so_far.verified && watch.going_on(); };
     run.timed = std::move(timed);
+    run.waiting = watch.waiting;
     return run;
   }
 
@@ -172,8 +191,12 @@ class RecordedDeviceWork final : public DeviceWork {
     return sessions_[session]->take_addresses();
   }
 
+  Device& device_;
+  DeviceLock lock_;                                 // while there is work
   std::vector<std::unique_ptr<Session>> sessions_;  // by instance
   size_t present_ = 0;
+  ByteSpan expected_object_;
+  Result<CandidateCode> expected_ = CandidateCode();
 };
 
 }  // namespace

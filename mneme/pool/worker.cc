@@ -84,13 +84,21 @@ class Orders {
     waiting_.pop_front();
     return message;
   }
+  // Whether next() need not wait.
+  bool any() {
+    take_in();
+    return !waiting_.empty();
+  }
   bool told_to_stop(uint64_t id) {
-    [[maybe_unused]] Status ignored = channel_.take_in();
-    while (auto message = channel_.next()) sort(std::move(*message));
+    take_in();
     return stop_.contains(id);
   }
 
  private:
+  void take_in() {
+    [[maybe_unused]] Status ignored = channel_.take_in();
+    while (auto message = channel_.next()) sort(std::move(*message));
+  }
   void sort(Message message) {
     if (message.body.contains("stop"))
       stop_.insert(message.body["stop"].get<uint64_t>());
@@ -103,30 +111,75 @@ class Orders {
   std::set<uint64_t> stop_;
 };
 
-Json measure_one(Orders& orders, DeviceWork& work, const Message& message, Failure& failure) {
-  const uint64_t id = message.body["id"];
-  auto configuration = configuration_from_json(message.body["configuration"]);
-  if (!configuration.ok()) return failure_of(id, Failure::invalid_launch, configuration.status().to_string());
-  if (message.descriptors.empty()) return failure_of(id, Failure::worker_lost, "no object came with the job");
-  auto object = read_memory(message.descriptors[0]);
-  if (!object.ok()) return failure_of(id, Failure::worker_lost, object.status().to_string());
-  if (orders.told_to_stop(id)) return failure_of(id, Failure::cancelled, "given up before it was measured");
-  // From here on this job is to blame for what happens to the process.
-  [[maybe_unused]] Status ignored = orders.channel().send({{"id", id}, {"began", true}});
-  DeviceWork::Watch watch;
-  watch.timed = [&](std::span<const Nanoseconds> times) {
-    Json numbers = Json::array();
-    for (Nanoseconds time : times) numbers.push_back(time.count());
-    [[maybe_unused]] Status ignored = orders.channel().send({{"id", id}, {"timed", numbers}});
-    return !orders.told_to_stop(id);
-  };
-  watch.going_on = [&] { return !orders.told_to_stop(id); };
-  PoolResult result = work.measure(*configuration, *object, message.body["code"], watch);
-  failure = result.failure;
-  Json json = result.failed() ? failure_of(id, result.failure, result.reason) : Json{{"id", id}};
-  json["details"] = std::move(result.details);
-  return json;
-}
+// A job as far as it needs no device.
+struct DeviceJob {
+  explicit DeviceJob(Message order) : message(std::move(order)), id(message.body["id"]) {
+    configuration = configuration_from_json(message.body["configuration"]);
+    if (!message.descriptors.empty()) object = read_memory(message.descriptors[0]);
+  }
+  Message message;
+  uint64_t id;
+  Result<Configuration> configuration = Status(Code::internal, "not read");
+  Result<ByteVector> object = Status(Code::io, "no object came with the job");
+};
+
+class DeviceJobs {
+ public:
+  DeviceJobs(Channel channel, DeviceWork& work) : orders_(std::move(channel)), work_(work) {}
+
+  void serve() {
+    for (;;) {
+      if (!take_next()) return;
+      LastWords::begin_job();
+      const DeviceJob job = std::move(*std::exchange(next_, nullptr));
+      Failure failure = Failure::none;
+      if (!orders_.channel().send(measure(job, failure)).ok()) return;
+      if (failure == Failure::device_fault || failure == Failure::worker_lost) return;
+    }
+  }
+
+ private:
+  bool take_next() {
+    if (next_) return true;
+    if (!orders_.any()) work_.idle();
+    auto message = orders_.next();
+    if (message.ok()) next_ = std::make_unique<DeviceJob>(std::move(*message));
+    return message.ok();
+  }
+
+  void look_ahead() {
+    if (next_ || !orders_.any()) return;
+    [[maybe_unused]] const bool there = take_next();
+    if (next_ && next_->configuration.ok() && next_->object.ok()) work_.expect(*next_->configuration, *next_->object);
+  }
+
+  Json measure(const DeviceJob& job, Failure& failure) {
+    const uint64_t id = job.id;
+    if (!job.configuration.ok()) return failure_of(id, Failure::invalid_launch, job.configuration.status().to_string());
+    if (!job.object.ok()) return failure_of(id, Failure::worker_lost, job.object.status().to_string());
+    if (orders_.told_to_stop(id)) return failure_of(id, Failure::cancelled, "given up before it was measured");
+    // From here on this job is to blame for what happens to the process.
+    [[maybe_unused]] Status ignored = orders_.channel().send({{"id", id}, {"began", true}});
+    DeviceWork::Watch watch;
+    watch.timed = [&](std::span<const Nanoseconds> times) {
+      Json numbers = Json::array();
+      for (Nanoseconds time : times) numbers.push_back(time.count());
+      [[maybe_unused]] Status ignored = orders_.channel().send({{"id", id}, {"timed", numbers}});
+      return !orders_.told_to_stop(id);
+    };
+    watch.going_on = [&] { return !orders_.told_to_stop(id); };
+    watch.waiting = [&] { look_ahead(); };
+    PoolResult result = work_.measure(*job.configuration, *job.object, job.message.body["code"], watch);
+    failure = result.failure;
+    Json json = result.failed() ? failure_of(id, result.failure, result.reason) : Json{{"id", id}};
+    json["details"] = std::move(result.details);
+    return json;
+  }
+
+  Orders orders_;
+  DeviceWork& work_;
+  std::unique_ptr<DeviceJob> next_;
+};
 
 }  // namespace
 
@@ -150,15 +203,7 @@ void serve_compile(Channel channel, Result<std::unique_ptr<CompileWork>> work) {
 
 void serve_device(Channel channel, Result<std::unique_ptr<DeviceWork>> work) {
   if (!greet(channel, work)) return;
-  Orders orders(std::move(channel));
-  for (;;) {
-    auto message = orders.next();
-    if (!message.ok()) return;
-    LastWords::begin_job();
-    Failure failure = Failure::none;
-    if (!orders.channel().send(measure_one(orders, **work, *message, failure)).ok()) return;
-    if (failure == Failure::device_fault || failure == Failure::worker_lost) return;
-  }
+  DeviceJobs(std::move(channel), **work).serve();
 }
 
 }  // namespace mneme

@@ -41,8 +41,14 @@ class DeviceWork {
     // Further timed runs; none is a sign of life.
     std::function<bool(std::span<const Nanoseconds>)> timed;
     std::function<bool()> going_on;
+    // The device is busy with all that can be started: there is time for something else.
+    std::function<void()> waiting = {};
   };
   virtual ~DeviceWork() = default;
+  // What is measured next, told while another is: whatever can be done ahead. The object then lies where it does now.
+  virtual void expect(const Configuration&, ByteSpan) {}
+  // Nothing is there to be measured: others may have the device.
+  virtual void idle() {}
   virtual PoolResult measure(const Configuration& configuration, ByteSpan object, const nlohmann::json& code,
                              const Watch& watch) = 0;
 };

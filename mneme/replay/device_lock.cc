@@ -14,6 +14,9 @@
 namespace mneme {
 namespace {
 
+// Not $TMPDIR: all processes of the machine must find the same file.
+constexpr const char* kLockDirectory = "/tmp";
+
 // Creating is tried last: in a sticky directory, Linux refuses it for a file that another user has made.
 int open_or_create(const std::filesystem::path& path) {
   int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -54,6 +57,11 @@ Result<DeviceLock> DeviceLock::acquire(const std::string& hardware_id, const std
   }
   write_holder(file);
   return lock;
+}
+
+Result<DeviceLock> DeviceLock::acquire(const DeviceProperties& device) {
+  if (device.hardware_id.empty()) return DeviceLock();
+  return acquire(device.hardware_id, kLockDirectory);
 }
 
 DeviceLock::~DeviceLock() {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "mneme/base/status.h"
+#include "mneme/device/device.h"
 
 namespace mneme {
 
@@ -16,6 +17,8 @@ class DeviceLock {
  public:
   // Waits until nobody else has it, and says on standard error for whom. io when the file cannot be opened.
   static Result<DeviceLock> acquire(const std::string& hardware_id, const std::filesystem::path& directory);
+  // Of the hardware of a device, where all users find it; of nothing where there is none to be locked.
+  static Result<DeviceLock> acquire(const DeviceProperties& device);
   DeviceLock() = default;  // of nothing
   ~DeviceLock();
   DeviceLock(DeviceLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}

@@ -16,9 +16,6 @@ struct Session::Kept {
 
 namespace {
 
-// Not $TMPDIR: all processes of the machine must find the same file.
-constexpr const char* kLockDirectory = "/tmp";
-
 // Loaded objects that a session keeps for configurations to come.
 constexpr size_t kMaxKept = 64;
 
@@ -96,20 +93,15 @@ Status Session::prepare_and_run(const Configuration& configuration, const Compil
   result.stage = ReplayStage::running;
   StageClock clock;
   DeviceLock exclusive;
-  if (!configuration.execution.shared_device) {
-    MNEME_ASSIGN(exclusive, lock_device());
+  const bool held = callers_lock_ != nullptr && *callers_lock_;
+  if (!configuration.execution.shared_device && !held) {
+    MNEME_ASSIGN(exclusive, DeviceLock::acquire(device_.properties()));
     if (exclusive) result.times.push_back({"wait", clock.lap()});
   }
-  result.exclusive = static_cast<bool>(exclusive);
+  result.exclusive = held || static_cast<bool>(exclusive);
   choose_poison(configuration.verdict, result);
   result.times.push_back({"poison", clock.lap()});
   return runs(loaded, tolerated, result);
-}
-
-// Of nothing on a device that is not to be locked.
-Result<DeviceLock> Session::lock_device() {
-  if (device_.properties().hardware_id.empty()) return DeviceLock();
-  return DeviceLock::acquire(device_.properties().hardware_id, kLockDirectory);
 }
 
 Result<CompiledCode> Session::compile(const CompileOptions& options) {

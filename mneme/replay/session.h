@@ -47,6 +47,8 @@ class Session {
   ReplayResult measure(const Configuration& configuration, const CompiledCode& code, const RunWatch& watch = {});
   // Loads such code before it is measured, so that measure() finds it there. Meant for RunWatch::waiting.
   Status load_ahead(const Configuration& configuration, const CompiledCode& code);
+  // As long as `lock` holds something, replays do not wait for the device: the caller has. It must outlive the session.
+  void use_lock(const DeviceLock& lock) { callers_lock_ = &lock; }
   // Looks for what can be poisoned now, and not in the first replay that wants it.
   Status prepare_poison();
 
@@ -94,7 +96,6 @@ class Session {
   // `code` is compiled where it is null.
   ReplayResult replay_by(const Configuration& configuration, const CompiledCode* code, const Runs& runs);
   Status prepare_and_run(const Configuration& configuration, const CompiledCode* code, const Runs& runs, ReplayResult& result);
-  Result<DeviceLock> lock_device();
   Status run_once(const Loaded& loaded, ReplayResult& result);
   Status launch_and_wait(const Loaded& loaded, const LaunchShape& shape);
   Status run_and_time(const Execution& execution, const RunWatch& watch, const Loaded& loaded, const Tolerated& tolerated,
@@ -135,6 +136,7 @@ class Session {
   std::unique_ptr<PreparedMemory> memory_;
   Status why_no_poison_;   // ok: there is some, or none was looked for
   bool poisoned_ = false;  // whether runs that are verified start from poisoned memory
+  const DeviceLock* callers_lock_ = nullptr;
   Nanoseconds prepare_time_{};
   Nanoseconds run_time_{};                        // of the last restored runs
   std::deque<std::shared_ptr<const Kept>> kept_;  // the newest last

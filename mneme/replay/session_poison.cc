@@ -13,7 +13,7 @@ constexpr int kRounds = 3;
 }  // namespace
 
 Status Session::prepare_poison() {
-  MNEME_ASSIGN(DeviceLock exclusive, lock_device());
+  MNEME_ASSIGN(DeviceLock exclusive, DeviceLock::acquire(device_.properties()));
   ReplayResult ignored;
   choose_poison({.poison = true}, ignored);
   return {};
