@@ -307,6 +307,9 @@ def main():
         lines = measure_all(options, configurations)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(lines, indent=1) + "\n")
+    if not lines:
+        say("nothing was measured: --works takes " + ", ".join(f"'{work['name']}'" for work in configurations["works"])
+            + ", a part of a name, or 'none'; it may be repeated")
     return 0 if lines else 1
 
 

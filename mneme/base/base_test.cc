@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include "mneme/base/byte_stream.h"
 #include "mneme/base/compress.h"
 #include "mneme/base/digest.h"
+#include "mneme/base/processors.h"
 #include "mneme/base/types.h"
 
 namespace mneme {
@@ -55,6 +57,18 @@ TEST(Compress, RoundTripAndDamage) {
 TEST(Types, FormatsSizes) {
   EXPECT_EQ(format_bytes(512_KiB), "512 KiB");
   EXPECT_EQ(fmt::format("{} {} {}", Bytes(1536), Dim3{2, 3, 4}, DevicePtr(0x7a0000000000)), "1.50 KiB 2x3x4 0x7a0000000000");
+}
+
+TEST(Processors, AreThoseThatTheProcessMayUse) {
+  cpu_set_t before, one;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  for (int i = 0; CPU_COUNT(&one) == 0; ++i)
+    if (CPU_ISSET(i, &before)) CPU_SET(i, &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  EXPECT_EQ(usable_processors(), 1u);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
+  EXPECT_EQ(usable_processors(), static_cast<unsigned>(CPU_COUNT(&before)));
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
-#include <thread>
 
+#include "mneme/base/processors.h"
 #include "mneme/pool/scheduler.h"
 
 namespace mneme {
@@ -27,7 +27,7 @@ Result<Path> default_command() {
 }  // namespace
 
 unsigned usual_compile_workers(size_t devices) {
-  const size_t cores = std::thread::hardware_concurrency();
+  const size_t cores = usable_processors();
   return cores > devices ? static_cast<unsigned>(cores - devices) : 1;
 }
 

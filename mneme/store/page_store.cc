@@ -4,6 +4,8 @@
 #include <atomic>
 #include <thread>
 
+#include "mneme/base/processors.h"
+
 namespace mneme {
 namespace {
 
@@ -76,7 +78,7 @@ Status PageStore::read_some(std::span<const PageRequest> requests) {
 }
 
 Status PageStore::read(std::span<const PageRequest> requests) {
-  size_t most = std::min<size_t>(std::max(1u, std::thread::hardware_concurrency()), 16);
+  size_t most = std::min<size_t>(usable_processors(), 16);
   size_t count = std::clamp<size_t>(requests.size() / kPagesPerThread, 1, most);
   if (count == 1) return read_some(requests);
   std::atomic<size_t> next = 0;

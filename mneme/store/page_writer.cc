@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <atomic>
 
+#include "mneme/base/processors.h"
+
 namespace mneme {
 namespace {
 
 unsigned thread_count(const PublicationOptions& options) {
-  return options.threads != 0 ? options.threads : std::clamp(std::thread::hardware_concurrency() / 2, 1u, 8u);
+  return options.threads != 0 ? options.threads : std::clamp(usable_processors() / 2, 1u, 8u);
 }
 
 }  // namespace

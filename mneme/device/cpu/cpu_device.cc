@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "mneme/base/processors.h"
 #include "mneme/device/cpu/cpu_module.h"
 #include "mneme/device/cpu/cpu_stream.h"
 #include "mneme/device/host_shared_memory.h"

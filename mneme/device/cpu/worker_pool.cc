@@ -2,7 +2,6 @@
 
 #include <immintrin.h>
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <csignal>
@@ -101,13 +100,6 @@ void WorkerPool::for_each(uint64_t count, const std::function<void(uint64_t)>& b
   };
   if (count <= 1) return drain(0);
   run(drain, count);
-}
-
-unsigned usable_processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return std::max(1u, std::thread::hardware_concurrency());
-  return std::max(1, CPU_COUNT(&set));
 }
 
 }  // namespace mneme::cpu

@@ -49,7 +49,4 @@ class WorkerPool {
   std::atomic<int64_t> to_wake_{0};
 };
 
-// The processors that this process may use.
-unsigned usable_processors();
-
 }  // namespace mneme::cpu

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <thread>
 
+#include "mneme/base/processors.h"
+
 namespace mneme::cuda {
 namespace {
 
@@ -98,9 +100,8 @@ Status Staging::to_host(MutableByteSpan to, DevicePtr from) {
 }
 
 Status Staging::run(Transfer& transfer) {
-  unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  unsigned lanes =
-      std::min({kLanes, cores, static_cast<unsigned>(1 + std::min<uint64_t>(transfer.size / (4 * kChunkBytes), kLanes))});
+  unsigned lanes = std::min(
+      {kLanes, usable_processors(), static_cast<unsigned>(1 + std::min<uint64_t>(transfer.size / (4 * kChunkBytes), kLanes))});
   MNEME_TRY(prepare(lanes));
 
   std::mutex mutex;

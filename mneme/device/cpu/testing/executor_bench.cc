@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "mneme/base/processors.h"
 #include "mneme/device/cpu/cpu_device.h"
 #include "mneme/device/cpu/testing/test_image.h"
 
@@ -54,5 +55,5 @@ int run(unsigned workers) {
 }  // namespace mneme::cpu
 
 int main(int argc, char** argv) {
-  return mneme::cpu::run(argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : mneme::cpu::usable_processors());
+  return mneme::cpu::run(argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : mneme::usable_processors());
 }
