@@ -111,7 +111,13 @@ Status PreparedMemory::read_symbol_states() {
     MNEME_TRY(stream_.copy_to_device(state.pristine.address(), state.prologue));
     MNEME_TRY(stream_.copy_to_device(state.expected.address(), state.epilogue));
   }
-  return {};
+  constexpr uint64_t kAlignment = 256;
+  Bytes end;
+  for (auto& [name, state] : symbols_) {
+    state.offset = end;
+    end = Bytes((end.count + state.prologue.size() + kAlignment - 1) / kAlignment * kAlignment);
+  }
+  return note_poisoned_symbols();
 }
 
 void PreparedMemory::give_addresses_up() { addresses_.reset(); }
@@ -128,7 +134,8 @@ Result<SymbolPlaces> PreparedMemory::places_in(Module& module) const {
   for (const auto& [name, state] : symbols_) {
     auto global = module.global(name);
     // A pipeline may have removed a global that the code never needed; then nothing can have changed it.
-    if (!global.ok() && global.status().code() == Code::not_found && state.prologue == state.epilogue) continue;
+    const bool unchanged = state.prologue == state.epilogue && !state.poisoned;
+    if (!global.ok() && global.status().code() == Code::not_found && unchanged) continue;
     if (!global.ok())
       return global.status().with_context(fmt::format("looking up the recorded global '{}' in the compiled code", name));
     if (global->size.count != 0 && global->size.count != state.prologue.size())
@@ -141,13 +148,15 @@ Result<SymbolPlaces> PreparedMemory::places_in(Module& module) const {
 
 Status PreparedMemory::restore(const SymbolPlaces& symbols, From from) {
   if (restore_everything_) MNEME_TRY(put_everything_back());
-  if (from == From::poisoned)
+  if (from == From::poisoned && copies_.poisoned)
     MNEME_TRY(poisoned_.put_back(stream_));
   else if (!restore_everything_)
     MNEME_TRY(before_.put_back(stream_));
   for (const auto& [name, address] : symbols) {
     const SymbolState& state = symbols_.at(name);
-    MNEME_TRY(stream_.copy(address, state.pristine.address(), Bytes(state.prologue.size())));
+    const bool poisoned = from == From::poisoned && copies_.poisoned_symbols;
+    const DevicePtr source = poisoned ? copies_.poisoned_symbols.address() + state.offset : state.pristine.address();
+    MNEME_TRY(stream_.copy(address, source, Bytes(state.prologue.size())));
   }
   return {};
 }
@@ -199,6 +208,61 @@ Status PreparedMemory::keep_poisoned(const std::vector<MappedRun>& blocks, Bytes
   copies_.poisoned = std::move(place);
   copies_.poisoned_blocks = std::move(runs);
   copies_.poisoned_bytes = poisoned_bytes;
+  return {};
+}
+
+Status PreparedMemory::poison_symbols(const std::set<std::string>& names) {
+  const auto& [last, state_of_last] = *symbols_.rbegin();
+  poisoned_symbols_.resize(state_of_last.offset.count + state_of_last.prologue.size());
+  for (const auto& [name, state] : symbols_) {
+    const auto place = poisoned_symbols_.begin() + static_cast<ptrdiff_t>(state.offset.count);
+    if (names.contains(name))
+      std::transform(state.epilogue.begin(), state.epilogue.end(), place, [](std::byte right) { return ~right; });
+    else
+      std::copy(state.prologue.begin(), state.prologue.end(), place);
+  }
+  MNEME_ASSIGN(copies_.poisoned_symbols, room_for(device_, Bytes(poisoned_symbols_.size()), "poisoned globals",
+                                                  copies_.shareable ? Room::shareable : Room::own));
+  return stream_.copy_to_device(copies_.poisoned_symbols.address(), poisoned_symbols_);
+}
+
+Status PreparedMemory::keep_poisoned_symbols(const std::set<std::string>& names, const SymbolPlaces& now) {
+  uint64_t poisoned = 0;
+  for (const std::string& name : names) {
+    const SymbolState& state = symbols_.at(name);
+    ByteVector actual(state.epilogue.size());
+    MNEME_TRY(stream_.copy_to_host(actual, now.at(name)));
+    for (size_t i = 0; i < actual.size(); ++i) {
+      if (actual[i] == state.epilogue[i])
+        ++poisoned;
+      else
+        poisoned_symbols_[state.offset.count + i] = state.prologue[i];
+    }
+  }
+  if (poisoned == 0) {
+    forget_poisoned_symbols();
+    return {};
+  }
+  poisoned_symbol_bytes_ = Bytes(poisoned);
+  copies_.poisoned_bytes = copies_.poisoned_bytes + poisoned_symbol_bytes_;
+  MNEME_TRY(stream_.copy_to_device(copies_.poisoned_symbols.address(), poisoned_symbols_));
+  return note_poisoned_symbols();
+}
+
+void PreparedMemory::forget_poisoned_symbols() {
+  poisoned_symbols_.clear();
+  copies_.poisoned_symbols = DeviceBuffer();
+  copies_.poisoned_bytes = Bytes(copies_.poisoned_bytes.count - std::exchange(poisoned_symbol_bytes_, {}).count);
+  for (auto& [name, state] : symbols_) state.poisoned = false;
+}
+
+Status PreparedMemory::note_poisoned_symbols() {
+  if (!copies_.poisoned_symbols) return {};
+  for (auto& [name, state] : symbols_) {
+    ByteVector start(state.prologue.size());
+    MNEME_TRY(stream_.copy_to_host(start, copies_.poisoned_symbols.address() + state.offset));
+    state.poisoned = start != state.prologue;
+  }
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,7 +60,12 @@ class PreparedMemory {
 
   // What is in these blocks now is what From::poisoned puts back there. exhausted.
   Status keep_poisoned(const std::vector<MappedRun>& blocks, Bytes poisoned_bytes);
-  bool has_poisoned() const { return static_cast<bool>(copies_.poisoned); }
+  // The same for globals at module symbols that the recorded kernel writes and does not read, all of which are made wrong: it is
+  // run from there by the caller, and what it leaves wrong is then taken out, where `now` has them.
+  Status poison_symbols(const std::set<std::string>& names);
+  Status keep_poisoned_symbols(const std::set<std::string>& names, const SymbolPlaces& now);
+  void forget_poisoned_symbols();
+  bool has_poisoned() const { return copies_.poisoned || copies_.poisoned_symbols; }
   Bytes poisoned_bytes() const { return copies_.poisoned_bytes; }
 
   // Starts a comparison of all of it with what was recorded, by hashes; ordered in the stream.
@@ -98,6 +104,7 @@ class PreparedMemory {
   Status make_copies(const PrepareProgress& progress);
   Status attach_copies();
   Status read_symbol_states();
+  Status note_poisoned_symbols();
   Status hash_all();
   Status put_everything_back();
   Status repair();
@@ -105,6 +112,8 @@ class PreparedMemory {
   struct SymbolState {
     ByteVector prologue, epilogue;
     DeviceBuffer pristine, expected;  // the same in device memory
+    Bytes offset;                     // in what is poisoned
+    bool poisoned = false;
   };
 
   const Database& database_;
@@ -114,6 +123,8 @@ class PreparedMemory {
   Stream& stream_;
   std::optional<RecordedAddresses> addresses_;
   std::vector<MappedRun> changed_;
+  ByteVector poisoned_symbols_;  // as in copies_, while they are sought
+  Bytes poisoned_symbol_bytes_;
   RecordedCopies copies_;
   MappedCopy before_, after_, poisoned_;  // of what the kernel changes, and of what is poisoned too
   std::optional<MappedCopy> everything_;  // before

@@ -18,6 +18,7 @@ struct RecordedCopies {
   DeviceBuffer hashes;    // after the launch, of every block of all spans, in the plan's order
   DeviceBuffer poisoned;  // what a run that is verified starts from, in `poisoned_blocks`
   std::vector<MappedRun> poisoned_blocks;
+  DeviceBuffer poisoned_symbols;  // what globals at module symbols then start from, in the order of their names
   Bytes poisoned_bytes;
   std::string no_poison;  // why there is none, where it was looked for
   bool all_before = false;

@@ -116,6 +116,9 @@ class Session {
   // Has the runs that are verified poisoned, or not, and says so in the result. Looks for poison when that is first wanted.
   void choose_poison(const Verdict& verdict, ReplayResult& result);
   Status make_poison();
+  Status poison_memory(const Loaded& recorded, Nanoseconds time);
+  Status poison_globals(const Loaded& recorded);
+  Status run_poisoned(const Loaded& recorded);
   Result<std::unique_ptr<Poison>> poison_candidates(Nanoseconds time);  // that the recorded launch takes
   // Runs the recorded configuration, and says whether that left the recorded memory, and how long the launch took.
   struct RecordedRun {

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "mneme/base/activity.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/session.h"
@@ -43,19 +45,27 @@ Result<Session::RecordedRun> Session::run_recorded(const Loaded& recorded, Poiso
   return run;
 }
 
-// What is poisoned is what the notes propose and the recorded code, run from there, makes right.
 Status Session::make_poison() {
-  if (plan_.copy_size == Bytes()) return error(Code::unsupported, "the launch has no memory at recorded addresses");
+  if (plan_.regions.empty()) return error(Code::unsupported, "the launch has no memory");
   MNEME_ASSIGN(CompiledCode code, compile(compile_options(Configuration(), kernel_, plan_)));
   MNEME_ASSIGN(Loaded recorded, load_code(code.image));
   MNEME_ASSIGN(RecordedRun plain, run_recorded(recorded, nullptr));
   if (!plain.right) return error(Code::unsupported, "the recorded code and launch do not give the recorded memory here");
-  if (plain.time > kLongestLaunch)
+  const Status memory = poison_memory(recorded, plain.time);
+  if (memory.code() == Code::device_fault) return memory;
+  MNEME_TRY(poison_globals(recorded));
+  return memory_->has_poisoned() ? Status() : memory;
+}
+
+// What is poisoned is what the notes propose and the recorded code, run from there, makes right.
+Status Session::poison_memory(const Loaded& recorded, Nanoseconds time) {
+  if (plan_.copy_size == Bytes()) return error(Code::unsupported, "the launch has no memory at recorded addresses");
+  if (time > kLongestLaunch)
     return error(Code::unsupported,
                  "the recorded launch takes more than {} s, and takes many times that when it notes its accesses",
                  kLongestLaunch.count());
 
-  MNEME_ASSIGN(std::unique_ptr<Poison> poison, poison_candidates(plain.time));
+  MNEME_ASSIGN(std::unique_ptr<Poison> poison, poison_candidates(time));
   for (int round = 0; round < kRounds && poison->size() != 0; ++round) {
     MNEME_ASSIGN(RecordedRun run, run_recorded(recorded, poison.get()));
     if (!run.right) {
@@ -69,6 +79,38 @@ Status Session::make_poison() {
   }
   return Status(Code::unsupported, poison->size() == 0 ? "the kernel writes no byte that it does not also read"
                                                        : "the recorded code depends on what it seems not to read");
+}
+
+// Where globals at module symbols lie is another place in each module, so that no notes are taken of them. Those that no
+// instruction of the kernel can read are poisoned as a whole, and then what it leaves alone is not.
+Status Session::poison_globals(const Loaded& recorded) {
+  std::set<std::string> names;
+  for (const auto& [name, address] : recorded.symbols) names.insert(name);
+  MNEME_ASSIGN(KernelCode * code, sources_->find({}));
+  const Result<PointerUse>& use = code->pointer_use();
+  if (!use.ok() || !use->other.empty()) return {};
+  std::erase_if(names, [&](const std::string& name) {
+    bool written = false, read = false;
+    for (const PointerRoot& root : use->roots)
+      if (root.kind == PointerRoot::Kind::variable && root.variable == name) written |= root.written, read |= root.read;
+    return !written || read;
+  });
+  if (names.empty()) return {};
+  MNEME_TRY(memory_->poison_symbols(names));
+  MNEME_TRY(run_poisoned(recorded));
+  MNEME_TRY(memory_->keep_poisoned_symbols(names, recorded.symbols));
+  if (!memory_->has_poisoned()) return {};
+  MNEME_TRY(run_poisoned(recorded));
+  ReplayResult verdict;
+  MNEME_TRY(verify(recorded, {}, verdict));
+  if (!verdict.verified) memory_->forget_poisoned_symbols();
+  return {};
+}
+
+Status Session::run_poisoned(const Loaded& recorded) {
+  memory_->distrust();
+  MNEME_TRY(memory_->restore(recorded.symbols, PreparedMemory::From::poisoned));
+  return launch_and_wait(recorded, recorded_shape(instance_));
 }
 
 Result<std::unique_ptr<Poison>> Session::poison_candidates(Nanoseconds time) {

@@ -5,10 +5,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::pair<const char*, DeviceBuffer RecordedCopies::*> kBuffers[] = {{"before", &RecordedCopies::before},
-                                                                               {"after", &RecordedCopies::after},
-                                                                               {"hashes", &RecordedCopies::hashes},
-                                                                               {"poisoned", &RecordedCopies::poisoned}};
+constexpr std::pair<const char*, DeviceBuffer RecordedCopies::*> kBuffers[] = {
+    {"before", &RecordedCopies::before},
+    {"after", &RecordedCopies::after},
+    {"hashes", &RecordedCopies::hashes},
+    {"poisoned", &RecordedCopies::poisoned},
+    {"poisoned_symbols", &RecordedCopies::poisoned_symbols}};
 
 Result<DeviceBuffer> import(const Descriptor& descriptor, Bytes size, Device& device) {
   MNEME_ASSIGN(auto memory, device.import_shared(descriptor, size));

@@ -10,7 +10,7 @@ for device in $DEVICES; do
   expect 0 mneme record -rdb "$device.db" --device "$device" --skip 1 -- ./poison
 
   # Output that was right before: nothing has to be written, unless it is poisoned.
-  for name in twice letters; do
+  for name in twice letters into_table; do
     expect 0 replay "$name" --no-poison --block-dim-x 64 --grid-dim-x 16
     is "True 0 off"
     expect 1 replay "$name" --block-dim-x 64 --grid-dim-x 16
@@ -25,7 +25,20 @@ for device in $DEVICES; do
   expect 0 replay letters
   is "True 1000 on"
 
+  # A global that nothing reads, as far as it is written.
+  expect 0 replay into_table
+  is "True 4000 on"
+  expect 0 replay into_table "default<O0>"
+  is "True 4000 on"
+
+  # Nor in the worker of a pool, which shares it.
+  expect 0 mneme sweep "$(kernel into_table)" --device "$device" --iterations 1 --grid 'block.x=32|64' --results-dir "$device.sweep"
+  contains out "2 of 2 configurations done: 1 verified, 1 failed"
+  contains out "1 wrong_result, as block.x=64"
+
   # What is read is as it was.
+  expect 0 replay count
+  is "True 0 the kernel writes no byte that it does not also read"
   expect 0 replay highest
   is "True 0 the kernel writes no byte that it does not also read"
   expect 0 replay bits

@@ -30,6 +30,17 @@ __global__ void by_assembly(int* out) {
   if (i < kCount) asm volatile("st.global.u32 [%0], %1;" ::"l"(out + i), "r"(i) : "memory");
 }
 
+// More of it than the kernel writes.
+__device__ int table[kCount + 24];
+__device__ int counter;
+__global__ void into_table(const int* in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < kCount && blockDim.x == 32) table[i] = in[i] + 1;
+}
+__global__ void count(const int* in) {
+  if (in[threadIdx.x] != 0) atomicMax(&counter, static_cast<int>(threadIdx.x));
+}
+
 int main() {
   int *in, *out;
   if (cudaMalloc(&in, kCount * sizeof(int)) != cudaSuccess || cudaMalloc(&out, kCount * sizeof(Mixed)) != cudaSuccess) return 1;
@@ -46,6 +57,8 @@ int main() {
   for (int i = 0; i < 2; ++i) bits<<<blocks, 32>>>(reinterpret_cast<unsigned*>(out));
   clear();
   for (int i = 0; i < 2; ++i) by_assembly<<<blocks, 32>>>(out);
+  for (int i = 0; i < 2; ++i) into_table<<<blocks, 32>>>(in);
+  for (int i = 0; i < 2; ++i) count<<<1, 32>>>(in);
   if (cudaDeviceSynchronize() != cudaSuccess) return 1;
   std::puts("poison: PASS");
   return 0;
