@@ -103,10 +103,10 @@ class RecordedDeviceWork final : public DeviceWork {
     return std::unique_ptr<DeviceWork>(std::move(work));
   }
 
-  PoolResult measure(const Configuration& configuration, ByteSpan object, const Json&, const Watch& watch) override {
+  PoolResult measure(const Configuration& configuration, ByteSpan object, const Json& description, const Watch& watch) override {
     PoolResult result;
-    auto code = object.data() == expected_object_.data() ? std::move(expected_) : decode_candidate_code(object);
-    expected_object_ = {};
+    const std::string digest = std::exchange(expected_digest_, {});
+    auto code = !digest.empty() && digest == digest_of_code(description) ? std::move(expected_) : decode_candidate_code(object);
     if (!code.ok() || code->object_of.size() != sessions_.size()) {
       result.failure = Failure::worker_lost;
       result.reason = code.ok() ? "the code is of other instances" : code.status().to_string();
@@ -126,8 +126,8 @@ class RecordedDeviceWork final : public DeviceWork {
     return result;
   }
 
-  void expect(const Configuration& configuration, ByteSpan object) override {
-    expected_object_ = object;
+  void expect(const Configuration& configuration, ByteSpan object, const Json& description) override {
+    expected_digest_ = digest_of_code(description);
     expected_ = decode_candidate_code(object);
     // What cannot be loaded says so when it is measured.
     if (sessions_.size() == 1 && expected_.ok() && expected_->object_of.size() == 1) [[maybe_unused]]
@@ -138,6 +138,10 @@ class RecordedDeviceWork final : public DeviceWork {
 
  private:
   explicit RecordedDeviceWork(Device& device) : device_(device) {}
+
+  static std::string digest_of_code(const Json& description) {
+    return description.is_object() ? description.value("digest", "") : "";
+  }
 
   // What is wrong is not timed.
   static RunWatch run_watch(const Watch& watch, std::function<bool(std::span<const Nanoseconds>)> timed) {
@@ -195,7 +199,7 @@ class RecordedDeviceWork final : public DeviceWork {
   DeviceLock lock_;                                 // while there is work
   std::vector<std::unique_ptr<Session>> sessions_;  // by instance
   size_t present_ = 0;
-  ByteSpan expected_object_;
+  std::string expected_digest_;  // of `expected_`; empty: nothing is
   Result<CandidateCode> expected_ = CandidateCode();
 };
 

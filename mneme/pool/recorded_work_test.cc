@@ -110,6 +110,26 @@ TEST_F(RecordedWorkTest, ALaunchThatCannotBeIsToldBeforeAndAfterCompiling) {
   EXPECT_EQ(compile_->check_launch(configuration).code(), Code::invalid_argument);
 }
 
+TEST_F(RecordedWorkTest, WhatWasExpectedIsNotTakenForWhatCame) {
+  open({scaled(1000, 3)});
+  Configuration other = timed(1);
+  other.codegen.level = 0;
+  const AssembledCode expected = assemble(timed(1)), came = assemble(other);
+  ASSERT_NE(expected.description["digest"], came.description["digest"]);
+  const DeviceWork::Watch watch{[](auto) { return true; }, [] { return true; }};
+  // As when the expected job was given up and its memory is another's.
+  ByteVector place(std::max(expected.object.size(), came.object.size()));
+  std::copy(expected.object.begin(), expected.object.end(), place.begin());
+  work_->expect(timed(1), ByteSpan(place).first(expected.object.size()), expected.description);
+  std::copy(came.object.begin(), came.object.end(), place.begin());
+  PoolResult result = work_->measure(other, ByteSpan(place).first(came.object.size()), came.description, watch);
+  EXPECT_EQ(result.details["obj_hash"], came.description["digest"]) << result.reason;
+
+  work_->expect(timed(1), expected.object, expected.description);
+  result = work_->measure(timed(1), expected.object, expected.description, watch);
+  EXPECT_EQ(result.details["obj_hash"], expected.description["digest"]) << result.reason;
+}
+
 TEST_F(RecordedWorkTest, AConfigurationMustBeRightOnEveryInstance) {
   open({scaled(1000, 3), scaled(500, 7)});
   PoolResult result = measure(timed(4));

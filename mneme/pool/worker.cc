@@ -150,7 +150,8 @@ class DeviceJobs {
   void look_ahead() {
     if (next_ || !orders_.any()) return;
     [[maybe_unused]] const bool there = take_next();
-    if (next_ && next_->configuration.ok() && next_->object.ok()) work_.expect(*next_->configuration, *next_->object);
+    if (next_ && next_->configuration.ok() && next_->object.ok())
+      work_.expect(*next_->configuration, *next_->object, next_->message.body["code"]);
   }
 
   Json measure(const DeviceJob& job, Failure& failure) {

@@ -45,8 +45,8 @@ class DeviceWork {
     std::function<void()> waiting = {};
   };
   virtual ~DeviceWork() = default;
-  // What is measured next, told while another is: whatever can be done ahead. The object then lies where it does now.
-  virtual void expect(const Configuration&, ByteSpan) {}
+  // What is likely measured next, told while another is: whatever can be done ahead. `code` tells one object from another.
+  virtual void expect(const Configuration&, ByteSpan, const nlohmann::json&) {}
   // Nothing is there to be measured: others may have the device.
   virtual void idle() {}
   virtual PoolResult measure(const Configuration& configuration, ByteSpan object, const nlohmann::json& code,
