@@ -5,6 +5,7 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(PNG REQUIRED)
+find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)  # scripts/provide-python
 include(CTest)
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)
