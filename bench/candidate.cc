@@ -1,12 +1,13 @@
 // What one candidate costs the device worker of a pool: one recording, one object that is compiled already, many candidates.
 //
-//   mneme-bench-candidate [--device cuda|cpu] [--elements N] [--candidates N] [--iterations N] [--poison on|off]
-//                         [--record FILE INSTANCE]
+//   mneme-bench-candidate [--device cuda|cpu] [--ordinal N] [--elements N] [--candidates N] [--iterations N] [--poison on|off]
+//                         [--record FILE INSTANCE] [--json]
 //
 // Without --record it makes its own: a vector add, out[i] = in[i] + 1.5, of two arrays of N floats (20,500,000: 82 MB each;
 // 20,000: 80 kB each). It prints what each step takes alone, waited for, and what a candidate takes with everything: load,
 // restore, run and check, then the timed runs, each restored, and the last check. The floor of a candidate is its kernels and
-// restores one after another and one check; the ratio is the floor to what it took.
+// restores one after another and one check; the ratio is the floor to what it took. With --json it prints one object of what a
+// restore and a check add on the device, and measures no candidates: what bench/throughput.py reckons a floor with.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,11 +28,13 @@ namespace {
 
 struct Options {
   DeviceKind kind = DeviceKind::cuda;
+  int ordinal = 0;
   uint64_t elements = 20'500'000;
   unsigned candidates = 500;
   Configuration configuration;
   Path kernel_file;
   std::string instance;
+  bool json = false;
 };
 
 constexpr char kVectorAdd[] = R"(
@@ -152,6 +155,7 @@ class Bench {
     MNEME_TRY(session_.prepare_poison());
     MNEME_ASSIGN(ReplayResult first, candidate());
     kernel_ = statistics_of(first.exec_time).median;
+    if (options_.json) return print_json();
     print_memory(first);
     MNEME_TRY(time_steps());
     return time_candidates();
@@ -187,7 +191,7 @@ class Bench {
   }
 
   // `count` of them for one wait; what one adds.
-  Status time_on_device(const char* name, const std::function<Status()>& start, Nanoseconds& into) {
+  Result<Nanoseconds> time_on_device(const std::function<Status()>& start) {
     Stream& stream = session_.stream();
     auto some = [&](int count) {
       return time_of([&, count]() -> Status {
@@ -197,8 +201,35 @@ class Bench {
     };
     MNEME_ASSIGN(Nanoseconds few, some(4));
     MNEME_ASSIGN(Nanoseconds many, some(20));
-    into = std::max(Nanoseconds(0), (many - few) / 16);
-    fmt::print("  {:<44} {:>10.1f} us\n", name, microseconds(into));
+    return std::max(Nanoseconds(0), (many - few) / 16);
+  }
+
+  Status time_on_device() {
+    MNEME_ASSIGN(std::unique_ptr<Module> module, device_.load(code_.image));
+    MNEME_ASSIGN(Kernel * kernel, module->kernel(session_.kernel().name));
+    PreparedMemory& memory = session_.memory();
+    MNEME_ASSIGN(SymbolPlaces symbols, memory.places_in(*module));
+    const LaunchShape shape = recorded_shape(session_.instance());
+    MNEME_TRY(memory.restore(symbols));
+    memory.trust();
+    MNEME_ASSIGN(restore_, time_on_device([&] { return memory.restore(symbols); }));
+    const auto poisoned = memory.has_poisoned() ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded;
+    MNEME_ASSIGN(restore_poisoned_, time_on_device([&] { return memory.restore(symbols, poisoned); }));
+    // What is checked is what a right candidate leaves.
+    MNEME_TRY(memory.restore(symbols));
+    MNEME_TRY(session_.stream().launch(*kernel, shape, session_.instance().parameters));
+    MNEME_TRY(session_.stream().synchronize());
+    MNEME_ASSIGN(check_, time_on_device([&] { return memory.check_later(symbols); }));
+    memory.forget_checks();
+    memory.distrust();
+    return {};
+  }
+
+  Status print_json() {
+    MNEME_TRY(time_on_device());
+    fmt::print(R"({{"device": "{}", "kernel_ns": {}, "restore_ns": {}, "restore_poisoned_ns": {}, "check_ns": {}}})"
+               "\n",
+               device_.properties().name, kernel_.count(), restore_.count(), restore_poisoned_.count(), check_.count());
     return {};
   }
 
@@ -222,7 +253,7 @@ class Bench {
     MNEME_ASSIGN(Kernel * kernel, module->kernel(session_.kernel().name));
     MNEME_ASSIGN(SymbolPlaces symbols, memory.places_in(*module));
     const InstanceRecord& instance = session_.instance();
-    const LaunchShape shape{instance.grid, instance.block, instance.dynamic_shared_memory, instance.cooperative};
+    const LaunchShape shape = recorded_shape(instance);
     MNEME_TRY(memory.restore(symbols));
     memory.trust();
     MNEME_TRY(time_step("restore", [&]() -> Status {
@@ -245,19 +276,13 @@ class Bench {
     }
     fmt::print("  {:<44} {:>10.1f} us\n", "fetch the times of launches that are done",
                microseconds(statistics_of(fetching).median));
-    fmt::print("what one more of them adds on the device:\n");
-    MNEME_TRY(time_on_device("restore", [&] { return memory.restore(symbols); }, restore_));
-    MNEME_TRY(time_on_device(
-        "restore poisoned memory",
-        [&] {
-          return memory.restore(symbols, memory.has_poisoned() ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded);
-        },
-        restore_poisoned_));
-    MNEME_TRY(time_on_device("check", [&] { return memory.check_later(symbols); }, check_));
-    memory.forget_checks();
-    Nanoseconds launch{};
-    MNEME_TRY(time_on_device("launch", [&] { return stream.launch(*kernel, shape, instance.parameters); }, launch));
+    MNEME_TRY(time_on_device());
+    MNEME_ASSIGN(const Nanoseconds launch, time_on_device([&] { return stream.launch(*kernel, shape, instance.parameters); }));
     memory.distrust();
+    fmt::print("what one more of them adds on the device:\n");
+    const std::pair<const char*, Nanoseconds> added[] = {
+        {"restore", restore_}, {"restore poisoned memory", restore_poisoned_}, {"check", check_}, {"launch", launch}};
+    for (const auto& [name, time] : added) fmt::print("  {:<44} {:>10.1f} us\n", name, microseconds(time));
     return {};
   }
 
@@ -323,7 +348,7 @@ struct TemporaryFolder {
 };
 
 Status run(const Options& options) {
-  MNEME_ASSIGN(auto device, Device::open(options.kind));
+  MNEME_ASSIGN(auto device, Device::open(options.kind, options.ordinal));
   TemporaryFolder made;
   Digest static_hash, dynamic_hash;
   if (options.kernel_file.empty()) {
@@ -336,7 +361,7 @@ Status run(const Options& options) {
   }
   MNEME_ASSIGN(Database database, Database::open(options.kernel_file.empty() ? made.path : options.kernel_file.parent_path()));
   MNEME_ASSIGN(auto session, Session::prepare(database, static_hash, dynamic_hash, *device));
-  fmt::print("{}: {}\n", device->properties().name, session->kernel().demangled);
+  if (!options.json) fmt::print("{}: {}\n", device->properties().name, session->kernel().demangled);
   MNEME_ASSIGN(auto compiler, Compiler::create(options.kind, device->properties().architecture));
   MNEME_ASSIGN(CompiledCode code, compiler->compile(session->recorded_code(),
                                                     compile_options(options.configuration, session->kernel(), session->plan())));
@@ -344,8 +369,8 @@ Status run(const Options& options) {
 }
 
 constexpr char kUsage[] =
-    "it is used as: mneme-bench-candidate [--device cuda|cpu] [--elements N] [--candidates N] [--iterations N] [--poison on|off] "
-    "[--record FILE INSTANCE]";
+    "it is used as: mneme-bench-candidate [--device cuda|cpu] [--ordinal N] [--elements N] [--candidates N] [--iterations N] "
+    "[--poison on|off] [--record FILE INSTANCE] [--json]";
 
 Result<Options> parse(int count, char** arguments) {
   Options options;
@@ -353,7 +378,12 @@ Result<Options> parse(int count, char** arguments) {
   for (int i = 1; i < count; i += 2) {
     const std::string name = arguments[i], value = i + 1 < count ? arguments[i + 1] : "";
     const auto number = std::strtoull(value.c_str(), nullptr, 10);
-    if (name == "--device") {
+    if (name == "--json") {
+      options.json = true;
+      --i;
+    } else if (name == "--ordinal" && number < 1024) {
+      options.ordinal = static_cast<int>(number);
+    } else if (name == "--device") {
       MNEME_ASSIGN(options.kind, parse_device_kind(value));
     } else if (name == "--elements" && number > 0 && number <= (1u << 30)) {
       options.elements = number;

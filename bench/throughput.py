@@ -1,38 +1,45 @@
 #!/usr/bin/env python3
 """How many configurations a second `mneme sweep` measures, beside what the hardware allows.
 
-    bench/throughput.py [--mneme BIN] [--device cuda|cpu] [--devices 0,1] [--works WORD] [--scale] [--talk] [DATABASE ...]
+    bench/throughput.py [--device cuda|cpu] [--works WORD ...]         the works of throughput.json
+    bench/throughput.py --programs PATH ... [--kernels REGEX]          kernels that `mneme record` recorded
+    bench/throughput.py --devices 0,1,2,3 --scale ...                  with one device, two, four ... and all
 
 An observation is one configuration that was compiled, restored, run and verified to the byte, then timed --iterations times, each
-from the restored memory, and that shares nothing with another one: the first sweep of each work is made with --no-share. The second
-one shares, as a search does: what ends in the same code and launch is measured once.
+from the restored memory, and that shares nothing with another one. --sharing sweeps a second time as a search does: what ends in
+the same code and launch is measured once.
 
-The works and their configurations are in throughput.json beside this file; DATABASE, one or more that `mneme record` wrote, adds
-every kernel in it. Prints tables in Markdown. Needs Python 3.9 and nothing else.
+PATH is a database, a folder with databases somewhere in it, or a file that lists such paths. Of each kernel the last instance is
+taken. Prints tables in Markdown; needs Python 3.9 and nothing else. With --json FILE every work is kept there as soon as it is
+done, also when the rest is cut off (Ctrl-C prints the tables of what there is), and --resume leaves out what is in it.
 
-  bounds   on the devices: how many a second there could be if nothing but the kernels' runs took time; compiling: if all cores
+  bounds   of the kernels: how many a second there could be if nothing but their runs took time; of compiling: if all cores
            compiled all the time. The ratio is to the nearer of the two.
-  --scale  measures with one device, then with all of --devices, and prints the ratio to linear
-  --talk   on the first work: rebuild and rerun the program, one `mneme replay` process a configuration, and the pool
+  floor    launches, each restored, one after another, and one check. What restoring and checking take is measured in the same
+           run, by mneme-bench-candidate.
 """
+
 import argparse
 import json
 import os
 import pathlib
+import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 
+from throughput_report import bounds_of, kernel_times, print_lines, print_scaling, table
+
 HERE = pathlib.Path(__file__).resolve().parent
-COMPILING = ("prepare", "optimise", "codegen", "assemble", "lower", "host_optimise", "link")
-ON_DEVICE = ("load", "poison", "restore", "start", "meanwhile", "run", "verify", "timed_runs")
 CORES = len(os.sched_getaffinity(0))
+START = time.monotonic()
 
 
 def say(text):
-    print(text, file=sys.stderr, flush=True)
+    print(f"{time.monotonic() - START:6.1f} s  {text}", file=sys.stderr, flush=True)
 
 
 def run(command, **options):
@@ -49,41 +56,53 @@ def find_mneme():
     return str(packed) if packed.exists() else "mneme"
 
 
+def find_candidate(mneme):
+    """What measures restoring and checking: beside mneme."""
+    folder = pathlib.Path(config(mneme, "prefix")) / "bin"
+    return next((str(folder / name) for name in ("mneme-bench-candidate", "mneme_bench_candidate") if (folder / name).exists()), None)
+
+
 def config(mneme, key):
     return subprocess.check_output([mneme, "config", key], text=True).strip()
 
 
-def example(options, name):
-    """The recordable program: of the package, or compiled."""
+# Programs and recordings.
+
+
+def program(options, name):
+    """A recordable program, an example or one of bench/programs: of the package, or compiled."""
     prefix = pathlib.Path(config(options.mneme, "prefix"))
-    if os.access(prefix / "examples" / name, os.X_OK):
-        return prefix / "examples" / name
+    for folder in (prefix / "examples", prefix / "libexec/mneme"):
+        if os.access(folder / name, os.X_OK):
+            return folder / name
     output = options.folder / name
     if not output.exists():
         say(f"compiling {name}")
-        compile_example(options, prefix, name, output)
+        compile_program(options, name, output)
     return output
 
 
-def compile_example(options, prefix, name, output):
-    source = next((folder / name / f"{name}.cu" for folder in (prefix / "share/mneme/examples", HERE.parent / "examples")
-                   if (folder / name / f"{name}.cu").exists()), None)
+def compile_program(options, name, output):
+    prefix = pathlib.Path(config(options.mneme, "prefix"))
+    places = [prefix / "share/mneme/examples" / name, HERE.parent / "examples" / name, HERE / "programs"]
+    source = next((place / f"{name}.cu" for place in places if (place / f"{name}.cu").exists()), None)
     if source is None:
-        raise Failed(f"there is no example {name}")
+        raise Failed(f"there is no program {name}")
     flags = {key: shlex.split(config(options.mneme, key)) for key in ("cxx", "cxxflags", "ldflags")}
     done = run([*flags["cxx"], "-O3", "-std=c++17", *flags["cxxflags"], source, "-o", output, *flags["ldflags"]])
     if done.returncode != 0:
         raise Failed(f"compiling {name}: {done.stderr.strip()}")
 
 
-def record(options, program, arguments, kernel, database):
-    say(f"recording {program.name} {arguments}")
-    command = [options.mneme, "record", "-rdb", database, "--device", options.device, "--max", "1", "--kernels", f"^{kernel}\\(", "--",
-               program, *shlex.split(arguments)]
-    done = run(command)
+def record(options, work, database):
+    arguments = work["arguments"][options.device]
+    binary = program(options, work["program"])
+    say(f"recording {work['program']} {arguments}")
+    done = run([options.mneme, "record", "-rdb", database, "--device", options.device, "--max", "1", "--kernels", f"^{work['kernel']}\\(",
+                "--", binary, *shlex.split(arguments)])
     # A program that is cut short may say so by its exit status.
     if not any(database.glob("[0-9a-f]*.json")):
-        raise Failed(f"recording {program.name}: {done.stderr.strip()}")
+        raise Failed(f"recording {work['program']}: {done.stderr.strip()}")
 
 
 def kernels_of(options, database):
@@ -96,126 +115,192 @@ def kernels_of(options, database):
             yield pathlib.Path(database, kernel["static_hash"] + ".json"), kernel["demangled"], kernel["instances"][-1]
 
 
+def listed(paths):
+    """The paths, those in place of a file that the file lists."""
+    for path in map(pathlib.Path, paths):
+        if path.is_file():
+            lines = (line.strip() for line in path.read_text().splitlines())
+            yield from (path.parent / line for line in lines if line and not line.startswith("#"))
+        else:
+            yield path
+
+
+def databases_in(path):
+    found = sorted({file.parent for file in path.rglob("RecordedIR_*.bc")})
+    if not found:
+        raise Failed(f"{path}: no recording is in it")
+    return found
+
+
+def short(name, width=44):
+    """
+    >>> short("void step<float>(int, float*)")
+    'step<float>'
+    """
+    name = name.split("(")[0].removeprefix("void ")
+    return name if len(name) <= width else name[:width - 1] + "…"
+
+
+def own_works(options, configurations):
+    """Each work of the file as (entry, name, kernel's file, instance, grid); what cannot be had is said."""
+    for work in configurations["works"]:
+        if options.works and not any(word in work["name"] for word in options.works):
+            continue
+        try:
+            arguments = work["arguments"][options.device]
+            database = options.folder / f"{work['program']}-{arguments.replace(' ', '-')}"
+            if not database.exists():
+                record(options, work, database)
+            for kernel, _, instance in kernels_of(options, database):
+                yield work, work["name"], kernel, instance, work["grid"][options.device]
+        except Failed as reason:
+            say(f"{work['name']}: {reason}")
+
+
+def recorded_works(options, configurations):
+    """The same for every kernel of the databases that are given."""
+    for path in listed(options.programs):
+        try:
+            for database in databases_in(path):
+                for kernel, name, instance in kernels_of(options, database):
+                    if re.search(options.kernels, name):
+                        yield None, f"{database.name}: {short(name)}", kernel, instance, configurations["recorded"]["grid"][options.device]
+        except Failed as reason:
+            say(str(reason))
+
+
+# Measuring.
+
+
 def sweep(options, kernel, instance, grid, devices, *more):
-    results = tempfile.mkdtemp(prefix="sweep-", dir=options.folder)
+    """What `mneme sweep --json` prints, and its log's text. One that takes longer than --limit is ended; what it has counts."""
+    results = pathlib.Path(tempfile.mkdtemp(prefix="sweep-", dir=options.folder), "results")
     command = [options.mneme, "sweep", kernel, "-rid", instance["dynamic_hash"], "--device", options.device, "--iterations", options.iterations,
-               "--json", "--results-dir", pathlib.Path(results, "results"), *more]
+               "--json", "--results-dir", results, *more]
     if options.device == "cuda":
         command += ["--devices", ",".join(map(str, devices))]
     if options.compile_workers:
         command += ["--compile-workers", options.compile_workers]
     for axis in grid:
         command += ["--grid", axis]
-    done = run(command)
-    if done.returncode not in (0, 1):
-        raise Failed(done.stderr.strip())
-    for line in done.stderr.splitlines():
+    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        try:
+            out, errors = child.communicate(timeout=options.limit)
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGINT)
+            out, errors = child.communicate()
+    except BaseException:
+        child.send_signal(signal.SIGINT)
+        child.wait()
+        raise
+    if child.returncode not in (0, 1, -signal.SIGINT) or not out:
+        raise Failed(errors.strip())
+    for line in errors.splitlines():
         if "warning" in line:
             say(f"  {line}")
-    return json.loads(done.stdout)
+    return json.loads(out), (results / "results.jsonl").read_text()
 
 
-def per_second(count, nanoseconds, workers):
-    return count / nanoseconds * 1e9 * workers if nanoseconds else None
+def measure_steps(options, kernel, instance, device):
+    """What restoring and checking take on the device; None where that cannot be measured."""
+    if options.candidate is None:
+        return None
+    place = [] if options.device == "cpu" else ["--ordinal", device]
+    done = run([options.candidate, "--device", options.device, *place, "--record", kernel, instance["dynamic_hash"], "--json"])
+    if done.returncode == 0:
+        return json.loads(done.stdout)
+    say(f"  no floor: {done.stderr.strip()}")
+    return None
 
 
-def measure(options, name, kernel, instance, grid, devices):
-    """Both sweeps of one work, and what they come to."""
-    say(f"{name}: {' '.join(grid)}, on {len(devices)} device(s)")
-    alone = sweep(options, kernel, instance, grid, devices, "--no-share")
-    shared = sweep(options, kernel, instance, grid, devices)
+def measure(options, name, kernel, instance, grid, devices, steps):
+    """The line of one work on so many devices."""
+    alone, log = sweep(options, kernel, instance, grid, devices, "--no-share")
+    observations, objects = kernel_times(log)
     rate = alone["rate"]
-    stages = rate["stages_ns"]
-    compiling = sum(stages.get(stage, 0) for stage in COMPILING)
-    on_device = sum(stages.get(stage, 0) for stage in ON_DEVICE)
-    kernels = per_second(alone["measured"], rate["kernel_ns"], len(devices))
-    compilers = per_second(alone["done"], compiling, CORES)
-    bounds = [bound for bound in (kernels, compilers) if bound]
-    return {
+    line = {
         "work": name, "kernel": str(kernel), "instance": instance["dynamic_hash"], "memory_bytes": instance["memory_bytes"], "grid": grid,
-        "devices": len(devices), "device": alone["device_name"], "configurations": alone["total"], "failed": alone["failed"],
-        "observations": alone["measured"], "observations_per_second": rate["measured_per_second"], "seconds": rate["seconds"],
-        "seconds_before": rate["seconds_before"], "device_busy": rate["device_busy"], "compile_workers": rate["compile_workers"],
-        "compile_busy": rate["compile_busy"], "stages_ns": stages,
-        "bound_kernels": kernels, "bound_device_stages": per_second(alone["measured"], on_device, len(devices)), "bound_compiling": compilers,
-        "ratio": rate["measured_per_second"] / min(bounds) if bounds else None,
-        "distinct_objects": shared["rate"]["distinct_objects"], "sharing_measured": shared["measured"],
-        "sharing_done_per_second": shared["rate"]["done_per_second"],
-        "sharing_measured_per_second": shared["rate"]["measured_per_second"],
-        "fastest": alone["best"][0] if alone["best"] else None, "baseline": alone["baseline"], "failures": alone["failures"],
+        "devices": len(devices), "device": alone["device_name"], "cores": CORES, "iterations": options.iterations,
+        "configurations": alone["total"], "failed": alone["failed"], "interrupted": alone["interrupted"], "failures": alone["failures"],
+        "observations": alone["measured"], "observations_per_second": rate["measured_per_second"], "distinct_objects": objects,
+        "seconds": rate["seconds"], "seconds_before": rate["seconds_before"], "device_busy": rate["device_busy"],
+        "compile_workers": rate["compile_workers"], "compile_busy": rate["compile_busy"], "stages_ns": rate["stages_ns"],
+        "steps": steps, **bounds_of(alone, observations, len(devices), CORES, steps),
+        "fastest": alone["best"][0] if alone["best"] else None, "baseline": alone["baseline"],
     }
+    if options.sharing:
+        shared, _ = sweep(options, kernel, instance, grid, devices)
+        line["sharing"] = {"measured": shared["measured"], "distinct_objects": shared["rate"]["distinct_objects"],
+                           **{key: shared["rate"][key] for key in ("done_per_second", "measured_per_second")}}
+    return line
 
 
-def number(value, form="{:.1f}"):
-    return "–" if value is None else form.format(value)
+def counts_of_devices(devices, scale):
+    """
+    >>> counts_of_devices([0, 1, 2, 3, 4, 5], True), counts_of_devices([0, 1], False)
+    ([1, 2, 4, 6], [2])
+    """
+    if not scale:
+        return [len(devices)]
+    return [count for count in (1, 2, 4, 8, 16) if count < len(devices)] + [len(devices)]
 
 
-def shares(stages):
-    total = sum(stages.values()) or 1
-    parts = sorted(stages.items(), key=lambda stage: -stage[1])
-    return ", ".join(f"{stage} {100 * time / total:.0f}" for stage, time in parts if time / total >= 0.01)
+def keep(options, lines):
+    if options.json:
+        new = pathlib.Path(f"{options.json}.new")
+        new.write_text(json.dumps(lines, indent=1) + "\n")
+        new.replace(options.json)
 
 
-def table(head, rows):
-    print("| " + " | ".join(head) + " |")
-    print("|" + " --- |" * len(head))
-    for row in rows:
-        print("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |")
-    print(flush=True)
+def measure_all(options, works, lines):
+    """Adds the lines of all works to `lines`."""
+    devices = [int(word) for word in options.devices.split(",")] if options.device == "cuda" else [0]
+    known = {(line["kernel"], line["instance"], line["work"], line["devices"]) for line in lines}
+    for number, (_, name, kernel, instance, grid) in enumerate(works, 1):
+        wanted = [count for count in counts_of_devices(devices, options.scale)
+                  if (str(kernel), instance["dynamic_hash"], name, count) not in known]
+        if options.within is not None and wanted and time.monotonic() - START >= options.within:
+            say(f"{name}: not begun, --within {options.within:g} is over")
+            continue
+        try:
+            steps = measure_steps(options, kernel, instance, devices[0]) if wanted else None
+            for count in wanted:
+                say(f"{number}: {name}, on {count} device{'s' if count > 1 else ''}")
+                line = measure(options, name, kernel, instance, grid, devices[:count], steps)
+                lines.append(line)
+                keep(options, lines)
+                ratio = "no bound" if line["ratio"] is None else f"{line['ratio']:.2f} of the bound of {line['nearer']}"
+                say(f"  {line['observations']} of {line['configurations']}, {line['observations_per_second']:.1f} a second, {ratio}")
+        except Failed as reason:
+            say(f"{name}: {reason}")
 
 
-def short(name, width=44):
-    name = name.split("(")[0].removeprefix("void ")
-    return name if len(name) <= width else name[:width - 1] + "…"
-
-
-def print_lines(lines, options):
-    print(f"\n{lines[0]['device']}, {CORES} cores, compile workers: {lines[0]['compile_workers']}, timed runs of each configuration: {options.iterations}.\n")
-    table(("work", "memory", "devices", "observations", "failed", "a second", "device busy", "compilers busy", "bound: kernels", "bound: compiling",
-           "ratio to the nearer", "device stages alone"),
-          [(line["work"], f"{line['memory_bytes'] / 1e6:.1f} MB", line["devices"], f"{line['observations']} of {line['configurations']}", line["failed"],
-            f"**{line['observations_per_second']:.1f}**", f"{100 * line['device_busy']:.0f} %", f"{100 * line['compile_busy']:.0f} %",
-            number(line["bound_kernels"]), number(line["bound_compiling"]), number(line["ratio"], "{:.2f}"), number(line["bound_device_stages"]))
-           for line in lines])
-    print("With sharing, as a search does it: distinct objects, configurations answered a second, of them measured.\n")
-    table(("work", "distinct objects", "answered a second", "measured", "measured a second", "share of each stage (without sharing), %"),
-          [(line["work"], f"{line['distinct_objects']} of {line['configurations']}", number(line["sharing_done_per_second"]), line["sharing_measured"],
-            number(line["sharing_measured_per_second"]), shares(line["stages_ns"])) for line in lines])
-    for line in lines:
-        for kind, failure in line["failures"].items():
-            print(f"- {line['work']}: {failure['count']} {kind}, as {json.dumps(failure['values'])}: {failure['reason']}")
-
-
-def print_scaling(pairs):
-    print("\nSeveral devices:\n")
-    table(("work", "one device, a second", "devices", "a second", "to linear"),
-          [(one["work"], number(one["observations_per_second"]), many["devices"], number(many["observations_per_second"]),
-            number(many["observations_per_second"] / one["observations_per_second"] / many["devices"], "{:.3f}"))
-           for one, many in pairs if one["observations_per_second"]])
+# One candidate, three ways.
 
 
 def rebuild_and_rerun(options, work):
     """Seconds for one candidate in the program itself: to compile it (where there is a compiler) and to run it."""
-    program = example(options, work["example"])
+    binary = program(options, work["program"])
     compiling = options.rebuild_seconds
     if compiling is None:
         try:
             start = time.monotonic()
-            compile_example(options, pathlib.Path(config(options.mneme, "prefix")), work["example"], options.folder / "rebuilt")
+            compile_program(options, work["program"], options.folder / "rebuilt")
             compiling = time.monotonic() - start
         except (Failed, OSError, subprocess.CalledProcessError):
             say("there is no compiler here: give --rebuild-seconds")
     start = time.monotonic()
-    run([options.mneme, "run", "--device", options.device, "--", program, *shlex.split(work["arguments"][options.device].split()[0])])
+    run([options.mneme, "run", "--device", options.device, "--", binary, *shlex.split(work["arguments"][options.device].split()[0])])
     return compiling, time.monotonic() - start
 
 
-def standalone(options, kernel, instance, count=5):
+def standalone(options, line, count=5):
     """Seconds for one `mneme replay` process, which compiles everything."""
     start = time.monotonic()
     for i in range(count):
-        done = run([options.mneme, "replay", "-rdb", kernel, "-rid", instance["dynamic_hash"], "--device", options.device, "--iterations", options.iterations,
-                    "--no-cache", "--block-dim-x", str(64 * (i + 1)), "default<O3>"])
+        done = run([options.mneme, "replay", "-rdb", line["kernel"], "-rid", line["instance"], "--device", options.device, "--iterations",
+                    options.iterations, "--no-cache", "--block-dim-x", str(64 * (i + 1)), "default<O3>"])
         if done.returncode != 0:
             raise Failed(done.stderr.strip())
     return (time.monotonic() - start) / count
@@ -223,7 +308,7 @@ def standalone(options, kernel, instance, count=5):
 
 def print_talk(options, work, line):
     compiling, running = rebuild_and_rerun(options, work)
-    alone = standalone(options, pathlib.Path(line["kernel"]), {"dynamic_hash": line["instance"]})
+    alone = standalone(options, line)
     rebuilt = f"compile {compiling:.1f} s + run {running:.1f} s" if compiling is not None else f"run alone, {running:.1f} s"
     print(f"\nA candidate of {work['name']}, three ways:\n")
     table(("way", "seconds a candidate", "observations a second"),
@@ -232,85 +317,74 @@ def print_talk(options, work, line):
            ("pool (`mneme sweep`)", f"{1 / line['observations_per_second']:.4f}", f"{line['observations_per_second']:.1f}")))
 
 
-def works(options, configurations):
-    """Each work as (its entry, name, kernel's file, instance, grid); what cannot be had is said."""
-    kind = options.device
-    for number_, work in enumerate(configurations["works"]):
-        if options.works and not any(word in work["name"] for word in options.works):
-            continue
-        try:
-            arguments = work["arguments"][kind]
-            database = options.folder / f"{work['example']}-{arguments.replace(' ', '-')}"
-            if not database.exists():
-                record(options, example(options, work["example"]), arguments, work["kernel"], database)
-            for kernel, _, instance in kernels_of(options, database):
-                yield work, work["name"], kernel, instance, work["grid"][kind]
-        except Failed as reason:
-            say(f"{work['name']}: {reason}")
-    for database in options.database:
-        try:
-            for kernel, name, instance in kernels_of(options, database):
-                yield None, f"{pathlib.Path(database).name}: {short(name)}", kernel, instance, configurations["recorded"]["grid"][kind]
-        except Failed as reason:
-            say(f"{database}: {reason}")
+def talk(options, configurations, lines):
+    work = next((work for work in configurations["works"] if any(line["work"] == work["name"] for line in lines)), None)
+    if work is None:
+        say("--talk: no work of the file was measured")
+        return
+    try:
+        print_talk(options, work, next(line for line in lines if line["work"] == work["name"]))
+    except Failed as reason:
+        say(f"--talk: {reason}")
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("database", nargs="*", help="a database whose kernels are measured too")
     parser.add_argument("--mneme", default=find_mneme())
+    parser.add_argument("--candidate", help="the program mneme-bench-candidate (default: beside mneme)")
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--devices", default="0", help="which GPUs, as 0,1")
-    parser.add_argument("--works", action="append", help="only works in whose name this is found; 'none' for databases alone")
+    parser.add_argument("--works", action="append", help="only works in whose name this is found; may be repeated")
+    parser.add_argument("--programs", nargs="+", default=[], metavar="PATH", help="recordings in place of the works of the file")
+    parser.add_argument("--kernels", default="", metavar="REGEX", help="of those only kernels in whose name this is found")
     parser.add_argument("--configurations", default=HERE / "throughput.json", help="a file like throughput.json in its place")
     parser.add_argument("--iterations", default="7", help="timed runs of each configuration")
     parser.add_argument("--compile-workers", help="default: as mneme sweep chooses")
-    parser.add_argument("--scale", action="store_true")
-    parser.add_argument("--talk", action="store_true")
+    parser.add_argument("--sharing", action="store_true", help="sweep a second time, with sharing")
+    parser.add_argument("--no-floor", action="store_true", help="do not measure what restoring and checking take")
+    parser.add_argument("--scale", action="store_true", help="with one device, two, four ... and all of --devices")
+    parser.add_argument("--talk", action="store_true",
+                        help="of the first work too: rebuild and rerun the program, and one `mneme replay` process a configuration")
     parser.add_argument("--rebuild-seconds", type=float, help="for --talk, where there is no compiler: what compiling takes")
+    parser.add_argument("--limit", type=float, default=60, metavar="SECONDS", help="for one sweep; what it has by then counts (60)")
+    parser.add_argument("--within", type=float, metavar="SECONDS", help="after so many no other work is begun")
     parser.add_argument("--folder", help="for recordings and results (default: a temporary one)")
-    parser.add_argument("--json", help="a file for all that was measured")
+    parser.add_argument("--json", help="a file for all that was measured, kept as it comes")
+    parser.add_argument("--resume", action="store_true", help="what --json has already is not measured again")
     return parser.parse_args()
 
 
-def measure_all(options, configurations):
-    devices = [int(word) for word in options.devices.split(",")]
-    lines, pairs, talk = [], [], None
-    for work, name, kernel, instance, grid in works(options, configurations):
-        try:
-            one = measure(options, name, kernel, instance, grid, devices[:1] if options.scale else devices)
-            lines.append(one)
-            if options.scale and len(devices) > 1:
-                lines.append(measure(options, name, kernel, instance, grid, devices))
-                pairs.append((one, lines[-1]))
-            talk = talk or (work and (work, one))
-        except Failed as reason:
-            say(f"{name}: {reason}")
-    if lines:
-        print_lines(lines, options)
-    if pairs:
-        print_scaling(pairs)
-    if options.talk and talk:
-        try:
-            print_talk(options, *talk)
-        except Failed as reason:
-            say(f"--talk: {reason}")
-    return lines
+def end(number, frame):
+    raise KeyboardInterrupt
 
 
 def main():
     options = arguments()
     configurations = json.loads(pathlib.Path(options.configurations).read_text())
+    options.candidate = None if options.no_floor else options.candidate or find_candidate(options.mneme)
+    if options.candidate is None and not options.no_floor:
+        say("no floor: there is no mneme-bench-candidate beside mneme")
+    lines = json.loads(pathlib.Path(options.json).read_text()) if options.resume and os.path.exists(options.json or "") else []
+    signal.signal(signal.SIGTERM, end)
     with tempfile.TemporaryDirectory() as temporary:
         options.folder = pathlib.Path(options.folder or temporary).resolve()
         options.folder.mkdir(parents=True, exist_ok=True)
-        lines = measure_all(options, configurations)
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps(lines, indent=1) + "\n")
+        works = recorded_works(options, configurations) if options.programs else own_works(options, configurations)
+        cut_off = False
+        try:
+            measure_all(options, works, lines)
+        except KeyboardInterrupt:
+            cut_off = True
+            say("cut off")
+        if lines:
+            print_lines(lines)
+        if options.scale and lines:
+            print_scaling(lines)
+        if options.talk and lines and not cut_off:
+            talk(options, configurations, lines)
     if not lines:
-        say("nothing was measured: --works takes " + ", ".join(f"'{work['name']}'" for work in configurations["works"])
-            + ", a part of a name, or 'none'; it may be repeated")
-    return 0 if lines else 1
+        say("nothing was measured: --works takes a part of " + ", ".join(f"'{work['name']}'" for work in configurations["works"]))
+    return 0 if lines and not cut_off else 1
 
 
 if __name__ == "__main__":

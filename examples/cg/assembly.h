@@ -63,6 +63,32 @@ inline CsrMatrix assemble(int cells) {
   return matrix;
 }
 
+// Every row padded to as many entries as the longest has, entry by entry: entry k of row r is at k * rows + r, so that
+// neighbouring threads, with a row each, read neighbouring entries. Padding is zeros on the diagonal.
+struct EllpackMatrix {
+  int rows = 0, width = 0;
+  std::vector<int> columns;
+  std::vector<double> values;
+};
+
+inline EllpackMatrix to_ellpack(const CsrMatrix& matrix) {
+  EllpackMatrix padded;
+  padded.rows = matrix.rows;
+  for (int row = 0; row < matrix.rows; ++row)
+    padded.width = std::max(padded.width, matrix.row_begin[row + 1] - matrix.row_begin[row]);
+  padded.columns.resize(static_cast<size_t>(padded.width) * matrix.rows);
+  padded.values.resize(padded.columns.size());
+  for (int row = 0; row < matrix.rows; ++row) {
+    const int begin = matrix.row_begin[row], count = matrix.row_begin[row + 1] - begin;
+    for (int k = 0; k < padded.width; ++k) {
+      const size_t place = static_cast<size_t>(k) * matrix.rows + row;
+      padded.columns[place] = k < count ? matrix.columns[begin + k] : row;
+      padded.values[place] = k < count ? matrix.values[begin + k] : 0;
+    }
+  }
+  return padded;
+}
+
 inline std::vector<double> multiply(const CsrMatrix& matrix, const std::vector<double>& x) {
   std::vector<double> y(matrix.rows, 0.0);
   for (int row = 0; row < matrix.rows; ++row) {

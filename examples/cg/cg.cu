@@ -1,13 +1,15 @@
-// A conjugate-gradient solver in CSR format.
+// A conjugate-gradient solver.
 //
 // The host assembles the stiffness matrix of -div(grad u) + u = f on a cube, with one trilinear element for each of CELLS^3
 // cells (27 entries a row inside). The device solves; the host checks the residual with its own matrix.
 //
-//   cg [CELLS [MAX_ITERATIONS]]
+//   cg [CELLS [MAX_ITERATIONS [csr|ellpack]]]
 //
+// The matrix is held in CSR format, or in ELLPACK, which GPUs read faster; the solution is the same to the bit.
 // Sums are taken in segments of fixed length, one warp each, so that a result does not depend on the block size.
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "../check.h"
@@ -26,6 +28,18 @@ __global__ void matvec(int rows, const int* row_begin, const int* columns, const
   for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += gridDim.x * blockDim.x) {
     double sum = 0;
     for (int i = row_begin[row]; i < row_begin[row + 1]; ++i) sum += values[i] * x[columns[i]];
+    y[row] = sum;
+  }
+}
+
+// The same for ELLPACK, whose padding adds zeros.
+__global__ void matvec_ellpack(int rows, int width, const int* columns, const double* values, const double* x, double* y) {
+  for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += gridDim.x * blockDim.x) {
+    double sum = 0;
+    for (int k = 0; k < width; ++k) {
+      const size_t place = static_cast<size_t>(k) * rows + row;
+      sum += values[place] * x[columns[place]];
+    }
     y[row] = sum;
   }
 }
@@ -75,13 +89,20 @@ T* to_device(const std::vector<T>& host) {
 int main(int argc, char** argv) {
   const int cells = size_argument(argc, argv, 1, 12, 400);
   const int most_iterations = size_argument(argc, argv, 2, 200, 1 << 20);
+  const std::string format = argc > 3 ? argv[3] : "csr";
+  if (format != "csr" && format != "ellpack") {
+    std::fprintf(stderr, "%s: argument 3 is '%s' and should be csr or ellpack\n", argv[0], argv[3]);
+    return 64;
+  }
   const CsrMatrix matrix = assemble(cells);
+  const EllpackMatrix padded = format == "ellpack" ? to_ellpack(matrix) : EllpackMatrix();
   const int n = matrix.rows;
   const std::vector<double> source = right_hand_side(matrix, cells);
 
-  int* row_begin = to_device(matrix.row_begin);
-  int* columns = to_device(matrix.columns);
-  double* values = to_device(matrix.values);
+  const bool csr = format == "csr";
+  int* row_begin = csr ? to_device(matrix.row_begin) : nullptr;
+  int* columns = to_device(csr ? matrix.columns : padded.columns);
+  double* values = to_device(csr ? matrix.values : padded.values);
   double* x = to_device(std::vector<double>(n, 0.0));
   double* residual = to_device(source);
   double* direction = to_device(source);
@@ -103,7 +124,10 @@ int main(int argc, char** argv) {
   CHECK(cudaMemcpy(&first, before, sizeof(double), cudaMemcpyDeviceToHost));
   int iterations = 0;
   for (square = first; iterations < most_iterations && square > 1e-20 * first; ++iterations) {
-    matvec<<<blocks, kBlock>>>(n, row_begin, columns, values, direction, product);
+    if (csr)
+      matvec<<<blocks, kBlock>>>(n, row_begin, columns, values, direction, product);
+    else
+      matvec_ellpack<<<blocks, kBlock>>>(n, padded.width, columns, values, direction, product);
     dot(direction, product, curvature);
     axpy<<<blocks, kBlock>>>(n, 1.0, before, curvature, direction, x);
     axpy<<<blocks, kBlock>>>(n, -1.0, before, curvature, product, residual);
