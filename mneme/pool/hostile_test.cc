@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -17,7 +18,9 @@
 #include <set>
 #include <thread>
 
+#include "mneme/base/processors.h"
 #include "mneme/pool/pool.h"
+#include "mneme/pool/testing/processes.h"
 #include "mneme/pool/testing/random_pipeline.h"
 #include "mneme/pool/testing/scaled.h"
 #include "mneme/pool/worker_process.h"
@@ -148,16 +151,6 @@ class Candidates {
   RandomPipelines pipelines_;
 };
 
-std::vector<pid_t> children_of_threads(const std::string& process) {
-  std::vector<pid_t> found;
-  std::error_code gone;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + process + "/task", gone)) {
-    std::ifstream list(thread.path() / "children");
-    for (pid_t child; list >> child;) found.push_back(child);
-  }
-  return found;
-}
-
 // While one lives, some worker is killed now and then, until half of the run is over: a worker that hangs is then left to its
 // limit.
 class Killer {
@@ -176,10 +169,8 @@ class Killer {
       // One that is not ready, each time again, would be a pool that cannot start.
       const PoolProgress progress = pool_.progress();
       if (progress.devices_ready == 0 || progress.done >= until_) continue;
-      for (pid_t zygote : children_of_threads("self")) {
-        const std::vector<pid_t> workers = children_of_threads(std::to_string(zygote));
-        if (!workers.empty() && ::kill(workers[random_() % workers.size()], SIGKILL) == 0) ++killed_;
-      }
+      const std::vector<pid_t> workers = testing_pool::workers();
+      if (!workers.empty() && ::kill(workers[random_() % workers.size()], SIGKILL) == 0) ++killed_;
     }
   }
 
@@ -191,16 +182,18 @@ class Killer {
   std::thread thread_;
 };
 
-size_t open_files() {
-  const auto files = std::filesystem::directory_iterator("/proc/self/fd");
-  return static_cast<size_t>(std::distance(begin(files), end(files)));
-}
-
 uint64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   uint64_t all = 0, resident = 0;
   file >> all >> resident;
   return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Two for each worker and keeper, four copies of the recorded memory, the objects that are kept or wait for a device, and some
+// for what is under way.
+size_t most_descriptors(const PoolOptions& options) {
+  const size_t workers = options.compile_workers + 2 * options.devices.size();
+  return 2 * workers + 4 * options.devices.size() + 128 + 2 * workers + 32;
 }
 
 TEST(Hostile, EveryConfigurationEndsInOneResultAndNothingWrongIsRight) {
@@ -216,12 +209,12 @@ TEST(Hostile, EveryConfigurationEndsInOneResultAndNothingWrongIsRight) {
   options.device_kind = run.device;
   options.command = "/proc/self/exe";
   options.command_arguments = {"--recorded-worker"};
-  options.compile_workers = std::max(2u, std::thread::hardware_concurrency() - 1);
+  options.compile_workers = std::max(2u, usable_processors() - 1);
   options.limits.compiling = std::chrono::seconds(20);
   options.limits.running = std::chrono::seconds(5);
   options.limits.compile_memory = 256_MiB;
 
-  const size_t files_before = open_files();
+  const size_t files_before = testing_pool::open_files(), mappings_before = testing_pool::shared_mappings();
   auto opened = Pool::open(options);
   ASSERT_TRUE(opened.ok()) << opened.status().to_string();
   std::unique_ptr<Pool> pool = std::move(*opened);
@@ -230,6 +223,7 @@ TEST(Hostile, EveryConfigurationEndsInOneResultAndNothingWrongIsRight) {
   std::map<std::string, std::map<std::string, unsigned>> ends;  // by candidate and failure
   unsigned killed = 0, right = 0;
   uint64_t memory_at_half = 0;
+  size_t most_files = 0;
   {
     Killer killer(*pool, run.count / 2, run.seed);
     for (unsigned i = 0; i < run.count; ++i) {
@@ -250,6 +244,7 @@ TEST(Hostile, EveryConfigurationEndsInOneResultAndNothingWrongIsRight) {
       // Not all at once, so that what is kept of a candidate shows.
       while (pool->progress().submitted - pool->progress().done > 100) std::this_thread::sleep_for(std::chrono::milliseconds(5));
       if (i == run.count / 2) memory_at_half = resident_bytes();
+      most_files = std::max(most_files, testing_pool::open_files());
     }
     pool->drain();
     killed = killer.killed();
@@ -259,13 +254,16 @@ TEST(Hostile, EveryConfigurationEndsInOneResultAndNothingWrongIsRight) {
   EXPECT_GT(right, run.count / 4);
   EXPECT_GT(killed, 0u);
   EXPECT_LT(resident_bytes(), memory_at_half + (64u << 20)) << "memory of the pool's process";
+  EXPECT_LT(most_files, files_before + most_descriptors(options)) << "descriptors of the pool's process meanwhile";
   const PoolProgress progress = pool->progress();
   fmt::print("{} configurations, {} right, {} workers killed, {} replaced\n", run.count, right, killed,
              progress.workers_replaced);
   for (const auto& [what, kinds] : ends)
     for (const auto& [kind, count] : kinds) fmt::print("  {:16} {:16} {:5}\n", what, kind, count);
   pool.reset();
-  EXPECT_EQ(open_files(), files_before) << "descriptors of the pool's process";
+  EXPECT_EQ(testing_pool::open_files(), files_before) << "descriptors of the pool's process";
+  EXPECT_EQ(testing_pool::shared_mappings(), mappings_before) << "shared memory of the pool's process";
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
 }
 
 }  // namespace
