@@ -1,6 +1,7 @@
 #include "mneme/pool/device_work.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "mneme/pool/candidate_code.h"
 #include "mneme/replay/session.h"
@@ -117,7 +118,14 @@ class RecordedDeviceWork final : public DeviceWork {
       if (lock.ok()) lock_ = std::move(*lock);  // else each session says why it cannot be had
     }
     if (sessions_.size() == 1) {
-      ReplayResult replayed = sessions_[0]->measure(configuration, code->objects[0], run_watch(watch, watch.timed));
+      bool left = false;
+      RunWatch run = run_watch(watch, watch.timed);
+      run.leave_times = [&] { return left = watch.leave && watch.leave(); };
+      ReplayResult replayed = sessions_[0]->measure(configuration, code->objects[0], run);
+      if (left) {
+        left_.push_back(std::move(replayed));
+        return result;
+      }
       conclude(replayed, result);
       result.details = details_of(replayed);
       return result;
@@ -132,6 +140,26 @@ class RecordedDeviceWork final : public DeviceWork {
     // What cannot be loaded says so when it is measured.
     if (sessions_.size() == 1 && expected_.ok() && expected_->object_of.size() == 1) [[maybe_unused]]
       Status ignored = sessions_[0]->load_ahead(configuration, expected_->objects[0]);
+  }
+
+  // Of several instances none is left.
+  Status fetch_left() override {
+    std::vector<ReplayResult*> unfetched;
+    for (size_t i = fetched_; i < left_.size(); ++i) unfetched.push_back(&left_[i]);
+    Status status = sessions_[0]->add_left_times(unfetched);
+    if (!status.ok()) left_.resize(fetched_);
+    fetched_ = left_.size();
+    return status;
+  }
+
+  PoolResult take_left() override {
+    PoolResult result;
+    const ReplayResult replayed = std::move(left_.front());
+    left_.pop_front();
+    --fetched_;
+    conclude(replayed, result);
+    result.details = details_of(replayed);
+    return result;
   }
 
   void idle() override { lock_ = DeviceLock(); }
@@ -201,6 +229,8 @@ class RecordedDeviceWork final : public DeviceWork {
   size_t present_ = 0;
   std::string expected_digest_;  // of `expected_`; empty: nothing is
   Result<CandidateCode> expected_ = CandidateCode();
+  std::deque<ReplayResult> left_;  // the oldest first; the first `fetched_` have their times
+  size_t fetched_ = 0;
 };
 
 }  // namespace

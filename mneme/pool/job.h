@@ -49,7 +49,8 @@ struct Job {
   std::string measurement = {};  // key, where it is this job that is measured
   bool at_worker = false;
   bool told_to_stop = false;
-  unsigned lost = 0;  // times that a worker was lost before it began
+  unsigned lost = 0;   // times that a worker was lost before it began
+  bool alone = false;  // a worker was lost while others ran and its result was awaited
 };
 
 // What a configuration ended in, kept for those that end in the same.

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 
@@ -68,9 +69,17 @@ void say_garbage() {
 class FakeDevice final : public DeviceWork {
  public:
   explicit FakeDevice(int ordinal) : ordinal_(ordinal) {}
+  Status fetch_left() override { return {}; }
+  PoolResult take_left() override {
+    PoolResult result = std::move(left_.front());
+    left_.pop_front();
+    return result;
+  }
   PoolResult measure(const Configuration& configuration, ByteSpan object, const Json& code, const Watch& watch) override {
     const std::string what(reinterpret_cast<const char*>(object.data()), object.size());
     EXPECT_EQ(what, code["digest"].get<std::string>());
+    const bool first = note_measured(what);
+    if (what.starts_with("left")) watch.waiting();
     PoolResult result;
     result.details = {{"exec_time", Json::array()}, {"process", ::getpid()}, {"ordinal", ordinal_}, {"obj_hash", code["digest"]}};
     if (what == "fault") result.failure = Failure::device_fault, result.reason = "an illegal address";
@@ -85,11 +94,27 @@ class FakeDevice final : public DeviceWork {
       if (!watch.timed(std::array{Nanoseconds(100 + i)})) break;
       if (what == "slow") ::usleep(1000);
     }
+    bool left = watch.leave && watch.leave();
+    // Until the next is at hand.
+    while (first && !left && what.starts_with("left")) ::usleep(1000), left = watch.leave();
+    if (left) left_.push_back(result);
     return result;
   }
 
  private:
+  // Whether it is the first time.
+  static bool note_measured(const std::string& what) {
+    const char* list = std::getenv("MNEME_TEST_MEASURED");
+    if (list == nullptr) return false;
+    std::ifstream before(list);
+    bool first = true;
+    for (std::string line; std::getline(before, line);) first = first && line != what;
+    std::ofstream(list, std::ios::app) << what << "\n";
+    return first;
+  }
+
   int ordinal_;
+  std::deque<PoolResult> left_;
 };
 
 Configuration with_passes(const std::string& passes) {
@@ -200,6 +225,33 @@ TEST_F(PoolTest, WhatEndsInTheSameCodeIsMeasuredOnce) {
   Configuration other = with_passes("same");
   other.block.x = 64;
   EXPECT_EQ(pool->submit(other).get().origin, Origin::measured);
+}
+
+TEST_F(PoolTest, WhatIsLostWithAnotherIsMeasuredAgainAlone) {
+  const Path list = folder_ / "measured";
+  ::setenv("MNEME_TEST_MEASURED", list.c_str(), 1);
+  PoolOptions one = options();
+  one.compile_workers = 1;
+  auto pool = open(one);
+  ::unsetenv("MNEME_TEST_MEASURED");
+  // The results of the first two are awaited as the third takes the process down.
+  std::vector<Future> futures;
+  for (const char* passes : {"left a", "left b", "crash-run", "left c", "fault", "d"})
+    futures.push_back(pool->submit(with_passes(passes)));
+  pool->drain();
+  const std::vector<Failure> expected = {Failure::none, Failure::none,         Failure::device_fault,
+                                         Failure::none, Failure::device_fault, Failure::none};
+  for (size_t i = 0; i < futures.size(); ++i) {
+    PoolResult result = futures[i].get();
+    EXPECT_EQ(to_string(result.failure), to_string(expected[i])) << result.configuration.passes << ": " << result.reason;
+  }
+  std::ifstream lines(list);
+  std::map<std::string, int> times;
+  for (std::string line; std::getline(lines, line);) ++times[line];
+  EXPECT_EQ(times,
+            (std::map<std::string, int>{{"left a", 2}, {"left b", 2}, {"crash-run", 1}, {"left c", 2}, {"fault", 1}, {"d", 1}}));
+  EXPECT_EQ(pool->progress().workers_replaced, 2u);
+  EXPECT_EQ(pool->progress().measured, 4u);
 }
 
 TEST_F(PoolTest, WhatIsMeasuredAnewSharesNothing) {

@@ -130,6 +130,31 @@ TEST_F(RecordedWorkTest, WhatWasExpectedIsNotTakenForWhatCame) {
   EXPECT_EQ(result.details["obj_hash"], expected.description["digest"]) << result.reason;
 }
 
+TEST_F(RecordedWorkTest, WhatIsLeftIsWholeOnceItIsFetched) {
+  open({scaled(1000, 3)});
+  bool left_one = false;
+  const DeviceWork::Watch leaving{[](auto) { return true; }, [] { return true; }, {}, [&] { return left_one = true; }};
+  // After a run that something held up, and the first, the next is waited for.
+  const auto leave = [&](unsigned iterations) {
+    left_one = false;
+    for (int tries = 0; !left_one && tries < 100; ++tries) measure(timed(iterations), leaving);
+    EXPECT_TRUE(left_one);
+  };
+  leave(2);
+  leave(3);
+  ASSERT_TRUE(work_->fetch_left().ok());
+  EXPECT_THAT(work_->take_left().exec_time(), SizeIs(2));
+  Configuration wrong = timed(4);
+  wrong.grid.x = 3;
+  EXPECT_EQ(measure(wrong, leaving).failure, Failure::wrong_result);
+  leave(4);
+  ASSERT_TRUE(work_->fetch_left().ok());
+  PoolResult left = work_->take_left();
+  EXPECT_THAT(left.exec_time(), SizeIs(3));
+  EXPECT_EQ(left.details["verified"], true);
+  EXPECT_THAT(work_->take_left().exec_time(), SizeIs(4));
+}
+
 TEST_F(RecordedWorkTest, AConfigurationMustBeRightOnEveryInstance) {
   open({scaled(1000, 3), scaled(500, 7)});
   PoolResult result = measure(timed(4));

@@ -217,7 +217,7 @@ void Pool::Scheduler::give_up(Status reason) {
   while (!jobs_.empty()) finish(jobs_.begin()->first, failed_result(kind, reason.to_string()));
   to_compile_.clear();
   to_measure_.clear();
-  for (auto& [id, worker] : workers_) worker.jobs.clear();
+  for (auto& [id, worker] : workers_) worker.jobs.clear(), worker.left.clear();
 }
 
 Job* Pool::Scheduler::find(JobId id) {

@@ -4,11 +4,13 @@
 //                    └▶ waits for the same request ─────────┴▶ waits for the same code ─┘     └▶ waits for the same launch of it
 //
 // Messages (each a JSON object):
-//   to any worker     {"id", "configuration"}; to a device worker also "code" and the object as a descriptor
+//   to any worker     {"id", "configuration"}; to a device worker also "code", the object as a descriptor, and "alone" where its
+//                     result is to be told before another begins
 //   of any worker     {"ready"} once; then of each job {"id", "failure", "reason", "details"} or, in between,
 //   of a compile one  {"id", "translated": digest, "about"}, answered by {"assemble": bool}; {"id", "code": {"digest", …}} with
 //                     the object
-//   of a device one   {"device": {"name", "architecture"}} first; {"id", "began"}; {"id", "timed": [ns, …]}; {"id", "details"};
+//   of a device one   {"device": {"name", "architecture"}} first; {"id", "began"}: those it was given before have ended as they
+//                     should, and what is missing of their results follows; {"id", "timed": [ns, …]}; {"id", "details"};
 //                     to it {"stop": id}; {"instance", "copies"} of a keeper, see keeper.h
 //
 // Sources: scheduler.cc is its life, jobs coming and going; scheduler_workers.cc is workers; scheduler_sharing.cc is what
@@ -50,6 +52,7 @@ class Pool::Scheduler {
     LastWords words = {};
     bool ready = false;
     std::deque<JobId> jobs = {};        // the first is under way
+    std::deque<JobId> left = {};        // those before them whose results follow
     Clock::time_point busy_since = {};  // while there are jobs
     Clock::time_point deadline = {};    // max(): none
     Failure fate = Failure::none;       // why it was killed by us
@@ -84,6 +87,7 @@ class Pool::Scheduler {
   void take_endings();
   void lose(Worker& worker, int status);
   void blame(const Worker& gone, Job& job, int status);
+  void hear_began(Worker& worker, JobId id);
   void requeue(Role role, const std::deque<JobId>& jobs);
   void enforce_limits();
   void dispatch();

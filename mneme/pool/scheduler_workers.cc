@@ -11,8 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A device worker has the next job at hand while one is under way.
-constexpr size_t kDeviceDepth = 2;
+// A device worker has the next job at hand while one is under way, and one more: it looks for the next as soon as that begins.
+constexpr size_t kDeviceDepth = 3;
 // So many of one kind that end in a row before they are ready end the pool.
 constexpr unsigned kMostFailedStarts = 3;
 // So often a job is given to another worker when one was lost before it began.
@@ -104,11 +104,19 @@ void Pool::Scheduler::hear(Worker& worker, Message message) {
   if (body.contains("code")) return hear_code(worker, *job, message);
   if (body.contains("failure")) return hear_failure(worker, *job, body);
   if (body.contains("details")) return hear_measured(worker, *job, body);
-  if (body.contains("began")) worker.began = true;
+  if (body.contains("began")) hear_began(worker, job->id);
   extend(worker, options_.limits.running);
   if (!body.contains("timed")) return;
   std::lock_guard lock(job->future->mutex);
   for (const Json& time : body["timed"]) job->future->times.emplace_back(time.get<double>());
+}
+
+void Pool::Scheduler::hear_began(Worker& worker, JobId id) {
+  const auto begun = std::find(worker.jobs.begin(), worker.jobs.end(), id);
+  if (begun == worker.jobs.end()) return;
+  worker.left.insert(worker.left.end(), worker.jobs.begin(), begun);
+  worker.jobs.erase(worker.jobs.begin(), begun);
+  worker.began = true;
 }
 
 void Pool::Scheduler::hear_ready(Worker& worker) {
@@ -169,8 +177,9 @@ void Pool::Scheduler::lose(Worker& worker, int status) {
   Worker gone = std::move(worker);
   workers_.erase(gone.id);
   if (gone.role == Role::keeper) return lose_keeper(gone.device);
-  for (JobId id : gone.jobs)
-    if (Job* job = find(id)) job->at_worker = false;
+  for (const auto* given : {&gone.left, &gone.jobs})
+    for (JobId id : *given)
+      if (Job* job = find(id)) job->at_worker = false;
   if (!gone.ready) {
     if (gone.role == Role::device) copies_.erase(gone.device);  // they may be what it did not start with
     if (gone.fate != Failure::none)
@@ -187,6 +196,11 @@ void Pool::Scheduler::lose(Worker& worker, int status) {
     jobs.pop_front();
   }
   requeue(gone.role, jobs);
+  // Another was to blame. That is not to happen twice.
+  for (auto id = gone.left.rbegin(); id != gone.left.rend(); ++id) {
+    if (Job* job = find(*id)) job->alone = true;
+    to_measure_.push_front(*id);
+  }
   if (gone.ready) {
     std::lock_guard lock(mutex_);
     ++progress_.workers_replaced;
@@ -265,10 +279,12 @@ void Pool::Scheduler::dispatch() {
       if (!worker.ready || worker.role != Role::device || worker.jobs.size() >= depth) continue;
       Job* job = take(to_measure_);
       if (!job) break;
-      give(worker, *job, {{"code", job->code}}, std::array{job->object->number()});
+      Json order = {{"code", job->code}};
+      if (job->alone) order["alone"] = true;
+      give(worker, *job, std::move(order), std::array{job->object->number()});
     }
   for (const auto& [id, worker] : workers_) {
-    (worker.role == Role::compile ? compiling : measuring) += worker.jobs.size();
+    (worker.role == Role::compile ? compiling : measuring) += worker.jobs.size() + worker.left.size();
     devices_ready += worker.ready && worker.role == Role::device;
   }
   std::lock_guard lock(mutex_);
@@ -282,7 +298,7 @@ void Pool::Scheduler::give(Worker& worker, Job& job, Json body, std::span<const 
   body["id"] = job.id;
   body["configuration"] = job.json;
   if (worker.jobs.empty()) {
-    worker.busy_since = Clock::now();
+    if (worker.left.empty()) worker.busy_since = Clock::now();
     extend(worker, worker.role == Role::compile ? options_.limits.compiling : options_.limits.running);
   }
   worker.jobs.push_back(job.id);
@@ -292,11 +308,12 @@ void Pool::Scheduler::give(Worker& worker, Job& job, Json body, std::span<const 
 }
 
 void Pool::Scheduler::leave(Worker& worker, Job& job) {
+  if (!worker.jobs.empty() && worker.jobs.front() == job.id) worker.began = false;
   std::erase(worker.jobs, job.id);
+  std::erase(worker.left, job.id);
   job.at_worker = false;
-  worker.began = false;
   const auto now = Clock::now();
-  if (worker.jobs.empty())
+  if (worker.jobs.empty() && worker.left.empty())
     worker.deadline = Clock::time_point::max();
   else
     extend(worker, options_.limits.running);

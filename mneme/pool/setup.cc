@@ -6,7 +6,7 @@ using Json = nlohmann::json;
 
 namespace {
 // Raised by every change of what a pool and its workers say to each other.
-constexpr int kProtocol = 1;
+constexpr int kProtocol = 2;
 }  // namespace
 
 Json to_json(const PoolSetup& setup) {

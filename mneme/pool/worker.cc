@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <set>
@@ -113,35 +114,43 @@ class Orders {
 
 // A job as far as it needs no device.
 struct DeviceJob {
-  explicit DeviceJob(Message order) : message(std::move(order)), id(message.body["id"]) {
+  explicit DeviceJob(Message order)
+      : message(std::move(order)), id(message.body["id"]), alone(message.body.value("alone", false)) {
     configuration = configuration_from_json(message.body["configuration"]);
     if (!message.descriptors.empty()) object = read_memory(message.descriptors[0]);
   }
   Message message;
   uint64_t id;
+  bool alone;  // its result is to be told before another begins
   Result<Configuration> configuration = Status(Code::internal, "not read");
   Result<ByteVector> object = Status(Code::io, "no object came with the job");
 };
 
+// While one job's runs are on the device the results of those before it are made and told. Fetching times is dear, and dearer
+// while something runs: they are fetched for several jobs at once, between two.
 class DeviceJobs {
  public:
   DeviceJobs(Channel channel, DeviceWork& work) : orders_(std::move(channel)), work_(work) {}
 
   void serve() {
-    for (;;) {
-      if (!take_next()) return;
+    while (take_next()) {
       LastWords::begin_job();
       const DeviceJob job = std::move(*std::exchange(next_, nullptr));
-      Failure failure = Failure::none;
-      if (!orders_.channel().send(measure(job, failure)).ok()) return;
-      if (failure == Failure::device_fault || failure == Failure::worker_lost) return;
+      if (!serve(job)) return;
     }
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kFetchAfter{10};
+  static constexpr size_t kMostLeft = 32;
+
   bool take_next() {
     if (next_) return true;
-    if (!orders_.any()) work_.idle();
+    if (!orders_.any()) {
+      if (!fetch().ok() || !tell()) return false;
+      if (!orders_.any()) work_.idle();
+    }
     auto message = orders_.next();
     if (message.ok()) next_ = std::make_unique<DeviceJob>(std::move(*message));
     return message.ok();
@@ -154,11 +163,26 @@ class DeviceJobs {
       work_.expect(*next_->configuration, *next_->object, next_->message.body["code"]);
   }
 
-  Json measure(const DeviceJob& job, Failure& failure) {
+  // False: the process is of no more use. The pool has what was left measured again.
+  bool serve(const DeviceJob& job) {
+    left_this_ = false;
+    PoolResult result = measure(job);
+    if (left_this_) return leave(job.id);
+    const bool over = result.failure == Failure::device_fault || result.failure == Failure::worker_lost || !fetch().ok();
+    return tell() && tell(job.id, std::move(result)) && !over;
+  }
+
+  PoolResult measure(const DeviceJob& job) {
     const uint64_t id = job.id;
-    if (!job.configuration.ok()) return failure_of(id, Failure::invalid_launch, job.configuration.status().to_string());
-    if (!job.object.ok()) return failure_of(id, Failure::worker_lost, job.object.status().to_string());
-    if (orders_.told_to_stop(id)) return failure_of(id, Failure::cancelled, "given up before it was measured");
+    const auto failed = [](Failure failure, const std::string& reason) {
+      PoolResult result;
+      result.failure = failure;
+      result.reason = reason;
+      return result;
+    };
+    if (!job.configuration.ok()) return failed(Failure::invalid_launch, job.configuration.status().to_string());
+    if (!job.object.ok()) return failed(Failure::worker_lost, job.object.status().to_string());
+    if (orders_.told_to_stop(id)) return failed(Failure::cancelled, "given up before it was measured");
     // From here on this job is to blame for what happens to the process.
     [[maybe_unused]] Status ignored = orders_.channel().send({{"id", id}, {"began", true}});
     DeviceWork::Watch watch;
@@ -169,17 +193,58 @@ class DeviceJobs {
       return !orders_.told_to_stop(id);
     };
     watch.going_on = [&] { return !orders_.told_to_stop(id); };
-    watch.waiting = [&] { look_ahead(); };
-    PoolResult result = work_.measure(*job.configuration, *job.object, job.message.body["code"], watch);
-    failure = result.failure;
+    watch.waiting = [&] {
+      [[maybe_unused]] const bool told = tell();
+      look_ahead();
+    };
+    watch.leave = [&] { return left_this_ = !job.alone && (next_ || orders_.any()); };
+    return work_.measure(*job.configuration, *job.object, job.message.body["code"], watch);
+  }
+
+  bool leave(uint64_t id) {
+    const auto now = Clock::now();
+    if (left_.size() == fetched_) left_since_ = now;
+    left_.push_back(id);
+    if (now - left_since_ < kFetchAfter && left_.size() < kMostLeft) return true;
+    Status fetched = fetch();
+    if (fetched.ok()) return true;
+    PoolResult lost;
+    lost.failure = Failure::worker_lost;
+    lost.reason = fetched.to_string();
+    [[maybe_unused]] const bool told = tell() && tell(id, std::move(lost));
+    return false;
+  }
+
+  Status fetch() {
+    if (left_.size() == fetched_) return {};
+    MNEME_TRY(work_.fetch_left());
+    fetched_ = left_.size();
+    return {};
+  }
+
+  // What was left and is fetched.
+  bool tell() {
+    for (; fetched_ > 0; --fetched_) {
+      const uint64_t id = left_.front();
+      left_.pop_front();
+      if (!tell(id, work_.take_left())) return false;
+    }
+    return true;
+  }
+
+  bool tell(uint64_t id, PoolResult result) {
     Json json = result.failed() ? failure_of(id, result.failure, result.reason) : Json{{"id", id}};
     json["details"] = std::move(result.details);
-    return json;
+    return orders_.channel().send(json).ok();
   }
 
   Orders orders_;
   DeviceWork& work_;
   std::unique_ptr<DeviceJob> next_;
+  std::deque<uint64_t> left_;  // jobs, the oldest first; of the first `fetched_` there are times
+  size_t fetched_ = 0;
+  Clock::time_point left_since_;  // the oldest without
+  bool left_this_ = false;
 };
 
 }  // namespace

@@ -43,6 +43,9 @@ class DeviceWork {
     std::function<bool()> going_on;
     // The device is busy with all that can be started: there is time for something else.
     std::function<void()> waiting = {};
+    // It has run as it should, and only its times are missing. True: it is left as it is for the next to begin, fetch_left() gets
+    // the times, and what measure() gives is no result.
+    std::function<bool()> leave = {};
   };
   virtual ~DeviceWork() = default;
   // What is likely measured next, told while another is: whatever can be done ahead. `code` tells one object from another.
@@ -51,6 +54,10 @@ class DeviceWork {
   virtual void idle() {}
   virtual PoolResult measure(const Configuration& configuration, ByteSpan object, const nlohmann::json& code,
                              const Watch& watch) = 0;
+  // Gets the times of all that was left, best while nothing runs. On failure there is no more result of any of it.
+  virtual Status fetch_left() { return {}; }
+  // The result of the oldest that was left and fetched. Needs no device.
+  virtual PoolResult take_left() { return {}; }
 };
 
 // A device worker's first words, so that compilation can begin before it is ready.

@@ -9,14 +9,12 @@
 namespace mneme {
 namespace {
 
-void add_reading(std::optional<ClockReport>& report, Device& device) {
-  std::optional<ClockReading> reading = device.read_clocks();
-  if (!reading) return;
-  if (!report) report.emplace().sm_mhz_before = reading->sm_mhz;
-  report->sm_mhz_after = reading->sm_mhz;
-  for (std::string& reason : reading->throttled)
+void add_reading(std::optional<ClockReport>& report, const ClockReading& reading) {
+  if (!report) report.emplace().sm_mhz_before = reading.sm_mhz;
+  report->sm_mhz_after = reading.sm_mhz;
+  for (const std::string& reason : reading.throttled)
     if (std::find(report->throttled.begin(), report->throttled.end(), reason) == report->throttled.end())
-      report->throttled.push_back(std::move(reason));
+      report->throttled.push_back(reason);
 }
 
 // How many launches of a batch are waited for before the watch is told.
@@ -87,7 +85,7 @@ Result<unsigned> Measurer::begin(const Execution& execution, const MeasuredLaunc
     MNEME_TRY(stream_.launch(launch.kernel, launch.shape, launch.parameters));
   }
   if (execution.stop == StopWhen::time) MNEME_TRY(stream_.synchronize());
-  add_reading(now.measurement.clocks, device_);
+  read_clocks();
   now.begin = std::chrono::steady_clock::now();
   MNEME_TRY(start(batch));
   return now.batch;
@@ -110,9 +108,9 @@ Result<Measurement> Measurer::finish() {
   while (now.batch > 0) {
     // Who has not waited for the warm-up waits for it here.
     ActivityScope timing(Activity::timing, allowance(now.execution.warm_up + now.batch, now.launch));
-    MNEME_ASSIGN(std::vector<Nanoseconds> times, stream_.take_times());
+    MNEME_ASSIGN(std::vector<Nanoseconds> times, take_times());
     const Nanoseconds elapsed = std::chrono::steady_clock::now() - now.begin;
-    add_reading(result.clocks, device_);
+    read_clocks();
     result.times.insert(result.times.end(), times.begin(), times.end());
     const unsigned more = rule.next(result.times, elapsed);
     if (more > 0 && now.watch.timed && !now.watch.timed(times)) break;
@@ -125,8 +123,58 @@ Result<Measurement> Measurer::finish() {
 
 void Measurer::forget() {
   if (under_way_ && under_way_->batch > 0) [[maybe_unused]]
-    auto ignored = stream_.take_times();
+    auto ignored = take_times();
   under_way_.reset();
+}
+
+bool Measurer::can_leave() const {
+  return under_way_ && under_way_->batch > 0 && under_way_->execution.stop == StopWhen::fixed &&
+         under_way_->batch == under_way_->execution.iterations;
+}
+
+void Measurer::leave() {
+  left_.push_back({std::move(under_way_->measurement), under_way_->batch, false});
+  under_way_.reset();
+}
+
+Result<std::vector<Measurement>> Measurer::take_left() {
+  const bool unfetched = std::any_of(left_.begin(), left_.end(), [](const Left& left) { return left.unfetched > 0; });
+  if (unfetched) [[maybe_unused]]
+    auto none = take_times();
+  if (std::any_of(left_.begin(), left_.end(), [](const Left& left) { return !left.clocks_read; })) read_clocks();
+  std::vector<Measurement> measurements;
+  for (Left& left : std::exchange(left_, {})) measurements.push_back(std::move(left.measurement));
+  MNEME_TRY(std::exchange(left_lost_, {}));
+  return measurements;
+}
+
+// Of what is under way. What was left before it gets its own.
+Result<std::vector<Nanoseconds>> Measurer::take_times() {
+  auto times = stream_.take_times();
+  size_t used = 0;
+  for (Left& left : left_) {
+    const size_t count = std::exchange(left.unfetched, 0);
+    if (count == 0) continue;
+    if (times.ok() && used + count > times->size())
+      times = error(Code::internal, "timing launches: there are times of {} of them only", times->size());
+    if (!times.ok()) {
+      left_lost_ = times.status();
+      continue;
+    }
+    const auto first = times->begin() + static_cast<std::ptrdiff_t>(used);
+    left.measurement.times.assign(first, first + static_cast<std::ptrdiff_t>(count));
+    used += count;
+  }
+  if (times.ok()) times->erase(times->begin(), times->begin() + static_cast<std::ptrdiff_t>(used));
+  return times;
+}
+
+// One reading is the last of what was left and the first of what begins.
+void Measurer::read_clocks() {
+  const std::optional<ClockReading> reading = device_.read_clocks();
+  for (Left& left : left_)
+    if (!std::exchange(left.clocks_read, true) && reading) add_reading(left.measurement.clocks, *reading);
+  if (under_way_ && reading) add_reading(under_way_->measurement.clocks, *reading);
 }
 
 }  // namespace mneme

@@ -51,10 +51,19 @@ class Measurer {
   Result<Measurement> finish();
   void forget();
 
+  // Instead of finish(), where no launch depends on the times and the launches have ended: others can begin, and what was left is
+  // taken together, the oldest first. Fetching takes longer while something runs. When it fails all of it is lost, also when
+  // that was in another's finish() or forget().
+  bool can_leave() const;
+  void leave();
+  Result<std::vector<Measurement>> take_left();
+
  private:
   Status prepare(const Execution& execution, const MeasuredLaunch& launch);
   Status empty_cache();
   Status start(unsigned count);
+  Result<std::vector<Nanoseconds>> take_times();
+  void read_clocks();
 
   struct UnderWay {
     Execution execution;
@@ -64,9 +73,16 @@ class Measurer {
     unsigned batch = 0;  // timed launches that were started
     std::chrono::steady_clock::time_point begin;
   };
+  struct Left {
+    Measurement measurement;
+    unsigned unfetched = 0;  // times that the stream still has
+    bool clocks_read = false;
+  };
   Device& device_;
   Stream& stream_;
   std::optional<UnderWay> under_way_;
+  std::vector<Left> left_;
+  Status left_lost_;
   DevicePtr other_memory_;  // larger than the cache
 };
 

@@ -5,13 +5,18 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "mneme/base/guarded.h"
 #include "mneme/device/fake/fake_device.h"
+#include "mneme/replay/stopping_rule.h"
 
 namespace mneme {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
+using testing::Not;
 
 class MeasurementTest : public testing::Test {
  protected:
@@ -31,6 +36,18 @@ class MeasurementTest : public testing::Test {
     auto restore = [&] { return stream_->copy(memory_, memory_, Bytes(0)); };
     auto read_through = [&] { return stream_->read_through(memory_, Bytes(8)); };
     return measurer_->measure(execution, {*kernel_, shape_, {}, restore, read_through});
+  }
+  // A launch of a kernel that takes `time`.
+  void begin(const Execution& execution, double time) {
+    const std::string name = fmt::format("takes {}", time);
+    device_->define_kernel(name, fake::FakeKernel{[](const fake::FakeLaunch&) { return Status(); }, {}, Nanoseconds(time), {}});
+    auto begun = measurer_->begin(execution, {**module_->kernel(name), shape_, {}, [] { return Status(); }, {}}, {});
+    ASSERT_TRUE(begun.ok()) << begun.status().to_string();
+  }
+  void begin(unsigned count, double time) {
+    Execution execution;
+    execution.iterations = count;
+    begin(execution, time);
   }
   std::vector<std::string> calls() {
     std::vector<std::string> all = device_->calls();
@@ -61,6 +78,79 @@ TEST_F(MeasurementTest, NobodyWaitsBetweenRestoringAndLaunching) {
   EXPECT_FALSE(measured->clocks.has_value());
   EXPECT_THAT(calls(),
               ElementsAre("clock", "copy", "launch_timed", "copy", "launch_timed", "copy", "launch_timed", "take_times"));
+}
+
+TEST_F(MeasurementTest, WhatIsLeftGetsItsTimesTogether) {
+  device_->set_clock_readings({{1000, {}}, {2000, {"power cap"}}, {3000, {}}});
+  begin(2, 10);
+  ASSERT_TRUE(measurer_->can_leave());
+  measurer_->leave();
+  begin(1, 20);
+  measurer_->leave();
+  EXPECT_THAT(calls(), Not(Contains("take_times")));
+  auto left = measurer_->take_left();
+  ASSERT_TRUE(left.ok()) << left.status().to_string();
+  ASSERT_EQ(left->size(), 2u);
+  EXPECT_THAT((*left)[0].times, ElementsAre(Nanoseconds(10), Nanoseconds(10)));
+  EXPECT_THAT((*left)[1].times, ElementsAre(Nanoseconds(20)));
+  // A reading between two is of both.
+  EXPECT_EQ((*left)[0].clocks->sm_mhz_before, 1000u);
+  EXPECT_EQ((*left)[0].clocks->sm_mhz_after, 2000u);
+  EXPECT_THAT((*left)[0].clocks->throttled, ElementsAre("power cap"));
+  EXPECT_EQ((*left)[1].clocks->sm_mhz_before, 2000u);
+  EXPECT_EQ((*left)[1].clocks->sm_mhz_after, 3000u);
+  EXPECT_EQ(std::ranges::count(calls(), "take_times"), 1);
+  EXPECT_TRUE(measurer_->take_left()->empty());
+  EXPECT_EQ(std::ranges::count(calls(), "take_times"), 1);
+}
+
+TEST_F(MeasurementTest, WhatIsFinishedOrForgottenGivesWhatWasLeftItsTimes) {
+  begin(2, 10);
+  measurer_->leave();
+  begin(3, 20);
+  EXPECT_EQ(measurer_->finish()->times, std::vector<Nanoseconds>(3, Nanoseconds(20)));
+  begin(1, 30);
+  measurer_->leave();
+  begin(2, 40);
+  measurer_->forget();
+  const size_t fetched = std::ranges::count(calls(), "take_times");
+  auto left = measurer_->take_left();
+  ASSERT_EQ(left->size(), 2u);
+  EXPECT_THAT((*left)[0].times, ElementsAre(Nanoseconds(10), Nanoseconds(10)));
+  EXPECT_THAT((*left)[1].times, ElementsAre(Nanoseconds(30)));
+  EXPECT_EQ(std::ranges::count(calls(), "take_times"), fetched) << "they are there";
+}
+
+TEST_F(MeasurementTest, WhereLaunchesDependOnTimesNothingIsLeft) {
+  for (StopWhen stop : {StopWhen::relative_error, StopWhen::time}) {
+    Execution execution;
+    execution.stop = stop;
+    begin(execution, 10);
+    EXPECT_FALSE(measurer_->can_leave());
+    measurer_->forget();
+  }
+  begin(StoppingRule::kLargestBatch + 1, 10);
+  EXPECT_FALSE(measurer_->can_leave()) << "not all are started";
+  measurer_->forget();
+  begin(0, 10);
+  EXPECT_FALSE(measurer_->can_leave()) << "there is nothing to fetch";
+}
+
+TEST_F(MeasurementTest, WhatWasLeftIsLostWithTheTimesOfAnother) {
+  begin(1, 10);
+  measurer_->leave();
+  begin(1, 20);
+  device_->set_failures(
+      [](std::string_view call) { return call == "take_times" ? error(Code::device_fault, "no times today") : Status(); });
+  EXPECT_EQ(measurer_->finish().status().message(), "no times today");
+  device_->set_failures({});
+  EXPECT_EQ(measurer_->take_left().status().message(), "no times today");
+  EXPECT_TRUE(measurer_->take_left()->empty());
+
+  begin(2, 10);
+  measurer_->leave();
+  ASSERT_TRUE(stream_->take_times().ok());  // somebody else has
+  EXPECT_EQ(measurer_->take_left().status().message(), "timing launches: there are times of 0 of them only");
 }
 
 TEST_F(MeasurementTest, WarmUpLaunchesAreNotTimed) {

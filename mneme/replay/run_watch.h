@@ -20,6 +20,10 @@ struct RunWatch {
   // All that can be started is, and the device is busy with it: the caller can do something else for that long.
   std::function<void()> waiting;
 
+  // Every run has ended and was right, and nothing depends on the times. True: the result comes without them, at once, and
+  // Session::add_left_times() adds them later.
+  std::function<bool()> leave_times;
+
   static constexpr std::chrono::milliseconds kReportEvery{50};
 };
 

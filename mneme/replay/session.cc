@@ -10,7 +10,9 @@
 namespace mneme {
 
 struct Session::Kept {
-  Digest translation, configuration;
+  Digest translation;
+  Configuration configuration;  // that it was loaded for
+  Digest digest;                // of that
   Loaded loaded;
 };
 
@@ -130,18 +132,19 @@ Result<Session::Loaded> Session::load(const Configuration& configuration, const 
   result.cache = code.cache;
   result.times.insert(result.times.end(), code.times.begin(), code.times.end());
 
-  const Digest digest = configuration.digest();
   auto same =
       std::find_if(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept->translation == code.translation_digest; });
   if (same != kept_.end()) {
-    if ((*same)->configuration != digest) result.shared_with = (*same)->configuration;
+    // Mostly the one that was loaded ahead; a digest reads files.
+    const Kept& kept = **same;
+    if (kept.configuration != configuration && kept.digest != configuration.digest()) result.shared_with = kept.digest;
     return (*same)->loaded;
   }
   StageClock clock;
   MNEME_ASSIGN(Loaded loaded, load_code(code.image));
   result.times.push_back({"load", clock.lap()});
   if (kept_.size() == kMaxKept) kept_.pop_front();
-  kept_.push_back(std::make_shared<Kept>(Kept{code.translation_digest, digest, loaded}));
+  kept_.push_back(std::make_shared<Kept>(Kept{code.translation_digest, configuration, configuration.digest(), loaded}));
   return loaded;
 }
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,9 @@ class Session {
   // The same with code that was compiled for the configuration elsewhere, by compile_request(). Of a configuration that is
   // specialised the result does not say to what.
   ReplayResult measure(const Configuration& configuration, const CompiledCode& code, const RunWatch& watch = {});
+  // Adds the times to what measure() gave while RunWatch::leave_times said yes: all of that, in its order. They take longest to
+  // fetch while the device works. When that fails they are lost.
+  Status add_left_times(std::span<ReplayResult* const> results);
   // Loads such code before it is measured, so that measure() finds it there. Meant for RunWatch::waiting.
   Status load_ahead(const Configuration& configuration, const CompiledCode& code);
   // As long as `lock` holds something, replays do not wait for the device: the caller has. It must outlive the session.

@@ -319,6 +319,52 @@ TEST_F(SessionTest, TheCallerIsAskedWhileTheDeviceIsBusyAndWhenTheVerdictIsThere
   EXPECT_TRUE(result.verified && result.exec_time.empty());
 }
 
+TEST_F(SessionTest, TimesThatAreLeftComeToTheirResultsWhateverRanBetween) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  EXPECT_TRUE((*session)->replay({}).verified);  // runs are short
+  Configuration configuration;
+  auto compiler = Compiler::create(DeviceKind::cpu, device_->properties().architecture);
+  ASSERT_TRUE(compiler.ok());
+  auto code =
+      (*compiler)->compile((*session)->recorded_code(), compile_options(configuration, (*session)->kernel(), (*session)->plan()));
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  int asked = 0;
+  RunWatch watch;
+  watch.leave_times = [&] { return ++asked > 0; };
+  std::vector<ReplayResult> left;
+  for (unsigned iterations : {3, 4, 5}) {
+    configuration.execution.iterations = iterations;
+    ReplayResult result;
+    // After a run that something held up the next is waited for.
+    for (int before = asked, tries = 0; asked == before && tries < 100; ++tries)
+      result = (*session)->measure(configuration, *code, watch);
+    left.push_back(std::move(result));
+    EXPECT_TRUE(left.back().verified && left.back().failure.ok()) << left.back().failure.to_string();
+    EXPECT_TRUE(left.back().exec_time.empty());
+    Configuration wrong = configuration;
+    wrong.grid.x = 2;
+    if (iterations == 4) EXPECT_FALSE((*session)->measure(wrong, *code, watch).verified);
+  }
+  EXPECT_EQ(asked, 3) << "not for what is wrong";
+  configuration.execution.stop = StopWhen::relative_error;
+  ReplayResult whole = (*session)->measure(configuration, *code, watch);
+  EXPECT_EQ(asked, 3) << "not where the times say when to stop";
+  EXPECT_GE(whole.exec_time.size(), 5u);
+
+  std::vector<ReplayResult*> results;
+  for (ReplayResult& result : left) results.push_back(&result);
+  Status added = (*session)->add_left_times(results);
+  ASSERT_TRUE(added.ok()) << added.to_string();
+  for (size_t i = 0; i < left.size(); ++i) {
+    EXPECT_EQ(left[i].exec_time.size(), 3 + i);
+    EXPECT_EQ(left[i].clock.source, whole.clock.source);
+    EXPECT_EQ(left[i].times.back().stage, "timed_runs");
+  }
+  EXPECT_TRUE((*session)->add_left_times({}).ok()) << "nothing is left";
+  EXPECT_EQ((*session)->add_left_times(results).message(), "0 results were left without times, and 3 are to get them");
+}
+
 TEST_F(SessionTest, AWriteToAGlobalIsNotVerified) {
   ReplayResult result = replay(scale_ir("  store float 2.0, ptr addrspacecast (ptr addrspace(1) @factor to ptr)\n"));
   EXPECT_FALSE(result.verified);
