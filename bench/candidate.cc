@@ -8,6 +8,9 @@
 // restore, run and check, then the timed runs, each restored, and the last check. The floor of a candidate is its kernels and
 // restores one after another and one check; the ratio is the floor to what it took. With --json it prints one object of what a
 // restore and a check add on the device, and measures no candidates: what bench/throughput.py reckons a floor with.
+//
+// Then a pool's device worker measures as many: first each result is told before the next candidate begins, then as in a pool,
+// where that is done while the next one runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +18,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <map>
 
+#include "candidate_stages.h"
+#include "candidate_worker.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/session.h"
 #include "mneme/replay/time_statistics.h"
@@ -35,8 +39,6 @@ struct Options {
   std::string instance;
   bool json = false;
 };
-
-double microseconds(Nanoseconds time) { return time.count() / 1e3; }
 
 // The median of several calls, each until the host knows that it is done.
 Result<Nanoseconds> time_of(const std::function<Status()>& call) {
@@ -195,8 +197,7 @@ class Bench {
   Status time_candidates() {
     MNEME_TRY(candidate().status());
     MNEME_TRY(candidate().status());
-    std::map<std::string, Nanoseconds> stages;
-    std::vector<std::string> order;
+    CandidateStages stages;
     std::vector<Nanoseconds> each;
     Nanoseconds kernels{};
     size_t runs = 0;
@@ -204,32 +205,20 @@ class Bench {
       const auto begin = std::chrono::steady_clock::now();
       MNEME_ASSIGN(ReplayResult result, candidate());
       each.emplace_back(std::chrono::steady_clock::now() - begin);
-      for (const StageTime& stage : result.times) {
-        if (stage.stage == "session") continue;
-        if (stages.try_emplace(stage.stage).second) order.push_back(stage.stage);
-        stages[stage.stage] += stage.time;
-      }
+      for (const StageTime& stage : result.times) stages.add(stage.stage, stage.time);
       for (Nanoseconds time : result.exec_time) kernels += time;
       runs += result.exec_time.size();
     }
     const auto count = static_cast<double>(options_.candidates);
-    Nanoseconds total{}, known{};
+    Nanoseconds total{};
     for (Nanoseconds time : each) total += time;
     const Nanoseconds kernel = kernels / static_cast<double>(std::max<size_t>(runs, 1));
     const double launches = 1 + static_cast<double>(runs) / count;
     fmt::print("\n{} candidates of {:.0f} launches, one after another:\n", options_.candidates, launches);
-    auto line = [&](const std::string& name, Nanoseconds time) {
-      fmt::print("  {:<44} {:>10.1f} us  {:>5.1f} %\n", name, microseconds(time), 100 * (time / (total / count)));
-    };
-    for (const std::string& stage : order) {
-      line(stage, stages[stage] / count);
-      known += stages[stage];
-    }
-    line("(rest)", (total - known) / count);
-    line("a candidate", total / count);
+    stages.print(total, options_.candidates);
     const Nanoseconds floor = launches * (kernel + restore_) + check_;
     const Nanoseconds busy = launches * (kernel + restore_) + (restore_poisoned_ - restore_) + 2 * check_;
-    line("floor: launches x (kernel + restore) + check", floor);
+    CandidateStages::print_line("floor: launches x (kernel + restore) + check", floor, total / count);
     fmt::print("\n{:.1f} candidates/s (median candidate {:.1f} us); device busy {:.1f} %; {:.3f} of the floor\n",
                count * 1e9 / total.count(), microseconds(statistics_of(each).median), 100 * (busy / (total / count)),
                floor / (total / count));
@@ -262,7 +251,14 @@ Status run(const Options& options) {
   MNEME_ASSIGN(auto compiler, Compiler::create(options.kind, device->properties().architecture));
   MNEME_ASSIGN(CompiledCode code, compiler->compile(session->recorded_code(),
                                                     compile_options(options.configuration, session->kernel(), session->plan())));
-  return Bench(options, *device, *session, std::move(code)).run();
+  MNEME_TRY(Bench(options, *device, *session, code).run());
+  if (options.json) return {};
+  session.reset();  // the recorded addresses are the worker's
+  code.times.clear();
+  const PoolSetup setup{database.directory(), static_hash, {dynamic_hash}, options.kind, {}};
+  const WorkerBench worker{setup, *device, std::move(code), options.configuration, options.candidates};
+  MNEME_TRY(measure_worker(worker, Telling::before_the_next_begins));
+  return measure_worker(worker, Telling::while_the_next_runs);
 }
 
 constexpr char kUsage[] =
