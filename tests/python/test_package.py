@@ -13,6 +13,7 @@ def test_version_is_that_of_the_project() -> None:
 
 
 def test_examples_in_docstrings() -> None:
-    for module in [mneme, *(importlib.import_module(f"mneme.{info.name}") for info in pkgutil.iter_modules(mneme.__path__))]:
+    modules = [importlib.import_module(info.name) for info in pkgutil.walk_packages(mneme.__path__, "mneme.")]
+    for module in [mneme, *modules]:
         failures, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
         assert failures == 0, module.__name__

@@ -1,0 +1,46 @@
+"""`mneme report`, which is `mneme-report` on the PATH."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from mneme.errors import MnemeError
+from mneme.report import STAGES, write
+
+WRONG_COMMAND_LINE = 64
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # type: ignore[override]
+        self.exit(WRONG_COMMAND_LINE, f"mneme: {message}\nSee 'mneme report --help'.\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status: 0 done, 2 could not be done (64, a wrong command line, exits).
+
+    >>> main(["/nowhere"])
+    2
+    """
+    parser = _Parser(
+        prog="mneme report",
+        description="Write one self-contained HTML page of what `mneme tune` or `mneme sweep` found.",
+    )
+    parser.add_argument("results", metavar="RESULTS", help="the folder of results")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the page (default: RESULTS/report.html)")
+    parser.add_argument(
+        "--no-code", action="store_true", help="without what differs between the code of the baseline and of the best"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        page = write(options.results, options.output, stages=() if options.no_code else STAGES)
+    except MnemeError as error:
+        print(f"mneme: {error}", file=sys.stderr)
+        return 2
+    print(page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,272 @@
+"""The page: what the template is filled with."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
+
+import mneme
+from mneme.report import charts, code, highlight
+from mneme.report.run import Run, Trial, Value, at_most, flatten
+from mneme.report.statistics import importance, never_right, speed_up
+
+MOST_ROWS = 100
+
+#: What is told of a result: key, name, unit.
+QUANTITIES = (
+    ("reg_usage", "registers", ""),
+    ("occupancy.warps", "occupancy", "%"),
+    ("local_mem_usage", "local memory of a thread", "B"),
+    ("spills", "spilled", "B"),
+    ("shared_mem_usage", "static shared memory", "B"),
+    ("instructions", "machine instructions", ""),
+    ("obj_size", "object", "B"),
+    ("compile_time", "compile time", "ns"),
+)
+
+
+def duration(nanoseconds: float | None) -> str:
+    """A time with a unit that fits it.
+
+    >>> duration(9120.4), duration(2_500_000.0), duration(None)
+    ('9.12 µs', '2.50 ms', '–')
+    """
+    if nanoseconds is None:
+        return "–"
+    for unit, scale in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)):
+        if nanoseconds < 999.5 * scale or unit == "s":
+            break
+    value = nanoseconds / scale
+    return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f} {unit}"
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A number of a result with its unit.
+
+    >>> quantity(2048, "B"), quantity(0.75, "%"), quantity(None, "")
+    ('2.0 KiB', '75 %', '–')
+    """
+    if value is None:
+        return "–"
+    if unit == "ns":
+        return duration(value)
+    if unit == "%":
+        return f"{100 * value:.0f} %"
+    if unit == "B":
+        return f"{value:,.0f} B" if value < 1024 else f"{value / 1024:,.1f} KiB"
+    return f"{value:,.0f}"
+
+
+def shape(extents: Any) -> str:
+    """A launch's extents, as far as they matter.
+
+    >>> shape({"x": 9, "y": 1, "z": 1}), shape({"x": 16, "y": 16, "z": 1})
+    ('9', '16 × 16')
+    """
+    if not isinstance(extents, Mapping):
+        return "?"
+    numbers = [extents.get(axis, 1) for axis in "xyz"]
+    while len(numbers) > 1 and numbers[-1] == 1:
+        numbers.pop()
+    return " × ".join(str(number) for number in numbers)
+
+
+def for_script(value: Any) -> Markup:
+    """JSON that may stand inside a script element, whatever is in its texts.
+
+    >>> print(for_script("</script>"))
+    "\\u003c/script\\u003e"
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)
+
+
+def html_of(run: Run, *, stages: Sequence[str]) -> str:
+    """The page as a text."""
+    environment = Environment(
+        loader=PackageLoader("mneme.report", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "duration": duration,
+        "text": charts.text_of,
+        "at_most": lambda text, count: at_most(count, str(text)),
+    }
+    folder = Path(__file__).parent
+    data = {"figures": _figures(run), "trials": _trial_texts(run)}
+    return environment.get_template("page.html").render(
+        style=Markup((folder / "page.css").read_text()),
+        script=Markup((folder / "page.js").read_text()),
+        plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),
+        data=for_script(data),
+        run=run,
+        about=_about(run),
+        answer=_answer(run),
+        rows=_rows(run),
+        quantities=[
+            (key, name, unit) for key, name, unit in QUANTITIES if any(trial.quantity(key) for trial in run.right)
+        ],
+        quantity=quantity,
+        slices=_slice_names(run),
+        fronts=list(charts.fronts(run)),
+        failures=_failures(run),
+        never_right=never_right(run.columns, run.trials) if run.right else [],
+        code=[_code(comparison) for comparison in code.compare(run, stages)],
+        now=datetime.datetime.now().astimezone(),
+        version=mneme.__version__,
+    )
+
+
+def _about(run: Run) -> dict[str, Any]:
+    """What was tuned: from the database where it is still there, else what the results say."""
+    shown = code.show(run)
+    first = next((trial.instances()[0] for trial in (*run.baselines, *run.right) if trial.result), {})
+    names = [str(name) for name in run.about.get("instances") or []]
+    recorded: Mapping[str, Any] = next(
+        (each for each in shown.get("instances", []) if each.get("dynamic_hash") in names[:1]), {}
+    )
+    launch = recorded or first
+    kernel = str(shown.get("demangled") or run.asked.get("kernel") or run.about.get("static_hash", "a kernel"))
+    return {
+        "kernel": kernel,
+        "name": kernel.split("(")[0],
+        "grid": shape(launch.get("grid")),
+        "block": shape(launch.get("block")),
+        "shared": launch.get("dynamic_shared_memory") or 0,
+        "device": first.get("device") or str(run.about.get("device", "?")),
+        "device_kind": first.get("device_kind") or run.about.get("device", ""),
+        "clock": first.get("clock_source") or "",
+        "instances": names,
+        "database": str(run.about.get("database", "?")),
+        "static_hash": str(run.about.get("static_hash", "?")),
+        "is_there": bool(shown),
+    }
+
+
+def _answer(run: Run) -> dict[str, Any] | None:
+    """The best configuration against the baseline, and how to have it again; None where nothing is right."""
+    best = run.best
+    if best is None:
+        return None
+    instances = [part for name in run.about.get("instances") or [] for part in ("-rid", str(name))]
+    file = run.folder / "best.json"
+    replay = shlex.join(
+        ["mneme", "replay", "-rdb", str(code.kernel_file(run)), *instances, "--config", os.path.abspath(file)]
+    )
+    baseline = run.baselines[0] if run.baselines else None
+    return {
+        "best": best,
+        "speed_up": speed_up(run.baseline_times, best.times) if run.baseline_times else None,
+        "baseline": baseline,
+        "replay": replay if file.is_file() else "",
+        "json": json.dumps(best.configuration, indent=2, ensure_ascii=False),
+        "changes": _changes(run, baseline.configuration if baseline else {}, best.configuration),
+        "to_the_byte": not any(result.get("tolerances") for result in best.instances()),
+        "drift": _drift(run),
+    }
+
+
+def _changes(run: Run, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, Value, Value]]:
+    """Each key whose value is another one than the baseline's, with both."""
+    before, after = flatten(old), flatten(new)
+    rows = []
+    for key in {**before, **after}:
+        absent = run.left_out(key, [before.get(key, after.get(key))])
+        rows.append((key, before.get(key, absent), after.get(key, absent)))
+    return [row for row in rows if row[1] != row[2]]
+
+
+def _drift(run: Run) -> float:
+    """By how much the medians of the baseline's measurements differ, as a part of the smallest."""
+    medians = [trial.time for trial in run.baselines if trial.time]
+    return max(medians) / min(medians) - 1 if medians else 0.0
+
+
+def _rows(run: Run) -> list[dict[str, Any]]:
+    """The fastest configurations; what shares another's measurement is counted with it."""
+    alike: dict[str, int] = {}
+    shared_with = {trial.digest: trial.shared_with or trial.digest for trial in run.right}
+    for digest in shared_with.values():
+        alike[digest] = alike.get(digest, 0) + 1
+    leaders = [trial for trial in run.right if shared_with[trial.digest] == trial.digest]
+    best = run.best
+    if best and best not in leaders:
+        leaders.append(best)
+    leaders.sort(key=lambda trial: trial.time or 0.0)
+    baseline = run.baseline
+    return [
+        {
+            "trial": trial,
+            "speed_up": baseline / trial.time if baseline and trial.time else None,
+            "alike": alike.get(trial.digest, 1) - 1,
+            "json": json.dumps(trial.configuration, ensure_ascii=False),
+        }
+        for trial in leaders[:MOST_ROWS]
+    ]
+
+
+def _failures(run: Run) -> list[dict[str, Any]]:
+    return [
+        {"kind": kind, "count": len(trials), "reason": trials[0].reason, "example": _short(run, trials[0])}
+        for kind, trials in run.failures.items()
+    ]
+
+
+def _short(run: Run, trial: Trial) -> str:
+    return ", ".join(f"{each.name} = {charts.text_of(trial.params[each.name])}" for each in run.columns)
+
+
+def _slice_names(run: Run) -> list[str]:
+    return [parameter.name for parameter in charts.chosen(run)]
+
+
+def _figures(run: Run) -> dict[str, Any]:
+    """All charts by the id of their place in the page."""
+    figures: dict[str, go.Figure] = {}
+    if run.right:
+        figures["progress"] = charts.best_so_far(run)
+    if parameters := charts.chosen(run):
+        figures["importance"] = charts.importances(importance(parameters, run.trials))
+        figures["parallel"] = charts.parallel(run, parameters[: charts.MOST_PARAMETERS - 1])
+        figures |= {f"slice-{index}": charts.slices(run, parameter) for index, parameter in enumerate(parameters)}
+    figures |= {f"front-{index}": figure for index, figure in enumerate(charts.fronts(run).values())}
+    if run.failures:
+        figures["failures"] = charts.failures(run)
+    return {name: json.loads(figure.to_json()) for name, figure in figures.items()}
+
+
+def _trial_texts(run: Run) -> dict[int, str]:
+    """What hovering over a trial says, escaped for Plotly, which takes some HTML."""
+    texts = {}
+    order = [parameter.name for parameter in run.columns][:8]
+    for trial in run.trials:
+        says = f"<b>{duration(trial.time)}</b>" if trial.failure is None else f"<b>{charts.plain(trial.failure)}</b>"
+        values = [
+            f"{charts.plain(at_most(30, name))}: {charts.plain(at_most(44, charts.text_of(trial.params[name])))}"
+            for name in order
+        ]
+        texts[trial.number] = "<br>".join([f"{says}  (no. {trial.number})", *values])
+    return texts
+
+
+def _code(comparison: code.Comparison) -> dict[str, Any]:
+    hunks = []
+    for hunk in comparison.hunks:
+        coloured = highlight.lines(comparison.language, [line.text for line in hunk])
+        hunks.append(list(zip(hunk, coloured, strict=True)))
+    return {"of": comparison, "hunks": hunks}

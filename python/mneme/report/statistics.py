@@ -1,0 +1,127 @@
+"""What the report claims, and how sure it is: the speed-up, how much each parameter matters, the Pareto front."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from mneme.report.run import Parameter, Trial, Value
+
+REPLICATES = 2000
+BINS = 6
+
+
+@dataclass(frozen=True)
+class SpeedUp:
+    """How many times as fast, with the bounds of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the interval is on one side of 1: otherwise the difference is within the noise."""
+        return self.low > 1 or self.high < 1
+
+
+def speed_up(baselines: Sequence[Sequence[float]], times: Sequence[float]) -> SpeedUp:
+    """The time of the baseline (the median of its measurements' medians) over the median of `times`, in any one unit.
+
+    The interval is a bootstrap's: of the baseline's measurements one is drawn, so that it also covers by how much they
+    differ from each other, and then launches within it. The seed is fixed: the same times give the same interval.
+
+    >>> speed_up([[20.0, 20.0], [20.0, 20.0]], [10.0, 10.0])
+    SpeedUp(value=2.0, low=2.0, high=2.0)
+    """
+    random = numpy.random.default_rng(0)
+    baseline = numpy.median([numpy.median(measured) for measured in baselines])
+    candidate = numpy.asarray(times)
+    ratios = []
+    for _ in range(REPLICATES):
+        measured = numpy.asarray(baselines[int(random.integers(len(baselines)))])
+        above = numpy.median(random.choice(measured, len(measured)))
+        ratios.append(above / numpy.median(random.choice(candidate, len(candidate))))
+    low, high = numpy.quantile(ratios, [0.025, 0.975])
+    return SpeedUp(float(baseline / numpy.median(candidate)), float(low), float(high))
+
+
+def importance(parameters: Sequence[Parameter], trials: Sequence[Trial]) -> dict[str, float]:
+    """What part of the variance of the times' logarithm each parameter explains by itself, 0 to 1, the largest first.
+
+    A one-way analysis of variance for each parameter, adjusted for its number of values (epsilon squared), so that one
+    with many values, or few trials, is not important by chance; trials that share a measurement are one observation in
+    that. Numbers of many values are put into equally filled bins. Trials without a time are left out. What no parameter
+    explains by itself is what they do together, and noise.
+    """
+    timed = [trial for trial in trials if trial.time]
+    logarithms = numpy.log([trial.time or 1.0 for trial in timed])
+    observations = len({trial.shared_with or trial.digest for trial in timed})
+    found = {
+        parameter.name: _explained(_groups(parameter, timed), logarithms, observations) for parameter in parameters
+    }
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def _groups(parameter: Parameter, trials: Sequence[Trial]) -> list[str]:
+    values = [trial.params.get(parameter.name) for trial in trials]
+    if parameter.is_number and len(set(values)) > BINS:
+        numbers = numpy.asarray(values, dtype=float)
+        edges = numpy.unique(numpy.quantile(numbers, numpy.linspace(0, 1, BINS + 1)[1:-1]))
+        return [str(group) for group in numpy.searchsorted(edges, numbers, side="right")]
+    return [repr(value) for value in values]
+
+
+def _explained(
+    groups: Sequence[str], values: numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]], observations: int
+) -> float:
+    total, freedom = (
+        float(((values - values.mean()) ** 2).sum()) if len(values) else 0.0,
+        observations - len(set(groups)),
+    )
+    if total <= 0 or freedom <= 0 or len(set(groups)) < 2:
+        return 0.0
+    labels = numpy.asarray(groups)
+    within = sum(
+        float(((part - part.mean()) ** 2).sum()) for part in (values[labels == group] for group in set(groups))
+    )
+    return max(0.0, 1.0 - (within / freedom) / (total / (observations - 1)))
+
+
+def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
+    """The indices of the points that no other one beats in both, by the first; smaller is better.
+
+    >>> pareto([(1.0, 9.0), (2.0, 5.0), (2.0, 6.0), (3.0, 5.0), (4.0, 1.0)])
+    [0, 1, 4]
+    """
+    front, lowest = [], math.inf
+    for index in sorted(range(len(points)), key=lambda index: points[index]):
+        if points[index][1] < lowest:
+            front.append(index)
+            lowest = points[index][1]
+    return front
+
+
+def medians_by_value(parameter: Parameter, trials: Sequence[Trial]) -> list[tuple[Value, float]]:
+    """The median time in ns at each value of a parameter that some trial has a time at."""
+    grouped = [
+        (value, [trial.time for trial in trials if trial.params.get(parameter.name) == value])
+        for value in parameter.values
+    ]
+    return [(value, float(numpy.median([time or 0.0 for time in times]))) for value, times in grouped if times]
+
+
+def never_right(
+    parameters: Sequence[Parameter], trials: Sequence[Trial], *, least: int = 3
+) -> list[tuple[str, Value, int]]:
+    """The values of parameters under which no configuration was right, of at least `least`; with how many."""
+    found = []
+    for parameter in parameters:
+        for value in parameter.values:
+            those = [trial for trial in trials if trial.params.get(parameter.name) == value]
+            if len(those) >= least and not any(trial.time for trial in those):
+                found.append((parameter.name, value, len(those)))
+    return found

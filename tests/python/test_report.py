@@ -1,0 +1,382 @@
+"""The report: what it reads and refuses, what it claims, and the page in a browser."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mneme import errors, report
+from mneme.report import code, command, statistics
+from mneme.report.run import Parameter, Trial, read
+
+CORPUS = Path(__file__).parents[1] / "corpora" / "1.1"
+BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+HOSTILE = (
+    "</script><script>window.taken = 1</script><img src='http://127.0.0.1:9/' onerror='window.taken = 1'>{{ 7 * 7 }}"
+)
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep of a recorded kernel on the CPU device, with a failure."""
+    folder = tmp_path_factory.mktemp("swept")
+    kernel = next(CORPUS.glob("[0-9a-f]*.json"))
+    grid = ["--grid", "block.x=32|64|128|256", "--grid", "passes=default<O1>|function(mem2reg)|nonsense"]
+    arguments = ["mneme", "sweep", str(kernel), "--device", "cpu", "--iterations", "5", "--keep-threads", *grid]
+    subprocess.run([*arguments, "--results-dir", str(folder / "results")], check=True, capture_output=True)
+    return folder / "results"
+
+
+def line(number: int, configuration: dict[str, Any], time: float | None, **members: Any) -> str:
+    """A line of a log; a configuration without a time has failed."""
+    result = (
+        {"exec_time": [time * 0.99, time, time * 1.01], "verified": True, "obj_size": 4000 - number} if time else {}
+    )
+    failure = {"failure": None} if time else {"failure": "wrong_result", "reason": "memory differs"}
+    return json.dumps(
+        {"configuration": configuration, "digest": f"{number:032x}", "result": result, **failure, **members}
+    )
+
+
+def made(folder: Path, lines: list[str], about: dict[str, Any] | None = None) -> Path:
+    """A folder of results with these lines."""
+    folder.mkdir(exist_ok=True)
+    begin = json.dumps(
+        {"mneme_log": 1, "about": about or {"database": "/nowhere", "static_hash": "5be9", "instances": ["2a9e"]}}
+    )
+    (folder / "results.jsonl").write_text("".join(f"{each}\n" for each in [begin, *lines]))
+    return folder
+
+
+def baselines(time: float) -> list[str]:
+    """The baseline at the begin and at the end."""
+    labels = ("baseline at the begin", "baseline at the end")
+    return [line(900 + index, {"passes": "default<O3>"}, time, label=label) for index, label in enumerate(labels)]
+
+
+# What is read
+
+
+def test_a_sweep_is_read(swept: Path) -> None:
+    run = read(swept)
+    assert len(run.trials) == 12
+    assert len(run.baselines) == 2
+    assert [(each.name, each.is_number, len(each.values)) for each in run.parameters] == [
+        ("block.x", True, 4),
+        ("passes", False, 3),
+    ]
+    assert list(run.failures) == ["compile_error", "invalid_launch"]
+    assert run.best is not None
+    assert run.best.configuration == json.loads((swept / "best.json").read_text())["configuration"]
+    assert run.best.quantity("obj_size")
+
+
+def test_the_last_line_of_a_digest_holds_and_a_cut_one_is_left_out(tmp_path: Path) -> None:
+    made(tmp_path, [line(1, {"passes": "a"}, None), line(2, {"passes": "b"}, 20.0), line(1, {"passes": "a"}, 10.0)])
+    with (tmp_path / "results.jsonl").open("a") as log:
+        log.write('{"configuration": {"pas')
+    assert [(trial.number, trial.time) for trial in read(tmp_path).trials] == [(1, 10.0), (2, 20.0)]
+
+
+def test_what_a_configuration_leaves_out_is_as_recorded(tmp_path: Path) -> None:
+    shape = {"block": {"x": 256, "y": 1, "z": 1}, "exec_time": [9.0]}
+    first = line(9, {"passes": "default<O3>"}, 9.0, label="baseline at the begin", result=shape)
+    run = read(
+        made(tmp_path, [first, line(1, {"block": {"x": 64}}, 5.0), line(2, {"specialise": {"dimensions": True}}, 6.0)])
+    )
+    assert [trial.params for trial in run.trials] == [
+        {"block.x": 64, "specialise.dimensions": False},
+        {"block.x": 256, "specialise.dimensions": True},
+    ]
+
+
+def test_many_pipelines_are_told_apart_by_their_passes(tmp_path: Path) -> None:
+    pipelines = [f"function({'gvn,' if number < 20 else ''}{'dce,' * (number % 10)}sroa)" for number in range(40)]
+    run = read(made(tmp_path, [line(number, {"passes": each}, 9.0) for number, each in enumerate(pipelines)]))
+    assert [parameter.name for parameter in run.columns] == ["passes"]
+    assert [parameter.name for parameter in run.studied] == ["passes: length", "passes: dce", "passes: gvn"]
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        errors.NotFoundError, match=r"has no results\.jsonl; give the folder that `mneme tune` or `mneme sweep` named"
+    ):
+        report.write(tmp_path)
+    log = tmp_path / "results.jsonl"
+    log.write_text("{}\n")
+    with pytest.raises(errors.CorruptError, match="does not begin with the line of a log of version 1"):
+        report.write(tmp_path)
+    made(tmp_path, ["not json"])
+    with pytest.raises(errors.CorruptError, match=r"results\.jsonl, line 2 is not JSON"):
+        report.write(tmp_path)
+    made(tmp_path, ["[]"])
+    with pytest.raises(errors.CorruptError, match=r"results\.jsonl, line 2 is not a JSON object"):
+        report.write(tmp_path)
+    made(tmp_path, ['{"configuration": 1}'])
+    with pytest.raises(errors.CorruptError, match=r"results\.jsonl, line 2 is not a result"):
+        report.write(tmp_path)
+    made(tmp_path, [])
+    (tmp_path / "best.json").write_text("{")
+    with pytest.raises(errors.CorruptError, match=r"best\.json is not JSON"):
+        report.write(tmp_path)
+    (tmp_path / "best.json").unlink()
+    with pytest.raises(errors.IoError, match=r"writing a report: /nowhere/page\.html: No such file or directory"):
+        report.write(tmp_path, "/nowhere/page.html")
+
+
+def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "mneme.report.page", raising=False)
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    with pytest.raises(errors.UnavailableError, match=r"it needs plotly.*; pip install 'mneme\[report\]'"):
+        report.write(made(tmp_path, []))
+
+
+# What is claimed
+
+
+def test_the_interval_covers_baselines_that_differ() -> None:
+    sure = statistics.speed_up([[20.0, 20.1, 19.9]] * 2, [10.0, 10.1, 9.9])
+    assert sure.is_shown and 1.9 < sure.low < sure.value < sure.high < 2.1
+    unsure = statistics.speed_up([[20.0, 20.1, 19.9], [10.0, 10.1, 9.9]], [10.0, 10.1, 9.9])
+    assert not unsure.is_shown and unsure.low < 1 < unsure.high
+    assert unsure == statistics.speed_up([[20.0, 20.1, 19.9], [10.0, 10.1, 9.9]], [10.0, 10.1, 9.9])
+
+
+def trial(number: int, time: float | None, shared_with: str = "", **params: Any) -> Trial:
+    times = (time,) if time else ()
+    return Trial(
+        number, {}, str(number), "measured", None if time else "wrong_result", "", "", times, {}, shared_with, params
+    )
+
+
+def test_importance_finds_what_matters() -> None:
+    trials = [trial(number, 100.0 * (1 + number % 4), a=number % 4, b=number % 5, c=number) for number in range(40)]
+    parameters = [Parameter("b", tuple(range(5))), Parameter("a", tuple(range(4))), Parameter("c", tuple(range(40)))]
+    found = statistics.importance(parameters, trials)
+    assert next(iter(found)) == "a"
+    assert found["a"] == pytest.approx(1.0)
+    assert found["b"] < 0.1 and found["c"] < 0.2
+
+
+def test_importance_is_none_where_there_is_too_little_to_tell() -> None:
+    parameter = Parameter("a", (1, 2))
+    assert statistics.importance([parameter], []) == {"a": 0.0}
+    assert statistics.importance([parameter], [trial(1, 5.0, a=1), trial(2, 9.0, a=2)]) == {"a": 0.0}
+    # Many that share two measurements are two.
+    shared = [trial(number, 5.0 + number % 2, f"{number % 2}", a=number % 2) for number in range(30)]
+    assert statistics.importance([parameter], shared) == {"a": 0.0}
+
+
+def test_values_that_are_never_right_are_found() -> None:
+    trials = [trial(number, None if number % 2 else 5.0, a=number % 2) for number in range(8)]
+    assert statistics.never_right([Parameter("a", (0, 1))], trials) == [("a", 1, 4)]
+
+
+# The code
+
+
+def test_numbers_that_a_compiler_counts_up_are_not_compared() -> None:
+    old = ["  %3 = load float, ptr %2, !tbaa !5", "  %4 = fmul float %3, %3", "  ret void"]
+    new = ["  %9 = load float, ptr %8, !tbaa !7", "  %10 = fadd float %9, %9", "  ret void", "!7 = !{}"]
+    found = code.difference("optimised", "llvm", old, new)
+    assert [(each.kind, each.text.strip()) for each in found.hunks[0]] == [
+        ("same", new[0].strip()),
+        ("gone", old[1].strip()),
+        ("new", new[1].strip()),
+        ("same", "ret void"),
+    ]
+    assert found.counts == (("fadd", 0, 1), ("fmul", 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("stage", "text", "language"),
+    [
+        ("asm", ".version 8.0\n.target sm_90\n", "ptx"),
+        ("asm", "\tmovl\t%eax, %ebx\n", "asm"),
+        ("optimised", "define", "llvm"),
+    ],
+)
+def test_the_language_of_a_stage(stage: str, text: str, language: str) -> None:
+    assert code.language_of(stage, text) == language
+
+
+def test_a_text_too_long_to_compare_says_so() -> None:
+    found = code.difference("asm", "asm", ["\tnop"] * (code.MOST_LINES + 1), ["\tnop"])
+    assert found.problem == "30,001 lines are too many to compare here"
+
+
+def test_a_long_difference_is_cut() -> None:
+    found = code.difference("asm", "asm", [f"\tadd {number}" for number in range(4000)], ["\tret"])
+    assert sum(map(len, found.hunks)) == code.MOST_SHOWN
+    assert found.problem == "1,001 more lines of what differs are left out here"
+
+
+# The page
+
+
+def test_the_page_of_a_sweep(swept: Path) -> None:
+    path = report.write(swept)
+    assert path == swept / "report.html"
+    page = path.read_text()
+    assert "scale(int*, int, int)" in page
+    assert f"--config {swept / 'best.json'}" in page
+    assert "LLVM IR" in page and "Assembly" in page
+    assert 'class="gone"' in page
+    assert "unknown pass name &#39;nonsense&#39;" in page
+    assert page.count("plotly.js v") == 1
+
+
+def test_a_database_that_is_gone_is_told(tmp_path: Path) -> None:
+    made(tmp_path, [*baselines(20.0), line(1, {"passes": "a"}, 10.0), line(2, {"passes": "b"}, 12.0)])
+    page = report.write(tmp_path).read_text()
+    assert "/nowhere/5be9.json is not there any more, and the code is made from it" in page
+
+
+def test_where_nothing_is_right(tmp_path: Path) -> None:
+    page = report.write(made(tmp_path, [line(1, {"passes": "a"}, None)])).read_text()
+    assert "nothing is right" in page and "memory differs" in page
+
+
+def test_a_gain_inside_the_noise_is_none(tmp_path: Path) -> None:
+    page = report.write(made(tmp_path, [*baselines(10.0), line(1, {"passes": "a"}, 9.99)])).read_text()
+    assert "no gain shown" in page and "within the noise" in page
+
+
+def hostile(folder: Path) -> Path:
+    """Results in which every text is an attack."""
+    lines = baselines(20.0) + [
+        line(number, {"passes": HOSTILE + "x" * (number % 3), "block": {"x": 32 * (1 + number % 4)}}, 10.0 + number)
+        for number in range(12)
+    ]
+    failed = line(50, {"passes": HOSTILE}, None, failure=HOSTILE, reason=HOSTILE)
+    return made(
+        folder,
+        [*lines, failed],
+        {"database": HOSTILE, "static_hash": HOSTILE, "instances": [HOSTILE], "device": HOSTILE},
+    )
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if BROWSER is None:
+        pytest.skip("there is no chromium-headless-shell here: scripts/install-packages installs it")
+    from playwright.sync_api import sync_playwright
+
+    # The parallel plot is drawn by WebGL, in software here; and no name resolves.
+    arguments = [
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--use-angle=swiftshader",
+        "--enable-unsafe-swiftshader",
+        "--no-sandbox",
+    ]
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=BROWSER, args=arguments)
+        yield opened
+        opened.close()
+
+
+@contextlib.contextmanager
+def opened(browser: Any, page: Path, said: str = "", **how: Any) -> Iterator[Any]:
+    """The page in a tab; afterwards nothing must have been requested, and no error told but those that have `said`."""
+    context = browser.new_context(**how)
+    tab = context.new_page()
+    tab.set_default_timeout(60_000)
+    wrong: list[str] = []
+    requests: list[str] = []
+    tab.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    tab.on("request", lambda request: requests.append(request.url))
+    tab.goto(page.as_uri())
+    tab.wait_for_function(
+        "[...document.querySelectorAll('[data-figure]')].every((each) => each.querySelector('.main-svg'))"
+    )
+    yield tab
+    assert [text for text in wrong if not said or said not in text] == []
+    assert [url for url in requests if not url.startswith(("data:", "blob:"))] == [page.as_uri()]
+    context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+def test_the_page_in_a_browser(browser: Any, swept: Path, width: int, scheme: str) -> None:
+    page = report.write(swept)
+    with opened(browser, page, viewport={"width": width, "height": 900}, color_scheme=scheme) as tab:
+        assert tab.locator("[data-figure]").count() >= 6
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (background == "rgb(16, 19, 23)") == (scheme == "dark")
+        assert len(tab.screenshot(full_page=True, path=page.with_name(f"{scheme}-{width}.png"))) > 50_000
+
+
+def test_what_the_page_does(browser: Any, swept: Path) -> None:
+    with opened(browser, report.write(swept)) as tab:
+        ranks = tab.locator("#table tbody tr td:first-child")
+        assert ranks.all_text_contents() == sorted(ranks.all_text_contents(), key=int)
+        tab.click("#table th:first-child")
+        tab.click("#table th:first-child")
+        assert ranks.all_text_contents() == sorted(ranks.all_text_contents(), key=int, reverse=True)
+        tab.click(".answer [data-copy] >> nth=0")
+        tab.wait_for_selector(".answer [data-copy]:text('copied')")
+        tab.click("#theme")
+        assert tab.evaluate("document.documentElement.dataset.theme") == "light"
+
+
+def test_the_page_may_request_nothing(browser: Any, swept: Path) -> None:
+    with opened(browser, report.write(swept), said="Content Security Policy") as tab:
+        assert tab.evaluate("fetch('http://127.0.0.1:9/').then(() => 'done', () => 'refused')") == "refused"
+
+
+def test_hostile_texts_are_only_texts(browser: Any, tmp_path: Path) -> None:
+    page = report.write(hostile(tmp_path))
+    with opened(browser, page) as tab:
+        assert tab.evaluate("window.taken") is None
+        assert tab.locator("img").count() == 0
+        assert HOSTILE in tab.locator("body").text_content()
+        tab.hover(".chart[data-figure='progress'] .points path >> nth=0", force=True)
+        assert tab.evaluate("window.taken") is None
+
+
+# The command
+
+
+def test_mneme_report(swept: Path, tmp_path: Path) -> None:
+    program = tmp_path / "mneme-report"
+    program.write_text(f"#!{sys.executable}\nfrom mneme.report.command import main\nraise SystemExit(main())\n")
+    program.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+
+    def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["mneme", "report", *arguments], env=environment, capture_output=True, text=True)
+
+    done = ran(str(swept), "--no-code", "-o", str(tmp_path / "page.html"))
+    assert (done.returncode, done.stdout) == (0, f"{tmp_path / 'page.html'}\n")
+    assert "LLVM IR" not in (tmp_path / "page.html").read_text()
+    refused = ran(str(tmp_path))
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"mneme: reading results: {tmp_path} has no results.jsonl")
+    wrong = ran()
+    assert wrong.returncode == 64
+    assert "the following arguments are required: RESULTS" in wrong.stderr
+    assert ran("--help").stdout.startswith("usage: mneme report")
+
+
+def test_the_command_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MNEME_COMMAND", "/opt/mneme")
+    assert code.command() == "/opt/mneme"
+    monkeypatch.delenv("MNEME_COMMAND")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(errors.UnavailableError, match="it is not on the PATH; set MNEME_COMMAND to it"):
+        code.command()
+
+
+def test_main_is_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert command.main([str(tmp_path)]) == 2
+    assert "has no results.jsonl" in capsys.readouterr().err
