@@ -1,15 +1,52 @@
-# The C++ API: find_package(mneme COMPONENTS api) gives mneme::mneme, the static libraries of the rooms behind "mneme/pool/pool.h"
-# with their headers. What they need from elsewhere is found by mneme-config.cmake.
+# libmneme.so: the rooms behind the C++ API as one shared library, which the programs, the tests that a package carries and the Python
+# extension link. find_package(mneme COMPONENTS api) gives it as mneme::mneme, with the headers of the rooms and those of other
+# projects that they include, so that a prefix is enough to compile against: neither LLVM's files nor others are needed.
+#
+# What is exported is the namespace mneme (mneme.map): these rooms are compiled with default visibility. They are also part of what is
+# loaded into users' programs, which hides them again when it is linked (--exclude-libs).
 set(api_rooms base snapshot store device ir compile replay pool)
-add_library(mneme_api INTERFACE)
-set_target_properties(mneme_api PROPERTIES EXPORT_NAME mneme)
-set(api_targets mneme_api mneme_warnings mneme_llvm mneme_zstd mneme_xxhash mneme_cuda_headers)
-foreach(room IN LISTS api_rooms)
-  list(APPEND api_targets mneme_${room})
-  target_link_libraries(mneme_api INTERFACE mneme_${room})
-  install(DIRECTORY mneme/${room}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mneme/${room} FILES_MATCHING PATTERN "*.h"
-    REGEX "/(testing|conformance|cuda|cpu|fake|nvptx)$" EXCLUDE)
+set(library_rooms ${api_rooms} runtime)  # the command needs this one too
+
+set(objects)
+foreach(room IN LISTS library_rooms)
+  set_target_properties(mneme_${room} PROPERTIES CXX_VISIBILITY_PRESET default)
+  list(APPEND objects $<TARGET_OBJECTS:mneme_${room}>)
 endforeach()
-install(TARGETS ${api_targets} EXPORT mneme-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/mneme)
-install(EXPORT mneme-targets NAMESPACE mneme:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mneme)
-export(EXPORT mneme-targets NAMESPACE mneme:: FILE ${package}/mneme-targets.cmake)
+add_library(mneme_api SHARED ${objects})
+add_library(mneme::mneme ALIAS mneme_api)
+# Before 1.0 the ABI may change with each minor version.
+set_target_properties(mneme_api PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME mneme
+  VERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+  LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/mneme.map INSTALL_RPATH "$ORIGIN")
+target_link_options(mneme_api PRIVATE LINKER:--version-script=${CMAKE_SOURCE_DIR}/cmake/mneme.map LINKER:-Bsymbolic-functions
+  LINKER:--no-undefined)
+# The rooms' objects are there already: this brings what they need from elsewhere.
+target_link_libraries(mneme_api PRIVATE mneme_pool mneme_runtime)
+
+target_include_directories(mneme_api INTERFACE $<TARGET_PROPERTY:mneme_pool,INTERFACE_INCLUDE_DIRECTORIES>
+  $<TARGET_PROPERTY:mneme_runtime,INTERFACE_INCLUDE_DIRECTORIES>)
+target_compile_definitions(mneme_api INTERFACE FMT_HEADER_ONLY)  # as mneme-config.cmake says
+install(TARGETS mneme_api LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+# The headers, where mneme-config.cmake finds them in the build tree and in a prefix; not those that are made of LLVM's.
+foreach(room IN LISTS api_rooms)
+  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/mneme/${room} ${CMAKE_BINARY_DIR}/include/mneme/${room} SYMBOLIC)
+  file(GLOB headers CONFIGURE_DEPENDS mneme/${room}/*.h)
+  foreach(header IN LISTS headers)
+    file(STRINGS ${header} llvm REGEX "#include <llvm/" LIMIT_COUNT 1)
+    if(NOT llvm)
+      install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mneme/${room})
+    endif()
+  endforeach()
+endforeach()
+# third_party(<header> <folder of it> <Debian package>): the headers beside <header>, and their licence.
+function(third_party header folder debian_package)
+  find_path(MNEME_${folder}_INCLUDE ${header} REQUIRED)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include/mneme/third_party)
+  file(CREATE_LINK ${MNEME_${folder}_INCLUDE}/${folder} ${CMAKE_BINARY_DIR}/include/mneme/third_party/${folder} SYMBOLIC)
+  install(DIRECTORY ${MNEME_${folder}_INCLUDE}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mneme/third_party)
+  install(FILES /usr/share/doc/${debian_package}/copyright DESTINATION ${CMAKE_INSTALL_DATADIR}/mneme/licenses
+    RENAME ${debian_package} OPTIONAL)
+endfunction()
+third_party(fmt/format.h fmt libfmt-dev)
+third_party(nlohmann/json.hpp nlohmann nlohmann-json3-dev)

@@ -1,5 +1,5 @@
 # find_package(mneme): add_mneme(), which makes a target recordable. Works from wherever the prefix has been put.
-# find_package(mneme COMPONENTS api): mneme::mneme too, the C++ API (C++20), linked statically.
+# find_package(mneme COMPONENTS api): mneme::mneme too, the C++ API (C++20): libmneme.so with all headers that it needs.
 #
 #   add_mneme(<target> [RDC] [ARCH <arch>])
 #
@@ -12,12 +12,15 @@ get_filename_component(MNEME_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUT
 set(MNEME_COMMAND "${MNEME_PREFIX}/bin/mneme")
 
 if("api" IN_LIST mneme_FIND_COMPONENTS)
-  include(CMakeFindDependencyMacro)
-  find_dependency(Threads)
-  find_dependency(fmt)
-  find_dependency(nlohmann_json)
-  find_dependency(LLVM 22.1 CONFIG HINTS /usr/lib/llvm-22/lib/cmake/llvm)
-  include("${CMAKE_CURRENT_LIST_DIR}/mneme-targets.cmake")
+  if(NOT TARGET mneme::mneme)
+    add_library(mneme::mneme SHARED IMPORTED)
+    set_target_properties(mneme::mneme PROPERTIES
+      IMPORTED_LOCATION "${MNEME_PREFIX}/lib/libmneme.so"
+      INTERFACE_INCLUDE_DIRECTORIES "${MNEME_PREFIX}/include;${MNEME_PREFIX}/include/mneme/third_party"
+      INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${MNEME_PREFIX}/include/mneme/third_party"
+      INTERFACE_COMPILE_DEFINITIONS FMT_HEADER_ONLY
+      INTERFACE_COMPILE_FEATURES cxx_std_20)
+  endif()
   set(mneme_api_FOUND TRUE)
 endif()
 

@@ -3,6 +3,7 @@
 // A build tree and an installed or unpacked prefix have the same layout, and everything is found from the executable, so a prefix
 // can be moved:
 //   <prefix>/bin/mneme
+//   <prefix>/lib/libmneme.so              the C++ API, which the command is made of
 //   <prefix>/lib/libmneme_instrument.so   the clang pass plugin
 //   <prefix>/lib/libmneme_runtime.a       what a recordable program links
 //   <prefix>/lib/libmneme_emulation.so    the CUDA runtime over the CPU device   } interposers, loaded by

@@ -71,7 +71,7 @@ cudaError_t get_name(const char** name, const void* function) {
 cudaError_t get_parameter_info(const void* function, size_t index, size_t* offset, size_t* size) {
   auto kernel = Context::get().registry().find_kernel(function);
   if (!kernel) return cudaErrorInvalidDeviceFunction;
-  Result<const Segment*> segment = kernel->segment();
+  Result<const EmbeddedSegment*> segment = kernel->segment();
   if (!segment.ok()) return to_cuda(segment.status());
   if (!offset || index >= (*segment)->parameters.size()) return cudaErrorInvalidValue;
   *offset = (*segment)->parameters[index].offset;

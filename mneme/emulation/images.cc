@@ -18,7 +18,7 @@ uint64_t round_up(uint64_t value, uint64_t alignment) { return (value + alignmen
 // The state globals of an image: defined ones, each once, by name.
 std::map<std::string_view, SegmentGlobal> state_globals(const SegmentTable& table) {
   std::map<std::string_view, SegmentGlobal> globals;
-  for (const Segment& segment : table.segments)
+  for (const EmbeddedSegment& segment : table.segments)
     for (const SegmentGlobal& global : segment.globals)
       if (!global.declaration()) globals.insert({global.name, global});
   return globals;
@@ -26,7 +26,7 @@ std::map<std::string_view, SegmentGlobal> state_globals(const SegmentTable& tabl
 
 LowerRequest make_request(const SegmentTable& table, const std::map<std::string, GlobalAddress>& globals) {
   LowerRequest request;
-  for (const Segment& segment : table.segments) {
+  for (const EmbeddedSegment& segment : table.segments) {
     LowerModule module{std::string(segment.name), ByteVector(segment.ir.begin(), segment.ir.end()), segment.ir_raw_size, {}};
     if (segment.name != segment.ir_name) module.renames.emplace_back(segment.ir_name, segment.name);
     for (const SegmentGlobal& global : segment.globals)
@@ -112,7 +112,7 @@ Status LoadedImage::load_module(Device& device, LowerReply reply) {
 Result<Kernel*> LoadedImage::kernel(const RegisteredKernel& registered) const {
   if (auto refused = refused_.find(registered.name); refused != refused_.end())
     return error(Code::unsupported, "kernel {} cannot run on the CPU device: {}", registered.name, refused->second);
-  MNEME_ASSIGN([[maybe_unused]] const Segment* segment, registered.segment());
+  MNEME_ASSIGN([[maybe_unused]] const EmbeddedSegment* segment, registered.segment());
   if (!module_) return error(Code::internal, "kernel {} was not lowered", registered.name);
   std::lock_guard lock(mutex_);
   return module_->kernel(registered.name);

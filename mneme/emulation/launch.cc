@@ -145,7 +145,7 @@ cudaError_t resolve_kernel(const void* function, ResolvedKernel& out) {
   Result<std::shared_ptr<LoadedImage>> image = context.images().find(*registered->image);
   if (!image.ok()) return to_cuda(image.status());  // said when it was loaded
   Result<Kernel*> kernel = (*image)->kernel(*registered);
-  Result<const Segment*> segment = registered->segment();
+  Result<const EmbeddedSegment*> segment = registered->segment();
   Status failure = kernel.ok() ? segment.status() : kernel.status();
   if (!failure.ok()) {
     (*image)->say_once(registered->name, failure);

@@ -75,7 +75,7 @@ cudaError_t prepare_launch(const void* function, dim3 grid, dim3 block, void** a
 // What the program registered for a function, loaded; the failure has been said on standard error.
 struct ResolvedKernel {
   std::shared_ptr<LoadedImage> image;
-  const Segment* segment = nullptr;
+  const EmbeddedSegment* segment = nullptr;
   Kernel* kernel = nullptr;
 };
 cudaError_t resolve_kernel(const void* function, ResolvedKernel& out);

@@ -1,6 +1,6 @@
 // What the pool's thread knows of a configuration that it was given, and of what configurations share.
 //
-//   configuration ──CompileKey──▶ TranslationRequest ──digest──▶ SharedCode ──object, LaunchKey──▶ Measurement
+//   configuration ──CompileKey──▶ TranslationRequest ──digest──▶ SharedCode ──object, LaunchKey──▶ SharedMeasurement
 //
 // Two configurations with one key there are one thing from there on: it is done for the first, and the others wait for it.
 #pragma once
@@ -88,7 +88,7 @@ struct SharedCode {
 };
 
 // One object under one launch.
-struct Measurement {
+struct SharedMeasurement {
   std::optional<Outcome> outcome;
   std::vector<JobId> waiting;
 };

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "mneme/base/code_folder.h"
 #include "mneme/base/processors.h"
 #include "mneme/pool/scheduler.h"
 
@@ -14,14 +15,15 @@ namespace {
 
 Result<Path> default_command() {
   if (const char* command = std::getenv("MNEME_COMMAND"); command && *command) return Path(command);
-  std::error_code ignored;
-  const Path self = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  if (self.filename() == "mneme") return self;
+  const Path own = code_folder().parent_path() / "bin" / "mneme";
+  if (::access(own.c_str(), X_OK) == 0) return own;
   const char* path = std::getenv("PATH");
   std::istringstream folders(path ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');)
     if (const Path command = Path(folder) / "mneme"; ::access(command.c_str(), X_OK) == 0) return command;
-  return error(Code::unavailable, "opening a pool: there is no mneme on the PATH for its workers; set MNEME_COMMAND to it");
+  return error(Code::unavailable,
+               "opening a pool: there is no mneme for its workers, neither {} nor on the PATH; set MNEME_COMMAND to one",
+               own.string());
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ struct PoolOptions {
   PoolLimits limits;
   Path log;             // JSON lines, see result_log.h; empty: none
   bool resume = false;  // what `log` has is not measured again
-  Path command;         // that workers run in; empty: $MNEME_COMMAND, else this program where it is mneme, else that of the PATH
+  Path command;         // that workers run in; empty: $MNEME_COMMAND, else that of the library's prefix, else of the PATH
   std::vector<std::string> command_arguments = {"worker"};
 };
 

@@ -117,7 +117,7 @@ class Pool::Scheduler {
   std::map<std::string, TranslationRequest> translations_;  // by compile_key()
   std::map<std::string, SharedCode> codes_;                 // by the digest of the translation
   std::deque<std::string> kept_;                            // whose objects are kept, the oldest first
-  std::map<std::string, Measurement> measurements_;
+  std::map<std::string, SharedMeasurement> measurements_;
   std::map<uint64_t, Worker> workers_;
   std::string architecture_;  // of the devices, once one has told
   uint64_t next_worker_ = 1;

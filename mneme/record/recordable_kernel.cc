@@ -20,11 +20,11 @@ Parameter::Kind kind_of(mneme_param_kind kind) {
 }
 
 // A kernel that is linked from several segments is what all of them are.
-Digest static_hash_of(const std::vector<const Segment*>& closure) {
+Digest static_hash_of(const std::vector<const EmbeddedSegment*>& closure) {
   if (closure.size() == 1) return closure.front()->static_hash;
   Hasher hasher;
   hasher.add("mneme linked kernel 1");
-  for (const Segment* segment : closure) hasher.add(std::as_bytes(std::span(segment->static_hash.bytes)));
+  for (const EmbeddedSegment* segment : closure) hasher.add(std::as_bytes(std::span(segment->static_hash.bytes)));
   return hasher.finish();
 }
 
@@ -56,15 +56,15 @@ Status check_names(const RecordableKernel& kernel) {
   return {};
 }
 
-Result<std::vector<const Segment*>> closure_of(const RegisteredKernel& registered) {
-  MNEME_ASSIGN(const Segment* segment, registered.segment());
+Result<std::vector<const EmbeddedSegment*>> closure_of(const RegisteredKernel& registered) {
+  MNEME_ASSIGN(const EmbeddedSegment* segment, registered.segment());
   MNEME_ASSIGN(const SegmentTable* table, registered.image->segments());
   return table->closure(*segment);
 }
 
 Status fill(RecordableKernel& kernel) {
   MNEME_ASSIGN(auto closure, closure_of(*kernel.registered));
-  const Segment& segment = *closure.front();
+  const EmbeddedSegment& segment = *closure.front();
   KernelRecord& record = kernel.record;
   record.static_hash = static_hash_of(closure);
   record.name = segment.ir_name;
@@ -76,7 +76,7 @@ Status fill(RecordableKernel& kernel) {
     record.parameters.push_back({kind_of(p.kind), std::string(p.name), std::string(p.type), p.offset, p.size, p.alignment});
   record.parameter_bytes = segment.parameter_bytes;
   kernel.padding = segment.padding;
-  for (const Segment* part : closure)
+  for (const EmbeddedSegment* part : closure)
     for (const SegmentGlobal& global : part->globals) add_global(kernel, global);
   for (const auto& global : kernel.globals) record.globals.push_back(global.info);
   return check_names(kernel);
@@ -101,7 +101,7 @@ RecordableKernel describe_kernel(const void* function, std::shared_ptr<const Reg
 Result<ByteVector> kernel_bitcode(const RegisteredKernel& registered) {
   MNEME_ASSIGN(auto closure, closure_of(registered));
   ByteVector all;
-  for (const Segment* segment : closure) {
+  for (const EmbeddedSegment* segment : closure) {
     MNEME_ASSIGN(ByteVector bitcode, segment_bitcode(*segment));
     all.insert(all.end(), bitcode.begin(), bitcode.end());
   }

@@ -53,7 +53,7 @@ std::vector<CapturedGlobal> globals_behind_pointers(const RecordableKernel& kern
   auto segments = kernel.registered->image->segments();
   if (!segments.ok()) return globals;
   std::map<std::string, const SegmentGlobal*> others;
-  for (const Segment& segment : (*segments)->segments)
+  for (const EmbeddedSegment& segment : (*segments)->segments)
     for (const SegmentGlobal& global : segment.globals)
       if (const SegmentGlobal*& entry = others[std::string(global.name)]; !entry || global.escapes()) entry = &global;
   for (const auto& global : kernel.globals) others.erase(global.image_name);

@@ -114,7 +114,7 @@ Result<ByteSpan> symbol_bytes(const ElfView& elf, const Elf64_Sym& symbol) {
 void add_segment(SegmentTable& table, const ElfView& elf, const Elf64_Sym& symbol, const std::string& name) {
   Result<ByteSpan> bytes = symbol_bytes(elf, symbol);
   if (!bytes.ok()) return table.damaged.push_back(bytes.status());
-  Result<Segment> segment = parse_segment(*bytes, name);
+  Result<EmbeddedSegment> segment = parse_segment(*bytes, name);
   if (!segment.ok()) return table.damaged.push_back(segment.status());
   table.segments.push_back(std::move(*segment));
 }

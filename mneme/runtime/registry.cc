@@ -48,13 +48,13 @@ std::vector<RegisteredFunction> RegisteredImage::functions() const {
   return functions_;
 }
 
-Result<const Segment*> RegisteredKernel::segment() const {
+Result<const EmbeddedSegment*> RegisteredKernel::segment() const {
   MNEME_ASSIGN(const SegmentTable* table, image->segments());
   if (table->segments.empty() && table->damaged.empty())
     return error(
         Code::not_found,
         "kernel {}: its device image holds no recorded IR: compile the file that defines it with `mneme config cxxflags`", name);
-  Result<const Segment*> found = table->find(name);
+  Result<const EmbeddedSegment*> found = table->find(name);
   if (found.status().code() == Code::not_found)
     return error(Code::not_found,
                  "kernel {}: no IR of it in its device image: compile the file that defines it with `mneme config cxxflags`",

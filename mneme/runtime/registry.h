@@ -72,7 +72,7 @@ struct RegisteredKernel {
   std::string name;
   std::shared_ptr<const RegisteredImage> image;
   // The kernel's segment; not_found when the image was not built with the plugin, with what to do.
-  Result<const Segment*> segment() const;
+  Result<const EmbeddedSegment*> segment() const;
 };
 
 struct RegisteredSymbol {

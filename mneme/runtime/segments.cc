@@ -51,7 +51,7 @@ class SegmentReader {
 
 bool power_of_two(uint64_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
-Status read_parameters(Segment& segment, const mneme_segment_header& header, const SegmentReader& in) {
+Status read_parameters(EmbeddedSegment& segment, const mneme_segment_header& header, const SegmentReader& in) {
   MNEME_TRY(in.table<mneme_segment_param>(
       header.params_offset, header.params_count, "the parameter table",
       [&](const mneme_segment_param& row, uint64_t at) -> Status {
@@ -78,7 +78,7 @@ Status read_parameters(Segment& segment, const mneme_segment_header& header, con
                                        });
 }
 
-Status read_globals(Segment& segment, const mneme_segment_header& header, const SegmentReader& in) {
+Status read_globals(EmbeddedSegment& segment, const mneme_segment_header& header, const SegmentReader& in) {
   MNEME_TRY(in.table<mneme_segment_global>(header.globals_offset, header.globals_count, "the table of globals",
                                            [&](const mneme_segment_global& row, uint64_t at) -> Status {
                                              if (!power_of_two(row.alignment))
@@ -127,11 +127,11 @@ Result<mneme_segment_header> read_header(ByteSpan bytes, const std::string& name
 
 }  // namespace
 
-Result<Segment> parse_segment(ByteSpan bytes, const std::string& name) {
+Result<EmbeddedSegment> parse_segment(ByteSpan bytes, const std::string& name) {
   MNEME_ASSIGN(mneme_segment_header header, read_header(bytes, name));
   bytes = bytes.first(header.total_bytes);
   SegmentReader in(bytes, name);
-  Segment segment;
+  EmbeddedSegment segment;
   segment.kind = static_cast<mneme_segment_kind>(header.kind);
   segment.target = static_cast<mneme_segment_target>(header.target);
   std::memcpy(segment.static_hash.bytes.data(), header.static_hash, sizeof header.static_hash);
@@ -149,25 +149,25 @@ Result<Segment> parse_segment(ByteSpan bytes, const std::string& name) {
   return segment;
 }
 
-Result<ByteVector> segment_bitcode(const Segment& segment) {
+Result<ByteVector> segment_bitcode(const EmbeddedSegment& segment) {
   Result<ByteVector> bitcode = decompress(segment.ir, segment.ir_raw_size);
   if (!bitcode.ok()) return bitcode.status().with_context(fmt::format("decompressing the IR of {}", segment.name));
   return bitcode;
 }
 
-Result<const Segment*> SegmentTable::find(std::string_view name) const {
-  for (const Segment& segment : segments)
+Result<const EmbeddedSegment*> SegmentTable::find(std::string_view name) const {
+  for (const EmbeddedSegment& segment : segments)
     if (segment.name == name) return &segment;
   if (!damaged.empty()) return damaged.front();
   return error(Code::not_found, "no segment defines {}", name);
 }
 
-Result<std::vector<const Segment*>> SegmentTable::closure(const Segment& segment) const {
-  std::vector<const Segment*> all{&segment};
-  std::unordered_set<const Segment*> seen{&segment};
+Result<std::vector<const EmbeddedSegment*>> SegmentTable::closure(const EmbeddedSegment& segment) const {
+  std::vector<const EmbeddedSegment*> all{&segment};
+  std::unordered_set<const EmbeddedSegment*> seen{&segment};
   for (size_t next = 0; next < all.size(); ++next) {
     for (std::string_view needed : all[next]->needs) {
-      Result<const Segment*> found = find(needed);
+      Result<const EmbeddedSegment*> found = find(needed);
       if (found.status().code() == Code::not_found)
         return error(
             Code::not_found,

@@ -42,7 +42,8 @@ struct SegmentRange {
   uint64_t size = 0;
 };
 
-struct Segment {
+// What the plugin put into a device image for a kernel, device function or global.
+struct EmbeddedSegment {
   mneme_segment_kind kind = MNEME_SEGMENT_KERNEL;
   mneme_segment_target target = MNEME_TARGET_NVPTX;
   Digest static_hash;
@@ -61,10 +62,10 @@ struct Segment {
 };
 
 // Checks magic, version, checksum and every offset. `bytes` may be longer than the segment (a symbol's size is rounded up).
-Result<Segment> parse_segment(ByteSpan bytes, const std::string& name);
+Result<EmbeddedSegment> parse_segment(ByteSpan bytes, const std::string& name);
 
 // The bitcode of a segment.
-Result<ByteVector> segment_bitcode(const Segment& segment);
+Result<ByteVector> segment_bitcode(const EmbeddedSegment& segment);
 
 // One device ELF of a fat binary.
 struct DeviceElf {
@@ -81,14 +82,14 @@ Result<DeviceElf> find_device_elf(ByteSpan fat_binary, uint32_t sm, const std::s
 
 // The segments of one device ELF. A damaged segment does not hide the others.
 struct SegmentTable {
-  std::vector<Segment> segments;  // in symbol-table order
-  std::vector<Status> damaged;    // one for each symbol whose segment did not parse
+  std::vector<EmbeddedSegment> segments;  // in symbol-table order
+  std::vector<Status> damaged;            // one for each symbol whose segment did not parse
 
   // By the name in the device image. not_found; or the first damage, when there is any, since the wanted one may be it.
-  Result<const Segment*> find(std::string_view name) const;
+  Result<const EmbeddedSegment*> find(std::string_view name) const;
   // The segment and then, each once, all that it needs, directly or through others. not_found names the symbol that no
   // segment defines and the segment that needs it.
-  Result<std::vector<const Segment*>> closure(const Segment& segment) const;
+  Result<std::vector<const EmbeddedSegment*>> closure(const EmbeddedSegment& segment) const;
 };
 Result<SegmentTable> read_segments(ByteSpan device_elf, const std::string& name);
 

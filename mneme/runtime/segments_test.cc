@@ -33,7 +33,7 @@ std::string failure(const ByteVector& bytes) { return parse_segment(bytes, "x").
 TEST(Segment, ReadsEveryField) {
   ByteVector bytes = saxpy().build();
   bytes.resize(bytes.size() + 5);  // a symbol's size may be rounded up
-  Result<Segment> segment = parse_segment(bytes, "x");
+  Result<EmbeddedSegment> segment = parse_segment(bytes, "x");
   ASSERT_TRUE(segment.ok()) << segment.status().to_string();
   EXPECT_EQ(segment->name, "_Z5saxpyPfi__uid");
   EXPECT_EQ(segment->ir_name, "_Z5saxpyPfi");
@@ -98,7 +98,7 @@ TEST(Segment, AnyFlippedHeaderByteIsARefusalOrHarmless) {
   for (size_t at = 0; at < sizeof(mneme_segment_header); ++at) {
     ByteVector bytes = whole;
     bytes[at] ^= std::byte{0xff};
-    Result<Segment> segment = parse_segment(bytes, "x");
+    Result<EmbeddedSegment> segment = parse_segment(bytes, "x");
     if (segment.ok()) [[maybe_unused]]
       Result<ByteVector> bitcode = segment_bitcode(*segment);
   }

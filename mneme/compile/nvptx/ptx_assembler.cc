@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "mneme/base/code_folder.h"
 #include "mneme/compile/nvptx/nvjitlink.h"
 #include "mneme/compile/nvptx/nvptxcompiler.h"
 #include "mneme/compile/nvptx/ptxas.h"
@@ -56,11 +57,6 @@ std::vector<fs::path> toolkits() {
   return homes;
 }
 
-fs::path executable_directory() {
-  std::error_code ignored;
-  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
-}
-
 void add_once(std::vector<std::string>& paths, const fs::path& path) {
   if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
 }
@@ -98,17 +94,17 @@ AssemblerSearch AssemblerSearch::from_environment() {
   if (const char* only = std::getenv("MNEME_PTX_ASSEMBLER")) search.only = only;
 
   constexpr const char* kLibraries[] = {"libnvJitLink.so.13", "libnvJitLink.so.12"};
-  for (const char* up : {"..", "../.."})  // of bin, and of libexec/mneme
-    add_once(search.nvptxcompiler_paths, (executable_directory() / up / "lib" / "libmneme_nvptxcompiler.so").lexically_normal());
+  const fs::path prefix = code_folder().parent_path();
+  add_once(search.nvptxcompiler_paths, prefix / "lib" / "libmneme_nvptxcompiler.so");
 
-  std::vector<fs::path> folders = {executable_directory().parent_path() / "lib"};
+  std::vector<fs::path> folders = {prefix / "lib"};
   for (const fs::path& home : toolkits()) folders.insert(folders.end(), {home / "lib64", home / "lib"});
   for (const fs::path& folder : folders) {
     for (const char* library : kLibraries) add_once(search.nvjitlink_paths, folder / library);
   }
   for (const char* library : kLibraries) search.nvjitlink_paths.push_back(library);
 
-  add_once(search.ptxas_paths, executable_directory() / "ptxas");
+  add_once(search.ptxas_paths, prefix / "bin" / "ptxas");
   for (const fs::path& home : toolkits()) add_once(search.ptxas_paths, home / "bin" / "ptxas");
   std::string_view path = std::getenv("PATH") != nullptr ? std::getenv("PATH") : "";
   while (!path.empty()) {

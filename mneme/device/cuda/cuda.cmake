@@ -53,7 +53,7 @@ function(mneme_cuda_device_tests)
   add_dependencies(mneme_device_test mneme_fake_cuda)
 
   add_executable(mneme_cuda_gpu_test cuda/cuda_gpu_test.cc)
-  target_link_libraries(mneme_cuda_gpu_test PRIVATE mneme_device mneme_warnings GTest::gtest GTest::gtest_main)
+  target_link_libraries(mneme_cuda_gpu_test PRIVATE mneme_api mneme_warnings GTest::gtest GTest::gtest_main)
   gtest_discover_tests(mneme_cuda_gpu_test TEST_PREFIX device.gpu. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
   set_property(GLOBAL APPEND PROPERTY MNEME_GPU_TESTS mneme_cuda_gpu_test)
 endfunction()

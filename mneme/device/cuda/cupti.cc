@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "mneme/base/code_folder.h"
+
 namespace mneme::cuda {
 namespace {
 
@@ -39,15 +41,6 @@ Result<Cupti> load(const std::string& path) {
   return cupti;
 }
 
-// Of the file that this code is in: the command's ../lib, or the folder of the recorder's library itself.
-std::vector<fs::path> own_folders() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<void*>(&cupti_paths), &info) == 0 || info.dli_fname == nullptr) return {};
-  std::error_code ignored;
-  const fs::path folder = fs::weakly_canonical(info.dli_fname, ignored).parent_path();
-  return {folder, folder.parent_path() / "lib"};
-}
-
 }  // namespace
 
 Status Cupti::check(CuptiResult result, const std::string& call) const {
@@ -61,7 +54,7 @@ Status Cupti::check(CuptiResult result, const std::string& call) const {
 
 std::vector<std::string> cupti_paths() {
   constexpr const char* kLibraries[] = {"libcupti.so.13", "libcupti.so.12"};
-  std::vector<fs::path> folders = own_folders();
+  std::vector<fs::path> folders = {code_folder(), code_folder().parent_path() / "lib"};
   std::vector<fs::path> homes;
   if (const char* home = std::getenv("CUDA_HOME"); home != nullptr && *home != '\0') homes.emplace_back(home);
   homes.emplace_back(MNEME_CUDA_HOME);
