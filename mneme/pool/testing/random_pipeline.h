@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "mneme/compile/registered_passes.h"
+
 namespace mneme {
 
 class RandomPipelines {
@@ -16,12 +18,8 @@ class RandomPipelines {
   size_t size() const;  // passes
 
  private:
-  struct Pass {
-    std::string name;
-    std::vector<std::string> parameters;  // that it may have
-  };
-  std::string element(const std::string& kind, std::mt19937_64& random) const;
-  std::map<std::string, std::vector<Pass>> passes_;  // by "Module", "CGSCC", "Function", "Loop"
+  std::string element(PassLevel level, std::mt19937_64& random) const;
+  std::map<PassLevel, std::vector<RegisteredPass>> passes_;
 };
 
 }  // namespace mneme
