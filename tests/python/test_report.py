@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from mneme import errors, report
 from mneme.report import code, command, statistics
-from mneme.report.run import Parameter, Trial, read
+from mneme.report.parameters import Parameter
+from mneme.report.run import Trial, read
 
 CORPUS = Path(__file__).parents[1] / "corpora" / "1.1"
 BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
@@ -96,6 +97,49 @@ def test_what_a_configuration_leaves_out_is_as_recorded(tmp_path: Path) -> None:
         {"block.x": 64, "specialise.dimensions": False},
         {"block.x": 256, "specialise.dimensions": True},
     ]
+
+
+def tuned(folder: Path) -> Path:
+    """What `mneme tune` leaves: points of its space, a trial that was given up, rounds of the winner."""
+    configurations = [{"passes": f"default<O{number % 4}>", "block": {"x": 32 << number % 3}} for number in range(12)]
+    times = [20.0 - number for number in range(11)]
+    lines = [line(number, configurations[number], time) for number, time in enumerate(times)]
+    slow = {"exec_time": [99.0, 99.0]}
+    lines.append(line(11, configurations[11], None, failure="cancelled", reason="given up", result=slow))
+    for number in range(3):
+        lines.append(line(900, {"passes": "default<O3>"}, 24.0 + number, label=f"baseline, round {number + 1}"))
+        lines.append(line(10, configurations[10], 12.0 + number, label=f"best, round {number + 1}"))
+    made(folder, [*baselines(20.0), *lines])
+    points = [
+        {
+            "digest": f"{number:032x}",
+            "params": {"passes": ["sroa", "gvn"][: 1 + number % 2], "block.x": 32 << number % 3},
+        }
+        for number in range(12)
+    ]
+    (folder / "trials.jsonl").write_text("".join(f"{json.dumps(point)}\n" for point in points))
+    best = {
+        "configuration": configurations[10],
+        "time": 10.0,
+        "speed_up": 1.9,
+        "interval": [1.8, 2.0],
+        "claim": "faster",
+    }
+    (folder / "best.json").write_text(json.dumps(best))
+    (folder / "tune.json").write_text(json.dumps({"kernel": "vadd(int)", "sampler": "tpe", "preset": "full"}))
+    return folder
+
+
+def test_a_tuning_run_is_read(tmp_path: Path) -> None:
+    run = read(tuned(tmp_path))
+    assert (run.command, len(run.trials), len(run.right), len(run.given_up), run.failures) == ("tune", 12, 11, 1, {})
+    assert run.trials[1].params == {"passes": "sroa,gvn", "block.x": 64}
+    assert statistics.claim(run) == statistics.SpeedUp(1.9, 1.8, 2.0)
+    assert (run.baseline, run.best_time, len(run.rounds)) == (25.0, 13.0, 3)
+    page = report.write(tmp_path).read_text()
+    assert "11 right, 1 given up, by <code>mneme tune</code> (tpe, full)" in page
+    assert "Both were measured anew, in turn, 3 times." in page
+    assert "vadd(int)" in page
 
 
 def test_many_pipelines_are_told_apart_by_their_passes(tmp_path: Path) -> None:
@@ -179,6 +223,7 @@ def test_importance_is_none_where_there_is_too_little_to_tell() -> None:
 def test_values_that_are_never_right_are_found() -> None:
     trials = [trial(number, None if number % 2 else 5.0, a=number % 2) for number in range(8)]
     assert statistics.never_right([Parameter("a", (0, 1))], trials) == [("a", 1, 4)]
+    assert statistics.never_right([Parameter("a", (0, 1))], trials[:4]) == []
 
 
 # The code

@@ -10,7 +10,8 @@ from typing import Any
 
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
-from mneme.report.run import Parameter, Run, Trial, Value, at_most
+from mneme.report.parameters import Parameter, Value, at_most
+from mneme.report.run import Run, Trial
 from mneme.report.statistics import importance, medians_by_value, pareto
 
 #: More points than this are drawn by the GPU.
@@ -27,8 +28,8 @@ QUANTITIES = {
 
 
 def microseconds(trials: Sequence[Trial]) -> list[float]:
-    """The times of trials that have one, in µs."""
-    return [(trial.time or 0.0) / 1000 for trial in trials]
+    """The times of trials, in µs; of those that were given up, until then."""
+    return [(trial.seen or 0.0) / 1000 for trial in trials]
 
 
 def _figure(traces: Sequence[Any], **layout: Any) -> go.Figure:
@@ -72,74 +73,53 @@ def _points(trials: Sequence[Trial], x: Sequence[Any], y: Sequence[Any], **how: 
 
 def _time_axis(times: Sequence[float]) -> dict[str, Any]:
     wide = bool(times) and max(times) > 6 * min(times) > 0
-    return {"title": {"text": "time (µs)"}, "type": "log" if wide else "linear", **({"dtick": "D2"} if wide else {})}
+    return {"title": {"text": "time (µs)"}, "type": "log" if wide else "linear", **({"dtick": "D1"} if wide else {})}
 
 
 def best_so_far(run: Run) -> go.Figure:
     """Every time as it came, the best so far, and the baseline; what failed stands below."""
     right = run.right
-    times = microseconds(right)
-    measured = [trial for trial in right if trial.origin != "shared"]
     shared = [trial for trial in right if trial.origin == "shared"]
-    failed = [trial for trial in run.trials if trial.failure is not None]
-    steps, lowest = [], float("inf")
-    for trial, time in zip(right, times, strict=True):
-        if time < lowest:
-            steps.append((trial.number, time))
-            lowest = time
-    steps.append((len(run.trials), lowest))
+    measured = [trial for trial in right if trial.origin != "shared"]
+    failed = [trial for trials in run.failures.values() for trial in trials]
+    end = len(run.trials)
+    lines = [("best so far", _falling(right, end), "var(--green)", "solid")]
+    if run.baseline is not None:
+        lines.append(("baseline", [(1, run.baseline / 1000), (end, run.baseline / 1000)], "var(--soft)", "dash"))
     traces = [
-        _points(
-            shared,
-            [trial.number for trial in shared],
-            microseconds(shared),
-            name="shared",
-            marker=_marker("var(--faint)", 5),
-        ),
-        _points(
-            measured,
-            [trial.number for trial in measured],
-            microseconds(measured),
-            name="measured",
-            marker=_marker("var(--blue)", 6),
-        ),
-        go.Scatter(
-            x=[number for number, _ in steps],
-            y=[time for _, time in steps],
-            name="best so far",
-            mode="lines",
-            line={"shape": "hv", "color": "var(--green)", "width": 2.5},
-            hoverinfo="skip",
-        ),
+        _as_it_came(shared, "shared", _marker("var(--faint)", 5)),
+        _as_it_came([trial for trial in run.given_up if trial.times], "given up", _marker("var(--orange)", 5)),
+        _as_it_came(measured, "measured", _marker("var(--blue)", 6)),
+        *(_line(name, points, {"color": color, "dash": dash}) for name, points, color, dash in lines),
     ]
-    traces = [trace for trace in traces if trace.x]
     layout: dict[str, Any] = {"showlegend": True, "legend": _legend()}
     if failed:
         marker = {"symbol": "line-ns-open", "size": 9, "color": "var(--red)", "line": {"width": 1}}
-        traces.append(
-            _points(
-                failed, [trial.number for trial in failed], [0] * len(failed), name="failed", marker=marker, yaxis="y2"
-            )
-        )
+        traces.append(_as_it_came(failed, "failed", marker).update(y=[0] * len(failed), yaxis="y2"))
         layout["yaxis2"] = {"domain": [0, 0.07], "visible": False, "fixedrange": True, "range": [-1, 1]}
-    figure = _figure(traces, **layout)
-    figure.update_layout(
+    figure = _figure([trace for trace in traces if trace.x], **layout)
+    return figure.update_layout(
         xaxis={"title": {"text": "configurations done"}, "anchor": "free", "position": 0},
-        yaxis={**_time_axis(times), "domain": [0.09 if failed else 0, 1]},
+        yaxis={**_time_axis(microseconds(right)), "domain": [0.09 if failed else 0, 1]},
     )
-    if run.baseline is not None:
-        figure.add_hline(
-            y=run.baseline / 1000,
-            line={"dash": "dash", "color": "var(--soft)", "width": 1.2},
-            annotation={
-                "text": "baseline",
-                "font": {"color": "var(--soft)"},
-                "xanchor": "right",
-                "x": 1,
-                "yanchor": "bottom",
-            },
-        )
-    return figure
+
+
+def _as_it_came(trials: Sequence[Trial], name: str, marker: dict[str, Any]) -> Any:
+    return _points(trials, [trial.number for trial in trials], microseconds(trials), name=name, marker=marker)
+
+
+def _falling(trials: Sequence[Trial], end: int) -> list[tuple[float, float]]:
+    """Where the smallest time so far becomes smaller, and the end."""
+    points: list[tuple[float, float]] = []
+    for trial, time in zip(trials, microseconds(trials), strict=True):
+        if not points or time < points[-1][1]:
+            points.append((trial.number, time))
+    return [*points, (end, points[-1][1])] if points else []
+
+
+def _line(name: str, points: Sequence[tuple[float, float]], line: dict[str, Any]) -> go.Scatter:
+    x, y = [x for x, _ in points], [y for _, y in points]
+    return go.Scatter(x=x, y=y, name=name, mode="lines", line={"shape": "hv", "width": 2, **line}, hoverinfo="skip")
 
 
 def _marker(color: str, size: float, opacity: float = 0.75) -> dict[str, Any]:
@@ -161,7 +141,7 @@ def importances(found: dict[str, float]) -> go.Figure:
         x=[100 * part for part in parts],
         y=names,
         orientation="h",
-        marker={"color": colors},
+        marker={"color": colors, "line": {"width": 0}},
         text=[f"{100 * part:.0f} %" for part in parts],
         textposition="outside",
         textfont={"color": "var(--ink)"},
@@ -176,9 +156,9 @@ def importances(found: dict[str, float]) -> go.Figure:
 
 def chosen(run: Run) -> list[Parameter]:
     """The parameters that the charts show, the most important first: those that differ among what is right."""
-    found = importance(run.studied, run.trials)
+    found = importance(run.studied, run.timed)
     names = list(found)
-    differing = [parameter for parameter in run.studied if len(_seen(parameter, run.right).values) > 1]
+    differing = [parameter for parameter in run.studied if len(_seen(parameter, run.timed).values) > 1]
     worth = [parameter for parameter in differing if not parameter.derived or found[parameter.name] >= 0.01]
     return sorted(worth, key=lambda parameter: names.index(parameter.name))[:MOST_PARAMETERS]
 
@@ -210,35 +190,41 @@ def _seen(parameter: Parameter, trials: Sequence[Trial]) -> Parameter:
 
 
 def slices(run: Run, parameter: Parameter) -> go.Figure:
-    """Times by the values of one parameter, with the median at each value."""
-    right = run.right
-    parameter = _seen(parameter, right)
-    medians = medians_by_value(parameter, right)
-    # Names, and numbers that are far from evenly spaced, stand side by side.
-    positions: dict[str, float] = {repr(value): index for index, value in enumerate(parameter.values)}
+    """Times by the values of one parameter, with the median at each value; what was given up is in its own colour."""
+    trials = run.timed
+    parameter = _seen(parameter, trials)
+    # Names, and numbers that are few, stand side by side.
     side_by_side = not parameter.is_number or len(parameter.values) <= 12
-    if not side_by_side:
-        positions = {repr(value): float(value or 0) for value in parameter.values}
-    x = [positions[repr(trial.params[parameter.name])] for trial in right]
-    if side_by_side:
-        x = [place + 0.36 * ((trial.number * 0.6180339887) % 1 - 0.5) for place, trial in zip(x, right, strict=True)]
-    traces = [_points(right, x, microseconds(right), marker=_marker("var(--blue)", 5, 0.5))]
+    places = {repr(value): index if side_by_side else value for index, value in enumerate(parameter.values)}
+
+    def place(trial: Trial) -> float:
+        spread = 0.36 * ((trial.number * 0.6180339887) % 1 - 0.5) if side_by_side else 0.0
+        return float(places[repr(trial.params[parameter.name])] or 0) + spread
+
+    traces = []
+    for color, some in (("var(--orange)", run.given_up), ("var(--blue)", run.right)):
+        shown = [trial for trial in some if trial.times]
+        traces.append(_points(shown, list(map(place, shown)), microseconds(shown), marker=_marker(color, 5, 0.5)))
+    medians = medians_by_value(parameter, trials)
     if len(medians) <= 40:
-        marks = go.Scatter(
-            x=[positions[repr(value)] for value, _ in medians],
-            y=[time / 1000 for _, time in medians],
-            mode="lines+markers" if parameter.is_number else "markers",
-            marker={"symbol": "line-ew-open", "size": 22, "line": {"width": 2.5}, "color": "var(--orange)"},
-            line={"color": "var(--orange)", "width": 1, "dash": "dot"},
-            hovertemplate="median %{y:.4s} µs<extra></extra>",
-        )
-        traces.append(marks)
-    figure = _figure(traces)
-    figure.update_yaxes(**{**_time_axis(microseconds(right)), "title": None})
+        traces.append(_medians([(places[repr(value)], time) for value, time in medians], connected=parameter.is_number))
+    figure = _figure([trace for trace in traces if trace.x])
+    figure.update_yaxes(**{**_time_axis(microseconds(trials)), "title": None})
     if side_by_side:
         texts = [plain(at_most(TICK_LENGTH, text_of(value))) for value in parameter.values]
         figure.update_xaxes(tickvals=list(range(len(texts))), ticktext=texts, range=[-0.5, len(texts) - 0.5])
     return figure
+
+
+def _medians(points: Sequence[tuple[Value, float]], *, connected: bool) -> go.Scatter:
+    return go.Scatter(
+        x=[x for x, _ in points],
+        y=[time / 1000 for _, time in points],
+        mode="lines+markers" if connected else "markers",
+        marker={"symbol": "line-ew-open", "size": 22, "line": {"width": 2.5}, "color": "var(--ink)"},
+        line={"color": "var(--ink)", "width": 1, "dash": "dot"},
+        hovertemplate="median %{y:.4s} µs<extra></extra>",
+    )
 
 
 def parallel(run: Run, parameters: Sequence[Parameter]) -> go.Figure:
@@ -315,7 +301,7 @@ def failures(run: Run) -> go.Figure:
         x=[len(trials) for trials in kinds.values()],
         y=[plain(kind) for kind in kinds],
         orientation="h",
-        marker={"color": "var(--red)"},
+        marker={"color": "var(--red)", "line": {"width": 0}},
         text=[str(len(trials)) for trials in kinds.values()],
         textposition="outside",
         textfont={"color": "var(--ink)"},

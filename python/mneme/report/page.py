@@ -17,8 +17,9 @@ from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
 
 import mneme
 from mneme.report import charts, code, highlight
-from mneme.report.run import Run, Trial, Value, at_most, flatten
-from mneme.report.statistics import importance, never_right, speed_up
+from mneme.report.parameters import Value, at_most, flatten
+from mneme.report.run import Run, Trial
+from mneme.report.statistics import claim, importance, never_right
 
 MOST_ROWS = 100
 
@@ -154,7 +155,7 @@ def _about(run: Run) -> dict[str, Any]:
         "instances": names,
         "database": str(run.about.get("database", "?")),
         "static_hash": str(run.about.get("static_hash", "?")),
-        "is_there": bool(shown),
+        "how": ", ".join(str(run.asked[key]) for key in ("sampler", "preset") if run.asked.get(key)),
     }
 
 
@@ -171,7 +172,7 @@ def _answer(run: Run) -> dict[str, Any] | None:
     baseline = run.baselines[0] if run.baselines else None
     return {
         "best": best,
-        "speed_up": speed_up(run.baseline_times, best.times) if run.baseline_times else None,
+        "speed_up": claim(run),
         "baseline": baseline,
         "replay": replay if file.is_file() else "",
         "json": json.dumps(best.configuration, indent=2, ensure_ascii=False),
@@ -192,8 +193,8 @@ def _changes(run: Run, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[t
 
 
 def _drift(run: Run) -> float:
-    """By how much the medians of the baseline's measurements differ, as a part of the smallest."""
-    medians = [trial.time for trial in run.baselines if trial.time]
+    """By how much the baseline at the begin and at the end differ, as a part of the smaller."""
+    medians = [trial.time for trial in run.baselines if trial.time and "round" not in trial.label]
     return max(medians) / min(medians) - 1 if medians else 0.0
 
 
@@ -241,7 +242,7 @@ def _figures(run: Run) -> dict[str, Any]:
     if run.right:
         figures["progress"] = charts.best_so_far(run)
     if parameters := charts.chosen(run):
-        figures["importance"] = charts.importances(importance(parameters, run.trials))
+        figures["importance"] = charts.importances(importance(parameters, run.timed))
         figures["parallel"] = charts.parallel(run, parameters[: charts.MOST_PARAMETERS - 1])
         figures |= {f"slice-{index}": charts.slices(run, parameter) for index, parameter in enumerate(parameters)}
     figures |= {f"front-{index}": figure for index, figure in enumerate(charts.fronts(run).values())}

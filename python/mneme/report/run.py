@@ -7,16 +7,14 @@ is optional. Nothing here draws, and nothing needs more than the standard librar
 from __future__ import annotations
 
 import json
-import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mneme.errors import CorruptError, InvalidArgumentError, NotFoundError
-
-Value = str | int | float | bool | None
+from mneme.errors import CorruptError, NotFoundError
+from mneme.report.parameters import Parameter, Value, flatten, parameters_of
 
 #: What holds of a configuration that leaves the key out (docs/reference/result.md).
 DEFAULTS: dict[str, Value] = {
@@ -28,9 +26,6 @@ DEFAULTS: dict[str, Value] = {
 
 #: Stages of `result.times` that are compiling.
 COMPILING = ("prepare", "optimise", "codegen", "assemble", "lower", "host_optimise", "link")
-
-#: Above so many distinct texts a parameter is no choice any more.
-MANY_TEXTS = 16
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,12 @@ class Trial:
     @property
     def time(self) -> float | None:
         """The median of its timed launches, in ns; None where it failed."""
-        return statistics.median(self.times) if self.failure is None and self.times else None
+        return self.seen if self.failure is None else None
+
+    @property
+    def seen(self) -> float | None:
+        """The median of what was timed, in ns, also where it was given up."""
+        return statistics.median(self.times) if self.times else None
 
     def quantity(self, key: str) -> float | None:
         """A number of the result (`reg_usage`, `compile_time` in ns); of several instances the largest."""
@@ -79,20 +79,6 @@ def _number(result: Mapping[str, Any], key: str) -> float | None:
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """What was searched: a key, and the values that were tried, in order."""
-
-    name: str
-    values: tuple[Value, ...]
-    derived: bool = False  # from a pass pipeline: how long it is, whether a pass is in it
-
-    @property
-    def is_number(self) -> bool:
-        """Whether its values have distances, and not only names."""
-        return all(isinstance(value, int | float) and not isinstance(value, bool) for value in self.values)
-
-
-@dataclass(frozen=True)
 class Run:
     """All of a folder of results."""
 
@@ -100,8 +86,10 @@ class Run:
     about: Mapping[str, Any]
     asked: Mapping[str, Any]  # tune.json or sweep.json; empty where there is none
     said: Mapping[str, Any]  # best.json
+    came_to: Mapping[str, Any]  # summary.json, which a tuning run leaves at its end
     command: str  # "tune", "sweep"
     baselines: tuple[Trial, ...]
+    anew: tuple[Trial, ...]  # the best ones, measured again in turn with the baseline
     trials: tuple[Trial, ...]
     parameters: tuple[Parameter, ...]
 
@@ -112,8 +100,8 @@ class Run:
 
     @property
     def studied(self) -> list[Parameter]:
-        """The parameters that can be studied: what is derived stands in place of texts without end."""
-        return [parameter for parameter in self.parameters if not _is_pipelines(parameter)]
+        """The parameters that can be studied: what is derived stands in place of what is endless."""
+        return [parameter for parameter in self.parameters if not parameter.is_endless]
 
     @property
     def right(self) -> list[Trial]:
@@ -121,12 +109,22 @@ class Run:
         return [trial for trial in self.trials if trial.time is not None]
 
     @property
+    def given_up(self) -> list[Trial]:
+        """The trials that were given up while they were timed, because they were clearly slower."""
+        return [trial for trial in self.trials if trial.failure == "cancelled"]
+
+    @property
+    def timed(self) -> list[Trial]:
+        """The trials of which something is known of the time: those that are right, and those that were given up."""
+        return [trial for trial in self.trials if trial.failure in (None, "cancelled") and trial.seen is not None]
+
+    @property
     def failures(self) -> dict[str, list[Trial]]:
         """The trials that failed, by kind, the most frequent first."""
         kinds: dict[str, list[Trial]] = {}
         for trial in self.trials:
-            if trial.failure is not None:
-                kinds.setdefault(trial.failure, []).append(trial)
+            if trial.failure not in (None, "cancelled"):
+                kinds.setdefault(str(trial.failure), []).append(trial)
         return dict(sorted(kinds.items(), key=lambda item: -len(item[1])))
 
     @property
@@ -136,19 +134,37 @@ class Run:
         return named[0] if named else min(self.right, key=lambda trial: trial.time or 0.0, default=None)
 
     @property
+    def rounds(self) -> list[tuple[Trial, Trial]]:
+        """The baseline and the best configuration as they were measured in turn."""
+        best = self.best
+        anew = [trial for trial in self.anew if best and trial.configuration == best.configuration]
+        against = [trial for trial in self.baselines if "round" in trial.label]
+        return list(zip(against[-len(anew) :], anew, strict=False))
+
+    @property
     def baseline_times(self) -> list[tuple[float, ...]]:
-        """The timed launches of each measurement of the baseline, in ns."""
-        return [trial.times for trial in self.baselines if trial.time is not None]
+        """The timed launches of each measurement of the baseline, in ns; of those in turn with the best if any."""
+        measured = [each for each, _ in self.rounds] or self.baselines
+        return [trial.times for trial in measured if trial.time is not None]
 
     @property
     def baseline(self) -> float | None:
         """The time of the baseline, in ns: the median of its measurements' medians."""
-        medians = [statistics.median(times) for times in self.baseline_times]
-        return statistics.median(medians) if medians else None
+        return _middle(self.baseline_times)
+
+    @property
+    def best_time(self) -> float | None:
+        """The time of the best configuration, in ns; where it was measured again, of that."""
+        best = self.best
+        return _middle([each.times for _, each in self.rounds if each.time]) or (best.time if best else None)
 
     def left_out(self, key: str, present: Sequence[Value]) -> Value:
         """The value of a key where a configuration leaves it out; `present` are values that others give it."""
-        return _absent(key, present, _launch(self.baselines))
+        return _left_out(key, present, _launch(self.baselines))
+
+
+def _middle(measured: Sequence[Sequence[float]]) -> float | None:
+    return statistics.median(statistics.median(times) for times in measured) if measured else None
 
 
 def read(folder: Path) -> Run:
@@ -164,37 +180,65 @@ def read(folder: Path) -> Run:
         raise NotFoundError(
             f"reading results: {folder} has no results.jsonl; give the folder that `mneme tune` or `mneme sweep` named"
         )
-    about, lines = _read_log(log)
-    command = next((name for name in ("tune", "sweep") if (folder / f"{name}.json").is_file()), "sweep")
-    asked = _read_object(folder / f"{command}.json")
-    trials = [_trial(number, line, log) for number, line in enumerate(lines)]
-    baselines = tuple(trial for trial in trials if trial.label)
-    latest = {trial.digest: trial for trial in trials if not trial.label}
-    searched = [replace(trial, number=number) for number, trial in enumerate(latest.values(), 1)]
-    parameters, values = _parameters(searched, baselines)
-    searched = [replace(trial, params=params) for trial, params in zip(searched, values, strict=True)]
+    documents = _read_lines(log)
+    if not documents or documents[0].get("mneme_log") != 1:
+        raise CorruptError(f"reading results: {log} does not begin with the line of a log of version 1")
+    about = documents[0].get("about")
+    command = "tune" if (folder / "tune.json").is_file() else "sweep"
+    trials = [_trial(number, line, log) for number, line in enumerate(documents[1:])]
+    searched = list({trial.digest: trial for trial in trials if not trial.label}.values())
+    baselines = [trial for trial in trials if trial.label.startswith("baseline")]
+    given = _given_params(folder / "trials.jsonl")
+    rows = [given.get(trial.digest, {}) if given else flatten(trial.configuration) for trial in searched]
+    launch = _launch(baselines)
+    parameters, values = parameters_of(rows, lambda key, present: None if given else _left_out(key, present, launch))
     return Run(
-        folder, about, asked, _read_object(folder / "best.json"), command, baselines, tuple(searched), tuple(parameters)
+        folder=folder,
+        about=about if isinstance(about, dict) else {},
+        asked=_read_object(folder / f"{command}.json"),
+        said=_read_object(folder / "best.json"),
+        came_to=_read_object(folder / "summary.json"),
+        command=command,
+        baselines=tuple(baselines),
+        anew=tuple(trial for trial in trials if trial.label.startswith("best")),
+        trials=tuple(
+            replace(trial, number=number, params=params)
+            for number, (trial, params) in enumerate(zip(searched, values, strict=True), 1)
+        ),
+        parameters=tuple(parameters),
     )
 
 
-def _read_log(log: Path) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
+def _read_lines(path: Path) -> list[Mapping[str, Any]]:
+    """The JSON objects of a file's lines, but for a last one that was cut off."""
     documents: list[Mapping[str, Any]] = []
-    for number, line in enumerate(log.read_bytes().splitlines(keepends=True), 1):
+    for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):
         if not line.endswith(b"\n"):
             break
         try:
             document = json.loads(line)
         except ValueError as error:
-            raise CorruptError(f"reading results: {log}, line {number} is not JSON: {error}") from None
+            raise CorruptError(f"reading results: {path}, line {number} is not JSON: {error}") from None
         if not isinstance(document, dict):
-            raise CorruptError(f"reading results: {log}, line {number} is not a JSON object")
+            raise CorruptError(f"reading results: {path}, line {number} is not a JSON object")
         documents.append(document)
-    version = documents[0].get("mneme_log") if documents else None
-    if version != 1:
-        raise CorruptError(f"reading results: {log} does not begin with the line of a log of version 1")
-    about = documents[0].get("about")
-    return about if isinstance(about, dict) else {}, documents[1:]
+    return documents
+
+
+def _given_params(path: Path) -> dict[str, dict[str, Value]]:
+    """By a configuration's digest, the point of the search space that it was derived from."""
+    given: dict[str, dict[str, Value]] = {}
+    for line in _read_lines(path) if path.is_file() else []:
+        params = line.get("params")
+        if isinstance(params, dict) and line.get("digest"):
+            given.setdefault(str(line["digest"]), {key: _one_value(value) for key, value in params.items()})
+    return given
+
+
+def _one_value(value: Any) -> Value:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return json.dumps(value) if isinstance(value, dict) else value
 
 
 def _read_object(path: Path) -> Mapping[str, Any]:
@@ -229,49 +273,12 @@ def _trial(number: int, line: Mapping[str, Any], log: Path) -> Trial:
     )
 
 
-def flatten(configuration: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:
-    """The members of a configuration by their paths; lists as JSON.
-
-    >>> flatten({"passes": "default<O2>", "block": {"x": 64}, "specialise": {"arguments": ["n"]}})
-    {'passes': 'default<O2>', 'block.x': 64, 'specialise.arguments': '["n"]'}
-    """
-    flat: dict[str, Value] = {}
-    for key, value in configuration.items():
-        if isinstance(value, Mapping):
-            flat.update(flatten(value, f"{prefix}{key}."))
-        else:
-            flat[prefix + key] = json.dumps(value) if isinstance(value, list) else value
-    return flat
-
-
-def _parameters(trials: Sequence[Trial], baselines: Iterable[Trial]) -> tuple[list[Parameter], list[dict[str, Value]]]:
-    """What differs between the configurations, and each one's values."""
-    flat = [flatten(trial.configuration) for trial in trials]
-    keys = list(dict.fromkeys(key for values in flat for key in values))
-    shape = _launch(baselines)
-    columns: dict[str, list[Value]] = {}
-    parameters: list[Parameter] = []
-    for key in keys:
-        absent = _absent(key, [values[key] for values in flat if key in values], shape)
-        column = [values.get(key, absent) for values in flat]
-        parameter = Parameter(key, _ordered(column))
-        if len(parameter.values) < 2:
-            continue
-        columns[key] = column
-        parameters.append(parameter)
-        if _is_pipelines(parameter):
-            derived = _pipelines(column)
-            columns |= derived
-            parameters += [Parameter(name, _ordered(values), derived=True) for name, values in derived.items()]
-    return parameters, [{key: column[row] for key, column in columns.items()} for row in range(len(trials))]
-
-
 def _launch(baselines: Iterable[Trial]) -> Mapping[str, Any]:
     """The result that tells the shape of the launch as it was recorded."""
     return next((trial.instances()[0] for trial in baselines if trial.times), {})
 
 
-def _absent(key: str, present: Sequence[Value], shape: Mapping[str, Any]) -> Value:
+def _left_out(key: str, present: Sequence[Value], shape: Mapping[str, Any]) -> Value:
     """The value of a key that a configuration leaves out."""
     if key in DEFAULTS:
         return DEFAULTS[key]
@@ -279,52 +286,3 @@ def _absent(key: str, present: Sequence[Value], shape: Mapping[str, Any]) -> Val
         return key == "verdict.poison"
     extent = _number(shape, key)
     return int(extent) if extent is not None and key.split(".")[0] in ("block", "grid") else None
-
-
-def _is_pipelines(parameter: Parameter) -> bool:
-    return parameter.name == "passes" and len(parameter.values) > MANY_TEXTS
-
-
-def passes_of(pipeline: str) -> list[str]:
-    """The names in a textual pass pipeline, without what they are nested in and without their options.
-
-    >>> passes_of("function(instcombine<no-verify-fixpoint>,loop(licm)),gvn")
-    ['instcombine', 'licm', 'gvn']
-    """
-    bare = re.sub(r"<[^<>]*>", "", re.sub(r"\b(default|lto|thinlto)<(O\w)>", r"\1-\2", pipeline))
-    return [name for name in re.findall(r"[\w-]+(?![\w(-])", bare) if name]
-
-
-def _pipelines(column: Sequence[Value]) -> dict[str, list[Value]]:
-    """Many pipelines as what tells them apart: their length, and which passes are in some of them."""
-    named = [passes_of(str(pipeline)) for pipeline in column]
-    some = max(2, len(named) // 20)
-    counts: dict[str, int] = {}
-    for names in named:
-        for name in set(names):
-            counts[name] = counts.get(name, 0) + 1
-    columns: dict[str, list[Value]] = {"passes: length": [len(names) for names in named]}
-    for name in sorted(counts, key=lambda name: -counts[name]):
-        if some <= counts[name] <= len(named) - some:
-            columns[f"passes: {name}"] = [name in names for names in named]
-    return {key: values for key, values in columns.items() if len(set(values)) > 1}
-
-
-def _ordered(column: Sequence[Value]) -> tuple[Value, ...]:
-    """The distinct values: numbers by size, others as they came first, what is left out in front."""
-    distinct = list({repr(value): value for value in column}.values())
-    if all(isinstance(value, bool | int | float | None) for value in distinct):
-        numbers = [value for value in distinct if value is not None]
-        return (*([None] if None in distinct else []), *sorted(numbers))
-    return tuple(sorted(distinct, key=lambda value: value is not None))
-
-
-def at_most(count: int, text: str) -> str:
-    """A text for a place that is short: its begin, and a sign that there is more.
-
-    >>> at_most(8, "function(gvn)")
-    'functio…'
-    """
-    if count < 2:
-        raise InvalidArgumentError(f"shortening a text: at most {count} characters; two are needed")
-    return text if len(text) <= count else text[: count - 1] + "…"

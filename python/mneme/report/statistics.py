@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy
 
-from mneme.report.run import Parameter, Trial, Value
+from mneme.report.parameters import Parameter, Value
+from mneme.report.run import Run, Trial
 
 REPLICATES = 2000
 BINS = 6
@@ -49,6 +50,16 @@ def speed_up(baselines: Sequence[Sequence[float]], times: Sequence[float]) -> Sp
     return SpeedUp(float(baseline / numpy.median(candidate)), float(low), float(high))
 
 
+def claim(run: Run) -> SpeedUp | None:
+    """The speed-up of the run's best configuration: as it was confirmed, else by what the search measured."""
+    interval, value = run.said.get("interval"), run.said.get("speed_up")
+    if isinstance(interval, list) and len(interval) == 2 and isinstance(value, int | float):
+        low, high = interval
+        return SpeedUp(float(value), 0.0 if low is None else float(low), math.inf if high is None else float(high))
+    best = run.best
+    return speed_up(run.baseline_times, best.times) if best and run.baseline_times else None
+
+
 def importance(parameters: Sequence[Parameter], trials: Sequence[Trial]) -> dict[str, float]:
     """What part of the variance of the times' logarithm each parameter explains by itself, 0 to 1, the largest first.
 
@@ -57,8 +68,8 @@ def importance(parameters: Sequence[Parameter], trials: Sequence[Trial]) -> dict
     that. Numbers of many values are put into equally filled bins. Trials without a time are left out. What no parameter
     explains by itself is what they do together, and noise.
     """
-    timed = [trial for trial in trials if trial.time]
-    logarithms = numpy.log([trial.time or 1.0 for trial in timed])
+    timed = [trial for trial in trials if trial.seen]
+    logarithms = numpy.log([trial.seen or 1.0 for trial in timed])
     observations = len({trial.shared_with or trial.digest for trial in timed})
     found = {
         parameter.name: _explained(_groups(parameter, timed), logarithms, observations) for parameter in parameters
@@ -107,11 +118,12 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
 
 def medians_by_value(parameter: Parameter, trials: Sequence[Trial]) -> list[tuple[Value, float]]:
     """The median time in ns at each value of a parameter that some trial has a time at."""
-    grouped = [
-        (value, [trial.time for trial in trials if trial.params.get(parameter.name) == value])
-        for value in parameter.values
-    ]
-    return [(value, float(numpy.median([time or 0.0 for time in times]))) for value, times in grouped if times]
+    found = []
+    for value in parameter.values:
+        times = [trial.seen for trial in trials if trial.params.get(parameter.name) == value and trial.seen]
+        if times:
+            found.append((value, float(numpy.median(times))))
+    return found
 
 
 def never_right(
@@ -122,6 +134,6 @@ def never_right(
     for parameter in parameters:
         for value in parameter.values:
             those = [trial for trial in trials if trial.params.get(parameter.name) == value]
-            if len(those) >= least and not any(trial.time for trial in those):
+            if len(those) >= least and not any(trial.failure in (None, "cancelled") for trial in those):
                 found.append((parameter.name, value, len(those)))
     return found
