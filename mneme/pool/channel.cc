@@ -123,6 +123,8 @@ std::optional<Message> Channel::next() {
   return message;
 }
 
+void Channel::shut_down() { ::shutdown(socket_.number(), SHUT_RDWR); }
+
 Result<Message> Channel::receive() {
   for (;;) {
     if (auto message = next()) return std::move(*message);

@@ -39,6 +39,9 @@ class Channel {
   Status take_in();
   std::optional<Message> next();
 
+  // Closes it for whoever has a descriptor of this end, processes that were forked meanwhile included.
+  void shut_down();
+
   // For poll(); readable when take_in() has something to do.
   int descriptor() const { return socket_.number(); }
   Descriptor release() { return std::move(socket_); }

@@ -56,6 +56,12 @@ TEST_F(ChannelTest, WhatWasSentBeforeTheEndIsHandedOut) {
   EXPECT_EQ(far_.send("anyone?").message(), "sending a message: the other process has gone");
 }
 
+TEST_F(ChannelTest, IsShutDownWhoeverHasADescriptorOfItToo) {
+  const Descriptor another(::dup(near_.descriptor()));
+  near_.shut_down();
+  EXPECT_EQ(far_.receive().status().message(), "receiving a message: the other process has gone");
+}
+
 TEST_F(ChannelTest, TakingInDoesNotWait) {
   EXPECT_TRUE(far_.take_in().ok());
   EXPECT_FALSE(far_.next());

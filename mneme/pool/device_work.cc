@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "mneme/pool/candidate_code.h"
+#include "mneme/pool/conclusion.h"
 #include "mneme/replay/session.h"
 #include "mneme/replay/time_statistics.h"
 
@@ -12,40 +13,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-Failure failure_of(const ReplayResult& result) {
-  if (result.failure.ok()) return result.verified ? Failure::none : Failure::wrong_result;
-  switch (result.failure.code()) {
-    case Code::device_fault: return Failure::device_fault;
-    case Code::timeout: return Failure::run_timeout;
-    case Code::unavailable:
-    case Code::io:
-    case Code::internal: return Failure::worker_lost;
-    default: break;
-  }
-  // What is loaded is the compiler's; memory that is not there for it is not.
-  const bool of_code = result.stage == ReplayStage::loading || result.stage == ReplayStage::compiling;
-  return of_code ? Failure::compile_error : Failure::invalid_launch;
-}
-
-std::string reason_of(const ReplayResult& result) {
-  return result.failure.ok() ? describe(result.mismatches) : result.failure.to_string();
-}
-
-// What says nothing is left out: there are many results.
-Json details_of(const ReplayResult& result) {
-  Json details = to_json(result);
-  details.erase("shared_with");  // which is about the loaded object alone
-  for (auto member = details.begin(); member != details.end();) {
-    const bool empty = member->is_null() || (member->is_structured() && member->empty() && member.key() != "exec_time");
-    member = empty ? details.erase(member) : std::next(member);
-  }
-  return details;
-}
-
 // Of several instances: what a person or a tuner looks at first, and then each instance's own.
 class Together {
  public:
-  void add(const Digest& instance, const ReplayResult& result) {
+  void add(const Digest& instance, const ReplayResult& result, Json details) {
     if (instances_.empty())
       sums_ = result.exec_time;
     else
@@ -53,7 +24,7 @@ class Together {
     sums_.resize(std::min(sums_.size(), result.exec_time.size()));
     verified_ = verified_ && result.verified;
     executed_ = executed_ && result.executed;
-    instances_.push_back({{"record_id", instance.hex()}, {"result", details_of(result)}});
+    instances_.push_back({{"record_id", instance.hex()}, {"result", std::move(details)}});
   }
 
   // The sum of what there is of the run before, and of each time of the last instance.
@@ -126,9 +97,7 @@ class RecordedDeviceWork final : public DeviceWork {
         left_.push_back(std::move(replayed));
         return result;
       }
-      conclude(replayed, result);
-      result.details = details_of(replayed);
-      return result;
+      return pool_result_of(replayed);
     }
     measure_each(configuration, *code, watch, result);
     return result;
@@ -153,13 +122,10 @@ class RecordedDeviceWork final : public DeviceWork {
   }
 
   PoolResult take_left() override {
-    PoolResult result;
     const ReplayResult replayed = std::move(left_.front());
     left_.pop_front();
     --fetched_;
-    conclude(replayed, result);
-    result.details = details_of(replayed);
-    return result;
+    return pool_result_of(replayed);
   }
 
   void idle() override { lock_ = DeviceLock(); }
@@ -178,11 +144,6 @@ class RecordedDeviceWork final : public DeviceWork {
     run.timed = std::move(timed);
     run.waiting = watch.waiting;
     return run;
-  }
-
-  static void conclude(const ReplayResult& replayed, PoolResult& result) {
-    result.failure = failure_of(replayed);
-    if (result.failed()) result.reason = reason_of(replayed);
   }
 
   // Until one is wrong.
@@ -204,9 +165,10 @@ class RecordedDeviceWork final : public DeviceWork {
         return watch.timed(sums);
       };
       ReplayResult replayed = sessions_[i]->measure(configuration, code.of_instance(i), run_watch(watch, timed));
-      conclude(replayed, result);
-      if (result.failed()) result.reason = fmt::format("instance {}: {}", instance.hex(), result.reason);
-      together.add(instance, replayed);
+      PoolResult one = pool_result_of(replayed);
+      result.failure = one.failure;
+      if (result.failed()) result.reason = fmt::format("instance {}: {}", instance.hex(), one.reason);
+      together.add(instance, replayed, std::move(one.details));
       if (!result.failed() && !last && !watch.timed({})) {
         result.failure = Failure::cancelled;
         result.reason = "given up before every instance was measured";

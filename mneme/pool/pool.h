@@ -95,7 +95,8 @@ class Pool {
   // Cancels what is not done, ends every worker and waits for that.
   ~Pool();
 
-  // Never fails as a call. `on_done` is called on the pool's own thread: it must be short and not call the pool.
+  // Never fails as a call. `on_done` is called on the pool's own thread: it must be short and not call the pool. progress()
+  // counts the result already.
   Future submit(const Configuration& configuration, std::function<void(const PoolResult&)> on_done = {});
   // The same, but measured for itself whatever is known already: for a baseline. The result and its line in the log have the
   // label; nothing is shared with it, and no run resumes from it.

@@ -80,7 +80,7 @@ std::shared_ptr<FutureState> Pool::Scheduler::submit(const Configuration& config
 
 void Pool::Scheduler::drain() {
   std::unique_lock lock(mutex_);
-  drained_.wait(lock, [&] { return progress_.done == progress_.submitted; });
+  drained_.wait(lock, [&] { return told_ == progress_.submitted; });
 }
 
 PoolProgress Pool::Scheduler::progress() const {
@@ -186,7 +186,6 @@ void Pool::Scheduler::finish(JobId id, PoolResult result) {
   const bool nothing_new = result.origin == Origin::resumed || result.failure == Failure::cancelled;
   Status logged = nothing_new ? Status() : log_.append(result);
   std::shared_ptr<FutureState> future = job.mapped().future;
-  if (future->on_done) future->on_done(result);
   const std::optional<Nanoseconds> best = result.best_time();
   {
     std::lock_guard lock(mutex_);
@@ -198,11 +197,16 @@ void Pool::Scheduler::finish(JobId id, PoolResult result) {
     if (result.origin == Origin::measured && !result.exec_time().empty()) ++progress_.measured;
     if (best && (!progress_.best_time || *best < *progress_.best_time)) progress_.best_time = best;
   }
+  if (future->on_done) future->on_done(result);
   {
     std::lock_guard lock(future->mutex);
     future->result = std::move(result);
   }
   future->changed.notify_all();
+  {
+    std::lock_guard lock(mutex_);
+    ++told_;
+  }
   drained_.notify_all();
 }
 

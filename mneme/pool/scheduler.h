@@ -134,6 +134,7 @@ class Pool::Scheduler {
   JobId next_job_ = 1;
   bool closing_ = false, gave_up_ = false;
   PoolProgress progress_;
+  uint64_t told_ = 0;  // of what is done, that somebody can have the result of
   std::optional<Clock::time_point> first_ready_;
   Status status_;
 

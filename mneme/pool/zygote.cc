@@ -152,7 +152,7 @@ ZygoteProcess::ZygoteProcess(ZygoteProcess&& other) noexcept
 
 ZygoteProcess::~ZygoteProcess() {
   if (pid_ == 0) return;
-  channel_ = Channel();
+  channel_.shut_down();
   Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   pollfd ended{process.number(), POLLIN, 0};
   if (process.open() && ::poll(&ended, 1, kEnding) == 0) kill();

@@ -1,0 +1,50 @@
+#include "mneme/pool/conclusion.h"
+
+#include <nlohmann/json.hpp>
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+Failure failure_of(const ReplayResult& result) {
+  if (result.failure.ok()) return result.verified ? Failure::none : Failure::wrong_result;
+  switch (result.failure.code()) {
+    case Code::device_fault: return Failure::device_fault;
+    case Code::timeout: return Failure::run_timeout;
+    case Code::unavailable:
+    case Code::io:
+    case Code::internal: return Failure::worker_lost;
+    default: break;
+  }
+  // What is loaded is the compiler's; memory that is not there for it is not.
+  const bool of_code = result.stage == ReplayStage::loading || result.stage == ReplayStage::compiling;
+  return of_code ? Failure::compile_error : Failure::invalid_launch;
+}
+
+std::string reason_of(const ReplayResult& result) {
+  return result.failure.ok() ? describe(result.mismatches) : result.failure.to_string();
+}
+
+// What says nothing is left out: there are many results.
+Json details_of(const ReplayResult& result) {
+  Json details = to_json(result);
+  details.erase("shared_with");  // which is about the loaded object alone
+  for (auto member = details.begin(); member != details.end();) {
+    const bool empty = member->is_null() || (member->is_structured() && member->empty() && member.key() != "exec_time");
+    member = empty ? details.erase(member) : std::next(member);
+  }
+  return details;
+}
+
+}  // namespace
+
+PoolResult pool_result_of(const ReplayResult& result) {
+  PoolResult concluded;
+  concluded.failure = failure_of(result);
+  if (concluded.failed()) concluded.reason = reason_of(result);
+  concluded.details = details_of(result);
+  return concluded;
+}
+
+}  // namespace mneme
