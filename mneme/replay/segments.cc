@@ -56,6 +56,12 @@ class Canvas {
   std::vector<Segment> segments_;
 };
 
+std::string range_text(const MemoryPlan& plan, size_t region, uint64_t offset, Bytes size) {
+  return fmt::format("{}+{}", plan.regions[region].prologue.address + Bytes(offset), size.count);
+}
+
+}  // namespace
+
 std::optional<ElementType> accessed_as(const Buffer& buffer, const KernelRecord& kernel, const ir::AccessTypes& accesses) {
   if (buffer.kind == Buffer::Kind::global) {
     auto type = accesses.globals.find(buffer.name);
@@ -64,12 +70,6 @@ std::optional<ElementType> accessed_as(const Buffer& buffer, const KernelRecord&
   bool pointer = kernel.parameters[buffer.parameter].kind == Parameter::Kind::pointer;
   return pointer && buffer.parameter < accesses.parameters.size() ? accesses.parameters[buffer.parameter] : std::nullopt;
 }
-
-std::string range_text(const MemoryPlan& plan, size_t region, uint64_t offset, Bytes size) {
-  return fmt::format("{}+{}", plan.regions[region].prologue.address + Bytes(offset), size.count);
-}
-
-}  // namespace
 
 Result<BufferType> parse_buffer_type(std::string_view text) {
   size_t colon = text.rfind(':');

@@ -18,6 +18,9 @@ struct BufferType {
 };
 Result<BufferType> parse_buffer_type(std::string_view text);
 
+// The type by which the recorded code accesses an argument's or a global's memory; empty where that is not known.
+std::optional<ElementType> accessed_as(const Buffer& buffer, const KernelRecord& kernel, const ir::AccessTypes& accesses);
+
 struct Segment {
   std::string where;   // "argument 'out'", "global table", "allocation 0x…"
   std::string buffer;  // by which an option can name it: "out", "table", "0x…+4096"
