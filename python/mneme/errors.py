@@ -14,11 +14,13 @@ class MnemeError(Exception):
 
 
 class InvalidArgumentError(MnemeError, ValueError):
-    """The caller's value is wrong: an unknown key, a number out of range."""
+    """The caller's value is wrong: an unknown key, a wrong type, a number out of range."""
 
 
-class NotFoundError(MnemeError, LookupError):
-    """A named thing does not exist."""
+class NotFoundError(MnemeError, KeyError, IndexError):
+    """A named thing does not exist: what mappings and sequences raise, too."""
+
+    __str__ = Exception.__str__  # KeyError's would quote the message
 
 
 class UnsupportedError(MnemeError):
@@ -55,6 +57,10 @@ class TimeLimitError(MnemeError, TimeoutError):
 
 class InternalError(MnemeError):
     """A defect of Mneme."""
+
+
+class ClosedError(MnemeError, RuntimeError):
+    """An executor or a session is used that is closed, or that another process has opened."""
 
 
 _CLASSES: dict[str, type[MnemeError]] = {

@@ -3,4 +3,12 @@
 
 #include <nanobind/nanobind.h>
 
-namespace mneme::python {}  // namespace mneme::python
+namespace mneme::python {
+
+void bind_config(nanobind::module_& module);
+void bind_database(nanobind::module_& module);
+void bind_result(nanobind::module_& module);
+void bind_session(nanobind::module_& module);
+void bind_pool(nanobind::module_& module);
+
+}  // namespace mneme::python

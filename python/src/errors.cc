@@ -4,11 +4,17 @@
 
 namespace mneme::python {
 
-void raise(const Status& status) {
+nanobind::object exception_of(const Status& status) {
   const std::string_view code = to_string(status.code());
   const nanobind::object type =
       nanobind::module_::import_("mneme.errors").attr("of_code")(nanobind::str(code.data(), code.size()));
-  PyErr_SetString(type.ptr(), status.message().c_str());
+  const std::string& message = status.message();
+  return type(nanobind::steal(PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "replace")));
+}
+
+void raise(const Status& status) {
+  const nanobind::object exception = exception_of(status);
+  PyErr_SetObject(exception.type().ptr(), exception.ptr());
   throw nanobind::python_error();
 }
 

@@ -9,6 +9,9 @@
 
 namespace mneme::python {
 
+// What raise() raises.
+nanobind::object exception_of(const Status& status);
+
 // Raises what `status` says. The caller holds the interpreter's lock.
 [[noreturn]] void raise(const Status& status);
 

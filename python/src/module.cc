@@ -4,5 +4,10 @@
 #include "bind.h"
 
 NB_MODULE(_native, module) {
-  module.attr("__version__") = MNEME_VERSION;
+  module.attr("version") = MNEME_VERSION;
+  mneme::python::bind_config(module);
+  mneme::python::bind_database(module);
+  mneme::python::bind_result(module);
+  mneme::python::bind_session(module);
+  mneme::python::bind_pool(module);
 }

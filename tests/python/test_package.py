@@ -2,18 +2,37 @@
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
+import subprocess
+import sys
+from typing import Any
 
 import mneme
+import pytest
+
+MODULES = ["mneme", *(info.name for info in pkgutil.walk_packages(mneme.__path__, "mneme."))]
 
 
 def test_version_is_that_of_the_project() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", mneme.__version__)
 
 
-def test_examples_in_docstrings() -> None:
-    modules = [importlib.import_module(info.name) for info in pkgutil.walk_packages(mneme.__path__, "mneme.")]
-    for module in [mneme, *modules]:
-        failures, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
-        assert failures == 0, module.__name__
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name: str, example: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    for test in finder.find(importlib.import_module(name), extraglobs=example):
+        os.chdir(tmp_path_factory.mktemp("example"))
+        assert runner.run(test).failed == 0, test.name
+
+
+def test_importing_it_imports_nothing_heavy() -> None:
+    code = "import mneme, sys; print(*(m for m in ('numpy', 'rich', 'optuna', 'pandas', 'plotly') if m in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def test_what_there_is() -> None:
+    assert set(mneme.__all__) <= set(dir(mneme))
+    with pytest.raises(AttributeError, match="module 'mneme' has no attribute 'databse'"):
+        mneme.databse  # noqa: B018

@@ -1,0 +1,524 @@
+"""Database: recordings on disk, as kernels, their instances and the memory that they saw.
+
+>>> db = mneme.Database(recordings)
+>>> db["scale"].demangled
+'scale(int*, int, int)'
+>>> instance = db["scale"][0]
+>>> instance.grid, instance.block
+((313, 1, 1), (128, 1, 1))
+>>> [argument.value for argument in instance.arguments][1:]
+[40000, 3]
+>>> buffers = instance.buffers()
+>>> buffers["data"].prologue[:4], buffers["data"].epilogue[:4]
+(array([0, 1, 2, 3], dtype=int32), array([ 5,  9, 13, 17], dtype=int32))
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+from mneme import _native
+from mneme._views import Shown, Table, extent, size
+from mneme.errors import CorruptError, InvalidArgumentError, MnemeError, NotFoundError
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+    from mneme import llvm
+
+__all__ = ["Argument", "Buffer", "Buffers", "Database", "Instance", "Kernel"]
+
+
+class Database(Shown, Mapping[str, "Kernel"]):
+    """The kernels of a folder of recordings, by static hash: a mapping, read when it is opened.
+
+    A kernel's file can be given in place of the folder; the database has that kernel alone then. Damage does not hide
+    what is sound: `damaged` has what cannot be read.
+
+    Raises:
+        NotFoundError: There is no such folder, or no recording in it.
+        CorruptError: The kernel's file that was named is damaged; the message names it and the offset or the key.
+
+    >>> db = mneme.Database(recordings)
+    >>> len(db), list(db)
+    (1, ['2860ab17c62173867bb5cfae93fbb671'])
+    >>> db["scale"] is db["2860"] is db["^sc.le"]
+    True
+    >>> "matmul" in db
+    False
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._native, only = _native.open_database(_path(path, "opening a database"))
+        documents, damaged = ([self._native.load(only)], []) if only else self._native.list()
+        self._kernels = {document.hash: Kernel(self, document) for document in documents}
+        self._damaged: list[MnemeError] = damaged
+
+    @property
+    def path(self) -> str:
+        """The folder."""
+        return self._native.directory
+
+    @property
+    def damaged(self) -> list[MnemeError]:
+        """What cannot be read: an exception for each kernel's file, which names it and what is wrong with it."""
+        return list(self._damaged)
+
+    def __getitem__(self, key: str) -> Kernel:
+        """The kernel of a static hash or its first digits, of a name, or that a regular expression finds.
+
+        A name is with or without its parameters, or mangled; the expression must be found in one kernel's name only.
+
+        Raises:
+            NotFoundError: There is none, or more than one; the message lists those there are.
+            CorruptError: There is none, and a damaged file that might be it.
+        """
+        found = self._find(key)
+        if len(found) == 1:
+            return found[0]
+        there = "".join(f"\n  {kernel.hash}  {kernel.demangled}" for kernel in found or self._kernels.values())
+        if found:
+            raise NotFoundError(f"{len(found)} kernels in {self.path} match '{key}': choose one by its hash{there}")
+        if self._damaged:
+            raise CorruptError(f"no kernel in {self.path} matches '{key}', and not all can be read: {self._damaged[0]}")
+        raise NotFoundError(f"no kernel in {self.path} matches '{key}'; there are{there}")
+
+    def find(self, pattern: str) -> list[Kernel]:
+        """Every kernel whose name a regular expression is found in.
+
+        >>> [kernel.name for kernel in mneme.Database(recordings).find("sc")]
+        ['_Z5scalePiii']
+        """
+        try:
+            expression = re.compile(pattern)
+        except (re.error, TypeError, RecursionError, OverflowError) as failure:
+            raise InvalidArgumentError(
+                f"looking for kernels: {pattern!r} is no regular expression: {failure}"
+            ) from None
+        return [kernel for kernel in self._kernels.values() if any(expression.search(name) for name in kernel._names)]
+
+    def _find(self, key: str) -> list[Kernel]:
+        if not isinstance(key, str):
+            raise InvalidArgumentError(
+                f"a kernel is named by text: its hash, its name or a regular expression; not {key!r}"
+            )
+        kernels = self._kernels.values()
+        if by_hash := [kernel for kernel in kernels if key and kernel.hash.startswith(key.lower())]:
+            return by_hash
+        if by_name := [kernel for kernel in kernels if key in kernel._names]:
+            return by_name
+        try:
+            return self.find(key)
+        except InvalidArgumentError:
+            return []  # a name with what means something in regular expressions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and len(self._find(key)) == 1
+
+    def _table(self) -> Table:
+        rows = [
+            [kernel.hash[:12], kernel.demangled, kernel.architecture, str(len(kernel)), kernel.source]
+            for kernel in self._kernels.values()
+        ]
+        damaged = f", {_count(len(self._damaged), 'damaged file')}" if self._damaged else ""
+        title = f"Database {self.path}: {_count(len(self), 'kernel')}{damaged}"
+        return Table(title, ["static hash", "kernel", "for", "instances", "source"], rows)
+
+
+class Kernel(Shown, Sequence["Instance"]):
+    """A recorded kernel: a sequence of its instances, in the order of recording.
+
+    >>> kernel = mneme.Database(recordings)["scale"]
+    >>> len(kernel), kernel[0] is kernel["5977"]
+    (1, True)
+    >>> kernel["ffff"]  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    mneme.errors.NotFoundError: no instance of scale(int*, int, int) begins with 'ffff'; there are …
+    """
+
+    def __init__(self, database: Database, native: _native.KernelDocument) -> None:
+        self.database = database
+        self._native = native
+        self._instances = tuple(Instance(self, instance) for instance in native.instances)
+
+    @property
+    def hash(self) -> str:
+        """The static hash: of the code, 32 hexadecimal digits."""
+        return self._native.hash
+
+    @property
+    def name(self) -> str:
+        """The mangled symbol."""
+        return self._native.name
+
+    @property
+    def demangled(self) -> str:
+        """The name as in the source, with its parameters."""
+        return self._native.demangled
+
+    @property
+    def source(self) -> str:
+        """ "file.cu:12"; empty where the program was compiled without debug information."""
+        return self._native.source
+
+    @property
+    def target(self) -> str:
+        """What it was compiled for: "nvptx", "amdgcn"."""
+        return self._native.target
+
+    @property
+    def architecture(self) -> str:
+        """For instance "sm_90"."""
+        return self._native.architecture
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """The recorded launches."""
+        return self._instances
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        short = re.sub(r"^(?:void )?(.*?)(?:<.*)?\(.*$", r"\1", self.demangled)
+        return self.name, self.demangled, self.demangled.partition("(")[0], short
+
+    @overload
+    def __getitem__(self, key: int | str) -> Instance: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Instance, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> Instance | tuple[Instance, ...]:
+        """The instance at an index, or of a dynamic hash or its first digits. NotFoundError: there is none such."""
+        if isinstance(key, slice):
+            return self._instances[key]
+        if isinstance(key, str):
+            return self._by_hash(key)
+        try:
+            return self._instances[key]
+        except IndexError:
+            raise NotFoundError(f"{self.demangled} has {_count(len(self), 'instance')}, and none at {key}") from None
+        except TypeError:
+            raise InvalidArgumentError(f"an instance is named by its index or hash, not by {key!r}") from None
+
+    def _by_hash(self, digits: str) -> Instance:
+        found = [instance for instance in self._instances if digits and instance.hash.startswith(digits.lower())]
+        if len(found) == 1:
+            return found[0]
+        there = "".join(
+            f"\n  {instance.hash}  grid {extent(instance.grid)}, block {extent(instance.block)}"
+            for instance in found or self._instances
+        )
+        what = (
+            f"{len(found)} instances of {self.demangled} begin" if found else f"no instance of {self.demangled} begins"
+        )
+        raise NotFoundError(f"{what} with '{digits}'; there are{there}")
+
+    def __len__(self) -> int:
+        return len(self._instances)
+
+    def _table(self) -> Table:
+        rows = [
+            [i.hash[:12], extent(i.grid), extent(i.block), size(i.memory), i.device_kind, i.recorded_at]
+            for i in self._instances
+        ]
+        title = f"Kernel {self.demangled}, {self.hash}: {_count(len(self), 'instance')}"
+        return Table(title, ["dynamic hash", "grid", "block", "memory", "on", "recorded"], rows)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a recorded launch.
+
+    Attributes:
+        name: As in the source; empty where the compiler discarded it.
+        kind: "integer", "floating", "pointer" or "aggregate".
+        type: As LLVM spells it.
+        size: In bytes.
+        value: A number; of a pointer its address; of an aggregate or another type its bytes. Whole numbers come as
+            signed.
+    """
+
+    name: str
+    kind: str
+    type: str
+    size: int
+    value: int | float | bytes
+
+    def __repr__(self) -> str:
+        value = f"{self.value:#x}" if self.kind == "pointer" and isinstance(self.value, int) else repr(self.value)
+        return f"Argument({self.name!r}, {self.type}, {value})"
+
+
+class Instance(Shown):
+    """A recorded launch of a kernel, with the memory before it (prologue) and after it (epilogue).
+
+    >>> instance = mneme.Database(recordings)["scale"][0]
+    >>> instance.arguments[1]
+    Argument('n', i32, 40000)
+    >>> instance.device_kind, instance.shared_memory
+    ('cpu', 0)
+    """
+
+    def __init__(self, kernel: Kernel, native: _native.InstanceRecord) -> None:
+        self.kernel = kernel
+        self._native = native
+
+    @property
+    def database(self) -> Database:
+        """Where it is recorded."""
+        return self.kernel.database
+
+    @property
+    def hash(self) -> str:
+        """The dynamic hash: of the launch and its data, 32 hexadecimal digits."""
+        return self._native.hash
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """Blocks in x, y and z."""
+        return self._native.grid
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Threads of a block in x, y and z."""
+        return self._native.block
+
+    @property
+    def shared_memory(self) -> int:
+        """Dynamic shared memory of a block, in bytes."""
+        return self._native.shared_memory
+
+    @property
+    def cooperative(self) -> bool:
+        """It was a cooperative launch."""
+        return self._native.cooperative
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that the launch could see."""
+        return self._native.memory
+
+    @property
+    def device_kind(self) -> str:
+        """The kind of device that it was recorded on: "cuda", "cpu"."""
+        return self._native.device_kind
+
+    @property
+    def device_name(self) -> str:
+        """That device."""
+        return self._native.device_name
+
+    @property
+    def recorded_at(self) -> str:
+        """When it was recorded: ISO 8601, UTC."""
+        return self._native.recorded_at
+
+    @property
+    def recorded_time(self) -> dict[str, Any] | None:
+        """What the launch took in the program (docs/reference/result.md); None without `mneme record --profile`."""
+        recorded: dict[str, Any] | None = self._native.recorded_time
+        return recorded
+
+    @cached_property
+    def arguments(self) -> tuple[Argument, ...]:
+        """The arguments in their order."""
+        return tuple(_argument(parameter, self._native.parameters) for parameter in self.kernel._native.parameters)
+
+    def buffers(self) -> Buffers:
+        """The memory that the launch saw, by name. Reads the two lists of pages; the pages when an array is asked for.
+
+        Raises:
+            CorruptError: Something is damaged; the message names the file and the offset.
+        """
+        return Buffers(_native.RecordedMemory(self.database._native, self.kernel._native, self._native), repr_of=self)
+
+    def bitcode(self) -> bytes:
+        """The recorded code, with all that it calls, as the bitcode of one LLVM module."""
+        return self.database._native.load_ir(self.kernel._native)
+
+    def module(self) -> llvm.Module:
+        """The recorded code. It is the caller's: changed, it goes into `Config(module=…)`."""
+        from mneme import llvm
+
+        return llvm.parse(self.bitcode())
+
+    def disk_size(self) -> int:
+        """Bytes on disk, pages that other instances share included."""
+        return self.database._native.disk_size(self.kernel._native, self._native)
+
+    def check(self) -> None:
+        """Reads all that belongs to it. CorruptError: something is damaged; the message has the file and the offset."""
+        self.database._native.check(self.kernel._native, self._native)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Instance):
+            return NotImplemented
+        return (self.database.path, self.kernel.hash, self.hash) == (other.database.path, other.kernel.hash, other.hash)
+
+    def __hash__(self) -> int:
+        return hash((self.kernel.hash, self.hash))
+
+    def _table(self) -> Table:
+        rows = [["grid, block", f"{extent(self.grid)}, {extent(self.block)}", ""]]
+        rows += [
+            [argument.name or f"#{i}", repr(argument).split(", ", 2)[2][:-1], argument.type]
+            for i, argument in enumerate(self.arguments)
+        ]
+        rows.append(
+            ["memory", size(self.memory), f"recorded on {self.device_name} ({self.device_kind}), {self.recorded_at}"]
+        )
+        return Table(f"Instance {self.hash} of {self.kernel.demangled}", ["", "", ""], rows)
+
+
+class Buffer:
+    """A piece of recorded memory: what an argument points to, a global, an annotation, or another allocation.
+
+    Attributes:
+        name: The argument's, global's or annotation's; else its range. A tolerance can name it so.
+        kind: "argument", "global", "annotation" or "allocation".
+        address: Of the first byte, on the device.
+        size: In bytes: of an argument up to the end of the allocation.
+        element: By what type the code accesses it: "f32", "bf16", "i8"…; None where that is not known.
+    """
+
+    def __init__(self, memory: _native.RecordedMemory, native: _native.RecordedBuffer) -> None:
+        self._memory = memory
+        self._native = native
+        self.name: str = native.name
+        self.kind: str = native.kind
+        self.address: int = native.address
+        self.size: int = native.size
+        self.element: str | None = native.element or None
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        """The arrays' type: uint8 where it is not known. Of bf16 and f8, which NumPy lacks, uint16 or uint8."""
+        import numpy
+
+        return numpy.dtype(_DTYPES.get(self.element or "", "u1"))
+
+    @property
+    def prologue(self) -> NDArray[Any]:
+        """Before the launch: one dimension, read-only, over memory that is not copied; arrays that overlap share it."""
+        return self._read(epilogue=False)
+
+    @property
+    def epilogue(self) -> NDArray[Any]:
+        """After the launch, likewise."""
+        return self._read(epilogue=True)
+
+    def _read(self, *, epilogue: bool) -> NDArray[Any]:
+        array: NDArray[Any] = self._memory.read(self._native, epilogue=epilogue).view(self.dtype)
+        return array
+
+    def __len__(self) -> int:
+        """How many elements it has."""
+        return self.size // self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        return f"Buffer({self.name!r}, {self.kind}, {self.element or 'bytes'}, {size(self.size)} at {self.address:#x})"
+
+
+class Buffers(Shown, Mapping[str, Buffer]):
+    """The memory of a recorded launch by name; an argument also by its index.
+
+    >>> buffers = instance.buffers()
+    >>> list(buffers)
+    ['data', 'odd', 'table', 'scaled', '0x7a0000000000+100']
+    >>> buffers["table"].prologue, buffers[0].name
+    (array([5, 6, 7, 8], dtype=int32), 'data')
+    >>> buffers["tabel"]  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    mneme.errors.NotFoundError: there is no buffer 'tabel'; there are data, odd, table, scaled, 0x7a0000000000+100
+    """
+
+    def __init__(self, memory: _native.RecordedMemory, *, repr_of: Instance) -> None:
+        self._buffers = {native.name: Buffer(memory, native) for native in memory.buffers}
+        self._instance = repr_of
+
+    def __getitem__(self, key: str | int) -> Buffer:
+        """The buffer of a name, or of the argument at an index. NotFoundError: there is none; the message lists all."""
+        name = self._argument(key) if isinstance(key, int) else key
+        if isinstance(name, str) and name in self._buffers:
+            return self._buffers[name]
+        raise NotFoundError(f"there is no buffer {key!r}; there are {', '.join(self._buffers) or 'none'}")
+
+    def _argument(self, index: int) -> str | None:
+        arguments = self._instance.arguments
+        if not 0 <= index < len(arguments):
+            return None
+        return arguments[index].name or str(index)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._buffers)
+
+    def __len__(self) -> int:
+        return len(self._buffers)
+
+    def _table(self) -> Table:
+        rows = [[b.name, b.kind, b.element or "bytes", size(b.size), f"{b.address:#x}"] for b in self._buffers.values()]
+        return Table(
+            f"Memory of {self._instance.kernel.demangled}", ["name", "kind", "elements", "size", "address"], rows
+        )
+
+
+# By how an element's type is called in Mneme.
+_DTYPES = {
+    "f16": "f2",
+    "bf16": "u2",
+    "f8e4m3": "u1",
+    "f8e5m2": "u1",
+    "f32": "f4",
+    "f64": "f8",
+    "i8": "i1",
+    "i16": "i2",
+    "i32": "i4",
+    "i64": "i8",
+    "u8": "u1",
+    "u16": "u2",
+    "u32": "u4",
+    "u64": "u8",
+    "complex64": "c8",
+    "complex128": "c16",
+}
+_FLOATS = {"half": "<e", "float": "<f", "double": "<d"}
+
+
+def _argument(parameter: _native.Parameter, arguments: bytes) -> Argument:
+    raw = arguments[parameter.offset : parameter.offset + parameter.size]
+    value: int | float | bytes = raw
+    if len(raw) != parameter.size or not raw:
+        pass
+    elif parameter.kind == "pointer":
+        value = int.from_bytes(raw, "little")
+    elif parameter.kind == "integer":
+        value = int.from_bytes(raw, "little", signed=True)
+    elif parameter.type in _FLOATS and len(raw) == struct.calcsize(_FLOATS[parameter.type]):
+        value = struct.unpack(_FLOATS[parameter.type], raw)[0]
+    return Argument(parameter.name, parameter.kind, parameter.type, parameter.size, value)
+
+
+def _path(path: str | os.PathLike[str], what: str) -> str:
+    try:
+        text = os.fspath(path)
+        text.encode()
+        if "\0" not in text:
+            return text
+    except (TypeError, AttributeError, UnicodeEncodeError):
+        pass
+    raise InvalidArgumentError(f"{what}: a path is expected, not {path!r}")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

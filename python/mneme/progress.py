@@ -1,0 +1,106 @@
+"""How an executor's work goes on, and a bar that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from mneme._views import duration
+from mneme.errors import UnavailableError
+
+if TYPE_CHECKING:
+    pass
+
+__all__ = ["Progress"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an executor has come. Times are nanoseconds.
+
+    Attributes:
+        submitted: Configurations that it was given.
+        done: Those that have a result: measured, shared, resumed or failed.
+        measured: Those with times of their own.
+        shared: Those that ended in the same code and launch as another.
+        resumed: Those whose result was in the log of an earlier run.
+        failures: How many failed, by `Result.failure`.
+        compiling: Configurations at a compile worker now.
+        ready: Compiled, and waiting for a device.
+        measuring: On a device now.
+        distinct_objects: Different code that they have ended in.
+        workers_replaced: Worker processes that were lost.
+        devices_ready: Devices with the recorded memory on them.
+        device_busy: What the devices have worked, added.
+        compile_busy: What the compile workers have worked, added.
+        passed: Since the first worker was ready.
+        best_time: The fastest timed run of what is right; None where there is none yet.
+    """
+
+    submitted: int = 0
+    done: int = 0
+    measured: int = 0
+    shared: int = 0
+    resumed: int = 0
+    failures: Mapping[str, int] = field(default_factory=dict)
+    compiling: int = 0
+    ready: int = 0
+    measuring: int = 0
+    distinct_objects: int = 0
+    workers_replaced: int = 0
+    devices_ready: int = 0
+    device_busy: float = 0.0
+    compile_busy: float = 0.0
+    passed: float = 0.0
+    best_time: float | None = None
+
+    @property
+    def rate(self) -> float:
+        """Results a second.
+
+        >>> Progress(done=30, passed=2e9).rate
+        15.0
+        """
+        return self.done / (self.passed / 1e9) if self.passed > 0 else 0.0
+
+    def __str__(self) -> str:
+        """In one line.
+
+        >>> print(Progress(submitted=40, done=30, passed=2e9, best_time=1500, failures={"wrong_result": 2}))
+        30 of 40, 15.0/s, best 1.5 µs, failed: 2 wrong_result
+        """
+        parts = [f"{self.done} of {self.submitted}", f"{self.rate:.1f}/s"]
+        parts += [f"best {duration(self.best_time)}"] if self.best_time is not None else []
+        if self.failures:
+            parts.append("failed: " + ", ".join(f"{number} {name}" for name, number in self.failures.items()))
+        return ", ".join(parts)
+
+
+class Bar:
+    """A progress bar by rich, in a terminal or a notebook. Called with each `Progress`, by one thread at a time."""
+
+    def __init__(self, title: str) -> None:
+        try:
+            import rich.markup
+            import rich.progress
+        except ImportError as missing:
+            raise UnavailableError(
+                "progress=True needs rich: pip install 'mneme[tune]', or give a function"
+            ) from missing
+        self._bar = rich.progress.Progress(
+            rich.progress.TextColumn("{task.description}"),
+            rich.progress.BarColumn(),
+            rich.progress.TextColumn("{task.fields[text]}"),
+            rich.progress.TimeElapsedColumn(),
+        )
+        self._task = self._bar.add_task(rich.markup.escape(title), total=None, text="")
+        self._bar.start()
+
+    def __call__(self, progress: Progress) -> None:
+        """Shows it."""
+        self._bar.update(self._task, total=progress.submitted or None, completed=progress.done, text=str(progress))
+
+    def close(self) -> None:
+        """Leaves the last state on the screen."""
+        self._bar.stop()

@@ -1,0 +1,158 @@
+"""Session and replay: recorded launches on a device of this process, one configuration at a time."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from types import TracebackType
+
+from mneme import _native
+from mneme.config import Config
+from mneme.database import Instance
+from mneme.errors import ClosedError, InvalidArgumentError
+from mneme.result import Result
+
+__all__ = ["Session", "replay"]
+
+
+class Session:
+    """A recorded launch, prepared once on a device of this process, then replayed under any number of configurations.
+
+    What is replayed runs in this process: a compiler that crashes takes it along, a kernel that never ends is waited
+    for forever, without an answer to Ctrl-C, and a device fault is the result of every replay that follows, also of a
+    new session on that GPU. For configurations that nobody has tried, use an `Executor`: processes stand between it and
+    what they do. One session at a time can have the recorded addresses in a process.
+
+    Threads may share it: they wait for each other. A process that is forked from this one cannot use it.
+
+    Args:
+        instance: The recorded launch.
+        device: "cuda", "cuda:1", "cpu"; None: the GPU where there is one, else the CPU device.
+        cache: Whether compiled code is looked for in the cache of compiled code, and kept there.
+
+    Raises:
+        UnavailableError: There is no such device, or the recorded addresses cannot be had, as where another session has
+            them.
+        CorruptError: The database is damaged.
+        ExhaustedError: The device has not enough memory; the message has both figures.
+
+    >>> with mneme.Session(instance, device="cpu") as session:
+    ...     results = [session.replay(mneme.Config(passes=f"default<O{level}>")) for level in range(1, 4)]
+    >>> [result.verified for result in results]
+    [True, True, True]
+    """
+
+    def __init__(self, instance: Instance, *, device: str | None = None, cache: bool = True) -> None:
+        if not isinstance(instance, Instance):
+            raise InvalidArgumentError(
+                f"opening a session: 'instance' must be an Instance, not {type(instance).__name__}"
+            )
+        kind, ordinal = choose_device(device, "opening a session")
+        self.instance = instance
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._native: _native.Session | None = _native.Session.prepare(
+            instance.database._native,
+            instance.kernel._native,
+            instance._native,
+            kind=kind,
+            ordinal=ordinal or 0,
+            cache=bool(cache),
+        )
+        _open.add(self)
+
+    @property
+    def device(self) -> str:
+        """The device's name."""
+        return self._there("asking for its device").device
+
+    def replay(self, config: Config) -> Result:
+        """Compiles, runs, verifies and times one configuration. What is wrong with it is in the result.
+
+        Raises:
+            ClosedError: The session is closed, or another process has opened it.
+        """
+        if not isinstance(config, Config):
+            raise InvalidArgumentError(f"replaying: 'config' must be a Config, not {type(config).__name__}")
+        with self._lock:
+            return Result(self._there("replaying").replay(config._value))
+
+    def close(self) -> None:
+        """Gives the device and the recorded addresses up. A second time it does nothing."""
+        if self._process != os.getpid():
+            return
+        with self._lock:
+            native, self._native = self._native, None
+            if native is not None:
+                native.close()
+
+    def _there(self, what: str) -> _native.Session:
+        if self._native is not None:
+            return self._native
+        if self._process != os.getpid():
+            raise ClosedError(f"{what}: the session is of the process that this one was forked from; open another")
+        raise ClosedError(f"{what}: the session is closed")
+
+    def __enter__(self) -> Session:
+        """Itself; `close` is called at the end."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Closes it."""
+        self.close()
+
+    def __repr__(self) -> str:
+        state = repr(self._native.device) if self._native is not None else "closed"
+        return f"Session({self.instance.kernel.demangled}, {self.instance.hash[:12]}, {state})"
+
+
+def replay(
+    instance: Instance, config: Config | None = None, *, device: str | None = None, cache: bool = True
+) -> Result:
+    """Replays a recorded launch once, by a `Session` of its own: see there for arguments, failures and faults.
+
+    >>> mneme.replay(instance, device="cpu").verified
+    True
+    """
+    with Session(instance, device=device, cache=cache) as session:
+        return session.replay(Config() if config is None else config)
+
+
+def choose_device(device: str | None, what: str) -> tuple[str, int | None]:
+    """The kind, and the number where one is named, of a device as users write it.
+
+    >>> choose_device("cuda:1", "here"), choose_device("cpu", "here")
+    (('cuda', 1), ('cpu', None))
+    """
+    if device is None:
+        return ("cuda" if _count("cuda") else "cpu"), None
+    kind, colon, number = device.partition(":") if isinstance(device, str) else ("", "", "")
+    if kind not in ("cuda", "cpu") or (colon and not (number.isascii() and number.isdigit() and len(number) < 6)):
+        raise InvalidArgumentError(f'{what}: \'device\' is "cuda", "cuda:1" and so on, "cpu" or None, not {device!r}')
+    return kind, int(number) if colon else None
+
+
+def _count(kind: str) -> int:
+    from mneme.errors import UnavailableError
+
+    try:
+        return _native.count_devices(kind)
+    except UnavailableError:
+        return 0
+
+
+_open: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+def _leave_to_parent() -> None:
+    for session in list(_open):
+        if session._native is not None:
+            session._native.abandon()
+            session._native = None
+        session._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)

@@ -1,0 +1,175 @@
+// Database: recordings as values, and the recorded memory as arrays.
+#include "mneme/store/database.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+#include "bind.h"
+#include "errors.h"
+#include "json.h"
+#include "recorded_memory.h"
+
+namespace mneme::python {
+namespace nb = nanobind;
+
+namespace {
+
+using Extent = std::tuple<uint32_t, uint32_t, uint32_t>;
+Extent extent(Dim3 d) { return {d.x, d.y, d.z}; }
+
+std::string_view to_string(Parameter::Kind kind) {
+  switch (kind) {
+    case Parameter::Kind::integer: return "integer";
+    case Parameter::Kind::floating: return "floating";
+    case Parameter::Kind::pointer: return "pointer";
+    case Parameter::Kind::aggregate: break;
+  }
+  return "aggregate";
+}
+
+nb::bytes bytes_of(ByteSpan bytes) { return nb::bytes(bytes.data(), bytes.size()); }
+
+// A folder, or one kernel's file in it.
+std::pair<std::shared_ptr<Database>, std::optional<std::string>> open(const std::string& path) {
+  auto opened = [&]() -> Result<std::pair<std::shared_ptr<Database>, std::optional<std::string>>> {
+    nb::gil_scoped_release release;
+    std::optional<std::string> kernel;
+    Path folder = std::filesystem::absolute(path).lexically_normal();
+    if (folder.extension() == ".json") {
+      MNEME_ASSIGN(KernelFile file, locate_kernel(folder));
+      folder = file.directory;
+      kernel = file.static_hash.hex();
+    }
+    MNEME_ASSIGN(Database database, Database::open(folder));
+    return std::pair(std::make_shared<Database>(std::move(database)), kernel);
+  }();
+  return unwrap(std::move(opened));
+}
+
+// The kernels that can be read, and a failure for each that cannot.
+nb::tuple list(const Database& database) {
+  auto listed = [&] {
+    nb::gil_scoped_release release;
+    return database.list();
+  }();
+  Listing listing = unwrap(std::move(listed));
+  nb::list damaged;
+  for (const Status& status : listing.damaged) damaged.append(exception_of(status));
+  return nb::make_tuple(nb::cast(std::move(listing.kernels)), damaged);
+}
+
+Digest digest(const std::string& hex) { return unwrap(Digest::from_hex(hex)); }
+
+nb::bytes load_ir(const Database& database, const KernelDocument& kernel) {
+  auto module = [&] {
+    nb::gil_scoped_release release;
+    return recorded_bitcode(database, kernel.kernel);
+  }();
+  return bytes_of(unwrap(std::move(module)));
+}
+
+void bind_kernel(nb::module_& module) {
+  nb::class_<Parameter>(module, "Parameter")
+      .def_prop_ro("kind", [](const Parameter& self) { return std::string(to_string(self.kind)); })
+      .def_ro("name", &Parameter::name)
+      .def_ro("type", &Parameter::type)
+      .def_ro("offset", &Parameter::offset)
+      .def_ro("size", &Parameter::size);
+  nb::class_<InstanceRecord>(module, "InstanceRecord")
+      .def_prop_ro("hash", [](const InstanceRecord& self) { return self.dynamic_hash.hex(); })
+      .def_prop_ro("grid", [](const InstanceRecord& self) { return extent(self.grid); })
+      .def_prop_ro("block", [](const InstanceRecord& self) { return extent(self.block); })
+      .def_prop_ro("shared_memory", [](const InstanceRecord& self) { return self.dynamic_shared_memory.count; })
+      .def_ro("cooperative", &InstanceRecord::cooperative)
+      .def_prop_ro("parameters", [](const InstanceRecord& self) { return bytes_of(self.parameters); })
+      .def_ro("device_kind", &InstanceRecord::device_kind)
+      .def_ro("device_name", &InstanceRecord::device_name)
+      .def_prop_ro("memory", [](const InstanceRecord& self) { return self.state_bytes.count; })
+      .def_ro("recorded_at", &InstanceRecord::recorded_at)
+      .def_ro("mneme_version", &InstanceRecord::mneme_version)
+      .def_prop_ro(
+          "recorded_time", [](const InstanceRecord& self) {
+        return self.recorded_time ? python_of(mneme::to_json(*self.recorded_time)) : nb::none();
+      }, nb::sig("def recorded_time(self) -> dict[str, typing.Any] | None"));
+  nb::class_<KernelDocument>(module, "KernelDocument")
+      .def_prop_ro("hash", [](const KernelDocument& self) { return self.kernel.static_hash.hex(); })
+      .def_prop_ro("name", [](const KernelDocument& self) { return self.kernel.name; })
+      .def_prop_ro("demangled", [](const KernelDocument& self) { return self.kernel.demangled; })
+      .def_prop_ro("source", [](const KernelDocument& self) { return self.kernel.source; })
+      .def_prop_ro("target", [](const KernelDocument& self) { return self.kernel.target; })
+      .def_prop_ro("architecture", [](const KernelDocument& self) { return self.kernel.arch; })
+      .def_prop_ro("parameters", [](const KernelDocument& self) { return self.kernel.parameters; })
+      .def_ro("instances", &KernelDocument::instances);
+}
+
+void bind_memory(nb::module_& module) {
+  nb::class_<RecordedBuffer>(module, "RecordedBuffer")
+      .def_ro("name", &RecordedBuffer::name)
+      .def_ro("kind", &RecordedBuffer::kind)
+      .def_ro("element", &RecordedBuffer::element)
+      .def_prop_ro("address", [](const RecordedBuffer& self) { return self.address.address; })
+      .def_prop_ro("size", [](const RecordedBuffer& self) { return self.size.count; });
+  nb::class_<RecordedMemory>(module, "RecordedMemory", "All memory that a recorded launch could see, before it and after it.")
+      .def(
+          "__init__",
+          [](RecordedMemory* self, std::shared_ptr<Database> database, const KernelDocument& kernel,
+             const InstanceRecord& instance) {
+            auto loaded = [&] {
+              nb::gil_scoped_release release;
+              return RecordedMemory::load(std::move(database), kernel.kernel, instance);
+            }();
+            new (self) RecordedMemory(unwrap(std::move(loaded)));
+          },
+          nb::arg("database"), nb::arg("kernel"), nb::arg("instance"))
+      .def_prop_ro("buffers", &RecordedMemory::buffers)
+      .def(
+          "read",
+          [](RecordedMemory& self, const RecordedBuffer& buffer, bool epilogue) {
+            auto read = [&] {
+              nb::gil_scoped_release release;
+              return self.read(buffer, epilogue ? Moment::epilogue : Moment::prologue);
+            }();
+            std::shared_ptr<const RecordedBytes> bytes = unwrap(std::move(read));
+            const auto* data = reinterpret_cast<const uint8_t*>(bytes->data() + buffer.offset);
+            return view_of(data, buffer.size.count, std::move(bytes));
+          },
+          nb::arg("buffer"), nb::kw_only(), nb::arg("epilogue"), "The bytes of a buffer: a view of what is read once.");
+}
+
+}  // namespace
+
+void bind_database(nb::module_& module) {
+  bind_kernel(module);
+  nb::class_<Database>(module, "Database", "A folder of recordings, as the C++ API has it.")
+      .def_prop_ro("directory", [](const Database& self) { return self.directory().string(); })
+      .def("list", &list, nb::sig("def list(self) -> tuple[list[KernelDocument], list[typing.Any]]"), "The kernels that can be read, and an exception for each that cannot.")
+      .def(
+          "load", [](const Database& self, const std::string& hash) { return unwrap(self.load_document(digest(hash))); },
+          nb::arg("hash"), "One kernel, by its whole static hash.")
+      .def("load_ir", &load_ir, nb::arg("kernel"), "The recorded code of a kernel as the bitcode of one module.")
+      .def(
+          "disk_size",
+          [](const Database& self, const KernelDocument& kernel, const InstanceRecord& instance) {
+            return unwrap(self.instance_size(kernel.kernel.static_hash, instance.dynamic_hash)).total().count;
+          },
+          nb::arg("kernel"), nb::arg("instance"))
+      .def(
+          "check",
+          [](const Database& self, const KernelDocument& kernel, const InstanceRecord& instance) {
+            Status status = [&] {
+              nb::gil_scoped_release release;
+              return self.check_instance(kernel.kernel.static_hash, instance.dynamic_hash);
+            }();
+            check(status);
+          },
+          nb::arg("kernel"), nb::arg("instance"), "Reads everything that belongs to an instance; raises where it is damaged.");
+  bind_memory(module);
+  module.def("open_database", &open, nb::arg("path"), "A database, and the static hash where the path names a kernel's file.");
+}
+
+}  // namespace mneme::python

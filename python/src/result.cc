@@ -1,0 +1,65 @@
+// PoolResult: what became of one configuration.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+#include "bind.h"
+#include "config.h"
+#include "errors.h"
+#include "json.h"
+#include "mneme/pool/result_log.h"
+#include "mneme/replay/time_statistics.h"
+
+namespace mneme::python {
+namespace nb = nanobind;
+
+namespace {
+
+std::optional<std::string> failure(const PoolResult& result) {
+  if (!result.failed()) return std::nullopt;
+  return std::string(to_string(result.failure));
+}
+
+std::optional<double> time(const PoolResult& result) {
+  const std::vector<Nanoseconds> times = result.exec_time();
+  if (result.failed() || times.empty()) return std::nullopt;
+  return statistics_of(times).median.count();
+}
+
+nb::object read_results(const std::string& path) {
+  auto run = [&] {
+    nb::gil_scoped_release release;
+    return read_log(path);
+  }();
+  LoggedRun log = unwrap(std::move(run));
+  return nb::make_tuple(python_of(log.about), nb::cast(std::move(log.results)));
+}
+
+}  // namespace
+
+void bind_result(nb::module_& module) {
+  nb::class_<PoolResult>(module, "PoolResult", "What became of one configuration, as the C++ API has it.")
+      .def_prop_ro("configuration", [](const PoolResult& self) { return Config(self.configuration); })
+      .def_prop_ro("failure", &failure)
+      .def_ro("reason", &PoolResult::reason)
+      .def_prop_ro("origin", [](const PoolResult& self) { return std::string(to_string(self.origin)); })
+      .def_prop_ro(
+          "shared_with",
+          [](const PoolResult& self) { return self.shared_with ? std::optional(self.shared_with->hex()) : std::nullopt; })
+      .def_ro("label", &PoolResult::label)
+      .def_prop_ro("times", [](const PoolResult& self) { return array_of(self.exec_time()); },
+                   nb::rv_policy::automatic)
+      .def_prop_ro("time", &time)
+      .def_prop_ro("details", [](const PoolResult& self) { return python_of(self.details); },
+                   nb::sig("def details(self) -> dict[str, typing.Any]"))
+      .def("to_dict", [](const PoolResult& self) { return python_of(to_json(self)); },
+           nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
+      .def_static("from_dict", [](nb::handle members) { return unwrap(pool_result_from_json(json_of(members, "a result"))); });
+  module.def("read_results", &read_results, nb::arg("path"),
+             nb::sig("def read_results(path: str) -> tuple[dict[str, typing.Any], list[PoolResult]]"),
+             "What a log is about, and its results.");
+}
+
+}  // namespace mneme::python

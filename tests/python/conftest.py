@@ -1,0 +1,69 @@
+"""What all tests of the package share: an example recording, and folders of their own for whatever Mneme keeps."""
+
+import concurrent.futures
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# A launch of scale(int*, int, int) on the CPU device: `data[i] = data[i] * factor + table[i % 4]`, with a count in
+# `odd`.
+CORPUS = Path(__file__).parent.parent / "corpora" / "1.1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    folder = tmp_path_factory.mktemp("mneme")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("MNEME_CACHE_DIR", str(folder / "cache"))
+        environment.setenv("MNEME_IR_DIR", str(folder / "ir"))
+        yield
+
+
+@pytest.fixture(scope="session")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with the kernel "scale" and one instance of it. Not to be changed."""
+    folder = tmp_path_factory.mktemp("recordings") / "record-db"
+    shutil.copytree(CORPUS, folder)
+    return folder
+
+
+@pytest.fixture
+def copied_recordings(recordings: Path, tmp_path: Path) -> Path:
+    """The same, to be changed."""
+    return Path(shutil.copytree(recordings, tmp_path / "record-db"))
+
+
+@pytest.fixture(scope="session")
+def database(recordings: Path) -> Any:
+    import mneme
+
+    return mneme.Database(recordings)
+
+
+@pytest.fixture(scope="session")
+def instance(database: Any) -> Any:
+    return database["scale"][0]
+
+
+@pytest.fixture
+def example(recordings: Path, database: Any, instance: Any, tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """What the examples in docstrings find, and a folder of their own that they run in."""
+    import mneme
+    import numpy
+
+    before = os.getcwd()
+    os.chdir(tmp_path)
+    yield {
+        "mneme": mneme,
+        "numpy": numpy,
+        "concurrent": concurrent,
+        "recordings": recordings,
+        "db": database,
+        "kernel": database["scale"],
+        "instance": instance,
+    }
+    os.chdir(before)
