@@ -5,7 +5,7 @@ BUILD_TYPE ?= Release
 CTEST_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help build check demo dist check-gpu docs format clean
+.PHONY: help build check demo dist wheel check-gpu docs format clean
 
 help:  ## this list
 	@echo "make TARGET [BUILD=build] [JOBS=$(JOBS)] [BUILD_TYPE=Release]"
@@ -27,6 +27,9 @@ demo:  ## record an example program and replay its kernels in several configurat
 
 dist: build  ## a package that runs without LLVM and a compiler: dist/mneme-<version>-linux-x86_64.tar.xz
 	@scripts/make-dist "$(BUILD)"
+
+wheel: build  ## a wheel that holds all of Mneme, for the Python MNEME_PYTHON or that of BUILD/venv: dist/mneme-<version>-….whl
+	@scripts/make-wheel "$(BUILD)"
 
 check-gpu: build  ## the tests that need a GPU
 	@scripts/check-gpu-tree "$(BUILD)"

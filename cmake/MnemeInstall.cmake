@@ -2,7 +2,7 @@
 # and find_package(mneme) work from both (mneme/cli/installation.h).
 include(CMakePackageConfigHelpers)
 set(package ${CMAKE_BINARY_DIR}/lib/cmake/mneme)
-configure_file(cmake/mneme-config.cmake ${package}/mneme-config.cmake COPYONLY)
+configure_file(cmake/mneme-config.cmake ${package}/mneme-config.cmake @ONLY)
 write_basic_package_version_file(${package}/mneme-config-version.cmake COMPATIBILITY SameMinorVersion)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include/mneme)
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/mneme/abi ${CMAKE_BINARY_DIR}/include/mneme/abi SYMBOLIC)

@@ -15,7 +15,7 @@ if("api" IN_LIST mneme_FIND_COMPONENTS)
   if(NOT TARGET mneme::mneme)
     add_library(mneme::mneme SHARED IMPORTED)
     set_target_properties(mneme::mneme PROPERTIES
-      IMPORTED_LOCATION "${MNEME_PREFIX}/lib/libmneme.so"
+      IMPORTED_LOCATION "${MNEME_PREFIX}/lib/libmneme.so.@PROJECT_VERSION_MAJOR@.@PROJECT_VERSION_MINOR@"
       INTERFACE_INCLUDE_DIRECTORIES "${MNEME_PREFIX}/include;${MNEME_PREFIX}/include/mneme/third_party"
       INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${MNEME_PREFIX}/include/mneme/third_party"
       INTERFACE_COMPILE_DEFINITIONS FMT_HEADER_ONLY

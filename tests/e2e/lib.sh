@@ -4,6 +4,7 @@
 # The case is sourced with `set -eu`, so that a command that fails ends it, in an empty folder of its own ($PWD), with `mneme` of
 # the installed prefix on the PATH. It finds
 #   $EXAMPLES                     the installed examples' sources
+#   $MNEME_PYTHON                 a Python that has what python/requirements-dev.txt names
 #   $DEVICES                      the devices that this machine has: "cpu", or "cpu cuda"
 #   expect STATUS COMMAND...      runs it, output into the files out and err; ends the case unless it exits with STATUS
 #   contains FILE TEXT            ends the case unless TEXT stands in FILE
