@@ -10,5 +10,6 @@ void bind_database(nanobind::module_& module);
 void bind_result(nanobind::module_& module);
 void bind_session(nanobind::module_& module);
 void bind_pool(nanobind::module_& module);
+void bind_passes(nanobind::module_& module);
 
 }  // namespace mneme::python

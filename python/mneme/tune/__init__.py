@@ -1,0 +1,31 @@
+"""Tuning: the configuration under which a recorded launch is fastest, searched, verified and confirmed.
+
+`tune` does all of it; `mneme tune` is the same as a command. Guide: docs/guide/tune.md.
+"""
+
+from __future__ import annotations
+
+from mneme.tune.parameters import Bool, Categorical, Float, Int, Parameter, Pipeline
+from mneme.tune.presets import LaunchFacts, preset
+from mneme.tune.run import tune
+from mneme.tune.space import SearchSpace
+from mneme.tune.statistics import SpeedUp, speed_up
+from mneme.tune.study import Study
+from mneme.tune.trials import Trial
+
+__all__ = [
+    "Bool",
+    "Categorical",
+    "Float",
+    "Int",
+    "LaunchFacts",
+    "Parameter",
+    "Pipeline",
+    "SearchSpace",
+    "SpeedUp",
+    "Study",
+    "Trial",
+    "preset",
+    "speed_up",
+    "tune",
+]

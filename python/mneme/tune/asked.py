@@ -1,0 +1,150 @@
+"""What was asked of a run, as tune.json keeps it, and the folder of its results."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, NotFoundError
+
+_VERSION = 1
+# What a resumed run may be asked anew: it changes no result.
+_MAY_CHANGE = ("trials", "timeout", "storage", "confirm", "database")
+
+
+@dataclasses.dataclass
+class Asked:
+    """A run, as JSON has it. `space` is described, `preset` its name where it has one. `storage_name`: of the study there."""
+
+    database: str
+    kernel: str
+    static_hash: str
+    instances: list[str]
+    device: str
+    space: dict[str, Any]
+    preset: str | None
+    sampler: str
+    seed: int
+    trials: int | None
+    timeout: float | None
+    objectives: list[str]
+    configuration: dict[str, Any]
+    ahead: int
+    prune: bool
+    confirm: int
+    storage: str | None
+    storage_name: str
+    executor: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As tune.json has it."""
+        return {"mneme_tune": _VERSION, **dataclasses.asdict(self)}
+
+    @classmethod
+    def from_dict(cls, members: Mapping[str, Any]) -> Asked:
+        """What `to_dict` made. Raises ValueError, TypeError or KeyError for what is none."""
+        version = members["mneme_tune"]
+        if version != _VERSION:
+            raise IncompatibleError(f"a run of tuning: its version is {version}, and {_VERSION} is known")
+        return cls(**{name: value for name, value in members.items() if name != "mneme_tune"})
+
+
+@dataclasses.dataclass(frozen=True)
+class Folder:
+    """A run's files."""
+
+    path: Path
+
+    @property
+    def asked(self) -> Path:
+        """What was asked."""
+        return self.path / "tune.json"
+
+    @property
+    def log(self) -> Path:
+        """The pool's log: the truth of a run."""
+        return self.path / "results.jsonl"
+
+    @property
+    def trials(self) -> Path:
+        """Each trial as it was done."""
+        return self.path / "trials.jsonl"
+
+    @property
+    def table(self) -> Path:
+        """All trials as Parquet."""
+        return self.path / "trials.parquet"
+
+    @property
+    def best(self) -> Path:
+        """The best configuration."""
+        return self.path / "best.json"
+
+    @property
+    def summary(self) -> Path:
+        """What the run came to."""
+        return self.path / "summary.json"
+
+    def begin(self, asked: Asked) -> None:
+        """Makes it. Raises InvalidArgumentError where it has results."""
+        if self.asked.exists() or self.log.exists():
+            raise InvalidArgumentError(
+                f"{self.path} has results already: resume them (--resume, resume=True), or name another folder"
+            )
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_json(self.asked, asked.to_dict())
+
+    def resume(self, asked: Asked) -> Asked:
+        """What goes on: `asked`, under the seed and name of the earlier run.
+
+        Raises InvalidArgumentError where another search is asked for, naming the difference; else what `read` raises.
+        """
+        before = self.read()
+        asked = dataclasses.replace(asked, seed=before.seed, storage_name=before.storage_name, ahead=before.ahead)
+        for field in dataclasses.fields(Asked):
+            old, new = getattr(before, field.name), getattr(asked, field.name)
+            if field.name not in (*_MAY_CHANGE, "executor") and json.dumps(old) != json.dumps(new):
+                raise InvalidArgumentError(
+                    f"{self.path} cannot be resumed so: its {field.name} is {_short(old)}, and {_short(new)} is asked for"
+                )
+        write_json(self.asked, asked.to_dict())
+        return asked
+
+    def read(self) -> Asked:
+        """What was asked. Raises NotFoundError, CorruptError or IncompatibleError."""
+        try:
+            text = self.asked.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise NotFoundError(
+                f"{self.path} has no tune.json: give the folder of results of an earlier `mneme tune`"
+            ) from None
+        try:
+            return Asked.from_dict(json.loads(text))
+        except (ValueError, TypeError, KeyError) as error:
+            raise CorruptError(f"{self.asked}: it is not what mneme tune wrote: {error}") from None
+
+
+def fresh_folder() -> Path:
+    """One that is not there yet: tune-<date>-<time>."""
+    name = time.strftime("tune-%Y%m%d-%H%M%S")
+    path, number = Path(name), 2
+    while path.exists():
+        path, number = Path(f"{name}-{number}"), number + 1
+    return path
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Whole, or not at all."""
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 80 else text[:77] + "…"

@@ -1,0 +1,309 @@
+"""mneme tune: searches for the fastest right configuration of a recorded launch."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
+from mneme.tune import presets
+from mneme.tune.asked import Asked, Folder
+from mneme.tune.names import check_keys, nearest
+from mneme.tune.progress import Display, summary_text
+from mneme.tune.run import DEFAULT_TRIALS, tune
+from mneme.tune.samplers import SAMPLERS
+from mneme.tune.space import SearchSpace, space_of
+from mneme.tune.trials import OBJECTIVES
+
+if TYPE_CHECKING:
+    from mneme import Config, Instance
+    from mneme.tune.study import Study
+
+_RIGHT, _NONE_RIGHT, _CANNOT, _USAGE, _INTERRUPTED = 0, 1, 2, 64, 130
+# Keys of a file of --config; those of tune() are options too.
+_FILE_OPTIONS = ("sampler", "trials", "timeout", "objective", "seed", "storage", "ahead", "confirm", "prune")
+_FILE_KEYS = ("space", "parameters", "constraints", "configuration", "result", *_FILE_OPTIONS)
+
+_DESCRIPTION = """\
+Searches for the configuration under which a recorded launch is fastest: what it is compiled with, and how it is launched. Whatever is tried
+must leave the memory that was recorded. The winner is measured against the launch as recorded, in turn, before it is announced.
+"""
+
+_EPILOG = """\
+examples:
+  mneme tune record-db/<static-hash>.json                         the only instance, space full, 100 trials by TPE
+  mneme tune record-db --kernel scale -rid 5977 --space launch --sampler exhaustive
+  mneme tune record-db/<static-hash>.json --trials 500 --objective time,registers --results-dir scale
+  mneme tune record-db/<static-hash>.json --config tune.yaml      parameters of your own
+  mneme tune --resume scale                                       goes on after Ctrl-C
+
+A file of --config is YAML or JSON: parameters and constraints of a space, or its name; sampler, trials, timeout, objective, seed, storage,
+ahead, confirm, prune as the options; and configuration, what every trial begins with, as `mneme replay` prints it.
+
+Results are in the folder of results: best.json (for `mneme replay --config`), trials.jsonl, trials.parquet, results.jsonl, summary.json.
+Exit status: 0 some configuration is right, 1 none is, 2 it could not run, 64 the command line is wrong, 130 after Ctrl-C.
+Guide: docs/guide/tune.md.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Exits with 64 where the command line is wrong, and names the nearest option."""
+
+    def error(self, message: str) -> Any:
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message:
+            options = [text for action in self._actions for text in action.option_strings]
+            message = f"there is no option {unknown}{nearest(unknown.split()[0].split('=')[0], options)}"
+        self.exit(_USAGE, f"mneme tune: {message}\n`mneme tune --help` has all options\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Of the command line."""
+    made = _Parser(
+        prog="mneme tune",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+        usage="mneme tune DATABASE [-rid HASH] [--space NAME] [--sampler NAME] [--trials N] [OPTION...]",
+    )
+    made.add_argument("database", nargs="?", metavar="DATABASE", help="DIR/<static-hash>.json, or a folder with one kernel or --kernel")
+    made.add_argument("--kernel", metavar="NAME", help="of a folder: the kernel's name, hash, or a regular expression")
+    made.add_argument("-rid", "--rid", "--record-id", action="append", metavar="HASH", help="the instance, by the first digits of its dynamic hash; default: the only one; repeatable: a configuration must be right on each")
+    made.add_argument("--all-instances", action="store_true", help="every instance of the kernel")
+    _add_search(made.add_argument_group("search"))
+    _add_measuring(made.add_argument_group("measuring"))
+    _add_results(made.add_argument_group("results"))
+    return made
+
+
+def _add_search(group: Any) -> None:
+    group.add_argument("--space", metavar="NAME", help=f"what is searched: {', '.join(presets.PRESETS)}, or several as launch+compiler; default: full")
+    group.add_argument("--sampler", metavar="NAME", help="how: " + "; ".join(f"{name}: {text}" for name, text in SAMPLERS.items()) + "; default: tpe")
+    group.add_argument("--trials", type=int, metavar="N", help=f"how many configurations; default {DEFAULT_TRIALS}, with exhaustive all")
+    group.add_argument("--timeout", type=float, metavar="S", help="seconds after which the search ends")
+    group.add_argument("--objective", metavar="NAME[,NAME]", help=f"what is to be small: of {', '.join(OBJECTIVES)}; the winner is best in the first; default: time")
+    group.add_argument("--seed", type=int, metavar="N", help="the same trials for the same seed, as far as measurements are the same; default: by chance")
+    group.add_argument("--config", metavar="FILE", help="YAML or JSON with parameters, constraints and options, see below; options given here override it")
+    group.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a member of the configuration that every trial begins with, as execution.iterations=20; repeatable")
+    group.add_argument("--tolerance", action="append", default=[], metavar="TEXT", help="what need not be equal to the byte, as 'out: f32, 1e-5, relative'; repeatable")
+    group.add_argument("--ahead", type=int, metavar="N", help="points that are proposed before their predecessors' results are known; default 32")
+
+
+def _add_measuring(group: Any) -> None:
+    group.add_argument("--device", metavar="KIND", help="cuda, cpu or cuda:1; default: the GPU where there is one")
+    group.add_argument("--devices", metavar="N[,N]", help="which GPUs; default: all")
+    group.add_argument("--compile-workers", type=int, metavar="N", help="compilers at a time; default: the cores beside one for each device")
+    group.add_argument("--compile-timeout", type=float, metavar="S", help="seconds that one compilation may take; default 60")
+    group.add_argument("--run-timeout", type=float, metavar="S", help="seconds that one step on the device may take; default 10")
+    group.add_argument("--compile-memory", type=int, metavar="GiB", help="memory that one compilation may take in addition; default 8")
+    group.add_argument("--no-share", dest="share", action="store_const", const=False, help="measure every configuration, also where others ended in the same code and launch")
+    group.add_argument("--no-prune", dest="prune", action="store_const", const=False, help="never give up what is clearly slower between two timed runs")
+    group.add_argument("--confirm", type=int, metavar="N", help="rounds in which winner and baseline are measured in turn; default 10; 0: not at all")
+
+
+def _add_results(group: Any) -> None:
+    group.add_argument("--results-dir", metavar="DIR", help="folder of the results; default: a new one, tune-<date>-<time>")
+    group.add_argument("--resume", nargs="?", const=True, metavar="DIR", help="go on with the run in that folder, or in --results-dir; its own options hold but for --trials, --timeout, --storage, --confirm and those of measuring")
+    group.add_argument("--storage", metavar="URL", help="a study of Optuna's beside the results: journal or sqlite, in the folder, or a URL of Optuna's")
+    group.add_argument("--top", type=int, default=10, metavar="N", help="how many of the best are printed; default 10")
+    group.add_argument("--json", action="store_true", help="one JSON object in place of the table")
+    group.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns its exit status."""
+    options = parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        asked = _asked(options)
+        study = tune(**asked, progress=None if options.quiet else Display())
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except InvalidArgumentError as error:
+        print(f"mneme tune: {error}", file=sys.stderr)
+        return _USAGE
+    except MnemeError as error:
+        print(f"mneme tune: {error}", file=sys.stderr)
+        return _CANNOT
+    return _report(options, asked, study)
+
+
+def _report(options: argparse.Namespace, asked: Mapping[str, Any], study: Study) -> int:
+    for remark in study.remarks:
+        print(f"mneme tune: {remark}", file=sys.stderr)
+    if options.json:
+        print(json.dumps(study.summary(), indent=2))
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(summary_text(study, top=options.top, width=width))
+    sys.stdout.flush()
+    _say_what_next(asked, study)
+    if study.interrupted:
+        return _INTERRUPTED
+    return _RIGHT if study.best is not None else _NONE_RIGHT
+
+
+def _say_what_next(asked: Mapping[str, Any], study: Study) -> None:
+    where = shlex.quote(str(study.results_dir))
+    if study.interrupted or (study.wanted is not None and len(study.trials) < study.wanted):
+        print(f"mneme tune: not all is done; mneme tune --resume {where} goes on", file=sys.stderr)
+    if study.best is not None:
+        instances = asked["instance"]
+        kernel = Path(instances[0].database.path, f"{instances[0].kernel.hash}.json")
+        chosen = "".join(f" -rid {instance.hash[:8]}" for instance in instances)
+        print(f"mneme tune: the best: mneme replay -rdb {kernel}{chosen} --config {where}/best.json", file=sys.stderr)
+
+
+def _asked(options: argparse.Namespace) -> dict[str, Any]:
+    """What tune() is to be called with."""
+    resumed = options.resume if isinstance(options.resume, str) else options.results_dir
+    if options.resume and resumed is None:
+        raise InvalidArgumentError("--resume: name the folder of results, here or with --results-dir")
+    if options.resume and options.database is None:
+        made = _as_before(Folder(Path(resumed)).read())
+    else:
+        made = _as_told(options)
+    for name in ("trials", "timeout", "storage", "confirm", "compile_workers", "compile_timeout", "run_timeout", "share"):
+        if (value := getattr(options, name)) is not None:
+            made[name] = value
+    if options.compile_memory is not None:
+        made["compile_memory"] = options.compile_memory << 30
+    if options.devices is not None:
+        made["devices"] = _numbers(options.devices)
+    made["results_dir"] = resumed
+    made["resume"] = bool(options.resume)
+    return made
+
+
+def _as_before(asked: Asked) -> dict[str, Any]:
+    """What an earlier run was asked."""
+    from mneme import Config, Database
+
+    kernel = Database(Path(asked.database, asked.static_hash + ".json"))[asked.static_hash]
+    return {
+        "instance": [kernel[instance] for instance in asked.instances],
+        "space": asked.preset or space_of(asked.space),
+        "sampler": asked.sampler,
+        "trials": asked.trials,
+        "timeout": asked.timeout,
+        "objectives": asked.objectives,
+        "config": Config.from_dict(asked.configuration),
+        "device": asked.device,
+        "ahead": asked.ahead,
+        "prune": asked.prune,
+        "confirm": asked.confirm,
+        "storage": asked.storage,
+        **asked.executor,
+    }
+
+
+def _as_told(options: argparse.Namespace) -> dict[str, Any]:
+    """What the command line and the file of --config say."""
+    file = _read(options.config) if options.config else {}
+    made: dict[str, Any] = {name: file[name] for name in _FILE_OPTIONS if name in file}
+    for name in ("sampler", "seed", "ahead", "prune", "objective"):
+        if (value := getattr(options, name)) is not None:
+            made[name] = value
+    objective = made.pop("objective", "time")
+    made["objectives"] = objective.split(",") if isinstance(objective, str) else objective
+    made["space"] = _space(options, file)
+    made["config"] = _configuration(options, file)
+    made["instance"] = _instances(options)
+    made["device"] = options.device
+    return made
+
+
+def _space(options: argparse.Namespace, file: Mapping[str, Any]) -> str | SearchSpace:
+    if options.space is not None:
+        return str(options.space)
+    if "parameters" in file and "space" in file:
+        raise InvalidArgumentError(f"{options.config}: space and parameters exclude each other")
+    if "parameters" in file:
+        return space_of({key: file[key] for key in ("parameters", "constraints") if key in file})
+    if "constraints" in file:
+        raise InvalidArgumentError(f"{options.config}: constraints are for parameters, and there are none")
+    return str(file.get("space", "full"))
+
+
+def _configuration(options: argparse.Namespace, file: Mapping[str, Any]) -> Config:
+    from mneme import Config
+
+    config = Config.from_dict(file.get("configuration") or {})
+    changes: dict[str, Any] = {}
+    for text in options.set:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise InvalidArgumentError(f"--set {text}: write KEY=VALUE, as in --set execution.iterations=20")
+        try:
+            changes[key] = json.loads(value)
+        except ValueError:
+            changes[key] = value
+    if options.tolerance:
+        changes["tolerance"] = list(options.tolerance)
+    return config.replace(**changes) if changes else config
+
+
+def _instances(options: argparse.Namespace) -> list[Instance]:
+    from mneme import Database
+
+    if options.database is None:
+        raise InvalidArgumentError("no recorded kernel: give DIR/<static-hash>.json, or --resume DIR")
+    database = Database(options.database)
+    if options.kernel is not None:
+        kernel = database[options.kernel]
+    elif len(database) == 1:
+        kernel = database[next(iter(database))]
+    else:
+        there = "".join(f"\n  {one.hash}  {one.demangled}" for one in database.values())
+        raise NotFoundError(f"{options.database} has {len(database)} kernels: choose one with --kernel{there}")
+    if options.all_instances:
+        return list(kernel)
+    if options.rid:
+        return [kernel[digits] for digits in options.rid]
+    if len(kernel) == 1:
+        return [kernel[0]]
+    there = "".join(f"\n  {one.hash}" for one in kernel)
+    raise NotFoundError(f"{kernel.demangled} has {len(kernel)} instances: choose with -rid, or --all-instances{there}")
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        raise InvalidArgumentError(f"--devices {text}: write numbers, as in --devices 0,1") from None
+
+
+def _read(name: str) -> dict[str, Any]:
+    """A file of --config."""
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except OSError as error:
+        raise NotFoundError(f"--config {name}: {error.strerror}") from None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = _parse_yaml(name, text)
+    if not isinstance(value, dict):
+        raise InvalidArgumentError(f"--config {name}: it must have keys: {', '.join(_FILE_KEYS)}")
+    check_keys(f"--config {name}:", value, _FILE_KEYS)
+    return value
+
+
+def _parse_yaml(name: str, text: str) -> Any:
+    from mneme.tune.extras import need
+
+    yaml = need("yaml", f"--config {name}, which is no JSON,")
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InvalidArgumentError(f"--config {name}: {' '.join(str(error).split())}") from None
+
+

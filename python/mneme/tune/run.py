@@ -1,0 +1,411 @@
+"""tune(): from a recorded launch and a search space to a study."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mneme.errors import InvalidArgumentError, NotFoundError
+from mneme.tune import presets
+from mneme.tune.asked import Asked, Folder, fresh_folder, write_json
+from mneme.tune.confirm import confirm
+from mneme.tune.names import check_keys, nearest
+from mneme.tune.progress import Display
+from mneme.tune.samplers import Source, source_of
+from mneme.tune.search import Search
+from mneme.tune.space import SearchSpace
+from mneme.tune.storage import Storage, check_storage
+from mneme.tune.study import Study
+from mneme.tune.trials import OBJECTIVES, Trial, TrialLog, read_trials, write_parquet
+
+if TYPE_CHECKING:
+    from optuna.samplers import BaseSampler
+
+    from mneme import Config, Executor, Instance, Result
+
+DEFAULT_TRIALS = 100
+_EXECUTOR_OPTIONS = ("compile_workers", "compile_timeout", "run_timeout", "compile_memory", "share")
+# Begin and end of the baseline that differ by more make the other times doubtful.
+_MUCH_DRIFT = 0.05
+# How many of the best are tried when one cannot be confirmed.
+_CANDIDATES = 3
+# Seconds that the storage may take when the search was interrupted.
+_STORAGE_PATIENCE = 0.5
+
+OnProgress = Callable[[Study, str], None]
+
+
+def tune(
+    instance: Instance | Sequence[Instance],
+    space: str | SearchSpace = "full",
+    *,
+    sampler: str | BaseSampler = "tpe",
+    trials: int | None = None,
+    timeout: float | None = None,
+    objectives: str | Sequence[str] = ("time",),
+    seed: int | None = None,
+    config: Config | None = None,
+    results_dir: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    storage: str | None = None,
+    device: str | None = None,
+    devices: Sequence[int] | None = None,
+    ahead: int = 32,
+    prune: bool = True,
+    confirm: int = 10,
+    progress: bool | OnProgress | None = None,
+    **executor_options: Any,
+) -> Study:
+    """Searches for the configuration under which a recorded launch is fastest, and says how sure that is.
+
+    Whatever is tried must leave the recorded memory; of several instances, on each. The baseline (as recorded, default<O3>) is measured at the
+    begin and at the end, and the winner against it in turn before it is announced. Ctrl-C ends the search and returns what there is, with
+    `Study.interrupted`; all is in the folder of results as it comes, and `resume` goes on.
+
+    Args:
+        instance: A recorded launch, or several of one kernel.
+        space: A `SearchSpace`, or the name of a preset: "launch", "compiler", "specialise", "full", or several as "launch+compiler".
+        sampler: "exhaustive", "random", "tpe", "cmaes", "nsga2", "gp", or a sampler of Optuna's.
+        trials: How many; default 100, with "exhaustive" all there are.
+        timeout: Seconds after which the search ends; measuring the winner comes after it.
+        objectives: What is to be small: of "time", "registers", "object_size", "compile_time". The winner is best in the first.
+        seed: The same trials for the same seed, as far as measurements are the same; by default one by chance, which tune.json has.
+        config: What the space changes: tolerances and how it is timed, say; by default `Config()`.
+        results_dir: The folder of results, see docs/guide/tune.md; by default a new one, tune-<date>-<time>.
+        resume: Goes on with what is in that folder. The same search must be asked for; `trials`, `timeout` and `storage` may differ.
+        storage: A study of Optuna's beside the results: "journal" or "sqlite" in the folder, or a URL of Optuna's.
+        device: "cuda", "cpu" or "cuda:1"; by default the GPU where there is one.
+        devices: The numbers of the GPUs that take part; by default all, or the one that `device` names.
+        ahead: Points that are proposed before their predecessors' results are known. More keep more compilers busy; fewer teach the sampler
+            earlier.
+        prune: Gives up what is clearly slower than the best, between two timed runs. Only where time is the one objective.
+        confirm: Rounds in which winner and baseline are measured in turn; 0: the winner is not confirmed.
+        progress: True draws on the terminal or in the notebook; a function is called with the study and the stage, "search" or "confirm",
+            about twenty times a second.
+        executor_options: compile_workers, compile_timeout, run_timeout, compile_memory, share: as for `mneme.Executor`.
+
+    Raises:
+        InvalidArgumentError: Something unknown, with the nearest that is known; a folder with other results.
+        UnavailableError: No such device; a package is missing (`pip install 'mneme[tune]'`).
+
+    >>> study = tune(instance, "launch", sampler="random", trials=4, seed=1, device="cpu", results_dir="blocks", confirm=0)
+    >>> study.count("complete") + study.count("failed") + study.count("pruned")
+    4
+    """
+    from mneme.session import choose_device
+
+    instances = _instances(instance)
+    kind, _ = choose_device(device, "tuning")
+    made, preset = _space(space, instances[0], kind)
+    asked = Asked(
+        database=str(Path(instances[0].database.path).absolute()),
+        kernel=instances[0].kernel.demangled,
+        static_hash=instances[0].kernel.hash,
+        instances=[one.hash for one in instances],
+        device=device or kind,
+        space=made.describe(),
+        preset=preset,
+        sampler=sampler if isinstance(sampler, str) else type(sampler).__name__,
+        seed=_seed(seed),
+        trials=_trials(trials, sampler),
+        timeout=timeout,
+        objectives=_objectives(objectives),
+        configuration=_base(config).to_dict(),
+        ahead=_at_least("ahead", ahead, 1),
+        prune=prune,
+        confirm=_at_least("confirm", confirm, 0),
+        storage=storage,
+        storage_name="",
+        executor=executor_options,
+    )
+    check_keys("tune", executor_options, _EXECUTOR_OPTIONS)
+    check_storage(storage)
+    folder = Folder(fresh_folder() if results_dir is None else Path(results_dir))
+    asked.storage_name = f"{asked.kernel.split('(')[0]} {asked.instances[0][:8]} {folder.path.absolute().name}"
+    if resume:
+        if results_dir is None:
+            raise InvalidArgumentError("resuming: name the folder of results (results_dir, --results-dir)")
+        asked = folder.resume(asked)
+    before = read_trials(folder.trials) if resume else []
+    source = source_of(
+        sampler, made, objectives=asked.objectives, seed=asked.seed + len(before) * _learns(sampler), trials=asked.trials
+    )
+    if not resume:
+        folder.begin(asked)
+    run = _Run(asked, folder, made, source, _base(config), devices=devices, resume=resume, before=before)
+    show = _shown(progress)
+    try:
+        return run.go(instances, show)
+    finally:
+        if isinstance(show, Display):
+            show.close()
+
+
+class _Run:
+    """One run: its folder, its executor, and the study that it fills."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        folder: Folder,
+        space: SearchSpace,
+        source: Source,
+        config: Config,
+        *,
+        devices: Sequence[int] | None,
+        resume: bool,
+        before: Sequence[Trial],
+    ) -> None:
+        self._asked, self._folder, self._space, self._config = asked, folder, space, config
+        self._devices, self._resume, self._source = devices, resume, source
+        self._study = Study(
+            asked.kernel, tuple(asked.objectives), folder.path, device=asked.device, wanted=asked.trials
+        )
+        self._before = before
+        self._began = time.monotonic()
+        self._ready: float | None = None
+        for trial in before:
+            self._study.add(trial, restored=True)
+        source.restore(before)
+
+    def go(self, instances: Sequence[Instance], show: OnProgress) -> Study:
+        study = self._study
+        log = TrialLog(self._folder.trials)
+        store = None
+        try:
+            if self._asked.storage:
+                store = Storage(
+                    self._asked.storage,
+                    self._asked.storage_name,
+                    folder=self._folder.path,
+                    space=self._space,
+                    objectives=self._asked.objectives,
+                )
+                for trial in self._before:
+                    store.append(trial)
+            self._measure(instances, log, store, show)
+        except KeyboardInterrupt:
+            study.interrupted = True
+        finally:
+            log.close()
+            if store and (problem := store.close(wait=_STORAGE_PATIENCE if study.interrupted else None)):
+                study.remarks.append(problem)
+            self._write_results()
+        return study
+
+    def _measure(self, instances: Sequence[Instance], log: TrialLog, store: Storage | None, show: OnProgress) -> None:
+        def on_trial(trial: Trial) -> None:
+            self._now_ready()
+            is_best = self._study.add(trial)
+            log.append(trial)
+            if store:
+                store.append(trial)
+            if is_best:
+                self._write_best()
+
+        def on_tick(stage: str = "search") -> None:
+            if stage == "search" and self._ready is not None:
+                self._study.seconds = time.monotonic() - self._ready
+            show(self._study, stage)
+
+        with _interruptible(open_executor(instances, self._executor_options(self._resume))) as executor:
+            self._baseline(executor, "begin")
+            self._search(on_trial, lambda: on_tick()).run(executor)
+            on_tick()
+            self._conclude(instances, executor, lambda: on_tick("confirm"))
+
+    def _search(self, on_trial: Callable[[Trial], None], on_tick: Callable[[], None]) -> Search:
+        asked = self._asked
+        return Search(
+            self._space,
+            self._source,
+            self._config,
+            objectives=asked.objectives,
+            trials=None if asked.trials is None else max(0, asked.trials - len(self._before)),
+            deadline=None if asked.timeout is None else time.monotonic() + asked.timeout,
+            ahead=asked.ahead,
+            prune=asked.prune,
+            on_trial=on_trial,
+            on_tick=on_tick,
+        )
+
+    def _executor_options(self, resume: bool) -> dict[str, Any]:
+        named = ":" in self._asked.device or self._devices is not None
+        return {
+            "device": self._asked.device,
+            "devices": self._devices if named else "all",
+            "log": self._folder.log,
+            "resume": resume,
+            **self._asked.executor,
+        }
+
+    def _baseline(self, executor: Executor, when: str) -> Any:
+        """Asks for it; the study has it when it is there."""
+
+        def done(future: Any) -> None:
+            if future.cancelled():
+                return
+            result: Result = future.result()
+            self._now_ready()
+            if result.failed:
+                self._study.baseline.problem = f"{result.failure}: {result.reason}"
+            else:
+                setattr(self._study.baseline, when, result.time)
+
+        future = executor.measure_anew(baseline_of(self._config), f"baseline at the {when}")
+        future.add_done_callback(done)
+        return future
+
+    def _now_ready(self) -> None:
+        if self._ready is None:
+            self._ready = time.monotonic()
+            self._study.seconds_before = self._ready - self._began
+
+    def _conclude(self, instances: Sequence[Instance], executor: Executor, tick: Callable[[], None]) -> None:
+        study = self._study
+        if self._asked.confirm and study.best is not None:
+            tick()
+            if len(executor.devices) == 1:
+                self._confirm(executor)
+            else:  # two GPUs are not alike
+                executor.shutdown()
+                options = self._executor_options(resume=True) | {"devices": executor.devices[:1]}
+                with _interruptible(open_executor(instances, options)) as alone:
+                    self._confirm(alone)
+                    self._baseline(alone, "end").result()
+                    return
+        self._baseline(executor, "end").result()
+
+    def _confirm(self, executor: Executor) -> None:
+        study = self._study
+        for trial in study.ranking()[:_CANDIDATES]:
+            assert trial.config is not None
+            found = confirm(executor, baseline_of(self._config), trial.config, rounds=self._asked.confirm)
+            if found.speed_up is not None:
+                if study.best is not trial:
+                    study.best = trial
+                trial.result = found.result
+                study.speed_up = found.speed_up
+                return
+            study.remarks.append(f"trial {trial.number} could not be confirmed: {found.problem}")
+            if found.problem.startswith("baseline"):
+                return
+
+    def _write_best(self) -> None:
+        document = self._study.best_document()
+        if document is not None:
+            write_json(self._folder.best, document)
+
+    def _write_results(self) -> None:
+        study = self._study
+        if study.baseline.drift > _MUCH_DRIFT:
+            study.remarks.append(
+                f"the baseline took {100 * study.baseline.drift:.0f} % longer at one end than at the other: "
+                "times of the search are no better than that"
+            )
+        if study.baseline.problem:
+            study.remarks.append(f"the launch as recorded could not be measured: {study.baseline.problem}")
+        if study.speed_up is not None or study.best is not None and study.best.result is not None:
+            self._write_best()
+        if not write_parquet(self._folder.table, study.trials):
+            study.remarks.append(f"no {self._folder.table.name}, which needs pyarrow; trials.jsonl has the same")
+        write_json(self._folder.summary, study.summary())
+
+
+def open_executor(instances: Sequence[Instance], options: Mapping[str, Any]) -> Executor:
+    """What measures."""
+    from mneme import Executor
+
+    return Executor(list(instances), **options)
+
+
+def baseline_of(config: Config) -> Config:
+    """The launch as recorded, timed and judged as `config` is."""
+    from mneme import Config
+
+    members = config.to_dict()
+    return Config.from_dict({name: members[name] for name in ("execution", "tolerance", "verdict") if name in members})
+
+
+class _interruptible:  # noqa: N801
+    """Ends an executor: what is under way is given up, not waited for."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    def __enter__(self) -> Executor:
+        return self._executor
+
+    def __exit__(self, *_: object) -> None:
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _instances(instance: Instance | Sequence[Instance]) -> list[Instance]:
+    from mneme import Instance
+
+    instances = [instance] if isinstance(instance, Instance) else list(instance)
+    if not instances:
+        raise NotFoundError("tuning: there is no instance to tune")
+    return instances
+
+
+def _space(space: str | SearchSpace, instance: Instance, kind: str) -> tuple[SearchSpace, str | None]:
+    if isinstance(space, SearchSpace):
+        return space, None
+    if not isinstance(space, str):
+        raise InvalidArgumentError(f"tuning: space must be a SearchSpace or the name of a preset, and is {space!r}")
+    return presets.preset(space, instance, device=kind), space
+
+
+def _seed(seed: int | None) -> int:
+    if seed is None:
+        return random.SystemRandom().randrange(1 << 31)
+    return _at_least("seed", seed, 0)
+
+
+def _trials(trials: int | None, sampler: object) -> int | None:
+    if trials is None:
+        return None if sampler in ("exhaustive", "grid") else DEFAULT_TRIALS
+    return _at_least("trials", trials, 1)
+
+
+def _at_least(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidArgumentError(f"tuning: {name} must be a whole number from {least} on, and is {value!r}")
+    return value
+
+
+def _objectives(objectives: str | Sequence[str]) -> list[str]:
+    words = objectives.split(",") if isinstance(objectives, str) else list(objectives)
+    for word in words:
+        if word not in OBJECTIVES:
+            raise InvalidArgumentError(f"there is no objective '{word}'{nearest(word, OBJECTIVES)}")
+        if words.count(word) > 1:
+            raise InvalidArgumentError(f"objective '{word}' is there twice")
+    if not words:
+        raise InvalidArgumentError(f"there must be an objective: of {', '.join(OBJECTIVES)}")
+    return words
+
+
+def _base(config: Config | None) -> Config:
+    from mneme import Config
+
+    if config is not None and not isinstance(config, Config):
+        raise InvalidArgumentError(f"tuning: config must be a Config, and is {config!r}")
+    return Config() if config is None else config
+
+
+def _learns(sampler: object) -> int:
+    return 0 if sampler in ("exhaustive", "grid", "random") else 1
+
+
+def _shown(progress: bool | OnProgress | None) -> OnProgress:
+    if progress is True:
+        return Display()
+    return progress if callable(progress) else lambda study, stage: None
+
+

@@ -1,0 +1,255 @@
+"""Where points come from: all of them, by chance, or from a sampler of Optuna's that learns from what was measured."""
+
+from __future__ import annotations
+
+import abc
+import itertools
+import random
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mneme.errors import InvalidArgumentError, UnavailableError
+from mneme.tune.extras import need
+from mneme.tune.names import nearest
+from mneme.tune.parameters import Axis, Choice
+from mneme.tune.space import Params, SearchSpace, key_of
+from mneme.tune.trials import COMPLETE, PRUNED, Trial
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+    from optuna.samplers import BaseSampler
+
+SAMPLERS: dict[str, str] = {
+    "exhaustive": "every point, in order; also called grid",
+    "random": "points by chance, none twice",
+    "tpe": "Optuna's tree-structured Parzen estimator",
+    "cmaes": "Optuna's CMA-ES, for numbers; choices without an order are drawn by chance",
+    "nsga2": "Optuna's NSGA-II, for several objectives",
+    "gp": "Optuna's Gaussian process; needs torch",
+}
+"""By name, what each is."""
+
+_ALIASES = {"grid": "exhaustive"}
+# Points that a sampler may propose in a row of which no one meets the constraints.
+_REFUSED = 64
+# Draws until a point is taken that was there before.
+_REPEATED = 100
+
+Numbered = tuple[int, Params]
+
+
+class Source(abc.ABC):
+    """Proposes points. Not thread-safe: one thread has it."""
+
+    learns: bool = False
+    """Whether what it proposes depends on what it was told."""
+
+    @abc.abstractmethod
+    def restore(self, trials: Sequence[Trial]) -> None:
+        """What an earlier run has tried. Called once, before anything is proposed."""
+
+    @abc.abstractmethod
+    def propose(self, count: int) -> list[Numbered]:
+        """Up to `count` further points with their numbers; none: there are no more."""
+
+    def tell(self, trial: Trial) -> None:
+        """What became of a point that was proposed."""
+
+
+class Listed(Source):
+    """Points of a sequence that is the same each time; what an earlier run has done is left out."""
+
+    def __init__(self, points: Iterator[Params]) -> None:
+        """`points` in their order."""
+        self._points = enumerate(points)
+        self._done: set[int] = set()
+
+    def restore(self, trials: Sequence[Trial]) -> None:
+        """Leaves these out."""
+        self._done = {trial.number for trial in trials}
+
+    def propose(self, count: int) -> list[Numbered]:
+        """The next points."""
+        return list(itertools.islice((point for point in self._points if point[0] not in self._done), count))
+
+
+def drawn(space: SearchSpace, seed: int) -> Iterator[Params]:
+    """First `space.start`, then points by chance, each once while there are others: the same ones for the same seed."""
+    seen: set[str] = set()
+    for number in itertools.count():
+        source = random.Random(f"{seed}/{number}")
+        start = space.start
+        for _ in range(_REPEATED):
+            params = start[number] if number < len(start) else space.draw(source)
+            if number < len(start) or key_of(params) not in seen:
+                break
+        seen.add(key_of(params))
+        yield params
+        if space.size is not None and len(seen) >= space.size:
+            return
+
+
+class FromOptuna(Source):
+    """Points from a sampler of Optuna's, over a study in memory."""
+
+    learns = True
+
+    def __init__(self, space: SearchSpace, sampler: BaseSampler, objectives: Sequence[str], seed: int) -> None:
+        """`seed` is of what is drawn where the sampler proposes nothing that meets the constraints."""
+        optuna = need("optuna", "this sampler")
+        self._space = space
+        self._objectives = tuple(objectives)
+        self._distributions = distributions(space)
+        self._random = random.Random(seed)
+        self._state = optuna.trial.TrialState
+        verbosity = optuna.logging.get_verbosity()
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self._study = optuna.create_study(sampler=sampler, directions=["minimize"] * len(self._objectives))
+        optuna.logging.set_verbosity(verbosity)
+        self._asked: dict[int, Any] = {}  # trials of Optuna's, by number
+        self._next = 0
+        for point in space.start:
+            self._study.enqueue_trial(coordinates(space, point))
+
+    def restore(self, trials: Sequence[Trial]) -> None:
+        """Lets the sampler know of them."""
+        for trial in sorted(trials, key=lambda trial: trial.number):
+            self._study.add_trial(optuna_trial(self._space, trial, self._objectives))
+            self._next = max(self._next, trial.number + 1)
+
+    def propose(self, count: int) -> list[Numbered]:
+        """Asks the sampler."""
+        made = []
+        for _ in range(count):
+            trial, params = self._ask()
+            self._asked[self._next] = trial
+            made.append((self._next, params))
+            self._next += 1
+        return made
+
+    def tell(self, trial: Trial) -> None:
+        """A failure is worse than all that was measured; what is left of a pruned one is its time until then."""
+        asked = self._asked.pop(trial.number)
+        if trial.state == COMPLETE:
+            self._study.tell(asked, trial.values(self._objectives))
+            return
+        if trial.state == PRUNED and trial.time is not None:
+            asked.report(trial.time, step=0)
+        self._study.tell(asked, state=self._state.PRUNED)
+
+    def _ask(self) -> tuple[Any, Params]:
+        for _ in range(_REFUSED):
+            trial = self._study.ask(self._distributions)
+            params = point(self._space, trial.params)
+            if self._space.allows(params):
+                return trial, params
+            self._study.tell(trial, state=self._state.FAIL)
+        params = self._space.draw(self._random)
+        self._study.enqueue_trial(coordinates(self._space, params))
+        return self._study.ask(self._distributions), params
+
+
+def source_of(
+    sampler: str | BaseSampler, space: SearchSpace, *, objectives: Sequence[str], seed: int, trials: int | None = None
+) -> Source:
+    """The source for a sampler's name, or for a sampler of Optuna's.
+
+    Raises InvalidArgumentError for an unknown name, with the nearest one; UnavailableError where a package is missing.
+    """
+    if not isinstance(sampler, str):
+        optuna = need("optuna", "a sampler of Optuna's")
+        if not isinstance(sampler, optuna.samplers.BaseSampler):
+            raise InvalidArgumentError(f"sampler {sampler!r} is neither a name nor a sampler of Optuna's")
+        return FromOptuna(space, sampler, objectives, seed)
+    name = _ALIASES.get(sampler, sampler)
+    if name not in SAMPLERS:
+        raise InvalidArgumentError(f"there is no sampler '{sampler}'{nearest(sampler, [*SAMPLERS, *_ALIASES])}")
+    if name == "exhaustive":
+        return Listed(space.points())
+    if name == "random":
+        return Listed(drawn(space, seed))
+    if name == "cmaes" and len(objectives) > 1:
+        raise InvalidArgumentError(
+            f"sampler 'cmaes' has one objective, and {len(objectives)} are asked for: tpe and nsga2 take several"
+        )
+    return FromOptuna(space, _make(name, seed, trials), objectives, seed)
+
+
+def distributions(space: SearchSpace) -> dict[str, BaseDistribution]:
+    """The space as Optuna has it."""
+    return {
+        name + suffix: _distribution(axis)
+        for name, parameter in space.parameters.items()
+        for suffix, axis in parameter.axes().items()
+    }
+
+
+def coordinates(space: SearchSpace, params: Params) -> dict[str, Any]:
+    """A point as Optuna has it."""
+    return {
+        name + suffix: value
+        for name, parameter in space.parameters.items()
+        for suffix, value in parameter.coordinates(params[name]).items()
+    }
+
+
+def point(space: SearchSpace, coordinates: dict[str, Any]) -> Params:
+    """A point from what Optuna has."""
+    return {
+        name: parameter.value({suffix: coordinates[name + suffix] for suffix in parameter.axes()})
+        for name, parameter in space.parameters.items()
+    }
+
+
+def optuna_trial(space: SearchSpace, trial: Trial, objectives: Sequence[str]) -> Any:
+    """A trial that is done, as Optuna has it. What became of it stands in its user attributes."""
+    optuna = need("optuna", "a study of Optuna's")
+    state = optuna.trial.TrialState
+    attributes = {"number": trial.number, "digest": trial.digest, "origin": trial.origin}
+    if trial.failure:
+        attributes.update(failure=trial.failure, reason=trial.reason)
+    intermediate = {0: trial.time} if trial.state == PRUNED and trial.time is not None and len(objectives) == 1 else {}
+    return optuna.trial.create_trial(
+        state=state.COMPLETE if trial.state == COMPLETE else state.PRUNED,
+        values=trial.values(objectives) if trial.state == COMPLETE else None,
+        params=coordinates(space, trial.params),
+        distributions=distributions(space),
+        intermediate_values=intermediate,
+        user_attrs=attributes,
+    )
+
+
+def _distribution(axis: Axis) -> BaseDistribution:
+    from optuna import distributions
+
+    if isinstance(axis, Choice):
+        return distributions.CategoricalDistribution(axis.labels)
+    if axis.whole:
+        return distributions.IntDistribution(int(axis.low), int(axis.high), log=axis.log, step=int(axis.step or 1))
+    return distributions.FloatDistribution(axis.low, axis.high, log=axis.log, step=axis.step)
+
+
+def _make(name: str, seed: int, trials: int | None) -> BaseSampler:
+    optuna = need("optuna", f"sampler '{name}'")
+    if name == "gp":
+        need("torch", "sampler 'gp'", install="torch scipy")
+        need("scipy", "sampler 'gp'", install="torch scipy")
+    if name == "cmaes":
+        need("cmaes", "sampler 'cmaes'")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that something of Optuna's is experimental
+        if name == "tpe":
+            from mneme.tune.batched_tpe import BatchedTPESampler
+
+            return BatchedTPESampler(seed=seed)
+        if name == "cmaes":
+            return optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)  # type: ignore[no-any-return]
+        if name == "nsga2":
+            # About ten generations, of as many as NSGA-II needs to be one.
+            population = max(10, min(50, (trials or 500) // 10))
+            return optuna.samplers.NSGAIISampler(seed=seed, population_size=population)  # type: ignore[no-any-return]
+        return optuna.samplers.GPSampler(seed=seed)  # type: ignore[no-any-return]
+
+
+__all__ = ["SAMPLERS", "FromOptuna", "Listed", "Source", "UnavailableError", "drawn", "source_of"]

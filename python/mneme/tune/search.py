@@ -1,0 +1,147 @@
+"""The search: points become configurations, these measurements, and each becomes a trial."""
+
+from __future__ import annotations
+
+import dataclasses
+import queue
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mneme.errors import UnsupportedError
+from mneme.tune.proposals import Proposals
+from mneme.tune.samplers import Numbered, Source
+from mneme.tune.space import Params, SearchSpace
+from mneme.tune.trials import COMPLETE, Trial
+
+if TYPE_CHECKING:
+    from mneme import Config, Executor
+
+# A run is given up when each of so many timed runs took so much longer than the best median.
+PRUNE_RUNS = 3
+PRUNE_FACTOR = 1.2
+_TICK = 0.05  # seconds between two looks at what is being timed
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """What is searched, and how long.
+
+    `ahead`: so many points at most are without a result. `deadline`: by `time.monotonic()`. `prune`: what is clearly slower than the best is
+    given up between two timed runs. `on_trial` is told of each trial as it is done; `on_tick` is called about twenty times a second.
+    """
+
+    space: SearchSpace
+    source: Source
+    config: Config
+    objectives: Sequence[str] = ("time",)
+    trials: int | None = None
+    deadline: float | None = None
+    ahead: int = 32
+    prune: bool = True
+    on_trial: Callable[[Trial], None] = lambda trial: None
+    on_tick: Callable[[], None] = lambda: None
+
+    def run(self, executor: Executor) -> None:
+        """Until all trials are done, there are no more points, or time is up.
+
+        What is under way then, or when an exception (also KeyboardInterrupt) ends it, is given up; what is done by then was told. Raises what
+        `SearchSpace.derive` raises; UnsupportedError: the device does not tell an objective.
+        """
+        _Run(self, executor).run()
+
+
+@dataclasses.dataclass
+class _Open:
+    params: Params
+    config: Config
+    future: Any
+    pruned: bool = False
+
+
+class _Run:
+    def __init__(self, search: Search, executor: Executor) -> None:
+        self._search = search
+        self._executor = executor
+        self._events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._proposals = Proposals(search.source, count=search.trials, ahead=search.ahead, put=self._events.put)
+        self._open: dict[int, _Open] = {}
+        self._proposing = True
+        self._best: float | None = None
+        self._began = time.monotonic()
+
+    def run(self) -> None:
+        self._proposals.start()
+        next_tick = self._began
+        try:
+            while (self._proposing or self._open) and not self._late():
+                try:
+                    self._hear(self._events.get(timeout=_TICK))
+                except queue.Empty:
+                    pass
+                if time.monotonic() >= next_tick:
+                    next_tick = time.monotonic() + _TICK
+                    self._prune()
+                    self._search.on_tick()
+        finally:
+            self._proposals.stop()
+            self._proposing = False
+            for waiting in self._open.values():
+                waiting.future.cancel()
+            while not self._events.empty():
+                event = self._events.get()
+                if isinstance(event, int) and event in self._open:
+                    self._finish(event)
+
+    def _late(self) -> bool:
+        return self._search.deadline is not None and time.monotonic() >= self._search.deadline
+
+    def _hear(self, event: list[Numbered] | int | None | Exception) -> None:
+        if isinstance(event, int):
+            self._finish(event)
+        elif isinstance(event, Exception):
+            raise event
+        elif event is None:
+            self._proposing = False
+        else:
+            for number, params in event:
+                self._submit(number, params)
+
+    def _submit(self, number: int, params: Params) -> None:
+        config = self._search.space.derive(params, self._search.config)
+        future = self._executor.submit(config)
+        self._open[number] = _Open(params, config, future)
+        future.add_done_callback(lambda _: self._events.put(number))
+
+    def _finish(self, number: int) -> None:
+        done = self._open.pop(number)
+        if done.future.cancelled():
+            return
+        result = done.future.result()
+        seconds = time.monotonic() - self._began
+        trial = Trial.of(number, done.params, done.config, result, pruned=done.pruned, seconds=seconds)
+        if trial.failure == "cancelled":  # by the end of the search
+            return
+        self._require_objectives(trial)
+        if trial.state == COMPLETE and trial.time is not None:
+            self._best = trial.time if self._best is None else min(self._best, trial.time)
+        self._search.on_trial(trial)
+        self._proposals.tell(trial)
+
+    def _require_objectives(self, trial: Trial) -> None:
+        for objective in self._search.objectives if trial.state == COMPLETE else ():
+            if getattr(trial, objective) is None:
+                raise UnsupportedError(
+                    f"objective '{objective}': the device does not tell it; leave it out, or tune on another kind of device"
+                )
+
+    def _prune(self) -> None:
+        if not self._search.prune or self._best is None or tuple(self._search.objectives) != ("time",):
+            return
+        for waiting in self._open.values():
+            if waiting.pruned:
+                continue
+            times = waiting.future.times_so_far()
+            if len(times) >= PRUNE_RUNS and min(times) > PRUNE_FACTOR * self._best:
+                waiting.pruned = True
+                waiting.future.cancel()

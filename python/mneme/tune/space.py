@@ -1,0 +1,200 @@
+"""The space that is searched: parameters by name, what must hold between them, and the configuration that a point becomes."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mneme.errors import InvalidArgumentError
+from mneme.tune.constraints import Constraint
+from mneme.tune.names import check_keys
+from mneme.tune.parameters import Parameter, parameter_of
+
+if TYPE_CHECKING:
+    from mneme import Config
+
+Params = dict[str, Any]
+Condition = str | Callable[[Mapping[str, Any]], bool]
+Derive = Callable[[Mapping[str, Any]], "Config | Mapping[str, Any]"]
+
+# Points by chance that are tried before a space is called empty.
+_TRIES = 10_000
+
+
+class SearchSpace:
+    """Parameters by name, constraints between them, and how a point becomes a configuration.
+
+    Without `derive` a name is a member of a configuration, as in `Config.replace`: "block.x", "passes", "codegen.level"; see
+    docs/reference/result.md. With it, `derive(params)` returns what changes, as such a mapping, or a whole `Config`, which then takes
+    the place of the one that is tuned. `constraints` are texts or functions (`mneme.tune.constraints`); `start` has points that are tried
+    first. Spaces are joined with `|`.
+
+    >>> space = SearchSpace({"block.x": Int(64, 256, step=64), "codegen.level": Int(0, 3)},
+    ...                     constraints=["block.x * (codegen.level + 1) <= 512"])
+    >>> space.size
+    16
+    >>> sum(1 for _ in space.points())
+    11
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Parameter],
+        *,
+        constraints: Sequence[Condition] = (),
+        derive: Derive | None = None,
+        start: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        """Raises InvalidArgumentError, with the name, for what is no parameter, no condition, or no point."""
+        for name, parameter in parameters.items():
+            if not isinstance(name, str) or not isinstance(parameter, Parameter):
+                raise InvalidArgumentError(
+                    f"search space: '{name}' is {parameter!r}: give Int, Float, Categorical, Bool or Pipeline"
+                )
+        self._parameters = dict(parameters)
+        self._constraints = [Constraint(condition, self._parameters) for condition in constraints]
+        self._steps: list[Derive] = [derive or self._members]
+        self._custom = derive is not None
+        self._start = [dict(point) for point in start]
+        for point in self._start:
+            self.check(point)
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """By name."""
+        return dict(self._parameters)
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """As texts."""
+        return tuple(str(constraint) for constraint in self._constraints)
+
+    @property
+    def start(self) -> list[Params]:
+        """Points that are tried first, which meet the constraints."""
+        return [dict(point) for point in self._start if self.allows(point)]
+
+    @property
+    def size(self) -> int | None:
+        """How many points there are, those counted that a constraint forbids; None: more than can be counted."""
+        total = 1
+        for parameter in self._parameters.values():
+            if parameter.size is None:
+                return None
+            total *= parameter.size
+        return total
+
+    def __or__(self, other: SearchSpace) -> SearchSpace:
+        """Both together. Raises InvalidArgumentError where a name is in both."""
+        for name in other._parameters:
+            if name in self._parameters:
+                raise InvalidArgumentError(f"search space: '{name}' is in both of the spaces that are to be joined")
+        joined = SearchSpace({**self._parameters, **other._parameters})
+        joined._constraints = [*self._constraints, *other._constraints]
+        joined._steps = [*self._steps, *other._steps]
+        joined._custom = self._custom or other._custom
+        joined._start = [{**mine, **its} for mine, its in zip(self._start, other._start, strict=False)]
+        return joined
+
+    def check(self, params: Mapping[str, Any]) -> None:
+        """Raises InvalidArgumentError for what is no point of the space, whatever the constraints say of it."""
+        check_keys("search space", params, self._parameters)
+        for name, parameter in self._parameters.items():
+            if name not in params:
+                raise InvalidArgumentError(f"search space: the point {dict(params)} has no '{name}'")
+            if not parameter.contains(params[name]):
+                raise InvalidArgumentError(f"search space: '{name}' cannot be {params[name]!r}; it is {parameter}")
+
+    def allows(self, params: Mapping[str, Any]) -> bool:
+        """Whether a point meets all constraints."""
+        return all(constraint.holds(params) for constraint in self._constraints)
+
+    def derive(self, params: Mapping[str, Any], config: Config | None = None) -> Config:
+        """The configuration of a point: `config` (default: `Config()`) with what the point changes.
+
+        Raises InvalidArgumentError with the point where that is none.
+        """
+        from mneme import Config
+
+        config = Config() if config is None else config
+        try:
+            for step in self._steps:
+                made = step(params)
+                config = made if isinstance(made, Config) else config.replace(**made)
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(f"the configuration of {dict(params)}: {error}") from error
+        return config
+
+    def points(self) -> Iterator[Params]:
+        """Every point that meets the constraints; the last parameter changes fastest.
+
+        Raises InvalidArgumentError where there is a parameter whose values cannot be counted.
+        """
+        for name, parameter in self._parameters.items():
+            if parameter.size is None:
+                raise InvalidArgumentError(
+                    f"search space: '{name}' has more values than can be tried one by one: give it a step, or sample"
+                )
+        return self._walk(list(self._parameters.items()), {})
+
+    def _walk(self, names: list[tuple[str, Parameter]], chosen: Params) -> Iterator[Params]:
+        if not names:
+            if self.allows(chosen):
+                yield dict(chosen)
+            return
+        name, parameter = names[0]
+        for index in range(parameter.size or 0):
+            yield from self._walk(names[1:], {**chosen, name: parameter.at(index)})
+
+    def draw(self, source: random.Random) -> Params:
+        """A point by chance that meets the constraints. Raises InvalidArgumentError where hardly any does."""
+        for _ in range(_TRIES):
+            params = {name: parameter.draw(source) for name, parameter in self._parameters.items()}
+            if self.allows(params):
+                return params
+        raise InvalidArgumentError(
+            f"search space: none of {_TRIES} points by chance meets the constraints: {'; '.join(self.constraints)}"
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """As JSON: `space_of` reads it, where no Python function is part of the space."""
+        described: dict[str, Any] = {
+            "parameters": {name: parameter.describe() for name, parameter in self._parameters.items()}
+        }
+        if self._constraints:
+            described["constraints"] = list(self.constraints)
+        return described
+
+    def __repr__(self) -> str:
+        size = "uncounted" if self.size is None else self.size
+        return f"<SearchSpace of {', '.join(self._parameters)}: {size} points>"
+
+    def _members(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {name: parameter.setting(params[name]) for name, parameter in self._parameters.items()}
+
+
+def key_of(params: Mapping[str, Any]) -> str:
+    """A text that is equal where points are."""
+    return json.dumps(params, sort_keys=True)
+
+
+def space_of(description: Mapping[str, Any]) -> SearchSpace:
+    """A space from JSON or YAML: `parameters` by name, and `constraints`.
+
+    >>> space_of({"parameters": {"block.x": {"int": [64, 128]}}, "constraints": ["block.x % 32 == 0"]}).size
+    65
+    """
+    check_keys("search space", description, ("parameters", "constraints"))
+    parameters = description.get("parameters")
+    constraints = description.get("constraints", ())
+    if not isinstance(parameters, Mapping) or not parameters:
+        raise InvalidArgumentError("search space: 'parameters' must have each parameter by its name")
+    if not isinstance(constraints, list | tuple) or not all(isinstance(text, str) for text in constraints):
+        raise InvalidArgumentError("search space: 'constraints' must be a list of texts")
+    return SearchSpace(
+        {str(name): parameter_of(str(name), value) for name, value in parameters.items()}, constraints=constraints
+    )
+
+

@@ -1,0 +1,196 @@
+"""Study: what a run of tuning has found, while it runs and at its end."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mneme.tune.extras import need
+from mneme.tune.statistics import SpeedUp
+from mneme.tune.trials import COMPLETE, FAILED, PRUNED, Trial, rows
+
+if TYPE_CHECKING:
+    import pandas
+
+    from mneme import Config
+
+
+@dataclasses.dataclass
+class FailureKind:
+    """Trials that failed in the same way, and why the first one did."""
+
+    count: int
+    reason: str
+
+
+@dataclasses.dataclass
+class Baseline:
+    """The launch as it was recorded, under default<O3>: medians at the begin and the end, in ns, or why there are none."""
+
+    begin: float | None = None
+    end: float | None = None
+    problem: str = ""
+
+    @property
+    def time(self) -> float | None:
+        """The median of what there is, in ns."""
+        times = [time for time in (self.begin, self.end) if time is not None]
+        return statistics.median(times) if times else None
+
+    @property
+    def drift(self) -> float:
+        """How far begin and end are apart, as a part of the smaller one."""
+        if self.begin is None or self.end is None:
+            return 0.0
+        return abs(self.begin - self.end) / min(self.begin, self.end)
+
+
+@dataclasses.dataclass
+class Study:
+    """What was found: `trials` in the order in which they were done, the `best` of them, and what is known of its speed-up.
+
+    `best` is the fastest right one (with another first objective, the smallest of that). `speed_up` is that of its configuration over the
+    baseline, both measured anew in turn; None where that was not done. `interrupted`: Ctrl-C ended it. `seconds` is the search itself, from
+    when the device was ready; `seconds_before` until then. `remarks` are for a person.
+    """
+
+    kernel: str
+    objectives: tuple[str, ...]
+    results_dir: Path
+    device: str = ""
+    wanted: int | None = None
+    trials: list[Trial] = dataclasses.field(default_factory=list, repr=False)
+    best: Trial | None = None
+    baseline: Baseline = dataclasses.field(default_factory=Baseline)
+    speed_up: SpeedUp | None = None
+    interrupted: bool = False
+    seconds: float = 0.0
+    seconds_before: float = 0.0
+    observations: int = 0
+    remarks: list[str] = dataclasses.field(default_factory=list)
+
+    def add(self, trial: Trial, *, restored: bool = False) -> bool:
+        """Takes a trial in; True: it is the best so far. `restored`: an earlier run measured it."""
+        self.trials.append(trial)
+        if trial.state != COMPLETE:
+            trial.result = None
+            return False
+        self.observations += trial.origin == "measured" and not restored
+        if self.best is not None and not self._value(trial) < self._value(self.best):
+            trial.result = None
+            return False
+        if self.best is not None:
+            self.best.result = None
+        self.best = trial
+        return True
+
+    @property
+    def config(self) -> Config | None:
+        """Of the best trial."""
+        return None if self.best is None else self.best.config
+
+    @property
+    def front(self) -> list[Trial]:
+        """Complete trials than which no other is better in one objective and as good in the others, by the first objective."""
+        return pareto_front(self.ranking(), self.objectives)
+
+    def ranking(self) -> list[Trial]:
+        """Complete trials, best first by the first objective; of those with the same configuration, and the same measurement, one."""
+        unique: dict[Any, Trial] = {}
+        for trial in self.trials:
+            if trial.state == COMPLETE:
+                unique.setdefault(trial.digest, trial)
+        return sorted(unique.values(), key=lambda trial: (self._value(trial), trial.origin != "measured", trial.number))
+
+    @property
+    def failures(self) -> dict[str, FailureKind]:
+        """By kind, most frequent first."""
+        kinds: dict[str, FailureKind] = {}
+        for trial in self.trials:
+            if trial.state == FAILED and trial.failure:
+                kinds.setdefault(trial.failure, FailureKind(0, trial.reason)).count += 1
+        return dict(sorted(kinds.items(), key=lambda kind: -kind[1].count))
+
+    def count(self, state: str) -> int:
+        """Trials that ended so: "complete", "failed" or "pruned"."""
+        return sum(trial.state == state for trial in self.trials)
+
+    @property
+    def observations_per_second(self) -> float:
+        """Configurations that were right and measured for themselves, a second of the search."""
+        return self.observations / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def speed_up_seen(self) -> float | None:
+        """Of the best trial over the baseline as the search saw them: a hint, with the luck of the best in it."""
+        if self.best is None or not self.best.time or self.baseline.time is None:
+            return None
+        return self.baseline.time / self.best.time
+
+    def dataframe(self) -> pandas.DataFrame:
+        """A pandas table with a row for each trial; parameters are columns "params.<name>". Raises UnavailableError without pandas."""
+        frame: pandas.DataFrame = need("pandas", "a table of trials").DataFrame(rows(self.trials))
+        return frame
+
+    def summary(self) -> dict[str, Any]:
+        """As JSON: what summary.json has."""
+        best = self.best
+        return {
+            "kernel": self.kernel,
+            "device": self.device,
+            "objectives": list(self.objectives),
+            "wanted": self.wanted,
+            "trials": len(self.trials),
+            "complete": self.count(COMPLETE),
+            "failed": self.count(FAILED),
+            "pruned": self.count(PRUNED),
+            "observations": self.observations,
+            "seconds": self.seconds,
+            "seconds_before": self.seconds_before,
+            "observations_per_second": self.observations_per_second,
+            "failures": {name: dataclasses.asdict(kind) for name, kind in self.failures.items()},
+            "baseline": dataclasses.asdict(self.baseline),
+            "best": None if best is None else best.to_dict(),
+            "front": [trial.number for trial in self.front] if len(self.objectives) > 1 else None,
+            "speed_up": None if self.speed_up is None else self.speed_up.to_dict(),
+            "interrupted": self.interrupted,
+            "remarks": list(self.remarks),
+            "results_dir": str(self.results_dir),
+        }
+
+    def best_document(self) -> dict[str, Any] | None:
+        """What best.json has, and `mneme replay --config` reads."""
+        if self.best is None or self.best.config is None:
+            return None
+        interval = self.speed_up.to_dict() if self.speed_up else {}
+        return {
+            "configuration": self.best.config.to_dict(),
+            "result": None if self.best.result is None else self.best.result.details,
+            "time": self.best.time,
+            "speed_up": interval.get("value", self.speed_up_seen),
+            "interval": [interval["low"], interval["high"]] if interval else None,
+            "claim": interval.get("claim", "not confirmed"),
+        }
+
+    def _value(self, trial: Trial) -> float:
+        return trial.values(self.objectives[:1])[0]
+
+
+def pareto_front(trials: Sequence[Trial], objectives: Sequence[str]) -> list[Trial]:
+    """Those that no other dominates, by the first objective. `trials` are complete.
+
+    >>> a, b, c = Trial(0, {}, time=1.0, registers=40), Trial(1, {}, time=2.0, registers=32), Trial(2, {}, time=3.0, registers=32)
+    >>> [trial.number for trial in pareto_front([c, b, a], ["time", "registers"])]
+    [0, 1]
+    """
+    front: list[Trial] = []
+    for trial in sorted(trials, key=lambda trial: trial.values(objectives)):
+        mine = trial.values(objectives)
+        if not any(
+            all(theirs <= ours for theirs, ours in zip(other.values(objectives), mine, strict=True)) for other in front
+        ):
+            front.append(trial)
+    return front

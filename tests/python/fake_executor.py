@@ -1,0 +1,110 @@
+"""An executor that measures nothing: what a configuration comes to is a function of the test's. And a recorded launch that is none."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import types
+from collections.abc import Callable
+from typing import Any
+
+import mneme
+import pytest
+from mneme.tune import run
+
+Outcome = float | str  # nanoseconds, or a failure
+
+
+class FakeResult:
+    """As much of a mneme.Result as tuning looks at."""
+
+    def __init__(self, config: mneme.Config, outcome: Outcome, *, times: list[float] | None = None, origin: str = "measured") -> None:
+        self.config = config
+        self.failure = outcome if isinstance(outcome, str) else None
+        self.failed = self.failure is not None
+        self.reason = f"it is a {outcome}" if self.failed else ""
+        self.times = times if times is not None else [] if self.failed else [float(outcome)] * 3
+        self.time = None if self.failed else float(outcome)
+        level = config.to_dict().get("codegen", {}).get("level", 3)
+        self.registers = None if self.failed else 64 - 8 * level
+        self.object_size = None if self.failed else 4096
+        self.compile_time = None if self.failed else 1e6
+        self.origin = origin
+        self.details = {"exec_time": self.times}
+
+
+class FakeFuture(concurrent.futures.Future[FakeResult]):
+    def __init__(self, config: mneme.Config) -> None:
+        super().__init__()
+        self.config = config
+        self.so_far: list[float] = []
+
+    def cancel(self) -> bool:
+        if self.done():
+            return False
+        self.set_result(FakeResult(self.config, "cancelled", times=self.so_far))
+        return True
+
+    def times_so_far(self) -> list[float]:
+        return self.so_far
+
+
+class FakeExecutor:
+    """`measure` tells what a configuration comes to: a time, a failure, or a list of times after which it is still being timed."""
+
+    device = "cpu"
+    devices = (0,)
+
+    def __init__(self, measure: Callable[[mneme.Config], Outcome | list[float]], known: dict[str, FakeResult] | None = None) -> None:
+        self.measure = measure
+        self.known = {} if known is None else known
+        self.submitted: list[mneme.Config] = []
+        self.labels: list[str] = []
+        self.closed = False
+
+    def submit(self, config: mneme.Config) -> FakeFuture:
+        self.submitted.append(config)
+        future = FakeFuture(config)
+        if config.digest in self.known:
+            future.set_result(self.known[config.digest])
+            return future
+        outcome = self.measure(config)
+        if isinstance(outcome, list):
+            future.so_far = outcome
+        else:
+            future.set_result(FakeResult(config, outcome))
+            self.known[config.digest] = FakeResult(config, outcome, origin="shared")
+        return future
+
+    def measure_anew(self, config: mneme.Config, label: str) -> FakeFuture:
+        self.labels.append(label)
+        future = FakeFuture(config)
+        outcome = self.measure(config)
+        assert not isinstance(outcome, list)
+        future.set_result(FakeResult(config, outcome))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self.closed = True
+
+
+def fake_instance(**facts: Any) -> Any:
+    """A recorded launch of 40000 threads in blocks of 128, with an int 'n', a float 'a' and a pointer."""
+    arguments = [types.SimpleNamespace(name=name, kind=kind) for name, kind in (("x", "pointer"), ("n", "integer"), ("a", "floating"))]
+    usual = {
+        "hash": "d" * 32,
+        "grid": (313, 1, 1),
+        "block": (128, 1, 1),
+        "shared_memory": 0,
+        "arguments": arguments,
+        "device_kind": "cpu",
+        "database": types.SimpleNamespace(path="record-db"),
+        "kernel": types.SimpleNamespace(demangled="scale(int*, int)", name="_Z5scalePii", hash="5" * 32),
+    }
+    return types.SimpleNamespace(**usual | facts)
+
+
+def use(monkeypatch: pytest.MonkeyPatch, executor: FakeExecutor) -> FakeExecutor:
+    """Has tune() measure with it."""
+    monkeypatch.setattr(run, "open_executor", lambda instances, options: executor)
+    monkeypatch.setattr(run.presets, "bound_of", lambda instance: None)
+    return executor

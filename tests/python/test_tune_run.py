@@ -1,0 +1,366 @@
+"""tune() over an executor that measures nothing: what is tried, kept, given up, resumed and announced."""
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import mneme
+import pytest
+from fake_executor import FakeExecutor, FakeResult, Outcome, fake_instance, use
+from mneme.errors import CorruptError, InvalidArgumentError, MnemeError, NotFoundError, UnsupportedError
+from mneme.tune import Bool, Categorical, Int, Pipeline, SearchSpace, SpeedUp, Study, speed_up, tune
+from mneme.tune.statistics import student_quantile
+from mneme.tune.trials import Trial, read_trials
+
+SPACE = SearchSpace(
+    {
+        "block.x": Categorical([32, 64, 128, 256], ordered=True),
+        "codegen.level": Int(0, 3),
+        "passes": Pipeline(["function(gvn)"], max_length=1, first=["default<O2>", "default<O3>"]),
+    }
+)
+
+
+def measure(config: mneme.Config) -> Outcome:
+    """Blocks of 64 are fastest; the lowest level is wrong, and blocks of 256 do not compile there."""
+    members = config.to_dict()
+    block, level = members.get("block", {}).get("x", 128), members.get("codegen", {}).get("level", 3)
+    if level == 0:
+        return "compile_error" if block == 256 else "wrong_result"
+    return 1000 + abs(block - 64) + 10 * (3 - level) + len(members["passes"])
+
+
+@pytest.fixture
+def executor(monkeypatch: pytest.MonkeyPatch) -> FakeExecutor:
+    return use(monkeypatch, FakeExecutor(measure))
+
+
+def go(results: Path, **options: Any) -> Study:
+    return tune([fake_instance()], **{"space": SPACE, "sampler": "exhaustive", "device": "cpu", "results_dir": results, **options})
+
+
+def test_exhaustive_finds_the_best(executor: FakeExecutor, tmp_path: Path) -> None:
+    study = go(tmp_path / "r")
+    assert len(study.trials) == 64 and study.count("complete") == 48 and study.count("failed") == 16
+    assert study.best is not None and study.best.params == {"block.x": 64, "codegen.level": 3, "passes": ("default<O2>",)}
+    assert study.config == mneme.Config(block=64, passes="default<O2>")
+    assert study.baseline.begin == study.baseline.end == 1075
+    assert study.speed_up is not None and study.speed_up.claim == "faster"
+    assert math.isclose(study.speed_up.value, 1075 / 1011)
+    assert {name: (kind.count, kind.reason) for name, kind in study.failures.items()} == {
+        "wrong_result": (12, "it is a wrong_result"), "compile_error": (4, "it is a compile_error"),
+    }  # fmt: skip
+    assert executor.closed and not study.interrupted
+
+
+def test_files_of_a_run(executor: FakeExecutor, tmp_path: Path) -> None:
+    study = go(tmp_path / "r")
+    lines = [json.loads(line) for line in (tmp_path / "r/trials.jsonl").read_text().splitlines()]
+    assert sorted(line["number"] for line in lines) == list(range(64))
+    assert [trial.number for trial in read_trials(tmp_path / "r/trials.jsonl")] == [trial.number for trial in study.trials]
+    best = json.loads((tmp_path / "r/best.json").read_text())
+    assert best["configuration"] == {"block": {"x": 64}, "passes": "default<O2>"}
+    assert best["time"] == 1011 and best["claim"] == "faster" and best["interval"][0] <= best["speed_up"] <= best["interval"][1]
+    asked = json.loads((tmp_path / "r/tune.json").read_text())
+    assert asked["sampler"] == "exhaustive" and asked["static_hash"] == "5" * 32 and asked["space"] == SPACE.describe()
+    summary = json.loads((tmp_path / "r/summary.json").read_text())
+    assert summary["complete"] == 48 and summary["speed_up"]["claim"] == "faster"
+
+
+def test_parquet_has_a_row_for_each_trial(executor: FakeExecutor, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    go(tmp_path / "r")
+    table = pq.read_table(tmp_path / "r/trials.parquet").to_pandas()
+    assert len(table) == 64
+    assert table["params.block.x"].min() == 32 and set(table["params.passes"]) >= {"default<O2>", "default<O3>,function(gvn)"}
+    assert table.loc[table["state"] == "complete", "time"].min() == 1011
+
+
+def test_dataframe(executor: FakeExecutor, tmp_path: Path) -> None:
+    frame = go(tmp_path / "r", trials=8).dataframe()
+    assert len(frame) == 8 and {"number", "state", "time", "params.block.x"} <= set(frame.columns)
+
+
+def test_without_pyarrow_there_is_no_parquet(executor: FakeExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    study = go(tmp_path / "r", trials=4)
+    assert "no trials.parquet, which needs pyarrow; trials.jsonl has the same" in study.remarks
+    assert not (tmp_path / "r/trials.parquet").exists()
+
+
+def test_winner_and_baseline_are_measured_in_turn(executor: FakeExecutor, tmp_path: Path) -> None:
+    go(tmp_path / "r", confirm=3)
+    assert executor.labels == [
+        "baseline at the begin",
+        "baseline, round 1", "best, round 1", "best, round 2", "baseline, round 2", "baseline, round 3", "best, round 3",
+        "baseline at the end",
+    ]  # fmt: skip
+
+
+def test_a_claim_inside_the_noise_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    times = iter(range(10_000))
+    use(monkeypatch, FakeExecutor(lambda config: 1000.0 + (next(times) * 7919) % 101))
+    study = go(tmp_path / "r")
+    assert study.speed_up_seen is not None and study.speed_up_seen > 1.02  # the luck of the best
+    assert study.speed_up is not None and study.speed_up.claim == "no difference"
+    assert json.loads((tmp_path / "r/best.json").read_text())["claim"] == "no difference"
+
+
+def test_winner_that_cannot_be_confirmed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Flaky(FakeExecutor):
+        def measure_anew(self, config: mneme.Config, label: str) -> Any:
+            if label.startswith("best") and config.to_dict()["passes"] == "default<O2>":
+                self.measure = lambda config: "wrong_result"
+            future = super().measure_anew(config, label)
+            self.measure = measure
+            return future
+
+    use(monkeypatch, Flaky(measure))
+    study = go(tmp_path / "r")
+    assert study.remarks[0].startswith("trial ") and study.remarks[0].endswith("could not be confirmed: best: wrong_result: it is a wrong_result")
+    assert study.config == mneme.Config(block=64, passes="default<O3>")
+
+
+def test_baseline_that_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: "wrong_result" if config == mneme.Config() else 5.0))
+    study = go(tmp_path / "r")
+    assert study.best is not None and study.speed_up is None and study.speed_up_seen is None
+    assert "the launch as recorded could not be measured: wrong_result: it is a wrong_result" in study.remarks
+
+
+def test_nothing_is_right(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: "run_timeout"))
+    study = go(tmp_path / "r")
+    assert study.best is None and study.config is None and study.speed_up is None
+    assert not (tmp_path / "r/best.json").exists() and (tmp_path / "r/summary.json").exists()
+
+
+def test_what_the_space_changes_and_what_the_baseline_has(executor: FakeExecutor, tmp_path: Path) -> None:
+    config = mneme.Config(execution={"iterations": 3}, shared_memory=64)
+    go(tmp_path / "r", config=config, trials=3, confirm=0)
+    assert all(one.to_dict()["shared_memory"] == 64 and one.to_dict()["execution"] == {"iterations": 3} for one in executor.submitted)
+    assert json.loads((tmp_path / "r/tune.json").read_text())["configuration"] == config.to_dict()
+
+
+def test_several_objectives_have_a_front(executor: FakeExecutor, tmp_path: Path) -> None:
+    study = go(tmp_path / "r", objectives="time,registers")
+    front = [(trial.time, trial.registers) for trial in study.front]
+    assert front == [(1011, 40)]  # the highest level is best in both here
+    study.trials += [Trial(99, {}, state="complete", time=2000.0, registers=8, digest="x")]
+    assert [trial.number for trial in study.front][1:] == [99]
+
+
+def test_an_objective_that_the_device_does_not_tell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(FakeResult, "registers", None, raising=False)
+
+    class Untold(FakeExecutor):
+        def submit(self, config: mneme.Config) -> Any:
+            future = super().submit(config)
+            if not future.result().failed:
+                future.result().registers = None
+            return future
+
+    use(monkeypatch, Untold(measure))
+    with pytest.raises(UnsupportedError) as error:
+        go(tmp_path / "r", objectives=["time", "registers"])
+    assert str(error.value) == "objective 'registers': the device does not tell it; leave it out, or tune on another kind of device"
+
+
+def test_same_seed_same_trials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    studies = []
+    for name, seed in (("a", 3), ("b", 3), ("c", 4)):
+        use(monkeypatch, FakeExecutor(measure))
+        studies.append(go(tmp_path / name, sampler="tpe", trials=40, seed=seed))
+    points = [[(trial.number, trial.params, trial.time) for trial in sorted(study.trials, key=lambda trial: trial.number)] for study in studies]
+    assert points[0] == points[1] and points[0] != points[2]
+
+
+def test_clearly_slower_ones_are_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def slow(config: mneme.Config) -> Any:
+        block = config.to_dict().get("block", {}).get("x", 128)
+        return 1000.0 if block <= 128 else [1300.0, 1250.0, 1260.0]  # which goes on
+
+    executor = use(monkeypatch, FakeExecutor(slow))
+    study = go(tmp_path / "r")
+    assert study.count("pruned") == 16 and study.count("complete") == 48
+    assert {trial.time for trial in study.trials if trial.state == "pruned"} == {1260.0}
+    assert len(executor.submitted) == 64
+
+
+def test_what_is_only_a_little_slower_is_not_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def slow(config: mneme.Config) -> Any:
+        return 1000.0 if config.to_dict().get("block", {}).get("x", 128) <= 128 else [1300.0, 1190.0, 1300.0]
+
+    use(monkeypatch, FakeExecutor(slow))
+    study = go(tmp_path / "r", timeout=2)
+    assert study.count("pruned") == 0 and len(study.trials) == 48
+
+
+def test_time_is_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: 1000.0 if config.to_dict().get("block", {}).get("x", 128) == 128 else []))
+    study = go(tmp_path / "r", timeout=1, prune=False)
+    assert len(study.trials) == 16 and study.speed_up is not None
+
+
+class Interrupted(FakeExecutor):
+    """Ctrl-C when so many were submitted."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__(measure)
+        self.after = after
+
+    def submit(self, config: mneme.Config) -> Any:
+        if len(self.submitted) == self.after:
+            raise KeyboardInterrupt
+        return super().submit(config)
+
+
+@pytest.mark.parametrize("sampler", ["exhaustive", "random", "tpe"])
+def test_interrupted_and_resumed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sampler: str) -> None:
+    first = use(monkeypatch, Interrupted(20))
+    study = go(tmp_path / "r", sampler=sampler, trials=48, seed=5)
+    assert study.interrupted and first.closed and study.best is not None and study.speed_up is None
+    kept = {trial.number: trial.params for trial in read_trials(tmp_path / "r/trials.jsonl")}
+    assert 0 < len(kept) <= 20
+    assert json.loads((tmp_path / "r/best.json").read_text())["claim"] == "not confirmed"
+
+    second = use(monkeypatch, FakeExecutor(measure))
+    whole = go(tmp_path / "r", sampler=sampler, trials=48, resume=True)
+    assert not whole.interrupted and len(whole.trials) == 48 and len(second.submitted) == 48 - len(kept)
+    assert {trial.number: trial.params for trial in whole.trials if trial.number in kept} == kept
+    assert whole.speed_up is not None and whole.speed_up.claim == "faster"
+    if sampler != "tpe":
+        use(monkeypatch, FakeExecutor(measure))
+        at_once = go(tmp_path / "other", sampler=sampler, trials=48, seed=5)
+        assert {t.number: t.params for t in whole.trials} == {t.number: t.params for t in at_once.trials}
+
+
+def test_resuming_what_is_done_measures_only_the_winner(executor: FakeExecutor, tmp_path: Path) -> None:
+    go(tmp_path / "r")
+    submitted = len(executor.submitted)
+    study = go(tmp_path / "r", resume=True)
+    assert len(study.trials) == 64 and len(executor.submitted) == submitted and study.speed_up is not None
+
+
+def test_a_line_that_was_cut_off_is_left_out(executor: FakeExecutor, tmp_path: Path) -> None:
+    go(tmp_path / "r")
+    path = tmp_path / "r/trials.jsonl"
+    path.write_bytes(path.read_bytes()[:-20])
+    study = go(tmp_path / "r", resume=True)
+    assert len(study.trials) == 64 and len(read_trials(path)) == 64
+
+
+def test_resuming_refuses_another_search(executor: FakeExecutor, tmp_path: Path) -> None:
+    go(tmp_path / "r", trials=4)
+    with pytest.raises(InvalidArgumentError) as error:
+        go(tmp_path / "r", sampler="random", resume=True)
+    assert str(error.value) == f'{tmp_path / "r"} cannot be resumed so: its sampler is "exhaustive", and "random" is asked for'
+    with pytest.raises(InvalidArgumentError) as error:
+        go(tmp_path / "r")
+    assert str(error.value) == f"{tmp_path / 'r'} has results already: resume them (--resume, resume=True), or name another folder"
+    with pytest.raises(NotFoundError) as missing:
+        go(tmp_path / "none", resume=True)
+    assert str(missing.value) == f"{tmp_path / 'none'} has no tune.json: give the folder of results of an earlier `mneme tune`"
+    (tmp_path / "r/trials.jsonl").write_text('{"number": 1}\n')
+    with pytest.raises(CorruptError, match="line 1 is no trial"):
+        go(tmp_path / "r", trials=4, resume=True)
+    (tmp_path / "r/tune.json").write_text("{}")
+    with pytest.raises(CorruptError, match=r"tune\.json: it is not what mneme tune wrote"):
+        go(tmp_path / "r", trials=4, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"space": "lunch"}, "there is no search space 'lunch'; the nearest is 'launch'"),
+        ({"space": 3}, "tuning: space must be a SearchSpace or the name of a preset, and is 3"),
+        ({"sampler": "exhaustiv"}, "there is no sampler 'exhaustiv'; the nearest is 'exhaustive'"),
+        ({"objectives": "tme"}, "there is no objective 'tme'; the nearest is 'time'"),
+        ({"objectives": "time,time"}, "objective 'time' is there twice"),
+        ({"objectives": ()}, "there must be an objective: of time, registers, object_size, compile_time"),
+        ({"trials": 0}, "tuning: trials must be a whole number from 1 on, and is 0"),
+        ({"seed": "x"}, "tuning: seed must be a whole number from 0 on, and is 'x'"),
+        ({"config": {}}, "tuning: config must be a Config, and is {}"),
+        ({"compile_worker": 3}, "tune has no 'compile_worker'; the nearest is 'compile_workers'"),
+        ({"results_dir": None, "resume": True}, "resuming: name the folder of results (results_dir, --results-dir)"),
+    ],
+)
+def test_what_is_wrong_is_named(executor: FakeExecutor, tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(MnemeError) as error:
+        go(**{"results": tmp_path / "r", **options})
+    assert str(error.value) == message
+    assert not (tmp_path / "r").exists() and not executor.submitted
+
+
+def test_derive_that_fails_ends_the_search(executor: FakeExecutor, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"the configuration of \{'codegen.level': 4\}: "):
+        go(tmp_path / "r", space=SearchSpace({"codegen.level": Int(3, 4)}))
+    assert executor.closed and len(read_trials(tmp_path / "r/trials.jsonl")) <= 1
+
+
+@pytest.mark.parametrize("storage", ["journal", "sqlite"])
+def test_storage_of_optuna(executor: FakeExecutor, tmp_path: Path, storage: str) -> None:
+    import optuna
+
+    go(tmp_path / "r", trials=8, storage=storage)
+    study = go(tmp_path / "r", trials=12, storage=storage, resume=True)
+    assert not study.remarks
+    if storage == "sqlite":
+        kept: Any = f"sqlite:///{tmp_path}/r/optuna.db"
+    else:
+        kept = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(tmp_path / "r/optuna.journal")))
+    (name,) = optuna.get_all_study_names(kept)
+    assert name == "scale dddddddd r"
+    trials = optuna.load_study(study_name=name, storage=kept).trials
+    assert sorted(trial.user_attrs["number"] for trial in trials) == list(range(12))
+    assert {trial.state.name for trial in trials} == {"COMPLETE", "PRUNED"}
+
+
+def test_storage_that_is_none(executor: FakeExecutor, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError) as error:
+        go(tmp_path / "r", storage="sqlit")
+    assert str(error.value) == "storage 'sqlit' is neither journal nor sqlite nor a URL of Optuna's; the nearest is 'sqlite'"
+    with pytest.raises(MnemeError, match="storage 'nowhere://x'"):
+        go(tmp_path / "r2", storage="nowhere://x")
+
+
+def test_speed_up_has_an_interval() -> None:
+    found = speed_up([100.0, 102.0, 98.0, 101.0], [50.0, 51.0, 49.0, 50.5])
+    assert math.isclose(found.value, 2) and math.isclose(found.low, 2) and found.claim == "faster"
+    assert speed_up([100.0, 104.0, 97.0], [101.0, 99.0, 103.0]).claim == "no difference"
+    assert speed_up([1.0, 1.01, 0.99], [2.0, 2.01, 2.02]).claim == "slower"
+    alone = speed_up([2.0], [1.0])
+    assert alone.claim == "no difference" and alone.to_dict()["low"] is None and alone.to_dict()["high"] is None
+    assert str(SpeedUp(1.25, 1.2, 1.3, 0.95, 10)) == "1.25 (1.20 to 1.30, 95 %)"
+    for baseline, candidate in (([], []), ([1.0], [1.0, 2.0]), ([0.0], [1.0])):
+        with pytest.raises(InvalidArgumentError, match="a speed-up needs rounds, each with a positive time of both"):
+            speed_up(baseline, candidate)
+    with pytest.raises(InvalidArgumentError, match="a confidence is between 0 and 1, and is 95"):
+        speed_up([1.0], [1.0], confidence=95)
+
+
+def test_interval_holds_the_truth_as_often_as_it_says() -> None:
+    import random
+
+    source = random.Random(1)
+    held = 0
+    for _ in range(400):
+        drift = [1 + 0.1 * i for i in range(6)]
+        slow = [120 * d * source.lognormvariate(0, 0.02) for d in drift]
+        fast = [100 * d * source.lognormvariate(0, 0.02) for d in drift]
+        found = speed_up(slow, fast)
+        held += found.low <= 1.2 <= found.high
+    assert 0.92 < held / 400 < 0.98
+
+
+def test_student() -> None:
+    for probability, freedom, expected in ((0.975, 1, 12.706), (0.975, 2, 4.303), (0.975, 9, 2.262), (0.995, 5, 4.032), (0.95, 30, 1.697)):
+        assert round(student_quantile(probability, freedom), 3) == expected
+
+
+def test_bool_objective_of_a_space_without_numbers(executor: FakeExecutor, tmp_path: Path) -> None:
+    study = go(tmp_path / "r", space=SearchSpace({"keep_threads": Bool()}), sampler="tpe", trials=5, seed=1)
+    assert len(study.trials) == 5 and study.best is not None

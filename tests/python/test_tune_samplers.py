@@ -1,0 +1,231 @@
+"""Where points come from: in order, by chance, from Optuna; ahead of the measurements, and the same ones for the same seed."""
+
+import queue
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from mneme.errors import InvalidArgumentError, UnavailableError
+from mneme.tune import Bool, Categorical, Float, Int, Pipeline, SearchSpace
+from mneme.tune.proposals import BATCH, Proposals
+from mneme.tune.samplers import Numbered, Source, source_of
+from mneme.tune.space import key_of
+from mneme.tune.trials import Trial
+
+SPACE = SearchSpace(
+    {
+        "block.x": Categorical(list(range(32, 1025, 32)), ordered=True),
+        "level": Int(0, 3),
+        "flag": Bool(),
+        "scale": Float(0.0, 1.0),
+        "passes": Pipeline(["a", "b", "c"], max_length=3, first=["x", "y"]),
+    },
+    constraints=["block.x != 512"],
+    start=[{"block.x": 128, "level": 3, "flag": False, "scale": 0.5, "passes": ("x",)}],
+)
+LEARNING = ["tpe", "cmaes", "nsga2"]
+
+
+def value(params: dict[str, Any]) -> float:
+    return 100 + abs(params["block.x"] - 256) / 32 + 3 * params["level"] + len(params["passes"])
+
+
+def trial_of(number: int, params: dict[str, Any]) -> Trial:
+    """A synthetic measurement: some fail."""
+    if params["flag"] and params["level"] == 0:
+        return Trial(number, params, state="failed", failure="wrong_result")
+    return Trial(number, params, state="complete", time=value(params), registers=64 - 8 * params["level"])
+
+
+def run(source: Source, count: int, order: Callable[[list[Numbered]], list[Numbered]] = lambda batch: batch) -> list[Numbered]:
+    """All points of a source, told in batches; `order` is that in which results come."""
+    events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    proposals = Proposals(source, count=count, ahead=2 * BATCH, put=events.put)
+    proposals.start()
+    points: list[Numbered] = []
+    while (batch := events.get(timeout=60)) is not None:
+        assert not isinstance(batch, Exception), batch
+        points += batch
+        for number, params in order(batch):
+            proposals.tell(trial_of(number, params))
+    return points
+
+
+def keys(points: list[Numbered]) -> list[tuple[int, str]]:
+    return [(number, key_of(params)) for number, params in points]
+
+
+@pytest.mark.parametrize("name", ["random", *LEARNING])
+def test_same_seed_same_trials(name: str) -> None:
+    first = run(source_of(name, SPACE, objectives=["time"], seed=7), 60)
+    again = run(source_of(name, SPACE, objectives=["time"], seed=7), 60, order=lambda batch: batch[::-1])
+    other = run(source_of(name, SPACE, objectives=["time"], seed=8), 60)
+    assert [number for number, _ in first] == list(range(60))
+    assert keys(first) == keys(again)
+    assert keys(first) != keys(other)
+    assert first[0][1] == SPACE.start[0]
+    assert all(SPACE.allows(params) for _, params in first)
+
+
+def test_tpe_learns() -> None:
+    points = run(source_of("tpe", SPACE, objectives=["time"], seed=3), 200)
+    values = [value(params) for _, params in points]
+    assert sum(values[150:]) / 50 < sum(values[:50]) / 50 - 5
+
+
+@pytest.mark.parametrize("name", ["tpe", "nsga2"])
+def test_several_objectives(name: str) -> None:
+    points = run(source_of(name, SPACE, objectives=["time", "registers"], seed=3), 60)
+    assert len(points) == 60
+
+
+def test_exhaustive_is_every_point_in_order() -> None:
+    space = SearchSpace({"a": Int(0, 2), "b": Bool()}, constraints=["a != 1 or b"])
+    points = source_of("grid", space, objectives=["time"], seed=0).propose(100)
+    assert points == [
+        (0, {"a": 0, "b": False}), (1, {"a": 0, "b": True}), (2, {"a": 1, "b": True}), (3, {"a": 2, "b": False}), (4, {"a": 2, "b": True}),
+    ]  # fmt: skip
+
+
+def test_random_ends_when_all_was_there() -> None:
+    space = SearchSpace({"a": Int(0, 4), "b": Bool()})
+    points = run_listed("random", space, 100)
+    assert len(points) == 10 and len({key_of(params) for _, params in points}) == 10
+
+
+def test_listed_sources_go_on_behind_what_is_done() -> None:
+    space = SearchSpace({"a": Int(0, 99)})
+    whole = run_listed("random", space, 40)
+    source = source_of("random", space, objectives=["time"], seed=5)
+    source.restore([Trial(number, params) for number, params in whole[:20] if number % 3])
+    assert source.propose(27) == [point for point in whole if point[0] % 3 == 0 or point[0] >= 20]
+
+
+def test_optuna_learns_from_what_an_earlier_run_has_done() -> None:
+    points = run(source_of("tpe", SPACE, objectives=["time"], seed=3), 40)
+    source = source_of("tpe", SPACE, objectives=["time"], seed=4)
+    source.restore([trial_of(number, params) for number, params in points])
+    more = run(source, 80)
+    assert [number for number, _ in more] == list(range(40, 120))
+    values = [value(params) for _, params in more[40:]]
+    assert sum(values) / len(values) < sum(value(params) for _, params in points) / 40
+
+
+def test_sampler_of_optuna() -> None:
+    import optuna
+
+    assert len(run(source_of(optuna.samplers.RandomSampler(seed=1), SPACE, objectives=["time"], seed=1), 20)) == 20
+
+
+def test_what_hardly_ever_meets_the_constraints_is_drawn() -> None:
+    space = SearchSpace({"a": Int(0, 999), "flag": Bool(), "level": Int(1, 1), "block.x": Int(0, 0), "passes": Int(0, 0)}, constraints=["a % 97 == 5"])
+    source = source_of("tpe", space, objectives=["time"], seed=1)
+    for number, params in source.propose(16):
+        assert params["a"] % 97 == 5
+        source.tell(Trial(number, params, state="complete", time=float(params["a"])))
+
+
+def test_unknown_sampler_names_the_nearest() -> None:
+    with pytest.raises(InvalidArgumentError) as error:
+        source_of("tpee", SPACE, objectives=["time"], seed=0)
+    assert str(error.value) == "there is no sampler 'tpee'; the nearest is 'tpe'"
+    with pytest.raises(InvalidArgumentError, match="sampler 3 is neither a name nor a sampler of Optuna's"):
+        source_of(3, SPACE, objectives=["time"], seed=0)  # type: ignore[arg-type]
+
+
+def test_cmaes_has_one_objective() -> None:
+    with pytest.raises(InvalidArgumentError) as error:
+        source_of("cmaes", SPACE, objectives=["time", "registers"], seed=0)
+    assert str(error.value) == "sampler 'cmaes' has one objective, and 2 are asked for: tpe and nsga2 take several"
+
+
+@pytest.mark.parametrize(("name", "package", "install"), [("tpe", "optuna", "'mneme[tune]'"), ("gp", "torch", "torch scipy")])
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, name: str, package: str, install: str) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(UnavailableError) as error:
+        source_of(name, SPACE, objectives=["time"], seed=0)
+    assert str(error.value).startswith(f"sampler '{name}' needs the package {package}, which cannot be imported (")
+    assert str(error.value).endswith(f"): pip install {install}")
+
+
+class Counting(Source):
+    """A source that notes what it is told."""
+
+    learns = True
+
+    def __init__(self) -> None:
+        self.told: list[int] = []
+        self.asked_after: list[list[int]] = []
+        self._next = 0
+
+    def restore(self, trials: Any) -> None:
+        raise AssertionError
+
+    def propose(self, count: int) -> list[Numbered]:
+        self.asked_after.append(list(self.told))
+        self._next += count
+        return [(number, {}) for number in range(self._next - count, self._next)]
+
+    def tell(self, trial: Trial) -> None:
+        self.told.append(trial.number)
+
+
+def test_batches_are_asked_for_ahead_and_told_in_order() -> None:
+    source = Counting()
+    run_empty(source, 5 * BATCH)
+    # Two batches ahead: the third is asked for when the first is told.
+    assert source.asked_after == [list(range(max(0, batch - 1) * BATCH)) for batch in range(5)]
+
+
+def test_a_straggler_is_told_when_it_comes() -> None:
+    source = Counting()
+    run_empty(source, 5 * BATCH, late={3})
+    assert source.asked_after[2] == [number for number in range(BATCH) if number != 3]
+    assert 3 in source.asked_after[4]
+
+
+def test_what_ends_a_source_is_heard() -> None:
+    class Broken(Counting):
+        def propose(self, count: int) -> list[Numbered]:
+            raise ValueError("no more")
+
+    events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    Proposals(Broken(), count=8, ahead=8, put=events.put).start()
+    assert isinstance(events.get(timeout=60), ValueError)
+
+
+def test_stopping_ends_the_thread() -> None:
+    before = threading.active_count()
+    events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    proposals = Proposals(Counting(), count=None, ahead=8, put=events.put)
+    proposals.start()
+    assert len(events.get(timeout=60)) == BATCH
+    proposals.stop()
+    assert events.get(timeout=60) is None
+    proposals._thread.join(60)
+    assert threading.active_count() == before
+
+
+def run_listed(name: str, space: SearchSpace, count: int) -> list[Numbered]:
+    return source_of(name, space, objectives=["time"], seed=5).propose(count)
+
+
+def run_empty(source: Source, count: int, late: frozenset[int] | set[int] = frozenset()) -> None:
+    """Tells all but the late ones at once, and those when everything else waits for them."""
+    events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    proposals = Proposals(source, count=count, ahead=2 * BATCH, put=events.put)
+    proposals.start()
+    held: list[int] = []
+    batches = 0
+    while (batch := events.get(timeout=60)) is not None:
+        batches += 1
+        if batches == 3:  # it went on without them
+            for number in held:
+                proposals.tell(Trial(number, {}))
+        for number, _ in batch:
+            if number in late:
+                held.append(number)
+            else:
+                proposals.tell(Trial(number, {}))

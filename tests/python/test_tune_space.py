@@ -1,0 +1,266 @@
+"""Search spaces: parameters, constraints, what a point becomes, and the presets."""
+
+import json
+import random
+from typing import Any
+
+import mneme
+import pytest
+from mneme.errors import InvalidArgumentError
+from mneme.tune import Bool, Categorical, Float, Int, LaunchFacts, Pipeline, SearchSpace, passes, presets
+from mneme.tune.constraints import Constraint
+from mneme.tune.parameters import Parameter, parameter_of
+from mneme.tune.space import key_of, space_of
+
+PIPELINE = Pipeline(["function(gvn)", "function(sink)"], max_length=2, first=["default<O2>", "default<O3>"])
+PARAMETERS: dict[str, Parameter] = {
+    "int": Int(2, 11, step=3),
+    "int, log": Int(1, 1000, log=True),
+    "float": Float(0.0, 1.0, step=0.25),
+    "float, log": Float(1e-3, 1.0, log=True),
+    "categorical": Categorical(["a", None, 3, [1]]),
+    "ordered": Categorical([32, 64, 128], ordered=True),
+    "bool": Bool(),
+    "pipeline": PIPELINE,
+    "pipeline of fixed length": Pipeline(["a", "b"], min_length=2, max_length=2),
+}
+FACTS = LaunchFacts((313, 1, 1), (128, 1, 1), scalars=("n", "a"))
+
+
+@pytest.mark.parametrize("parameter", PARAMETERS.values(), ids=PARAMETERS)
+def test_parameter_agrees_with_itself(parameter: Parameter) -> None:
+    source = random.Random(1)
+    values = [parameter.draw(source) for _ in range(50)]
+    if parameter.size is not None and parameter.size <= 100:
+        every = [parameter.at(index) for index in range(parameter.size)]
+        assert len({key_of({"": value}) for value in every}) == parameter.size
+        assert all(value in every for value in values)
+        values += every
+    for value in values:
+        assert parameter.contains(value)
+        assert parameter.coordinates(value).keys() == parameter.axes().keys()
+        assert parameter.value(parameter.coordinates(value)) == value
+    assert parameter_of("p", json.loads(json.dumps(parameter.describe()))) == parameter
+
+
+def test_sizes() -> None:
+    sizes = {name: parameter.size for name, parameter in PARAMETERS.items()}
+    assert sizes == {
+        "int": 4, "int, log": 1000, "float": 5, "float, log": None, "categorical": 4, "ordered": 3, "bool": 2, "pipeline": 14,
+        "pipeline of fixed length": 4,
+    }  # fmt: skip
+
+
+def test_log_draws_small_numbers_as_often_as_large_ones() -> None:
+    source = random.Random(2)
+    small = sum(PARAMETERS["int, log"].draw(source) <= 31 for _ in range(1000))
+    assert 400 < small < 600
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Int(1, 2.5), "Int: high must be a whole number, and is 2.5"),  # type: ignore[arg-type]
+        (lambda: Int(3, 2), "Int: from 3 to 2 there is nothing"),
+        (lambda: Int(0, 8, step=0), "Int: a step must be above zero, and is 0"),
+        (lambda: Int(0, 8, log=True), "Int: with log, low must be above zero, and is 0"),
+        (lambda: Int(1, 8, step=2, log=True), "Int: log and step exclude each other"),
+        (lambda: Float(0.0, float("inf")), "Float: high must be a number, and is inf"),
+        (lambda: Categorical([]), "Categorical: there is nothing to choose from: give at least one choice"),
+        (lambda: Categorical("abc"), "Categorical: choices must be a list, and is 'abc'"),
+        (lambda: Categorical([1, 1]), "Categorical: 1 is there twice"),
+        (lambda: Categorical([{1}]), "Categorical: {1} is nothing that JSON has"),
+        (lambda: Pipeline([], max_length=1), "Pipeline: there are no passes to choose from"),
+        (lambda: Pipeline(["a"], max_length=1), "Pipeline: it may be empty: give `first`, or a min_length of 1"),
+        (lambda: Pipeline("a", max_length=1), "Pipeline: passes must be a list of texts, and is 'a'"),
+        (lambda: Pipeline(["a", "a"], min_length=1), "Pipeline: 'a' is there twice in passes"),
+        (lambda: Pipeline(["a"], min_length=3, max_length=2), "Pipeline: a length from 3 to 2 is none"),
+        (lambda: parameter_of("p", {"integer": [0, 3]}), "parameter 'p': there is no kind 'integer'; the nearest is 'int'"),
+        (lambda: parameter_of("p", {"int": [0]}), "parameter 'p': int takes no [0]"),
+        (lambda: parameter_of("p", {"int": {"low": 0}}), "parameter 'p': int needs low and high"),
+        (lambda: parameter_of("p", {"int": {"lowe": 0}}), "parameter 'p': int has no 'lowe'; the nearest is 'low'"),
+        (lambda: parameter_of("p", {"categorical": {}}), "parameter 'p': categorical needs choices"),
+        (
+            lambda: parameter_of("p", [1]),
+            "parameter 'p': [1] is no parameter: write one of int, float, categorical, bool, pipeline, as in {int: [0, 3]}",
+        ),
+        (
+            lambda: parameter_of("p", {"pipeline": {"passes": "usefull"}}),
+            "parameter 'p': there is no list of passes 'usefull'; the nearest is 'useful'",
+        ),
+        (
+            lambda: SearchSpace({"a": 3}),  # type: ignore[dict-item]
+            "search space: 'a' is 3: give Int, Float, Categorical, Bool or Pipeline",
+        ),
+        (lambda: SearchSpace({"a": Bool()}) | SearchSpace({"a": Bool()}), "search space: 'a' is in both of the spaces that are to be joined"),
+        (lambda: SearchSpace({"a": Int(0, 3)}, start=[{"a": 4}]), "search space: 'a' cannot be 4; it is Int(low=0, high=3, step=1, log=False)"),
+        (lambda: SearchSpace({"a": Int(0, 3)}, start=[{}]), "search space: the point {} has no 'a'"),
+        (lambda: SearchSpace({"aa": Int(0, 3)}, start=[{"a": 1, "aa": 1}]), "search space has no 'a'; the nearest is 'aa'"),
+        (lambda: SearchSpace({"a": Float(0, 1)}).points(), "search space: 'a' has more values than can be tried one by one: give it a step, or sample"),
+        (lambda: space_of({"parameter": {}}), "search space has no 'parameter'; the nearest is 'parameters'"),
+        (lambda: space_of({}), "search space: 'parameters' must have each parameter by its name"),
+        (lambda: space_of({"parameters": {"a": "bool"}, "constraints": "a"}), "search space: 'constraints' must be a list of texts"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(make: Any, message: str) -> None:
+    with pytest.raises(InvalidArgumentError) as error:
+        make()
+    assert str(error.value) == message
+
+
+def test_constraint_of_text() -> None:
+    names = ["block.x", "block.y", "passes"]
+    point = {"block.x": 64, "block.y": 4, "passes": ("a", "b")}
+    for text, holds in {
+        "block.x * block.y <= 1024": True,
+        "32 <= block.x < 64": False,
+        "block.x in [64, 128] and not block.y == 8": True,
+        "max(block.x, block.y) - -1 > 64 if len(passes) == 2 else False": True,
+        "'a' in passes": True,
+    }.items():
+        assert Constraint(text, names).holds(point) is holds, text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("block.z < 3", "constraint 'block.z < 3': there is no parameter 'block.z'; the nearest is 'block.x'"),
+        ("block.x <", "constraint 'block.x <': invalid syntax"),
+        ("open('f')", "constraint 'open('f')': 'open('f')' is not possible in a constraint"),
+        ("[x for x in n]", "constraint '[x for x in n]': '[x for x in n]' is not possible in a constraint"),
+        ("n.__class__", "constraint 'n.__class__': there is no parameter 'n.__class__'; there are: block.x, n"),
+        ("(lambda: 1)()", "constraint '(lambda: 1)()': '(lambda: 1)()' is not possible in a constraint"),
+    ],
+)
+def test_constraint_that_is_none(text: str, message: str) -> None:
+    with pytest.raises(InvalidArgumentError) as error:
+        Constraint(text, ["block.x", "n"])
+    assert str(error.value) == message
+
+
+def test_constraint_that_cannot_be_told() -> None:
+    with pytest.raises(InvalidArgumentError) as error:
+        Constraint("1 / n > 0", ["n"]).holds({"n": 0})
+    assert str(error.value) == "constraint '1 / n > 0' of {'n': 0}: division by zero"
+
+
+def test_points_that_meet_the_constraints() -> None:
+    space = SearchSpace({"block.x": Int(32, 128, step=32), "block.y": Int(1, 3)}, constraints=["block.x * block.y <= 128", lambda p: p["block.y"] != 3])
+    points = [(point["block.x"], point["block.y"]) for point in space.points()]
+    assert points == [(32, 1), (32, 2), (64, 1), (64, 2), (96, 1), (128, 1)]
+    drawn = {tuple(space.draw(random.Random(seed)).values()) for seed in range(200)}
+    assert drawn == set(points)
+
+
+def test_nothing_meets_the_constraints() -> None:
+    space = SearchSpace({"n": Int(0, 3)}, constraints=["n > 3"])
+    with pytest.raises(InvalidArgumentError, match="none of 10000 points by chance meets the constraints: n > 3"):
+        space.draw(random.Random(1))
+
+
+def test_names_are_members_of_a_configuration() -> None:
+    space = SearchSpace({"block.x": Int(32, 64), "passes": PIPELINE, "codegen.level": Int(0, 3)})
+    config = space.derive({"block.x": 64, "passes": ("default<O2>", "function(gvn)"), "codegen.level": 1}, mneme.Config(execution={"iterations": 5}))
+    assert config.to_dict() == {
+        "block": {"x": 64}, "passes": "default<O2>,function(gvn)", "codegen": {"level": 1}, "execution": {"iterations": 5},
+    }  # fmt: skip
+
+
+def test_derive_gives_changes_or_a_configuration() -> None:
+    point = {"n": 64}
+    changes = SearchSpace({"n": Int(32, 64)}, derive=lambda params: {"block.x": params["n"], "grid.x": 128 // params["n"]})
+    assert changes.derive(point).to_dict()["grid"] == {"x": 2}
+    whole = SearchSpace({"n": Int(32, 64)}, derive=lambda params: mneme.Config(block=params["n"]))
+    assert whole.derive(point) == mneme.Config(block=64)
+    joined = SearchSpace({"codegen.level": Int(0, 3)}) | changes
+    assert joined.derive({"codegen.level": 2, "n": 32}) == mneme.Config(codegen={"level": 2}, block=32, grid=4)
+
+
+def test_derive_names_the_point() -> None:
+    with pytest.raises(InvalidArgumentError) as error:
+        SearchSpace({"codegen.levell": Int(0, 3)}).derive({"codegen.levell": 1})
+    assert str(error.value).startswith("the configuration of {'codegen.levell': 1}: ") and "'codegen.level'" in str(error.value)
+
+
+def test_space_from_a_description() -> None:
+    space = space_of(
+        {
+            "parameters": {
+                "block.x": {"categorical": [64, 128]},
+                "specialise.dimensions": "bool",
+                "passes": {"pipeline": {"first": "defaults", "passes": "useful", "max_length": 1}},
+            },
+            "constraints": ["block.x == 64 or not specialise.dimensions"],
+        }
+    )
+    assert space.size == 2 * 2 * 5 * (1 + len(passes.USEFUL))
+    assert sum(1 for _ in space.points()) == 3 * 5 * (1 + len(passes.USEFUL))
+    assert space_of(json.loads(json.dumps(space.describe()))).describe() == space.describe()
+
+
+def test_presets_begin_with_the_recorded_launch() -> None:
+    for name, make in presets.PRESETS.items():
+        space = make(FACTS)
+        (start,) = space.start
+        assert space.derive(start) in (mneme.Config(), mneme.Config(block=128)), name
+
+
+def test_launch_knows_legal_blocks() -> None:
+    sizes = presets.launch(FACTS).parameters["block.x"]
+    assert isinstance(sizes, Categorical) and sizes.choices == tuple(range(32, 1025, 32))
+    bound = presets.launch(LaunchFacts((10, 1, 1), (100, 1, 1), most_threads=256)).parameters["block.x"]
+    assert isinstance(bound, Categorical) and bound.choices == (32, 64, 96, 100, 128, 160, 192, 224, 256)
+    small = presets.launch(LaunchFacts((1, 1, 1), (40, 1, 1))).parameters["block.x"]
+    assert isinstance(small, Categorical) and small.choices == (32, 40, 64)
+
+
+def test_launch_in_two_directions() -> None:
+    space = presets.launch(LaunchFacts((64, 64, 1), (16, 16, 1)))
+    assert list(space.parameters) == ["block.x", "block.y", "grid"]
+    for point in space.points():
+        assert 32 <= point["block.x"] * point["block.y"] <= 1024
+    assert space.derive({"block.x": 64, "block.y": 4, "grid": "threads"}) == mneme.Config(block=(64, 4), keep_threads=True)
+
+
+def test_launch_keeps_the_threads_or_has_a_few_more() -> None:
+    space = presets.launch(FACTS)  # 40064 threads
+    assert space.derive({"block.x": 64, "grid": "threads"}) == mneme.Config(block=64, keep_threads=True)
+    assert space.derive({"block.x": 96, "grid": "threads"}) == mneme.Config(block=96, grid=418)
+    assert space.derive({"block.x": 96, "grid": "recorded"}) == mneme.Config(block=96)
+
+
+def test_launch_with_shared_memory() -> None:
+    space = presets.launch(LaunchFacts((10, 1, 1), (128, 1, 1), shared_memory=1024))
+    assert space.derive({"block.x": 96, "grid": "recorded", "shared_memory": "per thread"}) == mneme.Config(block=96, shared_memory=768)
+
+
+def test_specialise_takes_numbers_and_no_pointers() -> None:
+    space = presets.specialise(FACTS)
+    point = dict.fromkeys(space.parameters, True) | {"specialise.min_blocks": 2, "specialise.arguments.a": False}
+    assert space.derive(point).to_dict()["specialise"] == {
+        "arguments": ["n"], "dimensions": True, "ranges": True, "alignment": True, "no_alias": True, "max_threads": 128, "min_blocks": 2,
+    }  # fmt: skip
+    many = presets.specialise(LaunchFacts((1, 1, 1), (32, 1, 1), scalars=tuple("abcdefgh"), device="cpu"))
+    point = dict.fromkeys(many.parameters, False) | {"specialise.arguments": True}
+    assert many.derive(point).to_dict()["specialise"] == {"arguments": list("abcdefgh")}
+
+
+def test_launch_bounds_follow_the_block() -> None:
+    space = presets.full(FACTS)
+    (point,) = space.start
+    point |= {"block.x": 64, "specialise.max_threads": True}
+    assert space.derive(point).to_dict()["specialise"] == {"max_threads": 64}
+
+
+def test_presets_offer_what_the_device_has() -> None:
+    on_gpu, on_cpu = (presets.full(LaunchFacts((10, 1, 1), (128, 1, 1), device=kind)) for kind in ("cuda", "cpu"))
+    assert {"assembler.max_registers", "specialise.max_threads"} <= on_gpu.parameters.keys()
+    assert not any(name.startswith("assembler") or name == "specialise.max_threads" for name in on_cpu.parameters)
+
+
+def test_registered_passes() -> None:
+    registered = passes.registered()
+    assert "function(gvn)" in registered and "cgscc(inline)" in registered and "globalopt" in registered
+    assert "function(loop-mssa(licm))" in registered
+    assert not any(word in text for text in registered for word in ("print", "verify", "asan"))
+    assert len(registered) > 150
