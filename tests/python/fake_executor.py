@@ -1,4 +1,4 @@
-"""An executor that measures nothing: what a configuration comes to is a function of the test's. And a recorded launch that is none."""
+"""An executor that measures nothing: a function of the test's tells results. And a recorded launch that is none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ Outcome = float | str  # nanoseconds, or a failure
 class FakeResult:
     """As much of a mneme.Result as tuning looks at."""
 
-    def __init__(self, config: mneme.Config, outcome: Outcome, *, times: list[float] | None = None, origin: str = "measured") -> None:
+    def __init__(
+        self, config: mneme.Config, outcome: Outcome, *, times: list[float] | None = None, origin: str = "measured"
+    ) -> None:
         self.config = config
         self.failure = outcome if isinstance(outcome, str) else None
         self.failed = self.failure is not None
@@ -29,6 +31,7 @@ class FakeResult:
         self.object_size = None if self.failed else 4096
         self.compile_time = None if self.failed else 1e6
         self.origin = origin
+        self.shared_with = None
         self.details = {"exec_time": self.times}
 
 
@@ -49,12 +52,14 @@ class FakeFuture(concurrent.futures.Future[FakeResult]):
 
 
 class FakeExecutor:
-    """`measure` tells what a configuration comes to: a time, a failure, or a list of times after which it is still being timed."""
+    """`measure` tells of a configuration a time, a failure, or a list of times after which it is still being timed."""
 
     device = "cpu"
     devices = (0,)
 
-    def __init__(self, measure: Callable[[mneme.Config], Outcome | list[float]], known: dict[str, FakeResult] | None = None) -> None:
+    def __init__(
+        self, measure: Callable[[mneme.Config], Outcome | list[float]], known: dict[str, FakeResult] | None = None
+    ) -> None:
         self.measure = measure
         self.known = {} if known is None else known
         self.submitted: list[mneme.Config] = []
@@ -89,7 +94,10 @@ class FakeExecutor:
 
 def fake_instance(**facts: Any) -> Any:
     """A recorded launch of 40000 threads in blocks of 128, with an int 'n', a float 'a' and a pointer."""
-    arguments = [types.SimpleNamespace(name=name, kind=kind) for name, kind in (("x", "pointer"), ("n", "integer"), ("a", "floating"))]
+    arguments = [
+        types.SimpleNamespace(name=name, kind=kind)
+        for name, kind in (("x", "pointer"), ("n", "integer"), ("a", "floating"))
+    ]
     usual = {
         "hash": "d" * 32,
         "grid": (313, 1, 1),

@@ -8,11 +8,12 @@ from typing import Any
 
 import mneme
 import pytest
-from fake_executor import FakeExecutor, FakeResult, Outcome, fake_instance, use
 from mneme.errors import CorruptError, InvalidArgumentError, MnemeError, NotFoundError, UnsupportedError
 from mneme.tune import Bool, Categorical, Int, Pipeline, SearchSpace, SpeedUp, Study, speed_up, tune
 from mneme.tune.statistics import student_quantile
 from mneme.tune.trials import Trial, read_trials
+
+from fake_executor import FakeExecutor, FakeResult, Outcome, fake_instance, use
 
 SPACE = SearchSpace(
     {
@@ -38,20 +39,28 @@ def executor(monkeypatch: pytest.MonkeyPatch) -> FakeExecutor:
 
 
 def go(results: Path, **options: Any) -> Study:
-    return tune([fake_instance()], **{"space": SPACE, "sampler": "exhaustive", "device": "cpu", "results_dir": results, **options})
+    return tune(
+        [fake_instance()],
+        **{"space": SPACE, "sampler": "exhaustive", "device": "cpu", "results_dir": results, **options},
+    )
 
 
 def test_exhaustive_finds_the_best(executor: FakeExecutor, tmp_path: Path) -> None:
     study = go(tmp_path / "r")
     assert len(study.trials) == 64 and study.count("complete") == 48 and study.count("failed") == 16
-    assert study.best is not None and study.best.params == {"block.x": 64, "codegen.level": 3, "passes": ("default<O2>",)}
+    assert study.best is not None and study.best.params == {
+        "block.x": 64,
+        "codegen.level": 3,
+        "passes": ("default<O2>",),
+    }
     assert study.config == mneme.Config(block=64, passes="default<O2>")
     assert study.baseline.begin == study.baseline.end == 1075
     assert study.speed_up is not None and study.speed_up.claim == "faster"
     assert math.isclose(study.speed_up.value, 1075 / 1011)
     assert {name: (kind.count, kind.reason) for name, kind in study.failures.items()} == {
-        "wrong_result": (12, "it is a wrong_result"), "compile_error": (4, "it is a compile_error"),
-    }  # fmt: skip
+        "wrong_result": (12, "it is a wrong_result"),
+        "compile_error": (4, "it is a compile_error"),
+    }
     assert executor.closed and not study.interrupted
 
 
@@ -59,10 +68,16 @@ def test_files_of_a_run(executor: FakeExecutor, tmp_path: Path) -> None:
     study = go(tmp_path / "r")
     lines = [json.loads(line) for line in (tmp_path / "r/trials.jsonl").read_text().splitlines()]
     assert sorted(line["number"] for line in lines) == list(range(64))
-    assert [trial.number for trial in read_trials(tmp_path / "r/trials.jsonl")] == [trial.number for trial in study.trials]
+    assert [trial.number for trial in read_trials(tmp_path / "r/trials.jsonl")] == [
+        trial.number for trial in study.trials
+    ]
     best = json.loads((tmp_path / "r/best.json").read_text())
     assert best["configuration"] == {"block": {"x": 64}, "passes": "default<O2>"}
-    assert best["time"] == 1011 and best["claim"] == "faster" and best["interval"][0] <= best["speed_up"] <= best["interval"][1]
+    assert (
+        best["time"] == 1011
+        and best["claim"] == "faster"
+        and best["interval"][0] <= best["speed_up"] <= best["interval"][1]
+    )
     asked = json.loads((tmp_path / "r/tune.json").read_text())
     assert asked["sampler"] == "exhaustive" and asked["static_hash"] == "5" * 32 and asked["space"] == SPACE.describe()
     summary = json.loads((tmp_path / "r/summary.json").read_text())
@@ -75,7 +90,10 @@ def test_parquet_has_a_row_for_each_trial(executor: FakeExecutor, tmp_path: Path
     go(tmp_path / "r")
     table = pq.read_table(tmp_path / "r/trials.parquet").to_pandas()
     assert len(table) == 64
-    assert table["params.block.x"].min() == 32 and set(table["params.passes"]) >= {"default<O2>", "default<O3>,function(gvn)"}
+    assert table["params.block.x"].min() == 32 and set(table["params.passes"]) >= {
+        "default<O2>",
+        "default<O3>,function(gvn)",
+    }
     assert table.loc[table["state"] == "complete", "time"].min() == 1011
 
 
@@ -84,7 +102,9 @@ def test_dataframe(executor: FakeExecutor, tmp_path: Path) -> None:
     assert len(frame) == 8 and {"number", "state", "time", "params.block.x"} <= set(frame.columns)
 
 
-def test_without_pyarrow_there_is_no_parquet(executor: FakeExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyarrow_there_is_no_parquet(
+    executor: FakeExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     study = go(tmp_path / "r", trials=4)
     assert "no trials.parquet, which needs pyarrow; trials.jsonl has the same" in study.remarks
@@ -95,9 +115,14 @@ def test_winner_and_baseline_are_measured_in_turn(executor: FakeExecutor, tmp_pa
     go(tmp_path / "r", confirm=3)
     assert executor.labels == [
         "baseline at the begin",
-        "baseline, round 1", "best, round 1", "best, round 2", "baseline, round 2", "baseline, round 3", "best, round 3",
+        "baseline, round 1",
+        "best, round 1",
+        "best, round 2",
+        "baseline, round 2",
+        "baseline, round 3",
+        "best, round 3",
         "baseline at the end",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_claim_inside_the_noise_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -120,7 +145,9 @@ def test_winner_that_cannot_be_confirmed(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     use(monkeypatch, Flaky(measure))
     study = go(tmp_path / "r")
-    assert study.remarks[0].startswith("trial ") and study.remarks[0].endswith("could not be confirmed: best: wrong_result: it is a wrong_result")
+    assert study.remarks[0].startswith("trial ") and study.remarks[0].endswith(
+        "could not be confirmed: best: wrong_result: it is a wrong_result"
+    )
     assert study.config == mneme.Config(block=64, passes="default<O3>")
 
 
@@ -141,7 +168,10 @@ def test_nothing_is_right(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 def test_what_the_space_changes_and_what_the_baseline_has(executor: FakeExecutor, tmp_path: Path) -> None:
     config = mneme.Config(execution={"iterations": 3}, shared_memory=64)
     go(tmp_path / "r", config=config, trials=3, confirm=0)
-    assert all(one.to_dict()["shared_memory"] == 64 and one.to_dict()["execution"] == {"iterations": 3} for one in executor.submitted)
+    assert all(
+        one.to_dict()["shared_memory"] == 64 and one.to_dict()["execution"] == {"iterations": 3}
+        for one in executor.submitted
+    )
     assert json.loads((tmp_path / "r/tune.json").read_text())["configuration"] == config.to_dict()
 
 
@@ -166,7 +196,10 @@ def test_an_objective_that_the_device_does_not_tell(monkeypatch: pytest.MonkeyPa
     use(monkeypatch, Untold(measure))
     with pytest.raises(UnsupportedError) as error:
         go(tmp_path / "r", objectives=["time", "registers"])
-    assert str(error.value) == "objective 'registers': the device does not tell it; leave it out, or tune on another kind of device"
+    assert (
+        str(error.value)
+        == "objective 'registers': the device does not tell it; leave it out, or tune on another kind of device"
+    )
 
 
 def test_same_seed_same_trials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -174,7 +207,10 @@ def test_same_seed_same_trials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
         use(monkeypatch, FakeExecutor(measure))
         studies.append(go(tmp_path / name, sampler="tpe", trials=40, seed=seed))
-    points = [[(trial.number, trial.params, trial.time) for trial in sorted(study.trials, key=lambda trial: trial.number)] for study in studies]
+    points = [
+        [(trial.number, trial.params, trial.time) for trial in sorted(study.trials, key=lambda trial: trial.number)]
+        for study in studies
+    ]
     assert points[0] == points[1] and points[0] != points[2]
 
 
@@ -200,7 +236,10 @@ def test_what_is_only_a_little_slower_is_not_given_up(monkeypatch: pytest.Monkey
 
 
 def test_time_is_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    use(monkeypatch, FakeExecutor(lambda config: 1000.0 if config.to_dict().get("block", {}).get("x", 128) == 128 else []))
+    use(
+        monkeypatch,
+        FakeExecutor(lambda config: 1000.0 if config.to_dict().get("block", {}).get("x", 128) == 128 else []),
+    )
     study = go(tmp_path / "r", timeout=1, prune=False)
     assert len(study.trials) == 16 and study.speed_up is not None
 
@@ -257,13 +296,22 @@ def test_resuming_refuses_another_search(executor: FakeExecutor, tmp_path: Path)
     go(tmp_path / "r", trials=4)
     with pytest.raises(InvalidArgumentError) as error:
         go(tmp_path / "r", sampler="random", resume=True)
-    assert str(error.value) == f'{tmp_path / "r"} cannot be resumed so: its sampler is "exhaustive", and "random" is asked for'
+    assert (
+        str(error.value)
+        == f'{tmp_path / "r"} cannot be resumed so: its sampler is "exhaustive", and "random" is asked for'
+    )
     with pytest.raises(InvalidArgumentError) as error:
         go(tmp_path / "r")
-    assert str(error.value) == f"{tmp_path / 'r'} has results already: resume them (--resume, resume=True), or name another folder"
+    assert (
+        str(error.value)
+        == f"{tmp_path / 'r'} has results already: resume them (--resume, resume=True), or name another folder"
+    )
     with pytest.raises(NotFoundError) as missing:
         go(tmp_path / "none", resume=True)
-    assert str(missing.value) == f"{tmp_path / 'none'} has no tune.json: give the folder of results of an earlier `mneme tune`"
+    assert (
+        str(missing.value)
+        == f"{tmp_path / 'none'} has no tune.json: give the folder of results of an earlier `mneme tune`"
+    )
     (tmp_path / "r/trials.jsonl").write_text('{"number": 1}\n')
     with pytest.raises(CorruptError, match="line 1 is no trial"):
         go(tmp_path / "r", trials=4, resume=True)
@@ -311,7 +359,9 @@ def test_storage_of_optuna(executor: FakeExecutor, tmp_path: Path, storage: str)
     if storage == "sqlite":
         kept: Any = f"sqlite:///{tmp_path}/r/optuna.db"
     else:
-        kept = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(tmp_path / "r/optuna.journal")))
+        kept = optuna.storages.JournalStorage(
+            optuna.storages.journal.JournalFileBackend(str(tmp_path / "r/optuna.journal"))
+        )
     (name,) = optuna.get_all_study_names(kept)
     assert name == "scale dddddddd r"
     trials = optuna.load_study(study_name=name, storage=kept).trials
@@ -322,7 +372,10 @@ def test_storage_of_optuna(executor: FakeExecutor, tmp_path: Path, storage: str)
 def test_storage_that_is_none(executor: FakeExecutor, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError) as error:
         go(tmp_path / "r", storage="sqlit")
-    assert str(error.value) == "storage 'sqlit' is neither journal nor sqlite nor a URL of Optuna's; the nearest is 'sqlite'"
+    assert (
+        str(error.value)
+        == "storage 'sqlit' is neither journal nor sqlite nor a URL of Optuna's; the nearest is 'sqlite'"
+    )
     with pytest.raises(MnemeError, match="storage 'nowhere://x'"):
         go(tmp_path / "r2", storage="nowhere://x")
 
@@ -357,7 +410,13 @@ def test_interval_holds_the_truth_as_often_as_it_says() -> None:
 
 
 def test_student() -> None:
-    for probability, freedom, expected in ((0.975, 1, 12.706), (0.975, 2, 4.303), (0.975, 9, 2.262), (0.995, 5, 4.032), (0.95, 30, 1.697)):
+    for probability, freedom, expected in (
+        (0.975, 1, 12.706),
+        (0.975, 2, 4.303),
+        (0.975, 9, 2.262),
+        (0.995, 5, 4.032),
+        (0.95, 30, 1.697),
+    ):
         assert round(student_quantile(probability, freedom), 3) == expected
 
 

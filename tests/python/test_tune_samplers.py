@@ -1,4 +1,4 @@
-"""Where points come from: in order, by chance, from Optuna; ahead of the measurements, and the same ones for the same seed."""
+"""Where points come from: in order, by chance, from Optuna; ahead of results, and the same for the same seed."""
 
 import queue
 import sys
@@ -39,7 +39,9 @@ def trial_of(number: int, params: dict[str, Any]) -> Trial:
     return Trial(number, params, state="complete", time=value(params), registers=64 - 8 * params["level"])
 
 
-def run(source: Source, count: int, order: Callable[[list[Numbered]], list[Numbered]] = lambda batch: batch) -> list[Numbered]:
+def run(
+    source: Source, count: int, order: Callable[[list[Numbered]], list[Numbered]] = lambda batch: batch
+) -> list[Numbered]:
     """All points of a source, told in batches; `order` is that in which results come."""
     events: queue.SimpleQueue[Any] = queue.SimpleQueue()
     proposals = Proposals(source, count=count, ahead=2 * BATCH, put=events.put)
@@ -85,8 +87,12 @@ def test_exhaustive_is_every_point_in_order() -> None:
     space = SearchSpace({"a": Int(0, 2), "b": Bool()}, constraints=["a != 1 or b"])
     points = source_of("grid", space, objectives=["time"], seed=0).propose(100)
     assert points == [
-        (0, {"a": 0, "b": False}), (1, {"a": 0, "b": True}), (2, {"a": 1, "b": True}), (3, {"a": 2, "b": False}), (4, {"a": 2, "b": True}),
-    ]  # fmt: skip
+        (0, {"a": 0, "b": False}),
+        (1, {"a": 0, "b": True}),
+        (2, {"a": 1, "b": True}),
+        (3, {"a": 2, "b": False}),
+        (4, {"a": 2, "b": True}),
+    ]
 
 
 def test_random_ends_when_all_was_there() -> None:
@@ -120,7 +126,10 @@ def test_sampler_of_optuna() -> None:
 
 
 def test_what_hardly_ever_meets_the_constraints_is_drawn() -> None:
-    space = SearchSpace({"a": Int(0, 999), "flag": Bool(), "level": Int(1, 1), "block.x": Int(0, 0), "passes": Int(0, 0)}, constraints=["a % 97 == 5"])
+    space = SearchSpace(
+        {"a": Int(0, 999), "flag": Bool(), "level": Int(1, 1), "block.x": Int(0, 0), "passes": Int(0, 0)},
+        constraints=["a % 97 == 5"],
+    )
     source = source_of("tpe", space, objectives=["time"], seed=1)
     for number, params in source.propose(16):
         assert params["a"] % 97 == 5
@@ -141,7 +150,9 @@ def test_cmaes_has_one_objective() -> None:
     assert str(error.value) == "sampler 'cmaes' has one objective, and 2 are asked for: tpe and nsga2 take several"
 
 
-@pytest.mark.parametrize(("name", "package", "install"), [("tpe", "optuna", "'mneme[tune]'"), ("gp", "torch", "torch scipy")])
+@pytest.mark.parametrize(
+    ("name", "package", "install"), [("tpe", "optuna", "'mneme[tune]'"), ("gp", "torch", "torch scipy")]
+)
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, name: str, package: str, install: str) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UnavailableError) as error:

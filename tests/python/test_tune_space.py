@@ -46,9 +46,16 @@ def test_parameter_agrees_with_itself(parameter: Parameter) -> None:
 def test_sizes() -> None:
     sizes = {name: parameter.size for name, parameter in PARAMETERS.items()}
     assert sizes == {
-        "int": 4, "int, log": 1000, "float": 5, "float, log": None, "categorical": 4, "ordered": 3, "bool": 2, "pipeline": 14,
+        "int": 4,
+        "int, log": 1000,
+        "float": 5,
+        "float, log": None,
+        "categorical": 4,
+        "ordered": 3,
+        "bool": 2,
+        "pipeline": 14,
         "pipeline of fixed length": 4,
-    }  # fmt: skip
+    }
 
 
 def test_log_draws_small_numbers_as_often_as_large_ones() -> None:
@@ -75,14 +82,17 @@ def test_log_draws_small_numbers_as_often_as_large_ones() -> None:
         (lambda: Pipeline("a", max_length=1), "Pipeline: passes must be a list of texts, and is 'a'"),
         (lambda: Pipeline(["a", "a"], min_length=1), "Pipeline: 'a' is there twice in passes"),
         (lambda: Pipeline(["a"], min_length=3, max_length=2), "Pipeline: a length from 3 to 2 is none"),
-        (lambda: parameter_of("p", {"integer": [0, 3]}), "parameter 'p': there is no kind 'integer'; the nearest is 'int'"),
+        (
+            lambda: parameter_of("p", {"integer": [0, 3]}),
+            "parameter 'p': there is no kind 'integer'; the nearest is 'int'",
+        ),
         (lambda: parameter_of("p", {"int": [0]}), "parameter 'p': int takes no [0]"),
         (lambda: parameter_of("p", {"int": {"low": 0}}), "parameter 'p': int needs low and high"),
         (lambda: parameter_of("p", {"int": {"lowe": 0}}), "parameter 'p': int has no 'lowe'; the nearest is 'low'"),
         (lambda: parameter_of("p", {"categorical": {}}), "parameter 'p': categorical needs choices"),
         (
             lambda: parameter_of("p", [1]),
-            "parameter 'p': [1] is no parameter: write one of int, float, categorical, bool, pipeline, as in {int: [0, 3]}",
+            "parameter 'p': [1] is no parameter: write one of int, float, categorical, bool, pipeline, as in {int: [0, 3]}",  # noqa: E501
         ),
         (
             lambda: parameter_of("p", {"pipeline": {"passes": "usefull"}}),
@@ -92,16 +102,31 @@ def test_log_draws_small_numbers_as_often_as_large_ones() -> None:
             lambda: SearchSpace({"a": 3}),  # type: ignore[dict-item]
             "search space: 'a' is 3: give Int, Float, Categorical, Bool or Pipeline",
         ),
-        (lambda: SearchSpace({"a": Bool()}) | SearchSpace({"a": Bool()}), "search space: 'a' is in both of the spaces that are to be joined"),
-        (lambda: SearchSpace({"a": Int(0, 3)}, start=[{"a": 4}]), "search space: 'a' cannot be 4; it is Int(low=0, high=3, step=1, log=False)"),
+        (
+            lambda: SearchSpace({"a": Bool()}) | SearchSpace({"a": Bool()}),
+            "search space: 'a' is in both of the spaces that are to be joined",
+        ),
+        (
+            lambda: SearchSpace({"a": Int(0, 3)}, start=[{"a": 4}]),
+            "search space: 'a' cannot be 4; it is Int(low=0, high=3, step=1, log=False)",
+        ),
         (lambda: SearchSpace({"a": Int(0, 3)}, start=[{}]), "search space: the point {} has no 'a'"),
-        (lambda: SearchSpace({"aa": Int(0, 3)}, start=[{"a": 1, "aa": 1}]), "search space has no 'a'; the nearest is 'aa'"),
-        (lambda: SearchSpace({"a": Float(0, 1)}).points(), "search space: 'a' has more values than can be tried one by one: give it a step, or sample"),
+        (
+            lambda: SearchSpace({"aa": Int(0, 3)}, start=[{"a": 1, "aa": 1}]),
+            "search space has no 'a'; the nearest is 'aa'",
+        ),
+        (
+            lambda: SearchSpace({"a": Float(0, 1)}).points(),
+            "search space: 'a' has more values than can be tried one by one: give it a step, or sample",
+        ),
         (lambda: space_of({"parameter": {}}), "search space has no 'parameter'; the nearest is 'parameters'"),
         (lambda: space_of({}), "search space: 'parameters' must have each parameter by its name"),
-        (lambda: space_of({"parameters": {"a": "bool"}, "constraints": "a"}), "search space: 'constraints' must be a list of texts"),
+        (
+            lambda: space_of({"parameters": {"a": "bool"}, "constraints": "a"}),
+            "search space: 'constraints' must be a list of texts",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_named(make: Any, message: str) -> None:
     with pytest.raises(InvalidArgumentError) as error:
         make()
@@ -145,7 +170,10 @@ def test_constraint_that_cannot_be_told() -> None:
 
 
 def test_points_that_meet_the_constraints() -> None:
-    space = SearchSpace({"block.x": Int(32, 128, step=32), "block.y": Int(1, 3)}, constraints=["block.x * block.y <= 128", lambda p: p["block.y"] != 3])
+    space = SearchSpace(
+        {"block.x": Int(32, 128, step=32), "block.y": Int(1, 3)},
+        constraints=["block.x * block.y <= 128", lambda p: p["block.y"] != 3],
+    )
     points = [(point["block.x"], point["block.y"]) for point in space.points()]
     assert points == [(32, 1), (32, 2), (64, 1), (64, 2), (96, 1), (128, 1)]
     drawn = {tuple(space.draw(random.Random(seed)).values()) for seed in range(200)}
@@ -160,15 +188,23 @@ def test_nothing_meets_the_constraints() -> None:
 
 def test_names_are_members_of_a_configuration() -> None:
     space = SearchSpace({"block.x": Int(32, 64), "passes": PIPELINE, "codegen.level": Int(0, 3)})
-    config = space.derive({"block.x": 64, "passes": ("default<O2>", "function(gvn)"), "codegen.level": 1}, mneme.Config(execution={"iterations": 5}))
+    config = space.derive(
+        {"block.x": 64, "passes": ("default<O2>", "function(gvn)"), "codegen.level": 1},
+        mneme.Config(execution={"iterations": 5}),
+    )
     assert config.to_dict() == {
-        "block": {"x": 64}, "passes": "default<O2>,function(gvn)", "codegen": {"level": 1}, "execution": {"iterations": 5},
-    }  # fmt: skip
+        "block": {"x": 64},
+        "passes": "default<O2>,function(gvn)",
+        "codegen": {"level": 1},
+        "execution": {"iterations": 5},
+    }
 
 
 def test_derive_gives_changes_or_a_configuration() -> None:
     point = {"n": 64}
-    changes = SearchSpace({"n": Int(32, 64)}, derive=lambda params: {"block.x": params["n"], "grid.x": 128 // params["n"]})
+    changes = SearchSpace(
+        {"n": Int(32, 64)}, derive=lambda params: {"block.x": params["n"], "grid.x": 128 // params["n"]}
+    )
     assert changes.derive(point).to_dict()["grid"] == {"x": 2}
     whole = SearchSpace({"n": Int(32, 64)}, derive=lambda params: mneme.Config(block=params["n"]))
     assert whole.derive(point) == mneme.Config(block=64)
@@ -179,7 +215,9 @@ def test_derive_gives_changes_or_a_configuration() -> None:
 def test_derive_names_the_point() -> None:
     with pytest.raises(InvalidArgumentError) as error:
         SearchSpace({"codegen.levell": Int(0, 3)}).derive({"codegen.levell": 1})
-    assert str(error.value).startswith("the configuration of {'codegen.levell': 1}: ") and "'codegen.level'" in str(error.value)
+    assert str(error.value).startswith("the configuration of {'codegen.levell': 1}: ") and "'codegen.level'" in str(
+        error.value
+    )
 
 
 def test_space_from_a_description() -> None:
@@ -219,7 +257,9 @@ def test_launch_in_two_directions() -> None:
     assert list(space.parameters) == ["block.x", "block.y", "grid"]
     for point in space.points():
         assert 32 <= point["block.x"] * point["block.y"] <= 1024
-    assert space.derive({"block.x": 64, "block.y": 4, "grid": "threads"}) == mneme.Config(block=(64, 4), keep_threads=True)
+    assert space.derive({"block.x": 64, "block.y": 4, "grid": "threads"}) == mneme.Config(
+        block=(64, 4), keep_threads=True
+    )
 
 
 def test_launch_keeps_the_threads_or_has_a_few_more() -> None:
@@ -231,15 +271,23 @@ def test_launch_keeps_the_threads_or_has_a_few_more() -> None:
 
 def test_launch_with_shared_memory() -> None:
     space = presets.launch(LaunchFacts((10, 1, 1), (128, 1, 1), shared_memory=1024))
-    assert space.derive({"block.x": 96, "grid": "recorded", "shared_memory": "per thread"}) == mneme.Config(block=96, shared_memory=768)
+    assert space.derive({"block.x": 96, "grid": "recorded", "shared_memory": "per thread"}) == mneme.Config(
+        block=96, shared_memory=768
+    )
 
 
 def test_specialise_takes_numbers_and_no_pointers() -> None:
     space = presets.specialise(FACTS)
     point = dict.fromkeys(space.parameters, True) | {"specialise.min_blocks": 2, "specialise.arguments.a": False}
     assert space.derive(point).to_dict()["specialise"] == {
-        "arguments": ["n"], "dimensions": True, "ranges": True, "alignment": True, "no_alias": True, "max_threads": 128, "min_blocks": 2,
-    }  # fmt: skip
+        "arguments": ["n"],
+        "dimensions": True,
+        "ranges": True,
+        "alignment": True,
+        "no_alias": True,
+        "max_threads": 128,
+        "min_blocks": 2,
+    }
     many = presets.specialise(LaunchFacts((1, 1, 1), (32, 1, 1), scalars=tuple("abcdefgh"), device="cpu"))
     point = dict.fromkeys(many.parameters, False) | {"specialise.arguments": True}
     assert many.derive(point).to_dict()["specialise"] == {"arguments": list("abcdefgh")}

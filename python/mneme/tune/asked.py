@@ -19,7 +19,10 @@ _MAY_CHANGE = ("trials", "timeout", "storage", "confirm", "database")
 
 @dataclasses.dataclass
 class Asked:
-    """A run, as JSON has it. `space` is described, `preset` its name where it has one. `storage_name`: of the study there."""
+    """A run, as JSON has it. `space` is described, `preset` its name where it has one.
+
+    `storage_name`: of the study there.
+    """
 
     database: str
     kernel: str
@@ -110,7 +113,8 @@ class Folder:
             old, new = getattr(before, field.name), getattr(asked, field.name)
             if field.name not in (*_MAY_CHANGE, "executor") and json.dumps(old) != json.dumps(new):
                 raise InvalidArgumentError(
-                    f"{self.path} cannot be resumed so: its {field.name} is {_short(old)}, and {_short(new)} is asked for"
+                    f"{self.path} cannot be resumed so: its {field.name} is {_short(old)}, "
+                    f"and {_short(new)} is asked for"
                 )
         write_json(self.asked, asked.to_dict())
         return asked

@@ -12,8 +12,8 @@ from optuna.trial import TrialState
 class BatchedTPESampler(TPESampler):
     """TPE that draws `BATCH` points from one estimate, where Optuna makes it anew for each.
 
-    Asked for as many points in a row as a batch has, it takes a third of the time: it must not be slower than a GPU is (bench/RESULTS.md).
-    Points of a batch differ, since each is the best of its own candidates.
+    Asked for as many points in a row as a batch has, it takes a third of the time: it must not be slower than a GPU is
+    (bench/RESULTS.md). Points of a batch differ, since each is the best of its own candidates.
     """
 
     BATCH = 8

@@ -32,8 +32,9 @@ _FILE_OPTIONS = ("sampler", "trials", "timeout", "objective", "seed", "storage",
 _FILE_KEYS = ("space", "parameters", "constraints", "configuration", "result", *_FILE_OPTIONS)
 
 _DESCRIPTION = """\
-Searches for the configuration under which a recorded launch is fastest: what it is compiled with, and how it is launched. Whatever is tried
-must leave the memory that was recorded. The winner is measured against the launch as recorded, in turn, before it is announced.
+Searches for the configuration under which a recorded launch is fastest: what it is compiled with, and how it is
+launched. Whatever is tried must leave the memory that was recorded. The winner is measured against the launch as
+recorded, in turn, before it is announced.
 """
 
 _EPILOG = """\
@@ -44,12 +45,13 @@ examples:
   mneme tune record-db/<static-hash>.json --config tune.yaml      parameters of your own
   mneme tune --resume scale                                       goes on after Ctrl-C
 
-A file of --config is YAML or JSON: parameters and constraints of a space, or its name; sampler, trials, timeout, objective, seed, storage,
-ahead, confirm, prune as the options; and configuration, what every trial begins with, as `mneme replay` prints it.
+A file of --config is YAML or JSON: parameters and constraints of a space, or its name; sampler, trials, timeout,
+objective, seed, storage, ahead, confirm, prune as the options; and configuration, what every trial begins with, as
+`mneme replay` prints it.
 
-Results are in the folder of results: best.json (for `mneme replay --config`), trials.jsonl, trials.parquet, results.jsonl, summary.json.
-Exit status: 0 some configuration is right, 1 none is, 2 it could not run, 64 the command line is wrong, 130 after Ctrl-C.
-Guide: docs/guide/tune.md.
+Results are in the folder of results: best.json (for `mneme replay --config`), trials.jsonl, trials.parquet,
+results.jsonl, summary.json. Exit status: 0 some configuration is right, 1 none is, 2 it could not run, 64 the command
+line is wrong, 130 after Ctrl-C. Guide: docs/guide/tune.md.
 """
 
 
@@ -74,9 +76,22 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
         usage="mneme tune DATABASE [-rid HASH] [--space NAME] [--sampler NAME] [--trials N] [OPTION...]",
     )
-    made.add_argument("database", nargs="?", metavar="DATABASE", help="DIR/<static-hash>.json, or a folder with one kernel or --kernel")
+    made.add_argument(
+        "database",
+        nargs="?",
+        metavar="DATABASE",
+        help="DIR/<static-hash>.json, or a folder with one kernel or --kernel",
+    )
     made.add_argument("--kernel", metavar="NAME", help="of a folder: the kernel's name, hash, or a regular expression")
-    made.add_argument("-rid", "--rid", "--record-id", action="append", metavar="HASH", help="the instance, by the first digits of its dynamic hash; default: the only one; repeatable: a configuration must be right on each")
+    made.add_argument(
+        "-rid",
+        "--rid",
+        "--record-id",
+        action="append",
+        metavar="HASH",
+        help="the instance, by the first digits of its dynamic hash; default: the only one; repeatable: a "
+        "configuration must be right on each",
+    )
     made.add_argument("--all-instances", action="store_true", help="every instance of the kernel")
     _add_search(made.add_argument_group("search"))
     _add_measuring(made.add_argument_group("measuring"))
@@ -85,34 +100,118 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_search(group: Any) -> None:
-    group.add_argument("--space", metavar="NAME", help=f"what is searched: {', '.join(presets.PRESETS)}, or several as launch+compiler; default: full")
-    group.add_argument("--sampler", metavar="NAME", help="how: " + "; ".join(f"{name}: {text}" for name, text in SAMPLERS.items()) + "; default: tpe")
-    group.add_argument("--trials", type=int, metavar="N", help=f"how many configurations; default {DEFAULT_TRIALS}, with exhaustive all")
+    group.add_argument(
+        "--space",
+        metavar="NAME",
+        help=f"what is searched: {', '.join(presets.PRESETS)}, or several as launch+compiler; default: full",
+    )
+    group.add_argument(
+        "--sampler",
+        metavar="NAME",
+        help="how: " + "; ".join(f"{name}: {text}" for name, text in SAMPLERS.items()) + "; default: tpe",
+    )
+    group.add_argument(
+        "--trials",
+        type=int,
+        metavar="N",
+        help=f"how many configurations; default {DEFAULT_TRIALS}, with exhaustive all",
+    )
     group.add_argument("--timeout", type=float, metavar="S", help="seconds after which the search ends")
-    group.add_argument("--objective", metavar="NAME[,NAME]", help=f"what is to be small: of {', '.join(OBJECTIVES)}; the winner is best in the first; default: time")
-    group.add_argument("--seed", type=int, metavar="N", help="the same trials for the same seed, as far as measurements are the same; default: by chance")
-    group.add_argument("--config", metavar="FILE", help="YAML or JSON with parameters, constraints and options, see below; options given here override it")
-    group.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a member of the configuration that every trial begins with, as execution.iterations=20; repeatable")
-    group.add_argument("--tolerance", action="append", default=[], metavar="TEXT", help="what need not be equal to the byte, as 'out: f32, 1e-5, relative'; repeatable")
-    group.add_argument("--ahead", type=int, metavar="N", help="points that are proposed before their predecessors' results are known; default 32")
+    group.add_argument(
+        "--objective",
+        metavar="NAME[,NAME]",
+        help=f"what is to be small: of {', '.join(OBJECTIVES)}; the winner is best in the first; default: time",
+    )
+    group.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="the same trials for the same seed, as far as measurements are the same; default: by chance",
+    )
+    group.add_argument(
+        "--config",
+        metavar="FILE",
+        help="YAML or JSON with parameters, constraints and options, see below; options given here override it",
+    )
+    group.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a member of the configuration that every trial begins with, as execution.iterations=20; repeatable",
+    )
+    group.add_argument(
+        "--tolerance",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="what need not be equal to the byte, as 'out: f32, 1e-5, relative'; repeatable",
+    )
+    group.add_argument(
+        "--ahead",
+        type=int,
+        metavar="N",
+        help="points that are proposed before their predecessors' results are known; default 32",
+    )
 
 
 def _add_measuring(group: Any) -> None:
     group.add_argument("--device", metavar="KIND", help="cuda, cpu or cuda:1; default: the GPU where there is one")
     group.add_argument("--devices", metavar="N[,N]", help="which GPUs; default: all")
-    group.add_argument("--compile-workers", type=int, metavar="N", help="compilers at a time; default: the cores beside one for each device")
-    group.add_argument("--compile-timeout", type=float, metavar="S", help="seconds that one compilation may take; default 60")
-    group.add_argument("--run-timeout", type=float, metavar="S", help="seconds that one step on the device may take; default 10")
-    group.add_argument("--compile-memory", type=int, metavar="GiB", help="memory that one compilation may take in addition; default 8")
-    group.add_argument("--no-share", dest="share", action="store_const", const=False, help="measure every configuration, also where others ended in the same code and launch")
-    group.add_argument("--no-prune", dest="prune", action="store_const", const=False, help="never give up what is clearly slower between two timed runs")
-    group.add_argument("--confirm", type=int, metavar="N", help="rounds in which winner and baseline are measured in turn; default 10; 0: not at all")
+    group.add_argument(
+        "--compile-workers",
+        type=int,
+        metavar="N",
+        help="compilers at a time; default: the cores beside one for each device",
+    )
+    group.add_argument(
+        "--compile-timeout", type=float, metavar="S", help="seconds that one compilation may take; default 60"
+    )
+    group.add_argument(
+        "--run-timeout", type=float, metavar="S", help="seconds that one step on the device may take; default 10"
+    )
+    group.add_argument(
+        "--compile-memory", type=int, metavar="GiB", help="memory that one compilation may take in addition; default 8"
+    )
+    group.add_argument(
+        "--no-share",
+        dest="share",
+        action="store_const",
+        const=False,
+        help="measure every configuration, also where others ended in the same code and launch",
+    )
+    group.add_argument(
+        "--no-prune",
+        dest="prune",
+        action="store_const",
+        const=False,
+        help="never give up what is clearly slower between two timed runs",
+    )
+    group.add_argument(
+        "--confirm",
+        type=int,
+        metavar="N",
+        help="rounds in which winner and baseline are measured in turn; default 10; 0: not at all",
+    )
 
 
 def _add_results(group: Any) -> None:
-    group.add_argument("--results-dir", metavar="DIR", help="folder of the results; default: a new one, tune-<date>-<time>")
-    group.add_argument("--resume", nargs="?", const=True, metavar="DIR", help="go on with the run in that folder, or in --results-dir; its own options hold but for --trials, --timeout, --storage, --confirm and those of measuring")
-    group.add_argument("--storage", metavar="URL", help="a study of Optuna's beside the results: journal or sqlite, in the folder, or a URL of Optuna's")
+    group.add_argument(
+        "--results-dir", metavar="DIR", help="folder of the results; default: a new one, tune-<date>-<time>"
+    )
+    group.add_argument(
+        "--resume",
+        nargs="?",
+        const=True,
+        metavar="DIR",
+        help="go on with the run in that folder, or in --results-dir; its own options hold but for --trials, "
+        "--timeout, --storage, --confirm and those of measuring",
+    )
+    group.add_argument(
+        "--storage",
+        metavar="URL",
+        help="a study of Optuna's beside the results: journal or sqlite, in the folder, or a URL of Optuna's",
+    )
     group.add_argument("--top", type=int, default=10, metavar="N", help="how many of the best are printed; default 10")
     group.add_argument("--json", action="store_true", help="one JSON object in place of the table")
     group.add_argument("--quiet", action="store_true", help="no progress")
@@ -171,7 +270,16 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
         made = _as_before(Folder(Path(resumed)).read())
     else:
         made = _as_told(options)
-    for name in ("trials", "timeout", "storage", "confirm", "compile_workers", "compile_timeout", "run_timeout", "share"):
+    for name in (
+        "trials",
+        "timeout",
+        "storage",
+        "confirm",
+        "compile_workers",
+        "compile_timeout",
+        "run_timeout",
+        "share",
+    ):
         if (value := getattr(options, name)) is not None:
             made[name] = value
     if options.compile_memory is not None:
@@ -305,5 +413,3 @@ def _parse_yaml(name: str, text: str) -> Any:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise InvalidArgumentError(f"--config {name}: {' '.join(str(error).split())}") from None
-
-

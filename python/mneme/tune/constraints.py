@@ -1,7 +1,7 @@
 """Constraints: what must hold between the parameters of a point, as text or as a Python function.
 
-A text is an expression of Python's: comparisons, arithmetic, `and`, `or`, `not`, `in`, `min`, `max`, `abs` and `len` over parameters, by
-their names as they are: "block.x * block.y <= 1024".
+A text is an expression of Python's: comparisons, arithmetic, `and`, `or`, `not`, `in`, `min`, `max`, `abs` and `len`
+over parameters, by their names as they are: "block.x * block.y <= 1024".
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class Constraint:
             raise InvalidArgumentError(f"constraint '{self}' of {dict(params)}: {error}") from error
 
     def __str__(self) -> str:
+        """The text, or the function's name."""
         if isinstance(self._condition, str):
             return self._condition
         return str(getattr(self._condition, "__qualname__", self._condition))
@@ -87,14 +88,14 @@ class _Names(ast.NodeTransformer):
         self._text = text
         self._parameters = parameters
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         node.args = [self.visit(argument) for argument in node.args]
         return node
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:  # noqa: N802
+    def visit_Name(self, node: ast.Name) -> ast.AST:
         return self._look_up(node.id)
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         return self._look_up(ast.unparse(node))
 
     def _look_up(self, name: str) -> ast.AST:

@@ -1,7 +1,7 @@
 """What one member of a search space may be: whole numbers, numbers, choices, yes or no, sequences of passes.
 
-A parameter knows its values (how many there are, one by its place, one by chance) and how a sampler sees them: as one axis or
-several, each a range of numbers or a choice.
+A parameter knows its values (how many there are, one by its place, one by chance) and how a sampler sees them: as one
+axis or several, each a range of numbers or a choice.
 """
 
 from __future__ import annotations
@@ -98,6 +98,7 @@ class Int(Parameter):
     log: bool = dataclasses.field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        """Raises InvalidArgumentError for a range that is none."""
         for name in ("low", "high", "step"):
             if not _is_whole(getattr(self, name)):
                 raise InvalidArgumentError(f"Int: {name} must be a whole number, and is {getattr(self, name)!r}")
@@ -157,6 +158,7 @@ class Float(Parameter):
     log: bool = dataclasses.field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        """Raises InvalidArgumentError for a range that is none."""
         for name in ("low", "high", "step"):
             value = getattr(self, name)
             if not _is_number(value) and not (name == "step" and value is None):
@@ -217,6 +219,7 @@ class Categorical(Parameter):
     ordered: bool
 
     def __init__(self, choices: Sequence[Any], *, ordered: bool = False) -> None:
+        """Raises InvalidArgumentError for choices that are none."""
         if isinstance(choices, str | bytes) or not isinstance(choices, Sequence):
             raise InvalidArgumentError(f"Categorical: choices must be a list, and is {choices!r}")
         if not choices:
@@ -326,8 +329,9 @@ class Bool(Parameter):
 class Pipeline(Parameter):
     """A sequence of passes: one of `first`, then `min_length` to `max_length` of `passes`, any of them repeatedly.
 
-    Each pass is a text that LLVM takes at the top of a pipeline: "default<O3>", "function(gvn)", "cgscc(inline)". A value is the tuple
-    of them; `setting` is the pipeline's text. `mneme.tune.passes` has lists: `DEFAULTS`, `USEFUL`, and all that LLVM has, `registered()`.
+    Each pass is a text that LLVM takes at the top of a pipeline: "default<O3>", "function(gvn)", "cgscc(inline)". A
+    value is the tuple of them; `setting` is the pipeline's text. `mneme.tune.passes` has lists: `DEFAULTS`, `USEFUL`,
+    and all that LLVM has, `registered()`.
 
     >>> pipeline = Pipeline(["function(gvn)", "function(sink)"], max_length=2, first=["default<O2>", "default<O3>"])
     >>> pipeline.size
@@ -345,6 +349,7 @@ class Pipeline(Parameter):
     def __init__(
         self, passes: Sequence[str], *, max_length: int = 6, min_length: int = 0, first: Sequence[str] = ()
     ) -> None:
+        """Raises InvalidArgumentError for what is no list of passes, or no length."""
         for name, texts in (("passes", passes), ("first", first)):
             if isinstance(texts, str) or not all(isinstance(text, str) and text for text in texts):
                 raise InvalidArgumentError(f"Pipeline: {name} must be a list of texts, and is {texts!r}")
@@ -366,7 +371,7 @@ class Pipeline(Parameter):
     def size(self) -> int:
         """How many sequences there are."""
         lengths = range(self.min_length, self.max_length + 1)
-        return max(len(self.first), 1) * sum(len(self.passes) ** length for length in lengths)
+        return max(len(self.first), 1) * sum(int(len(self.passes) ** length) for length in lengths)
 
     def at(self, index: int) -> tuple[str, ...]:
         """The sequence at a place: short ones first."""
@@ -443,7 +448,7 @@ _KINDS: dict[str, type[Parameter]] = {kind.kind: kind for kind in (Int, Float, C
 
 
 def parameter_of(name: str, description: Any) -> Parameter:
-    """A parameter from JSON or YAML: "bool", {"int": [0, 3]}, {"categorical": [1, 2]}, {"float": {"low": 0, "high": 1}}.
+    """A parameter from JSON or YAML: "bool", {"int": [0, 3]}, {"int": {"low": 0, "high": 3}}.
 
     Raises InvalidArgumentError, which names the parameter and the nearest word that is known.
 
@@ -454,7 +459,8 @@ def parameter_of(name: str, description: Any) -> Parameter:
         description = {description: None}
     if not isinstance(description, Mapping) or len(description) != 1:
         raise InvalidArgumentError(
-            f"parameter '{name}': {description!r} is no parameter: write one of {', '.join(_KINDS)}, as in {{int: [0, 3]}}"
+            f"parameter '{name}': {description!r} is no parameter: write one of {', '.join(_KINDS)}, "
+            "as in {int: [0, 3]}"
         )
     kind, value = next(iter(description.items()))
     if kind not in _KINDS:

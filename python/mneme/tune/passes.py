@@ -114,7 +114,7 @@ def registered() -> tuple[str, ...]:
     """
     from mneme import _native
 
-    texts = {}
+    texts: dict[str, None] = {}
     for level, name, _ in _native.registered_passes():
         if not name.startswith(_OF_NO_USE):
             texts[_at_top(level, name)] = None

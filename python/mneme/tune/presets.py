@@ -1,7 +1,8 @@
 """Search spaces made for a recorded launch and the device it is tuned on.
 
-They know which blocks the device and the kernel take, which arguments are worth being constants, and which knobs the device has.
-Whether the kernel does the same under another launch, nobody knows before it is tried: what does not is a wrong result.
+They know which blocks the device and the kernel take, which arguments are worth being constants, and which knobs the
+device has. Whether the kernel does the same under another launch, nobody knows before it is tried: what does not is a
+wrong result.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ _REGISTERS = (None, 255, 168, 128, 96, 80, 64, 56, 48, 40, 32)
 
 @dataclasses.dataclass(frozen=True)
 class LaunchFacts:
-    """What the presets know of a recorded launch, and of the device. `most_threads` is of a block: the device's limit, or the kernel's own."""
+    """What the presets know of a recorded launch, and of the device.
+
+    `most_threads` is of a block: the device's limit, or the kernel's own.
+    """
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -45,8 +49,8 @@ class LaunchFacts:
         """`device`: "cuda" or "cpu"; by default the kind that recorded."""
         scalars = tuple(argument.name for argument in instance.arguments if _is_scalar(argument))
         return cls(
-            grid=tuple(instance.grid),
-            block=tuple(instance.block),
+            grid=instance.grid,
+            block=instance.block,
             shared_memory=instance.shared_memory,
             scalars=scalars,
             device=(device or instance.device_kind).split(":")[0],
@@ -62,13 +66,16 @@ class LaunchFacts:
 def launch(facts: LaunchFacts) -> SearchSpace:
     """Blocks that the device and the kernel take, and the grid that goes with them.
 
-    "grid" says how many blocks: as recorded, or as many as have the recorded threads, or a few more where blocks do not divide them.
+    "grid" says how many blocks: as recorded, or as many as have the recorded threads, or a few more where blocks do not
+    divide them.
     """
     recorded = dict(zip("xyz", facts.block, strict=True))
     extents = {name: blocks * recorded[name] for name, blocks in zip("xyz", facts.grid, strict=True)}
     free = [name for name in "xyz" if extents[name] > 1] or ["x"]
     parameters: dict[str, Parameter] = {
-        f"block.{name}": Categorical(_sizes(name, recorded[name], extents[name], facts, alone=len(free) == 1), ordered=True)
+        f"block.{name}": Categorical(
+            _sizes(name, recorded[name], extents[name], facts, alone=len(free) == 1), ordered=True
+        )
         for name in free
     }
     parameters["grid"] = Categorical(["recorded", "threads"])
@@ -119,7 +126,7 @@ def compiler(facts: LaunchFacts) -> SearchSpace:
 
 
 def specialise(facts: LaunchFacts) -> SearchSpace:
-    """Which facts of the recorded launch the code is made with: numbers among the arguments, the shape, pointers; on a GPU launch bounds."""
+    """Which facts of the recorded launch the code is made with: arguments, shape, pointers; on a GPU launch bounds."""
     each = len(facts.scalars) <= _MOST_SCALARS
     names = {f"specialise.arguments.{name}": [name] for name in facts.scalars}
     if not each:
@@ -128,7 +135,10 @@ def specialise(facts: LaunchFacts) -> SearchSpace:
     parameters: dict[str, Parameter] = {name: Bool() for name in [*names, *flags]}
     start: dict[str, Any] = dict.fromkeys(parameters, False)
     if facts.device == "cuda":
-        parameters |= {"specialise.max_threads": Bool(), "specialise.min_blocks": Categorical([None, 1, 2, 3, 4, 6, 8], ordered=True)}
+        parameters |= {
+            "specialise.max_threads": Bool(),
+            "specialise.min_blocks": Categorical([None, 1, 2, 3, 4, 6, 8], ordered=True),
+        }
         start |= {"specialise.max_threads": False, "specialise.min_blocks": None}
 
     def changes(params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -162,7 +172,8 @@ PRESETS: dict[str, Callable[[LaunchFacts], SearchSpace]] = {
 def preset(name: str, instance: Instance, *, device: str | None = None) -> SearchSpace:
     """The search space of that name for a recorded launch; several are joined by "+": "launch+compiler".
 
-    `device` is the kind on which it is tuned, by default the one that recorded. Raises InvalidArgumentError for an unknown name.
+    `device` is the kind on which it is tuned, by default the one that recorded. Raises InvalidArgumentError for an
+    unknown name.
     """
     facts = LaunchFacts.of(instance, device)
     space: SearchSpace | None = None

@@ -1,4 +1,4 @@
-"""How a run of tuning is shown: a bar on a terminal or in a notebook, else a line now and then; and the table at its end."""
+"""How a run of tuning is shown: a bar on a terminal or in a notebook, else a line now and then; a table at its end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def progress_line(study: Study, stage: str) -> str:
 
 
 class Display:
-    """Shows a study while it runs: called with it and the stage, closed at the end. By rich where that is there and can draw."""
+    """Shows a study while it runs: called with it and the stage, closed at the end.
+
+    By rich where that is there and can draw.
+    """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         """`stream`: by default standard error."""
@@ -77,7 +80,12 @@ class Display:
             return False
         name = escape(study.kernel.split("(")[0])
         self._bar = Progress(
-            TextColumn(name), BarColumn(24), TextColumn("{task.fields[text]}", markup=False), TimeElapsedColumn(), console=console, transient=True
+            TextColumn(name),
+            BarColumn(24),
+            TextColumn("{task.fields[text]}", markup=False),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
         )
         self._task = self._bar.add_task(name, total=study.wanted, text="starting")
         self._bar.start()
@@ -85,7 +93,10 @@ class Display:
 
 
 def summary_text(study: Study, *, top: int = 10, width: int | None = None) -> str:
-    """The table of the best, what became of the others, and what may be said of the winner. `width`: of the table, in characters."""
+    """The table of the best, what became of the others, and what may be said of the winner.
+
+    `width`: of the table, in characters.
+    """
     parts = []
     if shown := (study.front if len(study.objectives) > 1 else study.ranking())[:top]:
         parts.append(_best_table(study, shown, width))
@@ -111,7 +122,9 @@ def _best_table(study: Study, trials: list[Trial], width: int | None) -> str:
 def _changes(trial: Trial) -> str:
     """What is not as recorded or as by default."""
     members = trial.config.to_dict() if trial.config else {}
-    return " ".join(_flat("", {name: value for name, value in members.items() if (name, value) != ("passes", "default<O3>")}))
+    return " ".join(
+        _flat("", {name: value for name, value in members.items() if (name, value) != ("passes", "default<O3>")})
+    )
 
 
 def _flat(prefix: str, members: Mapping[str, Any]) -> Iterator[str]:
@@ -129,7 +142,8 @@ def _counts(study: Study) -> str:
     if pruned := study.count("pruned"):
         text += f", {pruned} given up as clearly slower"
     rate = f", {study.observations_per_second:.1f} a second" if study.seconds else ""
-    return f"{text}; {study.observations} measured in {study.seconds:.2f} s{rate} ({study.seconds_before:.2f} s until the device was ready)"
+    measured = f"{study.observations} measured in {study.seconds:.2f} s{rate}"
+    return f"{text}; {measured} ({study.seconds_before:.2f} s until the device was ready)"
 
 
 def _baseline(study: Study) -> str:
@@ -147,7 +161,8 @@ def _verdict(study: Study) -> str:
         seen = f"seems {study.speed_up_seen:.3f} times as fast as recorded" if study.speed_up_seen else "is the best"
         return f"{name} {seen}; that is not confirmed"
     if study.speed_up.claim == "no difference":
-        return f"no configuration is faster than as recorded beyond the noise: {name}, measured in turn with it, is {study.speed_up} times as fast"
+        found = f"{name}, measured in turn with it, is {study.speed_up} times as fast"
+        return f"no configuration is faster than as recorded beyond the noise: {found}"
     return f"{name}, measured in turn with the launch as recorded, is {study.speed_up} times as fast"
 
 

@@ -1,7 +1,8 @@
 """Points ahead of the measurements: a thread that asks the source while the device works.
 
-A source that does not learn is asked as long as there are not too many without a result. One that learns is asked for a batch when all results of the batch that lies `ahead` points back are there, and is told those first, in
-the order of their numbers: what it proposes depends on values, not on which result came first. Only a straggler of which everything
+A source that does not learn is asked as long as there are not too many without a result. One that learns is asked for a
+batch when all results of the batch that lies `ahead` points back are there, and is told those first, in the order of
+their numbers: what it proposes depends on values, not on which result came first. Only a straggler of which everything
 else waits is told later.
 """
 
@@ -22,18 +23,19 @@ _MANY = 512
 _PATIENCE = 1.0
 
 
-class _Stopped(Exception):
+class _Stopped(Exception):  # noqa: N818
     pass
 
 
 class Proposals:
     """Asks a source for `count` points; one that learns, `ahead` points before results at most.
 
-    `put` is called on the thread with each batch; with None behind the last one; or with the exception that ended the source.
+    `put` is called on the thread with each batch; with None behind the last one; or with the exception that ended the
+    source.
     """
 
     def __init__(
-        self, source: Source, *, count: int | None, ahead: int, put: Callable[[list[Numbered] | None | Exception], None]
+        self, source: Source, *, count: int | None, ahead: int, put: Callable[[list[Numbered] | Exception | None], None]
     ) -> None:
         """Nothing begins before `start`."""
         self._source = source

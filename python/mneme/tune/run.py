@@ -62,37 +62,43 @@ def tune(
 ) -> Study:
     """Searches for the configuration under which a recorded launch is fastest, and says how sure that is.
 
-    Whatever is tried must leave the recorded memory; of several instances, on each. The baseline (as recorded, default<O3>) is measured at the
-    begin and at the end, and the winner against it in turn before it is announced. Ctrl-C ends the search and returns what there is, with
-    `Study.interrupted`; all is in the folder of results as it comes, and `resume` goes on.
+    Whatever is tried must leave the recorded memory; of several instances, on each. The baseline (as recorded,
+    default<O3>) is measured at the begin and at the end, and the winner against it in turn before it is announced.
+    Ctrl-C ends the search and returns what there is, with `Study.interrupted`; all is in the folder of results as it
+    comes, and `resume` goes on.
 
     Args:
         instance: A recorded launch, or several of one kernel.
-        space: A `SearchSpace`, or the name of a preset: "launch", "compiler", "specialise", "full", or several as "launch+compiler".
+        space: A `SearchSpace`, or the name of a preset: "launch", "compiler", "specialise", "full", or several as
+            "launch+compiler".
         sampler: "exhaustive", "random", "tpe", "cmaes", "nsga2", "gp", or a sampler of Optuna's.
         trials: How many; default 100, with "exhaustive" all there are.
         timeout: Seconds after which the search ends; measuring the winner comes after it.
-        objectives: What is to be small: of "time", "registers", "object_size", "compile_time". The winner is best in the first.
-        seed: The same trials for the same seed, as far as measurements are the same; by default one by chance, which tune.json has.
+        objectives: What is to be small: of "time", "registers", "object_size", "compile_time". The winner is best in
+            the first.
+        seed: The same trials for the same seed, as far as measurements are the same; by default one by chance, which
+            tune.json has.
         config: What the space changes: tolerances and how it is timed, say; by default `Config()`.
         results_dir: The folder of results, see docs/guide/tune.md; by default a new one, tune-<date>-<time>.
-        resume: Goes on with what is in that folder. The same search must be asked for; `trials`, `timeout` and `storage` may differ.
+        resume: Goes on with what is in that folder. The same search must be asked for; `trials`, `timeout` and
+            `storage` may differ.
         storage: A study of Optuna's beside the results: "journal" or "sqlite" in the folder, or a URL of Optuna's.
         device: "cuda", "cpu" or "cuda:1"; by default the GPU where there is one.
         devices: The numbers of the GPUs that take part; by default all, or the one that `device` names.
-        ahead: Points that are proposed before their predecessors' results are known. More keep more compilers busy; fewer teach the sampler
-            earlier.
-        prune: Gives up what is clearly slower than the best, between two timed runs. Only where time is the one objective.
+        ahead: Points that are proposed before their predecessors' results are known. More keep more compilers busy;
+            fewer teach the sampler earlier.
+        prune: Gives up what is clearly slower than the best, between two timed runs. Only where time is the one
+            objective.
         confirm: Rounds in which winner and baseline are measured in turn; 0: the winner is not confirmed.
-        progress: True draws on the terminal or in the notebook; a function is called with the study and the stage, "search" or "confirm",
-            about twenty times a second.
+        progress: True draws on the terminal or in the notebook; a function is called with the study and the stage,
+            "search" or "confirm", about twenty times a second.
         executor_options: compile_workers, compile_timeout, run_timeout, compile_memory, share: as for `mneme.Executor`.
 
     Raises:
         InvalidArgumentError: Something unknown, with the nearest that is known; a folder with other results.
         UnavailableError: No such device; a package is missing (`pip install 'mneme[tune]'`).
 
-    >>> study = tune(instance, "launch", sampler="random", trials=4, seed=1, device="cpu", results_dir="blocks", confirm=0)
+    >>> study = tune(instance, "launch", sampler="random", trials=4, device="cpu", results_dir="blocks", confirm=0)
     >>> study.count("complete") + study.count("failed") + study.count("pruned")
     4
     """
@@ -132,7 +138,11 @@ def tune(
         asked = folder.resume(asked)
     before = read_trials(folder.trials) if resume else []
     source = source_of(
-        sampler, made, objectives=asked.objectives, seed=asked.seed + len(before) * _learns(sampler), trials=asked.trials
+        sampler,
+        made,
+        objectives=asked.objectives,
+        seed=asked.seed + len(before) * _learns(sampler),
+        trials=asked.trials,
     )
     if not resume:
         folder.begin(asked)
@@ -309,7 +319,7 @@ class _Run:
             )
         if study.baseline.problem:
             study.remarks.append(f"the launch as recorded could not be measured: {study.baseline.problem}")
-        if study.speed_up is not None or study.best is not None and study.best.result is not None:
+        if study.speed_up is not None or (study.best is not None and study.best.result is not None):
             self._write_best()
         if not write_parquet(self._folder.table, study.trials):
             study.remarks.append(f"no {self._folder.table.name}, which needs pyarrow; trials.jsonl has the same")
@@ -407,5 +417,3 @@ def _shown(progress: bool | OnProgress | None) -> OnProgress:
     if progress is True:
         return Display()
     return progress if callable(progress) else lambda study, stage: None
-
-

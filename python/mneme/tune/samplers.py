@@ -53,8 +53,8 @@ class Source(abc.ABC):
     def propose(self, count: int) -> list[Numbered]:
         """Up to `count` further points with their numbers; none: there are no more."""
 
-    def tell(self, trial: Trial) -> None:
-        """What became of a point that was proposed."""
+    def tell(self, trial: Trial) -> None:  # noqa: B027
+        """What became of a point that was proposed; nothing to one that does not learn."""
 
 
 class Listed(Source):
@@ -244,7 +244,8 @@ def _make(name: str, seed: int, trials: int | None) -> BaseSampler:
 
             return BatchedTPESampler(seed=seed)
         if name == "cmaes":
-            return optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)  # type: ignore[no-any-return]
+            sampler = optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)
+            return sampler  # type: ignore[no-any-return]
         if name == "nsga2":
             # About ten generations, of as many as NSGA-II needs to be one.
             population = max(10, min(50, (trials or 500) // 10))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import queue
 import time
@@ -27,8 +28,9 @@ _TICK = 0.05  # seconds between two looks at what is being timed
 class Search:
     """What is searched, and how long.
 
-    `ahead`: so many points at most are without a result. `deadline`: by `time.monotonic()`. `prune`: what is clearly slower than the best is
-    given up between two timed runs. `on_trial` is told of each trial as it is done; `on_tick` is called about twenty times a second.
+    `ahead`: so many points at most are without a result. `deadline`: by `time.monotonic()`. `prune`: what is clearly
+    slower than the best is given up between two timed runs. `on_trial` is told of each trial as it is done; `on_tick`
+    is called about twenty times a second.
     """
 
     space: SearchSpace
@@ -45,8 +47,8 @@ class Search:
     def run(self, executor: Executor) -> None:
         """Until all trials are done, there are no more points, or time is up.
 
-        What is under way then, or when an exception (also KeyboardInterrupt) ends it, is given up; what is done by then was told. Raises what
-        `SearchSpace.derive` raises; UnsupportedError: the device does not tell an objective.
+        What is under way then, or when an exception (also KeyboardInterrupt) ends it, is given up; what is done by then
+        was told. Raises what `SearchSpace.derive` raises; UnsupportedError: the device does not tell an objective.
         """
         _Run(self, executor).run()
 
@@ -75,10 +77,8 @@ class _Run:
         next_tick = self._began
         try:
             while (self._proposing or self._open) and not self._late():
-                try:
+                with contextlib.suppress(queue.Empty):
                     self._hear(self._events.get(timeout=_TICK))
-                except queue.Empty:
-                    pass
                 if time.monotonic() >= next_tick:
                     next_tick = time.monotonic() + _TICK
                     self._prune()
@@ -96,7 +96,7 @@ class _Run:
     def _late(self) -> bool:
         return self._search.deadline is not None and time.monotonic() >= self._search.deadline
 
-    def _hear(self, event: list[Numbered] | int | None | Exception) -> None:
+    def _hear(self, event: list[Numbered] | int | Exception | None) -> None:
         if isinstance(event, int):
             self._finish(event)
         elif isinstance(event, Exception):
@@ -132,7 +132,8 @@ class _Run:
         for objective in self._search.objectives if trial.state == COMPLETE else ():
             if getattr(trial, objective) is None:
                 raise UnsupportedError(
-                    f"objective '{objective}': the device does not tell it; leave it out, or tune on another kind of device"
+                    f"objective '{objective}': the device does not tell it; leave it out, "
+                    "or tune on another kind of device"
                 )
 
     def _prune(self) -> None:

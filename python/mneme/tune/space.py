@@ -1,4 +1,4 @@
-"""The space that is searched: parameters by name, what must hold between them, and the configuration that a point becomes."""
+"""The space that is searched: parameters by name, constraints, and the configuration that a point becomes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _TRIES = 10_000
 class SearchSpace:
     """Parameters by name, constraints between them, and how a point becomes a configuration.
 
-    Without `derive` a name is a member of a configuration, as in `Config.replace`: "block.x", "passes", "codegen.level"; see
-    docs/reference/result.md. With it, `derive(params)` returns what changes, as such a mapping, or a whole `Config`, which then takes
-    the place of the one that is tuned. `constraints` are texts or functions (`mneme.tune.constraints`); `start` has points that are tried
-    first. Spaces are joined with `|`.
+    Without `derive` a name is a member of a configuration, as in `Config.replace`: "block.x", "passes",
+    "codegen.level"; see docs/reference/result.md. With it, `derive(params)` returns what changes, as such a mapping, or
+    a whole `Config`, which then takes the place of the one that is tuned. `constraints` are texts or functions
+    (`mneme.tune.constraints`); `start` has points that are tried first. Spaces are joined with `|`.
 
     >>> space = SearchSpace({"block.x": Int(64, 256, step=64), "codegen.level": Int(0, 3)},
     ...                     constraints=["block.x * (codegen.level + 1) <= 512"])
@@ -168,6 +168,7 @@ class SearchSpace:
         return described
 
     def __repr__(self) -> str:
+        """Its parameters' names and its size."""
         size = "uncounted" if self.size is None else self.size
         return f"<SearchSpace of {', '.join(self._parameters)}: {size} points>"
 
@@ -196,5 +197,3 @@ def space_of(description: Mapping[str, Any]) -> SearchSpace:
     return SearchSpace(
         {str(name): parameter_of(str(name), value) for name, value in parameters.items()}, constraints=constraints
     )
-
-

@@ -1,7 +1,7 @@
 """How much faster one configuration is than another, and how sure that is.
 
-Both are measured in turn, in rounds. The logarithm of the ratio of a round's medians is one observation; what drifts slowly, as clocks
-and temperatures do, is in both. The interval of the mean is Student's.
+Both are measured in turn, in rounds. The logarithm of the ratio of a round's medians is one observation; what drifts
+slowly, as clocks and temperatures do, is in both. The interval of the mean is Student's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ FASTER, SLOWER, NO_DIFFERENCE = "faster", "slower", "no difference"
 class SpeedUp:
     """How many times as fast, with the interval that holds the true value with probability `confidence`.
 
-    `claim` is "faster" or "slower" where the interval leaves out 1, else "no difference": what is inside the noise is none.
+    `claim` is "faster" or "slower" where the interval leaves out 1, else "no difference": what is inside the noise is
+    none.
 
     >>> print(speed_up([100.0, 101.0, 99.0], [80.0, 81.0, 79.0]))
     1.25 (1.24 to 1.26, 95 %)
@@ -46,6 +47,7 @@ class SpeedUp:
         return {**members, "claim": self.claim}
 
     def __str__(self) -> str:
+        """With its interval."""
         digits = 3 if abs(self.value - 1) < 0.1 else 2
         percent = f"{100 * self.confidence:g} %"
         return f"{self.value:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f}, {percent})"
@@ -54,8 +56,8 @@ class SpeedUp:
 def speed_up(baseline: Sequence[float], candidate: Sequence[float], *, confidence: float = 0.95) -> SpeedUp:
     """Of the candidate over the baseline, from the median times of as many rounds of both; any unit.
 
-    With one round nothing is known of the noise, and the interval is everything. Raises InvalidArgumentError for other than as many
-    positive times of both.
+    With one round nothing is known of the noise, and the interval is everything. Raises InvalidArgumentError for other
+    than as many positive times of both.
     """
     if len(baseline) != len(candidate) or not baseline or min(*baseline, *candidate) <= 0:
         raise InvalidArgumentError("a speed-up needs rounds, each with a positive time of both")

@@ -1,6 +1,7 @@
 """A study in one of Optuna's storages, beside the results: for its dashboard, and for whoever reads such studies.
 
-Trials are written there when they are done, in batches, on a thread: the search never waits for a data base, whatever the sampler.
+Trials are written there when they are done, in batches, on a thread: the search never waits for a data base, whatever
+the sampler.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ _WORDS = ("journal", "sqlite")
 
 
 class Storage:
-    """Writes trials into a study. `journal` and `sqlite` are files in the folder of results; anything else is a URL of Optuna's."""
+    """Writes trials into a study.
 
-    def __init__(
-        self, storage: str, name: str, *, folder: Path, space: SearchSpace, objectives: Sequence[str]
-    ) -> None:
+    `journal` and `sqlite` are files in the folder of results; anything else is a URL of Optuna's.
+    """
+
+    def __init__(self, storage: str, name: str, *, folder: Path, space: SearchSpace, objectives: Sequence[str]) -> None:
         """Makes the study, or goes on with it. Raises UnavailableError with Optuna's words where that fails."""
         check_storage(storage)
         optuna = need("optuna", f"storage '{storage}'")
@@ -60,7 +62,10 @@ class Storage:
             self._queue.put(trial)
 
     def close(self, *, wait: float | None = None) -> str | None:
-        """Writes what is left, for `wait` seconds at most. Returns what went wrong: the results are whole without it."""
+        """Writes what is left, for `wait` seconds at most.
+
+        Returns what went wrong: the results are whole without it.
+        """
         self._queue.put(None)
         self._thread.join(wait)
         if self._thread.is_alive():

@@ -28,7 +28,7 @@ class FailureKind:
 
 @dataclasses.dataclass
 class Baseline:
-    """The launch as it was recorded, under default<O3>: medians at the begin and the end, in ns, or why there are none."""
+    """The launch as recorded, under default<O3>: medians at the begin and the end, in ns, or why there are none."""
 
     begin: float | None = None
     end: float | None = None
@@ -50,11 +50,12 @@ class Baseline:
 
 @dataclasses.dataclass
 class Study:
-    """What was found: `trials` in the order in which they were done, the `best` of them, and what is known of its speed-up.
+    """What was found: `trials` in the order in which they were done, the `best` of them, and its speed-up.
 
-    `best` is the fastest right one (with another first objective, the smallest of that). `speed_up` is that of its configuration over the
-    baseline, both measured anew in turn; None where that was not done. `interrupted`: Ctrl-C ended it. `seconds` is the search itself, from
-    when the device was ready; `seconds_before` until then. `remarks` are for a person.
+    `best` is the fastest right one (with another first objective, the smallest of that). `speed_up` is that of its
+    configuration over the baseline, both measured anew in turn; None where that was not done. `interrupted`: Ctrl-C
+    ended it. `seconds` is the search itself, from when the device was ready; `seconds_before` until then. `remarks` are
+    for a person.
     """
 
     kernel: str
@@ -94,15 +95,15 @@ class Study:
 
     @property
     def front(self) -> list[Trial]:
-        """Complete trials than which no other is better in one objective and as good in the others, by the first objective."""
+        """Complete trials than which no other is as good in all objectives and better in one; by the first."""
         return pareto_front(self.ranking(), self.objectives)
 
     def ranking(self) -> list[Trial]:
-        """Complete trials, best first by the first objective; of those with the same configuration, and the same measurement, one."""
+        """Complete trials, best first by the first objective; of those that share one measurement, one."""
         unique: dict[Any, Trial] = {}
         for trial in self.trials:
             if trial.state == COMPLETE:
-                unique.setdefault(trial.digest, trial)
+                unique.setdefault(trial.shared_with or trial.digest, trial)
         return sorted(unique.values(), key=lambda trial: (self._value(trial), trial.origin != "measured", trial.number))
 
     @property
@@ -131,7 +132,10 @@ class Study:
         return self.baseline.time / self.best.time
 
     def dataframe(self) -> pandas.DataFrame:
-        """A pandas table with a row for each trial; parameters are columns "params.<name>". Raises UnavailableError without pandas."""
+        """A pandas table with a row for each trial; parameters are columns "params.<name>".
+
+        Raises UnavailableError without pandas.
+        """
         frame: pandas.DataFrame = need("pandas", "a table of trials").DataFrame(rows(self.trials))
         return frame
 
@@ -182,7 +186,8 @@ class Study:
 def pareto_front(trials: Sequence[Trial], objectives: Sequence[str]) -> list[Trial]:
     """Those that no other dominates, by the first objective. `trials` are complete.
 
-    >>> a, b, c = Trial(0, {}, time=1.0, registers=40), Trial(1, {}, time=2.0, registers=32), Trial(2, {}, time=3.0, registers=32)
+    >>> a, b = Trial(0, {}, time=1.0, registers=40), Trial(1, {}, time=2.0, registers=32)
+    >>> c = Trial(2, {}, time=3.0, registers=32)
     >>> [trial.number for trial in pareto_front([c, b, a], ["time", "registers"])]
     [0, 1]
     """

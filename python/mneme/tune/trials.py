@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import os
 import statistics
@@ -31,8 +32,9 @@ COMPLETE, FAILED, PRUNED = "complete", "failed", "pruned"
 class Trial:
     """One point of the space: what it is, and what was measured.
 
-    `state` is "complete", "failed" (see `failure` and `reason`) or "pruned": given up between two timed runs, with the `time` until then.
-    Times are nanoseconds, sizes bytes. `seconds` is when it was done, since the search began. `result` is kept of the best only.
+    `state` is "complete", "failed" (see `failure` and `reason`) or "pruned": given up between two timed runs, with the
+    `time` until then. Times are nanoseconds, sizes bytes. `seconds` is when it was done, since the search began.
+    `result` is kept of the best only.
     """
 
     number: int
@@ -46,6 +48,7 @@ class Trial:
     failure: str | None = None
     reason: str = ""
     origin: str = "measured"
+    shared_with: str | None = None
     digest: str = ""
     seconds: float = 0.0
     result: Result | None = dataclasses.field(default=None, repr=False, compare=False)
@@ -54,6 +57,7 @@ class Trial:
     def of(cls, number: int, params: Params, config: Config, result: Result, *, pruned: bool, seconds: float) -> Trial:
         """What a pool's result says of a point."""
         trial = cls(number, params, config, digest=config.digest, origin=result.origin, seconds=seconds, result=result)
+        trial.shared_with = result.shared_with
         if not result.failed:
             trial.state, trial.time = COMPLETE, result.time
             for name in ("registers", "object_size", "compile_time"):
@@ -129,12 +133,10 @@ def read_trials(path: Path) -> list[Trial]:
 
 
 def rows(trials: Iterable[Trial]) -> list[dict[str, Any]]:
-    """A flat row for each trial, as tables have it: parameters are columns "params.<name>", sequences of passes texts."""
+    """A flat row for each trial: parameters are columns "params.<name>", sequences of passes texts."""
     made = []
     for trial in sorted(trials, key=lambda trial: trial.number):
-        row = {
-            name: getattr(trial, name) for name in _MEMBERS if name not in ("params", "config")
-        }
+        row = {name: getattr(trial, name) for name in _MEMBERS if name not in ("params", "config")}
         row.update({f"params.{name}": _cell(value) for name, value in trial.params.items()})
         row["configuration"] = None if trial.config is None else json.dumps(trial.config.to_dict())
         made.append(row)
@@ -144,13 +146,12 @@ def rows(trials: Iterable[Trial]) -> list[dict[str, Any]]:
 def write_parquet(path: Path, trials: Iterable[Trial]) -> bool:
     """Writes `rows` as Parquet; False where pyarrow is not installed, and nothing is written."""
     try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        arrow, parquet = (importlib.import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
     except ImportError:
         return False
     table = rows(trials)
     columns = {name: _alike([row.get(name) for row in table]) for name in (table[0] if table else {"number": 0})}
-    pq.write_table(pa.table(columns), path)
+    parquet.write_table(arrow.table(columns), path)
     return True
 
 

@@ -1,0 +1,262 @@
+"""mneme tune as a command, on the CPU device: tables, files, exit statuses, Ctrl-C, resuming, what is refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mneme.tune import command
+
+SCALE = "scale(int*, int, int)"
+FAST = ["--device", "cpu", "--quiet", "--set", "execution.iterations=3"]
+
+
+def run(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "mneme.tune", *map(str, arguments)]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=240)
+
+
+def test_from_a_recording_to_a_best_configuration(recordings: Path, tmp_path: Path) -> None:
+    done = run(
+        recordings, *FAST, "--trials", 30, "--seed", 1, "--confirm", 3, "--results-dir", "results", folder=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert (
+        f"Best of {SCALE}" in done.stdout
+        and "30 trials: " in done.stdout
+        and "as recorded (default<O3>)" in done.stdout
+    )
+    assert " times as fast" in done.stdout.splitlines()[-1]
+    assert "mneme replay -rdb " in done.stderr and " --config results/best.json" in done.stderr
+    results = tmp_path / "results"
+    assert sorted(path.name for path in results.iterdir()) == [
+        "best.json", "results.jsonl", "summary.json", "trials.jsonl", "trials.parquet", "tune.json",
+    ]  # fmt: skip
+    summary = json.loads((results / "summary.json").read_text())
+    assert summary["trials"] == 30 and summary["complete"] + summary["failed"] + summary["pruned"] == 30
+    assert summary["speed_up"]["claim"] in ("faster", "slower", "no difference")
+
+    replayed = subprocess.run(
+        [
+            "mneme",
+            "replay",
+            "-rdb",
+            next(recordings.glob("*.json")),
+            "--device",
+            "cpu",
+            "--config",
+            results / "best.json",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert replayed.returncode == 0 and json.loads(replayed.stdout)["result"]["verified"]
+
+
+def test_mneme_finds_it(recordings: Path, tmp_path: Path) -> None:
+    (tmp_path / "mneme-tune").write_text(f'#!/bin/sh\nexec {sys.executable} -m mneme.tune "$@"\n')
+    (tmp_path / "mneme-tune").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["mneme", "tune", "--help"], env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0 and "usage: mneme tune DATABASE" in done.stdout
+
+
+def test_exhaustive_grid_of_a_file(recordings: Path, tmp_path: Path) -> None:
+    (tmp_path / "tune.yaml").write_text(
+        "parameters:\n"
+        "  block.x: {categorical: {choices: [64, 128, 256], ordered: true}}\n"
+        "  passes: {categorical: [default<O1>, default<O3>]}\n"
+        "  specialise.dimensions: bool\n"
+        "constraints: [block.x < 256 or specialise.dimensions]\n"
+        "configuration: {keep_threads: true, execution: {iterations: 2}}\n"
+        "sampler: exhaustive\n"
+        "confirm: 0\n"
+    )
+    arguments = ["--config", "tune.yaml", "--device", "cpu", "--quiet", "--json", "--results-dir", "r"]
+    done = run(recordings, "--kernel", "scale", *arguments, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["trials"] == 10 and summary["speed_up"] is None
+    trials = [json.loads(line) for line in (tmp_path / "r/trials.jsonl").read_text().splitlines()]
+    assert all(
+        trial["config"]["keep_threads"] and trial["config"]["execution"] == {"iterations": 2} for trial in trials
+    )
+    assert {trial["failure"] for trial in trials} <= {None, "invalid_launch"}
+
+
+def test_configuration_of_a_replay_and_options(recordings: Path, tmp_path: Path) -> None:
+    (tmp_path / "base.json").write_text(json.dumps({"configuration": {"passes": "default<O1>"}, "result": {}}))
+    arguments = ["--config", "base.json", "--space", "launch", "--sampler", "random", "--trials", 2, "--confirm", 0]
+    tolerance = ["--tolerance", "data: i32, 1, absolute", "--set", "codegen.level=1"]
+    done = run(recordings, *arguments, *tolerance, *FAST, "--results-dir", "r", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    configuration = json.loads((tmp_path / "r/tune.json").read_text())["configuration"]
+    assert configuration["passes"] == "default<O1>" and configuration["codegen"] == {"level": 1}
+    assert configuration["tolerance"][0]["buffer"] == "data" and configuration["execution"] == {"iterations": 3}
+
+
+def test_nothing_is_right(recordings: Path, tmp_path: Path) -> None:
+    (tmp_path / "f.json").write_text(json.dumps({"parameters": {"grid.x": {"int": [1, 2]}}, "sampler": "grid"}))
+    done = run(recordings, *FAST, "--config", "f.json", "--results-dir", "r", folder=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "2 wrong_result, the first: memory differs" in done.stdout and "no configuration is right" in done.stdout
+    assert not (tmp_path / "r/best.json").exists()
+
+
+def begun(folder: Path, process: subprocess.Popen[str], trials: int) -> None:
+    """Waits until so many trials are in the log."""
+    log = folder / "trials.jsonl"
+    end = time.monotonic() + 200
+    while not log.exists() or log.read_bytes().count(b"\n") < trials:
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_ctrl_c_keeps_what_was_measured(recordings: Path, tmp_path: Path) -> None:
+    words = [recordings, *FAST, "--trials", 100_000, "--sampler", "random", "--seed", 3, "--results-dir", "r"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mneme.tune", *map(str, words)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    begun(tmp_path / "r", process, 20)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to the workers too
+    stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 130, stderr
+    assert f"Best of {SCALE}" in stdout and "that is not confirmed" in stdout
+    assert "not all is done; mneme tune --resume r goes on" in stderr and "Traceback" not in stderr
+    kept = (tmp_path / "r/trials.jsonl").read_bytes()
+    assert kept.count(b"\n") >= 20 and (tmp_path / "r/best.json").exists()
+    assert json.loads((tmp_path / "r/summary.json").read_text())["interrupted"] is True
+
+    more = kept.count(b"\n") + 3
+    done = run("--resume", "r", "--trials", more, "--confirm", 1, "--quiet", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"{more} trials: " in done.stdout
+    assert (tmp_path / "r/trials.jsonl").read_bytes().startswith(kept)
+
+
+def test_resumed_after_kill(recordings: Path, tmp_path: Path) -> None:
+    words = [recordings, *FAST, "--trials", 100_000, "--seed", 3, "--results-dir", "r"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mneme.tune", *map(str, words)], cwd=tmp_path, stderr=subprocess.DEVNULL, text=True
+    )
+    begun(tmp_path / "r", process, 12)
+    process.kill()
+    process.wait()
+    done = run("--resume", "--results-dir", "r", "--trials", 60, "--confirm", 1, "--quiet", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "60 trials: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ([], 64, "no recorded kernel: give DIR/<static-hash>.json, or --resume DIR"),
+        (["DB", "--sampler", "tpee"], 64, "there is no sampler 'tpee'; the nearest is 'tpe'"),
+        (["DB", "--space", "lunch"], 64, "there is no search space 'lunch'; the nearest is 'launch'"),
+        (["DB", "--objective", "tim"], 64, "there is no objective 'tim'; the nearest is 'time'"),
+        (["DB", "--device", "gpu"], 64, "tuning: 'device' is \"cuda\", \"cuda:1\" and so on, \"cpu\" or None, not 'gpu'"),
+        (["DB", "--trials", "0"], 64, "tuning: trials must be a whole number from 1 on, and is 0"),
+        (["DB", "--set", "codegen.levle=1"], 64, "configuration: unknown key 'codegen.levle'; the nearest is 'codegen.level'"),
+        (["DB", "--set", "x"], 64, "--set x: write KEY=VALUE, as in --set execution.iterations=20"),
+        (["DB", "--devices", "a"], 64, "--devices a: write numbers, as in --devices 0,1"),
+        (["DB", "--storage", "sqlit"], 64, "storage 'sqlit' is neither journal nor sqlite nor a URL of Optuna's; the nearest is 'sqlite'"),
+        (["DB", "-rid", "ffff"], 2, f"no instance of {SCALE} begins with 'ffff'; there are"),
+        (["DB", "--kernel", "skale"], 2, "no kernel in DB matches 'skale'; there are"),
+        (["DB", "--config", "none.yaml"], 2, "--config none.yaml: No such file or directory"),
+        (["--resume"], 64, "--resume: name the folder of results, here or with --results-dir"),
+        (["--resume", "none"], 2, "none has no tune.json: give the folder of results of an earlier `mneme tune`"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(
+    recordings: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    status: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = [str(recordings) if word == "DB" else word for word in arguments]
+    assert called(words) == status
+    assert capsys.readouterr().err.startswith("mneme tune: " + message.replace("DB", str(recordings)))
+    assert not list(tmp_path.iterdir())
+
+
+def called(words: list[str]) -> Any:
+    """The command's exit status, in this process, whose handlers stay."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        return command.main(words)
+    except SystemExit as ended:
+        return ended.code
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sampelr: tpe", "--config f.yaml: has no 'sampelr'; the nearest is 'sampler'"),
+        ("[1]", "--config f.yaml: it must have keys: space, parameters, constraints, configuration"),
+        ("a: [", "--config f.yaml: while parsing a flow"),
+        ("space: full\nparameters: {n: bool}", "f.yaml: space and parameters exclude each other"),
+        ("constraints: [n]", "f.yaml: constraints are for parameters, and there are none"),
+        ("parameters: {n: boool}", "parameter 'n': there is no kind 'boool'; the nearest is 'bool'"),
+        ("parameters: {block.z.x: bool}\nsampler: random\ntrials: 2", "the configuration of {'block.z.x': "),
+        ("configuration: {blok: {x: 3}}", "configuration: unknown key 'blok'; the nearest is 'block'"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named(
+    recordings: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.yaml").write_text(text)
+    assert called([str(recordings), "--config", "f.yaml", *FAST]) == 64
+    assert capsys.readouterr().err.startswith("mneme tune: " + message)
+
+
+def test_unknown_option_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert called(["db", "--sampel", "tpe"]) == 64
+    assert "mneme tune: there is no option --sampel tpe; the nearest is '--sampler'" in capsys.readouterr().err
+
+
+def test_without_yaml_json_is_read(
+    recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    (tmp_path / "f.yaml").write_text("sampler: random")
+    assert called([str(recordings), "--config", str(tmp_path / "f.yaml")]) == 2
+    assert capsys.readouterr().err.endswith("): pip install 'mneme[tune]'\n")
+    (tmp_path / "f.json").write_text('{"sampler": "random"}')
+    assert command._read(str(tmp_path / "f.json")) == {"sampler": "random"}
+
+
+def test_help_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert called(["--help"]) == 0
+    text = capsys.readouterr().out
+    for word in ("exhaustive", "nsga2", "specialise", "examples:", "Exit status", "compile_time", "--resume"):
+        assert word in text
+
+
+def test_every_option_is_in_the_reference() -> None:
+    reference = (Path(__file__).parent.parent.parent / "docs/reference/cli.md").read_text()
+    section = reference.split("## mneme tune", 1)[1].split("\n## ", 1)[0]
+    options = [text for action in command.parser()._actions for text in action.option_strings if text.startswith("--")]
+    assert [option for option in options if f"`{option}" not in section and option not in ("--help",)] == []
