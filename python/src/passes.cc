@@ -1,5 +1,6 @@
 // The passes that LLVM has registered.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <tuple>

@@ -165,12 +165,12 @@ def test_resumed_after_kill(recordings: Path, tmp_path: Path) -> None:
         (["DB", "--sampler", "tpee"], 64, "there is no sampler 'tpee'; the nearest is 'tpe'"),
         (["DB", "--space", "lunch"], 64, "there is no search space 'lunch'; the nearest is 'launch'"),
         (["DB", "--objective", "tim"], 64, "there is no objective 'tim'; the nearest is 'time'"),
-        (["DB", "--device", "gpu"], 64, "tuning: 'device' is \"cuda\", \"cuda:1\" and so on, \"cpu\" or None, not 'gpu'"),
+        (["DB", "--device", "gpu"], 64, "tuning: 'device' is \"cuda\", \"cuda:1\" and so on, \"cpu\" or None, not 'gpu'"),  # noqa: E501
         (["DB", "--trials", "0"], 64, "tuning: trials must be a whole number from 1 on, and is 0"),
-        (["DB", "--set", "codegen.levle=1"], 64, "configuration: unknown key 'codegen.levle'; the nearest is 'codegen.level'"),
+        (["DB", "--set", "codegen.levle=1"], 64, "configuration: unknown key 'codegen.levle'; the nearest is 'codegen.level'"),  # noqa: E501
         (["DB", "--set", "x"], 64, "--set x: write KEY=VALUE, as in --set execution.iterations=20"),
         (["DB", "--devices", "a"], 64, "--devices a: write numbers, as in --devices 0,1"),
-        (["DB", "--storage", "sqlit"], 64, "storage 'sqlit' is neither journal nor sqlite nor a URL of Optuna's; the nearest is 'sqlite'"),
+        (["DB", "--storage", "sqlit"], 64, "storage 'sqlit' is neither journal nor sqlite nor a URL of Optuna's; the nearest is 'sqlite'"),  # noqa: E501
         (["DB", "-rid", "ffff"], 2, f"no instance of {SCALE} begins with 'ffff'; there are"),
         (["DB", "--kernel", "skale"], 2, "no kernel in DB matches 'skale'; there are"),
         (["DB", "--config", "none.yaml"], 2, "--config none.yaml: No such file or directory"),

@@ -63,49 +63,24 @@ USEFUL: tuple[str, ...] = (
 )
 """Passes that can make a kernel faster: loops, memory, redundancy, control flow."""
 
-# They print, check, or instrument, or are there to try LLVM itself.
-_OF_NO_USE = (
-    "print",
-    "verify",
-    "invalidate",
-    "require",
-    "no-op",
-    "trigger-",
-    "dump",
-    "debugify",
-    "check-debugify",
-    "asan",
-    "hwasan",
-    "msan",
-    "tsan",
-    "tysan",
-    "nsan",
-    "rtsan",
-    "dfsan",
-    "sancov",
-    "memprof",
-    "pgo",
-    "instrprof",
-    "instr",
-    "gcov",
-    "hipstdpar",
-    "embed-bitcode",
-    "thinlto",
-    "write-",
-    "ctx-prof",
-    "assign-guid",
-    "sample-profile",
-    "annotation",
-    "canon-freeze-test",
-    "name-anon",
-    "rewrite-symbols",
-    "ee-instrument",
-    "post-inline-ee",
+# They print, check, count or instrument, are parts of others, or made for other targets and languages.
+_OF_NO_USE = tuple(
+    """
+    print verify invalidate require no-op trigger- dump debugify check-debugify lint helloworld kernel-info
+    instcount count-visits func-properties aa-eval pa-eval transform-warning instnamer metarenamer asan hwasan msan
+    tsan tysan nsan rtsan dfsan sancov sanmd memprof pgo prof- instrprof insert-gcov instr-profiling gcov ctx-
+    pseudo-probe sample-profile cg-profile strip-dead-cg-profile hipstdpar embed-bitcode thinlto fatlto lto default
+    write- assign-guid annotation name-anon rewrite-symbols ee-instrument post-inline-ee coro- objc- wasm- win-
+    dxil- sjlj- dwarf- gc-lowering strip-gc shadow-stack rewrite-statepoints place-safepoints cfguard kcfi cross-dso
+    jmc- free-machine extract-blocks lower-emutls lower-ifunc canon-freeze inliner- declare-runtime
+    """.split()
 )
+# The others run without it too.
+_NEED_MEMORY_SSA = ("licm", "lnicm")
 
 
 def registered() -> tuple[str, ...]:
-    """All passes that LLVM has registered, without their parameters; not those that print, check or instrument.
+    """All passes that LLVM has registered, without their parameters; not those that print, count or instrument.
 
     Many are made for other code, and a configuration with them fails or is as before: that is a result too.
 
@@ -137,5 +112,6 @@ def named(value: Any) -> Sequence[str]:
 def _at_top(level: str, name: str) -> str:
     if level == "module":
         return name
-    # Under loop-mssa, what needs no MemorySSA runs too.
-    return f"function(loop-mssa({name}))" if level == "loop" else f"{level}({name})"
+    if level != "loop":
+        return f"{level}({name})"
+    return f"function(loop-mssa({name}))" if name in _NEED_MEMORY_SSA else f"function(loop({name}))"

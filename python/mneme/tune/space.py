@@ -31,12 +31,13 @@ class SearchSpace:
     a whole `Config`, which then takes the place of the one that is tuned. `constraints` are texts or functions
     (`mneme.tune.constraints`); `start` has points that are tried first. Spaces are joined with `|`.
 
+    >>> from mneme.tune import Int
     >>> space = SearchSpace({"block.x": Int(64, 256, step=64), "codegen.level": Int(0, 3)},
     ...                     constraints=["block.x * (codegen.level + 1) <= 512"])
     >>> space.size
     16
     >>> sum(1 for _ in space.points())
-    11
+    12
     """
 
     def __init__(
