@@ -9,7 +9,7 @@ from typing import Any
 
 import mneme
 import pytest
-from mneme.tune import run
+from mneme.tune import presets, run
 
 Outcome = float | str  # nanoseconds, or a failure
 
@@ -114,5 +114,5 @@ def fake_instance(**facts: Any) -> Any:
 def use(monkeypatch: pytest.MonkeyPatch, executor: FakeExecutor) -> FakeExecutor:
     """Has tune() measure with it."""
     monkeypatch.setattr(run, "open_executor", lambda instances, options: executor)
-    monkeypatch.setattr(run.presets, "bound_of", lambda instance: None)
+    monkeypatch.setattr(presets, "bound_of", lambda instance: None)
     return executor

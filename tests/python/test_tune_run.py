@@ -30,7 +30,7 @@ def measure(config: mneme.Config) -> Outcome:
     block, level = members.get("block", {}).get("x", 128), members.get("codegen", {}).get("level", 3)
     if level == 0:
         return "compile_error" if block == 256 else "wrong_result"
-    return 1000 + abs(block - 64) + 10 * (3 - level) + len(members["passes"])
+    return float(1000 + abs(block - 64) + 10 * (3 - level) + len(members["passes"]))
 
 
 @pytest.fixture

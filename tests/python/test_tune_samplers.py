@@ -29,7 +29,7 @@ LEARNING = ["tpe", "cmaes", "nsga2"]
 
 
 def value(params: dict[str, Any]) -> float:
-    return 100 + abs(params["block.x"] - 256) / 32 + 3 * params["level"] + len(params["passes"])
+    return float(100 + abs(params["block.x"] - 256) / 32 + 3 * params["level"] + len(params["passes"]))
 
 
 def trial_of(number: int, params: dict[str, Any]) -> Trial:

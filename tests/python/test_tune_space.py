@@ -278,7 +278,10 @@ def test_launch_with_shared_memory() -> None:
 
 def test_specialise_takes_numbers_and_no_pointers() -> None:
     space = presets.specialise(FACTS)
-    point = dict.fromkeys(space.parameters, True) | {"specialise.min_blocks": 2, "specialise.arguments.a": False}
+    point: dict[str, Any] = dict.fromkeys(space.parameters, True) | {
+        "specialise.min_blocks": 2,
+        "specialise.arguments.a": False,
+    }
     assert space.derive(point).to_dict()["specialise"] == {
         "arguments": ["n"],
         "dimensions": True,

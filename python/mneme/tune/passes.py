@@ -64,17 +64,17 @@ USEFUL: tuple[str, ...] = (
 """Passes that can make a kernel faster: loops, memory, redundancy, control flow."""
 
 # They print, check, count or instrument, are parts of others, or made for other targets and languages.
-_OF_NO_USE = tuple(
-    """
-    print verify invalidate require no-op trigger- dump debugify check-debugify lint helloworld kernel-info
-    instcount count-visits func-properties aa-eval pa-eval transform-warning instnamer metarenamer asan hwasan msan
-    tsan tysan nsan rtsan dfsan sancov sanmd memprof pgo prof- instrprof insert-gcov instr-profiling gcov ctx-
-    pseudo-probe sample-profile cg-profile strip-dead-cg-profile hipstdpar embed-bitcode thinlto fatlto lto default
-    write- assign-guid annotation name-anon rewrite-symbols ee-instrument post-inline-ee coro- objc- wasm- win-
-    dxil- sjlj- dwarf- gc-lowering strip-gc shadow-stack rewrite-statepoints place-safepoints cfguard kcfi cross-dso
-    jmc- free-machine extract-blocks lower-emutls lower-ifunc canon-freeze inliner- declare-runtime
-    """.split()
-)
+_WORDS = """
+print verify invalidate require no-op trigger- dump debugify check-debugify lint helloworld kernel-info instcount
+count-visits func-properties aa-eval pa-eval transform-warning instnamer metarenamer asan hwasan msan tsan tysan
+nsan rtsan dfsan sancov sanmd memprof pgo prof- instrprof insert-gcov instr-profiling gcov ctx- pseudo-probe sample-
+profile cg-profile strip-dead-cg-profile hipstdpar embed-bitcode thinlto fatlto lto default write- assign-guid
+annotation name-anon rewrite-symbols ee-instrument post-inline-ee coro- objc- wasm- win- dxil- sjlj- dwarf- gc-
+lowering strip-gc shadow-stack rewrite-statepoints place-safepoints cfguard kcfi cross-dso jmc- free-machine
+extract-blocks function-import function-simplification expand-ir-insts lower-emutls lower-ifunc canon-freeze
+inliner- declare-runtime
+"""
+_OF_NO_USE = tuple(_WORDS.split())
 # The others run without it too.
 _NEED_MEMORY_SSA = ("licm", "lnicm")
 
