@@ -28,9 +28,9 @@ constexpr char kSearch[] = "Search";
 constexpr char kLimits[] = "Limits";
 constexpr char kResults[] = "Results";
 // What may be said anew of a sweep that is resumed: it changes no result.
-constexpr std::array kAlsoWithResume = {"--help",        "--resume",          "--devices",        "--compile-workers",
-                                        "--run-timeout", "--compile-timeout", "--compile-memory", "--top",
-                                        "--json"};
+constexpr std::array kAlsoWithResume = {"--help", "--resume",      "--devices",         "--compile-workers",
+                                        "--rdb",  "--run-timeout", "--compile-timeout", "--compile-memory",
+                                        "--top",  "--json"};
 
 // A folder that is not there yet.
 Path fresh_folder() {
@@ -45,7 +45,8 @@ Path fresh_folder() {
 class SweepCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("KERNEL,--rdb,--record-db", kernel_file_, "the recorded kernel: DIR/<static-hash>.json");
+    app.add_option("KERNEL,--rdb,--record-db", kernel_file_,
+                   "the recorded kernel: DIR/<static-hash>.json; with --resume: where it is now");
     instances_.declare(app);
     device_.declare(app, "auto: the first of cuda and cpu that is there");
     app.add_option("--devices", devices_, "which GPUs, as 0,1 (default: all)")
@@ -78,6 +79,7 @@ class SweepCommand : public Command {
       auto read = read_plan(folder);
       if (!read.ok()) return report(read.status());
       plan = std::move(*read);
+      if (Status status = find_kernel(folder, plan); !status.ok()) return report(status);
     } else {
       if (kernel_file_.empty()) return report_usage("sweep", "no recorded kernel: give DIR/<static-hash>.json, or --resume DIR");
       if (grid_.empty())
@@ -169,6 +171,12 @@ class SweepCommand : public Command {
     MNEME_ASSIGN(plan.instances, instances_.choose(recorded));
     plan.database = std::filesystem::absolute(file.directory).lexically_normal();
     plan.static_hash = file.static_hash;
+    for (GridAxis& axis : plan.axes) MNEME_TRY(pin_files(axis, FileSystem::posix()));
+    MNEME_TRY(choose_kind(plan));
+    return check_knobs(plan);
+  }
+
+  Status choose_kind(SweepPlan& plan) const {
     if (device_.name() != "auto") {
       MNEME_ASSIGN(plan.device, parse_device_kind(device_.name()));
       return {};
@@ -176,6 +184,16 @@ class SweepCommand : public Command {
     auto gpus = count_devices(DeviceKind::cuda);
     plan.device = gpus.ok() && *gpus > 0 ? DeviceKind::cuda : DeviceKind::cpu;
     return {};
+  }
+
+  // Of a sweep that is resumed: where it says now, if it does.
+  Status find_kernel(const SweepFolder& folder, SweepPlan& plan) const {
+    if (kernel_file_.empty()) return {};
+    MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
+    if (file.static_hash != plan.static_hash)
+      return error(Code::invalid_argument, "--resume {}: its sweep is of the kernel {}, and {} is another", folder.path.string(),
+                   plan.static_hash.hex(), kernel_file_);
+    return move_plan(folder, plan, file.directory);
   }
 
   void take_limits(SweepPlan& plan) const {

@@ -1,11 +1,19 @@
 #include "mneme/cli/sweep_plan.h"
 
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "mneme/replay/device_knobs.h"
+
 namespace mneme::cli {
 namespace {
 
 using Json = nlohmann::json;
 
 constexpr int kVersion = 1;
+// Of the database, from the folder of results.
+constexpr char kFromHere[] = "database_from_here";
 
 Status corrupt(std::string_view what) { return error(Code::corrupt, "the plan of a sweep: {}", what); }
 
@@ -26,6 +34,17 @@ Json limits_json(const PoolLimits& limits) {
           {"compile_memory", limits.compile_memory.count}};
 }
 
+Path whole(const Path& path) { return std::filesystem::absolute(path).lexically_normal(); }
+
+Path kernel_file(const SweepPlan& plan, const Path& database) { return database / (plan.static_hash.hex() + ".json"); }
+
+Status write_plan(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files) {
+  Json json = to_json(plan);
+  json[kFromHere] = plan.database.lexically_relative(whole(folder.path)).string();
+  const std::string text = json.dump(2) + "\n";
+  return files.write_atomically(folder.plan(), std::as_bytes(std::span(text)));
+}
+
 }  // namespace
 
 Configuration SweepPlan::baseline() const {
@@ -39,7 +58,10 @@ Configuration SweepPlan::baseline() const {
 Json to_json(const SweepPlan& plan) {
   Json instances = Json::array(), grid = Json::array();
   for (const Digest& instance : plan.instances) instances.push_back(instance.hex());
-  for (const GridAxis& axis : plan.axes) grid.push_back({{"key", axis.key}, {"values", axis.values}});
+  for (const GridAxis& axis : plan.axes) {
+    grid.push_back({{"key", axis.key}, {"values", axis.values}});
+    if (!axis.digests.empty()) grid.back()["digests"] = axis.digests;
+  }
   return {{"mneme_sweep", kVersion},
           {"database", plan.database.string()},
           {"static_hash", plan.static_hash.hex()},
@@ -65,7 +87,8 @@ Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   MNEME_ASSIGN(plan.device, parse_device_kind(json.at("device").get<std::string>()));
   MNEME_ASSIGN(plan.base, configuration_from_json(json.at("configuration")));
   for (const Json& axis : json.at("grid"))
-    plan.axes.push_back({axis.at("key").get<std::string>(), axis.at("values").get<std::vector<Json>>()});
+    plan.axes.push_back({axis.at("key").get<std::string>(), axis.at("values").get<std::vector<Json>>(),
+                         axis.value("digests", std::vector<std::string>())});
   if (!json.at("random").is_null()) plan.random = json["random"].get<uint64_t>();
   plan.seed = json.at("seed").get<uint64_t>();
   plan.share = json.at("share").get<bool>();
@@ -78,6 +101,21 @@ Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   return corrupt(failure.what());
 }
 
+Status check_knobs(const SweepPlan& plan) {
+  std::vector<GridAxis> none;
+  for (const GridAxis& axis : plan.axes) none.push_back({axis.key, {Json()}});
+  MNEME_ASSIGN(const Grid beside, Grid::create(plan.base, none));
+  MNEME_TRY(check_knobs(beside.at(0), plan.device));
+  for (const GridAxis& axis : plan.axes) {
+    MNEME_ASSIGN(const Grid alone, Grid::create({}, {axis}));
+    const Status first = check_knobs(alone.at(0), plan.device);
+    bool refused = !first.ok();
+    for (uint64_t i = 1; refused && i < alone.size(); ++i) refused = !check_knobs(alone.at(i), plan.device).ok();
+    if (refused) return first.with_context(fmt::format("grid '{}'", axis.key));
+  }
+  return {};
+}
+
 SweepPoints::SweepPoints(const Grid& grid, const SweepPlan& plan) : all_(grid.size()) {
   if (plan.random) sample_ = grid.sample(*plan.random, plan.seed);
 }
@@ -88,8 +126,7 @@ Status begin_folder(const SweepFolder& folder, const SweepPlan& plan, FileSystem
                  "{} has the results of a sweep already: --resume {} goes on with it; or name another folder",
                  folder.path.string(), folder.path.string());
   MNEME_TRY(files.create_directories(folder.path));
-  const std::string text = to_json(plan).dump(2) + "\n";
-  return files.write_atomically(folder.plan(), std::as_bytes(std::span(text)));
+  return write_plan(folder, plan, files);
 }
 
 Result<SweepPlan> read_plan(const SweepFolder& folder, FileSystem& files) {
@@ -99,9 +136,32 @@ Result<SweepPlan> read_plan(const SweepFolder& folder, FileSystem& files) {
                  folder.path.string());
   MNEME_TRY(bytes.status());
   const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-  auto plan = sweep_plan_from_json(Json::parse(text, nullptr, /*allow_exceptions=*/false));
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  auto plan = sweep_plan_from_json(json);
   if (!plan.ok()) return plan.status().with_context(folder.plan().string());
+  if (auto from_here = json.find(kFromHere); from_here != json.end() && from_here->is_string()) {
+    const Path beside = whole(folder.path / from_here->get<std::string>());
+    if (!files.exists(kernel_file(*plan, plan->database)) && files.exists(kernel_file(*plan, beside))) plan->database = beside;
+  }
   return plan;
+}
+
+Status move_plan(const SweepFolder& folder, SweepPlan& plan, const Path& database, FileSystem& files) {
+  plan.database = whole(database);
+  return write_plan(folder, plan, files);
+}
+
+Status check_inputs(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files) {
+  const Path kernel = kernel_file(plan, plan.database);
+  if (!files.exists(kernel))
+    return error(
+        Code::not_found,
+        "the recorded kernel of this sweep, {}, is there no more: where it is now, mneme sweep --resume {} -rdb DIR/{} says",
+        kernel.string(), folder.path.string(), kernel.filename().string());
+  IrFile ir = plan.base.ir;
+  MNEME_TRY(pin(ir, files));
+  for (GridAxis axis : plan.axes) MNEME_TRY(pin_files(axis, files));
+  return {};
 }
 
 }  // namespace mneme::cli

@@ -30,6 +30,9 @@ struct SweepPlan {
   Configuration baseline() const;
 };
 
+// unsupported: what the configurations say, or all values of an axis, has no effect on the kind of device, whatever the launch.
+Status check_knobs(const SweepPlan& plan);
+
 nlohmann::json to_json(const SweepPlan& plan);
 // corrupt, incompatible (another version): it is not what to_json() wrote.
 Result<SweepPlan> sweep_plan_from_json(const nlohmann::json& json);
@@ -56,7 +59,13 @@ struct SweepFolder {
 
 // Makes the folder and writes the plan into it. invalid_argument: it has the results of a sweep.
 Status begin_folder(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files = FileSystem::posix());
-// not_found: there is no sweep in it; corrupt, incompatible.
+// Where the database is not where it was, it is looked for beside the folder as it then was. not_found: there is no sweep in it;
+// corrupt, incompatible.
 Result<SweepPlan> read_plan(const SweepFolder& folder, FileSystem& files = FileSystem::posix());
+// The recorded kernel is in another place now: in `database`.
+Status move_plan(const SweepFolder& folder, SweepPlan& plan, const Path& database, FileSystem& files = FileSystem::posix());
+// Before something is measured. not_found: the recorded kernel is not where the plan says. incompatible, not_found: a file of IR
+// has changed, or is gone.
+Status check_inputs(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files = FileSystem::posix());
 
 }  // namespace mneme::cli

@@ -55,6 +55,53 @@ TEST_F(SweepFolderTest, KeepsThePlan) {
   EXPECT_EQ(read->limits.compile_memory, 2_GiB);
 }
 
+TEST_F(SweepFolderTest, FindsTheDatabaseThatWasMovedWithIt) {
+  SweepPlan plan = some_plan();
+  const Path first = folder.path / "first", second = folder.path / "second", elsewhere = folder.path / "elsewhere";
+  const std::string kernel = plan.static_hash.hex() + ".json";
+  plan.database = first / "record-db";
+  std::filesystem::create_directories(plan.database);
+  std::ofstream(plan.database / kernel) << "{}";
+  const SweepFolder before{first / "results"}, after{second / "results"};
+  ASSERT_TRUE(begin_folder(before, plan).ok());
+  std::filesystem::rename(first, second);
+  auto moved = read_plan(after);
+  ASSERT_TRUE(moved.ok()) << moved.status().to_string();
+  EXPECT_EQ(moved->database, second / "record-db");
+  EXPECT_TRUE(check_inputs(after, *moved).ok());
+
+  std::filesystem::rename(second / "record-db", elsewhere);
+  EXPECT_EQ(read_plan(after)->database, first / "record-db");
+  EXPECT_EQ(check_inputs(after, *read_plan(after)).to_string(), "not_found: the recorded kernel of this sweep, " +
+                                                                    (first / "record-db" / kernel).string() +
+                                                                    ", is there no more: where it is now, mneme sweep --resume " +
+                                                                    after.path.string() + " -rdb DIR/" + kernel + " says");
+  ASSERT_TRUE(move_plan(after, *moved, elsewhere).ok());
+  EXPECT_EQ(read_plan(after)->database, elsewhere);
+  EXPECT_TRUE(check_inputs(after, *read_plan(after)).ok());
+}
+
+TEST_F(SweepFolderTest, KeepsWhatFilesOfIrWere) {
+  SweepPlan plan = some_plan();
+  const Path kernel = folder.path / (plan.static_hash.hex() + ".json"), ir = folder.path / "a.ll";
+  std::filesystem::create_directories(folder.path);
+  std::ofstream(kernel) << "{}";
+  std::ofstream(ir) << "one";
+  plan.database = folder.path;
+  plan.axes.push_back(*parse_axis("ir=null|" + ir.string()));
+  ASSERT_TRUE(pin_files(plan.axes.back(), FileSystem::posix()).ok());
+  ASSERT_TRUE(begin_folder(folder, plan).ok());
+  auto read = read_plan(folder);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->axes.back().digests, plan.axes.back().digests);
+  EXPECT_TRUE(check_inputs(folder, *read).ok());
+  std::ofstream(ir) << "two";
+  const Status changed = check_inputs(folder, *read);
+  EXPECT_EQ(changed.code(), Code::incompatible);
+  EXPECT_TRUE(changed.message().starts_with("grid 'ir': the IR in place of the recorded one, " + ir.string() + ", has changed: "))
+      << changed.message();
+}
+
 TEST_F(SweepFolderTest, RefusesOneThatIsInUse) {
   ASSERT_TRUE(begin_folder(folder, some_plan()).ok());
   const std::string name = folder.path.string();
@@ -81,6 +128,32 @@ TEST(SweepPlan, TheBaselineIsWhatWasRecordedUnderTheSameTiming) {
   const Configuration baseline = some_plan().baseline();
   EXPECT_EQ(baseline.codegen.level, Configuration().codegen.level);
   EXPECT_EQ(baseline.execution.iterations, 7u);
+}
+
+TEST(SweepPlan, WhatTheDeviceHasNoUseForIsRefusedAtTheStart) {
+  SweepPlan plan = some_plan();
+  EXPECT_TRUE(check_knobs(plan).ok());
+  plan.device = DeviceKind::cpu;
+  EXPECT_TRUE(check_knobs(plan).ok());
+  plan.axes.push_back(*parse_axis("assembler.max_registers=null|32"));
+  EXPECT_TRUE(check_knobs(plan).ok()) << "one of the two values can be had";
+  plan.axes.back() = *parse_axis("assembler.max_registers=32|64");
+  EXPECT_EQ(
+      check_knobs(plan).to_string(),
+      "unsupported: grid 'assembler.max_registers': assembler.max_registers has no effect on the CPU device, whose code is not "
+      "made from PTX: leave it out");
+  plan.axes.back() = *parse_axis("execution.l2=cold|warm");
+  EXPECT_EQ(
+      check_knobs(plan).to_string(),
+      "unsupported: grid 'execution.l2': execution.l2 'cold' has no effect on the device cpu, which has no L2 cache to prepare");
+  plan.axes.back() = *parse_axis("specialise.max_threads=null|256");
+  plan.base.specialise.bounds.max_threads = 64;
+  EXPECT_TRUE(check_knobs(plan).ok()) << "the axis takes the base's place";
+  plan.base.specialise.bounds.min_blocks = 2;
+  EXPECT_EQ(check_knobs(plan).to_string(),
+            "unsupported: specialise.min_blocks has no effect on the CPU device: leave it out there");
+  plan.device = DeviceKind::cuda;
+  EXPECT_TRUE(check_knobs(plan).ok());
 }
 
 TEST(SweepPoints, AreAllOrASample) {

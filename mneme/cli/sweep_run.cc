@@ -149,6 +149,7 @@ bool SweepRun::Impl::everything_known() const {
 }
 
 Status SweepRun::Impl::open_pool() {
+  MNEME_TRY(check_inputs(folder, plan));
   PoolOptions pool_options;
   pool_options.database = plan.database;
   pool_options.static_hash = plan.static_hash;

@@ -152,16 +152,6 @@ Status check_alone(const llvm::Module& module, const std::string& kernel) {
   return {};
 }
 
-Status refuse_bounds_of_cpu(const LaunchBounds& bounds) {
-  const std::pair<const char*, bool> given[] = {{"max_threads", bounds.max_threads.has_value()},
-                                                {"min_blocks", bounds.min_blocks.has_value()},
-                                                {"max_cluster", bounds.max_cluster.has_value()},
-                                                {"max_registers", bounds.max_registers.has_value()}};
-  for (auto [name, there] : given)
-    if (there) return error(Code::unsupported, "specialise.{} has no effect on the CPU device: leave it out there", name);
-  return {};
-}
-
 bool has_clusters(const std::string& architecture) {
   unsigned version = 0;
   llvm::StringRef digits(architecture);
@@ -169,7 +159,7 @@ bool has_clusters(const std::string& architecture) {
 }
 
 Status set_bounds(llvm::Function& kernel, const LaunchBounds& bounds, const SpecialiseTarget& target) {
-  if (target.device == DeviceKind::cpu) return refuse_bounds_of_cpu(bounds);
+  if (target.device == DeviceKind::cpu) return {};  // they have been refused: cpu/options.h
   if (bounds.max_threads) {
     kernel.removeFnAttr(kRequiredThreads);
     kernel.addFnAttr(kMaxThreads, std::to_string(*bounds.max_threads));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <unordered_set>
@@ -12,6 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr uint64_t kMostValues = 1'000'000;
+constexpr std::string_view kIr = "ir", kIrDigest = "ir_digest";
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -93,6 +95,13 @@ bool set_member(Json& object, std::string_view key, const Json& value) {
   return true;
 }
 
+// False: as set_member().
+bool set_value(Json& object, const GridAxis& axis, size_t index) {
+  // The base's is of the base's file.
+  if (axis.key == kIr) set_member(object, kIrDigest, axis.digests.empty() ? Json() : Json(axis.digests[index]));
+  return set_member(object, axis.key, axis.values[index]);
+}
+
 // Of one member, or of a member and a part of it.
 bool overlap(std::string_view a, std::string_view b) {
   if (a.size() > b.size()) std::swap(a, b);
@@ -144,6 +153,20 @@ Result<GridAxis> parse_axis(std::string_view text) {
   return axis;
 }
 
+Status pin_files(GridAxis& axis, FileSystem& files) {
+  if (axis.key != kIr) return {};
+  axis.digests.resize(axis.values.size());
+  for (size_t i = 0; i < axis.values.size(); ++i) {
+    Json& value = axis.values[i];
+    if (!value.is_string() || value.get<std::string>().empty()) continue;  // the recorded code, or no path
+    IrFile file{std::filesystem::absolute(value.get<std::string>()).lexically_normal(), axis.digests[i]};
+    if (Status status = pin(file, files); !status.ok()) return status.with_context(fmt::format("grid '{}'", axis.key));
+    value = file.path;
+    axis.digests[i] = file.digest;
+  }
+  return {};
+}
+
 Result<Grid> Grid::create(const Configuration& base, std::vector<GridAxis> axes) {
   MNEME_TRY(check_keys(base, axes));
   Grid grid;
@@ -152,31 +175,42 @@ Result<Grid> Grid::create(const Configuration& base, std::vector<GridAxis> axes)
     if (axis.values.size() > (uint64_t{1} << 63) / grid.size_)
       return error(Code::invalid_argument, "grid: it has more than 2^63 points");
     grid.size_ *= axis.values.size();
-    for (const Json& value : axis.values) {
+    if (!axis.digests.empty() && axis.digests.size() != axis.values.size())
+      return error(Code::invalid_argument, "grid '{}': {} values and {} digests", axis.key, axis.values.size(),
+                   axis.digests.size());
+    for (size_t i = 0; i < axis.values.size(); ++i) {
       Json json = grid.base_;
-      if (!set_member(json, axis.key, value))
+      if (!set_value(json, axis, i))
         return error(Code::invalid_argument, "grid '{}': there is no such member of a configuration", axis.key);
       auto configuration = configuration_from_json(json);
-      if (!configuration.ok()) return configuration.status().with_context(fmt::format("grid '{}={}'", axis.key, value.dump()));
+      if (!configuration.ok())
+        return configuration.status().with_context(fmt::format("grid '{}={}'", axis.key, axis.values[i].dump()));
     }
   }
   grid.axes_ = std::move(axes);
   return grid;
 }
 
-std::vector<Json> Grid::values_at(uint64_t index) const {
-  std::vector<Json> values(axes_.size());
+std::vector<size_t> Grid::places_at(uint64_t index) const {
+  std::vector<size_t> places(axes_.size());
   for (size_t i = axes_.size(); i-- > 0;) {
-    values[i] = axes_[i].values[index % axes_[i].values.size()];
+    places[i] = index % axes_[i].values.size();
     index /= axes_[i].values.size();
   }
+  return places;
+}
+
+std::vector<Json> Grid::values_at(uint64_t index) const {
+  const std::vector<size_t> places = places_at(index);
+  std::vector<Json> values;
+  for (size_t i = 0; i < axes_.size(); ++i) values.push_back(axes_[i].values[places[i]]);
   return values;
 }
 
 Configuration Grid::at(uint64_t index) const {
   Json json = base_;
-  std::vector<Json> values = values_at(index);
-  for (size_t i = 0; i < axes_.size(); ++i) set_member(json, axes_[i].key, values[i]);
+  const std::vector<size_t> places = places_at(index);
+  for (size_t i = 0; i < axes_.size(); ++i) set_value(json, axes_[i], places[i]);
   // Each value was taken by itself when the grid was made, and members do not depend on one another.
   return configuration_from_json(json).value();
 }

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
 #include "mneme/replay/configuration.h"
 
@@ -22,9 +23,16 @@ namespace mneme {
 struct GridAxis {
   std::string key;
   std::vector<nlohmann::json> values;
+  // Of the files that the values of "ir" name, one for each: what a configuration's "ir_digest" becomes. Empty: not given.
+  std::vector<std::string> digests = {};
 };
 // invalid_argument: it is not of the form above, a value comes twice, or there are more than a million.
 Result<GridAxis> parse_axis(std::string_view text);
+
+// What an axis of "ir" names is that, whatever happens to the files afterwards: paths become absolute, and each file's digest is
+// noted. Other axes stay as they are. Where there are digests already, the files must have them: incompatible. io, not_found: a
+// file cannot be read.
+Status pin_files(GridAxis& axis, FileSystem& files);
 
 class Grid {
  public:
@@ -42,6 +50,8 @@ class Grid {
   std::vector<uint64_t> sample(uint64_t count, uint64_t seed) const;
 
  private:
+  std::vector<size_t> places_at(uint64_t index) const;  // of its values in the axes
+
   nlohmann::json base_;
   std::vector<GridAxis> axes_;
   uint64_t size_ = 1;

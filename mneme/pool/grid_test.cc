@@ -1,7 +1,10 @@
 #include "mneme/pool/grid.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <set>
 
 namespace mneme {
@@ -77,6 +80,53 @@ TEST(Grid, NullLeavesTheMemberOut) {
   EXPECT_EQ(grid.at(0), Configuration());
   EXPECT_EQ(grid.at(3).block.x, 64u);
   EXPECT_EQ(grid.at(1).assembler.max_registers, 40u);
+}
+
+struct GridFilesTest : ::testing::Test {
+  GridFilesTest() : folder(std::filesystem::temp_directory_path() / fmt::format("mneme-grid-test-{}", ::getpid())) {
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "a.ll") << "a";
+    std::ofstream(folder / "b.ll") << "b";
+  }
+  ~GridFilesTest() override { std::filesystem::remove_all(folder); }
+  Path folder;
+};
+
+TEST_F(GridFilesTest, FilesAreWhatTheyWereWhenTheyWerePinned) {
+  const std::string a = folder / "a.ll", b = folder / "b.ll";
+  GridAxis axis = *parse_axis("ir=null|" + a + "|" + b), other = *parse_axis("block.x=64|128");
+  FileSystem& files = FileSystem::posix();
+  ASSERT_TRUE(pin_files(axis, files).ok());
+  ASSERT_TRUE(pin_files(other, files).ok());
+  EXPECT_TRUE(other.digests.empty());
+  Configuration base;
+  base.ir = {"/elsewhere.ll", std::string(32, '0')};
+  const Grid grid = *Grid::create(base, {axis, other});
+  EXPECT_EQ(grid.at(0).ir, IrFile()) << "the recorded code";
+  EXPECT_EQ(grid.at(2).ir, (IrFile{a, digest_of(std::as_bytes(std::span("a", 1))).hex()}));
+  EXPECT_NE(grid.at(4).ir.digest, grid.at(2).ir.digest);
+  EXPECT_EQ(Grid::create(base, {*parse_axis("ir=" + a)})->at(0).ir, (IrFile{a, ""})) << "not the base's digest";
+  ASSERT_TRUE(pin_files(axis, files).ok()) << "nothing has changed";
+
+  std::ofstream(b) << "changed";
+  EXPECT_EQ(
+      pin_files(axis, files).to_string(),
+      fmt::format("incompatible: grid 'ir': the IR in place of the recorded one, {}, has changed: its digest is {}, and the "
+                  "configuration's {}",
+                  b, digest_of(std::as_bytes(std::span("changed", 7))).hex(), digest_of(std::as_bytes(std::span("b", 1))).hex()));
+  std::filesystem::remove(b);
+  EXPECT_EQ(pin_files(axis, files).code(), Code::not_found);
+  axis.digests.pop_back();
+  EXPECT_EQ(Grid::create({}, {axis}).status().message(), "grid 'ir': 3 values and 2 digests");
+}
+
+TEST_F(GridFilesTest, PathsAreOfTheFolderInWhichTheyWereGiven) {
+  const Path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder);
+  GridAxis axis = *parse_axis("ir=./a.ll");
+  EXPECT_TRUE(pin_files(axis, FileSystem::posix()).ok());
+  std::filesystem::current_path(before);
+  EXPECT_EQ(axis.values[0], (folder / "a.ll").string());
 }
 
 TEST(Grid, SamplesDifferentPointsByTheSeed) {

@@ -495,7 +495,9 @@ TEST_F(PoolTest, ResumesFromItsLog) {
   pool.reset();
   EXPECT_THAT(read_log(logged.log)->results, SizeIs(7));
 
-  logged.database = "another";
+  logged.database = "another place of it";
+  EXPECT_EQ(open(logged)->submit(with_passes("a")).get().origin, Origin::resumed);
+  logged.static_hash = digest_of(std::as_bytes(std::span("another")));
   EXPECT_EQ(Pool::open(logged).status().code(), Code::incompatible);
 }
 

@@ -12,6 +12,12 @@ Status write_line(WritableFile& file, const Json& json) {
   return file.append(std::as_bytes(std::span(line)));
 }
 
+// Where a database lies says nothing of what is in it, which the hashes tell.
+Json without_place(Json about) {
+  if (about.is_object()) about.erase("database");
+  return about;
+}
+
 bool is_header(const Json& json) { return json.is_object() && json.contains("mneme_log") && json.contains("about"); }
 
 }  // namespace
@@ -48,7 +54,7 @@ Result<ResultLog> ResultLog::open(const Path& path, const Json& about, Existing 
       return error(Code::invalid_argument,
                    "writing results to {}: there are results already; resume that run, or choose another file", path.string());
     MNEME_ASSIGN(run, read_log(path, files));
-    if (!run.about.is_null() && run.about != about)
+    if (!run.about.is_null() && without_place(run.about) != without_place(about))
       return error(Code::incompatible, "resuming {}: its results are about {}, not about {}", path.string(), run.about.dump(),
                    about.dump());
   }

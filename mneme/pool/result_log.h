@@ -22,7 +22,7 @@ class ResultLog {
   enum class Existing { refuse, resume };
 
   // Makes `path`. Where there is one already: invalid_argument under `refuse`; under `resume` its results are known, and new ones
-  // go behind them. incompatible: they are about something else. corrupt: it is no log.
+  // go behind them. incompatible: they are about something else (wherever the database lies). corrupt: it is no log.
   static Result<ResultLog> open(const Path& path, const nlohmann::json& about, Existing existing,
                                 FileSystem& files = FileSystem::posix());
   // No file: append() does nothing.

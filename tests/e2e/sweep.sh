@@ -69,8 +69,49 @@ expect 2 mneme sweep --resume db
 contains err "db has no sweep.json: give the folder of results of an earlier \`mneme sweep\`"
 expect 2 sweep --grid block.x=64 --devices 1
 contains err "--devices 1: there is one CPU device here, numbered from 0"
-expect 1 sweep --grid block.x=64 --max-registers 32 --results-dir refused
-contains out "assembler.max_registers has no effect on the CPU device"
+# A knob that no configuration can have here is refused before anything begins.
+expect 2 sweep --grid block.x=64 --max-registers 32 --results-dir refused
+contains err "assembler.max_registers has no effect on the CPU device"
+expect 2 sweep --grid 'assembler.level=2|3' --results-dir refused
+contains err "grid 'assembler.level': assembler.level has no effect on the CPU device"
+[ ! -e refused ] || fail "a sweep that was refused has a folder"
+
+# Results that were moved with their database are resumed there; where the database is elsewhere, -rdb says where.
+mkdir here
+cp -r db here/db
+hash=$(basename "$kernel")
+part() { mneme sweep --resume "$1" --json "${@:2}"; }
+expect 0 mneme sweep "here/db/$hash" --device cpu --iterations 3 --grid 'block.x=64|128' --results-dir here/moved
+sed -i '$d' here/moved/results.jsonl
+sed -i '$d' here/moved/results.jsonl
+mv here there
+expect 0 part there/moved
+[ "$(json out 'd["total"], d["done"], d["resumed"] < 2')" = "(2, 2, True)" ] || fail "not resumed where it was moved to"
+mv there/db elsewhere
+sed -i '$d' there/moved/results.jsonl
+sed -i '$d' there/moved/results.jsonl
+expect 2 part there/moved
+contains err "is there no more: where it is now, mneme sweep --resume there/moved -rdb DIR/$hash says"
+expect 0 part there/moved -rdb "elsewhere/$hash"
+[ "$(json out 'd["total"], d["done"], d["resumed"] < 2')" = "(2, 2, True)" ] || fail "not resumed with -rdb"
+sed -i '$d' there/moved/results.jsonl
+sed -i '$d' there/moved/results.jsonl
+expect 0 part there/moved
+cp "elsewhere/$hash" "elsewhere/$(echo "$hash" | tr 0-9a-f 1-9a-f0)"
+expect 2 part there/moved -rdb "elsewhere/$(echo "$hash" | tr 0-9a-f 1-9a-f0)"
+contains err "--resume there/moved: its sweep is of the kernel ${hash%.json}, and elsewhere/"
+
+# Files of IR are those that they were at the begin.
+expect 0 mneme ir "$kernel" --device cpu --stage recorded -o one.ll
+expect 0 sweep --grid 'ir=null|one.ll' --grid 'block.x=64|128' --results-dir of-ir --json
+[ "$(json out 'd["verified"]')" -eq 4 ] || fail "IR from a file"
+grep -q '"ir_digest":"' of-ir/results.jsonl || fail "no digest of the IR"
+echo "; changed" >>one.ll
+expect 0 mneme sweep --resume of-ir
+sed -i '$d' of-ir/results.jsonl
+sed -i '$d' of-ir/results.jsonl
+expect 2 mneme sweep --resume of-ir
+contains err "grid 'ir': the IR in place of the recorded one, $PWD/one.ll, has changed: "
 
 # Killed at any moment it can be resumed, and nothing is measured twice. A signal ends it with that signal's status.
 expect 0 python3 - "$kernel" <<'P'

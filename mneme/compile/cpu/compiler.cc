@@ -14,6 +14,7 @@
 #include "mneme/compile/cpu/instruction_count.h"
 #include "mneme/compile/cpu/kernel_entry.h"
 #include "mneme/compile/cpu/linker.h"
+#include "mneme/compile/cpu/options.h"
 #include "mneme/compile/cpu/shared_memory.h"
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/floating_point.h"
@@ -110,18 +111,6 @@ Status verify(const llvm::Module& module) {
   return {};
 }
 
-Status refuse_assembler_options(const AssemblerOptions& options) {
-  const char* knob = options.level                              ? "level"
-                     : !options.options.empty()                 ? "options"
-                     : options.max_registers                    ? "max_registers"
-                     : options.load_cache != LoadCache::unset   ? "load_cache"
-                     : options.store_cache != StoreCache::unset ? "store_cache"
-                                                                : nullptr;
-  if (!knob) return {};
-  return error(Code::unsupported, "assembler.{} has no effect on the CPU device, whose code is not made from PTX: leave it out",
-               knob);
-}
-
 class CpuCompiler final : public Compiler {
  public:
   explicit CpuCompiler(std::string architecture) : architecture_(std::move(architecture)) {}
@@ -175,7 +164,7 @@ class CpuCompiler final : public Compiler {
   };
 
   Result<Generated> generate(const ir::Module& module, const CompileOptions& options, std::optional<Stage> last) {
-    MNEME_TRY(refuse_assembler_options(options.assembler));
+    MNEME_TRY(check_options(options));
     Generated generated;
     MNEME_TRY(run_llvm_on_copy(module, [&](llvm::Module& copy) { return generate_from(copy, options, last, generated); }));
     return generated;
@@ -185,7 +174,6 @@ class CpuCompiler final : public Compiler {
     if (!module.getTargetTriple().isNVPTX())
       return error(Code::unsupported, "lowering to the CPU: the module is for '{}'; only code for NVIDIA GPUs can be lowered",
                    module.getTargetTriple().str());
-    MNEME_TRY(check_options(options.codegen));
     if (!last) MNEME_TRY(check_processor(options.codegen));
     MNEME_ASSIGN(PassPlugins plugins, PassPlugins::load(options.pass_plugins));
     MNEME_TRY(set_floating_point(module, options.codegen));
@@ -229,15 +217,6 @@ class CpuCompiler final : public Compiler {
     for (const KernelEntry& entry : entries)
       export_kernel(module, entry, entry.mode == RunMode::fibers ? stack_bytes(*entry.entry) : 0);
     return machine;
-  }
-
-  Status check_options(const CodegenOptions& codegen) const {
-    if (!codegen.target.empty() && codegen.target != architecture_)
-      return error(Code::unsupported, "the CPU device's code is made for {}, not for the target '{}': leave the target out",
-                   architecture_, codegen.target);
-    if (codegen.ftz == FlushDenormals::on)
-      return error(Code::unsupported, "the CPU device does not flush denormal numbers to zero: ftz can only be recorded or off");
-    return {};
   }
 
   // What the image defines is its own: a variable of the application of the same name, of which a program has a shadow on the
@@ -304,8 +283,8 @@ class CpuCompiler final : public Compiler {
 
 Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture) {
   initialize_llvm();
-  if (architecture != "x86-64-v3")
-    return error(Code::unsupported, "the CPU device's code is made for x86-64-v3, not for '{}'", architecture);
+  if (architecture != kArchitecture)
+    return error(Code::unsupported, "the CPU device's code is made for {}, not for '{}'", kArchitecture, architecture);
   return std::unique_ptr<Compiler>(new CpuCompiler(architecture));
 }
 
