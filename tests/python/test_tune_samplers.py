@@ -119,6 +119,15 @@ def test_optuna_learns_from_what_an_earlier_run_has_done() -> None:
     assert sum(values) / len(values) < sum(value(params) for _, params in points) / 40
 
 
+def test_tpe_of_an_optuna_whose_parts_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mneme.tune import batched_tpe
+
+    assert isinstance(batched_tpe.tpe_sampler(1), batched_tpe.BatchedTPESampler)
+    monkeypatch.delattr(batched_tpe.tpe, "default_gamma_multiobjective")
+    assert not isinstance(batched_tpe.tpe_sampler(1), batched_tpe.BatchedTPESampler)
+    assert len(run(source_of("tpe", SPACE, objectives=["time"], seed=7), 24)) == 24
+
+
 def test_sampler_of_optuna() -> None:
     import optuna
 

@@ -240,9 +240,9 @@ def _make(name: str, seed: int, trials: int | None) -> BaseSampler:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that something of Optuna's is experimental
         if name == "tpe":
-            from mneme.tune.batched_tpe import BatchedTPESampler
+            from mneme.tune.batched_tpe import tpe_sampler
 
-            return BatchedTPESampler(seed=seed)
+            return tpe_sampler(seed)
         if name == "cmaes":
             sampler = optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)
             return sampler  # type: ignore[no-any-return]

@@ -120,13 +120,17 @@ class SearchSpace:
         from mneme import Config
 
         config = Config() if config is None else config
+        changes: Params = {}
         try:
             for step in self._steps:
                 made = step(params)
-                config = made if isinstance(made, Config) else config.replace(**made)
+                if isinstance(made, Config):
+                    config, changes = made, {}
+                else:
+                    changes.update(made)
+            return config.replace(**changes)
         except InvalidArgumentError as error:
             raise InvalidArgumentError(f"the configuration of {dict(params)}: {error}") from error
-        return config
 
     def points(self) -> Iterator[Params]:
         """Every point that meets the constraints; the last parameter changes fastest.
