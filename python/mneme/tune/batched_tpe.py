@@ -46,7 +46,7 @@ class BatchedTPESampler(TPESampler):
 
 
 def tpe_sampler(seed: int) -> TPESampler:
-    """The batched one; where Optuna's parts that it is made of are others (before 5.0), Optuna's own, which is slower."""
+    """The batched one; where the parts that it is made of are others (before Optuna 5), Optuna's own, slower."""
     if _fits():
         return BatchedTPESampler(seed=seed)
     return TPESampler(seed=seed, multivariate=True, constant_liar=True)
