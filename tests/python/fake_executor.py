@@ -55,7 +55,7 @@ class FakeExecutor:
     """`measure` tells of a configuration a time, a failure, or a list of times after which it is still being timed."""
 
     device = "cpu"
-    devices = (0,)
+    devices: tuple[int, ...] = (0,)
 
     def __init__(
         self, measure: Callable[[mneme.Config], Outcome | list[float]], known: dict[str, FakeResult] | None = None

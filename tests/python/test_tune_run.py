@@ -125,6 +125,26 @@ def test_winner_and_baseline_are_measured_in_turn(executor: FakeExecutor, tmp_pa
     ]
 
 
+def test_winner_is_measured_on_one_of_several_devices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Two(FakeExecutor):
+        devices = (2, 3)
+
+    opened = [Two(measure), FakeExecutor(measure)]
+    asked: list[Any] = []
+    use(monkeypatch, opened[0])
+
+    def open_executor(instances: Any, options: Any) -> FakeExecutor:
+        asked.append(options)
+        return opened[len(asked) - 1]
+
+    monkeypatch.setattr("mneme.tune.run.open_executor", open_executor)
+    study = go(tmp_path / "r", confirm=1, devices=[2, 3])
+    assert [options["devices"] for options in asked] == [[2, 3], (2,)] and asked[1]["resume"] is True
+    assert opened[0].labels == ["baseline at the begin"] and opened[0].closed and opened[1].closed
+    assert opened[1].labels == ["baseline, round 1", "best, round 1", "baseline at the end"]
+    assert study.speed_up is not None
+
+
 def test_a_claim_inside_the_noise_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     times = iter(range(10_000))
     use(monkeypatch, FakeExecutor(lambda config: 1000.0 + (next(times) * 7919) % 101))

@@ -123,7 +123,7 @@ def test_tpe_of_an_optuna_whose_parts_are_others(monkeypatch: pytest.MonkeyPatch
     from mneme.tune import batched_tpe
 
     assert isinstance(batched_tpe.tpe_sampler(1), batched_tpe.BatchedTPESampler)
-    monkeypatch.delattr(batched_tpe.tpe, "default_gamma_multiobjective")
+    monkeypatch.delattr("optuna.samplers._tpe.sampler.default_gamma_multiobjective")
     assert not isinstance(batched_tpe.tpe_sampler(1), batched_tpe.BatchedTPESampler)
     assert len(run(source_of("tpe", SPACE, objectives=["time"], seed=7), 24)) == 24
 

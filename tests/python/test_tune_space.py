@@ -2,6 +2,7 @@
 
 import json
 import random
+import types
 from typing import Any
 
 import mneme
@@ -250,6 +251,15 @@ def test_launch_knows_legal_blocks() -> None:
     assert isinstance(bound, Categorical) and bound.choices == (32, 64, 96, 100, 128, 160, 192, 224, 256)
     small = presets.launch(LaunchFacts((1, 1, 1), (40, 1, 1))).parameters["block.x"]
     assert isinstance(small, Categorical) and small.choices == (32, 40, 64)
+
+
+def test_launch_bounds_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(mneme.__dict__, "llvm", types.ModuleType("mneme.llvm"))
+    for attributes, bound in (({"nvvm.maxntid": "256"}, 256), ({"nvvm.maxntid": "16,16,1"}, 256), ({}, None)):
+        kernel = types.SimpleNamespace(name="_Z1kv")
+        module = types.SimpleNamespace(functions={"_Z1kv": types.SimpleNamespace(attributes=attributes)})
+        launch: Any = types.SimpleNamespace(kernel=kernel, module=lambda module=module: module)
+        assert presets.bound_of(launch) == bound
 
 
 def test_launch_in_two_directions() -> None:
