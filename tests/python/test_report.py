@@ -126,6 +126,7 @@ def tuned(folder: Path) -> Path:
         "claim": "faster",
     }
     (folder / "best.json").write_text(json.dumps(best))
+    (folder / "summary.json").write_text(json.dumps({"remarks": ["the baseline took 6 % longer at one end"]}))
     (folder / "tune.json").write_text(json.dumps({"kernel": "vadd(int)", "sampler": "tpe", "preset": "full"}))
     return folder
 
@@ -140,6 +141,7 @@ def test_a_tuning_run_is_read(tmp_path: Path) -> None:
     assert "11 right, 1 given up, by <code>mneme tune</code> (tpe, full)" in page
     assert "Both were measured anew, in turn, 3 times." in page
     assert "vadd(int)" in page
+    assert "The baseline took 6 % longer at one end." in page
 
 
 def test_many_pipelines_are_told_apart_by_their_passes(tmp_path: Path) -> None:
