@@ -188,13 +188,13 @@ def sweep(options, kernel, instance, grid, devices, *more):
         try:
             out, errors = child.communicate(timeout=options.limit)
         except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGINT)
+            child.send_signal(signal.SIGTERM)
             out, errors = child.communicate()
     except BaseException:
-        child.send_signal(signal.SIGINT)
-        child.wait()
+        child.send_signal(signal.SIGTERM)
+        child.communicate()
         raise
-    if child.returncode not in (0, 1, -signal.SIGINT) or not out:
+    if child.returncode not in (0, 1, -signal.SIGTERM) or not out:
         raise Failed(errors.strip())
     for line in errors.splitlines():
         if "warning" in line:
