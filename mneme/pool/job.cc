@@ -1,8 +1,32 @@
 #include "mneme/pool/job.h"
 
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+
 #include "mneme/compile/compile_key.h"
 
 namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+using Sections = std::span<const std::string_view>;
+constexpr std::array<std::string_view, 7> kOfCode = {"passes",     "pass_plugins", "ir",       "ir_digest",
+                                                     "specialise", "codegen",      "assembler"};
+constexpr std::array<std::string_view, 3> kNotOfCode = {"execution", "tolerance", "verdict"};
+constexpr std::array<std::string_view, 7> kNotOfAnyLaunch = {"execution", "tolerance",    "verdict",      "grid",
+                                                             "block",     "keep_threads", "shared_memory"};
+
+std::string all_but(const Json& configuration, Sections sections) {
+  std::string rest;
+  for (const auto& [name, value] : configuration.items())
+    if (std::find(sections.begin(), sections.end(), name) == sections.end()) rest += name + value.dump();
+  return rest;
+}
+
+}  // namespace
 
 Outcome::Outcome(const PoolResult& result, const Digest& found_for)
     : failure_(result.failure),
@@ -20,31 +44,22 @@ PoolResult Outcome::share() const {
   return result;
 }
 
-std::string compile_key(const Configuration& configuration) {
-  Configuration asked = configuration;
-  asked.execution = {};
-  asked.tolerance = {};
-  asked.verdict = {};
-  if (asked.specialise.empty()) {
-    asked.grid = asked.block = {};
-    asked.keep_threads = false;
-    asked.shared_memory.reset();
-  }
-  std::string key = to_json(asked).dump();
-  if (!asked.ir.path.empty()) key += "\n" + describe_file(asked.ir.path);
-  for (const std::string& plugin : asked.pass_plugins) key += "\n" + describe_file(plugin);
+std::string compile_key(const Configuration& configuration, const Json& json) {
+  const bool of_the_launch = !configuration.specialise.empty();
+  std::string key = all_but(json, of_the_launch ? Sections(kNotOfCode) : Sections(kNotOfAnyLaunch));
+  if (!configuration.ir.path.empty()) key += "\n" + describe_file(configuration.ir.path);
+  for (const std::string& plugin : configuration.pass_plugins) key += "\n" + describe_file(plugin);
   return key;
 }
 
-std::string launch_key(const Configuration& configuration) {
-  Configuration launch = configuration;
-  launch.passes.clear();
-  launch.pass_plugins.clear();
-  launch.ir = {};
-  launch.specialise = {};
-  launch.codegen = {};
-  launch.assembler = {};
-  return to_json(launch).dump();
+std::string launch_key(const Json& configuration) { return all_but(configuration, kOfCode); }
+
+void identify(Job& job) {
+  if (!job.json.is_null()) return;
+  job.json = to_json(job.configuration);
+  job.digest = whole_digest(job.json);
+  job.compile_key = compile_key(job.configuration, job.json);
+  job.launch_key = launch_key(job.json);
 }
 
 }  // namespace mneme

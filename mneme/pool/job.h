@@ -38,10 +38,11 @@ struct Job {
   std::shared_ptr<FutureState> future;
   std::string label = {};  // not empty: its measurement is shared with none
 
-  // From when it is looked at first:
+  // From when it is looked at first, see identify():
   nlohmann::json json = {};      // the configuration
   Digest digest = {};            // whole_digest()
   std::string compile_key = {};  // of its TranslationRequest
+  std::string launch_key = {};   // of its Measurement, with the object's digest
   std::string code_digest = {};  // of its SharedCode, once known
   nlohmann::json about = {};     // what the result is to say of its compilation
   nlohmann::json code = {};      // what the device worker is told of the object
@@ -95,8 +96,10 @@ struct SharedMeasurement {
 
 // Equal for configurations of which the compiler is asked the same: whatever only the launch or the verdict depends on is left
 // out, unless the code is specialised to the launch. Files count by what the system says of them.
-std::string compile_key(const Configuration& configuration);
+std::string compile_key(const Configuration& configuration, const nlohmann::json& json);
 // Of what an object and its facts do not hold.
-std::string launch_key(const Configuration& configuration);
+std::string launch_key(const nlohmann::json& configuration);
+// Fills in what follows from the configuration, once.
+void identify(Job& job);
 
 }  // namespace mneme

@@ -41,13 +41,19 @@ std::optional<Nanoseconds> PoolResult::best_time() const {
   return *std::min_element(times.begin(), times.end());
 }
 
-Digest whole_digest(const Configuration& configuration) {
-  return Hasher().add(std::string_view(to_json(configuration).dump())).finish();
-}
+Digest whole_digest(const Configuration& configuration) { return whole_digest(to_json(configuration)); }
+
+Digest whole_digest(const Json& configuration) { return Hasher().add(std::string_view(configuration.dump())).finish(); }
 
 Json to_json(const PoolResult& result) {
-  Json json = {{"configuration", to_json(result.configuration)},
-               {"digest", whole_digest(result.configuration).hex()},
+  Json configuration = to_json(result.configuration);
+  const Digest digest = whole_digest(configuration);
+  return to_json(result, std::move(configuration), digest);
+}
+
+Json to_json(const PoolResult& result, Json configuration, const Digest& whole_digest) {
+  Json json = {{"configuration", std::move(configuration)},
+               {"digest", whole_digest.hex()},
                {"origin", to_string(result.origin)},
                {"result", result.details}};
   json["failure"] = result.failed() ? Json(to_string(result.failure)) : Json();

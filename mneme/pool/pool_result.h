@@ -54,8 +54,12 @@ struct PoolResult {
 
 // Of everything in a configuration, how it is timed included: what was measured under one is not measured again.
 Digest whole_digest(const Configuration& configuration);
+// The same of a configuration as JSON.
+Digest whole_digest(const nlohmann::json& configuration);
 
 nlohmann::json to_json(const PoolResult& result);
+// The same for who has both of its configuration already.
+nlohmann::json to_json(const PoolResult& result, nlohmann::json configuration, const Digest& whole_digest);
 // corrupt: it is not what to_json() wrote.
 Result<PoolResult> pool_result_from_json(const nlohmann::json& json);
 

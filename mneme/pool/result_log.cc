@@ -73,9 +73,9 @@ Result<ResultLog> ResultLog::open(const Path& path, const Json& about, Existing 
   return log;
 }
 
-Status ResultLog::append(const PoolResult& result) {
+Status ResultLog::append(const PoolResult& result, const Json& configuration, const Digest& whole_digest) {
   if (!file_) return {};
-  Status written = write_line(*file_, to_json(result));
+  Status written = write_line(*file_, to_json(result, configuration, whole_digest));
   if (!written.ok()) file_.reset();  // nothing may stand behind half a line
   return written;
 }

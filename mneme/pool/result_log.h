@@ -29,7 +29,7 @@ class ResultLog {
   ResultLog() = default;
 
   // Once that has failed it does nothing: what is there can be resumed from.
-  Status append(const PoolResult& result);
+  Status append(const PoolResult& result, const nlohmann::json& configuration, const Digest& whole_digest);
   // What an earlier run found out, failures included, but not what was lost or has a label; by whole_digest().
   const std::map<Digest, PoolResult>& known() const { return known_; }
 

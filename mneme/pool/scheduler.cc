@@ -181,10 +181,11 @@ void Pool::Scheduler::take_cancellations() {
 void Pool::Scheduler::finish(JobId id, PoolResult result) {
   auto job = jobs_.extract(id);
   if (job.empty()) return;
+  identify(job.mapped());
   result.configuration = std::move(job.mapped().configuration);
   result.label = job.mapped().label;
   const bool nothing_new = result.origin == Origin::resumed || result.failure == Failure::cancelled;
-  Status logged = nothing_new ? Status() : log_.append(result);
+  Status logged = nothing_new ? Status() : log_.append(result, job.mapped().json, job.mapped().digest);
   std::shared_ptr<FutureState> future = job.mapped().future;
   const std::optional<Nanoseconds> best = result.best_time();
   {

@@ -11,7 +11,8 @@
 //                     the object
 //   of a device one   {"device": {"name", "architecture"}} first; {"id", "began"}: those it was given before have ended as they
 //                     should, and what is missing of their results follows; {"id", "timed": [ns, …]}; {"id", "details"};
-//                     to it {"stop": id}; {"instance", "copies"} of a keeper, see keeper.h
+//                     {"id", "loading"}: until its next message it loads that job's object while another runs; to it {"stop":
+//                     id}; {"instance", "copies"} of a keeper, see keeper.h
 //
 // Sources: scheduler.cc is its life, jobs coming and going; scheduler_workers.cc is workers; scheduler_sharing.cc is what
 // configurations share.
@@ -20,6 +21,7 @@
 #include <deque>
 #include <map>
 #include <thread>
+#include <unordered_map>
 
 #include "mneme/pool/job.h"
 #include "mneme/pool/last_words.h"
@@ -58,6 +60,7 @@ class Pool::Scheduler {
     Failure fate = Failure::none;       // why it was killed by us
     bool killed = false;
     bool began = false;  // the first job, on a device worker
+    JobId loading = 0;   // a later one, whose object is being loaded; 0: none
     bool closed = false;
   };
 
@@ -88,6 +91,7 @@ class Pool::Scheduler {
   void lose(Worker& worker, int status);
   void blame(const Worker& gone, Job& job, int status);
   void hear_began(Worker& worker, JobId id);
+  static JobId guilty(const Worker& gone, int status);
   void requeue(Role role, const std::deque<JobId>& jobs);
   void enforce_limits();
   void dispatch();
@@ -114,10 +118,10 @@ class Pool::Scheduler {
   // The thread's own. Queues and lists may name jobs that are gone.
   std::map<JobId, Job> jobs_;
   std::deque<JobId> to_compile_, to_measure_;
-  std::map<std::string, TranslationRequest> translations_;  // by compile_key()
-  std::map<std::string, SharedCode> codes_;                 // by the digest of the translation
-  std::deque<std::string> kept_;                            // whose objects are kept, the oldest first
-  std::map<std::string, SharedMeasurement> measurements_;
+  std::unordered_map<std::string, TranslationRequest> translations_;  // by compile_key()
+  std::unordered_map<std::string, SharedCode> codes_;                 // by the digest of the translation
+  std::deque<std::string> kept_;                                      // whose objects are kept, the oldest first
+  std::unordered_map<std::string, SharedMeasurement> measurements_;
   std::map<uint64_t, Worker> workers_;
   std::string architecture_;  // of the devices, once one has told
   uint64_t next_worker_ = 1;

@@ -20,17 +20,13 @@ void Pool::Scheduler::remember_measurements() {
   for (const auto& [digest, result] : log_.known()) {
     auto object = result.details.find("obj_hash");
     if (result.shared_with || object == result.details.end() || !object->is_string()) continue;
-    measurements_[object->get<std::string>() + " " + launch_key(result.configuration)].outcome.emplace(result, digest);
+    measurements_[object->get<std::string>() + " " + launch_key(to_json(result.configuration))].outcome.emplace(result, digest);
   }
 }
 
 // False: the job is elsewhere now, or done.
 bool Pool::Scheduler::needs_compiler(Job& job) {
-  if (job.compile_key.empty()) {  // not when it is submitted: a hundred thousand may be at once
-    job.json = to_json(job.configuration);
-    job.digest = whole_digest(job.configuration);
-    job.compile_key = compile_key(job.configuration);
-  }
+  identify(job);  // not when it is submitted: a hundred thousand may be at once
   job.code_digest.clear();
   if (!options_.share) return true;
   TranslationRequest& translation = translations_[job.compile_key];
@@ -119,7 +115,7 @@ void Pool::Scheduler::keep(const std::string& code_digest) {
 }
 
 std::string Pool::Scheduler::measurement_key(const Job& job, const SharedCode& code) const {
-  return code.description.value("digest", "") + " " + launch_key(job.configuration);
+  return code.description.value("digest", "") + " " + job.launch_key;
 }
 
 void Pool::Scheduler::has_code(Job& job, const SharedCode& code) {

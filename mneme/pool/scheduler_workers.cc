@@ -100,6 +100,7 @@ void Pool::Scheduler::hear(Worker& worker, Message message) {
     if (body.contains("reason")) last_start_failure_ = body["reason"];
     return;
   }
+  worker.loading = body.contains("loading") ? job->id : 0;
   if (body.contains("translated")) return hear_translated(worker, *job, body);
   if (body.contains("code")) return hear_code(worker, *job, message);
   if (body.contains("failure")) return hear_failure(worker, *job, body);
@@ -189,11 +190,16 @@ void Pool::Scheduler::lose(Worker& worker, int status) {
       return give_up(error(Code::unavailable, "{} workers in a row did not start: the last one {}", kMostFailedStarts, why));
     }
   }
-  std::deque<JobId> jobs = std::move(gone.jobs);
+  std::deque<JobId>& jobs = gone.jobs;
   // A device worker ends by itself after a fault, and has then the next job at hand.
   if (!jobs.empty() && (gone.role == Role::compile || gone.began || gone.fate != Failure::none)) {
-    if (Job* job = find(jobs.front())) blame(gone, *job, status);
-    jobs.pop_front();
+    const JobId to_blame = guilty(gone, status);
+    if (to_blame != jobs.front()) {
+      gone.left.push_back(jobs.front());
+      jobs.pop_front();
+    }
+    std::erase(jobs, to_blame);
+    if (Job* job = find(to_blame)) blame(gone, *job, status);
   }
   requeue(gone.role, jobs);
   // Another was to blame. That is not to happen twice.
@@ -208,7 +214,13 @@ void Pool::Scheduler::lose(Worker& worker, int status) {
   start_worker(gone.role, gone.device);
 }
 
-// The job that was under way when its worker ended.
+// The job under way, unless the process crashed while it loaded the object of another: what runs on a device crashes no process.
+JobId Pool::Scheduler::guilty(const Worker& gone, int status) {
+  const bool crashed = gone.fate == Failure::none && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL;
+  const bool known = std::find(gone.jobs.begin(), gone.jobs.end(), gone.loading) != gone.jobs.end();
+  return crashed && known ? gone.loading : gone.jobs.front();
+}
+
 void Pool::Scheduler::blame(const Worker& gone, Job& job, int status) {
   const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   std::string end = describe_end(status);

@@ -159,8 +159,9 @@ class DeviceJobs {
   void look_ahead() {
     if (next_ || !orders_.any()) return;
     [[maybe_unused]] const bool there = take_next();
-    if (next_ && next_->configuration.ok() && next_->object.ok())
-      work_.expect(*next_->configuration, *next_->object, next_->message.body["code"]);
+    if (!next_ || !next_->configuration.ok() || !next_->object.ok()) return;
+    [[maybe_unused]] Status ignored = orders_.channel().send({{"id", next_->id}, {"loading", true}});
+    work_.expect(*next_->configuration, *next_->object, next_->message.body["code"]);
   }
 
   // False: the process is of no more use. The pool has what was left measured again.

@@ -63,8 +63,10 @@ std::vector<std::string> told_of(const std::vector<std::string>& jobs, const Sta
     if (!message.ok()) break;
     const Json& body = message->body;
     if (body.contains("ready")) continue;
-    const std::string what = body.contains("began") ? "began" : body.value("failure", "told");
-    results += what != "began";
+    const std::string what = body.contains("began")     ? "began"
+                             : body.contains("loading") ? "loading"
+                                                        : body.value("failure", "told");
+    results += what != "began" && what != "loading";
     told.push_back(fmt::format("{} {}", what, body["id"].get<int>()));
     if (body.contains("reason") && !body["reason"].get<std::string>().empty()) told.back() += ": " + body.value("reason", "");
     if (what == "told") EXPECT_EQ(body["details"]["passes"], passes[body["id"].get<size_t>() - 1]);
@@ -78,31 +80,33 @@ std::vector<std::string> told_of(const std::vector<std::string>& jobs, const Sta
 
 TEST(DeviceWorker, TellsResultsWhileTheNextRuns) {
   EXPECT_THAT(told_of({"long", "long", "short", "short"}),
-              ElementsAre("began 1", "began 2", "began 3", "told 1", "told 2", "began 4", "told 3", "told 4"));
+              ElementsAre("began 1", "loading 2", "began 2", "loading 3", "began 3", "told 1", "told 2", "loading 4", "began 4",
+                          "told 3", "told 4"));
 }
 
 TEST(DeviceWorker, WhatTakesTheProcessDownLeavesTheOthersUntold) {
-  EXPECT_THAT(told_of({"short", "short", "fault", "short"}), ElementsAre("began 1", "began 2", "began 3", "device_fault 3"));
+  EXPECT_THAT(told_of({"short", "short", "fault", "short"}),
+              ElementsAre("began 1", "loading 2", "began 2", "loading 3", "began 3", "device_fault 3"));
   // Those that were fetched need no device any more.
   EXPECT_THAT(told_of({"long", "long", "fault"}),
-              ElementsAre("began 1", "began 2", "began 3", "told 1", "told 2", "device_fault 3"));
+              ElementsAre("began 1", "loading 2", "began 2", "loading 3", "began 3", "told 1", "told 2", "device_fault 3"));
 }
 
 TEST(DeviceWorker, AFailureIsToldBeforeTheNextBeginsAndAllThatWasLeftBeforeIt) {
   EXPECT_THAT(told_of({"short", "wrong", "short"}),
-              ElementsAre("began 1", "began 2", "told 1", "wrong_result 2", "began 3", "told 3"));
+              ElementsAre("began 1", "loading 2", "began 2", "told 1", "wrong_result 2", "began 3", "told 3"));
 }
 
 TEST(DeviceWorker, WhatIsMeasuredAloneIsToldBeforeTheNextBegins) {
   EXPECT_THAT(told_of({"alone short", "alone short", "short"}),
-              ElementsAre("began 1", "told 1", "began 2", "told 2", "began 3", "told 3"));
+              ElementsAre("began 1", "loading 2", "told 1", "began 2", "loading 3", "told 2", "began 3", "told 3"));
 }
 
 TEST(DeviceWorker, EndsWhenTimesCannotBeFetched) {
   const Status failure = error(Code::internal, "no times today");
   EXPECT_THAT(told_of({"long", "long", "short"}, failure),
-              ElementsAre("began 1", "began 2", "worker_lost 2: internal: no times today"));
-  EXPECT_THAT(told_of({"short", "wrong", "short"}, failure), ElementsAre("began 1", "began 2", "wrong_result 2"));
+              ElementsAre("began 1", "loading 2", "began 2", "loading 3", "worker_lost 2: internal: no times today"));
+  EXPECT_THAT(told_of({"short", "wrong", "short"}, failure), ElementsAre("began 1", "loading 2", "began 2", "wrong_result 2"));
 }
 
 }  // namespace
