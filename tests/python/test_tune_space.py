@@ -254,7 +254,7 @@ def test_launch_knows_legal_blocks() -> None:
 
 
 def test_launch_bounds_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(mneme.__dict__, "llvm", types.ModuleType("mneme.llvm"))
+    monkeypatch.setitem(vars(mneme), "llvm", types.ModuleType("mneme.llvm"))
     for attributes, bound in (({"nvvm.maxntid": "256"}, 256), ({"nvvm.maxntid": "16,16,1"}, 256), ({}, None)):
         kernel = types.SimpleNamespace(name="_Z1kv")
         module = types.SimpleNamespace(functions={"_Z1kv": types.SimpleNamespace(attributes=attributes)})

@@ -48,6 +48,7 @@ class Display:
         """`stream`: by default standard error."""
         self._stream = sys.stderr if stream is None else stream
         self._last = time.monotonic()
+        self._stage = ""
         self._bar: Any = None
         self._task: Any = None
 
@@ -58,8 +59,8 @@ class Display:
             if now - self._last >= _EVERY:
                 self._last = now
                 print(progress_line(study, stage), file=self._stream, flush=True)
-        elif now - self._last >= _REDRAW:
-            self._last = now
+        elif now - self._last >= _REDRAW or stage != self._stage:
+            self._last, self._stage = now, stage
             self._bar.update(self._task, completed=len(study.trials), text=progress_line(study, stage))
 
     def close(self) -> None:
@@ -104,6 +105,8 @@ def summary_text(study: Study, *, top: int = 10, width: int | None = None) -> st
     for name, kind in study.failures.items():
         parts.append(f"  {kind.count} {name}, the first: {_one_line(kind.reason)}")
     parts += ["", _baseline(study), _verdict(study)]
+    if study.best is not None:
+        parts.append(f"  {_changes(study.best) or 'as recorded'}")
     return "\n".join(parts)
 
 

@@ -18,7 +18,7 @@ from mneme.tune.trials import COMPLETE, Trial
 if TYPE_CHECKING:
     from mneme import Config, Executor
 
-# A run is given up when each of so many timed runs took so much longer than the best median.
+# A trial is given up when three quarters of its timed runs, so many at least, took so many times the best median.
 PRUNE_RUNS = 3
 PRUNE_FACTOR = 1.2
 _TICK = 0.05  # seconds between two looks at what is being timed
@@ -143,6 +143,6 @@ class _Run:
             if waiting.pruned:
                 continue
             times = waiting.future.times_so_far()
-            if len(times) >= PRUNE_RUNS and min(times) > PRUNE_FACTOR * self._best:
+            if len(times) >= PRUNE_RUNS and sorted(times)[len(times) // 4] > PRUNE_FACTOR * self._best:
                 waiting.pruned = True
                 waiting.future.cancel()

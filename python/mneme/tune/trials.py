@@ -58,13 +58,13 @@ class Trial:
         """What a pool's result says of a point."""
         trial = cls(number, params, config, digest=config.digest, origin=result.origin, seconds=seconds, result=result)
         trial.shared_with = result.shared_with
-        if not result.failed:
+        if pruned and result.failure in (None, "cancelled"):
+            trial.state = PRUNED
+            trial.time = statistics.median(map(float, result.times)) if len(result.times) else None
+        elif not result.failed:
             trial.state, trial.time = COMPLETE, result.time
             for name in ("registers", "object_size", "compile_time"):
                 setattr(trial, name, getattr(result, name))
-        elif pruned and result.failure == "cancelled":
-            trial.state = PRUNED
-            trial.time = statistics.median(map(float, result.times)) if len(result.times) else None
         else:
             trial.state, trial.failure, trial.reason = FAILED, result.failure, result.reason
         return trial
