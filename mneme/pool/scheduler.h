@@ -97,6 +97,7 @@ class Pool::Scheduler {
   void dispatch();
   void give(Worker& worker, Job& job, Json body, std::span<const int> descriptors);
   void leave(Worker& worker, Job& job);  // the job is no longer this worker's
+  PoolLimits::Seconds limit_of(const Worker& worker) const;
   void extend(Worker& worker, PoolLimits::Seconds limit);
 
   void remember_measurements();  // of an earlier run

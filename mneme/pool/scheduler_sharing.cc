@@ -72,7 +72,9 @@ void Pool::Scheduler::hear_translated(Worker& worker, Job& job, const Json& body
         !code.description.is_null() && shares_measurement(job) && measurements_.contains(measurement_key(job, code));
     assemble = !code.object && !code.assembling && !measured && !code.failed;
   }
-  [[maybe_unused]] Status sent = worker.channel.send({{"assemble", assemble}});
+  // Else it was told to with the job.
+  if (options_.share) [[maybe_unused]]
+    Status sent = worker.channel.send({{"assemble", assemble}});
   if (assemble) {
     code.assembling = true;
     return;

@@ -13,6 +13,8 @@ using Json = nlohmann::json;
 
 // A device worker has the next job at hand while one is under way, and one more: it looks for the next as soon as that begins.
 constexpr size_t kDeviceDepth = 3;
+// A compile worker need not wait for its next job either.
+constexpr size_t kCompileDepth = 2;
 // So many of one kind that end in a row before they are ready end the pool.
 constexpr unsigned kMostFailedStarts = 3;
 // So often a job is given to another worker when one was lost before it began.
@@ -251,7 +253,8 @@ void Pool::Scheduler::requeue(Role role, const std::deque<JobId>& jobs) {
   for (auto id = jobs.rbegin(); id != jobs.rend(); ++id) {
     Job* job = find(*id);
     if (!job) continue;
-    if (++job->lost < kMostLost)
+    if (role == Role::compile) translations_[job->compile_key].under_way = false;
+    if (role == Role::compile || ++job->lost < kMostLost)  // a lost compile worker took what is to blame with it
       queue.push_front(*id);
     else
       settle(*job, failed_result(Failure::worker_lost, fmt::format("{} workers were lost before it began", kMostLost)));
@@ -279,13 +282,14 @@ void Pool::Scheduler::dispatch() {
   const size_t ahead = 2 * options_.compile_workers + kDeviceDepth * options_.devices.size();
   uint64_t compiling = 0, measuring = 0, devices_ready = 0;
   // First what may be found to need no compiler, and goes to a device at once.
-  for (auto& [id, worker] : workers_) {
-    while (worker.ready && worker.role == Role::compile && worker.jobs.empty() && to_measure_.size() < ahead) {
-      Job* job = take(to_compile_);
-      if (!job) break;
-      if (needs_compiler(*job)) give(worker, *job, Json::object(), {});
+  for (size_t depth = 1; depth <= kCompileDepth; ++depth)  // an idle worker before a second job for another
+    for (auto& [id, worker] : workers_) {
+      while (worker.ready && worker.role == Role::compile && worker.jobs.size() < depth && to_measure_.size() < ahead) {
+        Job* job = take(to_compile_);
+        if (!job) break;
+        if (needs_compiler(*job)) give(worker, *job, options_.share ? Json::object() : Json{{"assemble", true}}, {});
+      }
     }
-  }
   for (size_t depth = 1; depth <= kDeviceDepth; ++depth)  // an idle device before a second job for another
     for (auto& [id, worker] : workers_) {
       if (!worker.ready || worker.role != Role::device || worker.jobs.size() >= depth) continue;
@@ -311,7 +315,7 @@ void Pool::Scheduler::give(Worker& worker, Job& job, Json body, std::span<const 
   body["configuration"] = job.json;
   if (worker.jobs.empty()) {
     if (worker.left.empty()) worker.busy_since = Clock::now();
-    extend(worker, worker.role == Role::compile ? options_.limits.compiling : options_.limits.running);
+    extend(worker, limit_of(worker));
   }
   worker.jobs.push_back(job.id);
   job.at_worker = true;
@@ -328,10 +332,15 @@ void Pool::Scheduler::leave(Worker& worker, Job& job) {
   if (worker.jobs.empty() && worker.left.empty())
     worker.deadline = Clock::time_point::max();
   else
-    extend(worker, options_.limits.running);
+    extend(worker, limit_of(worker));
   std::lock_guard lock(mutex_);
   (worker.role == Role::compile ? progress_.compile_busy : progress_.device_busy) += now - worker.busy_since;
   worker.busy_since = now;
+}
+
+// Of one job.
+PoolLimits::Seconds Pool::Scheduler::limit_of(const Worker& worker) const {
+  return worker.role == Role::compile ? options_.limits.compiling : options_.limits.running;
 }
 
 // Not one that was killed already.

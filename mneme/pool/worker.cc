@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <set>
 
 #include "mneme/pool/last_words.h"
@@ -55,22 +56,8 @@ bool greet(Channel& channel, const Result<std::unique_ptr<Work>>& work) {
   return false;
 }
 
-Status compile_one(Channel& channel, CompileWork& work, uint64_t id, const Configuration& configuration) {
-  if (Status launch = work.check_launch(configuration); !launch.ok())
-    return channel.send(failure_of(id, Failure::invalid_launch, launch.to_string()));
-  auto translated = work.translate(configuration);
-  if (!translated.ok()) return channel.send(failure_of(id, Failure::compile_error, translated.status().to_string()));
-  MNEME_TRY(channel.send({{"id", id}, {"translated", translated->digest}, {"about", translated->about}}));
-  MNEME_ASSIGN(Message answer, channel.receive());
-  if (!answer.body.value("assemble", false)) return {};
-  auto code = work.assemble();
-  if (!code.ok()) return channel.send(failure_of(id, Failure::compile_error, code.status().to_string()));
-  auto memory = put_in_memory(code->object);
-  if (!memory.ok()) return channel.send(failure_of(id, Failure::worker_lost, memory.status().to_string()));
-  return channel.send({{"id", id}, {"code", code->description}}, std::array{memory->number()});
-}
-
-// The device worker's messages: the next job arrives while one is under way, and so does the word to end that one.
+// A worker's messages: the next job arrives while one is under way, and so does the word to end that one, and whether to assemble
+// what a compile worker has translated.
 class Orders {
  public:
   explicit Orders(Channel channel) : channel_(std::move(channel)) {}
@@ -84,6 +71,13 @@ class Orders {
     Message message = std::move(waiting_.front());
     waiting_.pop_front();
     return message;
+  }
+  Result<bool> whether_to_assemble() {
+    while (!assemble_) {
+      MNEME_ASSIGN(Message message, channel_.receive());
+      sort(std::move(message));
+    }
+    return *std::exchange(assemble_, std::nullopt);
   }
   // Whether next() need not wait.
   bool any() {
@@ -103,6 +97,8 @@ class Orders {
   void sort(Message message) {
     if (message.body.contains("stop"))
       stop_.insert(message.body["stop"].get<uint64_t>());
+    else if (!message.body.contains("id"))
+      assemble_ = message.body.value("assemble", false);
     else
       waiting_.push_back(std::move(message));
   }
@@ -110,7 +106,28 @@ class Orders {
   Channel channel_;
   std::deque<Message> waiting_;
   std::set<uint64_t> stop_;
+  std::optional<bool> assemble_;
 };
+
+Status compile_one(Orders& orders, CompileWork& work, const Json& order, const Configuration& configuration) {
+  Channel& channel = orders.channel();
+  const uint64_t id = order["id"];
+  if (Status launch = work.check_launch(configuration); !launch.ok())
+    return channel.send(failure_of(id, Failure::invalid_launch, launch.to_string()));
+  auto translated = work.translate(configuration);
+  if (!translated.ok()) return channel.send(failure_of(id, Failure::compile_error, translated.status().to_string()));
+  MNEME_TRY(channel.send({{"id", id}, {"translated", translated->digest}, {"about", translated->about}}));
+  bool assemble = order.value("assemble", false);
+  if (!assemble) {
+    MNEME_ASSIGN(assemble, orders.whether_to_assemble());
+  }
+  if (!assemble) return {};
+  auto code = work.assemble();
+  if (!code.ok()) return channel.send(failure_of(id, Failure::compile_error, code.status().to_string()));
+  auto memory = put_in_memory(code->object);
+  if (!memory.ok()) return channel.send(failure_of(id, Failure::worker_lost, memory.status().to_string()));
+  return channel.send({{"id", id}, {"code", code->description}}, std::array{memory->number()});
+}
 
 // A job as far as it needs no device.
 struct DeviceJob {
@@ -256,14 +273,16 @@ Status announce(Channel& channel, const DeviceProperties& device) {
 
 void serve_compile(Channel channel, Result<std::unique_ptr<CompileWork>> work) {
   if (!greet(channel, work)) return;
+  Orders orders(std::move(channel));
   for (;;) {
-    auto message = channel.receive();
+    auto message = orders.next();
     if (!message.ok()) return;
     LastWords::begin_job();
-    const uint64_t id = message->body.value("id", uint64_t{0});
     auto configuration = configuration_from_json(message->body["configuration"]);
-    Status status = configuration.ok() ? compile_one(channel, **work, id, *configuration)
-                                       : channel.send(failure_of(id, Failure::compile_error, configuration.status().to_string()));
+    Status status =
+        configuration.ok()
+            ? compile_one(orders, **work, message->body, *configuration)
+            : orders.channel().send(failure_of(message->body["id"], Failure::compile_error, configuration.status().to_string()));
     if (!status.ok()) return;
   }
 }
