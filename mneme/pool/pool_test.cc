@@ -173,6 +173,25 @@ TEST_F(PoolTest, ResultsComeForWhatWasSubmitted) {
   EXPECT_EQ(result.origin, Origin::measured);
 }
 
+// A compile worker has two jobs: what waited behind a crash, and what waits for the same translation, is compiled by the next one.
+TEST_F(PoolTest, WhatWaitsBehindACrashOfTheCompilerIsCompiled) {
+  for (bool share : {true, false}) {
+    PoolOptions one_worker = options();
+    one_worker.compile_workers = 1;
+    one_worker.share = share;
+    auto pool = open(one_worker);
+    std::vector<Future> crashes, others;
+    for (int i = 0; i < 6; ++i) {
+      crashes.push_back(pool->submit(with_passes(i % 2 == 0 ? "crash-compile" : "crash-assemble")));
+      Configuration configuration = with_passes(fmt::format("right/{}", i / 3));
+      configuration.block.x = 32u * static_cast<unsigned>(i + 1);
+      others.push_back(pool->submit(configuration));
+    }
+    for (const Future& future : others) EXPECT_FALSE(future.get().failed()) << future.get().reason;
+    for (const Future& future : crashes) EXPECT_EQ(future.get().failure, Failure::compile_error);
+  }
+}
+
 TEST_F(PoolTest, EachFailureIsOneResultAndTheOthersGoOn) {
   PoolOptions with_limits = options();
   with_limits.limits.compiling = with_limits.limits.running = std::chrono::seconds(2);
