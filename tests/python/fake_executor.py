@@ -55,6 +55,7 @@ class FakeExecutor:
     """`measure` tells of a configuration a time, a failure, or a list of times after which it is still being timed."""
 
     device = "cpu"
+    problem: Exception | None = None
     devices: tuple[int, ...] = (0,)
 
     def __init__(

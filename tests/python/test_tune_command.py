@@ -175,6 +175,7 @@ def test_resumed_after_kill(recordings: Path, tmp_path: Path) -> None:
         (["DB", "-rid", "ffff"], 2, f"no instance of {SCALE} begins with 'ffff'; there are"),
         (["DB", "--kernel", "skale"], 2, "no kernel in DB matches 'skale'; there are"),
         (["DB", "--config", "none.yaml"], 2, "--config none.yaml: No such file or directory"),
+        (["DB", "--device", "cuda:1023"], None, ""),
         (["--resume"], 64, "--resume: name the folder of results, here or with --results-dir"),
         (["--resume", "none"], 2, "none has no tune.json: give the folder of results of an earlier `mneme tune`"),
     ],
@@ -185,12 +186,12 @@ def test_what_is_wrong_is_named(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
-    status: int,
+    status: int | None,
     message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     words = [str(recordings) if word == "DB" else word for word in arguments]
-    assert called(words) == status
+    assert called(words) in ((status,) if status is not None else (2, 64))  # without a driver, or with fewer GPUs
     assert capsys.readouterr().err.startswith("mneme tune: " + message.replace("DB", str(recordings)))
     assert not list(tmp_path.iterdir())
 

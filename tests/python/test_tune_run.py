@@ -195,6 +195,31 @@ def test_what_the_space_changes_and_what_the_baseline_has(executor: FakeExecutor
     assert json.loads((tmp_path / "r/tune.json").read_text())["configuration"] == config.to_dict()
 
 
+def test_what_the_executor_has_to_say(executor: FakeExecutor, tmp_path: Path) -> None:
+    executor.problem = MnemeError("the disk is full")
+    assert "the disk is full" in go(tmp_path / "r", trials=2, confirm=0).remarks
+
+
+def test_shows_itself(executor: FakeExecutor, tmp_path: Path) -> None:
+    study = go(tmp_path / "r")
+    assert str(study).splitlines()[0] == "Best of scale(int*, int)"
+    assert "is 1.063 (1.063 to 1.063, 95 %) times as fast" in str(study)
+    assert study._repr_html_().startswith("<pre>Best of scale(int*, int)")
+
+
+def test_nothing_is_left_where_nothing_could_begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(measure))
+
+    def refuse(instances: Any, options: Any) -> FakeExecutor:
+        raise MnemeError("there is no such device")
+
+    monkeypatch.setattr("mneme.tune.run.open_executor", refuse)
+    for storage in (None, "journal"):
+        with pytest.raises(MnemeError, match="there is no such device"):
+            go(tmp_path / "r", storage=storage)
+        assert not (tmp_path / "r/tune.json").exists()
+
+
 def test_several_objectives_have_a_front(executor: FakeExecutor, tmp_path: Path) -> None:
     study = go(tmp_path / "r", objectives="time,registers")
     front = [(trial.time, trial.registers) for trial in study.front]

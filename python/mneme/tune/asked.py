@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -101,6 +102,13 @@ class Folder:
             )
         self.path.mkdir(parents=True, exist_ok=True)
         write_json(self.asked, asked.to_dict())
+
+    def undo(self) -> None:
+        """Takes `begin` back: nothing was measured."""
+        for path in (self.asked, self.log):
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # there is something else in it
+            self.path.rmdir()
 
     def resume(self, asked: Asked) -> Asked:
         """What goes on: `asked`, under the seed and name of the earlier run.

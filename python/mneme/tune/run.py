@@ -184,30 +184,47 @@ class _Run:
 
     def go(self, instances: Sequence[Instance], show: OnProgress) -> Study:
         study = self._study
-        log = TrialLog(self._folder.trials)
-        store = None
         try:
-            if self._asked.storage:
-                store = Storage(
-                    self._asked.storage,
-                    self._asked.storage_name,
-                    folder=self._folder.path,
-                    space=self._space,
-                    objectives=self._asked.objectives,
-                )
-                for trial in self._before:
-                    store.append(trial)
-            self._measure(instances, log, store, show)
+            store = self._open_storage()
+            executor = open_executor(instances, self._executor_options(self._resume))
+        except BaseException:
+            if not self._resume:
+                self._folder.undo()
+            raise
+        log = TrialLog(self._folder.trials)
+        try:
+            self._measure(instances, executor, log, store, show)
         except KeyboardInterrupt:
             study.interrupted = True
         finally:
             log.close()
             if store and (problem := store.close(wait=_STORAGE_PATIENCE if study.interrupted else None)):
                 study.remarks.append(problem)
+            if executor.problem is not None:
+                study.remarks.append(str(executor.problem))
             self._write_results()
         return study
 
-    def _measure(self, instances: Sequence[Instance], log: TrialLog, store: Storage | None, show: OnProgress) -> None:
+    def _open_storage(self) -> Storage | None:
+        asked = self._asked
+        if not asked.storage:
+            return None
+        folder = self._folder.path
+        store = Storage(
+            asked.storage, asked.storage_name, folder=folder, space=self._space, objectives=asked.objectives
+        )
+        for trial in self._before:
+            store.append(trial)
+        return store
+
+    def _measure(
+        self,
+        instances: Sequence[Instance],
+        executor: Executor,
+        log: TrialLog,
+        store: Storage | None,
+        show: OnProgress,
+    ) -> None:
         def on_trial(trial: Trial) -> None:
             self._now_ready()
             is_best = self._study.add(trial)
@@ -222,7 +239,7 @@ class _Run:
                 self._study.seconds = time.monotonic() - self._ready
             show(self._study, stage)
 
-        with _interruptible(open_executor(instances, self._executor_options(self._resume))) as executor:
+        with _interruptible(executor):
             self._baseline(executor, "begin")
             self._search(on_trial, lambda: on_tick()).run(executor)
             on_tick()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -164,6 +165,15 @@ class Study:
             "remarks": list(self.remarks),
             "results_dir": str(self.results_dir),
         }
+
+    def __str__(self) -> str:
+        """The table that `mneme tune` prints."""
+        from mneme.tune.progress import summary_text
+
+        return summary_text(self)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def best_document(self) -> dict[str, Any] | None:
         """What best.json has, and `mneme replay --config` reads."""
