@@ -1,7 +1,7 @@
 // What one candidate costs the device worker of a pool: one recording, one object that is compiled already, many candidates.
 //
 //   mneme-bench-candidate [--device cuda|cpu] [--ordinal N] [--elements N] [--candidates N] [--iterations N] [--poison on|off]
-//                         [--record FILE INSTANCE] [--json]
+//                         [--compilers N] [--record FILE INSTANCE] [--json]
 //
 // Without --record it makes its own: a vector add, out[i] = in[i] + 1.5, of two arrays of N floats (20,500,000: 82 MB each;
 // 20,000: 80 kB each). It prints what each step takes alone, waited for, and what a candidate takes with everything: load,
@@ -10,7 +10,7 @@
 // restore and a check add on the device, and measures no candidates: what bench/throughput.py reckons a floor with.
 //
 // Then a pool's device worker measures as many: first each result is told before the next candidate begins, then as in a pool,
-// where that is done while the next one runs.
+// where that is done while the next one runs. With --compilers N all is measured beside N processes that compile, as in a pool.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "busy_compilers.h"
 #include "candidate_stages.h"
 #include "candidate_worker.h"
 #include "mneme/replay/compile_request.h"
@@ -33,7 +34,7 @@ struct Options {
   DeviceKind kind = DeviceKind::cuda;
   int ordinal = 0;
   uint64_t elements = 20'500'000;
-  unsigned candidates = 500;
+  unsigned candidates = 500, compilers = 0;
   Configuration configuration;
   Path kernel_file;
   std::string instance;
@@ -234,7 +235,6 @@ class Bench {
 };
 
 Status run(const Options& options) {
-  MNEME_ASSIGN(auto device, Device::open(options.kind, options.ordinal));
   const TemporaryFolder made("bench-candidate");
   Digest static_hash, dynamic_hash;
   if (options.kernel_file.empty()) {
@@ -246,6 +246,12 @@ Status run(const Options& options) {
     MNEME_ASSIGN(dynamic_hash, Digest::from_hex(options.instance));
   }
   MNEME_ASSIGN(Database database, Database::open(options.kernel_file.empty() ? made.path() : options.kernel_file.parent_path()));
+  const PoolSetup setup{database.directory(), static_hash, {dynamic_hash}, options.kind, {}};
+  BusyCompilers beside;
+  if (options.compilers != 0) {
+    MNEME_ASSIGN(beside, BusyCompilers::start(setup, options.compilers));
+  }
+  MNEME_ASSIGN(auto device, Device::open(options.kind, options.ordinal));
   MNEME_ASSIGN(auto session, Session::prepare(database, static_hash, dynamic_hash, *device));
   if (!options.json) fmt::print("{}: {}\n", device->properties().name, session->kernel().demangled);
   MNEME_ASSIGN(auto compiler, Compiler::create(options.kind, device->properties().architecture));
@@ -255,7 +261,6 @@ Status run(const Options& options) {
   if (options.json) return {};
   session.reset();  // the recorded addresses are the worker's
   code.times.clear();
-  const PoolSetup setup{database.directory(), static_hash, {dynamic_hash}, options.kind, {}};
   const WorkerBench worker{setup, *device, std::move(code), options.configuration, options.candidates};
   MNEME_TRY(measure_worker(worker, Telling::before_the_next_begins));
   return measure_worker(worker, Telling::while_the_next_runs);
@@ -263,7 +268,7 @@ Status run(const Options& options) {
 
 constexpr char kUsage[] =
     "it is used as: mneme-bench-candidate [--device cuda|cpu] [--ordinal N] [--elements N] [--candidates N] [--iterations N] "
-    "[--poison on|off] [--record FILE INSTANCE] [--json]";
+    "[--poison on|off] [--compilers N] [--record FILE INSTANCE] [--json]";
 
 Result<Options> parse(int count, char** arguments) {
   Options options;
@@ -282,6 +287,8 @@ Result<Options> parse(int count, char** arguments) {
       options.elements = number;
     } else if (name == "--candidates" && number > 0) {
       options.candidates = static_cast<unsigned>(number);
+    } else if (name == "--compilers" && number <= 1024) {
+      options.compilers = static_cast<unsigned>(number);
     } else if (name == "--iterations" && number > 0) {
       options.configuration.execution.iterations = static_cast<unsigned>(number);
     } else if (name == "--poison" && (value == "on" || value == "off")) {
