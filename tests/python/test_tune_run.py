@@ -113,16 +113,32 @@ def test_without_pyarrow_there_is_no_parquet(
 
 def test_winner_and_baseline_are_measured_in_turn(executor: FakeExecutor, tmp_path: Path) -> None:
     go(tmp_path / "r", confirm=3)
-    assert executor.labels == [
-        "baseline at the begin",
+    assert executor.labels[0] == "baseline at the begin" and executor.labels[-1] == "baseline at the end"
+    assert executor.labels[-7:-1] == [
         "baseline, round 1",
         "best, round 1",
         "best, round 2",
         "baseline, round 2",
         "baseline, round 3",
         "best, round 3",
-        "baseline at the end",
     ]
+    places = [label.split(", ")[1] for label in executor.labels[1:-7]]
+    assert places == [f"place {place}" for place in (1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 1, 2, 3, 4, 5)]
+
+
+def test_luck_does_not_come_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Lucky(FakeExecutor):
+        def measure_anew(self, config: mneme.Config, label: str) -> Any:
+            self.measure = lambda config: 2000.0 if config.to_dict()["passes"] == "default<O2>" else measure(config)
+            return super().measure_anew(config, label)
+
+    use(monkeypatch, Lucky(measure))
+    study = go(tmp_path / "r")
+    assert study.config == mneme.Config(block=64, passes="default<O3>")
+    assert json.loads((tmp_path / "r/best.json").read_text())["configuration"] == {
+        "block": {"x": 64},
+        "passes": "default<O3>",
+    }
 
 
 def test_winner_is_measured_on_one_of_several_devices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -141,7 +157,7 @@ def test_winner_is_measured_on_one_of_several_devices(monkeypatch: pytest.Monkey
     study = go(tmp_path / "r", confirm=1, devices=[2, 3])
     assert [options["devices"] for options in asked] == [[2, 3], (2,)] and asked[1]["resume"] is True
     assert opened[0].labels == ["baseline at the begin"] and opened[0].closed and opened[1].closed
-    assert opened[1].labels == ["baseline, round 1", "best, round 1", "baseline at the end"]
+    assert opened[1].labels[-3:] == ["baseline, round 1", "best, round 1", "baseline at the end"]
     assert study.speed_up is not None
 
 
@@ -218,6 +234,18 @@ def test_nothing_is_left_where_nothing_could_begin(monkeypatch: pytest.MonkeyPat
         with pytest.raises(MnemeError, match="there is no such device"):
             go(tmp_path / "r", storage=storage)
         assert not (tmp_path / "r/tune.json").exists()
+
+
+def test_what_is_right_only_once_is_no_winner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Once(FakeExecutor):
+        def measure_anew(self, config: mneme.Config, label: str) -> Any:
+            self.measure = lambda config: "wrong_result" if label.startswith("finals") else measure(config)
+            return super().measure_anew(config, label)
+
+    use(monkeypatch, Once(measure))
+    study = go(tmp_path / "r")
+    assert study.speed_up is None
+    assert "none of the best was right each time when it was measured anew" in study.remarks
 
 
 def test_several_objectives_have_a_front(executor: FakeExecutor, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mneme.errors import InvalidArgumentError, NotFoundError
 from mneme.tune import presets
 from mneme.tune.asked import Asked, Folder, fresh_folder, write_json
-from mneme.tune.confirm import confirm
+from mneme.tune.confirm import confirm, finals
 from mneme.tune.names import check_keys, nearest
 from mneme.tune.progress import Display
 from mneme.tune.samplers import Source, source_of
@@ -31,8 +31,9 @@ DEFAULT_TRIALS = 100
 _EXECUTOR_OPTIONS = ("compile_workers", "compile_timeout", "run_timeout", "compile_memory", "share")
 # Begin and end of the baseline that differ by more make the other times doubtful.
 _MUCH_DRIFT = 0.05
-# How many of the best are tried when one cannot be confirmed.
-_CANDIDATES = 3
+# How many of the best are measured anew to find the winner, how often, and how many of them are tried when one cannot
+# be confirmed.
+_FINALISTS, _FINALS, _CANDIDATES = 5, 3, 3
 # Seconds that the storage may take when the search was interrupted.
 _STORAGE_PATIENCE = 0.5
 
@@ -309,18 +310,29 @@ class _Run:
 
     def _confirm(self, executor: Executor) -> None:
         study = self._study
-        for trial in study.ranking()[:_CANDIDATES]:
+        finalists = self._finalists(executor)
+        if not finalists:
+            study.remarks.append("none of the best was right each time when it was measured anew")
+        for trial in finalists[:_CANDIDATES]:
             assert trial.config is not None
             found = confirm(executor, baseline_of(self._config), trial.config, rounds=self._asked.confirm)
             if found.speed_up is not None:
                 if study.best is not trial:
                     study.best = trial
                 trial.result = found.result
-                study.speed_up = found.speed_up
+                study.time, study.speed_up = found.time, found.speed_up
                 return
             study.remarks.append(f"trial {trial.number} could not be confirmed: {found.problem}")
             if found.problem.startswith("baseline"):
                 return
+
+    def _finalists(self, executor: Executor) -> list[Trial]:
+        """The best by the search; where that is by their times, by times that are measured anew."""
+        trials = self._study.ranking()[:_FINALISTS]
+        if self._asked.objectives[0] != "time" or len(trials) == 1:
+            return trials
+        configs = [trial.config for trial in trials if trial.config is not None]
+        return [trials[place] for place in finals(executor, configs, rounds=_FINALS)]
 
     def _write_best(self) -> None:
         document = self._study.best_document()

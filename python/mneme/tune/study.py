@@ -54,9 +54,9 @@ class Study:
     """What was found: `trials` in the order in which they were done, the `best` of them, and its speed-up.
 
     `best` is the fastest right one (with another first objective, the smallest of that). `speed_up` is that of its
-    configuration over the baseline, both measured anew in turn; None where that was not done. `interrupted`: Ctrl-C
-    ended it. `seconds` is the search itself, from when the device was ready; `seconds_before` until then. `remarks` are
-    for a person.
+    configuration over the baseline, both measured anew in turn, and `time` its median in ns then; None where that was
+    not done. `interrupted`: Ctrl-C ended it. `seconds` is the search itself, from when the device was ready;
+    `seconds_before` until then. `remarks` are for a person.
     """
 
     kernel: str
@@ -67,6 +67,7 @@ class Study:
     trials: list[Trial] = dataclasses.field(default_factory=list, repr=False)
     best: Trial | None = None
     baseline: Baseline = dataclasses.field(default_factory=Baseline)
+    time: float | None = None
     speed_up: SpeedUp | None = None
     interrupted: bool = False
     seconds: float = 0.0
@@ -158,6 +159,7 @@ class Study:
             "observations_per_second": self.observations_per_second,
             "failures": {name: dataclasses.asdict(kind) for name, kind in self.failures.items()},
             "baseline": dataclasses.asdict(self.baseline),
+            "time": self.time,
             "best": None if best is None else best.to_dict(),
             "front": [trial.number for trial in self.front] if len(self.objectives) > 1 else None,
             "speed_up": None if self.speed_up is None else self.speed_up.to_dict(),
@@ -183,7 +185,7 @@ class Study:
         return {
             "configuration": self.best.config.to_dict(),
             "result": None if self.best.result is None else self.best.result.details,
-            "time": self.best.time,
+            "time": self.time or self.best.time,
             "speed_up": interval.get("value", self.speed_up_seen),
             "interval": [interval["low"], interval["high"]] if interval else None,
             "claim": interval.get("claim", "not confirmed"),
