@@ -14,7 +14,7 @@ from mneme.report.parameters import Parameter, Value, at_most
 from mneme.report.run import Run, Trial
 from mneme.report.statistics import importance, medians_by_value, pareto
 
-#: More points than this are drawn by the GPU.
+#: About so many points are drawn in a chart of which there are several.
 MANY_POINTS = 3000
 #: Charts of parameters, and axes of the parallel plot.
 MOST_PARAMETERS = 9
@@ -59,16 +59,15 @@ def _figure(traces: Sequence[Any], **layout: Any) -> go.Figure:
     return figure.update_layout(**layout)
 
 
-def _points(trials: Sequence[Trial], x: Sequence[Any], y: Sequence[Any], **how: Any) -> Any:
-    kind = go.Scattergl if len(trials) > MANY_POINTS else go.Scatter
-    return kind(
-        x=list(x),
-        y=list(y),
-        mode="markers",
-        customdata=[trial.number for trial in trials],
-        hovertemplate="%{text}<extra></extra>",
-        **how,
-    )
+def thinning(run: Run) -> int:
+    """Which trials are drawn where each is drawn in several charts: every one, every second, …"""
+    return 1 + len(run.timed) // MANY_POINTS
+
+
+def _points(trials: Sequence[Trial], x: Sequence[Any], y: Sequence[Any], **how: Any) -> go.Scatter:
+    numbers = [trial.number for trial in trials]
+    hover = {"customdata": numbers, "hovertemplate": "%{text}<extra></extra>"}
+    return go.Scatter(x=list(x), y=list(y), mode="markers", **hover, **how)
 
 
 def _time_axis(times: Sequence[float]) -> dict[str, Any]:
@@ -203,7 +202,7 @@ def slices(run: Run, parameter: Parameter) -> go.Figure:
 
     traces = []
     for color, some in (("var(--orange)", run.given_up), ("var(--blue)", run.right)):
-        shown = [trial for trial in some if trial.times]
+        shown = [trial for trial in some if trial.times][:: thinning(run)]
         traces.append(_points(shown, list(map(place, shown)), microseconds(shown), marker=_marker(color, 5, 0.5)))
     medians = medians_by_value(parameter, trials)
     if len(medians) <= 40:
@@ -267,11 +266,11 @@ def fronts(run: Run) -> dict[str, go.Figure]:
         scale = 1e6 if key == "compile_time" else 1
         values = [(trial.quantity(key) or 0.0) / scale for trial in trials]
         if len(set(values)) > 1:
-            found[name] = _front(trials, values, name)
+            found[name] = _front(trials, values, name, thinning(run))
     return found
 
 
-def _front(trials: Sequence[Trial], values: Sequence[float], name: str) -> go.Figure:
+def _front(trials: Sequence[Trial], values: Sequence[float], name: str, step: int) -> go.Figure:
     times = microseconds(trials)
     best = pareto(list(zip(times, values, strict=True)))
     front = [trials[index] for index in best]
@@ -284,7 +283,7 @@ def _front(trials: Sequence[Trial], values: Sequence[float], name: str) -> go.Fi
         hoverinfo="skip",
     )
     traces = [
-        _points(trials, times, values, marker=_marker("var(--blue)", 5, 0.45)),
+        _points(trials[::step], times[::step], values[::step], marker=_marker("var(--blue)", 5, 0.45)),
         steps,
         _points(front, x, y, marker={"color": "var(--orange)", "size": 9}),
     ]

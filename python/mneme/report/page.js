@@ -14,10 +14,15 @@
     return copy;
   };
 
-  const draw = () => {
+  // One chart after the other, and the page answers in between; a later call ends an earlier one.
+  let drawing = 0;
+  const draw = async () => {
+    const mine = ++drawing;
     const style = getComputedStyle(root);
     const family = getComputedStyle(document.body).fontFamily;
     for (const place of document.querySelectorAll("[data-figure]")) {
+      await new Promise((proceed) => setTimeout(proceed));
+      if (mine !== drawing) return;
       const figure = filled(data.figures[place.dataset.figure], style);
       figure.layout.font.family = family;
       figure.layout.autosize = true;

@@ -17,7 +17,7 @@ from plotly.offline import get_plotlyjs
 
 import mneme
 from mneme.report import charts, code, highlight
-from mneme.report.parameters import Value, at_most, flatten
+from mneme.report.parameters import Parameter, Value, at_most, flatten
 from mneme.report.run import Run, Trial
 from mneme.report.statistics import claim, importance, never_right
 
@@ -109,7 +109,8 @@ def html_of(run: Run, *, stages: Sequence[str]) -> str:
         "at_most": lambda text, count: at_most(count, str(text)),
     }
     folder = Path(__file__).parent
-    data = {"figures": _figures(run), "trials": _trial_texts(run)}
+    studied, fronts = charts.chosen(run), charts.fronts(run)
+    data = {"figures": _figures(run, studied, fronts), "trials": _trial_texts(run)}
     return environment.get_template("page.html").render(
         style=Markup((folder / "page.css").read_text()),
         script=Markup((folder / "page.js").read_text()),
@@ -123,10 +124,11 @@ def html_of(run: Run, *, stages: Sequence[str]) -> str:
             (key, name, unit) for key, name, unit in QUANTITIES if any(trial.quantity(key) for trial in run.right)
         ],
         quantity=quantity,
-        slices=_slice_names(run),
-        fronts=list(charts.fronts(run)),
+        slices=[parameter.name for parameter in studied],
+        fronts=list(fronts),
+        thinning=charts.thinning(run),
         failures=_failures(run),
-        never_right=never_right(run.columns, run.trials) if run.right else [],
+        never_right=never_right(run.studied, run.trials) if run.right else [],
         code=[_code(comparison) for comparison in code.compare(run, stages)],
         now=datetime.datetime.now().astimezone(),
         version=mneme.__version__,
@@ -232,20 +234,16 @@ def _short(run: Run, trial: Trial) -> str:
     return ", ".join(f"{each.name} = {charts.text_of(trial.params[each.name])}" for each in run.columns)
 
 
-def _slice_names(run: Run) -> list[str]:
-    return [parameter.name for parameter in charts.chosen(run)]
-
-
-def _figures(run: Run) -> dict[str, Any]:
+def _figures(run: Run, studied: Sequence[Parameter], fronts: Mapping[str, go.Figure]) -> dict[str, Any]:
     """All charts by the id of their place in the page."""
     figures: dict[str, go.Figure] = {}
     if run.right:
         figures["progress"] = charts.best_so_far(run)
-    if parameters := charts.chosen(run):
-        figures["importance"] = charts.importances(importance(parameters, run.timed))
-        figures["parallel"] = charts.parallel(run, parameters[: charts.MOST_PARAMETERS - 1])
-        figures |= {f"slice-{index}": charts.slices(run, parameter) for index, parameter in enumerate(parameters)}
-    figures |= {f"front-{index}": figure for index, figure in enumerate(charts.fronts(run).values())}
+    if studied:
+        figures["importance"] = charts.importances(importance(studied, run.timed))
+        figures["parallel"] = charts.parallel(run, studied[: charts.MOST_PARAMETERS - 1])
+        figures |= {f"slice-{index}": charts.slices(run, parameter) for index, parameter in enumerate(studied)}
+    figures |= {f"front-{index}": figure for index, figure in enumerate(fronts.values())}
     if run.failures:
         figures["failures"] = charts.failures(run)
     return {name: json.loads(figure.to_json()) for name, figure in figures.items()}

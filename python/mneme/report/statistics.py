@@ -116,24 +116,27 @@ def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
     return front
 
 
+def by_value(parameter: Parameter, trials: Sequence[Trial]) -> list[tuple[Value, list[Trial]]]:
+    """The trials that have each value of a parameter, in the order of the values."""
+    found: dict[str, list[Trial]] = {repr(value): [] for value in parameter.values}
+    for trial in trials:
+        found[repr(trial.params[parameter.name])].append(trial)
+    return [(value, found[repr(value)]) for value in parameter.values]
+
+
 def medians_by_value(parameter: Parameter, trials: Sequence[Trial]) -> list[tuple[Value, float]]:
     """The median time in ns at each value of a parameter that some trial has a time at."""
-    found = []
-    for value in parameter.values:
-        times = [trial.seen for trial in trials if trial.params.get(parameter.name) == value and trial.seen]
-        if times:
-            found.append((value, float(numpy.median(times))))
-    return found
+    times = [(value, [trial.seen for trial in some if trial.seen]) for value, some in by_value(parameter, trials)]
+    return [(value, float(numpy.median(some))) for value, some in times if some]
 
 
 def never_right(
     parameters: Sequence[Parameter], trials: Sequence[Trial], *, least: int = 3
 ) -> list[tuple[str, Value, int]]:
     """The values of parameters under which no configuration was right, of at least `least`; with how many."""
-    found = []
-    for parameter in parameters:
-        for value in parameter.values:
-            those = [trial for trial in trials if trial.params.get(parameter.name) == value]
-            if len(those) >= least and not any(trial.failure in (None, "cancelled") for trial in those):
-                found.append((parameter.name, value, len(those)))
-    return found
+    return [
+        (parameter.name, value, len(some))
+        for parameter in parameters
+        for value, some in by_value(parameter, trials)
+        if len(some) >= least and all(trial.failure not in (None, "cancelled") for trial in some)
+    ]
