@@ -1,5 +1,6 @@
 """Where points come from: in order, by chance, from Optuna; ahead of results, and the same for the same seed."""
 
+import contextlib
 import queue
 import sys
 import threading
@@ -204,6 +205,24 @@ def test_a_straggler_is_told_when_it_comes() -> None:
     run_empty(source, 5 * BATCH, late={3})
     assert source.asked_after[2] == [number for number in range(BATCH) if number != 3]
     assert 3 in source.asked_after[4]
+
+
+@pytest.mark.parametrize(("ahead", "batches"), [(BATCH, 1), (2 * BATCH, 7)])
+def test_it_does_not_go_on_without_results(ahead: int, batches: int) -> None:
+    """Of each second batch there is never a result: two batches may be late, or none where one is asked at a time."""
+    events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    proposals = Proposals(Counting(), count=None, ahead=ahead, put=events.put)
+    proposals.start()
+    heard = 0
+    with contextlib.suppress(queue.Empty):
+        while heard < 20:
+            batch = events.get(timeout=3)
+            if heard % 2 == 0 and ahead > BATCH:
+                for number, _ in batch:
+                    proposals.tell(Trial(number, {}))
+            heard += 1
+    proposals.stop()
+    assert heard == batches
 
 
 def test_what_ends_a_source_is_heard() -> None:

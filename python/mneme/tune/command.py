@@ -151,7 +151,8 @@ def _add_search(group: Any) -> None:
         "--ahead",
         type=int,
         metavar="N",
-        help="points that are proposed before their predecessors' results are known; default 32",
+        help="points that are proposed before their predecessors' results are known; default: an eighth of the trials, "
+        "from 16 to 64",
     )
 
 

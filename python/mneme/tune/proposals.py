@@ -20,7 +20,7 @@ BATCH = 8
 # Without a result, of a source that does not learn.
 _MANY = 512
 # Seconds after which it is not waited for a straggler while nothing else is measured.
-_PATIENCE = 1.0
+_PATIENCE = 0.1
 
 
 class _Stopped(Exception):  # noqa: N818
@@ -90,7 +90,7 @@ class Proposals:
     def _close_oldest(self) -> None:
         oldest = self._open[0]
         while not oldest <= self._done.keys():
-            if not self._collect(None if self._others_are_open() else _PATIENCE):
+            if not self._collect(_PATIENCE if self._all_wait_for_it() else None):
                 break
         self._open.popleft()
         self._late |= oldest
@@ -101,8 +101,10 @@ class Proposals:
         for number in told:
             self._source.tell(self._done[number])
 
-    def _others_are_open(self) -> bool:
-        return any(number not in self._done for batch in list(self._open)[1:] for number in batch)
+    def _all_wait_for_it(self) -> bool:
+        others = list(self._open)[1:]
+        late = len(self._late - self._done.keys())
+        return bool(others) and late < self._depth * BATCH and all(batch <= self._done.keys() for batch in others)
 
     def _collect(self, patience: float | None) -> bool:
         try:

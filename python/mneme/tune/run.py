@@ -55,7 +55,7 @@ def tune(
     storage: str | None = None,
     device: str | None = None,
     devices: Sequence[int] | None = None,
-    ahead: int = 32,
+    ahead: int | None = None,
     prune: bool = True,
     confirm: int = 10,
     progress: bool | OnProgress | None = None,
@@ -87,7 +87,7 @@ def tune(
         device: "cuda", "cpu" or "cuda:1"; by default the GPU where there is one.
         devices: The numbers of the GPUs that take part; by default all, or the one that `device` names.
         ahead: Points that are proposed before their predecessors' results are known. More keep more compilers busy;
-            fewer teach the sampler earlier.
+            fewer teach the sampler earlier. By default an eighth of the trials, from 16 to 64.
         prune: Gives up what is clearly slower than the best, between two timed runs. Only where time is the one
             objective.
         confirm: Rounds in which winner and baseline are measured in turn; 0: the winner is not confirmed.
@@ -122,7 +122,7 @@ def tune(
         timeout=timeout,
         objectives=_objectives(objectives),
         configuration=_base(config).to_dict(),
-        ahead=_at_least("ahead", ahead, 1),
+        ahead=_ahead(trials) if ahead is None else _at_least("ahead", ahead, 1),
         prune=prune,
         confirm=_at_least("confirm", confirm, 0),
         storage=storage,
@@ -410,6 +410,10 @@ def _trials(trials: int | None, sampler: object) -> int | None:
     if trials is None:
         return None if sampler in ("exhaustive", "grid") else DEFAULT_TRIALS
     return _at_least("trials", trials, 1)
+
+
+def _ahead(trials: int | None) -> int:
+    return 64 if trials is None else max(16, min(64, trials // 8))
 
 
 def _at_least(name: str, value: Any, least: int) -> int:
