@@ -20,10 +20,10 @@ class Table:
 
     def text(self) -> str:
         """With columns as wide as they need."""
-        lines = [self.columns, *self.rows]
+        lines = [self.columns, *self.rows] if any(self.columns) else self.rows
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
         shown = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
-        return "\n".join([self.title, *("  " + line for line in shown)]) if self.rows else self.title
+        return "\n".join([self.title, *("  " + line for line in shown if self.rows)])
 
     def html(self) -> str:
         """For a notebook."""

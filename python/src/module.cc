@@ -4,6 +4,7 @@
 #include "bind.h"
 
 NB_MODULE(_native, module) {
+  nanobind::set_leak_warnings(false);  // a process that was forked ends with what it was given
   module.attr("version") = MNEME_VERSION;
   mneme::python::bind_config(module);
   mneme::python::bind_database(module);

@@ -67,3 +67,26 @@ def example(recordings: Path, database: Any, instance: Any, tmp_path: Path) -> I
         "instance": instance,
     }
     os.chdir(before)
+
+
+@pytest.fixture
+def other_code(tmp_path: Path) -> Any:
+    """Writes a file with other code of the kernel "scale": one that faults, or one that never ends."""
+    bodies = {
+        "fault": "store volatile i32 1, ptr inttoptr (i64 8 to ptr), align 8\nret void",
+        "endless": "br label %again\nagain:\n%x = load volatile i32, ptr %data\nbr label %again",
+    }
+
+    def write(what: str) -> str:
+        file = tmp_path / f"{what}.ll"
+        file.write_text(
+            'target triple = "nvptx64-nvidia-cuda"\n'
+            "@odd = addrspace(1) externally_initialized global i32 0, align 4\n"
+            "@table = addrspace(4) externally_initialized global [4 x i32] zeroinitializer, align 4\n"
+            "@llvm.compiler.used = appending global [2 x ptr] [ptr addrspacecast (ptr addrspace(1) @odd to ptr), "
+            'ptr addrspacecast (ptr addrspace(4) @table to ptr)], section "llvm.metadata"\n'
+            f"define ptx_kernel void @_Z5scalePiii(ptr %data, i32 %n, i32 %factor) {{\n{bodies[what]}\n}}\n"
+        )
+        return str(file)
+
+    return write

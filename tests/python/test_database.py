@@ -1,0 +1,278 @@
+"""Database, kernels, instances and their memory; and what damage says."""
+
+import gc
+import io
+import shutil
+import subprocess
+import weakref
+from pathlib import Path
+from typing import Any
+
+import mneme
+import pytest
+from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, MnemeError, NotFoundError
+
+HASH = "2860ab17c62173867bb5cfae93fbb671"
+INSTANCE = "59779c44a50d4083720688bc55d52bf9"
+
+
+@pytest.mark.parametrize(
+    "key", ["scale", "scale(int*, int, int)", "_Z5scalePiii", HASH, HASH[:4], "^sc.le", HASH.upper()]
+)
+def test_finds_a_kernel_by_hash_name_or_expression(database: mneme.Database, key: str) -> None:
+    assert database[key].hash == HASH
+    assert key in database
+    assert database.get(key) is database[key]
+
+
+def test_is_a_mapping(database: mneme.Database) -> None:
+    assert list(database) == [HASH]
+    assert [kernel.name for kernel in database.values()] == ["_Z5scalePiii"]
+    assert len(database) == 1
+    assert database.get("nothing") is None
+    assert 3 not in database
+    assert database.damaged == []
+
+
+def test_says_which_kernels_there_are(database: mneme.Database) -> None:
+    with pytest.raises(NotFoundError) as raised:
+        database["vadd"]
+    assert (
+        str(raised.value) == f"no kernel in {database.path} matches 'vadd'; there are\n  {HASH}  scale(int*, int, int)"
+    )
+    assert isinstance(raised.value, KeyError)
+    with pytest.raises(NotFoundError):
+        database["("]
+    with pytest.raises(InvalidArgumentError, match=r"^a kernel is named by text: .*; not 3$"):
+        database[3]  # type: ignore[index]
+    with pytest.raises(InvalidArgumentError, match=r"^looking for kernels: '\(' is no regular expression: missing \)"):
+        database.find("(")
+
+
+def test_a_kernels_file_is_a_database_of_that_kernel(recordings: Path) -> None:
+    assert list(mneme.Database(recordings / f"{HASH}.json")) == [HASH]
+
+
+def test_says_what_cannot_be_opened(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="nowhere"):
+        mneme.Database(tmp_path / "nowhere")
+    with pytest.raises(NotFoundError):
+        mneme.Database(tmp_path / f"{HASH}.json")
+    for wrong in (3, None, b"bytes", "a\0b", "\ud800"):
+        with pytest.raises(InvalidArgumentError) as raised:
+            mneme.Database(wrong)  # type: ignore[arg-type]
+        assert str(raised.value) == f"opening a database: a path is expected, not {wrong!r}"
+
+
+def test_has_what_was_recorded(instance: mneme.Instance) -> None:
+    kernel = instance.kernel
+    assert (kernel.demangled, kernel.target, kernel.architecture) == ("scale(int*, int, int)", "nvptx", "sm_90")
+    assert (instance.hash, instance.grid, instance.block) == (INSTANCE, (313, 1, 1), (128, 1, 1))
+    assert (instance.shared_memory, instance.cooperative, instance.device_kind) == (0, False, "cpu")
+    assert instance.recorded_time is None
+    assert instance.memory == 160120
+    assert instance.disk_size() > 0
+    instance.check()
+    data, n, factor = instance.arguments
+    assert (data.name, data.kind, data.type, data.size, data.value) == ("data", "pointer", "ptr", 8, 0x7A0000000200)
+    assert (n.kind, n.value, factor.value) == ("integer", 40000, 3)
+    assert repr(data) == "Argument('data', ptr, 0x7a0000000200)"
+
+
+def test_finds_an_instance(database: mneme.Database) -> None:
+    kernel = database["scale"]
+    assert kernel[0] == kernel[-1] == kernel[INSTANCE] == kernel[INSTANCE[:3]]
+    assert list(kernel) == list(kernel[:]) == list(kernel.instances)
+    assert kernel[0] in kernel
+    with pytest.raises(NotFoundError) as raised:
+        kernel["abc"]
+    assert str(raised.value) == (
+        f"no instance of scale(int*, int, int) begins with 'abc'; there are\n  {INSTANCE}  grid 313x1x1, block 128x1x1"
+    )
+    with pytest.raises(IndexError, match=r"^scale\(int\*, int, int\) has 1 instance, and none at 1$"):
+        kernel[1]
+    with pytest.raises(InvalidArgumentError, match=r"^an instance is named by its index or hash, not by 1.5$"):
+        kernel[1.5]  # type: ignore[call-overload]
+
+
+def test_memory_is_as_it_was_recorded(instance: mneme.Instance) -> None:
+    import numpy
+
+    buffers = instance.buffers()
+    data, table = buffers["data"], buffers["table"]
+    before = numpy.arange(40000, dtype=numpy.int32)
+    assert (data.kind, data.element, data.address, data.size, len(data)) == (
+        "argument",
+        "i32",
+        0x7A0000000200,
+        160000,
+        40000,
+    )
+    assert numpy.array_equal(data.prologue, before)
+    assert numpy.array_equal(data.epilogue, before * 3 + table.prologue[before % 4])
+    assert data.prologue.dtype == data.dtype == numpy.int32
+    assert table.kind == "global"
+    assert buffers["odd"].prologue.tolist() == [0]
+    assert buffers["odd"].epilogue.tolist() == [int((data.epilogue % 2).sum())]
+    unknown = buffers["0x7a0000000000+100"]
+    assert (unknown.kind, unknown.element, unknown.dtype) == ("allocation", None, numpy.uint8)
+    assert unknown.epilogue.tolist() == [7] * 100
+    assert buffers[0].name == "data"
+    assert buffers["scaled"].kind == "annotation"
+
+
+def test_memory_is_not_copied_and_cannot_be_written(instance: mneme.Instance) -> None:
+    import numpy
+
+    buffers = instance.buffers()
+    first, second, annotated = buffers["data"].prologue, buffers["data"].prologue, buffers["scaled"].prologue
+    assert numpy.shares_memory(first, second)
+    assert numpy.shares_memory(first, annotated)
+    assert not numpy.shares_memory(first, buffers["data"].epilogue)
+    assert numpy.shares_memory(buffers["table"].prologue, buffers["table"].epilogue)  # which the kernel does not write
+    assert not first.flags.writeable
+    with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+        first.flags.writeable = True
+
+
+def test_memory_lives_as_long_as_its_arrays(instance: mneme.Instance) -> None:
+    buffers: Any = instance.buffers()
+    array = buffers["data"].epilogue
+    gone = weakref.ref(buffers["data"])
+    del buffers
+    gc.collect()
+    assert gone() is None
+    assert array[1] == 9
+
+
+def test_says_which_buffers_there_are(instance: mneme.Instance) -> None:
+    buffers = instance.buffers()
+    for wrong in ("out", 1, 3, -1, None):
+        with pytest.raises(NotFoundError) as raised:
+            buffers[wrong]  # type: ignore[index]
+        assert (
+            str(raised.value) == f"there is no buffer {wrong!r}; there are data, odd, table, scaled, 0x7a0000000000+100"
+        )
+    assert "out" not in buffers
+    assert buffers.get("out") is None
+
+
+@pytest.mark.parametrize("what", ["database", "kernel", "instance", "buffers", "result"])
+def test_shows_itself(what: str, database: mneme.Database) -> None:
+    import rich.console
+
+    kernel = database["scale"]
+    value: Any = {
+        "database": lambda: database,
+        "kernel": lambda: kernel,
+        "instance": lambda: kernel[0],
+        "buffers": lambda: kernel[0].buffers(),
+        "result": lambda: mneme.replay(kernel[0], mneme.Config(grid=1), device="cpu"),
+    }[what]()
+    wanted = {
+        "database": "scale(int*",
+        "kernel": "313x1x1",
+        "instance": "40000",
+        "buffers": "table",
+        "result": "wrong",
+    }[what]
+    console = rich.console.Console(file=io.StringIO(), width=200)
+    console.print(value)
+    assert wanted in console.file.getvalue()  # type: ignore[attr-defined]
+    assert wanted in repr(value)
+    assert f"{wanted}" in value._repr_html_()
+    assert "<table>" in value._repr_html_()
+
+
+def test_what_is_shown_is_text_and_no_markup() -> None:
+    from mneme._views import Table
+
+    table = Table("a<b>", ["[red]x"], [["<script>"]])
+    assert "<script>" not in table.html()
+    assert "&lt;script&gt;" in table.html()
+    assert table.text() == "a<b>\n  [red]x\n  <script>"
+
+
+# What a user may find in a folder: each way a file can be damaged, and what is said of it.
+
+
+def damage(file: Path, offset: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[offset] ^= 0x55
+    file.write_bytes(content)
+
+
+def test_a_damaged_kernels_file_is_told(copied_recordings: Path) -> None:
+    shutil.copy(copied_recordings / f"{HASH}.json", copied_recordings / f"{'0' * 32}.json")
+    database = mneme.Database(copied_recordings)
+    assert list(database) == [HASH]
+    (damaged,) = database.damaged
+    assert isinstance(damaged, CorruptError)
+    assert str(damaged).startswith(f"{copied_recordings}/{'0' * 32}.json: ")
+    assert "1 kernel, 1 damaged file" in repr(database)
+    with pytest.raises(CorruptError) as raised:
+        database["vadd"]
+    assert str(raised.value) == f"no kernel in {copied_recordings} matches 'vadd', and not all can be read: {damaged}"
+    with pytest.raises(CorruptError):
+        mneme.Database(copied_recordings / f"{'0' * 32}.json")
+
+
+def test_a_changed_kernels_file_is_told(copied_recordings: Path) -> None:
+    file = copied_recordings / f"{HASH}.json"
+    file.write_text(file.read_text().replace('"cooperative": false', '"cooperative": true'))
+    (damaged,) = mneme.Database(copied_recordings).damaged
+    assert str(damaged).startswith(f"{file}: ")
+    assert "checksum" in str(damaged)
+
+
+def test_a_newer_format_is_told(copied_recordings: Path) -> None:
+    file = copied_recordings / f"{HASH}.json"
+    file.write_text(file.read_text().replace('"major": 1', '"major": 9'))
+    (damaged,) = mneme.Database(copied_recordings).damaged
+    assert isinstance(damaged, IncompatibleError)
+
+
+def test_damaged_memory_is_told(copied_recordings: Path) -> None:
+    database = mneme.Database(copied_recordings)
+    instance = database["scale"][0]
+    (pack,) = (copied_recordings / "pages").iterdir()
+    damage(pack, 100)
+    buffers = instance.buffers()
+    with pytest.raises(CorruptError) as raised:
+        [buffer.prologue for buffer in buffers.values()]
+    assert str(pack) in str(raised.value)
+    assert "offset" in str(raised.value)
+    with pytest.raises(CorruptError):
+        instance.check()
+
+
+@pytest.mark.parametrize("moment", ["prologue", "epilogue"])
+def test_damaged_lists_of_pages_are_told(copied_recordings: Path, moment: str) -> None:
+    instance = mneme.Database(copied_recordings)["scale"][0]
+    (state,) = copied_recordings.glob(f"DeviceState.{moment}.*")
+    damage(state, 60)
+    with pytest.raises(CorruptError) as raised:
+        instance.buffers()
+    assert str(state) in str(raised.value)
+    state.unlink()
+    with pytest.raises(MnemeError):
+        instance.buffers()
+
+
+def test_damaged_code_is_told(copied_recordings: Path) -> None:
+    instance = mneme.Database(copied_recordings)["scale"][0]
+    (code,) = copied_recordings.glob("*.bc")
+    damage(code, 200)
+    for read in (instance.bitcode, instance.buffers, instance.check):
+        with pytest.raises(CorruptError) as raised:
+            read()
+        assert str(code) in str(raised.value)
+
+
+def test_code_is_bitcode(instance: mneme.Instance, tmp_path: Path) -> None:
+    file = tmp_path / "code.bc"
+    file.write_bytes(instance.bitcode())
+    assert instance.bitcode().startswith(b"BC\xc0\xde")
+    kernel = Path(instance.database.path) / f"{HASH}.json"
+    command = ["mneme", "replay", "-rdb", str(kernel), "--device", "cpu", "--iterations", "1", "--ir", str(file)]
+    subprocess.run(command, capture_output=True, check=True)

@@ -1,0 +1,145 @@
+"""Session and replay: in this process, one configuration at a time."""
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import mneme
+import pytest
+from mneme.errors import ClosedError, InvalidArgumentError, UnavailableError
+
+QUICK = {"iterations": 2}
+
+
+def test_replays_any_number_of_configurations(instance: mneme.Instance) -> None:
+    with mneme.Session(instance, device="cpu") as session:
+        results = [
+            session.replay(mneme.Config(block=block, keep_threads=True, execution=QUICK)) for block in (32, 64, 128)
+        ]
+        assert session.device in repr(session)
+    assert [result.verified for result in results] == [True] * 3
+    assert [result.details["block"]["x"] for result in results] == [32, 64, 128]
+
+
+def test_a_result_has_all_that_is_known(instance: mneme.Instance) -> None:
+    import numpy
+
+    config = mneme.Config(passes="default<O1>", execution={"iterations": 5})
+    result = mneme.replay(instance, config, device="cpu", cache=False)
+    assert (result.verified, result.failed, result.failure, result.reason) == (True, False, None, "")
+    assert (result.origin, result.shared_with, result.label) == ("measured", None, None)
+    assert result.config == config
+    assert result.times.shape == (5,)
+    assert result.time == numpy.median(result.times)
+    assert (result.times > 0).all()
+    assert result.object_size == result.details["obj_size"] > 0
+    assert result.registers == result.details.get("reg_usage")
+    assert result.compile_time is not None
+    assert 0 < result.compile_time <= sum(result.details["times"].values())
+    assert result.details["device_kind"] == "cpu"
+    assert result.to_dict()["configuration"] == config.to_dict()
+    assert repr(result) == f"Result(time={result.time:.1f}, config={config!r})"
+    for same in (pickle.loads(pickle.dumps(result)), mneme.Result.from_dict(result.to_dict())):
+        assert same == result
+        assert hash(same) == hash(result)
+        assert same.time == result.time
+    with pytest.raises(AttributeError, match="a Result does not change"):
+        result.times = numpy.zeros(1)
+
+
+@pytest.mark.parametrize(
+    ("members", "failure", "reason"),
+    [
+        ({"grid": 1}, "wrong_result", "memory differs in 2 places"),
+        ({"passes": "nonsense"}, "compile_error", "nonsense"),
+        ({"block": 100000}, "invalid_launch", "100000"),
+        ({"block": 96, "keep_threads": True}, "invalid_launch", "96"),
+        ({"ir": "/nowhere.ll"}, "compile_error", "/nowhere.ll"),
+        ({"specialise": {"arguments": ["m"]}}, "compile_error", "'m'"),
+    ],
+)
+def test_what_is_wrong_is_in_the_result(
+    instance: mneme.Instance, members: dict[str, Any], failure: str, reason: str
+) -> None:
+    result = mneme.replay(instance, mneme.Config(**members), device="cpu")
+    assert (result.verified, result.failed, result.failure, result.time) == (False, True, failure, None)
+    assert reason in result.reason
+    assert result.failure in repr(result)
+
+
+def test_a_device_fault_is_a_result(instance: mneme.Instance, other_code: Any) -> None:
+    """And that of every replay after it; a new session on the CPU device is right again."""
+    with mneme.Session(instance, device="cpu") as session:
+        fault = session.replay(mneme.Config(ir=other_code("fault")))
+        assert fault.failure == "device_fault"
+        assert "0x8" in fault.reason
+        assert session.replay(mneme.Config(execution=QUICK)).failure == "device_fault"
+    assert mneme.replay(instance, mneme.Config(execution=QUICK), device="cpu").verified
+
+
+def test_threads_wait_for_each_other(instance: mneme.Instance) -> None:
+    results: list[mneme.Result] = []
+    with mneme.Session(instance, device="cpu") as session:
+        threads = [
+            threading.Thread(target=lambda: results.append(session.replay(mneme.Config(execution=QUICK))))
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert [result.verified for result in results] == [True] * 4
+
+
+def test_one_at_a_time_has_the_recorded_addresses(instance: mneme.Instance) -> None:
+    with mneme.Session(instance, device="cpu"), pytest.raises(UnavailableError, match="0x7a0000000000"):
+        mneme.Session(instance, device="cpu")
+    assert mneme.replay(instance, mneme.Config(execution=QUICK), device="cpu").verified
+
+
+def test_a_closed_session_says_so(instance: mneme.Instance) -> None:
+    session = mneme.Session(instance, device="cpu")
+    session.close()
+    session.close()
+    with pytest.raises(ClosedError, match=r"^replaying: the session is closed$"):
+        session.replay(mneme.Config())
+    with pytest.raises(ClosedError, match=r"^asking for its device: the session is closed$"):
+        _ = session.device
+    assert "closed" in repr(session)
+
+
+def test_refuses_what_is_wrong(instance: mneme.Instance) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^opening a session: 'instance' must be an Instance, not str$"):
+        mneme.Session("scale")  # type: ignore[arg-type]
+    for device in ("gpu", "cpu:x", "cuda:", "cuda:-1", 3, "cuda:1:2"):
+        with pytest.raises(InvalidArgumentError) as raised:
+            mneme.Session(instance, device=device)  # type: ignore[arg-type]
+        assert str(raised.value) == (
+            f'opening a session: \'device\' is "cuda", "cuda:1" and so on, "cpu" or None, not {device!r}'
+        )
+    with pytest.raises(InvalidArgumentError, match=r"^replaying: 'config' must be a Config, not dict$"):
+        mneme.replay(instance, {}, device="cpu")  # type: ignore[arg-type]
+
+
+def test_a_forked_process_cannot_use_it(instance: mneme.Instance) -> None:
+    with mneme.Session(instance, device="cpu") as session:
+        child = os.fork()
+        if child == 0:
+            try:
+                session.replay(mneme.Config())
+            except ClosedError as failure:
+                session.close()
+                os._exit(0 if "the process that this one was forked from" in str(failure) else 2)
+            finally:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert session.replay(mneme.Config(execution=QUICK)).verified
+
+
+def test_the_interpreter_ends_with_a_session_open(recordings: Any) -> None:
+    code = f"import mneme; s = mneme.Session(mneme.Database({str(recordings)!r})['scale'][0], device='cpu')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
