@@ -63,7 +63,8 @@ class Future {
   PoolResult get() const;
   bool wait_for(std::chrono::duration<double> time) const;  // true: there is a result
   bool done() const { return wait_for({}); }
-  // Gives it up: what has not begun does not, what is being timed ends after the run that is under way and keeps its times.
+  // Gives it up: what has not begun does not, what is being timed ends after the run that is under way. It is
+  // Failure::cancelled then, and keeps its times, in the log too; no run resumes from it.
   void cancel() const;
   // Times as they come, before the result.
   std::vector<Nanoseconds> times_so_far() const;

@@ -494,7 +494,9 @@ TEST_F(PoolTest, AKilledWorkerDoesNotFailThoseThatWaitForItsCode) {
 }
 
 TEST_F(PoolTest, TimesComeAsTheyAreMeasuredAndTheRestCanBeGivenUp) {
-  auto pool = open();
+  PoolOptions logged = options();
+  logged.log = folder_ / "given-up.jsonl";
+  auto pool = open(logged);
   Configuration slow = with_passes("slow");
   slow.execution.iterations = 100'000;
   Future future = pool->submit(slow);
@@ -503,6 +505,13 @@ TEST_F(PoolTest, TimesComeAsTheyAreMeasuredAndTheRestCanBeGivenUp) {
   PoolResult result = future.get();
   EXPECT_GE(result.exec_time().size(), 3u);
   EXPECT_LT(result.exec_time().size(), 100'000u);
+  EXPECT_EQ(result.failure, Failure::cancelled);
+  EXPECT_EQ(result.reason, "given up while it was timed");
+  EXPECT_FALSE(result.best_time());
+  // It is in the log, and what a run that resumes does not know.
+  const size_t times = read_log(logged.log)->results.at(0).exec_time().size();
+  EXPECT_EQ(times, result.exec_time().size());
+  EXPECT_TRUE(ResultLog::open(logged.log, read_log(logged.log)->about, ResultLog::Existing::resume)->known().empty());
 }
 
 TEST_F(PoolTest, WhatHasNotBegunCanBeCancelled) {

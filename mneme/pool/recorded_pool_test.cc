@@ -145,7 +145,8 @@ TEST_F(RecordedPoolTest, TimesComeMeanwhileAndTheRestCanBeGivenUp) {
     while (future.times_so_far().empty() && !future.done()) future.wait_for(std::chrono::milliseconds(5));
     future.cancel();
     PoolResult result = future.get();
-    EXPECT_FALSE(result.failed()) << result.reason;
+    EXPECT_EQ(result.failure, Failure::cancelled) << result.reason;
+    EXPECT_EQ(result.reason, "given up while it was timed");
     EXPECT_GE(result.exec_time().size(), 1u);
     EXPECT_LT(result.exec_time().size(), 900'000u);
   }

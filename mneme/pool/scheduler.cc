@@ -184,7 +184,8 @@ void Pool::Scheduler::finish(JobId id, PoolResult result) {
   identify(job.mapped());
   result.configuration = std::move(job.mapped().configuration);
   result.label = job.mapped().label;
-  const bool nothing_new = result.origin == Origin::resumed || result.failure == Failure::cancelled;
+  const bool nothing_new =
+      result.origin == Origin::resumed || (result.failure == Failure::cancelled && result.exec_time().empty());
   Status logged = nothing_new ? Status() : log_.append(result, job.mapped().json, job.mapped().digest);
   std::shared_ptr<FutureState> future = job.mapped().future;
   const std::optional<Nanoseconds> best = result.best_time();

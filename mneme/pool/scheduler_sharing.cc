@@ -158,8 +158,7 @@ void Pool::Scheduler::settle(Job& job, PoolResult result) {
   auto measurement = measurements_.find(job.measurement);
   if (measurement == measurements_.end()) return finish(job.id, std::move(result));
   const std::vector<JobId> waiting = std::exchange(measurement->second.waiting, {});
-  const bool partly = job.told_to_stop && !result.failed();
-  if (is_of_the_code(result.failure) && !partly) {
+  if (is_of_the_code(result.failure)) {
     measurement->second.outcome.emplace(result, job.digest);
     const Outcome outcome = *measurement->second.outcome;
     finish(job.id, std::move(result));

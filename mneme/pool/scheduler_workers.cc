@@ -157,7 +157,10 @@ void Pool::Scheduler::hear_measured(Worker& worker, Job& job, const Json& body) 
   PoolResult result;
   result.details = body["details"];
   add_compilation(result.details, job.about);
-  if (job.told_to_stop && result.exec_time().empty()) result = failed_result(Failure::cancelled, "given up before it was timed");
+  if (job.told_to_stop) {
+    result.failure = Failure::cancelled;
+    result.reason = result.exec_time().empty() ? "given up before it was timed" : "given up while it was timed";
+  }
   settle(job, std::move(result));
 }
 
