@@ -96,9 +96,11 @@ class Database(Shown, Mapping[str, "Kernel"]):
         >>> [kernel.name for kernel in mneme.Database(recordings).find("sc")]
         ['_Z5scalePiii']
         """
+        if not isinstance(pattern, str):
+            raise InvalidArgumentError(f"looking for kernels: a regular expression is text, not {pattern!r}")
         try:
             expression = re.compile(pattern)
-        except (re.error, TypeError, RecursionError, OverflowError) as failure:
+        except (re.error, RecursionError, OverflowError) as failure:
             raise InvalidArgumentError(
                 f"looking for kernels: {pattern!r} is no regular expression: {failure}"
             ) from None

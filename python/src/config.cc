@@ -39,7 +39,8 @@ Config::Config(Configuration configuration) : value(std::move(configuration)), t
 
 void bind_config(nb::module_& module) {
   nb::class_<Config>(module, "Configuration", "A configuration of a replay, as the C++ API has it. Immutable.")
-      .def_static("from_dict", [](nb::handle members) { return from_json(json_of(members, "configuration")); })
+      .def_static("from_dict", [](nb::handle members) { return from_json(json_of(members, "configuration")); },
+                  nb::arg("members").none())
       .def_static("from_json", &from_text)
       .def("to_dict", [](const Config& self) { return python_of(to_json(self.value)); },
            nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
