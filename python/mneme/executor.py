@@ -395,11 +395,12 @@ def _devices(device: str | None, devices: Literal["all"] | Sequence[int] | None)
         chosen = [ordinal or 0]
     elif ordinal is not None:
         raise _wrong("'device' has a number already, so that 'devices' cannot name others")
-    elif devices == "all":
+    elif isinstance(devices, str) and devices == "all":
         chosen = list(range(there))
-    elif isinstance(devices, (list, tuple, range)) and devices and len(set(devices)) == len(devices):
-        chosen = [_number("devices", one, 0, 1 << 30) for one in devices]
     else:
+        several = isinstance(devices, (list, tuple, range))
+        chosen = [_number("devices", one, 0, 1 << 30) for one in devices] if several else []
+    if not chosen or len(set(chosen)) != len(chosen):
         raise _wrong(f"'devices' must be \"all\" or a list of different numbers, not {devices!r}")
     for one in chosen:
         if one >= there:

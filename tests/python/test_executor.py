@@ -357,6 +357,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"devices": [0, 0]}, "'devices' must be \"all\" or a list of different numbers, not [0, 0]"),
     ({"devices": "0"}, "'devices' must be \"all\" or a list of different numbers, not '0'"),
     ({"devices": []}, "'devices' must be \"all\" or a list of different numbers, not []"),
+    ({"devices": [[]]}, "'devices' must be a whole number from 0 to 1073741824, not []"),
     ({"devices": [-1]}, "'devices' must be a whole number from 0 to 1073741824, not -1"),
     ({"device": "cpu:0", "devices": [0]}, "'device' has a number already, so that 'devices' cannot name others"),
     ({"compile_workers": 0}, "'compile_workers' must be a whole number from 1 to 4096, not 0"),
