@@ -34,6 +34,8 @@ _MUCH_DRIFT = 0.05
 # How many of the best are measured anew to find the winner, how often, and how many of them are tried when one cannot
 # be confirmed.
 _FINALISTS, _FINALS, _CANDIDATES = 5, 3, 3
+# Trials of which a table takes longer than whoever pressed Ctrl-C waits.
+_MANY = 10_000
 # Seconds that the storage may take when the search was interrupted.
 _STORAGE_PATIENCE = 0.5
 
@@ -350,7 +352,9 @@ class _Run:
             study.remarks.append(f"the launch as recorded could not be measured: {study.baseline.problem}")
         if study.speed_up is not None or (study.best is not None and study.best.result is not None):
             self._write_best()
-        if not write_parquet(self._folder.table, study.trials):
+        if study.interrupted and len(study.trials) > _MANY:
+            study.remarks.append(f"no {self._folder.table.name} of so many trials after Ctrl-C; --resume writes it")
+        elif not write_parquet(self._folder.table, study.trials):
             study.remarks.append(f"no {self._folder.table.name}, which needs pyarrow; trials.jsonl has the same")
         write_json(self._folder.summary, study.summary())
 

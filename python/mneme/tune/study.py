@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,10 +75,16 @@ class Study:
     seconds_before: float = 0.0
     observations: int = 0
     remarks: list[str] = dataclasses.field(default_factory=list)
+    # Asked for many times a second, of any number of trials.
+    _states: Counter[str] = dataclasses.field(default_factory=Counter, repr=False)
+    _failures: dict[str, FailureKind] = dataclasses.field(default_factory=dict, repr=False)
 
     def add(self, trial: Trial, *, restored: bool = False) -> bool:
         """Takes a trial in; True: it is the best so far. `restored`: an earlier run measured it."""
         self.trials.append(trial)
+        self._states[trial.state] += 1
+        if trial.state == FAILED and trial.failure:
+            self._failures.setdefault(trial.failure, FailureKind(0, trial.reason)).count += 1
         if trial.state != COMPLETE:
             trial.result = None
             return False
@@ -111,15 +118,11 @@ class Study:
     @property
     def failures(self) -> dict[str, FailureKind]:
         """By kind, most frequent first."""
-        kinds: dict[str, FailureKind] = {}
-        for trial in self.trials:
-            if trial.state == FAILED and trial.failure:
-                kinds.setdefault(trial.failure, FailureKind(0, trial.reason)).count += 1
-        return dict(sorted(kinds.items(), key=lambda kind: -kind[1].count))
+        return dict(sorted(self._failures.items(), key=lambda kind: -kind[1].count))
 
     def count(self, state: str) -> int:
         """Trials that ended so: "complete", "failed" or "pruned"."""
-        return sum(trial.state == state for trial in self.trials)
+        return self._states[state]
 
     @property
     def observations_per_second(self) -> float:
