@@ -1,35 +1,56 @@
-# timeout: 600
-# The Python package from an installed prefix: by pip, in an environment of its own, and by build-extension, which needs neither pip nor
-# CMake. Both compile the extension with nothing but the prefix. (Debug and -O0: compiled quickly.)
+# timeout: 900
+# The Python package by pip from an installed prefix, in an environment of its own, without the programs and with them. The extension is
+# compiled with nothing but the prefix (Debug: quickly).
 sources=$MNEME_PREFIX/share/mneme/python
+version=$(mneme config version)
 pip=("$MNEME_PYTHON" -m pip --disable-pip-version-check)
-make_wheel=("${pip[@]}" wheel --no-build-isolation --no-deps --no-index -C cmake.build-type=Debug -w wheels)
+make_wheel=("${pip[@]}" wheel --no-build-isolation --no-deps --no-index -C build-dir="$PWD/build" -C cmake.build-type=Debug -w wheels)
+install_wheel() {  # into the environment $1; what the package depends on is not fetched in a test
+  expect 0 "$MNEME_PYTHON" -m venv --without-pip "$1"
+  expect 0 "${pip[@]}" --python "$1/bin/python" install --no-deps --no-index wheels/*.whl
+  site=$("$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
+  ln -s "$("$MNEME_PYTHON" -c 'import numpy; print(numpy.__path__[0])')"* "$site"
+}
+compile "$EXAMPLES/vecadd/vecadd.cu" vecadd
+expect 0 mneme record -rdb db --device cpu --max 1 -- ./vecadd 1000
+cat >search.py <<'SOURCE'
+import mneme
+
+print(mneme.__version__, mneme.__file__)
+[kernel] = mneme.Database("db").values()
+with mneme.Executor(kernel[0], device="cpu", compile_workers=1) as executor:
+    print("verified:", executor.submit(mneme.Config(passes="default<O2>")).result().verified)
+SOURCE
+search() {  # with a Python, and nothing in the environment; the package is in $site
+  expect 0 env -i "$1" search.py
+  contains out "$version $site/mneme/__init__.py"
+  contains out "verified: True"
+}
 
 expect 0 env -u MNEME_PREFIX "${make_wheel[@]}" "$sources"
-expect 0 "$MNEME_PYTHON" -m venv --without-pip clean
-expect 0 "${pip[@]}" --python clean/bin/python install --no-deps --no-index wheels/*.whl
-site=$(clean/bin/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
+install_wheel attached
 for file in _native.pyi py.typed; do [ -e "$site/mneme/$file" ] || fail "the package has no $file"; done
-# What it depends on is not fetched in a test.
-ln -s "$("$MNEME_PYTHON" -c 'import numpy; print(numpy.__path__[0])')"* "$site"
-expect 0 env -i clean/bin/python -c 'import mneme; print(mneme.__version__, mneme.__file__)'
-contains out "$(mneme config version) $site/mneme/__init__.py"
-[ ! -e clean/bin/mneme ] || fail "a package without the programs has a command for them"
+[ ! -e attached/bin/mneme ] || fail "a package without the programs has a command for them"
+search attached/bin/python
 
-compiler=$(mneme config cxx)
-if command -v g++ >/dev/null; then compiler=g++; fi
-expect 0 env CXX="$compiler" CXXFLAGS=-O0 "$MNEME_PYTHON" "$sources/python/build-extension" made
-contains out "PYTHONPATH=$PWD/made"
-expect 0 env -i PYTHONPATH="$PWD/made" "$MNEME_PYTHON" -c 'import mneme; print(mneme.__version__, mneme.__file__)'
-contains out "$(mneme config version) $PWD/made/mneme/__init__.py"
+rm -r wheels
+expect 0 "${make_wheel[@]}" -C cmake.define.MNEME_BUNDLE=ON "$sources"
+install_wheel whole
+search whole/bin/python
+expect 0 env -i PATH=/usr/bin:/bin whole/bin/mneme config prefix
+contains out "$site/mneme/_prefix"
+expect 0 env -i PATH=/usr/bin:/bin whole/bin/mneme ls db
+# Its subcommands lie beside it.
+printf '#!/bin/sh\necho "probed $1"\n' >whole/bin/mneme-probe
+chmod +x whole/bin/mneme-probe
+expect 0 env -i PATH=/usr/bin:/bin whole/bin/mneme probe 5
+contains out "probed 5"
 
 expect 1 env MNEME_PREFIX=/nowhere "${make_wheel[@]}" "$sources"
 tr -s " \n" " " <err >unwrapped  # by CMake
 contains unwrapped "There is no Mneme in /nowhere: MNEME_PREFIX is to name the folder that it is installed or unpacked in"
-expect 1 "$MNEME_PYTHON" "$sources/python/build-extension" --prefix /nowhere made
-contains err "build-extension: there is no lib/libmneme.so in /nowhere: name the folder of a Mneme with --prefix"
 cp -r "$sources" other
 sed -i 's/^version = .*/version = "9.8.7"/' other/pyproject.toml
 expect 1 "${make_wheel[@]}" ./other
 tr -s " \n" " " <err >unwrapped
-contains unwrapped "The package is of version 9.8.7, and the Mneme in $MNEME_PREFIX is $(mneme config version)"
+contains unwrapped "The package is of version 9.8.7, and the Mneme in $MNEME_PREFIX is $version"
