@@ -26,7 +26,10 @@ target_link_libraries(mneme_api PRIVATE mneme_pool mneme_runtime)
 target_include_directories(mneme_api INTERFACE $<TARGET_PROPERTY:mneme_pool,INTERFACE_INCLUDE_DIRECTORIES>
   $<TARGET_PROPERTY:mneme_runtime,INTERFACE_INCLUDE_DIRECTORIES>)
 target_compile_definitions(mneme_api INTERFACE FMT_HEADER_ONLY)  # as mneme-config.cmake says
-install(TARGETS mneme_api LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(SKBUILD)
+  set(namelink NAMELINK_SKIP)  # a wheel has no links, but files twice
+endif()
+install(TARGETS mneme_api LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${namelink})
 
 # The headers, where mneme-config.cmake finds them in the build tree and in a prefix; not those that are made of LLVM's.
 foreach(room IN LISTS api_rooms)

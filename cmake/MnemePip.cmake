@@ -1,7 +1,7 @@
 # `pip install .` at the root: what scripts/configure would say, and no tests. The Debian packages are not installed here; CMake names
 # what is missing (scripts/install-packages installs all).
 set(BUILD_TESTING OFF CACHE BOOL "")
-if(NOT DEFINED ENV{CXX} AND NOT CMAKE_CXX_COMPILER)
+if(NOT CMAKE_CXX_COMPILER)  # scikit-build-core sets CXX to what Python was compiled with
   set(CMAKE_C_COMPILER clang-22)
   set(CMAKE_CXX_COMPILER clang++-22)
 endif()
