@@ -19,6 +19,8 @@ MANY_POINTS = 3000
 #: Charts of parameters, and axes of the parallel plot.
 MOST_PARAMETERS = 9
 TICK_LENGTH = 22
+#: Characters of a text at an axis of the parallel plot.
+SHORT = 16
 
 QUANTITIES = {
     "reg_usage": "registers",
@@ -230,7 +232,11 @@ def parallel(run: Run, parameters: Sequence[Parameter]) -> go.Figure:
     """A line for each right configuration through its parameters to its time."""
     right = run.right
     times = microseconds(right)
-    dimensions = [_dimension(parameter, right) for parameter in parameters]
+    dimensions = [
+        _dimension(_seen(parameter, right), label, right)
+        for parameter, label in zip(parameters, short_names(parameters), strict=True)
+    ]
+    texts = [len(str(text)) for text in dimensions[0].get("ticktext", [])] if dimensions else []
     dimensions.append({"label": "time (µs)", "values": times})
     lines = go.Parcoords(
         dimensions=dimensions,
@@ -240,12 +246,25 @@ def parallel(run: Run, parameters: Sequence[Parameter]) -> go.Figure:
         tickfont={"color": "var(--ink)", "size": 11},
         rangefont={"color": "rgba(0,0,0,0)", "size": 1},
     )
-    return _figure([lines], margin={"l": 70, "r": 60, "t": 46, "b": 16})
+    # The first axis' texts stand left of it.
+    return _figure([lines], margin={"l": max(70, 16 + 7 * max(texts, default=0)), "r": 60, "t": 46, "b": 16})
 
 
-def _dimension(parameter: Parameter, trials: Sequence[Trial]) -> dict[str, Any]:
-    label = at_most(24, parameter.name)
-    parameter = _seen(parameter, trials)
+def short_names(parameters: Sequence[Parameter]) -> list[str]:
+    """Names for a place that is short: a long one by its last part, where that is of no other.
+
+    >>> short_names([Parameter("assembler.max_registers", (1, 2)), Parameter("block.x", (1, 2))])
+    ['max_registers', 'block.x']
+    """
+    parts = [parameter.name.rpartition(".")[2] for parameter in parameters]
+    names = [
+        part if len(parameter.name) > SHORT and parts.count(part) == 1 else parameter.name
+        for parameter, part in zip(parameters, parts, strict=True)
+    ]
+    return [at_most(SHORT, name) for name in names]
+
+
+def _dimension(parameter: Parameter, label: str, trials: Sequence[Trial]) -> dict[str, Any]:
     if parameter.is_number and len(parameter.values) > 12:
         return {"label": label, "values": [trial.params[parameter.name] for trial in trials]}
     places = {repr(value): index for index, value in enumerate(parameter.values)}
@@ -253,7 +272,7 @@ def _dimension(parameter: Parameter, trials: Sequence[Trial]) -> dict[str, Any]:
         "label": label,
         "values": [places[repr(trial.params[parameter.name])] for trial in trials],
         "tickvals": list(places.values()),
-        "ticktext": [at_most(16, text_of(value)) for value in parameter.values],
+        "ticktext": [at_most(SHORT, text_of(value)) for value in parameter.values],
         "range": [-0.3, len(places) - 0.7],
     }
 
