@@ -16,6 +16,7 @@ package, with Optuna for samplers that learn.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import pathlib
 import random
@@ -186,8 +187,8 @@ def arguments():
     return parser.parse_args()
 
 
-def tune_all(options):
-    lines = []
+def tune_all(options, lines):
+    """Adds a line for each kernel; ends where the search of one was interrupted."""
     for number, (database, instance) in enumerate(instances(options)):
         say(f"{database}: {instance.kernel.demangled}")
         try:
@@ -201,7 +202,6 @@ def tune_all(options):
             pathlib.Path(options.json).write_text(json.dumps(lines, indent=1) + "\n")
         if line["interrupted"]:
             break
-    return lines
 
 
 def main():
@@ -212,10 +212,12 @@ def main():
     if not options.database:
         say("bench/tune.py: no database: give folders that `mneme record` wrote")
         return 64
+    lines = []
     with tempfile.TemporaryDirectory() as temporary:
         options.results = pathlib.Path(options.results or temporary).resolve()
         options.results.mkdir(parents=True, exist_ok=True)
-        lines = tune_all(options)
+        with contextlib.suppress(KeyboardInterrupt):
+            tune_all(options, lines)
     if lines:
         print_table(lines)
     return 0 if lines else 1
