@@ -288,6 +288,15 @@ def test_a_database_that_is_gone_is_told(tmp_path: Path) -> None:
     assert "/nowhere/5be9.json is not there any more, and the code is made from it" in page
 
 
+def test_a_database_that_lies_elsewhere_is_named(swept: Path, recordings: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(swept, tmp_path / "results"))
+    log = folder / "results.jsonl"
+    log.write_text(log.read_text().replace(str(CORPUS), "/nowhere"))
+    assert "is not there any more" in report.write(folder).read_text()
+    page = report.write(folder, database=recordings, stages=["asm"]).read_text()
+    assert "is not there any more" not in page and "scale(int*, int, int)" in page and "Assembly" in page
+
+
 def test_where_nothing_is_right(tmp_path: Path) -> None:
     page = report.write(made(tmp_path, [line(1, {"passes": "a"}, None)])).read_text()
     assert "nothing is right" in page and "memory differs" in page

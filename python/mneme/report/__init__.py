@@ -19,13 +19,17 @@ STAGES = ("optimised", "asm", "sass")
 
 
 def write(
-    results: str | os.PathLike[str], output: str | os.PathLike[str] | None = None, *, stages: Sequence[str] = STAGES
+    results: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    database: str | os.PathLike[str] | None = None,
+    stages: Sequence[str] = STAGES,
 ) -> Path:
     """Writes the report of a folder of results, and returns where it is.
 
     `output` is the file; by default `report.html` in the folder. `stages` are those at which the code of the baseline
-    and of the best configuration is compared, by `mneme ir` and from the database that the results name; where that is
-    gone the page says so.
+    and of the best configuration is compared, by `mneme ir` and from the database that the results name, or from
+    `database` where it lies elsewhere now; where it is gone the page says so.
 
     Raises `mneme.errors.NotFoundError` where the folder has no results, `mneme.errors.CorruptError` where they cannot
     be read, `mneme.errors.UnavailableError` where the extra `mneme[report]` is not installed, and
@@ -39,7 +43,7 @@ def write(
     """
     from mneme.report.run import read
 
-    run = read(Path(results))
+    run = read(Path(results), database=None if database is None else Path(database))
     try:
         from mneme.report.page import html_of
     except ImportError as error:

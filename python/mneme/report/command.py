@@ -32,9 +32,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--no-code", action="store_true", help="without what differs between the code of the baseline and of the best"
     )
+    parser.add_argument(
+        "-rdb", "--record-db", metavar="DIR", help="where the database lies now (default: as the results say)"
+    )
     options = parser.parse_args(arguments)
     try:
-        page = write(options.results, options.output, stages=() if options.no_code else STAGES)
+        page = write(
+            options.results, options.output, database=options.record_db, stages=() if options.no_code else STAGES
+        )
     except MnemeError as error:
         print(f"mneme: {error}", file=sys.stderr)
         return 2

@@ -167,8 +167,8 @@ def _middle(measured: Sequence[Sequence[float]]) -> float | None:
     return statistics.median(statistics.median(times) for times in measured) if measured else None
 
 
-def read(folder: Path) -> Run:
-    """Reads what `mneme sweep` or `mneme tune` left in a folder.
+def read(folder: Path, *, database: Path | None = None) -> Run:
+    """Reads what `mneme sweep` or `mneme tune` left in a folder; `database` is where the recorded kernel lies now.
 
     A last line that was cut off is left out, and of one configuration's lines the last one holds.
 
@@ -184,6 +184,9 @@ def read(folder: Path) -> Run:
     if not documents or documents[0].get("mneme_log") != 1:
         raise CorruptError(f"reading results: {log} does not begin with the line of a log of version 1")
     about = documents[0].get("about")
+    about = about if isinstance(about, dict) else {}
+    if database is not None:
+        about = {**about, "database": str(database.absolute())}
     command = "tune" if (folder / "tune.json").is_file() else "sweep"
     trials = [_trial(number, line, log) for number, line in enumerate(documents[1:])]
     searched = list({trial.digest: trial for trial in trials if not trial.label}.values())
@@ -194,7 +197,7 @@ def read(folder: Path) -> Run:
     parameters, values = parameters_of(rows, lambda key, present: None if given else _left_out(key, present, launch))
     return Run(
         folder=folder,
-        about=about if isinstance(about, dict) else {},
+        about=about,
         asked=_read_object(folder / f"{command}.json"),
         said=_read_object(folder / "best.json"),
         came_to=_read_object(folder / "summary.json"),
