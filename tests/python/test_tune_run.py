@@ -407,6 +407,7 @@ def test_resuming_refuses_another_search(executor: FakeExecutor, tmp_path: Path)
         ({"objectives": "time,time"}, "objective 'time' is there twice"),
         ({"objectives": ()}, "there must be an objective: of time, registers, object_size, compile_time"),
         ({"trials": 0}, "tuning: trials must be a whole number from 1 on, and is 0"),
+        ({"timeout": 0}, "tuning: timeout must be seconds, above zero, and is 0"),
         ({"seed": "x"}, "tuning: seed must be a whole number from 0 on, and is 'x'"),
         ({"config": {}}, "tuning: config must be a Config, and is {}"),
         ({"compile_worker": 3}, "tune has no 'compile_worker'; the nearest is 'compile_workers'"),

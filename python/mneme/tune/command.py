@@ -38,6 +38,8 @@ recorded, in turn, before it is announced.
 """
 
 _EPILOG = """\
+{words}
+
 examples:
   mneme tune record-db/<static-hash>.json                         the only instance, space full, 100 trials by TPE
   mneme tune record-db --kernel scale -rid 5977 --space launch --sampler exhaustive
@@ -71,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
     made = _Parser(
         prog="mneme tune",
         description=_DESCRIPTION,
-        epilog=_EPILOG,
+        epilog=_epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
         usage="mneme tune DATABASE [-rid HASH] [--space NAME] [--sampler NAME] [--trials N] [OPTION...]",
@@ -99,6 +101,15 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def _epilog() -> str:
+    spaces = {name: (make.__doc__ or "").splitlines()[0] for name, make in presets.PRESETS.items()}
+    return _EPILOG.replace("{words}", f"spaces:\n{_lines(spaces)}\n\nsamplers:\n{_lines(SAMPLERS)}")
+
+
+def _lines(words: Mapping[str, str]) -> str:
+    return "\n".join(f"  {word:<12}{text}" for word, text in words.items())
+
+
 def _add_search(group: Any) -> None:
     group.add_argument(
         "--space",
@@ -108,7 +119,7 @@ def _add_search(group: Any) -> None:
     group.add_argument(
         "--sampler",
         metavar="NAME",
-        help="how: " + "; ".join(f"{name}: {text}" for name, text in SAMPLERS.items()) + "; default: tpe",
+        help=f"how: {', '.join(SAMPLERS)}, see below; default: tpe",
     )
     group.add_argument(
         "--trials",

@@ -121,7 +121,7 @@ def tune(
         sampler=sampler if isinstance(sampler, str) else type(sampler).__name__,
         seed=_seed(seed),
         trials=_trials(trials, sampler),
-        timeout=timeout,
+        timeout=_seconds(timeout),
         objectives=_objectives(objectives),
         configuration=_base(config).to_dict(),
         ahead=_ahead(trials) if ahead is None else _at_least("ahead", ahead, 1),
@@ -414,6 +414,14 @@ def _trials(trials: int | None, sampler: object) -> int | None:
     if trials is None:
         return None if sampler in ("exhaustive", "grid") else DEFAULT_TRIALS
     return _at_least("trials", trials, 1)
+
+
+def _seconds(timeout: Any) -> float | None:
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise InvalidArgumentError(f"tuning: timeout must be seconds, above zero, and is {timeout!r}")
+    return float(timeout)
 
 
 def _ahead(trials: int | None) -> int:
