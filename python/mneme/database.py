@@ -353,7 +353,7 @@ class Instance(Shown):
         """The recorded code. It is the caller's: changed, it goes into `Config(module=…)`."""
         from mneme import llvm
 
-        return llvm.parse(self.bitcode())
+        return llvm.parse(self.bitcode(), name=self.kernel.demangled)
 
     def disk_size(self) -> int:
         """Bytes on disk, pages that other instances share included."""

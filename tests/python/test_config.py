@@ -244,3 +244,14 @@ def test_ir_in_memory_that_cannot_be_kept(monkeypatch: pytest.MonkeyPatch, tmp_p
         mneme.Config(module=Ir("text"))
     with pytest.raises(InvalidArgumentError, match="'module' and 'ir' are given, and only one can take the place"):
         mneme.Config(module=Ir(b"BC"), ir="a.bc")
+
+
+def test_changed_code_goes_back_into_a_configuration(instance: mneme.Instance) -> None:
+    pytest.importorskip("mneme.llvm")
+    module = instance.module()
+    assert mneme.replay(instance, mneme.Config(module=module), device="cpu").verified
+    module.run("default<O1>")
+    config = mneme.Config(module=module)
+    assert config != mneme.Config(module=instance.module())
+    with mneme.Executor(instance, device="cpu") as executor:
+        assert executor.submit(config).result().verified

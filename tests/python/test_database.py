@@ -5,6 +5,7 @@ import io
 import shutil
 import subprocess
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def test_is_a_mapping(database: mneme.Database) -> None:
     assert [kernel.name for kernel in database.values()] == ["_Z5scalePiii"]
     assert len(database) == 1
     assert database.get("nothing") is None
-    assert 3 not in database
+    assert 3 not in database  # type: ignore[comparison-overlap]
     assert database.damaged == []
 
 
@@ -115,7 +116,7 @@ def test_memory_is_as_it_was_recorded(instance: mneme.Instance) -> None:
     assert buffers["odd"].prologue.tolist() == [0]
     assert buffers["odd"].epilogue.tolist() == [int((data.epilogue % 2).sum())]
     unknown = buffers["0x7a0000000000+100"]
-    assert (unknown.kind, unknown.element, unknown.dtype) == ("allocation", None, numpy.uint8)
+    assert (unknown.kind, unknown.element, unknown.dtype) == ("allocation", None, numpy.dtype("uint8"))
     assert unknown.epilogue.tolist() == [7] * 100
     assert buffers[0].name == "data"
     assert buffers["scaled"].kind == "annotation"
@@ -162,13 +163,14 @@ def test_shows_itself(what: str, database: mneme.Database) -> None:
     import rich.console
 
     kernel = database["scale"]
-    value: Any = {
+    values: dict[str, Callable[[], Any]] = {
         "database": lambda: database,
         "kernel": lambda: kernel,
         "instance": lambda: kernel[0],
         "buffers": lambda: kernel[0].buffers(),
         "result": lambda: mneme.replay(kernel[0], mneme.Config(grid=1), device="cpu"),
-    }[what]()
+    }
+    value = values[what]()
     wanted = {
         "database": "scale(int*",
         "kernel": "313x1x1",
@@ -180,7 +182,7 @@ def test_shows_itself(what: str, database: mneme.Database) -> None:
     console.print(value)
     assert wanted in console.file.getvalue()  # type: ignore[attr-defined]
     assert wanted in repr(value)
-    assert f"{wanted}" in value._repr_html_()
+    assert wanted in value._repr_html_()
     assert "<table>" in value._repr_html_()
 
 
