@@ -4,6 +4,7 @@
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/PassInstrumentation.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -100,13 +101,21 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_target_machine(const llvm::M
 }
 
 Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline, const PassPlugins& plugins) {
+  return run_pipeline(module, &machine, pipeline, plugins, [](llvm::PassBuilder&) {}, [] { return true; });
+}
+
+Status run_pipeline(llvm::Module& module, llvm::TargetMachine* machine, const std::string& pipeline, const PassPlugins& plugins,
+                    llvm::function_ref<void(llvm::PassBuilder&)> add_passes, llvm::function_ref<bool()> keep_on) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
 
-  llvm::PassBuilder builder(&machine);
+  llvm::PassInstrumentationCallbacks instrumentation;
+  instrumentation.registerShouldRunOptionalPassCallback([&](llvm::StringRef, llvm::Any) { return keep_on(); });
+  llvm::PassBuilder builder(machine, llvm::PipelineTuningOptions(), std::nullopt, &instrumentation);
   plugins.register_with(builder);
+  add_passes(builder);
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(llvm::TargetLibraryInfoImpl(module.getTargetTriple())); });
   functions.registerPass([&] { return builder.buildDefaultAAPipeline(); });
   builder.registerModuleAnalyses(modules);

@@ -30,5 +30,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_target_machine(const llvm::M
 // fatal errors are the caller's: run_llvm(). Errors reported to the context are internal.
 Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline,
                     const PassPlugins& plugins = {});
+// The same where there may be no target, and where `add_passes` makes more passes known; `keep_on` is asked before each pass that
+// may be left out: where it says no, the pipeline ends there.
+Status run_pipeline(llvm::Module& module, llvm::TargetMachine* machine, const std::string& pipeline, const PassPlugins& plugins,
+                    llvm::function_ref<void(llvm::PassBuilder&)> add_passes, llvm::function_ref<bool()> keep_on);
 
 }  // namespace mneme

@@ -11,5 +11,6 @@ void bind_result(nanobind::module_& module);
 void bind_session(nanobind::module_& module);
 void bind_pool(nanobind::module_& module);
 void bind_passes(nanobind::module_& module);
+void bind_llvm(nanobind::module_& module);
 
 }  // namespace mneme::python

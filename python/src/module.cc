@@ -12,4 +12,5 @@ NB_MODULE(_native, module) {
   mneme::python::bind_session(module);
   mneme::python::bind_pool(module);
   mneme::python::bind_passes(module);
+  mneme::python::bind_llvm(module);
 }

@@ -1,0 +1,49 @@
+"""LLVM IR at hand: read, change and write modules, and run passes on them.
+
+>>> module = mneme.llvm.example()
+>>> for kernel in module.kernels:
+...     print(kernel.name, [i.opcode for i in kernel.instructions if i.is_memory_access])
+saxpy ['load', 'load', 'store']
+>>> module.run("default<O2>")
+
+What can go wrong raises an exception of `mneme.errors`. Misuse does, too: values that are gone, wrong types, other
+modules' values.
+"""
+
+from __future__ import annotations
+
+from mneme.llvm._attributes import Attributes
+from mneme.llvm._function import Function, GlobalValue, GlobalVariable, LaunchBounds
+from mneme.llvm._instruction import BasicBlock, Instruction
+from mneme.llvm._metadata import AttachedMetadata, DebugLocation, Metadata
+from mneme.llvm._module import Module, example, parse, read
+from mneme.llvm._passes import ModulePass, RegisteredPass, module_pass, registered_passes
+from mneme.llvm._types import Type
+from mneme.llvm._values import Argument, Constant, Use, Value, Values
+
+__all__ = [
+    "Argument",
+    "AttachedMetadata",
+    "Attributes",
+    "BasicBlock",
+    "Constant",
+    "DebugLocation",
+    "Function",
+    "GlobalValue",
+    "GlobalVariable",
+    "Instruction",
+    "LaunchBounds",
+    "Metadata",
+    "Module",
+    "ModulePass",
+    "RegisteredPass",
+    "Type",
+    "Use",
+    "Value",
+    "Values",
+    "example",
+    "module_pass",
+    "parse",
+    "read",
+    "registered_passes",
+]

@@ -1,0 +1,379 @@
+"""mneme.llvm: what it promises beyond its docstrings' examples, and what misuse gives."""
+
+import copy
+import doctest
+import gc
+import pickle
+import threading
+from pathlib import Path
+
+import mneme.llvm
+import pytest
+from mneme import errors, llvm
+
+LOOP = """
+define float @sum(ptr %x, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %total = phi float [ 0.0, %entry ], [ %more, %loop ]
+  %p = getelementptr inbounds float, ptr %x, i64 %i
+  %v = load float, ptr %p, align 4
+  %more = fadd float %total, %v
+  %next = add nuw nsw i64 %i, 1
+  %again = icmp ult i64 %next, %n
+  br i1 %again, label %loop, label %end
+end:
+  ret float %more
+}
+"""
+
+
+@pytest.fixture
+def module() -> llvm.Module:
+    return llvm.example()
+
+
+def instruction(module: llvm.Module, function: str, name: str) -> llvm.Instruction:
+    return module.functions[function].instructions[name]
+
+
+def test_bitcode_text_and_pickle_give_the_module_again(module: llvm.Module) -> None:
+    for again in [
+        llvm.parse(module.bitcode(), name="example"),
+        llvm.parse(str(module), name="example"),
+        pickle.loads(pickle.dumps(module)),
+        copy.deepcopy(module),
+    ]:
+        assert str(again) == str(module)
+        assert again.kernels != module.kernels  # values of another module
+
+
+def test_files(module: llvm.Module, tmp_path: Path) -> None:
+    for name in ["a.ll", "a.bc"]:
+        module.write(tmp_path / name)
+        assert llvm.read(tmp_path / name).functions.names == module.functions.names
+    assert (tmp_path / "a.ll").read_text() == str(module)
+    with pytest.raises(errors.IoError, match=r"writing module example to .*: No such file or directory"):
+        module.write(tmp_path / "none" / "a.bc")
+
+
+def test_values_keep_their_module_alive() -> None:
+    kernel = llvm.example().functions["saxpy"]
+    body = kernel.blocks["body"]
+    del kernel
+    gc.collect()
+    assert body.function.module.functions["scaled"].name == "scaled"
+
+
+def test_values_are_equal_and_hash_alike(module: llvm.Module) -> None:
+    first, again = module.functions["saxpy"], module.functions["saxpy"]
+    assert first == again and first is not again and hash(first) == hash(again)
+    assert len({first, again, module.functions["scaled"]}) == 2
+    assert first != "saxpy"
+    assert module.type("i32") == module.type("i32") and len({module.type("i32"), module.type("i32")}) == 1
+    assert module.type("i32") != module.clone().type("i32")
+
+
+def test_iterating_goes_on_while_the_function_changes(module: llvm.Module) -> None:
+    for value in module.functions["saxpy"].instructions:
+        if value.opcode == "call" and value.called_function.name == "scaled":
+            value.replace(value.arguments[1])
+            value.erase()
+    assert "ax" not in module.functions["saxpy"].instructions
+    module.verify()
+
+
+def test_what_was_erased_meanwhile_says_so(module: llvm.Module) -> None:
+    body = module.functions["saxpy"].blocks["body"].instructions
+    store = body[7]
+    store.erase()
+    with pytest.raises(errors.NotFoundError, match="this LLVM value is gone: it was erased, or a pass removed it"):
+        [value.opcode for value in body]
+    assert not store.is_alive
+    assert repr(store) == "<Instruction (gone)>"
+    assert store == store and store in body
+    assert len({store}) == 1
+
+
+def test_every_member_of_what_is_gone_raises(module: llvm.Module) -> None:
+    function = module.add_function("gone", "void ()")
+    block = function.add_block("b")
+    values = [instruction(module, "saxpy", "sum"), function, block, module.add_global("v", "i32", initializer=1)]
+    instruction(module, "saxpy", "sum").replace(1.0)
+    for value in values[:2] + values[3:]:
+        value.erase()
+    for value in values:
+        names = [name for name in dir(type(value)) if isinstance(getattr(type(value), name), property)]
+        for name in names:
+            if name in ("module", "is_alive"):
+                continue
+            if name in ("attributes", "metadata", "result_attributes"):  # views, asked later
+                with pytest.raises(errors.NotFoundError):
+                    len(getattr(value, name))
+                continue
+            with pytest.raises(errors.NotFoundError):
+                getattr(value, name)
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda m: m.functions["saxpy"].instructions["sum"].set_operand(5, 1.0), "setting operand 5 of .*: it has 2"),
+        (
+            lambda m: m.functions["saxpy"].instructions["sum"].set_operand(0, m.functions["saxpy"]),
+            "it is of type float",
+        ),
+        (lambda m: m.functions["saxpy"].instructions["sum"].set_operand(0, "x"), "'x' is no constant of type float"),
+        (
+            lambda m: m.functions["saxpy"].instructions["sum"].set_operand(0, m.functions["scaled"].arguments[0]),
+            "local to",
+        ),
+        (lambda m: m.functions["saxpy"].replace(m.functions["saxpy"]), "they are the same"),
+        (lambda m: m.functions["saxpy"].replace(1), "1 is no constant of type ptr"),
+        (lambda m: m.functions["scaled"].erase(), "it is used 1 time"),
+        (lambda m: m.functions["saxpy"].blocks["body"].erase(), "it is used 1 time"),
+        (lambda m: m.functions["saxpy"].instructions["sum"].incoming, "is not a phi"),
+        (lambda m: m.functions["saxpy"].instructions["sum"].called_function, "is not a call"),
+        (lambda m: m.type("i32").element, "type i32 is no vector or array: it is integer"),
+        (lambda m: m.type("i32").constant([1, 2]), "2 values are no constant of type i32"),
+        (lambda m: m.type("i32").constant(1.5), "1.5 is no constant of type i32"),
+        (lambda m: m.type("label").null(), "there is no constant of type label"),
+        (lambda m: m.link(m), "module example cannot be linked into itself"),
+        (lambda m: m.link(llvm.parse("")), "it is empty"),
+        (lambda m: m.add_function("f", "i32"), "i32 is no type of a function"),
+        (lambda m: m.add_global("g", "i32", initializer=1.5), "1.5 is no constant of type i32"),
+        (lambda m: m.metadata(object()), "metadata is made of"),
+        (lambda m: m.run([1]), "a pipeline is made of strings and of passes .* not of int"),
+        (lambda m: m.run("default<O2>", timeout=1), "a time limit needs isolated=True"),
+        (lambda m: m.functions["saxpy"].instructions["vx"].__setattr__("alignment", 3), "3 is no alignment"),
+        (lambda m: m.functions["saxpy"].instructions["vx"].__setattr__("flags", {"nsw"}), "cannot be nsw"),
+        (lambda m: m.functions["saxpy"].__setattr__("calling_convention", "ptx_kernal"), "did you mean 'ptx_kernel'"),
+        (lambda m: m.functions["saxpy"].__setattr__("name", "scaled"), "the name is taken"),
+        (lambda m: m.functions["saxpy"].__setattr__("name", "a\0b"), "a name has no NUL"),
+    ],
+)
+def test_misuse_is_an_exception(module: llvm.Module, action: object, message: str) -> None:
+    before = str(module)
+    with pytest.raises((errors.InvalidArgumentError, errors.CorruptError), match=message):
+        action(module)  # type: ignore[operator]
+    assert str(module) == before
+    module.verify()
+
+
+def test_values_of_another_module_are_refused(module: llvm.Module) -> None:
+    other = llvm.example()
+    with pytest.raises(errors.InvalidArgumentError, match="a value of module example cannot be used in module example"):
+        instruction(module, "saxpy", "sum").replace(instruction(other, "saxpy", "sum"))
+    with pytest.raises(errors.InvalidArgumentError, match="a type of module"):
+        module.add_global("g", other.type("i32"))
+    with pytest.raises(errors.InvalidArgumentError, match="metadata of module"):
+        module.add_named_metadata("m", other.metadata(["x"]))
+    assert "g" not in module.globals
+
+
+def test_wrong_python_types_are_type_errors(module: llvm.Module) -> None:
+    for action in [
+        lambda: module.functions["saxpy"].replace("x"),
+        lambda: module.type(3),
+        lambda: module.link("x"),
+        lambda: llvm.parse(3),
+        lambda: module.run(3),
+    ]:
+        with pytest.raises((TypeError, AttributeError, errors.InvalidArgumentError)):
+            action()
+
+
+def test_linking_takes_what_is_missing(module: llvm.Module) -> None:
+    more = llvm.parse(
+        'target triple = "nvptx64-nvidia-cuda"\n'
+        "define float @scaled(float %a, float %x) { ret float 0.0 }\ndefine void @extra() { ret void }"
+    )
+    module.link(more)
+    assert "extra" in module.functions
+    assert module.functions["scaled"].instructions[0].opcode == "fmul"
+    assert more.functions.names == ["scaled", "extra"]
+    with pytest.raises(errors.IncompatibleError, match="the one is for target x86_64"):
+        module.link(llvm.parse('target triple = "x86_64-linux-gnu"'))
+    module.verify()
+
+
+def test_a_pass_sees_what_stands_before_it() -> None:
+    module = llvm.parse("define i32 @f(i32 %x) { %a = add i32 %x, 0 ret i32 %a }")
+    seen: list[int] = []
+
+    @llvm.module_pass
+    def look(given: llvm.Module) -> None:
+        assert given is module
+        seen.append(len(given.functions["f"].instructions))
+
+    module.run([look, "function(instcombine)", look])
+    module.run("look,module(look,globaldce),default<O1>", passes=[look])
+    assert seen == [2, 1, 1, 1]
+
+
+def test_what_a_pass_raises_goes_through_and_leaves_the_module_as_it_was(module: llvm.Module) -> None:
+    @llvm.module_pass
+    def fail(given: llvm.Module) -> None:
+        given.functions["scaled"].name = "changed"
+        raise ZeroDivisionError("in the pass")
+
+    before, kernel = str(module), module.functions["saxpy"]
+    with pytest.raises(ZeroDivisionError, match="in the pass"):
+        module.run(["default<O1>", fail, "default<O3>"])
+    assert str(module) == before
+    assert not kernel.is_alive
+    with pytest.raises(errors.NotFoundError, match="its module was put back to what it had been before"):
+        _ = kernel.name
+    module.run("default<O2>")
+
+
+def test_a_pass_must_leave_valid_ir(module: llvm.Module) -> None:
+    @llvm.module_pass
+    def damage(given: llvm.Module) -> None:
+        given.functions["scaled"].instructions[-1].erase()
+
+    with pytest.raises(errors.CorruptError, match="after pass 'damage': example is not valid LLVM IR"):
+        module.run([damage, "default<O3>"])
+    module.verify()
+
+
+def test_a_pass_does_not_run_passes_on_its_module(module: llvm.Module) -> None:
+    @llvm.module_pass
+    def nest(given: llvm.Module) -> None:
+        with pytest.raises(errors.InvalidArgumentError, match="from a pass of its own pipeline"):
+            given.run("default<O1>")
+        given.clone().run("default<O1>")
+
+    module.run(nest)
+
+
+def test_passes_have_names_of_their_own(module: llvm.Module) -> None:
+    with pytest.raises(errors.InvalidArgumentError, match="a pass cannot be named 'inline': LLVM has one of that name"):
+        module.run(llvm.module_pass(name="inline")(print))
+    one, other = llvm.module_pass(name="a")(lambda m: None), llvm.module_pass(name="a")(lambda m: None)
+    with pytest.raises(errors.InvalidArgumentError, match="two passes of the pipeline are named 'a'"):
+        module.run([one, other])
+
+
+def test_broken_ir_is_refused_before_anything_runs(module: llvm.Module) -> None:
+    kernel = module.functions["saxpy"]
+    kernel.blocks["body"].instructions["sum"].move_before(kernel.blocks["body"].instructions["vx"])
+    for action in [lambda: module.run("default<O2>"), module.bitcode, module.clone, module.verify]:
+        with pytest.raises(errors.CorruptError, match="Instruction does not dominate all uses"):
+            action()
+    assert kernel.is_alive
+
+
+def test_a_crash_is_an_exception_in_another_process(module: llvm.Module) -> None:
+    with pytest.raises(
+        errors.InternalError, match="running 'trigger-crash-module' on module example: its process ended with signal"
+    ):
+        module.run("trigger-crash-module", isolated=True, timeout=120)
+    module.run("default<O2>", isolated=True, timeout=120)
+    assert module.kernels[0].name == "saxpy"
+    with pytest.raises(errors.InvalidArgumentError, match="did you mean 'instcombine'"):
+        module.run("instcombin", isolated=True)
+    with pytest.raises(errors.InvalidArgumentError, match="pass 'p' is a Python function"):
+        module.run(llvm.module_pass(name="p")(print), isolated=True)
+    with pytest.raises(errors.TimeLimitError, match=r"on module example: not done after 0\.0 s"):
+        module.run("default<O1>", isolated=True, timeout=0.0)
+
+
+def test_a_plugin_that_is_none_is_refused(module: llvm.Module, tmp_path: Path) -> None:
+    (tmp_path / "no.so").write_bytes(b"x")
+    with pytest.raises(errors.InvalidArgumentError, match="it is no shared library"):
+        module.run("default<O1>", plugins=[tmp_path / "no.so"])
+    with pytest.raises(errors.NotFoundError, match="there is no such file"):
+        module.run("default<O1>", plugins=[tmp_path / "none.so"])
+
+
+def test_a_module_that_runs_is_refused_to_other_threads() -> None:
+    module, go_on, refused = llvm.parse(LOOP), threading.Event(), threading.Event()
+
+    @llvm.module_pass
+    def wait(given: llvm.Module) -> None:
+        go_on.set()
+
+    def run() -> None:
+        for _ in range(200):
+            module.run([wait, "default<O3>", wait])
+            if refused.is_set():
+                return
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    go_on.wait()
+    while thread.is_alive():
+        try:
+            _ = [value.uses for function in module.functions for value in function.instructions]
+        except errors.UnavailableError as failure:
+            assert "a pipeline is changing module module: wait for it to end" in str(failure)
+            refused.set()
+        except errors.NotFoundError:  # the pass removed it
+            pass
+    thread.join()
+    module.verify()
+
+
+def test_debug_locations() -> None:
+    module = llvm.parse(
+        """
+        define i32 @f(i32 %x) !dbg !3 {
+          %a = add i32 %x, 1, !dbg !5
+          ret i32 %a
+        }
+        !llvm.dbg.cu = !{!0}
+        !llvm.module.flags = !{!2}
+        !0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !1, emissionKind: FullDebug)
+        !1 = !DIFile(filename: "a.cu", directory: "/src")
+        !2 = !{i32 2, !"Debug Info Version", i32 3}
+        !3 = distinct !DISubprogram(name: "f", file: !1, line: 7, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+        !4 = !DISubroutineType(types: !{})
+        !5 = !DILocation(line: 8, column: 3, scope: !3)
+        """
+    )
+    add, end = module.functions["f"].instructions
+    assert add.debug_location == llvm.DebugLocation(8, 3, "a.cu", "/src", "f")
+    assert end.debug_location is None
+    end.copy_debug_location(add)
+    assert str(end.debug_location) == "a.cu:8:3"
+    add.set_debug_location(9, 1)
+    assert str(add.debug_location) == "a.cu:9:1"
+    add.remove_debug_location()
+    assert add.debug_location is None
+    assert module.functions["f"].debug_location.line == 7
+    assert module.functions["f"].metadata["dbg"].kind == "DISubprogram"
+    assert module.strip_debug_info()
+    assert module.functions["f"].debug_location is None
+
+
+def test_amdgpu_kernels() -> None:
+    module = llvm.parse(
+        'target triple = "amdgcn-amd-amdhsa"\n'
+        "define amdgpu_kernel void @k(ptr addrspace(1) %p) #0 { ret void }\n"
+        'attributes #0 = { "amdgpu-flat-work-group-size"="1,256" }'
+    )
+    (kernel,) = module.kernels
+    assert kernel.launch_bounds == llvm.LaunchBounds(workgroup=(1, 256))
+    assert kernel.arguments[0].type.address_space == 1
+
+
+def test_phis_and_comparisons() -> None:
+    function = llvm.parse(LOOP).functions["sum"]
+    phi = function.instructions["i"]
+    assert [block.name for _, block in phi.incoming] == ["entry", "loop"]
+    assert function.instructions["again"].predicate == "ult"
+    assert function.instructions["next"].flags == {"nuw", "nsw"}
+    assert {block.name for block in function.blocks["loop"].predecessors} == {"entry", "loop"}
+
+
+def test_the_package_is_as_it_says() -> None:
+    assert all(hasattr(mneme.llvm, name) for name in llvm.__all__)
+
+
+def test_the_guide() -> None:
+    guide = Path(__file__).parents[2] / "docs/guide/llvm.md"
+    failures, examples = doctest.testfile(str(guide), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert failures == 0 and examples > 10
