@@ -15,6 +15,8 @@
 
 namespace mneme::python {
 
+void bind_llvm_analysis(nanobind::module_& module);
+void bind_llvm_builder(nanobind::module_& module);
 void bind_llvm_module(nanobind::module_& module);
 void bind_llvm_values(nanobind::module_& module);
 

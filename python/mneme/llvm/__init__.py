@@ -12,7 +12,9 @@ modules' values.
 
 from __future__ import annotations
 
+from mneme.llvm._analysis import FEATURES, CallGraph, DominatorTree, Loop
 from mneme.llvm._attributes import Attributes
+from mneme.llvm._builder import Builder
 from mneme.llvm._function import Function, GlobalValue, GlobalVariable, LaunchBounds
 from mneme.llvm._instruction import BasicBlock, Instruction
 from mneme.llvm._metadata import AttachedMetadata, DebugLocation, Metadata
@@ -22,17 +24,22 @@ from mneme.llvm._types import Type
 from mneme.llvm._values import Argument, Constant, Use, Value, Values
 
 __all__ = [
+    "FEATURES",
     "Argument",
     "AttachedMetadata",
     "Attributes",
     "BasicBlock",
+    "Builder",
+    "CallGraph",
     "Constant",
     "DebugLocation",
+    "DominatorTree",
     "Function",
     "GlobalValue",
     "GlobalVariable",
     "Instruction",
     "LaunchBounds",
+    "Loop",
     "Metadata",
     "Module",
     "ModulePass",

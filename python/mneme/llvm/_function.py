@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mneme._native import llvm as _llvm
 from mneme.llvm._attributes import OF_FUNCTION, OF_RESULT, Attributes
@@ -10,6 +12,9 @@ from mneme.llvm._instruction import BasicBlock, Instruction
 from mneme.llvm._metadata import AttachedMetadata, DebugLocation
 from mneme.llvm._types import Type
 from mneme.llvm._values import Argument, Number, Value, Values, to_ref, wrap
+
+if TYPE_CHECKING:
+    from mneme.llvm._analysis import DominatorTree, Loop
 
 
 class GlobalValue(Value, kind="alias"):
@@ -327,6 +332,49 @@ class Function(GlobalValue, kind="function"):
         True
         """
         _llvm.delete_body(self._ref)
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """Its loops as they are now, outer ones before inner ones.
+
+        Raises CorruptError where it does not verify, as the other analyses do.
+
+        >>> mneme.llvm.example().functions["saxpy"].loops
+        ()
+        """
+        from mneme.llvm._analysis import loops
+
+        return loops(self)
+
+    def dominators(self, *, post: bool = False) -> DominatorTree:
+        """The dominator tree as it is now; with post=True that of the ways to the function's end.
+
+        >>> mneme.llvm.example().functions["saxpy"].dominators()
+        <DominatorTree of 3 blocks>
+        """
+        from mneme.llvm._analysis import DominatorTree
+
+        return DominatorTree(self, post=post)
+
+    def opcode_counts(self) -> Counter[str]:
+        """Its instructions by opcode.
+
+        >>> mneme.llvm.example().functions["saxpy"].opcode_counts().most_common(1)
+        [('br', 2)]
+        """
+        return Counter(_llvm.opcode_counts(self._ref))
+
+    def features(self) -> dict[str, float]:
+        """It as numbers, for learning: those that `mneme.llvm.FEATURES` names, in that order.
+        `list(f.features().values())` is a vector.
+
+        Raises InvalidArgumentError for a declaration.
+
+        >>> features = mneme.llvm.example().functions["saxpy"].features()
+        >>> features["loads"], features["bytes_stored"], tuple(features) == mneme.llvm.FEATURES
+        (2.0, 4.0, True)
+        """
+        return dict(zip(_llvm.feature_names(), _llvm.features(self._ref), strict=True))
 
     def verify(self) -> None:
         """Raises CorruptError, in LLVM's words, where its IR breaks the rules.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mneme._native import llvm as _llvm
 from mneme.errors import InvalidArgumentError, IoError
+from mneme.llvm._analysis import CallGraph
 from mneme.llvm._function import Function, GlobalValue, GlobalVariable
 from mneme.llvm._metadata import Metadata
 from mneme.llvm._passes import ModulePass, Pipeline, join, run_isolated
@@ -304,6 +305,14 @@ class Module:
         32
         """
         return self._ref.digest()
+
+    def call_graph(self) -> CallGraph:
+        """Which functions call which, as it is now.
+
+        >>> mneme.llvm.example().call_graph()
+        <CallGraph of 3 functions, 2 edges>
+        """
+        return CallGraph(self)
 
     def strip_debug_info(self) -> bool:
         """Drops all debug information; says whether there was any.

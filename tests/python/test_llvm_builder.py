@@ -1,0 +1,209 @@
+"""mneme.llvm.Builder: what it refuses, and functions that it builds; analyses of them."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mneme import errors, llvm
+
+
+def sum_of(module: llvm.Module) -> llvm.Function:
+    """float sum(ptr x, i64 n): a loop over n elements."""
+    function = module.add_function("sum", "float (ptr, i64)")
+    x, n = function.arguments
+    entry, loop, end = (function.add_block(name) for name in ("entry", "loop", "end"))
+    llvm.Builder(entry).br(loop)
+    build = llvm.Builder(loop)
+    i = build.phi("i64", "i", incoming=[(0, entry)])
+    total = build.phi("float", "total", incoming=[(0.0, entry)])
+    more = build.fadd(total, build.load("float", build.gep("float", x, i, flags={"inbounds"})), "more", flags={"fast"})
+    following = build.add(i, 1, "next", flags={"nuw", "nsw"})
+    i.add_incoming(following, loop)
+    total.add_incoming(more, loop)
+    build.cond_br(build.compare("ult", following, n), loop, end)
+    llvm.Builder(end).ret(more)
+    return function
+
+
+def test_a_loop_verifies_and_is_optimised() -> None:
+    module = llvm.Module("mine", triple="nvptx64-nvidia-cuda")
+    function = sum_of(module)
+    module.verify()
+    (loop,) = function.loops
+    assert [block.name for block in (loop.header, *loop.exits)] == ["loop", "end"]
+    assert loop.trip_count is None and loop.preheader == function.blocks["entry"]
+    assert function.dominators().dominates(function.blocks["loop"], function.blocks["end"])
+    assert function.features()["loops"] == 1 and function.features()["single_arithmetic"] == 1
+    module.run("default<O3>")
+    module.verify()
+
+
+def test_a_kernel_with_a_barrier_and_an_atomic() -> None:
+    module = llvm.example()
+    module.add_global("tile", "[128 x float]", initializer=module.type("[128 x float]").undef(), address_space=3)
+    kernel = module.functions["saxpy"]
+    build = llvm.Builder(kernel.instructions["sum"])
+    slot = build.gep("[128 x float]", module.globals["tile"], 0, kernel.instructions["tid"])
+    build.store(kernel.instructions["vx"], slot)
+    build.intrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", module.type("i32").constant(0))
+    build.atomic_rmw("fadd", kernel.arguments["y"], kernel.arguments["a"], scope="device")
+    module.verify()
+    features = kernel.features()
+    assert features["barriers"] == 1 and features["atomics"] == 1 and features["shared_accesses"] == 1
+    module.run("default<O2>", cpu="sm_90")
+
+
+Action = Callable[[llvm.Module, llvm.Builder], object]
+
+
+def of(module: llvm.Module, name: str) -> Any:
+    kernel = module.functions["saxpy"]
+    return next(found for found in (*kernel.arguments, *kernel.blocks, *kernel.instructions) if found.name == name)
+
+
+def new(module: llvm.Module) -> llvm.BasicBlock:
+    return module.functions["saxpy"].add_block()
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda m, b: b.add(of(m, "tid"), of(m, "a")), "of type i32, the"),
+        (lambda m, b: b.add(of(m, "a"), 1.0), "there is none for operands of type float"),
+        (lambda m, b: b.add(1, 2), "of which type are 1 and 2"),
+        (lambda m, b: b.binary("ad", of(m, "n"), 1), "'ad' is no operation .* did you mean 'add'"),
+        (lambda m, b: b.fadd(m.functions["scaled"].arguments["a"], 1.0), "local to function 'scaled'"),
+        (lambda m, b: b.fadd(m.functions["saxpy"].instructions[-1], 1.0), "is no constant of type void"),
+        (lambda m, b: b.fneg(of(m, "n")), "there is none for operands of type i32"),
+        (lambda m, b: b.fadd(llvm.example().functions["saxpy"].arguments["a"], 1.0), "each module has its own"),
+        (lambda m, b: b.fadd(of(m, "a"), 1.0, flags={"nsw"}), "cannot be nsw"),
+        (lambda m, b: b.fadd(of(m, "a"), 1.0, "a\0b"), "a name has no NUL"),
+        (lambda m, b: b.compare("oeq", of(m, "n"), 1), "'oeq' is none of integers or pointers"),
+        (lambda m, b: b.select(of(m, "n"), 1.0, of(m, "a")), "building select"),
+        (lambda m, b: b.cast("zext", of(m, "n"), "i16"), "there is none from i32 to i16"),
+        (lambda m, b: b.cast("zxt", of(m, "n"), "i64"), "'zxt' is no cast; did you mean 'zext'"),
+        (lambda m, b: b.cast("bitcast", of(m, "n"), "void"), "there is none from i32 to void"),
+        (lambda m, b: b.load("void", of(m, "x")), "there is nothing of type void in memory"),
+        (lambda m, b: b.load("i32", of(m, "n")), "is of type i32, and no pointer"),
+        (lambda m, b: b.load("i32", of(m, "x"), alignment=3), "3 is no alignment"),
+        (lambda m, b: b.load("i32", of(m, "x"), ordering="release"), "a load has no ordering release"),
+        (lambda m, b: b.load("i32", of(m, "x"), ordering="aquire"), "did you mean 'acquire'"),
+        (lambda m, b: b.load("[3 x i8]", of(m, "x"), ordering="acquire"), r"no access of type \[3 x i8\]"),
+        (lambda m, b: b.store(of(m, "tid"), of(m, "n")), "and no pointer"),
+        (lambda m, b: b.gep("{ i32, i32 }", of(m, "x"), 0, 2), "has no such element"),
+        (lambda m, b: b.gep("i32", of(m, "x"), 0, 0), "type i32 has no such element"),
+        (lambda m, b: b.gep("i32", of(m, "x")), "type i32 has no such element"),
+        (lambda m, b: b.gep("i32", of(m, "x"), of(m, "a")), "an index is an"),
+        (lambda m, b: b.atomic_rmw("ad", of(m, "x"), of(m, "n")), "did you mean"),
+        (lambda m, b: b.atomic_rmw("add", of(m, "x"), of(m, "a")), "there is no add"),
+        (lambda m, b: b.atomic_rmw("fadd", of(m, "x"), of(m, "a"), ordering=""), "monotonic"),
+        (lambda m, b: b.compare_exchange(of(m, "x"), 0, of(m, "a")), "it takes two"),
+        (lambda m, b: b.fence("monotonic"), "its ordering is acquire at least"),
+        (lambda m, b: b.alloca("void"), "there is nothing of type void in memory"),
+        (lambda m, b: b.alloca("label"), "there is nothing of type label in memory"),
+        (lambda m, b: b.phi("void"), "there is none of type void"),
+        (lambda m, b: b.ret(), "it ends its block, and instruction .* follows"),
+        (lambda m, b: llvm.Builder(of(m, "done")).ret(), "the block ends in instruction 'ret void' already"),
+        (lambda m, b: llvm.Builder(m.functions["scaled"].add_block()).ret(), "the function returns float"),
+        (lambda m, b: llvm.Builder(new(m)).ret(of(m, "n")), "the function returns void"),
+        (lambda m, b: llvm.Builder(new(m)).br(m.functions["scaled"].blocks[0]), "local to function 'scaled'"),
+        (lambda m, b: llvm.Builder(of(m, "n")), "is not an instruction"),
+        (lambda m, b: b.call(m.functions["scaled"], 1.0), "it takes 2 arguments, not 1"),
+        (lambda m, b: b.call(m.functions["scaled"], 1.0, of(m, "n")), "argument 1 is of type float, not i32"),
+        (lambda m, b: b.call(of(m, "x")), "its function's type is needed"),
+        (lambda m, b: b.call(of(m, "n"), type="void ()"), "is of type i32, and no pointer"),
+        (lambda m, b: b.call(m.functions["scaled"], type="i32"), "i32 is no type of a function"),
+        (lambda m, b: b.intrinsic("llvm.fmaa"), "LLVM has no intrinsic 'llvm.fmaa'"),
+        (lambda m, b: b.intrinsic("llvm.fma", of(m, "n")), r"it does not take \(i32\), or its result must"),
+        (lambda m, b: b.inline_assembly("", "r", "void ()"), "building inline assembly"),
+        (lambda m, b: b.inline_assembly("", "", "i32"), "i32 is no type of a function"),
+        (lambda m, b: b.extract_element(of(m, "a"), 0), "it takes a vector and an integer"),
+        (lambda m, b: b.shuffle_vector(m.constant("<2 x i8> zeroinitializer"), None, [4]), "it takes two vectors"),
+        (lambda m, b: b.extract_value(m.type("{ i32 }").undef(), 1), r"type { i32 } has no element \[1\]"),
+        (lambda m, b: b.insert_value(m.type("{ i32 }").undef(), of(m, "a"), 0), "is of type i32, not float"),
+        (lambda m, b: b.switch(of(m, "a"), of(m, "done"), {}), "it is on an integer"),
+    ],
+)  # fmt: skip
+def test_what_llvm_does_not_have_is_refused(action: Action, message: str) -> None:
+    module = llvm.example()
+    kernel = module.functions["saxpy"]
+    count = len(kernel.instructions)
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        action(module, llvm.Builder(kernel.blocks["body"].terminator))
+    assert len(kernel.instructions) == count
+
+
+def test_nothing_stands_before_a_phi() -> None:
+    function = sum_of(llvm.Module("mine"))
+    with pytest.raises(errors.InvalidArgumentError, match="only phis stand before a phi"):
+        llvm.Builder(function.instructions["total"]).add(function.arguments[1], 1)
+
+
+def test_a_builder_whose_place_is_gone_says_so() -> None:
+    kernel = llvm.example().functions["saxpy"]
+    store = kernel.blocks["body"].instructions[7]
+    build = llvm.Builder(store)
+    store.erase()
+    with pytest.raises(errors.NotFoundError, match="this LLVM value is gone"):
+        build.fence("seq_cst")
+
+
+def test_new_instructions_get_the_source_line_of_where_they_stand() -> None:
+    module = llvm.parse(
+        """
+        define i32 @f(i32 %x) !dbg !3 {
+          %a = add i32 %x, 1, !dbg !5
+          ret i32 %a
+        }
+        !llvm.dbg.cu = !{!0}
+        !llvm.module.flags = !{!2}
+        !0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !1, emissionKind: FullDebug)
+        !1 = !DIFile(filename: "a.cu", directory: "/src")
+        !2 = !{i32 2, !"Debug Info Version", i32 3}
+        !3 = distinct !DISubprogram(name: "f", file: !1, line: 7, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+        !4 = !DISubroutineType(types: !{})
+        !5 = !DILocation(line: 8, column: 3, scope: !3)
+        """
+    )
+    add, end = module.functions["f"].instructions
+    assert str(llvm.Builder(add).mul(add.operands[0], 2).debug_location) == "a.cu:8:3"
+    assert str(llvm.Builder(end).mul(add, 2).debug_location) == "a.cu:0:0"
+
+
+def test_analyses_are_of_valid_ir() -> None:
+    function = sum_of(llvm.Module("mine"))
+    function.instructions[-1].erase()
+    for action in [lambda: function.loops, function.dominators, function.features, function.module.call_graph]:
+        with pytest.raises(errors.CorruptError, match="does not have terminator"):
+            action()
+    with pytest.raises(errors.InvalidArgumentError, match="is only declared, and has no features"):
+        llvm.example().functions[2].features()
+
+
+def test_analyses_stay_while_the_function_changes() -> None:
+    module = llvm.example()
+    kernel = module.functions["saxpy"]
+    tree, graph = kernel.dominators(), module.call_graph()
+    body = kernel.blocks["body"]
+    body.instructions["ax"].replace(1.0)
+    body.instructions["ax"].erase()
+    end = body.instructions["sum"].split_block("rest")
+    with pytest.raises(
+        errors.InvalidArgumentError, match="is not in the tree: it is never reached, of another function, or newer"
+    ):
+        tree.immediate(end)
+    assert graph.callees(kernel)[module.functions["scaled"]] == 1
+    assert module.functions["scaled"] not in module.call_graph().callees(kernel)
+
+
+def test_the_reference_says_every_feature() -> None:
+    text = Path(__file__).parents[2].joinpath("docs/reference/features.md").read_text()
+    names = [
+        name
+        for line in text.splitlines()
+        if line.startswith("| `")
+        for name in re.findall(r"`(\w+)`", line.split("|")[1])
+    ]
+    assert sorted(names) == sorted(llvm.FEATURES)
