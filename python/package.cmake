@@ -2,7 +2,7 @@
 if(SKBUILD)
   set(place ${SKBUILD_PLATLIB_DIR}/mneme)
   install(TARGETS mneme_python LIBRARY DESTINATION ${place})
-  install(FILES ${package}/_native.pyi DESTINATION ${place})
+  install(DIRECTORY ${package}/_native DESTINATION ${place})
   if(prefix AND NOT MNEME_BUNDLE)
     set_target_properties(mneme_python PROPERTIES INSTALL_RPATH ${prefix}/lib)
     return()

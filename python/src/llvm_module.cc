@@ -10,6 +10,7 @@ namespace {
 namespace nb = nanobind;
 using namespace nb::literals;
 using ir::ModuleRef;
+using Callback = nb::typed<nb::callable, nb::object()>;
 
 ModuleRef parse(nb::bytes source, const std::string& name) {
   Result<ir::Module> parsed = [&] {
@@ -37,7 +38,7 @@ ModulePass pass_of(std::string name, nb::callable function, Raised& raised) {
           }};
 }
 
-void run(ModuleRef& module, const std::string& pipeline, const std::vector<std::pair<std::string, nb::callable>>& passes,
+void run(ModuleRef& module, const std::string& pipeline, const std::vector<std::pair<std::string, Callback>>& passes,
          std::vector<std::string> plugins, std::string cpu, std::string features, unsigned codegen_level) {
   Raised raised;
   PassOptions options{.plugins = std::move(plugins),

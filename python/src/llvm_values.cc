@@ -1,5 +1,4 @@
 // mneme._native.llvm: values, types and metadata.
-#include <nanobind/operators.h>
 #include <nanobind/stl/variant.h>
 
 #include "bind.h"
@@ -23,7 +22,9 @@ AttributePlace place_of(int index) {
 
 void bind_types(nb::module_& module) {
   nb::class_<TypeRef>(module, "TypeRef")
-      .def("__eq__", [](const TypeRef& a, const TypeRef& b) { return a == b; })
+      .def(
+          "__eq__", [](const TypeRef& a, const TypeRef& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("__hash__", [](const TypeRef& type) { return std::hash<void*>()(type.type()); });
   nb::class_<TypeInfo>(module, "TypeInfo")
       .def_ro("text", &TypeInfo::text)
@@ -43,7 +44,9 @@ void bind_types(nb::module_& module) {
 void bind_value(nb::module_& module) {
   nb::class_<ValueRef>(module, "ValueRef")
       .def("is_alive", &ValueRef::is_alive)
-      .def("__eq__", [](const ValueRef& a, const ValueRef& b) { return a == b; })
+      .def(
+          "__eq__", [](const ValueRef& a, const ValueRef& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("__hash__", &ValueRef::hash);
   module.def("kind_of", [](const ValueRef& value) { return std::string(to_string(unwrap(kind_of(value)))); });
   module.def("type_of", raising(&type_of));
@@ -181,7 +184,9 @@ void bind_instructions(nb::module_& module) {
 
 void bind_metadata(nb::module_& module) {
   nb::class_<MetadataRef>(module, "MetadataRef")
-      .def("__eq__", [](const MetadataRef& a, const MetadataRef& b) { return a == b; })
+      .def(
+          "__eq__", [](const MetadataRef& a, const MetadataRef& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("__hash__", &MetadataRef::hash);
   module.def("metadata_info", [](const MetadataRef& metadata) {
     MetadataInfo info = unwrap(metadata_info(metadata));

@@ -1,11 +1,12 @@
 """mneme.llvm: what it promises beyond its docstrings' examples, and what misuse gives."""
 
 import copy
-import doctest
 import gc
 import pickle
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import mneme.llvm
 import pytest
@@ -78,7 +79,7 @@ def test_values_are_equal_and_hash_alike(module: llvm.Module) -> None:
 
 def test_iterating_goes_on_while_the_function_changes(module: llvm.Module) -> None:
     for value in module.functions["saxpy"].instructions:
-        if value.opcode == "call" and value.called_function.name == "scaled":
+        if value.opcode == "call" and value.called_function == module.functions["scaled"]:
             value.replace(value.arguments[1])
             value.erase()
     assert "ax" not in module.functions["saxpy"].instructions
@@ -100,7 +101,12 @@ def test_what_was_erased_meanwhile_says_so(module: llvm.Module) -> None:
 def test_every_member_of_what_is_gone_raises(module: llvm.Module) -> None:
     function = module.add_function("gone", "void ()")
     block = function.add_block("b")
-    values = [instruction(module, "saxpy", "sum"), function, block, module.add_global("v", "i32", initializer=1)]
+    values: list[Any] = [
+        instruction(module, "saxpy", "sum"),
+        function,
+        block,
+        module.add_global("v", "i32", initializer=1),
+    ]
     instruction(module, "saxpy", "sum").replace(1.0)
     for value in values[:2] + values[3:]:
         value.erase()
@@ -154,10 +160,10 @@ def test_every_member_of_what_is_gone_raises(module: llvm.Module) -> None:
         (lambda m: m.functions["saxpy"].__setattr__("name", "a\0b"), "a name has no NUL"),
     ],
 )
-def test_misuse_is_an_exception(module: llvm.Module, action: object, message: str) -> None:
+def test_misuse_is_an_exception(module: llvm.Module, action: Callable[[llvm.Module], object], message: str) -> None:
     before = str(module)
     with pytest.raises((errors.InvalidArgumentError, errors.CorruptError), match=message):
-        action(module)  # type: ignore[operator]
+        action(module)
     assert str(module) == before
     module.verify()
 
@@ -174,13 +180,15 @@ def test_values_of_another_module_are_refused(module: llvm.Module) -> None:
 
 
 def test_wrong_python_types_are_type_errors(module: llvm.Module) -> None:
-    for action in [
-        lambda: module.functions["saxpy"].replace("x"),
-        lambda: module.type(3),
-        lambda: module.link("x"),
-        lambda: llvm.parse(3),
-        lambda: module.run(3),
-    ]:
+    wrong: Any = module
+    actions: list[Callable[[], object]] = [
+        lambda: wrong.functions["saxpy"].replace("x"),
+        lambda: wrong.type(3),
+        lambda: wrong.link("x"),
+        lambda: llvm.parse(wrong),
+        lambda: wrong.run(3),
+    ]
+    for action in actions:
         with pytest.raises((TypeError, AttributeError, errors.InvalidArgumentError)):
             action()
 
@@ -371,9 +379,3 @@ def test_phis_and_comparisons() -> None:
 
 def test_the_package_is_as_it_says() -> None:
     assert all(hasattr(mneme.llvm, name) for name in llvm.__all__)
-
-
-def test_the_guide() -> None:
-    guide = Path(__file__).parents[2] / "docs/guide/llvm.md"
-    failures, examples = doctest.testfile(str(guide), module_relative=False, optionflags=doctest.ELLIPSIS)
-    assert failures == 0 and examples > 10

@@ -131,7 +131,7 @@ def test_what_llvm_does_not_have_is_refused(action: Action, message: str) -> Non
     kernel = module.functions["saxpy"]
     count = len(kernel.instructions)
     with pytest.raises(errors.InvalidArgumentError, match=message):
-        action(module, llvm.Builder(kernel.blocks["body"].terminator))
+        action(module, llvm.Builder(kernel.blocks["body"].instructions[-1]))
     assert len(kernel.instructions) == count
 
 
@@ -175,7 +175,13 @@ def test_new_instructions_get_the_source_line_of_where_they_stand() -> None:
 def test_analyses_are_of_valid_ir() -> None:
     function = sum_of(llvm.Module("mine"))
     function.instructions[-1].erase()
-    for action in [lambda: function.loops, function.dominators, function.features, function.module.call_graph]:
+    actions: list[Callable[[], object]] = [
+        lambda: function.loops,
+        function.dominators,
+        function.features,
+        function.module.call_graph,
+    ]
+    for action in actions:
         with pytest.raises(errors.CorruptError, match="does not have terminator"):
             action()
     with pytest.raises(errors.InvalidArgumentError, match="is only declared, and has no features"):

@@ -51,7 +51,7 @@ def act(draw: Any, module: llvm.Module, kept: list[Any]) -> None:
         return everything[chosen] if isinstance(chosen, int) and chosen >= 0 else chosen
 
     def text(choices: list[str]) -> str:
-        return draw(st.sampled_from(choices))
+        return str(draw(st.sampled_from(choices)))
 
     a, b, c = value(), value(), value()
     kept.append(a)

@@ -48,7 +48,8 @@ class Metadata:
         >>> mneme.llvm.example().metadata(["unroll", None]).operands
         (<Metadata string 'unroll'>, None)
         """
-        return tuple(ref and Metadata(self._module, ref) for ref in _llvm.metadata_operands(self._ref))
+        refs = _llvm.metadata_operands(self._ref)
+        return tuple(None if ref is None else Metadata(self._module, ref) for ref in refs)
 
     @property
     def value(self) -> Value:

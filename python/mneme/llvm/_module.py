@@ -214,7 +214,7 @@ class Module:
         variable = GlobalVariable(self, ref)
         try:
             if initializer is not None:
-                variable.initializer = initializer  # type: ignore[assignment]
+                variable.initializer = initializer
         except Exception:
             variable.erase()
             raise

@@ -19,15 +19,15 @@ Number: TypeAlias = int | float | None
 
 
 class Use(NamedTuple):
-    """One use of a value: operand number `index` of `user`.
+    """One use of a value: number `operand` of the operands of `user`.
 
     >>> value = mneme.llvm.example().functions["saxpy"].instructions[0]
-    >>> value.uses[0].index, value.uses[0].user.opcode
+    >>> value.uses[0].operand, value.uses[0].user.opcode
     (0, 'icmp')
     """
 
     user: Value
-    index: int
+    operand: int
 
 
 class Value:
@@ -104,7 +104,7 @@ class Value:
         >>> [str(use.user) for use in argument.uses]
         ['  %inside = icmp slt i32 %tid, %n']
         """
-        return tuple(Use(wrap(self._module, user), index) for user, index in _llvm.uses(self._ref))
+        return tuple(Use(wrap(self._module, user), operand) for user, operand in _llvm.uses(self._ref))
 
     @property
     def users(self) -> tuple[Value, ...]:
