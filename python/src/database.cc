@@ -63,7 +63,14 @@ nb::tuple list(const Database& database) {
   return nb::make_tuple(nb::cast(std::move(listing.kernels)), damaged);
 }
 
-Digest digest(const std::string& hex) { return unwrap(Digest::from_hex(hex)); }
+KernelDocument load(const Database& database, const std::string& hash) {
+  const Digest digest = unwrap(Digest::from_hex(hash));
+  auto loaded = [&] {
+    nb::gil_scoped_release release;
+    return database.load_document(digest);
+  }();
+  return unwrap(std::move(loaded));
+}
 
 nb::bytes load_ir(const Database& database, const KernelDocument& kernel) {
   auto module = [&] {
@@ -148,14 +155,16 @@ void bind_database(nb::module_& module) {
   nb::class_<Database>(module, "Database", "A folder of recordings, as the C++ API has it.")
       .def_prop_ro("directory", [](const Database& self) { return self.directory().string(); })
       .def("list", &list, nb::sig("def list(self) -> tuple[list[KernelDocument], list[typing.Any]]"), "The kernels that can be read, and an exception for each that cannot.")
-      .def(
-          "load", [](const Database& self, const std::string& hash) { return unwrap(self.load_document(digest(hash))); },
-          nb::arg("hash"), "One kernel, by its whole static hash.")
+      .def("load", &load, nb::arg("hash"), "One kernel, by its whole static hash.")
       .def("load_ir", &load_ir, nb::arg("kernel"), "The recorded code of a kernel as the bitcode of one module.")
       .def(
           "disk_size",
           [](const Database& self, const KernelDocument& kernel, const InstanceRecord& instance) {
-            return unwrap(self.instance_size(kernel.kernel.static_hash, instance.dynamic_hash)).total().count;
+            auto size = [&] {
+              nb::gil_scoped_release release;
+              return self.instance_size(kernel.kernel.static_hash, instance.dynamic_hash);
+            }();
+            return unwrap(std::move(size)).total().count;
           },
           nb::arg("kernel"), nb::arg("instance"))
       .def(

@@ -441,7 +441,15 @@ def endless():
 
 
 def start(code: str, recordings: Path, other_code: OtherCode, folder: Path) -> subprocess.Popen[str]:
-    arguments = [sys.executable, "-X", "faulthandler", "-c", PROGRAM + code, str(recordings), other_code("endless")]
+    arguments = [
+        sys.executable,
+        "-W",
+        "ignore::DeprecationWarning",
+        "-c",
+        PROGRAM + code,
+        str(recordings),
+        other_code("endless"),
+    ]
     pipe = subprocess.PIPE
     return subprocess.Popen(arguments, stdout=pipe, stderr=pipe, text=True, cwd=folder, start_new_session=True)
 
