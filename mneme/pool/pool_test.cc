@@ -173,7 +173,8 @@ TEST_F(PoolTest, ResultsComeForWhatWasSubmitted) {
   EXPECT_EQ(result.origin, Origin::measured);
 }
 
-// A compile worker has two jobs: what waited behind a crash, and what waits for the same translation, is compiled by the next one.
+// A compile worker has two jobs: what waited behind a crash, and what waits for the same translation, is compiled by the next
+// one.
 TEST_F(PoolTest, WhatWaitsBehindACrashOfTheCompilerIsCompiled) {
   for (bool share : {true, false}) {
     PoolOptions one_worker = options();

@@ -3,7 +3,8 @@
 // The first line says what the results are about:
 //   {"mneme_log":1,"about":{"database":"…","static_hash":"…","instances":["…"],"device":"…"}}
 // Every further line is a PoolResult, with the whole_digest() of its configuration, which the "shared_with" of others names. What
-// was cancelled before it was timed has none. A last line that was cut off (a killed run, a full disk) is left out when it is read.
+// was cancelled before it was timed has none. A last line that was cut off (a killed run, a full disk) is left out when it is
+// read.
 #pragma once
 
 #include <map>

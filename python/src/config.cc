@@ -39,16 +39,17 @@ Config::Config(Configuration configuration) : value(std::move(configuration)), t
 
 void bind_config(nb::module_& module) {
   nb::class_<Config>(module, "Configuration", "A configuration of a replay, as the C++ API has it. Immutable.")
-      .def_static("from_dict", [](nb::handle members) { return from_json(json_of(members, "configuration")); },
-                  nb::arg("members").none())
+      .def_static(
+          "from_dict", [](nb::handle members) { return from_json(json_of(members, "configuration")); }, nb::arg("members").none())
       .def_static("from_json", &from_text)
-      .def("to_dict", [](const Config& self) { return python_of(to_json(self.value)); },
-           nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
+      .def(
+          "to_dict", [](const Config& self) { return python_of(to_json(self.value)); },
+          nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
       .def("to_json", [](const Config& self) { return to_json(self.value).dump(2); })
       .def_prop_ro("digest", [](const Config& self) { return whole_digest(self.value).hex(); })
       .def(
           "__eq__", [](const Config& self, const Config& other) { return self.text == other.text; }, nb::is_operator(),
-           nb::sig("def __eq__(self, arg: object, /) -> bool"))
+          nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("__hash__", [](const Config& self) { return std::hash<std::string>()(self.text); });
   module.def("parse_tolerance", &tolerance, nb::arg("text"), "'BUFFER: TOLERANCE' as a configuration has it.");
   module.def(

@@ -100,9 +100,11 @@ void bind_kernel(nb::module_& module) {
       .def_ro("recorded_at", &InstanceRecord::recorded_at)
       .def_ro("mneme_version", &InstanceRecord::mneme_version)
       .def_prop_ro(
-          "recorded_time", [](const InstanceRecord& self) {
-        return self.recorded_time ? python_of(mneme::to_json(*self.recorded_time)) : nb::none();
-      }, nb::sig("def recorded_time(self) -> dict[str, typing.Any] | None"));
+          "recorded_time",
+          [](const InstanceRecord& self) {
+            return self.recorded_time ? python_of(mneme::to_json(*self.recorded_time)) : nb::none();
+          },
+          nb::sig("def recorded_time(self) -> dict[str, typing.Any] | None"));
   nb::class_<KernelDocument>(module, "KernelDocument")
       .def_prop_ro("hash", [](const KernelDocument& self) { return self.kernel.static_hash.hex(); })
       .def_prop_ro("name", [](const KernelDocument& self) { return self.kernel.name; })
@@ -154,7 +156,8 @@ void bind_database(nb::module_& module) {
   bind_kernel(module);
   nb::class_<Database>(module, "Database", "A folder of recordings, as the C++ API has it.")
       .def_prop_ro("directory", [](const Database& self) { return self.directory().string(); })
-      .def("list", &list, nb::sig("def list(self) -> tuple[list[KernelDocument], list[typing.Any]]"), "The kernels that can be read, and an exception for each that cannot.")
+      .def("list", &list, nb::sig("def list(self) -> tuple[list[KernelDocument], list[typing.Any]]"),
+           "The kernels that can be read, and an exception for each that cannot.")
       .def("load", &load, nb::arg("hash"), "One kernel, by its whole static hash.")
       .def("load_ir", &load_ir, nb::arg("kernel"), "The recorded code of a kernel as the bitcode of one module.")
       .def(

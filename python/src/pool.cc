@@ -198,11 +198,13 @@ void bind_pool(nb::module_& module) {
            "Waits for results, and gives those there are, each with its id; None where the pool is closed and there are none.")
       .def("wake", &OpenPool::wake, "Has take() return.")
       .def("progress", &progress, nb::sig("def progress(self) -> dict[str, typing.Any]"))
-      .def("problem",
-           [](OpenPool& self) {
-             const Status status = self.status();
-             return status.ok() ? nb::none() : exception_of(status);
-           }, nb::sig("def problem(self) -> typing.Any"))
+      .def(
+          "problem",
+          [](OpenPool& self) {
+            const Status status = self.status();
+            return status.ok() ? nb::none() : exception_of(status);
+          },
+          nb::sig("def problem(self) -> typing.Any"))
       .def("close", &OpenPool::close, nb::call_guard<nb::gil_scoped_release>())
       .def("abandon", &OpenPool::abandon, "In a forked child: lets go of it without ending it.");
 }

@@ -49,15 +49,18 @@ void bind_result(nb::module_& module) {
           "shared_with",
           [](const PoolResult& self) { return self.shared_with ? std::optional(self.shared_with->hex()) : std::nullopt; })
       .def_ro("label", &PoolResult::label)
-      .def_prop_ro("times", [](const PoolResult& self) { return array_of(self.exec_time()); },
-                   nb::rv_policy::automatic)
+      .def_prop_ro(
+          "times", [](const PoolResult& self) { return array_of(self.exec_time()); }, nb::rv_policy::automatic)
       .def_prop_ro("time", &time)
-      .def_prop_ro("details", [](const PoolResult& self) { return python_of(self.details); },
-                   nb::sig("def details(self) -> dict[str, typing.Any]"))
-      .def("to_dict", [](const PoolResult& self) { return python_of(to_json(self)); },
-           nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
-      .def_static("from_dict", [](nb::handle members) { return unwrap(pool_result_from_json(json_of(members, "a result"))); },
-                  nb::arg("members").none());
+      .def_prop_ro(
+          "details", [](const PoolResult& self) { return python_of(self.details); },
+          nb::sig("def details(self) -> dict[str, typing.Any]"))
+      .def(
+          "to_dict", [](const PoolResult& self) { return python_of(to_json(self)); },
+          nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
+      .def_static(
+          "from_dict", [](nb::handle members) { return unwrap(pool_result_from_json(json_of(members, "a result"))); },
+          nb::arg("members").none());
   module.def("read_results", &read_results, nb::arg("path"),
              nb::sig("def read_results(path: str) -> tuple[dict[str, typing.Any], list[PoolResult]]"),
              "What a log is about, and its results.");
