@@ -5,6 +5,8 @@ Colours are names of the page's style (`var(--…)`), which the page puts in for
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,8 +75,12 @@ def _points(trials: Sequence[Trial], x: Sequence[Any], y: Sequence[Any], **how: 
 
 
 def _time_axis(times: Sequence[float]) -> dict[str, Any]:
-    wide = bool(times) and max(times) > 6 * min(times) > 0
-    return {"title": {"text": "time (µs)"}, "type": "log" if wide else "linear", **({"dtick": "D1"} if wide else {})}
+    axis: dict[str, Any] = {"title": {"text": "time (µs)"}}
+    if not times or not max(times) > 6 * min(times) > 0:
+        return axis
+    powers = range(math.floor(math.log10(min(times))), math.ceil(math.log10(max(times))) + 1)
+    ticks = [step * 10.0**power for power in powers for step in (1, 2, 5)]
+    return {**axis, "type": "log", "tickvals": ticks, "ticktext": [f"{tick:g}" for tick in ticks]}
 
 
 def best_so_far(run: Run) -> go.Figure:
@@ -208,7 +214,8 @@ def slices(run: Run, parameter: Parameter) -> go.Figure:
         traces.append(_points(shown, list(map(place, shown)), microseconds(shown), marker=_marker(color, 5, 0.5)))
     medians = medians_by_value(parameter, trials)
     if len(medians) <= 40:
-        traces.append(_medians([(places[repr(value)], time) for value, time in medians], connected=parameter.is_number))
+        points = [(places[repr(value)], time) for value, time in medians]
+        traces.append(_medians(points, connected=parameter.is_number, width=22 if side_by_side else 9))
     figure = _figure([trace for trace in traces if trace.x])
     figure.update_yaxes(**{**_time_axis(microseconds(trials)), "title": None})
     if side_by_side:
@@ -217,12 +224,12 @@ def slices(run: Run, parameter: Parameter) -> go.Figure:
     return figure
 
 
-def _medians(points: Sequence[tuple[Value, float]], *, connected: bool) -> go.Scatter:
+def _medians(points: Sequence[tuple[Value, float]], *, connected: bool, width: float) -> go.Scatter:
     return go.Scatter(
         x=[x for x, _ in points],
         y=[time / 1000 for _, time in points],
         mode="lines+markers" if connected else "markers",
-        marker={"symbol": "line-ew-open", "size": 22, "line": {"width": 2.5}, "color": "var(--ink)"},
+        marker={"symbol": "line-ew-open", "size": width, "line": {"width": 2.5}, "color": "var(--ink)"},
         line={"color": "var(--ink)", "width": 1, "dash": "dot"},
         hovertemplate="median %{y:.4s} µs<extra></extra>",
     )
@@ -256,7 +263,7 @@ def short_names(parameters: Sequence[Parameter]) -> list[str]:
     >>> short_names([Parameter("assembler.max_registers", (1, 2)), Parameter("block.x", (1, 2))])
     ['max_registers', 'block.x']
     """
-    parts = [parameter.name.rpartition(".")[2] for parameter in parameters]
+    parts = [re.split(r": |\.", parameter.name)[-1] for parameter in parameters]
     names = [
         part if len(parameter.name) > SHORT and parts.count(part) == 1 else parameter.name
         for parameter, part in zip(parameters, parts, strict=True)
