@@ -29,7 +29,7 @@ def test_the_examples_of_a_guide(
 def test_the_reference_names_what_there_is() -> None:
     reference = (ROOT / "docs/reference/python.md").read_text()
     told = set(re.findall(r"^\| `([\w.]+)`", reference, re.M))
-    modules = ["mneme", *re.findall(r"^## (mneme\.\w+)", reference, re.M)]
+    modules = ["mneme", "mneme.llvm", "mneme.tune", "mneme.report"]
     there = {
         name if module == "mneme" else f"{module}.{name}"
         for module in modules
