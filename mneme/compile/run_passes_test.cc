@@ -46,6 +46,14 @@ TEST(RunPasses, CallsThePassesThatTheCallerBrings) {
   EXPECT_EQ(after, 1u);
 }
 
+TEST(RunPasses, LoadsPlugins) {
+  ir::ModuleRef module = parse("define float @f(float %x) { %a = fadd float %x, 1.0 ret float %a }");
+  PassOptions options;
+  options.plugins = {MNEME_TEST_PLUGIN};
+  ASSERT_TRUE(run_passes(module, "function(test-subtract)", options).ok());
+  EXPECT_THAT(*module.print(), HasSubstr("fsub float %x"));
+}
+
 TEST(RunPasses, AFailureLeavesTheModuleAsItWas) {
   ir::ModuleRef module = parse();
   const std::string before = *module.print();

@@ -14,25 +14,18 @@
 namespace mneme::ir {
 namespace {
 
-#define MNEME_FEATURES(X)                                                                                                      \
-  X(instructions)                                                                                                              \
-  X(blocks) X(edges) X(cyclomatic_complexity) X(largest_block) X(arguments) X(pointer_arguments) X(loops) X(loop_depth)        \
-      X(innermost_loops) X(instructions_in_loops) X(weighted_instructions) X(phis) X(conditional_branches) X(switches)         \
-          X(selects) X(calls) X(indirect_calls) X(intrinsics) X(inline_assembly) X(barriers) X(warp_collectives)               \
-              X(special_registers) X(math_calls) X(atomics) X(fences) X(integer_arithmetic) X(integer_multiplies)              \
-                  X(integer_divides) X(bitwise) X(half_arithmetic) X(single_arithmetic) X(double_arithmetic) X(float_divides)  \
-                      X(fused_multiply_adds) X(float_arithmetic_in_loops) X(integer_comparisons) X(float_comparisons) X(casts) \
-                          X(conversions) X(vector_instructions) X(address_computations) X(stack_allocations) X(stack_bytes)    \
-                              X(loads) X(stores) X(loads_in_loops) X(stores_in_loops) X(generic_accesses) X(global_accesses)   \
-                                  X(shared_accesses) X(constant_accesses) X(local_accesses) X(bytes_loaded) X(bytes_stored)    \
-                                      X(arithmetic_intensity)
+// In the order of the vector. Enumerators and names are made of one list.
+#define MNEME_FEATURES                                                                                                           \
+  instructions, blocks, edges, cyclomatic_complexity, largest_block, arguments, pointer_arguments, loops, loop_depth,            \
+      innermost_loops, instructions_in_loops, weighted_instructions, phis, conditional_branches, switches, selects, calls,       \
+      indirect_calls, intrinsics, inline_assembly, barriers, warp_collectives, special_registers, math_calls, atomics, fences,   \
+      integer_arithmetic, integer_multiplies, integer_divides, bitwise, half_arithmetic, single_arithmetic, double_arithmetic,   \
+      float_divides, fused_multiply_adds, float_arithmetic_in_loops, integer_comparisons, float_comparisons, casts, conversions, \
+      vector_instructions, address_computations, stack_allocations, stack_bytes, loads, stores, loads_in_loops, stores_in_loops, \
+      generic_accesses, global_accesses, shared_accesses, constant_accesses, local_accesses, bytes_loaded, bytes_stored,         \
+      arithmetic_intensity
 
-enum Feature : size_t {
-#define MNEME_FEATURE(name) name,
-  MNEME_FEATURES(MNEME_FEATURE)
-#undef MNEME_FEATURE
-      feature_count
-};
+enum Feature : size_t { MNEME_FEATURES, feature_count };
 
 constexpr unsigned kGlobal = 1, kShared = 3, kConstant = 4, kLocal = 5;  // the address spaces of NVPTX and AMDGPU
 constexpr double kIterations = 10;  // of a loop whose count is not known, as LLVM's own block frequencies have it roughly
@@ -214,12 +207,17 @@ class Counter {
 
 }  // namespace
 
+#define MNEME_TEXT_(...) #__VA_ARGS__
+#define MNEME_TEXT(...) MNEME_TEXT_(__VA_ARGS__)
+
 const std::vector<std::string>& feature_names() {
-  static const std::vector<std::string> names = {
-#define MNEME_FEATURE(name) #name,
-      MNEME_FEATURES(MNEME_FEATURE)
-#undef MNEME_FEATURE
-  };
+  static const std::vector<std::string> names = [] {
+    llvm::SmallVector<llvm::StringRef> parts;
+    llvm::StringRef(MNEME_TEXT(MNEME_FEATURES)).split(parts, ',');
+    std::vector<std::string> all;
+    for (llvm::StringRef part : parts) all.push_back(part.trim().str());
+    return all;
+  }();
   return names;
 }
 

@@ -379,3 +379,19 @@ def test_phis_and_comparisons() -> None:
 
 def test_the_package_is_as_it_says() -> None:
     assert all(hasattr(mneme.llvm, name) for name in llvm.__all__)
+
+
+def test_recorded_ir_that_a_pass_changed_is_replayed(instance: Any) -> None:
+    module = instance.module()
+    (kernel,) = [function for function in module.kernels if instance.kernel.name in function.name]
+
+    @llvm.module_pass
+    def twice(given: llvm.Module) -> None:
+        function = given.functions[kernel.name]
+        store = next(i for i in function.instructions if i.opcode == "store" and i.accessed_type == given.type("i32"))
+        store.set_operand(0, llvm.Builder(store).mul(store.operands[0], 2))
+
+    assert mneme.replay(instance, mneme.Config(module=module), device="cpu").verified
+    module.run(["default<O2>", twice])
+    result = mneme.replay(instance, mneme.Config(module=module), device="cpu")
+    assert not result.verified and result.failure == "wrong_result"
