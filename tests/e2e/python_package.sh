@@ -29,7 +29,7 @@ search() {  # with a Python, and nothing in the environment; the package is in $
 
 expect 0 env -u MNEME_PREFIX "${make_wheel[@]}" "$sources"
 install_wheel attached
-for file in _native.pyi py.typed; do [ -e "$site/mneme/$file" ] || fail "the package has no $file"; done
+for file in _native/__init__.pyi _native/llvm.pyi py.typed; do [ -e "$site/mneme/$file" ] || fail "the package has no $file"; done
 [ ! -e attached/bin/mneme ] || fail "a package without the programs has a command for them"
 search attached/bin/python
 
