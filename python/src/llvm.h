@@ -49,9 +49,7 @@ auto raising(R (C::*function)(Args...) const) {
   return [function](const C& self, Args... args) { return unwrapped((self.*function)(std::forward<Args>(args)...)); };
 }
 
-inline ByteSpan span_of(const nanobind::bytes& bytes) {
-  return {static_cast<const std::byte*>(bytes.data()), bytes.size()};
-}
+inline ByteSpan span_of(const nanobind::bytes& bytes) { return {static_cast<const std::byte*>(bytes.data()), bytes.size()}; }
 inline nanobind::bytes bytes_of(const ByteVector& bytes) { return nanobind::bytes(bytes.data(), bytes.size()); }
 
 }  // namespace mneme::python

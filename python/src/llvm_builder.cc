@@ -29,14 +29,13 @@ void bind_memory(nb::class_<Builder>& builder) {
       .def("atomic_update",
            [](const Builder& self, Text operation, const ValueRef& pointer, const ValueRef& value, uint64_t alignment,
               bool is_volatile, Text ordering, Text scope, Text name) {
-             return unwrap(
-                 self.atomic_update(operation, pointer, value, access(alignment, is_volatile, ordering, scope), name));
+             return unwrap(self.atomic_update(operation, pointer, value, access(alignment, is_volatile, ordering, scope), name));
            })
       .def("compare_exchange",
            [](const Builder& self, const ValueRef& pointer, const ValueRef& expected, const ValueRef& replacement,
               uint64_t alignment, bool is_volatile, Text ordering, Text scope, Text failure, Text name) {
-             return unwrap(self.compare_exchange(pointer, expected, replacement,
-                                                 access(alignment, is_volatile, ordering, scope), failure, name));
+             return unwrap(self.compare_exchange(pointer, expected, replacement, access(alignment, is_volatile, ordering, scope),
+                                                 failure, name));
            })
       .def("fence", [](const Builder& self, Text ordering, Text scope) {
         return unwrap(self.fence({.ordering = ordering, .scope = scope}));

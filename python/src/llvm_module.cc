@@ -88,8 +88,7 @@ void bind_llvm_module(nb::module_& module) {
            [](ModuleRef& self, const std::string& name, const ir::TypeRef& type, std::string linkage, unsigned address_space,
               bool is_constant) {
              return unwrap(self.add_global_variable(
-                 name, type,
-                 {.linkage = std::move(linkage), .address_space = address_space, .is_constant = is_constant}));
+                 name, type, {.linkage = std::move(linkage), .address_space = address_space, .is_constant = is_constant}));
            })
       .def("metadata_string", raising(&ModuleRef::metadata_string))
       .def("metadata_value", raising(&ModuleRef::metadata_value))

@@ -127,10 +127,9 @@ void bind_functions(nb::module_& module) {
   module.def("add_attribute", [](const ValueRef& holder, int index, const std::string& text) {
     check(add_attribute(holder, place_of(index), text));
   });
-  module.def("add_string_attribute",
-             [](const ValueRef& holder, int index, const std::string& key, const std::string& value) {
-               check(add_string_attribute(holder, place_of(index), key, value));
-             });
+  module.def("add_string_attribute", [](const ValueRef& holder, int index, const std::string& key, const std::string& value) {
+    check(add_string_attribute(holder, place_of(index), key, value));
+  });
   module.def("remove_attribute", [](const ValueRef& holder, int index, const std::string& name) {
     return unwrap(remove_attribute(holder, place_of(index), name));
   });
