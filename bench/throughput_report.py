@@ -96,9 +96,15 @@ def device_time(line):
 
 
 def holder(line):
-    """What holds a work back, in words; None where it is near enough to its bound."""
+    """What holds a work back, in words; None where it is near enough to its bound.
+
+    >>> holder({"work": "scan", "ratio": 0.0, "observations": 0})
+    'scan: no configuration was right, the recorded one neither: what is measured has to be deterministic'
+    """
     if line["ratio"] is None or line["ratio"] >= ENOUGH:
         return None
+    if not line["observations"]:
+        return f"{line['work']}: no configuration was right, the recorded one neither: what is measured has to be deterministic"
     busy = f"device {100 * line['device_busy']:.0f} % busy, compilers {100 * line['compile_busy']:.0f} %"
     if line["compile_busy"] >= max(0.9, line["device_busy"]):
         cause = f"the compilers, which {line['compile_workers']} of {line['cores']} cores have"

@@ -159,7 +159,6 @@ class DeviceJobs {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kFetchAfter{10};
   static constexpr size_t kMostLeft = 32;
 
   bool take_next() {

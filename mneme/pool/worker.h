@@ -1,6 +1,7 @@
 // What a pool's worker processes do with the messages they get (see scheduler.h), over the work itself as an interface.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -59,6 +60,9 @@ class DeviceWork {
   // The result of the oldest that was left and fetched. Needs no device.
   virtual PoolResult take_left() { return {}; }
 };
+
+// While there is always a next job, the times of those that were left are fetched that often.
+inline constexpr std::chrono::milliseconds kFetchAfter{50};
 
 // A device worker's first words, so that compilation can begin before it is ready.
 Status announce(Channel& channel, const DeviceProperties& device);

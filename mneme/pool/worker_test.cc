@@ -27,7 +27,7 @@ class ScriptedWork final : public DeviceWork {
     if (configuration.passes == "wrong") result.failure = Failure::wrong_result;
     if (result.failed()) return result;
     watch.waiting();
-    if (configuration.passes == "long") std::this_thread::sleep_for(std::chrono::milliseconds(11));
+    if (configuration.passes == "long") std::this_thread::sleep_for(kFetchAfter + std::chrono::milliseconds(1));
     if (watch.leave()) left_.push_back(result);
     return result;
   }
