@@ -173,6 +173,20 @@ TEST_F(PoolTest, ResultsComeForWhatWasSubmitted) {
   EXPECT_EQ(result.origin, Origin::measured);
 }
 
+TEST_F(PoolTest, WhatWaitsBehindManyFaultsIsMeasured) {
+  auto pool = open();
+  std::vector<Future> faults, others;
+  for (int i = 0; i < 12; ++i) {
+    for (auto [futures, passes] : {std::pair(&faults, "fault"), std::pair(&faults, "crash-run"), std::pair(&others, "right")}) {
+      Configuration configuration = with_passes(passes);
+      configuration.block.x = 32u * static_cast<unsigned>(i + 1);
+      futures->push_back(pool->submit(configuration));
+    }
+  }
+  for (const Future& future : faults) EXPECT_EQ(to_string(future.get().failure), "device_fault") << future.get().reason;
+  for (const Future& future : others) EXPECT_FALSE(future.get().failed()) << future.get().reason;
+}
+
 // A compile worker has two jobs: what waited behind a crash, and what waits for the same translation, is compiled by the next
 // one.
 TEST_F(PoolTest, WhatWaitsBehindACrashOfTheCompilerIsCompiled) {

@@ -62,6 +62,7 @@ class Pool::Scheduler {
     bool began = false;  // the first job, on a device worker
     JobId loading = 0;   // a later one, whose object is being loaded; 0: none
     bool closed = false;
+    bool ending = false;  // it said so, with the failure that it ends for
   };
 
   explicit Scheduler(PoolOptions options) : options_(std::move(options)) {}
@@ -92,7 +93,8 @@ class Pool::Scheduler {
   void blame(const Worker& gone, Job& job, int status);
   void hear_began(Worker& worker, JobId id);
   static JobId guilty(const Worker& gone, int status);
-  void requeue(Role role, const std::deque<JobId>& jobs);
+  enum class Loss { explained, unexplained };
+  void requeue(Role role, const std::deque<JobId>& jobs, Loss loss);
   void enforce_limits();
   void dispatch();
   void give(Worker& worker, Job& job, Json body, std::span<const int> descriptors);

@@ -17,7 +17,7 @@ constexpr size_t kDeviceDepth = 3;
 constexpr size_t kCompileDepth = 2;
 // So many of one kind that end in a row before they are ready end the pool.
 constexpr unsigned kMostFailedStarts = 3;
-// So often a job is given to another worker when one was lost before it began.
+// So often a job is given to another worker when one was lost before it began, and nobody was to blame.
 constexpr unsigned kMostLost = 3;
 // The zygote has that long to end a worker that is to be killed, and to say so.
 constexpr std::chrono::seconds kKilling(20);
@@ -149,6 +149,10 @@ void Pool::Scheduler::hear_failure(Worker& worker, Job& job, const Json& body) {
   if (body.contains("details")) result.details = body["details"];
   add_compilation(result.details, job.about);
   if (worker.role == Role::compile) return code_failed(job, result);
+  if (result.failure == Failure::device_fault || result.failure == Failure::worker_lost) {  // see serve_device()
+    worker.ending = true;
+    extend(worker, options_.limits.running);
+  }
   settle(job, std::move(result));
 }
 
@@ -197,7 +201,9 @@ void Pool::Scheduler::lose(Worker& worker, int status) {
   }
   std::deque<JobId>& jobs = gone.jobs;
   // A device worker ends by itself after a fault, and has then the next job at hand.
-  if (!jobs.empty() && (gone.role == Role::compile || gone.began || gone.fate != Failure::none)) {
+  Loss loss = gone.ending ? Loss::explained : Loss::unexplained;
+  if (!jobs.empty() && !gone.ending && (gone.role == Role::compile || gone.began || gone.fate != Failure::none)) {
+    loss = Loss::explained;
     const JobId to_blame = guilty(gone, status);
     if (to_blame != jobs.front()) {
       gone.left.push_back(jobs.front());
@@ -206,7 +212,7 @@ void Pool::Scheduler::lose(Worker& worker, int status) {
     std::erase(jobs, to_blame);
     if (Job* job = find(to_blame)) blame(gone, *job, status);
   }
-  requeue(gone.role, jobs);
+  requeue(gone.role, jobs, loss);
   // Another was to blame. That is not to happen twice.
   for (auto id = gone.left.rbegin(); id != gone.left.rend(); ++id) {
     if (Job* job = find(*id)) job->alone = true;
@@ -250,14 +256,14 @@ void Pool::Scheduler::blame(const Worker& gone, Job& job, int status) {
   settle(job, std::move(result));
 }
 
-// What a lost worker had at hand but had not begun.
-void Pool::Scheduler::requeue(Role role, const std::deque<JobId>& jobs) {
+// What a lost worker had at hand but had not begun. Where another job has ended with the worker there is an end to that.
+void Pool::Scheduler::requeue(Role role, const std::deque<JobId>& jobs, Loss loss) {
   std::deque<JobId>& queue = role == Role::compile ? to_compile_ : to_measure_;
   for (auto id = jobs.rbegin(); id != jobs.rend(); ++id) {
     Job* job = find(*id);
     if (!job) continue;
     if (role == Role::compile) translations_[job->compile_key].under_way = false;
-    if (role == Role::compile || ++job->lost < kMostLost)  // a lost compile worker took what is to blame with it
+    if (loss == Loss::explained || ++job->lost < kMostLost)
       queue.push_front(*id);
     else
       settle(*job, failed_result(Failure::worker_lost, fmt::format("{} workers were lost before it began", kMostLost)));
@@ -295,7 +301,7 @@ void Pool::Scheduler::dispatch() {
     }
   for (size_t depth = 1; depth <= kDeviceDepth; ++depth)  // an idle device before a second job for another
     for (auto& [id, worker] : workers_) {
-      if (!worker.ready || worker.role != Role::device || worker.jobs.size() >= depth) continue;
+      if (!worker.ready || worker.ending || worker.role != Role::device || worker.jobs.size() >= depth) continue;
       Job* job = take(to_measure_);
       if (!job) break;
       Json order = {{"code", job->code}};
