@@ -84,6 +84,63 @@ def test_several_objectives(name: str) -> None:
     assert len(points) == 60
 
 
+def faulting(number: int, params: dict[str, Any]) -> Trial:
+    """Two thirds of the points fault."""
+    if params["grid"] != "threads":
+        return Trial(number, params, state="failed", failure="device_fault")
+    return Trial(number, params, state="complete", time=100.0 + params["level"])
+
+
+@pytest.mark.parametrize(("name", "most"), [("tpe", 0.3), ("nsga2", 0.5)])
+def test_samplers_keep_away_from_what_fails(name: str, most: float) -> None:
+    grids = ["threads", "more threads", "recorded"]
+    space = SearchSpace({"grid": Categorical(grids), "level": Int(0, 99), "flag": Bool()})
+    shares = {}
+    for sampler in ("random", name):
+        source = source_of(sampler, space, objectives=["time"], seed=3, trials=200)
+        failed = []
+        for _ in range(25):
+            for number, params in source.propose(BATCH):
+                trial = faulting(number, params)
+                failed.append(trial.state == "failed")
+                source.tell(trial)
+        shares[sampler] = sum(failed[100:]) / 100
+    assert shares["random"] > 0.5 and shares[name] < most, shares
+
+
+def test_cmaes_keeps_away_from_what_fails() -> None:
+    space = SearchSpace({"a": Int(0, 99), "b": Int(0, 99)})
+    source = source_of("cmaes", space, objectives=["time"], seed=3)
+    failed = []
+    for _ in range(25):
+        for number, params in source.propose(BATCH):
+            failed.append(params["a"] + params["b"] > 60)
+            if failed[-1]:
+                source.tell(Trial(number, params, state="failed", failure="invalid_launch"))
+            else:
+                source.tell(Trial(number, params, state="complete", time=100.0 + params["b"]))
+    assert sum(failed[100:]) < 50
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_samplers_go_on_where_all_fails(name: str) -> None:
+    source = source_of(name, SPACE, objectives=["time"], seed=3)
+    for _ in range(8):
+        for number, params in source.propose(BATCH):
+            source.tell(Trial(number, params, state="failed", failure="compile_error"))
+
+
+@pytest.mark.parametrize(("failure", "states"), [("worker_lost", "FAIL"), ("device_fault", "COMPLETE")])
+def test_what_says_nothing_of_a_point_teaches_nothing(failure: str, states: str) -> None:
+    source: Any = source_of("nsga2", SPACE, objectives=["time"], seed=3)
+    ((number, params),) = source.propose(1)
+    trial = Trial(number, params, state="failed", failure=failure)
+    source.tell(trial)
+    again: Any = source_of("nsga2", SPACE, objectives=["time"], seed=3)
+    again.restore([trial])
+    assert [source._study.trials[0].state.name, again._study.trials[-1].state.name] == [states, states]
+
+
 def test_exhaustive_is_every_point_in_order() -> None:
     space = SearchSpace({"a": Int(0, 2), "b": Bool()}, constraints=["a != 1 or b"])
     points = source_of("grid", space, objectives=["time"], seed=0).propose(100)

@@ -275,8 +275,21 @@ def test_launch_in_two_directions() -> None:
 def test_launch_keeps_the_threads_or_has_a_few_more() -> None:
     space = presets.launch(FACTS)  # 40064 threads
     assert space.derive({"block.x": 64, "grid": "threads"}) == mneme.Config(block=64, keep_threads=True)
-    assert space.derive({"block.x": 96, "grid": "threads"}) == mneme.Config(block=96, grid=418)
+    assert space.derive({"block.x": 96, "grid": "more threads"}) == mneme.Config(block=96, grid=418)
+    assert not space.allows({"block.x": 96, "grid": "threads"})
+    assert not space.allows({"block.x": 64, "grid": "more threads"})
     assert space.derive({"block.x": 96, "grid": "recorded"}) == mneme.Config(block=96)
+
+
+def test_launch_keeps_to_blocks_that_divide_the_threads() -> None:
+    space = presets.launch(LaunchFacts((256, 1, 1), (256, 1, 1)))
+    assert {point["block.x"] for point in space.points()} == {32, 64, 128, 256, 512, 1024}
+    assert {point["grid"] for point in space.points()} == {"threads", "recorded"}
+    for facts in (LaunchFacts((3, 5, 1), (32, 8, 1)), LaunchFacts((3, 5, 7), (8, 8, 4))):
+        threads = [blocks * size for blocks, size in zip(facts.grid, facts.block, strict=True)]
+        for point in presets.launch(facts).points():
+            exact = all(threads["xyz".index(name)] % point[f"block.{name}"] == 0 for name in "xyz"[: len(point) - 1])
+            assert point["grid"] == "recorded" or exact == (point["grid"] == "threads")
 
 
 def test_launch_with_shared_memory() -> None:

@@ -34,7 +34,9 @@ class BatchedTPESampler(TPESampler):
         trials = study._get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED), use_cache=True)
         if len(trials) != self._known or not self._ready or self._ready[-1].keys() != search_space.keys():
             gamma = tpe.default_gamma if len(study.directions) == 1 else tpe.default_gamma_multiobjective
-            below, above = tpe._split_trials(study, trials, gamma(len(trials)))
+            # What failed, pruned without a value, is never among the good, however few there are.
+            right = sum(known.state == TrialState.COMPLETE or bool(known.intermediate_values) for known in trials)
+            below, above = tpe._split_trials(study, trials, min(gamma(len(trials)), right))
             good = self._build_parzen_estimator(study, search_space, below, handle_below=True)
             bad = self._build_parzen_estimator(study, search_space, above[-_BAD:], handle_below=False)
             candidates = good.sample(self._rng.rng, self._n_ei_candidates * self.BATCH)

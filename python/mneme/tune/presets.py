@@ -25,6 +25,8 @@ _WARP = 32
 # Of every CUDA device, and of the CPU device.
 _MOST_THREADS = 1024
 _MOST_IN_DIRECTION = {"x": 1024, "y": 1024, "z": 64}
+# Where fewer blocks of whole warps divide the recorded threads, others are tried too.
+_FEW_SIZES = 4
 # Scalar arguments that get a parameter each; of a kernel with more, all together get one.
 _MOST_SCALARS = 6
 _REGISTERS = (None, 255, 168, 128, 96, 80, 64, 56, 48, 40, 32)
@@ -66,20 +68,23 @@ class LaunchFacts:
 def launch(facts: LaunchFacts) -> SearchSpace:
     """Blocks that the device and the kernel take, and the grid that goes with them.
 
-    "grid" says how many blocks: as recorded, or as many as have the recorded threads, or a few more where blocks do not
-    divide them.
+    "grid" says how many blocks: as many as have exactly the recorded threads; "more threads", where blocks do not
+    divide them; or as recorded, whatever the block. Only the first is safe with a kernel that has no bounds check.
     """
     recorded = dict(zip("xyz", facts.block, strict=True))
     extents = {name: blocks * recorded[name] for name, blocks in zip("xyz", facts.grid, strict=True)}
     free = [name for name in "xyz" if extents[name] > 1] or ["x"]
+    # In several directions kernels often have their block built in: TPE meets one value sooner than a neighbourhood.
     parameters: dict[str, Parameter] = {
         f"block.{name}": Categorical(
-            _sizes(name, recorded[name], extents[name], facts, alone=len(free) == 1), ordered=True
+            _sizes(name, recorded[name], extents[name], facts, alone=len(free) == 1), ordered=len(free) == 1
         )
         for name in free
     }
-    parameters["grid"] = Categorical(["recorded", "threads"])
-    start: dict[str, Any] = {f"block.{name}": recorded[name] for name in free} | {"grid": "recorded"}
+    exact = " and ".join(f"{extents[name]} % block.{name} == 0" for name in free)
+    divide = all(extents[name] % size == 0 for name in free for size in _choices(parameters[f"block.{name}"]))
+    parameters["grid"] = Categorical(["threads", "recorded"] if divide else ["threads", "more threads", "recorded"])
+    start: dict[str, Any] = {f"block.{name}": recorded[name] for name in free} | {"grid": "threads"}
     if facts.shared_memory:
         parameters["shared_memory"] = Categorical(["recorded", "per thread"])
         start["shared_memory"] = "recorded"
@@ -87,22 +92,23 @@ def launch(facts: LaunchFacts) -> SearchSpace:
     def changes(params: Mapping[str, Any]) -> Mapping[str, Any]:
         block = {name: params[f"block.{name}"] for name in free}
         made: dict[str, Any] = {f"block.{name}": size for name, size in block.items()}
-        if params["grid"] == "threads":
-            if all(extents[name] % size == 0 for name, size in block.items()):
-                made["keep_threads"] = True
-            else:
-                made |= {f"grid.{name}": -(-extents[name] // size) for name, size in block.items()}
+        if params["grid"] == "threads" and any(size != recorded[name] for name, size in block.items()):
+            made["keep_threads"] = True
+        elif params["grid"] == "more threads":
+            made |= {f"grid.{name}": -(-extents[name] // size) for name, size in block.items()}
         if params.get("shared_memory") == "per thread":
             threads = math.prod((recorded | block).values())
             made["shared_memory"] = -(-facts.shared_memory * threads // facts.threads)
         return made
 
     constraints = []
+    if not divide:
+        constraints = [f"grid != 'threads' or ({exact})", f"grid != 'more threads' or not ({exact})"]
     if len(free) > 1:
         fixed = math.prod(recorded[name] for name in "xyz" if name not in free)
         threads = " * ".join([f"block.{name}" for name in free] + ([str(fixed)] if fixed > 1 else []))
         least = min(_WARP, facts.threads)
-        constraints = [f"{least} <= {threads} <= {max(facts.most_threads, facts.threads)}"]
+        constraints += [f"{least} <= {threads} <= {max(facts.most_threads, facts.threads)}"]
     return SearchSpace(parameters, constraints=constraints, derive=changes, start=[start])
 
 
@@ -199,8 +205,18 @@ def bound_of(instance: Instance) -> int | None:
 
 def _sizes(name: str, recorded: int, extent: int, facts: LaunchFacts, *, alone: bool) -> list[int]:
     most = min(facts.most_threads, _MOST_IN_DIRECTION[name], -(-extent // _WARP) * _WARP)
-    sizes = range(_WARP, most + 1, _WARP) if alone else [1 << power for power in range(11) if 1 << power <= most]
-    return sorted({recorded, *sizes})
+    powers = [1 << power for power in range(11) if 1 << power <= most]
+    if not alone:
+        return sorted({recorded, *powers})
+    multiples = range(_WARP, most + 1, _WARP)
+    dividing = [size for size in multiples if extent % size == 0]
+    few = len(dividing) < _FEW_SIZES
+    return sorted({recorded, *(multiples if few else dividing)})
+
+
+def _choices(parameter: Parameter) -> tuple[Any, ...]:
+    assert isinstance(parameter, Categorical)
+    return parameter.choices
 
 
 def _is_scalar(argument: Any) -> bool:

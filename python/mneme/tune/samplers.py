@@ -14,7 +14,7 @@ from mneme.tune.extras import need
 from mneme.tune.names import nearest
 from mneme.tune.parameters import Axis, Choice
 from mneme.tune.space import Params, SearchSpace, key_of
-from mneme.tune.trials import COMPLETE, PRUNED, Trial
+from mneme.tune.trials import COMPLETE, FAILED, PRUNED, Trial
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -35,6 +35,10 @@ _ALIASES = {"grid": "exhaustive"}
 _REFUSED = 64
 # Draws until a point is taken that was there before.
 _REPEATED = 100
+# Failures that say nothing of the point.
+_NO_LESSON = ("worker_lost", "cancelled")
+# So many times the worst that was measured is what a failure is told as, and what that is before anything was.
+_WORSE, _UNKNOWN = 2.0, 1e12
 
 Numbered = tuple[int, Params]
 
@@ -108,6 +112,8 @@ class FromOptuna(Source):
         self._study = optuna.create_study(sampler=sampler, directions=["minimize"] * len(self._objectives))
         optuna.logging.set_verbosity(verbosity)
         self._asked: dict[int, Any] = {}  # trials of Optuna's, by number
+        self._is_tpe = isinstance(sampler, optuna.samplers.TPESampler)
+        self._worst: list[float] = []  # of each objective, of what was measured
         self._next = 0
         for point in space.start:
             self._study.enqueue_trial(coordinates(space, point))
@@ -115,7 +121,10 @@ class FromOptuna(Source):
     def restore(self, trials: Sequence[Trial]) -> None:
         """Lets the sampler know of them."""
         for trial in sorted(trials, key=lambda trial: trial.number):
-            self._study.add_trial(optuna_trial(self._space, trial, self._objectives))
+            if trial.state == COMPLETE:
+                self._notice(trial.values(self._objectives))
+            failed = self._failed() if trial.state == FAILED and trial.failure not in _NO_LESSON else None
+            self._study.add_trial(optuna_trial(self._space, trial, self._objectives, failed=failed))
             self._next = max(self._next, trial.number + 1)
 
     def propose(self, count: int) -> list[Numbered]:
@@ -132,11 +141,28 @@ class FromOptuna(Source):
         """A failure is worse than all that was measured; what is left of a pruned one is its time until then."""
         asked = self._asked.pop(trial.number)
         if trial.state == COMPLETE:
-            self._study.tell(asked, trial.values(self._objectives))
-            return
-        if trial.state == PRUNED and trial.time is not None:
-            asked.report(trial.time, step=0)
-        self._study.tell(asked, state=self._state.PRUNED)
+            values = trial.values(self._objectives)
+            self._notice(values)
+            self._study.tell(asked, values)
+        elif trial.state == PRUNED:
+            if trial.time is not None:
+                asked.report(trial.time, step=0)
+            self._study.tell(asked, state=self._state.PRUNED)
+        elif trial.failure in _NO_LESSON:
+            self._study.tell(asked, state=self._state.FAIL)
+        elif (failed := self._failed()) is not None:
+            self._study.tell(asked, failed)
+        else:
+            self._study.tell(asked, state=self._state.PRUNED)
+
+    def _notice(self, values: Sequence[float]) -> None:
+        self._worst = [max(pair) for pair in zip(self._worst or values, values, strict=True)]
+
+    def _failed(self) -> list[float] | None:
+        # For TPE it is among the bad ones without a value, behind what was pruned; others look at nothing without one.
+        if self._is_tpe:
+            return None
+        return [_WORSE * max(worst, 1.0) for worst in self._worst or [_UNKNOWN] * len(self._objectives)]
 
     def _ask(self) -> tuple[Any, Params]:
         for _ in range(_REFUSED):
@@ -202,17 +228,24 @@ def point(space: SearchSpace, coordinates: dict[str, Any]) -> Params:
     }
 
 
-def optuna_trial(space: SearchSpace, trial: Trial, objectives: Sequence[str]) -> Any:
-    """A trial that is done, as Optuna has it. What became of it stands in its user attributes."""
+def optuna_trial(
+    space: SearchSpace, trial: Trial, objectives: Sequence[str], *, failed: Sequence[float] | None = None
+) -> Any:
+    """A trial that is done, as Optuna has it. What became of it stands in its user attributes.
+
+    `failed`: the values of one that failed, where a sampler is to learn from it.
+    """
     optuna = need("optuna", "a study of Optuna's")
     state = optuna.trial.TrialState
     attributes = {"number": trial.number, "digest": trial.digest, "origin": trial.origin}
     if trial.failure:
         attributes.update(failure=trial.failure, reason=trial.reason)
     intermediate = {0: trial.time} if trial.state == PRUNED and trial.time is not None and len(objectives) == 1 else {}
+    values = trial.values(objectives) if trial.state == COMPLETE else failed
+    without = state.FAIL if trial.failure in _NO_LESSON else state.PRUNED
     return optuna.trial.create_trial(
-        state=state.COMPLETE if trial.state == COMPLETE else state.PRUNED,
-        values=trial.values(objectives) if trial.state == COMPLETE else None,
+        state=without if values is None else state.COMPLETE,
+        values=values,
         params=coordinates(space, trial.params),
         distributions=distributions(space),
         intermediate_values=intermediate,
