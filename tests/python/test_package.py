@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.util
 import os
 import pathlib
 import pkgutil
@@ -38,3 +39,17 @@ def test_what_there_is() -> None:
     assert set(mneme.__all__) <= set(dir(mneme))
     with pytest.raises(AttributeError, match="module 'mneme' has no attribute 'databse'"):
         mneme.databse  # noqa: B018
+
+
+def test_the_extension_exports_nothing_but_its_entry() -> None:
+    listed = ["nm", "-D", "--defined-only", "--format=just-symbols", str(mneme._native.__file__)]
+    assert subprocess.run(listed, capture_output=True, text=True, check=True).stdout.split() == ["PyInit__native"]
+
+
+@pytest.mark.parametrize("other", ["numpy", "pandas", "pyarrow", "torch"])
+def test_another_package_is_imported_after_it_and_before_it(other: str) -> None:
+    if not importlib.util.find_spec(other):
+        pytest.skip(f"there is no {other}")
+    for code in (f"import mneme._native, {other}", f"import {other}, mneme._native"):
+        done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, f"{code}: {done.stderr}"
