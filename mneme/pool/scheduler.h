@@ -7,8 +7,8 @@
 //   to any worker     {"id", "configuration"}; to a device worker also "code", the object as a descriptor, and "alone" where its
 //                     result is to be told before another begins
 //   of any worker     {"ready"} once; then of each job {"id", "failure", "reason", "details"} or, in between,
-//   of a compile one  {"id", "translated": digest, "about"}, answered by {"assemble": bool}; {"id", "code": {"digest", …}} with
-//                     the object
+//   of a compile one  {"id", "translated": digest, "about"}, answered by {"assemble": bool} unless the job said "assemble", as it
+//                     does where nothing is shared; {"id", "code": {"digest", …}} with the object
 //   of a device one   {"device": {"name", "architecture"}} first; {"id", "began"}: those it was given before have ended as they
 //                     should, and what is missing of their results follows; {"id", "timed": [ns, …]}; {"id", "details"};
 //                     {"id", "loading"}: until its next message it loads that job's object while another runs; to it {"stop":
