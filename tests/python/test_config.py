@@ -247,7 +247,6 @@ def test_ir_in_memory_that_cannot_be_kept(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_changed_code_goes_back_into_a_configuration(instance: mneme.Instance) -> None:
-    pytest.importorskip("mneme.llvm")
     module = instance.module()
     assert mneme.replay(instance, mneme.Config(module=module), device="cpu").verified
     module.run("default<O1>")

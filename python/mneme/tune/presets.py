@@ -194,10 +194,6 @@ def preset(name: str, instance: Instance, *, device: str | None = None) -> Searc
 
 def bound_of(instance: Instance) -> int | None:
     """How many threads a block may have by the kernel's own launch bounds; None where it has none."""
-    try:
-        from mneme import llvm  # noqa: F401
-    except ImportError:  # until the package has it
-        return None
     function = instance.module().functions[instance.kernel.name]
     bound = function.attributes.get("nvvm.maxntid")
     return None if bound is None else math.prod(int(extent) for extent in str(bound).split(","))
