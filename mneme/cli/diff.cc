@@ -93,6 +93,8 @@ class DiffCommand : public Command {
  private:
   Result<Outcome> compare() {
     MNEME_ASSIGN(Found found, find());
+    if (guard_.lost_to_poison(found.result)) return Outcome{};
+    MNEME_TRY(found.result.failure);
     if (!picture_.empty() && !found.differences.empty()) MNEME_TRY(write_picture(found.differences, picture_));
     bool outside = std::any_of(found.result.mismatches.begin(), found.result.mismatches.end(),
                                [](const Mismatch& mismatch) { return mismatch.outside; });
@@ -102,14 +104,13 @@ class DiffCommand : public Command {
   Result<Found> find() {
     DivertedOutput diverted;
     MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
-    MNEME_ASSIGN(auto recorded, RecordedSession::open(recorded_, configuration));
+    MNEME_ASSIGN(auto recorded, RecordedSession::open(recorded_, configuration, guard_.no_poison()));
     Found found;
     found.result =
         recorded->session().repeat(configuration, 1, [&](unsigned, const ReplayResult&, const RunMemory& memory) -> Status {
           MNEME_ASSIGN(found.differences, find_differences(memory, recorded->segments()));
           return {};
         });
-    MNEME_TRY(found.result.failure);
     return found;
   }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "mneme/base/log.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/progress.h"
 #include "mneme/cli/supervise.h"
@@ -64,9 +65,14 @@ Status explain_timeout(const GuardedEnd& end) {
   return error(Code::timeout, "{}: it may never end under this configuration; --run-timeout S allows more (0: no limit)", what);
 }
 
-// A child's reply: one byte for the exit status, then the output.
-std::string encode(const Outcome& outcome) { return static_cast<char>(outcome.exit_status) + outcome.output; }
-Outcome decode(const std::string& reply) { return {reply.substr(1), static_cast<unsigned char>(reply[0])}; }
+// A child's reply: one byte for the exit status, why there is no poison as a string with its zero, then the output.
+std::string encode(const Outcome& outcome, const std::string& no_poison) {
+  return static_cast<char>(outcome.exit_status) + no_poison + '\0' + outcome.output;
+}
+Outcome decode(const std::string& reply, std::string& no_poison) {
+  no_poison = reply.c_str() + 1;
+  return {reply.substr(no_poison.size() + 2), static_cast<unsigned char>(reply[0])};
+}
 
 }  // namespace
 
@@ -100,16 +106,25 @@ void Guard::declare(CLI::App& app) {
       ->group(kGroup);
 }
 
-int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome(const Status&)>& failed) const {
+int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome(const Status&)>& failed) {
   Outcome outcome;
   if (none_) {
     outcome = work();
   } else {
     const GuardLimits limits{GuardLimits::Seconds(compile_seconds_), GuardLimits::Seconds(run_seconds_),
                              GuardLimits::Seconds(load_seconds_), Bytes(compile_gib_ << 30)};
-    auto end = run_guarded(limits, [&] { return encode(work()); });
+    auto end = run_guarded(limits, [&] {
+      const Outcome done = work();
+      return encode(done, no_poison_);
+    });
     if (end.ok() && end->how == GuardedEnd::How::finished) {
-      outcome = decode(end->reply);
+      std::string no_poison;
+      outcome = decode(end->reply, no_poison);
+      if (no_poison != no_poison_) {
+        no_poison_ = std::move(no_poison);
+        log::warning("there is no poison, as {}", no_poison_);
+        return run(work, failed);
+      }
     } else {
       Progress::clear_line();
       if (end.ok() && end->how == GuardedEnd::How::interrupted) end_as(end->number);
@@ -120,6 +135,13 @@ int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome
   }
   std::fwrite(outcome.output.data(), 1, outcome.output.size(), stdout);
   return outcome.exit_status;
+}
+
+bool Guard::lost_to_poison(const ReplayResult& result) {
+  const bool lost = result.stage == ReplayStage::poisoning && result.failure.code() == Code::device_fault;
+  if (!lost || none_ || !no_poison_.empty()) return false;
+  no_poison_ = result.poison;
+  return true;
 }
 
 }  // namespace mneme::cli

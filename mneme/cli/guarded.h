@@ -7,6 +7,7 @@
 
 #include "mneme/base/guarded.h"
 #include "mneme/base/status.h"
+#include "mneme/replay/result.h"
 
 namespace mneme::cli {
 
@@ -24,7 +25,12 @@ class Guard {
   // Runs `work` in a child, or here under --no-guard, prints its output and returns its exit status. Where the child ended
   // before its work was done, `failed` makes the outcome of the reason, which goes to standard error here. A signal that ends
   // this process ends both. No device may have been opened before.
-  int run(const std::function<Outcome()>& work, const std::function<Outcome(const Status&)>& failed) const;
+  int run(const std::function<Outcome()>& work, const std::function<Outcome(const Status&)>& failed);
+
+  // For `work`, of each result. True: looking for poison has taken the child's device along, and what is returned is nobody's;
+  // the work is done once more, in a child where no_poison() is why sessions are to look for none. Never under --no-guard.
+  bool lost_to_poison(const ReplayResult& result);
+  const std::string& no_poison() const { return no_poison_; }
 
  private:
   static constexpr char kGroup[] = "Limits";
@@ -32,6 +38,7 @@ class Guard {
   double compile_seconds_ = 120, run_seconds_ = 60, load_seconds_ = 120;
   uint64_t compile_gib_ = 8;
   bool none_ = false;
+  std::string no_poison_;
 };
 
 // Why a child's work was not done, and what to do: for every end but finished and interrupted.

@@ -17,7 +17,7 @@ void RecordedSessionOptions::declare(CLI::App& app) {
 }
 
 Result<std::unique_ptr<RecordedSession>> RecordedSession::open(const RecordedSessionOptions& options,
-                                                               const Configuration& configuration) {
+                                                               const Configuration& configuration, const std::string& no_poison) {
   auto opened = std::make_unique<RecordedSession>();
   MNEME_ASSIGN(KernelFile file, locate_kernel(options.kernel_file_));
   MNEME_ASSIGN(Database database, Database::open(file.directory));
@@ -28,7 +28,10 @@ Result<std::unique_ptr<RecordedSession>> RecordedSession::open(const RecordedSes
   MNEME_ASSIGN(opened->device_, options.device_.open());
   Progress line;
   auto show = [&](std::string_view what, double done) { line.stage(fmt::format("{}: {:.0f} %", what, 100 * done)); };
-  MNEME_ASSIGN(opened->session_, Session::prepare(*opened->database_, file.static_hash, dynamic_hash, *opened->device_, show));
+  RecordedCopies copies;
+  copies.no_poison = no_poison;
+  MNEME_ASSIGN(opened->session_,
+               Session::prepare(*opened->database_, file.static_hash, dynamic_hash, *opened->device_, show, std::move(copies)));
   if (cache) opened->session_->use_cache(std::move(cache));
   MNEME_TRY(opened->find_segments(options, configuration));
   return opened;

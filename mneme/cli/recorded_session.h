@@ -28,7 +28,9 @@ class RecordedSessionOptions {
 
 class RecordedSession {
  public:
-  static Result<std::unique_ptr<RecordedSession>> open(const RecordedSessionOptions& options, const Configuration& configuration);
+  // `no_poison`: as in RecordedCopies.
+  static Result<std::unique_ptr<RecordedSession>> open(const RecordedSessionOptions& options, const Configuration& configuration,
+                                                       const std::string& no_poison = {});
 
   Session& session() { return *session_; }
   const std::vector<Segment>& segments() const { return segments_; }

@@ -41,8 +41,15 @@ class ReplayCommand : public Command {
   int run() override {
     auto configuration = configuration_.configuration();
     const nlohmann::json printed = configuration.ok() ? to_json(*configuration) : nlohmann::json();
-    return guard_.run([&] { return outcome(printed, replay_or_failure(configuration)); },
-                      [&](const Status& reason) { return outcome(printed, {{"", failure(reason)}}); });
+    const auto work = [&]() -> Outcome {
+      const std::vector<InstanceResult> results = replay_or_failure(configuration);
+      for (const InstanceResult& instance : results)
+        if (guard_.lost_to_poison(instance.result)) return {};
+      for (const InstanceResult& instance : results)
+        if (!instance.result.failure.ok()) report(instance.result.failure);
+      return outcome(printed, results);
+    };
+    return guard_.run(work, [&](const Status& reason) { return outcome(printed, {{"", failure(reason)}}); });
   }
 
  private:
@@ -88,8 +95,6 @@ class ReplayCommand : public Command {
       return replay(*configuration);
     }();
     if (!results.ok()) results = std::vector<InstanceResult>{{"", failure(results.status())}};
-    for (const InstanceResult& instance : *results)
-      if (!instance.result.failure.ok()) report(instance.result.failure);
     return std::move(*results);
   }
 
@@ -113,7 +118,9 @@ class ReplayCommand : public Command {
     Progress line;
     line.stage("preparing the device");
     auto show = [&](std::string_view what, double done) { line.stage(fmt::format("{}: {:.0f} %", what, 100 * done)); };
-    MNEME_ASSIGN(auto session, Session::prepare(database, kernel, instance, device, show));
+    RecordedCopies copies;
+    copies.no_poison = guard_.no_poison();
+    MNEME_ASSIGN(auto session, Session::prepare(database, kernel, instance, device, show, std::move(copies)));
     if (cache_) session->use_cache(cache_);
     line.stage(fmt::format("compiling and running {}", session->kernel().demangled));
     return session->replay(configuration);

@@ -60,9 +60,14 @@ class RecordedDeviceWork final : public DeviceWork {
       }
       const bool fresh = !there;
       there.shareable = fresh && copies.keep != nullptr;
+      if (fresh) there.no_poison = copies.no_poison;
       MNEME_ASSIGN(auto session, Session::prepare(recorded.database, recorded.kernel.static_hash, launch.instance.dynamic_hash,
                                                   device, {}, std::move(there)));
-      MNEME_TRY(session->prepare_poison());
+      if (Status poison = session->prepare_poison(); !poison.ok()) {
+        if (poison.code() == Code::device_fault && copies.lost_to_poison) [[maybe_unused]]
+          Status ignored = copies.lost_to_poison(session->why_no_poison());
+        return poison;
+      }
       if (fresh && copies.keep) {
         auto shared = session->share_copies();
         if (shared.ok()) [[maybe_unused]]

@@ -9,12 +9,14 @@
 #include "mneme/pool/pool.h"
 #include "mneme/pool/result_log.h"
 #include "mneme/pool/testing/scaled.h"
+#include "mneme/replay/testing/only_optimised.h"
 
 namespace mneme {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 using testing_replay::scaled;
 using testing_replay::scaling_ir;
 
@@ -34,6 +36,7 @@ class RecordedPoolTest : public ::testing::Test {
     if (options_.instances.empty()) {
       for (unsigned i = 0; i < instances; ++i) {
         testing_replay::MadeRecording made = scaled(1000 + 500 * i, static_cast<float>(3 + i));
+        made.ir = ir_;
         auto instance = database_.publish(made);
         EXPECT_TRUE(instance.ok()) << instance.status().to_string();
         options_.static_hash = instance->static_hash;
@@ -54,6 +57,7 @@ class RecordedPoolTest : public ::testing::Test {
   }
 
   testing_replay::MadeDatabase database_;
+  std::string ir_ = scaling_ir();
   PoolOptions options_;
 };
 
@@ -197,6 +201,35 @@ TEST_F(RecordedPoolTest, AWorkerThatReplacesALostOneTakesItsMemoryOver) {
     EXPECT_EQ(after.details["poison"], "the kernel writes no byte that it does not also read");
   }
   EXPECT_EQ(pool->progress().workers_replaced, 2u);
+}
+
+// Which takes the device of each first worker along.
+TEST_F(RecordedPoolTest, CodeThatFaultsWhilePoisonIsLookedForIsMeasuredWithoutPoison) {
+  ir_ = testing_replay::only_optimised(ir_, "%scaled");
+  PoolOptions several = options(2);
+  several.devices = {0, 0};
+  const std::string why = "looking for it ended in a device fault: ";
+  {
+    auto pool = open(several);
+    Configuration narrow;
+    narrow.grid.x = 16;
+    Future a = pool->submit({}), b = pool->submit(narrow);
+    EXPECT_FALSE(a.get().failed()) << a.get().reason;
+    EXPECT_EQ(b.get().failure, Failure::wrong_result) << b.get().reason;
+    ASSERT_EQ(a.get().details["instances"].size(), 2u);
+    for (const auto& instance : a.get().details["instances"])
+      EXPECT_THAT(std::string(instance["result"]["poison"]), StartsWith(why));
+    EXPECT_EQ(pool->progress().workers_replaced, 0u);
+    EXPECT_TRUE(pool->status().ok()) << pool->status().to_string();
+  }
+  several.instances.resize(1);
+  auto pool = open(several);
+  for (const Configuration& configuration : twenty()) {
+    if (configuration.passes == "default<O0>") continue;  // which faults too
+    PoolResult result = pool->submit(configuration).get();
+    EXPECT_FALSE(result.failed()) << result.reason;
+    EXPECT_THAT(std::string(result.details["poison"]), StartsWith(why));
+  }
 }
 
 TEST_F(RecordedPoolTest, WhatCannotBeLoadedEndsThePoolWithTheReason) {

@@ -12,7 +12,8 @@
 //   of a device one   {"device": {"name", "architecture"}} first; {"id", "began"}: those it was given before have ended as they
 //                     should, and what is missing of their results follows; {"id", "timed": [ns, …]}; {"id", "details"};
 //                     {"id", "loading"}: until its next message it loads that job's object while another runs; to it {"stop":
-//                     id}; {"instance", "copies"} of a keeper, see keeper.h
+//                     id}; {"instance", "copies"} of a keeper, see keeper.h; {"no_poison": reason}: looking for poison has taken
+//                     its device along, and those that start later are not to
 //
 // Sources: scheduler.cc is its life, jobs coming and going; scheduler_workers.cc is workers; scheduler_sharing.cc is what
 // configurations share.
@@ -132,6 +133,7 @@ class Pool::Scheduler {
   std::string last_start_failure_;
   std::map<int, std::map<size_t, Message>> copies_;  // of each device's instances, as its workers told
   std::map<int, unsigned> keepers_started_;
+  std::string no_poison_;  // why device workers are to look for none
   bool cancelling_ = false;
 
   // Shared with callers.

@@ -39,6 +39,7 @@ void Pool::Scheduler::start_worker(Role role, int device) {
   const Json order = {{"role", kNames[static_cast<int>(role)]},
                       {"device", device},
                       {"architecture", architecture_},
+                      {"no_poison", no_poison_},
                       {"copies", role == Role::device && there != copies_.end() ? there->second.size() : 0}};
   auto words = LastWords::create();
   auto channel = words.ok() ? zygote_->fork_worker(worker.id, order, *words) : words.status();
@@ -97,6 +98,10 @@ void Pool::Scheduler::hear(Worker& worker, Message message) {
   if (body.contains("ready")) return hear_ready(worker);
   if (body.contains("device")) return hear_device(body["device"]);
   if (body.contains("copies")) return hear_copies(worker, std::move(message));
+  if (body.contains("no_poison")) {
+    no_poison_ = body["no_poison"];
+    return;
+  }
   Job* job = find(body.value("id", JobId{0}));
   if (!job) {
     if (body.contains("reason")) last_start_failure_ = body["reason"];

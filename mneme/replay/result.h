@@ -39,7 +39,7 @@ struct Mismatch {
 };
 
 // In order.
-enum class ReplayStage { preparing, compiling, loading, running, done };
+enum class ReplayStage { preparing, compiling, loading, poisoning, running, done };
 
 // "memory differs in 2 places, first allocation 0x7a0000000000 (12 bytes, from offset 0 on)"
 std::string describe(const std::vector<Mismatch>& mismatches);

@@ -92,7 +92,7 @@ Status Session::prepare_and_run(const Configuration& configuration, const Compil
   MNEME_ASSIGN(Loaded loaded, load(configuration, *code, result));
   result.resources = loaded.kernel->resources();
 
-  result.stage = ReplayStage::running;
+  result.stage = ReplayStage::poisoning;
   StageClock clock;
   DeviceLock exclusive;
   const bool held = callers_lock_ != nullptr && *callers_lock_;
@@ -101,8 +101,9 @@ Status Session::prepare_and_run(const Configuration& configuration, const Compil
     if (exclusive) result.times.push_back({"wait", clock.lap()});
   }
   result.exclusive = held || static_cast<bool>(exclusive);
-  choose_poison(configuration.verdict, result);
+  MNEME_TRY(choose_poison(configuration.verdict, result));
   result.times.push_back({"poison", clock.lap()});
+  result.stage = ReplayStage::running;
   return runs(loaded, tolerated, result);
 }
 

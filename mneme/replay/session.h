@@ -34,8 +34,9 @@ namespace mneme {
 
 class Session {
  public:
-  // `copies`: as PreparedMemory::create() takes them. Failures: what the store says of a damaged database; unavailable when the
-  // recorded addresses cannot be had; exhausted when the device has not enough memory, with both figures.
+  // `copies`: as PreparedMemory::create() takes them; where they say why there is no poison none is looked for. Failures: what
+  // the store says of a damaged database; unavailable when the recorded addresses cannot be had; exhausted when the device has
+  // not enough memory, with both figures.
   static Result<std::unique_ptr<Session>> prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash,
                                                   Device& device, const PrepareProgress& progress = {},
                                                   RecordedCopies copies = {});
@@ -53,14 +54,18 @@ class Session {
   Status load_ahead(const Configuration& configuration, const CompiledCode& code);
   // As long as `lock` holds something, replays do not wait for the device: the caller has. It must outlive the session.
   void use_lock(const DeviceLock& lock) { callers_lock_ = &lock; }
-  // Looks for what can be poisoned now, and not in the first replay that wants it.
+  // Looks for what can be poisoned now, and not in the first replay that wants it. device_fault: the code that looks for it has
+  // faulted, and the device is of no more use to this process; what why_no_poison() says can be told another's prepare().
   Status prepare_poison();
+
+  // Empty: there is some, or none was looked for.
+  const std::string& why_no_poison() const { return why_no_poison_.message(); }
 
   // Several sessions on one device can be of one use only where their recorded addresses are free: one gives them up, with what
   // is there but not with its copies of the recorded memory, and takes them back before it replays again. The failures of
   // prepare(); then it can be tried again.
   // What another process that replays the same launch can take over, poison included. `copies` of prepare() were shareable.
-  Result<SharedCopies> share_copies() { return memory_->share_copies(why_no_poison_.message()); }
+  Result<SharedCopies> share_copies() { return memory_->share_copies(why_no_poison()); }
 
   void give_addresses_up() { memory_->give_addresses_up(); }
   Status take_addresses() { return memory_->take_addresses(); }
@@ -118,7 +123,8 @@ class Session {
   Status verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
 
   // Has the runs that are verified poisoned, or not, and says so in the result. Looks for poison when that is first wanted.
-  void choose_poison(const Verdict& verdict, ReplayResult& result);
+  // device_fault: see prepare_poison().
+  Status choose_poison(const Verdict& verdict, ReplayResult& result);
   Status make_poison();
   Status poison_memory(const Loaded& recorded, Nanoseconds time);
   Status poison_globals(const Loaded& recorded);

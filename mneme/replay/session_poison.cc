@@ -17,18 +17,24 @@ constexpr int kRounds = 3;
 Status Session::prepare_poison() {
   MNEME_ASSIGN(DeviceLock exclusive, DeviceLock::acquire(device_.properties()));
   ReplayResult ignored;
-  choose_poison({.poison = true}, ignored);
-  return {};
+  return choose_poison({.poison = true}, ignored);
 }
 
-void Session::choose_poison(const Verdict& verdict, ReplayResult& result) {
+Status Session::choose_poison(const Verdict& verdict, ReplayResult& result) {
   if (verdict.poison && !memory_->has_poisoned() && why_no_poison_.ok()) {
     why_no_poison_ = make_poison();
+    if (why_no_poison_.code() == Code::device_fault)
+      why_no_poison_ = error(Code::device_fault, "looking for it ended in a device fault: {}", why_no_poison_.message());
     memory_->distrust();
   }
   poisoned_ = verdict.poison && memory_->has_poisoned();
   result.poison = poisoned_ ? "on" : verdict.poison ? why_no_poison_.message() : "off";
   result.poisoned_bytes = poisoned_ ? memory_->poisoned_bytes() : Bytes();
+  if (why_no_poison_.code() != Code::device_fault) return {};
+  return error(
+      Code::device_fault,
+      R"(poison: {}; a new process can replay the launch without poison: --no-poison, {{"verdict": {{"poison": false}}}})",
+      why_no_poison());
 }
 
 Result<Session::RecordedRun> Session::run_recorded(const Loaded& recorded, Poison* poison) {

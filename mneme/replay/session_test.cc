@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mneme/replay/compile_request.h"
+#include "mneme/replay/testing/only_optimised.h"
 
 namespace mneme {
 namespace {
@@ -252,6 +253,39 @@ write:
 TEST_F(SessionTest, ARecordingThatIsNotReproducedIsNotPoisoned) {
   after_[7] += 1;
   EXPECT_EQ(replay(scale_ir()).poison, "the recorded code and launch do not give the recorded memory here");
+}
+
+TEST_F(SessionTest, CodeThatFaultsWithNotesIsReplayedWithoutPoisonOnAFreshDevice) {
+  const std::string ir = testing_replay::only_optimised(scale_ir(), "%r");
+  auto session = prepare(ir);
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  const Digest kernel = (*session)->kernel().static_hash, instance = (*session)->instance().dynamic_hash;
+  ReplayResult lost = (*session)->replay({});
+  const std::string why = (*session)->why_no_poison();
+  EXPECT_EQ(lost.stage, ReplayStage::poisoning);
+  EXPECT_EQ(lost.poison, why);
+  EXPECT_EQ(why.rfind("looking for it ended in a device fault: kernel 'scale'", 0), 0u) << why;
+  EXPECT_EQ(lost.failure.to_string(), "device_fault: poison: " + why +
+                                          "; a new process can replay the launch without poison: --no-poison, "
+                                          R"({"verdict": {"poison": false}})");
+  EXPECT_EQ((*session)->replay({}).failure.code(), Code::device_fault);
+  EXPECT_EQ((*session)->prepare_poison().to_string(), lost.failure.to_string());
+  session->reset();
+
+  auto fresh = Device::open(DeviceKind::cpu);
+  ASSERT_TRUE(fresh.ok()) << fresh.status().to_string();
+  auto database = Database::open(directory_);
+  ASSERT_TRUE(database.ok()) << database.status().to_string();
+  RecordedCopies without;
+  without.no_poison = why;
+  session = Session::prepare(*database, kernel, instance, **fresh, {}, std::move(without));
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  EXPECT_TRUE((*session)->prepare_poison().ok());
+  ReplayResult result = (*session)->replay({});
+  EXPECT_TRUE(result.verified) << result.failure.to_string();
+  EXPECT_EQ(result.poison, why);
+  EXPECT_EQ(result.poisoned_bytes, Bytes());
+  session->reset();
 }
 
 TEST_F(SessionTest, AMissingWriteIsNotVerified) {

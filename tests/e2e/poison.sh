@@ -46,6 +46,23 @@ for device in $DEVICES; do
   expect 0 replay by_assembly
   is "True 0 inline assembly accesses memory: 'st.global.u32 [\$0], \$1;'"
 
+  # Code that faults when it notes its accesses is replayed by another process without.
+  fault="looking for it ended in a device fault: "
+  expect 0 replay only_optimised
+  [[ "$(poison)" = "True 0 $fault"* ]] || fail "'$(poison)'"
+  contains err "mneme: warning: there is no poison, as $fault"
+  [ "$(wc -l <err)" = 1 ] || fail "more than the warning"
+  expect 0 replay only_optimised --no-poison
+  is "True 0 off"
+  expect 2 replay only_optimised --no-guard
+  contains out '"error": "device_fault: poison: '"$fault"
+  contains err '; a new process can replay the launch without poison: --no-poison, {"verdict": {"poison": false}}'
+  expect 0 mneme diff "$(kernel only_optimised)" --device "$device"
+  contains err "mneme: warning: there is no poison, as $fault"
+  expect 0 mneme sweep "$(kernel only_optimised)" --device "$device" --iterations 1 --grid 'block.x=32|64' --results-dir "$device.only_optimised"
+  contains out "2 of 2 configurations done: 2 verified"
+  grep -q "\"poison\":\"$fault" "$device.only_optimised"/results.jsonl || fail "no reason in the results"
+
   # Every kernel of the examples is right from its poisoned memory.
   for example in vecadd stencil reduction cg; do
     expect 0 mneme record -rdb "$example.$device.db" --device "$device" --max 1 -- "./$example"

@@ -41,6 +41,15 @@ __global__ void count(const int* in) {
   if (in[threadIdx.x] != 0) atomicMax(&counter, static_cast<int>(threadIdx.x));
 }
 
+// Right only when it is optimised, as undefined behaviour can make it: then what read() gives is known.
+__device__ __forceinline__ int read(const int* variable) { return *variable; }
+__global__ void only_optimised(int* out, const int* in) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const int variable = 1, value = read(&variable);
+  int* place = __builtin_constant_p(value) ? out + i : reinterpret_cast<int*>(8);
+  if (i < kCount) *place = 2 * in[i];
+}
+
 int main() {
   int *in, *out;
   if (cudaMalloc(&in, kCount * sizeof(int)) != cudaSuccess || cudaMalloc(&out, kCount * sizeof(Mixed)) != cudaSuccess) return 1;
@@ -57,6 +66,7 @@ int main() {
   for (int i = 0; i < 2; ++i) bits<<<blocks, 32>>>(reinterpret_cast<unsigned*>(out));
   clear();
   for (int i = 0; i < 2; ++i) by_assembly<<<blocks, 32>>>(out);
+  for (int i = 0; i < 2; ++i) only_optimised<<<blocks, 32>>>(out, in);
   for (int i = 0; i < 2; ++i) into_table<<<blocks, 32>>>(in);
   for (int i = 0; i < 2; ++i) count<<<1, 32>>>(in);
   if (cudaDeviceSynchronize() != cudaSuccess) return 1;
