@@ -12,6 +12,7 @@
 #include <llvm/Support/SourceMgr.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace mneme {
 namespace {
@@ -20,6 +21,7 @@ using llvm::dyn_cast;
 using llvm::isa;
 
 constexpr char kTrack[] = "__mneme_track";
+constexpr uint64_t kWidestVector = 16;  // bytes that one access of local memory reaches
 
 // {0}: number of ranges; {1}: their table: base, end, and what leads from an address to its note's place in a plane; {2}: the
 // size of a plane; {3}: the variable with the notes' address. A range is found by bisection.
@@ -131,7 +133,9 @@ class Instrumentation {
 
   Status visit(llvm::Instruction& instruction) {
     builder_.SetInsertPoint(&instruction);
-    if (auto* load = dyn_cast<llvm::LoadInst>(&instruction)) {
+    if (auto* local = dyn_cast<llvm::AllocaInst>(&instruction)) {
+      align(*local);
+    } else if (auto* load = dyn_cast<llvm::LoadInst>(&instruction)) {
       note(load->getPointerOperand(), size_of(load->getType()), Access::read);
     } else if (auto* store = dyn_cast<llvm::StoreInst>(&instruction)) {
       note(store->getPointerOperand(), size_of(store->getValueOperand()->getType()), Access::write);
@@ -152,6 +156,14 @@ class Instrumentation {
 
  private:
   enum class Access { read, write, both };
+
+  // Without notes local arrays are in registers, and can be read as vectors for which they are not aligned.
+  void align(llvm::AllocaInst& local) const {
+    const auto size = local.getAllocationSize(layout_);
+    if (!size || size->isScalable() || size->isZero()) return;
+    const uint64_t fits = std::min(kWidestVector, std::bit_floor(size->getFixedValue()));
+    local.setAlignment(std::max(local.getAlign(), llvm::Align(fits)));
+  }
 
   llvm::Value* size_of(llvm::Type* type) { return builder_.getInt64(layout_.getTypeStoreSize(type).getFixedValue()); }
 

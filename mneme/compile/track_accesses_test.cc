@@ -79,6 +79,17 @@ TEST(TrackAccesses, WhereTheNotesLieIsForTheProcessToSay) {
   EXPECT_THAT(*ptx, HasSubstr(".visible .global .align 8 .u64 __mneme_access_notes"));
 }
 
+TEST(TrackAccesses, LocalVariablesAreAlignedForTheWidestAccess) {
+  auto text =
+      tracked(kernel("  %a = alloca [5 x float], align 4\n  %b = alloca [2 x float], align 4\n  %c = alloca i32, align 32\n"
+                     "  %d = alloca i8, i64 %n, align 1\n"),
+              DeviceKind::cuda, "sm_90");
+  ASSERT_TRUE(text.ok()) << text.status().to_string();
+  for (const char* aligned : {"%a = alloca [5 x float], align 16", "%b = alloca [2 x float], align 8",
+                              "%c = alloca i32, align 32", "%d = alloca i8, i64 %n, align 1"})
+    EXPECT_THAT(*text, HasSubstr(aligned));
+}
+
 TEST(TrackAccesses, WhatCannotBeFollowedIsNamed) {
   EXPECT_EQ(refusal("  call void asm sideeffect \"st.global.u32 [$0], 1;\", \"l\"(ptr %p)\n"),
             "unsupported: inline assembly accesses memory: 'st.global.u32 [$0], 1;'");
