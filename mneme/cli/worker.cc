@@ -1,5 +1,6 @@
-// mneme worker DESCRIPTOR: the process of a pool's workers, which starts it.
+// mneme worker DESCRIPTOR: the process of a pool's workers, which starts it; with --llvm, of isolated work of LLVM's.
 #include "mneme/cli/command.h"
+#include "mneme/pool/isolated.h"
 #include "mneme/pool/worker_process.h"
 
 namespace mneme::cli {
@@ -11,11 +12,13 @@ class WorkerCommand : public Command {
     app.add_option("DESCRIPTOR", descriptor_, "the open descriptor of the connection to the pool")
         ->required()
         ->check(CLI::Range(3, 1 << 20));
+    app.add_flag("--llvm", llvm_, "read IR and run passes for it, and nothing else");
   }
-  int run() override { return run_worker_process(descriptor_); }
+  int run() override { return llvm_ ? run_llvm_worker_process(descriptor_) : run_worker_process(descriptor_); }
 
  private:
   int descriptor_ = -1;
+  bool llvm_ = false;
 };
 
 const Registration registration({.name = "worker",

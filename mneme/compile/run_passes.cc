@@ -83,11 +83,7 @@ Result<PassRun> PassRun::begin(ir::ModuleRef& module, const PassOptions& options
   run.options_ = &options;
   MNEME_ASSIGN(run.before_, module.bitcode());
   MNEME_ASSIGN(run.name_, module.name());
-  if (module.state()->is_in_pipeline)
-    return error(Code::invalid_argument,
-                 "running passes on module {} from a pass of its own pipeline: name them in that pipeline", run.name_);
-  module.state()->is_in_pipeline = true;
-  module.state()->enter(Phase::running);
+  MNEME_TRY(module.begin_run());
   return run;
 }
 
@@ -97,16 +93,15 @@ void PassRun::run(const std::string& pipeline) {
 
 Status PassRun::end() {
   const std::shared_ptr<ir::ModuleState> state = module_->state();
-  state->is_in_pipeline = false;
   if (abandoned_)
     state->abandon();
   else
-    state->enter(Phase::usable);
+    module_->end_run();
   if (own_status_.ok() && status_.ok()) return {};
   // What is refused before it runs has changed nothing.
   if (own_status_.ok() && !abandoned_ && status_.code() != Code::internal) return status_;
   MNEME_ASSIGN(ir::Module again, ir::Module::parse(before_, name_));
-  module_->restart(std::move(again));
+  module_->restart(std::move(again), "a pipeline failed, and its module was put back to what it had been before");
   return own_status_.ok() ? status_ : own_status_;
 }
 

@@ -84,6 +84,7 @@ Result<std::vector<AttributeInfo>> attributes(const ValueRef& ref, const Attribu
 
 Status add_attribute(const ValueRef& ref, const AttributePlace& place, const std::string& text) {
   MNEME_TRY(edit(ref).status());
+  MNEME_TRY(check_nesting(text));
   MNEME_ASSIGN(const Holder holder, hold(ref, place));
   llvm::LLVMContext& context = state_of(ref)->context();
   DiagnosticCollector diagnostics(context);

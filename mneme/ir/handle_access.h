@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <mutex>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "mneme/ir/access.h"
 #include "mneme/ir/handles.h"
@@ -16,11 +18,14 @@
 
 namespace mneme::ir {
 
-// One life of a module: it ends when a pipeline fails, after which the ModuleRef has another.
+// One life of a module: it ends when a pipeline fails, or is run elsewhere, after which the ModuleRef has another.
 struct ModuleState {
   enum class Phase { usable, running, gone };
 
   explicit ModuleState(Module parsed) : module(std::make_unique<Module>(std::move(parsed))) {}
+  // The next life of a module.
+  ModuleState(Module parsed, std::shared_ptr<std::mutex> shared)
+      : module(std::make_unique<Module>(std::move(parsed))), mutex(std::move(shared)) {}
   // Refuses where it is not usable.
   Status check() const;
   llvm::Module& llvm() { return *module->impl().module; }
@@ -29,25 +34,33 @@ struct ModuleState {
   void enter(Phase next);
   // After a fatal error: nothing of it may be touched again, not even to destroy it.
   void abandon();
+  // Refuses what is not of the next life, and why.
+  void end(std::string why);
 
   std::unique_ptr<Module> module;
   bool is_in_pipeline = false;  // also while a pass of the caller's own may use it
-  std::mutex mutex;             // over the two below
+  std::string why_gone;
+  // One for all lives of a module. Over which life a handle is of, and over what follows.
+  std::shared_ptr<std::mutex> mutex = std::make_shared<std::mutex>();
   std::atomic<Phase> phase = Phase::usable;
   std::vector<ValueHandle*> dropped_values;
   std::vector<MetadataHandle*> dropped_metadata;
+  std::unordered_set<ValueHandle*> symbols;                        // handles to them
+  std::unordered_map<const llvm::Value*, const void*> identities;  // of symbols that had handles in an earlier life
 };
 
 struct ValueHandle {
   std::shared_ptr<ModuleState> state;
   llvm::WeakVH value;
-  const void* identity;
+  const void* identity;  // for hash()
+  std::shared_ptr<std::mutex> mutex;
 };
 
 struct MetadataHandle {
   std::shared_ptr<ModuleState> state;
   llvm::TrackingMDRef metadata;
   const void* identity;
+  std::shared_ptr<std::mutex> mutex;
 };
 
 ValueRef refer(const std::shared_ptr<ModuleState>& state, llvm::Value* value);
@@ -57,6 +70,9 @@ TypeRef refer(const std::shared_ptr<ModuleState>& state, llvm::Type* type);
 inline const std::shared_ptr<ModuleState>& state_of(const ValueRef& value) { return value.handle()->state; }
 inline const std::shared_ptr<ModuleState>& state_of(const TypeRef& type) { return type.state(); }
 inline const std::shared_ptr<ModuleState>& state_of(const MetadataRef& metadata) { return metadata.handle()->state; }
+
+// LLVM's parser follows each bracket with a call: what is too deep for this process's stack is refused.
+Status check_nesting(const std::string& text);
 
 // "instruction '%x = fmul float %a, %b'", for messages.
 std::string describe(const llvm::Value& value);

@@ -8,12 +8,16 @@ namespace mneme::ir {
 namespace {
 
 constexpr size_t kLongestDescription = 120;
+constexpr size_t kDeepestNesting = 1000;
 
 template <typename Handle>
 void drop(Handle* handle, std::vector<Handle*> ModuleState::* waiting) {
-  const std::shared_ptr<ModuleState> state = handle->state;
+  const std::shared_ptr<std::mutex> mutex = handle->mutex;
+  std::shared_ptr<ModuleState> state;
   {
-    std::scoped_lock lock(state->mutex);
+    std::scoped_lock lock(*mutex);
+    state = handle->state;
+    if constexpr (std::is_same_v<Handle, ValueHandle>) state->symbols.erase(handle);
     if (state->phase == ModuleState::Phase::running) {
       (*state.*waiting).push_back(handle);
       return;
@@ -44,17 +48,14 @@ Status ModuleState::check() const {
   if (phase == Phase::usable) return {};
   if (phase == Phase::running)
     return error(Code::unavailable, "a pipeline is changing module {}: wait for it to end", llvm_module(*module).getName().str());
-  return error(
-      Code::not_found,
-      "this LLVM value is gone: a pipeline failed, and its module was put back to what it had been before; take the value "
-      "from the module again");
+  return error(Code::not_found, "this LLVM value is gone: {}; take the value from the module again", why_gone);
 }
 
 void ModuleState::enter(Phase next) {
   std::vector<ValueHandle*> values;
   std::vector<MetadataHandle*> metadata;
   {
-    std::scoped_lock lock(mutex);
+    std::scoped_lock lock(*mutex);
     phase = next;
     if (next == Phase::running) return;
     values.swap(dropped_values);
@@ -70,14 +71,25 @@ void ModuleState::abandon() {
   enter(Phase::gone);
 }
 
+void ModuleState::end(std::string why) {
+  why_gone = std::move(why);
+  enter(Phase::gone);
+}
+
 ValueRef refer(const std::shared_ptr<ModuleState>& state, llvm::Value* value) {
-  return ValueRef(std::shared_ptr<ValueHandle>(new ValueHandle{state, llvm::WeakVH(value), value},
-                                               [](ValueHandle* handle) { drop(handle, &ModuleState::dropped_values); }));
+  auto* handle = new ValueHandle{state, llvm::WeakVH(value), value, state->mutex};
+  if (llvm::isa<llvm::GlobalValue>(value)) {
+    std::scoped_lock lock(*state->mutex);
+    state->symbols.insert(handle);
+    if (const auto known = state->identities.find(value); known != state->identities.end()) handle->identity = known->second;
+  }
+  return ValueRef(
+      std::shared_ptr<ValueHandle>(handle, [](ValueHandle* dropped) { drop(dropped, &ModuleState::dropped_values); }));
 }
 
 MetadataRef refer(const std::shared_ptr<ModuleState>& state, llvm::Metadata* metadata) {
   return MetadataRef(
-      std::shared_ptr<MetadataHandle>(new MetadataHandle{state, llvm::TrackingMDRef(metadata), metadata},
+      std::shared_ptr<MetadataHandle>(new MetadataHandle{state, llvm::TrackingMDRef(metadata), metadata, state->mutex},
                                       [](MetadataHandle* handle) { drop(handle, &ModuleState::dropped_metadata); }));
 }
 
@@ -87,7 +99,7 @@ bool ValueRef::is_alive() const { return handle_->state->check().ok() && handle_
 uint64_t ValueRef::hash() const { return std::hash<const void*>()(handle_->identity); }
 bool operator==(const ValueRef& a, const ValueRef& b) {
   if (a.handle_ == b.handle_) return true;
-  return a.handle_->identity == b.handle_->identity && a.handle_->state == b.handle_->state && a.is_alive() && b.is_alive();
+  return a.handle_->state == b.handle_->state && a.is_alive() && b.is_alive() && a.handle_->value == b.handle_->value;
 }
 
 uint64_t MetadataRef::hash() const { return std::hash<const void*>()(handle_->identity); }
@@ -110,6 +122,12 @@ std::string describe(const llvm::Value& value) {
   else
     value.printAsOperand(stream, false);
   return fmt::format("{} '{}'", kind_of(value), shortened(std::move(text)));
+}
+
+Status check_nesting(const std::string& text) {
+  const auto is_open = [](char c) { return llvm::StringRef("[{(<").contains(c); };
+  if (static_cast<size_t>(llvm::count_if(text, is_open)) <= kDeepestNesting) return {};
+  return error(Code::invalid_argument, "'{}' has more than {} brackets", shortened(text), kDeepestNesting);
 }
 
 Status wrong_kind(const llvm::Value& value, const char* wanted) {

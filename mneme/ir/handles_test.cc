@@ -121,10 +121,36 @@ TEST(Handles, OfAModuleThatWasAbandonedAreRefusedAndMayBeDropped) {
   auto kernel = std::make_unique<ValueRef>(function(module, "kernel"));
   const auto state = module.state();
   state->abandon();
-  module.restart(*Module::parse(std::as_bytes(std::span(kText)), "again.ll"));
-  EXPECT_THAT(message(name_of(*kernel).status()), HasSubstr("its module was put back to what it had been before"));
+  module.restart(*Module::parse(std::as_bytes(std::span(kText)), "again.ll"), "it was put back");
+  EXPECT_EQ(message(name_of(*kernel).status()), "this LLVM value is gone: it was put back; take the value from the module again");
   kernel.reset();
   EXPECT_EQ(*name_of(function(module, "kernel")), "kernel");
+}
+
+TEST(Handles, ToSymbolsOutlastTheirModuleByName) {
+  ModuleRef module = parse();
+  const ValueRef kernel = function(module, "kernel"), scaled = function(module, "scaled");
+  const ValueRef product = instruction(module, "scaled", "product");
+  const TypeRef type = *module.type("float");
+  const uint64_t hash = kernel.hash();
+  auto dropped = std::make_unique<ValueRef>(function(module, "kernel"));
+  for (int i = 0; i < 3; ++i) {
+    module.become(
+        *Module::parse(std::as_bytes(std::span("define ptx_kernel void @kernel() { ret void }\n@scaled = global i32 0")),
+                       "next.ll"),
+        "it ran elsewhere");
+    EXPECT_EQ(*instruction_count(kernel), 1u);
+    EXPECT_EQ(kernel, function(module, "kernel"));
+    EXPECT_EQ(kernel.hash(), hash);
+    EXPECT_EQ(function(module, "kernel").hash(), hash);
+    dropped.reset();
+  }
+  const std::string gone = "this LLVM value is gone: it ran elsewhere; take the value from the module again";
+  EXPECT_EQ(message(name_of(scaled).status()), gone);  // a variable has the name now
+  EXPECT_EQ(message(name_of(product).status()), gone);
+  EXPECT_EQ(message(module.add_function("f", type, "external").status()), gone);
+  EXPECT_NE(kernel, scaled);
+  EXPECT_TRUE(module.verify().ok());
 }
 
 TEST(Change, OperandsMustFit) {
@@ -245,6 +271,13 @@ TEST(Text, IsCheckedAgainstTheModule) {
   EXPECT_EQ(message(module.type("{ %none, i8 }").status()),
             "'{ %none, i8 }' is no LLVM type: module test.ll has no structure of that name");
   EXPECT_EQ(message(module.type("i32 x").status()), "'i32 x' is no LLVM type: column 5: expected end of string");
+  const std::string deep(100'000, '[');
+  const std::string refusal = "'" + std::string(117, '[') + "...' has more than 1000 brackets";
+  EXPECT_EQ(message(module.type(deep).status()), refusal);
+  EXPECT_EQ(message(module.constant(deep).status()), refusal);
+  EXPECT_EQ(message(add_attribute(function(parse(), "kernel"), {}, deep)), refusal);
+  EXPECT_EQ(message(integer(*module.type("<4294967295 x i64>"), "1").status()),
+            "a constant of type <4294967295 x i64> has more than 16777216 elements");
   EXPECT_EQ(message(module.constant("ptr getelementptr (i8, ptr @q, i64 1)").status()),
             "'ptr getelementptr (i8, ptr @q, i64 1)' is no LLVM constant: it names what module test.ll does not have");
   EXPECT_EQ(module.global_variables()->size(), 1u);

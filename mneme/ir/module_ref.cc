@@ -184,6 +184,7 @@ Result<std::vector<std::pair<std::string, std::vector<MetadataRef>>>> ModuleRef:
 
 Result<TypeRef> ModuleRef::type(const std::string& text) const {
   MNEME_ASSIGN(llvm::Module * module, read(state_));
+  MNEME_TRY(check_nesting(text));
   if (text == "void") return refer(state_, llvm::Type::getVoidTy(module->getContext()));
   const llvm::SlotMapping slots = known_types(*module);
   llvm::SMDiagnostic diagnostic;
@@ -197,6 +198,7 @@ Result<TypeRef> ModuleRef::type(const std::string& text) const {
 
 Result<ValueRef> ModuleRef::constant(const std::string& text) const {
   MNEME_ASSIGN(llvm::Module * module, read(state_));
+  MNEME_TRY(check_nesting(text));
   if (llvm::StringRef(text).contains("blockaddress"))
     return error(Code::unsupported, "'{}': the address of a block cannot be taken", text);
   const llvm::SlotMapping slots = known_types(*module);
@@ -276,9 +278,44 @@ Status ModuleRef::add_named_metadata(const std::string& name, const MetadataRef&
   return {};
 }
 
-void ModuleRef::restart(Module module) {
-  state_->enter(ModuleState::Phase::gone);
+void ModuleRef::restart(Module module, std::string why) {
+  state_->end(std::move(why));
   state_ = std::make_shared<ModuleState>(std::move(module));
+}
+
+void ModuleRef::become(Module module, std::string why) {
+  auto next = std::make_shared<ModuleState>(std::move(module), state_->mutex);
+  {
+    std::scoped_lock lock(*state_->mutex);
+    for (ValueHandle* handle : state_->symbols) {
+      const llvm::Value* before = handle->value;
+      llvm::GlobalValue* after = before && before->hasName() ? next->llvm().getNamedValue(before->getName()) : nullptr;
+      if (!after || after->getValueID() != before->getValueID()) continue;
+      handle->state = next;
+      handle->value = after;
+      next->symbols.insert(handle);
+      next->identities[after] = handle->identity;
+    }
+    std::erase_if(state_->symbols, [&](const ValueHandle* handle) { return handle->state == next; });
+  }
+  state_->end(std::move(why));
+  state_ = std::move(next);
+}
+
+Status ModuleRef::begin_run() {
+  MNEME_TRY(state_->check());
+  if (state_->is_in_pipeline)
+    return error(Code::invalid_argument,
+                 "running passes on module {} from a pass of its own pipeline: name them in that pipeline",
+                 state_->llvm().getName().str());
+  state_->is_in_pipeline = true;
+  state_->enter(ModuleState::Phase::running);
+  return {};
+}
+
+void ModuleRef::end_run() {
+  state_->is_in_pipeline = false;
+  state_->enter(ModuleState::Phase::usable);
 }
 
 }  // namespace mneme::ir

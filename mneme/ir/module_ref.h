@@ -62,8 +62,15 @@ class ModuleRef {
   Status add_named_metadata(const std::string& name, const MetadataRef& node);
 
   const std::shared_ptr<ModuleState>& state() const { return state_; }
-  // Puts another module in the place of this one, whose handles are gone then.
-  void restart(Module module);
+  // Puts another module in the place of this one, whose handles are gone then. `why` goes into messages.
+  void restart(Module module, std::string why);
+  // The same, but that handles to symbols of which the other has one of the same kind and name are handles to those.
+  void become(Module module, std::string why);
+
+  // Between the two every handle is refused: unavailable. invalid_argument, from begin: this is called from a pass of its
+  // pipeline.
+  Status begin_run();
+  void end_run();
 
  private:
   std::shared_ptr<ModuleState> state_;

@@ -88,6 +88,10 @@ Status check_replacement_in(const llvm::Value& value, const llvm::Value& replace
 }
 
 Status check_number(const llvm::Type& type, bool fits, const char* what) {
+  constexpr unsigned most_elements = 1 << 24;  // each takes memory, which LLVM takes for granted
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(&type);
+  if (vector && vector->getNumElements() > most_elements)
+    return error(Code::invalid_argument, "a constant of type {} has more than {} elements", printed(type), most_elements);
   if (fits) return {};
   return error(Code::invalid_argument, "there is no {} of type {}", what, printed(type));
 }

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -39,12 +40,18 @@ void LastWords::begin_job() {
     int ignored = ::ftruncate(STDERR_FILENO, 0);
 }
 
-std::string LastWords::read() const {
-  const off_t end = file_.open() ? ::lseek(file_.number(), 0, SEEK_END) : 0;
-  std::string text(kLooked, '\0');
-  const off_t from = end > static_cast<off_t>(kLooked) ? end - static_cast<off_t>(kLooked) : 0;
-  const ssize_t count = file_.open() ? ::pread(file_.number(), text.data(), text.size(), from) : 0;
+std::string LastWords::tail(size_t longest) const {
+  const off_t size = file_.open() ? ::lseek(file_.number(), 0, SEEK_END) : 0;
+  std::string text(std::min(static_cast<size_t>(std::max<off_t>(size, 0)), longest), '\0');
+  const ssize_t count =
+      text.empty() ? 0 : ::pread(file_.number(), text.data(), text.size(), size - static_cast<off_t>(text.size()));
   text.resize(count > 0 ? static_cast<size_t>(count) : 0);
+  return text;
+}
+
+std::string LastWords::read() const { return telling_line(tail(kLooked)); }
+
+std::string telling_line(const std::string& text) {
   std::string told, last;
   for (size_t at = 0; at < text.size();) {
     const size_t stop = std::min(text.find('\n', at), text.size());

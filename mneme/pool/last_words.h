@@ -22,10 +22,16 @@ class LastWords {
   int descriptor() const { return file_.number(); }
   // The line that tells most, at most 300 characters; empty where nothing was said.
   std::string read() const;
+  // All of it, of which the last MiB.
+  std::string all() const { return tail(1 << 20); }
 
  private:
   explicit LastWords(Descriptor file) : file_(std::move(file)) {}
+  std::string tail(size_t longest) const;
   Descriptor file_;
 };
+
+// Of what a process said, the line that tells most, in printable characters, at most 300.
+std::string telling_line(const std::string& text);
 
 }  // namespace mneme

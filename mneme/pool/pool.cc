@@ -1,33 +1,12 @@
 #include "mneme/pool/pool.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <sstream>
 
-#include "mneme/base/code_folder.h"
 #include "mneme/base/processors.h"
 #include "mneme/pool/scheduler.h"
+#include "mneme/pool/worker_process.h"
 
 namespace mneme {
-namespace {
-
-Result<Path> default_command() {
-  if (const char* command = std::getenv("MNEME_COMMAND"); command && *command) return Path(command);
-  const Path own = code_folder().parent_path() / "bin" / "mneme";
-  if (::access(own.c_str(), X_OK) == 0) return own;
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (const Path command = Path(folder) / "mneme"; ::access(command.c_str(), X_OK) == 0) return command;
-  return error(Code::unavailable,
-               "opening a pool: there is no mneme for its workers, neither {} nor on the PATH; set MNEME_COMMAND to one",
-               own.string());
-}
-
-}  // namespace
-
 unsigned usual_compile_workers(size_t devices) {
   const size_t cores = usable_processors();
   return cores > devices ? static_cast<unsigned>(cores - devices) : 1;
@@ -58,7 +37,9 @@ Result<std::unique_ptr<Pool>> Pool::open(PoolOptions options) {
   if (options.instances.empty()) return error(Code::invalid_argument, "opening a pool: no recorded instance is given");
   if (options.devices.empty()) return error(Code::invalid_argument, "opening a pool: no device is given");
   if (options.command.empty()) {
-    MNEME_ASSIGN(options.command, default_command());
+    auto command = worker_command();
+    if (!command.ok()) return command.status().with_context("opening a pool");
+    options.command = std::move(*command);
   }
   if (options.compile_workers == 0) options.compile_workers = usual_compile_workers(options.devices.size());
   MNEME_ASSIGN(auto scheduler, Scheduler::start(std::move(options)));

@@ -636,6 +636,7 @@ int hold_pool() {
 }
 
 void be_worker(Channel pool, bool broken) {
+  end_with_parent();
   auto setup = pool.receive();
   if (!setup.ok()) return;
   run_zygote(std::move(pool), [broken](const Json& order, Channel channel) {

@@ -4,24 +4,26 @@ namespace mneme {
 
 using Json = nlohmann::json;
 
-namespace {
-// Raised by every change of what a pool and its workers say to each other.
-constexpr int kProtocol = 2;
-}  // namespace
+Status check_protocol(const Json& message) {
+  if (message.is_object() && message.value("protocol", Json()) == kWorkerProtocol) return {};
+  return error(Code::incompatible,
+               "the set-up of a pool's workers is of another version of Mneme: the program and the mneme that it starts "
+               "(MNEME_COMMAND, or the PATH's) must be of one");
+}
 
 Json to_json(const PoolSetup& setup) {
   Json instances = Json::array();
   for (const Digest& instance : setup.instances) instances.push_back(instance.hex());
-  return {
-      {"protocol", kProtocol},  {"database", setup.database.string()},         {"static_hash", setup.static_hash.hex()},
-      {"instances", instances}, {"device_kind", to_string(setup.device_kind)}, {"compile_memory", setup.compile_memory.count}};
+  return {{"protocol", kWorkerProtocol},
+          {"database", setup.database.string()},
+          {"static_hash", setup.static_hash.hex()},
+          {"instances", instances},
+          {"device_kind", to_string(setup.device_kind)},
+          {"compile_memory", setup.compile_memory.count}};
 }
 
 Result<PoolSetup> pool_setup_from_json(const Json& json) {
-  if (!json.is_object() || json.value("protocol", Json()) != kProtocol)
-    return error(Code::incompatible,
-                 "the set-up of a pool's workers is of another version of Mneme: the program and the mneme that it starts "
-                 "(MNEME_COMMAND, or the PATH's) must be of one");
+  MNEME_TRY(check_protocol(json));
   const auto is = [&](const char* key, Json::value_t type) { return json.contains(key) && json[key].type() == type; };
   if (!is("database", Json::value_t::string) || !is("static_hash", Json::value_t::string) ||
       !is("instances", Json::value_t::array) || !is("device_kind", Json::value_t::string) ||

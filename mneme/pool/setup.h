@@ -19,6 +19,11 @@ struct PoolSetup {
   Bytes compile_memory;  // limit_compile_memory()
 };
 
+// Raised by every change of what workers and who starts them say to each other.
+inline constexpr int kWorkerProtocol = 3;
+// incompatible: the first message to workers is of another version of Mneme.
+Status check_protocol(const nlohmann::json& message);
+
 nlohmann::json to_json(const PoolSetup& setup);
 // incompatible: another version of Mneme wrote it. invalid_argument: it is not what to_json() wrote.
 Result<PoolSetup> pool_setup_from_json(const nlohmann::json& json);

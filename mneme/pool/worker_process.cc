@@ -3,7 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <sstream>
+
 #include "mneme/base/activity.h"
+#include "mneme/base/code_folder.h"
 #include "mneme/device/device.h"
 #include "mneme/pool/compile_work.h"
 #include "mneme/pool/device_work.h"
@@ -60,6 +64,18 @@ void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const Json& ord
 }
 
 }  // namespace
+
+Result<Path> worker_command() {
+  if (const char* command = std::getenv("MNEME_COMMAND"); command && *command) return Path(command);
+  const Path own = code_folder().parent_path() / "bin" / "mneme";
+  if (::access(own.c_str(), X_OK) == 0) return own;
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const Path command = Path(folder) / "mneme"; ::access(command.c_str(), X_OK) == 0) return command;
+  return error(Code::unavailable, "there is no mneme for its workers, neither {} nor on the PATH; set MNEME_COMMAND to one",
+               own.string());
+}
 
 int run_worker_process(int descriptor) {
   end_with_parent();

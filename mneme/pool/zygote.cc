@@ -119,7 +119,6 @@ class Zygote {
 void end_with_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
 void run_zygote(Channel pool, const WorkerMain& worker) {
-  end_with_parent();
   rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::fcntl(pool.descriptor(), F_SETFD, FD_CLOEXEC);

@@ -99,6 +99,7 @@ void serve(const Json& order, Channel channel) {
 
 // For main(), which stands in pool_test.cc.
 int testing_zygote_main(int descriptor) {
+  end_with_parent();
   run_zygote(Channel(Descriptor(descriptor)), serve);
   return 0;
 }

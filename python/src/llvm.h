@@ -50,6 +50,11 @@ auto raising(R (C::*function)(Args...) const) {
 }
 
 inline ByteSpan span_of(const nanobind::bytes& bytes) { return {static_cast<const std::byte*>(bytes.data()), bytes.size()}; }
+// What LLVM prints need not be UTF-8.
+inline nanobind::str text_of(const std::string& text) {
+  return nanobind::steal<nanobind::str>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
 inline nanobind::bytes bytes_of(const ByteVector& bytes) { return nanobind::bytes(bytes.data(), bytes.size()); }
 
 }  // namespace mneme::python

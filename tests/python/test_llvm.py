@@ -1,9 +1,17 @@
 """mneme.llvm: what it promises beyond its docstrings' examples, and what misuse gives."""
 
+import concurrent.futures
 import copy
 import gc
+import os
 import pickle
+import random
+import re
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -152,7 +160,7 @@ def test_every_member_of_what_is_gone_raises(module: llvm.Module) -> None:
         (lambda m: m.add_global("g", "i32", initializer=1.5), "1.5 is no constant of type i32"),
         (lambda m: m.metadata(object()), "metadata is made of"),
         (lambda m: m.run([1]), "a pipeline is made of strings and of passes .* not of int"),
-        (lambda m: m.run("default<O2>", timeout=1), "a time limit needs isolated=True"),
+        (lambda m: m.run("default<O2>", timeout=1, isolated=False), "a time limit needs another process"),
         (lambda m: m.functions["saxpy"].instructions["vx"].__setattr__("alignment", 3), "3 is no alignment"),
         (lambda m: m.functions["saxpy"].instructions["vx"].__setattr__("flags", {"nsw"}), "cannot be nsw"),
         (lambda m: m.functions["saxpy"].__setattr__("calling_convention", "ptx_kernal"), "did you mean 'ptx_kernel'"),
@@ -274,19 +282,180 @@ def test_broken_ir_is_refused_before_anything_runs(module: llvm.Module) -> None:
     assert kernel.is_alive
 
 
-def test_a_crash_is_an_exception_in_another_process(module: llvm.Module) -> None:
+@pytest.fixture
+def hostile_plugin() -> str:
+    plugin = os.environ.get("MNEME_TEST_HOSTILE_PLUGIN")
+    if not plugin:
+        pytest.skip("MNEME_TEST_HOSTILE_PLUGIN names no plugin")
+    return plugin
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("crash", r"ended by signal 11 \(Segmentation fault\) in pass \".*Hostile\" on function \"scaled\""),
+        ("exit", r"ended with exit status 3"),
+    ],
+)
+def test_a_plugin_that_crashes_is_an_exception(
+    module: llvm.Module, hostile_plugin: str, how: str, message: str
+) -> None:
+    before, values = str(module), [module.functions["saxpy"], instruction(module, "saxpy", "sum")]
+    pipeline = f"function(hostile-{how})"
+    expected = rf"^running '{re.escape(pipeline)}' on module example: its process {message}$"
+    for _ in range(2):
+        with pytest.raises(errors.InternalError, match=expected):
+            module.run(pipeline, plugins=[hostile_plugin])
+    assert str(module) == before
+    assert all(value.is_alive for value in values)
+    module.run("default<O2>")
+
+
+def test_a_pass_that_takes_all_memory_or_never_ends_is_an_exception(module: llvm.Module, hostile_plugin: str) -> None:
+    with pytest.raises(errors.InternalError, match=r"its process ended by signal 6 \(Aborted\) in pass"):
+        module.run("function(hostile-allocate)", plugins=[hostile_plugin], memory=1 << 29)
     with pytest.raises(
-        errors.InternalError, match="running 'trigger-crash-module' on module example: its process ended with signal"
+        errors.TimeLimitError, match=r"^running 'function\(hostile-hang\)' on module example: not done after 0\.5 s$"
     ):
-        module.run("trigger-crash-module", isolated=True, timeout=120)
-    module.run("default<O2>", isolated=True, timeout=120)
-    assert module.kernels[0].name == "saxpy"
+        module.run("function(hostile-hang)", plugins=[hostile_plugin], timeout=0.5)
+
+
+def test_ctrl_c_ends_a_pass_that_never_ends(hostile_plugin: str) -> None:
+    code = (
+        "import sys\nfrom mneme import llvm\nmodule = llvm.example()\nprint('begins', flush=True)\n"
+        "try:\n    module.run('function(hostile-hang)', plugins=[sys.argv[1]])\n"
+        "except KeyboardInterrupt:\n    module.run('default<O2>')\n    print('ended')"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, hostile_plugin], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begins\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "ended\n"
+    assert process.returncode == 0
+
+
+def test_a_crash_of_llvm_is_an_exception(module: llvm.Module) -> None:
+    with pytest.raises(
+        errors.InternalError,
+        match=r"^running 'trigger-crash-module' on module example: its process ended by signal \d+ \(.*\) in pass "
+        r'"trigger-crash-module" on module "example"',
+    ):
+        module.run("trigger-crash-module")
+    with pytest.raises(errors.CorruptError, match="after 'trigger-verifier-error': example is not valid LLVM IR"):
+        module.run("trigger-verifier-error")
     with pytest.raises(errors.InvalidArgumentError, match="did you mean 'instcombine'"):
-        module.run("instcombin", isolated=True)
-    with pytest.raises(errors.InvalidArgumentError, match="pass 'p' is a Python function"):
+        module.run("instcombin")
+    with pytest.raises(
+        errors.InvalidArgumentError, match="pass 'p' is a Python function, which an isolated run cannot"
+    ):
         module.run(llvm.module_pass(name="p")(print), isolated=True)
-    with pytest.raises(errors.TimeLimitError, match=r"on module example: not done after 0\.0 s"):
-        module.run("default<O1>", isolated=True, timeout=0.0)
+
+
+def test_functions_and_globals_outlast_an_isolated_run() -> None:
+    module = llvm.parse(
+        "@kept = global i32 1\n@unused = internal global i32 1\n"
+        "define i32 @f(i32 %x) { %a = add i32 %x, 0 ret i32 %a }\ndefine internal void @g() { ret void }"
+    )
+    kept, unused, f, g = module.globals["kept"], module.globals["unused"], module.functions["f"], module.functions["g"]
+    add, argument, kind, node = f.instructions[0], f.arguments[0], f.type, module.metadata("x")
+    known = {f: "f", kept: "kept"}
+    for _ in range(3):
+        module.run("function(instcombine),globaldce")
+        assert len(f.instructions) == 1
+        assert f == module.functions["f"] and known[module.functions["f"]] == "f" and known[f] == "f"
+        assert kept.initializer is not None and known[module.globals["kept"]] == "kept"
+    gone = (
+        "^this LLVM value is gone: another process ran a pipeline on its module, which only functions, global "
+        "variables and aliases outlast; take the value from the module again$"
+    )
+    actions: list[Callable[[], object]] = [
+        lambda: add.opcode,
+        lambda: argument.name,
+        lambda: unused.name,
+        lambda: g.name,
+        kind.null,
+        lambda: str(node),
+    ]
+    for action in actions:
+        with pytest.raises(errors.NotFoundError, match=gone):
+            action()
+    assert not add.is_alive and not g.is_alive
+    f.name = "other"
+    module.run("default<O1>")
+    assert f.name == "other" and module.functions.names == ["other"]
+
+
+def test_a_run_in_this_process_keeps_what_the_passes_leave_alone(module: llvm.Module) -> None:
+    total = instruction(module, "saxpy", "sum")
+    module.run("function(instcombine)", isolated=False)
+    assert total.opcode == "fadd"
+
+
+def test_what_passes_print_goes_to_standard_error(module: llvm.Module, capsys: pytest.CaptureFixture[str]) -> None:
+    module.run("function(print<domtree>)")
+    assert "DominatorTree for function: saxpy" in capsys.readouterr().err
+
+
+def test_isolated_runs_have_the_folder_and_environment_of_now(
+    module: llvm.Module, hostile_plugin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module.run("globaldce")
+    (tmp_path / "here.so").symlink_to(hostile_plugin)
+    monkeypatch.chdir(tmp_path)
+    module.run("function(hostile-nothing)", plugins=["here.so"])
+    monkeypatch.setenv("MNEME_COMMAND", "/nowhere/mneme")
+    with pytest.raises(
+        errors.UnavailableError,
+        match=r"^running 'globaldce' on module example: starting /nowhere/mneme for the pool: No such file",
+    ):
+        module.run("globaldce")
+    module.run("globaldce", isolated=False)
+
+
+def test_isolated_runs_in_threads_and_in_forked_processes(hostile_plugin: str) -> None:
+    def work(number: int) -> list[str]:
+        module = llvm.example()
+        if number % 3 == 0:
+            with pytest.raises(errors.InternalError, match="Segmentation fault"):
+                module.run("function(hostile-crash)", plugins=[hostile_plugin])
+        module.run("default<O2>")
+        return module.functions.names
+
+    expected = work(0)
+    with concurrent.futures.ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(work, range(24))) == [expected] * 24
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if work(0) == expected else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert work(1) == expected
+
+
+def test_ir_that_llvm_crashes_on_is_an_exception(tmp_path: Path) -> None:
+    # An old intrinsic that the parser takes for what it was, whatever its arguments are; a type as deep as no stack.
+    upgraded = """
+        declare void @llvm.x86.sse2.storeu.pd(ptr)
+        define void @f() { call void @llvm.x86.sse2.storeu.pd(ptr null) ret void }"""
+    deep = "@g = global " + "[1 x " * 300_000 + "i8" + "]" * 300_000 + " zeroinitializer"
+    for text in (upgraded, deep):
+        with pytest.raises(errors.InternalError, match=r"^reading module: its process ended by signal 11"):
+            llvm.parse(text)
+        (tmp_path / "bad.ll").write_text(text)
+        with pytest.raises(errors.InternalError, match=r"^reading .*/bad\.ll: its process ended by signal 11"):
+            llvm.read(tmp_path / "bad.ll")
+
+
+def test_damaged_bitcode_is_an_exception_or_a_module(module: llvm.Module) -> None:
+    chance, whole = random.Random(1), module.bitcode()
+    for _ in range(150):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 4)):
+            damaged[chance.randrange(8, len(damaged))] = chance.randrange(256)
+        try:
+            assert llvm.parse(bytes(damaged)).is_valid
+        except (errors.CorruptError, errors.InternalError, errors.IncompatibleError, errors.ExhaustedError):
+            continue
 
 
 def test_a_plugin_that_is_none_is_refused(module: llvm.Module, tmp_path: Path) -> None:

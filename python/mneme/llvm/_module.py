@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -11,7 +12,7 @@ from mneme.errors import InvalidArgumentError, IoError
 from mneme.llvm._analysis import CallGraph
 from mneme.llvm._function import Function, GlobalValue, GlobalVariable
 from mneme.llvm._metadata import Metadata
-from mneme.llvm._passes import ModulePass, Pipeline, join, run_isolated
+from mneme.llvm._passes import ModulePass, Pipeline, join
 from mneme.llvm._types import Type, to_type
 from mneme.llvm._values import Number, Value, Values, wrap
 
@@ -331,22 +332,30 @@ class Module:
         cpu: str = "",
         features: str = "",
         codegen_level: int = 3,
-        isolated: bool = False,
+        isolated: bool | None = None,
         timeout: float | None = None,
+        memory: int = 8 << 30,
     ) -> None:
         """Runs passes on it: one, or a pipeline as opt's -passes takes it, or a list of such and of `module_pass`es.
 
         passes: what the string may name besides. plugins: shared libraries with passes, as opt's -load-pass-plugin
         takes them. cpu, features: what the target machine is, such as sm_90; what functions say of themselves
         (target-cpu) goes before.
-        Values that the passes leave alone stay good. While it runs, other threads run, and are refused this module.
+        isolated: whether another process runs it, which may crash. By default that is so unless a Python function is
+        among the passes, which only this process can call: then, and with isolated=False, a pass that crashes takes the
+        interpreter along. timeout: seconds that such a process has; without, Ctrl-C ends it. memory: bytes that it may
+        take (0: any number).
+
+        Functions, global variables and aliases that were taken from the module stay good where one of the name is still
+        there. Other values (instructions, blocks, arguments), types and metadata are gone after another process ran the
+        pipeline: take them from the module again. In this process those that the passes leave alone stay good. What
+        passes print goes to sys.stderr. While it runs, other threads run, and are refused this module.
 
         Raises InvalidArgumentError for a pipeline that does not parse, with the nearest pass that there is;
-        CorruptError for a module that does not verify, before or after a Python pass; InternalError where LLVM ends in
-        a fatal error. After a failure the module is as it was before, and values that were taken from it are gone. A
-        pass that crashes takes the interpreter with it unless isolated=True: then another process runs the pipeline
-        (with no Python passes) for `timeout` seconds at most, a crash is InternalError, too much time TimeLimitError,
-        and values that were taken before are gone in any case.
+        CorruptError for a module that does not verify, before or afterwards; InternalError for a fatal error of LLVM's,
+        and for a crash, with the signal, the pass that ran and LLVM's last words; TimeLimitError, ExhaustedError. After
+        a failure the module is as it was before. Values that were taken from it are good still, but gone where it ran
+        in this process.
 
         >>> module = mneme.llvm.example()
         >>> module.run("function(sroa,instcombine),globaldce")
@@ -358,16 +367,23 @@ class Module:
         mneme.errors.InvalidArgumentError: pass pipeline 'default<O3>,instcombin' does not parse: ...
         """
         text, used = join(pipeline, passes)
+        if isolated is None:
+            isolated = not used
         files = [fspath(plugin) for plugin in plugins]
         if isolated:
             if used:
                 raise InvalidArgumentError(
                     f"pass '{used[0].name}' is a Python function, which an isolated run cannot call"
                 )
-            self._ref = _llvm.parse(run_isolated(self, text, files, cpu, features, codegen_level, timeout), self.name)
+            limit = -1.0 if timeout is None else timeout
+            said = self._ref.run_isolated(text, files, cpu, features, codegen_level, limit, memory)
+            if said:
+                sys.stderr.write(said)
             return
         if timeout is not None:
-            raise InvalidArgumentError("a time limit needs isolated=True: what runs in this process cannot be ended")
+            raise InvalidArgumentError(
+                "a time limit needs another process: a run in this one (isolated=False, Python passes) cannot be ended"
+            )
         calls = [(each.name, lambda each=each: each(self)) for each in used]
         self._ref.run(text, calls, files, cpu, features, codegen_level)
 
@@ -392,13 +408,16 @@ class Module:
 
 
 def _unpickle(bitcode: bytes, name: str) -> Module:
-    return parse(bitcode, name=name)
+    return Module._of(_llvm.parse(bitcode, name))
 
 
-def parse(source: str | bytes, *, name: str = "module") -> Module:
+def parse(source: str | bytes, *, name: str = "module", isolated: bool = True) -> Module:
     """A module of textual IR, or of bitcode (several files one after another are linked).
 
-    Raises CorruptError, in LLVM's words, for what is neither, or does not verify.
+    isolated: whether another process reads it first. LLVM crashes on some files that are damaged or made up; with
+    isolated=False, which is quicker by some milliseconds, the interpreter does with it.
+
+    Raises CorruptError, in LLVM's words, for what is neither, or does not verify; InternalError where LLVM crashed.
 
     >>> parse("define i32 @one() { ret i32 1 }").functions
     [<Function ptr @one>]
@@ -409,11 +428,12 @@ def parse(source: str | bytes, *, name: str = "module") -> Module:
     """
     if not isinstance(source, (str, bytes)):
         raise InvalidArgumentError(f"IR to parse is a str or bytes, not {type(source).__name__}")
-    return Module._of(_llvm.parse(source.encode() if isinstance(source, str) else source, name))
+    data = source.encode() if isinstance(source, str) else source
+    return Module._of(_llvm.parse_isolated(data, name) if isolated else _llvm.parse(data, name))
 
 
-def read(path: str | PathLike[str]) -> Module:
-    """A module of a file of textual IR or bitcode, whatever its name ends in.
+def read(path: str | PathLike[str], *, isolated: bool = True) -> Module:
+    """A module of a file of textual IR or bitcode, whatever its name ends in. isolated: as `parse`'s.
 
     >>> read("no_such_file.ll")
     Traceback (most recent call last):
@@ -425,7 +445,7 @@ def read(path: str | PathLike[str]) -> Module:
         source = file.read_bytes()
     except OSError as failure:
         raise IoError(f"reading LLVM IR {file}: {failure.strerror}") from failure
-    return parse(source, name=str(file))
+    return parse(source, name=str(file), isolated=isolated)
 
 
 _EXAMPLE = """
@@ -472,4 +492,4 @@ def example() -> Module:
     >>> example()
     <Module example: 3 functions, 1 of them kernels>
     """
-    return parse(_EXAMPLE, name="example")
+    return parse(_EXAMPLE, name="example", isolated=False)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, overload
 
 from mneme import _native
-from mneme.errors import InternalError, InvalidArgumentError, TimeLimitError
+from mneme.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from mneme.llvm._module import Module
@@ -103,52 +101,3 @@ def registered_passes() -> list[RegisteredPass]:
     RegisteredPass(name='licm', level='loop', parameters=('allowspeculation', 'no-allowspeculation'))
     """
     return [RegisteredPass(name, level, tuple(parameters)) for level, name, parameters in _native.registered_passes()]
-
-
-# What the child of an isolated run does: options on the command line, bitcode in and out.
-_CHILD = """
-import sys
-from mneme._native import llvm
-module = llvm.parse(sys.stdin.buffer.read(), sys.argv[1])
-try:
-    module.run(sys.argv[2], [], sys.argv[6:], sys.argv[3], sys.argv[4], int(sys.argv[5]))
-except Exception as failure:
-    sys.stderr.write(type(failure).__name__ + ":" + str(failure))
-    sys.exit(3)
-sys.stdout.buffer.write(module.bitcode())
-"""
-
-
-def run_isolated(
-    module: Module, pipeline: str, plugins: list[str], cpu: str, features: str, level: int, timeout: float | None
-) -> bytes:
-    """The module's bitcode after a pipeline that another process ran."""
-    import mneme.errors
-
-    arguments = [module.name, pipeline, cpu, features, str(level), *plugins]
-    try:
-        child = subprocess.run(
-            [sys.executable, "-c", _CHILD, *arguments],
-            input=module.bitcode(),
-            capture_output=True,
-            timeout=timeout,
-            env=_environment(),
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise TimeLimitError(f"running '{pipeline}' on module {module.name}: not done after {timeout} s") from None
-    if child.returncode == 0:
-        return child.stdout
-    words = child.stderr.decode(errors="replace")
-    if child.returncode == 3:
-        kind, _, message = words.partition(":")
-        raise getattr(mneme.errors, kind, InternalError)(message)
-    how = f"signal {-child.returncode}" if child.returncode < 0 else f"exit status {child.returncode}"
-    last = words.strip().splitlines()[-1:] or ["it said nothing"]
-    raise InternalError(f"running '{pipeline}' on module {module.name}: its process ended with {how}: {last[0]}")
-
-
-def _environment() -> dict[str, str]:
-    import os
-
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
