@@ -87,7 +87,8 @@ def act(draw: Any, module: llvm.Module, kept: list[Any]) -> None:
         lambda: module.add_global(draw(st.text(max_size=3)), text(TYPES), initializer=b),
         lambda: module.add_function(draw(st.text(max_size=3)), text(TYPES)),
         lambda: module.run(
-            text(["default<O1>", "default<O3>", "function(sroa,gvn)", "globaldce", "nonsense", "inline"])
+            text(["default<O1>", "default<O3>", "function(sroa,gvn)", "globaldce", "nonsense", "inline"]),
+            isolated=draw(st.sampled_from([False, False, False, None])),
         ),
         lambda: module.clone(),
         lambda: module.link(module.clone()),
@@ -133,5 +134,5 @@ def test_whatever_is_done_is_a_value_or_an_exception(data: Any) -> None:
             continue
     str(module)
     if module.is_valid:
-        module.run("default<O2>")
-        assert llvm.parse(module.bitcode()).is_valid
+        module.run("default<O2>", isolated=False)
+        assert llvm.parse(module.bitcode(), isolated=False).is_valid
