@@ -46,6 +46,24 @@ chmod +x whole/bin/mneme-probe
 expect 0 env -i PATH=/usr/bin:/bin whole/bin/mneme probe 5
 contains out "probed 5"
 
+# With the libraries of others, as `make wheel` puts them into it: the interpreter's own modules keep the machine's.
+expect 0 "$CASE_FOLDER/../../scripts/bundle-libraries" "$site/mneme/_prefix"
+cat >loaded.py <<'SOURCE'
+import mneme._native, ctypes, lzma, re, zlib
+
+mneme.llvm.example().run("default<O2>")
+assert lzma.decompress(lzma.compress(b"a")) == zlib.decompress(zlib.compress(b"a")) == b"a"
+assert ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 5)() == 5
+loaded = {line.split()[-1] for line in open("/proc/self/maps") if ".so" in line}
+bundled = {path.rpartition("/")[2] for path in loaded if "/_prefix/lib/" in path}
+print("with a name of the machine's:", *sorted(name for name in bundled if not re.search(r"^lib(mneme|LLVM)\.|-[0-9a-f]{8}\.so", name)), ".")
+print("bundled:", *sorted(bundled))
+SOURCE
+expect 0 env -i whole/bin/python loaded.py
+contains out "with a name of the machine's: ."
+contains out "libffi-"
+search whole/bin/python
+
 expect 1 env MNEME_PREFIX=/nowhere "${make_wheel[@]}" "$sources"
 tr -s " \n" " " <err >unwrapped  # by CMake
 contains unwrapped "There is no Mneme in /nowhere: MNEME_PREFIX is to name the folder that it is installed or unpacked in"
