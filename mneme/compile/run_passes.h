@@ -30,7 +30,8 @@ struct PassOptions {
 //
 // A module that does not verify is refused: corrupt, also after each pass of the caller's own. What failed leaves the module as
 // it had been, and handles that were taken before are gone; a refusal before anything runs leaves them good. Fatal errors of LLVM
-// are internal, and leak the module's memory. Crashes are not caught: run what may crash in another process.
+// are internal, and leak the module's memory. Crashes are not caught: what may
+// crash is run in another process, by mneme/pool/isolated.h.
 Status run_passes(ir::ModuleRef& module, const std::string& pipeline, const PassOptions& options = {});
 
 // The same in three steps, of which only the middle one takes long: other threads may use (and are refused) the module meanwhile,
