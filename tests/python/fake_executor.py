@@ -9,7 +9,8 @@ from typing import Any
 
 import mneme
 import pytest
-from mneme.tune import presets, run
+from mneme import llvm
+from mneme.tune import run
 
 Outcome = float | str  # nanoseconds, or a failure
 
@@ -107,6 +108,7 @@ def fake_instance(**facts: Any) -> Any:
         "arguments": arguments,
         "device_kind": "cpu",
         "database": types.SimpleNamespace(path="record-db"),
+        "module": lambda: llvm.parse("define void @_Z5scalePii() { ret void }"),
         "kernel": types.SimpleNamespace(demangled="scale(int*, int)", name="_Z5scalePii", hash="5" * 32),
     }
     return types.SimpleNamespace(**usual | facts)
@@ -115,5 +117,4 @@ def fake_instance(**facts: Any) -> Any:
 def use(monkeypatch: pytest.MonkeyPatch, executor: FakeExecutor) -> FakeExecutor:
     """Has tune() measure with it."""
     monkeypatch.setattr(run, "open_executor", lambda instances, options: executor)
-    monkeypatch.setattr(presets, "bound_of", lambda instance: None)
     return executor

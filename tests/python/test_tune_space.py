@@ -2,16 +2,19 @@
 
 import json
 import random
-import types
 from typing import Any
 
 import mneme
 import pytest
+from mneme import llvm
 from mneme.errors import InvalidArgumentError
 from mneme.tune import Bool, Categorical, Float, Int, LaunchFacts, Pipeline, SearchSpace, passes, presets
 from mneme.tune.constraints import Constraint
+from mneme.tune.indexing import ANY, Direction
 from mneme.tune.parameters import Parameter, parameter_of
 from mneme.tune.space import key_of, space_of
+
+from fake_executor import fake_instance
 
 PIPELINE = Pipeline(["function(gvn)", "function(sink)"], max_length=2, first=["default<O2>", "default<O3>"])
 PARAMETERS: dict[str, Parameter] = {
@@ -253,13 +256,58 @@ def test_launch_knows_legal_blocks() -> None:
     assert isinstance(small, Categorical) and small.choices == (32, 40, 64)
 
 
-def test_launch_bounds_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(mneme), "llvm", types.ModuleType("mneme.llvm"))
-    for attributes, bound in (({"nvvm.maxntid": "256"}, 256), ({"nvvm.maxntid": "16,16,1"}, 256), ({}, None)):
-        kernel = types.SimpleNamespace(name="_Z1kv")
-        module = types.SimpleNamespace(functions={"_Z1kv": types.SimpleNamespace(attributes=attributes)})
-        launch: Any = types.SimpleNamespace(kernel=kernel, module=lambda module=module: module)
-        assert presets.bound_of(launch) == bound
+def test_launch_bounds_of_the_kernel() -> None:
+    for attribute, most in (('"nvvm.maxntid"="256"', 256), ('"nvvm.maxntid"="16,16,1"', 256), ("", 1024)):
+        text = f"define void @_Z5scalePii() {attribute} {{ ret void }}"
+        launch = fake_instance(module=lambda text=text: llvm.parse(text))
+        assert LaunchFacts.of(launch).most_threads == most
+
+
+def test_launch_of_a_kernel_that_counts_blocks() -> None:
+    """A row for each block, and its threads go along the row, however many."""
+    rows = {
+        "x": Direction(threads=False, reason="rows"),
+        "y": Direction(sizes=False, reason="no threadIdx.y"),
+        "z": ANY,
+    }
+    space = presets.launch(LaunchFacts((64, 2, 1), (96, 1, 1), directions=rows))
+    sizes = space.parameters["block.x"]
+    assert list(space.parameters) == ["block.x"] and isinstance(sizes, Categorical)
+    assert sizes.choices == tuple(range(32, 1025, 32))
+    assert space.derive({"block.x": 64}) == mneme.Config(block=64)
+    assert space.notes == ("grid.x stays as recorded: rows", "block.y stays 1: no threadIdx.y")
+    assert [line.values[0] for line in space.lines] == [{"block.x": 64}, {"block.x": 128}]
+
+
+def test_launch_of_a_kernel_that_counts_threads() -> None:
+    by_threads = Direction(blocks=False, reason="threads only")
+    space = presets.launch(LaunchFacts((256, 1, 1), (256, 1, 1), directions={"x": by_threads, "y": ANY, "z": ANY}))
+    assert list(space.parameters) == ["block.x"]
+    assert space.derive({"block.x": 64}) == mneme.Config(block=64, keep_threads=True)
+    assert space.notes == ("grid.x goes with block.x: threads only",)
+    # One direction counts threads, the other blocks.
+    mixed = {"x": by_threads, "y": Direction(threads=False), "z": ANY}
+    space = presets.launch(LaunchFacts((8, 8, 1), (16, 16, 1), directions=mixed))
+    assert list(space.parameters) == ["block.x", "block.y"]
+    assert space.derive({"block.x": 64, "block.y": 8}) == mneme.Config(block=(64, 8), grid={"x": 2})
+    # One may be either: the other keeps to what it is.
+    mixed = {"x": by_threads, "y": ANY, "z": ANY}
+    space = presets.launch(LaunchFacts((8, 8, 1), (16, 16, 1), directions=mixed))
+    assert space.derive({"block.x": 64, "block.y": 8, "grid": "recorded"}) == mneme.Config(block=(64, 8), grid={"x": 2})
+
+
+def test_lines_lead_away_from_the_recorded_launch() -> None:
+    space = presets.launch(LaunchFacts((64, 64, 1), (16, 16, 1)))
+    below, above = space.lines[:2]
+    assert [value["block.x"] for value in below.values] == [8, 4, 2]
+    assert [value["block.x"] for value in below.beyond] == [1]  # a block of 16 threads
+    assert [value["block.x"] for value in above.values] == [32, 64]
+    assert [value["block.x"] for value in above.beyond] == [128, 256, 512, 1024]
+    assert all(value["grid"] == "threads" for value in above.values)
+    lines = presets.launch(LaunchFacts((10, 1, 1), (128, 1, 1), shared_memory=1024)).lines
+    above = next(line for line in lines if line.values[0]["block.x"] > 128)
+    assert above.others == {"shared_memory": "per thread"}
+    assert any(line.values[0].get("shared_memory") == "recorded" for line in lines)
 
 
 def test_launch_in_two_directions() -> None:

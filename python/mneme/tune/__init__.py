@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from mneme.tune.facts import LaunchFacts
 from mneme.tune.parameters import Bool, Categorical, Float, Int, Parameter, Pipeline
-from mneme.tune.presets import LaunchFacts, preset
+from mneme.tune.presets import preset
 from mneme.tune.run import tune
 from mneme.tune.space import SearchSpace
 from mneme.tune.statistics import SpeedUp, speed_up

@@ -22,7 +22,7 @@ _MAY_CHANGE = ("trials", "timeout", "storage", "confirm", "database")
 class Asked:
     """A run, as JSON has it. `space` is described, `preset` its name where it has one.
 
-    `storage_name`: of the study there.
+    `storage_name`: of the study there. `probe`: so many trials at most are a probe's.
     """
 
     database: str
@@ -44,6 +44,7 @@ class Asked:
     storage: str | None
     storage_name: str
     executor: dict[str, Any]
+    probe: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """As tune.json has it."""
@@ -117,6 +118,7 @@ class Folder:
         """
         before = self.read()
         asked = dataclasses.replace(asked, seed=before.seed, storage_name=before.storage_name, ahead=before.ahead)
+        asked.probe = before.probe
         for field in dataclasses.fields(Asked):
             old, new = getattr(before, field.name), getattr(asked, field.name)
             if field.name not in (*_MAY_CHANGE, "executor") and json.dumps(old) != json.dumps(new):

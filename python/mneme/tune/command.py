@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _RIGHT, _NONE_RIGHT, _CANNOT, _USAGE, _INTERRUPTED = 0, 1, 2, 64, 130
 # Keys of a file of --config; those of tune() are options too.
-_FILE_OPTIONS = ("sampler", "trials", "timeout", "objective", "seed", "storage", "ahead", "confirm", "prune")
+_FILE_OPTIONS = ("sampler", "trials", "timeout", "objective", "seed", "storage", "ahead", "confirm", "prune", "probe")
 _FILE_KEYS = ("space", "parameters", "constraints", "configuration", "result", *_FILE_OPTIONS)
 
 _DESCRIPTION = """\
@@ -48,8 +48,8 @@ examples:
   mneme tune --resume scale                                       goes on after Ctrl-C
 
 A file of --config is YAML or JSON: parameters and constraints of a space, or its name; sampler, trials, timeout,
-objective, seed, storage, ahead, confirm, prune as the options; and configuration, what every trial begins with, as
-`mneme replay` prints it.
+objective, seed, storage, ahead, confirm, prune, probe as the options; and configuration, what every trial begins with,
+as `mneme replay` prints it.
 
 Results are in the folder of results: best.json (for `mneme replay --config`), trials.jsonl, trials.parquet,
 results.jsonl, summary.json. Exit status: 0 some configuration is right, 1 none is, 2 it could not run, 64 the command
@@ -157,6 +157,13 @@ def _add_search(group: Any) -> None:
         default=[],
         metavar="TEXT",
         help="what need not be equal to the byte, as 'out: f32, 1e-5, relative'; repeatable",
+    )
+    group.add_argument(
+        "--no-probe",
+        dest="probe",
+        action="store_const",
+        const=False,
+        help="never try blocks and grids alone first, and leave out what fails",
     )
     group.add_argument(
         "--ahead",
@@ -329,7 +336,7 @@ def _as_told(options: argparse.Namespace) -> dict[str, Any]:
     """What the command line and the file of --config say."""
     file = _read(options.config) if options.config else {}
     made: dict[str, Any] = {name: file[name] for name in _FILE_OPTIONS if name in file}
-    for name in ("sampler", "seed", "ahead", "prune", "objective"):
+    for name in ("sampler", "seed", "ahead", "prune", "probe", "objective"):
         if (value := getattr(options, name)) is not None:
             made[name] = value
     objective = made.pop("objective", "time")

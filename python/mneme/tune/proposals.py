@@ -3,7 +3,7 @@
 A source that does not learn is asked as long as there are not too many without a result. One that learns is asked for a
 batch when all results of the batch that lies `ahead` points back are there, and is told those first, in the order of
 their numbers: what it proposes depends on values, not on which result came first. Only a straggler of which everything
-else waits is told later.
+else waits is told later; a source that waits is told of all.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ class Proposals:
         try:
             while self._left is None or self._left > 0:
                 self._make_room()
+                if self._source.waits:
+                    self._close_all()
                 batch = self._source.propose(BATCH if self._left is None else min(BATCH, self._left))
                 if not batch:
                     break
@@ -96,6 +98,16 @@ class Proposals:
         self._late |= oldest
         while not self._told.empty():
             self._collect(None)
+        self._tell()
+
+    def _close_all(self) -> None:
+        self._late = self._late.union(*self._open)
+        self._open.clear()
+        while not self._late <= self._done.keys():
+            self._collect(None)
+        self._tell()
+
+    def _tell(self) -> None:
         told = sorted(self._late & self._done.keys())
         self._late -= set(told)
         for number in told:

@@ -14,6 +14,7 @@ from mneme.tune import presets
 from mneme.tune.asked import Asked, Folder, fresh_folder, write_json
 from mneme.tune.confirm import confirm, finals
 from mneme.tune.names import check_keys, nearest
+from mneme.tune.probe import Probed
 from mneme.tune.progress import Display
 from mneme.tune.samplers import Source, source_of
 from mneme.tune.search import Search
@@ -39,6 +40,9 @@ _MANY = 10_000
 # Seconds that the storage may take when the search was interrupted.
 _STORAGE_PATIENCE = 0.5
 
+# Of the trials, what a probe may take at most.
+_PROBED = 0.25
+
 OnProgress = Callable[[Study, str], None]
 
 
@@ -59,6 +63,7 @@ def tune(
     devices: Sequence[int] | None = None,
     ahead: int | None = None,
     prune: bool = True,
+    probe: bool = True,
     confirm: int = 10,
     progress: bool | OnProgress | None = None,
     **executor_options: Any,
@@ -92,6 +97,8 @@ def tune(
             fewer teach the sampler earlier. By default an eighth of the trials, from 16 to 64.
         prune: Gives up what is clearly slower than the best, between two timed runs. Only where time is the one
             objective.
+        probe: Tries the blocks and grids of presets alone first, with a quarter of the trials at most, and leaves out
+            what fails (`mneme.tune.probe`). Not with "exhaustive".
         confirm: Rounds in which winner and baseline are measured in turn; 0: the winner is not confirmed.
         progress: True draws on the terminal or in the notebook; a function is called with the study and the stage,
             "search" or "confirm", about twenty times a second.
@@ -130,6 +137,7 @@ def tune(
         storage=storage,
         storage_name="",
         executor=executor_options,
+        probe=int(_PROBED * (_trials(trials, sampler) or 0)) if probe else 0,
     )
     check_keys("tune", executor_options, _EXECUTOR_OPTIONS)
     check_storage(storage)
@@ -140,16 +148,13 @@ def tune(
             raise InvalidArgumentError("resuming: name the folder of results (results_dir, --results-dir)")
         asked = folder.resume(asked)
     before = read_trials(folder.trials) if resume else []
-    source = source_of(
-        sampler,
-        made,
-        objectives=asked.objectives,
-        seed=asked.seed + len(before) * _learns(sampler),
-        trials=asked.trials,
-    )
+    remarks = list(made.notes)
+    source = _source(sampler, made, asked, len(before) * _learns(sampler), remarks.append)
     if not resume:
         folder.begin(asked)
-    run = _Run(asked, folder, made, source, _base(config), devices=devices, resume=resume, before=before)
+    run = _Run(
+        asked, folder, made, source, _base(config), devices=devices, resume=resume, before=before, remarks=remarks
+    )
     show = _shown(progress)
     try:
         return run.go(instances, show)
@@ -172,11 +177,17 @@ class _Run:
         devices: Sequence[int] | None,
         resume: bool,
         before: Sequence[Trial],
+        remarks: list[str],
     ) -> None:
         self._asked, self._folder, self._space, self._config = asked, folder, space, config
         self._devices, self._resume, self._source = devices, resume, source
         self._study = Study(
-            asked.kernel, tuple(asked.objectives), folder.path, device=asked.device, wanted=asked.trials
+            asked.kernel,
+            tuple(asked.objectives),
+            folder.path,
+            device=asked.device,
+            wanted=asked.trials,
+            remarks=remarks,
         )
         self._before = before
         self._began = time.monotonic()
@@ -401,7 +412,31 @@ def _space(space: str | SearchSpace, instance: Instance, kind: str) -> tuple[Sea
         return space, None
     if not isinstance(space, str):
         raise InvalidArgumentError(f"tuning: space must be a SearchSpace or the name of a preset, and is {space!r}")
-    return presets.preset(space, instance, device=kind), space
+    made = presets.preset(space, instance, device=kind)
+    if not made.parameters:
+        raise InvalidArgumentError(f"space '{space}' has nothing to search: {'; '.join(made.notes)}")
+    return made, space
+
+
+def _source(
+    sampler: str | BaseSampler, space: SearchSpace, asked: Asked, further: int, note: Callable[[str], None]
+) -> Source:
+    """`further` is added to the seed."""
+
+    def of(left: SearchSpace, first: int) -> Source:
+        return source_of(
+            sampler,
+            left,
+            objectives=asked.objectives,
+            seed=asked.seed + further,
+            trials=asked.trials,
+            first=first,
+        )
+
+    if not space.lines or sampler in ("exhaustive", "grid"):
+        return of(space, 0)
+    of(space, 0)  # what is wrong is said before anything is measured
+    return Probed(space, of, most=asked.probe, note=note)
 
 
 def _seed(seed: int | None) -> int:

@@ -35,8 +35,8 @@ _ALIASES = {"grid": "exhaustive"}
 _REFUSED = 64
 # Draws until a point is taken that was there before.
 _REPEATED = 100
-# Failures that say nothing of the point.
-_NO_LESSON = ("worker_lost", "cancelled")
+NO_LESSON = ("worker_lost", "cancelled")
+"""Failures that say nothing of the point."""
 # So many times the worst that was measured is what a failure is told as, and what that is before anything was.
 _WORSE, _UNKNOWN = 2.0, 1e12
 
@@ -48,6 +48,11 @@ class Source(abc.ABC):
 
     learns: bool = False
     """Whether what it proposes depends on what it was told."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether it must be told of all that it proposed before it proposes more."""
+        return False
 
     @abc.abstractmethod
     def restore(self, trials: Sequence[Trial]) -> None:
@@ -64,9 +69,9 @@ class Source(abc.ABC):
 class Listed(Source):
     """Points of a sequence that is the same each time; what an earlier run has done is left out."""
 
-    def __init__(self, points: Iterator[Params]) -> None:
-        """`points` in their order."""
-        self._points = enumerate(points)
+    def __init__(self, points: Iterator[Params], first: int = 0) -> None:
+        """`points` in their order, the number of the first."""
+        self._points = enumerate(points, first)
         self._done: set[int] = set()
 
     def restore(self, trials: Sequence[Trial]) -> None:
@@ -99,8 +104,13 @@ class FromOptuna(Source):
 
     learns = True
 
-    def __init__(self, space: SearchSpace, sampler: BaseSampler, objectives: Sequence[str], seed: int) -> None:
-        """`seed` is of what is drawn where the sampler proposes nothing that meets the constraints."""
+    def __init__(
+        self, space: SearchSpace, sampler: BaseSampler, objectives: Sequence[str], seed: int, first: int = 0
+    ) -> None:
+        """`first`: the number of the first point.
+
+        `seed` is of what is drawn where the sampler proposes nothing that meets the constraints.
+        """
         optuna = need("optuna", "this sampler")
         self._space = space
         self._objectives = tuple(objectives)
@@ -114,18 +124,20 @@ class FromOptuna(Source):
         self._asked: dict[int, Any] = {}  # trials of Optuna's, by number
         self._is_tpe = isinstance(sampler, optuna.samplers.TPESampler)
         self._worst: list[float] = []  # of each objective, of what was measured
-        self._next = 0
+        self._next = first
         for point in space.start:
             self._study.enqueue_trial(coordinates(space, point))
 
     def restore(self, trials: Sequence[Trial]) -> None:
-        """Lets the sampler know of them."""
+        """Lets the sampler know of those that the space still has."""
         for trial in sorted(trials, key=lambda trial: trial.number):
+            self._next = max(self._next, trial.number + 1)
+            if not self._space.contains(trial.params):
+                continue
             if trial.state == COMPLETE:
                 self._notice(trial.values(self._objectives))
-            failed = self._failed() if trial.state == FAILED and trial.failure not in _NO_LESSON else None
+            failed = self._failed() if trial.state == FAILED and trial.failure not in NO_LESSON else None
             self._study.add_trial(optuna_trial(self._space, trial, self._objectives, failed=failed))
-            self._next = max(self._next, trial.number + 1)
 
     def propose(self, count: int) -> list[Numbered]:
         """Asks the sampler."""
@@ -148,7 +160,7 @@ class FromOptuna(Source):
             if trial.time is not None:
                 asked.report(trial.time, step=0)
             self._study.tell(asked, state=self._state.PRUNED)
-        elif trial.failure in _NO_LESSON:
+        elif trial.failure in NO_LESSON:
             self._study.tell(asked, state=self._state.FAIL)
         elif (failed := self._failed()) is not None:
             self._study.tell(asked, failed)
@@ -177,9 +189,15 @@ class FromOptuna(Source):
 
 
 def source_of(
-    sampler: str | BaseSampler, space: SearchSpace, *, objectives: Sequence[str], seed: int, trials: int | None = None
+    sampler: str | BaseSampler,
+    space: SearchSpace,
+    *,
+    objectives: Sequence[str],
+    seed: int,
+    trials: int | None = None,
+    first: int = 0,
 ) -> Source:
-    """The source for a sampler's name, or for a sampler of Optuna's.
+    """The source for a sampler's name, or for a sampler of Optuna's. `first`: the number of its first point.
 
     Raises InvalidArgumentError for an unknown name, with the nearest one; UnavailableError where a package is missing.
     """
@@ -187,19 +205,19 @@ def source_of(
         optuna = need("optuna", "a sampler of Optuna's")
         if not isinstance(sampler, optuna.samplers.BaseSampler):
             raise InvalidArgumentError(f"sampler {sampler!r} is neither a name nor a sampler of Optuna's")
-        return FromOptuna(space, sampler, objectives, seed)
+        return FromOptuna(space, sampler, objectives, seed, first)
     name = _ALIASES.get(sampler, sampler)
     if name not in SAMPLERS:
         raise InvalidArgumentError(f"there is no sampler '{sampler}'{nearest(sampler, [*SAMPLERS, *_ALIASES])}")
     if name == "exhaustive":
-        return Listed(space.points())
+        return Listed(space.points(), first)
     if name == "random":
-        return Listed(drawn(space, seed))
+        return Listed(drawn(space, seed), first)
     if name == "cmaes" and len(objectives) > 1:
         raise InvalidArgumentError(
             f"sampler 'cmaes' has one objective, and {len(objectives)} are asked for: tpe and nsga2 take several"
         )
-    return FromOptuna(space, _make(name, seed, trials), objectives, seed)
+    return FromOptuna(space, _make(name, seed, trials), objectives, seed, first)
 
 
 def distributions(space: SearchSpace) -> dict[str, BaseDistribution]:
@@ -242,7 +260,7 @@ def optuna_trial(
         attributes.update(failure=trial.failure, reason=trial.reason)
     intermediate = {0: trial.time} if trial.state == PRUNED and trial.time is not None and len(objectives) == 1 else {}
     values = trial.values(objectives) if trial.state == COMPLETE else failed
-    without = state.FAIL if trial.failure in _NO_LESSON else state.PRUNED
+    without = state.FAIL if trial.failure in NO_LESSON else state.PRUNED
     return optuna.trial.create_trial(
         state=without if values is None else state.COMPLETE,
         values=values,

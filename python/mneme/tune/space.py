@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mneme.errors import InvalidArgumentError
 from mneme.tune.constraints import Constraint
 from mneme.tune.names import check_keys
-from mneme.tune.parameters import Parameter, parameter_of
+from mneme.tune.parameters import Categorical, Parameter, parameter_of
 
 if TYPE_CHECKING:
     from mneme import Config
@@ -23,13 +24,28 @@ Derive = Callable[[Mapping[str, Any]], "Config | Mapping[str, Any]"]
 _TRIES = 10_000
 
 
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """Values that are more and more unlike what was recorded, each tried alone before the search (`mneme.tune.probe`).
+
+    Each of `values` has few parameters, as {"grid": "threads", "block.x": 64}; what fails is left out of the space.
+    `others` is what the rest of the start point has meanwhile, where that is not as it begins; `beyond` are values that
+    cannot be tried alone, and are left out where all others of the line are.
+    """
+
+    values: tuple[Params, ...]
+    others: Params = dataclasses.field(default_factory=dict)
+    beyond: tuple[Params, ...] = ()
+
+
 class SearchSpace:
     """Parameters by name, constraints between them, and how a point becomes a configuration.
 
     Without `derive` a name is a member of a configuration, as in `Config.replace`: "block.x", "passes",
     "codegen.level"; see docs/reference/result.md. With it, `derive(params)` returns what changes, as such a mapping, or
     a whole `Config`, which then takes the place of the one that is tuned. `constraints` are texts or functions
-    (`mneme.tune.constraints`); `start` has points that are tried first. Spaces are joined with `|`.
+    (`mneme.tune.constraints`); `start` has points that are tried first, and `lines` what is tried alone from the first
+    of them; `notes` say to a person what the space leaves out. Spaces are joined with `|`.
 
     >>> from mneme.tune import Int
     >>> space = SearchSpace({"block.x": Int(64, 256, step=64), "codegen.level": Int(0, 3)},
@@ -47,6 +63,8 @@ class SearchSpace:
         constraints: Sequence[Condition] = (),
         derive: Derive | None = None,
         start: Sequence[Mapping[str, Any]] = (),
+        lines: Sequence[Line] = (),
+        notes: Sequence[str] = (),
     ) -> None:
         """Raises InvalidArgumentError, with the name, for what is no parameter, no condition, or no point."""
         for name, parameter in parameters.items():
@@ -61,6 +79,8 @@ class SearchSpace:
         self._start = [dict(point) for point in start]
         for point in self._start:
             self.check(point)
+        self.lines = tuple(lines)
+        self.notes = tuple(notes)
 
     @property
     def parameters(self) -> dict[str, Parameter]:
@@ -97,7 +117,26 @@ class SearchSpace:
         joined._steps = [*self._steps, *other._steps]
         joined._custom = self._custom or other._custom
         joined._start = [{**mine, **its} for mine, its in zip(self._start, other._start, strict=False)]
+        joined.lines, joined.notes = self.lines + other.lines, self.notes + other.notes
         return joined
+
+    def narrowed(self, without: Mapping[str, Sequence[Any]], constraints: Sequence[Condition]) -> SearchSpace:
+        """A space without some values of `Categorical` parameters, under more constraints, and begun already.
+
+        >>> from mneme.tune import Categorical
+        >>> SearchSpace({"block.x": Categorical([32, 64, 128])}).narrowed({"block.x": [32]}, []).size
+        2
+        """
+        made = SearchSpace(self._parameters)
+        for name, values in without.items():
+            parameter = self._parameters[name]
+            assert isinstance(parameter, Categorical)
+            left = [choice for choice in parameter.choices if choice not in values]
+            made._parameters[name] = Categorical(left, ordered=parameter.ordered)
+        more = [Constraint(condition, self._parameters) for condition in constraints]
+        made._constraints = [*self._constraints, *more]
+        made._steps, made._custom, made.notes = self._steps, self._custom, self.notes
+        return made
 
     def check(self, params: Mapping[str, Any]) -> None:
         """Raises InvalidArgumentError for what is no point of the space, whatever the constraints say of it."""
@@ -107,6 +146,11 @@ class SearchSpace:
                 raise InvalidArgumentError(f"search space: the point {dict(params)} has no '{name}'")
             if not parameter.contains(params[name]):
                 raise InvalidArgumentError(f"search space: '{name}' cannot be {params[name]!r}; it is {parameter}")
+
+    def contains(self, params: Mapping[str, Any]) -> bool:
+        """Whether that is a point of the space that meets the constraints."""
+        inside = all(parameter.contains(params.get(name)) for name, parameter in self._parameters.items())
+        return inside and self.allows(params)
 
     def allows(self, params: Mapping[str, Any]) -> bool:
         """Whether a point meets all constraints."""

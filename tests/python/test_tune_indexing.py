@@ -1,0 +1,132 @@
+"""What a kernel's code shows of its launch."""
+
+from mneme import llvm
+from mneme.tune.indexing import ANY, Direction, directions_of
+
+COUNTS_THREADS = Direction(blocks=False, reason="blockIdx.x counts threads only")
+COUNTS_BLOCKS = Direction(threads=False, reason="blockIdx.x counts no threads")
+NO_BLOCK_SIZE = Direction(sizes=False, reason="the kernel does not read blockDim.x")
+
+HEAD = """
+target triple = "{triple}"
+{more}
+{reads}
+define ptx_kernel void @kernel(ptr %out, i32 %n, i32 %pitch) {{
+  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  {body}
+  %at = getelementptr i32, ptr %out, i32 %i
+  store i32 %n, ptr %at
+  ret void
+}}
+"""
+REGISTERS = {"block": "ctaid.x", "size": "ntid.x", "blocks": "nctaid.x"}
+
+
+def x_of(*body: str, triple: str = "nvptx64-nvidia-cuda", more: str = "") -> Direction:
+    """Of a kernel that writes to place %i: %block, %size and %blocks are what it may read besides %thread."""
+    # What is not used is as if it were not there.
+    read = [f"%{name} = call i32 @llvm.nvvm.read.ptx.sreg.{register}()" for name, register in REGISTERS.items()]
+    declared = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{name}()" for name in ("tid.x", *REGISTERS.values()))
+    source = HEAD.format(triple=triple, more=more, reads=declared, body="\n  ".join([*read, *body]))
+    return directions_of(llvm.parse(source))["x"]
+
+
+def test_blocks_of_threads() -> None:
+    assert x_of("%first = mul i32 %block, %size", "%i = add i32 %first, %thread") == COUNTS_THREADS
+    # Several elements for each thread, and in 64 bits.
+    body = ("%a = zext i32 %block to i64", "%b = zext i32 %size to i64", "%c = shl i64 %a, 3", "%d = mul i64 %b, %c")
+    assert x_of(*body, "%e = trunc i64 %d to i32", "%i = add i32 %e, %thread") == COUNTS_THREADS
+    # A warp for each row.
+    body = ("%warps = lshr i32 %size, 5", "%first = mul i32 %block, %warps", "%warp = lshr i32 %thread, 5")
+    assert x_of(*body, "%i = add i32 %first, %warp") == COUNTS_THREADS
+
+
+def test_grid_stride_may_have_any_grid() -> None:
+    body = ("%first = mul i32 %block, %size", "%all = mul i32 %blocks, %size", "%j = add i32 %first, %thread")
+    assert x_of(*body, "%i = add i32 %j, %all") == ANY
+
+
+def test_a_row_for_each_block() -> None:
+    assert (
+        x_of("%row = mul i32 %block, %pitch", "%j = add i32 %row, %thread", "%i = add i32 %j, %size") == COUNTS_BLOCKS
+    )
+    assert x_of("%i = add i32 %thread, %size") == COUNTS_BLOCKS  # of one block
+
+
+def test_a_block_that_is_built_in() -> None:
+    assert x_of("%first = shl i32 %block, 5", "%i = add i32 %first, %thread") == NO_BLOCK_SIZE
+
+
+def test_a_direction_in_which_threads_are_alike() -> None:
+    module = llvm.parse(
+        """
+        target triple = "nvptx64-nvidia-cuda"
+        declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+        define ptx_kernel void @kernel(ptr %out) {
+          %i = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+          %at = getelementptr i32, ptr %out, i32 %i
+          store i32 1, ptr %at
+          ret void
+        }
+        """
+    )
+    assert directions_of(module)["y"] == Direction(sizes=False, reason="the kernel does not read threadIdx.y")
+
+
+def test_where_the_code_does_not_show_it_all_is_possible() -> None:
+    threads = ("%first = mul i32 %block, %size", "%i = add i32 %first, %thread")
+    assert x_of(*threads, triple="amdgcn-amd-amdhsa") == ANY
+    # The index of the block is used as such, too.
+    assert x_of(*threads, "%own = getelementptr i32, ptr %out, i32 %block", "store i32 1, ptr %own") == ANY
+    # Blocks overlap.
+    assert x_of("%inner = sub i32 %size, 2", "%first = mul i32 %block, %inner", "%i = add i32 %first, %thread") == ANY
+    # It goes to where it cannot be followed.
+    assert x_of("store i32 %block, ptr %out", "%i = add i32 %thread, %size") == ANY
+    assert x_of(*threads, "call void @other()", more="declare void @other()") == ANY
+    assert x_of(*threads, 'call i32 asm "mov.u32 $0, %ntid.x;", "=r"()') == ANY
+    cluster = "declare i32 @llvm.nvvm.read.ptx.sreg.cluster.ctaid.x()"
+    reads = ("%rank = call i32 @llvm.nvvm.read.ptx.sreg.cluster.ctaid.x()", "store i32 %rank, ptr %out")
+    assert x_of(*threads, *reads, more=cluster) == ANY
+
+
+def test_a_kernel_whose_threads_take_work_from_a_counter() -> None:
+    module = llvm.parse(
+        """
+        target triple = "nvptx64-nvidia-cuda"
+        define ptx_kernel void @kernel(ptr %next) {
+          %i = atomicrmw add ptr %next, i32 1 seq_cst
+          ret void
+        }
+        """
+    )
+    assert directions_of(module) == {"x": ANY, "y": ANY, "z": ANY}
+
+
+def test_what_a_function_reads_counts() -> None:
+    """Called, not inlined yet, over memory: as clang makes it before optimisation."""
+    module = llvm.parse(
+        """
+        target triple = "nvptx64-nvidia-cuda"
+        declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+        declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+        declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+        define internal i32 @size() alwaysinline {
+          %size = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+          ret i32 %size
+        }
+        define ptx_kernel void @kernel(ptr %out) {
+          %slot = alloca i32
+          %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+          store i32 %block, ptr %slot
+          %size = call i32 @size()
+          %again = load i32, ptr %slot
+          %first = mul i32 %again, %size
+          %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+          %i = add i32 %first, %thread
+          %at = getelementptr i32, ptr %out, i32 %i
+          store i32 1, ptr %at
+          ret void
+        }
+        """
+    )
+    assert directions_of(module)["x"] == COUNTS_THREADS
