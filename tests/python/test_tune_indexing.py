@@ -1,6 +1,7 @@
 """What a kernel's code shows of its launch."""
 
 from mneme import llvm
+from mneme.errors import InternalError
 from mneme.tune.indexing import ANY, Direction, directions_of
 
 COUNTS_THREADS = Direction(blocks=False, reason="blockIdx.x counts threads only")
@@ -37,8 +38,8 @@ def test_blocks_of_threads() -> None:
     body = ("%a = zext i32 %block to i64", "%b = zext i32 %size to i64", "%c = shl i64 %a, 3", "%d = mul i64 %b, %c")
     assert x_of(*body, "%e = trunc i64 %d to i32", "%i = add i32 %e, %thread") == COUNTS_THREADS
     # A warp for each row.
-    body = ("%warps = lshr i32 %size, 5", "%first = mul i32 %block, %warps", "%warp = lshr i32 %thread, 5")
-    assert x_of(*body, "%i = add i32 %first, %warp") == COUNTS_THREADS
+    rows = ("%warps = lshr i32 %size, 5", "%first = mul i32 %block, %warps", "%warp = lshr i32 %thread, 5")
+    assert x_of(*rows, "%i = add i32 %first, %warp") == COUNTS_THREADS
 
 
 def test_grid_stride_may_have_any_grid() -> None:
@@ -83,10 +84,21 @@ def test_where_the_code_does_not_show_it_all_is_possible() -> None:
     # It goes to where it cannot be followed.
     assert x_of("store i32 %block, ptr %out", "%i = add i32 %thread, %size") == ANY
     assert x_of(*threads, "call void @other()", more="declare void @other()") == ANY
+    assert x_of(*threads, "call void @llvm.nvvm.exit()", more="declare void @llvm.nvvm.exit()") == COUNTS_THREADS
     assert x_of(*threads, 'call i32 asm "mov.u32 $0, %ntid.x;", "=r"()') == ANY
     cluster = "declare i32 @llvm.nvvm.read.ptx.sreg.cluster.ctaid.x()"
     reads = ("%rank = call i32 @llvm.nvvm.read.ptx.sreg.cluster.ctaid.x()", "store i32 %rank, ptr %out")
     assert x_of(*threads, *reads, more=cluster) == ANY
+
+
+def test_what_llvm_refuses_shows_nothing() -> None:
+    class Broken:
+        triple = "nvptx64-nvidia-cuda"
+
+        def run(self, pipeline: str) -> None:
+            raise InternalError(f"{pipeline} crashed")
+
+    assert directions_of(Broken()) == {"x": ANY, "y": ANY, "z": ANY}  # type: ignore[arg-type]
 
 
 def test_a_kernel_whose_threads_take_work_from_a_counter() -> None:

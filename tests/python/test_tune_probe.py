@@ -8,7 +8,8 @@ from typing import Any
 import mneme
 import pytest
 from mneme import llvm
-from mneme.tune import Categorical, LaunchFacts, SearchSpace, presets, tune
+from mneme.tune import Categorical, LaunchFacts, SearchSpace, tune
+from mneme.tune.launches import launch
 from mneme.tune.probe import Probed
 from mneme.tune.proposals import Proposals
 from mneme.tune.samplers import Source, source_of
@@ -247,7 +248,7 @@ def test_resumed_in_the_probe_and_behind_it(monkeypatch: pytest.MonkeyPatch, tmp
 def test_exhaustive_tries_everything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, FakeExecutor(measure))
     study = tune(fake_list(), "launch", sampler="exhaustive", device="cpu", results_dir=tmp_path / "r", confirm=0)
-    assert len(study.trials) == presets.launch(LaunchFacts((256, 1, 1), (128, 1, 1))).size
+    assert len(study.trials) == launch(LaunchFacts((256, 1, 1), (128, 1, 1))).size
 
 
 BUILT_IN = """

@@ -11,6 +11,7 @@ from mneme.errors import InvalidArgumentError
 from mneme.tune import Bool, Categorical, Float, Int, LaunchFacts, Pipeline, SearchSpace, passes, presets
 from mneme.tune.constraints import Constraint
 from mneme.tune.indexing import ANY, Direction
+from mneme.tune.launches import launch
 from mneme.tune.parameters import Parameter, parameter_of
 from mneme.tune.space import key_of, space_of
 
@@ -248,11 +249,11 @@ def test_presets_begin_with_the_recorded_launch() -> None:
 
 
 def test_launch_knows_legal_blocks() -> None:
-    sizes = presets.launch(FACTS).parameters["block.x"]
+    sizes = launch(FACTS).parameters["block.x"]
     assert isinstance(sizes, Categorical) and sizes.choices == tuple(range(32, 1025, 32))
-    bound = presets.launch(LaunchFacts((10, 1, 1), (100, 1, 1), most_threads=256)).parameters["block.x"]
+    bound = launch(LaunchFacts((10, 1, 1), (100, 1, 1), most_threads=256)).parameters["block.x"]
     assert isinstance(bound, Categorical) and bound.choices == (32, 64, 96, 100, 128, 160, 192, 224, 256)
-    small = presets.launch(LaunchFacts((1, 1, 1), (40, 1, 1))).parameters["block.x"]
+    small = launch(LaunchFacts((1, 1, 1), (40, 1, 1))).parameters["block.x"]
     assert isinstance(small, Categorical) and small.choices == (32, 40, 64)
 
 
@@ -270,7 +271,7 @@ def test_launch_of_a_kernel_that_counts_blocks() -> None:
         "y": Direction(sizes=False, reason="no threadIdx.y"),
         "z": ANY,
     }
-    space = presets.launch(LaunchFacts((64, 2, 1), (96, 1, 1), directions=rows))
+    space = launch(LaunchFacts((64, 2, 1), (96, 1, 1), directions=rows))
     sizes = space.parameters["block.x"]
     assert list(space.parameters) == ["block.x"] and isinstance(sizes, Categorical)
     assert sizes.choices == tuple(range(32, 1025, 32))
@@ -281,37 +282,37 @@ def test_launch_of_a_kernel_that_counts_blocks() -> None:
 
 def test_launch_of_a_kernel_that_counts_threads() -> None:
     by_threads = Direction(blocks=False, reason="threads only")
-    space = presets.launch(LaunchFacts((256, 1, 1), (256, 1, 1), directions={"x": by_threads, "y": ANY, "z": ANY}))
+    space = launch(LaunchFacts((256, 1, 1), (256, 1, 1), directions={"x": by_threads, "y": ANY, "z": ANY}))
     assert list(space.parameters) == ["block.x"]
     assert space.derive({"block.x": 64}) == mneme.Config(block=64, keep_threads=True)
     assert space.notes == ("grid.x goes with block.x: threads only",)
     # One direction counts threads, the other blocks.
     mixed = {"x": by_threads, "y": Direction(threads=False), "z": ANY}
-    space = presets.launch(LaunchFacts((8, 8, 1), (16, 16, 1), directions=mixed))
+    space = launch(LaunchFacts((8, 8, 1), (16, 16, 1), directions=mixed))
     assert list(space.parameters) == ["block.x", "block.y"]
     assert space.derive({"block.x": 64, "block.y": 8}) == mneme.Config(block=(64, 8), grid={"x": 2})
     # One may be either: the other keeps to what it is.
     mixed = {"x": by_threads, "y": ANY, "z": ANY}
-    space = presets.launch(LaunchFacts((8, 8, 1), (16, 16, 1), directions=mixed))
+    space = launch(LaunchFacts((8, 8, 1), (16, 16, 1), directions=mixed))
     assert space.derive({"block.x": 64, "block.y": 8, "grid": "recorded"}) == mneme.Config(block=(64, 8), grid={"x": 2})
 
 
 def test_lines_lead_away_from_the_recorded_launch() -> None:
-    space = presets.launch(LaunchFacts((64, 64, 1), (16, 16, 1)))
+    space = launch(LaunchFacts((64, 64, 1), (16, 16, 1)))
     below, above = space.lines[:2]
     assert [value["block.x"] for value in below.values] == [8, 4, 2]
     assert [value["block.x"] for value in below.beyond] == [1]  # a block of 16 threads
     assert [value["block.x"] for value in above.values] == [32, 64]
     assert [value["block.x"] for value in above.beyond] == [128, 256, 512, 1024]
     assert all(value["grid"] == "threads" for value in above.values)
-    lines = presets.launch(LaunchFacts((10, 1, 1), (128, 1, 1), shared_memory=1024)).lines
+    lines = launch(LaunchFacts((10, 1, 1), (128, 1, 1), shared_memory=1024)).lines
     above = next(line for line in lines if line.values[0]["block.x"] > 128)
     assert above.others == {"shared_memory": "per thread"}
     assert any(line.values[0].get("shared_memory") == "recorded" for line in lines)
 
 
 def test_launch_in_two_directions() -> None:
-    space = presets.launch(LaunchFacts((64, 64, 1), (16, 16, 1)))
+    space = launch(LaunchFacts((64, 64, 1), (16, 16, 1)))
     assert list(space.parameters) == ["block.x", "block.y", "grid"]
     for point in space.points():
         assert 32 <= point["block.x"] * point["block.y"] <= 1024
@@ -321,7 +322,7 @@ def test_launch_in_two_directions() -> None:
 
 
 def test_launch_keeps_the_threads_or_has_a_few_more() -> None:
-    space = presets.launch(FACTS)  # 40064 threads
+    space = launch(FACTS)  # 40064 threads
     assert space.derive({"block.x": 64, "grid": "threads"}) == mneme.Config(block=64, keep_threads=True)
     assert space.derive({"block.x": 96, "grid": "more threads"}) == mneme.Config(block=96, grid=418)
     assert not space.allows({"block.x": 96, "grid": "threads"})
@@ -330,18 +331,18 @@ def test_launch_keeps_the_threads_or_has_a_few_more() -> None:
 
 
 def test_launch_keeps_to_blocks_that_divide_the_threads() -> None:
-    space = presets.launch(LaunchFacts((256, 1, 1), (256, 1, 1)))
+    space = launch(LaunchFacts((256, 1, 1), (256, 1, 1)))
     assert {point["block.x"] for point in space.points()} == {32, 64, 128, 256, 512, 1024}
     assert {point["grid"] for point in space.points()} == {"threads", "recorded"}
     for facts in (LaunchFacts((3, 5, 1), (32, 8, 1)), LaunchFacts((3, 5, 7), (8, 8, 4))):
         threads = [blocks * size for blocks, size in zip(facts.grid, facts.block, strict=True)]
-        for point in presets.launch(facts).points():
+        for point in launch(facts).points():
             exact = all(threads["xyz".index(name)] % point[f"block.{name}"] == 0 for name in "xyz"[: len(point) - 1])
             assert point["grid"] == "recorded" or exact == (point["grid"] == "threads")
 
 
 def test_launch_with_shared_memory() -> None:
-    space = presets.launch(LaunchFacts((10, 1, 1), (128, 1, 1), shared_memory=1024))
+    space = launch(LaunchFacts((10, 1, 1), (128, 1, 1), shared_memory=1024))
     assert space.derive({"block.x": 96, "grid": "recorded", "shared_memory": "per thread"}) == mneme.Config(
         block=96, shared_memory=768
     )

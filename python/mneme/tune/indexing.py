@@ -10,6 +10,8 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING
 
+from mneme.errors import MnemeError
+
 if TYPE_CHECKING:
     from mneme import llvm
 
@@ -49,13 +51,18 @@ ANY = Direction()
 def directions_of(module: llvm.Module) -> dict[str, Direction]:
     """What the only kernel of a module, which is changed, makes of directions x, y and z; of one without NVPTX, `ANY`.
 
+    An error of LLVM's shows nothing either.
+
     >>> directions_of(mneme.llvm.example())["y"]
     Direction(sizes=False, threads=True, blocks=True, reason='the kernel does not read threadIdx.y')
     """
     unknown = dict.fromkeys("xyz", ANY)
     if not module.triple.startswith("nvptx"):
         return unknown
-    module.run(_TIDY)
+    try:
+        module.run(_TIDY)
+    except MnemeError:  # of which the first trial tells more
+        return unknown
     reads: dict[tuple[str, str], list[llvm.Instruction]] = {}
     for function in module.functions:
         if function.is_declaration and not _HARMLESS.match(function.name):
