@@ -197,7 +197,7 @@ def fake_list() -> list[Any]:
     return [fake_instance(grid=(256, 1, 1))]
 
 
-@pytest.mark.parametrize("sampler", ["random", "tpe"])
+@pytest.mark.parametrize("sampler", ["random", "tpe", "nsga2", "cmaes"])
 def test_search_goes_on_in_what_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sampler: str) -> None:
     use(monkeypatch, FakeExecutor(measure))
     study = go(tmp_path / "r", sampler=sampler)
