@@ -172,6 +172,19 @@ def recorded_works(options, configurations):
 # Measuring.
 
 
+def devices_of(options):
+    return [int(word) for word in options.devices.split(",")] if options.device == "cuda" else [0]
+
+
+def cores_for(options, devices):
+    """How many of the machine's cores so many of its devices have: with --scale their share, so that compilers scale with them."""
+    return CORES * devices // len(devices_of(options)) if options.scale else CORES
+
+
+def compile_workers_for(options, devices):
+    return options.compile_workers or max(1, cores_for(options, devices) - devices)
+
+
 def sweep(options, kernel, instance, grid, devices, *more):
     """What `mneme sweep --json` prints, and its log's text. One that takes longer than --limit is ended; what it has counts."""
     results = pathlib.Path(tempfile.mkdtemp(prefix="sweep-", dir=options.folder), "results")
@@ -179,8 +192,7 @@ def sweep(options, kernel, instance, grid, devices, *more):
                "--json", "--results-dir", results, *more]
     if options.device == "cuda":
         command += ["--devices", ",".join(map(str, devices))]
-    if options.compile_workers:
-        command += ["--compile-workers", options.compile_workers]
+    command += ["--compile-workers", compile_workers_for(options, len(devices))] if options.compile_workers or options.scale else []
     for axis in grid:
         command += ["--grid", axis]
     child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -218,15 +230,15 @@ def measure(options, name, kernel, instance, grid, devices, steps):
     """The line of one work on so many devices."""
     alone, log = sweep(options, kernel, instance, grid, devices, "--no-share")
     observations, objects = kernel_times(log)
-    rate = alone["rate"]
+    rate, cores = alone["rate"], cores_for(options, len(devices))
     line = {
         "work": name, "kernel": str(kernel), "instance": instance["dynamic_hash"], "memory_bytes": instance["memory_bytes"], "grid": grid,
-        "devices": len(devices), "device": alone["device_name"], "cores": CORES, "iterations": options.iterations,
+        "devices": len(devices), "device": alone["device_name"], "cores": cores, "iterations": options.iterations,
         "configurations": alone["total"], "failed": alone["failed"], "interrupted": alone["interrupted"], "failures": alone["failures"],
         "observations": alone["measured"], "observations_per_second": rate["measured_per_second"], "distinct_objects": objects,
         "seconds": rate["seconds"], "seconds_before": rate["seconds_before"], "device_busy": rate["device_busy"],
         "compile_workers": rate["compile_workers"], "compile_busy": rate["compile_busy"], "stages_ns": rate["stages_ns"],
-        "steps": steps, **bounds_of(alone, observations, len(devices), CORES, steps),
+        "steps": steps, **bounds_of(alone, observations, len(devices), cores, steps),
         "fastest": alone["best"][0] if alone["best"] else None, "baseline": alone["baseline"],
     }
     if options.sharing:
@@ -255,7 +267,7 @@ def keep(options, lines):
 
 def measure_all(options, works, lines):
     """Adds the lines of all works to `lines`."""
-    devices = [int(word) for word in options.devices.split(",")] if options.device == "cuda" else [0]
+    devices = devices_of(options)
     known = {(line["kernel"], line["instance"], line["work"], line["devices"]) for line in lines}
     for number, (_, name, kernel, instance, grid) in enumerate(works, 1):
         wanted = [count for count in counts_of_devices(devices, options.scale)
@@ -342,7 +354,7 @@ def arguments():
     parser.add_argument("--compile-workers", help="default: as mneme sweep chooses")
     parser.add_argument("--sharing", action="store_true", help="sweep a second time, with sharing")
     parser.add_argument("--no-floor", action="store_true", help="do not measure what restoring and checking take")
-    parser.add_argument("--scale", action="store_true", help="with one device, two, four ... and all of --devices")
+    parser.add_argument("--scale", action="store_true", help="with one device, two, four ... and all of --devices, each number with its share of the cores")
     parser.add_argument("--talk", action="store_true",
                         help="of the first work too: rebuild and rerun the program, and one `mneme replay` process a configuration")
     parser.add_argument("--rebuild-seconds", type=float, help="for --talk, where there is no compiler: what compiling takes")
