@@ -20,12 +20,13 @@ def per_second(count, nanoseconds, workers):
 
 
 def kernel_times(results):
-    """The median and the number of launches of each observation in a log's text, and how many distinct objects there are.
+    """The median and the number of launches of each observation in a log's text, how many launches that would be were the verified
+    run none of the timed ones, and how many distinct objects there are.
 
     >>> kernel_times('{"mneme_log": 1}\\n{"digest": "a", "label": "baseline"}\\n'
     ...              '{"digest": "b", "failure": null, "origin": "measured", "result": '
     ...              '{"exec_time": [1, 2, 3], "exec_time_stats": {"median": 2}, "obj_hash": "o"}}\\n{"cut')
-    ([(2, 4)], 1)
+    ([(2, 4, 4)], 1)
     """
     observations, objects = [], set()
     for text in results.splitlines():
@@ -36,8 +37,9 @@ def kernel_times(results):
         if "digest" not in line or "label" in line or line["failure"] is not None or line["origin"] != "measured":
             continue
         result = line["result"]
-        launches = 1 + line.get("configuration", {}).get("execution", {}).get("warm_up", 0) + len(result["exec_time"])
-        observations.append((result["exec_time_stats"]["median"], launches))
+        apart = 1 + line.get("configuration", {}).get("execution", {}).get("warm_up", 0) + len(result["exec_time"])
+        launches = apart - 1 if result.get("verified_run_timed") else apart
+        observations.append((result["exec_time_stats"]["median"], launches, apart))
         objects.add(result.get("obj_hash"))
     return observations, len(objects)
 
@@ -45,32 +47,34 @@ def kernel_times(results):
 def bounds_of(sweep, observations, devices, cores, steps):
     """What the hardware allows, and how near to it a sweep came; `sweep` is what `mneme sweep --json` prints.
 
-    The floor of an observation: its launches, each restored, and one check, one after another. `steps` says what restoring and a
-    check take on that device; without it there is no floor.
+    The floor of an observation: a launch that is verified and the timed ones, each restored, and one check, one after another.
+    `steps` says what restoring and a check take on that device; without it there is no floor.
 
     >>> sweep = {"measured": 2, "done": 2, "rate": {"measured_per_second": 100.0, "stages_ns": {"optimise": 8e6, "run": 4e6}}}
-    >>> bounds = bounds_of(sweep, [(1e6, 8), (0.5e6, 8)], 1, 4, {"restore_ns": 1e5, "check_ns": 4e5})
+    >>> bounds = bounds_of(sweep, [(1e6, 8, 8), (0.5e6, 8, 8)], 1, 4, {"restore_ns": 1e5, "check_ns": 4e5})
     >>> bounds["bound_kernels"], bounds["bound_compiling"], bounds["ratio"], bounds["floor_per_second"]
     (166.66666666666669, 1000.0, 0.6, 138.88888888888889)
     """
     rate, count = sweep["rate"], len(observations)
     stages = rate["stages_ns"]
-    kernels = sum(median * launches for median, launches in observations)
+    kernels = sum(median * launches for median, launches, _ in observations)
+    launches = sum(launches for _, launches, _ in observations)
     bounds = {
         "bound_kernels": per_second(count, kernels, devices),
         "bound_compiling": per_second(sweep["done"], sum(stages.get(stage, 0) for stage in COMPILING), cores),
         "bound_device_stages": per_second(count, sum(stages.get(stage, 0) for stage in ON_DEVICE), devices),
         "floor_per_second": None,
         "of_floor": None,
-        "launch_ns": kernels / sum(launches for _, launches in observations) if count else None,
+        "launch_ns": kernels / launches if count else None,
+        "launches": launches / count if count else None,
     }
     reached = rate["measured_per_second"]
     nearer = [bound for bound in (bounds["bound_kernels"], bounds["bound_compiling"]) if bound]
     bounds["ratio"] = reached / min(nearer) if nearer else None
     bounds["nearer"] = None if not nearer else "kernels" if min(nearer) == bounds["bound_kernels"] else "compiling"
     if steps and count:
-        restoring = sum(launches for _, launches in observations) * steps["restore_ns"]
-        bounds["floor_per_second"] = per_second(count, kernels + restoring + count * steps["check_ns"], devices)
+        floor = sum((median + steps["restore_ns"]) * apart for median, _, apart in observations) + count * steps["check_ns"]
+        bounds["floor_per_second"] = per_second(count, floor, devices)
         bounds["of_floor"] = reached / bounds["floor_per_second"]
     return bounds
 
@@ -83,7 +87,7 @@ def device_time(line):
     """What an observation takes of a device's time, and for what."""
     count, rate = line["observations"], line["observations_per_second"]
     whole = line["devices"] / rate * 1e9
-    launches = 1 + int(line["iterations"])
+    launches = line["launches"] or 0
     parts = [("kernels", launches * (line["launch_ns"] or 0))]
     steps = line["steps"]
     if steps:

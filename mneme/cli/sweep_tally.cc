@@ -58,7 +58,8 @@ void SweepTally::count_work(const PoolResult& result) {
   const std::optional<Nanoseconds> time = median_time(result);
   if (!time) return;
   ++counts_.measured;
-  const uint64_t launches = 1 + result.configuration.execution.warm_up + result.exec_time().size();
+  const uint64_t untimed = result.details.value("verified_run_timed", false) ? 0 : 1;
+  const uint64_t launches = untimed + result.configuration.execution.warm_up + result.exec_time().size();
   counts_.launches += launches;
   counts_.kernel_time += *time * static_cast<double>(launches);
 }

@@ -48,6 +48,8 @@ struct DeviceProperties {
 struct DeviceClock {
   std::string source;  // "cupti_activity", "cuda_event", "steady_clock"
   std::string remark;  // why it is not a better one; empty when it is the best
+  // By how much the first launch of an object is longer than the others; nothing where nobody has measured it.
+  std::optional<Nanoseconds> first_launch = {};
 };
 
 // The clocks of the hardware at one moment.

@@ -68,6 +68,8 @@ class RecordedDeviceWork final : public DeviceWork {
           Status ignored = copies.lost_to_poison(session->why_no_poison());
         return poison;
       }
+      // One that takes the place of another is to be there soon.
+      if (fresh && copies.no_poison.empty()) MNEME_TRY(session->rehearse());
       if (fresh && copies.keep) {
         auto shared = session->share_copies();
         if (shared.ok()) [[maybe_unused]]

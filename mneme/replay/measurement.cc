@@ -74,10 +74,17 @@ Result<Measurement> Measurer::measure(const Execution& execution, const Measured
   return finish();
 }
 
-Result<unsigned> Measurer::begin(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch) {
-  UnderWay& now = under_way_.emplace(UnderWay{execution, launch, watch, {}, 0, {}});
+Result<bool> Measurer::may_count_first(const Execution& execution) {
+  MNEME_ASSIGN(const DeviceClock clock, device_.clock());
+  return clock.first_launch && last_time_ > 100 * *clock.first_launch && execution.stop == StopWhen::fixed &&
+         execution.iterations > 1 && execution.warm_up == 0 && execution.l2 == CacheState::as_it_comes;
+}
+
+Result<unsigned> Measurer::begin(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch,
+                                 unsigned counted) {
+  UnderWay& now = under_way_.emplace(UnderWay{execution, launch, watch, {}, counted, {}});
   MNEME_ASSIGN(now.measurement.clock, device_.clock());
-  const unsigned batch = StoppingRule(execution).next({}, Nanoseconds(0));
+  const unsigned batch = StoppingRule(execution).next({}, Nanoseconds(0)) - counted;
   if (batch == 0) return batch;
   ActivityScope timing(Activity::timing, allowance(execution.warm_up + batch, launch));
   for (unsigned i = 0; i < execution.warm_up; ++i) {
@@ -88,7 +95,7 @@ Result<unsigned> Measurer::begin(const Execution& execution, const MeasuredLaunc
   read_clocks();
   now.begin = std::chrono::steady_clock::now();
   MNEME_TRY(start(batch));
-  return now.batch;
+  return std::exchange(now.batch, now.batch + counted);
 }
 
 Status Measurer::start(unsigned count) {
@@ -122,8 +129,7 @@ Result<Measurement> Measurer::finish() {
 }
 
 void Measurer::forget() {
-  if (under_way_ && under_way_->batch > 0) [[maybe_unused]]
-    auto ignored = take_times();
+  [[maybe_unused]] auto ignored = take_times();
   under_way_.reset();
 }
 
@@ -151,6 +157,7 @@ Result<std::vector<Measurement>> Measurer::take_left() {
 // Of what is under way. What was left before it gets its own.
 Result<std::vector<Nanoseconds>> Measurer::take_times() {
   auto times = stream_.take_times();
+  if (times.ok() && !times->empty()) last_time_ = times->back();
   size_t used = 0;
   for (Left& left : left_) {
     const size_t count = std::exchange(left.unfetched, 0);

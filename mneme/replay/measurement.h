@@ -46,10 +46,14 @@ class Measurer {
 
   Result<Measurement> measure(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch = {});
   // The same in two: begin() starts the first launches and does not wait for them (unless time is what stops them), and gives the
-  // number of those that are timed. Then finish(), or forget() when nobody wants the times.
-  Result<unsigned> begin(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch);
+  // number of those that are timed. Then finish(), or forget() when nobody wants the times. `counted`: so many launches that the
+  // stream times already, and has no other since, are the first of the measurement.
+  Result<unsigned> begin(const Execution& execution, const MeasuredLaunch& launch, const RunWatch& watch, unsigned counted = 0);
   Result<Measurement> finish();
   void forget();
+  // Whether the first launch of an object, from the restored state, may be counted so: it begins as the others do, and what it
+  // takes longer (DeviceClock::first_launch) is less than a hundredth of the times that were taken last.
+  Result<bool> may_count_first(const Execution& execution);
 
   // Instead of finish(), where no launch depends on the times and the launches have ended: others can begin, and what was left is
   // taken together, the oldest first. Fetching takes longer while something runs. When it fails all of it is lost, also when
@@ -83,7 +87,8 @@ class Measurer {
   std::optional<UnderWay> under_way_;
   std::vector<Left> left_;
   Status left_lost_;
-  DevicePtr other_memory_;  // larger than the cache
+  Nanoseconds last_time_{};  // 0: none was taken
+  DevicePtr other_memory_;   // larger than the cache
 };
 
 }  // namespace mneme

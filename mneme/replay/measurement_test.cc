@@ -153,6 +153,41 @@ TEST_F(MeasurementTest, WhatWasLeftIsLostWithTheTimesOfAnother) {
   EXPECT_EQ(measurer_->take_left().status().message(), "timing launches: there are times of 0 of them only");
 }
 
+TEST_F(MeasurementTest, ALaunchBeforeCanBeTheFirstOfThoseThatAreTimed) {
+  ASSERT_TRUE(stream_->launch_timed(*kernel_, shape_, {}).ok());
+  auto begun = measurer_->begin(iterations(3), {*kernel_, shape_, {}, [] { return Status(); }, {}}, {}, 1);
+  ASSERT_TRUE(begun.ok()) << begun.status().to_string();
+  EXPECT_EQ(*begun, 2u) << "more";
+  EXPECT_TRUE(measurer_->can_leave());
+  EXPECT_EQ(measurer_->finish()->times.size(), 3u);
+
+  ASSERT_TRUE(stream_->launch_timed(*kernel_, shape_, {}).ok());
+  measurer_->forget();  // what did not come to its begin
+  EXPECT_EQ(measure(iterations(2))->times.size(), 2u);
+}
+
+TEST_F(MeasurementTest, TheFirstLaunchCountsWhereItIsAsTheOthers) {
+  const auto may = [&](const Execution& execution) { return *measurer_->may_count_first(execution); };
+  EXPECT_FALSE(may(iterations(7))) << "nobody knows yet how long one takes";
+  begin(1, 100);  // a hundred times what the fake device says that a first launch takes longer
+  EXPECT_TRUE(measurer_->finish().ok());
+  EXPECT_FALSE(may(iterations(7)));
+  begin(1, 101);
+  EXPECT_TRUE(measurer_->finish().ok());
+  EXPECT_TRUE(may(iterations(7)));
+
+  EXPECT_FALSE(may(iterations(1))) << "one that is not the first is wanted";
+  Execution other = iterations(7);
+  other.warm_up = 1;
+  EXPECT_FALSE(may(other));
+  other = iterations(7);
+  other.l2 = CacheState::cold;
+  EXPECT_FALSE(may(other));
+  other = iterations(7);
+  other.stop = StopWhen::relative_error;
+  EXPECT_FALSE(may(other));
+}
+
 TEST_F(MeasurementTest, WarmUpLaunchesAreNotTimed) {
   Execution execution = iterations(1);
   execution.warm_up = 2;

@@ -118,6 +118,7 @@ Json to_json(const ReplayResult& result) {
           {"poisoned_bytes", result.poisoned_bytes.count},
           {"exec_time", runs},
           {"exec_time_stats", to_json(statistics_of(result.exec_time))},
+          {"verified_run_timed", result.verified_run_timed && !result.exec_time.empty()},
           {"clock_source", or_null(result.clock.source)},
           {"clock_remark", or_null(result.clock.remark)},
           {"clocks", to_json(result.clocks)},

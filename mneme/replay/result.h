@@ -55,6 +55,7 @@ struct ReplayResult {
   Bytes poisoned_bytes;                      // that were wrong before the run that was verified
 
   std::vector<Nanoseconds> exec_time;  // one a timed run, each from the restored state
+  bool verified_run_timed = false;     // the first of them is that of the first run that was verified
   DeviceClock clock;                   // that they come from
   std::optional<ClockReport> clocks;
   std::optional<Occupancy> occupancy;

@@ -120,6 +120,14 @@ Result<CompiledCode> Session::compile(const Configuration& configuration, Replay
   return compiler_->compile(source->module(), request.options);
 }
 
+Result<Session::Loaded> Session::recorded_launch() {
+  if (!recorded_launch_) {
+    MNEME_ASSIGN(CompiledCode code, compile(compile_options(Configuration(), kernel_, plan_)));
+    MNEME_ASSIGN(recorded_launch_, load_code(code.image));
+  }
+  return *recorded_launch_;
+}
+
 void Session::use_cache(std::shared_ptr<DiskCache> cache) {
   compiler_ = create_caching_compiler(std::move(compiler_), std::move(cache));
 }

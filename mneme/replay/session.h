@@ -57,6 +57,9 @@ class Session {
   // Looks for what can be poisoned now, and not in the first replay that wants it. device_fault: the code that looks for it has
   // faulted, and the device is of no more use to this process; what why_no_poison() says can be told another's prepare().
   Status prepare_poison();
+  // Runs and times the recorded launch once, so that what comes with the first of all launches (a profiler has to start) is no
+  // part of a replay. device_fault: it did, and every replay will. Any other failure is for the replays to tell.
+  Status rehearse();
 
   // Empty: there is some, or none was looked for.
   const std::string& why_no_poison() const { return why_no_poison_.message(); }
@@ -111,10 +114,11 @@ class Session {
                       ReplayResult& result);
   Result<CompiledCode> compile(const Configuration& configuration, ReplayResult& result);
   Result<CompiledCode> compile(const CompileOptions& options);  // the recorded code
+  Result<Loaded> recorded_launch();                             // the code of it, kept
   Result<Loaded> load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result);
   Result<Loaded> load_code(const CodeImage& image);
   Status run_at_once(const Execution& execution, const RunWatch& watch, const Loaded& loaded, ReplayResult& result);
-  Status start_verified_run(const Loaded& loaded, const LaunchShape& shape);
+  Status start_verified_run(const Loaded& loaded, const LaunchShape& shape, bool timed);
   Status show_wrong_run(const PreparedMemory::Check& wrong, const Loaded& loaded, ReplayResult& result);
   MeasuredLaunch measured_launch(const Loaded& loaded, const ReplayResult& result);
   static void put(Measurement measured, ReplayResult& result);
@@ -149,6 +153,7 @@ class Session {
   std::unique_ptr<PreparedMemory> memory_;
   Status why_no_poison_;   // ok: there is some, or none was looked for
   bool poisoned_ = false;  // whether runs that are verified start from poisoned memory
+  std::optional<Loaded> recorded_launch_;
   const DeviceLock* callers_lock_ = nullptr;
   Nanoseconds prepare_time_{};
   Nanoseconds run_time_{};                        // of the last restored runs

@@ -22,9 +22,25 @@ MeasuredLaunch Session::measured_launch(const Loaded& loaded, const ReplayResult
           run_time_};
 }
 
-Status Session::start_verified_run(const Loaded& loaded, const LaunchShape& shape) {
+Status Session::rehearse() {
+  const auto run_and_time = [&]() -> Status {
+    MNEME_ASSIGN(DeviceLock exclusive, DeviceLock::acquire(device_.properties()));
+    MNEME_ASSIGN(const Loaded recorded, recorded_launch());
+    ReplayResult run;
+    run.shape = recorded_shape(instance_);
+    memory_->distrust();
+    MNEME_TRY(run_once(recorded, run));
+    return measurer_->measure({.iterations = 1}, measured_launch(recorded, run)).status();
+  };
+  const Status status = run_and_time();
+  memory_->distrust();
+  return status.code() == Code::device_fault ? status : Status();
+}
+
+Status Session::start_verified_run(const Loaded& loaded, const LaunchShape& shape, bool timed) {
   MNEME_TRY(memory_->restore(loaded.symbols, poisoned_ ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded));
-  return stream_->launch(*loaded.kernel, shape, instance_.parameters);
+  return timed ? stream_->launch_timed(*loaded.kernel, shape, instance_.parameters)
+               : stream_->launch(*loaded.kernel, shape, instance_.parameters);
 }
 
 Status Session::run_once(const Loaded& loaded, ReplayResult& result) {
@@ -71,11 +87,13 @@ Status Session::run_and_time(const Execution& execution, const RunWatch& watch, 
 Status Session::run_at_once(const Execution& execution, const RunWatch& watch, const Loaded& loaded, ReplayResult& result) {
   StageClock clock;
   ActivityScope running(Activity::running);
-  MNEME_TRY(start_verified_run(loaded, result.shape));
+  MNEME_ASSIGN(result.verified_run_timed, measurer_->may_count_first(execution));
+  const unsigned counted = result.verified_run_timed ? 1 : 0;
+  MNEME_TRY(start_verified_run(loaded, result.shape, result.verified_run_timed));
   memory_->trust();
   MNEME_TRY(memory_->check_later(loaded.symbols));
   const MeasuredLaunch launch = measured_launch(loaded, result);
-  MNEME_ASSIGN(const unsigned started, measurer_->begin(execution, launch, watch));
+  MNEME_ASSIGN(const unsigned started, measurer_->begin(execution, launch, watch, counted));
   if (started != 0) MNEME_TRY(memory_->check_later(loaded.symbols));
   const Nanoseconds starting = clock.lap();
   result.times.push_back({"start", starting});
@@ -105,7 +123,7 @@ Status Session::run_at_once(const Execution& execution, const RunWatch& watch, c
   MNEME_ASSIGN(Measurement measured, measurer_->finish());
   put(std::move(measured), result);
   result.times.push_back({"timed_runs", clock.lap()});
-  if (result.exec_time.size() > started) {
+  if (result.exec_time.size() > counted + started) {
     MNEME_TRY(verify(loaded, {}, result));
   } else if (!checks.back().equal) {
     MNEME_ASSIGN(Verification verification, memory_->judge(checks.back(), loaded.symbols, {}));

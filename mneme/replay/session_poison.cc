@@ -53,8 +53,7 @@ Result<Session::RecordedRun> Session::run_recorded(const Loaded& recorded, Poiso
 
 Status Session::make_poison() {
   if (plan_.regions.empty()) return error(Code::unsupported, "the launch has no memory");
-  MNEME_ASSIGN(CompiledCode code, compile(compile_options(Configuration(), kernel_, plan_)));
-  MNEME_ASSIGN(Loaded recorded, load_code(code.image));
+  MNEME_ASSIGN(const Loaded recorded, recorded_launch());
   MNEME_ASSIGN(RecordedRun plain, run_recorded(recorded, nullptr));
   if (!plain.right) return error(Code::unsupported, "the recorded code and launch do not give the recorded memory here");
   const Status memory = poison_memory(recorded, plain.time);

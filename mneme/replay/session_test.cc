@@ -329,6 +329,24 @@ TEST_F(SessionTest, CandidatesAreToldApartWhateverWasBefore) {
   }
 }
 
+TEST_F(SessionTest, ARehearsalLeavesNothingBehind) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  ASSERT_TRUE((*session)->rehearse().ok());
+  const ReplayResult result = (*session)->replay({});
+  EXPECT_TRUE(result.verified) << result.failure.to_string();
+  EXPECT_EQ(result.exec_time.size(), 10u);
+  EXPECT_FALSE(result.verified_run_timed) << "of a CPU nobody knows how its first run is";
+}
+
+TEST_F(SessionTest, ARehearsalThatCannotBeIsForTheReplaysToTell) {
+  after_[0] = 1;  // no code gives that
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  EXPECT_TRUE((*session)->rehearse().ok());
+  EXPECT_FALSE((*session)->replay({}).verified);
+}
+
 TEST_F(SessionTest, TheCallerIsAskedWhileTheDeviceIsBusyAndWhenTheVerdictIsThere) {
   auto session = prepare(scale_ir());
   ASSERT_TRUE(session.ok()) << session.status().to_string();

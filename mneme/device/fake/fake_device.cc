@@ -103,7 +103,7 @@ Result<std::unique_ptr<SharedMemory>> FakeDevice::import_shared(const Descriptor
 
 Result<DeviceClock> FakeDevice::clock() {
   MNEME_TRY(begin("clock"));
-  return DeviceClock{"script", ""};
+  return DeviceClock{"script", "", Nanoseconds(1)};
 }
 
 void FakeDevice::set_clock_readings(std::vector<ClockReading> readings) {
