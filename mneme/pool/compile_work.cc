@@ -5,6 +5,7 @@
 #include "mneme/base/activity.h"
 #include "mneme/compile/compile_key.h"
 #include "mneme/pool/candidate_code.h"
+#include "mneme/pool/warm_up.h"
 #include "mneme/replay/compile_request.h"
 
 namespace mneme {
@@ -110,6 +111,7 @@ class RecordedCompileWork final : public CompileWork {
 Result<std::unique_ptr<CompileWork>> create_compile_work(RecordedKernel& recorded, DeviceKind kind,
                                                          const std::string& architecture) {
   MNEME_ASSIGN(auto compiler, Compiler::create(kind, architecture));
+  warm_assembler_up(*compiler);
   return std::unique_ptr<CompileWork>(new RecordedCompileWork(recorded, std::move(compiler)));
 }
 

@@ -47,15 +47,25 @@ end:
 }
 )";
 
+Result<Translation> translate_kernel(Compiler& compiler) {
+  MNEME_ASSIGN(const ir::Module module, ir::Module::parse(std::as_bytes(std::span(kKernel)), "a kernel to begin with"));
+  CompileOptions options;
+  options.kernels = {"warm"};
+  return compiler.translate(module, options);
+}
+
 }  // namespace
 
 void warm_llvm_up(DeviceKind kind, const std::string& architecture) {
   auto compiler = Compiler::create(kind, architecture);
-  auto module = ir::Module::parse(std::as_bytes(std::span(kKernel)), "a kernel to begin with");
-  if (!compiler.ok() || !module.ok()) return;
-  CompileOptions options;
-  options.kernels = {"warm"};
-  [[maybe_unused]] auto ignored = (*compiler)->translate(*module, options);
+  if (compiler.ok()) [[maybe_unused]]
+    auto ignored = translate_kernel(**compiler);
+}
+
+void warm_assembler_up(Compiler& compiler) {
+  auto translation = translate_kernel(compiler);
+  if (translation.ok()) [[maybe_unused]]
+    auto ignored = compiler.assemble(*translation);
 }
 
 }  // namespace mneme

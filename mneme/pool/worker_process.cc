@@ -53,7 +53,7 @@ Result<std::unique_ptr<DeviceWork>> open_device_work(const RecordedKernel& recor
 void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const Json& order, Channel channel) {
   if (order.value("role", "") == "compile") {
     // What runs on a device is timed, and must not wait for a core.
-    [[maybe_unused]] int ignored = ::nice(5);
+    [[maybe_unused]] int ignored = ::nice(10);
     return serve_compile(std::move(channel), create_compile_work(recorded, setup.device_kind, order.value("architecture", "")));
   }
   if (order.value("role", "") == "keeper")
