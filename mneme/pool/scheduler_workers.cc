@@ -293,15 +293,23 @@ void Pool::Scheduler::enforce_limits() {
 
 void Pool::Scheduler::dispatch() {
   if (!zygote_) return;
-  const size_t ahead = 2 * options_.compile_workers + kDeviceDepth * options_.devices.size();
+  // Of what is compiled or will be. Where the devices are what everything waits for, compilers then take turns, and leave cores
+  // to those who serve the devices, rather than fall upon the next jobs all at once.
+  const size_t most_ahead = kCompileDepth * options_.compile_workers + kDeviceDepth * options_.devices.size();
+  size_t at_compilers = 0;
+  for (const auto& [id, worker] : workers_)
+    if (worker.role == Role::compile) at_compilers += worker.jobs.size();
   uint64_t compiling = 0, measuring = 0, devices_ready = 0;
   // First what may be found to need no compiler, and goes to a device at once.
   for (size_t depth = 1; depth <= kCompileDepth; ++depth)  // an idle worker before a second job for another
     for (auto& [id, worker] : workers_) {
-      while (worker.ready && worker.role == Role::compile && worker.jobs.size() < depth && to_measure_.size() < ahead) {
+      while (worker.ready && worker.role == Role::compile && worker.jobs.size() < depth &&
+             at_compilers + to_measure_.size() < most_ahead) {
         Job* job = take(to_compile_);
         if (!job) break;
-        if (needs_compiler(*job)) give(worker, *job, options_.share ? Json::object() : Json{{"assemble", true}}, {});
+        if (!needs_compiler(*job)) continue;
+        give(worker, *job, options_.share ? Json::object() : Json{{"assemble", true}}, {});
+        ++at_compilers;
       }
     }
   for (size_t depth = 1; depth <= kDeviceDepth; ++depth)  // an idle device before a second job for another
