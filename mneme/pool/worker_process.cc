@@ -1,6 +1,7 @@
 #include "mneme/pool/worker_process.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -51,13 +52,14 @@ Result<std::unique_ptr<DeviceWork>> open_device_work(const RecordedKernel& recor
 }
 
 void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const Json& order, Channel channel) {
-  if (order.value("role", "") == "compile") {
+  const std::string role = order.value("role", "");
+  ::prctl(PR_SET_NAME, ("mneme-" + role).c_str());  // for who looks at the system's processes
+  if (role == "compile") {
     // What runs on a device is timed, and must not wait for a core.
     [[maybe_unused]] int ignored = ::nice(10);
     return serve_compile(std::move(channel), create_compile_work(recorded, setup.device_kind, order.value("architecture", "")));
   }
-  if (order.value("role", "") == "keeper")
-    return serve_keeper(std::move(channel), Device::open(setup.device_kind, order.value("device", 0)));
+  if (role == "keeper") return serve_keeper(std::move(channel), Device::open(setup.device_kind, order.value("device", 0)));
   std::unique_ptr<Device> device;
   auto work = open_device_work(recorded, setup.device_kind, order, device, channel);
   serve_device(std::move(channel), std::move(work));

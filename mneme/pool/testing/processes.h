@@ -2,7 +2,6 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -23,20 +22,12 @@ inline std::vector<pid_t> children_of(const std::string& process) {
   return found;
 }
 
-// Of the one pool that this process has. Its device worker is the first one, until it is lost.
+// Of the one pool that this process has.
 inline pid_t zygote() {
   const std::vector<pid_t> children = children_of("self");
   return children.empty() ? 0 : children.front();
 }
 inline std::vector<pid_t> workers() { return children_of(std::to_string(zygote())); }
-
-// Those that do not compile.
-inline std::vector<pid_t> workers_with_a_device() {
-  std::vector<pid_t> found;
-  for (pid_t worker : workers())
-    if (::getpriority(PRIO_PROCESS, static_cast<id_t>(worker)) == 0) found.push_back(worker);
-  return found;
-}
 
 // Not a zombie either.
 inline bool runs(pid_t process) {
@@ -44,6 +35,18 @@ inline bool runs(pid_t process) {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const size_t end = text.rfind(')');
   return end != std::string::npos && text.size() > end + 2 && text[end + 2] != 'Z';
+}
+
+// The device workers that run, and then the keepers.
+inline std::vector<pid_t> workers_with_a_device() {
+  std::vector<pid_t> found;
+  for (const char* wanted : {"mneme-device", "mneme-keeper"})
+    for (pid_t worker : workers()) {
+      std::ifstream file(fmt::format("/proc/{}/comm", worker));
+      std::string name;
+      if (file >> name && name == wanted && runs(worker)) found.push_back(worker);
+    }
+  return found;
 }
 
 inline size_t open_files() {
