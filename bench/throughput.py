@@ -144,7 +144,7 @@ def short(name, width=44):
 
 def own_works(options, configurations):
     """Each work of the file as (entry, name, kernel's file, instance, grid); what cannot be had is said."""
-    more = configurations["scale"]["grid"][options.device] if options.scale else []
+    more = configurations["scale"]["grid"][options.device] if options.scale and "scale" in configurations else []
     for work in configurations["works"]:
         if options.works and not any(word in work["name"] for word in options.works):
             continue
