@@ -101,7 +101,7 @@ class LlvmZygote {
     MNEME_TRY(zygote.channel().send(Json{{"protocol", kWorkerProtocol}}));
     return place = std::make_shared<LlvmZygote>(std::move(zygote), std::move(now));
   }
-  static void zygotet(const std::shared_ptr<LlvmZygote>& lost) {
+  static void replace(const std::shared_ptr<LlvmZygote>& lost) {
     std::scoped_lock lock(*current_mutex);
     if (*current == lost) current->reset();
   }
@@ -192,7 +192,7 @@ Result<IsolatedRun> IsolatedRun::begin(const IsolatedWork& work) {
     MNEME_ASSIGN(LastWords words, LastWords::create());
     auto forked = zygote->fork(words);
     if (!forked.ok()) {
-      LlvmZygote::zygotet(zygote);
+      LlvmZygote::replace(zygote);
       return forked.status();
     }
     auto& [id, channel] = *forked;
@@ -224,7 +224,7 @@ Result<IsolatedOutcome> IsolatedRun::end() {
   while (!(status = state.zygote->end_of(state.id)) && state.zygote->status().ok() && std::chrono::steady_clock::now() < until)
     ::poll(nullptr, 0, kLook.count());
   if (!status) {
-    LlvmZygote::zygotet(state.zygote);
+    LlvmZygote::replace(state.zygote);
     return error(Code::unavailable, "{}: the process that does it was lost: {}", state.what, state.zygote->status().message());
   }
   const CrashWords words = read_crash_words(state.words.all());
