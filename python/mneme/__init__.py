@@ -22,10 +22,10 @@ from mneme._native import version as __version__
 from mneme.config import Config
 from mneme.database import Argument, Buffer, Buffers, Database, Instance, Kernel
 from mneme.errors import MnemeError
-from mneme.executor import Executor, Future
+from mneme.executor import Executor, Future, replay
 from mneme.progress import Progress
 from mneme.result import Log, Result, read_log
-from mneme.session import Session, replay
+from mneme.session import Session
 
 if TYPE_CHECKING:
     from mneme import llvm as llvm

@@ -29,13 +29,13 @@ from mneme.database import Instance, Kernel, _path
 from mneme.errors import ClosedError, InvalidArgumentError, MnemeError
 from mneme.progress import Bar, Progress
 from mneme.result import Result
-from mneme.session import choose_device
+from mneme.session import Session, choose_device
 
 if TYPE_CHECKING:
     import numpy
     from numpy.typing import NDArray
 
-__all__ = ["Executor", "Future"]
+__all__ = ["Executor", "Future", "replay"]
 
 _SHOW_EVERY = 0.1  # seconds
 _FOREVER = 3600.0  # seconds, until something wakes it
@@ -265,6 +265,57 @@ class Executor:
     def __repr__(self) -> str:
         state = "shut down" if self._work.closed else str(self.progress())
         return f"Executor({self.instances[0].kernel.demangled} on {self.device}, {state})"
+
+
+def replay(
+    instance: Instance,
+    config: Config | None = None,
+    *,
+    device: str | None = None,
+    isolated: bool = True,
+    compile_timeout: float = 60,
+    run_timeout: float = 60,
+) -> Result:
+    """Replays a recorded launch once. What is wrong with the configuration is in the result.
+
+    Args:
+        instance: The recorded launch.
+        config: What is other than recorded; None: nothing.
+        device: "cuda", "cuda:1", "cpu"; None: the GPU where there is one, else the CPU device.
+        isolated: By processes of its own, as an `Executor` has them: a compiler that crashes, a kernel that faults or
+            never ends is a failed result. False: by a `Session`, in this process, which is quicker by a tenth of a
+            second and looks for compiled code in the cache, and has no limits of time.
+        compile_timeout: Seconds for the compilation.
+        run_timeout: Seconds for one step on the device.
+
+    Raises:
+        InvalidArgumentError: An argument is wrong.
+        UnavailableError: There is no such device, the recorded addresses or the memory cannot be had, or the database
+            is damaged; not isolated: what a `Session` raises. Also without a `mneme` command for the processes.
+
+    >>> mneme.replay(instance, device="cpu").verified
+    True
+    """
+    if not isinstance(instance, Instance):
+        raise InvalidArgumentError(f"replaying: 'instance' must be an Instance, not {type(instance).__name__}")
+    if config is not None and not isinstance(config, Config):
+        raise InvalidArgumentError(f"replaying: 'config' must be a Config, not {type(config).__name__}")
+    config = Config() if config is None else config
+    if not isolated:
+        with Session(instance, device=device) as session:
+            return session.replay(config)
+    with Executor(
+        instance,
+        device=device,
+        compile_workers=1,
+        share=False,
+        compile_timeout=compile_timeout,
+        run_timeout=run_timeout,
+    ) as executor:
+        result = executor.submit(config).result()
+        if executor.problem is not None:
+            raise executor.problem
+    return result
 
 
 class _Work:

@@ -1,4 +1,4 @@
-"""Session and replay: recorded launches on a device of this process, one configuration at a time."""
+"""Session: a recorded launch on a device of this process, one configuration at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mneme.database import Instance
 from mneme.errors import ClosedError, InvalidArgumentError
 from mneme.result import Result
 
-__all__ = ["Session", "replay"]
+__all__ = ["Session"]
 
 
 class Session:
@@ -107,18 +107,6 @@ class Session:
     def __repr__(self) -> str:
         state = repr(self._native.device) if self._native is not None else "closed"
         return f"Session({self.instance.kernel.demangled}, {self.instance.hash[:12]}, {state})"
-
-
-def replay(
-    instance: Instance, config: Config | None = None, *, device: str | None = None, cache: bool = True
-) -> Result:
-    """Replays a recorded launch once, by a `Session` of its own: see there for arguments, failures and faults.
-
-    >>> mneme.replay(instance, device="cpu").verified
-    True
-    """
-    with Session(instance, device=device, cache=cache) as session:
-        return session.replay(Config() if config is None else config)
 
 
 def choose_device(device: str | None, what: str) -> tuple[str, int | None]:

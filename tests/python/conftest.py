@@ -70,6 +70,14 @@ def example(recordings: Path, database: Any, instance: Any, tmp_path: Path) -> I
 
 
 @pytest.fixture
+def hostile_plugin() -> str:
+    plugin = os.environ.get("MNEME_TEST_HOSTILE_PLUGIN")
+    if not plugin:
+        pytest.skip("MNEME_TEST_HOSTILE_PLUGIN names no plugin")
+    return plugin
+
+
+@pytest.fixture
 def other_code(tmp_path: Path) -> Any:
     """Writes a file with other code of the kernel "scale": one that faults, or one that never ends."""
     bodies = {

@@ -282,14 +282,6 @@ def test_broken_ir_is_refused_before_anything_runs(module: llvm.Module) -> None:
     assert kernel.is_alive
 
 
-@pytest.fixture
-def hostile_plugin() -> str:
-    plugin = os.environ.get("MNEME_TEST_HOSTILE_PLUGIN")
-    if not plugin:
-        pytest.skip("MNEME_TEST_HOSTILE_PLUGIN names no plugin")
-    return plugin
-
-
 @pytest.mark.parametrize(
     ("how", "message"),
     [

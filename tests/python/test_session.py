@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 import threading
@@ -28,7 +29,7 @@ def test_a_result_has_all_that_is_known(instance: mneme.Instance) -> None:
     import numpy
 
     config = mneme.Config(passes="default<O1>", execution={"iterations": 5})
-    result = mneme.replay(instance, config, device="cpu", cache=False)
+    result = mneme.replay(instance, config, device="cpu", isolated=False)
     assert (result.verified, result.failed, result.failure, result.reason) == (True, False, None, "")
     assert (result.origin, result.shared_with, result.label) == ("measured", None, None)
     assert result.config == config
@@ -78,6 +79,36 @@ def test_a_device_fault_is_a_result(instance: mneme.Instance, other_code: Any) -
         assert "0x8" in fault.reason
         assert session.replay(mneme.Config(execution=QUICK)).failure == "device_fault"
     assert mneme.replay(instance, mneme.Config(execution=QUICK), device="cpu").verified
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_alone_in_a_process_of_its_own_or_here(instance: mneme.Instance, isolated: bool) -> None:
+    result = mneme.replay(instance, mneme.Config(block=64, keep_threads=True), device="cpu", isolated=isolated)
+    assert (result.verified, result.origin, len(result.times)) == (True, "measured", 10)
+
+
+def test_what_crashes_or_hangs_is_a_result(instance: mneme.Instance, hostile_plugin: str, other_code: Any) -> None:
+    def replayed(mode: str) -> mneme.Result:
+        config = mneme.Config(passes=f"function(hostile-{mode})", pass_plugins=[hostile_plugin])
+        return mneme.replay(instance, config, device="cpu", compile_timeout=3)
+
+    crashed = replayed("crash")
+    assert crashed.failure == "compile_error"
+    assert "the compiler crashed: its process ended by signal 11" in crashed.reason
+    hung = replayed("hang")
+    assert (hung.failure, hung.reason) == ("compile_timeout", "compiling took longer than 3 s, and was ended")
+    fault = mneme.replay(instance, mneme.Config(ir=other_code("fault")), device="cpu")
+    assert fault.failure == "device_fault"
+    assert mneme.replay(instance, mneme.Config(execution=QUICK), device="cpu").verified
+
+
+def test_what_cannot_be_prepared_is_an_exception(recordings: Any, tmp_path: Any) -> None:
+    copy = shutil.copytree(recordings, tmp_path / "damaged")
+    for page in (copy / "pages").rglob("*"):
+        if page.is_file():
+            os.truncate(page, 3)
+    with pytest.raises(UnavailableError, match="corrupt"):
+        mneme.replay(mneme.Database(copy)["scale"][0], device="cpu")
 
 
 def test_threads_wait_for_each_other(instance: mneme.Instance) -> None:
