@@ -85,9 +85,7 @@ class Bar:
             import rich.markup
             import rich.progress
         except ImportError as missing:
-            raise UnavailableError(
-                "progress=True needs rich: pip install 'mneme[tune]', or give a function"
-            ) from missing
+            raise UnavailableError("progress=True needs rich: pip install rich, or give a function") from missing
         self._bar = rich.progress.Progress(
             rich.progress.TextColumn("{task.description}"),
             rich.progress.BarColumn(),

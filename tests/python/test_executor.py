@@ -227,7 +227,7 @@ def test_a_bar_without_rich_says_what_is_missing(instance: mneme.Instance, monke
     monkeypatch.setitem(sys.modules, "rich.progress", None)
     with pytest.raises(UnavailableError) as raised:
         mneme.Executor(instance, device="cpu", progress=True)
-    assert str(raised.value) == "progress=True needs rich: pip install 'mneme[tune]', or give a function"
+    assert str(raised.value) == "progress=True needs rich: pip install rich, or give a function"
 
 
 def test_a_callback_that_fails_does_not_stop_the_others(executor: mneme.Executor) -> None:

@@ -12,6 +12,8 @@ import sys
 from typing import Any
 
 import mneme
+import mneme.report
+import mneme.tune.extras
 import pytest
 
 MODULES = ["mneme", *(info.name for info in pkgutil.walk_packages(mneme.__path__, "mneme."))]
@@ -20,6 +22,14 @@ MODULES = ["mneme", *(info.name for info in pkgutil.walk_packages(mneme.__path__
 def test_version_is_that_of_the_project() -> None:
     project = pathlib.Path(__file__).parents[2].joinpath("pyproject.toml").read_text()
     assert re.findall(r'^version = "(.*)"$', project, re.MULTILINE) == [mneme.__version__]
+
+
+@pytest.mark.parametrize(("extra", "told"), [("tune", mneme.tune.extras.TUNE), ("report", mneme.report.EXTRA)])
+def test_the_packages_of_an_extra_are_told_by_name(extra: str, told: str) -> None:
+    project = pathlib.Path(__file__).parents[2].joinpath("pyproject.toml").read_text()
+    (line,) = re.findall(rf"^{extra} = \[(.*)\]$", project, re.MULTILINE)
+    names = re.findall(r'"([\w-]+)', line)
+    assert told == f"{' '.join(names)}, the extra '{extra}' of Mneme"
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -182,7 +182,10 @@ def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delitem(sys.modules, "mneme.report.page", raising=False)
     monkeypatch.setitem(sys.modules, "plotly", None)
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
-    with pytest.raises(errors.UnavailableError, match=r"it needs plotly.*; pip install 'mneme\[report\]'"):
+    with pytest.raises(
+        errors.UnavailableError,
+        match=r"it needs plotly.*; pip install plotly jinja2 pygments, the extra 'report' of Mneme",
+    ):
         report.write(made(tmp_path, []))
 
 

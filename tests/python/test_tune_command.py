@@ -12,6 +12,7 @@ from typing import Any
 import mneme
 import pytest
 from mneme.tune import Categorical, SearchSpace, command, tune
+from mneme.tune.extras import TUNE
 
 SCALE = "scale(int*, int, int)"
 FAST = ["--device", "cpu", "--quiet", "--set", "execution.iterations=3"]
@@ -245,7 +246,7 @@ def test_without_yaml_json_is_read(
     monkeypatch.setitem(sys.modules, "yaml", None)
     (tmp_path / "f.yaml").write_text("sampler: random")
     assert called([str(recordings), "--config", str(tmp_path / "f.yaml")]) == 2
-    assert capsys.readouterr().err.endswith("): pip install 'mneme[tune]'\n")
+    assert capsys.readouterr().err.endswith(f"): pip install {TUNE}\n")
     (tmp_path / "f.json").write_text('{"sampler": "random"}')
     assert command._read(str(tmp_path / "f.json")) == {"sampler": "random"}
 

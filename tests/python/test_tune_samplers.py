@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from mneme.errors import InvalidArgumentError, UnavailableError
 from mneme.tune import Bool, Categorical, Float, Int, Pipeline, SearchSpace
+from mneme.tune.extras import TUNE
 from mneme.tune.proposals import BATCH, Proposals
 from mneme.tune.samplers import Numbered, Source, source_of
 from mneme.tune.space import key_of
@@ -217,9 +218,7 @@ def test_cmaes_has_one_objective() -> None:
     assert str(error.value) == "sampler 'cmaes' has one objective, and 2 are asked for: tpe and nsga2 take several"
 
 
-@pytest.mark.parametrize(
-    ("name", "package", "install"), [("tpe", "optuna", "'mneme[tune]'"), ("gp", "torch", "torch scipy")]
-)
+@pytest.mark.parametrize(("name", "package", "install"), [("tpe", "optuna", TUNE), ("gp", "torch", "torch scipy")])
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch, name: str, package: str, install: str) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UnavailableError) as error:

@@ -17,6 +17,9 @@ __all__ = ["STAGES", "write"]
 #: The stages of the compilation that the page compares (`mneme ir --stage`).
 STAGES = ("optimised", "asm", "sass")
 
+#: The packages of the extra "report" by name, since on the index of Python's packages "mneme" is another project.
+EXTRA = "plotly jinja2 pygments, the extra 'report' of Mneme"
+
 
 def write(
     results: str | os.PathLike[str],
@@ -32,7 +35,7 @@ def write(
     `database` where it lies elsewhere now; where it is gone the page says so.
 
     Raises `mneme.errors.NotFoundError` where the folder has no results, `mneme.errors.CorruptError` where they cannot
-    be read, `mneme.errors.UnavailableError` where the extra `mneme[report]` is not installed, and
+    be read, `mneme.errors.UnavailableError` where the extra `report` is not installed, and
     `mneme.errors.IoError` where the page cannot be written.
 
     >>> import pathlib, tempfile
@@ -47,7 +50,7 @@ def write(
     try:
         from mneme.report.page import html_of
     except ImportError as error:
-        raise UnavailableError(f"writing a report: it needs {error.name}; pip install 'mneme[report]'") from error
+        raise UnavailableError(f"writing a report: it needs {error.name}; pip install {EXTRA}") from error
     text = html_of(run, stages=stages)
     path = Path(output) if output is not None else Path(results) / "report.html"
     try:

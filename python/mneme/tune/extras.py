@@ -7,8 +7,11 @@ import types
 
 from mneme.errors import UnavailableError
 
+#: The packages of the extra "tune" by name, since on the index of Python's packages "mneme" is another project.
+TUNE = "optuna pandas pyarrow rich pyyaml cmaes, the extra 'tune' of Mneme"
 
-def need(module: str, purpose: str, *, install: str = "'mneme[tune]'") -> types.ModuleType:
+
+def need(module: str, purpose: str, *, install: str = TUNE) -> types.ModuleType:
     """Imports a module. Raises UnavailableError: what needs it, and how it is installed."""
     try:
         return importlib.import_module(module)

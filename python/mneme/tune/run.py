@@ -106,7 +106,7 @@ def tune(
 
     Raises:
         InvalidArgumentError: Something unknown, with the nearest that is known; a folder with other results.
-        UnavailableError: No such device; a package is missing (`pip install 'mneme[tune]'`).
+        UnavailableError: No such device; a package is missing (one of the extra `tune`).
 
     >>> study = tune(instance, "launch", sampler="random", trials=4, device="cpu", results_dir="blocks", confirm=0)
     >>> study.count("complete") + study.count("failed") + study.count("pruned")
