@@ -160,6 +160,44 @@ def test_resumed_after_kill(recordings: Path, tmp_path: Path) -> None:
     assert "60 trials: " in done.stdout
 
 
+def test_resumed_after_the_database_was_moved(copied_recordings: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    copied_recordings.rename(folder / "db")
+    few = ["--space", "launch", "--sampler", "random", "--confirm", 0, "--results-dir", "r"]
+    done = run("db", *FAST, *few, "--trials", 1, folder=folder)
+    assert done.returncode in (0, 1), done.stderr
+
+    folder = folder.rename(tmp_path / "there")
+    done = run("--resume", "r", "--trials", 2, "--quiet", folder=folder)
+    assert "2 trials: " in done.stdout, done.stderr
+
+    database = (folder / "db").rename(tmp_path / "elsewhere")
+    (kernel,) = database.glob("*.json")
+    done = run("--resume", "r", "--trials", 3, "--quiet", folder=folder)
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"mneme tune: the recorded kernel of this run, {folder / 'db' / kernel.name}, is there no more: "
+        f"where it is now, mneme tune DIR/{kernel.name} --resume r says\n"
+    )
+    for trials in (3, 4):
+        where = [kernel] if trials == 3 else []
+        done = run(*where, "--resume", "r", "--trials", trials, "--quiet", folder=folder)
+        assert f"{trials} trials: " in done.stdout, done.stderr
+
+
+def test_resumed_with_another_kernel(recordings: Path, tmp_path: Path) -> None:
+    few = ["--space", "launch", "--sampler", "random", "--confirm", 0, "--results-dir", "r", "--trials", 1]
+    assert run(recordings, *FAST, *few, folder=tmp_path).returncode in (0, 1)
+    asked = json.loads((tmp_path / "r/tune.json").read_text())
+    (tmp_path / "r/tune.json").write_text(json.dumps(asked | {"static_hash": "f" * 32}))
+    done = run(recordings, "--resume", "r", folder=tmp_path)
+    assert done.returncode == 64
+    assert done.stderr == (
+        f"mneme tune: --resume r: its run is of the kernel {'f' * 32}, and {recordings} has another\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [

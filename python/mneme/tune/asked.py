@@ -16,6 +16,8 @@ from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, 
 _VERSION = 1
 # What a resumed run may be asked anew: it changes no result.
 _MAY_CHANGE = ("trials", "timeout", "storage", "confirm", "database")
+# The database, from the folder of results.
+_FROM_HERE = "database_from_here"
 
 
 @dataclasses.dataclass
@@ -45,6 +47,11 @@ class Asked:
     storage_name: str
     executor: dict[str, Any]
     probe: int = 0
+
+    @property
+    def kernel_file(self) -> Path:
+        """What was recorded."""
+        return Path(self.database, f"{self.static_hash}.json")
 
     def to_dict(self) -> dict[str, Any]:
         """As tune.json has it."""
@@ -102,7 +109,7 @@ class Folder:
                 f"{self.path} has results already: resume them (--resume, resume=True), or name another folder"
             )
         self.path.mkdir(parents=True, exist_ok=True)
-        write_json(self.asked, asked.to_dict())
+        self._write(asked)
 
     def undo(self) -> None:
         """Takes `begin` back: nothing was measured."""
@@ -126,11 +133,14 @@ class Folder:
                     f"{self.path} cannot be resumed so: its {field.name} is {_short(old)}, "
                     f"and {_short(new)} is asked for"
                 )
-        write_json(self.asked, asked.to_dict())
+        self._write(asked)
         return asked
 
     def read(self) -> Asked:
-        """What was asked. Raises NotFoundError, CorruptError or IncompatibleError."""
+        """What was asked; its database beside the folder as it was, where it is no more at its own place.
+
+        Raises NotFoundError, CorruptError or IncompatibleError.
+        """
         try:
             text = self.asked.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -138,9 +148,17 @@ class Folder:
                 f"{self.path} has no tune.json: give the folder of results of an earlier `mneme tune`"
             ) from None
         try:
-            return Asked.from_dict(json.loads(text))
-        except (ValueError, TypeError, KeyError) as error:
+            members = json.loads(text)
+            asked = Asked.from_dict({name: value for name, value in members.items() if name != _FROM_HERE})
+            beside = os.path.normpath(self.path.absolute() / members.get(_FROM_HERE, "."))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise CorruptError(f"{self.asked}: it is not what mneme tune wrote: {error}") from None
+        moved = dataclasses.replace(asked, database=beside)
+        return moved if moved.kernel_file.exists() and not asked.kernel_file.exists() else asked
+
+    def _write(self, asked: Asked) -> None:
+        from_here = os.path.relpath(asked.database, self.path.absolute())
+        write_json(self.asked, {**asked.to_dict(), _FROM_HERE: from_here})
 
 
 def fresh_folder() -> Path:

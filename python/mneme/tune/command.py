@@ -23,7 +23,7 @@ from mneme.tune.space import SearchSpace, space_of
 from mneme.tune.trials import OBJECTIVES
 
 if TYPE_CHECKING:
-    from mneme import Config, Instance
+    from mneme import Config, Instance, Kernel
     from mneme.tune.study import Study
 
 _RIGHT, _NONE_RIGHT, _CANNOT, _USAGE, _INTERRUPTED = 0, 1, 2, 64, 130
@@ -224,7 +224,7 @@ def _add_results(group: Any) -> None:
         const=True,
         metavar="DIR",
         help="go on with the run in that folder, or in --results-dir; its own options hold but for --trials, "
-        "--timeout, --storage, --confirm and those of measuring",
+        "--timeout, --storage, --confirm and those of measuring; DATABASE says where the recording is now",
     )
     group.add_argument(
         "--storage",
@@ -285,10 +285,7 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
     resumed = options.resume if isinstance(options.resume, str) else options.results_dir
     if options.resume and resumed is None:
         raise InvalidArgumentError("--resume: name the folder of results, here or with --results-dir")
-    if options.resume and options.database is None:
-        made = _as_before(Folder(Path(resumed)).read())
-    else:
-        made = _as_told(options)
+    made = _as_before(resumed, options.database) if options.resume else _as_told(options)
     for name in (
         "trials",
         "timeout",
@@ -310,11 +307,12 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
     return made
 
 
-def _as_before(asked: Asked) -> dict[str, Any]:
-    """What an earlier run was asked."""
-    from mneme import Config, Database
+def _as_before(folder: str, database: str | None) -> dict[str, Any]:
+    """What an earlier run was asked; `database`: where it is now."""
+    from mneme import Config
 
-    kernel = Database(Path(asked.database, asked.static_hash + ".json"))[asked.static_hash]
+    asked = Folder(Path(folder)).read()
+    kernel = _kernel_of(asked, folder, database)
     return {
         "instance": [kernel[instance] for instance in asked.instances],
         "space": asked.preset or space_of(asked.space),
@@ -330,6 +328,23 @@ def _as_before(asked: Asked) -> dict[str, Any]:
         "storage": asked.storage,
         **asked.executor,
     }
+
+
+def _kernel_of(asked: Asked, folder: str, database: str | None) -> Kernel:
+    from mneme import Database
+
+    file = asked.kernel_file
+    if database is None and not file.exists():
+        raise NotFoundError(
+            f"the recorded kernel of this run, {file}, is there no more: "
+            f"where it is now, mneme tune DIR/{file.name} --resume {shlex.quote(folder)} says"
+        )
+    now = Database(file if database is None else database)
+    if asked.static_hash not in now:
+        raise InvalidArgumentError(
+            f"--resume {folder}: its run is of the kernel {asked.static_hash}, and {database} has another"
+        )
+    return now[asked.static_hash]
 
 
 def _as_told(options: argparse.Namespace) -> dict[str, Any]:
