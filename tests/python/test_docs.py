@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import json
 import re
 import shutil
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -24,6 +28,24 @@ def test_the_examples_of_a_guide(
     failed, tried = doctest.testfile(str(guide), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert tried > 0
     assert failed == 0
+
+
+def test_the_file_of_the_guide_to_tuning(recordings: Path, tmp_path: Path) -> None:
+    """As printed, but for the buffer, which the launch of the tests calls otherwise."""
+    (printed,) = re.findall(r"^    # tune.yaml\n((?:    .*\n)+)", (ROOT / "docs/guide/tune.md").read_text(), re.M)
+    assert "buffer: y, type: f64" in printed
+    file = tmp_path / "tune.yaml"
+    file.write_text(textwrap.dedent(printed).replace("buffer: y, type: f64", "buffer: data, type: i32"))
+    words = [recordings, "--config", file, "--device", "cpu", "--trials", "12", "--seed", "1", "--results-dir", "r"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mneme.tune", *map(str, words), "--quiet", "--confirm", "1", "--json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    failures = json.loads(done.stdout)["failures"]
+    assert failures == {}, failures
 
 
 def test_the_reference_names_what_there_is() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import mneme
 import pytest
-from mneme.tune import Categorical, SearchSpace, command, tune
+from mneme.tune import Categorical, SearchSpace, command, tune, yaml_text
 from mneme.tune.extras import TUNE
 
 SCALE = "scale(int*, int, int)"
@@ -287,6 +287,16 @@ def test_without_yaml_json_is_read(
     assert capsys.readouterr().err.endswith(f"): pip install {TUNE}\n")
     (tmp_path / "f.json").write_text('{"sampler": "random"}')
     assert command._read(str(tmp_path / "f.json")) == {"sampler": "random"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1e-5", 1e-5), ("-1E3", -1e3), ("+.5e2", 50.0), ("1.e+4", 1e4), ("1.0e-3", 1e-3), ("7", 7), ("1e", "1e")]
+    + [(text, text) for text in ("e5", "1e5f", "0x1e+5", "1-e5", "default<O2>")]
+    + [("'1e-5'", "1e-5"), ("[1e-5, off]", [1e-5, False])],
+)
+def test_numbers_in_yaml_are_as_people_write_them(text: str, value: object) -> None:
+    assert yaml_text.parse("f.yaml", f"key: {text}") == {"key": value}
 
 
 def test_help_is_whole(capsys: pytest.CaptureFixture[str]) -> None:

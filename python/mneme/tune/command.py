@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
-from mneme.tune import presets
+from mneme.tune import presets, yaml_text
 from mneme.tune.asked import Asked, Folder
 from mneme.tune.names import check_keys, nearest
 from mneme.tune.progress import Display, summary_text
@@ -432,18 +432,8 @@ def _read(name: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError:
-        value = _parse_yaml(name, text)
+        value = yaml_text.parse(f"--config {name}", text)
     if not isinstance(value, dict):
         raise InvalidArgumentError(f"--config {name}: it must have keys: {', '.join(_FILE_KEYS)}")
     check_keys(f"--config {name}:", value, _FILE_KEYS)
     return value
-
-
-def _parse_yaml(name: str, text: str) -> Any:
-    from mneme.tune.extras import need
-
-    yaml = need("yaml", f"--config {name}, which is no JSON,")
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise InvalidArgumentError(f"--config {name}: {' '.join(str(error).split())}") from None
