@@ -55,7 +55,17 @@ std::optional<std::string> nearest_command(const std::string& name, const std::v
   return longer.size() == 1 ? longer[0] : nearest(name, names);
 }
 
+// What the Python package brings; a prefix has its sources, and no index has it.
+bool is_of_python(const std::string& name) { return name == "tune" || name == "report"; }
+
 int unknown_command(const std::string& name) {
+  if (is_of_python(name)) {
+    fmt::print(stderr,
+               "mneme: '{0}' comes with Mneme's Python package, and there is no mneme-{0} on the PATH: "
+               "pip install '.[{0}]' in the sources of Mneme, or in <prefix>/share/mneme/python of an installed one\n",
+               name);
+    return kExitUsage;
+  }
   std::vector<std::string> names{"help"};
   for (const auto& [known, entry] : registry()) {
     if (entry.info.visibility == Visibility::listed) names.push_back(known);

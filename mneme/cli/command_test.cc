@@ -137,6 +137,20 @@ TEST(CommandLine, NamesTheNearestCommand) {
   EXPECT_EQ(run({"--vresion"}).status, kExitUsage);
 }
 
+TEST(CommandLine, SaysWhatBringsTheCommandsOfPython) {
+  const char* path = getenv("PATH");
+  const std::string before = path == nullptr ? "" : path;
+  setenv("PATH", "/nonexistent", 1);
+  for (const std::string name : {"tune", "report"}) {
+    const Outcome outcome = run({name, "db"});
+    EXPECT_EQ(outcome.status, kExitUsage);
+    EXPECT_EQ(outcome.err, "mneme: '" + name + "' comes with Mneme's Python package, and there is no mneme-" + name +
+                               " on the PATH: pip install '.[" + name +
+                               "]' in the sources of Mneme, or in <prefix>/share/mneme/python of an installed one\n");
+  }
+  setenv("PATH", before.c_str(), 1);
+}
+
 TEST(CommandLine, HelpListsWhatIsNotHidden) {
   const Outcome outcome = run({"help"});
   EXPECT_EQ(outcome.status, 0);
