@@ -10,6 +10,8 @@
 #include "errors.h"
 #include "mneme/device/device_count.h"
 #include "mneme/pool/conclusion.h"
+#include "mneme/replay/buffers.h"
+#include "mneme/replay/device_knobs.h"
 
 namespace mneme::python {
 namespace nb = nanobind;
@@ -79,6 +81,13 @@ int count(const std::string& kind) {
   return unwrap(std::move(counted));
 }
 
+Status check_tolerances(const Database& database, const KernelRecord& kernel, const InstanceRecord& instance,
+                        const Configuration& configuration) {
+  MNEME_ASSIGN(auto recorded, database.load_instance(kernel.static_hash, instance.dynamic_hash));
+  MNEME_ASSIGN(const MemoryPlan plan, plan_memory(kernel, recorded.instance, recorded.prologue, recorded.epilogue));
+  return resolve_tolerances(configuration.tolerance, kernel, recorded.instance, plan).status();
+}
+
 }  // namespace
 
 void bind_session(nb::module_& module) {
@@ -111,6 +120,22 @@ void bind_session(nb::module_& module) {
                    })
       .def("close", &PreparedSession::close, nb::call_guard<nb::gil_scoped_release>())
       .def("abandon", &PreparedSession::abandon, "In a forked child: lets go of it without ending it.");
+  module.def(
+      "check_knobs",
+      [](const Config& config, const std::string& kind) { check(check_knobs(config.value, unwrap(parse_device_kind(kind)))); },
+      nb::arg("configuration"), nb::arg("kind"),
+      "Raises where a configuration has a knob that the kind of device has no use for.");
+  module.def(
+      "check_tolerances",
+      [](const Database& database, const KernelDocument& kernel, const InstanceRecord& instance, const Config& config) {
+        Status status = [&] {
+          nb::gil_scoped_release release;
+          return check_tolerances(database, kernel.kernel, instance, config.value);
+        }();
+        check(status);
+      },
+      nb::arg("database"), nb::arg("kernel"), nb::arg("instance"), nb::arg("configuration"),
+      "Raises where a configuration's tolerances are not for the memory of an instance.");
   module.def("count_devices", &count, nb::arg("kind"), "How many devices of a kind there are; opens none.");
 }
 

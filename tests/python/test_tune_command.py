@@ -215,6 +215,9 @@ def test_resumed_with_another_kernel(recordings: Path, tmp_path: Path) -> None:
         (["DB", "--kernel", "skale"], 2, "no kernel in DB matches 'skale'; there are"),
         (["DB", "--config", "none.yaml"], 2, "--config none.yaml: No such file or directory"),
         (["DB", "--device", "cuda:1023"], None, ""),
+        (["DB", "--tolerance", "outt: f32, 1e-5, relative"], 2, "the tolerance 'outt: f32, 1e-05, relative': there is no buffer 'outt' in the recorded launch; there are"),  # noqa: E501
+        (["DB", "--device", "cpu", "--set", "assembler.level=1"], 2, "assembler.level has no effect on the CPU device, whose code is not made from PTX: leave it out"),  # noqa: E501
+        (["DB", "--set", "passes=instcombin"], 64, "pass pipeline 'instcombin' does not parse: "),
         (["--resume"], 64, "--resume: name the folder of results, here or with --results-dir"),
         (["--resume", "none"], 2, "none has no tune.json: give the folder of results of an earlier `mneme tune`"),
     ],
@@ -271,6 +274,16 @@ def test_what_is_wrong_in_a_file_is_named(
     (tmp_path / "f.yaml").write_text(text)
     assert called([str(recordings), "--config", "f.yaml", *FAST]) == 64
     assert capsys.readouterr().err.startswith("mneme tune: " + message)
+
+
+def test_space_of_knobs_without_use_is_refused(
+    recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "f.yaml").write_text("parameters: {assembler.level: {int: [1, 2]}}")
+    assert called([str(recordings), "--config", "f.yaml", *FAST]) == 2
+    assert capsys.readouterr().err.startswith("mneme tune: assembler.level")
+    assert [path.name for path in tmp_path.iterdir()] == ["f.yaml"]
 
 
 def test_unknown_option_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mneme.errors import InvalidArgumentError, NotFoundError
 from mneme.tune import presets
 from mneme.tune.asked import Asked, Folder, fresh_folder, write_json
+from mneme.tune.checks import check_base, check_space
 from mneme.tune.confirm import confirm, finals
 from mneme.tune.names import check_keys, nearest
 from mneme.tune.probe import Probed
@@ -106,6 +107,8 @@ def tune(
 
     Raises:
         InvalidArgumentError: Something unknown, with the nearest that is known; a folder with other results.
+        NotFoundError, UnsupportedError: `config` has a tolerance for a buffer that is not there, or what no device of
+            the kind has a use for.
         UnavailableError: No such device; a package is missing (one of the extra `tune`).
 
     >>> study = tune(instance, "launch", sampler="random", trials=4, device="cpu", results_dir="blocks", confirm=0)
@@ -141,6 +144,8 @@ def tune(
     )
     check_keys("tune", executor_options, _EXECUTOR_OPTIONS)
     check_storage(storage)
+    check_base(_base(config), instances, kind)
+    check_space(made, _base(config), kind)
     folder = Folder(fresh_folder() if results_dir is None else Path(results_dir))
     asked.storage_name = f"{asked.kernel.split('(')[0]} {asked.instances[0][:8]} {folder.path.absolute().name}"
     if resume:
