@@ -187,11 +187,23 @@ def test_winner_that_cannot_be_confirmed(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert study.config == mneme.Config(block=64, passes="default<O3>")
 
 
+NOT_AS_RECORDED = (
+    "the launch as recorded does not give the recorded memory here: `mneme check` tells whether the kernel "
+    "is deterministic, and proposes the --tolerance that accepts what it does"
+)
+
+
 def test_baseline_that_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, FakeExecutor(lambda config: "wrong_result" if config == mneme.Config() else 5.0))
     study = go(tmp_path / "r")
     assert study.best is not None and study.speed_up is None and study.speed_up_seen is None
     assert "the launch as recorded could not be measured: wrong_result: it is a wrong_result" in study.remarks
+    assert study.remarks.count(NOT_AS_RECORDED) == 1
+
+
+def test_baseline_that_is_not_wrong_has_no_word_of_tolerances(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: "run_timeout" if config == mneme.Config() else 5.0))
+    assert not [remark for remark in go(tmp_path / "r").remarks if "tolerance" in remark]
 
 
 def test_nothing_is_right(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -366,6 +366,11 @@ class _Run:
             )
         if study.baseline.problem:
             study.remarks.append(f"the launch as recorded could not be measured: {study.baseline.problem}")
+        if study.baseline.problem.startswith("wrong_result"):
+            study.remarks.append(
+                "the launch as recorded does not give the recorded memory here: `mneme check` tells whether the kernel "
+                "is deterministic, and proposes the --tolerance that accepts what it does"
+            )
         if study.speed_up is not None or (study.best is not None and study.best.result is not None):
             self._write_best()
         if study.interrupted and len(study.trials) > _MANY:
