@@ -131,6 +131,11 @@ def test_ctrl_c_keeps_what_was_measured(recordings: Path, tmp_path: Path) -> Non
         start_new_session=True,
     )
     begun(tmp_path / "r", process, 20)
+    second = run("--resume", "r", "--quiet", folder=tmp_path)
+    assert second.returncode == 2
+    assert second.stderr == (
+        "mneme tune: another run of tuning is working on r: wait for its end, or name another folder\n"
+    )
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does it: to the workers too
     stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 130, stderr

@@ -8,8 +8,16 @@ from typing import Any
 
 import mneme
 import pytest
-from mneme.errors import CorruptError, InvalidArgumentError, MnemeError, NotFoundError, UnsupportedError
+from mneme.errors import (
+    CorruptError,
+    InvalidArgumentError,
+    MnemeError,
+    NotFoundError,
+    UnavailableError,
+    UnsupportedError,
+)
 from mneme.tune import Bool, Categorical, Int, Pipeline, SearchSpace, SpeedUp, Study, speed_up, tune
+from mneme.tune.asked import Folder
 from mneme.tune.statistics import student_quantile
 from mneme.tune.trials import Trial, read_trials
 
@@ -379,6 +387,22 @@ def test_a_line_that_was_cut_off_is_left_out(executor: FakeExecutor, tmp_path: P
     path.write_bytes(path.read_bytes()[:-20])
     study = go(tmp_path / "r", resume=True)
     assert len(study.trials) == 64 and len(read_trials(path)) == 64
+
+
+def test_one_run_at_a_time_works_on_a_folder(executor: FakeExecutor, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    go(folder, trials=4)
+    kept = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with Folder(folder).alone():
+        for options in ({"resume": True, "trials": 8}, {}):
+            with pytest.raises(UnavailableError) as error:
+                go(folder, **options)
+            assert (
+                str(error.value)
+                == f"another run of tuning is working on {folder}: wait for its end, or name another folder"
+            )
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == kept
+    assert len(go(folder, trials=8, resume=True).trials) == 8
 
 
 def test_resuming_refuses_another_search(executor: FakeExecutor, tmp_path: Path) -> None:

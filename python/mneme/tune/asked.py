@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fcntl
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, NotFoundError
+from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, NotFoundError, UnavailableError
 
 _VERSION = 1
 # What a resumed run may be asked anew: it changes no result.
@@ -102,13 +103,36 @@ class Folder:
         """What the run came to."""
         return self.path / "summary.json"
 
+    @contextlib.contextmanager
+    def alone(self, *, make: bool = False) -> Iterator[None]:
+        """This run alone works on it meanwhile; where it is killed, the kernel lets go. `make`: where there is none.
+
+        Raises UnavailableError where another run works on it, NotFoundError where there is none.
+        """
+        if make:
+            self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+        except (FileNotFoundError, NotADirectoryError):
+            raise self._nothing() from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise UnavailableError(
+                f"another run of tuning is working on {self.path}: wait for its end, or name another folder"
+            ) from None
+        try:
+            yield
+        finally:
+            os.close(descriptor)
+
     def begin(self, asked: Asked) -> None:
-        """Makes it. Raises InvalidArgumentError where it has results."""
+        """Begins in it. Raises InvalidArgumentError where it has results."""
         if self.asked.exists() or self.log.exists():
             raise InvalidArgumentError(
                 f"{self.path} has results already: resume them (--resume, resume=True), or name another folder"
             )
-        self.path.mkdir(parents=True, exist_ok=True)
         self._write(asked)
 
     def undo(self) -> None:
@@ -144,9 +168,7 @@ class Folder:
         try:
             text = self.asked.read_text(encoding="utf-8")
         except FileNotFoundError:
-            raise NotFoundError(
-                f"{self.path} has no tune.json: give the folder of results of an earlier `mneme tune`"
-            ) from None
+            raise self._nothing() from None
         try:
             members = json.loads(text)
             asked = Asked.from_dict({name: value for name, value in members.items() if name != _FROM_HERE})
@@ -159,6 +181,9 @@ class Folder:
     def _write(self, asked: Asked) -> None:
         from_here = os.path.relpath(asked.database, self.path.absolute())
         write_json(self.asked, {**asked.to_dict(), _FROM_HERE: from_here})
+
+    def _nothing(self) -> NotFoundError:
+        return NotFoundError(f"{self.path} has no tune.json: give the folder of results of an earlier `mneme tune`")
 
 
 def fresh_folder() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import time
@@ -109,7 +110,7 @@ def tune(
         InvalidArgumentError: Something unknown, with the nearest that is known; a folder with other results.
         NotFoundError, UnsupportedError: `config` has a tolerance for a buffer that is not there, or what no device of
             the kind has a use for.
-        UnavailableError: No such device; a package is missing (one of the extra `tune`).
+        UnavailableError: No such device; a package is missing (one of the extra `tune`); another run has the folder.
 
     >>> study = tune(instance, "launch", sampler="random", trials=4, device="cpu", results_dir="blocks", confirm=0)
     >>> study.count("complete") + study.count("failed") + study.count("pruned")
@@ -148,24 +149,25 @@ def tune(
     check_space(made, _base(config), kind)
     folder = Folder(fresh_folder() if results_dir is None else Path(results_dir))
     asked.storage_name = f"{asked.kernel.split('(')[0]} {asked.instances[0][:8]} {folder.path.absolute().name}"
-    if resume:
-        if results_dir is None:
-            raise InvalidArgumentError("resuming: name the folder of results (results_dir, --results-dir)")
-        asked = folder.resume(asked)
-    before = read_trials(folder.trials) if resume else []
-    remarks = list(made.notes)
-    source = _source(sampler, made, asked, len(before) * _learns(sampler), remarks.append)
-    if not resume:
-        folder.begin(asked)
-    run = _Run(
-        asked, folder, made, source, _base(config), devices=devices, resume=resume, before=before, remarks=remarks
-    )
-    show = _shown(progress)
-    try:
-        return run.go(instances, show)
-    finally:
+    if resume and results_dir is None:
+        raise InvalidArgumentError("resuming: name the folder of results (results_dir, --results-dir)")
+    with contextlib.ExitStack() as held:
+        if resume:
+            held.enter_context(folder.alone())
+            asked = folder.resume(asked)
+        before = read_trials(folder.trials) if resume else []
+        remarks = list(made.notes)
+        source = _source(sampler, made, asked, len(before) * _learns(sampler), remarks.append)
+        if not resume:  # nothing is made where something above is wrong
+            held.enter_context(folder.alone(make=True))
+            folder.begin(asked)
+        run = _Run(
+            asked, folder, made, source, _base(config), devices=devices, resume=resume, before=before, remarks=remarks
+        )
+        show = _shown(progress)
         if isinstance(show, Display):
-            show.close()
+            held.callback(show.close)
+        return run.go(instances, show)
 
 
 class _Run:
