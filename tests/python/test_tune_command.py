@@ -152,6 +152,33 @@ def test_ctrl_c_keeps_what_was_measured(recordings: Path, tmp_path: Path) -> Non
     assert (tmp_path / "r/trials.jsonl").read_bytes().startswith(kept)
 
 
+def test_reader_that_has_enough(recordings: Path, tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    few = ["--space", "launch", "--sampler", "random", "--confirm", 0, "--trials", 1, "--json", "--results-dir", "r"]
+    words = [sys.executable, "-m", "mneme.tune", *map(str, [recordings, *FAST, *few])]
+    done = subprocess.run(words, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=240)
+    os.close(writing)
+    assert done.returncode == 141 and "Error" not in done.stderr and "Exception" not in done.stderr
+    assert (tmp_path / "r/summary.json").exists()
+
+
+@pytest.mark.parametrize("module", ["mneme._native", "mneme.tune.run", "mneme.tune.command"])
+def test_ctrl_c_while_it_is_imported(tmp_path: Path, module: str) -> None:
+    program = tmp_path / "mneme-tune"
+    program.write_text(
+        "import os, signal, sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == '{module}': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from mneme.tune.command import main\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=240)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
 def test_resumed_after_kill(recordings: Path, tmp_path: Path) -> None:
     words = [recordings, *FAST, "--trials", 100_000, "--seed", 3, "--results-dir", "r"]
     process = subprocess.Popen(

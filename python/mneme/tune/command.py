@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import shutil
 import signal
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from mneme import Config, Instance, Kernel
     from mneme.tune.study import Study
 
-_RIGHT, _NONE_RIGHT, _CANNOT, _USAGE, _INTERRUPTED = 0, 1, 2, 64, 130
+_RIGHT, _NONE_RIGHT, _CANNOT, _USAGE, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 2, 64, 130, 141
 # Keys of a file of --config; those of tune() are options too.
 _FILE_OPTIONS = ("sampler", "trials", "timeout", "objective", "seed", "storage", "ahead", "confirm", "prune", "probe")
 _FILE_KEYS = ("space", "parameters", "constraints", "configuration", "result", *_FILE_OPTIONS)
@@ -239,19 +240,25 @@ def _add_results(group: Any) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
     options = parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # so while it was imported
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         asked = _asked(options)
         study = tune(**asked, progress=None if options.quiet else Display())
+        return _report(options, asked, study)
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except BrokenPipeError:
+        # What is left in the buffer is nobody's, and is not to be complained of at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
     except InvalidArgumentError as error:
         print(f"mneme tune: {error}", file=sys.stderr)
         return _USAGE
     except MnemeError as error:
         print(f"mneme tune: {error}", file=sys.stderr)
         return _CANNOT
-    return _report(options, asked, study)
 
 
 def _report(options: argparse.Namespace, asked: Mapping[str, Any], study: Study) -> int:
