@@ -16,7 +16,7 @@ from mneme.errors import (
     UnavailableError,
     UnsupportedError,
 )
-from mneme.tune import Bool, Categorical, Int, Pipeline, SearchSpace, SpeedUp, Study, speed_up, tune
+from mneme.tune import Bool, Categorical, Int, Pipeline, SearchSpace, SpeedUp, Study, command, speed_up, tune
 from mneme.tune.asked import Folder
 from mneme.tune.statistics import student_quantile
 from mneme.tune.trials import Trial, read_trials
@@ -176,6 +176,42 @@ def test_a_claim_inside_the_noise_is_none(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert study.speed_up_seen is not None and study.speed_up_seen > 1.02  # the luck of the best
     assert study.speed_up is not None and study.speed_up.claim == "no difference"
     assert json.loads((tmp_path / "r/best.json").read_text())["claim"] == "no difference"
+
+
+@pytest.mark.parametrize(
+    ("best", "options", "verdict"),
+    [
+        (1200.0, {"confirm": 3}, "no configuration is faster than as recorded: trial 0, measured in turn with it, is"),
+        (1000.0, {"confirm": 3}, "no configuration is faster than as recorded beyond the noise: trial 0, "),
+        (1200.0, {"confirm": 0}, "trial 0 seems 0.833 times as fast as recorded; that is not confirmed"),
+        (800.0, {"confirm": 3}, "trial 0, measured in turn with the launch as recorded, is 1.25"),
+        (
+            1200.0,
+            {"confirm": 3, "objectives": "registers"},
+            "trial 0, measured in turn with the launch as recorded, is",
+        ),
+    ],
+)
+def test_a_best_that_is_no_faster_is_no_gain(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    best: float,
+    options: dict[str, Any],
+    verdict: str,
+) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: best if "block" in config.to_dict() else 1000.0))
+    study = go(tmp_path / "r", space=SearchSpace({"block.x": Categorical([64])}), **options)
+    assert str(study).splitlines()[-2].startswith(verdict)
+    command._say_what_next({"instance": [fake_instance()]}, study)
+    replay = f"mneme replay -rdb record-db/{'5' * 32}.json -rid dddddddd --config {tmp_path}/r/best.json\n"
+    kept = "nothing faster than the launch as recorded was found: keep it as recorded; the best that was tried"
+    what = "the best" if best < 1000 or "objectives" in options else kept
+    assert capsys.readouterr().err == f"mneme tune: {what}: {replay}"
+    assert json.loads((tmp_path / "r/best.json").read_text())["configuration"] == {
+        "block": {"x": 64},
+        "passes": "default<O3>",
+    }
 
 
 def test_winner_that_cannot_be_confirmed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -284,7 +284,12 @@ def _say_what_next(asked: Mapping[str, Any], study: Study) -> None:
         instances = asked["instance"]
         kernel = Path(instances[0].database.path, f"{instances[0].kernel.hash}.json")
         chosen = "".join(f" -rid {instance.hash[:8]}" for instance in instances)
-        print(f"mneme tune: the best: mneme replay -rdb {kernel}{chosen} --config {where}/best.json", file=sys.stderr)
+        what = (
+            "nothing faster than the launch as recorded was found: keep it as recorded; the best that was tried"
+            if study.keep_recorded
+            else "the best"
+        )
+        print(f"mneme tune: {what}: mneme replay -rdb {kernel}{chosen} --config {where}/best.json", file=sys.stderr)
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TextIO
 
 from mneme._views import Table, duration
+from mneme.tune.statistics import NO_DIFFERENCE
 from mneme.tune.study import Study
 from mneme.tune.trials import Trial
 
@@ -163,9 +164,10 @@ def _verdict(study: Study) -> str:
     if study.speed_up is None:
         seen = f"seems {study.speed_up_seen:.3f} times as fast as recorded" if study.speed_up_seen else "is the best"
         return f"{name} {seen}; that is not confirmed"
-    if study.speed_up.claim == "no difference":
+    if study.keep_recorded:
+        beyond = " beyond the noise" if study.speed_up.claim == NO_DIFFERENCE else ""
         found = f"{name}, measured in turn with it, is {study.speed_up} times as fast"
-        return f"no configuration is faster than as recorded beyond the noise: {found}"
+        return f"no configuration is faster than as recorded{beyond}: {found}"
     return f"{name}, measured in turn with the launch as recorded, is {study.speed_up} times as fast"
 
 

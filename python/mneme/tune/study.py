@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mneme.tune.extras import need
-from mneme.tune.statistics import SpeedUp
+from mneme.tune.statistics import FASTER, SpeedUp
 from mneme.tune.trials import COMPLETE, FAILED, PRUNED, Trial, rows
 
 if TYPE_CHECKING:
@@ -135,6 +135,15 @@ class Study:
         if self.best is None or not self.best.time or self.baseline.time is None:
             return None
         return self.baseline.time / self.best.time
+
+    @property
+    def keep_recorded(self) -> bool:
+        """Whether the fastest is no faster than the launch as recorded, as far as that was measured."""
+        if self.best is None or self.objectives[0] != "time":
+            return False
+        if self.speed_up is not None:
+            return self.speed_up.claim != FASTER
+        return self.speed_up_seen is not None and self.speed_up_seen <= 1
 
     def dataframe(self) -> pandas.DataFrame:
         """A pandas table with a row for each trial; parameters are columns "params.<name>".
