@@ -410,11 +410,35 @@ def test_interrupted_and_resumed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         assert {t.number: t.params for t in whole.trials} == {t.number: t.params for t in at_once.trials}
 
 
-def test_resuming_what_is_done_measures_only_the_winner(executor: FakeExecutor, tmp_path: Path) -> None:
-    go(tmp_path / "r")
+@pytest.mark.parametrize("options", [{}, {"confirm": 0}, {"sampler": "tpe", "trials": 12}, {"trials": 100}])
+def test_resuming_what_is_done_measures_nothing(
+    executor: FakeExecutor, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    done = go(tmp_path / "r", **options)
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()}
+    counts = len(executor.submitted), len(executor.labels)
+    study = go(tmp_path / "r", resume=True, **options)
+    assert (len(executor.submitted), len(executor.labels)) == counts
+    assert str(study) == str(done) and study.summary() == done.summary()
+    assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()} == kept
+
+
+def test_resuming_what_is_done_with_other_rounds_measures_only_the_winner(
+    executor: FakeExecutor, tmp_path: Path
+) -> None:
+    go(tmp_path / "r", confirm=0)
     submitted = len(executor.submitted)
-    study = go(tmp_path / "r", resume=True)
-    assert len(study.trials) == 64 and len(executor.submitted) == submitted and study.speed_up is not None
+    study = go(tmp_path / "r", resume=True, confirm=3)
+    assert len(study.trials) == 64 and len(executor.submitted) == submitted
+    assert study.speed_up is not None and study.speed_up.rounds == 3
+
+
+def test_time_that_was_up_is_no_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: 1000.0 if "block" not in config.to_dict() else []))
+    assert not go(tmp_path / "r", timeout=1, prune=False).exhausted
+    use(monkeypatch, FakeExecutor(measure))
+    study = go(tmp_path / "r", prune=False, resume=True)
+    assert len(study.trials) == 64 and study.exhausted
 
 
 def test_a_line_that_was_cut_off_is_left_out(executor: FakeExecutor, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import random
 import time
@@ -205,6 +206,8 @@ class _Run:
 
     def go(self, instances: Sequence[Instance], show: OnProgress) -> Study:
         study = self._study
+        if self._resume and self._finished():
+            return study
         try:
             store = self._open_storage()
             executor = open_executor(instances, self._executor_options(self._resume))
@@ -225,6 +228,17 @@ class _Run:
                 study.remarks.append(str(executor.problem))
             self._write_results()
         return study
+
+    def _finished(self) -> bool:
+        """Whether there is nothing left to measure; the study is as it was then."""
+        try:
+            summary = json.loads(self._folder.summary.read_text(encoding="utf-8"))
+            done = self._study.finished(summary, rounds=self._asked.confirm)
+        except (OSError, ValueError, TypeError, KeyError):  # it was killed before, or is of another version
+            return False
+        if done and (store := self._open_storage()) and (problem := store.close()):
+            self._study.remarks.append(problem)
+        return done
 
     def _open_storage(self) -> Storage | None:
         asked = self._asked
@@ -262,7 +276,9 @@ class _Run:
 
         with _interruptible(executor):
             self._baseline(executor, "begin")
-            self._search(on_trial, lambda: on_tick()).run(executor)
+            ended = self._search(on_trial, lambda: on_tick()).run(executor)
+            wanted = self._asked.trials
+            self._study.exhausted = ended and (wanted is None or len(self._study.trials) < wanted)
             on_tick()
             self._conclude(instances, executor, lambda: on_tick("confirm"))
 

@@ -44,13 +44,13 @@ class Search:
     on_trial: Callable[[Trial], None] = lambda trial: None
     on_tick: Callable[[], None] = lambda: None
 
-    def run(self, executor: Executor) -> None:
-        """Until all trials are done, there are no more points, or time is up.
+    def run(self, executor: Executor) -> bool:
+        """Until all trials are done, there are no more points, or time is up; False: time was up.
 
         What is under way then, or when an exception (also KeyboardInterrupt) ends it, is given up; what is done by then
         was told. Raises what `SearchSpace.derive` raises; UnsupportedError: the device does not tell an objective.
         """
-        _Run(self, executor).run()
+        return _Run(self, executor).run()
 
 
 @dataclasses.dataclass
@@ -72,7 +72,7 @@ class _Run:
         self._best: float | None = None
         self._began = time.monotonic()
 
-    def run(self) -> None:
+    def run(self) -> bool:
         self._proposals.start()
         next_tick = self._began
         try:
@@ -83,6 +83,7 @@ class _Run:
                     next_tick = time.monotonic() + _TICK
                     self._prune()
                     self._search.on_tick()
+            return not (self._proposing or self._open)
         finally:
             self._proposals.stop()
             self._proposing = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mneme.errors import InvalidArgumentError
@@ -45,6 +45,18 @@ class SpeedUp:
         members["low"] = None if self.low == 0 else self.low
         members["high"] = None if math.isinf(self.high) else self.high
         return {**members, "claim": self.claim}
+
+    @classmethod
+    def from_dict(cls, members: Mapping[str, Any]) -> SpeedUp:
+        """What `to_dict` made."""
+        low, high = members["low"], members["high"]
+        return cls(
+            members["value"],
+            0.0 if low is None else low,
+            math.inf if high is None else high,
+            members["confidence"],
+            members["rounds"],
+        )
 
     def __str__(self) -> str:
         """With its interval."""

@@ -6,7 +6,7 @@ import dataclasses
 import html
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,9 +55,9 @@ class Study:
     """What was found: `trials` in the order in which they were done, the `best` of them, and its speed-up.
 
     `best` is the fastest right one (with another first objective, the smallest of that). `speed_up` is that of its
-    configuration over the baseline, both measured anew in turn, and `time` its median in ns then; None where that was
-    not done. `interrupted`: Ctrl-C ended it. `seconds` is the search itself, from when the device was ready;
-    `seconds_before` until then. `remarks` are for a person.
+    configuration over the baseline, both measured anew in turn, and `time` its median in ns then; None where that
+    was not done. `interrupted`: Ctrl-C ended it. `exhausted`: the space has no more points. `seconds` is the search
+    itself, from when the device was ready; `seconds_before` until then. `remarks` are for a person.
     """
 
     kernel: str
@@ -71,6 +71,7 @@ class Study:
     time: float | None = None
     speed_up: SpeedUp | None = None
     interrupted: bool = False
+    exhausted: bool = False
     seconds: float = 0.0
     seconds_before: float = 0.0
     observations: int = 0
@@ -176,9 +177,30 @@ class Study:
             "front": [trial.number for trial in self.front] if len(self.objectives) > 1 else None,
             "speed_up": None if self.speed_up is None else self.speed_up.to_dict(),
             "interrupted": self.interrupted,
+            "exhausted": self.exhausted,
             "remarks": list(self.remarks),
             "results_dir": str(self.results_dir),
         }
+
+    def finished(self, summary: Mapping[str, Any], *, rounds: int) -> bool:
+        """Whether an earlier run has come to all that is wanted of these trials; then it is as that run left it.
+
+        `summary` is that run's, `rounds` how often winner and baseline are to be measured in turn. Raises KeyError,
+        TypeError or ValueError for what is no summary.
+        """
+        found = None if summary["speed_up"] is None else SpeedUp.from_dict(summary["speed_up"])
+        measured = self.best is None or rounds == (0 if found is None else found.rounds)
+        searched = summary["exhausted"] or (self.wanted is not None and len(self.trials) >= self.wanted)
+        if summary["interrupted"] or summary["trials"] != len(self.trials) or not (measured and searched):
+            return False
+        baseline = Baseline(**summary["baseline"])
+        if self.best is not None:
+            (self.best,) = (trial for trial in self.trials if trial.number == summary["best"]["number"])
+        self.baseline, self.speed_up, self.time = baseline, found, summary["time"]
+        self.seconds, self.seconds_before = summary["seconds"], summary["seconds_before"]
+        self.observations, self.exhausted = summary["observations"], summary["exhausted"]
+        self.remarks[:] = summary["remarks"]
+        return True
 
     def __str__(self) -> str:
         """The table that `mneme tune` prints."""
