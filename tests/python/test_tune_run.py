@@ -433,6 +433,24 @@ def test_resuming_what_is_done_with_other_rounds_measures_only_the_winner(
     assert study.speed_up is not None and study.speed_up.rounds == 3
 
 
+def test_fewer_trials_than_are_done_are_remarked(executor: FakeExecutor, tmp_path: Path) -> None:
+    go(tmp_path / "r", trials=8)
+    study = go(tmp_path / "r", trials=5, resume=True)
+    assert len(study.trials) == 8
+    assert study.remarks == ["8 trials are done already, and 5 are asked for: none was added"]
+
+
+def test_a_space_without_more_points_does_not_go_on(
+    executor: FakeExecutor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for resume in (False, True):
+        study = go(tmp_path / "r", trials=100, resume=resume)
+        command._say_what_next({"instance": [fake_instance()]}, study)
+        assert capsys.readouterr().err.startswith(
+            "mneme tune: the space has no more points: all 64 were tried\nmneme tune: the best: "
+        )
+
+
 def test_time_that_was_up_is_no_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, FakeExecutor(lambda config: 1000.0 if "block" not in config.to_dict() else []))
     assert not go(tmp_path / "r", timeout=1, prune=False).exhausted

@@ -278,7 +278,10 @@ def _report(options: argparse.Namespace, asked: Mapping[str, Any], study: Study)
 
 def _say_what_next(asked: Mapping[str, Any], study: Study) -> None:
     where = shlex.quote(str(study.results_dir))
-    if study.interrupted or (study.wanted is not None and len(study.trials) < study.wanted):
+    few = study.wanted is not None and len(study.trials) < study.wanted
+    if few and study.exhausted:
+        print(f"mneme tune: the space has no more points: all {len(study.trials)} were tried", file=sys.stderr)
+    elif study.interrupted or few:
         print(f"mneme tune: not all is done; mneme tune --resume {where} goes on", file=sys.stderr)
     if study.best is not None:
         instances = asked["instance"]

@@ -168,7 +168,10 @@ def tune(
         show = _shown(progress)
         if isinstance(show, Display):
             held.callback(show.close)
-        return run.go(instances, show)
+        study = run.go(instances, show)
+    if asked.trials is not None and asked.trials < len(before):
+        study.remarks.append(f"{len(before)} trials are done already, and {asked.trials} are asked for: none was added")
+    return study
 
 
 class _Run:
