@@ -170,7 +170,7 @@ def test_winner_is_measured_on_one_of_several_devices(monkeypatch: pytest.Monkey
 
 
 def test_a_claim_inside_the_noise_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    times = iter(range(10_000))
+    times = iter(range(1, 10_000))
     use(monkeypatch, FakeExecutor(lambda config: 1000.0 + (next(times) * 7919) % 101))
     study = go(tmp_path / "r")
     assert study.speed_up_seen is not None and study.speed_up_seen > 1.02  # the luck of the best
@@ -449,6 +449,20 @@ def test_a_space_without_more_points_does_not_go_on(
         assert capsys.readouterr().err.startswith(
             "mneme tune: the space has no more points: all 64 were tried\nmneme tune: the best: "
         )
+
+
+def test_a_trial_keeps_its_speed_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: 1000.0 if config == mneme.Config() else 500.0))
+    before = go(tmp_path / "r", trials=8, confirm=0)
+    use(monkeypatch, FakeExecutor(lambda config: 3000.0 if config == mneme.Config() else 1000.0))  # another clock
+    after = go(tmp_path / "r", trials=12, confirm=0, resume=True)
+    gains = {trial.number: after.speed_up_of(trial) for trial in after.trials if trial.state == "complete"}
+    for trial in before.trials:
+        if trial.state == "complete":
+            assert gains[trial.number] == before.speed_up_of(trial)
+    assert after.speed_up_seen == 2 and {2.0, 3.0} <= set(gains.values())
+    first, again = (str(study).splitlines()[2] for study in (before, after))
+    assert first == again
 
 
 def test_time_that_was_up_is_no_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

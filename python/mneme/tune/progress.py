@@ -114,7 +114,7 @@ def summary_text(study: Study, *, top: int = 10, width: int | None = None) -> st
 def _best_table(study: Study, trials: list[Trial], width: int | None) -> str:
     rows = []
     for rank, trial in enumerate(trials, start=1):
-        gain = study.baseline.time / trial.time if study.baseline.time and trial.time else None
+        gain = study.speed_up_of(trial)
         row = [str(rank), str(trial.number), _time(trial.time), "-" if gain is None else f"{gain:.3f}"]
         rows.append([*row, _number(trial.registers), _number(trial.object_size), _changes(trial)])
     columns = ["RANK", "TRIAL", "TIME", "SPEED-UP", "REGISTERS", "OBJECT", "CONFIGURATION"]

@@ -203,6 +203,9 @@ class _Run:
         self._before = before
         self._began = time.monotonic()
         self._ready: float | None = None
+        later: float | None = None
+        for trial in reversed(before):  # of those that were done before their baseline was
+            trial.baseline = later = trial.baseline or later
         for trial in before:
             self._study.add(trial, restored=True)
         source.restore(before)
@@ -265,6 +268,7 @@ class _Run:
     ) -> None:
         def on_trial(trial: Trial) -> None:
             self._now_ready()
+            trial.baseline = self._study.baseline.begin
             is_best = self._study.add(trial)
             log.append(trial)
             if store:

@@ -133,9 +133,12 @@ class Study:
     @property
     def speed_up_seen(self) -> float | None:
         """Of the best trial over the baseline as the search saw them: a hint, with the luck of the best in it."""
-        if self.best is None or not self.best.time or self.baseline.time is None:
-            return None
-        return self.baseline.time / self.best.time
+        return None if self.best is None else self.speed_up_of(self.best)
+
+    def speed_up_of(self, trial: Trial) -> float | None:
+        """Over the baseline at the begin of the run that measured it: that of another run may be another machine's."""
+        baseline = trial.baseline or self.baseline.begin or self.baseline.end
+        return baseline / trial.time if baseline and trial.time else None
 
     @property
     def keep_recorded(self) -> bool:

@@ -34,6 +34,7 @@ class Trial:
 
     `state` is "complete", "failed" (see `failure` and `reason`) or "pruned": given up between two timed runs, with the
     `time` until then. Times are nanoseconds, sizes bytes. `seconds` is when it was done, since the search began.
+    `baseline` is the launch as recorded at the begin of the run that measured it, in ns, where that was known by then.
     `result` is kept of the best only.
     """
 
@@ -51,6 +52,7 @@ class Trial:
     shared_with: str | None = None
     digest: str = ""
     seconds: float = 0.0
+    baseline: float | None = None
     result: Result | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @classmethod
