@@ -103,6 +103,16 @@ def test_configuration_of_a_replay_and_options(recordings: Path, tmp_path: Path)
     assert configuration["tolerance"][0]["buffer"] == "data" and configuration["execution"] == {"iterations": 3}
 
 
+def test_what_is_as_recorded_is_left_out_of_the_table(recordings: Path, tmp_path: Path) -> None:
+    text = "{parameters: {block.x: {categorical: [128]}, grid.x: {categorical: [313]}}, sampler: grid, confirm: 0}"
+    (tmp_path / "f.yaml").write_text(text)
+    execution = ["--device", "cpu", "--quiet"]
+    done = run(recordings, *execution, "--config", "f.yaml", "--results-dir", "r", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "block.x" not in done.stdout and "grid.x" not in done.stdout
+    assert done.stdout.endswith("that is not confirmed\n  as recorded\n")
+
+
 def test_nothing_is_right(recordings: Path, tmp_path: Path) -> None:
     (tmp_path / "f.json").write_text(json.dumps({"parameters": {"grid.x": {"int": [1, 2]}}, "sampler": "grid"}))
     done = run(recordings, *FAST, "--config", "f.json", "--results-dir", "r", folder=tmp_path)

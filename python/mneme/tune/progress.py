@@ -107,7 +107,7 @@ def summary_text(study: Study, *, top: int = 10, width: int | None = None) -> st
         parts.append(f"  {kind.count} {name}, the first: {_one_line(kind.reason)}")
     parts += ["", _baseline(study), _verdict(study)]
     if study.best is not None:
-        parts.append(f"  {_changes(study.best) or 'as recorded'}")
+        parts.append(f"  {_changes(study, study.best) or 'as recorded'}")
     return "\n".join(parts)
 
 
@@ -116,19 +116,18 @@ def _best_table(study: Study, trials: list[Trial], width: int | None) -> str:
     for rank, trial in enumerate(trials, start=1):
         gain = study.speed_up_of(trial)
         row = [str(rank), str(trial.number), _time(trial.time), "-" if gain is None else f"{gain:.3f}"]
-        rows.append([*row, _number(trial.registers), _number(trial.object_size), _changes(trial)])
+        rows.append([*row, _number(trial.registers), _number(trial.object_size), _changes(study, trial)])
     columns = ["RANK", "TRIAL", "TIME", "SPEED-UP", "REGISTERS", "OBJECT", "CONFIGURATION"]
     title = f"{'Pareto front' if len(study.objectives) > 1 else 'Best'} of {study.kernel}"
     lines = Table(title, columns, rows).text().splitlines()
     return "\n".join(line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines)
 
 
-def _changes(trial: Trial) -> str:
+def _changes(study: Study, trial: Trial) -> str:
     """What is not as recorded or as by default."""
+    recorded = set(_flat("", study.recorded))
     members = trial.config.to_dict() if trial.config else {}
-    return " ".join(
-        _flat("", {name: value for name, value in members.items() if (name, value) != ("passes", "default<O3>")})
-    )
+    return " ".join(text for text in _flat("", members) if text not in recorded)
 
 
 def _flat(prefix: str, members: Mapping[str, Any]) -> Iterator[str]:

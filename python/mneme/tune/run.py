@@ -7,7 +7,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -212,6 +212,7 @@ class _Run:
 
     def go(self, instances: Sequence[Instance], show: OnProgress) -> Study:
         study = self._study
+        study.recorded = recorded_launch(instances)
         if self._resume and self._finished():
             return study
         try:
@@ -418,6 +419,21 @@ def baseline_of(config: Config) -> Config:
 
     members = config.to_dict()
     return Config.from_dict({name: members[name] for name in ("execution", "tolerance", "verdict") if name in members})
+
+
+def recorded_launch(instances: Sequence[Instance]) -> dict[str, Any]:
+    """What a configuration would say of the launch as recorded, as far as `instances` are alike."""
+
+    def alike(values: Iterable[int]) -> int | None:
+        found = set(values)
+        return found.pop() if len(found) == 1 else None
+
+    return {
+        "passes": "default<O3>",
+        "grid": {axis: alike(one.grid[place] for one in instances) for place, axis in enumerate("xyz")},
+        "block": {axis: alike(one.block[place] for one in instances) for place, axis in enumerate("xyz")},
+        "shared_memory": alike(one.shared_memory for one in instances),
+    }
 
 
 class _interruptible:  # noqa: N801

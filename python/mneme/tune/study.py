@@ -65,6 +65,7 @@ class Study:
     results_dir: Path
     device: str = ""
     wanted: int | None = None
+    recorded: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)  # the launch, as a configuration
     trials: list[Trial] = dataclasses.field(default_factory=list, repr=False)
     best: Trial | None = None
     baseline: Baseline = dataclasses.field(default_factory=Baseline)
