@@ -11,8 +11,9 @@ from typing import Any
 
 import mneme
 import pytest
-from mneme.tune import Categorical, SearchSpace, command, tune, yaml_text
+from mneme.tune import Categorical, SearchSpace, Study, command, tune, yaml_text
 from mneme.tune.extras import TUNE
+from mneme.tune.progress import progress_line
 
 SCALE = "scale(int*, int, int)"
 FAST = ["--device", "cpu", "--quiet", "--set", "execution.iterations=3"]
@@ -34,8 +35,9 @@ def test_from_a_recording_to_a_best_configuration(recordings: Path, tmp_path: Pa
         and "as recorded (default<O3>)" in done.stdout
     )
     assert " times as fast" in done.stdout.splitlines()[-2]
-    assert "mneme replay -rdb " in done.stderr and " --config results/best.json" in done.stderr
     results = tmp_path / "results"
+    assert f"mneme replay -rdb {next(recordings.glob('*.json'))} -rid " in done.stderr
+    assert f" --config {results}/best.json\n" in done.stderr
     assert sorted(path.name for path in results.iterdir()) == [
         "best.json", "results.jsonl", "summary.json", "trials.jsonl", "trials.parquet", "tune.json",
     ]  # fmt: skip
@@ -111,6 +113,14 @@ def test_what_is_as_recorded_is_left_out_of_the_table(recordings: Path, tmp_path
     assert done.returncode == 0, done.stderr
     assert "block.x" not in done.stdout and "grid.x" not in done.stdout
     assert done.stdout.endswith("that is not confirmed\n  as recorded\n")
+
+
+def test_rate_of_a_moment_is_left_out() -> None:
+    study = Study("scale", ("time",), Path("r"), observations=10, seconds=0.002)
+    assert "10 measured in 0.00 s (" in str(study) and "measured/s" not in progress_line(study, "search")
+    study.seconds = 0.5
+    assert "10 measured in 0.50 s, 20.0 a second (" in str(study)
+    assert "20.0 measured/s" in progress_line(study, "search")
 
 
 def test_nothing_is_right(recordings: Path, tmp_path: Path) -> None:

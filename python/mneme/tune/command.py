@@ -285,14 +285,15 @@ def _say_what_next(asked: Mapping[str, Any], study: Study) -> None:
         print(f"mneme tune: not all is done; mneme tune --resume {where} goes on", file=sys.stderr)
     if study.best is not None:
         instances = asked["instance"]
-        kernel = Path(instances[0].database.path, f"{instances[0].kernel.hash}.json")
+        kernel = shlex.quote(str(Path(instances[0].database.path, f"{instances[0].kernel.hash}.json").absolute()))
         chosen = "".join(f" -rid {instance.hash[:8]}" for instance in instances)
+        best = shlex.quote(str(Path(study.results_dir, "best.json").absolute()))
         what = (
             "nothing faster than the launch as recorded was found: keep it as recorded; the best that was tried"
             if study.keep_recorded
             else "the best"
         )
-        print(f"mneme tune: {what}: mneme replay -rdb {kernel}{chosen} --config {where}/best.json", file=sys.stderr)
+        print(f"mneme tune: {what}: mneme replay -rdb {kernel}{chosen} --config {best}", file=sys.stderr)
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:

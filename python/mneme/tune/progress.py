@@ -15,6 +15,7 @@ from mneme.tune.trials import Trial
 
 _EVERY = 10.0  # seconds between two lines where there is no terminal
 _REDRAW = 0.1
+_SHORT = 0.1  # seconds that are too few for a rate
 
 
 def progress_line(study: Study, stage: str) -> str:
@@ -30,7 +31,7 @@ def progress_line(study: Study, stage: str) -> str:
     if study.best is not None:
         gain = f" ({study.speed_up_seen:.2f} x)" if study.speed_up_seen else ""
         parts.append(f"best {_first_value(study, study.best)}{gain}")
-    if study.observations_per_second:
+    if study.observations and study.seconds >= _SHORT:
         parts.append(f"{study.observations_per_second:.1f} measured/s")
     if pruned := study.count("pruned"):
         parts.append(f"{pruned} given up")
@@ -144,7 +145,7 @@ def _counts(study: Study) -> str:
     text = f"{len(study.trials)} trials: {study.count('complete')} right, {study.count('failed')} failed"
     if pruned := study.count("pruned"):
         text += f", {pruned} given up as clearly slower"
-    rate = f", {study.observations_per_second:.1f} a second" if study.seconds else ""
+    rate = f", {study.observations_per_second:.1f} a second" if study.seconds >= _SHORT else ""
     measured = f"{study.observations} measured in {study.seconds:.2f} s{rate}"
     return f"{text}; {measured} ({study.seconds_before:.2f} s until the device was ready)"
 
