@@ -115,6 +115,16 @@ def test_what_is_as_recorded_is_left_out_of_the_table(recordings: Path, tmp_path
     assert done.stdout.endswith("that is not confirmed\n  as recorded\n")
 
 
+def test_space_of_fewer_points_than_trials(recordings: Path, tmp_path: Path) -> None:
+    text = "{parameters: {block.x: {categorical: [32, 64, 128]}}, constraints: [block.x > 32], confirm: 0}"
+    (tmp_path / "f.yaml").write_text(text)
+    few = ["--config", "f.yaml", "--sampler", "random", "--set", "keep_threads=true", "--results-dir", "r"]
+    for trials, said in ((2, 0), (5, 1)):
+        done = run(recordings, *FAST, *few[:-1], f"r{trials}", "--trials", trials, folder=tmp_path)
+        remark = f"the space has 2 points, fewer than {trials} trials: --sampler exhaustive tries each once"
+        assert done.stderr.count(remark) == said, done.stderr
+
+
 def test_rate_of_a_moment_is_left_out() -> None:
     study = Study("scale", ("time",), Path("r"), observations=10, seconds=0.002)
     assert "10 measured in 0.00 s (" in str(study) and "measured/s" not in progress_line(study, "search")

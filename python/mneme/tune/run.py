@@ -40,6 +40,8 @@ _MUCH_DRIFT = 0.05
 _FINALISTS, _FINALS, _CANDIDATES = 5, 3, 3
 # Trials of which a table takes longer than whoever pressed Ctrl-C waits.
 _MANY = 10_000
+# Points of a space that can be counted one by one in no time.
+_COUNTED = 10_000
 # Seconds that the storage may take when the search was interrupted.
 _STORAGE_PATIENCE = 0.5
 
@@ -157,7 +159,7 @@ def tune(
             held.enter_context(folder.alone())
             asked = folder.resume(asked)
         before = read_trials(folder.trials) if resume else []
-        remarks = list(made.notes)
+        remarks = [*made.notes, *_too_few_points(made, asked)]
         source = _source(sampler, made, asked, len(before) * _learns(sampler), remarks.append)
         if not resume:  # nothing is made where something above is wrong
             held.enter_context(folder.alone(make=True))
@@ -467,6 +469,18 @@ def _space(space: str | SearchSpace, instance: Instance, kind: str) -> tuple[Sea
     if not made.parameters:
         raise InvalidArgumentError(f"space '{space}' has nothing to search: {'; '.join(made.notes)}")
     return made, space
+
+
+def _too_few_points(space: SearchSpace, asked: Asked) -> list[str]:
+    """What there is to say of a space that is so small that points must come again."""
+    if asked.trials is None or asked.sampler in ("exhaustive", "grid"):
+        return []
+    if space.size is None or space.size > _COUNTED:
+        return []
+    points = sum(1 for _ in space.points())
+    if points >= asked.trials:
+        return []
+    return [f"the space has {points} points, fewer than {asked.trials} trials: --sampler exhaustive tries each once"]
 
 
 def _source(
