@@ -75,6 +75,10 @@ Result<PoolResult> pool_result_from_json(const Json& json) {
   }
   if (auto details = json.find("result"); details != json.end() && details->is_object()) result.details = *details;
   if (auto label = json.find("label"); label != json.end() && label->is_string()) result.label = *label;
+  if (auto origin = json.find("origin"); origin != json.end() && origin->is_string()) {
+    auto found = std::find(kOrigins.begin(), kOrigins.end(), origin->get<std::string>());
+    if (found != kOrigins.end()) result.origin = static_cast<Origin>(found - kOrigins.begin());
+  }
   if (auto with = json.find("shared_with"); with != json.end() && with->is_string()) {
     auto digest = Digest::from_hex(with->get<std::string>());
     if (!digest.ok()) return corrupt("'shared_with' is no digest");

@@ -573,6 +573,7 @@ TEST_F(PoolTest, ResumesFromItsLog) {
 
   logged.database = "another place of it";
   EXPECT_EQ(open(logged)->submit(with_passes("a")).get().origin, Origin::resumed);
+  EXPECT_EQ(read_log(logged.log)->results.at(4).origin, Origin::shared);  // a log that is resumed says the same
   logged.static_hash = digest_of(std::as_bytes(std::span("another")));
   EXPECT_EQ(Pool::open(logged).status().code(), Code::incompatible);
 }
