@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
 from mneme.tune import presets, yaml_text
+from mneme.tune.arguments import DEFAULT_TRIALS
 from mneme.tune.asked import Asked, Folder
 from mneme.tune.names import check_keys, nearest
 from mneme.tune.progress import Display, summary_text
-from mneme.tune.run import DEFAULT_TRIALS, tune
+from mneme.tune.run import tune
 from mneme.tune.samplers import SAMPLERS
 from mneme.tune.space import SearchSpace, space_of
 from mneme.tune.trials import OBJECTIVES

@@ -5,18 +5,27 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mneme.errors import InvalidArgumentError, NotFoundError
-from mneme.tune import presets
+from mneme.errors import InvalidArgumentError
+from mneme.tune.arguments import (
+    as_base,
+    as_instances,
+    as_objectives,
+    as_seconds,
+    as_seed,
+    as_space,
+    as_trials,
+    at_least,
+    usual_ahead,
+)
 from mneme.tune.asked import Asked, Folder, fresh_folder, write_json
 from mneme.tune.checks import check_base, check_space
 from mneme.tune.confirm import confirm, finals
-from mneme.tune.names import check_keys, nearest
+from mneme.tune.names import check_keys
 from mneme.tune.probe import Probed
 from mneme.tune.progress import Display
 from mneme.tune.samplers import Source, source_of
@@ -24,14 +33,13 @@ from mneme.tune.search import Search
 from mneme.tune.space import SearchSpace
 from mneme.tune.storage import Storage, check_storage
 from mneme.tune.study import Study
-from mneme.tune.trials import OBJECTIVES, Trial, TrialLog, read_trials, write_parquet
+from mneme.tune.trials import Trial, TrialLog, read_trials, write_parquet
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
 
     from mneme import Config, Executor, Instance, Result
 
-DEFAULT_TRIALS = 100
 _EXECUTOR_OPTIONS = ("compile_workers", "compile_timeout", "run_timeout", "compile_memory", "share")
 # Begin and end of the baseline that differ by more make the other times doubtful.
 _MUCH_DRIFT = 0.05
@@ -121,9 +129,9 @@ def tune(
     """
     from mneme.session import choose_device
 
-    instances = _instances(instance)
+    instances = as_instances(instance)
     kind, _ = choose_device(device, "tuning")
-    made, preset = _space(space, instances[0], kind)
+    made, preset = as_space(space, instances[0], kind)
     asked = Asked(
         database=str(Path(instances[0].database.path).absolute()),
         kernel=instances[0].kernel.demangled,
@@ -133,23 +141,23 @@ def tune(
         space=made.describe(),
         preset=preset,
         sampler=sampler if isinstance(sampler, str) else type(sampler).__name__,
-        seed=_seed(seed),
-        trials=_trials(trials, sampler),
-        timeout=_seconds(timeout),
-        objectives=_objectives(objectives),
-        configuration=_base(config).to_dict(),
-        ahead=_ahead(trials) if ahead is None else _at_least("ahead", ahead, 1),
+        seed=as_seed(seed),
+        trials=as_trials(trials, sampler),
+        timeout=as_seconds(timeout),
+        objectives=as_objectives(objectives),
+        configuration=as_base(config).to_dict(),
+        ahead=usual_ahead(trials) if ahead is None else at_least("ahead", ahead, 1),
         prune=prune,
-        confirm=_at_least("confirm", confirm, 0),
+        confirm=at_least("confirm", confirm, 0),
         storage=storage,
         storage_name="",
         executor=executor_options,
-        probe=int(_PROBED * (_trials(trials, sampler) or 0)) if probe else 0,
+        probe=int(_PROBED * (as_trials(trials, sampler) or 0)) if probe else 0,
     )
     check_keys("tune", executor_options, _EXECUTOR_OPTIONS)
     check_storage(storage)
-    check_base(_base(config), instances, kind)
-    check_space(made, _base(config), kind)
+    check_base(as_base(config), instances, kind)
+    check_space(made, as_base(config), kind)
     folder = Folder(fresh_folder() if results_dir is None else Path(results_dir))
     asked.storage_name = f"{asked.kernel.split('(')[0]} {asked.instances[0][:8]} {folder.path.absolute().name}"
     if resume and results_dir is None:
@@ -165,7 +173,7 @@ def tune(
             held.enter_context(folder.alone(make=True))
             folder.begin(asked)
         run = _Run(
-            asked, folder, made, source, _base(config), devices=devices, resume=resume, before=before, remarks=remarks
+            asked, folder, made, source, as_base(config), devices=devices, resume=resume, before=before, remarks=remarks
         )
         show = _shown(progress)
         if isinstance(show, Display):
@@ -451,26 +459,6 @@ class _interruptible:  # noqa: N801
         self._executor.shutdown(wait=True, cancel_futures=True)
 
 
-def _instances(instance: Instance | Sequence[Instance]) -> list[Instance]:
-    from mneme import Instance
-
-    instances = [instance] if isinstance(instance, Instance) else list(instance)
-    if not instances:
-        raise NotFoundError("tuning: there is no instance to tune")
-    return instances
-
-
-def _space(space: str | SearchSpace, instance: Instance, kind: str) -> tuple[SearchSpace, str | None]:
-    if isinstance(space, SearchSpace):
-        return space, None
-    if not isinstance(space, str):
-        raise InvalidArgumentError(f"tuning: space must be a SearchSpace or the name of a preset, and is {space!r}")
-    made = presets.preset(space, instance, device=kind)
-    if not made.parameters:
-        raise InvalidArgumentError(f"space '{space}' has nothing to search: {'; '.join(made.notes)}")
-    return made, space
-
-
 def _too_few_points(space: SearchSpace, asked: Asked) -> list[str]:
     """What there is to say of a space that is so small that points must come again."""
     if asked.trials is None or asked.sampler in ("exhaustive", "grid"):
@@ -502,56 +490,6 @@ def _source(
         return of(space, 0)
     of(space, 0)  # what is wrong is said before anything is measured
     return Probed(space, of, most=asked.probe, note=note)
-
-
-def _seed(seed: int | None) -> int:
-    if seed is None:
-        return random.SystemRandom().randrange(1 << 31)
-    return _at_least("seed", seed, 0)
-
-
-def _trials(trials: int | None, sampler: object) -> int | None:
-    if trials is None:
-        return None if sampler in ("exhaustive", "grid") else DEFAULT_TRIALS
-    return _at_least("trials", trials, 1)
-
-
-def _seconds(timeout: Any) -> float | None:
-    if timeout is None:
-        return None
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
-        raise InvalidArgumentError(f"tuning: timeout must be seconds, above zero, and is {timeout!r}")
-    return float(timeout)
-
-
-def _ahead(trials: int | None) -> int:
-    return 64 if trials is None else max(16, min(64, trials // 8))
-
-
-def _at_least(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidArgumentError(f"tuning: {name} must be a whole number from {least} on, and is {value!r}")
-    return value
-
-
-def _objectives(objectives: str | Sequence[str]) -> list[str]:
-    words = objectives.split(",") if isinstance(objectives, str) else list(objectives)
-    for word in words:
-        if word not in OBJECTIVES:
-            raise InvalidArgumentError(f"there is no objective '{word}'{nearest(word, OBJECTIVES)}")
-        if words.count(word) > 1:
-            raise InvalidArgumentError(f"objective '{word}' is there twice")
-    if not words:
-        raise InvalidArgumentError(f"there must be an objective: of {', '.join(OBJECTIVES)}")
-    return words
-
-
-def _base(config: Config | None) -> Config:
-    from mneme import Config
-
-    if config is not None and not isinstance(config, Config):
-        raise InvalidArgumentError(f"tuning: config must be a Config, and is {config!r}")
-    return Config() if config is None else config
 
 
 def _learns(sampler: object) -> int:

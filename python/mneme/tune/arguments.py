@@ -1,0 +1,97 @@
+"""What tune() is asked, as it takes it; what is wrong raises InvalidArgumentError, which says so."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from mneme.errors import InvalidArgumentError, NotFoundError
+from mneme.tune import presets
+from mneme.tune.names import nearest
+from mneme.tune.space import SearchSpace
+from mneme.tune.trials import OBJECTIVES
+
+if TYPE_CHECKING:
+    from mneme import Config, Instance
+
+DEFAULT_TRIALS = 100
+
+
+def as_instances(instance: Instance | Sequence[Instance]) -> list[Instance]:
+    """At least one."""
+    from mneme import Instance
+
+    instances = [instance] if isinstance(instance, Instance) else list(instance)
+    if not instances:
+        raise NotFoundError("tuning: there is no instance to tune")
+    return instances
+
+
+def as_space(space: str | SearchSpace, instance: Instance, kind: str) -> tuple[SearchSpace, str | None]:
+    """The space, and the name of the preset that it was made by."""
+    if isinstance(space, SearchSpace):
+        return space, None
+    if not isinstance(space, str):
+        raise InvalidArgumentError(f"tuning: space must be a SearchSpace or the name of a preset, and is {space!r}")
+    made = presets.preset(space, instance, device=kind)
+    if not made.parameters:
+        raise InvalidArgumentError(f"space '{space}' has nothing to search: {'; '.join(made.notes)}")
+    return made, space
+
+
+def as_seed(seed: int | None) -> int:
+    """One by chance where none is given."""
+    if seed is None:
+        return random.SystemRandom().randrange(1 << 31)
+    return at_least("seed", seed, 0)
+
+
+def as_trials(trials: int | None, sampler: object) -> int | None:
+    """None: as many as the space has points."""
+    if trials is None:
+        return None if sampler in ("exhaustive", "grid") else DEFAULT_TRIALS
+    return at_least("trials", trials, 1)
+
+
+def as_seconds(timeout: Any) -> float | None:
+    """None: no end."""
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise InvalidArgumentError(f"tuning: timeout must be seconds, above zero, and is {timeout!r}")
+    return float(timeout)
+
+
+def usual_ahead(trials: int | None) -> int:
+    """How many points are proposed before their predecessors' results are known."""
+    return 64 if trials is None else max(16, min(64, trials // 8))
+
+
+def at_least(name: str, value: Any, least: int) -> int:
+    """A whole number."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidArgumentError(f"tuning: {name} must be a whole number from {least} on, and is {value!r}")
+    return value
+
+
+def as_objectives(objectives: str | Sequence[str]) -> list[str]:
+    """Different ones, the first of which is what is sorted by."""
+    words = objectives.split(",") if isinstance(objectives, str) else list(objectives)
+    for word in words:
+        if word not in OBJECTIVES:
+            raise InvalidArgumentError(f"there is no objective '{word}'{nearest(word, OBJECTIVES)}")
+        if words.count(word) > 1:
+            raise InvalidArgumentError(f"objective '{word}' is there twice")
+    if not words:
+        raise InvalidArgumentError(f"there must be an objective: of {', '.join(OBJECTIVES)}")
+    return words
+
+
+def as_base(config: Config | None) -> Config:
+    """What every trial begins with."""
+    from mneme import Config
+
+    if config is not None and not isinstance(config, Config):
+        raise InvalidArgumentError(f"tuning: config must be a Config, and is {config!r}")
+    return Config() if config is None else config
