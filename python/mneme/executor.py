@@ -283,8 +283,8 @@ def replay(
         config: What is other than recorded; None: nothing.
         device: "cuda", "cuda:1", "cpu"; None: the GPU where there is one, else the CPU device.
         isolated: By processes of its own, as an `Executor` has them: a compiler that crashes, a kernel that faults or
-            never ends is a failed result. False: by a `Session`, in this process, which is quicker by a tenth of a
-            second and looks for compiled code in the cache, and has no limits of time.
+            never ends is a failed result. False: by a `Session`, in this process, which is quicker by a tenth or
+            two of a second, looks for compiled code in the cache, and has no limits of time.
         compile_timeout: Seconds for the compilation.
         run_timeout: Seconds for one step on the device.
 

@@ -94,6 +94,19 @@ class FakeExecutor:
         self.closed = True
 
 
+class InterruptedExecutor(FakeExecutor):
+    """Ctrl-C when so many were submitted."""
+
+    def __init__(self, measure: Callable[[mneme.Config], Any], *, after: int) -> None:
+        super().__init__(measure)
+        self.after = after
+
+    def submit(self, config: mneme.Config) -> Any:
+        if len(self.submitted) == self.after:
+            raise KeyboardInterrupt
+        return super().submit(config)
+
+
 def fake_instance(**facts: Any) -> Any:
     """A recorded launch of 40000 threads in blocks of 128, with an int 'n', a float 'a' and a pointer."""
     arguments = [

@@ -16,7 +16,7 @@ from mneme.tune.samplers import Source, source_of
 from mneme.tune.space import Line, Params
 from mneme.tune.trials import Trial, read_trials
 
-from fake_executor import FakeExecutor, Outcome, fake_instance, use
+from fake_executor import FakeExecutor, InterruptedExecutor, Outcome, fake_instance, use
 
 SIZES = [32, 64, 96, 128, 160, 256, 512]
 SPACE = SearchSpace(
@@ -216,24 +216,11 @@ def test_search_goes_on_in_what_is_left(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert without.count("failed") > study.count("failed") and without.remarks == []
 
 
-class Interrupted(FakeExecutor):
-    """Ctrl-C when so many were submitted."""
-
-    def __init__(self, after: int) -> None:
-        super().__init__(measure)
-        self.after = after
-
-    def submit(self, config: mneme.Config) -> Any:
-        if len(self.submitted) == self.after:
-            raise KeyboardInterrupt
-        return super().submit(config)
-
-
 @pytest.mark.parametrize("after", [3, 6, 30])
 def test_resumed_in_the_probe_and_behind_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, after: int) -> None:
     use(monkeypatch, FakeExecutor(measure))
     whole = go(tmp_path / "whole", sampler="random")
-    use(monkeypatch, Interrupted(after))
+    use(monkeypatch, InterruptedExecutor(measure, after=after))
     assert go(tmp_path / "r", sampler="random").interrupted
     kept = len(read_trials(tmp_path / "r/trials.jsonl"))
     second = use(monkeypatch, FakeExecutor(measure))

@@ -21,7 +21,7 @@ from mneme.tune.asked import Folder
 from mneme.tune.statistics import student_quantile
 from mneme.tune.trials import Trial, read_trials
 
-from fake_executor import FakeExecutor, FakeResult, Outcome, fake_instance, use
+from fake_executor import FakeExecutor, FakeResult, InterruptedExecutor, Outcome, fake_instance, use
 
 SPACE = SearchSpace(
     {
@@ -378,22 +378,9 @@ def test_time_is_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert len(study.trials) == 16 and study.speed_up is not None
 
 
-class Interrupted(FakeExecutor):
-    """Ctrl-C when so many were submitted."""
-
-    def __init__(self, after: int) -> None:
-        super().__init__(measure)
-        self.after = after
-
-    def submit(self, config: mneme.Config) -> Any:
-        if len(self.submitted) == self.after:
-            raise KeyboardInterrupt
-        return super().submit(config)
-
-
 @pytest.mark.parametrize("sampler", ["exhaustive", "random", "tpe"])
 def test_interrupted_and_resumed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sampler: str) -> None:
-    first = use(monkeypatch, Interrupted(20))
+    first = use(monkeypatch, InterruptedExecutor(measure, after=20))
     study = go(tmp_path / "r", sampler=sampler, trials=48, seed=5)
     assert study.interrupted and first.closed and study.best is not None and study.speed_up is None
     kept = {trial.number: trial.params for trial in read_trials(tmp_path / "r/trials.jsonl")}
