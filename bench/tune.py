@@ -7,7 +7,6 @@ Tunes the last recorded launch of every kernel of the databases, one after the o
 printed and --json is written anew, so that it may be cut off at any time (Ctrl-C, SIGTERM); the table comes at the end. Needs the Python
 package, with Optuna for samplers that learn.
 
-  --points   in place of all: what a point costs each sampler, over made-up values; no device is used
   --grid     in place of a search: the exhaustive sweep of 5 pipelines times 16 block sizes, of 1-D kernels such as a vector add
   seconds    of the search, from when the device was ready; "before": until then; "after": measuring winner and baseline in turn
   a second   configurations that were right and measured for themselves, none shared, in those seconds
@@ -19,7 +18,6 @@ import argparse
 import contextlib
 import json
 import pathlib
-import random
 import re
 import signal
 import sys
@@ -27,10 +25,7 @@ import tempfile
 import time
 
 import mneme
-from mneme.tune import Categorical, LaunchFacts, SearchSpace, Trial, passes, tune
-from mneme.tune.presets import full
-from mneme.tune.proposals import BATCH
-from mneme.tune.samplers import source_of
+from mneme.tune import Categorical, SearchSpace, passes, tune
 
 
 def say(text):
@@ -86,27 +81,6 @@ def measure(options, database, instance, number):
         "seconds_after": time.monotonic() - began - study.seconds - study.seconds_before,
         "best": best and {name: best[name] for name in ("number", "config", "time", "registers", "object_size")},
     }
-
-
-def print_points(options):
-    """Processor time for a point of the full space, in batches as a search asks for them, by how many are known."""
-    space = full(LaunchFacts((80000, 1, 1), (256, 1, 1), scalars=("n", "a")))
-    print("| sampler | " + " | ".join(f"points {first} to {first + 99}" for first in range(0, options.trials, 100)) + " |")
-    print("|" + " --- |" * (1 + len(range(0, options.trials, 100))))
-    import optuna
-
-    plain = optuna.samplers.TPESampler(seed=options.seed)
-    for name, sampler in (("random", "random"), ("tpe", "tpe"), ("Optuna's own TPE", plain), ("nsga2", "nsga2"), ("cmaes", "cmaes")):
-        source = source_of(sampler, space, objectives=["time"], seed=options.seed)
-        values = random.Random(options.seed)
-        cells, began = [], time.process_time()
-        for first in range(0, options.trials, BATCH):
-            for number, params in source.propose(BATCH):
-                source.tell(Trial(number, params, state="failed" if values.random() < 0.2 else "complete", time=values.lognormvariate(3, 1)))
-            if (first + BATCH) // 100 > first // 100:
-                cells.append(f"{(time.process_time() - began) * 10:.2f} ms")
-                began = time.process_time()
-        print("| " + " | ".join([name, *cells]) + " |", flush=True)
 
 
 def short(name, width=40):
@@ -166,7 +140,6 @@ def print_table(lines):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("database", nargs="*")
-    parser.add_argument("--points", action="store_true")
     parser.add_argument("--trials", type=int, default=500)
     parser.add_argument("--sampler", default="tpe")
     parser.add_argument("--space", default="full")
@@ -207,8 +180,6 @@ def tune_all(options, lines):
 def main():
     options = arguments()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if options.points:
-        return print_points(options)
     if not options.database:
         say("bench/tune.py: no database: give folders that `mneme record` wrote")
         return 64

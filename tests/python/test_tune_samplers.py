@@ -7,12 +7,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import pytest
 from mneme.errors import InvalidArgumentError, UnavailableError
 from mneme.tune import Bool, Categorical, Float, Int, Pipeline, SearchSpace
 from mneme.tune.extras import TUNE
 from mneme.tune.proposals import BATCH, Proposals
-from mneme.tune.samplers import Numbered, Source, source_of
+from mneme.tune.samplers import FromTpe, Numbered, Source, source_of
 from mneme.tune.space import key_of
 from mneme.tune.trials import Trial
 
@@ -26,6 +27,12 @@ SPACE = SearchSpace(
     },
     constraints=["block.x != 512"],
     start=[{"block.x": 128, "level": 3, "flag": False, "scale": 0.5, "passes": ("x",)}],
+)
+# The same, with values that can be counted.
+COUNTED = SearchSpace(
+    {name: parameter for name, parameter in SPACE.parameters.items() if name != "scale"},
+    constraints=["block.x != 512"],
+    start=[{"block.x": 128, "level": 3, "flag": False, "passes": ("x",)}],
 )
 LEARNING = ["tpe", "cmaes", "nsga2"]
 
@@ -61,28 +68,31 @@ def keys(points: list[Numbered]) -> list[tuple[int, str]]:
     return [(number, key_of(params)) for number, params in points]
 
 
+@pytest.mark.parametrize("space", [SPACE, COUNTED], ids=["any", "counted"])
 @pytest.mark.parametrize("name", ["random", *LEARNING])
-def test_same_seed_same_trials(name: str) -> None:
-    first = run(source_of(name, SPACE, objectives=["time"], seed=7), 60)
-    again = run(source_of(name, SPACE, objectives=["time"], seed=7), 60, order=lambda batch: batch[::-1])
-    other = run(source_of(name, SPACE, objectives=["time"], seed=8), 60)
+def test_same_seed_same_trials(name: str, space: SearchSpace) -> None:
+    first = run(source_of(name, space, objectives=["time"], seed=7), 60)
+    again = run(source_of(name, space, objectives=["time"], seed=7), 60, order=lambda batch: batch[::-1])
+    other = run(source_of(name, space, objectives=["time"], seed=8), 60)
     assert [number for number, _ in first] == list(range(60))
     assert keys(first) == keys(again)
     assert keys(first) != keys(other)
-    assert first[0][1] == SPACE.start[0]
-    assert all(SPACE.allows(params) for _, params in first)
+    assert first[0][1] == space.start[0]
+    assert all(space.allows(params) for _, params in first)
 
 
-def test_tpe_learns() -> None:
-    points = run(source_of("tpe", SPACE, objectives=["time"], seed=3), 200)
+@pytest.mark.parametrize("space", [SPACE, COUNTED], ids=["any", "counted"])
+def test_tpe_learns(space: SearchSpace) -> None:
+    points = run(source_of("tpe", space, objectives=["time"], seed=3), 200)
     values = [value(params) for _, params in points]
     assert sum(values[150:]) / 50 < sum(values[:50]) / 50 - 5
 
 
 @pytest.mark.parametrize("name", ["tpe", "nsga2"])
 def test_several_objectives(name: str) -> None:
-    points = run(source_of(name, SPACE, objectives=["time", "registers"], seed=3), 60)
-    assert len(points) == 60
+    for space in (SPACE, COUNTED):
+        points = run(source_of(name, space, objectives=["time", "registers"], seed=3), 60)
+        assert len(points) == 60
 
 
 def faulting(number: int, params: dict[str, Any]) -> Trial:
@@ -178,13 +188,112 @@ def test_optuna_learns_from_what_an_earlier_run_has_done() -> None:
     assert sum(values) / len(values) < sum(value(params) for _, params in points) / 40
 
 
-def test_tpe_of_an_optuna_whose_parts_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mneme.tune import batched_tpe
-
-    assert isinstance(batched_tpe.tpe_sampler(1), batched_tpe.BatchedTPESampler)
+def test_tpe_of_an_optuna_whose_parts_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(source_of("tpe", SPACE, objectives=["time"], seed=7), FromTpe)
+    monkeypatch.delitem(sys.modules, "mneme.tune.batched_tpe", raising=False)
     monkeypatch.delattr("optuna.samplers._tpe.sampler.default_gamma_multiobjective")
-    assert not isinstance(batched_tpe.tpe_sampler(1), batched_tpe.BatchedTPESampler)
-    assert len(run(source_of("tpe", SPACE, objectives=["time"], seed=7), 24)) == 24
+    source = source_of("tpe", SPACE, objectives=["time"], seed=7)
+    assert not isinstance(source, FromTpe)
+    assert len(run(source, 24)) == 24
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ("_split_trials", lambda study, trials, n_below, constraints_enabled: None),
+        ("_log_gauss_mass", lambda left, right: left - right),
+    ],
+)
+def test_tpe_of_an_optuna_whose_parts_are_others(monkeypatch: pytest.MonkeyPatch, other: tuple[str, Any]) -> None:
+    monkeypatch.setattr(f"mneme.tune.batched_tpe.{other[0]}", other[1])
+    assert not isinstance(source_of("tpe", SPACE, objectives=["time"], seed=7), FromTpe)
+
+
+def estimates() -> tuple[Any, dict[str, Any]]:
+    """One of Optuna's kind of each sort of axis, whose values can be counted."""
+    from mneme.tune.batched_tpe import BatchedTPESampler, TabledEstimator
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    space = {
+        "label": CategoricalDistribution(("a", "b", "c")),
+        "whole": IntDistribution(0, 40, step=4),
+        "log": IntDistribution(1, 20, log=True),
+        "real": FloatDistribution(0.25, 1.0, step=0.25),
+    }
+    source = numpy.random.RandomState(1)
+    seen = {
+        "label": source.randint(0, 3, 30).astype(float),
+        "whole": 4.0 * source.randint(0, 11, 30),
+        "log": source.randint(1, 21, 30).astype(float),
+        "real": 0.25 * source.randint(1, 5, 30),
+    }
+    return TabledEstimator(seen, space, BatchedTPESampler()._parzen_estimator_parameters), seen
+
+
+def test_tables_are_optunas_estimate() -> None:
+    from optuna.samplers._tpe.parzen_estimator import _ParzenEstimator
+
+    estimate, seen = estimates()
+    assert estimate._is_tabled
+    numpy.testing.assert_allclose(estimate.log_pdf(seen), _ParzenEstimator.log_pdf(estimate, seen), rtol=1e-9)
+
+
+def test_what_is_drawn_from_tables_is_as_likely_as_what_optuna_draws() -> None:
+    from optuna.samplers._tpe.parzen_estimator import _ParzenEstimator
+
+    estimate, _ = estimates()
+    ours = estimate.sample(numpy.random.RandomState(2), 20_000)
+    theirs = _ParzenEstimator.sample(estimate, numpy.random.RandomState(3), 20_000)
+    for name in ours:
+        values, counts = numpy.unique(ours[name], return_counts=True)
+        expected, their_counts = numpy.unique(theirs[name], return_counts=True)
+        numpy.testing.assert_array_equal(values, expected)
+        numpy.testing.assert_allclose(counts / 20_000, their_counts / 20_000, atol=0.02)
+
+
+def test_tpe_of_a_space_of_one_point() -> None:
+    space = SearchSpace({"a": Int(3, 3), "b": Categorical(["x"])})
+    source = source_of("tpe", space, objectives=["time"], seed=1)
+    for _ in range(3):
+        for number, params in source.propose(BATCH):
+            assert params == {"a": 3, "b": "x"}
+            source.tell(Trial(number, params, state="complete", time=1.0))
+
+
+def test_tpe_learns_from_what_was_given_up() -> None:
+    """What was pruned is behind all that is complete, the fastest first; what failed is never among the good."""
+    source: Any = source_of("tpe", COUNTED, objectives=["time"], seed=1)
+    states = [("complete", 9.0), ("pruned", 5.0), ("failed", None), ("pruned", 3.0), ("pruned", None)] * 4
+    for (number, params), (state, time) in zip(source.propose(20), states, strict=True):
+        failure = "device_fault" if state == "failed" else None
+        source.tell(Trial(number, params, state=state, time=time, failure=failure))
+    told = [(trial.state.name, trial.values, dict(trial.intermediate_values)) for trial in source._study.trials[:5]]
+    assert told == [
+        ("COMPLETE", [9.0], {}),
+        ("PRUNED", None, {0: 5.0}),
+        ("PRUNED", None, {}),
+        ("PRUNED", None, {0: 3.0}),
+        ("PRUNED", None, {}),
+    ]
+    assert len(source.propose(BATCH)) == BATCH
+
+
+def test_an_estimate_is_made_anew_when_a_sixteenth_more_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mneme.tune.batched_tpe import BatchedTPESampler
+
+    made: list[int] = []
+    estimate = BatchedTPESampler._estimate_of
+
+    def noted(sampler: Any, study: Any, space: Any, trials: Any) -> Any:
+        made.append(len(trials))
+        return estimate(sampler, study, space, trials)
+
+    source = source_of("tpe", COUNTED, objectives=["time"], seed=1)
+    monkeypatch.setattr(BatchedTPESampler, "_estimate_of", noted)
+    for _ in range(30):
+        for number, params in source.propose(BATCH):
+            source.tell(trial_of(number, params))
+    assert made == [*range(16, 137, 8), *range(152, 240, 16)]
 
 
 def test_sampler_of_optuna() -> None:

@@ -217,6 +217,7 @@ class Categorical(Parameter):
     kind: ClassVar[str] = "categorical"
     choices: tuple[Any, ...]
     ordered: bool
+    _places: dict[str, int] = dataclasses.field(init=False, repr=False, compare=False)  # by label
 
     def __init__(self, choices: Sequence[Any], *, ordered: bool = False) -> None:
         """Raises InvalidArgumentError for choices that are none."""
@@ -230,6 +231,7 @@ class Categorical(Parameter):
                 raise InvalidArgumentError(f"Categorical: {label} is there twice")
         object.__setattr__(self, "choices", tuple(choices))
         object.__setattr__(self, "ordered", ordered)
+        object.__setattr__(self, "_places", {label: place for place, label in enumerate(labels)})
 
     @property
     def size(self) -> int:
@@ -275,10 +277,9 @@ class Categorical(Parameter):
 
     def _index(self, value: Any) -> int | None:
         try:
-            label = _label("Categorical", value)
+            return self._places.get(_label("Categorical", value))
         except InvalidArgumentError:
             return None
-        return next((i for i, choice in enumerate(self.choices) if _label("Categorical", choice) == label), None)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import contextlib
+import datetime
 import itertools
 import random
 import warnings
@@ -17,8 +19,11 @@ from mneme.tune.space import Params, SearchSpace, key_of
 from mneme.tune.trials import COMPLETE, FAILED, PRUNED, Trial
 
 if TYPE_CHECKING:
+    from optuna import Study
     from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
+
+    from mneme.tune.batched_tpe import BatchedTPESampler
 
 SAMPLERS: dict[str, str] = {
     "exhaustive": "every point, in order; also called grid",
@@ -114,19 +119,15 @@ class FromOptuna(Source):
         optuna = need("optuna", "this sampler")
         self._space = space
         self._objectives = tuple(objectives)
-        self._distributions = distributions(space)
+        self._axes = distributions(space)
         self._random = random.Random(seed)
         self._state = optuna.trial.TrialState
-        verbosity = optuna.logging.get_verbosity()
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        self._study = optuna.create_study(sampler=sampler, directions=["minimize"] * len(self._objectives))
-        optuna.logging.set_verbosity(verbosity)
-        self._asked: dict[int, Any] = {}  # trials of Optuna's, by number
+        self._study = _study(sampler, len(self._objectives))
+        self._asked: dict[int, Any] = {}  # trials of Optuna's, by our number
         self._is_tpe = isinstance(sampler, optuna.samplers.TPESampler)
         self._worst: list[float] = []  # of each objective, of what was measured
         self._next = first
-        for point in space.start:
-            self._study.enqueue_trial(coordinates(space, point))
+        self._start = space.start
 
     def restore(self, trials: Sequence[Trial]) -> None:
         """Lets the sampler know of those that the space still has."""
@@ -136,8 +137,7 @@ class FromOptuna(Source):
                 continue
             if trial.state == COMPLETE:
                 self._notice(trial.values(self._objectives))
-            failed = self._failed() if trial.state == FAILED and trial.failure not in NO_LESSON else None
-            self._study.add_trial(optuna_trial(self._space, trial, self._objectives, failed=failed))
+            self._add(trial, coordinates(self._space, trial.params))
 
     def propose(self, count: int) -> list[Numbered]:
         """Asks the sampler."""
@@ -167,6 +167,10 @@ class FromOptuna(Source):
         else:
             self._study.tell(asked, state=self._state.PRUNED)
 
+    def _add(self, trial: Trial, params: dict[str, Any]) -> None:
+        failed = self._failed() if trial.state == FAILED and trial.failure not in NO_LESSON else None
+        self._study.add_trial(optuna_trial(trial, params, self._axes, self._objectives, failed=failed))
+
     def _notice(self, values: Sequence[float]) -> None:
         self._worst = [max(pair) for pair in zip(self._worst or values, values, strict=True)]
 
@@ -177,15 +181,65 @@ class FromOptuna(Source):
         return [_WORSE * max(worst, 1.0) for worst in self._worst or [_UNKNOWN] * len(self._objectives)]
 
     def _ask(self) -> tuple[Any, Params]:
+        if self._start:
+            return self._ask_for(self._start.pop(0))
         for _ in range(_REFUSED):
-            trial = self._study.ask(self._distributions)
+            trial = self._study.ask(self._axes)
             params = point(self._space, trial.params)
             if self._space.allows(params):
                 return trial, params
             self._study.tell(trial, state=self._state.FAIL)
-        params = self._space.draw(self._random)
+        return self._ask_for(self._space.draw(self._random))
+
+    def _ask_for(self, params: Params) -> tuple[Any, Params]:
         self._study.enqueue_trial(coordinates(self._space, params))
-        return self._study.ask(self._distributions), params
+        return self._study.ask(self._axes), params
+
+
+class FromTpe(FromOptuna):
+    """Points of the TPE that makes several at once. A trial comes into the study when it is done.
+
+    Asking Optuna for each trial, and telling it, takes longer than the estimate.
+    """
+
+    def __init__(
+        self, space: SearchSpace, sampler: BatchedTPESampler, objectives: Sequence[str], seed: int, first: int = 0
+    ) -> None:
+        """As of any sampler."""
+        super().__init__(space, sampler, objectives, seed, first)
+        self._sampler = sampler
+        self._free = {name: axis for name, axis in self._axes.items() if not axis.single()}
+        self._fixed = {
+            name + suffix: axis.labels[0] if isinstance(axis, Choice) else axis.low
+            for name, parameter in space.parameters.items()
+            for suffix, axis in parameter.axes().items()
+            if name + suffix not in self._free
+        }
+
+    def propose(self, count: int) -> list[Numbered]:
+        """The start points, then of each point's candidates the best one that meets the constraints."""
+        points, self._start = self._start[:count], self._start[count:]
+        made = [(coordinates(self._space, params), params) for params in points]
+        if left := count - len(made):
+            candidates = list(self._sampler.candidates(self._study, self._free, left)) or [iter(())] * left
+            made += map(self._choose, candidates)
+        numbers = range(self._next, self._next + count)
+        self._next += count
+        self._asked.update(zip(numbers, (asked for asked, _ in made), strict=True))
+        return list(zip(numbers, (params for _, params in made), strict=True))
+
+    def tell(self, trial: Trial) -> None:
+        """A failure is worse than all that was measured; what is left of a pruned one is its time until then."""
+        self._add(trial, self._asked.pop(trial.number))
+
+    def _choose(self, candidates: Iterator[dict[str, Any]]) -> tuple[dict[str, Any], Params]:
+        for candidate in candidates:
+            asked = self._fixed | candidate
+            params = point(self._space, asked)
+            if self._space.allows(params):
+                return asked, params
+        params = self._space.draw(self._random)
+        return coordinates(self._space, params), params
 
 
 def source_of(
@@ -217,16 +271,25 @@ def source_of(
         raise InvalidArgumentError(
             f"sampler 'cmaes' has one objective, and {len(objectives)} are asked for: tpe and nsga2 take several"
         )
+    if name == "tpe" and (batched := _batched_tpe(seed)) is not None:
+        return FromTpe(space, batched, objectives, seed, first)
     return FromOptuna(space, _make(name, seed, trials), objectives, seed, first)
 
 
 def distributions(space: SearchSpace) -> dict[str, BaseDistribution]:
     """The space as Optuna has it."""
-    return {
-        name + suffix: _distribution(axis)
+    return _Distributions(
+        (name + suffix, _distribution(axis))
         for name, parameter in space.parameters.items()
         for suffix, axis in parameter.axes().items()
-    }
+    )
+
+
+class _Distributions(dict[str, "BaseDistribution"]):
+    """What all trials of a study have; Optuna copies each trial, and each axis of it takes longer than all else."""
+
+    def __deepcopy__(self, memo: object) -> _Distributions:
+        return self
 
 
 def coordinates(space: SearchSpace, params: Params) -> dict[str, Any]:
@@ -247,11 +310,17 @@ def point(space: SearchSpace, coordinates: dict[str, Any]) -> Params:
 
 
 def optuna_trial(
-    space: SearchSpace, trial: Trial, objectives: Sequence[str], *, failed: Sequence[float] | None = None
+    trial: Trial,
+    params: dict[str, Any],
+    axes: dict[str, BaseDistribution],
+    objectives: Sequence[str],
+    *,
+    failed: Sequence[float] | None = None,
 ) -> Any:
     """A trial that is done, as Optuna has it. What became of it stands in its user attributes.
 
-    `failed`: the values of one that failed, where a sampler is to learn from it.
+    `params`: its `coordinates` on `axes`, the space's `distributions`. `failed`: the values of one that failed, where a
+    sampler is to learn from it.
     """
     optuna = need("optuna", "a study of Optuna's")
     state = optuna.trial.TrialState
@@ -261,13 +330,20 @@ def optuna_trial(
     intermediate = {0: trial.time} if trial.state == PRUNED and trial.time is not None and len(objectives) == 1 else {}
     values = trial.values(objectives) if trial.state == COMPLETE else failed
     without = state.FAIL if trial.failure in NO_LESSON else state.PRUNED
-    return optuna.trial.create_trial(
+    now = datetime.datetime.now()
+    return optuna.trial.FrozenTrial(  # create_trial() takes longer than all else that becomes of a trial
+        number=-1,
+        trial_id=-1,
         state=without if values is None else state.COMPLETE,
+        value=None,
         values=values,
-        params=coordinates(space, trial.params),
-        distributions=distributions(space),
+        params=params,
+        distributions=axes,
         intermediate_values=intermediate,
         user_attrs=attributes,
+        system_attrs={},
+        datetime_start=now,
+        datetime_complete=now,
     )
 
 
@@ -291,9 +367,7 @@ def _make(name: str, seed: int, trials: int | None) -> BaseSampler:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that something of Optuna's is experimental
         if name == "tpe":
-            from mneme.tune.batched_tpe import tpe_sampler
-
-            return tpe_sampler(seed)
+            return optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)  # type: ignore[no-any-return]
         if name == "cmaes":
             sampler = optuna.samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False)
             return sampler  # type: ignore[no-any-return]
@@ -302,6 +376,28 @@ def _make(name: str, seed: int, trials: int | None) -> BaseSampler:
             population = max(10, min(50, (trials or 500) // 10))
             return optuna.samplers.NSGAIISampler(seed=seed, population_size=population)  # type: ignore[no-any-return]
         return optuna.samplers.GPSampler(seed=seed)  # type: ignore[no-any-return]
+
+
+def _study(sampler: BaseSampler | None = None, objectives: int = 1) -> Study:
+    """In memory, without a word about it."""
+    import optuna
+
+    verbosity = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(sampler=sampler, directions=["minimize"] * objectives)
+    optuna.logging.set_verbosity(verbosity)
+    return study
+
+
+def _batched_tpe(seed: int) -> BatchedTPESampler | None:
+    """None where Optuna is missing, or the parts that it is made of are others (before Optuna 5)."""
+    with contextlib.suppress(ImportError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from mneme.tune.batched_tpe import BatchedTPESampler, fits
+
+        if fits(_study()):
+            return BatchedTPESampler(seed=seed)
+    return None
 
 
 __all__ = ["SAMPLERS", "FromOptuna", "Listed", "Source", "UnavailableError", "drawn", "source_of"]

@@ -16,7 +16,7 @@ from typing import Any
 from mneme.errors import InvalidArgumentError, UnavailableError
 from mneme.tune.extras import need
 from mneme.tune.names import nearest
-from mneme.tune.samplers import optuna_trial
+from mneme.tune.samplers import coordinates, distributions, optuna_trial
 from mneme.tune.space import SearchSpace
 from mneme.tune.trials import Trial
 
@@ -34,6 +34,7 @@ class Storage:
         check_storage(storage)
         optuna = need("optuna", f"storage '{storage}'")
         self._space, self._objectives = space, tuple(objectives)
+        self._axes = distributions(space)
         verbosity = optuna.logging.get_verbosity()
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         try:
@@ -77,7 +78,8 @@ class Storage:
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    self._study.add_trial(optuna_trial(self._space, trial, self._objectives))
+                    params = coordinates(self._space, trial.params)
+                    self._study.add_trial(optuna_trial(trial, params, self._axes, self._objectives))
             except Exception as error:
                 self._problem = error
                 return
