@@ -1,10 +1,13 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
 #include "mneme/base/byte_stream.h"
 #include "mneme/base/compress.h"
+#include "mneme/base/descriptor.h"
 #include "mneme/base/digest.h"
 #include "mneme/base/processors.h"
+#include "mneme/base/testing/descriptor_table.h"
 #include "mneme/base/types.h"
 
 namespace mneme {
@@ -69,6 +72,16 @@ TEST(Processors, AreThoseThatTheProcessMayUse) {
   EXPECT_EQ(usable_processors(), 1u);
   ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
   EXPECT_EQ(usable_processors(), static_cast<unsigned>(CPU_COUNT(&before)));
+}
+
+TEST(Descriptors, AreReservedAsFarAsTheProcessMayHaveThem) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit fewer{500, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &fewer), 0);
+  reserve_descriptors(1'000'000);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(testing_base::size_of_descriptor_table(), ::testing::AllOf(::testing::Ge(500), ::testing::Le(1024)));
 }
 
 }  // namespace

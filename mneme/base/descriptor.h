@@ -1,8 +1,11 @@
 // Descriptor: a file descriptor and its owner.
 #pragma once
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace mneme {
@@ -27,5 +30,16 @@ class Descriptor {
  private:
   int number_;
 };
+
+// Makes the process's table of descriptors large enough for `count`, or for as many as it may have. The kernel grows the table
+// of a process that has threads only after it has waited for every processor, some 20 ms where all are busy: that is to be over
+// before there is work.
+inline void reserve_descriptors(rlim_t count) {
+  rlimit most{};
+  if (::getrlimit(RLIMIT_NOFILE, &most) != 0) return;
+  Descriptor any(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  // The table stays as large as it was for the last of them.
+  Descriptor last(::fcntl(any.number(), F_DUPFD_CLOEXEC, static_cast<int>(std::min(count, most.rlim_cur)) - 1));
+}
 
 }  // namespace mneme

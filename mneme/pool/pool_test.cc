@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "mneme/base/testing/descriptor_table.h"
 #include "mneme/pool/job.h"
 #include "mneme/pool/result_log.h"
 #include "mneme/pool/worker.h"
@@ -171,6 +172,14 @@ TEST_F(PoolTest, ResultsComeForWhatWasSubmitted) {
   EXPECT_THAT(result.exec_time(), SizeIs(3));
   EXPECT_EQ(result.best_time(), Nanoseconds(100));
   EXPECT_EQ(result.origin, Origin::measured);
+}
+
+TEST_F(PoolTest, ItsProcessHasRoomForDescriptorsBeforeThereIsWork) {
+  rlimit most{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &most), 0);
+  auto pool = open();
+  EXPECT_FALSE(pool->submit(with_passes("a")).get().failed());
+  EXPECT_GE(testing_base::size_of_descriptor_table(), std::min<size_t>(most.rlim_cur, 1024));
 }
 
 TEST_F(PoolTest, WhatWaitsBehindManyFaultsIsMeasured) {

@@ -7,6 +7,12 @@
 #include "mneme/pool/setup.h"
 
 namespace mneme {
+namespace {
+
+// Every worker has two, every object that is kept or on its way to a device one.
+constexpr int kDescriptors = 1024;
+
+}  // namespace
 
 PoolResult failed_result(Failure kind, std::string reason) {
   PoolResult result;
@@ -100,6 +106,7 @@ void Pool::Scheduler::run() {
                                                           options_.device_kind, options_.limits.compile_memory}));
   if (!sent.ok()) give_up(sent.with_context("starting the pool's workers"));
   for (int device : options_.devices) start_worker(Role::device, device);
+  reserve_descriptors(kDescriptors);  // while they start
   std::vector<uint64_t> talking;
   while (wait(talking)) {
     take_submissions();

@@ -1,5 +1,7 @@
 #include "mneme/pool/warm_up.h"
 
+#include <malloc.h>
+
 #include <string_view>
 
 #include "mneme/compile/compiler.h"
@@ -55,6 +57,12 @@ Result<Translation> translate_kernel(Compiler& compiler) {
 }
 
 }  // namespace
+
+void keep_freed_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that it takes: what is mapped for itself is given back at once
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  ::mallopt(M_TOP_PAD, 16 << 20);
+}
 
 void warm_llvm_up(DeviceKind kind, const std::string& architecture) {
   auto compiler = Compiler::create(kind, architecture);

@@ -1,5 +1,4 @@
-// Warming up: what the first compilation of a process costs is paid before there is work, by LLVM once, before workers are
-// forked.
+// Warming up: what compilations cost besides their own work is paid before there is any, by LLVM once, before workers are forked.
 #pragma once
 
 #include <string>
@@ -8,6 +7,10 @@
 #include "mneme/device/code_image.h"
 
 namespace mneme {
+
+// Memory that a compilation frees stays with the process for the next one, and with those forked from it: up to 64 MiB each.
+// Given back to the system and asked for again it is some 500 page faults a compilation.
+void keep_freed_memory();
 
 // Translates a small kernel of its own, by a pipeline as a configuration has. Starts no thread; where it fails nothing is warmer.
 void warm_llvm_up(DeviceKind kind, const std::string& architecture);

@@ -59,6 +59,7 @@ void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const Json& ord
     [[maybe_unused]] int ignored = ::nice(10);
     return serve_compile(std::move(channel), create_compile_work(recorded, setup.device_kind, order.value("architecture", "")));
   }
+  reserve_descriptors(256);  // what a device takes, while there is one thread
   if (role == "keeper") return serve_keeper(std::move(channel), Device::open(setup.device_kind, order.value("device", 0)));
   std::unique_ptr<Device> device;
   auto work = open_device_work(recorded, setup.device_kind, order, device, channel);
@@ -91,6 +92,7 @@ int run_worker_process(int descriptor) {
     return 1;
   }
   divert_output();
+  keep_freed_memory();
   warm_llvm_up(setup->device_kind, setup->device_kind == DeviceKind::cpu ? kHostArchitecture : (*recorded)->kernel.arch);
   limit_compile_memory(setup->compile_memory);
   run_zygote(std::move(pool),
