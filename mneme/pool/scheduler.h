@@ -61,7 +61,9 @@ class Pool::Scheduler {
     Failure fate = Failure::none;       // why it was killed by us
     bool killed = false;
     bool began = false;  // the first job, on a device worker
-    JobId loading = 0;   // a later one, whose object is being loaded; 0: none
+    Clock::time_point began_at = {};
+    Clock::duration a_job = {};  // from one that began to the next, as of late; 0: not known
+    JobId loading = 0;           // a later one, whose object is being loaded; 0: none
     bool closed = false;
     bool ending = false;  // it said so, with the failure that it ends for
   };
@@ -98,6 +100,8 @@ class Pool::Scheduler {
   void requeue(Role role, const std::deque<JobId>& jobs, Loss loss);
   void enforce_limits();
   void dispatch();
+  void give_to_devices();
+  static size_t depth_of(const Worker& device);  // how many jobs it has at hand
   void give(Worker& worker, Job& job, Json body, std::span<const int> descriptors);
   void leave(Worker& worker, Job& job);  // the job is no longer this worker's
   PoolLimits::Seconds limit_of(const Worker& worker) const;

@@ -12,7 +12,9 @@ namespace {
 using Json = nlohmann::json;
 
 // A device worker has the next job at hand while one is under way, and one more: it looks for the next as soon as that begins.
-constexpr size_t kDeviceDepth = 3;
+// Short ones are more, so that it has work while the pool's thread waits for a core.
+constexpr size_t kLeastAtDevice = 3, kMostAtDevice = 16;
+constexpr std::chrono::milliseconds kAtDevice(10);
 // A compile worker need not wait for its next job either.
 constexpr size_t kCompileDepth = 2;
 // So many of one kind that end in a row before they are ready end the pool.
@@ -122,6 +124,9 @@ void Pool::Scheduler::hear(Worker& worker, Message message) {
 void Pool::Scheduler::hear_began(Worker& worker, JobId id) {
   const auto begun = std::find(worker.jobs.begin(), worker.jobs.end(), id);
   if (begun == worker.jobs.end()) return;
+  const auto now = Clock::now();
+  if (const auto before = std::exchange(worker.began_at, now); before != Clock::time_point())
+    worker.a_job = worker.a_job == Clock::duration::zero() ? now - before : (7 * worker.a_job + (now - before)) / 8;
   worker.left.insert(worker.left.end(), worker.jobs.begin(), begun);
   worker.jobs.erase(worker.jobs.begin(), begun);
   worker.began = true;
@@ -295,7 +300,7 @@ void Pool::Scheduler::dispatch() {
   if (!zygote_) return;
   // Of what is compiled or will be. Where the devices are what everything waits for, compilers then take turns, and leave cores
   // to those who serve the devices, rather than fall upon the next jobs all at once.
-  const size_t most_ahead = kCompileDepth * options_.compile_workers + kDeviceDepth * options_.devices.size();
+  const size_t most_ahead = kCompileDepth * options_.compile_workers + kLeastAtDevice * options_.devices.size();
   size_t at_compilers = 0;
   for (const auto& [id, worker] : workers_)
     if (worker.role == Role::compile) at_compilers += worker.jobs.size();
@@ -312,15 +317,7 @@ void Pool::Scheduler::dispatch() {
         ++at_compilers;
       }
     }
-  for (size_t depth = 1; depth <= kDeviceDepth; ++depth)  // an idle device before a second job for another
-    for (auto& [id, worker] : workers_) {
-      if (!worker.ready || worker.ending || worker.role != Role::device || worker.jobs.size() >= depth) continue;
-      Job* job = take(to_measure_);
-      if (!job) break;
-      Json order = {{"code", job->code}};
-      if (job->alone) order["alone"] = true;
-      give(worker, *job, std::move(order), std::array{job->object->number()});
-    }
+  give_to_devices();
   for (const auto& [id, worker] : workers_) {
     (worker.role == Role::compile ? compiling : measuring) += worker.jobs.size() + worker.left.size();
     devices_ready += worker.ready && worker.role == Role::device;
@@ -330,6 +327,24 @@ void Pool::Scheduler::dispatch() {
   progress_.measuring = measuring;
   progress_.ready = to_measure_.size();
   progress_.devices_ready = devices_ready;
+}
+
+void Pool::Scheduler::give_to_devices() {
+  for (size_t depth = 1; depth <= kMostAtDevice; ++depth)  // an idle device before a second job for another
+    for (auto& [id, worker] : workers_) {
+      if (!worker.ready || worker.ending || worker.role != Role::device) continue;
+      if (worker.jobs.size() >= std::min(depth, depth_of(worker))) continue;
+      Job* job = take(to_measure_);
+      if (!job) return;
+      Json order = {{"code", job->code}};
+      if (job->alone) order["alone"] = true;
+      give(worker, *job, std::move(order), std::array{job->object->number()});
+    }
+}
+
+size_t Pool::Scheduler::depth_of(const Worker& device) {
+  if (device.a_job == Clock::duration::zero()) return kLeastAtDevice;
+  return std::clamp(static_cast<size_t>(kAtDevice / device.a_job), kLeastAtDevice, kMostAtDevice);
 }
 
 void Pool::Scheduler::give(Worker& worker, Job& job, Json body, std::span<const int> descriptors) {
