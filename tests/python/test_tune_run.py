@@ -493,6 +493,11 @@ def test_resuming_refuses_another_search(executor: FakeExecutor, tmp_path: Path)
         str(error.value)
         == f'{tmp_path / "r"} cannot be resumed so: its sampler is "exhaustive", and "random" is asked for'
     )
+    asked = json.loads((tmp_path / "r/tune.json").read_text())
+    for option, value in (("seed", asked["seed"] + 1), ("ahead", asked["ahead"] + 1)):
+        with pytest.raises(InvalidArgumentError, match=f"its {option} is {asked[option]}, and {value} is asked for"):
+            go(tmp_path / "r", resume=True, **{option: value})
+        assert len(go(tmp_path / "r", trials=4, resume=True, **{option: asked[option]}).trials) == 4
     with pytest.raises(InvalidArgumentError) as error:
         go(tmp_path / "r")
     assert (

@@ -15,8 +15,6 @@ from typing import Any
 from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, NotFoundError, UnavailableError
 
 _VERSION = 1
-# What a resumed run may be asked anew: it changes no result.
-_MAY_CHANGE = ("trials", "timeout", "storage", "confirm", "database")
 # The database, from the folder of results.
 _FROM_HERE = "database_from_here"
 
@@ -65,6 +63,13 @@ class Asked:
         if version != _VERSION:
             raise IncompatibleError(f"a run of tuning: its version is {version}, and {_VERSION} is known")
         return cls(**{name: value for name, value in members.items() if name != "mneme_tune"})
+
+
+# What a resumed run may be asked anew changes no result. The others, what says most first: a preset before what it has.
+_MAY_CHANGE = {"trials", "timeout", "storage", "confirm", "database", "executor"}
+_SEARCH = sorted(
+    {field.name for field in dataclasses.fields(Asked)} - _MAY_CHANGE, key=lambda name: (name == "space", name)
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,20 +147,24 @@ class Folder:
         with contextlib.suppress(OSError):  # there is something else in it
             self.path.rmdir()
 
-    def resume(self, asked: Asked) -> Asked:
-        """What goes on: `asked`, under the seed and name of the earlier run.
+    def resume(self, asked: Asked, *, seed: int | None = None, ahead: int | None = None, probe: bool = True) -> Asked:
+        """What goes on: `asked`, under the name of the earlier run, and under its seed and so on but for those given.
 
         Raises InvalidArgumentError where another search is asked for, naming the difference; else what `read` raises.
         """
         before = self.read()
-        asked = dataclasses.replace(asked, seed=before.seed, storage_name=before.storage_name, ahead=before.ahead)
-        asked.probe = before.probe
-        for field in dataclasses.fields(Asked):
-            old, new = getattr(before, field.name), getattr(asked, field.name)
-            if field.name not in (*_MAY_CHANGE, "executor") and json.dumps(old) != json.dumps(new):
+        asked = dataclasses.replace(
+            asked,
+            storage_name=before.storage_name,
+            seed=before.seed if seed is None else seed,
+            ahead=before.ahead if ahead is None else ahead,
+            probe=before.probe if probe else 0,
+        )
+        for name in _SEARCH:
+            old, new = getattr(before, name), getattr(asked, name)
+            if json.dumps(old) != json.dumps(new):
                 raise InvalidArgumentError(
-                    f"{self.path} cannot be resumed so: its {field.name} is {_short(old)}, "
-                    f"and {_short(new)} is asked for"
+                    f"{self.path} cannot be resumed so: its {name} is {_short(old)}, and {_short(new)} is asked for"
                 )
         self._write(asked)
         return asked
@@ -203,5 +212,5 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value)
+    text = "none" if value is None else json.dumps(value)
     return text if len(text) <= 80 else text[:77] + "…"

@@ -225,8 +225,8 @@ def _add_results(group: Any) -> None:
         nargs="?",
         const=True,
         metavar="DIR",
-        help="go on with the run in that folder, or in --results-dir; its own options hold but for --trials, "
-        "--timeout, --storage, --confirm and those of measuring; DATABASE says where the recording is now",
+        help="go on with the run in that folder, or in --results-dir; of its own options only --trials, --timeout, "
+        "--storage, --confirm and those of measuring may be given anew; DATABASE says where the recording is now",
     )
     group.add_argument(
         "--storage",
@@ -302,7 +302,11 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
     resumed = options.resume if isinstance(options.resume, str) else options.results_dir
     if options.resume and resumed is None:
         raise InvalidArgumentError("--resume: name the folder of results, here or with --results-dir")
-    made = _as_before(resumed, options.database) if options.resume else _as_told(options)
+    told = _told(options)
+    if options.resume:
+        made = _as_before(resumed, options) | told  # where that differs it is said
+    else:
+        made = {"space": "full", "instance": _instances(options)} | told
     for name in (
         "trials",
         "timeout",
@@ -324,14 +328,15 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
     return made
 
 
-def _as_before(folder: str, database: str | None) -> dict[str, Any]:
-    """What an earlier run was asked; `database`: where it is now."""
+def _as_before(folder: str, options: argparse.Namespace) -> dict[str, Any]:
+    """What an earlier run was asked; where the database is now, and the instances, are in the options."""
     from mneme import Config
 
     asked = Folder(Path(folder)).read()
-    kernel = _kernel_of(asked, folder, database)
+    kernel = _kernel_of(asked, folder, options.database, options.kernel)
+    chosen = list(kernel) if options.all_instances else [kernel[digits] for digits in options.rid or asked.instances]
     return {
-        "instance": [kernel[instance] for instance in asked.instances],
+        "instance": chosen,
         "space": asked.preset or space_of(asked.space),
         "sampler": asked.sampler,
         "trials": asked.trials,
@@ -347,7 +352,7 @@ def _as_before(folder: str, database: str | None) -> dict[str, Any]:
     }
 
 
-def _kernel_of(asked: Asked, folder: str, database: str | None) -> Kernel:
+def _kernel_of(asked: Asked, folder: str, database: str | None, kernel: str | None) -> Kernel:
     from mneme import Database
 
     file = asked.kernel_file
@@ -361,26 +366,25 @@ def _kernel_of(asked: Asked, folder: str, database: str | None) -> Kernel:
         raise InvalidArgumentError(
             f"--resume {folder}: its run is of the kernel {asked.static_hash}, and {database} has another"
         )
+    if kernel is not None and now[kernel].hash != asked.static_hash:
+        raise InvalidArgumentError(f"--resume {folder}: its run is of {asked.kernel}, which --kernel {kernel} is not")
     return now[asked.static_hash]
 
 
-def _as_told(options: argparse.Namespace) -> dict[str, Any]:
-    """What the command line and the file of --config say."""
+def _told(options: argparse.Namespace) -> dict[str, Any]:
+    """What the command line and the file of --config say of the search."""
     file = _read(options.config) if options.config else {}
     made: dict[str, Any] = {name: file[name] for name in _FILE_OPTIONS if name in file}
-    for name in ("sampler", "seed", "ahead", "prune", "probe", "objective"):
+    for name in ("sampler", "seed", "ahead", "prune", "probe", "objective", "device"):
         if (value := getattr(options, name)) is not None:
             made[name] = value
-    objective = made.pop("objective", "time")
-    made["objectives"] = objective.split(",") if isinstance(objective, str) else objective
-    made["space"] = _space(options, file)
-    made["config"] = _configuration(options, file)
-    made["instance"] = _instances(options)
-    made["device"] = options.device
-    return made
+    if (objective := made.pop("objective", None)) is not None:
+        made["objectives"] = objective.split(",") if isinstance(objective, str) else objective
+    made |= {"space": _space(options, file), "config": _configuration(options, file)}
+    return {name: value for name, value in made.items() if value is not None}
 
 
-def _space(options: argparse.Namespace, file: Mapping[str, Any]) -> str | SearchSpace:
+def _space(options: argparse.Namespace, file: Mapping[str, Any]) -> str | SearchSpace | None:
     if options.space is not None:
         return str(options.space)
     if "parameters" in file and "space" in file:
@@ -389,12 +393,14 @@ def _space(options: argparse.Namespace, file: Mapping[str, Any]) -> str | Search
         return space_of({key: file[key] for key in ("parameters", "constraints") if key in file})
     if "constraints" in file:
         raise InvalidArgumentError(f"{options.config}: constraints are for parameters, and there are none")
-    return str(file.get("space", "full"))
+    return str(file["space"]) if "space" in file else None
 
 
-def _configuration(options: argparse.Namespace, file: Mapping[str, Any]) -> Config:
+def _configuration(options: argparse.Namespace, file: Mapping[str, Any]) -> Config | None:
     from mneme import Config
 
+    if not (file.get("configuration") or options.set or options.tolerance):
+        return None
     config = Config.from_dict(file.get("configuration") or {})
     changes: dict[str, Any] = {}
     for text in options.set:

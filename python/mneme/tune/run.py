@@ -165,7 +165,7 @@ def tune(
     with contextlib.ExitStack() as held:
         if resume:
             held.enter_context(folder.alone())
-            asked = folder.resume(asked)
+            asked = folder.resume(asked, seed=seed, ahead=ahead, probe=probe)
         before = read_trials(folder.trials) if resume else []
         remarks = [*made.notes, *_too_few_points(made, asked)]
         source = _source(sampler, made, asked, len(before) * _learns(sampler), remarks.append)
