@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What a point costs each sampler of `mneme tune`, and how good the points are. No device is used.
 
-    bench/sampling.py [--cost] [--quality] [--trials 500] [--seeds 10] [--seed 1] [--samplers tpe,random,…]
+    bench/sampling.py [--cost] [--search] [--quality] [--trials 500] [--seeds 10] [--seed 1] [--samplers tpe,random,…]
 
 Points are of the space `full` of a launch on a GPU (21 axes in Optuna's terms). They are proposed in batches, and told so many later, as
 `mneme tune` does; what they are told is made up.
 
   --cost      processor time of one core for a point, from the proposal until its result was told, by how many points are known
+  --search    processor time of one core for a trial of a whole search, from the proposal to the line in trials.jsonl, where measuring takes no time
   --quality   the best time of all after so many points, over several seeds, with the same made-up kernel: it has one best pipeline, block and
               grid depend on each other, some knobs help only together, some points fail, times have 1 % of noise. 1.00 is the best there is
   own-tpe     Optuna's TPESampler(multivariate=True, constant_liar=True), asked and told as any other
@@ -16,17 +17,24 @@ from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
+import pathlib
 import random
 import statistics
+import tempfile
 import time
+import types
 import warnings
 
+import mneme
 import optuna
 from mneme.tune import LaunchFacts, Trial
 from mneme.tune.arguments import usual_ahead
 from mneme.tune.presets import full
 from mneme.tune.proposals import BATCH
 from mneme.tune.samplers import source_of
+from mneme.tune.search import Search
+from mneme.tune.trials import TrialLog
 
 SPACE = full(LaunchFacts((80000, 1, 1), (256, 1, 1), scalars=("n", "a")))
 SAMPLERS = ("random", "tpe", "own-tpe", "nsga2", "cmaes")
@@ -106,6 +114,33 @@ def print_cost(options):
         print("| " + " | ".join([name, *cells]) + " |", flush=True)
 
 
+class MadeUpExecutor:
+    """Measures nothing: each configuration is done at once."""
+
+    def __init__(self, seed):
+        self._source = random.Random(seed)
+
+    def submit(self, config):
+        future = concurrent.futures.Future()
+        told = {"failed": False, "failure": None, "reason": "", "times": (), "time": self._source.lognormvariate(10, 0.3), "registers": 32}
+        told |= {"object_size": 4096, "compile_time": 1e6, "origin": "measured", "shared_with": None}
+        future.set_result(types.SimpleNamespace(**told))
+        return future
+
+
+def print_search(options):
+    print("| sampler | a trial |\n| --- | --- |")
+    for name in options.samplers:
+        with tempfile.TemporaryDirectory() as folder:
+            log = TrialLog(pathlib.Path(folder) / "trials.jsonl")
+            asked, ahead = source(name, options.seed, options.trials), usual_ahead(options.trials)
+            began = time.process_time()
+            search = Search(SPACE, asked, mneme.Config(), trials=options.trials, ahead=ahead, prune=False, on_trial=log.append)
+            search.run(MadeUpExecutor(options.seed))
+            log.close()
+            print(f"| {name} | {(time.process_time() - began) * 1e3 / options.trials:.2f} ms |", flush=True)
+
+
 def print_quality(options):
     afters = [after for after in (100, 300, 500, 1000) if after <= options.trials]
     print("| sampler | " + " | ".join(f"best of {after}" for after in afters) + " | failed | different |")
@@ -125,6 +160,7 @@ def print_quality(options):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cost", action="store_true")
+    parser.add_argument("--search", action="store_true")
     parser.add_argument("--quality", action="store_true")
     parser.add_argument("--trials", type=int, default=500)
     parser.add_argument("--seeds", type=int, default=10)
@@ -135,10 +171,10 @@ def arguments():
 
 def main():
     options = arguments()
-    if options.cost or not options.quality:
-        print_cost(options)
-    if options.quality or not options.cost:
-        print_quality(options)
+    parts = {"cost": print_cost, "search": print_search, "quality": print_quality}
+    wanted = [name for name in parts if getattr(options, name)]
+    for name in wanted or parts:
+        parts[name](options)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # So many of the worse trials at most, the latest, which weigh the most anyway: what a point costs is bounded.
 _BAD = 128
+# A point is the best of so many, half as many as with Optuna: more give no better points (docs/adr/0007-tpe.md).
+_CANDIDATES = 12
 # An estimate is made anew when there are more trials than it is of by so great a part.
 _MORE = 1 / 16
 # Values of an axis of which there is a table; where one axis has more, all is computed as Optuna does.
@@ -37,7 +39,7 @@ class BatchedTPESampler(TPESampler):
 
     def __init__(self, *, seed: int | None = None) -> None:
         """`seed`: the same points for the same trials."""
-        super().__init__(seed=seed, multivariate=True, constant_liar=False)
+        super().__init__(seed=seed, multivariate=True, constant_liar=False, n_ei_candidates=_CANDIDATES)
         self._parzen_estimator_cls = TabledEstimator
         self._observed: dict[int, list[float]] = {}  # by the number of the trial
         self._estimate: tuple[_ParzenEstimator, _ParzenEstimator] | None = None
