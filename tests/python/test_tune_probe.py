@@ -62,6 +62,13 @@ def points(space: SearchSpace) -> set[tuple[int, str]]:
     return {(point["block.x"], point["grid"]) for point in space.points()}
 
 
+def test_other_start_points_are_left() -> None:
+    starts = [*SPACE.start, {"block.x": 64, "grid": "recorded"}, {"block.x": 160, "grid": "threads"}]
+    space = SearchSpace(SPACE.parameters, start=starts, lines=SPACE.lines)
+    _, left, _ = run(space, lambda params: params["grid"] == "threads")
+    assert left.start == [{"block.x": 160, "grid": "threads"}]
+
+
 def test_what_is_right_far_away_is_right_between() -> None:
     tried, left, notes = run(SPACE, lambda params: True)
     # As recorded, the far ends, and the farthest sizes that are no power of two.

@@ -188,6 +188,18 @@ def test_optuna_learns_from_what_an_earlier_run_has_done() -> None:
     assert sum(values) / len(values) < sum(value(params) for _, params in points) / 40
 
 
+@pytest.mark.parametrize("name", LEARNING)
+def test_start_points_are_tried_once(name: str) -> None:
+    starts = [{**SPACE.start[0], "level": level} for level in range(3)]
+    space = SearchSpace(SPACE.parameters, start=starts)
+    first = source_of(name, space, objectives=["time"], seed=3).propose(2)
+    assert [params for _, params in first] == starts[:2]
+    again = source_of(name, space, objectives=["time"], seed=4)
+    again.restore([trial_of(number, params) for number, params in first])
+    points = [params for _, params in again.propose(BATCH)]
+    assert points[0] == starts[2] and starts[0] not in points and starts[1] not in points
+
+
 def test_tpe_of_an_optuna_whose_parts_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(source_of("tpe", SPACE, objectives=["time"], seed=7), FromTpe)
     monkeypatch.delitem(sys.modules, "mneme.tune.batched_tpe", raising=False)

@@ -244,8 +244,34 @@ def test_space_from_a_description() -> None:
 def test_presets_begin_with_the_recorded_launch() -> None:
     for name, make in presets.PRESETS.items():
         space = make(FACTS)
-        (start,) = space.start
-        assert space.derive(start) in (mneme.Config(), mneme.Config(block=128)), name
+        assert space.derive(space.start[0]) in (mneme.Config(), mneme.Config(block=128)), name
+
+
+def test_full_begins_with_what_is_tried_first_by_hand() -> None:
+    """As recorded, then specialised to all that is known under each of LLVM's pipelines."""
+    every = {"arguments": ["n", "a"], "max_threads": 128}
+    every |= dict.fromkeys(("dimensions", "ranges", "alignment", "no_alias"), True)
+    facts = LaunchFacts((40000, 1, 1), (128, 1, 1), scalars=("n", "a"), device="cuda")
+    with_all = [(default, every) for default in passes.DEFAULTS]
+    assert started(presets.full(facts)) == [("default<O3>", None), *with_all]
+    assert started(presets.compiler(facts)) == [(default, None) for default in passes.DEFAULTS]
+    assert started(presets.specialise(facts)) == [("default<O3>", None), ("default<O3>", every)]
+    assert len(launch(facts).start) == 1
+
+
+def started(space: SearchSpace) -> list[tuple[str, Any]]:
+    configs = [space.derive(point).to_dict() for point in space.start]
+    return [(config["passes"], config.get("specialise")) for config in configs]
+
+
+def test_start_points_of_joined_spaces_go_in_pairs() -> None:
+    a = SearchSpace({"a": Int(0, 9)}, start=[{"a": 1}, {"a": 1}, {"a": 2}])
+    b = SearchSpace({"b": Int(0, 9)}, start=[{"b": 3}, {"b": 4}])
+    assert a.start == [{"a": 1}, {"a": 2}]
+    expected = [{"a": 1, "b": 3}, {"a": 1, "b": 4}, {"a": 2, "b": 4}]
+    assert (a | b).start == expected
+    assert [sorted(point.items()) for point in (b | a).start] == [sorted(point.items()) for point in expected]
+    assert (a | SearchSpace({"c": Int(0, 9)})).start == []
 
 
 def test_launch_knows_legal_blocks() -> None:
@@ -370,7 +396,7 @@ def test_specialise_takes_numbers_and_no_pointers() -> None:
 
 def test_launch_bounds_follow_the_block() -> None:
     space = presets.full(FACTS)
-    (point,) = space.start
+    point = space.start[0]
     point |= {"block.x": 64, "specialise.max_threads": True}
     assert space.derive(point).to_dict()["specialise"] == {"max_threads": 64}
 

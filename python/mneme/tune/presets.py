@@ -28,12 +28,12 @@ _REGISTERS = (None, 255, 168, 128, 96, 80, 64, 56, 48, 40, 32)
 
 
 def compiler(facts: LaunchFacts) -> SearchSpace:
-    """Pass pipelines, the code generator, and on a GPU the assembler."""
+    """Pass pipelines, the code generator, and on a GPU the assembler. Begins with LLVM's own pipelines."""
     parameters: dict[str, Parameter] = {
         "passes": Pipeline(passes.USEFUL, max_length=4, first=passes.DEFAULTS),
         "codegen.level": Categorical([3, 2, 1, 0], ordered=True),
     }
-    start: dict[str, Any] = {"passes": ("default<O3>",), "codegen.level": 3}
+    start: dict[str, Any] = {"codegen.level": 3}
     if facts.device == "cuda":
         parameters |= {
             "assembler.level": Categorical([None, 4, 2, 1], ordered=True),
@@ -43,24 +43,30 @@ def compiler(facts: LaunchFacts) -> SearchSpace:
         }
         start |= {"assembler.level": None, "assembler.max_registers": None}
         start |= {"assembler.load_cache": "default", "assembler.store_cache": "default"}
-    return SearchSpace(parameters, start=[start])
+    # O3 twice: as recorded, and where `specialise` joins, with all of it, as the others.
+    defaults = (passes.DEFAULTS[0], *passes.DEFAULTS)
+    return SearchSpace(parameters, start=[{"passes": (default,), **start} for default in defaults])
 
 
 def specialise(facts: LaunchFacts) -> SearchSpace:
-    """Which facts of the recorded launch the code is made with: arguments, shape, pointers; on a GPU launch bounds."""
+    """Which facts of the recorded launch the code is made with: arguments, shape, pointers; on a GPU launch bounds.
+
+    Begins with none of them, and with all.
+    """
     each = len(facts.scalars) <= _MOST_SCALARS
     names = {f"specialise.arguments.{name}": [name] for name in facts.scalars}
     if not each:
         names = {"specialise.arguments": list(facts.scalars)}
     flags = [f"specialise.{name}" for name in ("dimensions", "ranges", "alignment", "no_alias")]
     parameters: dict[str, Parameter] = {name: Bool() for name in [*names, *flags]}
-    start: dict[str, Any] = dict.fromkeys(parameters, False)
+    none: dict[str, Any] = dict.fromkeys(parameters, False)
     if facts.device == "cuda":
         parameters |= {
             "specialise.max_threads": Bool(),
             "specialise.min_blocks": Categorical([None, 1, 2, 3, 4, 6, 8], ordered=True),
         }
-        start |= {"specialise.max_threads": False, "specialise.min_blocks": None}
+        none |= {"specialise.max_threads": False, "specialise.min_blocks": None}
+    every = {name: True if value is False else value for name, value in none.items()}
 
     def changes(params: Mapping[str, Any]) -> Mapping[str, Any]:
         made: dict[str, Any] = {name: True for name in flags if params[name]}
@@ -73,11 +79,11 @@ def specialise(facts: LaunchFacts) -> SearchSpace:
             made["specialise.min_blocks"] = params["specialise.min_blocks"]
         return made
 
-    return SearchSpace(parameters, derive=changes, start=[start])
+    return SearchSpace(parameters, derive=changes, start=[none, every])
 
 
 def full(facts: LaunchFacts) -> SearchSpace:
-    """All of them."""
+    """All of them. Begins with the launch as recorded, then has all specialised under each of LLVM's pipelines."""
     return launch(facts) | compiler(facts) | specialise(facts)
 
 

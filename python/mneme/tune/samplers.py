@@ -131,6 +131,8 @@ class FromOptuna(Source):
 
     def restore(self, trials: Sequence[Trial]) -> None:
         """Lets the sampler know of those that the space still has."""
+        tried = {key_of(trial.params) for trial in trials}
+        self._start = [params for params in self._start if key_of(params) not in tried]
         for trial in sorted(trials, key=lambda trial: trial.number):
             self._next = max(self._next, trial.number + 1)
             if not self._space.contains(trial.params):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -94,8 +95,8 @@ class SearchSpace:
 
     @property
     def start(self) -> list[Params]:
-        """Points that are tried first, which meet the constraints."""
-        return [dict(point) for point in self._start if self.allows(point)]
+        """Points that are tried first, which meet the constraints, each once."""
+        return [dict(point) for point in {key_of(point): point for point in self._start if self.allows(point)}.values()]
 
     @property
     def size(self) -> int | None:
@@ -108,7 +109,10 @@ class SearchSpace:
         return total
 
     def __or__(self, other: SearchSpace) -> SearchSpace:
-        """Both together. Raises InvalidArgumentError where a name is in both."""
+        """Both together. Start points go in pairs; the space with fewer of them stays at its last.
+
+        Raises InvalidArgumentError where a name is in both.
+        """
         for name in other._parameters:
             if name in self._parameters:
                 raise InvalidArgumentError(f"search space: '{name}' is in both of the spaces that are to be joined")
@@ -116,12 +120,18 @@ class SearchSpace:
         joined._constraints = [*self._constraints, *other._constraints]
         joined._steps = [*self._steps, *other._steps]
         joined._custom = self._custom or other._custom
-        joined._start = [{**mine, **its} for mine, its in zip(self._start, other._start, strict=False)]
+        if self._start and other._start:
+            last = {**self._start[-1], **other._start[-1]}
+            none: Params = {}
+            pairs = itertools.zip_longest(self._start, other._start, fillvalue=none)
+            joined._start = [{**last, **mine, **its} for mine, its in pairs]
         joined.lines, joined.notes = self.lines + other.lines, self.notes + other.notes
         return joined
 
     def narrowed(self, without: Mapping[str, Sequence[Any]], constraints: Sequence[Condition]) -> SearchSpace:
-        """A space without some values of `Categorical` parameters, under more constraints, and begun already.
+        """A space without some values of `Categorical` parameters, under more constraints.
+
+        Its first start point was tried.
 
         >>> from mneme.tune import Categorical
         >>> SearchSpace({"block.x": Categorical([32, 64, 128])}).narrowed({"block.x": [32]}, []).size
@@ -136,6 +146,9 @@ class SearchSpace:
         more = [Constraint(condition, self._parameters) for condition in constraints]
         made._constraints = [*self._constraints, *more]
         made._steps, made._custom, made.notes = self._steps, self._custom, self.notes
+        made._start = [
+            point for point in self.start[1:] if all(made._parameters[name].contains(point[name]) for name in point)
+        ]
         return made
 
     def check(self, params: Mapping[str, Any]) -> None:
