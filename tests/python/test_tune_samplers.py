@@ -1,6 +1,7 @@
 """Where points come from: in order, by chance, from Optuna; ahead of results, and the same for the same seed."""
 
 import contextlib
+import copy
 import queue
 import sys
 import threading
@@ -306,6 +307,25 @@ def test_an_estimate_is_made_anew_when_a_sixteenth_more_is_known(monkeypatch: py
         for number, params in source.propose(BATCH):
             source.tell(trial_of(number, params))
     assert made == [*range(16, 137, 8), *range(152, 240, 16)]
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_shared_axes_give_the_same_points(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    points = run(source_of(name, SPACE, objectives=["time"], seed=7), 60)
+    monkeypatch.setattr("mneme.tune.shared_axes.shared", lambda axes: axes)
+    assert keys(points) == keys(run(source_of(name, SPACE, objectives=["time"], seed=7), 60))
+
+
+def test_shared_axes_are_not_copied_and_as_equal_as_others() -> None:
+    from mneme.tune.samplers import distributions
+    from mneme.tune.shared_axes import shared
+
+    axes, others = shared(distributions(SPACE)), shared(distributions(SPACE))
+    for name, axis in axes.items():
+        assert copy.deepcopy(axis) is axis and axis is not others[name]
+        assert axis == others[name] and hash(axis) == hash(others[name])
+        assert repr(axis) == repr(distributions(SPACE)[name])
+    assert axes["level"] != axes["block.x"]
 
 
 def test_sampler_of_optuna() -> None:

@@ -119,7 +119,9 @@ class FromOptuna(Source):
         optuna = need("optuna", "this sampler")
         self._space = space
         self._objectives = tuple(objectives)
-        self._axes = distributions(space)
+        from mneme.tune.shared_axes import shared
+
+        self._axes = shared(distributions(space))
         self._random = random.Random(seed)
         self._state = optuna.trial.TrialState
         self._study = _study(sampler, len(self._objectives))
@@ -280,18 +282,11 @@ def source_of(
 
 def distributions(space: SearchSpace) -> dict[str, BaseDistribution]:
     """The space as Optuna has it."""
-    return _Distributions(
-        (name + suffix, _distribution(axis))
+    return {
+        name + suffix: _distribution(axis)
         for name, parameter in space.parameters.items()
         for suffix, axis in parameter.axes().items()
-    )
-
-
-class _Distributions(dict[str, "BaseDistribution"]):
-    """What all trials of a study have; Optuna copies each trial, and each axis of it takes longer than all else."""
-
-    def __deepcopy__(self, memo: object) -> _Distributions:
-        return self
+    }
 
 
 def coordinates(space: SearchSpace, params: Params) -> dict[str, Any]:
