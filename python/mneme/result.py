@@ -93,9 +93,12 @@ class Result(Shown):
 
     @property
     def compile_time(self) -> float | None:
-        """What all stages of the compiler took, in nanoseconds; near to nothing where the code was in the cache."""
-        times = [stages[stage] for stages in self._all("times") for stage in _COMPILING if stage in stages]
-        return float(sum(times)) if times else None
+        """What all stages of the compiler took, in nanoseconds; near to nothing where the code was in the cache.
+
+        Zero where it was asked nothing, because others ended in the same code; None where it failed before.
+        """
+        stages = self._all("times")
+        return float(sum(times.get(stage, 0) for times in stages for stage in _COMPILING)) if stages else None
 
     @property
     def origin(self) -> str:

@@ -14,6 +14,7 @@ import pytest
 from mneme.tune import Categorical, SearchSpace, Study, command, tune, yaml_text
 from mneme.tune.extras import TUNE
 from mneme.tune.progress import progress_line
+from mneme.tune.trials import read_trials
 
 SCALE = "scale(int*, int, int)"
 FAST = ["--device", "cpu", "--quiet", "--set", "execution.iterations=3"]
@@ -246,6 +247,21 @@ def test_resumed_after_the_database_was_moved(copied_recordings: Path, tmp_path:
         where = [kernel] if trials == 3 else []
         done = run(*where, "--resume", "r", "--trials", trials, "--quiet", folder=folder)
         assert f"{trials} trials: " in done.stdout, done.stderr
+
+
+def test_compile_time_of_what_has_the_code_of_the_baseline(recordings: Path, tmp_path: Path) -> None:
+    few = ["--space", "launch", "--sampler", "random", "--confirm", 0, "--trials", 6, "--results-dir", "r"]
+    done = run(recordings, *FAST, *few, "--objective", "time,compile_time", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert 0 in [trial.compile_time for trial in read_trials(tmp_path / "r/trials.jsonl")]
+
+
+def test_an_objective_that_the_device_does_not_tell(recordings: Path, tmp_path: Path) -> None:
+    few = [*FAST, "--space", "launch", "--confirm", 0, "--trials", 2, "--results-dir", "r"]
+    refused = run(recordings, *few, "--objective", "registers", folder=tmp_path)
+    assert refused.returncode == 2 and "objective 'registers': the device does not tell it" in refused.stderr
+    done = run(recordings, *few, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_resumed_with_another_search(recordings: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,17 @@ import pytest
 from mneme.errors import (
     CorruptError,
     InvalidArgumentError,
+    IoError,
     MnemeError,
     NotFoundError,
     UnavailableError,
     UnsupportedError,
 )
-from mneme.tune import Bool, Categorical, Int, Pipeline, SearchSpace, SpeedUp, Study, command, speed_up, tune
+from mneme.tune import Bool, Categorical, Int, Pipeline, SearchSpace, SpeedUp, Study, command, results, speed_up, tune
 from mneme.tune.asked import Folder
+from mneme.tune.progress import summary_text
 from mneme.tune.statistics import student_quantile
-from mneme.tune.trials import Trial, read_trials
+from mneme.tune.trials import Trial, read_trials, write_parquet
 
 from fake_executor import FakeExecutor, FakeResult, InterruptedExecutor, Outcome, fake_instance, use
 
@@ -330,6 +333,7 @@ def test_an_objective_that_the_device_does_not_tell(monkeypatch: pytest.MonkeyPa
         str(error.value)
         == "objective 'registers': the device does not tell it; leave it out, or tune on another kind of device"
     )
+    assert not (tmp_path / "r").exists()
 
 
 def test_same_seed_same_trials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -396,6 +400,74 @@ def test_interrupted_and_resumed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         use(monkeypatch, FakeExecutor(measure))
         at_once = go(tmp_path / "other", sampler=sampler, trials=48, seed=5)
         assert {t.number: t.params for t in whole.trials} == {t.number: t.params for t in at_once.trials}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupted_while_results_are_written(
+    monkeypatch: pytest.MonkeyPatch, executor: FakeExecutor, tmp_path: Path, number: signal.Signals
+) -> None:
+    def pressed(path: Path, trials: Any) -> bool:
+        signal.raise_signal(number)
+        return write_parquet(path, trials)
+
+    monkeypatch.setattr(results, "write_parquet", pressed)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        study = go(tmp_path / "r", trials=8)
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert not study.interrupted and study.speed_up is not None
+    assert {"summary.json", "best.json"} <= {path.name for path in (tmp_path / "r").iterdir()}
+    assert go(tmp_path / "r", trials=8, resume=True).summary() == study.summary()
+
+
+def test_interrupted_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Impatient(FakeExecutor):
+        def submit(self, config: mneme.Config) -> Any:
+            if len(self.submitted) == 20:
+                signal.raise_signal(signal.SIGINT)
+            return super().submit(config)
+
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            signal.raise_signal(signal.SIGINT)
+            super().shutdown(wait, cancel_futures=cancel_futures)
+
+    first = use(monkeypatch, Impatient(measure))
+    study = go(tmp_path / "r", trials=48, seed=5)
+    assert study.interrupted and first.closed and 0 < len(study.trials) <= 20
+    assert (tmp_path / "r/summary.json").exists()
+
+
+def test_interrupted_before_anything_was_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def cut_off(config: mneme.Config) -> Outcome:
+        return "cancelled"
+
+    use(monkeypatch, InterruptedExecutor(cut_off, after=0))
+    study = go(tmp_path / "r", trials=8)
+    assert study.interrupted and study.remarks == ["interrupted before anything was measured"]
+    text = summary_text(study)
+    assert "as recorded (default<O3>): not measured" in text and "nothing was measured" in text
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("file", "file: File exists"),
+        ("file/below", "file/below: Not a directory"),
+        ("full", "No space left on device"),
+        ("taken", "taken/tune.json.tmp: Is a directory"),
+    ],
+)
+def test_results_that_cannot_be_written(executor: FakeExecutor, tmp_path: Path, place: str, reason: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/trials.jsonl").symlink_to("/dev/full")
+    (tmp_path / "taken/tune.json.tmp").mkdir(parents=True)
+    with pytest.raises(IoError) as error:
+        go(tmp_path / place, trials=4)
+    assert str(error.value).startswith(f"writing the results of tuning in {tmp_path / place}: ")
+    assert str(error.value).endswith(reason)
 
 
 @pytest.mark.parametrize("options", [{}, {"confirm": 0}, {"sampler": "tpe", "trials": 12}, {"trials": 100}])

@@ -141,8 +141,8 @@ class Folder:
         self._write(asked)
 
     def undo(self) -> None:
-        """Takes `begin` back: nothing was measured."""
-        for path in (self.asked, self.log):
+        """Takes `begin` back: nothing was measured that is of use."""
+        for path in (self.asked, self.log, self.trials):
             path.unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # there is something else in it
             self.path.rmdir()

@@ -159,7 +159,7 @@ def _baseline(study: Study) -> str:
 
 def _verdict(study: Study) -> str:
     if study.best is None:
-        return "no configuration is right"
+        return "no configuration is right" if study.trials else "nothing was measured"
     name = f"trial {study.best.number}"
     if study.speed_up is None:
         seen = f"seems {study.speed_up_seen:.3f} times as fast as recorded" if study.speed_up_seen else "is the best"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mneme.errors import InvalidArgumentError
+from mneme.errors import InvalidArgumentError, UnsupportedError
 from mneme.tune.arguments import (
     as_base,
     as_instances,
@@ -22,18 +22,20 @@ from mneme.tune.arguments import (
     at_least,
     usual_ahead,
 )
-from mneme.tune.asked import Asked, Folder, fresh_folder, write_json
+from mneme.tune.asked import Asked, Folder, fresh_folder
 from mneme.tune.checks import check_base, check_space
 from mneme.tune.confirm import confirm, finals
+from mneme.tune.interrupts import OneInterrupt
 from mneme.tune.names import check_keys
 from mneme.tune.probe import Probed
 from mneme.tune.progress import Display
+from mneme.tune.results import told_where, write_best, write_results
 from mneme.tune.samplers import Source, source_of
 from mneme.tune.search import Search
 from mneme.tune.space import SearchSpace
 from mneme.tune.storage import Storage, check_storage
 from mneme.tune.study import Study
-from mneme.tune.trials import Trial, TrialLog, read_trials, write_parquet
+from mneme.tune.trials import COMPLETE, Trial, TrialLog, read_trials
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
@@ -41,13 +43,9 @@ if TYPE_CHECKING:
     from mneme import Config, Executor, Instance, Result
 
 _EXECUTOR_OPTIONS = ("compile_workers", "compile_timeout", "run_timeout", "compile_memory", "share")
-# Begin and end of the baseline that differ by more make the other times doubtful.
-_MUCH_DRIFT = 0.05
 # How many of the best are measured anew to find the winner, how often, and how many of them are tried when one cannot
 # be confirmed.
 _FINALISTS, _FINALS, _CANDIDATES = 5, 3, 3
-# Trials of which a table takes longer than whoever pressed Ctrl-C waits.
-_MANY = 10_000
 # Points of a space that can be counted one by one in no time.
 _COUNTED = 10_000
 # Seconds that the storage may take when the search was interrupted.
@@ -163,6 +161,7 @@ def tune(
     if resume and results_dir is None:
         raise InvalidArgumentError("resuming: name the folder of results (results_dir, --results-dir)")
     with contextlib.ExitStack() as held:
+        held.enter_context(told_where(folder))
         if resume:
             held.enter_context(folder.alone())
             asked = folder.resume(asked, seed=seed, ahead=ahead, probe=probe)
@@ -233,17 +232,27 @@ class _Run:
                 self._folder.undo()
             raise
         log = TrialLog(self._folder.trials)
-        try:
-            self._measure(instances, executor, log, store, show)
-        except KeyboardInterrupt:
-            study.interrupted = True
-        finally:
-            log.close()
-            if store and (problem := store.close(wait=_STORAGE_PATIENCE if study.interrupted else None)):
-                study.remarks.append(problem)
-            if executor.problem is not None:
-                study.remarks.append(str(executor.problem))
-            self._write_results()
+        refused = False
+        with OneInterrupt() as interrupt:
+            try:
+                self._measure(instances, executor, log, store, show)
+                interrupt.close()
+            except KeyboardInterrupt:
+                study.interrupted = True
+            except UnsupportedError:  # an objective that the device does not tell
+                refused = not self._resume and not study.count(COMPLETE)
+                raise
+            finally:
+                interrupt.close()
+                log.close()
+                if store and (problem := store.close(wait=_STORAGE_PATIENCE if study.interrupted else None)):
+                    study.remarks.append(problem)
+                if executor.problem is not None:
+                    study.remarks.append(str(executor.problem))
+                if refused:
+                    self._folder.undo()
+                else:
+                    write_results(self._folder, study)
         return study
 
     def _finished(self) -> bool:
@@ -285,7 +294,7 @@ class _Run:
             if store:
                 store.append(trial)
             if is_best:
-                self._write_best()
+                write_best(self._folder, self._study)
 
         def on_tick(stage: str = "search") -> None:
             if stage == "search" and self._ready is not None:
@@ -329,7 +338,7 @@ class _Run:
         """Asks for it; the study has it when it is there."""
 
         def done(future: Any) -> None:
-            if future.cancelled():
+            if future.cancelled() or future.result().failure == "cancelled":  # by Ctrl-C
                 return
             result: Result = future.result()
             self._now_ready()
@@ -387,33 +396,6 @@ class _Run:
             return trials
         configs = [trial.config for trial in trials if trial.config is not None]
         return [trials[place] for place in finals(executor, configs, rounds=_FINALS)]
-
-    def _write_best(self) -> None:
-        document = self._study.best_document()
-        if document is not None:
-            write_json(self._folder.best, document)
-
-    def _write_results(self) -> None:
-        study = self._study
-        if study.baseline.drift > _MUCH_DRIFT:
-            study.remarks.append(
-                f"the baseline took {100 * study.baseline.drift:.0f} % longer at one end than at the other: "
-                "times of the search are no better than that"
-            )
-        if study.baseline.problem:
-            study.remarks.append(f"the launch as recorded could not be measured: {study.baseline.problem}")
-        if study.baseline.problem.startswith("wrong_result"):
-            study.remarks.append(
-                "the launch as recorded does not give the recorded memory here: `mneme check` tells whether the kernel "
-                "is deterministic, and proposes the --tolerance that accepts what it does"
-            )
-        if study.speed_up is not None or (study.best is not None and study.best.result is not None):
-            self._write_best()
-        if study.interrupted and len(study.trials) > _MANY:
-            study.remarks.append(f"no {self._folder.table.name} of so many trials after Ctrl-C; --resume writes it")
-        elif not write_parquet(self._folder.table, study.trials):
-            study.remarks.append(f"no {self._folder.table.name}, which needs pyarrow; trials.jsonl has the same")
-        write_json(self._folder.summary, study.summary())
 
 
 def open_executor(instances: Sequence[Instance], options: Mapping[str, Any]) -> Executor:
