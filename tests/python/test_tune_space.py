@@ -1,6 +1,7 @@
 """Search spaces: parameters, constraints, what a point becomes, and the presets."""
 
 import json
+import math
 import random
 from typing import Any
 
@@ -288,6 +289,88 @@ def test_launch_bounds_of_the_kernel() -> None:
         text = f"define void @_Z5scalePii() {attribute} {{ ret void }}"
         launch = fake_instance(module=lambda text=text: llvm.parse(text))
         assert LaunchFacts.of(launch).most_threads == most
+
+
+def test_launch_of_a_kernel_that_requires_its_block() -> None:
+    text = 'define void @_Z5scalePii() "nvvm.reqntid"="128" { ret void }'
+    space = launch(LaunchFacts.of(fake_instance(module=lambda: llvm.parse(text))))
+    assert "block.x" not in space.parameters
+    assert space.notes == ("block.x stays 128: the kernel is compiled for this block only (nvvm.reqntid)",)
+
+
+BUILT_IN = Direction(sizes=False, reason="built in")
+BY_BLOCKS = Direction(threads=False, reason="tiles")
+
+
+def choices(facts: LaunchFacts) -> dict[str, tuple[Any, ...]]:
+    parameters = launch(facts).parameters
+    return {
+        name: parameter.choices
+        for name, parameter in parameters.items()
+        if isinstance(parameter, Categorical) and name.startswith("block")
+    }
+
+
+def test_launch_where_a_direction_of_the_block_is_built_in() -> None:
+    """What is tried in the other goes with it: from a warp to as many threads as a block may have."""
+    tiles = {"x": BUILT_IN, "y": BY_BLOCKS, "z": ANY}
+    assert choices(LaunchFacts((10, 7, 1), (32, 8, 1), directions=tiles)) == {"block.y": (1, 2, 4, 8, 16, 32)}
+    assert choices(LaunchFacts((10, 7, 1), (16, 16, 1), directions=tiles)) == {"block.y": (2, 4, 8, 16, 32, 64)}
+    assert choices(LaunchFacts((10, 7, 1), (24, 6, 1), directions=tiles)) == {"block.y": (2, 4, 6, 8, 16, 32)}
+    bounded = LaunchFacts((10, 7, 1), (32, 8, 1), directions=tiles, most_threads=256)
+    assert choices(bounded) == {"block.y": (1, 2, 4, 8)}
+    small = LaunchFacts((10, 7, 1), (4, 2, 1), directions=tiles)  # of 8 threads
+    assert choices(small) == {"block.y": (2, 4, 8, 16, 32, 64, 128, 256)}
+    in_z = LaunchFacts((10, 7, 9), (8, 1, 8), directions={"x": BUILT_IN, "y": BUILT_IN, "z": BY_BLOCKS})
+    assert choices(in_z) == {"block.z": (4, 8, 16, 32, 64)}
+    rows = {"x": ANY, "y": BUILT_IN, "z": ANY}
+    assert choices(LaunchFacts((10, 56, 1), (32, 4, 1), directions=rows)) == {
+        "block.x": (8, 16, 32, 64, 96, 128, 160, 192, 224, 256)
+    }
+    # Eight rows are no more than eight threads can do.
+    few = {"x": BUILT_IN, "y": ANY, "z": ANY}
+    assert choices(LaunchFacts((10, 1, 1), (32, 8, 1), directions=few)) == {"block.y": (1, 2, 4, 8)}
+
+
+def test_launch_where_nothing_but_the_recorded_block_is_possible() -> None:
+    directions = {"x": BUILT_IN, "y": BY_BLOCKS, "z": ANY}
+    space = launch(LaunchFacts((10, 7, 1), (1024, 1, 1), directions=directions))
+    assert space.parameters == {}
+    assert space.notes == ("block.x stays 1024: built in", "block.y stays 1: a block has 32 to 1024 threads")
+
+
+def test_launch_has_no_more_blocks_than_a_grid() -> None:
+    directions = {"x": BUILT_IN, "y": ANY, "z": ANY}
+    facts = LaunchFacts((1, 40000, 1), (32, 8, 1), directions=directions)
+    assert choices(facts) == {"block.y": (8, 16, 32)}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_launch_has_no_block_that_is_refused(seed: int) -> None:
+    """Whichever directions are built in, count threads, or blocks."""
+    source = random.Random(seed)
+    kinds = [ANY, BUILT_IN, BY_BLOCKS, Direction(blocks=False, reason="threads")]
+    for _ in range(60):
+        sizes = [source.choice((1, 2, 3, 4, 8, 16, 32, 100, 256, 1024)) for _ in "xyz"]
+        block = (sizes[0], sizes[1], min(sizes[2], 64))
+        grid = (source.choice((1, 3, 1000)), source.choice((1, 7, 65535)), source.choice((1, 5)))
+        bound = source.choice((64, 256, 1024))
+        facts = LaunchFacts(grid, block, most_threads=bound, directions={name: source.choice(kinds) for name in "xyz"})
+        if facts.threads > bound:
+            continue
+        space = launch(facts)
+        for point in [*space.points(), *(value for line in space.lines for value in line.values)]:
+            config = space.derive({**space.start[0], **point}).to_dict()
+            sizes = [config.get("block", {}).get(name, size) for name, size in zip("xyz", block, strict=True)]
+            assert min(32, facts.threads) <= math.prod(sizes) <= bound, (facts, config)
+            assert sizes[0] <= 1024 and sizes[1] <= 1024 and sizes[2] <= 64, (facts, config)
+            blocks = [-(-count * size // new) for count, size, new in zip(grid, block, sizes, strict=True)]
+            made = (
+                blocks
+                if config.get("keep_threads")
+                else [config.get("grid", {}).get(name, count) for name, count in zip("xyz", grid, strict=True)]
+            )
+            assert made[1] <= 65535 and made[2] <= 65535, (facts, config)
 
 
 def test_launch_of_a_kernel_that_counts_blocks() -> None:

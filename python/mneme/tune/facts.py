@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # Of every CUDA device, and of the CPU device.
 _MOST_THREADS = 1024
+_REQUIRED = Direction(sizes=False, reason="the kernel is compiled for this block only (nvvm.reqntid)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +38,9 @@ class LaunchFacts:
         """`device`: "cuda" or "cpu"; by default the kind that recorded."""
         scalars = tuple(argument.name for argument in instance.arguments if _is_scalar(argument))
         module = instance.module()
-        bound = bound_of(module, instance.kernel.name)
+        name = instance.kernel.name
+        bound = bound_of(module, name)
+        built_for_one = "nvvm.reqntid" in module.functions[name].attributes
         return cls(
             grid=instance.grid,
             block=instance.block,
@@ -45,7 +48,7 @@ class LaunchFacts:
             scalars=scalars,
             device=(device or instance.device_kind).split(":")[0],
             most_threads=min(_MOST_THREADS, bound or _MOST_THREADS),
-            directions=directions_of(module),
+            directions=dict.fromkeys("xyz", _REQUIRED) if built_for_one else directions_of(module),
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mneme.tune.facts import LaunchFacts
@@ -13,6 +13,7 @@ from mneme.tune.space import Line, Params, SearchSpace
 
 _WARP = 32
 _MOST_IN_DIRECTION = {"x": 1024, "y": 1024, "z": 64}
+_MOST_BLOCKS = {"x": (1 << 31) - 1, "y": 65535, "z": 65535}
 # Where fewer blocks of whole warps divide the recorded threads, others are tried too.
 _FEW_SIZES = 4
 # What "grid" may be: exactly the recorded threads; at least these; as many blocks as were recorded.
@@ -36,11 +37,11 @@ class _Launch:
         self._recorded = dict(zip("xyz", facts.block, strict=True))
         self._extents = {name: blocks * self._recorded[name] for name, blocks in zip("xyz", facts.grid, strict=True)}
         self._wide = [name for name in "xyz" if self._extents[name] > 1] or ["x"]
-        self._free = [name for name in self._wide if facts.directions[name].sizes]
+        self._least, self._most = min(_WARP, facts.threads), max(facts.most_threads, facts.threads)
+        self._sizes = self._sizes_in([name for name in self._wide if facts.directions[name].sizes])
+        self._free = list(self._sizes)
         self._by_threads = [name for name in self._free if facts.directions[name].threads]
         self._by_blocks = [name for name in self._free if facts.directions[name].blocks]
-        alone = len(self._free) == 1
-        self._sizes = {name: self._sizes_of(name, alone=alone) for name in self._free}
         self._divide = all(self._extents[name] % size == 0 for name in self._by_threads for size in self._sizes[name])
         self._grids = self._grids_of()
 
@@ -58,17 +59,35 @@ class _Launch:
         made.lines, made.notes = tuple(self._lines(made, start)), tuple(self._notes())
         return made
 
-    def _sizes_of(self, name: str, *, alone: bool) -> list[int]:
-        recorded, extent = self._recorded[name], self._extents[name]
-        most = min(self._facts.most_threads, _MOST_IN_DIRECTION[name])
-        if name in self._by_threads:
+    def _sizes_in(self, free: Sequence[str]) -> dict[str, list[int]]:
+        """What blocks may be in these directions, as they are in the others; without those where nothing else may."""
+        fixed = self._threads_beside(free)
+        made = {name: self._sizes_of(name, fixed, alone=len(free) == 1) for name in free}
+        return {name: sizes for name, sizes in made.items() if len(sizes) > 1}
+
+    def _threads_beside(self, free: Sequence[str]) -> int:
+        return math.prod(size for name, size in self._recorded.items() if name not in free)
+
+    def _sizes_of(self, name: str, fixed: int, *, alone: bool) -> list[int]:
+        """Whole warps in a block's only direction; powers of two where others have threads too, `fixed` or free."""
+        extent, by_threads = self._extents[name], self._facts.directions[name].threads
+        least = -(-self._least // fixed) if alone else 1
+        most = min(self._most // fixed, _MOST_IN_DIRECTION[name])
+        powers = [1 << power for power in range(11)]
+        if by_threads:
+            least = max(least, -(-extent // _MOST_BLOCKS[name]))
             most = min(most, -(-extent // _WARP) * _WARP)
-        if not alone:
-            return sorted({recorded, *(1 << power for power in range(11) if 1 << power <= most)})
-        multiples = range(_WARP, most + 1, _WARP)
-        dividing = [size for size in multiples if extent % size == 0]
-        few = len(dividing) < _FEW_SIZES or name not in self._by_threads
-        return sorted({recorded, *(multiples if few else dividing)})
+            powers = [power for power in powers if power < 2 * extent]
+        warps = [*range(_WARP, most + 1, _WARP)]
+        dividing = [size for size in warps if extent % size == 0]
+        if by_threads and len(dividing) >= _FEW_SIZES:
+            warps = dividing
+        made = powers
+        if alone and fixed == 1:
+            made = warps
+        elif alone and name == "x":
+            made = powers + warps
+        return sorted({self._recorded[name], *(size for size in made if least <= size <= most)})
 
     def _grids_of(self) -> list[str]:
         grids = []
@@ -83,11 +102,11 @@ class _Launch:
         if not self._divide:
             exact = " and ".join(f"{self._extents[name]} % block.{name} == 0" for name in self._by_threads)
             made = [f"grid != 'threads' or ({exact})", f"grid != 'more threads' or not ({exact})"]
-        if len(self._free) > 1:
-            fixed = math.prod(self._recorded[name] for name in "xyz" if name not in self._free)
+        fixed = self._threads_beside(self._free)
+        fewest, most = (math.prod([fixed, *map(end, self._sizes.values())]) for end in (min, max))
+        if fewest < self._least or most > self._most:
             threads = " * ".join([f"block.{name}" for name in self._free] + ([str(fixed)] if fixed > 1 else []))
-            least = min(_WARP, self._facts.threads)
-            made.append(f"{least} <= {threads} <= {max(self._facts.most_threads, self._facts.threads)}")
+            made.append(f"{self._least} <= {threads} <= {self._most}")
         return made
 
     def _changes(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -133,6 +152,8 @@ class _Launch:
             direction = self._facts.directions[name]
             if not direction.sizes:
                 yield f"block.{name} stays {self._recorded[name]}: {direction.reason}"
+            elif name not in self._free:
+                yield f"block.{name} stays {self._recorded[name]}: a block has {self._least} to {self._most} threads"
             elif not direction.threads:
                 yield f"grid.{name} stays as recorded: {direction.reason}"
             elif not direction.blocks:
