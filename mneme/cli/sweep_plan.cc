@@ -156,7 +156,7 @@ Status check_inputs(const SweepFolder& folder, const SweepPlan& plan, FileSystem
   if (!files.exists(kernel))
     return error(
         Code::not_found,
-        "the recorded kernel of this sweep, {}, is there no more: where it is now, mneme sweep --resume {} -rdb DIR/{} says",
+        "the recorded kernel of this sweep, {}, is not there any more; if it was moved: mneme sweep --resume {} -rdb DIR/{}",
         kernel.string(), folder.path.string(), kernel.filename().string());
   IrFile ir = plan.base.ir;
   MNEME_TRY(pin(ir, files));

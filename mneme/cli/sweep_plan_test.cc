@@ -72,10 +72,9 @@ TEST_F(SweepFolderTest, FindsTheDatabaseThatWasMovedWithIt) {
 
   std::filesystem::rename(second / "record-db", elsewhere);
   EXPECT_EQ(read_plan(after)->database, first / "record-db");
-  EXPECT_EQ(check_inputs(after, *read_plan(after)).to_string(), "not_found: the recorded kernel of this sweep, " +
-                                                                    (first / "record-db" / kernel).string() +
-                                                                    ", is there no more: where it is now, mneme sweep --resume " +
-                                                                    after.path.string() + " -rdb DIR/" + kernel + " says");
+  EXPECT_EQ(check_inputs(after, *read_plan(after)).to_string(),
+            "not_found: the recorded kernel of this sweep, " + (first / "record-db" / kernel).string() +
+                ", is not there any more; if it was moved: mneme sweep --resume " + after.path.string() + " -rdb DIR/" + kernel);
   ASSERT_TRUE(move_plan(after, *moved, elsewhere).ok());
   EXPECT_EQ(read_plan(after)->database, elsewhere);
   EXPECT_TRUE(check_inputs(after, *read_plan(after)).ok());

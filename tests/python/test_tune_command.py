@@ -240,8 +240,8 @@ def test_resumed_after_the_database_was_moved(copied_recordings: Path, tmp_path:
     done = run("--resume", "r", "--trials", 3, "--quiet", folder=folder)
     assert done.returncode == 2
     assert done.stderr == (
-        f"mneme tune: the recorded kernel of this run, {folder / 'db' / kernel.name}, is there no more: "
-        f"where it is now, mneme tune DIR/{kernel.name} --resume r says\n"
+        f"mneme tune: the recorded kernel of this run, {folder / 'db' / kernel.name}, is not there any more; "
+        f"if it was moved: mneme tune DIR/{kernel.name} --resume r\n"
     )
     for trials in (3, 4):
         where = [kernel] if trials == 3 else []

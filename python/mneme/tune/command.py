@@ -358,8 +358,8 @@ def _kernel_of(asked: Asked, folder: str, database: str | None, kernel: str | No
     file = asked.kernel_file
     if database is None and not file.exists():
         raise NotFoundError(
-            f"the recorded kernel of this run, {file}, is there no more: "
-            f"where it is now, mneme tune DIR/{file.name} --resume {shlex.quote(folder)} says"
+            f"the recorded kernel of this run, {file}, is not there any more; "
+            f"if it was moved: mneme tune DIR/{file.name} --resume {shlex.quote(folder)}"
         )
     now = Database(file if database is None else database)
     if asked.static_hash not in now:
