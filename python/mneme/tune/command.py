@@ -165,7 +165,7 @@ def _add_search(group: Any) -> None:
         dest="probe",
         action="store_const",
         const=False,
-        help="never try blocks and grids alone first, and leave out what fails",
+        help="search all blocks and grids: by default each is tried alone first, and what fails so is left out",
     )
     group.add_argument(
         "--ahead",
