@@ -150,6 +150,8 @@ class Folder:
     def resume(self, asked: Asked, *, seed: int | None = None, ahead: int | None = None, probe: bool = True) -> Asked:
         """What goes on: `asked`, under the name of the earlier run, and under its seed and so on but for those given.
 
+        tune.json keeps no fewer trials than are done: fewer are asked for once, and not of whoever resumes it later.
+
         Raises InvalidArgumentError where another search is asked for, naming the difference; else what `read` raises.
         """
         before = self.read()
@@ -166,7 +168,8 @@ class Folder:
                 raise InvalidArgumentError(
                     f"{self.path} cannot be resumed so: its {name} is {_short(old)}, and {_short(new)} is asked for"
                 )
-        self._write(asked)
+        kept = asked.trials if asked.trials is None else max(asked.trials, self._done())
+        self._write(dataclasses.replace(asked, trials=kept))
         return asked
 
     def read(self) -> Asked:
@@ -186,6 +189,10 @@ class Folder:
             raise CorruptError(f"{self.asked}: it is not what mneme tune wrote: {error}") from None
         moved = dataclasses.replace(asked, database=beside)
         return moved if moved.kernel_file.exists() and not asked.kernel_file.exists() else asked
+
+    def _done(self) -> int:
+        """How many trials are in their file, whole."""
+        return self.trials.read_bytes().count(b"\n") if self.trials.exists() else 0
 
     def _write(self, asked: Asked) -> None:
         from_here = os.path.relpath(asked.database, self.path.absolute())
