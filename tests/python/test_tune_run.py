@@ -498,6 +498,7 @@ def test_fewer_trials_than_are_done_are_remarked(executor: FakeExecutor, tmp_pat
     study = go(tmp_path / "r", trials=5, resume=True)
     assert len(study.trials) == 8
     assert study.remarks == ["8 trials are done already, and 5 are asked for: none was added"]
+    assert json.loads((tmp_path / "r/tune.json").read_text())["trials"] == 8  # whoever only resumes asks for no fewer
 
 
 def test_a_space_without_more_points_does_not_go_on(
@@ -604,6 +605,7 @@ def test_resuming_refuses_another_search(executor: FakeExecutor, tmp_path: Path)
         ({"seed": "x"}, "tuning: seed must be a whole number from 0 on, and is 'x'"),
         ({"config": {}}, "tuning: config must be a Config, and is {}"),
         ({"compile_worker": 3}, "tune has no 'compile_worker'; the nearest is 'compile_workers'"),
+        ({"objective": "time"}, "tune has no 'objective'; the nearest is 'objectives'"),
         ({"results_dir": None, "resume": True}, "resuming: name the folder of results (results_dir, --results-dir)"),
     ],
 )

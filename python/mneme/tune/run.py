@@ -152,7 +152,7 @@ def tune(
         executor=executor_options,
         probe=int(_PROBED * (as_trials(trials, sampler) or 0)) if probe else 0,
     )
-    check_keys("tune", executor_options, _EXECUTOR_OPTIONS)
+    check_keys("tune", executor_options, [*(tune.__kwdefaults__ or ()), *_EXECUTOR_OPTIONS])
     check_storage(storage)
     check_base(as_base(config), instances, kind)
     check_space(made, as_base(config), kind)
