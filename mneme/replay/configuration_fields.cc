@@ -48,10 +48,11 @@ Status FieldReader::finish() {
   if (!failure_.ok()) return failure_;
   for (const auto& [key, value] : object_.items()) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-    auto nearest = *std::min_element(known_.begin(), known_.end(), [&key = key](std::string_view a, std::string_view b) {
-      return edit_distance(a, key) < edit_distance(b, key);
-    });
-    return error(Code::invalid_argument, "configuration: unknown key '{}'; the nearest is '{}'", member(key), member(nearest));
+    if (auto near = nearest(key, known_))
+      return error(Code::invalid_argument, "configuration: unknown key '{}'; the nearest is '{}'", member(key), member(*near));
+    std::vector<std::string> members;
+    for (const std::string& other : known_) members.push_back(member(other));
+    return error(Code::invalid_argument, "configuration: unknown key '{}'; there are: {}", member(key), fmt::join(members, ", "));
   }
   return {};
 }

@@ -77,7 +77,7 @@ class FieldReader {
     }
   }
 
-  // The first failure; else invalid_argument for a key that no field has, with the nearest one that there is.
+  // The first failure; else invalid_argument for a key that no field has, with the nearest that there is, or with all.
   Status finish();
 
  private:

@@ -155,10 +155,11 @@ std::string refusal(const char* json) { return configuration_from_json(Json::par
 
 TEST(Configuration, RefusesWithTheReason) {
   EXPECT_EQ(refusal(R"({"pases": "x"})"), "configuration: unknown key 'pases'; the nearest is 'passes'");
+  EXPECT_TRUE(refusal(R"({"foo": 1})").starts_with("configuration: unknown key 'foo'; there are: passes, "));
   EXPECT_EQ(refusal(R"({"passes": 3})"), "configuration: 'passes' must be a string, not 3");
   EXPECT_EQ(refusal(R"({"codegen": {"level": 9}})"), "configuration: 'codegen.level' must be a whole number from 0 to 3, not 9");
   EXPECT_EQ(refusal(R"({"grid": {"x": -1}})"), "configuration: 'grid.x' must be a whole number from 0 to 4294967295, not -1");
-  EXPECT_EQ(refusal(R"({"grid": {"w": 1}})"), "configuration: unknown key 'grid.w'; the nearest is 'grid.x'");
+  EXPECT_EQ(refusal(R"({"grid": {"w": 1}})"), "configuration: unknown key 'grid.w'; there are: grid.x, grid.y, grid.z");
   EXPECT_EQ(refusal(R"({"shared_memory": 1e300})"),
             "configuration: 'shared_memory' must be a whole number from 0 to 4294967295, not 1e+300");
   EXPECT_EQ(refusal(R"({"grid": 3})"), "configuration: 'grid' must be an object, not 3");

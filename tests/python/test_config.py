@@ -106,7 +106,7 @@ def test_replaces_members_by_their_paths() -> None:
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"blok": 1}, "configuration: unknown key 'blok'; the nearest is 'block'"),
-    ({"block": {"w": 1}}, "configuration: unknown key 'block.w'; the nearest is 'block.x'"),
+    ({"block": {"w": 1}}, "configuration: unknown key 'block.w'; there are: block.x, block.y, block.z"),
     (
         {"execution": {"iteration": 1}},
         "configuration: unknown key 'execution.iteration'; the nearest is 'execution.iterations'",
