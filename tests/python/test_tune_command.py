@@ -353,7 +353,11 @@ def called(words: list[str]) -> Any:
     [
         ("sampelr: tpe", "--config f.yaml: has no 'sampelr'; the nearest is 'sampler'"),
         ("[1]", "--config f.yaml: it must have keys: space, parameters, constraints, configuration"),
-        ("a: [", "--config f.yaml: while parsing a flow"),
+        ("a: [", "--config f.yaml, line 1, column 5: while parsing a flow node, expected the node content"),
+        (
+            "a: \x01",
+            "--config f.yaml: unacceptable character #x0001: special characters are not allowed at position 3\n",
+        ),
         ("space: full\nparameters: {n: bool}", "f.yaml: space and parameters exclude each other"),
         ("constraints: [n]", "f.yaml: constraints are for parameters, and there are none"),
         ("parameters: {n: boool}", "parameter 'n': there is no kind 'boool'; the nearest is 'bool'"),
@@ -388,6 +392,8 @@ def test_space_of_knobs_without_use_is_refused(
 def test_unknown_option_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert called(["db", "--sampel", "tpe"]) == 64
     assert "mneme tune: there is no option --sampel tpe; the nearest is '--sampler'" in capsys.readouterr().err
+    assert called(["db", "--frobnicate"]) == 64
+    assert "mneme tune: there is no option --frobnicate\n" in capsys.readouterr().err
 
 
 def test_without_yaml_json_is_read(

@@ -17,7 +17,7 @@ from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
 from mneme.tune import presets, yaml_text
 from mneme.tune.arguments import DEFAULT_TRIALS
 from mneme.tune.asked import Asked, Folder
-from mneme.tune.names import check_keys, nearest
+from mneme.tune.names import check_keys, closest
 from mneme.tune.progress import Display, summary_text
 from mneme.tune.run import tune
 from mneme.tune.samplers import SAMPLERS
@@ -66,7 +66,8 @@ class _Parser(argparse.ArgumentParser):
         unknown = message.removeprefix("unrecognized arguments: ")
         if unknown != message:
             options = [text for action in self._actions for text in action.option_strings]
-            message = f"there is no option {unknown}{nearest(unknown.split()[0].split('=')[0], options)}"
+            near = closest(unknown.split()[0].split("=")[0], options)
+            message = f"there is no option {unknown}" + (f"; the nearest is '{near}'" if near else "")
         self.exit(_USAGE, f"mneme tune: {message}\n`mneme tune --help` has all options\n")
 
 

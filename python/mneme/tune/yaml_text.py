@@ -15,7 +15,7 @@ _EXPONENT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)[eE][-+]?[0-9]+$")
 def parse(name: str, text: str) -> Any:
     """The value that is written in `text`; `name` is for errors.
 
-    Raises InvalidArgumentError: it is no YAML; UnavailableError: PyYAML is missing.
+    Raises InvalidArgumentError: it is no YAML, with the place; UnavailableError: PyYAML is missing.
 
     >>> parse("tune.yaml", "threshold: 1e-5")
     {'threshold': 1e-05}
@@ -25,5 +25,11 @@ def parse(name: str, text: str) -> Any:
     loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+.0123456789"))
     try:
         return yaml.load(text, Loader=loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        what = ", ".join(part for part in (error.context, error.problem) if part)
+        raise InvalidArgumentError(f"{name}{place}: {what}") from None
     except yaml.YAMLError as error:
-        raise InvalidArgumentError(f"{name}: {' '.join(str(error).split())}") from None
+        what = " ".join(str(error).replace('in "<unicode string>", ', "at ").split())
+        raise InvalidArgumentError(f"{name}: {what}") from None
