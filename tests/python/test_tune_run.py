@@ -595,7 +595,14 @@ def test_resuming_refuses_another_search(executor: FakeExecutor, tmp_path: Path)
     ("options", "message"),
     [
         ({"space": "lunch"}, "there is no search space 'lunch'; the nearest is 'launch'"),
-        ({"space": 3}, "tuning: space must be a SearchSpace or the name of a preset, and is 3"),
+        ({"space": 3}, "tuning: space must be a SearchSpace, parameters by name, or the name of a preset, and is 3"),
+        ({"space": {"n": 3}}, "search space: 'n' is 3: give Int, Float, Categorical, Bool or Pipeline"),
+        ({"space": "launch,compiler"}, "space 'launch,compiler': names are joined by +, as in launch+compiler"),
+        ({"sampler": "TPE"}, "there is no sampler 'TPE'; the nearest is 'tpe'"),
+        (
+            {"sampler": "bayes"},
+            "there is no sampler 'bayes'; there are: exhaustive, random, tpe, cmaes, nsga2, gp, grid",
+        ),
         ({"sampler": "exhaustiv"}, "there is no sampler 'exhaustiv'; the nearest is 'exhaustive'"),
         ({"objectives": "tme"}, "there is no objective 'tme'; the nearest is 'time'"),
         ({"objectives": "time,time"}, "objective 'time' is there twice"),
@@ -614,6 +621,20 @@ def test_what_is_wrong_is_named(executor: FakeExecutor, tmp_path: Path, options:
         go(**{"results": tmp_path / "r", **options})
     assert str(error.value) == message
     assert not (tmp_path / "r").exists() and not executor.submitted
+
+
+@pytest.mark.parametrize("instance", ["db", [None], {"a": 3}, 3])
+def test_instance_that_is_none(executor: FakeExecutor, tmp_path: Path, instance: Any) -> None:
+    with pytest.raises(InvalidArgumentError) as error:
+        tune(instance, SPACE, device="cpu", results_dir=tmp_path / "r")
+    assert str(error.value) == (
+        "tuning: instance must be a recorded launch, as mneme.Database('record-db')['scale'][0], or several "
+        f"of one kernel, and is {(instance[0] if isinstance(instance, list) else instance)!r}"
+    )
+
+
+def test_space_may_be_its_parameters_by_name(executor: FakeExecutor, tmp_path: Path) -> None:
+    assert len(go(tmp_path / "r", space={"codegen.level": Int(1, 3)}).trials) == 3
 
 
 def test_derive_that_fails_ends_the_search(executor: FakeExecutor, tmp_path: Path) -> None:

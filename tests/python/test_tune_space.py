@@ -8,7 +8,7 @@ from typing import Any
 import mneme
 import pytest
 from mneme import llvm
-from mneme.errors import InvalidArgumentError
+from mneme.errors import InvalidArgumentError, UnavailableError
 from mneme.tune import Bool, Categorical, Float, Int, LaunchFacts, Pipeline, SearchSpace, passes, presets
 from mneme.tune.constraints import Constraint
 from mneme.tune.indexing import ANY, Direction
@@ -90,7 +90,7 @@ def test_log_draws_small_numbers_as_often_as_large_ones() -> None:
         (lambda: Pipeline(["a"], min_length=3, max_length=2), "Pipeline: a length from 3 to 2 is none"),
         (
             lambda: parameter_of("p", {"integer": [0, 3]}),
-            "parameter 'p': there is no kind 'integer'; the nearest is 'int'",
+            "parameter 'p': there is no kind 'integer'; there are: int, float, categorical, bool, pipeline",
         ),
         (lambda: parameter_of("p", {"int": [0]}), "parameter 'p': int takes no [0]"),
         (lambda: parameter_of("p", {"int": {"low": 0}}), "parameter 'p': int needs low and high"),
@@ -172,7 +172,34 @@ def test_constraint_that_is_none(text: str, message: str) -> None:
 def test_constraint_that_cannot_be_told() -> None:
     with pytest.raises(InvalidArgumentError) as error:
         Constraint("1 / n > 0", ["n"]).holds({"n": 0})
-    assert str(error.value) == "constraint '1 / n > 0' of {'n': 0}: division by zero"
+    assert str(error.value) == "constraint '1 / n > 0' of {'n': 0}: ZeroDivisionError: division by zero"
+
+
+def test_constraint_and_derive_that_fail_name_the_point_and_why() -> None:
+    def below(params: Any) -> bool:
+        return bool(params["q"] < 3)
+
+    with pytest.raises(InvalidArgumentError) as error:
+        Constraint(below, ["n"]).holds({"n": 3})
+    assert str(error.value).endswith(".below' of {'n': 3}: KeyError: 'q'")
+    failing: list[tuple[Any, str]] = [
+        (lambda params: {"block.x": params["q"]}, "KeyError: 'q'"),
+        (
+            lambda params: None,
+            "derive returned None: it must return what changes, as {'block.x': 64}, or a Config",
+        ),
+        (lambda params: {"blok": 3}, "configuration: unknown key 'blok'; the nearest is 'block'"),
+    ]
+    for derive, why in failing:
+        with pytest.raises(InvalidArgumentError) as error:
+            SearchSpace({"n": Int(3, 4)}, derive=derive).derive({"n": 3})
+        assert str(error.value) == f"the configuration of {{'n': 3}}: {why}"
+
+    def unavailable(params: Any) -> mneme.Config:
+        raise UnavailableError("no such thing here")
+
+    with pytest.raises(UnavailableError, match="no such thing here"):
+        SearchSpace({"n": Int(3, 4)}, derive=unavailable).derive({"n": 3})
 
 
 def test_points_that_meet_the_constraints() -> None:

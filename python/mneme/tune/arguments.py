@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError, NotFoundError
 from mneme.tune import presets
 from mneme.tune.names import nearest
+from mneme.tune.parameters import Parameter
 from mneme.tune.space import SearchSpace
 from mneme.tune.trials import OBJECTIVES
 
@@ -17,23 +18,37 @@ if TYPE_CHECKING:
 
 DEFAULT_TRIALS = 100
 
+Space = str | SearchSpace | Mapping[str, Parameter]
+"""The name of a preset, a space, or only its parameters by name."""
+
 
 def as_instances(instance: Instance | Sequence[Instance]) -> list[Instance]:
     """At least one."""
-    from mneme import Instance
-
-    instances = [instance] if isinstance(instance, Instance) else list(instance)
+    several = isinstance(instance, Iterable) and not isinstance(instance, str | Mapping)
+    instances: list[Any] = list(instance) if several else [instance]  # type: ignore[arg-type]
+    for one in instances:
+        if not hasattr(one, "kernel"):
+            raise InvalidArgumentError(
+                "tuning: instance must be a recorded launch, as mneme.Database('record-db')['scale'][0], or several "
+                f"of one kernel, and is {one!r}"
+            )
     if not instances:
         raise NotFoundError("tuning: there is no instance to tune")
     return instances
 
 
-def as_space(space: str | SearchSpace, instance: Instance, kind: str) -> tuple[SearchSpace, str | None]:
+def as_space(space: Space, instance: Instance, kind: str) -> tuple[SearchSpace, str | None]:
     """The space, and the name of the preset that it was made by."""
     if isinstance(space, SearchSpace):
         return space, None
+    if isinstance(space, Mapping):
+        return SearchSpace(space), None
     if not isinstance(space, str):
-        raise InvalidArgumentError(f"tuning: space must be a SearchSpace or the name of a preset, and is {space!r}")
+        raise InvalidArgumentError(
+            f"tuning: space must be a SearchSpace, parameters by name, or the name of a preset, and is {space!r}"
+        )
+    if "," in space:
+        raise InvalidArgumentError(f"space '{space}': names are joined by +, as in {space.replace(',', '+')}")
     made = presets.preset(space, instance, device=kind)
     if not made.parameters:
         raise InvalidArgumentError(f"space '{space}' has nothing to search: {'; '.join(made.notes)}")

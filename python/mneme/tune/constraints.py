@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from mneme.errors import InvalidArgumentError
+from mneme.errors import InvalidArgumentError, MnemeError
 from mneme.tune.names import nearest
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "abs": abs, "len": len}
@@ -56,13 +56,22 @@ class Constraint:
             assert not isinstance(self._condition, str)
             return bool(self._condition(params))
         except Exception as error:
-            raise InvalidArgumentError(f"constraint '{self}' of {dict(params)}: {error}") from error
+            raise InvalidArgumentError(f"constraint '{self}' of {dict(params)}: {said_by(error)}") from error
 
     def __str__(self) -> str:
         """The text, or the function's name."""
         if isinstance(self._condition, str):
             return self._condition
         return str(getattr(self._condition, "__qualname__", self._condition))
+
+
+def said_by(error: Exception) -> str:
+    """What an error of a person's own function is, where its text alone says little: a KeyError's is only the key.
+
+    >>> said_by(KeyError("q"))
+    "KeyError: 'q'"
+    """
+    return str(error) if isinstance(error, MnemeError) else f"{type(error).__name__}: {error}"
 
 
 def _compile(text: str, parameters: Collection[str]) -> types.CodeType:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError, UnsupportedError
 from mneme.tune.arguments import (
+    Space,
     as_base,
     as_instances,
     as_objectives,
@@ -59,7 +60,7 @@ OnProgress = Callable[[Study, str], None]
 
 def tune(
     instance: Instance | Sequence[Instance],
-    space: str | SearchSpace = "full",
+    space: Space = "full",
     *,
     sampler: str | BaseSampler = "tpe",
     trials: int | None = None,
@@ -88,8 +89,8 @@ def tune(
 
     Args:
         instance: A recorded launch, or several of one kernel.
-        space: A `SearchSpace`, or the name of a preset: "launch", "compiler", "specialise", "full", or several as
-            "launch+compiler".
+        space: A `SearchSpace`, or parameters by name, or the name of a preset: "launch", "compiler", "specialise",
+            "full", or several as "launch+compiler".
         sampler: "exhaustive", "random", "tpe", "cmaes", "nsga2", "gp", or a sampler of Optuna's.
         trials: How many; default 100, with "exhaustive" all there are.
         timeout: Seconds after which the search ends; measuring the winner comes after it.

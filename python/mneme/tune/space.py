@@ -9,8 +9,8 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mneme.errors import InvalidArgumentError
-from mneme.tune.constraints import Constraint
+from mneme.errors import InvalidArgumentError, MnemeError
+from mneme.tune.constraints import Constraint, said_by
 from mneme.tune.names import check_keys
 from mneme.tune.parameters import Categorical, Parameter, parameter_of
 
@@ -172,7 +172,7 @@ class SearchSpace:
     def derive(self, params: Mapping[str, Any], config: Config | None = None) -> Config:
         """The configuration of a point: `config` (default: `Config()`) with what the point changes.
 
-        Raises InvalidArgumentError with the point where that is none.
+        Raises InvalidArgumentError with the point where that is none, or where `derive` fails.
         """
         from mneme import Config
 
@@ -183,11 +183,17 @@ class SearchSpace:
                 made = step(params)
                 if isinstance(made, Config):
                     config, changes = made, {}
-                else:
+                elif isinstance(made, Mapping):
                     changes.update(made)
+                else:
+                    raise InvalidArgumentError(
+                        f"derive returned {made!r}: it must return what changes, as {{'block.x': 64}}, or a Config"
+                    )
             return config.replace(**changes)
-        except InvalidArgumentError as error:
-            raise InvalidArgumentError(f"the configuration of {dict(params)}: {error}") from error
+        except Exception as error:  # derive is a person's own
+            if isinstance(error, MnemeError) and not isinstance(error, InvalidArgumentError):
+                raise
+            raise InvalidArgumentError(f"the configuration of {dict(params)}: {said_by(error)}") from error
 
     def points(self) -> Iterator[Params]:
         """Every point that meets the constraints; the last parameter changes fastest.
