@@ -362,6 +362,19 @@ def called(words: list[str]) -> Any:
         ("constraints: [n]", "f.yaml: constraints are for parameters, and there are none"),
         ("parameters: {n: boool}", "parameter 'n': there is no kind 'boool'; the nearest is 'bool'"),
         ("parameters: {block.z.x: bool}\nsampler: random\ntrials: 2", "the configuration of {'block.z.x': "),
+        (
+            "parameters: {passes: {pipeline: {first: defaults, passes: [function(gvn), instcombin], max_length: 2}}}",
+            "parameter 'passes': pass pipeline 'instcombin' does not parse: unknown pass name 'instcombin'; "
+            "did you mean 'instcombine'?",
+        ),
+        (
+            "parameters: {passes: {pipeline: {first: [default<O9>]}}}",
+            "parameter 'passes': pass pipeline 'default<O9>' does not parse: invalid optimization level 'O9'",
+        ),
+        (
+            'parameters: {passes: {categorical: ["default<O3>", "nosuch"]}}',
+            "parameter 'passes': pass pipeline 'nosuch' does not parse: unknown pass name 'nosuch'",
+        ),
         ("configuration: {blok: {x: 3}}", "configuration: unknown key 'blok'; the nearest is 'block'"),
     ],
 )

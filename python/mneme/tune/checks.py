@@ -16,6 +16,7 @@ from mneme.errors import (
     TimeLimitError,
     UnsupportedError,
 )
+from mneme.tune.parameters import Categorical, Pipeline
 
 if TYPE_CHECKING:
     from mneme import Config, Instance
@@ -49,29 +50,68 @@ def check_base(config: Config, instances: Sequence[Instance], kind: str) -> None
 
 
 def check_space(space: SearchSpace, config: Config, kind: str) -> None:
-    """Raises UnsupportedError where the points, as some by chance show, have a knob as `check_base` refuses it."""
+    """Of the points of a space, which begin with `config`, as some by chance show.
+
+    Raises:
+        UnsupportedError: A knob in all of them that no device of the kind has a use for.
+        InvalidArgumentError: Choices of the parameter "passes" that do not parse, each by itself, with the plugins of
+            `config`. What a `derive` makes of passes is not known.
+
+    >>> space = mneme.tune.SearchSpace({"passes": mneme.tune.Categorical(["default<O3>", "default<O9>"])})
+    >>> check_space(space, mneme.Config(), "cpu")
+    Traceback (most recent call last):
+    ...
+    mneme.errors.InvalidArgumentError: parameter 'passes': pass pipeline 'default<O9>' does not parse: ...
+    """
     refused: UnsupportedError | None = None
     source = random.Random(0)
     for _ in range(_POINTS):
         try:
-            _native.check_knobs(space.derive(space.draw(source), config)._value, kind)
+            made = space.derive(space.draw(source), config)
+            _native.check_knobs(made._value, kind)
         except UnsupportedError as error:
             refused = refused or error
         except InvalidArgumentError:  # the sampler says it, if it comes across it
             return
         else:
+            _check_choices(space, made)
             return
     if refused is not None:
         raise refused
 
 
-def _check_passes(config: Config) -> None:
-    from mneme import llvm
+def _check_choices(space: SearchSpace, config: Config) -> None:
+    parameter = space.members.get("passes")
+    if isinstance(parameter, Pipeline):
+        texts = [*parameter.first, *(parameter.passes if parameter.max_length > 0 else ())]
+    elif isinstance(parameter, Categorical):
+        texts = [choice for choice in parameter.choices if isinstance(choice, str)]
+    else:
+        return
+    if "pass_plugins" in space.parameters:  # each may register other passes
+        return
+    plugins = config.to_dict().get("pass_plugins", ())
+    with contextlib.suppress(InvalidArgumentError):  # together: each alone takes a process
+        _parse(",".join(texts), plugins)
+        return
+    try:
+        for text in texts:
+            _parse(text, plugins)
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"parameter 'passes': {error}") from None
 
+
+def _check_passes(config: Config) -> None:
     members = config.to_dict()
     if members["passes"] == "default<O3>" and not members.get("pass_plugins"):
         return
+    _parse(members["passes"], members.get("pass_plugins", ()))
+
+
+def _parse(pipeline: str, plugins: Sequence[str]) -> None:
+    from mneme import llvm
+
     # What goes wrong later than in parsing says nothing of another module.
     with contextlib.suppress(CorruptError, ExhaustedError, InternalError, TimeLimitError):
         nothing = llvm.Module("configuration", triple="nvptx64-nvidia-cuda")
-        nothing.run(members["passes"], plugins=members.get("pass_plugins", ()), timeout=_PATIENCE)
+        nothing.run(pipeline, plugins=plugins, timeout=_PATIENCE)

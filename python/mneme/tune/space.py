@@ -76,7 +76,7 @@ class SearchSpace:
         self._parameters = dict(parameters)
         self._constraints = [Constraint(condition, self._parameters) for condition in constraints]
         self._steps: list[Derive] = [derive or self._members]
-        self._custom = derive is not None
+        self._members_of_config = () if derive else tuple(self._parameters)
         self._start = [dict(point) for point in start]
         for point in self._start:
             self.check(point)
@@ -87,6 +87,11 @@ class SearchSpace:
     def parameters(self) -> dict[str, Parameter]:
         """By name."""
         return dict(self._parameters)
+
+    @property
+    def members(self) -> dict[str, Parameter]:
+        """Those parameters that are members of a configuration, as no `derive` makes something else of them."""
+        return {name: self._parameters[name] for name in self._members_of_config}
 
     @property
     def constraints(self) -> tuple[str, ...]:
@@ -119,7 +124,7 @@ class SearchSpace:
         joined = SearchSpace({**self._parameters, **other._parameters})
         joined._constraints = [*self._constraints, *other._constraints]
         joined._steps = [*self._steps, *other._steps]
-        joined._custom = self._custom or other._custom
+        joined._members_of_config = self._members_of_config + other._members_of_config
         if self._start and other._start:
             last = {**self._start[-1], **other._start[-1]}
             none: Params = {}
@@ -145,7 +150,7 @@ class SearchSpace:
             made._parameters[name] = Categorical(left, ordered=parameter.ordered)
         more = [Constraint(condition, self._parameters) for condition in constraints]
         made._constraints = [*self._constraints, *more]
-        made._steps, made._custom, made.notes = self._steps, self._custom, self.notes
+        made._steps, made._members_of_config, made.notes = self._steps, self._members_of_config, self.notes
         made._start = [
             point for point in self.start[1:] if all(made._parameters[name].contains(point[name]) for name in point)
         ]

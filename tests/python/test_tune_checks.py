@@ -1,0 +1,68 @@
+"""What is refused before anything is compiled: passes of a space that do not parse."""
+
+import mneme
+import pytest
+from mneme.errors import InvalidArgumentError
+from mneme.tune import Categorical, LaunchFacts, Pipeline, SearchSpace, passes, presets
+from mneme.tune.checks import check_space
+from mneme.tune.parameters import Parameter
+
+NONE = mneme.Config()
+
+
+def check(parameter: Parameter, config: mneme.Config = NONE) -> None:
+    check_space(SearchSpace({"passes": parameter}), config, "cpu")
+
+
+def test_passes_that_parse() -> None:
+    check(Pipeline(passes.registered(), first=passes.DEFAULTS))
+    check(Pipeline(["nosuch"], max_length=0, first=["default<O1>"]))  # of which none is chosen
+    check(Pipeline(["function(gvn)", "gvn", "globalopt"], min_length=1))  # together they may not
+    check(Categorical(["default<O3>", "gvn,sink", "globalopt"]))
+    for device in ("cuda", "cpu"):
+        facts = LaunchFacts((313, 1, 1), (128, 1, 1), scalars=("n",), device=device)
+        check_space(presets.full(facts), NONE, device)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        (
+            Pipeline(["function(gvn)", "function(gvnn)"], first=passes.DEFAULTS),
+            "pass pipeline 'function(gvnn)' does not parse: unknown function pass 'gvnn'; did you mean 'gvn'?",
+        ),
+        (
+            Pipeline(["function(gvn)"], first=["default<O3>", "default<O9>"]),
+            "pass pipeline 'default<O9>' does not parse: invalid optimization level 'O9'",
+        ),
+        (
+            Categorical(["default<O3>", ""]),
+            "pass pipeline '' does not parse: unknown pass name ''; the least there is, is default<O0>",
+        ),
+    ],
+)
+def test_passes_that_do_not_parse(parameter: Parameter, message: str) -> None:
+    for space in (
+        SearchSpace({"passes": parameter}),
+        SearchSpace({"n": Categorical([1])}, derive=lambda params: {}) | SearchSpace({"passes": parameter}),
+    ):
+        with pytest.raises(InvalidArgumentError) as error:
+            check_space(space, NONE, "cpu")
+        assert str(error.value) == f"parameter 'passes': {message}"
+
+
+def test_passes_of_plugins(hostile_plugin: str) -> None:
+    choices = Categorical(["default<O3>", "function(hostile-miscompile)"])
+    with pytest.raises(InvalidArgumentError, match=r"parameter 'passes': .*unknown function pass 'hostile-miscompile'"):
+        check(choices)
+    check(choices, mneme.Config(pass_plugins=[hostile_plugin]))
+    # Where a space chooses among plugins, or makes the configuration itself, it is not known.
+    check_space(SearchSpace({"passes": choices, "pass_plugins": Categorical([[], [hostile_plugin]])}), NONE, "cpu")
+    with pytest.raises(InvalidArgumentError, match=r"parameter 'passes': .*unknown pass name 'nosuch'"):
+        check(Categorical(["nosuch"]), mneme.Config(pass_plugins=[hostile_plugin]))
+
+
+def test_what_derive_makes_of_passes_is_not_known() -> None:
+    words = Categorical(["fast", "small"])
+    made = SearchSpace({"passes": words}, derive=lambda params: {"passes": "default<O1>"})
+    check_space(made, NONE, "cpu")
