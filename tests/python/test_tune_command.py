@@ -116,6 +116,26 @@ def test_what_is_as_recorded_is_left_out_of_the_table(recordings: Path, tmp_path
     assert done.stdout.endswith("that is not confirmed\n  as recorded\n")
 
 
+def test_what_all_begin_with_is_left_out_of_the_table(recordings: Path, tmp_path: Path) -> None:
+    text = "{parameters: {specialise.dimensions: {categorical: [true]}}, sampler: grid, confirm: 0}"
+    (tmp_path / "f.yaml").write_text(text)
+    base = ["--set", "keep_threads=true", "--tolerance", "data: i32, 1, absolute"]
+    done = run(recordings, *FAST, *base, "--config", "f.yaml", "--results-dir", "r", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[2].split()[-1] == "specialise.dimensions"  # all trials have it, and it was searched
+    assert lines[-1].startswith("  execution.iterations=3 keep_threads specialise.dimensions tolerance=[")
+
+
+def test_one_trial_is_only_the_launch_as_recorded(recordings: Path, tmp_path: Path) -> None:
+    said = "only the launch as recorded was tried, with which a search begins: ask for more --trials"
+    few = ["--seed", 1, "--confirm", 0, "--results-dir", "r"]
+    done = run(recordings, *FAST, "--trials", 1, *few, folder=tmp_path)
+    assert done.returncode == 0 and said in done.stderr
+    done = run("--resume", "r", "--quiet", "--trials", 3, folder=tmp_path)
+    assert done.returncode == 0 and said not in done.stderr
+
+
 def test_space_of_fewer_points_than_trials(recordings: Path, tmp_path: Path) -> None:
     text = "{parameters: {block.x: {categorical: [32, 64, 128]}}, constraints: [block.x > 32], confirm: 0}"
     (tmp_path / "f.yaml").write_text(text)

@@ -18,7 +18,7 @@ from mneme.tune import presets, yaml_text
 from mneme.tune.arguments import DEFAULT_TRIALS
 from mneme.tune.asked import Asked, Folder
 from mneme.tune.names import check_keys, closest
-from mneme.tune.progress import Display, summary_text
+from mneme.tune.progress import Display, only_recorded, summary_text
 from mneme.tune.run import tune
 from mneme.tune.samplers import SAMPLERS
 from mneme.tune.space import SearchSpace, space_of
@@ -285,6 +285,11 @@ def _say_what_next(asked: Mapping[str, Any], study: Study) -> None:
         print(f"mneme tune: the space has no more points: all {len(study.trials)} were tried", file=sys.stderr)
     elif study.interrupted or few:
         print(f"mneme tune: not all is done; mneme tune --resume {where} goes on", file=sys.stderr)
+    if only_recorded(study):
+        print(
+            "mneme tune: only the launch as recorded was tried, with which a search begins: ask for more --trials",
+            file=sys.stderr,
+        )
     if study.best is not None:
         instances = asked["instance"]
         kernel = shlex.quote(str(Path(instances[0].database.path, f"{instances[0].kernel.hash}.json").absolute()))

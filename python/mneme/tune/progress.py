@@ -108,27 +108,37 @@ def summary_text(study: Study, *, top: int = 10, width: int | None = None) -> st
         parts.append(f"  {kind.count} {name}, the first: {_one_line(kind.reason)}")
     parts += ["", _baseline(study), _verdict(study)]
     if study.best is not None:
-        parts.append(f"  {_changes(study, study.best) or 'as recorded'}")
+        parts.append(f"  {' '.join(_changes(study, study.best)) or 'as recorded'}")
     return "\n".join(parts)
 
 
+def only_recorded(study: Study) -> bool:
+    """Whether the one trial that was asked for is the launch as recorded, with which a search begins."""
+    if study.wanted != 1 or len(study.trials) != 1:
+        return False
+    return set(_changes(study, study.trials[0])) <= set(_flat("", study.base))
+
+
 def _best_table(study: Study, trials: list[Trial], width: int | None) -> str:
+    # What all have from what they begin with pushes out what differs.
+    alike = set(_flat("", study.base)).intersection(*(_changes(study, trial) for trial in trials))
     rows = []
     for rank, trial in enumerate(trials, start=1):
         gain = study.speed_up_of(trial)
         row = [str(rank), str(trial.number), _time(trial.time), "-" if gain is None else f"{gain:.3f}"]
-        rows.append([*row, _number(trial.registers), _number(trial.object_size), _changes(study, trial)])
+        differs = " ".join(text for text in _changes(study, trial) if text not in alike)
+        rows.append([*row, _number(trial.registers), _number(trial.object_size), differs])
     columns = ["RANK", "TRIAL", "TIME", "SPEED-UP", "REGISTERS", "OBJECT", "CONFIGURATION"]
     title = f"{'Pareto front' if len(study.objectives) > 1 else 'Best'} of {study.kernel}"
     lines = Table(title, columns, rows).text().splitlines()
     return "\n".join(line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines)
 
 
-def _changes(study: Study, trial: Trial) -> str:
+def _changes(study: Study, trial: Trial) -> list[str]:
     """What is not as recorded or as by default."""
     recorded = set(_flat("", study.recorded))
     members = trial.config.to_dict() if trial.config else {}
-    return " ".join(text for text in _flat("", members) if text not in recorded)
+    return [text for text in _flat("", members) if text not in recorded]
 
 
 def _flat(prefix: str, members: Mapping[str, Any]) -> Iterator[str]:

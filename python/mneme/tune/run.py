@@ -222,7 +222,7 @@ class _Run:
 
     def go(self, instances: Sequence[Instance], show: OnProgress) -> Study:
         study = self._study
-        study.recorded = recorded_launch(instances)
+        study.recorded, study.base = recorded_launch(instances), self._config.to_dict()
         if self._resume and self._finished():
             return study
         try:

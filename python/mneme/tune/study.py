@@ -66,6 +66,7 @@ class Study:
     device: str = ""
     wanted: int | None = None
     recorded: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)  # the launch, as a configuration
+    base: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)  # what every trial begins with
     trials: list[Trial] = dataclasses.field(default_factory=list, repr=False)
     best: Trial | None = None
     baseline: Baseline = dataclasses.field(default_factory=Baseline)
