@@ -82,6 +82,16 @@ def shape(extents: Any) -> str:
     return " × ".join(str(number) for number in numbers)
 
 
+def sentence(text: str) -> str:
+    """A text with a capital at its begin, but where that is a name.
+
+    >>> sentence("the baseline took longer"), sentence("block.x stays 32"), sentence("--sampler gp waits")
+    ('The baseline took longer', 'block.x stays 32', '--sampler gp waits')
+    """
+    first = text.split(" ", 1)[0]
+    return text[:1].upper() + text[1:] if first.isalpha() else text
+
+
 def for_script(value: Any) -> Markup:
     """JSON that may stand inside a script element, whatever is in its texts.
 
@@ -106,6 +116,7 @@ def html_of(run: Run, *, stages: Sequence[str]) -> str:
     environment.filters |= {
         "duration": duration,
         "text": charts.text_of,
+        "sentence": sentence,
         "at_most": lambda text, count: at_most(count, str(text)),
     }
     folder = Path(__file__).parent
