@@ -233,6 +233,28 @@ def test_names_are_members_of_a_configuration() -> None:
     }
 
 
+def test_arguments_that_are_constants_are_chosen_one_by_one() -> None:
+    space = space_of({"parameters": {f"specialise.arguments.{name}": "bool" for name in ("n", "a")}})
+    config = mneme.Config(specialise={"dimensions": True})
+    made = [space.derive(point, config).to_dict()["specialise"] for point in space.points()]
+    assert made == [
+        {"dimensions": True},
+        *({"arguments": arguments, "dimensions": True} for arguments in (["a"], ["n"], ["n", "a"])),
+    ]
+    others = Categorical([["x"], []])
+    both = SearchSpace({"specialise.arguments.n": Bool(), "specialise.arguments": others})
+    for _ in range(2):
+        point = {"specialise.arguments.n": True, "specialise.arguments": ["x"]}
+        assert both.derive(point).to_dict()["specialise"] == {"arguments": ["x", "n"]}
+    assert others.choices == (["x"], [])
+    with pytest.raises(InvalidArgumentError) as error:
+        SearchSpace({"specialise.arguments.n": Int(0, 1)}).derive({"specialise.arguments.n": 1})
+    assert str(error.value) == (
+        "the configuration of {'specialise.arguments.n': 1}: "
+        "'specialise.arguments.n', whether an argument is a constant, is yes or no: give bool"
+    )
+
+
 def test_derive_gives_changes_or_a_configuration() -> None:
     point = {"n": 64}
     changes = SearchSpace(

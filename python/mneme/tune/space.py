@@ -23,6 +23,8 @@ Derive = Callable[[Mapping[str, Any]], "Config | Mapping[str, Any]"]
 
 # Points by chance that are tried before a space is called empty.
 _TRIES = 10_000
+# And an argument's name: whether that is one of "specialise.arguments".
+_CONSTANT = "specialise.arguments."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +45,8 @@ class SearchSpace:
     """Parameters by name, constraints between them, and how a point becomes a configuration.
 
     Without `derive` a name is a member of a configuration, as in `Config.replace`: "block.x", "passes",
-    "codegen.level"; see docs/reference/result.md. With it, `derive(params)` returns what changes, as such a mapping, or
+    "codegen.level"; see docs/reference/result.md. Of "specialise.arguments" each argument may be a yes or no of its
+    own: "specialise.arguments.n". With `derive`, `derive(params)` returns what changes, as such a mapping, or
     a whole `Config`, which then takes the place of the one that is tuned. `constraints` are texts or functions
     (`mneme.tune.constraints`); `start` has points that are tried first, and `lines` what is tried alone from the first
     of them; `notes` say to a person what the space leaves out. Spaces are joined with `|`.
@@ -246,7 +249,15 @@ class SearchSpace:
         return f"<SearchSpace of {', '.join(self._parameters)}: {size} points>"
 
     def _members(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        return {name: parameter.setting(params[name]) for name, parameter in self._parameters.items()}
+        made = {name: parameter.setting(params[name]) for name, parameter in self._parameters.items()}
+        flags = {name: made.pop(name) for name in self._parameters if name.startswith(_CONSTANT)}
+        if flags:
+            for name, value in flags.items():
+                if not isinstance(value, bool):
+                    raise InvalidArgumentError(f"'{name}', whether an argument is a constant, is yes or no: give bool")
+            constants = [name.removeprefix(_CONSTANT) for name, value in flags.items() if value]
+            made["specialise.arguments"] = [*made.get("specialise.arguments", ()), *constants]
+        return made
 
 
 def key_of(params: Mapping[str, Any]) -> str:
