@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -138,8 +139,8 @@ def test_a_tuning_run_is_read(tmp_path: Path) -> None:
     assert statistics.claim(run) == statistics.SpeedUp(1.9, 1.8, 2.0)
     assert (run.baseline, run.best_time, len(run.rounds)) == (25.0, 13.0, 3)
     page = report.write(tmp_path).read_text()
-    assert "11 right, 1 given up, by <code>mneme tune</code> (tpe, full)" in page
-    assert "Both were measured anew, in turn, 3 times." in page
+    assert "12 trials of 12 configurations: 11 measured, 1 given up; by <code>mneme tune</code> (tpe, full)" in page
+    assert "Both were measured anew, in turn, 3 times: speed-up and times here are of that." in page
     assert "vadd(int)" in page
     assert "The baseline took 6 % longer at one end." in page
 
@@ -283,6 +284,31 @@ def test_the_page_of_a_sweep(swept: Path) -> None:
     assert 'class="gone"' in page
     assert "unknown pass name &#39;nonsense&#39;" in page
     assert page.count("plotly.js v") == 1
+
+
+def test_the_page_counts_and_divides_as_the_table_of_the_run(tmp_path: Path) -> None:
+    configurations = [{"block": {"x": 32 << number}} for number in range(5)]
+    lines = [line(number, configurations[number], 10.0 + number) for number in range(3)]
+    lines.append(line(3, configurations[3], 10.0, origin="shared", shared_with=f"{0:032x}"))
+    lines.append(line(4, configurations[4], None))
+    for number in range(2):
+        lines.append(line(900, {"passes": "default<O3>"}, 15.0, label=f"baseline, round {number + 1}"))
+        lines.append(line(0, configurations[0], 10.0, label=f"best, round {number + 1}"))
+    folder = made(tmp_path, [*baselines(20.0), *lines])
+    tried = [(0, None), (1, 20.0), (1, 20.0), (2, 24.0), (3, 24.0), (4, 24.0)]
+    points: list[dict[str, Any]] = [
+        {"digest": f"{number:032x}", "params": {}, "baseline": baseline} for number, baseline in tried
+    ]
+    (folder / "trials.jsonl").write_text("".join(f"{json.dumps(point)}\n" for point in points))
+    page = report.write(folder, stages=[]).read_text()
+    assert "<title>5be9: report of 6 trials</title>" in page
+    assert (
+        "6 trials of 5 configurations: 3 measured, 1 shared another&#39;s measurement, 1 failed; by <code>mneme sweep"
+        in page
+    )
+    assert "over the baseline at the begin of the run that measured each, 20.0 ns to 24.0 ns, as in the table" in page
+    cells = re.findall(r"<td>(\d\.\d{3})</td>", page)
+    assert cells == [f"{value:.3f}" for value in (20 / 10, 20 / 11, 24 / 12)]
 
 
 def test_a_database_that_is_gone_is_told(tmp_path: Path) -> None:

@@ -131,6 +131,9 @@ def html_of(run: Run, *, stages: Sequence[str]) -> str:
         about=_about(run),
         answer=_answer(run),
         rows=_rows(run),
+        counted=f"{run.points} trials" if run.points else f"{len(run.trials)} configurations",
+        counts=_counts(run),
+        over=_over(run),
         quantities=[
             (key, name, unit) for key, name, unit in QUANTITIES if any(trial.quantity(key) for trial in run.right)
         ],
@@ -222,16 +225,39 @@ def _rows(run: Run) -> list[dict[str, Any]]:
     if best and best not in leaders:
         leaders.append(best)
     leaders.sort(key=lambda trial: trial.time or 0.0)
-    baseline = run.baseline
     return [
         {
             "trial": trial,
-            "speed_up": baseline / trial.time if baseline and trial.time else None,
+            "speed_up": baseline / trial.time if (baseline := run.baseline_of(trial)) and trial.time else None,
             "alike": alike.get(trial.digest, 1) - 1,
             "json": json.dumps(trial.configuration, ensure_ascii=False),
         }
         for trial in leaders[:MOST_ROWS]
     ]
+
+
+def _counts(run: Run) -> str:
+    """How many were tried, and what became of them."""
+    shared = sum(trial.origin == "shared" for trial in run.right)
+    failed = len(run.trials) - len(run.right) - len(run.given_up)
+    parts = [
+        (len(run.right) - shared, "measured"),
+        (shared, "shared another's measurement"),
+        (len(run.given_up), "given up"),
+        (failed, "failed"),
+    ]
+    trials = f"{run.points} trials of " if run.points else ""
+    said = ", ".join(f"{count} {what}" for count, what in parts if count)
+    return f"{trials}{len(run.trials)} configurations: {said or 'none done'}"
+
+
+def _over(run: Run) -> str:
+    """What the speed-ups of the table of the fastest are over."""
+    begins = sorted({trial.against for trial in run.right if trial.against})
+    if not begins:
+        return f"the baseline, {duration(run.baseline)}" if run.baseline else ""
+    times = " to ".join(duration(time) for time in dict.fromkeys((begins[0], begins[-1])))
+    return f"the baseline at the begin of the run that measured each, {times}, as in the table of mneme tune"
 
 
 def _failures(run: Run) -> list[dict[str, Any]]:

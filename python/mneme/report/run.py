@@ -43,6 +43,7 @@ class Trial:
     result: Mapping[str, Any]
     shared_with: str = ""  # the digest of the one that was measured, where this one ended in the same code and launch
     params: Mapping[str, Value] = field(default_factory=dict)
+    against: float | None = None  # the baseline at the begin of the tuning run that measured it, in ns
 
     @property
     def time(self) -> float | None:
@@ -92,6 +93,7 @@ class Run:
     anew: tuple[Trial, ...]  # the best ones, measured again in turn with the baseline
     trials: tuple[Trial, ...]
     parameters: tuple[Parameter, ...]
+    points: int = 0  # trials of a tuning run, of which several may be of one configuration; 0 of a sweep
 
     @property
     def columns(self) -> list[Parameter]:
@@ -158,6 +160,10 @@ class Run:
         best = self.best
         return _middle([each.times for _, each in self.rounds if each.time]) or (best.time if best else None)
 
+    def baseline_of(self, trial: Trial) -> float | None:
+        """What the speed-up of a trial is over, in ns, as the command's table has it."""
+        return trial.against or self.baseline
+
     def left_out(self, key: str, present: Sequence[Value]) -> Value:
         """The value of a key where a configuration leaves it out; `present` are values that others give it."""
         return _left_out(key, present, _launch(self.baselines))
@@ -191,7 +197,8 @@ def read(folder: Path, *, database: Path | None = None) -> Run:
     trials = [_trial(number, line, log) for number, line in enumerate(documents[1:])]
     searched = list({trial.digest: trial for trial in trials if not trial.label}.values())
     baselines = [trial for trial in trials if trial.label.startswith("baseline")]
-    given = _given_params(folder / "trials.jsonl")
+    points = _read_lines(folder / "trials.jsonl") if (folder / "trials.jsonl").is_file() else []
+    given, against = _given_params(points), _against(points)
     rows = [given.get(trial.digest, {}) if given else flatten(trial.configuration) for trial in searched]
     launch = _launch(baselines)
     parameters, values = parameters_of(rows, lambda key, present: None if given else _left_out(key, present, launch))
@@ -205,10 +212,11 @@ def read(folder: Path, *, database: Path | None = None) -> Run:
         baselines=tuple(baselines),
         anew=tuple(trial for trial in trials if trial.label.startswith("best")),
         trials=tuple(
-            replace(trial, number=number, params=params)
+            replace(trial, number=number, params=params, against=against.get(trial.digest))
             for number, (trial, params) in enumerate(zip(searched, values, strict=True), 1)
         ),
         parameters=tuple(parameters),
+        points=len(points),
     )
 
 
@@ -228,14 +236,25 @@ def _read_lines(path: Path) -> list[Mapping[str, Any]]:
     return documents
 
 
-def _given_params(path: Path) -> dict[str, dict[str, Value]]:
+def _given_params(points: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Value]]:
     """By a configuration's digest, the point of the search space that it was derived from."""
     given: dict[str, dict[str, Value]] = {}
-    for line in _read_lines(path) if path.is_file() else []:
+    for line in points:
         params = line.get("params")
         if isinstance(params, dict) and line.get("digest"):
             given.setdefault(str(line["digest"]), {key: _one_value(value) for key, value in params.items()})
     return given
+
+
+def _against(points: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """By a configuration's digest, the baseline of the run that tried it first: of the next trial that knew it."""
+    found: dict[str, float] = {}
+    known: float | None = None
+    for line in reversed(points):
+        known = _number(line, "baseline") or known
+        if known:
+            found[str(line.get("digest"))] = known
+    return found
 
 
 def _one_value(value: Any) -> Value:
