@@ -633,6 +633,11 @@ def test_instance_that_is_none(executor: FakeExecutor, tmp_path: Path, instance:
     )
 
 
+def test_database_is_no_instance(executor: FakeExecutor, database: Any, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match=r", and is Database .*: 1 kernel$"):
+        tune(database, SPACE, device="cpu", results_dir=tmp_path / "r")
+
+
 def test_space_may_be_its_parameters_by_name(executor: FakeExecutor, tmp_path: Path) -> None:
     assert len(go(tmp_path / "r", space={"codegen.level": Int(1, 3)}).trials) == 3
 

@@ -30,7 +30,7 @@ def as_instances(instance: Instance | Sequence[Instance]) -> list[Instance]:
         if not hasattr(one, "kernel"):
             raise InvalidArgumentError(
                 "tuning: instance must be a recorded launch, as mneme.Database('record-db')['scale'][0], or several "
-                f"of one kernel, and is {one!r}"
+                f"of one kernel, and is {repr(one).splitlines()[0]}"
             )
     if not instances:
         raise NotFoundError("tuning: there is no instance to tune")
