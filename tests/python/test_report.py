@@ -307,6 +307,7 @@ def test_the_page_counts_and_divides_as_the_table_of_the_run(tmp_path: Path) -> 
         in page
     )
     assert "over the baseline at the begin of the run that measured each, 20.0 ns to 24.0 ns, as in the table" in page
+    assert "the dashed line is the baseline as it was measured in turn with the best." in page
     cells = re.findall(r"<td>(\d\.\d{3})</td>", page)
     assert cells == [f"{value:.3f}" for value in (20 / 10, 20 / 11, 24 / 12)]
 

@@ -131,7 +131,7 @@ def test_one_trial_is_only_the_launch_as_recorded(recordings: Path, tmp_path: Pa
     said = "only the launch as recorded was tried, with which a search begins: ask for more --trials"
     few = ["--seed", 1, "--confirm", 0, "--results-dir", "r"]
     done = run(recordings, *FAST, "--trials", 1, *few, folder=tmp_path)
-    assert done.returncode == 0 and said in done.stderr
+    assert done.returncode == 0 and said in done.stderr and "\n1 trial: 1 right" in done.stdout
     done = run("--resume", "r", "--quiet", "--trials", 3, folder=tmp_path)
     assert done.returncode == 0 and said not in done.stderr
 

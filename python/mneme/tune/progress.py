@@ -152,7 +152,8 @@ def _flat(prefix: str, members: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _counts(study: Study) -> str:
-    text = f"{len(study.trials)} trials: {study.count('complete')} right, {study.count('failed')} failed"
+    trials = "1 trial" if len(study.trials) == 1 else f"{len(study.trials)} trials"
+    text = f"{trials}: {study.count('complete')} right, {study.count('failed')} failed"
     if pruned := study.count("pruned"):
         text += f", {pruned} given up as clearly slower"
     rate = f", {study.observations_per_second:.1f} a second" if study.seconds >= _SHORT else ""
