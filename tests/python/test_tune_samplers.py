@@ -165,6 +165,27 @@ def test_exhaustive_is_every_point_in_order() -> None:
     ]
 
 
+@pytest.mark.parametrize("high", [0.7, 0.75])
+@pytest.mark.parametrize("name", ["exhaustive", "random", *LEARNING])
+def test_steps_do_not_lead_past_the_end(name: str, high: float) -> None:
+    level = {} if name == "exhaustive" else {"level": Int(0, 3)}
+    # 0.1 + 6 * 0.1 is above 0.7.
+    space = SearchSpace({"scale": Float(0.1, high, step=0.1), **level})
+
+    def measure(number: int, params: dict[str, Any]) -> Trial:
+        assert space.contains(params)
+        return Trial(number, params, state="complete", time=2.0 - params["scale"])
+
+    source = source_of(name, space, objectives=["time"], seed=1)
+    seen = set()
+    for _ in range(10):
+        for number, params in source.propose(8):
+            seen.add(params["scale"])
+            source.tell(measure(number, params))
+    assert seen <= {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7}
+    assert 0.7 in seen
+
+
 def test_random_ends_when_all_was_there() -> None:
     space = SearchSpace({"a": Int(0, 4), "b": Bool()})
     points = run_listed("random", space, 100)

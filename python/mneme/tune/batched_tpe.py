@@ -164,7 +164,8 @@ def _values(axis: BaseDistribution) -> Numbers:
     assert isinstance(axis, FloatDistribution | IntDistribution)
     if axis.step is None or (axis.high - axis.low) / axis.step >= _TABLED:
         return np.empty(0)
-    return axis.low + axis.step * np.arange(round((axis.high - axis.low) / axis.step) + 1, dtype=float)
+    steps = np.arange(round((axis.high - axis.low) / axis.step) + 1, dtype=float)
+    return np.minimum(axis.low + axis.step * steps, axis.high)  # which the last may be rounded past
 
 
 def _tables(distributions: Sequence[Any], values: Sequence[Numbers]) -> list[Numbers]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import decimal
 import json
 import math
 import random
@@ -170,11 +171,13 @@ class Float(Parameter):
     @property
     def size(self) -> int | None:
         """How many values there are, with a step."""
-        return None if self.step is None else math.floor((self.high - self.low) / self.step + 1e-9) + 1
+        if self.step is None:
+            return None
+        return int((_decimal(self.high) - _decimal(self.low)) // _decimal(self.step)) + 1
 
     def at(self, index: int) -> float:
-        """The value at a place."""
-        return float(self.low + index * (self.step or 0.0))
+        """The value at a place, as one writes it: 0.7, not what 0.1 + 6 * 0.1 is rounded to, which is more."""
+        return min(float(self.high), float(_decimal(self.low) + index * _decimal(self.step or 0.0)))
 
     def draw(self, source: random.Random) -> float:
         """A value by chance."""
@@ -198,8 +201,9 @@ class Float(Parameter):
         return {"": value}
 
     def value(self, coordinates: Mapping[str, Any]) -> float:
-        """The number itself."""
-        return float(coordinates[""])
+        """The number itself; with a step the value next to it, as a sampler may round otherwise."""
+        number = float(coordinates[""])
+        return number if self.step is None else self.at(round((number - self.low) / self.step))
 
     def describe(self) -> dict[str, Any]:
         """As JSON."""
@@ -512,6 +516,10 @@ def _is_whole(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _decimal(number: float) -> decimal.Decimal:
+    return decimal.Decimal(str(number))
 
 
 def _check_range(kind: str, low: float, high: float, step: float | None, log: bool) -> None:
