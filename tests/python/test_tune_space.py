@@ -64,6 +64,17 @@ def test_sizes() -> None:
     }
 
 
+def test_values_of_steps() -> None:
+    scale = Float(0.1, 0.75, step=0.1)
+    assert [scale.at(index) for index in range(7)] == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    assert scale.contains(0.1 + 0.2)  # 0.30000000000000004
+    assert scale.contains(0.1 + 6 * 0.1)
+    assert scale.coordinates(0.1 + 6 * 0.1) == {"": 0.7}
+    assert scale.value({"": 0.1 + 0.2}) == 0.3
+    assert not any(scale.contains(value) for value in (0.05, 0.35, 0.3001, 0.75, 0.8, None, True, "0.1"))
+    assert Float(0.0, 1.0).contains(0.3)
+
+
 def test_log_draws_small_numbers_as_often_as_large_ones() -> None:
     source = random.Random(2)
     small = sum(PARAMETERS["int, log"].draw(source) <= 31 for _ in range(1000))
@@ -115,6 +126,14 @@ def test_log_draws_small_numbers_as_often_as_large_ones() -> None:
         (
             lambda: SearchSpace({"a": Int(0, 3)}, start=[{"a": 4}]),
             "search space: 'a' cannot be 4; it is Int(low=0, high=3, step=1, log=False)",
+        ),
+        (
+            lambda: SearchSpace({"a": Float(0.0, 1.0, step=0.25)}, start=[{"a": 0.3}]),
+            "search space: 'a' cannot be 0.3; it is Float(low=0.0, high=1.0, step=0.25, log=False)",
+        ),
+        (
+            lambda: SearchSpace({"a": Float(0.0, 1.1, step=0.25)}, start=[{"a": 1.1}]),
+            "search space: 'a' cannot be 1.1; it is Float(low=0.0, high=1.1, step=0.25, log=False)",
         ),
         (lambda: SearchSpace({"a": Int(0, 3)}, start=[{}]), "search space: the point {} has no 'a'"),
         (

@@ -189,7 +189,9 @@ class Float(Parameter):
 
     def contains(self, value: Any) -> bool:
         """Whether that is one of the values."""
-        return _is_number(value) and self.low <= value <= self.high
+        if not (_is_number(value) and self.low <= value <= self.high):
+            return False
+        return self.step is None or abs(value - self._next_to(value)) <= 1e-9 * self.step
 
     def axes(self) -> dict[str, Axis]:
         """One axis."""
@@ -197,17 +199,21 @@ class Float(Parameter):
         return {"": Range(self.low, high, self.step, self.log, whole=False)}
 
     def coordinates(self, value: Any) -> Coordinates:
-        """The number itself."""
-        return {"": value}
+        """The number itself; with a step the value that it is next to."""
+        return {"": self._next_to(value)}
 
     def value(self, coordinates: Mapping[str, Any]) -> float:
         """The number itself; with a step the value next to it, as a sampler may round otherwise."""
-        number = float(coordinates[""])
-        return number if self.step is None else self.at(round((number - self.low) / self.step))
+        return self._next_to(float(coordinates[""]))
 
     def describe(self) -> dict[str, Any]:
         """As JSON."""
         return {"float": {"low": self.low, "high": self.high, "step": self.step, "log": self.log}}
+
+    def _next_to(self, number: float) -> float:
+        if self.step is None or self.size is None:
+            return number
+        return self.at(min(round((number - self.low) / self.step), self.size - 1))
 
 
 @dataclasses.dataclass(frozen=True, init=False)
