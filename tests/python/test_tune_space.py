@@ -274,6 +274,39 @@ def test_arguments_that_are_constants_are_chosen_one_by_one() -> None:
     )
 
 
+def constant(name: str) -> SearchSpace:
+    return SearchSpace({f"specialise.arguments.{name}": Bool()})
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "arguments"),
+    [(True, True, ["n", "m"]), (True, False, ["n"]), (False, True, ["m"]), (False, False, None)],
+)
+def test_constants_of_joined_spaces(n: bool, m: bool, arguments: list[str] | None) -> None:
+    point = {"specialise.arguments.n": n, "specialise.arguments.m": m}
+    made = (constant("n") | constant("m")).derive(point).to_dict()
+    assert made.get("specialise", {}).get("arguments") == arguments
+
+
+def test_constants_join_those_that_are_there() -> None:
+    def arguments(space: SearchSpace, point: dict[str, Any], base: list[str]) -> Any:
+        config = space.derive(point, mneme.Config(specialise={"arguments": base}))
+        return config.to_dict().get("specialise", {}).get("arguments")
+
+    # Of what the search begins with.
+    assert arguments(constant("m"), {"specialise.arguments.m": True}, ["n"]) == ["n", "m"]
+    assert arguments(constant("m"), {"specialise.arguments.m": False}, ["n"]) == ["n"]
+    assert arguments(constant("m"), {"specialise.arguments.m": True}, ["m", "n"]) == ["n", "m"]
+    assert arguments(constant("m"), {"specialise.arguments.m": False}, ["m", "n"]) == ["n"]  # the point decides
+    # Of another parameter, which takes the place of that, or of a function; each once.
+    point = {"specialise.arguments": ["n"], "specialise.arguments.n": True, "specialise.arguments.m": True}
+    listed = SearchSpace({"specialise.arguments": Categorical([["n"], []])})
+    for space in (constant("n") | listed | constant("m"), listed | constant("m") | constant("n")):
+        assert sorted(arguments(space, point, ["x"])) == ["m", "n"]
+    derived = SearchSpace({"a": Bool()}, derive=lambda params: {"specialise.arguments": ["x"]})
+    assert arguments(constant("m") | derived, {"a": True, "specialise.arguments.m": True}, ["n"]) == ["x", "m"]
+
+
 def test_derive_gives_changes_or_a_configuration() -> None:
     point = {"n": 64}
     changes = SearchSpace(

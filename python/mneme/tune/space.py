@@ -23,8 +23,9 @@ Derive = Callable[[Mapping[str, Any]], "Config | Mapping[str, Any]"]
 
 # Points by chance that are tried before a space is called empty.
 _TRIES = 10_000
-# And an argument's name: whether that is one of "specialise.arguments".
-_CONSTANT = "specialise.arguments."
+_CONSTANTS = "specialise.arguments"
+# And an argument's name: whether that is one of them.
+_CONSTANT = _CONSTANTS + "."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -197,7 +198,7 @@ class SearchSpace:
                     raise InvalidArgumentError(
                         f"derive returned {made!r}: it must return what changes, as {{'block.x': 64}}, or a Config"
                     )
-            return config.replace(**changes)
+            return config.replace(**_with_constants(changes, config))
         except Exception as error:  # derive is a person's own
             if isinstance(error, MnemeError) and not isinstance(error, InvalidArgumentError):
                 raise
@@ -249,15 +250,27 @@ class SearchSpace:
         return f"<SearchSpace of {', '.join(self._parameters)}: {size} points>"
 
     def _members(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        made = {name: parameter.setting(params[name]) for name, parameter in self._parameters.items()}
-        flags = {name: made.pop(name) for name in self._parameters if name.startswith(_CONSTANT)}
-        if flags:
-            for name, value in flags.items():
-                if not isinstance(value, bool):
-                    raise InvalidArgumentError(f"'{name}', whether an argument is a constant, is yes or no: give bool")
-            constants = [name.removeprefix(_CONSTANT) for name, value in flags.items() if value]
-            made["specialise.arguments"] = [*made.get("specialise.arguments", ()), *constants]
-        return made
+        return {name: parameter.setting(params[name]) for name, parameter in self._parameters.items()}
+
+
+def _with_constants(changes: Params, config: Config) -> Params:
+    """`changes` with what they say of single arguments brought into the one list of constants."""
+    flags = {name.removeprefix(_CONSTANT): changes[name] for name in changes if name.startswith(_CONSTANT)}
+    if not flags:
+        return changes
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise InvalidArgumentError(
+                f"'{_CONSTANT}{name}', whether an argument is a constant, is yes or no: give bool"
+            )
+    made = {name: value for name, value in changes.items() if not name.startswith(_CONSTANT)}
+    if _CONSTANTS in made:
+        others = made[_CONSTANTS] or ()
+    else:  # those of which no parameter says anything stay
+        others = [name for name in config.to_dict().get("specialise", {}).get("arguments", ()) if name not in flags]
+    chosen = [name for name, value in flags.items() if value]
+    made[_CONSTANTS] = list(dict.fromkeys([*others, *chosen]))
+    return made
 
 
 def key_of(params: Mapping[str, Any]) -> str:
