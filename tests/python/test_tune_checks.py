@@ -2,8 +2,8 @@
 
 import mneme
 import pytest
-from mneme.errors import InvalidArgumentError
-from mneme.tune import Categorical, LaunchFacts, Pipeline, SearchSpace, passes, presets
+from mneme.errors import InvalidArgumentError, UnsupportedError
+from mneme.tune import Categorical, Int, LaunchFacts, Pipeline, SearchSpace, passes, presets
 from mneme.tune.checks import check_space
 from mneme.tune.parameters import Parameter
 
@@ -49,6 +49,24 @@ def test_passes_that_do_not_parse(parameter: Parameter, message: str) -> None:
         with pytest.raises(InvalidArgumentError) as error:
             check_space(space, NONE, "cpu")
         assert str(error.value) == f"parameter 'passes': {message}"
+
+
+@pytest.mark.parametrize("levels", [[3, 99], [99, 3]])
+def test_a_point_that_is_none_does_not_end_the_check(levels: list[int]) -> None:
+    wrong = SearchSpace({"codegen.level": Categorical(levels), "passes": Categorical(["default<O9>"])})
+    with pytest.raises(InvalidArgumentError, match="parameter 'passes': pass pipeline 'default<O9>' does not parse"):
+        check_space(wrong, NONE, "cpu")
+    check_space(SearchSpace({"codegen.level": Categorical(levels)}), NONE, "cpu")
+    # These are for the samplers to say.
+    check_space(SearchSpace({"codegen.level": Categorical([99])}), NONE, "cpu")
+    check_space(SearchSpace({"codegen.level": Int(0, 3)}, constraints=["False"]), NONE, "cpu")
+
+
+@pytest.mark.parametrize("levels", [[3, 99], [99, 3]])
+def test_a_knob_that_the_device_has_no_use_for(levels: list[int]) -> None:
+    knob = SearchSpace({"codegen.level": Categorical(levels), "assembler.max_registers": Categorical([32, 64])})
+    with pytest.raises(UnsupportedError):
+        check_space(knob, NONE, "cpu")
 
 
 def test_passes_of_plugins(hostile_plugin: str) -> None:

@@ -67,12 +67,16 @@ def check_space(space: SearchSpace, config: Config, kind: str) -> None:
     source = random.Random(0)
     for _ in range(_POINTS):
         try:
-            made = space.derive(space.draw(source), config)
+            params = space.draw(source)
+        except InvalidArgumentError:  # hardly any meets the constraints: the sampler says it
+            return
+        try:
+            made = space.derive(params, config)
             _native.check_knobs(made._value, kind)
         except UnsupportedError as error:
             refused = refused or error
-        except InvalidArgumentError:  # the sampler says it, if it comes across it
-            return
+        except InvalidArgumentError:  # a trial that is invalid, if the sampler comes across it
+            continue
         else:
             _check_choices(space, made)
             return
