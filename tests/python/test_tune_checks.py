@@ -36,6 +36,14 @@ def test_passes_that_parse() -> None:
             "pass pipeline 'default<O9>' does not parse: invalid optimization level 'O9'",
         ),
         (
+            Categorical(["function(gvn", "sink)"]),
+            "pass pipeline 'function(gvn' does not parse: invalid pipeline 'function(gvn'",
+        ),
+        (
+            Categorical(["function(gvn)", "sink),function(gvn"]),
+            "pass pipeline 'sink),function(gvn' does not parse: invalid pipeline 'sink),function(gvn'",
+        ),
+        (
             Categorical(["default<O3>", ""]),
             "pass pipeline '' does not parse: unknown pass name ''; the least there is, is default<O0>",
         ),

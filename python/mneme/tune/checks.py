@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -95,14 +96,21 @@ def _check_choices(space: SearchSpace, config: Config) -> None:
     if "pass_plugins" in space.parameters:  # each may register other passes
         return
     plugins = config.to_dict().get("pass_plugins", ())
-    with contextlib.suppress(InvalidArgumentError):  # together: each alone takes a process
-        _parse(",".join(texts), plugins)
-        return
+    if all(map(_is_closed, texts)):
+        with contextlib.suppress(InvalidArgumentError):  # together: each alone takes a process
+            _parse(",".join(texts), plugins)
+            return
     try:
         for text in texts:
             _parse(text, plugins)
     except InvalidArgumentError as error:
         raise InvalidArgumentError(f"parameter 'passes': {error}") from None
+
+
+def _is_closed(text: str) -> bool:
+    """Whether no parenthesis of a pipeline belongs to one of what stands before or behind it."""
+    depths = list(itertools.accumulate((letter == "(") - (letter == ")") for letter in text))
+    return not depths or (min(depths) >= 0 and depths[-1] == 0)
 
 
 def _check_passes(config: Config) -> None:
