@@ -1,12 +1,15 @@
 // What the pool itself costs: made-up work that takes no time, so that only its messages, its decisions and its log are left.
+// With more devices, and so many microseconds for each measurement in which a processor does nothing, it shows how many devices
+// one pool keeps busy.
 //
-//   mneme_bench_pool_rate [RESULTS] [COMPILE_WORKERS]
+//   mneme_bench_pool_rate [RESULTS] [COMPILE_WORKERS] [DEVICES] [MICROSECONDS]
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "mneme/pool/pool.h"
 #include "mneme/pool/worker.h"
@@ -36,6 +39,7 @@ class NoCompile final : public CompileWork {
 // As much to tell as a real one.
 class NoDevice final : public DeviceWork {
  public:
+  explicit NoDevice(std::chrono::microseconds takes) : takes_(takes) {}
   PoolResult measure(const Configuration&, ByteSpan, const Json&, const Watch& watch) override {
     PoolResult result;
     result.details = Json::parse(R"({"verified":true,"executed":true,"failed":false,"poison":"on","poisoned_bytes":81920,
@@ -46,27 +50,34 @@ class NoDevice final : public DeviceWork {
       "spill_store_bytes":0,"spill_load_bytes":0,"assembler":"nvptxcompiler","times":{"session":1e9,"load":16000.0,"wait":3000.0,
       "poison":900.0,"restore":9000.0,"run":12000.0,"verify":20000.0,"timed_runs":150000.0},"grid":{"x":1024,"y":1,"z":1},
       "block":{"x":256,"y":1,"z":1},"dynamic_shared_memory":0,"device":"NVIDIA H200","device_kind":"cuda","recorded_on":"cuda"})");
+    std::this_thread::sleep_for(takes_);
     if (!watch.going_on()) result.failure = Failure::cancelled;
     return result;
   }
+
+ private:
+  std::chrono::microseconds takes_;
 };
 
-void be_worker(Channel pool) {
+void be_worker(Channel pool, std::chrono::microseconds takes) {
   if (!pool.receive().ok()) return;
-  run_zygote(std::move(pool), [](const Json& order, Channel channel) {
+  run_zygote(std::move(pool), [takes](const Json& order, Channel channel) {
     if (order["role"] == "compile") return serve_compile(std::move(channel), std::unique_ptr<CompileWork>(new NoCompile));
-    if (announce(channel, DeviceProperties()).ok()) serve_device(std::move(channel), std::unique_ptr<DeviceWork>(new NoDevice));
+    if (announce(channel, DeviceProperties()).ok())
+      serve_device(std::move(channel), std::unique_ptr<DeviceWork>(new NoDevice(takes)));
   });
 }
 
 double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); }
 
-int measure(unsigned count, unsigned workers) {
+int measure(unsigned count, unsigned workers, unsigned devices, unsigned microseconds) {
   PoolOptions options;
   options.instances = {Digest()};
   options.compile_workers = workers;
+  options.devices.clear();
+  for (unsigned i = 0; i < devices; ++i) options.devices.push_back(static_cast<int>(i));
   options.command = "/proc/self/exe";
-  options.command_arguments = {"--worker"};
+  options.command_arguments = {"--worker", std::to_string(microseconds)};
   options.log = std::filesystem::temp_directory_path() / fmt::format("mneme-pool-rate-{}.jsonl", ::getpid());
   auto pool = Pool::open(options);
   if (!pool.ok()) return fmt::print(stderr, "{}\n", pool.status().to_string()), 1;
@@ -88,9 +99,10 @@ int measure(unsigned count, unsigned workers) {
   const double user = seconds(after.ru_utime) - seconds(before.ru_utime),
                system = seconds(after.ru_stime) - seconds(before.ru_stime);
   fmt::print(
-      "{} results, {} compile workers: {:.0f} results a second; the pool's process takes {:.1f} us a result ({:.1f} user, {:.1f} "
+      "{} results, {} compile workers, {} devices: {:.0f} results a second; the pool's process takes {:.1f} us a result ({:.1f} "
+      "user, {:.1f} "
       "system), log {} bytes a result\n",
-      count, workers, count / passed, 1e6 * (user + system) / count, 1e6 * user / count, 1e6 * system / count,
+      count, workers, devices, count / passed, 1e6 * (user + system) / count, 1e6 * user / count, 1e6 * system / count,
       std::filesystem::file_size(options.log) / (count + 100));
   std::filesystem::remove(options.log);
   return 0;
@@ -100,10 +112,12 @@ int measure(unsigned count, unsigned workers) {
 }  // namespace mneme
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::string(argv[1]) == "--worker") {
-    mneme::be_worker(mneme::Channel(mneme::Descriptor(std::atoi(argv[2]))));
+  const auto number = [&](int place, unsigned otherwise) {
+    return argc > place ? static_cast<unsigned>(std::atoi(argv[place])) : otherwise;
+  };
+  if (argc == 4 && std::string(argv[1]) == "--worker") {
+    mneme::be_worker(mneme::Channel(mneme::Descriptor(std::atoi(argv[3]))), std::chrono::microseconds(number(2, 0)));
     return 0;
   }
-  return mneme::measure(argc > 1 ? static_cast<unsigned>(std::atoi(argv[1])) : 5000,
-                        argc > 2 ? static_cast<unsigned>(std::atoi(argv[2])) : 15);
+  return mneme::measure(number(1, 5000), number(2, 15), number(3, 1), number(4, 0));
 }

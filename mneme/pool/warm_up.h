@@ -8,7 +8,8 @@
 
 namespace mneme {
 
-// Memory that a compilation frees stays with the process for the next one, and with those forked from it: up to 64 MiB each.
+// Memory that a compilation frees stays with the process for the next one, and with those forked from it: at the end of the
+// heap up to 64 MiB.
 // Given back to the system and asked for again it is some 500 page faults a compilation.
 void keep_freed_memory();
 

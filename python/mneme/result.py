@@ -92,6 +92,11 @@ class Result(Shown):
         return max(self._all("obj_size"), default=None)
 
     @property
+    def object_hash(self) -> str | None:
+        """Digest of the object, of several instances' objects joined by "+"; None where there is none."""
+        return "+".join(self._all("obj_hash")) or None
+
+    @property
     def compile_time(self) -> float | None:
         """What all stages of the compiler took, in nanoseconds; near to nothing where the code was in the cache.
 

@@ -22,6 +22,7 @@ from mneme.tune import Bool, Categorical, Int, Pipeline, SearchSpace, SpeedUp, S
 from mneme.tune.asked import Folder
 from mneme.tune.progress import summary_text
 from mneme.tune.statistics import student_quantile
+from mneme.tune.storage import Storage
 from mneme.tune.trials import Trial, read_trials, write_parquet
 
 from fake_executor import FakeExecutor, FakeResult, InterruptedExecutor, Outcome, fake_instance, use
@@ -439,6 +440,55 @@ def test_interrupted_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     assert (tmp_path / "r/summary.json").exists()
 
 
+def test_an_interrupt_that_does_not_raise_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Pressed(FakeExecutor):
+        def submit(self, config: mneme.Config) -> Any:
+            if len(self.submitted) in (10, 20):
+                signal.raise_signal(signal.SIGINT)
+            return super().submit(config)
+
+    heard = []
+
+    def handler(number: int, frame: Any) -> None:
+        heard.append(number)
+        if len(heard) == 2:
+            raise KeyboardInterrupt
+
+    use(monkeypatch, Pressed(measure))
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        study = go(tmp_path / "r", trials=48, seed=5)
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert study.interrupted and len(heard) == 2
+
+
+def test_interrupted_while_the_storage_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, executor: FakeExecutor, tmp_path: Path
+) -> None:
+    waited = []
+
+    def close(self: Storage, *, wait: float | None = None) -> str | None:
+        waited.append(wait)
+        if wait is None:
+            signal.raise_signal(signal.SIGINT)
+        return "not all trials are in the storage yet"
+
+    monkeypatch.setattr(Storage, "close", close)
+    study = go(tmp_path / "r", trials=8, storage="journal")
+    assert waited == [None, 0] and not study.interrupted
+    assert "not all trials are in the storage yet" in json.loads((tmp_path / "r/summary.json").read_text())["remarks"]
+
+
+def test_others_errors_are_not_the_folders(executor: FakeExecutor, tmp_path: Path) -> None:
+    def progress(study: Study, stage: str) -> None:
+        raise ConnectionRefusedError("dashboard")
+
+    with pytest.raises(ConnectionRefusedError, match="dashboard"):
+        go(tmp_path / "r", trials=4, progress=progress)
+
+
 def test_interrupted_before_anything_was_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def cut_off(config: mneme.Config) -> Outcome:
         return "cancelled"
@@ -466,7 +516,7 @@ def test_results_that_cannot_be_written(executor: FakeExecutor, tmp_path: Path, 
     (tmp_path / "taken/tune.json.tmp").mkdir(parents=True)
     with pytest.raises(IoError) as error:
         go(tmp_path / place, trials=4)
-    assert str(error.value).startswith(f"writing the results of tuning in {tmp_path / place}: ")
+    assert str(error.value).startswith(f"results of tuning, {tmp_path / place}")
     assert str(error.value).endswith(reason)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, NotFoundError, UnavailableError
+from mneme.tune.files import told, write_json
 
 _VERSION = 1
 # The database, from the folder of results.
@@ -67,6 +68,7 @@ class Asked:
 
 # What a resumed run may be asked anew changes no result. The others, what says most first: a preset before what it has.
 _MAY_CHANGE = {"trials", "timeout", "storage", "confirm", "database", "executor"}
+_WORDS = {"preset": "space", "objectives": "objective"}
 _SEARCH = sorted(
     {field.name for field in dataclasses.fields(Asked)} - _MAY_CHANGE, key=lambda name: (name == "space", name)
 )
@@ -114,12 +116,13 @@ class Folder:
 
         Raises UnavailableError where another run works on it, NotFoundError where there is none.
         """
-        if make:
-            self.path.mkdir(parents=True, exist_ok=True)
-        try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-        except (FileNotFoundError, NotADirectoryError):
-            raise self._nothing() from None
+        with told(self.path):
+            if make:
+                self.path.mkdir(parents=True, exist_ok=True)
+            try:
+                descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            except (FileNotFoundError, NotADirectoryError):
+                raise self._nothing() from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -166,7 +169,8 @@ class Folder:
             old, new = getattr(before, name), getattr(asked, name)
             if json.dumps(old) != json.dumps(new):
                 raise InvalidArgumentError(
-                    f"{self.path} cannot be resumed so: its {name} is {_short(old)}, and {_short(new)} is asked for"
+                    f"{self.path} cannot be resumed so: its {_WORDS.get(name, name)} is {_short(old)}, "
+                    f"and {_short(new)} is asked for"
                 )
         kept = asked.trials if asked.trials is None else max(asked.trials, self._done())
         self._write(dataclasses.replace(asked, trials=kept))
@@ -209,13 +213,6 @@ def fresh_folder() -> Path:
     while path.exists():
         path, number = Path(f"{name}-{number}"), number + 1
     return path
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Whole, or not at all."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
 
 
 def _short(value: Any) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 
 
 class OneInterrupt:
-    """Within it the first Ctrl-C, or SIGTERM where that raises too, does what it did before; those after it do nothing.
+    """Within it Ctrl-C, or SIGTERM where a function handles that, does what it did before until it has raised once.
 
-    After `close` the first one does nothing either. On another thread than the main one it has no say.
+    Then, and after `close`, neither does anything. On another thread than the main one nothing changes.
     """
 
     def __init__(self) -> None:
@@ -37,6 +37,10 @@ class OneInterrupt:
             signal.signal(number, handler)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
-        if self._open:
-            self._open = False
+        if not self._open:
+            return
+        try:
             self._before[number](number, frame)
+        except BaseException:
+            self._open = False
+            raise

@@ -122,13 +122,24 @@ def only_recorded(study: Study) -> bool:
 def _best_table(study: Study, trials: list[Trial], width: int | None) -> str:
     # What all have from what they begin with pushes out what differs.
     alike = set(_flat("", study.base)).intersection(*(_changes(study, trial) for trial in trials))
+    asked = "compile_time" in study.objectives
     rows = []
     for rank, trial in enumerate(trials, start=1):
         gain = study.speed_up_of(trial)
         row = [str(rank), str(trial.number), _time(trial.time), "-" if gain is None else f"{gain:.3f}"]
+        compiling = [_time(trial.compile_time)] if asked else []
         differs = " ".join(text for text in _changes(study, trial) if text not in alike)
-        rows.append([*row, _number(trial.registers), _number(trial.object_size), differs])
-    columns = ["RANK", "TRIAL", "TIME", "SPEED-UP", "REGISTERS", "OBJECT", "CONFIGURATION"]
+        rows.append([*row, _number(trial.registers), _number(trial.object_size), *compiling, differs])
+    columns = [
+        "RANK",
+        "TRIAL",
+        "TIME",
+        "SPEED-UP",
+        "REGISTERS",
+        "OBJECT",
+        *(["COMPILING"] if asked else []),
+        "CONFIGURATION",
+    ]
     title = f"{'Pareto front' if len(study.objectives) > 1 else 'Best'} of {study.kernel}"
     lines = Table(title, columns, rows).text().splitlines()
     return "\n".join(line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines)

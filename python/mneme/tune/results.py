@@ -1,12 +1,9 @@
-"""What a run leaves in its folder when it ends, and what is said where it cannot be written."""
+"""What a run leaves in its folder when it ends."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-
-from mneme.errors import IoError, MnemeError
-from mneme.tune.asked import Folder, write_json
+from mneme.tune.asked import Folder
+from mneme.tune.files import write_json
 from mneme.tune.study import Study
 from mneme.tune.trials import write_parquet
 
@@ -14,18 +11,6 @@ from mneme.tune.trials import write_parquet
 _MUCH_DRIFT = 0.05
 # Trials of which a table takes longer than whoever pressed Ctrl-C waits.
 _MANY = 10_000
-
-
-@contextlib.contextmanager
-def told_where(folder: Folder) -> Iterator[None]:
-    """What the system refuses is an IoError with the folder, the file and the reason."""
-    try:
-        yield
-    except (MnemeError, BrokenPipeError):
-        raise
-    except OSError as error:
-        file = f"{error.filename}: " if error.filename else ""
-        raise IoError(f"writing the results of tuning in {folder.path}: {file}{error.strerror or error}") from error
 
 
 def write_best(folder: Folder, study: Study) -> None:

@@ -26,13 +26,14 @@ from mneme.tune.arguments import (
 from mneme.tune.asked import Asked, Folder, fresh_folder
 from mneme.tune.checks import check_base, check_space
 from mneme.tune.confirm import confirm, finals
+from mneme.tune.files import write_json
 from mneme.tune.interrupts import OneInterrupt
 from mneme.tune.names import check_keys
 from mneme.tune.probe import Probed
 from mneme.tune.progress import Display
-from mneme.tune.results import told_where, write_best, write_results
+from mneme.tune.results import write_best, write_results
 from mneme.tune.samplers import Source, source_of
-from mneme.tune.search import Search
+from mneme.tune.search import CompileTimes, Search
 from mneme.tune.space import SearchSpace
 from mneme.tune.storage import Storage, check_storage
 from mneme.tune.study import Study
@@ -162,7 +163,6 @@ def tune(
     if resume and results_dir is None:
         raise InvalidArgumentError("resuming: name the folder of results (results_dir, --results-dir)")
     with contextlib.ExitStack() as held:
-        held.enter_context(told_where(folder))
         if resume:
             held.enter_context(folder.alone())
             asked = folder.resume(asked, seed=seed, ahead=ahead, probe=probe)
@@ -211,6 +211,7 @@ class _Run:
             remarks=remarks,
         )
         self._before = before
+        self._compile_times = CompileTimes()
         self._began = time.monotonic()
         self._ready: float | None = None
         later: float | None = None
@@ -232,12 +233,21 @@ class _Run:
             if not self._resume:
                 self._folder.undo()
             raise
-        log = TrialLog(self._folder.trials)
+        try:
+            self._kept(instances, executor, store, show)
+        finally:
+            if store is not None:
+                self._close_storage(store)
+        return study
+
+    def _kept(self, instances: Sequence[Instance], executor: Executor, store: Storage | None, show: OnProgress) -> None:
+        """Measures, and writes what there is then, whatever ended it."""
+        study = self._study
         refused = False
         with OneInterrupt() as interrupt:
             try:
-                self._measure(instances, executor, log, store, show)
-                interrupt.close()
+                with _interruptible(executor), contextlib.closing(TrialLog(self._folder.trials)) as log:
+                    self._measure(instances, executor, log, store, show)
             except KeyboardInterrupt:
                 study.interrupted = True
             except UnsupportedError:  # an objective that the device does not tell
@@ -245,16 +255,23 @@ class _Run:
                 raise
             finally:
                 interrupt.close()
-                log.close()
-                if store and (problem := store.close(wait=_STORAGE_PATIENCE if study.interrupted else None)):
-                    study.remarks.append(problem)
                 if executor.problem is not None:
                     study.remarks.append(str(executor.problem))
                 if refused:
                     self._folder.undo()
                 else:
                     write_results(self._folder, study)
-        return study
+
+    def _close_storage(self, store: Storage) -> None:
+        """What it does not have yet can be waited for as long as nobody presses Ctrl-C."""
+        try:
+            problem = store.close(wait=_STORAGE_PATIENCE if self._study.interrupted else None)
+        except KeyboardInterrupt:
+            problem = store.close(wait=0)
+        if problem:
+            self._study.remarks.append(problem)
+            if self._folder.summary.exists():
+                write_json(self._folder.summary, self._study.summary())
 
     def _finished(self) -> bool:
         """Whether there is nothing left to measure; the study is as it was then."""
@@ -302,13 +319,12 @@ class _Run:
                 self._study.seconds = time.monotonic() - self._ready
             show(self._study, stage)
 
-        with _interruptible(executor):
-            self._baseline(executor, "begin")
-            ended = self._search(on_trial, lambda: on_tick()).run(executor)
-            wanted = self._asked.trials
-            self._study.exhausted = ended and (wanted is None or len(self._study.trials) < wanted)
-            on_tick()
-            self._conclude(instances, executor, lambda: on_tick("confirm"))
+        self._baseline(executor, "begin")
+        ended = self._search(on_trial, lambda: on_tick()).run(executor)
+        wanted = self._asked.trials
+        self._study.exhausted = ended and (wanted is None or len(self._study.trials) < wanted)
+        on_tick()
+        self._conclude(instances, executor, lambda: on_tick("confirm"))
 
     def _search(self, on_trial: Callable[[Trial], None], on_tick: Callable[[], None]) -> Search:
         asked = self._asked
@@ -323,6 +339,7 @@ class _Run:
             prune=asked.prune,
             on_trial=on_trial,
             on_tick=on_tick,
+            compile_times=self._compile_times,
         )
 
     def _executor_options(self, resume: bool) -> dict[str, Any]:
@@ -347,6 +364,7 @@ class _Run:
                 self._study.baseline.problem = f"{result.failure}: {result.reason}"
             else:
                 setattr(self._study.baseline, when, result.time)
+                self._compile_times.notice(result)
 
         future = executor.measure_anew(baseline_of(self._config), f"baseline at the {when}")
         future.add_done_callback(done)

@@ -16,12 +16,28 @@ from mneme.tune.space import Params, SearchSpace
 from mneme.tune.trials import COMPLETE, Trial
 
 if TYPE_CHECKING:
-    from mneme import Config, Executor
+    from mneme import Config, Executor, Result
 
 # A trial is given up when three quarters of its timed runs, so many at least, took so many times the best median.
 PRUNE_RUNS = 3
 PRUNE_FACTOR = 1.2
 _TICK = 0.05  # seconds between two looks at what is being timed
+
+
+class CompileTimes:
+    """What each object took to compile: where others have the same code, the compiler is asked less, or nothing."""
+
+    def __init__(self) -> None:
+        """Of none yet."""
+        self._longest: dict[str, float] = {}
+
+    def notice(self, result: Result) -> float | None:
+        """What the code of `result` took, in nanoseconds, as far as is known by now."""
+        code, took = result.object_hash, result.compile_time
+        if code is None or took is None:
+            return took
+        self._longest[code] = max(took, self._longest.get(code, 0.0))
+        return self._longest[code]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,6 +59,7 @@ class Search:
     prune: bool = True
     on_trial: Callable[[Trial], None] = lambda trial: None
     on_tick: Callable[[], None] = lambda: None
+    compile_times: CompileTimes = dataclasses.field(default_factory=CompileTimes)
 
     def run(self, executor: Executor) -> bool:
         """Until all trials are done, there are no more points, or time is up; False: time was up.
@@ -123,6 +140,7 @@ class _Run:
         trial = Trial.of(number, done.params, done.config, result, pruned=done.pruned, seconds=seconds)
         if trial.failure == "cancelled":  # by the end of the search
             return
+        trial.compile_time = self._search.compile_times.notice(result) if trial.state == COMPLETE else None
         self._require_objectives(trial)
         if trial.state == COMPLETE and trial.time is not None:
             self._best = trial.time if self._best is None else min(self._best, trial.time)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
 import json
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from mneme.errors import CorruptError
+from mneme.tune.files import told
 from mneme.tune.space import Params
 
 if TYPE_CHECKING:
@@ -102,16 +104,20 @@ class TrialLog:
 
     def __init__(self, path: Path) -> None:
         """Makes the file, or writes on behind what is whole in it."""
-        self._file: IO[str] = path.open("a", encoding="utf-8")
+        self._path = path
+        with told(path):
+            self._file: IO[str] = path.open("a", encoding="utf-8")
 
     def append(self, trial: Trial) -> None:
         """Writes one line."""
-        self._file.write(json.dumps(trial.to_dict(), separators=(",", ":")) + "\n")
-        self._file.flush()
+        with told(self._path):
+            self._file.write(json.dumps(trial.to_dict(), separators=(",", ":")) + "\n")
+            self._file.flush()
 
     def close(self) -> None:
         """Ends it."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # what could not be written was told
+            self._file.close()
 
 
 def read_trials(path: Path) -> list[Trial]:
@@ -124,7 +130,8 @@ def read_trials(path: Path) -> list[Trial]:
     data = path.read_bytes()
     whole = data.rfind(b"\n") + 1
     if whole < len(data):
-        os.truncate(path, whole)
+        with told(path):
+            os.truncate(path, whole)
     trials = []
     for number, line in enumerate(data[:whole].decode("utf-8", "replace").splitlines(), start=1):
         try:
@@ -153,7 +160,8 @@ def write_parquet(path: Path, trials: Iterable[Trial]) -> bool:
         return False
     table = rows(trials)
     columns = {name: _alike([row.get(name) for row in table]) for name in (table[0] if table else {"number": 0})}
-    parquet.write_table(arrow.table(columns), path)
+    with told(path):
+        parquet.write_table(arrow.table(columns), path)
     return True
 
 
