@@ -272,6 +272,31 @@ def test_tables_are_optunas_estimate() -> None:
     numpy.testing.assert_allclose(estimate.log_pdf(seen), _ParzenEstimator.log_pdf(estimate, seen), rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("axes", "is_tabled"),
+    [
+        ([Int(1, 64), Int(1, 64, log=True)], True),
+        ([Int(1, 64), Int(1, 65, log=True)], False),
+        ([Float(0.0, 12.7, step=0.1)], True),
+        ([Float(0.0, 12.8, step=0.1)], False),
+        ([Float(0.0, 1.0)], False),
+        ([Int(0, 1 << 40)], False),
+        ([Categorical(list(range(500))), Int(0, 3)], True),  # of labels Optuna has tables itself
+    ],
+)
+def test_tables_are_of_few_numbers(axes: list[Any], is_tabled: bool) -> None:
+    space = SearchSpace({str(place): axis for place, axis in enumerate(axes)})
+    source = source_of("tpe", space, objectives=["time"], seed=1)
+    for _ in range(3):
+        for number, params in source.propose(8):
+            source.tell(Trial(number, params, state="complete", time=1.0 + number))
+    assert isinstance(source, FromTpe)
+    estimate: Any = source._sampler._estimate
+    assert [each._is_tabled for each in estimate] == [is_tabled, is_tabled]
+    points = estimate[0].sample(numpy.random.RandomState(1), 4)
+    assert {name: len(values) for name, values in points.items()} == dict.fromkeys(space.parameters, 4)
+
+
 def test_what_is_drawn_from_tables_is_as_likely_as_what_optuna_draws() -> None:
     from optuna.samplers._tpe.parzen_estimator import _ParzenEstimator
 
