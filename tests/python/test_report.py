@@ -312,6 +312,19 @@ def test_the_page_counts_and_divides_as_the_table_of_the_run(tmp_path: Path) -> 
     assert cells == [f"{value:.3f}" for value in (20 / 10, 20 / 11, 24 / 12)]
 
 
+@pytest.mark.parametrize("trials", [0, 1])
+def test_one_configuration_is_one(tmp_path: Path, trials: int) -> None:
+    folder = made(tmp_path, [line(0, {"passes": "default<O1>"}, 10.0)])
+    if trials:
+        (folder / "trials.jsonl").write_text('{"number": 0}\n')
+    page = report.write(folder).read_text()
+    assert f"{'1 trial of ' if trials else ''}1 configuration: 1 measured" in page
+    assert f"report of 1 {'trial' if trials else 'configuration'}</title>" in page
+    assert "1 measured configuration; a click" in page
+    wrong = report.write(made(tmp_path, [line(0, {}, None)])).read_text()
+    assert "Of 1 configuration none ran" in wrong and "1 of 1 configuration failed" in wrong
+
+
 def test_a_database_that_is_gone_is_told(tmp_path: Path) -> None:
     made(tmp_path, [*baselines(20.0), line(1, {"passes": "a"}, 10.0), line(2, {"passes": "b"}, 12.0)])
     page = report.write(tmp_path).read_text()

@@ -683,6 +683,15 @@ def test_instance_that_is_none(executor: FakeExecutor, tmp_path: Path, instance:
     )
 
 
+def test_instance_that_says_nothing_of_itself(executor: FakeExecutor, tmp_path: Path) -> None:
+    class Silent:
+        def __repr__(self) -> str:
+            return ""
+
+    with pytest.raises(InvalidArgumentError, match=r", and is a Silent$"):
+        tune(Silent(), SPACE, device="cpu", results_dir=tmp_path / "r")  # type: ignore[arg-type]
+
+
 def test_database_is_no_instance(executor: FakeExecutor, database: Any, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match=r", and is Database .*: 1 kernel$"):
         tune(database, SPACE, device="cpu", results_dir=tmp_path / "r")

@@ -131,7 +131,8 @@ def html_of(run: Run, *, stages: Sequence[str]) -> str:
         about=_about(run),
         answer=_answer(run),
         rows=_rows(run),
-        counted=f"{run.points} trials" if run.points else f"{len(run.trials)} configurations",
+        counted=_counted(run.points, "trial") if run.points else _counted(len(run.trials), "configuration"),
+        number_of=_counted,
         counts=_counts(run),
         over=_over(run),
         quantities=[
@@ -246,9 +247,13 @@ def _counts(run: Run) -> str:
         (len(run.given_up), "given up"),
         (failed, "failed"),
     ]
-    trials = f"{run.points} trials of " if run.points else ""
+    trials = f"{_counted(run.points, 'trial')} of " if run.points else ""
     said = ", ".join(f"{count} {what}" for count, what in parts if count)
-    return f"{trials}{len(run.trials)} configurations: {said or 'none done'}"
+    return f"{trials}{_counted(len(run.trials), 'configuration')}: {said or 'none done'}"
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _over(run: Run) -> str:

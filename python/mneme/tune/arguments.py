@@ -28,9 +28,10 @@ def as_instances(instance: Instance | Sequence[Instance]) -> list[Instance]:
     instances: list[Any] = list(instance) if several else [instance]  # type: ignore[arg-type]
     for one in instances:
         if not hasattr(one, "kernel"):
+            first_line = repr(one).partition("\n")[0] or f"a {type(one).__name__}"
             raise InvalidArgumentError(
                 "tuning: instance must be a recorded launch, as mneme.Database('record-db')['scale'][0], or several "
-                f"of one kernel, and is {repr(one).splitlines()[0]}"
+                f"of one kernel, and is {first_line}"
             )
     if not instances:
         raise NotFoundError("tuning: there is no instance to tune")

@@ -91,9 +91,9 @@ class Listed(Source):
 def drawn(space: SearchSpace, seed: int) -> Iterator[Params]:
     """First `space.start`, then points by chance, each once while there are others: the same ones for the same seed."""
     seen: set[str] = set()
+    start = space.start
     for number in itertools.count():
         source = random.Random(f"{seed}/{number}")
-        start = space.start
         for _ in range(_REPEATED):
             params = start[number] if number < len(start) else space.draw(source)
             if number < len(start) or key_of(params) not in seen:
