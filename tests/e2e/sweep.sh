@@ -91,7 +91,7 @@ mv there/db elsewhere
 sed -i '$d' there/moved/results.jsonl
 sed -i '$d' there/moved/results.jsonl
 expect 2 part there/moved
-contains err "is there no more: where it is now, mneme sweep --resume there/moved -rdb DIR/$hash says"
+contains err "is not there any more; if it was moved: mneme sweep --resume there/moved -rdb DIR/$hash"
 expect 0 part there/moved -rdb "elsewhere/$hash"
 [ "$(json out 'd["total"], d["done"], d["resumed"] < 2')" = "(2, 2, True)" ] || fail "not resumed with -rdb"
 sed -i '$d' there/moved/results.jsonl
