@@ -236,10 +236,11 @@ def test_winner_that_cannot_be_confirmed(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert study.config == mneme.Config(block=64, passes="default<O3>")
 
 
-NOT_AS_RECORDED = (
-    "the launch as recorded does not give the recorded memory here: `mneme check` tells whether the kernel "
-    "is deterministic, and proposes the --tolerance that accepts what it does"
+CHECK = (
+    " does not give the recorded memory here: `mneme check` tells whether the kernel is deterministic, and proposes "
+    "the --tolerance that accepts what it does"
 )
+NOT_AS_RECORDED = f"the launch as recorded{CHECK}"
 
 
 def test_baseline_that_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -307,6 +308,41 @@ def test_what_is_right_only_once_is_no_winner(monkeypatch: pytest.MonkeyPatch, t
     study = go(tmp_path / "r")
     assert study.speed_up is None
     assert "none of the best was right each time when it was measured anew" in study.remarks
+
+
+@pytest.mark.parametrize(
+    ("label", "failure", "said"),
+    [
+        ("finals, place 1, round 3", "wrong_result", "trial {winner}, which was right in the search,"),
+        ("best, round 2", "wrong_result", "trial {winner}, which was right in the search,"),
+        ("baseline, round 2", "wrong_result", "the launch as recorded"),
+        ("baseline at the end", "wrong_result", "the launch as recorded"),
+        ("best, round 2", "run_timeout", None),
+        ("finals, place 1, round 3", "run_timeout", None),
+    ],
+)
+def test_what_is_wrong_only_when_it_is_measured_again_may_not_be_deterministic(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    label: str,
+    failure: str,
+    said: str | None,
+) -> None:
+    class Unsteady(FakeExecutor):
+        def measure_anew(self, config: mneme.Config, label_now: str) -> Any:
+            self.measure = (lambda config: failure) if label_now == label else measure
+            return super().measure_anew(config, label_now)
+
+    use(monkeypatch, Unsteady(measure))
+    study = go(tmp_path / "r")
+    (winner,) = (trial.number for trial in study.trials if trial.config == mneme.Config(block=64, passes="default<O2>"))
+    hints = [remark for remark in study.remarks if CHECK in remark]
+    assert hints == ([] if said is None else [said.format(winner=winner) + CHECK])
+    assert json.loads((tmp_path / "r/summary.json").read_text())["remarks"] == study.remarks
+    command._report(command.parser().parse_args([]), {"instance": [fake_instance()]}, study)
+    told = capsys.readouterr().err
+    assert all(f"mneme tune: {hint}\n" in told for hint in hints)
 
 
 def test_several_objectives_have_a_front(executor: FakeExecutor, tmp_path: Path) -> None:

@@ -8,19 +8,72 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mneme.tune.statistics import SpeedUp, speed_up
+from mneme.tune.study import Study
+from mneme.tune.trials import Trial
 
 if TYPE_CHECKING:
     from mneme import Config, Executor, Result
 
+# How many of the best are measured anew to find the winner, how often, and how many of them are tried when one cannot
+# be confirmed.
+_FINALISTS, _FINALS, _CANDIDATES = 5, 3, 3
+_WRONG = "wrong_result"
+
+
+def announce(study: Study, executor: Executor, baseline: Config, *, rounds: int) -> None:
+    """Finds the study's winner, measures it and the baseline `rounds` times in turn, and gives the study its speed-up.
+
+    What cannot be confirmed is a remark of the study's; the next best takes its place. What is wrong now, and was right
+    before, is `Study.unsteady`.
+    """
+    finalists = _finalists(study, executor)
+    if not finalists:
+        study.remarks.append("none of the best was right each time when it was measured anew")
+    for trial in finalists[:_CANDIDATES]:
+        assert trial.config is not None
+        found = confirm(executor, baseline, trial.config, rounds=rounds)
+        if found.speed_up is not None:
+            if study.best is not trial:
+                study.best = trial
+            trial.result = found.result
+            study.time, study.speed_up = found.time, found.speed_up
+            return
+        study.remarks.append(f"trial {trial.number} could not be confirmed: {found.problem}")
+        of_baseline = found.problem.startswith("baseline")
+        if found.wrong:
+            study.unsteady = "the launch as recorded" if of_baseline else study.unsteady or _unsteady(trial)
+        if of_baseline:
+            return
+
+
+def _finalists(study: Study, executor: Executor) -> list[Trial]:
+    """The best by the search; where that is by their times, by times that are measured anew."""
+    trials = study.ranking()[:_FINALISTS]
+    if study.objectives[0] != "time" or len(trials) == 1:
+        return trials
+    configs = [trial.config for trial in trials if trial.config is not None]
+    right, wrong = finals(executor, configs, rounds=_FINALS)
+    if wrong:
+        study.unsteady = _unsteady(trials[wrong[0]])
+    return [trials[place] for place in right]
+
+
+def _unsteady(trial: Trial) -> str:
+    return f"trial {trial.number}, which was right in the search,"
+
 
 @dataclasses.dataclass(frozen=True)
 class Confirmation:
-    """The speed-up, the candidate's time in ns (the median of its rounds) and its last result; or why there is none."""
+    """The speed-up, the candidate's time in ns (the median of its rounds) and its last result; or why there is none.
+
+    `wrong`: because one of them did not leave the recorded memory.
+    """
 
     speed_up: SpeedUp | None
     time: float | None = None
     result: Result | None = None
     problem: str = ""
+    wrong: bool = False
 
 
 def confirm(executor: Executor, baseline: Config, candidate: Config, *, rounds: int) -> Confirmation:
@@ -38,16 +91,18 @@ def confirm(executor: Executor, baseline: Config, candidate: Config, *, rounds: 
         if result.failed or result.time is None:
             for _, other in futures:
                 other.cancel()
-            return Confirmation(None, problem=f"{names[who]}: {result.failure}: {result.reason}")
+            problem = f"{names[who]}: {result.failure}: {result.reason}"
+            return Confirmation(None, problem=problem, wrong=result.failure == _WRONG)
         medians[who].append(result.time)
         last = result if who == 1 else last
     return Confirmation(speed_up(medians[0], medians[1]), statistics.median(medians[1]), last)
 
 
-def finals(executor: Executor, configs: Sequence[Config], *, rounds: int) -> list[int]:
+def finals(executor: Executor, configs: Sequence[Config], *, rounds: int) -> tuple[list[int], list[int]]:
     """The places of the configurations, fastest first, by the median of as many measurements of each, in turn.
 
-    The fastest of a search is so in part by luck, which does not come twice. What is not right each time is left out.
+    The fastest of a search is so in part by luck, which does not come twice. What is not right each time is left out;
+    the places of those that were wrong once are the second list.
     """
     futures = [
         (place, executor.measure_anew(configs[place], f"finals, place {place + 1}, round {i + 1}"))
@@ -55,9 +110,12 @@ def finals(executor: Executor, configs: Sequence[Config], *, rounds: int) -> lis
         for place in (range(len(configs)) if i % 2 == 0 else reversed(range(len(configs))))
     ]
     times: dict[int, list[float]] = {}
+    wrong: set[int] = set()
     for place, future in futures:
-        time = future.result().time
-        if time is not None:
-            times.setdefault(place, []).append(time)
+        result = future.result()
+        if result.failure == _WRONG:
+            wrong.add(place)
+        if result.time is not None:
+            times.setdefault(place, []).append(result.time)
     right = [place for place, found in times.items() if len(found) == rounds]
-    return sorted(right, key=lambda place: statistics.median(times[place]))
+    return sorted(right, key=lambda place: statistics.median(times[place])), sorted(wrong)

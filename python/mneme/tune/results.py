@@ -42,8 +42,9 @@ def _remark(study: Study) -> None:
         )
     if study.baseline.problem:
         study.remarks.append(f"the launch as recorded could not be measured: {study.baseline.problem}")
-    if study.baseline.problem.startswith("wrong_result"):
+    unsteady = "the launch as recorded" if study.baseline.problem.startswith("wrong_result") else study.unsteady
+    if unsteady:
         study.remarks.append(
-            "the launch as recorded does not give the recorded memory here: `mneme check` tells whether the kernel "
-            "is deterministic, and proposes the --tolerance that accepts what it does"
+            f"{unsteady} does not give the recorded memory here: `mneme check` tells whether the kernel is "
+            "deterministic, and proposes the --tolerance that accepts what it does"
         )

@@ -25,7 +25,7 @@ from mneme.tune.arguments import (
 )
 from mneme.tune.asked import Asked, Folder, fresh_folder
 from mneme.tune.checks import check_base, check_space
-from mneme.tune.confirm import confirm, finals
+from mneme.tune.confirm import announce
 from mneme.tune.files import write_json
 from mneme.tune.interrupts import OneInterrupt
 from mneme.tune.names import check_keys
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from mneme import Config, Executor, Instance, Result
 
 _EXECUTOR_OPTIONS = ("compile_workers", "compile_timeout", "run_timeout", "compile_memory", "share")
-# How many of the best are measured anew to find the winner, how often, and how many of them are tried when one cannot
-# be confirmed.
-_FINALISTS, _FINALS, _CANDIDATES = 5, 3, 3
 # Points of a space that can be counted one by one in no time.
 _COUNTED = 10_000
 # Seconds that the storage may take when the search was interrupted.
@@ -380,41 +377,18 @@ class _Run:
         if self._asked.confirm and study.best is not None:
             tick()
             if len(executor.devices) == 1:
-                self._confirm(executor)
+                self._announce(executor)
             else:  # two GPUs are not alike
                 executor.shutdown()
                 options = self._executor_options(resume=True) | {"devices": executor.devices[:1]}
                 with _interruptible(open_executor(instances, options)) as alone:
-                    self._confirm(alone)
+                    self._announce(alone)
                     self._baseline(alone, "end").result()
                     return
         self._baseline(executor, "end").result()
 
-    def _confirm(self, executor: Executor) -> None:
-        study = self._study
-        finalists = self._finalists(executor)
-        if not finalists:
-            study.remarks.append("none of the best was right each time when it was measured anew")
-        for trial in finalists[:_CANDIDATES]:
-            assert trial.config is not None
-            found = confirm(executor, baseline_of(self._config), trial.config, rounds=self._asked.confirm)
-            if found.speed_up is not None:
-                if study.best is not trial:
-                    study.best = trial
-                trial.result = found.result
-                study.time, study.speed_up = found.time, found.speed_up
-                return
-            study.remarks.append(f"trial {trial.number} could not be confirmed: {found.problem}")
-            if found.problem.startswith("baseline"):
-                return
-
-    def _finalists(self, executor: Executor) -> list[Trial]:
-        """The best by the search; where that is by their times, by times that are measured anew."""
-        trials = self._study.ranking()[:_FINALISTS]
-        if self._asked.objectives[0] != "time" or len(trials) == 1:
-            return trials
-        configs = [trial.config for trial in trials if trial.config is not None]
-        return [trials[place] for place in finals(executor, configs, rounds=_FINALS)]
+    def _announce(self, executor: Executor) -> None:
+        announce(self._study, executor, baseline_of(self._config), rounds=self._asked.confirm)
 
 
 def open_executor(instances: Sequence[Instance], options: Mapping[str, Any]) -> Executor:

@@ -57,7 +57,8 @@ class Study:
     `best` is the fastest right one (with another first objective, the smallest of that). `speed_up` is that of its
     configuration over the baseline, both measured anew in turn, and `time` its median in ns then; None where that
     was not done. `interrupted`: Ctrl-C ended it. `exhausted`: the space has no more points. `seconds` is the search
-    itself, from when the device was ready; `seconds_before` until then. `remarks` are for a person.
+    itself, from when the device was ready; `seconds_before` until then. `unsteady` says what was right, and was wrong
+    when it was measured again. `remarks` are for a person.
     """
 
     kernel: str
@@ -77,6 +78,7 @@ class Study:
     seconds: float = 0.0
     seconds_before: float = 0.0
     observations: int = 0
+    unsteady: str = ""
     remarks: list[str] = dataclasses.field(default_factory=list)
     # Asked for many times a second, of any number of trials.
     _states: Counter[str] = dataclasses.field(default_factory=Counter, repr=False)
