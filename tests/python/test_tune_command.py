@@ -230,6 +230,33 @@ def test_ctrl_c_while_it_is_imported(tmp_path: Path, module: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
+@pytest.mark.parametrize("place", ["asked.Folder.begin", "run.open_executor", "run.TrialLog"])
+def test_ctrl_c_before_the_first_measurement(recordings: Path, tmp_path: Path, place: str) -> None:
+    words = [str(recordings), *FAST, "--trials", "4", "--seed", "1", "--confirm", "0", "--results-dir", "r"]
+    owner, name = f"mneme.tune.{place}".rsplit(".", 1)
+    program = (
+        "import signal, sys\n"
+        "import mneme.tune.command\n"
+        f"real = {owner}.{name}\n"
+        "def pressed(*arguments):\n"
+        "    made = real(*arguments)\n"
+        "    signal.raise_signal(signal.SIGINT)\n"
+        "    return made\n"
+        f"{owner}.{name} = pressed\n"
+        f"sys.exit(mneme.tune.command.main({words}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 130, done.stderr
+    assert done.stdout.endswith("as recorded (default<O3>): not measured\nnothing was measured\n")
+    assert done.stderr.endswith(
+        "mneme tune: interrupted before anything was measured\n"
+        "mneme tune: not all is done; mneme tune --resume r goes on\n"
+    )
+    assert json.loads((tmp_path / "r/summary.json").read_text())["interrupted"] is True
+    done = run("--resume", "r", "--quiet", folder=tmp_path)
+    assert done.returncode == 0 and "4 trials: " in done.stdout, done.stderr
+
+
 def test_resumed_after_kill(recordings: Path, tmp_path: Path) -> None:
     words = [recordings, *FAST, "--trials", 100_000, "--seed", 3, "--results-dir", "r"]
     process = subprocess.Popen(

@@ -1,9 +1,11 @@
 """tune() over an executor that measures nothing: what is tried, kept, given up, resumed and announced."""
 
+import importlib
 import json
 import math
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,20 @@ from mneme.errors import (
     UnavailableError,
     UnsupportedError,
 )
-from mneme.tune import Bool, Categorical, Int, Pipeline, SearchSpace, SpeedUp, Study, command, results, speed_up, tune
+from mneme.tune import (
+    Bool,
+    Categorical,
+    Int,
+    Pipeline,
+    SearchSpace,
+    SpeedUp,
+    Study,
+    command,
+    results,
+    run,
+    speed_up,
+    tune,
+)
 from mneme.tune.asked import Folder
 from mneme.tune.progress import summary_text
 from mneme.tune.statistics import student_quantile
@@ -534,6 +549,78 @@ def test_interrupted_before_anything_was_measured(monkeypatch: pytest.MonkeyPatc
     assert study.interrupted and study.remarks == ["interrupted before anything was measured"]
     text = summary_text(study)
     assert "as recorded (default<O3>): not measured" in text and "nothing was measured" in text
+
+
+def pressed(what: Callable[..., Any], *, when: str = "before") -> Callable[..., Any]:
+    """`what`, with Ctrl-C before or after it."""
+
+    def made(*arguments: Any, **named: Any) -> Any:
+        if when == "before":
+            signal.raise_signal(signal.SIGINT)
+        result = what(*arguments, **named)
+        if when == "after":
+            signal.raise_signal(signal.SIGINT)
+        return result
+
+    return made
+
+
+BEFORE_THE_FIRST_MEASUREMENT = [
+    ("mneme.tune.asked", "Folder", "begin"),
+    ("mneme.tune.run", "_Run", "__init__"),
+    ("mneme.tune.samplers", "Listed", "restore"),
+    ("mneme.tune.storage", "Storage", "__init__"),
+    ("mneme.tune.run", "", "open_executor"),
+    ("mneme.tune.trials", "TrialLog", "__init__"),
+    ("mneme.tune.run", "_Run", "_baseline"),
+]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    ("module", "owner", "function"),
+    BEFORE_THE_FIRST_MEASUREMENT,
+    ids=[".".join(p) for p in BEFORE_THE_FIRST_MEASUREMENT],
+)
+def test_interrupted_while_it_begins(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: str, owner: str, function: str, when: str
+) -> None:
+    """Ctrl-C at each step between the folder of results and the first measurement leaves what can be gone on with."""
+    executor = use(monkeypatch, FakeExecutor(measure))
+    at = importlib.import_module(module)
+    at = getattr(at, owner) if owner else at
+    handler = signal.getsignal(signal.SIGINT)
+    with monkeypatch.context() as patched:
+        patched.setattr(at, function, pressed(getattr(at, function), when=when))
+        study = go(tmp_path / "r", storage="journal")
+    assert study.interrupted and study.remarks[0] == "interrupted before anything was measured"
+    assert not study.trials and not executor.submitted
+    assert json.loads((tmp_path / "r/summary.json").read_text())["interrupted"] is True
+    assert signal.getsignal(signal.SIGINT) is handler
+    opened = function in ("open_executor", "_baseline") or owner == "TrialLog"
+    assert executor.closed == opened
+    whole = go(tmp_path / "r", storage="journal", resume=True)
+    assert not whole.interrupted and len(whole.trials) == 64 and whole.speed_up is not None
+
+
+def test_interrupted_while_it_begins_to_go_on(executor: FakeExecutor, tmp_path: Path) -> None:
+    go(tmp_path / "r", trials=8)
+    best = (tmp_path / "r/best.json").read_bytes()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(run, "open_executor", pressed(run.open_executor))
+        study = go(tmp_path / "r", trials=12, resume=True)
+    assert study.interrupted and len(study.trials) == 8 and study.remarks == []
+    assert (tmp_path / "r/best.json").read_bytes() == best
+    assert len(go(tmp_path / "r", trials=12, resume=True).trials) == 12
+
+
+def test_interrupted_where_nothing_is_left_to_do(executor: FakeExecutor, tmp_path: Path) -> None:
+    done = go(tmp_path / "r", trials=8)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Study, "finished", pressed(Study.finished))
+        with pytest.raises(KeyboardInterrupt):
+            go(tmp_path / "r", trials=8, resume=True)
+    assert go(tmp_path / "r", trials=8, resume=True).summary() == done.summary()
 
 
 @pytest.mark.parametrize(

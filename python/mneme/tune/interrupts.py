@@ -9,14 +9,17 @@ from typing import Any
 
 
 class OneInterrupt:
-    """Within it Ctrl-C, or SIGTERM where a function handles that, does what it did before until it has raised once.
+    """Within it Ctrl-C, or SIGTERM where a function handles that, waits; between `open` and `close` it is heard.
 
-    Then, and after `close`, neither does anything. On another thread than the main one nothing changes.
+    Heard, it does what it did before, until it has raised once: then others wait again, as after `close`. What has
+    waited is heard by the next `open`, or by nobody where there is none. On another thread than the main one nothing
+    changes.
     """
 
     def __init__(self) -> None:
         """Nothing changes before it is entered."""
-        self._open = True
+        self._open = False
+        self._waiting: int | None = None
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> OneInterrupt:
@@ -28,6 +31,13 @@ class OneInterrupt:
                     signal.signal(number, self._hear)
         return self
 
+    def open(self) -> None:
+        """Raises what one that has waited raises."""
+        self._open = True
+        number, self._waiting = self._waiting, None
+        if number is not None:
+            self._hear(number, None)
+
     def close(self) -> None:
         """From here on nothing is interrupted."""
         self._open = False
@@ -38,6 +48,7 @@ class OneInterrupt:
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         if not self._open:
+            self._waiting = number
             return
         try:
             self._before[number](number, frame)

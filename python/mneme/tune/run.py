@@ -166,6 +166,7 @@ def tune(
         before = read_trials(folder.trials) if resume else []
         remarks = [*made.notes, *_too_few_points(made, asked)]
         source = _source(sampler, made, asked, len(before) * _learns(sampler), remarks.append)
+        interrupt = held.enter_context(OneInterrupt())  # from here on there is something to go on with
         if not resume:  # nothing is made where something above is wrong
             held.enter_context(folder.alone(make=True))
             folder.begin(asked)
@@ -175,7 +176,7 @@ def tune(
         show = _shown(progress)
         if isinstance(show, Display):
             held.callback(show.close)
-        study = run.go(instances, show)
+        study = run.go(instances, show, interrupt)
     if asked.trials is not None and asked.trials < len(before):
         study.remarks.append(f"{len(before)} trials are done already, and {asked.trials} are asked for: none was added")
     return study
@@ -216,55 +217,73 @@ class _Run:
             trial.baseline = later = trial.baseline or later
         for trial in before:
             self._study.add(trial, restored=True)
-        source.restore(before)
 
-    def go(self, instances: Sequence[Instance], show: OnProgress) -> Study:
+    def go(self, instances: Sequence[Instance], show: OnProgress, interrupt: OneInterrupt) -> Study:
         study = self._study
         study.recorded, study.base = recorded_launch(instances), self._config.to_dict()
         if self._resume and self._finished():
+            interrupt.open()
+            if (store := self._open_storage()) and (problem := store.close()):
+                study.remarks.append(problem)
             return study
         try:
+            interrupt.open()
+            self._source.restore(self._before)
             store = self._open_storage()
+            interrupt.close()  # opening an executor cannot be ended, and one that nobody has yet would not be shut down
             executor = open_executor(instances, self._executor_options(self._resume))
+        except KeyboardInterrupt:
+            study.interrupted = True
+            write_results(self._folder, study)
+            return study
         except BaseException:
             if not self._resume:
                 self._folder.undo()
             raise
         try:
-            self._kept(instances, executor, store, show)
+            self._kept(instances, executor, store, show, interrupt)
         finally:
             if store is not None:
-                self._close_storage(store)
+                self._close_storage(store, interrupt)
         return study
 
-    def _kept(self, instances: Sequence[Instance], executor: Executor, store: Storage | None, show: OnProgress) -> None:
+    def _kept(
+        self,
+        instances: Sequence[Instance],
+        executor: Executor,
+        store: Storage | None,
+        show: OnProgress,
+        interrupt: OneInterrupt,
+    ) -> None:
         """Measures, and writes what there is then, whatever ended it."""
         study = self._study
         refused = False
-        with OneInterrupt() as interrupt:
-            try:
-                with _interruptible(executor), contextlib.closing(TrialLog(self._folder.trials)) as log:
-                    self._measure(instances, executor, log, store, show)
-            except KeyboardInterrupt:
-                study.interrupted = True
-            except UnsupportedError:  # an objective that the device does not tell
-                refused = not self._resume and not study.count(COMPLETE)
-                raise
-            finally:
-                interrupt.close()
-                if executor.problem is not None:
-                    study.remarks.append(str(executor.problem))
-                if refused:
-                    self._folder.undo()
-                else:
-                    write_results(self._folder, study)
+        try:
+            with _interruptible(executor), contextlib.closing(TrialLog(self._folder.trials)) as log:
+                interrupt.open()
+                self._measure(instances, executor, log, store, show)
+        except KeyboardInterrupt:
+            study.interrupted = True
+        except UnsupportedError:  # an objective that the device does not tell
+            refused = not self._resume and not study.count(COMPLETE)
+            raise
+        finally:
+            interrupt.close()
+            if executor.problem is not None:
+                study.remarks.append(str(executor.problem))
+            if refused:
+                self._folder.undo()
+            else:
+                write_results(self._folder, study)
 
-    def _close_storage(self, store: Storage) -> None:
+    def _close_storage(self, store: Storage, interrupt: OneInterrupt) -> None:
         """What it does not have yet can be waited for as long as nobody presses Ctrl-C."""
         try:
+            interrupt.open()
             problem = store.close(wait=_STORAGE_PATIENCE if self._study.interrupted else None)
         except KeyboardInterrupt:
             problem = store.close(wait=0)
+        interrupt.close()
         if problem:
             self._study.remarks.append(problem)
             if self._folder.summary.exists():
@@ -277,8 +296,6 @@ class _Run:
             done = self._study.finished(summary, rounds=self._asked.confirm)
         except (OSError, ValueError, TypeError, KeyError):  # it was killed before, or is of another version
             return False
-        if done and (store := self._open_storage()) and (problem := store.close()):
-            self._study.remarks.append(problem)
         return done
 
     def _open_storage(self) -> Storage | None:
