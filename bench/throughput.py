@@ -35,7 +35,7 @@ import time
 from throughput_report import bounds_of, kernel_times, print_lines, print_scaling, table
 
 HERE = pathlib.Path(__file__).resolve().parent
-CORES = len(os.sched_getaffinity(0))
+PROCESSORS = sorted(os.sched_getaffinity(0))
 START = time.monotonic()
 
 
@@ -178,13 +178,19 @@ def devices_of(options):
     return [int(word) for word in options.devices.split(",")] if options.device == "cuda" else [0]
 
 
-def cores_for(options, devices):
-    """How many of the machine's cores so many of its devices have: with --scale their share, so that compilers scale with them."""
-    return CORES * devices // len(devices_of(options)) if options.scale else CORES
+def place_of(processor):
+    """Where it is, so that threads of one core stand side by side; where the system tells nothing, its number."""
+    try:
+        topology = pathlib.Path(f"/sys/devices/system/cpu/cpu{processor}/topology")
+        return [int((topology / name).read_text()) for name in ("physical_package_id", "core_id")] + [processor]
+    except (OSError, ValueError):
+        return [0, 0, processor]
 
 
-def compile_workers_for(options, devices):
-    return options.compile_workers or max(1, cores_for(options, devices) - devices)
+def processors_for(options, devices):
+    """What a sweep with so many of the devices may run on: with --scale their share of the machine, in whole cores."""
+    share = len(PROCESSORS) * devices // len(devices_of(options)) if options.scale else len(PROCESSORS)
+    return sorted(PROCESSORS, key=place_of)[:max(1, share)]
 
 
 def sweep(options, kernel, instance, grid, devices, *more):
@@ -194,10 +200,11 @@ def sweep(options, kernel, instance, grid, devices, *more):
                "--json", "--results-dir", results, *more]
     if options.device == "cuda":
         command += ["--devices", ",".join(map(str, devices))]
-    command += ["--compile-workers", compile_workers_for(options, len(devices))] if options.compile_workers or options.scale else []
+    command += ["--compile-workers", options.compile_workers] if options.compile_workers else []
     for axis in grid:
         command += ["--grid", axis]
-    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             preexec_fn=lambda: os.sched_setaffinity(0, processors_for(options, len(devices))))
     try:
         try:
             out, errors = child.communicate(timeout=options.limit)
@@ -232,7 +239,7 @@ def measure(options, name, kernel, instance, grid, devices, steps):
     """The line of one work on so many devices."""
     alone, log = sweep(options, kernel, instance, grid, devices, "--no-share")
     observations, objects = kernel_times(log)
-    rate, cores = alone["rate"], cores_for(options, len(devices))
+    rate, cores = alone["rate"], len(processors_for(options, len(devices)))
     line = {
         "work": name, "kernel": str(kernel), "instance": instance["dynamic_hash"], "memory_bytes": instance["memory_bytes"], "grid": grid,
         "devices": len(devices), "device": alone["device_name"], "cores": cores, "iterations": options.iterations,
@@ -356,7 +363,7 @@ def arguments():
     parser.add_argument("--compile-workers", help="default: as mneme sweep chooses")
     parser.add_argument("--sharing", action="store_true", help="sweep a second time, with sharing")
     parser.add_argument("--no-floor", action="store_true", help="do not measure what restoring and checking take")
-    parser.add_argument("--scale", action="store_true", help="with one device, two, four ... and all of --devices, each number with its share of the cores, and more configurations")
+    parser.add_argument("--scale", action="store_true", help="with one device, two, four ... and all of --devices, each number on its share of the cores alone, and more configurations")
     parser.add_argument("--talk", action="store_true",
                         help="of the first work too: rebuild and rerun the program, and one `mneme replay` process a configuration")
     parser.add_argument("--rebuild-seconds", type=float, help="for --talk, where there is no compiler: what compiling takes")

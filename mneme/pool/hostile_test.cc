@@ -2,7 +2,7 @@
 // result, and nothing that is wrong is called right.
 //
 // In mneme_pool_test a short run on the CPU device. As a program of its own:
-//   mneme_pool_gpu_test [--device cuda|cpu] [--count N] [--seed S]
+//   mneme_pool_gpu_test [--device cuda|cpu] [--devices N] [--count N] [--seed S]
 #include "mneme/pool/testing/hostile.h"
 
 #include <gmock/gmock.h>
@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <random>
 #include <set>
 #include <thread>
@@ -207,6 +208,8 @@ TEST(Hostile, EveryConfigurationEndsInOneResultAndNothingWrongIsRight) {
   options.static_hash = instance->static_hash;
   options.instances = {instance->dynamic_hash};
   options.device_kind = run.device;
+  options.devices.resize(run.devices);
+  std::iota(options.devices.begin(), options.devices.end(), 0);
   options.command = "/proc/self/exe";
   options.command_arguments = {"--recorded-worker"};
   options.compile_workers = std::max(2u, usable_processors() - 1);
@@ -278,6 +281,7 @@ int main(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i], value = argv[i + 1];
     if (option == "--device") run.device = value == "cpu" ? mneme::DeviceKind::cpu : mneme::DeviceKind::cuda;
+    if (option == "--devices") run.devices = std::atoi(value.c_str());
     if (option == "--count") run.count = static_cast<unsigned>(std::atoi(value.c_str()));
     if (option == "--seed") run.seed = static_cast<uint64_t>(std::atoll(value.c_str()));
   }

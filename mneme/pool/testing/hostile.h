@@ -9,6 +9,7 @@ namespace mneme {
 
 struct HostileRun {
   DeviceKind device = DeviceKind::cpu;
+  int devices = 1;  // the first so many
   unsigned count = 120;
   uint64_t seed = 1;
 };
