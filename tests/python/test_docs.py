@@ -43,9 +43,10 @@ def test_the_examples_of_a_guide(
     assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test).failed == 0
 
 
-def test_the_file_of_the_guide_to_tuning(recordings: Path, tmp_path: Path) -> None:
-    (printed,) = re.findall(r"^    # tune.yaml\n((?:    .*\n)+)", text_of(ROOT / "docs/guide/tune.md"), re.M)
-    file = tmp_path / "tune.yaml"
+@pytest.mark.parametrize("name", ["tune.yaml", "joined.yaml"])
+def test_a_file_of_the_guide_to_tuning(recordings: Path, tmp_path: Path, name: str) -> None:
+    (printed,) = re.findall(rf"^    # {name}\n((?:    .*\n)+)", text_of(ROOT / "docs/guide/tune.md"), re.M)
+    file = tmp_path / name
     file.write_text(textwrap.dedent(printed))
     words = [recordings, "--config", file, "--device", "cpu", "--trials", "12", "--seed", "1", "--results-dir", "r"]
     done = subprocess.run(

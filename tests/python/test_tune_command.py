@@ -11,7 +11,7 @@ from typing import Any
 
 import mneme
 import pytest
-from mneme.tune import Categorical, SearchSpace, Study, command, tune, yaml_text
+from mneme.tune import Categorical, SearchSpace, Study, command, preset, tune, yaml_text
 from mneme.tune.extras import TUNE
 from mneme.tune.progress import progress_line
 from mneme.tune.trials import read_trials
@@ -93,6 +93,57 @@ def test_exhaustive_grid_of_a_file(recordings: Path, tmp_path: Path) -> None:
         trial["config"]["keep_threads"] and trial["config"]["execution"] == {"iterations": 2} for trial in trials
     )
     assert {trial["failure"] for trial in trials} <= {None, "invalid_launch"}
+
+
+def test_presets_and_parameters_of_a_file(recordings: Path, tmp_path: Path) -> None:
+    text = (
+        "space: launch\n"
+        "parameters:\n"
+        "  codegen.level: {categorical: {choices: [3, 2, 1], ordered: true}}\n"
+        "constraints: [block.x <= 256 or codegen.level > 1]\n"
+        "sampler: random\n"
+        "confirm: 0\n"
+    )
+    (tmp_path / "tune.yaml").write_text(text)
+    few = ["--config", "tune.yaml", *FAST, "--seed", 1, "--results-dir", "r"]
+    done = run(recordings, *few, "--trials", 24, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    trials = sorted(read_trials(tmp_path / "r/trials.jsonl"), key=lambda trial: trial.number)
+    params = [trial.params for trial in trials]
+    assert params[0] == {"block.x": 128, "grid": "threads", "codegen.level": 3}  # as recorded: its own first values
+    assert {one["codegen.level"] for one in params} == {1, 2, 3} and len({one["block.x"] for one in params}) > 5
+    assert all(one["block.x"] <= 256 or one["codegen.level"] > 1 for one in params)
+    assert all(trial.config and trial.config.to_dict().get("codegen", {"level": 3})["level"] for trial in trials)
+    assert json.loads((tmp_path / "r/tune.json").read_text())["preset"] == "launch"
+
+    for again in (["--resume", "r", "--quiet"], [recordings, *few, "--resume"]):
+        done = run(*again, "--trials", 30, folder=tmp_path)
+        assert done.returncode == 0 and "30 trials: " in done.stdout, done.stderr
+    (tmp_path / "tune.yaml").write_text(text.replace("256", "128"))
+    done = run(recordings, *few, "--resume", "--trials", 50, folder=tmp_path)
+    assert done.returncode == 64 and "r cannot be resumed so: its space is {" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("text", ["space: [launch, compiler]", "space: launch+compiler"])
+def test_constraints_of_presets_of_a_file(recordings: Path, tmp_path: Path, text: str) -> None:
+    (tmp_path / "f.yaml").write_text(f"{text}\nconstraints: [block.x <= 128, 'codegen.level == 3']\nconfirm: 0\n")
+    few = ["--config", "f.yaml", "--sampler", "random", "--trials", 12, "--results-dir", "r"]
+    done = run(recordings, *few, *FAST, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    params = [trial.params for trial in read_trials(tmp_path / "r/trials.jsonl")]
+    assert {"block.x", "passes", "codegen.level"} <= params[0].keys()
+    assert all(one["block.x"] <= 128 and one["codegen.level"] == 3 for one in params)
+    assert json.loads((tmp_path / "r/tune.json").read_text())["preset"] == "launch+compiler"
+
+
+def test_joined_in_python_and_resumed_by_the_command(recordings: Path, tmp_path: Path) -> None:
+    instance = mneme.Database(recordings)["scale"][0]
+    space = preset("launch", instance) | SearchSpace({"codegen.level": Categorical([3, 2], ordered=True)})
+    options: dict[str, Any] = {"sampler": "tpe", "seed": 1, "device": "cpu", "confirm": 0}
+    study = tune(instance, space, trials=16, results_dir=tmp_path / "r", **options)
+    assert len(study.trials) == 16
+    done = run("--resume", "r", "--trials", 20, "--quiet", folder=tmp_path)
+    assert done.returncode == 0 and "20 trials: " in done.stdout, done.stderr
 
 
 def test_configuration_of_a_replay_and_options(recordings: Path, tmp_path: Path) -> None:
@@ -406,7 +457,19 @@ def called(words: list[str]) -> Any:
             "a: \x01",
             "--config f.yaml: unacceptable character #x0001: special characters are not allowed at position 3\n",
         ),
-        ("space: full\nparameters: {n: bool}", "f.yaml: space and parameters exclude each other"),
+        (
+            "space: [launch, compiler]\nparameters: {block.x: {int: [1, 64]}}",
+            "search space: 'block.x' is in both of the spaces that are to be joined",
+        ),
+        ("space: [launch, launch]", "search space: 'block.x' is in both of the spaces that are to be joined"),
+        ("space: [launch, lunch]", "there is no search space 'lunch'; the nearest is 'launch'"),
+        ("space: [launch, 3]\nparameters: {n: bool}", "there is no search space '3'; there are: launch, compiler, "),
+        ("space: []", "there is no search space ''; there are: launch, compiler, specialise, full"),
+        ("space: launch\nparameters: []", "search space: 'parameters' must have each parameter by its name"),
+        (
+            "space: launch\nparameters: {codegen.level: {int: [0, 3]}}\nconstraints: [blok.x < 3]",
+            "constraint 'blok.x < 3': there is no parameter 'blok.x'; the nearest is 'block.x'",
+        ),
         ("constraints: [n]", "f.yaml: constraints are for parameters, and there are none"),
         ("parameters: {n: boool}", "parameter 'n': there is no kind 'boool'; the nearest is 'bool'"),
         ("parameters: {block.z.x: bool}\nsampler: random\ntrials: 2", "the configuration of {'block.z.x': "),

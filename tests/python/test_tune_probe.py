@@ -99,6 +99,16 @@ def test_where_far_and_near_differ_all_are_tried() -> None:
     ]
 
 
+def test_what_constraints_forbid_is_not_tried() -> None:
+    space = SPACE.constrained(["block.x <= 256 or grid == 'recorded'", lambda params: params["block.x"] >= 64])
+    tried, left, _ = run(space, lambda params: True)
+    assert all(map(space.allows, tried))
+    assert {(params["block.x"], params["grid"]) for params in tried} >= {(256, "threads"), (512, "recorded")}
+    assert points(left) == points(space)
+    never = SPACE.constrained(["block.x == 128"])
+    assert run(never, lambda params: True)[0] == []
+
+
 def test_powers_of_two_only() -> None:
     _, left, _ = run(SPACE, lambda params: params["block.x"] not in (96, 160))
     assert points(left) == {(size, grid) for size in (32, 64, 128, 256, 512) for grid in ("threads", "recorded")}

@@ -11,10 +11,11 @@ from mneme import llvm
 from mneme.errors import InvalidArgumentError, UnavailableError
 from mneme.tune import Bool, Categorical, Float, Int, LaunchFacts, Pipeline, SearchSpace, passes, presets
 from mneme.tune.constraints import Constraint
+from mneme.tune.description import space_of
 from mneme.tune.indexing import ANY, Direction
 from mneme.tune.launches import launch
 from mneme.tune.parameters import Parameter, parameter_of
-from mneme.tune.space import key_of, space_of
+from mneme.tune.space import key_of
 
 from fake_executor import fake_instance
 
@@ -373,7 +374,22 @@ def test_start_points_of_joined_spaces_go_in_pairs() -> None:
     expected = [{"a": 1, "b": 3}, {"a": 1, "b": 4}, {"a": 2, "b": 4}]
     assert (a | b).start == expected
     assert [sorted(point.items()) for point in (b | a).start] == [sorted(point.items()) for point in expected]
-    assert (a | SearchSpace({"c": Int(0, 9)})).start == []
+
+
+def test_a_space_without_start_points_stays_at_its_first_values() -> None:
+    own = SearchSpace({"c": Int(3, 9), "d": Float(0.5, 1.0), "e": Pipeline(["a"], first=["default<O3>"])})
+    first = {"c": 3, "d": 0.5, "e": ("default<O3>",)}
+    started = SearchSpace({"a": Int(0, 9)}, start=[{"a": 1}, {"a": 2}])
+    assert (started | own).start == (own | started).start == [{"a": 1, **first}, {"a": 2, **first}]
+    assert (own | SearchSpace({"f": Bool()})).start == []
+    assert (started | SearchSpace({"c": Int(0, 9)}, constraints=["c > 0"])).start == []
+
+
+def test_constraints_over_joined_spaces() -> None:
+    joined = SearchSpace({"a": Int(0, 3)}) | SearchSpace({"b": Int(0, 3)}, constraints=["b > 0"])
+    more = joined.constrained(["a == b"])
+    assert list(more.points()) == [{"a": 1, "b": 1}, {"a": 2, "b": 2}, {"a": 3, "b": 3}]
+    assert more.constraints == ("b > 0", "a == b") and joined.constraints == ("b > 0",)
 
 
 def test_launch_knows_legal_blocks() -> None:

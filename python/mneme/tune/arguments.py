@@ -39,17 +39,15 @@ def as_instances(instance: Instance | Sequence[Instance]) -> list[Instance]:
 
 
 def as_space(space: Space, instance: Instance, kind: str) -> tuple[SearchSpace, str | None]:
-    """The space, and the name of the preset that it was made by."""
+    """The space, and the name of the presets in it."""
     if isinstance(space, SearchSpace):
-        return space, None
+        return space, space.preset
     if isinstance(space, Mapping):
         return SearchSpace(space), None
     if not isinstance(space, str):
         raise InvalidArgumentError(
             f"tuning: space must be a SearchSpace, parameters by name, or the name of a preset, and is {space!r}"
         )
-    if "," in space:
-        raise InvalidArgumentError(f"space '{space}': names are joined by +, as in {space.replace(',', '+')}")
     made = presets.preset(space, instance, device=kind)
     if not made.parameters:
         raise InvalidArgumentError(f"space '{space}' has nothing to search: {'; '.join(made.notes)}")

@@ -17,11 +17,12 @@ from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
 from mneme.tune import presets, yaml_text
 from mneme.tune.arguments import DEFAULT_TRIALS
 from mneme.tune.asked import Asked, Folder
+from mneme.tune.description import joined, space_again, space_of
 from mneme.tune.names import check_keys, closest
 from mneme.tune.progress import Display, only_recorded, summary_text
 from mneme.tune.run import tune
 from mneme.tune.samplers import SAMPLERS
-from mneme.tune.space import SearchSpace, space_of
+from mneme.tune.space import SearchSpace
 from mneme.tune.trials import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -49,9 +50,9 @@ examples:
   mneme tune record-db/<static-hash>.json --config tune.yaml      parameters of your own
   mneme tune --resume scale                                       goes on after Ctrl-C
 
-A file of --config is YAML or JSON: parameters and constraints of a space, or its name; sampler, trials, timeout,
-objective, seed, storage, ahead, confirm, prune, probe as the options; and configuration, what every trial begins with,
-as `mneme replay` prints it.
+A file of --config is YAML or JSON: space, a name or a list of names; parameters and constraints of your own, joined to
+it; sampler, trials, timeout, objective, seed, storage, ahead, confirm, prune, probe as the options; and configuration,
+what every trial begins with, as `mneme replay` prints it.
 
 Results are in the folder of results: best.json (for `mneme replay --config`), trials.jsonl, trials.parquet,
 results.jsonl, summary.json. Exit status: 0 some configuration is right, 1 none is, 2 it could not run, 64 the command
@@ -145,7 +146,7 @@ def _add_search(group: Any) -> None:
     group.add_argument(
         "--config",
         metavar="FILE",
-        help="YAML or JSON with parameters, constraints and options, see below; options given here override it",
+        help="YAML or JSON with space, parameters, constraints and options, see below; options given here override it",
     )
     group.add_argument(
         "--set",
@@ -308,11 +309,13 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
     resumed = options.resume if isinstance(options.resume, str) else options.results_dir
     if options.resume and resumed is None:
         raise InvalidArgumentError("--resume: name the folder of results, here or with --results-dir")
-    told = _told(options)
-    if options.resume:
-        made = _as_before(resumed, options) | told  # where that differs it is said
-    else:
-        made = {"space": "full", "instance": _instances(options)} | told
+    file = _read(options.config) if options.config else {}
+    told = _told(options, file)
+    made: dict[str, Any] = {"space": "full"}
+    made |= _as_before(resumed, options) if options.resume else {"instance": _instances(options)}
+    made |= told  # where that differs from what was asked before it is said
+    if (space := _space(options, file, made)) is not None:
+        made["space"] = space
     for name in (
         "trials",
         "timeout",
@@ -343,7 +346,7 @@ def _as_before(folder: str, options: argparse.Namespace) -> dict[str, Any]:
     chosen = list(kernel) if options.all_instances else [kernel[digits] for digits in options.rid or asked.instances]
     return {
         "instance": chosen,
-        "space": asked.preset or space_of(asked.space),
+        "space": space_again(asked.space, asked.preset, chosen[0], _kind(asked.device)),
         "sampler": asked.sampler,
         "trials": asked.trials,
         "timeout": asked.timeout,
@@ -377,29 +380,35 @@ def _kernel_of(asked: Asked, folder: str, database: str | None, kernel: str | No
     return now[asked.static_hash]
 
 
-def _told(options: argparse.Namespace) -> dict[str, Any]:
-    """What the command line and the file of --config say of the search."""
-    file = _read(options.config) if options.config else {}
+def _told(options: argparse.Namespace, file: Mapping[str, Any]) -> dict[str, Any]:
+    """What the command line and the file of --config say of the search, but for its space."""
     made: dict[str, Any] = {name: file[name] for name in _FILE_OPTIONS if name in file}
     for name in ("sampler", "seed", "ahead", "prune", "probe", "objective", "device"):
         if (value := getattr(options, name)) is not None:
             made[name] = value
     if (objective := made.pop("objective", None)) is not None:
         made["objectives"] = objective.split(",") if isinstance(objective, str) else objective
-    made |= {"space": _space(options, file), "config": _configuration(options, file)}
+    made["config"] = _configuration(options, file)
     return {name: value for name, value in made.items() if value is not None}
 
 
-def _space(options: argparse.Namespace, file: Mapping[str, Any]) -> str | SearchSpace | None:
+def _space(options: argparse.Namespace, file: Mapping[str, Any], asked: Mapping[str, Any]) -> str | SearchSpace | None:
+    """What the command line and the file of --config say of it; a preset is made for the rest that is `asked`."""
     if options.space is not None:
         return str(options.space)
-    if "parameters" in file and "space" in file:
-        raise InvalidArgumentError(f"{options.config}: space and parameters exclude each other")
-    if "parameters" in file:
-        return space_of({key: file[key] for key in ("parameters", "constraints") if key in file})
-    if "constraints" in file:
+    own = {key: file[key] for key in ("parameters", "constraints") if key in file}
+    if "space" in file:
+        names = file["space"] if isinstance(file["space"], list) else [file["space"]]
+        return joined("+".join(map(str, names)), own, asked["instance"][0], _kind(asked.get("device")))
+    if own and "parameters" not in own:
         raise InvalidArgumentError(f"{options.config}: constraints are for parameters, and there are none")
-    return str(file["space"]) if "space" in file else None
+    return space_of(own) if own else None
+
+
+def _kind(device: str | None) -> str:
+    from mneme.session import choose_device
+
+    return choose_device(device, "tuning")[0]
 
 
 def _configuration(options: argparse.Namespace, file: Mapping[str, Any]) -> Config | None:

@@ -102,6 +102,8 @@ def preset(name: str, instance: Instance, *, device: str | None = None) -> Searc
     `device` is the kind on which it is tuned, by default the one that recorded. Raises InvalidArgumentError for an
     unknown name.
     """
+    if "," in name:
+        raise InvalidArgumentError(f"space '{name}': names are joined by +, as in {name.replace(',', '+')}")
     facts = LaunchFacts.of(instance, device)
     space: SearchSpace | None = None
     for word in name.split("+"):
@@ -110,4 +112,5 @@ def preset(name: str, instance: Instance, *, device: str | None = None) -> Searc
         made = PRESETS[word](facts)
         space = made if space is None else space | made
     assert space is not None
+    space.preset = name
     return space

@@ -137,9 +137,15 @@ class _Probe:
     def __init__(self, space: SearchSpace, most: int) -> None:
         self._space, self._most = space, most
         self._start = space.start[0] if space.lines else {}
-        self._walks = [_Walk(line) for line in space.lines]
+        self._walks = [_Walk(line) for line in map(self._allowed, space.lines) if line.values]
         self._begun = False
         self._asked: list[tuple[_Walk, int]] = []
+
+    def _allowed(self, line: Line) -> Line:
+        """Without what a constraint forbids that the line does not know of."""
+        point = {**self._start, **line.others}
+        values = tuple(value for value in line.values if self._space.allows({**point, **value}))
+        return dataclasses.replace(line, values=values)
 
     def ask(self) -> list[Params]:
         """The points of the next round, the first with the launch as recorded; none: the probe is at its end."""

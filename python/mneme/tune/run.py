@@ -478,7 +478,7 @@ def _source(
             first=first,
         )
 
-    if not space.lines or sampler in ("exhaustive", "grid"):
+    if not (space.lines and space.start) or sampler in ("exhaustive", "grid"):
         return of(space, 0)
     of(space, 0)  # what is wrong is said before anything is measured
     return Probed(space, of, most=asked.probe, note=note)

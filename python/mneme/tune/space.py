@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import json
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mneme.errors import InvalidArgumentError, MnemeError
 from mneme.tune.constraints import Constraint, said_by
 from mneme.tune.names import check_keys
-from mneme.tune.parameters import Categorical, Parameter, parameter_of
+from mneme.tune.parameters import Categorical, Parameter
 
 if TYPE_CHECKING:
     from mneme import Config
@@ -50,7 +51,8 @@ class SearchSpace:
     own: "specialise.arguments.n". With `derive`, `derive(params)` returns what changes, as such a mapping, or
     a whole `Config`, which then takes the place of the one that is tuned. `constraints` are texts or functions
     (`mneme.tune.constraints`); `start` has points that are tried first, and `lines` what is tried alone from the first
-    of them; `notes` say to a person what the space leaves out. Spaces are joined with `|`.
+    of them; `notes` say to a person what the space leaves out, and `preset` is the name of the presets that are part of
+    it. Spaces are joined with `|`.
 
     >>> from mneme.tune import Int
     >>> space = SearchSpace({"block.x": Int(64, 256, step=64), "codegen.level": Int(0, 3)},
@@ -86,6 +88,7 @@ class SearchSpace:
             self.check(point)
         self.lines = tuple(lines)
         self.notes = tuple(notes)
+        self.preset: str | None = None
 
     @property
     def parameters(self) -> dict[str, Parameter]:
@@ -120,6 +123,8 @@ class SearchSpace:
     def __or__(self, other: SearchSpace) -> SearchSpace:
         """Both together. Start points go in pairs; the space with fewer of them stays at its last.
 
+        One that has none stays at the first value of each of its parameters, where the other has some.
+
         Raises InvalidArgumentError where a name is in both.
         """
         for name in other._parameters:
@@ -129,13 +134,30 @@ class SearchSpace:
         joined._constraints = [*self._constraints, *other._constraints]
         joined._steps = [*self._steps, *other._steps]
         joined._members_of_config = self._members_of_config + other._members_of_config
-        if self._start and other._start:
-            last = {**self._start[-1], **other._start[-1]}
+        if self._start or other._start:
+            left, right = self._start or [self._first()], other._start or [other._first()]
+            last = {**left[-1], **right[-1]}
             none: Params = {}
-            pairs = itertools.zip_longest(self._start, other._start, fillvalue=none)
+            pairs = itertools.zip_longest(left, right, fillvalue=none)
             joined._start = [{**last, **mine, **its} for mine, its in pairs]
         joined.lines, joined.notes = self.lines + other.lines, self.notes + other.notes
+        joined.preset = "+".join(name for name in (self.preset, other.preset) if name) or None
         return joined
+
+    def constrained(self, constraints: Sequence[Condition]) -> SearchSpace:
+        """The same space under more constraints, whose texts may name any of its parameters.
+
+        Raises InvalidArgumentError for what is no condition.
+
+        >>> from mneme.tune import Int
+        >>> joined = SearchSpace({"a": Int(1, 4)}) | SearchSpace({"b": Int(1, 4)})
+        >>> sum(1 for _ in joined.constrained(["a * b <= 4"]).points())
+        8
+        """
+        made = copy.copy(self)
+        more = [Constraint(condition, self._parameters) for condition in constraints]
+        made._constraints = [*self._constraints, *more]
+        return made
 
     def narrowed(self, without: Mapping[str, Sequence[Any]], constraints: Sequence[Condition]) -> SearchSpace:
         """A space without some values of `Categorical` parameters, under more constraints.
@@ -146,15 +168,14 @@ class SearchSpace:
         >>> SearchSpace({"block.x": Categorical([32, 64, 128])}).narrowed({"block.x": [32]}, []).size
         2
         """
-        made = SearchSpace(self._parameters)
+        made = self.constrained(constraints)
+        made._parameters = dict(self._parameters)
         for name, values in without.items():
             parameter = self._parameters[name]
             assert isinstance(parameter, Categorical)
             left = [choice for choice in parameter.choices if choice not in values]
             made._parameters[name] = Categorical(left, ordered=parameter.ordered)
-        more = [Constraint(condition, self._parameters) for condition in constraints]
-        made._constraints = [*self._constraints, *more]
-        made._steps, made._members_of_config, made.notes = self._steps, self._members_of_config, self.notes
+        made.lines = ()
         made._start = [
             point for point in self.start[1:] if all(made._parameters[name].contains(point[name]) for name in point)
         ]
@@ -249,6 +270,9 @@ class SearchSpace:
         size = "uncounted" if self.size is None else self.size
         return f"<SearchSpace of {', '.join(self._parameters)}: {size} points>"
 
+    def _first(self) -> Params:
+        return {name: parameter.at(0) for name, parameter in self._parameters.items()}
+
     def _members(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         return {name: parameter.setting(params[name]) for name, parameter in self._parameters.items()}
 
@@ -276,21 +300,3 @@ def _with_constants(changes: Params, config: Config) -> Params:
 def key_of(params: Mapping[str, Any]) -> str:
     """A text that is equal where points are."""
     return json.dumps(params, sort_keys=True)
-
-
-def space_of(description: Mapping[str, Any]) -> SearchSpace:
-    """A space from JSON or YAML: `parameters` by name, and `constraints`.
-
-    >>> space_of({"parameters": {"block.x": {"int": [64, 128]}}, "constraints": ["block.x % 32 == 0"]}).size
-    65
-    """
-    check_keys("search space", description, ("parameters", "constraints"))
-    parameters = description.get("parameters")
-    constraints = description.get("constraints", ())
-    if not isinstance(parameters, Mapping) or not parameters:
-        raise InvalidArgumentError("search space: 'parameters' must have each parameter by its name")
-    if not isinstance(constraints, list | tuple) or not all(isinstance(text, str) for text in constraints):
-        raise InvalidArgumentError("search space: 'constraints' must be a list of texts")
-    return SearchSpace(
-        {str(name): parameter_of(str(name), value) for name, value in parameters.items()}, constraints=constraints
-    )
