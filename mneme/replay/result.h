@@ -71,7 +71,7 @@ struct ReplayResult {
   // session (once a session: memory brought to the device), compile stages, load, wait, poison; then restore, run, verify,
   // timed_runs where each is waited for, or start, meanwhile, run, timed_runs where all runs are started together.
   std::vector<StageTime> times;
-  LaunchShape shape;
+  std::optional<LaunchShape> shape;              // nothing where the configuration has none for this launch
   std::optional<SpecialisedLaunch> specialised;  // which facts the code was made with, where any were asked for
   std::string device;
   DeviceKind device_kind = DeviceKind::cpu;

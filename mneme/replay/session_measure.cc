@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kShortRun(5);
 
 MeasuredLaunch Session::measured_launch(const Loaded& loaded, const ReplayResult& result) {
   return {*loaded.kernel,
-          result.shape,
+          *result.shape,
           instance_.parameters,
           [&] { return memory_->restore(loaded.symbols); },
           [&] { return memory_->read_through(loaded.symbols); },
@@ -49,7 +49,7 @@ Status Session::run_once(const Loaded& loaded, ReplayResult& result) {
   MNEME_TRY(stream_->synchronize());
   result.times.push_back({"restore", clock.lap()});
   run_time_ = result.times.back().time;
-  MNEME_TRY(launch_and_wait(loaded, result.shape));
+  MNEME_TRY(launch_and_wait(loaded, *result.shape));
   result.executed = true;
   result.times.push_back({"run", clock.lap()});
   run_time_ += result.times.back().time;
@@ -71,7 +71,7 @@ Status Session::run_and_time(const Execution& execution, const RunWatch& watch, 
   MNEME_TRY(verify(loaded, tolerated, result));
   result.times.push_back({"verify", clock.lap()});
 
-  MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, result.shape, device_.properties()));
+  MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, *result.shape, device_.properties()));
   if (watch.verified && !watch.verified(result)) return {};
   if (!result.verified) return {};
   MNEME_ASSIGN(Measurement measured, measurer_->measure(execution, measured_launch(loaded, result), watch));
@@ -89,7 +89,7 @@ Status Session::run_at_once(const Execution& execution, const RunWatch& watch, c
   ActivityScope running(Activity::running);
   MNEME_ASSIGN(result.verified_run_timed, measurer_->may_count_first(execution));
   const unsigned counted = result.verified_run_timed ? 1 : 0;
-  MNEME_TRY(start_verified_run(loaded, result.shape, result.verified_run_timed));
+  MNEME_TRY(start_verified_run(loaded, *result.shape, result.verified_run_timed));
   memory_->trust();
   MNEME_TRY(memory_->check_later(loaded.symbols));
   const MeasuredLaunch launch = measured_launch(loaded, result);
@@ -98,7 +98,7 @@ Status Session::run_at_once(const Execution& execution, const RunWatch& watch, c
   const Nanoseconds starting = clock.lap();
   result.times.push_back({"start", starting});
   // Asked once the launch has been found to be possible.
-  MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, result.shape, device_.properties()));
+  MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, *result.shape, device_.properties()));
   if (watch.waiting) watch.waiting();
   result.times.push_back({"meanwhile", clock.lap()});
   MNEME_ASSIGN(std::vector<PreparedMemory::Check> checks, memory_->take_checks());

@@ -558,9 +558,11 @@ TEST_F(SessionTest, KeepsTheThreadsUnderAnotherBlock) {
   configuration.block.x = 64;
   ReplayResult result = (*session)->replay(configuration);
   EXPECT_TRUE(result.verified) << result.failure.to_string();
-  EXPECT_EQ(result.shape.grid, (Dim3{628, 1, 1}));
+  EXPECT_EQ(result.shape->grid, (Dim3{628, 1, 1}));
   configuration.block.x = 100;
-  EXPECT_EQ((*session)->replay(configuration).failure.to_string(),
+  result = (*session)->replay(configuration);
+  EXPECT_EQ(to_json(result)["grid"], nlohmann::json()) << "a shape that is none";
+  EXPECT_EQ(result.failure.to_string(),
             "invalid_argument: keep_threads: the launch has 40192 threads in x (157 blocks of 256), which blocks of 100 do not "
             "divide; choose a block.x that does, or give grid.x");
 }
