@@ -70,6 +70,14 @@ def example(recordings: Path, database: Any, instance: Any, tmp_path: Path) -> I
 
 
 @pytest.fixture
+def executor(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Measures nothing; tune() measures with it."""
+    from fake_executor import FakeExecutor, measure, use
+
+    return use(monkeypatch, FakeExecutor(measure))
+
+
+@pytest.fixture
 def hostile_plugin() -> str:
     plugin = os.environ.get("MNEME_TEST_HOSTILE_PLUGIN")
     if not plugin:

@@ -1,16 +1,20 @@
-"""An executor that measures nothing: a function of the test's tells results. And a recorded launch that is none."""
+"""An executor that measures nothing: a function of the test's tells results; and a recorded launch that is none.
+
+`go` tunes that launch with it, by default over all of `SPACE`, of which `measure` tells times.
+"""
 
 from __future__ import annotations
 
 import concurrent.futures
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import mneme
 import pytest
 from mneme import llvm
-from mneme.tune import run
+from mneme.tune import Categorical, Int, Pipeline, SearchSpace, Study, run, tune
 
 Outcome = float | str  # nanoseconds, or a failure
 
@@ -132,3 +136,28 @@ def use(monkeypatch: pytest.MonkeyPatch, executor: FakeExecutor) -> FakeExecutor
     """Has tune() measure with it."""
     monkeypatch.setattr(run, "open_executor", lambda instances, options: executor)
     return executor
+
+
+SPACE = SearchSpace(
+    {
+        "block.x": Categorical([32, 64, 128, 256], ordered=True),
+        "codegen.level": Int(0, 3),
+        "passes": Pipeline(["function(gvn)"], max_length=1, first=["default<O2>", "default<O3>"]),
+    }
+)
+
+
+def measure(config: mneme.Config) -> Outcome:
+    """Blocks of 64 are fastest; the lowest level is wrong, and blocks of 256 do not compile there."""
+    members = config.to_dict()
+    block, level = members.get("block", {}).get("x", 128), members.get("codegen", {}).get("level", 3)
+    if level == 0:
+        return "compile_error" if block == 256 else "wrong_result"
+    return float(1000 + abs(block - 64) + 10 * (3 - level) + len(members["passes"]))
+
+
+def go(results: Path, **options: Any) -> Study:
+    return tune(
+        [fake_instance()],
+        **{"space": SPACE, "sampler": "exhaustive", "device": "cpu", "results_dir": results, **options},
+    )

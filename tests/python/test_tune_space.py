@@ -11,10 +11,10 @@ from mneme import llvm
 from mneme.errors import InvalidArgumentError, UnavailableError
 from mneme.tune import Bool, Categorical, Float, Int, LaunchFacts, Pipeline, SearchSpace, passes, presets
 from mneme.tune.constraints import Constraint
-from mneme.tune.description import space_of
+from mneme.tune.description import parameter_of, space_of
 from mneme.tune.indexing import ANY, Direction
 from mneme.tune.launches import launch
-from mneme.tune.parameters import Parameter, parameter_of
+from mneme.tune.parameters import Parameter
 from mneme.tune.space import key_of
 
 from fake_executor import fake_instance

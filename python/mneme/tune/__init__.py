@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+from mneme.tune.choices import Bool, Categorical
 from mneme.tune.facts import LaunchFacts
-from mneme.tune.parameters import Bool, Categorical, Float, Int, Parameter, Pipeline
+from mneme.tune.numeric import Float, Int
+from mneme.tune.parameters import Parameter
+from mneme.tune.pipeline import Pipeline
 from mneme.tune.presets import preset
 from mneme.tune.run import tune
 from mneme.tune.space import SearchSpace

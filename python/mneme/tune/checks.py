@@ -17,7 +17,8 @@ from mneme.errors import (
     TimeLimitError,
     UnsupportedError,
 )
-from mneme.tune.parameters import Categorical, Pipeline
+from mneme.tune.choices import Categorical
+from mneme.tune.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from mneme import Config, Instance

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError
-from mneme.tune import presets
-from mneme.tune.names import check_keys
-from mneme.tune.parameters import parameter_of
+from mneme.tune import passes, presets
+from mneme.tune.choices import Bool, Categorical
+from mneme.tune.names import check_keys, nearest
+from mneme.tune.numeric import Float, Int
+from mneme.tune.parameters import Parameter
+from mneme.tune.pipeline import Pipeline
 from mneme.tune.space import SearchSpace
 
 if TYPE_CHECKING:
@@ -48,3 +51,62 @@ def space_again(description: Mapping[str, Any], name: str | None, instance: Inst
     parameters = {key: value for key, value in description["parameters"].items() if key not in there["parameters"]}
     constraints = [text for text in description.get("constraints", ()) if text not in there.get("constraints", ())]
     return space_of({"parameters": parameters, "constraints": constraints}, beside=preset)
+
+
+_KINDS: dict[str, type[Parameter]] = {kind.kind: kind for kind in (Int, Float, Categorical, Bool, Pipeline)}
+
+
+def parameter_of(name: str, description: Any) -> Parameter:
+    """A parameter from JSON or YAML: "bool", {"int": [0, 3]}, {"int": {"low": 0, "high": 3}}.
+
+    Raises InvalidArgumentError, which names the parameter and the nearest word that is known.
+
+    >>> parameter_of("codegen.level", {"int": [0, 3]})
+    Int(low=0, high=3, step=1, log=False)
+    """
+    if isinstance(description, str):
+        description = {description: None}
+    if not isinstance(description, Mapping) or len(description) != 1:
+        raise InvalidArgumentError(
+            f"parameter '{name}': {description!r} is no parameter: write one of {', '.join(_KINDS)}, "
+            "as in {int: [0, 3]}"
+        )
+    kind, value = next(iter(description.items()))
+    if kind not in _KINDS:
+        raise InvalidArgumentError(f"parameter '{name}': there is no kind '{kind}'{nearest(kind, _KINDS)}")
+    try:
+        return _read(kind, value)
+    except (InvalidArgumentError, TypeError) as error:
+        raise InvalidArgumentError(f"parameter '{name}': {error}") from None
+
+
+def _read(kind: str, value: Any) -> Parameter:
+    if value is None:
+        value = {}
+    elif kind in ("int", "float") and isinstance(value, list | tuple) and len(value) == 2:
+        value = {"low": value[0], "high": value[1]}
+    elif kind == "categorical" and isinstance(value, list | tuple):
+        value = {"choices": value}
+    elif kind == "pipeline" and isinstance(value, list | tuple):
+        value = {"passes": value}
+    if not isinstance(value, Mapping):
+        raise InvalidArgumentError(f"{kind} takes no {value!r}")
+    known = {
+        "int": ("low", "high", "step", "log"),
+        "float": ("low", "high", "step", "log"),
+        "categorical": ("choices", "ordered"),
+        "bool": (),
+        "pipeline": ("passes", "min_length", "max_length", "first"),
+    }[kind]
+    check_keys(kind, value, known)
+    arguments = dict(value)
+    positional = [arguments.pop(key) for key in ("low", "high", "choices") if key in arguments]
+    if kind == "pipeline":
+        positional = [passes.named(arguments.pop("passes", "useful"))]
+        if "first" in arguments:
+            arguments["first"] = passes.named(arguments["first"])
+    if kind in ("int", "float") and len(positional) < 2:
+        raise InvalidArgumentError(f"{kind} needs low and high")
+    if kind == "categorical" and not positional:
+        raise InvalidArgumentError("categorical needs choices")
+    return _KINDS[kind](*positional, **arguments)

@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mneme.tune.choices import Categorical
 from mneme.tune.facts import LaunchFacts
-from mneme.tune.parameters import Categorical, Parameter
+from mneme.tune.parameters import Parameter
 from mneme.tune.space import Line, Params, SearchSpace
 
 _WARP = 32

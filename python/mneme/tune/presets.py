@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError
 from mneme.tune import passes
+from mneme.tune.choices import Bool, Categorical
 from mneme.tune.facts import LaunchFacts
 from mneme.tune.launches import launch
 from mneme.tune.names import nearest
-from mneme.tune.parameters import Bool, Categorical, Parameter, Pipeline
+from mneme.tune.parameters import Parameter
+from mneme.tune.pipeline import Pipeline
 from mneme.tune.space import SearchSpace
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError, MnemeError
+from mneme.tune.choices import Categorical
 from mneme.tune.constraints import Constraint, said_by
 from mneme.tune.names import check_keys
-from mneme.tune.parameters import Categorical, Parameter
+from mneme.tune.parameters import Parameter
 
 if TYPE_CHECKING:
     from mneme import Config

@@ -1,0 +1,236 @@
+"""Who the winner is and what it gains: measured anew, in turn, and what may be claimed then."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import mneme
+import pytest
+from mneme.errors import InvalidArgumentError
+from mneme.tune import Categorical, SearchSpace, SpeedUp, command, speed_up
+from mneme.tune.statistics import student_quantile
+
+from fake_executor import FakeExecutor, fake_instance, go, measure, use
+
+
+def test_winner_and_baseline_are_measured_in_turn(executor: FakeExecutor, tmp_path: Path) -> None:
+    go(tmp_path / "r", confirm=3)
+    assert executor.labels[0] == "baseline at the begin" and executor.labels[-1] == "baseline at the end"
+    assert executor.labels[-7:-1] == [
+        "baseline, round 1",
+        "best, round 1",
+        "best, round 2",
+        "baseline, round 2",
+        "baseline, round 3",
+        "best, round 3",
+    ]
+    places = [label.split(", ")[1] for label in executor.labels[1:-7]]
+    assert places == [f"place {place}" for place in (1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 1, 2, 3, 4, 5)]
+
+
+def test_luck_does_not_come_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Lucky(FakeExecutor):
+        def measure_anew(self, config: mneme.Config, label: str) -> Any:
+            self.measure = lambda config: 2000.0 if config.to_dict()["passes"] == "default<O2>" else measure(config)
+            return super().measure_anew(config, label)
+
+    use(monkeypatch, Lucky(measure))
+    study = go(tmp_path / "r")
+    assert study.config == mneme.Config(block=64, passes="default<O3>")
+    assert json.loads((tmp_path / "r/best.json").read_text())["configuration"] == {
+        "block": {"x": 64},
+        "passes": "default<O3>",
+    }
+
+
+def test_winner_is_measured_on_one_of_several_devices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Two(FakeExecutor):
+        devices = (2, 3)
+
+    opened = [Two(measure), FakeExecutor(measure)]
+    asked: list[Any] = []
+    use(monkeypatch, opened[0])
+
+    def open_executor(instances: Any, options: Any) -> FakeExecutor:
+        asked.append(options)
+        return opened[len(asked) - 1]
+
+    monkeypatch.setattr("mneme.tune.run.open_executor", open_executor)
+    study = go(tmp_path / "r", confirm=1, devices=[2, 3])
+    assert [options["devices"] for options in asked] == [[2, 3], (2,)] and asked[1]["resume"] is True
+    assert opened[0].labels == ["baseline at the begin"] and opened[0].closed and opened[1].closed
+    assert opened[1].labels[-3:] == ["baseline, round 1", "best, round 1", "baseline at the end"]
+    assert study.speed_up is not None
+
+
+def test_a_claim_inside_the_noise_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    times = iter(range(1, 10_000))
+    use(monkeypatch, FakeExecutor(lambda config: 1000.0 + (next(times) * 7919) % 101))
+    study = go(tmp_path / "r")
+    assert study.speed_up_seen is not None and study.speed_up_seen > 1.02  # the luck of the best
+    assert study.speed_up is not None and study.speed_up.claim == "no difference"
+    assert json.loads((tmp_path / "r/best.json").read_text())["claim"] == "no difference"
+
+
+@pytest.mark.parametrize(
+    ("best", "options", "verdict"),
+    [
+        (1200.0, {"confirm": 3}, "no configuration is faster than as recorded: trial 0, measured in turn with it, is"),
+        (1000.0, {"confirm": 3}, "no configuration is faster than as recorded beyond the noise: trial 0, "),
+        (1200.0, {"confirm": 0}, "trial 0 seems 0.833 times as fast as recorded; that is not confirmed"),
+        (800.0, {"confirm": 3}, "trial 0, measured in turn with the launch as recorded, is 1.25"),
+        (
+            1200.0,
+            {"confirm": 3, "objectives": "registers"},
+            "trial 0, measured in turn with the launch as recorded, is",
+        ),
+    ],
+)
+def test_a_best_that_is_no_faster_is_no_gain(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    best: float,
+    options: dict[str, Any],
+    verdict: str,
+) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: best if "block" in config.to_dict() else 1000.0))
+    study = go(tmp_path / "r", space=SearchSpace({"block.x": Categorical([64])}), **options)
+    assert str(study).splitlines()[-2].startswith(verdict)
+    command._say_what_next({"instance": [fake_instance()]}, study)
+    recorded = Path("record-db").absolute() / f"{'5' * 32}.json"
+    replay = f"mneme replay -rdb {recorded} -rid dddddddd --config {tmp_path}/r/best.json\n"
+    kept = "nothing faster than the launch as recorded was found: keep it as recorded; the best that was tried"
+    what = "the best" if best < 1000 or "objectives" in options else kept
+    assert capsys.readouterr().err == f"mneme tune: {what}: {replay}"
+    assert json.loads((tmp_path / "r/best.json").read_text())["configuration"] == {
+        "block": {"x": 64},
+        "passes": "default<O3>",
+    }
+
+
+def test_winner_that_cannot_be_confirmed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Flaky(FakeExecutor):
+        def measure_anew(self, config: mneme.Config, label: str) -> Any:
+            if label.startswith("best") and config.to_dict()["passes"] == "default<O2>":
+                self.measure = lambda config: "wrong_result"
+            future = super().measure_anew(config, label)
+            self.measure = measure
+            return future
+
+    use(monkeypatch, Flaky(measure))
+    study = go(tmp_path / "r")
+    assert study.remarks[0].startswith("trial ") and study.remarks[0].endswith(
+        "could not be confirmed: best: wrong_result: it is a wrong_result"
+    )
+    assert study.config == mneme.Config(block=64, passes="default<O3>")
+
+
+CHECK = (
+    " does not give the recorded memory here: `mneme check` tells whether the kernel is deterministic, and proposes "
+    "the --tolerance that accepts what it does"
+)
+
+
+NOT_AS_RECORDED = f"the launch as recorded{CHECK}"
+
+
+def test_baseline_that_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: "wrong_result" if config == mneme.Config() else 5.0))
+    study = go(tmp_path / "r")
+    assert study.best is not None and study.speed_up is None and study.speed_up_seen is None
+    assert "the launch as recorded could not be measured: wrong_result: it is a wrong_result" in study.remarks
+    assert study.remarks.count(NOT_AS_RECORDED) == 1
+
+
+def test_baseline_that_is_not_wrong_has_no_word_of_tolerances(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: "run_timeout" if config == mneme.Config() else 5.0))
+    assert not [remark for remark in go(tmp_path / "r").remarks if "tolerance" in remark]
+
+
+def test_what_is_right_only_once_is_no_winner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Once(FakeExecutor):
+        def measure_anew(self, config: mneme.Config, label: str) -> Any:
+            self.measure = lambda config: "wrong_result" if label.startswith("finals") else measure(config)
+            return super().measure_anew(config, label)
+
+    use(monkeypatch, Once(measure))
+    study = go(tmp_path / "r")
+    assert study.speed_up is None
+    assert "none of the best was right each time when it was measured anew" in study.remarks
+
+
+@pytest.mark.parametrize(
+    ("label", "failure", "said"),
+    [
+        ("finals, place 1, round 3", "wrong_result", "trial {winner}, which was right in the search,"),
+        ("best, round 2", "wrong_result", "trial {winner}, which was right in the search,"),
+        ("baseline, round 2", "wrong_result", "the launch as recorded"),
+        ("baseline at the end", "wrong_result", "the launch as recorded"),
+        ("best, round 2", "run_timeout", None),
+        ("finals, place 1, round 3", "run_timeout", None),
+    ],
+)
+def test_what_is_wrong_only_when_it_is_measured_again_may_not_be_deterministic(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    label: str,
+    failure: str,
+    said: str | None,
+) -> None:
+    class Unsteady(FakeExecutor):
+        def measure_anew(self, config: mneme.Config, label_now: str) -> Any:
+            self.measure = (lambda config: failure) if label_now == label else measure
+            return super().measure_anew(config, label_now)
+
+    use(monkeypatch, Unsteady(measure))
+    study = go(tmp_path / "r")
+    (winner,) = (trial.number for trial in study.trials if trial.config == mneme.Config(block=64, passes="default<O2>"))
+    hints = [remark for remark in study.remarks if CHECK in remark]
+    assert hints == ([] if said is None else [said.format(winner=winner) + CHECK])
+    assert json.loads((tmp_path / "r/summary.json").read_text())["remarks"] == study.remarks
+    command._report(command.parser().parse_args([]), {"instance": [fake_instance()]}, study)
+    told = capsys.readouterr().err
+    assert all(f"mneme tune: {hint}\n" in told for hint in hints)
+
+
+def test_speed_up_has_an_interval() -> None:
+    found = speed_up([100.0, 102.0, 98.0, 101.0], [50.0, 51.0, 49.0, 50.5])
+    assert math.isclose(found.value, 2) and math.isclose(found.low, 2) and found.claim == "faster"
+    assert speed_up([100.0, 104.0, 97.0], [101.0, 99.0, 103.0]).claim == "no difference"
+    assert speed_up([1.0, 1.01, 0.99], [2.0, 2.01, 2.02]).claim == "slower"
+    alone = speed_up([2.0], [1.0])
+    assert alone.claim == "no difference" and alone.to_dict()["low"] is None and alone.to_dict()["high"] is None
+    assert str(SpeedUp(1.25, 1.2, 1.3, 0.95, 10)) == "1.25 (1.20 to 1.30, 95 %)"
+    for baseline, candidate in (([], []), ([1.0], [1.0, 2.0]), ([0.0], [1.0])):
+        with pytest.raises(InvalidArgumentError, match="a speed-up needs rounds, each with a positive time of both"):
+            speed_up(baseline, candidate)
+    with pytest.raises(InvalidArgumentError, match="a confidence is between 0 and 1, and is 95"):
+        speed_up([1.0], [1.0], confidence=95)
+
+
+def test_interval_holds_the_truth_as_often_as_it_says() -> None:
+    import random
+
+    source = random.Random(1)
+    held = 0
+    for _ in range(400):
+        drift = [1 + 0.1 * i for i in range(6)]
+        slow = [120 * d * source.lognormvariate(0, 0.02) for d in drift]
+        fast = [100 * d * source.lognormvariate(0, 0.02) for d in drift]
+        found = speed_up(slow, fast)
+        held += found.low <= 1.2 <= found.high
+    assert 0.92 < held / 400 < 0.98
+
+
+def test_student() -> None:
+    for probability, freedom, expected in (
+        (0.975, 1, 12.706),
+        (0.975, 2, 4.303),
+        (0.975, 9, 2.262),
+        (0.995, 5, 4.032),
+        (0.95, 30, 1.697),
+    ):
+        assert round(student_quantile(probability, freedom), 3) == expected

@@ -1,0 +1,135 @@
+"""Going on with a run: nothing is measured twice, and another search is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import mneme
+import pytest
+from mneme.errors import CorruptError, InvalidArgumentError, NotFoundError, UnavailableError
+from mneme.tune import command
+from mneme.tune.asked import Folder
+from mneme.tune.trials import read_trials
+
+from fake_executor import FakeExecutor, fake_instance, go, measure, use
+
+
+@pytest.mark.parametrize("options", [{}, {"confirm": 0}, {"sampler": "tpe", "trials": 12}, {"trials": 100}])
+def test_resuming_what_is_done_measures_nothing(
+    executor: FakeExecutor, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    done = go(tmp_path / "r", **options)
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()}
+    counts = len(executor.submitted), len(executor.labels)
+    study = go(tmp_path / "r", resume=True, **options)
+    assert (len(executor.submitted), len(executor.labels)) == counts
+    assert str(study) == str(done) and study.summary() == done.summary()
+    assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()} == kept
+
+
+def test_resuming_what_is_done_with_other_rounds_measures_only_the_winner(
+    executor: FakeExecutor, tmp_path: Path
+) -> None:
+    go(tmp_path / "r", confirm=0)
+    submitted = len(executor.submitted)
+    study = go(tmp_path / "r", resume=True, confirm=3)
+    assert len(study.trials) == 64 and len(executor.submitted) == submitted
+    assert study.speed_up is not None and study.speed_up.rounds == 3
+
+
+def test_fewer_trials_than_are_done_are_remarked(executor: FakeExecutor, tmp_path: Path) -> None:
+    go(tmp_path / "r", trials=8)
+    study = go(tmp_path / "r", trials=5, resume=True)
+    assert len(study.trials) == 8
+    assert study.remarks == ["8 trials are done already, and 5 are asked for: none was added"]
+    assert json.loads((tmp_path / "r/tune.json").read_text())["trials"] == 8  # whoever only resumes asks for no fewer
+
+
+def test_a_space_without_more_points_does_not_go_on(
+    executor: FakeExecutor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for resume in (False, True):
+        study = go(tmp_path / "r", trials=100, resume=resume)
+        command._say_what_next({"instance": [fake_instance()]}, study)
+        assert capsys.readouterr().err.startswith(
+            "mneme tune: the space has no more points: all 64 were tried\nmneme tune: the best: "
+        )
+
+
+def test_a_trial_keeps_its_speed_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: 1000.0 if config == mneme.Config() else 500.0))
+    before = go(tmp_path / "r", trials=8, confirm=0)
+    use(monkeypatch, FakeExecutor(lambda config: 3000.0 if config == mneme.Config() else 1000.0))  # another clock
+    after = go(tmp_path / "r", trials=12, confirm=0, resume=True)
+    gains = {trial.number: after.speed_up_of(trial) for trial in after.trials if trial.state == "complete"}
+    for trial in before.trials:
+        if trial.state == "complete":
+            assert gains[trial.number] == before.speed_up_of(trial)
+    assert after.speed_up_seen == 2 and {2.0, 3.0} <= set(gains.values())
+    first, again = (str(study).splitlines()[2] for study in (before, after))
+    assert first == again
+
+
+def test_time_that_was_up_is_no_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: 1000.0 if "block" not in config.to_dict() else []))
+    assert not go(tmp_path / "r", timeout=1, prune=False).exhausted
+    use(monkeypatch, FakeExecutor(measure))
+    study = go(tmp_path / "r", prune=False, resume=True)
+    assert len(study.trials) == 64 and study.exhausted
+
+
+def test_a_line_that_was_cut_off_is_left_out(executor: FakeExecutor, tmp_path: Path) -> None:
+    go(tmp_path / "r")
+    path = tmp_path / "r/trials.jsonl"
+    path.write_bytes(path.read_bytes()[:-20])
+    study = go(tmp_path / "r", resume=True)
+    assert len(study.trials) == 64 and len(read_trials(path)) == 64
+
+
+def test_one_run_at_a_time_works_on_a_folder(executor: FakeExecutor, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    go(folder, trials=4)
+    kept = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with Folder(folder).alone():
+        for options in ({"resume": True, "trials": 8}, {}):
+            with pytest.raises(UnavailableError) as error:
+                go(folder, **options)
+            assert (
+                str(error.value)
+                == f"another run of tuning is working on {folder}: wait for its end, or name another folder"
+            )
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == kept
+    assert len(go(folder, trials=8, resume=True).trials) == 8
+
+
+def test_resuming_refuses_another_search(executor: FakeExecutor, tmp_path: Path) -> None:
+    go(tmp_path / "r", trials=4)
+    with pytest.raises(InvalidArgumentError) as error:
+        go(tmp_path / "r", sampler="random", resume=True)
+    assert (
+        str(error.value)
+        == f'{tmp_path / "r"} cannot be resumed so: its sampler is "exhaustive", and "random" is asked for'
+    )
+    asked = json.loads((tmp_path / "r/tune.json").read_text())
+    for option, value in (("seed", asked["seed"] + 1), ("ahead", asked["ahead"] + 1)):
+        with pytest.raises(InvalidArgumentError, match=f"its {option} is {asked[option]}, and {value} is asked for"):
+            go(tmp_path / "r", resume=True, **{option: value})
+        assert len(go(tmp_path / "r", trials=4, resume=True, **{option: asked[option]}).trials) == 4
+    with pytest.raises(InvalidArgumentError) as error:
+        go(tmp_path / "r")
+    assert (
+        str(error.value)
+        == f"{tmp_path / 'r'} has results already: resume them (--resume, resume=True), or name another folder"
+    )
+    with pytest.raises(NotFoundError) as missing:
+        go(tmp_path / "none", resume=True)
+    assert (
+        str(missing.value)
+        == f"{tmp_path / 'none'} has no tune.json: give the folder of results of an earlier `mneme tune`"
+    )
+    (tmp_path / "r/trials.jsonl").write_text('{"number": 1}\n')
+    with pytest.raises(CorruptError, match="line 1 is no trial"):
+        go(tmp_path / "r", trials=4, resume=True)
+    (tmp_path / "r/tune.json").write_text("{}")
+    with pytest.raises(CorruptError, match=r"tune\.json: it is not what mneme tune wrote"):
+        go(tmp_path / "r", trials=4, resume=True)
