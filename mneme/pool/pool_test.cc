@@ -134,6 +134,8 @@ Configuration with_passes(const std::string& passes) {
 
 std::string compile_key_of(const Configuration& configuration) { return compile_key(configuration, to_json(configuration)); }
 
+constexpr unsigned kKilledStarts = 12;
+
 constexpr char kKilled[] = "the worker ended by signal 9 (Killed): somebody killed it, or the system did because memory ran out";
 
 class PoolTest : public ::testing::Test {
@@ -598,6 +600,25 @@ TEST_F(PoolTest, WorkersThatDoNotStartEndItWithTheReason) {
   EXPECT_FALSE(pool->status().ok());
 }
 
+TEST_F(PoolTest, WorkersThatSomebodyKillsAsTheyStartAreReplaced) {
+  const Path list = folder_ / "starts";
+  ::setenv("MNEME_TEST_KILLED_STARTS", list.c_str(), 1);
+  auto pool = open();
+  ::unsetenv("MNEME_TEST_KILLED_STARTS");
+  EXPECT_EQ(pool->submit(with_passes("a")).get().failure, Failure::none);
+  EXPECT_TRUE(pool->status().ok()) << pool->status().to_string();
+  EXPECT_EQ(std::filesystem::file_size(list), kKilledStarts);
+}
+
+TEST_F(PoolTest, WorkersThatAreAlwaysKilledAsTheyStartEndItWithTheReason) {
+  ::setenv("MNEME_TEST_KILLED_STARTS", "", 1);
+  auto pool = open();
+  ::unsetenv("MNEME_TEST_KILLED_STARTS");
+  EXPECT_THAT(pool->submit(with_passes("a")).get().reason,
+              HasSubstr("20 workers in a row did not start: the last one ended by signal 9 (Killed): somebody killed it, or the "
+                        "system did because memory ran out"));
+}
+
 TEST_F(PoolTest, RefusesWhatItCannotOpen) {
   PoolOptions none = options();
   none.instances.clear();
@@ -645,11 +666,22 @@ int hold_pool() {
   for (;;) ::pause();
 }
 
+// As somebody might: the first so many that start, where a file is named that counts them, else all.
+void be_killed_as_it_starts() {
+  const char* list = std::getenv("MNEME_TEST_KILLED_STARTS");
+  if (list == nullptr) return;
+  std::error_code none;
+  if (const auto size = std::filesystem::file_size(list, none); !none && size >= kKilledStarts) return;
+  if (*list != 0) std::ofstream(list, std::ios::app) << '.';
+  ::raise(SIGKILL);
+}
+
 void be_worker(Channel pool, bool broken) {
   end_with_parent();
   auto setup = pool.receive();
   if (!setup.ok()) return;
   run_zygote(std::move(pool), [broken](const Json& order, Channel channel) {
+    if (order["role"] == "device") be_killed_as_it_starts();
     if (order["role"] == "compile")
       serve_compile(std::move(channel), std::unique_ptr<CompileWork>(new FakeCompile));
     else if (broken)

@@ -65,7 +65,8 @@ class Pool::Scheduler {
     Clock::duration a_job = {};  // from one that began to the next, as of late; 0: not known
     JobId loading = 0;           // a later one, whose object is being loaded; 0: none
     bool closed = false;
-    bool ending = false;  // it said so, with the failure that it ends for
+    bool ending = false;       // it said so, with the failure that it ends for
+    std::string refusal = {};  // why it does not start, as it said
   };
 
   explicit Scheduler(PoolOptions options) : options_(std::move(options)) {}
@@ -93,6 +94,7 @@ class Pool::Scheduler {
   void hear_measured(Worker& worker, Job& job, const Json& body);
   void take_endings();
   void lose(Worker& worker, int status);
+  Status count_failed_start(const Worker& gone, int status);  // unavailable: there have been too many
   void blame(const Worker& gone, Job& job, int status);
   void hear_began(Worker& worker, JobId id);
   static JobId guilty(const Worker& gone, int status);
@@ -133,8 +135,10 @@ class Pool::Scheduler {
   std::map<uint64_t, Worker> workers_;
   std::string architecture_;  // of the devices, once one has told
   uint64_t next_worker_ = 1;
-  std::map<std::pair<Role, int>, unsigned> failed_starts_;  // in a row
-  std::string last_start_failure_;
+  struct FailedStarts {  // in a row, each
+    unsigned by_themselves = 0, killed = 0;
+  };
+  std::map<std::pair<Role, int>, FailedStarts> failed_starts_;
   std::map<int, std::map<size_t, Message>> copies_;  // of each device's instances, as its workers told
   std::map<int, unsigned> keepers_started_;
   std::string no_poison_;  // why device workers are to look for none

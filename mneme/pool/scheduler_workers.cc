@@ -17,12 +17,16 @@ constexpr size_t kLeastAtDevice = 3, kMostAtDevice = 16;
 constexpr std::chrono::milliseconds kAtDevice(10);
 // A compile worker need not wait for its next job either.
 constexpr size_t kCompileDepth = 2;
-// So many of one kind that end in a row before they are ready end the pool.
-constexpr unsigned kMostFailedStarts = 3;
+// So many of one kind that end in a row before they are ready end the pool. One that somebody killed says less of the next.
+constexpr unsigned kMostFailedStarts = 3, kMostKilledStarts = 20;
 // So often a job is given to another worker when one was lost before it began, and nobody was to blame.
 constexpr unsigned kMostLost = 3;
 // The zygote has that long to end a worker that is to be killed, and to say so.
 constexpr std::chrono::seconds kKilling(20);
+
+constexpr const char* kSomebody = ": somebody killed it, or the system did because memory ran out";
+
+bool was_killed(int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
 
 void add_compilation(Json& details, const Json& about) {
   if (!about.is_object()) return;
@@ -106,7 +110,7 @@ void Pool::Scheduler::hear(Worker& worker, Message message) {
   }
   Job* job = find(body.value("id", JobId{0}));
   if (!job) {
-    if (body.contains("reason")) last_start_failure_ = body["reason"];
+    if (body.contains("reason")) worker.refusal = body["reason"];
     return;
   }
   worker.loading = body.contains("loading") ? job->id : 0;
@@ -202,12 +206,7 @@ void Pool::Scheduler::lose(Worker& worker, int status) {
       if (Job* job = find(id)) job->at_worker = false;
   if (!gone.ready) {
     if (gone.role == Role::device) copies_.erase(gone.device);  // they may be what it did not start with
-    if (gone.fate != Failure::none)
-      last_start_failure_ = fmt::format("was not ready after {} s", options_.limits.starting.count());
-    if (++failed_starts_[{gone.role, gone.device}] >= kMostFailedStarts) {
-      std::string why = last_start_failure_.empty() ? describe_end(status) : last_start_failure_;
-      return give_up(error(Code::unavailable, "{} workers in a row did not start: the last one {}", kMostFailedStarts, why));
-    }
+    if (Status too_many = count_failed_start(gone, status); !too_many.ok()) return give_up(std::move(too_many));
   }
   std::deque<JobId>& jobs = gone.jobs;
   // A device worker ends by itself after a fault, and has then the next job at hand.
@@ -235,15 +234,27 @@ void Pool::Scheduler::lose(Worker& worker, int status) {
   start_worker(gone.role, gone.device);
 }
 
+Status Pool::Scheduler::count_failed_start(const Worker& gone, int status) {
+  const bool ours = gone.fate != Failure::none || !gone.refusal.empty();  // it is killed where it does not end by itself
+  const bool killed = !ours && was_killed(status);
+  FailedStarts& starts = failed_starts_[{gone.role, gone.device}];
+  unsigned& count = killed ? starts.killed : starts.by_themselves;
+  const unsigned most = killed ? kMostKilledStarts : kMostFailedStarts;
+  if (++count < most) return {};
+  const std::string why = gone.fate != Failure::none ? fmt::format("was not ready after {} s", options_.limits.starting.count())
+                          : gone.refusal.empty()     ? describe_end(status)
+                                                     : gone.refusal;
+  return error(Code::unavailable, "{} workers in a row did not start: the last one {}{}", most, why, killed ? kSomebody : "");
+}
+
 // The job under way, unless the process crashed while it loaded the object of another: what runs on a device crashes no process.
 JobId Pool::Scheduler::guilty(const Worker& gone, int status) {
-  const bool crashed = gone.fate == Failure::none && WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL;
+  const bool crashed = gone.fate == Failure::none && WIFSIGNALED(status) && !was_killed(status);
   const bool known = std::find(gone.jobs.begin(), gone.jobs.end(), gone.loading) != gone.jobs.end();
   return crashed && known ? gone.loading : gone.jobs.front();
 }
 
 void Pool::Scheduler::blame(const Worker& gone, Job& job, int status) {
-  const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   std::string end = describe_end(status);
   if (const std::string words = gone.words.read(); !words.empty()) end += fmt::format(", after '{}'", words);
   PoolResult result;
@@ -253,10 +264,8 @@ void Pool::Scheduler::blame(const Worker& gone, Job& job, int status) {
   else if (gone.fate == Failure::run_timeout)
     result =
         failed_result(gone.fate, fmt::format("the kernel ran longer than {} s, and was ended", options_.limits.running.count()));
-  else if (killed)
-    result = failed_result(
-        Failure::worker_lost,
-        fmt::format("the worker {}: somebody killed it, or the system did because memory ran out", describe_end(status)));
+  else if (was_killed(status))
+    result = failed_result(Failure::worker_lost, fmt::format("the worker {}{}", describe_end(status), kSomebody));
   else if (gone.role == Role::compile)
     result = failed_result(Failure::compile_error, fmt::format("the compiler crashed: its process {}", end));
   else
