@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What tuning finds in recorded kernels, and how fast: time to finish, observations a second, speed-up with its interval, failures.
 
-    bench/tune.py [--trials 500] [--device cuda|cpu] [--kernels REGEX] [--json FILE] [--grid] DATABASE ...
+    bench/tune.py [--sampler NAME,...] [--trials 500] [--device cuda|cpu] [--kernels REGEX] [--json FILE] [--grid] DATABASE ...
 
 Tunes the last recorded launch of every kernel of the databases, one after the other, as `mneme tune` does. After each kernel a line of JSON is
-printed and --json is written anew, so that it may be cut off at any time (Ctrl-C, SIGTERM); the table comes at the end. Needs the Python
-package, with Optuna for samplers that learn.
+printed and --json is written anew, so that it may be cut off at any time (Ctrl-C, SIGTERM); the table comes at the end. Several samplers
+search each launch one after the other, a row of the table for each. Every search begins with nothing compiled: it has a cache of its own.
+Needs the Python package, with Optuna for samplers that learn.
 
   --grid     in place of a search: the exhaustive sweep of 5 pipelines times 16 block sizes, of 1-D kernels such as a vector add
   seconds    of the search, from when the device was ready; "before": until then; "after": measuring winner and baseline in turn
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import pathlib
 import re
 import signal
@@ -25,7 +27,8 @@ import tempfile
 import time
 
 import mneme
-from mneme.tune import Categorical, SearchSpace, passes, tune
+from mneme.tune import Bool, Categorical, SearchSpace, passes, tune
+from mneme.tune.samplers import SAMPLERS, source_of
 
 
 def say(text):
@@ -52,13 +55,27 @@ def instances(options):
             say(f"{path}: {error}")
 
 
-def measure(options, database, instance, number):
-    results = options.results / f"{number:03}-{instance.kernel.hash[:8]}"
+@contextlib.contextmanager
+def empty_cache():
+    """What one search has compiled is not the next one's."""
+    before = os.environ.get("MNEME_CACHE_DIR")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["MNEME_CACHE_DIR"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["MNEME_CACHE_DIR"]
+            if before is not None:
+                os.environ["MNEME_CACHE_DIR"] = before
+
+
+def measure(options, database, instance, number, sampler):
+    results = options.results / f"{number:03}-{instance.kernel.hash[:8]}-{sampler}"
     began = time.monotonic()
     study = tune(
         instance,
         grid_space() if options.grid else options.space,
-        sampler="exhaustive" if options.grid else options.sampler,
+        sampler=sampler,
         trials=None if options.grid else options.trials,
         timeout=options.timeout,
         seed=options.seed,
@@ -75,7 +92,7 @@ def measure(options, database, instance, number):
         "static_hash": instance.kernel.hash,
         "instance": instance.hash,
         "memory_bytes": instance.memory,
-        "sampler": "exhaustive" if options.grid else options.sampler,
+        "sampler": sampler,
         "space": "5 pipelines x 16 blocks" if options.grid else options.space,
         **summary,
         "seconds_after": time.monotonic() - began - study.seconds - study.seconds_before,
@@ -99,6 +116,7 @@ def interval(line):
 def print_table(lines):
     head = (
         "kernel",
+        "sampler",
         "memory",
         "trials",
         "right",
@@ -117,6 +135,7 @@ def print_table(lines):
         begin = line["baseline"]["begin"]
         row = [
             f"{line['database']}: {short(line['kernel'])}",
+            line["sampler"],
             f"{line['memory_bytes'] / 1e6:.1f} MB",
             line["trials"],
             line["complete"],
@@ -141,9 +160,14 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("database", nargs="*")
     parser.add_argument("--trials", type=int, default=500)
-    parser.add_argument("--sampler", default="tpe")
+    parser.add_argument(
+        "--sampler",
+        action="append",
+        metavar="NAME[,NAME]",
+        help=f"which search: {', '.join(SAMPLERS)}; several are compared, also by giving it again; default: tpe",
+    )
     parser.add_argument("--space", default="full")
-    parser.add_argument("--grid", action="store_true")
+    parser.add_argument("--grid", action="store_true", help="the sweep in place of a search, see above")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, help="seconds for the search of one kernel")
     parser.add_argument("--iterations", type=int, default=10, help="timed runs of each configuration")
@@ -157,17 +181,39 @@ def arguments():
     parser.add_argument("--results", help="a folder for the results of each (default: a temporary one)")
     parser.add_argument("--json", help="a file for all that was measured")
     parser.add_argument("--quiet", action="store_true", help="no progress")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.samplers = samplers(parser, options)
+    return options
+
+
+def samplers(parser, options):
+    """Their names, each of which can be used here."""
+    names = [name for text in options.sampler or ["tpe"] for name in text.split(",")]
+    if options.grid:
+        if options.sampler:
+            parser.error("--grid is the sweep in place of a search: it takes no --sampler")
+        return ["exhaustive"]
+    for name in names:
+        if names.count(name) > 1:
+            parser.error(f"--sampler: '{name}' is there twice")
+        try:
+            source_of(name, SearchSpace({"any": Bool()}), objectives=["time"], seed=0)
+        except mneme.MnemeError as error:
+            parser.error(f"--sampler: {error}")
+    return names
 
 
 def tune_all(options, lines):
-    """Adds a line for each kernel; ends where the search of one was interrupted."""
-    for number, (database, instance) in enumerate(instances(options)):
-        say(f"{database}: {instance.kernel.demangled}")
+    """Adds a line for each kernel and sampler; ends where a search was interrupted."""
+    launches = enumerate(instances(options))
+    every = ((number, *launch, sampler) for number, launch in launches for sampler in options.samplers)
+    for number, database, instance, sampler in every:
+        say(f"{database}: {instance.kernel.demangled}, {sampler}")
         try:
-            line = measure(options, database, instance, number)
+            with empty_cache():
+                line = measure(options, database, instance, number, sampler)
         except mneme.MnemeError as error:
-            say(f"{database}: {instance.kernel.demangled}: {error}")
+            say(f"{database}: {instance.kernel.demangled}, {sampler}: {error}")
             continue
         lines.append(line)
         print(json.dumps(line), flush=True)
