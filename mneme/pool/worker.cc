@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -160,6 +161,8 @@ class DeviceJobs {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr size_t kMostLeft = 32;
+  // Results that are told during one job's runs: more would take longer than these, and come to the pool all at once.
+  static constexpr size_t kToldMeanwhile = 4;
 
   bool take_next() {
     if (next_) return true;
@@ -211,7 +214,7 @@ class DeviceJobs {
     };
     watch.going_on = [&] { return !orders_.told_to_stop(id); };
     watch.waiting = [&] {
-      [[maybe_unused]] const bool told = tell();
+      [[maybe_unused]] const bool told = tell(kToldMeanwhile);
       look_ahead();
     };
     watch.leave = [&] { return left_this_ = !job.alone && (next_ || orders_.any()); };
@@ -222,7 +225,7 @@ class DeviceJobs {
     const auto now = Clock::now();
     if (left_.size() == fetched_) left_since_ = now;
     left_.push_back(id);
-    if (now - left_since_ < kFetchAfter && left_.size() < kMostLeft) return true;
+    if (now - left_since_ < kFetchAfter && left_.size() - fetched_ < kMostLeft) return true;
     Status fetched = fetch();
     if (fetched.ok()) return true;
     PoolResult lost;
@@ -239,9 +242,9 @@ class DeviceJobs {
     return {};
   }
 
-  // What was left and is fetched.
-  bool tell() {
-    for (; fetched_ > 0; --fetched_) {
+  // So many at most of what was left and is fetched.
+  bool tell(size_t most = std::numeric_limits<size_t>::max()) {
+    for (; fetched_ > 0 && most > 0; --fetched_, --most) {
       const uint64_t id = left_.front();
       left_.pop_front();
       if (!tell(id, work_.take_left())) return false;
