@@ -1,13 +1,14 @@
 // What the pool itself costs: made-up work that takes no time, so that only its messages, its decisions and its log are left.
-// With more devices, and so many microseconds for each measurement in which a processor does nothing, it shows how many devices
-// one pool keeps busy.
+// With more devices, and so many microseconds for each measurement and each compilation in which a processor does nothing, it
+// shows how many devices one pool keeps busy.
 //
-//   mneme_bench_pool_rate [RESULTS] [COMPILE_WORKERS] [DEVICES] [MICROSECONDS]
+//   mneme_bench_pool_rate [RESULTS] [COMPILE_WORKERS] [DEVICES] [MEASURING] [COMPILING]
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
 #include <thread>
 
@@ -22,21 +23,24 @@ using Json = nlohmann::json;
 
 class NoCompile final : public CompileWork {
  public:
+  explicit NoCompile(std::chrono::microseconds takes) : takes_(takes) {}
   Result<TranslatedCode> translate(const Configuration& configuration) override {
     what_ = configuration.passes;
     return TranslatedCode{digest_of(std::as_bytes(std::span(what_))).hex(),
                           {{"times", {{"prepare", 1e6}, {"optimise", 1e7}, {"codegen", 5e6}}}, {"specialised", Json::array()}}};
   }
   Result<AssembledCode> assemble() override {
+    std::this_thread::sleep_for(takes_);
     return AssembledCode{ByteVector(20000),
                          {{"digest", digest_of(std::as_bytes(std::span(what_))).hex()}, {"times", {{"assemble", 2e7}}}}};
   }
 
  private:
+  std::chrono::microseconds takes_;
   std::string what_;
 };
 
-// As much to tell as a real one.
+// As much to tell as a real one, and when.
 class NoDevice final : public DeviceWork {
  public:
   explicit NoDevice(std::chrono::microseconds takes) : takes_(takes) {}
@@ -50,34 +54,49 @@ class NoDevice final : public DeviceWork {
       "spill_store_bytes":0,"spill_load_bytes":0,"assembler":"nvptxcompiler","times":{"session":1e9,"load":16000.0,"wait":3000.0,
       "poison":900.0,"restore":9000.0,"run":12000.0,"verify":20000.0,"timed_runs":150000.0},"grid":{"x":1024,"y":1,"z":1},
       "block":{"x":256,"y":1,"z":1},"dynamic_shared_memory":0,"device":"NVIDIA H200","device_kind":"cuda","recorded_on":"cuda"})");
-    std::this_thread::sleep_for(takes_);
+    const auto end = std::chrono::steady_clock::now() + takes_;
+    watch.waiting();
+    std::this_thread::sleep_until(end);
     if (!watch.going_on()) result.failure = Failure::cancelled;
+    if (!result.failed() && watch.leave()) left_.push_back(result);
+    return result;
+  }
+  Status fetch_left() override { return {}; }
+  PoolResult take_left() override {
+    PoolResult result = std::move(left_.front());
+    left_.pop_front();
     return result;
   }
 
  private:
   std::chrono::microseconds takes_;
+  std::deque<PoolResult> left_;
 };
 
-void be_worker(Channel pool, std::chrono::microseconds takes) {
+struct Takes {
+  std::chrono::microseconds measuring, compiling;
+};
+
+void be_worker(Channel pool, Takes takes) {
   if (!pool.receive().ok()) return;
   run_zygote(std::move(pool), [takes](const Json& order, Channel channel) {
-    if (order["role"] == "compile") return serve_compile(std::move(channel), std::unique_ptr<CompileWork>(new NoCompile));
-    if (announce(channel, DeviceProperties()).ok())
-      serve_device(std::move(channel), std::unique_ptr<DeviceWork>(new NoDevice(takes)));
+    if (order["role"] == "compile")
+      serve_compile(std::move(channel), std::unique_ptr<CompileWork>(new NoCompile(takes.compiling)));
+    else if (announce(channel, DeviceProperties()).ok())
+      serve_device(std::move(channel), std::unique_ptr<DeviceWork>(new NoDevice(takes.measuring)));
   });
 }
 
 double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); }
 
-int measure(unsigned count, unsigned workers, unsigned devices, unsigned microseconds) {
+int measure(unsigned count, unsigned workers, unsigned devices, Takes takes) {
   PoolOptions options;
   options.instances = {Digest()};
   options.compile_workers = workers;
   options.devices.clear();
   for (unsigned i = 0; i < devices; ++i) options.devices.push_back(static_cast<int>(i));
   options.command = "/proc/self/exe";
-  options.command_arguments = {"--worker", std::to_string(microseconds)};
+  options.command_arguments = {"--worker", std::to_string(takes.measuring.count()), std::to_string(takes.compiling.count())};
   options.log = std::filesystem::temp_directory_path() / fmt::format("mneme-pool-rate-{}.jsonl", ::getpid());
   auto pool = Pool::open(options);
   if (!pool.ok()) return fmt::print(stderr, "{}\n", pool.status().to_string()), 1;
@@ -115,9 +134,12 @@ int main(int argc, char** argv) {
   const auto number = [&](int place, unsigned otherwise) {
     return argc > place ? static_cast<unsigned>(std::atoi(argv[place])) : otherwise;
   };
-  if (argc == 4 && std::string(argv[1]) == "--worker") {
-    mneme::be_worker(mneme::Channel(mneme::Descriptor(std::atoi(argv[3]))), std::chrono::microseconds(number(2, 0)));
+  const auto takes = [&](int place) {
+    return mneme::Takes{std::chrono::microseconds(number(place, 0)), std::chrono::microseconds(number(place + 1, 0))};
+  };
+  if (argc == 5 && std::string(argv[1]) == "--worker") {
+    mneme::be_worker(mneme::Channel(mneme::Descriptor(std::atoi(argv[4]))), takes(2));
     return 0;
   }
-  return mneme::measure(number(1, 5000), number(2, 15), number(3, 1), number(4, 0));
+  return mneme::measure(number(1, 5000), number(2, 15), number(3, 1), takes(4));
 }
