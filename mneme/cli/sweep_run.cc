@@ -23,7 +23,8 @@ namespace {
 using Json = nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-// So many are given to the pool ahead of their results: enough for any number of workers, few enough to be given up at once.
+// So many for each device are given to the pool ahead of their results: enough for what waits for a compiler, is there, waits
+// for the device, is there, and has its result still to be told; few enough to be given up at once.
 constexpr uint64_t kAhead = 512;
 constexpr auto kShowEvery = std::chrono::milliseconds(200);     // on a terminal
 constexpr auto kTellEvery = std::chrono::milliseconds(10'000);  // elsewhere
@@ -199,7 +200,7 @@ Status SweepRun::Impl::work() {
 }
 
 void SweepRun::Impl::feed() {
-  while (next < points.size() && outstanding < kAhead) {
+  while (next < points.size() && outstanding < kAhead * options.devices.size()) {
     const uint64_t point = points.at(next++);
     const Configuration configuration = grid.at(point);
     if (auto before = known.find(whole_digest(configuration)); before != known.end())

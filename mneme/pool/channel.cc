@@ -105,6 +105,8 @@ Status Channel::take_in() {
   }
 }
 
+Status Channel::take_some() { return read_some(Wait::no).status(); }
+
 std::optional<Message> Channel::next() {
   Header header{};
   if (received_.size() < sizeof header) return std::nullopt;

@@ -37,6 +37,8 @@ class Channel {
   // Takes in what has arrived, without waiting; next() then hands it out. unavailable once the other end is closed: what came
   // before that is still handed out.
   Status take_in();
+  // A part of it, at least: for who is told again, by poll() say, that there is more.
+  Status take_some();
   std::optional<Message> next();
 
   // Closes it for whoever has a descriptor of this end, processes that were forked meanwhile included.

@@ -1,7 +1,5 @@
 #include "mneme/pool/scheduler.h"
 
-#include <poll.h>
-
 #include <algorithm>
 
 #include "mneme/pool/setup.h"
@@ -47,6 +45,8 @@ Result<std::unique_ptr<Pool::Scheduler>> Pool::Scheduler::start(PoolOptions opti
 
 Status Pool::Scheduler::prepare() {
   MNEME_ASSIGN(wake_up_, WakeUp::create());
+  MNEME_ASSIGN(wait_set_, WaitSet::create());
+  MNEME_TRY(wait_set_.add(wake_up_->descriptor(), kWakeUp));
   if (options_.log.empty()) return {};
   Json instances = Json::array();
   for (const Digest& instance : options_.instances) instances.push_back(instance.hex());
@@ -102,8 +102,10 @@ Status Pool::Scheduler::status() const {
 }
 
 void Pool::Scheduler::run() {
-  Status sent = zygote_->channel().send(to_json(PoolSetup{options_.database, options_.static_hash, options_.instances,
-                                                          options_.device_kind, options_.limits.compile_memory}));
+  Status sent = wait_set_.add(zygote_->channel().descriptor(), kZygote);
+  if (sent.ok())
+    sent = zygote_->channel().send(to_json(PoolSetup{options_.database, options_.static_hash, options_.instances,
+                                                     options_.device_kind, options_.limits.compile_memory}));
   if (!sent.ok()) give_up(sent.with_context("starting the pool's workers"));
   for (int device : options_.devices) start_worker(Role::device, device);
   reserve_descriptors(kDescriptors);  // while they start
@@ -112,8 +114,8 @@ void Pool::Scheduler::run() {
     take_submissions();
     if (std::exchange(cancelling_, false)) take_cancellations();
     for (uint64_t id : talking)
-      if (auto worker = workers_.find(id); worker != workers_.end()) take_messages(worker->second);
-    take_endings();
+      if (auto worker = workers_.find(id); worker != workers_.end()) take_messages(worker->second, Taken::some);
+    if (std::find(talking.begin(), talking.end(), kZygote) != talking.end()) take_endings();
     enforce_limits();
     dispatch();
   }
@@ -123,27 +125,17 @@ void Pool::Scheduler::run() {
 }
 
 bool Pool::Scheduler::wait(std::vector<uint64_t>& talking) {
-  std::vector<pollfd> events{{wake_up_->descriptor(), POLLIN, 0}};
-  if (zygote_) events.push_back({zygote_->channel().descriptor(), POLLIN, 0});
-  const size_t first = events.size();
-  std::vector<uint64_t> ids;
   auto deadline = Clock::time_point::max();
-  for (const auto& [id, worker] : workers_) {
-    if (zygote_) deadline = std::min(deadline, worker.deadline);  // else nobody could end it
-    if (worker.closed) continue;
-    events.push_back({worker.channel.descriptor(), POLLIN, 0});
-    ids.push_back(id);
-  }
-  int milliseconds = -1;
+  if (zygote_)  // else nobody could end one
+    for (const auto& [id, worker] : workers_) deadline = std::min(deadline, worker.deadline);
+  std::optional<std::chrono::milliseconds> time;
   if (deadline != Clock::time_point::max()) {
-    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    milliseconds = static_cast<int>(std::clamp<int64_t>(left.count(), 0, 60'000));
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    time = std::clamp(left, std::chrono::milliseconds(0), std::chrono::milliseconds(60'000));
   }
-  ::poll(events.data(), events.size(), milliseconds);
-  cancelling_ = wake_up_->hear() || cancelling_;  // before anything is looked at that a caller wakes it for
-  talking.clear();
-  for (size_t i = 0; i < ids.size(); ++i)
-    if (events[first + i].revents != 0) talking.push_back(ids[i]);
+  wait_set_.wait(time, talking);
+  // Before anything is looked at that a caller wakes it for.
+  if (std::erase(talking, kWakeUp) != 0) cancelling_ = wake_up_->hear() || cancelling_;
   std::lock_guard lock(mutex_);
   return !closing_;
 }

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <thread>
 #include <unordered_map>
@@ -27,6 +28,7 @@
 #include "mneme/pool/job.h"
 #include "mneme/pool/last_words.h"
 #include "mneme/pool/result_log.h"
+#include "mneme/pool/wait_set.h"
 #include "mneme/pool/zygote.h"
 
 namespace mneme {
@@ -45,6 +47,9 @@ class Pool::Scheduler {
  private:
   using Json = nlohmann::json;
   using Clock = std::chrono::steady_clock;
+
+  // In the wait set, where workers have their ids, which begin with 1.
+  static constexpr uint64_t kWakeUp = 0, kZygote = std::numeric_limits<uint64_t>::max();
 
   enum class Role { compile, device, keeper };
   struct Worker {
@@ -72,7 +77,7 @@ class Pool::Scheduler {
   explicit Scheduler(PoolOptions options) : options_(std::move(options)) {}
   Status prepare();
   void run();
-  // Until something happens; false: the pool closes.
+  // Until something happens; false: the pool closes. `talking` are workers, and kZygote.
   bool wait(std::vector<uint64_t>& talking);
   void take_submissions();
   void take_cancellations();
@@ -86,7 +91,8 @@ class Pool::Scheduler {
   void hear_copies(const Worker& worker, Message message);
   void send_copies(Worker& worker);
   void lose_keeper(int device);
-  void take_messages(Worker& worker);
+  enum class Taken { some, all };
+  void take_messages(Worker& worker, Taken taken);
   void hear(Worker& worker, Message message);
   void hear_ready(Worker& worker);
   void hear_device(const Json& device);
@@ -102,6 +108,7 @@ class Pool::Scheduler {
   void requeue(Role role, const std::deque<JobId>& jobs, Loss loss);
   void enforce_limits();
   void dispatch();
+  void give_to_compilers();
   void give_to_devices();
   static size_t depth_of(const Worker& device);  // how many jobs it has at hand
   void give(Worker& worker, Job& job, Json body, std::span<const int> descriptors);
@@ -122,6 +129,7 @@ class Pool::Scheduler {
 
   PoolOptions options_;
   std::shared_ptr<WakeUp> wake_up_;
+  WaitSet wait_set_;
   std::optional<ZygoteProcess> zygote_;
   ResultLog log_;
 

@@ -50,6 +50,8 @@ void Pool::Scheduler::start_worker(Role role, int device) {
   auto words = LastWords::create();
   auto channel = words.ok() ? zygote_->fork_worker(worker.id, order, *words) : words.status();
   if (!channel.ok()) return give_up(channel.status().with_context("starting a worker of the pool"));
+  if (Status added = wait_set_.add(channel->descriptor(), worker.id); !added.ok())
+    return give_up(added.with_context("starting a worker of the pool"));
   worker.channel = std::move(*channel);
   worker.words = std::move(*words);
   if (role == Role::keeper)
@@ -86,16 +88,18 @@ void Pool::Scheduler::lose_keeper(int device) {
   if (++keepers_started_[device] <= kMostFailedStarts) start_worker(Role::keeper, device);
 }
 
-void Pool::Scheduler::take_messages(Worker& worker) {
+void Pool::Scheduler::take_messages(Worker& worker, Taken taken) {
   if (worker.closed) return;
-  worker.closed = !worker.channel.take_in().ok();
+  worker.closed = !(taken == Taken::all ? worker.channel.take_in() : worker.channel.take_some()).ok();
   try {
     while (auto message = worker.channel.next()) hear(worker, std::move(*message));
   } catch (const Json::exception&) {
     worker.closed = true;  // what a candidate did to it has come to its messages
   }
+  if (!worker.closed) return;
+  wait_set_.remove(worker.channel.descriptor());
   // One that only closed its connection is of no use either.
-  if (worker.closed && zygote_) [[maybe_unused]]
+  if (zygote_) [[maybe_unused]]
     Status ignored = zygote_->kill_worker(worker.id);
 }
 
@@ -192,7 +196,7 @@ void Pool::Scheduler::take_endings() {
   for (const ZygoteProcess::Ended& end : *ended) {
     auto worker = workers_.find(end.id);
     if (worker == workers_.end()) continue;
-    take_messages(worker->second);  // what it said before
+    take_messages(worker->second, Taken::all);  // what it said before
     lose(worker->second, end.status);
   }
 }
@@ -307,26 +311,9 @@ void Pool::Scheduler::enforce_limits() {
 
 void Pool::Scheduler::dispatch() {
   if (!zygote_) return;
-  // Of what is compiled or will be. Where the devices are what everything waits for, compilers then take turns, and leave cores
-  // to those who serve the devices, rather than fall upon the next jobs all at once.
-  const size_t most_ahead = kCompileDepth * options_.compile_workers + kLeastAtDevice * options_.devices.size();
-  size_t at_compilers = 0;
-  for (const auto& [id, worker] : workers_)
-    if (worker.role == Role::compile) at_compilers += worker.jobs.size();
-  uint64_t compiling = 0, measuring = 0, devices_ready = 0;
-  // First what may be found to need no compiler, and goes to a device at once.
-  for (size_t depth = 1; depth <= kCompileDepth; ++depth)  // an idle worker before a second job for another
-    for (auto& [id, worker] : workers_) {
-      while (worker.ready && worker.role == Role::compile && worker.jobs.size() < depth &&
-             at_compilers + to_measure_.size() < most_ahead) {
-        Job* job = take(to_compile_);
-        if (!job) break;
-        if (!needs_compiler(*job)) continue;
-        give(worker, *job, options_.share ? Json::object() : Json{{"assemble", true}}, {});
-        ++at_compilers;
-      }
-    }
+  give_to_compilers();  // what may be found to need none goes to a device at once
   give_to_devices();
+  uint64_t compiling = 0, measuring = 0, devices_ready = 0;
   for (const auto& [id, worker] : workers_) {
     (worker.role == Role::compile ? compiling : measuring) += worker.jobs.size() + worker.left.size();
     devices_ready += worker.ready && worker.role == Role::device;
@@ -338,16 +325,41 @@ void Pool::Scheduler::dispatch() {
   progress_.devices_ready = devices_ready;
 }
 
-void Pool::Scheduler::give_to_devices() {
-  for (size_t depth = 1; depth <= kMostAtDevice; ++depth)  // an idle device before a second job for another
+void Pool::Scheduler::give_to_compilers() {
+  if (to_compile_.empty()) return;
+  // Of what is compiled or will be. Where the devices are what everything waits for, compilers then take turns, and leave cores
+  // to those who serve the devices, rather than fall upon the next jobs all at once.
+  const size_t most_ahead = kCompileDepth * options_.compile_workers + kLeastAtDevice * options_.devices.size();
+  size_t at_compilers = 0;
+  for (const auto& [id, worker] : workers_)
+    if (worker.role == Role::compile) at_compilers += worker.jobs.size();
+  const auto room = [&] { return at_compilers + to_measure_.size() < most_ahead; };
+  for (size_t depth = 1; depth <= kCompileDepth && room(); ++depth)  // an idle worker before a second job for another
     for (auto& [id, worker] : workers_) {
-      if (!worker.ready || worker.ending || worker.role != Role::device) continue;
-      if (worker.jobs.size() >= std::min(depth, depth_of(worker))) continue;
+      while (worker.ready && worker.role == Role::compile && worker.jobs.size() < depth && room()) {
+        Job* job = take(to_compile_);
+        if (!job) return;
+        if (!needs_compiler(*job)) continue;
+        give(worker, *job, options_.share ? Json::object() : Json{{"assemble", true}}, {});
+        ++at_compilers;
+      }
+    }
+}
+
+void Pool::Scheduler::give_to_devices() {
+  if (to_measure_.empty()) return;
+  std::vector<Worker*> hungry;
+  for (auto& [id, worker] : workers_)
+    if (worker.ready && !worker.ending && worker.role == Role::device && worker.jobs.size() < depth_of(worker))
+      hungry.push_back(&worker);
+  for (size_t depth = 1; depth <= kMostAtDevice; ++depth)  // an idle device before a second job for another
+    for (Worker* worker : hungry) {
+      if (worker->jobs.size() >= std::min(depth, depth_of(*worker))) continue;
       Job* job = take(to_measure_);
       if (!job) return;
       Json order = {{"code", job->code}};
       if (job->alone) order["alone"] = true;
-      give(worker, *job, std::move(order), std::array{job->object->number()});
+      give(*worker, *job, std::move(order), std::array{job->object->number()});
     }
 }
 

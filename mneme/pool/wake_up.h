@@ -1,4 +1,4 @@
-// WakeUp: lets the pool's thread return from poll(); shared by the pool and its futures. Thread-safe.
+// WakeUp: ends a wait of the pool's thread; shared by the pool and its futures. Thread-safe.
 #pragma once
 
 #include <atomic>

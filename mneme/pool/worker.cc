@@ -162,7 +162,7 @@ class DeviceJobs {
   using Clock = std::chrono::steady_clock;
   static constexpr size_t kMostLeft = 32;
   // Results that are told during one job's runs: more would take longer than these, and come to the pool all at once.
-  static constexpr size_t kToldMeanwhile = 4;
+  static constexpr size_t kToldMeanwhile = 2;
 
   bool take_next() {
     if (next_) return true;
