@@ -161,7 +161,8 @@ class DeviceJobs {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr size_t kMostLeft = 32;
-  // Results that are told during one job's runs: more would take longer than these, and come to the pool all at once.
+  // Results that are told during one job's runs while another is at hand: more would take longer than these, and come to the
+  // pool all at once. Where there is none it may be for a result that it is waited.
   static constexpr size_t kToldMeanwhile = 2;
 
   bool take_next() {
@@ -214,7 +215,7 @@ class DeviceJobs {
     };
     watch.going_on = [&] { return !orders_.told_to_stop(id); };
     watch.waiting = [&] {
-      [[maybe_unused]] const bool told = tell(kToldMeanwhile);
+      [[maybe_unused]] const bool told = next_ || orders_.any() ? tell(kToldMeanwhile) : tell();
       look_ahead();
     };
     watch.leave = [&] { return left_this_ = !job.alone && (next_ || orders_.any()); };
