@@ -32,16 +32,6 @@ constexpr std::array kAlsoWithResume = {"--help", "--resume",      "--devices", 
                                         "--rdb",  "--run-timeout", "--compile-timeout", "--compile-memory",
                                         "--top",  "--json"};
 
-// A folder that is not there yet.
-Path fresh_folder() {
-  const std::time_t now = std::time(nullptr);
-  char text[32] = {};
-  std::strftime(text, sizeof text, "sweep-%Y%m%d-%H%M%S", std::localtime(&now));
-  Path folder = text;
-  for (int i = 2; std::filesystem::exists(folder); ++i) folder = fmt::format("{}-{}", text, i);
-  return folder;
-}
-
 class SweepCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
@@ -72,30 +62,22 @@ class SweepCommand : public Command {
   }
 
   int run() override {
-    SweepFolder folder;
+    if (!resume_folder_.empty()) return resume();
     SweepPlan plan;
-    if (!resume_folder_.empty()) {
-      folder.path = resume_folder_;
-      auto read = read_plan(folder);
-      if (!read.ok()) return report(read.status());
-      plan = std::move(*read);
-      if (Status status = find_kernel(folder, plan); !status.ok()) return report(status);
-    } else {
-      if (kernel_file_.empty()) return report_usage("sweep", "no recorded kernel: give DIR/<static-hash>.json, or --resume DIR");
-      if (grid_.empty())
-        return report_usage("sweep", "nothing to sweep over: give --grid KEY=VALUES, as in --grid 'block.x=64:1024:64'");
-      if (Status status = read_grid(plan); !status.ok()) return report_usage("sweep", status.message());
-      if (Status status = make_plan(plan); !status.ok()) return report(status);
-      folder.path = results_folder_.empty() ? fresh_folder() : Path(results_folder_);
-    }
+    if (kernel_file_.empty()) return report_usage("sweep", "no recorded kernel: give DIR/<static-hash>.json, or --resume DIR");
+    if (grid_.empty())
+      return report_usage("sweep", "nothing to sweep over: give --grid KEY=VALUES, as in --grid 'block.x=64:1024:64'");
+    if (Status status = read_grid(plan); !status.ok()) return report_usage("sweep", status.message());
+    if (Status status = make_plan(plan); !status.ok()) return report(status);
     take_limits(plan);
-    SweepOptions options{{}, compile_workers_, top_};
     auto devices = choose_devices(plan.device);
     if (!devices.ok()) return report(devices.status());
-    options.devices = std::move(*devices);
-    if (resume_folder_.empty())
-      if (Status status = begin_folder(folder, plan); !status.ok()) return report(status);
-    return sweep(plan, folder, options);
+    auto folder = results_folder();
+    if (!folder.ok()) return report(folder.status());
+    auto lock = lock_folder(*folder);
+    if (!lock.ok()) return report(lock.status());
+    if (Status status = begin_folder(*folder, plan); !status.ok()) return report(status);
+    return sweep(plan, *folder, {std::move(*devices), compile_workers_, top_});
   }
 
  private:
@@ -184,6 +166,26 @@ class SweepCommand : public Command {
     auto gpus = count_devices(DeviceKind::cuda);
     plan.device = gpus.ok() && *gpus > 0 ? DeviceKind::cuda : DeviceKind::cpu;
     return {};
+  }
+
+  Result<SweepFolder> results_folder() const {
+    if (results_folder_.empty()) return make_fresh_folder(std::time(nullptr));
+    SweepFolder folder{results_folder_};
+    MNEME_TRY(make_folder(folder));
+    return folder;
+  }
+
+  int resume() const {
+    const SweepFolder folder{resume_folder_};
+    auto lock = lock_folder(folder);
+    if (!lock.ok()) return report(lock.status());
+    auto plan = read_plan(folder);
+    if (!plan.ok()) return report(plan.status());
+    if (Status status = find_kernel(folder, *plan); !status.ok()) return report(status);
+    take_limits(*plan);
+    auto devices = choose_devices(plan->device);
+    if (!devices.ok()) return report(devices.status());
+    return sweep(*plan, folder, {std::move(*devices), compile_workers_, top_});
   }
 
   // Of a sweep that is resumed: where it says now, if it does.

@@ -1,7 +1,12 @@
 #include "mneme/cli/sweep_plan.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "mneme/replay/device_knobs.h"
@@ -120,12 +125,37 @@ SweepPoints::SweepPoints(const Grid& grid, const SweepPlan& plan) : all_(grid.si
   if (plan.random) sample_ = grid.sample(*plan.random, plan.seed);
 }
 
+Result<SweepFolder> make_fresh_folder(std::time_t now, const Path& parent) {
+  char text[32] = {};
+  std::strftime(text, sizeof text, "sweep-%Y%m%d-%H%M%S", std::localtime(&now));
+  SweepFolder folder{(parent / text).lexically_normal()};
+  for (int i = 2; ::mkdir(folder.path.c_str(), 0777) != 0; ++i) {
+    if (errno != EEXIST)
+      return error(Code::io, "making a folder for the results, {}: {}; --results-dir names another", folder.path.string(),
+                   std::strerror(errno));
+    folder.path = (parent / fmt::format("{}-{}", text, i)).lexically_normal();
+  }
+  return folder;
+}
+
+Status make_folder(const SweepFolder& folder, FileSystem& files) { return files.create_directories(folder.path); }
+
+Result<Descriptor> lock_folder(const SweepFolder& folder) {
+  Descriptor lock(::open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock.open())
+    return error(errno == ENOENT ? Code::not_found : Code::io, "opening the folder of results {}: {}", folder.path.string(),
+                 std::strerror(errno));
+  if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
+    return error(Code::unavailable, "another sweep is working on {}: wait for its end, or name another folder",
+                 folder.path.string());
+  return lock;
+}
+
 Status begin_folder(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files) {
   if (files.exists(folder.plan()) || files.exists(folder.log()))
     return error(Code::invalid_argument,
                  "{} has the results of a sweep already: --resume {} goes on with it; or name another folder",
                  folder.path.string(), folder.path.string());
-  MNEME_TRY(files.create_directories(folder.path));
   return write_plan(folder, plan, files);
 }
 

@@ -1,10 +1,12 @@
 // SweepPlan: what a sweep was asked for. It is sweep.json of the folder of its results, by which the sweep is resumed.
 #pragma once
 
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
+#include "mneme/base/descriptor.h"
 #include "mneme/base/digest.h"
 #include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
@@ -57,7 +59,15 @@ struct SweepFolder {
   Path best() const { return path / "best.json"; }
 };
 
-// Makes the folder and writes the plan into it. invalid_argument: it has the results of a sweep.
+// Makes a folder in `parent`, named after the time, that was not there yet: no two calls get the same one.
+Result<SweepFolder> make_fresh_folder(std::time_t now, const Path& parent = ".");
+// Makes the folder where it is not there.
+Status make_folder(const SweepFolder& folder, FileSystem& files = FileSystem::posix());
+// This process alone works on the folder until the descriptor is closed: taken before anything in it is read or written.
+// unavailable: another has it. not_found: there is no folder.
+Result<Descriptor> lock_folder(const SweepFolder& folder);
+
+// Writes the plan into the locked folder. invalid_argument: it has the results of a sweep.
 Status begin_folder(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files = FileSystem::posix());
 // Where the database is not where it was, it is looked for beside the folder as it then was. not_found: there is no sweep in it;
 // corrupt, incompatible.

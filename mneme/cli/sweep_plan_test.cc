@@ -32,12 +32,10 @@ struct SweepFolderTest : ::testing::Test {
   void SetUp() override {
     folder.path = std::filesystem::temp_directory_path() / fmt::format("mneme-sweep-test-{}", ::getpid());
     std::filesystem::remove_all(folder.path);
+    std::filesystem::create_directories(folder.path);
   }
   void TearDown() override { std::filesystem::remove_all(folder.path); }
-  void write_plan(std::string_view text) {
-    std::filesystem::create_directories(folder.path);
-    std::ofstream(folder.plan()) << text;
-  }
+  void write_plan(std::string_view text) { std::ofstream(folder.plan()) << text; }
   SweepFolder folder;
 };
 
@@ -63,6 +61,7 @@ TEST_F(SweepFolderTest, FindsTheDatabaseThatWasMovedWithIt) {
   std::filesystem::create_directories(plan.database);
   std::ofstream(plan.database / kernel) << "{}";
   const SweepFolder before{first / "results"}, after{second / "results"};
+  ASSERT_TRUE(make_folder(before).ok());
   ASSERT_TRUE(begin_folder(before, plan).ok());
   std::filesystem::rename(first, second);
   auto moved = read_plan(after);
@@ -83,7 +82,6 @@ TEST_F(SweepFolderTest, FindsTheDatabaseThatWasMovedWithIt) {
 TEST_F(SweepFolderTest, KeepsWhatFilesOfIrWere) {
   SweepPlan plan = some_plan();
   const Path kernel = folder.path / (plan.static_hash.hex() + ".json"), ir = folder.path / "a.ll";
-  std::filesystem::create_directories(folder.path);
   std::ofstream(kernel) << "{}";
   std::ofstream(ir) << "one";
   plan.database = folder.path;
@@ -107,6 +105,30 @@ TEST_F(SweepFolderTest, RefusesOneThatIsInUse) {
   EXPECT_EQ(begin_folder(folder, some_plan()).to_string(), "invalid_argument: " + name +
                                                                " has the results of a sweep already: --resume " + name +
                                                                " goes on with it; or name another folder");
+}
+
+TEST_F(SweepFolderTest, FreshOnesAreNeverShared) {
+  auto first = make_fresh_folder(1'000'000'000, folder.path), second = make_fresh_folder(1'000'000'000, folder.path);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(second->path.string(), first->path.string() + "-2");
+  EXPECT_TRUE(std::filesystem::is_directory(second->path));
+  const Path nowhere = folder.path / "nowhere";
+  const std::string refused = make_fresh_folder(0, nowhere).status().to_string();
+  EXPECT_TRUE(refused.starts_with("io: making a folder for the results, " + nowhere.string() + "/sweep-1970")) << refused;
+  EXPECT_TRUE(refused.ends_with(": No such file or directory; --results-dir names another")) << refused;
+}
+
+TEST_F(SweepFolderTest, OneAtATimeWorksOnIt) {
+  const std::string name = folder.path.string();
+  {
+    auto lock = lock_folder(folder);
+    ASSERT_TRUE(lock.ok());
+    EXPECT_EQ(lock_folder(folder).status().to_string(),
+              "unavailable: another sweep is working on " + name + ": wait for its end, or name another folder");
+  }
+  EXPECT_TRUE(lock_folder(folder).ok());
+  EXPECT_EQ(lock_folder({folder.path / "none"}).status().to_string(),
+            "not_found: opening the folder of results " + name + "/none: No such file or directory");
 }
 
 TEST_F(SweepFolderTest, SaysWhatIsNoPlan) {

@@ -1,10 +1,8 @@
 #include "mneme/cli/sweep_run.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -64,15 +62,6 @@ class EndSignals {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-// A folder that this process alone works on, until it ends.
-Result<Descriptor> lock_folder(const Path& folder) {
-  Descriptor lock(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock.open()) return error(Code::io, "opening {}: {}", folder.string(), std::strerror(errno));
-  if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
-    return error(Code::unavailable, "another sweep is working on {}: wait for its end, or name another folder", folder.string());
-  return lock;
-}
-
 }  // namespace
 
 struct SweepRun::Impl {
@@ -110,7 +99,6 @@ struct SweepRun::Impl {
   const SweepOptions options;
   const Grid grid;
   const SweepPoints points;
-  Descriptor lock;
   std::map<Digest, PoolResult> known;
   SweepTally tally;
   SweepRate rate;
@@ -289,7 +277,6 @@ void SweepRun::Impl::show() {
 Result<std::unique_ptr<SweepRun>> SweepRun::open(const SweepPlan& plan, const SweepFolder& folder, const SweepOptions& options) {
   MNEME_ASSIGN(Grid grid, Grid::create(plan.base, plan.axes));
   auto impl = std::make_unique<Impl>(plan, folder, options, std::move(grid));
-  MNEME_ASSIGN(impl->lock, lock_folder(folder.path));
   impl->wake_up = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!impl->wake_up.open()) return error(Code::io, "making an event for the sweep: {}", std::strerror(errno));
   MNEME_TRY(impl->read_earlier_run());

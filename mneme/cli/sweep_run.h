@@ -19,8 +19,8 @@ struct SweepOptions {
 
 class SweepRun {
  public:
-  // What an earlier run of the plan found out is taken from the folder's log. invalid_argument: what Grid::create() says.
-  // unavailable: another process works on the folder.
+  // What an earlier run of the plan found out is taken from the log of the folder, which the caller has locked.
+  // invalid_argument: what Grid::create() says.
   static Result<std::unique_ptr<SweepRun>> open(const SweepPlan& plan, const SweepFolder& folder, const SweepOptions& options);
   ~SweepRun();
 

@@ -151,3 +151,17 @@ exec 9<ended-9
 flock 9
 expect 2 mneme sweep --resume ended-9
 contains err "another sweep is working on ended-9: wait for its end, or name another folder"
+# Also at its begin, before anything is written; where no folder is named, each has its own.
+mkdir taken
+exec 9<taken
+flock 9
+expect 2 sweep --grid block.x=64 --results-dir taken
+contains err "another sweep is working on taken: wait for its end, or name another folder"
+[ -z "$(ls taken)" ] || fail "written into another sweep's folder: $(ls taken)"
+exec 9<&-
+sweep --grid block.x=64 >one 2>&1 &
+first=$!
+expect 0 sweep --grid block.x=128
+wait "$first" || fail "one of two at once: $(cat one)"
+[ "$(cat sweep-*/results.jsonl | grep -c '"label":"baseline at the begin"')" -eq 2 ] || fail "two sweeps share a folder"
+[ "$(cat sweep-*/sweep.json | grep -c mneme_sweep)" -eq 2 ] || fail "two sweeps share a plan"
