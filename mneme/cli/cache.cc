@@ -5,6 +5,7 @@
 
 #include "mneme/base/disk_cache.h"
 #include "mneme/cli/command.h"
+#include "mneme/cli/output.h"
 
 namespace mneme::cli {
 namespace {
@@ -26,13 +27,12 @@ class CacheCommand : public Command {
     }
     const DiskCache::Usage usage = cache.usage();
     if (json_)
-      fmt::print("{}\n", nlohmann::json{{"directory", place->folder.string()},
-                                        {"entries", usage.entries},
-                                        {"size", usage.size.count},
-                                        {"limit", place->limit.count}}
-                             .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+      write_output(to_text(nlohmann::json{{"directory", place->folder.string()},
+                                          {"entries", usage.entries},
+                                          {"size", usage.size.count},
+                                          {"limit", place->limit.count}}));
     else
-      fmt::print("{}\n{} entries, {} of at most {}\n", place->folder.string(), usage.entries, usage.size, place->limit);
+      print("{}\n{} entries, {} of at most {}\n", place->folder.string(), usage.entries, usage.size, place->limit);
     return 0;
   }
 

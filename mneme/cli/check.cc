@@ -7,6 +7,7 @@
 #include "mneme/cli/configuration_options.h"
 #include "mneme/cli/diverted_output.h"
 #include "mneme/cli/guarded.h"
+#include "mneme/cli/output.h"
 #include "mneme/cli/recorded_session.h"
 #include "mneme/cli/values.h"
 #include "mneme/replay/determinism.h"
@@ -73,7 +74,7 @@ class CheckCommand : public Command {
     }();
     if (!behaviour.ok()) return behaviour.status();
     MNEME_TRY(behaviour->result.failure);
-    std::string text = json_ ? to_json(*behaviour).dump(2) + "\n" : describe(*behaviour, title);
+    std::string text = json_ ? to_text(to_json(*behaviour)) : describe(*behaviour, title);
     return Outcome{text, behaviour->deterministic && behaviour->result.verified ? kExitRight : kExitNotRight};
   }
 

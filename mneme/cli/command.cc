@@ -12,6 +12,7 @@
 #include "mneme/base/log.h"
 #include "mneme/base/suggestion.h"
 #include "mneme/cli/help_format.h"
+#include "mneme/cli/output.h"
 
 namespace mneme::cli {
 namespace {
@@ -27,12 +28,12 @@ std::map<std::string, Entry>& registry() {
 }
 
 void print_help() {
-  fmt::print(
+  print(
       "Mneme records the GPU kernels of a program and replays each alone.\n\nUsage: mneme COMMAND [ARGUMENT...]\n\nCommands:\n");
   for (const auto& [name, entry] : registry()) {
-    if (entry.info.visibility == Visibility::listed) fmt::print("  {:<10}{}\n", name, entry.info.summary);
+    if (entry.info.visibility == Visibility::listed) print("  {:<10}{}\n", name, entry.info.summary);
   }
-  fmt::print(
+  print(
       "\nmneme COMMAND --help explains one. mneme NAME runs mneme-NAME from the PATH when NAME is not one of these.\n"
       "Exit status: 0 done, 2 could not be done, 64 the command line is wrong; replay also: 1 not verified.\n");
 }
@@ -60,10 +61,10 @@ bool is_of_python(const std::string& name) { return name == "tune" || name == "r
 
 int unknown_command(const std::string& name) {
   if (is_of_python(name)) {
-    fmt::print(stderr,
-               "mneme: '{0}' comes with Mneme's Python package, and there is no mneme-{0} on the PATH: "
-               "pip install '.[{0}]' in the sources of Mneme, or in <prefix>/share/mneme/python of an installed one\n",
-               name);
+    print_error(
+        "mneme: '{0}' comes with Mneme's Python package, and there is no mneme-{0} on the PATH: "
+        "pip install '.[{0}]' in the sources of Mneme, or in <prefix>/share/mneme/python of an installed one\n",
+        name);
     return kExitUsage;
   }
   std::vector<std::string> names{"help"};
@@ -72,7 +73,7 @@ int unknown_command(const std::string& name) {
   }
   std::string message = fmt::format("mneme: there is no command '{}', and no mneme-{} on the PATH", name, name);
   if (auto near = nearest_command(name, names)) message += fmt::format("; did you mean '{}'?", *near);
-  fmt::print(stderr, "{}\nSee 'mneme help'.\n", message);
+  print_error("{}\nSee 'mneme help'.\n", message);
   return kExitUsage;
 }
 
@@ -117,7 +118,7 @@ std::optional<int> parse(const Entry& entry, Command& command, const std::vector
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
+    write_output(app.help());
     return 0;
   } catch (const CLI::ParseError& failure) {
     // A mistyped option often makes something else look wrong: it is named first.
@@ -149,30 +150,29 @@ int report(const Status& status) {
 }
 
 int report_usage(const std::string& command, const std::string& message) {
-  fmt::print(stderr, "mneme {}: {}\nSee 'mneme {} --help'.\n", command, message, command);
+  print_error("mneme {}: {}\nSee 'mneme {} --help'.\n", command, message, command);
   return kExitUsage;
 }
 
-int run_command_line(const std::vector<std::string>& arguments) {
-  log::level();  // warns of a MNEME_LOG that names none
+int Command::run_line(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
-    fmt::print(stderr, "mneme: no command given\nSee 'mneme help'.\n");
+    print_error("mneme: no command given\nSee 'mneme help'.\n");
     return kExitUsage;
   }
   const std::string& name = arguments[0];
-  if (name == "help" && arguments.size() > 1) return run_command_line({arguments[1], "--help"});
+  if (name == "help" && arguments.size() > 1) return run_line({arguments[1], "--help"});
   if (name == "help" || name == "--help" || name == "-h") {
     print_help();
     return 0;
   }
   if (name == "--version" || name == "version") {
-    fmt::print("mneme {}\n", MNEME_VERSION);
+    print("mneme {}\n", MNEME_VERSION);
     return 0;
   }
   auto found = registry().find(name);
   if (found == registry().end()) {
     if (name.starts_with("-")) {
-      fmt::print(stderr, "mneme: unknown option '{}'\nSee 'mneme help'.\n", name);
+      print_error("mneme: unknown option '{}'\nSee 'mneme help'.\n", name);
       return kExitUsage;
     }
     exec_external(arguments);
@@ -192,11 +192,20 @@ int run_command_line(const std::vector<std::string>& arguments) {
   }
   const std::vector<std::string> own(arguments.begin() + 1, end);
   if (auto status = parse(entry, *command, own, !command->application_.empty())) return *status;
-  const int status = command->run();
+  return command->run();
+}
+
+int run_command_line(const std::vector<std::string>& arguments) {
+  log::level();  // warns of a MNEME_LOG that names none
+  int status = kExitCannotRun;
+  try {
+    status = Command::run_line(arguments);
+  } catch (const std::exception& failure) {  // memory, threads and the like that the system refused
+    log::error("mneme {}: {}", arguments.empty() ? "" : arguments[0], failure.what());
+  }
   // A result that did not reach the reader (a full disk, a closed pipe) is no success.
-  if (std::fflush(stdout) != 0) {
-    const int reason = errno;
-    log::error("writing to standard output: {}", std::strerror(reason));
+  if (Status written = end_output(); !written.ok()) {
+    report(written);
     return status == 0 ? kExitCannotRun : status;
   }
   return status;

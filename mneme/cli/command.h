@@ -34,6 +34,7 @@ class Command {
 
  private:
   friend int run_command_line(const std::vector<std::string>& arguments);
+  static int run_line(const std::vector<std::string>& arguments);
   std::vector<std::string> application_;
 };
 
@@ -59,7 +60,8 @@ int report(const Status& status);
 int report_usage(const std::string& command, const std::string& message);
 
 // Everything behind the program's own name. Runs one subcommand and returns the exit status; a name that is not built in is
-// looked for as `mneme-NAME` on the PATH, which then replaces the process.
+// looked for as `mneme-NAME` on the PATH, which then replaces the process. Throws nothing: what was thrown is an error, and so is
+// output that standard output did not take.
 int run_command_line(const std::vector<std::string>& arguments);
 
 }  // namespace mneme::cli

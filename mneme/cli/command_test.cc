@@ -51,6 +51,14 @@ class LaunchCommand : public Command {
   }
 };
 
+class ThrowCommand : public Command {
+ public:
+  void add_options(CLI::App&) override {}
+  int run() override { throw std::runtime_error("resource temporarily unavailable"); }
+};
+
+const Registration thrower({.name = "throw", .summary = "a test", .visibility = Visibility::hidden},
+                           [] { return std::make_unique<ThrowCommand>(); });
 const Registration echo({.name = "echo", .summary = "a test"}, [] { return std::make_unique<EchoCommand>(); });
 const Registration launch({.name = "launch", .summary = "a test", .application = Application::required},
                           [] { return std::make_unique<LaunchCommand>(); });
@@ -178,6 +186,12 @@ TEST(CommandLine, ReportSaysWhatToDoAboutDamage) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "mneme: error: db/x: offset 0: damaged; take the file from a copy, or remove the kernel's and record it again\n"
             "mneme: error: reading x: no\n");
+}
+
+TEST(CommandLine, WhatIsThrownIsAnError) {
+  const Outcome outcome = run({"throw"});
+  EXPECT_EQ(outcome.status, kExitCannotRun);
+  EXPECT_EQ(outcome.err, "mneme: error: mneme throw: resource temporarily unavailable\n");
 }
 
 TEST(CommandLine, PrintsTheVersion) { EXPECT_EQ(run({"--version"}).out, std::string("mneme ") + MNEME_VERSION + "\n"); }

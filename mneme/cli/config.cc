@@ -8,6 +8,7 @@
 #include "mneme/cli/build_flags.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/installation.h"
+#include "mneme/cli/output.h"
 
 namespace mneme::cli {
 namespace {
@@ -32,7 +33,7 @@ class ConfigCommand : public Command {
     auto value = look_up();
     if (!value.ok() && value.status().code() == Code::invalid_argument) return report_usage("config", value.status().message());
     if (!value.ok()) return report(value.status());
-    fmt::print("{}\n", *value);
+    print("{}\n", *value);
     return 0;
   }
 

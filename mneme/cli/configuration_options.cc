@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "mneme/cli/output.h"
 #include "mneme/cli/pipeline_file.h"
 #include "mneme/cli/values.h"
 
@@ -314,6 +315,7 @@ Result<Configuration> ConfigurationOptions::configuration() const {
     MNEME_ASSIGN(configuration, parse_configuration({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, file_));
   }
   for (const Change& change : changes_) MNEME_TRY(change(configuration));
+  MNEME_TRY(check_texts(to_json(configuration), "the configuration"));
   MNEME_TRY(pin(configuration.ir, files_));
   return configuration;
 }

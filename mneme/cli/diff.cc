@@ -9,6 +9,7 @@
 #include "mneme/cli/difference_picture.h"
 #include "mneme/cli/diverted_output.h"
 #include "mneme/cli/guarded.h"
+#include "mneme/cli/output.h"
 #include "mneme/cli/recorded_session.h"
 
 namespace mneme::cli {
@@ -64,7 +65,7 @@ std::string tables(const Found& found) {
 std::string json(const Found& found) {
   nlohmann::json buffers = nlohmann::json::array();
   for (const SegmentDifference& difference : found.differences) buffers.push_back(to_json(difference));
-  return nlohmann::json({{"buffers", buffers}, {"result", to_json(found.result)}}).dump(2) + "\n";
+  return to_text({{"buffers", buffers}, {"result", to_json(found.result)}});
 }
 
 class DiffCommand : public Command {

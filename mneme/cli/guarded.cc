@@ -8,6 +8,7 @@
 
 #include "mneme/base/log.h"
 #include "mneme/cli/command.h"
+#include "mneme/cli/output.h"
 #include "mneme/cli/progress.h"
 #include "mneme/cli/supervise.h"
 
@@ -133,7 +134,7 @@ int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome
       outcome = failed(why);
     }
   }
-  std::fwrite(outcome.output.data(), 1, outcome.output.size(), stdout);
+  write_output(outcome.output);
   return outcome.exit_status;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "mneme/cli/command.h"
+#include "mneme/cli/output.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/store/database.h"
 
@@ -59,10 +60,10 @@ class LsCommand : public Command {
         ++instances;
       }
     }
-    if (instances != 0) fmt::print("{}", format_table(rows));
+    if (instances != 0) write_output(format_table(rows));
     auto disk = database.disk_size();
-    fmt::print("{}, {}{}\n", plural(listing.kernels.size(), "kernel"), plural(instances, "instance"),
-               disk.ok() ? fmt::format(", {} on disk in all", *disk) : "");
+    print("{}, {}{}\n", plural(listing.kernels.size(), "kernel"), plural(instances, "instance"),
+          disk.ok() ? fmt::format(", {} on disk in all", *disk) : "");
   }
 
   void print_json(const Database& database, const Listing& listing) {
@@ -80,7 +81,7 @@ class LsCommand : public Command {
                            {"kernels", kernels},
                            {"damaged", damaged},
                            {"disk_bytes", disk.ok() ? nlohmann::json(disk->count) : nlohmann::json()}};
-    fmt::print("{}\n", root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    write_output(to_text(root));
   }
 
   std::string directory_;

@@ -9,6 +9,7 @@
 #include "mneme/cli/configuration_options.h"
 #include "mneme/cli/diverted_output.h"
 #include "mneme/cli/guarded.h"
+#include "mneme/cli/output.h"
 #include "mneme/cli/progress.h"
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/cli/recording_view.h"
@@ -84,7 +85,7 @@ class ReplayCommand : public Command {
     } else {
       document["result"] = instances[0]["result"];
     }
-    return {document.dump(2) + "\n", failed != 0 ? failed : verified ? kExitVerified : kExitNotVerified};
+    return {to_text(document), failed != 0 ? failed : verified ? kExitVerified : kExitNotVerified};
   }
 
   // What kept a replay from being prepared is a result too, so that whoever reads standard output always finds one.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "mneme/cli/command.h"
+#include "mneme/cli/output.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/store/database.h"
 
@@ -66,7 +67,7 @@ class ShowCommand : public Command {
     }
     root["damaged"] = nlohmann::json::array();
     for (const Status& damage : damaged_) root["damaged"].push_back(damage.message());
-    fmt::print("{}\n", root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    write_output(to_text(root));
   }
 
   void print_text(const Database& database, const KernelDocument& document) {
@@ -84,7 +85,7 @@ class ShowCommand : public Command {
     if (check_ && damaged_.empty())
       text += fmt::format("\nchecked: the IR, {} and {}: all whole\n", plural(document.instances.size(), "instance"),
                           plural(pages_.size(), "page"));
-    fmt::print("{}", text);
+    write_output(text);
   }
 
   void append_instance(const Database& database, const KernelRecord& kernel, const InstanceRecord& instance, std::string& text) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "mneme/base/log.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
+#include "mneme/cli/output.h"
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/cli/supervise.h"
 #include "mneme/cli/sweep_plan.h"
@@ -134,6 +136,7 @@ class SweepCommand : public Command {
 
   Status read_grid(SweepPlan& plan) const {
     for (const std::string& text : grid_) {
+      MNEME_TRY(check_texts({{"grid", text}}, "the command line"));
       MNEME_ASSIGN(GridAxis axis, parse_axis(text));
       plan.axes.push_back(std::move(axis));
     }
@@ -155,6 +158,7 @@ class SweepCommand : public Command {
     plan.static_hash = file.static_hash;
     for (GridAxis& axis : plan.axes) MNEME_TRY(pin_files(axis, FileSystem::posix()));
     MNEME_TRY(choose_kind(plan));
+    MNEME_TRY(check_texts(to_json(plan), "sweeping"));
     return check_knobs(plan);
   }
 
@@ -223,11 +227,12 @@ class SweepCommand : public Command {
     auto run = SweepRun::open(plan, folder, options);
     if (!run.ok()) return report(run.status());
     const Status status = (*run)->run();
-    print(plan, folder, **run);
+    std::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error as any other, behind which there is more to tell
+    print_results(plan, folder, **run);
     if (!status.ok()) report(status);
     tell_what_next(plan, folder, **run);
     if (int signal = (*run)->interrupted()) {
-      std::fflush(stdout);
+      if (Status written = end_output(); !written.ok()) report(written);
       run->reset();
       end_as(signal);
     }
@@ -235,15 +240,15 @@ class SweepCommand : public Command {
     return (*run)->tally().counts().right != 0 ? kExitSomethingVerified : kExitNothingVerified;
   }
 
-  void print(const SweepPlan& plan, const SweepFolder& folder, const SweepRun& run) const {
+  void print_results(const SweepPlan& plan, const SweepFolder& folder, const SweepRun& run) const {
     if (!json_) {
-      fmt::print("{}", sweep_table(plan, run.total(), run.tally(), run.rate()));
+      write_output(sweep_table(plan, run.total(), run.tally(), run.rate()));
       return;
     }
     nlohmann::json document = sweep_json(plan, run.total(), run.tally(), run.rate());
     document["results_dir"] = folder.path.string();
     document["interrupted"] = run.interrupted() != 0;
-    fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    write_output(to_text(document));
   }
 
   static void tell_what_next(const SweepPlan& plan, const SweepFolder& folder, const SweepRun& run) {

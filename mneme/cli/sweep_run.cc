@@ -12,6 +12,7 @@
 
 #include "mneme/base/descriptor.h"
 #include "mneme/base/log.h"
+#include "mneme/cli/output.h"
 #include "mneme/cli/progress.h"
 #include "mneme/pool/result_log.h"
 
@@ -258,7 +259,7 @@ void SweepRun::Impl::take() {
 void SweepRun::Impl::keep_best() {
   if (tally.fastest().empty() || (best && tally.fastest().front().time >= *best)) return;
   best = tally.fastest().front().time;
-  const std::string text = best_json(tally).dump(2) + "\n";
+  const std::string text = to_text(best_json(tally));
   if (Status status = FileSystem::posix().write_atomically(folder.best(), std::as_bytes(std::span(text))); !status.ok())
     log::warning("{}", status.message());
 }

@@ -32,6 +32,21 @@ for option in --max --skip --max-bytes -vass; do
 done
 expect 64 mneme record -rdb '' -- ./app
 
+# Output that nobody takes is one line of error, and no end in the middle.
+for command in help version 'config cxxflags' cache 'cache --json' 'replay --help'; do
+  status=0
+  # shellcheck disable=SC2086  # the words are meant to be split
+  mneme $command >/dev/full 2>err || status=$?
+  [ "$status" -eq 2 ] || fail "mneme $command with a full output ended with $status"
+  [ "$(cat err)" = "mneme: error: writing to standard output: No space left on device" ] || fail "mneme $command with a full output"
+done
+status=0
+mneme version >/dev/full 2>/dev/full || status=$?
+[ "$status" -eq 2 ] || fail "two full outputs: $status"
+status=0
+mneme recrod 2>/dev/full || status=$?
+[ "$status" -eq 64 ] || fail "a full output for errors: $status"
+
 cp -r "$MNEME_PREFIX" moved
 expect 0 moved/bin/mneme config cxxflags
 contains out "-fpass-plugin=$PWD/moved/lib/libmneme_instrument.so"

@@ -25,6 +25,20 @@ expect 0 mneme sweep --resume all --json
 [ "$(json out 'd["total"], d["resumed"], d["measured"], len(d["best"])')" = "(8, 8, 0, $(json out 'len(d["best"])'))" ] || fail "resuming measured something"
 cmp -s all/results.jsonl before || fail "resuming a whole sweep wrote"
 
+for options in '--top 400' --json; do
+  status=0
+  # shellcheck disable=SC2086  # the words are meant to be split
+  mneme sweep --resume all $options >/dev/full 2>err || status=$?
+  [ "$status" -eq 2 ] || fail "with a full output it ended with $status"
+  contains err "mneme: error: writing to standard output: No space left on device"
+  contains err "the fastest: mneme replay -rdb "
+done
+expect 2 python3 -c 'import os, subprocess, sys
+read, write = os.pipe()
+os.close(read)
+sys.exit(subprocess.run(["mneme", "sweep", "--resume", "all"], stdout=write).returncode)'
+contains err "mneme: error: writing to standard output: Broken pipe"
+
 # Sharing is told, and can be left out.
 expect 0 sweep --grid 'passes=default<O2>|default<O2>,verify|default<O2>,verify,verify' --results-dir shared --json
 [ "$(json out 'd["measured"], d["shared"], d["best"][0]["alike"]')" = "(1, 2, 2)" ] || fail "not shared"
@@ -74,6 +88,16 @@ expect 2 sweep --grid block.x=64 --max-registers 32 --results-dir refused
 contains err "assembler.max_registers has no effect on the CPU device"
 expect 2 sweep --grid 'assembler.level=2|3' --results-dir refused
 contains err "grid 'assembler.level': assembler.level has no effect on the CPU device"
+# Bytes that no result could hold.
+expect 64 sweep --grid $'passes=\xff|default<O3>' --results-dir refused
+contains err "mneme sweep: the command line: \"passes=�|default<O3>\" at /grid is no UTF-8, and results are JSON, which is"
+cp -r db $'d\xff'
+expect 2 mneme sweep $'d\xff'"/${kernel#db/}" --device cpu --grid block.x=64 --results-dir refused
+contains err "sweeping: \"$PWD/d�\" at /database is no UTF-8"
+expect 2 sweep --grid block.x=64 --load-pass-plugin $'d\xff/p.so' --results-dir refused
+contains err "the configuration: \"$PWD/d�/p.so\" at /pass_plugins/0 is no UTF-8"
+expect 2 mneme replay -rdb "$kernel" --device cpu --load-pass-plugin $'d\xff/p.so'
+contains err "the configuration: \"$PWD/d�/p.so\" at /pass_plugins/0 is no UTF-8"
 [ ! -e refused ] || fail "a sweep that was refused has a folder"
 
 # Results that were moved with their database are resumed there; where the database is elsewhere, -rdb says where.
@@ -115,7 +139,7 @@ contains err "grid 'ir': the IR in place of the recorded one, $PWD/one.ll, has c
 
 # Killed at any moment it can be resumed, and nothing is measured twice. A signal ends it with that signal's status.
 expect 0 python3 - "$kernel" <<'P'
-import collections, json, os, signal, subprocess, sys, time
+import collections, json, os, pty, select, signal, subprocess, sys, time
 kernel, total = sys.argv[1], 60
 def start(folder, *how):
     return subprocess.Popen(["mneme", "sweep", *how, "--compile-workers", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -144,6 +168,16 @@ for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
     counts = collections.Counter(results(folder))
     assert len(counts) == total and set(counts.values()) == {1}, counts
     assert results(folder)[:len(before)] == before
+
+# A terminal that is closed is a signal too.
+folder = "closed"
+child, terminal = pty.fork()
+if child == 0:
+    os.execvp("mneme", ["mneme", "sweep", *grid, "--results-dir", folder, "--compile-workers", "1"])
+while len(results(folder)) < 5:
+    select.select([terminal], [], [], 0.02)[0] and os.read(terminal, 65536)
+os.close(terminal)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGHUP
 P
 [ "$(json ended-9/best.json 'd["result"]["verified"]')" = True ] || fail "no best one"
 # One process at a time works on a folder.

@@ -1,0 +1,45 @@
+#include "mneme/cli/output.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace mneme::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+int failure = 0;  // the first one
+
+bool is_utf8(const std::string& text) try { return !Json(text).dump().empty(); } catch (const Json::type_error&) {
+  return false;
+}
+
+}  // namespace
+
+void write_output(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && failure == 0) failure = errno;
+}
+
+void write_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+std::string to_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+Status check_texts(const Json& json, std::string_view what) {
+  const Json flat = json.flatten();
+  for (const auto& [place, value] : flat.items())
+    if (value.is_string() && !is_utf8(value.get<std::string>()))
+      return error(Code::invalid_argument, "{}: {} at {} is no UTF-8, and results are JSON, which is: spell it otherwise", what,
+                   value.dump(-1, ' ', false, Json::error_handler_t::replace), place);
+  return {};
+}
+
+Status end_output() {
+  if (std::fflush(stdout) != 0 && failure == 0) failure = errno;
+  std::clearerr(stdout);
+  const int reason = std::exchange(failure, 0);
+  return reason == 0 ? Status() : error(Code::io, "writing to standard output: {}", std::strerror(reason));
+}
+
+}  // namespace mneme::cli

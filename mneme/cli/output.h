@@ -1,0 +1,37 @@
+// What a command writes, wherever it goes: a closed terminal, a full disk or a pipe that nobody reads any more throws nothing
+// and ends nothing in the middle.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "mneme/base/status.h"
+
+namespace mneme::cli {
+
+// To standard output. What it does not take is told by end_output().
+void write_output(std::string_view text);
+// To standard error. What it does not take has no reader.
+void write_error(std::string_view text);
+
+template <typename... Args>
+void print(fmt::format_string<Args...> format, Args&&... args) {
+  write_output(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void print_error(fmt::format_string<Args...> format, Args&&... args) {
+  write_error(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// JSON for a reader, with a newline at its end. Bytes that are no UTF-8 become U+FFFD.
+std::string to_text(const nlohmann::json& json);
+// invalid_argument: a text in it is no UTF-8, which no result and no log could hold; `what` says where the texts are from.
+Status check_texts(const nlohmann::json& json, std::string_view what);
+
+// Writes out what is buffered. io: some of what was written since the last call did not reach standard output.
+Status end_output();
+
+}  // namespace mneme::cli
