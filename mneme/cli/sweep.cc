@@ -144,8 +144,9 @@ class SweepCommand : public Command {
     plan.seed = seed_;
     plan.share = !no_share_;
     auto base = configuration_.configuration();
-    // A configuration that cannot be read is no matter of the grid.
-    return base.ok() ? Grid::create(*base, plan.axes).status() : Status();
+    if (!base.ok()) return {};  // no matter of the grid
+    MNEME_ASSIGN(const Grid grid, Grid::create(*base, plan.axes));
+    return check_sample(grid, plan);
   }
 
   Status make_plan(SweepPlan& plan) const {

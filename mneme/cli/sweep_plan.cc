@@ -17,6 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kVersion = 1;
+constexpr uint64_t kMostRandom = 10'000'000;  // they are held in memory, all the others of a grid are not
 // Of the database, from the folder of results.
 constexpr char kFromHere[] = "database_from_here";
 
@@ -121,8 +122,15 @@ Status check_knobs(const SweepPlan& plan) {
   return {};
 }
 
+Status check_sample(const Grid& grid, const SweepPlan& plan) {
+  if (!plan.random || *plan.random >= grid.size() || *plan.random <= kMostRandom) return {};
+  return error(Code::invalid_argument,
+               "--random {} of the grid's {} points: at most {} are drawn; a smaller grid may be swept whole", *plan.random,
+               grid.size(), kMostRandom);
+}
+
 SweepPoints::SweepPoints(const Grid& grid, const SweepPlan& plan) : all_(grid.size()) {
-  if (plan.random) sample_ = grid.sample(*plan.random, plan.seed);
+  if (plan.random && *plan.random < all_) sample_ = grid.sample(*plan.random, plan.seed);
 }
 
 Result<SweepFolder> make_fresh_folder(std::time_t now, const Path& parent) {

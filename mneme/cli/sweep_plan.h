@@ -39,6 +39,9 @@ nlohmann::json to_json(const SweepPlan& plan);
 // corrupt, incompatible (another version): it is not what to_json() wrote.
 Result<SweepPlan> sweep_plan_from_json(const nlohmann::json& json);
 
+// invalid_argument: more points by chance than are drawn at most, of a grid that has still more.
+Status check_sample(const Grid& grid, const SweepPlan& plan);
+
 // The points of the plan's grid, in the order in which they are tried.
 class SweepPoints {
  public:

@@ -182,9 +182,29 @@ TEST(SweepPoints, AreAllOrASample) {
   const Grid grid = *Grid::create(plan.base, plan.axes);
   EXPECT_EQ(SweepPoints(grid, plan).size(), 5u);
   EXPECT_EQ(SweepPoints(grid, plan).at(2), grid.sample(5, 3)[2]);
+  plan.random = UINT64_MAX;  // all there are, none of them held
+  EXPECT_TRUE(check_sample(grid, plan).ok());
+  EXPECT_EQ(SweepPoints(grid, plan).size(), 8u);
+  EXPECT_EQ(SweepPoints(grid, plan).at(7), 7u);
   plan.random.reset();
   EXPECT_EQ(SweepPoints(grid, plan).size(), 8u);
   EXPECT_EQ(SweepPoints(grid, plan).at(7), 7u);
+}
+
+TEST(SweepPoints, MoreThanAreDrawnAreRefused) {
+  SweepPlan plan = some_plan();
+  plan.axes.clear();
+  for (const char* key : {"block.x", "block.y", "block.z", "grid.x", "grid.y", "grid.z"})
+    plan.axes.push_back(*parse_axis(std::string(key) + "=1:100"));
+  const Grid grid = *Grid::create({}, plan.axes);
+  plan.random = 1'000'000'000;
+  EXPECT_EQ(
+      check_sample(grid, plan).to_string(),
+      "invalid_argument: --random 1000000000 of the grid's 1000000000000 points: at most 10000000 are drawn; a smaller grid "
+      "may be swept whole");
+  plan.random = 2'000'000'000'000;
+  EXPECT_TRUE(check_sample(grid, plan).ok());
+  EXPECT_EQ(SweepPoints(grid, plan).size(), grid.size());
 }
 
 }  // namespace

@@ -277,6 +277,7 @@ void SweepRun::Impl::show() {
 
 Result<std::unique_ptr<SweepRun>> SweepRun::open(const SweepPlan& plan, const SweepFolder& folder, const SweepOptions& options) {
   MNEME_ASSIGN(Grid grid, Grid::create(plan.base, plan.axes));
+  MNEME_TRY(check_sample(grid, plan));
   auto impl = std::make_unique<Impl>(plan, folder, options, std::move(grid));
   impl->wake_up = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!impl->wake_up.open()) return error(Code::io, "making an event for the sweep: {}", std::strerror(errno));

@@ -20,7 +20,7 @@ struct SweepOptions {
 class SweepRun {
  public:
   // What an earlier run of the plan found out is taken from the log of the folder, which the caller has locked.
-  // invalid_argument: what Grid::create() says.
+  // invalid_argument: what Grid::create() and check_sample() say.
   static Result<std::unique_ptr<SweepRun>> open(const SweepPlan& plan, const SweepFolder& folder, const SweepOptions& options);
   ~SweepRun();
 

@@ -221,12 +221,23 @@ std::vector<uint64_t> Grid::sample(uint64_t count, uint64_t seed) const {
     for (uint64_t i = 0; i < size_; ++i) points.push_back(i);
     return points;
   }
-  // Floyd's sampling without replacement.
+  // Floyd's sampling without replacement. What is chosen is a bit for each point of the grid, where those are few for each point
+  // that is chosen.
+  constexpr uint64_t kDense = 64;
+  const bool dense = size_ / kDense < count;
+  std::vector<bool> bits(dense ? size_ : 0);
+  std::unordered_set<uint64_t> few;
+  auto choose = [&](uint64_t point) {
+    if (!dense) return few.insert(point).second;
+    const bool fresh = !bits[point];
+    bits[point] = true;
+    return fresh;
+  };
   std::mt19937_64 engine(seed);
-  std::unordered_set<uint64_t> chosen;
+  points.reserve(count);
   for (uint64_t bound = size_ - count; bound < size_; ++bound) {
     uint64_t point = draw(engine, bound + 1);
-    if (!chosen.insert(point).second) chosen.insert(point = bound);
+    if (!choose(point)) choose(point = bound);
     points.push_back(point);
   }
   return points;

@@ -136,6 +136,8 @@ TEST(Grid, SamplesDifferentPointsByTheSeed) {
   EXPECT_EQ(points, grid.sample(500, 7));
   EXPECT_NE(points, grid.sample(500, 8));
   EXPECT_EQ(make({"block.x=1:3"}).sample(10, 1), (std::vector<uint64_t>{0, 1, 2}));
+  std::vector<uint64_t> most = make({"block.x=1:1000"}).sample(999, 7);
+  EXPECT_EQ(std::set<uint64_t>(most.begin(), most.end()).size(), 999u);
 }
 
 }  // namespace

@@ -77,6 +77,8 @@ expect 64 sweep --grid blok.x=64
 contains err "unknown key 'blok'; the nearest is 'block'"
 expect 64 sweep --grid block.x=9:1
 contains err "a range goes from its first number up to its last"
+expect 64 sweep --grid block.x=1:10000 --grid block.y=1:10000 --grid grid.x=1:10000 --random 1000000000
+contains err "--random 1000000000 of the grid's 1000000000000 points: at most 10000000 are drawn"
 expect 64 mneme sweep --resume all --grid block.x=64
 contains err "--grid excludes --resume"
 expect 2 mneme sweep --resume db
