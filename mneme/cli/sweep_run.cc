@@ -31,7 +31,8 @@ constexpr std::string_view kBegin = "baseline at the begin", kEnd = "baseline at
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// While one lives the first signal that asks for the end is noted, and the second one has its usual effect.
+// While one lives the first signal that asks for the end is noted, and a later one has its usual effect. What comes within a
+// second of the first is the same one: `timeout` sends it to the process and then to its group, some people press twice.
 class EndSignals {
  public:
   explicit EndSignals(int wake_up) {
@@ -39,7 +40,7 @@ class EndSignals {
     wake_up_ = wake_up;
     struct sigaction action{};
     action.sa_handler = note;
-    action.sa_flags = SA_RESETHAND | SA_RESTART;
+    action.sa_flags = SA_RESTART;
     for (size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &action, &before_[i]);
   }
   ~EndSignals() {
@@ -53,13 +54,22 @@ class EndSignals {
   static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
   static void note(int signal) {
     const int saved = errno;
-    number_ = signal;
-    const uint64_t one = 1;
-    [[maybe_unused]] auto written = ::write(wake_up_, &one, sizeof one);
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    if (number_ == 0) {
+      number_ = signal;
+      first_ = now;
+      const uint64_t one = 1;
+      [[maybe_unused]] auto written = ::write(wake_up_, &one, sizeof one);
+    } else if (now.tv_sec - first_.tv_sec > 1 || (now.tv_sec != first_.tv_sec && now.tv_nsec >= first_.tv_nsec)) {
+      ::signal(signal, SIG_DFL);
+      ::raise(signal);  // when this returns
+    }
     errno = saved;
   }
   static inline volatile sig_atomic_t number_ = 0;
   static inline volatile int wake_up_ = -1;
+  static inline timespec first_{};
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
@@ -103,7 +113,6 @@ struct SweepRun::Impl {
   std::map<Digest, PoolResult> known;
   SweepTally tally;
   SweepRate rate;
-  int signal = 0;
 
   uint64_t next = 0, outstanding = 0;
   bool end_submitted = false;
@@ -115,8 +124,9 @@ struct SweepRun::Impl {
 
   Descriptor wake_up;
   std::mutex mutex;
-  std::vector<Arrived> inbox;  // under the mutex
-  std::unique_ptr<Pool> pool;  // last: its thread fills the inbox
+  std::vector<Arrived> inbox;         // under the mutex
+  std::optional<EndSignals> signals;  // until what was measured has been printed
+  std::unique_ptr<Pool> pool;         // last: its thread fills the inbox
 };
 
 Status SweepRun::Impl::read_earlier_run() {
@@ -289,7 +299,7 @@ SweepRun::SweepRun(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SweepRun::~SweepRun() = default;
 
 Status SweepRun::run() {
-  EndSignals signals(impl_->wake_up.number());
+  impl_->signals.emplace(impl_->wake_up.number());
   if (impl_->everything_known()) {
     impl_->end_submitted = true;
     impl_->feed();
@@ -297,12 +307,11 @@ Status SweepRun::run() {
     return {};
   }
   Status status = impl_->work();
-  impl_->signal = EndSignals::number();
   impl_->line.clear();
-  return impl_->signal != 0 ? Status() : status;
+  return interrupted() != 0 ? Status() : status;
 }
 
-int SweepRun::interrupted() const { return impl_->signal; }
+int SweepRun::interrupted() const { return EndSignals::number(); }
 uint64_t SweepRun::total() const { return impl_->points.size(); }
 const SweepTally& SweepRun::tally() const { return impl_->tally; }
 const SweepRate& SweepRun::rate() const { return impl_->rate; }

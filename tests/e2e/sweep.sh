@@ -144,7 +144,7 @@ expect 0 python3 - "$kernel" <<'P'
 import collections, json, os, pty, select, signal, subprocess, sys, time
 kernel, total = sys.argv[1], 60
 def start(folder, *how):
-    return subprocess.Popen(["mneme", "sweep", *how, "--compile-workers", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    return subprocess.Popen(["mneme", "sweep", *how, "--compile-workers", "1"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 def results(folder):
     try:
@@ -158,14 +158,16 @@ for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
     run = start(folder, *grid, "--results-dir", folder)
     while len(results(folder)) < 5 and run.poll() is None:
         time.sleep(0.02)
-    run.send_signal(number)
-    said = run.communicate()[1]
+    for _ in range(2 if number != signal.SIGKILL else 1):  # as GNU timeout does, for which it is one
+        run.send_signal(number)
+    said = run.communicate()[0]
     assert run.returncode == -number, (number, run.returncode, said)
+    assert number == signal.SIGKILL or f" of {total} configurations done: " in said, said
     assert number == signal.SIGKILL or f"mneme sweep --resume {folder} goes on" in said, said
     before = results(folder)
     assert 5 <= len(before) < total, len(before)
     resumed = start(folder, "--resume", folder)
-    said = resumed.communicate()[1]
+    said = resumed.communicate()[0]
     assert resumed.returncode == 0, said
     counts = collections.Counter(results(folder))
     assert len(counts) == total and set(counts.values()) == {1}, counts
