@@ -203,3 +203,5 @@ expect 0 sweep --grid block.x=128
 wait "$first" || fail "one of two at once: $(cat one)"
 [ "$(cat sweep-*/results.jsonl | grep -c '"label":"baseline at the begin"')" -eq 2 ] || fail "two sweeps share a folder"
 [ "$(cat sweep-*/sweep.json | grep -c mneme_sweep)" -eq 2 ] || fail "two sweeps share a plan"
+# Compiling puts nothing beside the folder of results, so that nothing is left of a compiler that was ended.
+expect 0 env TMPDIR="$PWD/nowhere" mneme sweep "$kernel" --device cpu --iterations 3 --grid block.x=64 --results-dir no-tmp

@@ -3,39 +3,88 @@
 #include <fcntl.h>
 #include <lld/Common/Driver.h>
 #include <llvm/Support/raw_ostream.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <mutex>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
-#include "mneme/base/file_system.h"
+#include "mneme/base/descriptor.h"
 
 LLD_HAS_DRIVER(elf)
 
 namespace mneme::cpu {
 namespace {
 
-// A folder that goes with everything in it.
-class ScratchFolder {
+// Files have names that LLD opens, and lie in no folder: nothing is left of them, whatever ends the process.
+std::string name_of(const Descriptor& file) { return fmt::format("/proc/self/fd/{}", file.number()); }
+
+Result<Descriptor> file_of(ByteSpan bytes) {
+  Descriptor file(::memfd_create("mneme-link", MFD_CLOEXEC));
+  if (!file.open()) return error(Code::io, "making a file in memory for the linker: {}", std::strerror(errno));
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
+    if (written < 0)
+      return error(Code::io, "writing {} bytes for the linker into memory: {}", bytes.size(), std::strerror(errno));
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return file;
+}
+
+// What is written into a pipe, whose other end LLD opens by its name: a regular file it would put beside another and rename.
+class Output {
  public:
-  static Result<ScratchFolder> make() {
-    std::string path = std::filesystem::temp_directory_path() / "mneme-link-XXXXXX";
-    if (!::mkdtemp(path.data())) return error(Code::io, "making a temporary folder {}: {}", path, std::strerror(errno));
-    return ScratchFolder(path);
+  static Result<std::unique_ptr<Output>> open() {
+    auto output = std::unique_ptr<Output>(new Output);
+    int ends[2];
+    output->stop_ = Descriptor(::eventfd(0, EFD_CLOEXEC));
+    if (!output->stop_.open() || ::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+      return error(Code::io, "making a pipe for the linker's output: {}", std::strerror(errno));
+    output->out_ = Descriptor(ends[0]);
+    output->in_ = Descriptor(ends[1]);
+    try {
+      output->reader_ = std::thread([&reading = *output] { reading.read(); });
+    } catch (const std::system_error& failure) {
+      return error(Code::exhausted, "starting a thread for the linker's output: {}", failure.what());
+    }
+    return output;
   }
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  ~Output() { end(); }
+  std::string name() const { return name_of(in_); }
+  // All that has been written until now.
+  ByteVector end() {
+    if (reader_.joinable()) {
+      const uint64_t one = 1;
+      [[maybe_unused]] auto written = ::write(stop_.number(), &one, sizeof one);
+      reader_.join();
+    }
+    return std::move(bytes_);
   }
-  std::string file(const char* name) const { return path_ + "/" + name; }
 
  private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
+  Output() = default;
+  // The end of the writing is told, not that of the file: a child that another thread forks meanwhile has the pipe too.
+  void read() {
+    for (bool stopped = false; !stopped;) {
+      pollfd events[] = {{out_.number(), POLLIN, 0}, {stop_.number(), POLLIN, 0}};
+      ::poll(events, 2, -1);
+      stopped = events[1].revents != 0;
+      ByteVector part(size_t{1} << 16);
+      for (ssize_t count; (count = ::read(out_.number(), part.data(), part.size())) > 0;)
+        bytes_.insert(bytes_.end(), part.begin(), part.begin() + count);
+    }
+  }
+
+  Descriptor in_, out_, stop_;
+  ByteVector bytes_;
+  std::thread reader_;
 };
 
 Status run_lld(const std::vector<std::string>& arguments) {
@@ -53,21 +102,21 @@ Status run_lld(const std::vector<std::string>& arguments) {
 Result<ByteVector> link_shared_object(ByteSpan object) {
   static std::mutex mutex;
   std::lock_guard lock(mutex);
-  MNEME_ASSIGN(ScratchFolder folder, ScratchFolder::make());
-  FileSystem& files = FileSystem::posix();
-  auto write = [&](const std::string& path, ByteSpan bytes) -> Status {
-    MNEME_ASSIGN(auto file, files.create(path));
-    MNEME_TRY(file->append(bytes));
-    return file->close();
+  auto link = [](std::vector<std::string> arguments) -> Result<ByteVector> {
+    MNEME_ASSIGN(auto output, Output::open());
+    arguments.insert(arguments.begin(), {"-shared", "-o", output->name()});
+    MNEME_TRY(run_lld(arguments));
+    return output->end();
   };
   // An empty library called libm.so.6 makes the image need the real one, wherever the machine has it.
-  std::string nothing = folder.file("nothing.ld"), libm = folder.file("libm.so.6"), input = folder.file("image.o"),
-              output = folder.file("image.so");
-  MNEME_TRY(write(nothing, {}));
-  MNEME_TRY(run_lld({"-shared", "-m", "elf_x86_64", "--soname=libm.so.6", "-o", libm, nothing}));
-  MNEME_TRY(write(input, object));
-  MNEME_TRY(run_lld({"-shared", "--no-as-needed", "--build-id=none", "-z", "now", "-o", output, input, libm}));
-  return files.read(output);
+  static ByteVector libm;
+  if (libm.empty()) {
+    MNEME_ASSIGN(Descriptor nothing, file_of({}));
+    MNEME_ASSIGN(libm, link({"-m", "elf_x86_64", "--soname=libm.so.6", name_of(nothing)}));
+  }
+  MNEME_ASSIGN(Descriptor library, file_of(libm));
+  MNEME_ASSIGN(Descriptor input, file_of(object));
+  return link({"--no-as-needed", "--build-id=none", "-z", "now", name_of(input), name_of(library)});
 }
 
 }  // namespace mneme::cpu
