@@ -7,6 +7,8 @@
 #include <set>
 #include <unordered_set>
 
+#include "mneme/replay/json_text.h"
+
 namespace mneme {
 namespace {
 
@@ -149,7 +151,7 @@ Result<GridAxis> parse_axis(std::string_view text) {
   }
   std::set<Json> seen;
   for (const Json& value : axis.values)
-    if (!seen.insert(value).second) return error(Code::invalid_argument, "grid '{}': {} comes twice", text, value.dump());
+    if (!seen.insert(value).second) return error(Code::invalid_argument, "grid '{}': {} comes twice", text, json_text(value));
   return axis;
 }
 
@@ -184,7 +186,7 @@ Result<Grid> Grid::create(const Configuration& base, std::vector<GridAxis> axes)
         return error(Code::invalid_argument, "grid '{}': there is no such member of a configuration", axis.key);
       auto configuration = configuration_from_json(json);
       if (!configuration.ok())
-        return configuration.status().with_context(fmt::format("grid '{}={}'", axis.key, axis.values[i].dump()));
+        return configuration.status().with_context(fmt::format("grid '{}={}'", axis.key, json_text(axis.values[i])));
     }
   }
   grid.axes_ = std::move(axes);

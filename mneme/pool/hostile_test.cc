@@ -21,6 +21,7 @@
 
 #include "mneme/base/processors.h"
 #include "mneme/pool/pool.h"
+#include "mneme/pool/result_log.h"
 #include "mneme/pool/testing/processes.h"
 #include "mneme/pool/testing/random_pipeline.h"
 #include "mneme/pool/testing/scaled.h"
@@ -108,6 +109,7 @@ class Candidates {
         {"exit", {Failure::compile_error}},
         {"allocate", {Failure::compile_error, Failure::compile_timeout}},
         {"miscompile", {Failure::wrong_result}},
+        {"bytes", {Failure::compile_error}},
         {"dice", {Failure::none, Failure::compile_error, Failure::compile_timeout, Failure::wrong_result}},
         {"hang", {Failure::compile_timeout}},
     };
@@ -213,6 +215,7 @@ TEST(Hostile, EveryConfigurationEndsInOneResultAndNothingWrongIsRight) {
   options.command = "/proc/self/exe";
   options.command_arguments = {"--recorded-worker"};
   options.compile_workers = std::max(2u, usable_processors() - 1);
+  options.log = database.directory() / "run.jsonl";
   options.limits.compiling = std::chrono::seconds(20);
   options.limits.running = std::chrono::seconds(5);
   options.limits.compile_memory = 256_MiB;
@@ -264,6 +267,7 @@ TEST(Hostile, EveryConfigurationEndsInOneResultAndNothingWrongIsRight) {
   for (const auto& [what, kinds] : ends)
     for (const auto& [kind, count] : kinds) fmt::print("  {:16} {:16} {:5}\n", what, kind, count);
   pool.reset();
+  EXPECT_EQ(read_log(options.log)->results.size(), run.count);
   EXPECT_EQ(testing_pool::open_files(), files_before) << "descriptors of the pool's process";
   EXPECT_EQ(testing_pool::shared_mappings(), mappings_before) << "shared memory of the pool's process";
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";

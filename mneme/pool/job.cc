@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "mneme/compile/compile_key.h"
+#include "mneme/replay/json_text.h"
 
 namespace mneme {
 namespace {
@@ -22,7 +23,7 @@ constexpr std::array<std::string_view, 7> kNotOfAnyLaunch = {"execution", "toler
 std::string all_but(const Json& configuration, Sections sections) {
   std::string rest;
   for (const auto& [name, value] : configuration.items())
-    if (std::find(sections.begin(), sections.end(), name) == sections.end()) rest += name + value.dump();
+    if (std::find(sections.begin(), sections.end(), name) == sections.end()) rest += name + json_text(value);
   return rest;
 }
 

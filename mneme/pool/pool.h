@@ -96,8 +96,9 @@ class Pool {
   // Cancels what is not done, ends every worker and waits for that.
   ~Pool();
 
-  // Never fails as a call. `on_done` is called on the pool's own thread: it must be short and not call the pool. progress()
-  // counts the result already.
+  // Never fails as a call, but for memory: what cannot be compiled, or is no UTF-8, ends in a result that says so. `on_done` is
+  // called on the pool's own thread: it must be short and not call the pool. progress() counts the result already. What it throws
+  // is status() from then on; every future has its result nevertheless.
   Future submit(const Configuration& configuration, std::function<void(const PoolResult&)> on_done = {});
   // The same, but measured for itself whatever is known already: for a baseline. The result and its line in the log have the
   // label; nothing is shared with it, and no run resumes from it.
@@ -105,8 +106,9 @@ class Pool {
   // Waits until everything that was submitted is done.
   void drain();
   PoolProgress progress() const;
-  // Why the pool gave up, since its workers do not start; then whatever was or is submitted fails as worker_lost. Or that its log
-  // cannot be written any more, with which it goes on. ok while all is well.
+  // Why the pool gave up, since its workers do not start or its own thread ran out of memory; then whatever was or is submitted
+  // fails as worker_lost. Or, with which it goes on: its log cannot be written any more, a caller's on_done threw. ok while all
+  // is well.
   Status status() const;
 
  private:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "mneme/replay/json_text.h"
+
 namespace mneme {
 namespace {
 
@@ -43,7 +45,7 @@ std::optional<Nanoseconds> PoolResult::best_time() const {
 
 Digest whole_digest(const Configuration& configuration) { return whole_digest(to_json(configuration)); }
 
-Digest whole_digest(const Json& configuration) { return Hasher().add(std::string_view(configuration.dump())).finish(); }
+Digest whole_digest(const Json& configuration) { return Hasher().add(std::string_view(json_text(configuration))).finish(); }
 
 Json to_json(const PoolResult& result) {
   Json configuration = to_json(result.configuration);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -37,6 +38,12 @@ using Json = nlohmann::json;
 // ("crash-compile", "fault", …); and two configurations end in the same code when the part before '/' is the same.
 std::string code_of(const std::string& passes) { return passes.substr(0, passes.find('/')); }
 
+// As of a candidate that closes whatever it finds.
+void close_everything() {
+  ::close_range(3, ~0u, 0);
+  for (;;) ::pause();
+}
+
 class FakeCompile final : public CompileWork {
  public:
   Result<TranslatedCode> translate(const Configuration& configuration) override {
@@ -46,12 +53,16 @@ class FakeCompile final : public CompileWork {
     if (passes_ == "crash-compile") std::abort();
     if (passes_ == "crash-with-words") std::fprintf(stderr, "some word\nLLVM ERROR: made up\nStack dump:\n"), std::abort();
     while (passes_ == "hang-compile") ::pause();
+    if (passes_.starts_with("no UTF-8")) return error(Code::invalid_argument, "there is no pass '\xff\xfe'");
+    if (passes_ == "close-compile") close_everything();
+    if (passes_ == "no-about") return TranslatedCode{passes_, {{"times", 5}}};
     if (passes_ == "killed-compile") ::kill(::getpid(), SIGKILL);
     return TranslatedCode{"translation of " + code_of(passes_), {{"times", {{"translate", 5}}}}};
   }
   Result<AssembledCode> assemble() override {
     const std::string code = code_of(passes_);
     if (code == "crash-assemble") std::abort();
+    if (code == "no-digest") return AssembledCode{{}, {{"digest", 5}}};
     auto bytes = std::as_bytes(std::span(code));
     return AssembledCode{{bytes.begin(), bytes.end()}, {{"digest", code}, {"assembled_by", ::getpid()}}};
   }
@@ -98,6 +109,9 @@ class FakeDevice final : public DeviceWork {
     while (what == "hang-run") ::pause();
     if (what == "killed-run") ::kill(::getpid(), SIGKILL);
     if (what == "garbage") say_garbage();
+    if (what == "no-details") result.details = Json::array({1});
+    if (what == "no-times") result.details["times"] = "none";
+    if (what.starts_with("no-")) return result;
     for (unsigned i = 0; i < configuration.execution.iterations; ++i) {
       result.details["exec_time"].push_back(100 + i);
       if (!watch.timed(std::array{Nanoseconds(100 + i)})) break;
@@ -137,6 +151,9 @@ std::string compile_key_of(const Configuration& configuration) { return compile_
 constexpr unsigned kKilledStarts = 12;
 
 constexpr char kKilled[] = "the worker ended by signal 9 (Killed): somebody killed it, or the system did because memory ran out";
+
+constexpr char kCompilerBroken[] = "the compiler's process broke its connection with the pool, and was ended";
+constexpr char kRunBroken[] = "the process that ran the kernel broke its connection with the pool, and was ended";
 
 class PoolTest : public ::testing::Test {
  protected:
@@ -239,7 +256,12 @@ TEST_F(PoolTest, EachFailureIsOneResultAndTheOthersGoOn) {
       {"wrong", Failure::wrong_result, "allocation 0x10 differs"},
       {"crash-run", Failure::device_fault, "the process that ran the kernel ended by signal 6 (Aborted)"},
       {"hang-run", Failure::run_timeout, "the kernel ran longer than 2 s, and was ended"},
-      {"garbage", Failure::worker_lost, kKilled},
+      {"garbage", Failure::device_fault, kRunBroken},
+      {"no-details", Failure::device_fault, kRunBroken},
+      {"no-times", Failure::device_fault, kRunBroken},
+      {"no-about", Failure::compile_error, kCompilerBroken},
+      {"no-digest", Failure::compile_error, kCompilerBroken},
+      {"close-compile", Failure::compile_error, kCompilerBroken},
       {"killed-run", Failure::worker_lost, kKilled},
   };
   std::vector<Future> futures;
@@ -255,9 +277,59 @@ TEST_F(PoolTest, EachFailureIsOneResultAndTheOthersGoOn) {
     EXPECT_FALSE(other.failed()) << other.reason;
   }
   PoolProgress progress = pool->progress();
-  EXPECT_EQ(progress.done, 24u);
-  EXPECT_GE(progress.workers_replaced, 9u);
+  EXPECT_EQ(progress.done, 2 * cases.size());
+  EXPECT_GE(progress.workers_replaced, 14u);
   EXPECT_TRUE(pool->status().ok());
+}
+
+// U+FFFD, in place of what is no UTF-8.
+#define MNEME_NO_UTF8 "\xef\xbf\xbd"
+
+TEST_F(PoolTest, WordsThatAreNoUtf8AreOneResultInTheLogToo) {
+  PoolOptions logged = options();
+  logged.log = folder_ / "words.jsonl";
+  auto pool = open(logged);
+  std::vector<Future> futures;
+  for (uint32_t block : {32u, 64u, 128u}) {  // for which the compiler is asked the same
+    Configuration configuration = with_passes("no UTF-8");
+    configuration.block.x = block;
+    futures.push_back(pool->submit(configuration));
+  }
+  futures.push_back(pool->submit(with_passes("right")));
+  futures.push_back(pool->submit(with_passes("\xff")));
+  futures.push_back(pool->measure_anew(with_passes("no UTF-8"), "\xfe"));
+  const std::string refused = "invalid_argument: there is no pass '" MNEME_NO_UTF8 MNEME_NO_UTF8 "'";
+  const std::string unreadable = "invalid_argument: configuration: 'passes' must be UTF-8, not \"" MNEME_NO_UTF8 "\"";
+  const std::vector<std::string> reasons = {refused, refused, refused, "", unreadable, refused};
+  for (size_t i = 0; i < futures.size(); ++i) {
+    const PoolResult result = futures[i].get();
+    EXPECT_EQ(result.failure, reasons[i].empty() ? Failure::none : Failure::compile_error);
+    EXPECT_EQ(result.reason, reasons[i]);
+  }
+  pool->drain();
+  EXPECT_TRUE(pool->status().ok()) << pool->status().to_string();
+  pool.reset();
+  auto log = read_log(logged.log);
+  ASSERT_TRUE(log.ok()) << log.status().to_string();
+  EXPECT_THAT(log->results, SizeIs(futures.size()));
+  logged.resume = true;
+  EXPECT_EQ(open(logged)->submit(log->results[0].configuration).get().origin, Origin::resumed);
+}
+
+TEST_F(PoolTest, WhatACallerThrowsIsToldAndLosesNoResult) {
+  auto pool = open();
+  std::vector<Future> futures;
+  for (int i = 0; i < 20; ++i)
+    futures.push_back(pool->submit(with_passes(fmt::format("same/{}", i)), [i](const PoolResult&) {
+      if (i == 3) throw Json::type_error::create(302, "some words", nullptr);
+      if (i == 4) throw 4;
+      if (i % 2 == 0) throw std::bad_alloc();
+    }));
+  for (const Future& future : futures) EXPECT_FALSE(future.get().failed()) << future.get().reason;
+  pool->drain();
+  EXPECT_EQ(pool->status().code(), Code::internal);
+  EXPECT_THAT(pool->status().message(), HasSubstr("the on_done of a configuration threw: "));
+  EXPECT_FALSE(pool->submit(with_passes("another")).get().failed());
 }
 
 TEST_F(PoolTest, WhatEndsInTheSameCodeIsMeasuredOnce) {
@@ -629,6 +701,19 @@ TEST_F(PoolTest, RefusesWhatItCannotOpen) {
   none = options();
   none.command = "/nowhere/mneme";
   EXPECT_THAT(Pool::open(none).status().message(), HasSubstr("starting /nowhere/mneme for the pool"));
+}
+
+TEST_F(PoolTest, AThreadThatCannotBeHadIsAStatus) {
+  pthread_attr_t usual, huge;
+  ASSERT_EQ(::pthread_getattr_default_np(&usual), 0);
+  ASSERT_EQ(::pthread_getattr_default_np(&huge), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&huge, size_t{1} << 47), 0);
+  ASSERT_EQ(::pthread_setattr_default_np(&huge), 0);
+  const Status status = Pool::open(options()).status();
+  ::pthread_setattr_default_np(&usual);
+  EXPECT_EQ(status.to_string(),
+            "unavailable: opening a pool: starting its thread: Resource temporarily unavailable (`ulimit -u` says how many there "
+            "may be)");
 }
 
 // Half of the work is hostile, and workers are killed at random meanwhile.

@@ -1,5 +1,7 @@
 #include "mneme/pool/result_log.h"
 
+#include "mneme/replay/json_text.h"
+
 namespace mneme {
 namespace {
 
@@ -8,7 +10,7 @@ using Json = nlohmann::json;
 constexpr int kVersion = 1;
 
 Status write_line(WritableFile& file, const Json& json) {
-  const std::string line = json.dump() + "\n";
+  const std::string line = json_text(json) + "\n";
   return file.append(std::as_bytes(std::span(line)));
 }
 
@@ -35,7 +37,7 @@ Result<LoggedRun> read_log(const Path& path, FileSystem& files) {
       if (!is_header(json)) return error(Code::corrupt, "reading the results in {}: this is no log of Mneme", path.string());
       if (json["mneme_log"] != kVersion)
         return error(Code::incompatible, "reading the results in {}: its version is {}, and {} is known", path.string(),
-                     json["mneme_log"].dump(), kVersion);
+                     json_text(json["mneme_log"]), kVersion);
       run.about = json["about"];
       continue;
     }
@@ -55,8 +57,8 @@ Result<ResultLog> ResultLog::open(const Path& path, const Json& about, Existing 
                    "writing results to {}: there are results already; resume that run, or choose another file", path.string());
     MNEME_ASSIGN(run, read_log(path, files));
     if (!run.about.is_null() && without_place(run.about) != without_place(about))
-      return error(Code::incompatible, "resuming {}: its results are about {}, not about {}", path.string(), run.about.dump(),
-                   about.dump());
+      return error(Code::incompatible, "resuming {}: its results are about {}, not about {}", path.string(), json_text(run.about),
+                   json_text(about));
   }
   // Whole lines only, and never a moment without the old results: a new file takes the place of the old one.
   const Path fresh = path.string() + ".new";

@@ -1,8 +1,11 @@
 #include "mneme/pool/scheduler.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <system_error>
 
 #include "mneme/pool/setup.h"
+#include "mneme/replay/json_text.h"
 
 namespace mneme {
 namespace {
@@ -10,12 +13,23 @@ namespace {
 // Every worker has two, every object that is kept or on its way to a device one.
 constexpr int kDescriptors = 1024;
 
+// Of what is thrown; empty: nothing is.
+template <typename Action>
+std::string failure_of(const Action& action) try {
+  action();
+  return {};
+} catch (const std::exception& failure) {
+  return failure.what();
+} catch (...) {
+  return "something that is no std::exception";
+}
+
 }  // namespace
 
-PoolResult failed_result(Failure kind, std::string reason) {
+PoolResult failed_result(Failure kind, const std::string& reason) {
   PoolResult result;
   result.failure = kind;
-  result.reason = std::move(reason);
+  result.reason = valid_utf8(reason);
   return result;
 }
 
@@ -26,7 +40,7 @@ Result<std::unique_ptr<Pool::Scheduler>> Pool::Scheduler::start(PoolOptions opti
   std::optional<Status> started;
   std::condition_variable told;
   Scheduler* self = scheduler.get();
-  scheduler->thread_ = std::thread([self, &started, &told] {
+  const auto serve = [self, &started, &told] {
     auto zygote = ZygoteProcess::start(self->options_.command, self->options_.command_arguments);
     bool ok = zygote.ok();
     if (ok) self->zygote_.emplace(std::move(*zygote));
@@ -36,7 +50,13 @@ Result<std::unique_ptr<Pool::Scheduler>> Pool::Scheduler::start(PoolOptions opti
       told.notify_one();
     }
     if (ok) self->run();
-  });
+  };
+  try {
+    scheduler->thread_ = std::thread(serve);
+  } catch (const std::system_error& failure) {
+    return error(Code::unavailable, "opening a pool: starting its thread: {} (`ulimit -u` says how many there may be)",
+                 failure.code().message());
+  }
   std::unique_lock lock(self->mutex_);
   told.wait(lock, [&] { return started.has_value(); });
   MNEME_TRY(*started);
@@ -77,7 +97,9 @@ std::shared_ptr<FutureState> Pool::Scheduler::submit(const Configuration& config
   state->wake_up = wake_up_;
   {
     std::lock_guard lock(mutex_);
-    submitted_.push_back({.id = next_job_++, .configuration = configuration, .future = state, .label = std::move(label)});
+    const JobId id = next_job_;
+    submitted_.emplace(id, Job{.id = id, .configuration = configuration, .future = state, .label = std::move(label)});
+    ++next_job_;
     ++progress_.submitted;
   }
   wake_up_->call();
@@ -102,6 +124,18 @@ Status Pool::Scheduler::status() const {
 }
 
 void Pool::Scheduler::run() {
+  std::string failure = failure_of([&] { begin(); });
+  std::vector<uint64_t> talking;
+  while (wait(talking)) {
+    if (failure.empty()) failure = failure_of([&] { take_turn(talking); });
+    if (!failure.empty()) give_up(error(Code::internal, "the pool's own thread failed: {}", std::exchange(failure, {})));
+  }
+  give_up(error(Code::unavailable, "the pool was closed"));
+  workers_.clear();
+  zygote_.reset();
+}
+
+void Pool::Scheduler::begin() {
   Status sent = wait_set_.add(zygote_->channel().descriptor(), kZygote);
   if (sent.ok())
     sent = zygote_->channel().send(to_json(PoolSetup{options_.database, options_.static_hash, options_.instances,
@@ -109,19 +143,16 @@ void Pool::Scheduler::run() {
   if (!sent.ok()) give_up(sent.with_context("starting the pool's workers"));
   for (int device : options_.devices) start_worker(Role::device, device);
   reserve_descriptors(kDescriptors);  // while they start
-  std::vector<uint64_t> talking;
-  while (wait(talking)) {
-    take_submissions();
-    if (std::exchange(cancelling_, false)) take_cancellations();
-    for (uint64_t id : talking)
-      if (auto worker = workers_.find(id); worker != workers_.end()) take_messages(worker->second, Taken::some);
-    if (std::find(talking.begin(), talking.end(), kZygote) != talking.end()) take_endings();
-    enforce_limits();
-    dispatch();
-  }
-  give_up(error(Code::unavailable, "the pool was closed"));
-  workers_.clear();
-  zygote_.reset();
+}
+
+void Pool::Scheduler::take_turn(const std::vector<uint64_t>& talking) {
+  take_submissions();
+  if (std::exchange(cancelling_, false)) take_cancellations();
+  for (uint64_t id : talking)
+    if (auto worker = workers_.find(id); worker != workers_.end()) take_messages(worker->second, Taken::some);
+  if (std::find(talking.begin(), talking.end(), kZygote) != talking.end()) take_endings();
+  enforce_limits();
+  dispatch();
 }
 
 bool Pool::Scheduler::wait(std::vector<uint64_t>& talking) {
@@ -141,16 +172,17 @@ bool Pool::Scheduler::wait(std::vector<uint64_t>& talking) {
 }
 
 void Pool::Scheduler::take_submissions() {
-  std::vector<Job> fresh;
+  JobId first = 0;
   {
     std::lock_guard lock(mutex_);
-    fresh.swap(submitted_);
+    if (submitted_.empty()) return;
+    first = submitted_.begin()->first;
+    jobs_.merge(submitted_);  // which takes no memory: none is lost
   }
-  for (Job& job : fresh) {
-    const JobId id = job.id;
+  for (auto next = jobs_.lower_bound(first); next != jobs_.end();) {
+    const auto& [id, job] = *next++;
     const bool asked = job.label.empty() && !log_.known().empty();
     auto known = asked ? log_.known().find(whole_digest(job.configuration)) : log_.known().end();
-    jobs_.emplace(id, std::move(job));
     if (known != log_.known().end())
       finish(id, known->second);
     else if (gave_up_)
@@ -170,8 +202,8 @@ void Pool::Scheduler::take_cancellations() {
   for (auto& [worker_id, worker] : workers_) {
     if (worker.role != Role::device) continue;
     for (JobId id : worker.jobs) {
-      Job& job = jobs_.at(id);
-      if (job.future->cancelled && !std::exchange(job.told_to_stop, true)) [[maybe_unused]]
+      Job* job = find(id);
+      if (job && job->future->cancelled && !std::exchange(job->told_to_stop, true)) [[maybe_unused]]
         Status ignored = worker.channel.send({{"stop", id}});
     }
   }
@@ -180,25 +212,9 @@ void Pool::Scheduler::take_cancellations() {
 void Pool::Scheduler::finish(JobId id, PoolResult result) {
   auto job = jobs_.extract(id);
   if (job.empty()) return;
-  identify(job.mapped());
-  result.configuration = std::move(job.mapped().configuration);
-  result.label = job.mapped().label;
-  const bool nothing_new =
-      result.origin == Origin::resumed || (result.failure == Failure::cancelled && result.exec_time().empty());
-  Status logged = nothing_new ? Status() : log_.append(result, job.mapped().json, job.mapped().digest);
-  std::shared_ptr<FutureState> future = job.mapped().future;
-  const std::optional<Nanoseconds> best = result.best_time();
-  {
-    std::lock_guard lock(mutex_);
-    if (!logged.ok() && status_.ok()) status_ = logged.with_context("writing the log of the results");
-    ++progress_.done;
-    if (result.failed()) ++progress_.failures[result.failure];
-    if (result.origin == Origin::shared) ++progress_.shared;
-    if (result.origin == Origin::resumed) ++progress_.resumed;
-    if (result.origin == Origin::measured && !result.exec_time().empty()) ++progress_.measured;
-    if (best && (!progress_.best_time || *best < *progress_.best_time)) progress_.best_time = best;
-  }
-  if (future->on_done) future->on_done(result);
+  const std::shared_ptr<FutureState> future = job.mapped().future;
+  std::string failure = failure_of([&] { note(job.mapped(), result); });
+  if (const std::string later = failure_of([&] { call_back(*future, result); }); failure.empty()) failure = later;
   {
     std::lock_guard lock(future->mutex);
     future->result = std::move(result);
@@ -209,6 +225,37 @@ void Pool::Scheduler::finish(JobId id, PoolResult result) {
     ++told_;
   }
   drained_.notify_all();
+  if (!failure.empty()) throw std::runtime_error(failure);
+}
+
+void Pool::Scheduler::note(Job& job, PoolResult& result) {
+  identify(job);
+  result.configuration = std::move(job.configuration);
+  result.label = job.label;
+  const bool nothing_new =
+      result.origin == Origin::resumed || (result.failure == Failure::cancelled && result.exec_time().empty());
+  if (Status logged = nothing_new ? Status() : log_.append(result, job.json, job.digest); !logged.ok())
+    set_status(logged.with_context("writing the log of the results"));
+  const std::optional<Nanoseconds> best = result.best_time();
+  std::lock_guard lock(mutex_);
+  ++progress_.done;
+  if (result.failed()) ++progress_.failures[result.failure];
+  if (result.origin == Origin::shared) ++progress_.shared;
+  if (result.origin == Origin::resumed) ++progress_.resumed;
+  if (result.origin == Origin::measured && !result.exec_time().empty()) ++progress_.measured;
+  if (best && (!progress_.best_time || *best < *progress_.best_time)) progress_.best_time = best;
+}
+
+void Pool::Scheduler::call_back(const FutureState& future, const PoolResult& result) {
+  if (!future.on_done) return;
+  const std::string failure = failure_of([&] { future.on_done(result); });
+  if (!failure.empty())
+    set_status(error(Code::internal, "the on_done of a configuration threw: {}; its result is the future's", failure));
+}
+
+void Pool::Scheduler::set_status(Status reason) {
+  std::lock_guard lock(mutex_);
+  if (status_.ok()) status_ = std::move(reason);
 }
 
 void Pool::Scheduler::give_up(Status reason) {
@@ -217,9 +264,10 @@ void Pool::Scheduler::give_up(Status reason) {
     std::lock_guard lock(mutex_);
     if (closing_) kind = Failure::cancelled;
     if (!closing_ && !std::exchange(gave_up_, true)) status_ = reason;
+    jobs_.merge(submitted_);
   }
-  take_submissions();
-  while (!jobs_.empty()) finish(jobs_.begin()->first, failed_result(kind, reason.to_string()));
+  while (!jobs_.empty()) [[maybe_unused]]
+    const std::string ignored = failure_of([&] { finish(jobs_.begin()->first, failed_result(kind, reason.to_string())); });
   to_compile_.clear();
   to_measure_.clear();
   for (auto& [id, worker] : workers_) worker.jobs.clear(), worker.left.clear();

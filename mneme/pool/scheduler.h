@@ -63,7 +63,7 @@ class Pool::Scheduler {
     std::deque<JobId> left = {};        // those before them whose results follow
     Clock::time_point busy_since = {};  // while there are jobs
     Clock::time_point deadline = {};    // max(): none
-    Failure fate = Failure::none;       // why it was killed by us
+    Failure fate = Failure::none;       // why it was killed by us; a failure that is no timeout: its connection was of no use
     bool killed = false;
     bool began = false;  // the first job, on a device worker
     Clock::time_point began_at = {};
@@ -77,12 +77,18 @@ class Pool::Scheduler {
   explicit Scheduler(PoolOptions options) : options_(std::move(options)) {}
   Status prepare();
   void run();
+  void begin();
   // Until something happens; false: the pool closes. `talking` are workers, and kZygote.
   bool wait(std::vector<uint64_t>& talking);
+  void take_turn(const std::vector<uint64_t>& talking);
   void take_submissions();
   void take_cancellations();
-  void finish(JobId id, PoolResult result);  // hands it out
-  void give_up(Status reason);
+  // Hands it out, whatever fails meanwhile: what is thrown then is a std::runtime_error, for which the pool gives up.
+  void finish(JobId id, PoolResult result);
+  void note(Job& job, PoolResult& result);  // fills it in, writes it down and counts it
+  void call_back(const FutureState& future, const PoolResult& result);
+  void set_status(Status reason);  // the first is kept
+  void give_up(Status reason);     // whatever fails meanwhile
   Job* find(JobId id);
   // The first job of a queue that is still there.
   Job* take(std::deque<JobId>& queue);
@@ -93,6 +99,8 @@ class Pool::Scheduler {
   void lose_keeper(int device);
   enum class Taken { some, all };
   void take_messages(Worker& worker, Taken taken);
+  void kill(Worker& worker, Failure fate);
+  // Each throws a Json::exception for what is no message of a worker, as a candidate may make it, before anything has changed.
   void hear(Worker& worker, Message message);
   void hear_ready(Worker& worker);
   void hear_device(const Json& device);
@@ -155,7 +163,7 @@ class Pool::Scheduler {
   // Shared with callers.
   mutable std::mutex mutex_;
   std::condition_variable drained_;
-  std::vector<Job> submitted_;
+  std::map<JobId, Job> submitted_;
   JobId next_job_ = 1;
   bool closing_ = false, gave_up_ = false;
   PoolProgress progress_;
@@ -166,6 +174,7 @@ class Pool::Scheduler {
   std::thread thread_;  // last: it uses all of the above
 };
 
-PoolResult failed_result(Failure kind, std::string reason);
+// Valid UTF-8, whatever words of a candidate are in the reason.
+PoolResult failed_result(Failure kind, const std::string& reason);
 
 }  // namespace mneme

@@ -5,6 +5,8 @@
 namespace mneme {
 namespace {
 
+using Json = nlohmann::json;
+
 // Objects that are kept for launches to come. Each is a descriptor of this process.
 constexpr size_t kMostKept = 128;
 
@@ -12,6 +14,17 @@ constexpr size_t kMostKept = 128;
 bool is_of_the_code(Failure kind) { return kind != Failure::worker_lost && kind != Failure::cancelled; }
 // The same of one that the compiler is asked the same for: its launch may be another.
 bool is_of_the_compiler(Failure kind) { return kind == Failure::compile_error || kind == Failure::compile_timeout; }
+
+// Throw a Json::exception where a worker sent another kind of it. The stages' times may be missing.
+void must_have_times(const Json& json) {
+  if (json.get_ref<const Json::object_t&>().contains("times")) [[maybe_unused]]
+    const auto& times = json["times"].get_ref<const Json::object_t&>();
+}
+void must_be_about_compiling(const Json& about) {
+  must_have_times(about);
+  if (about.contains("specialised")) [[maybe_unused]]
+    const auto& instances = about["specialised"].get_ref<const Json::array_t&>();
+}
 
 }  // namespace
 
@@ -57,7 +70,9 @@ bool Pool::Scheduler::needs_compiler(Job& job) {
 }
 
 void Pool::Scheduler::hear_translated(Worker& worker, Job& job, const Json& body) {
-  job.code_digest = body["translated"];
+  const std::string code_digest = body["translated"];
+  must_be_about_compiling(body.at("about"));
+  job.code_digest = code_digest;
   job.about = body["about"];
   SharedCode& code = codes_[job.code_digest];
   bool assemble = true;
@@ -89,6 +104,8 @@ void Pool::Scheduler::hear_translated(Worker& worker, Job& job, const Json& body
 }
 
 void Pool::Scheduler::hear_code(Worker& worker, Job& job, Message& message) {
+  must_have_times(message.body["code"]);
+  [[maybe_unused]] const std::string digest = message.body["code"].at("digest");
   leave(worker, job);
   if (message.descriptors.empty())
     return code_failed(job, failed_result(Failure::worker_lost, "the compile worker sent no object"));
@@ -150,8 +167,8 @@ void Pool::Scheduler::code_failed(Job& job, const PoolResult& result) {
       waiting = std::exchange(code.waiting, {});
     }
   }
-  finish(job.id, result);
   to_compile_.insert(to_compile_.begin(), waiting.begin(), waiting.end());  // to fail alike, or to be tried
+  finish(job.id, result);
 }
 
 void Pool::Scheduler::settle(Job& job, PoolResult result) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "mneme/pool/scheduler.h"
+#include "mneme/replay/json_text.h"
 
 namespace mneme {
 namespace {
@@ -21,6 +22,8 @@ constexpr size_t kCompileDepth = 2;
 constexpr unsigned kMostFailedStarts = 3, kMostKilledStarts = 20;
 // So often a job is given to another worker when one was lost before it began, and nobody was to blame.
 constexpr unsigned kMostLost = 3;
+// So long a worker's process may go on after it has closed its connection: that it has ended is heard of at once.
+constexpr std::chrono::seconds kClosed(1);
 // The zygote has that long to end a worker that is to be killed, and to say so.
 constexpr std::chrono::seconds kKilling(20);
 
@@ -28,7 +31,13 @@ constexpr const char* kSomebody = ": somebody killed it, or the system did becau
 
 bool was_killed(int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL; }
 
+// What a worker breaks off for that sends no messages any more, or what is none.
+Failure fate_of_broken(bool compiles) { return compiles ? Failure::compile_error : Failure::device_fault; }
+
+void must_be_object(const Json& json) { [[maybe_unused]] const auto& members = json.get_ref<const Json::object_t&>(); }
+
 void add_compilation(Json& details, const Json& about) {
+  must_be_object(details);
   if (!about.is_object()) return;
   if (about.contains("times")) details["times"].update(about["times"]);
   const Json& specialised = about.value("specialised", Json::array());
@@ -91,16 +100,27 @@ void Pool::Scheduler::lose_keeper(int device) {
 void Pool::Scheduler::take_messages(Worker& worker, Taken taken) {
   if (worker.closed) return;
   worker.closed = !(taken == Taken::all ? worker.channel.take_in() : worker.channel.take_some()).ok();
+  bool nonsense = false;
   try {
     while (auto message = worker.channel.next()) hear(worker, std::move(*message));
   } catch (const Json::exception&) {
-    worker.closed = true;  // what a candidate did to it has come to its messages
+    worker.closed = nonsense = true;  // what a candidate did to it has come to its messages
   }
   if (!worker.closed) return;
   wait_set_.remove(worker.channel.descriptor());
-  // One that only closed its connection is of no use either.
-  if (zygote_) [[maybe_unused]]
-    Status ignored = zygote_->kill_worker(worker.id);
+  if (!nonsense && !worker.ending && !worker.jobs.empty()) {  // how it ends is to be known
+    worker.deadline = std::min(worker.deadline, Clock::now() + kClosed);
+    return;
+  }
+  if (nonsense && !worker.ready && worker.refusal.empty()) worker.refusal = "sent what is no message";
+  kill(worker, nonsense && worker.ready ? fate_of_broken(worker.role == Role::compile) : Failure::none);
+}
+
+void Pool::Scheduler::kill(Worker& worker, Failure fate) {
+  if (!zygote_ || std::exchange(worker.killed, true)) return;
+  worker.fate = fate;
+  worker.deadline = Clock::now() + kKilling;
+  [[maybe_unused]] Status ignored = zygote_->kill_worker(worker.id);  // its end is heard of
 }
 
 void Pool::Scheduler::hear(Worker& worker, Message message) {
@@ -114,9 +134,11 @@ void Pool::Scheduler::hear(Worker& worker, Message message) {
   }
   Job* job = find(body.value("id", JobId{0}));
   if (!job) {
-    if (body.contains("reason")) worker.refusal = body["reason"];
+    if (body.contains("reason")) worker.refusal = valid_utf8(body["reason"]);
     return;
   }
+  const auto is_at = [&](const std::deque<JobId>& jobs) { return std::find(jobs.begin(), jobs.end(), job->id) != jobs.end(); };
+  if (!is_at(worker.jobs) && !is_at(worker.left)) return;  // another's
   worker.loading = body.contains("loading") ? job->id : 0;
   if (body.contains("translated")) return hear_translated(worker, *job, body);
   if (body.contains("code")) return hear_code(worker, *job, message);
@@ -161,11 +183,11 @@ void Pool::Scheduler::hear_device(const Json& device) {
 }
 
 void Pool::Scheduler::hear_failure(Worker& worker, Job& job, const Json& body) {
-  leave(worker, job);
   PoolResult result =
       failed_result(parse_failure(body["failure"].get<std::string>()).value_or(Failure::worker_lost), body.value("reason", ""));
   if (body.contains("details")) result.details = body["details"];
   add_compilation(result.details, job.about);
+  leave(worker, job);
   if (worker.role == Role::compile) return code_failed(job, result);
   if (result.failure == Failure::device_fault || result.failure == Failure::worker_lost) {  // see serve_device()
     worker.ending = true;
@@ -175,10 +197,10 @@ void Pool::Scheduler::hear_failure(Worker& worker, Job& job, const Json& body) {
 }
 
 void Pool::Scheduler::hear_measured(Worker& worker, Job& job, const Json& body) {
-  leave(worker, job);
   PoolResult result;
   result.details = body["details"];
   add_compilation(result.details, job.about);
+  leave(worker, job);
   if (job.told_to_stop) {
     result.failure = Failure::cancelled;
     result.reason = result.exec_time().empty() ? "given up before it was timed" : "given up while it was timed";
@@ -268,6 +290,10 @@ void Pool::Scheduler::blame(const Worker& gone, Job& job, int status) {
   else if (gone.fate == Failure::run_timeout)
     result =
         failed_result(gone.fate, fmt::format("the kernel ran longer than {} s, and was ended", options_.limits.running.count()));
+  else if (gone.fate != Failure::none)
+    result = failed_result(
+        gone.fate, fmt::format("{} broke its connection with the pool, and was ended",
+                               gone.role == Role::compile ? "the compiler's process" : "the process that ran the kernel"));
   else if (was_killed(status))
     result = failed_result(Failure::worker_lost, fmt::format("the worker {}{}", describe_end(status), kSomebody));
   else if (gone.role == Role::compile)
@@ -297,15 +323,14 @@ void Pool::Scheduler::enforce_limits() {
   const auto now = Clock::now();
   for (auto& [id, worker] : workers_) {
     if (now < worker.deadline || !zygote_) continue;
-    if (std::exchange(worker.killed, true)) {
+    if (worker.killed) {
       zygote_->kill();
       zygote_.reset();
       return give_up(error(Code::timeout, "the process that forks the pool's workers did not end one of them within {} s",
                            kKilling.count()));
     }
-    worker.fate = worker.role == Role::compile ? Failure::compile_timeout : Failure::run_timeout;
-    worker.deadline = now + kKilling;
-    [[maybe_unused]] Status ignored = zygote_->kill_worker(id);  // its end is heard of
+    const bool compiles = worker.role == Role::compile;
+    kill(worker, worker.closed ? fate_of_broken(compiles) : compiles ? Failure::compile_timeout : Failure::run_timeout);
   }
 }
 
@@ -336,7 +361,7 @@ void Pool::Scheduler::give_to_compilers() {
   const auto room = [&] { return at_compilers + to_measure_.size() < most_ahead; };
   for (size_t depth = 1; depth <= kCompileDepth && room(); ++depth)  // an idle worker before a second job for another
     for (auto& [id, worker] : workers_) {
-      while (worker.ready && worker.role == Role::compile && worker.jobs.size() < depth && room()) {
+      while (worker.ready && !worker.closed && worker.role == Role::compile && worker.jobs.size() < depth && room()) {
         Job* job = take(to_compile_);
         if (!job) return;
         if (!needs_compiler(*job)) continue;
@@ -350,7 +375,7 @@ void Pool::Scheduler::give_to_devices() {
   if (to_measure_.empty()) return;
   std::vector<Worker*> hungry;
   for (auto& [id, worker] : workers_)
-    if (worker.ready && !worker.ending && worker.role == Role::device && worker.jobs.size() < depth_of(worker))
+    if (worker.ready && !worker.closed && !worker.ending && worker.role == Role::device && worker.jobs.size() < depth_of(worker))
       hungry.push_back(&worker);
   for (size_t depth = 1; depth <= kMostAtDevice; ++depth)  // an idle device before a second job for another
     for (Worker* worker : hungry) {

@@ -4,6 +4,7 @@
 
 #include "mneme/base/file_system.h"
 #include "mneme/replay/configuration_fields.h"
+#include "mneme/replay/json_text.h"
 
 namespace mneme {
 
@@ -147,7 +148,7 @@ Digest Configuration::digest() const {
   if (!code.ir.digest.empty() || pin(code.ir, FileSystem::posix()).ok()) code.ir.path.clear();
   code.pass_plugins.clear();
   Hasher hasher;
-  hasher.add(std::string_view(to_json(code).dump()));
+  hasher.add(std::string_view(json_text(to_json(code))));
   for (const std::string& path : pass_plugins) {
     auto content = FileSystem::posix().map(path);
     hasher.add(content.ok() ? digest_of((*content)->bytes()).hex() : path);

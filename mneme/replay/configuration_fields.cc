@@ -3,15 +3,29 @@
 #include <algorithm>
 
 #include "mneme/base/suggestion.h"
+#include "mneme/replay/json_text.h"
 
 namespace mneme {
 
 using Json = nlohmann::json;
 
+namespace {
+
+// Else neither a log nor a digest could hold it.
+bool is_utf8(const Json& text) try {
+  [[maybe_unused]] const std::string dumped = text.dump();
+  return true;
+} catch (const Json::exception&) {
+  return false;
+}
+
+}  // namespace
+
 FieldReader::FieldReader(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
   if (object.is_object()) return;
-  failure_ = path_.empty() ? error(Code::invalid_argument, "configuration: an object is expected, not {}", object.dump())
-                           : error(Code::invalid_argument, "configuration: '{}' must be an object, not {}", path_, object.dump());
+  failure_ = path_.empty()
+                 ? error(Code::invalid_argument, "configuration: an object is expected, not {}", json_text(object))
+                 : error(Code::invalid_argument, "configuration: '{}' must be an object, not {}", path_, json_text(object));
 }
 
 void FieldReader::real(std::string_view key, double& out, double min, double max) {
@@ -33,6 +47,7 @@ void FieldReader::text(std::string_view key, std::string& out) {
   const Json* value = find(key);
   if (!value) return;
   if (!value->is_string()) return fail(key, "a string", *value);
+  if (!is_utf8(*value)) return fail(key, "UTF-8", *value);
   out = value->get<std::string>();
 }
 
@@ -41,6 +56,7 @@ void FieldReader::texts(std::string_view key, std::vector<std::string>& out) {
   if (!value) return;
   bool strings = value->is_array() && std::all_of(value->begin(), value->end(), [](const Json& e) { return e.is_string(); });
   if (!strings) return fail(key, "an array of strings", *value);
+  if (!is_utf8(*value)) return fail(key, "UTF-8", *value);
   out = value->get<std::vector<std::string>>();
 }
 
@@ -75,7 +91,7 @@ std::string FieldReader::member(std::string_view key) const {
 }
 
 void FieldReader::fail(std::string_view key, const std::string& expected, const Json& value) {
-  take(error(Code::invalid_argument, "configuration: '{}' must be {}, not {}", member(key), expected, value.dump()));
+  take(error(Code::invalid_argument, "configuration: '{}' must be {}, not {}", member(key), expected, json_text(value)));
 }
 
 void FieldReader::take(Status status) {

@@ -157,6 +157,10 @@ TEST(Configuration, RefusesWithTheReason) {
   EXPECT_EQ(refusal(R"({"pases": "x"})"), "configuration: unknown key 'pases'; the nearest is 'passes'");
   EXPECT_TRUE(refusal(R"({"foo": 1})").starts_with("configuration: unknown key 'foo'; there are: passes, "));
   EXPECT_EQ(refusal(R"({"passes": 3})"), "configuration: 'passes' must be a string, not 3");
+  EXPECT_EQ(configuration_from_json({{"passes", "\xff"}}).status().message(),
+            "configuration: 'passes' must be UTF-8, not \"\xef\xbf\xbd\"");
+  EXPECT_EQ(configuration_from_json({{"pass_plugins", {"d\xff/p.so"}}}).status().message(),
+            "configuration: 'pass_plugins' must be UTF-8, not [\"d\xef\xbf\xbd/p.so\"]");
   EXPECT_EQ(refusal(R"({"codegen": {"level": 9}})"), "configuration: 'codegen.level' must be a whole number from 0 to 3, not 9");
   EXPECT_EQ(refusal(R"({"grid": {"x": -1}})"), "configuration: 'grid.x' must be a whole number from 0 to 4294967295, not -1");
   EXPECT_EQ(refusal(R"({"grid": {"w": 1}})"), "configuration: unknown key 'grid.w'; there are: grid.x, grid.y, grid.z");

@@ -1,5 +1,6 @@
 // A pass plugin that does what its passes are called: "hostile-crash", "hostile-exit", "hostile-hang", "hostile-allocate",
-// "hostile-miscompile"; and "hostile-dice", which is one of them or none, at random.
+// "hostile-miscompile", "hostile-bytes" (a call of what has no name in UTF-8); and "hostile-dice", which is one of them or none,
+// at random.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -33,6 +34,12 @@ void allocate() {
   }
 }
 
+// A message about it cannot be read.
+void call_bytes(llvm::Function& function) {
+  auto callee = function.getParent()->getOrInsertFunction("\xff\xfe", llvm::Type::getVoidTy(function.getContext()));
+  llvm::IRBuilder<>(&*function.getEntryBlock().getFirstInsertionPt()).CreateCall(callee);
+}
+
 struct Hostile : llvm::PassInfoMixin<Hostile> {
   explicit Hostile(std::string how) : how(std::move(how)) {}
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
@@ -43,6 +50,7 @@ struct Hostile : llvm::PassInfoMixin<Hostile> {
     while (now == "hang") ::pause();
     if (now == "allocate") allocate();
     if (now == "miscompile") miscompile(function);
+    if (now == "bytes") call_bytes(function);
     return llvm::PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }

@@ -1,0 +1,17 @@
+// JSON that holds words of others as text: names out of modules, messages of compilers, what a user typed.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace mneme {
+
+// Never fails: what is no UTF-8 becomes U+FFFD. `indent` as in nlohmann::json::dump().
+inline std::string json_text(const nlohmann::json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// The same of a text alone.
+inline std::string valid_utf8(const std::string& text) { return nlohmann::json::parse(json_text(text)).get<std::string>(); }
+
+}  // namespace mneme
