@@ -143,9 +143,9 @@ Registration::Registration(CommandInfo info, std::function<std::unique_ptr<Comma
   registry().emplace(std::move(name), Entry{std::move(info), std::move(create)});
 }
 
-int report(const Status& status) {
+int report(const Status& status, std::string_view about_damage) {
   const bool damaged = status.code() == Code::corrupt;
-  log::error("{}{}", status.message(), damaged ? "; take the file from a copy, or remove the kernel's and record it again" : "");
+  log::error("{}{}{}", status.message(), damaged ? "; " : "", damaged ? about_damage : "");
   return kExitCannotRun;
 }
 

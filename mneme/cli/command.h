@@ -54,8 +54,9 @@ class Registration {
   Registration(CommandInfo info, std::function<std::unique_ptr<Command>()> create);
 };
 
-// Writes "mneme: error: <message>", with what to do about damage, to standard error and returns kExitCannotRun.
-int report(const Status& status);
+inline constexpr std::string_view kDamagedRecording = "take the file from a copy, or remove the kernel's and record it again";
+// Writes "mneme: error: <message>" to standard error, behind damage also what to do about it, and returns kExitCannotRun.
+int report(const Status& status, std::string_view about_damage = kDamagedRecording);
 // Writes "mneme NAME: <message>" and a pointer to the help to standard error and returns kExitUsage.
 int report_usage(const std::string& command, const std::string& message);
 

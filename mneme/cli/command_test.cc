@@ -183,9 +183,11 @@ TEST(CommandLine, ReportSaysWhatToDoAboutDamage) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(report(error(Code::corrupt, "db/x: offset 0: damaged")), kExitCannotRun);
   EXPECT_EQ(report(error(Code::io, "reading x: no")), kExitCannotRun);
+  EXPECT_EQ(report(error(Code::corrupt, "results/x: damaged"), "begin anew"), kExitCannotRun);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "mneme: error: db/x: offset 0: damaged; take the file from a copy, or remove the kernel's and record it again\n"
-            "mneme: error: reading x: no\n");
+            "mneme: error: reading x: no\n"
+            "mneme: error: results/x: damaged; begin anew\n");
 }
 
 TEST(CommandLine, WhatIsThrownIsAnError) {

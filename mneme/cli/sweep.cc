@@ -26,6 +26,8 @@ namespace {
 constexpr int kExitSomethingVerified = 0;
 constexpr int kExitNothingVerified = 1;
 
+constexpr std::string_view kDamagedResults = "take the file from a copy, or begin the sweep anew in another folder";
+
 constexpr char kSearch[] = "Search";
 constexpr char kLimits[] = "Limits";
 constexpr char kResults[] = "Results";
@@ -185,7 +187,7 @@ class SweepCommand : public Command {
     auto lock = lock_folder(folder);
     if (!lock.ok()) return report(lock.status());
     auto plan = read_plan(folder);
-    if (!plan.ok()) return report(plan.status());
+    if (!plan.ok()) return report(plan.status(), kDamagedResults);
     if (Status status = find_kernel(folder, *plan); !status.ok()) return report(status);
     take_limits(*plan);
     auto devices = choose_devices(plan->device);
@@ -226,8 +228,9 @@ class SweepCommand : public Command {
 
   int sweep(const SweepPlan& plan, const SweepFolder& folder, const SweepOptions& options) const {
     auto run = SweepRun::open(plan, folder, options);
-    if (!run.ok()) return report(run.status());
+    if (!run.ok()) return report(run.status(), kDamagedResults);
     const Status status = (*run)->run();
+    if (!status.ok() && !(*run)->began()) return report(status);
     std::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error as any other, behind which there is more to tell
     print_results(plan, folder, **run);
     if (!status.ok()) report(status);

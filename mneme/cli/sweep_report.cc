@@ -71,7 +71,7 @@ std::string baseline_text(const SweepTally& tally) {
   std::string text = "as recorded (default<O3>): ";
   for (size_t i = 0; i < times.size(); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : i + 1 == times.size() ? " and " : ", ", format_time(times[i]));
-  if (times.size() == 2) text += " at the begin and the end";
+  if (tally.baseline_at_begin_and_end()) text += " at the begin and the end";
   const auto [least, most] = std::minmax_element(times.begin(), times.end());
   if (*most > *least * (1 + kMuchDrift))
     text += fmt::format("; they differ by {:.0f} %, and so may the others", 100 * (*most / *least - 1));

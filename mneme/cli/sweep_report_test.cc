@@ -25,10 +25,16 @@ PoolResult failed(uint32_t block, Failure failure, const std::string& reason) {
   return result;
 }
 
+PoolResult baseline(std::string_view label, std::vector<double> times) {
+  PoolResult result = right(0, std::move(times));
+  result.label = label;
+  return result;
+}
+
 struct SweepReport : ::testing::Test {
   SweepReport() {
     plan.axes = {*parse_axis("block.x=64:512:64"), *parse_axis("passes=default<O3>")};
-    tally.add_baseline(right(0, {10, 10, 10}));
+    tally.add_baseline(baseline(kBaselineAtBegin, {10, 10, 10}));
     tally.add(right(64, {9, 8, 7}), {64, "default<O3>"});
     tally.add(right(128, {5, 5, 6}), {128, "default<O3>"});
     PoolResult shared = right(192, {5, 5, 6});
@@ -79,7 +85,7 @@ TEST_F(SweepReport, TheLineSaysHowFarItIs) {
 }
 
 TEST_F(SweepReport, TheTableHasTheFastestAndTheFailures) {
-  tally.add_baseline(right(0, {12}));
+  tally.add_baseline(baseline(kBaselineAtEnd, {12}));
   rate.seconds = 2;
   rate.now.device_busy = std::chrono::seconds(1);
   EXPECT_EQ(
@@ -93,6 +99,11 @@ TEST_F(SweepReport, TheTableHasTheFastestAndTheFailures) {
       "2 measured in 2.0 s, 1.0 a second; 1 device busy 50 %, 1 compile worker 0 %\n"
       "2 wrong_result, as block.x=256 passes=default<O3>: memory differs\n"
       "1 invalid_launch, as block.x=384 passes=default<O3>: too many threads\n");
+}
+
+TEST_F(SweepReport, TwoBeginsAreNoBeginAndEnd) {
+  tally.add_baseline(baseline(kBaselineAtBegin, {10.4}));
+  EXPECT_NE(sweep_table(plan, 8, tally, rate).find("\nas recorded (default<O3>): 10.00 us and 10.40 us\n"), std::string::npos);
 }
 
 TEST_F(SweepReport, WithoutABaselineThereAreNoSpeedUps) {

@@ -27,7 +27,6 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kAhead = 512;
 constexpr auto kShowEvery = std::chrono::milliseconds(200);     // on a terminal
 constexpr auto kTellEvery = std::chrono::milliseconds(10'000);  // elsewhere
-constexpr std::string_view kBegin = "baseline at the begin", kEnd = "baseline at the end";
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -100,6 +99,7 @@ struct SweepRun::Impl {
   void wait();
   void take();
   void keep_best();
+  void write_best();
   void show();
   void arrived(std::optional<uint64_t> point, const PoolResult& result);
   bool done() const { return next == points.size() && outstanding == 0; }
@@ -175,16 +175,17 @@ Status SweepRun::Impl::wait_for_devices() {
     pollfd event{wake_up.number(), POLLIN, 0};
     ::poll(&event, 1, 20);
   }
+  MNEME_TRY(pool->status());
   start = Clock::now();
   rate.seconds_before = seconds_since(opened);
   rate.start = rate.now = pool->progress();
-  return pool->status();
+  return {};
 }
 
 Status SweepRun::Impl::work() {
   MNEME_TRY(open_pool());
   MNEME_TRY(wait_for_devices());
-  submit_baseline(kBegin);
+  submit_baseline(kBaselineAtBegin);
   while (!done() && !to_end() && pool->status().ok()) {
     feed();
     wait();
@@ -195,6 +196,7 @@ Status SweepRun::Impl::work() {
   line.stage("ending");
   pool.reset();  // gives up what is not done
   take();
+  write_best();
   return status;
 }
 
@@ -207,7 +209,7 @@ void SweepRun::Impl::feed() {
     else
       submit(point);
   }
-  if (next == points.size() && !std::exchange(end_submitted, true)) submit_baseline(kEnd);
+  if (next == points.size() && !std::exchange(end_submitted, true)) submit_baseline(kBaselineAtEnd);
 }
 
 void SweepRun::Impl::submit(uint64_t point) {
@@ -266,8 +268,14 @@ void SweepRun::Impl::take() {
   keep_best();
 }
 
+// While it goes on there is always one; its speed-up is that of the baselines until then.
 void SweepRun::Impl::keep_best() {
   if (tally.fastest().empty() || (best && tally.fastest().front().time >= *best)) return;
+  write_best();
+}
+
+void SweepRun::Impl::write_best() {
+  if (tally.fastest().empty()) return;
   best = tally.fastest().front().time;
   const std::string text = to_text(best_json(tally));
   if (Status status = FileSystem::posix().write_atomically(folder.best(), std::as_bytes(std::span(text))); !status.ok())
@@ -303,7 +311,7 @@ Status SweepRun::run() {
   if (impl_->everything_known()) {
     impl_->end_submitted = true;
     impl_->feed();
-    impl_->keep_best();
+    if (!FileSystem::posix().exists(impl_->folder.best())) impl_->write_best();
     return {};
   }
   Status status = impl_->work();
@@ -311,6 +319,7 @@ Status SweepRun::run() {
   return interrupted() != 0 ? Status() : status;
 }
 
+bool SweepRun::began() const { return impl_->start.has_value() || impl_->everything_known(); }
 int SweepRun::interrupted() const { return EndSignals::number(); }
 uint64_t SweepRun::total() const { return impl_->points.size(); }
 const SweepTally& SweepRun::tally() const { return impl_->tally; }

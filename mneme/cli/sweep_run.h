@@ -27,6 +27,9 @@ class SweepRun {
   // Until everything is done, or a signal asks for the end. What was measured is in the folder, whatever this returns. What
   // Pool::open() and Pool::status() say.
   Status run();
+  // Whether run() found something out, be it from the log, or was about to: when it failed before, there is nothing to tell but
+  // why.
+  bool began() const;
   // The signal (SIGINT, SIGTERM, SIGHUP or SIGQUIT) that ended it; zero: none.
   int interrupted() const;
 

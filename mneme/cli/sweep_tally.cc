@@ -74,10 +74,16 @@ void SweepTally::rank(Row row) {
 }
 
 void SweepTally::add_baseline(const PoolResult& result) {
-  if (auto time = median_time(result))
+  if (auto time = median_time(result)) {
     baselines_.push_back(*time);
-  else if (result.failure != Failure::cancelled && baseline_problem_.empty())
+    baseline_labels_.push_back(result.label);
+  } else if (result.failure != Failure::cancelled && baseline_problem_.empty()) {
     baseline_problem_ = fmt::format("{}: {}", to_string(result.failure), result.reason);
+  }
+}
+
+bool SweepTally::baseline_at_begin_and_end() const {
+  return baseline_labels_.size() == 2 && baseline_labels_[0] == kBaselineAtBegin && baseline_labels_[1] == kBaselineAtEnd;
 }
 
 uint64_t SweepTally::alike(const Row& row) const {

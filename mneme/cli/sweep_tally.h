@@ -11,6 +11,9 @@
 
 namespace mneme::cli {
 
+// The labels of the baseline's results.
+inline constexpr std::string_view kBaselineAtBegin = "baseline at the begin", kBaselineAtEnd = "baseline at the end";
+
 // A member of what `mneme replay` prints of a result; of several instances, the first one's. Null where there is none.
 nlohmann::json detail(const nlohmann::json& details, const char* member);
 // The median of the timed runs; nothing where the result is no right one.
@@ -51,6 +54,8 @@ class SweepTally {
   uint64_t alike(const Row& row) const;
 
   const std::vector<Nanoseconds>& baseline_times() const { return baselines_; }
+  // Whether they are one from the begin of a run and one from its end.
+  bool baseline_at_begin_and_end() const;
   // The median of them. Nothing where the recorded configuration was not measured, for the reason below.
   std::optional<Nanoseconds> baseline() const;
   const std::string& baseline_problem() const { return baseline_problem_; }
@@ -66,6 +71,7 @@ class SweepTally {
   std::map<Failure, FailureKind> failures_;
   std::map<Digest, uint64_t> alike_;  // by who was measured
   std::vector<Nanoseconds> baselines_;
+  std::vector<std::string> baseline_labels_;  // of those
   std::string baseline_problem_;
 };
 

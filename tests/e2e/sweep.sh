@@ -39,6 +39,25 @@ os.close(read)
 sys.exit(subprocess.run(["mneme", "sweep", "--resume", "all"], stdout=write).returncode)'
 contains err "mneme: error: writing to standard output: Broken pipe"
 
+# What becomes best.json's is what the table said, and nothing is written when there was nothing to do.
+expect 0 python3 -c 'import json, statistics
+lines = [json.loads(line) for line in open("all/results.jsonl")][1:]
+baselines = [statistics.median(line["result"]["exec_time"]) for line in lines if "label" in line]
+best = json.load(open("all/best.json"))
+assert abs(best["speed_up"] - statistics.median(baselines) / best["time"]) < 1e-9, (best["speed_up"], baselines, best["time"])
+best["mark"] = 1
+json.dump(best, open("all/best.json", "w"))'
+expect 0 mneme sweep --resume all
+[ "$(json all/best.json 'd["mark"]')" -eq 1 ] || fail "best.json was written anew"
+for file in results.jsonl sweep.json; do
+  cp -r all damaged
+  sed -i 's/"/x/' "damaged/$file"
+  expect 2 mneme sweep --resume damaged
+  contains err "; take the file from a copy, or begin the sweep anew in another folder"
+  [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "more than why"
+  rm -r damaged
+done
+
 # Sharing is told, and can be left out.
 expect 0 sweep --grid 'passes=default<O2>|default<O2>,verify|default<O2>,verify,verify' --results-dir shared --json
 [ "$(json out 'd["measured"], d["shared"], d["best"][0]["alike"]')" = "(1, 2, 2)" ] || fail "not shared"
@@ -118,6 +137,7 @@ sed -i '$d' there/moved/results.jsonl
 sed -i '$d' there/moved/results.jsonl
 expect 2 part there/moved
 contains err "is not there any more; if it was moved: mneme sweep --resume there/moved -rdb DIR/$hash"
+[ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "a sweep that cannot begin says more than why"
 expect 0 part there/moved -rdb "elsewhere/$hash"
 [ "$(json out 'd["total"], d["done"], d["resumed"] < 2')" = "(2, 2, True)" ] || fail "not resumed with -rdb"
 sed -i '$d' there/moved/results.jsonl
