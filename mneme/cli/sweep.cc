@@ -126,6 +126,8 @@ class SweepCommand : public Command {
 
   void declare_results(CLI::App& app) {
     app.add_option("--results-dir", results_folder_, "folder of the results (default: a new one, sweep-<date>-<time>)")
+        ->check([](const std::string& folder) { return std::string(folder.empty() ? "a folder is expected, not ''" : ""); })
+        ->type_name("TEXT")
         ->group(kResults);
     resume_ = app.add_option("--resume", resume_folder_, "go on with the sweep in this folder of results; its own options hold")
                   ->group(kResults);

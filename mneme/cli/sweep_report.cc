@@ -12,13 +12,18 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kCellWidth = 40;
+constexpr size_t kCellWidth = 40, kLongestValue = 100;
 // The times of the recorded configuration that differ by more make the others' doubtful.
 constexpr double kMuchDrift = 0.05;
 
 std::string format_value(const Json& value, size_t most) {
   std::string text = value.is_null() ? "-" : value.is_string() ? value.get<std::string>() : value.dump();
-  if (most != 0 && text.size() > most) text = text.substr(0, most - 3) + "...";
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  if (most != 0 && text.size() > most) {
+    size_t end = most - 3;
+    while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // no character is cut in two
+    text = text.substr(0, end) + "...";
+  }
   return text;
 }
 
@@ -94,8 +99,8 @@ std::string counts_text(uint64_t total, const SweepTally& tally, const SweepRate
 std::string failures_text(const SweepPlan& plan, const SweepTally& tally) {
   std::string text;
   for (const auto& [kind, failures] : tally.failures())
-    text += fmt::format("{} {}, as {}: {}\n", failures.count, to_string(kind), format_point(plan.axes, failures.values),
-                        failures.reason);
+    text += fmt::format("{} {}, as {}: {}\n", failures.count, to_string(kind),
+                        format_point(plan.axes, failures.values, kLongestValue), failures.reason);
   return text;
 }
 

@@ -29,7 +29,7 @@ struct SweepRate {
 std::string format_time(Nanoseconds time);
 // "42 ms", "40 s", "12 min", "3 h 5 min"
 std::string format_duration(double seconds);
-// "block.x=64 passes=default<O1>"; values that are long are cut when `most` is not zero.
+// "block.x=64 passes=default<O1>"; each value is one line, cut where it is long and `most` is not zero.
 std::string format_point(const std::vector<GridAxis>& axes, const std::vector<nlohmann::json>& values, size_t most = 0);
 
 // "120 of 400, 8 failed (5 wrong_result, 3 invalid_launch), best 9.12 us (1.34 x), 104/s, device 97 % busy, 3 s left"

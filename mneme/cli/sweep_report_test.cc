@@ -106,6 +106,14 @@ TEST_F(SweepReport, TwoBeginsAreNoBeginAndEnd) {
   EXPECT_NE(sweep_table(plan, 8, tally, rate).find("\nas recorded (default<O3>): 10.00 us and 10.40 us\n"), std::string::npos);
 }
 
+TEST_F(SweepReport, ALongValueThatFailedIsCut) {
+  SweepTally long_one(1);
+  long_one.add(failed(64, Failure::compile_error, "no such pass"), {64, std::string(1000, 'x')});
+  EXPECT_NE(sweep_table(plan, 1, long_one, rate)
+                .find("1 compile_error, as block.x=64 passes=" + std::string(97, 'x') + "...: no such pass\n"),
+            std::string::npos);
+}
+
 TEST_F(SweepReport, WithoutABaselineThereAreNoSpeedUps) {
   SweepTally alone(1);
   alone.add(right(64, {1}), {64, "a pass pipeline that is much longer than a table should be wide"});
@@ -143,6 +151,8 @@ TEST(SweepFormats, AreInWords) {
   EXPECT_EQ(format_duration(720), "12 min");
   EXPECT_EQ(format_duration(11'100), "3 h 5 min");
   EXPECT_EQ(format_point({{"block.x", {}}, {"grid.x", {}}}, {64, nullptr}), "block.x=64 grid.x=-");
+  EXPECT_EQ(format_point({{"passes", {}}}, {"sroa,\nearly-cse"}), "passes=sroa, early-cse");
+  EXPECT_EQ(format_point({{"ir", {}}}, {"abcd\xC3\xA9.ll"}, 8), "ir=abcd...");
 }
 
 TEST(SweepResults, OfSeveralInstancesAreReadFromTheFirst) {

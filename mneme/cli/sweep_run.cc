@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -156,13 +157,14 @@ Status SweepRun::Impl::open_pool() {
   pool_options.instances = plan.instances;
   pool_options.device_kind = plan.device;
   pool_options.devices = options.devices;
-  pool_options.compile_workers = options.compile_workers;
   pool_options.share = plan.share;
   pool_options.limits = plan.limits;
   pool_options.log = folder.log();
   pool_options.resume = true;
   rate.devices = options.devices.size();
-  rate.compile_workers = options.compile_workers != 0 ? options.compile_workers : usual_compile_workers(options.devices.size());
+  const unsigned wanted = options.compile_workers != 0 ? options.compile_workers : usual_compile_workers(options.devices.size());
+  rate.compile_workers = static_cast<unsigned>(std::min<uint64_t>(wanted, points.size()));  // no more than have something to do
+  pool_options.compile_workers = rate.compile_workers;
   MNEME_ASSIGN(pool, Pool::open(std::move(pool_options)));
   return {};
 }

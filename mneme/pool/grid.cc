@@ -104,6 +104,13 @@ bool set_value(Json& object, const GridAxis& axis, size_t index) {
   return set_member(object, axis.key, axis.values[index]);
 }
 
+// What leaves a member out reads as any configuration, also where there is no such member: the same with what no member takes.
+Status check_null(Json object, const std::string& key) {
+  set_member(object, key, Json::array({Json()}));
+  const Status refused = configuration_from_json(object).status();
+  return refused.message().find("unknown key") == std::string::npos ? Status() : refused;
+}
+
 // Of one member, or of a member and a part of it.
 bool overlap(std::string_view a, std::string_view b) {
   if (a.size() > b.size()) std::swap(a, b);
@@ -113,6 +120,9 @@ bool overlap(std::string_view a, std::string_view b) {
 Status check_keys(const Configuration& base, const std::vector<GridAxis>& axes) {
   for (size_t i = 0; i < axes.size(); ++i) {
     const std::string& key = axes[i].key;
+    if (key == kIrDigest)
+      return error(Code::invalid_argument, "grid '{}': it is what the file of 'ir' has, and follows from that: give ir=FILE",
+                   key);
     if (base.keep_threads && overlap(key, "grid"))
       return error(Code::invalid_argument, "grid '{}': keep_threads computes the grid: leave one of the two out", key);
     for (size_t j = 0; j < i; ++j) {
@@ -185,8 +195,9 @@ Result<Grid> Grid::create(const Configuration& base, std::vector<GridAxis> axes)
       if (!set_value(json, axis, i))
         return error(Code::invalid_argument, "grid '{}': there is no such member of a configuration", axis.key);
       auto configuration = configuration_from_json(json);
-      if (!configuration.ok())
-        return configuration.status().with_context(fmt::format("grid '{}={}'", axis.key, json_text(axis.values[i])));
+      Status read = configuration.status();
+      if (read.ok() && axis.values[i].is_null()) read = check_null(grid.base_, axis.key);
+      if (!read.ok()) return read.with_context(fmt::format("grid '{}={}'", axis.key, json_text(axis.values[i])));
     }
   }
   grid.axes_ = std::move(axes);

@@ -56,6 +56,11 @@ TEST(Grid, HasEveryCombinationOnce) {
 }
 
 TEST(Grid, RefusesWhatNoConfigurationTakes) {
+  EXPECT_TRUE(
+      Grid::create({}, {*parse_axis("a=null")}).status().message().starts_with("grid 'a=null': configuration: unknown key 'a'"));
+  EXPECT_TRUE(Grid::create({}, {*parse_axis("block.x=null"), *parse_axis("ir=null"), *parse_axis("tolerance=null")}).ok());
+  EXPECT_EQ(Grid::create({}, {*parse_axis("ir_digest=null|abc")}).status().message(),
+            "grid 'ir_digest': it is what the file of 'ir' has, and follows from that: give ir=FILE");
   EXPECT_EQ(Grid::create({}, {*parse_axis("blok.x=64")}).status().message(),
             "grid 'blok.x=64': configuration: unknown key 'blok'; the nearest is 'block'");
   EXPECT_EQ(Grid::create({}, {*parse_axis("block.x=64"), *parse_axis("block.x=32")}).status().message(),

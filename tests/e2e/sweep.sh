@@ -64,6 +64,10 @@ expect 0 sweep --grid 'passes=default<O2>|default<O2>,verify|default<O2>,verify,
 expect 0 sweep --grid 'passes=default<O2>|default<O2>,verify|default<O2>,verify,verify' --results-dir alone --no-share --json
 [ "$(json out 'd["measured"], d["shared"], len(d["best"])')" = "(3, 0, 3)" ] || fail "shared"
 
+# As many compilers as have something to do.
+expect 0 sweep --grid block.x=64 --compile-workers 300 --results-dir two --json
+[ "$(json out 'd["rate"]["compile_workers"]')" -eq 1 ] || fail "$(json out 'd["rate"]["compile_workers"]') compilers for one point"
+
 # By chance: the same points for the same seed. Where no name is given the folder has a new one.
 for i in 1 2; do
   expect 0 sweep --grid 'block.x=1:1000' --random 4 --seed 7
@@ -98,6 +102,12 @@ expect 64 sweep --grid block.x=9:1
 contains err "a range goes from its first number up to its last"
 expect 64 sweep --grid block.x=1:10000 --grid block.y=1:10000 --grid grid.x=1:10000 --random 1000000000
 contains err "--random 1000000000 of the grid's 1000000000000 points: at most 10000000 are drawn"
+expect 64 sweep --grid a=null
+contains err "grid 'a=null': configuration: unknown key 'a'"
+expect 64 sweep --grid 'ir_digest=null|abc'
+contains err "grid 'ir_digest': it is what the file of 'ir' has, and follows from that: give ir=FILE"
+expect 64 sweep --grid block.x=64 --results-dir ''
+contains err "--results-dir: a folder is expected, not ''"
 expect 64 mneme sweep --resume all --grid block.x=64
 contains err "--grid excludes --resume"
 expect 2 mneme sweep --resume db
@@ -225,3 +235,20 @@ wait "$first" || fail "one of two at once: $(cat one)"
 [ "$(cat sweep-*/sweep.json | grep -c mneme_sweep)" -eq 2 ] || fail "two sweeps share a plan"
 # Compiling puts nothing beside the folder of results, so that nothing is left of a compiler that was ended.
 expect 0 env TMPDIR="$PWD/nowhere" mneme sweep "$kernel" --device cpu --iterations 3 --grid block.x=64 --results-dir no-tmp
+# The guide's few lines of Python, as they are printed: of one instance, of several, and with a last line that was cut off.
+python3 - "$CASE_FOLDER/../../docs/guide/sweep.md" >few.py <<'P'
+import pathlib, re, sys, textwrap
+text = pathlib.Path(sys.argv[1]).read_text()
+print(textwrap.dedent(re.search(r"With Python:\n\n((?:    .*\n|\n)+)", text)[1]))
+P
+for size in 5000 6000; do expect 0 mneme record -rdb several --device cpu --max 1 -- ./vecadd "$size"; done
+expect 0 mneme sweep several/[0-9a-f]*.json --all-instances --device cpu --iterations 3 --grid 'block.x=64|128' --results-dir blocks
+[ "$(json blocks/best.json 'len(d["result"]["instances"])')" -eq 2 ] || fail "not two instances"
+for results in blocks all; do
+  rm -rf cut
+  mkdir cut
+  cp -r "$results" cut/blocks
+  printf '{"configuration": {"blo' >>cut/blocks/results.jsonl
+  expect 0 env -C cut python3 "$PWD/few.py"
+  contains out "'block': {'x': "
+done
