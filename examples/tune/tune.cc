@@ -1,6 +1,7 @@
 // Tunes a recorded kernel: every pipeline with every block size, many at once, and only what leaves the recorded memory counts.
 //
-//   tune record-db/<static-hash>.json [cuda|cpu]
+//   tune record-db/<static-hash>.json [cuda|cpu]      without the second: a GPU where there is one, else the CPU device
+#include <mneme/device/device_count.h>
 #include <mneme/pool/grid.h>
 #include <mneme/pool/pool.h>
 #include <mneme/store/database.h>
@@ -21,11 +22,17 @@ int main(int argc, char** argv) {
   if (!database.ok()) return fail(database.status());
   auto recorded = database->load_document(kernel->static_hash);
   if (!recorded.ok()) return fail(recorded.status());
-  auto kind = mneme::parse_device_kind(argc > 2 ? argv[2] : "cuda");
+  auto gpus = mneme::count_devices(mneme::DeviceKind::cuda);
+  const bool gpu = gpus.ok() && *gpus > 0;
+  auto kind = mneme::parse_device_kind(argc > 2 ? argv[2] : gpu ? "cuda" : "cpu");
   if (!kind.ok()) return fail(kind.status());
+  if (*kind == mneme::DeviceKind::cuda && !gpu)
+    return fail({mneme::Code::unavailable, "there is no GPU here: name the other kind of device, cpu, behind the recording"});
 
-  auto grid = mneme::Grid::create({}, {{"passes", {"default<O0>", "default<O1>", "default<O2>", "default<O3>", "default<Os>"}},
-                                       {"block.x", {32, 64, 128, 256, 512, 1024}}});
+  mneme::Configuration base;
+  base.keep_threads = true;  // as many threads as were recorded, in blocks of another size
+  auto grid = mneme::Grid::create(base, {{"passes", {"default<O0>", "default<O1>", "default<O2>", "default<O3>", "default<Os>"}},
+                                         {"block.x", {32, 64, 128, 256, 512, 1024}}});
   if (!grid.ok()) return fail(grid.status());
   auto pool = mneme::Pool::open({.database = kernel->directory,
                                  .static_hash = kernel->static_hash,

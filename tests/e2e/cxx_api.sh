@@ -25,3 +25,22 @@ for compiler in $compilers; do
   expect 0 ./main
   contains out "opening a pool: "
 done
+
+# The example, as the guide has it.
+compile "$EXAMPLES/vecadd/vecadd.cu" vecadd
+expect 0 mneme record -rdb db --device cpu --max 1 -- ./vecadd 8192
+kernel=$(echo db/[0-9a-f]*.json)
+[ "$(wc -l <"$EXAMPLES/tune/tune.cc")" -lt 60 ] || fail "the example is long"
+# shellcheck disable=SC2086
+expect 0 "$(mneme config cxx)" $flags "$EXAMPLES/tune/tune.cc" -o tune -L"$MNEME_PREFIX/lib" -lmneme -Wl,-rpath,"$MNEME_PREFIX/lib"
+expect 0 ./tune "$kernel" cpu
+contains out "best of 30: "
+contains out '"keep_threads":true'
+lacks out "wrong_result"
+if [ "$DEVICES" = cpu ]; then
+  expect 0 ./tune "$kernel"
+  contains out "best of 30: "
+  expect 1 ./tune "$kernel" cuda
+  [ "$(cat err)" = "tune: unavailable: there is no GPU here: name the other kind of device, cpu, behind the recording" ] || fail "no GPU"
+  [ ! -s out ] || fail "candidates without a device"
+fi
