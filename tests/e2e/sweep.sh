@@ -54,7 +54,7 @@ for file in results.jsonl sweep.json; do
   sed -i 's/"/x/' "damaged/$file"
   expect 2 mneme sweep --resume damaged
   contains err "; take the file from a copy, or begin the sweep anew in another folder"
-  [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "more than why"
+  [ "$(cat out err | wc -l)" -eq 1 ] || fail "more than why"
   rm -r damaged
 done
 
@@ -147,7 +147,7 @@ sed -i '$d' there/moved/results.jsonl
 sed -i '$d' there/moved/results.jsonl
 expect 2 part there/moved
 contains err "is not there any more; if it was moved: mneme sweep --resume there/moved -rdb DIR/$hash"
-[ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "a sweep that cannot begin says more than why"
+[ "$(cat out err | wc -l)" -eq 1 ] || fail "a sweep that cannot begin says more than why"
 expect 0 part there/moved -rdb "elsewhere/$hash"
 [ "$(json out 'd["total"], d["done"], d["resumed"] < 2')" = "(2, 2, True)" ] || fail "not resumed with -rdb"
 sed -i '$d' there/moved/results.jsonl
@@ -171,7 +171,7 @@ contains err "grid 'ir': the IR in place of the recorded one, $PWD/one.ll, has c
 
 # Killed at any moment it can be resumed, and nothing is measured twice. A signal ends it with that signal's status.
 expect 0 python3 - "$kernel" <<'P'
-import collections, json, os, pty, select, signal, subprocess, sys, time
+import collections, fcntl, json, os, pty, select, signal, subprocess, sys, time
 kernel, total = sys.argv[1], 60
 def start(folder, *how):
     return subprocess.Popen(["mneme", "sweep", *how, "--compile-workers", "1"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -202,6 +202,16 @@ for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
     counts = collections.Counter(results(folder))
     assert len(counts) == total and set(counts.values()) == {1}, counts
     assert results(folder)[:len(before)] == before
+
+# A later signal ends it at once: here while nobody reads what it prints.
+run = subprocess.Popen(["mneme", "sweep", "--resume", folder, "--json", "--top", "100"], stdout=subprocess.PIPE)
+fcntl.fcntl(run.stdout, fcntl.F_SETPIPE_SZ, 4096)
+select.select([run.stdout], [], [])
+run.send_signal(signal.SIGTERM)
+time.sleep(1.2)
+assert run.poll() is None, run.returncode
+run.send_signal(signal.SIGTERM)
+assert run.wait() == -signal.SIGTERM, run.returncode
 
 # A terminal that is closed is a signal too.
 folder = "closed"
