@@ -40,6 +40,13 @@ Json limits_json(const PoolLimits& limits) {
           {"compile_memory", limits.compile_memory.count}};
 }
 
+// As `mneme sweep` takes them.
+Result<PoolLimits::Seconds> limit(const Json& limits, const char* name) {
+  const double seconds = limits.at(name).get<double>();
+  if (seconds >= 0.001 && seconds <= 1e6) return PoolLimits::Seconds(seconds);
+  return corrupt(fmt::format("'{}' must be from 0.001 to 1000000 seconds, not {}", name, seconds));
+}
+
 Path whole(const Path& path) { return std::filesystem::absolute(path).lexically_normal(); }
 
 Path kernel_file(const SweepPlan& plan, const Path& database) { return database / (plan.static_hash.hex() + ".json"); }
@@ -99,8 +106,8 @@ Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   plan.seed = json.at("seed").get<uint64_t>();
   plan.share = json.at("share").get<bool>();
   const Json& limits = json.at("limits");
-  plan.limits.compiling = PoolLimits::Seconds(limits.at("compile_timeout").get<double>());
-  plan.limits.running = PoolLimits::Seconds(limits.at("run_timeout").get<double>());
+  MNEME_ASSIGN(plan.limits.compiling, limit(limits, "compile_timeout"));
+  MNEME_ASSIGN(plan.limits.running, limit(limits, "run_timeout"));
   plan.limits.compile_memory = Bytes(limits.at("compile_memory").get<uint64_t>());
   return plan;
 } catch (const Json::exception& failure) {

@@ -107,6 +107,16 @@ TEST_F(SweepFolderTest, RefusesOneThatIsInUse) {
                                                                " goes on with it; or name another folder");
 }
 
+TEST(SweepPlan, RefusesLimitsThatAreNone) {
+  for (const char* number : {"-1.0", "0.0", "1e+300"}) {
+    nlohmann::json plan = to_json(some_plan());
+    plan["limits"]["run_timeout"] = nlohmann::json::parse(number);
+    EXPECT_EQ(sweep_plan_from_json(plan).status().to_string(),
+              fmt::format("corrupt: the plan of a sweep: 'run_timeout' must be from 0.001 to 1000000 seconds, not {}",
+                          plan["limits"]["run_timeout"].get<double>()));
+  }
+}
+
 TEST_F(SweepFolderTest, FreshOnesAreNeverShared) {
   auto first = make_fresh_folder(1'000'000'000, folder.path), second = make_fresh_folder(1'000'000'000, folder.path);
   ASSERT_TRUE(first.ok() && second.ok());

@@ -1,5 +1,6 @@
 #include "mneme/pool/channel.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -27,6 +28,17 @@ Status failed(const char* what) {
   if (errno == EPIPE || errno == ECONNRESET) return error(Code::unavailable, "{}: the other process has gone", what);
   if (errno == EAGAIN || errno == EWOULDBLOCK) return error(Code::unavailable, "{}: the other process does not read", what);
   return error(Code::io, "{}: {}", what, std::strerror(errno));
+}
+
+Status cut_off(size_t had) {
+  if (had == kMostDescriptors) return error(Code::io, "receiving a message: it has more than {} descriptors", kMostDescriptors);
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  return error(
+      Code::exhausted,
+      "receiving a message: its descriptors cannot be had: this process has too many open files, more than {}; raise that "
+      "with `ulimit -n`",
+      files.rlim_cur);
 }
 
 }  // namespace
@@ -72,6 +84,7 @@ Status Channel::send(const nlohmann::json& body, std::span<const int> descriptor
 }
 
 Result<bool> Channel::read_some(Wait wait) {
+  MNEME_TRY(lost_);
   thread_local std::array<std::byte, 65536> bytes;
   iovec piece{bytes.data(), bytes.size()};
   Control control{};
@@ -86,14 +99,17 @@ Result<bool> Channel::read_some(Wait wait) {
   if (count > 0) received_.insert(received_.end(), bytes.begin(), bytes.begin() + count);
   if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
   if (count < 0) return failed("receiving a message");
+  size_t had = 0;
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     for (size_t at = 0; at + sizeof(int) <= part->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
       int number = -1;
       std::memcpy(&number, CMSG_DATA(part) + at, sizeof number);
       descriptors_.emplace_back(number);
+      ++had;
     }
   }
+  if ((message.msg_flags & MSG_CTRUNC) != 0) return lost_ = cut_off(had);
   if (count == 0) return error(Code::unavailable, "receiving a message: the other process has gone");
   return true;
 }

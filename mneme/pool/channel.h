@@ -1,7 +1,8 @@
 // Channel: one end of a connection between two processes, which carries messages and file descriptors.
 //
 // A message is a JSON value, and descriptors that arrive as the receiver's own. Messages arrive whole and in order. Used by one
-// thread at a time. Failures: unavailable (the other process has gone, or does not read what it is sent), io.
+// thread at a time. Failures: unavailable (the other process has gone, or does not read what it is sent), io, and, from then on,
+// exhausted (descriptors that came could not be had: this process has too many open files).
 #pragma once
 
 #include <deque>
@@ -55,6 +56,7 @@ class Channel {
   Descriptor socket_;
   ByteVector received_;
   std::deque<Descriptor> descriptors_;
+  Status lost_;  // for what was lost, behind which nothing can be read
 };
 
 }  // namespace mneme

@@ -1,6 +1,7 @@
 #include "mneme/pool/channel.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <thread>
@@ -60,6 +61,26 @@ TEST_F(ChannelTest, IsShutDownWhoeverHasADescriptorOfItToo) {
   const Descriptor another(::dup(near_.descriptor()));
   near_.shut_down();
   EXPECT_EQ(far_.receive().status().message(), "receiving a message: the other process has gone");
+}
+
+TEST_F(ChannelTest, DescriptorsThatCannotBeHadAreTold) {
+  ASSERT_TRUE(near_.send("two", std::array{0, 1}).ok());
+  ASSERT_TRUE(near_.send("more").ok());
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const Descriptor next(::dup(0));
+  const auto few = static_cast<rlim_t>(next.number() + 1);
+  const rlimit none{few, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Status first = far_.take_in();
+  ::setrlimit(RLIMIT_NOFILE, &usual);
+  const std::string message = fmt::format(
+      "exhausted: receiving a message: its descriptors cannot be had: this process has too many open files, more than {}; raise "
+      "that with `ulimit -n`",
+      few);
+  EXPECT_EQ(first.to_string(), message);
+  EXPECT_FALSE(far_.next());
+  EXPECT_EQ(far_.receive().status().to_string(), message);
 }
 
 TEST_F(ChannelTest, TakingInDoesNotWait) {

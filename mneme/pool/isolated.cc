@@ -126,7 +126,7 @@ class LlvmZygote {
     [[maybe_unused]] Status ignored = zygote_.kill_worker(id);
   }
   // How it ended; nothing: it has not, or nobody knows.
-  std::optional<int> end_of(uint64_t id) {
+  std::optional<ZygoteProcess::Ended> end_of(uint64_t id) {
     std::scoped_lock lock(mutex_);
     take_ended();
     return ends_[id];
@@ -144,7 +144,7 @@ class LlvmZygote {
     if (!all.ok()) status_ = all.status();
     if (all.ok())
       for (const ZygoteProcess::Ended& one : *all)
-        if (const auto run = ends_.find(one.id); run != ends_.end()) run->second = one.status;
+        if (const auto run = ends_.find(one.id); run != ends_.end()) run->second = one;
   }
 
   // Never destroyed: it is used until the process ends.
@@ -154,7 +154,7 @@ class LlvmZygote {
   std::mutex mutex_;
   ZygoteProcess zygote_;
   Status status_;
-  std::map<uint64_t, std::optional<int>> ends_;  // of runs that somebody waits for
+  std::map<uint64_t, std::optional<ZygoteProcess::Ended>> ends_;  // of runs that somebody waits for
   uint64_t next_ = 1;
   std::string surroundings_;
   pid_t owner_;
@@ -219,7 +219,7 @@ Result<IsolatedOutcome> IsolatedRun::end() {
   if (state.reply && state.reply->contains("bitcode"))
     return IsolatedOutcome{bytes_of(state.reply->at("bitcode")), state.words.all()};
   if (state.reply) return Status(state.reply->value("code", Code::internal), state.reply->value("message", ""));
-  std::optional<int> status;
+  std::optional<ZygoteProcess::Ended> status;
   const auto until = std::chrono::steady_clock::now() + kReaping;
   while (!(status = state.zygote->end_of(state.id)) && state.zygote->status().ok() && std::chrono::steady_clock::now() < until)
     ::poll(nullptr, 0, kLook.count());
@@ -227,9 +227,10 @@ Result<IsolatedOutcome> IsolatedRun::end() {
     LlvmZygote::replace(state.zygote);
     return error(Code::unavailable, "{}: the process that does it was lost: {}", state.what, state.zygote->status().message());
   }
+  if (!status->reason.empty()) return error(Code::unavailable, "{}: its process {}", state.what, status->reason);
   const CrashWords words = read_crash_words(state.words.all());
   const std::string last = telling_line(words.before);
-  return error(Code::internal, "{}: its process {}{}{}", state.what, describe_end(*status),
+  return error(Code::internal, "{}: its process {}{}{}", state.what, describe_end(status->status),
                words.pass.empty() ? "" : " in " + words.pass, last.empty() ? "" : ": " + last);
 }
 

@@ -1,12 +1,39 @@
 #include "mneme/pool/pool.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "mneme/base/processors.h"
 #include "mneme/pool/scheduler.h"
 #include "mneme/pool/worker_process.h"
 
 namespace mneme {
+namespace {
+
+// Each is a row in a table of the kernel's, and of who closes all that there may be.
+constexpr rlim_t kMostFiles = 65536;
+
+void raise_limit_of_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  const rlim_t most = std::min(files.rlim_max, kMostFiles);
+  if (files.rlim_cur >= most) return;
+  files.rlim_cur = most;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+Status check(const PoolLimits& limits) {
+  for (auto [name, limit] :
+       {std::pair("compiling", limits.compiling), std::pair("running", limits.running), std::pair("starting", limits.starting)})
+    if (!(limit.count() > 0))
+      return error(Code::invalid_argument, "opening a pool: limits.{} must be more than 0 s, not {}", name, limit.count());
+  return {};
+}
+
+}  // namespace
+
 unsigned usual_compile_workers(size_t devices) {
   const size_t cores = usable_processors();
   return cores > devices ? static_cast<unsigned>(cores - devices) : 1;
@@ -36,12 +63,14 @@ std::vector<Nanoseconds> Future::times_so_far() const {
 Result<std::unique_ptr<Pool>> Pool::open(PoolOptions options) {
   if (options.instances.empty()) return error(Code::invalid_argument, "opening a pool: no recorded instance is given");
   if (options.devices.empty()) return error(Code::invalid_argument, "opening a pool: no device is given");
+  MNEME_TRY(check(options.limits));
   if (options.command.empty()) {
     auto command = worker_command();
     if (!command.ok()) return command.status().with_context("opening a pool");
     options.command = std::move(*command);
   }
   if (options.compile_workers == 0) options.compile_workers = usual_compile_workers(options.devices.size());
+  raise_limit_of_files();
   MNEME_ASSIGN(auto scheduler, Scheduler::start(std::move(options)));
   return std::unique_ptr<Pool>(new Pool(std::move(scheduler)));
 }

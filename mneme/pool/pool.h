@@ -8,9 +8,10 @@
 // processes are the wall (docs/adr/0004-pool.md). Results come in the order in which they are done.
 //
 // Thread-safe. Futures may outlive the pool: what is not done when it is closed is cancelled. In this process it has one thread,
-// and descriptors: two for each worker, and one for each object that it keeps (128) or that waits for a device. It starts one
-// child process, of which all others are; they end with this process however it ends. Configurations are held in memory from when
-// they are submitted, and what they ended in as long as the pool is.
+// and descriptors: two for each worker, one for each object that it keeps (128) or that waits for a device, and up to four for
+// each instance on each device. Opening one raises this process's soft limit of open files (RLIMIT_NOFILE) to the hard one, 65536
+// at most, which workers inherit. It starts one child process, of which all others are; they end with this process however it
+// ends. Configurations are held in memory from when they are submitted, and what they ended in as long as the pool is.
 #pragma once
 
 #include <chrono>
@@ -28,6 +29,7 @@
 
 namespace mneme {
 
+// More than 10 years is no limit.
 struct PoolLimits {
   using Seconds = std::chrono::duration<double>;
   Seconds compiling{60};  // one configuration, from the worker's start on it
@@ -90,8 +92,8 @@ struct PoolProgress {
 
 class Pool {
  public:
-  // Starts the workers; returns before they are ready. invalid_argument: no instance, no device. unavailable: there is no
-  // command, or it does not start. What a log says: see ResultLog::open.
+  // Starts the workers; returns before they are ready. invalid_argument: no instance, no device, a limit that is no time.
+  // unavailable: there is no command, it does not start, or no thread is to be had. What a log says: see ResultLog::open.
   static Result<std::unique_ptr<Pool>> open(PoolOptions options);
   // Cancels what is not done, ends every worker and waits for that.
   ~Pool();
@@ -106,9 +108,9 @@ class Pool {
   // Waits until everything that was submitted is done.
   void drain();
   PoolProgress progress() const;
-  // Why the pool gave up, since its workers do not start or its own thread ran out of memory; then whatever was or is submitted
-  // fails as worker_lost. Or, with which it goes on: its log cannot be written any more, a caller's on_done threw. ok while all
-  // is well.
+  // Why the pool gave up, since its workers do not start, or there are too many open files, or its own thread ran out of memory;
+  // then whatever was or is submitted fails as worker_lost. Or, with which it goes on: its log cannot be written any more, a
+  // caller's on_done threw. ok while all is well.
   Status status() const;
 
  private:

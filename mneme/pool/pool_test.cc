@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -54,6 +55,7 @@ class FakeCompile final : public CompileWork {
     if (passes_ == "crash-with-words") std::fprintf(stderr, "some word\nLLVM ERROR: made up\nStack dump:\n"), std::abort();
     while (passes_ == "hang-compile") ::pause();
     if (passes_.starts_with("no UTF-8")) return error(Code::invalid_argument, "there is no pass '\xff\xfe'");
+    if (passes_.starts_with("slow-compile")) ::usleep(500'000);
     if (passes_ == "close-compile") close_everything();
     if (passes_ == "no-about") return TranslatedCode{passes_, {{"times", 5}}};
     if (passes_ == "killed-compile") ::kill(::getpid(), SIGKILL);
@@ -280,6 +282,68 @@ TEST_F(PoolTest, EachFailureIsOneResultAndTheOthersGoOn) {
   EXPECT_EQ(progress.done, 2 * cases.size());
   EXPECT_GE(progress.workers_replaced, 14u);
   EXPECT_TRUE(pool->status().ok());
+}
+
+TEST_F(PoolTest, LimitsAreEnforcedOnceEverythingIsHeard) {
+  PoolOptions with_limits = options();
+  with_limits.limits.compiling = with_limits.limits.running = std::chrono::seconds(4);
+  auto pool = open(with_limits);
+  EXPECT_FALSE(pool->submit(with_passes("first")).get().failed());
+  Future slow = pool->submit(with_passes("slow-compile"));
+  // The pool's thread is away for longer than the limit, while that one waits for its answer.
+  Future other = pool->submit(with_passes("nonsense"), [](const PoolResult&) { ::sleep(5); });
+  EXPECT_EQ(other.get().failure, Failure::compile_error);
+  EXPECT_FALSE(slow.get().failed()) << slow.get().reason;
+}
+
+TEST_F(PoolTest, TooManyOpenFilesEndItWithTheReason) {
+  PoolOptions one = options();
+  one.compile_workers = 1;
+  auto pool = open(one);
+  EXPECT_FALSE(pool->submit(with_passes("first")).get().failed());
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const Descriptor next(::dup(0));
+  const rlimit none{static_cast<rlim_t>(next.number() + 1), usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  std::vector<Future> futures;
+  for (int i = 0; i < 300; ++i) futures.push_back(pool->submit(with_passes(fmt::format("object {}", i))));
+  for (const Future& future : futures)
+    if (future.get().failed()) EXPECT_EQ(future.get().failure, Failure::worker_lost) << future.get().reason;
+  ::setrlimit(RLIMIT_NOFILE, &usual);
+  EXPECT_EQ(futures.back().get().reason, pool->status().to_string());
+  EXPECT_THAT(pool->status().to_string(),
+              HasSubstr("exhausted: receiving a message: its descriptors cannot be had: this process has too many open files"));
+}
+
+TEST_F(PoolTest, RaisesTheLimitOfOpenFiles) {
+  rlimit usual{}, raised{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit low{200, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  open();
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &raised), 0);
+  ::setrlimit(RLIMIT_NOFILE, &usual);
+  EXPECT_EQ(raised.rlim_cur, std::min<rlim_t>(usual.rlim_max, 65536));
+}
+
+TEST_F(PoolTest, LimitsThatAreNoTimeAreRefused) {
+  using Seconds = PoolLimits::Seconds;
+  PoolOptions wrong = options();
+  wrong.limits.running = Seconds(std::nan(""));
+  EXPECT_EQ(Pool::open(wrong).status().to_string(),
+            "invalid_argument: opening a pool: limits.running must be more than 0 s, not nan");
+  wrong = options();
+  wrong.limits.compiling = Seconds(-1);
+  EXPECT_EQ(Pool::open(wrong).status().message(), "opening a pool: limits.compiling must be more than 0 s, not -1");
+  wrong = options();
+  wrong.limits.starting = Seconds(0);
+  EXPECT_EQ(Pool::open(wrong).status().message(), "opening a pool: limits.starting must be more than 0 s, not 0");
+
+  PoolOptions none = options();
+  none.limits = {Seconds::max(), Seconds(std::numeric_limits<double>::infinity()), Seconds(1e300)};
+  auto pool = open(none);
+  for (const char* passes : {"a", "b", "c"}) EXPECT_FALSE(pool->submit(with_passes(passes)).get().failed());
 }
 
 // U+FFFD, in place of what is no UTF-8.
@@ -691,6 +755,16 @@ TEST_F(PoolTest, WorkersThatAreAlwaysKilledAsTheyStartEndItWithTheReason) {
                         "system did because memory ran out"));
 }
 
+TEST_F(PoolTest, WorkersThatCannotBeForkedEndItWithTheReason) {
+  ::setenv("MNEME_TEST_NO_PROCESS", "1", 1);
+  auto pool = open();
+  ::unsetenv("MNEME_TEST_NO_PROCESS");
+  EXPECT_EQ(
+      pool->submit(with_passes("a")).get().reason,
+      "unavailable: 3 workers in a row did not start: the last one was not forked: Resource temporarily unavailable; `ulimit "
+      "-u` says how many processes there may be");
+}
+
 TEST_F(PoolTest, RefusesWhatItCannotOpen) {
   PoolOptions none = options();
   none.instances.clear();
@@ -761,8 +835,17 @@ void be_killed_as_it_starts() {
   ::raise(SIGKILL);
 }
 
+// A user who has as many processes as there may be.
+void have_no_more_processes() {
+  if (std::getenv("MNEME_TEST_NO_PROCESS") == nullptr) return;
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_NPROC, &none);
+  [[maybe_unused]] const int ignored = ::setuid(65534);  // the limit is not root's
+}
+
 void be_worker(Channel pool, bool broken) {
   end_with_parent();
+  have_no_more_processes();
   auto setup = pool.receive();
   if (!setup.ok()) return;
   run_zygote(std::move(pool), [broken](const Json& order, Channel channel) {

@@ -13,7 +13,7 @@
 //                     should, and what is missing of their results follows; {"id", "timed": [ns, …]}; {"id", "details"};
 //                     {"id", "loading"}: until its next message it loads that job's object while another runs; to it {"stop":
 //                     id}; {"instance", "copies"} of a keeper, see keeper.h; {"no_poison": reason}: looking for poison has taken
-//                     its device along, and those that start later are not to
+//                     its device along, and those that start later are not to; {"exhausted": reason}: the pool gives up
 //
 // Sources: scheduler.cc is its life, jobs coming and going; scheduler_workers.cc is workers; scheduler_sharing.cc is what
 // configurations share.
@@ -98,7 +98,7 @@ class Pool::Scheduler {
   void send_copies(Worker& worker);
   void lose_keeper(int device);
   enum class Taken { some, all };
-  void take_messages(Worker& worker, Taken taken);
+  bool take_messages(Worker& worker, Taken taken);  // whether it has said something, or has closed its connection
   void kill(Worker& worker, Failure fate);
   // Each throws a Json::exception for what is no message of a worker, as a candidate may make it, before anything has changed.
   void hear(Worker& worker, Message message);

@@ -24,6 +24,8 @@ constexpr unsigned kMostFailedStarts = 3, kMostKilledStarts = 20;
 constexpr unsigned kMostLost = 3;
 // So long a worker's process may go on after it has closed its connection: that it has ended is heard of at once.
 constexpr std::chrono::seconds kClosed(1);
+// A limit that is longer is none: 10 years.
+constexpr PoolLimits::Seconds kNoLimit{10 * 365.25 * 24 * 3600};
 // The zygote has that long to end a worker that is to be killed, and to say so.
 constexpr std::chrono::seconds kKilling(20);
 
@@ -97,23 +99,26 @@ void Pool::Scheduler::lose_keeper(int device) {
   if (++keepers_started_[device] <= kMostFailedStarts) start_worker(Role::keeper, device);
 }
 
-void Pool::Scheduler::take_messages(Worker& worker, Taken taken) {
-  if (worker.closed) return;
-  worker.closed = !(taken == Taken::all ? worker.channel.take_in() : worker.channel.take_some()).ok();
-  bool nonsense = false;
+bool Pool::Scheduler::take_messages(Worker& worker, Taken taken) {
+  if (worker.closed) return false;
+  const Status taken_in = taken == Taken::all ? worker.channel.take_in() : worker.channel.take_some();
+  worker.closed = !taken_in.ok();
+  bool heard = false, nonsense = false;
   try {
-    while (auto message = worker.channel.next()) hear(worker, std::move(*message));
+    for (; auto message = worker.channel.next(); heard = true) hear(worker, std::move(*message));
   } catch (const Json::exception&) {
     worker.closed = nonsense = true;  // what a candidate did to it has come to its messages
   }
-  if (!worker.closed) return;
+  if (!worker.closed) return heard;
   wait_set_.remove(worker.channel.descriptor());
+  if (taken_in.code() == Code::exhausted) give_up(taken_in);
   if (!nonsense && !worker.ending && !worker.jobs.empty()) {  // how it ends is to be known
-    worker.deadline = std::min(worker.deadline, Clock::now() + kClosed);
-    return;
+    worker.deadline = Clock::now() + kClosed;
+    return true;
   }
   if (nonsense && !worker.ready && worker.refusal.empty()) worker.refusal = "sent what is no message";
   kill(worker, nonsense && worker.ready ? fate_of_broken(worker.role == Role::compile) : Failure::none);
+  return true;
 }
 
 void Pool::Scheduler::kill(Worker& worker, Failure fate) {
@@ -132,6 +137,7 @@ void Pool::Scheduler::hear(Worker& worker, Message message) {
     no_poison_ = body["no_poison"];
     return;
   }
+  if (body.contains("exhausted")) return give_up(error(Code::exhausted, "a worker: {}", body["exhausted"].get<std::string>()));
   Job* job = find(body.value("id", JobId{0}));
   if (!job) {
     if (body.contains("reason")) worker.refusal = valid_utf8(body["reason"]);
@@ -219,6 +225,7 @@ void Pool::Scheduler::take_endings() {
     auto worker = workers_.find(end.id);
     if (worker == workers_.end()) continue;
     take_messages(worker->second, Taken::all);  // what it said before
+    if (!end.reason.empty()) worker->second.refusal = end.reason;
     lose(worker->second, end.status);
   }
 }
@@ -323,6 +330,11 @@ void Pool::Scheduler::enforce_limits() {
   const auto now = Clock::now();
   for (auto& [id, worker] : workers_) {
     if (now < worker.deadline || !zygote_) continue;
+    // This thread may have been stopped for longer than that. Who has said something since has its limit anew.
+    if (!worker.killed && take_messages(worker, Taken::all)) {
+      if (worker.deadline <= now) extend(worker, worker.ready ? limit_of(worker) : options_.limits.starting);
+      continue;
+    }
     if (worker.killed) {
       zygote_->kill();
       zygote_.reset();
@@ -428,7 +440,8 @@ PoolLimits::Seconds Pool::Scheduler::limit_of(const Worker& worker) const {
 
 // Not one that was killed already.
 void Pool::Scheduler::extend(Worker& worker, PoolLimits::Seconds limit) {
-  if (!worker.killed) worker.deadline = Clock::now() + std::chrono::ceil<Clock::duration>(limit);
+  if (worker.killed) return;
+  worker.deadline = limit > kNoLimit ? Clock::time_point::max() : Clock::now() + std::chrono::ceil<Clock::duration>(limit);
 }
 
 }  // namespace mneme

@@ -172,6 +172,8 @@ class DeviceJobs {
       if (!orders_.any()) work_.idle();
     }
     auto message = orders_.next();
+    if (message.status().code() == Code::exhausted) [[maybe_unused]]
+      Status ignored = orders_.channel().send({{"exhausted", message.status().message()}});
     if (message.ok()) next_ = std::make_unique<DeviceJob>(std::move(*message));
     return message.ok();
   }

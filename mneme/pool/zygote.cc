@@ -55,6 +55,8 @@ class Zygote {
       if (events[0].revents == 0) continue;
       Status status = pool_.take_in();
       while (auto message = pool_.next()) obey(std::move(*message));
+      if (status.code() == Code::exhausted) [[maybe_unused]]
+        Status ignored = pool_.send({{"reason", status.to_string()}});
       if (!status.ok()) return;
     }
   }
@@ -79,7 +81,11 @@ class Zygote {
       ::setpgid(pid, pid);  // also here: it must have its group before it is killed
       workers_[pid] = message.body["fork"];
     }
-    // Without one the worker's socket closes, which is what the pool sees.
+    if (pid < 0) [[maybe_unused]]
+      Status ignored = pool_.send({{"ended", message.body["fork"]},
+                                   {"status", 0},
+                                   {"reason", fmt::format("was not forked: {}; `ulimit -u` says how many processes there may be",
+                                                          std::strerror(errno))}});
   }
 
   [[noreturn]] void become_worker(pid_t zygote, Message message) {
@@ -176,7 +182,7 @@ Result<std::vector<ZygoteProcess::Ended>> ZygoteProcess::take_ended() {
   std::vector<Ended> ended;
   while (auto message = channel_.next())
     if (message->body.contains("ended"))
-      ended.push_back({message->body["ended"], message->body["status"]});
+      ended.push_back({message->body["ended"], message->body["status"], message->body.value("reason", "")});
     else if (message->body.contains("reason"))
       reason_ = message->body["reason"];
   if (!status.ok() && ended.empty()) return reason_.empty() ? status : error(Code::unavailable, "{}", reason_);

@@ -2,7 +2,8 @@
 //
 //   pool ──{"fork": id, …} + socket──▶ zygote ──fork──▶ worker, which speaks over that socket
 //        ──{"kill": id}──────────────▶
-//        ◀──{"ended": id, "status": wait status}──          or {"reason": …}: there will be no worker
+//        ◀──{"ended": id, "status": wait status}──          with "reason" where it was not forked
+//        ◀──{"reason": …}──                                 there will be no worker
 //
 // The zygote itself only forks, kills and reaps: it has one thread and never hangs. It ends, and every worker with it, when the
 // pool's process ends or closes the connection.
@@ -35,7 +36,8 @@ class ZygoteProcess {
  public:
   struct Ended {
     uint64_t id;
-    int status;  // as of waitpid()
+    int status;          // as of waitpid()
+    std::string reason;  // why it was never there; empty: it was
   };
 
   // Starts `command` with `arguments` and one more: the number of the descriptor that it speaks over. The thread that calls this

@@ -26,7 +26,7 @@ class ZygoteTest : public ::testing::Test {
       pollfd event{zygote_->channel().descriptor(), POLLIN, 0};
       ::poll(&event, 1, 10'000);
       auto all = zygote_->take_ended();
-      if (!all.ok()) return {0, -1};
+      if (!all.ok()) return {0, -1, {}};
       if (!all->empty()) return all->front();
     }
   }
