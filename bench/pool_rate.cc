@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "mneme/pool/pool.h"
@@ -97,7 +98,10 @@ int measure(unsigned count, unsigned workers, unsigned devices, Takes takes) {
   for (unsigned i = 0; i < devices; ++i) options.devices.push_back(static_cast<int>(i));
   options.command = "/proc/self/exe";
   options.command_arguments = {"--worker", std::to_string(takes.measuring.count()), std::to_string(takes.compiling.count())};
-  options.log = std::filesystem::temp_directory_path() / fmt::format("mneme-pool-rate-{}.jsonl", ::getpid());
+  options.database = std::filesystem::temp_directory_path() / fmt::format("mneme-pool-rate-{}", ::getpid());
+  std::filesystem::create_directories(options.database);
+  std::ofstream(options.database / (options.static_hash.hex() + ".json"));  // which nobody reads
+  options.log = options.database / "results.jsonl";
   auto pool = Pool::open(options);
   if (!pool.ok()) return fmt::print(stderr, "{}\n", pool.status().to_string()), 1;
   const auto run = [&](unsigned from, unsigned to) {
@@ -123,7 +127,7 @@ int measure(unsigned count, unsigned workers, unsigned devices, Takes takes) {
       "system), log {} bytes a result\n",
       count, workers, devices, count / passed, 1e6 * (user + system) / count, 1e6 * user / count, 1e6 * system / count,
       std::filesystem::file_size(options.log) / (count + 100));
-  std::filesystem::remove(options.log);
+  std::filesystem::remove_all(options.database);
   return 0;
 }
 

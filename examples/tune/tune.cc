@@ -28,6 +28,8 @@ int main(int argc, char** argv) {
   if (!kind.ok()) return fail(kind.status());
   if (*kind == mneme::DeviceKind::cuda && !gpu)
     return fail({mneme::Code::unavailable, "there is no GPU here: name the other kind of device, cpu, behind the recording"});
+  auto devices = mneme::all_devices(*kind);
+  if (!devices.ok()) return fail(devices.status());
 
   mneme::Configuration base;
   base.keep_threads = true;  // as many threads as were recorded, in blocks of another size
@@ -37,7 +39,8 @@ int main(int argc, char** argv) {
   auto pool = mneme::Pool::open({.database = kernel->directory,
                                  .static_hash = kernel->static_hash,
                                  .instances = {recorded->instances.front().dynamic_hash},
-                                 .device_kind = *kind});
+                                 .device_kind = *kind,
+                                 .devices = *devices});
   if (!pool.ok()) return fail(pool.status());
 
   std::vector<mneme::Future> futures;

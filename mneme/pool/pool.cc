@@ -3,11 +3,14 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "mneme/base/processors.h"
+#include "mneme/device/device_count.h"
 #include "mneme/pool/scheduler.h"
 #include "mneme/pool/worker_process.h"
+#include "mneme/store/database.h"
 
 namespace mneme {
 namespace {
@@ -33,6 +36,14 @@ Status check(const PoolLimits& limits) {
 }
 
 }  // namespace
+
+Result<std::vector<int>> all_devices(DeviceKind kind) {
+  MNEME_ASSIGN(const int count, count_devices(kind));
+  if (count == 0) return error(Code::unavailable, "there is no {} device here", to_string(kind));
+  std::vector<int> all(static_cast<size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
 
 unsigned usual_compile_workers(size_t devices) {
   const size_t cores = usable_processors();
@@ -64,6 +75,8 @@ Result<std::unique_ptr<Pool>> Pool::open(PoolOptions options) {
   if (options.instances.empty()) return error(Code::invalid_argument, "opening a pool: no recorded instance is given");
   if (options.devices.empty()) return error(Code::invalid_argument, "opening a pool: no device is given");
   MNEME_TRY(check(options.limits));
+  const Path kernel = options.database / (options.static_hash.hex() + ".json");
+  MNEME_TRY(locate_kernel(kernel).status().with_context("opening a pool"));
   if (options.command.empty()) {
     auto command = worker_command();
     if (!command.ok()) return command.status().with_context("opening a pool");

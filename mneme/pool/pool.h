@@ -44,7 +44,7 @@ struct PoolOptions {
   Digest static_hash;             // the kernel
   std::vector<Digest> instances;  // at least one; a configuration must be right on each
   DeviceKind device_kind = DeviceKind::cuda;
-  std::vector<int> devices = {0};  // ordinals
+  std::vector<int> devices = {0};  // ordinals; all_devices() are all
   unsigned compile_workers = 0;    // 0: usual_compile_workers()
   // What the compiler is asked the same for is compiled once, what ends in the same object and launch is measured once, and what
   // fails there fails once: the others' results are Origin::shared. False: each is done for itself.
@@ -55,6 +55,9 @@ struct PoolOptions {
   Path command;         // that workers run in; empty: $MNEME_COMMAND, else that of the library's prefix, else of the PATH
   std::vector<std::string> command_arguments = {"worker"};
 };
+
+// All that the driver shows, for PoolOptions::devices. unavailable: there is none.
+Result<std::vector<int>> all_devices(DeviceKind kind);
 
 // As many as there are cores beside the devices' workers, at least one.
 unsigned usual_compile_workers(size_t devices);
@@ -93,7 +96,8 @@ struct PoolProgress {
 class Pool {
  public:
   // Starts the workers; returns before they are ready. invalid_argument: no instance, no device, a limit that is no time.
-  // unavailable: there is no command, it does not start, or no thread is to be had. What a log says: see ResultLog::open.
+  // not_found: the database has no such kernel. unavailable: there is no command, it does not start, or no thread is to be had.
+  // What a log says: see ResultLog::open.
   static Result<std::unique_ptr<Pool>> open(PoolOptions options);
   // Cancels what is not done, ends every worker and waits for that.
   ~Pool();

@@ -160,13 +160,19 @@ constexpr char kRunBroken[] = "the process that ran the kernel broke its connect
 class PoolTest : public ::testing::Test {
  protected:
   PoolTest() : folder_(std::filesystem::temp_directory_path() / ("mneme-pool-test-" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(folder_);
+    have_kernel(folder_, {});
   }
   ~PoolTest() override { std::filesystem::remove_all(folder_); }
 
+  // What is looked for before anything starts.
+  static void have_kernel(const Path& database, const Digest& static_hash) {
+    std::filesystem::create_directories(database);
+    std::ofstream file(database / (static_hash.hex() + ".json"));
+  }
+
   PoolOptions options() {
     PoolOptions options;
-    options.database = "database";
+    options.database = folder_;
     options.instances = {Digest()};
     options.compile_workers = 2;
     options.command = "/proc/self/exe";
@@ -556,7 +562,7 @@ TEST_F(PoolTest, AFullDiskForItsLogIsToldAndTheRunGoesOn) {
     pool->drain();
     ::setrlimit(RLIMIT_FSIZE, &before);
     ::signal(SIGXFSZ, handler);
-    EXPECT_THAT(pool->status().message(), HasSubstr("writing the log of the results: "));
+    EXPECT_EQ(pool->status().message(), "writing the log of the results: writing " + logged.log.string() + ": File too large");
     EXPECT_FALSE(pool->submit(with_passes("c")).get().failed());
   }
   EXPECT_THAT(read_log(logged.log)->results, SizeIs(1));
@@ -607,8 +613,8 @@ TEST_F(PoolTest, AZygoteThatIsKilledEndsItWithTheReason) {
 
 TEST_F(PoolTest, NothingOutlivesAProcessThatIsKilled) {
   pid_t holder = 0;
-  std::string program = "/proc/self/exe", hold = "--hold-pool", nothing = "3";
-  std::array<char*, 4> argv{program.data(), hold.data(), nothing.data(), nullptr};
+  std::string program = "/proc/self/exe", hold = "--hold-pool", folder = folder_.string();
+  std::array<char*, 4> argv{program.data(), hold.data(), folder.data(), nullptr};
   ASSERT_EQ(::posix_spawn(&holder, program.c_str(), nullptr, nullptr, argv.data(), environ), 0);
   std::vector<pid_t> processes;
   for (int i = 0; i < 3000 && processes.size() < 4; ++i, ::usleep(10'000)) processes = workers_of(std::to_string(holder));
@@ -671,6 +677,7 @@ TEST_F(PoolTest, TimesComeAsTheyAreMeasuredAndTheRestCanBeGivenUp) {
   EXPECT_EQ(result.reason, "given up while it was timed");
   EXPECT_FALSE(result.best_time());
   // It is in the log, and what a run that resumes does not know.
+  pool.reset();
   const size_t times = read_log(logged.log)->results.at(0).exec_time().size();
   EXPECT_EQ(times, result.exec_time().size());
   EXPECT_TRUE(ResultLog::open(logged.log, read_log(logged.log)->about, ResultLog::Existing::resume)->known().empty());
@@ -718,11 +725,42 @@ TEST_F(PoolTest, ResumesFromItsLog) {
   pool.reset();
   EXPECT_THAT(read_log(logged.log)->results, SizeIs(7));
 
-  logged.database = "another place of it";
+  logged.database = folder_ / "another place of it";
+  have_kernel(logged.database, logged.static_hash);
   EXPECT_EQ(open(logged)->submit(with_passes("a")).get().origin, Origin::resumed);
   EXPECT_EQ(read_log(logged.log)->results.at(4).origin, Origin::shared);  // a log that is resumed says the same
   logged.static_hash = digest_of(std::as_bytes(std::span("another")));
+  have_kernel(logged.database, logged.static_hash);
   EXPECT_EQ(Pool::open(logged).status().code(), Code::incompatible);
+}
+
+TEST_F(PoolTest, ALogIsOneRunsAtATime) {
+  PoolOptions logged = options();
+  logged.log = folder_ / "one.jsonl";
+  const std::string in_use =
+      "unavailable: another run is writing " + logged.log.string() + ": wait for its end, or choose another file";
+  for (const char* passes : {"a", "b"}) {  // made, and taken up again
+    auto pool = open(logged);
+    logged.resume = true;
+    EXPECT_EQ(Pool::open(logged).status().to_string(), in_use);
+    EXPECT_FALSE(pool->submit(with_passes(passes)).get().failed());
+    EXPECT_EQ(Pool::open(logged).status().to_string(), in_use);
+  }
+  EXPECT_THAT(read_log(logged.log)->results, SizeIs(2));
+  EXPECT_FALSE(std::filesystem::exists(logged.log.string() + ".new"));
+}
+
+TEST_F(PoolTest, ALogThatCannotBeTakenUpIsNamedAndLeftAsItIs) {
+  const Path log = folder_ / "full.jsonl";
+  const Json about = {{"database", "x"}};
+  EXPECT_TRUE(ResultLog::open(log, about, ResultLog::Existing::refuse).ok());
+  auto full = faulty_file_system(FileSystem::posix(), [](std::string_view operation, const Path& path, uint64_t) {
+    return operation == "append" ? error(Code::exhausted, "writing {}: No space left on device", path.string()) : Status();
+  });
+  EXPECT_EQ(ResultLog::open(log, about, ResultLog::Existing::resume, *full).status().to_string(),
+            "exhausted: writing " + log.string() + ": No space left on device");
+  EXPECT_FALSE(std::filesystem::exists(log.string() + ".new"));
+  EXPECT_TRUE(ResultLog::open(log, about, ResultLog::Existing::resume).ok());
 }
 
 TEST_F(PoolTest, WorkersThatDoNotStartEndItWithTheReason) {
@@ -773,6 +811,12 @@ TEST_F(PoolTest, RefusesWhatItCannotOpen) {
   none.devices.clear();
   EXPECT_EQ(Pool::open(none).status().message(), "opening a pool: no device is given");
   none = options();
+  none.database = folder_ / "nowhere";
+  EXPECT_EQ(Pool::open(none).status().code(), Code::not_found);
+  EXPECT_THAT(Pool::open(none).status().message(), HasSubstr("opening a pool: "));
+  EXPECT_THAT(Pool::open(none).status().message(), HasSubstr((folder_ / "nowhere").string()));
+  EXPECT_THAT(*all_devices(DeviceKind::cpu), ::testing::ElementsAre(0));
+  none = options();
   none.command = "/nowhere/mneme";
   EXPECT_THAT(Pool::open(none).status().message(), HasSubstr("starting /nowhere/mneme for the pool"));
 }
@@ -812,9 +856,9 @@ TEST_F(PoolTest, ManyHostileConfigurationsEndInOneResultEach) {
 }
 
 // A process that has a pool with work that never ends, until it is killed.
-int hold_pool() {
+int hold_pool(const char* database) {
   PoolOptions options;
-  options.database = "database";
+  options.database = database;
   options.instances = {Digest()};
   options.compile_workers = 2;
   options.command = "/proc/self/exe";
@@ -869,7 +913,7 @@ int main(int argc, char** argv) {
     mneme::be_worker(mneme::Channel(mneme::Descriptor(std::atoi(argv[2]))), first == "--broken-worker");
     return 0;
   }
-  if (first == "--hold-pool") return mneme::hold_pool();
+  if (first == "--hold-pool") return mneme::hold_pool(argv[2]);
   if (first == "--recorded-worker") return mneme::run_worker_process(std::atoi(argv[2]));
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -1,5 +1,12 @@
 #include "mneme/pool/result_log.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
 #include "mneme/replay/json_text.h"
 
 namespace mneme {
@@ -21,6 +28,30 @@ Json without_place(Json about) {
 }
 
 bool is_header(const Json& json) { return json.is_object() && json.contains("mneme_log") && json.contains("about"); }
+
+// What takes the place of the log when it is whole.
+Path fresh_of(const Path& log) { return log.string() + ".new"; }
+
+// Names the log, whatever the file was called when it was made.
+Status named(const Status& status, const Path& log) {
+  std::string message = status.message();
+  const std::string fresh = fresh_of(log).string();
+  if (const size_t at = message.find(fresh); at != std::string::npos) message.replace(at, fresh.size(), log.string());
+  return {status.code(), std::move(message)};
+}
+
+// The file of that name, locked while the descriptor is open. A file system without locks gives everybody the lock.
+Result<Descriptor> lock_file(const Path& file, int flags, const Path& log) {
+  for (;;) {
+    Descriptor lock(::open(file.c_str(), flags | O_CLOEXEC, 0666));
+    if (!lock.open()) return error(Code::io, "opening {}: {}", log.string(), std::strerror(errno));
+    if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+      return error(Code::unavailable, "another run is writing {}: wait for its end, or choose another file", log.string());
+    // Another may have renamed or removed it meanwhile.
+    struct stat locked{}, there{};
+    if (::fstat(lock.number(), &locked) == 0 && ::stat(file.c_str(), &there) == 0 && locked.st_ino == there.st_ino) return lock;
+  }
+}
 
 }  // namespace
 
@@ -48,38 +79,48 @@ Result<LoggedRun> read_log(const Path& path, FileSystem& files) {
   return run;
 }
 
+// The lock of the new file keeps others from making one, and is that of the log once it has its name.
 Result<ResultLog> ResultLog::open(const Path& path, const Json& about, Existing existing, FileSystem& files) {
+  if (existing == Existing::refuse && files.exists(path))
+    return error(Code::invalid_argument,
+                 "writing results to {}: there are results already; resume that run, or choose another file", path.string());
   ResultLog log;
+  log.path_ = path;
+  MNEME_ASSIGN(log.lock_, lock_file(fresh_of(path), O_RDWR | O_CREAT, path));
+  const Status begun = log.begin(about, files);
+  if (begun.ok()) return log;
+  [[maybe_unused]] Status ignored = files.remove(fresh_of(path));
+  return named(begun, path);
+}
+
+// Whole lines only, and never a moment without the old results: a new file takes the place of the old one.
+Status ResultLog::begin(const Json& about, FileSystem& files) {
   LoggedRun run;
-  if (files.exists(path)) {
-    if (existing == Existing::refuse)
-      return error(Code::invalid_argument,
-                   "writing results to {}: there are results already; resume that run, or choose another file", path.string());
-    MNEME_ASSIGN(run, read_log(path, files));
+  if (files.exists(path_)) {
+    MNEME_TRY(lock_file(path_, O_RDONLY, path_).status());  // else somebody writes it
+    MNEME_ASSIGN(run, read_log(path_, files));
     if (!run.about.is_null() && without_place(run.about) != without_place(about))
-      return error(Code::incompatible, "resuming {}: its results are about {}, not about {}", path.string(), json_text(run.about),
-                   json_text(about));
+      return error(Code::incompatible, "resuming {}: its results are about {}, not about {}", path_.string(),
+                   json_text(run.about), json_text(about));
   }
-  // Whole lines only, and never a moment without the old results: a new file takes the place of the old one.
-  const Path fresh = path.string() + ".new";
-  MNEME_ASSIGN(log.file_, files.create(fresh));
-  MNEME_TRY(write_line(*log.file_, {{"mneme_log", kVersion}, {"about", about}}));
+  MNEME_ASSIGN(file_, files.create(fresh_of(path_)));
+  MNEME_TRY(write_line(*file_, {{"mneme_log", kVersion}, {"about", about}}));
   for (PoolResult& result : run.results) {
-    MNEME_TRY(write_line(*log.file_, to_json(result)));
+    MNEME_TRY(write_line(*file_, to_json(result)));
     if (result.failure == Failure::cancelled || result.failure == Failure::worker_lost || !result.label.empty()) continue;
     result.origin = Origin::resumed;
-    log.known_.insert_or_assign(whole_digest(result.configuration), std::move(result));
+    known_.insert_or_assign(whole_digest(result.configuration), std::move(result));
   }
-  MNEME_TRY(log.file_->sync());
-  MNEME_TRY(files.rename(fresh, path));
-  return log;
+  MNEME_TRY(file_->sync());
+  return files.rename(fresh_of(path_), path_);
 }
 
 Status ResultLog::append(const PoolResult& result, const Json& configuration, const Digest& whole_digest) {
   if (!file_) return {};
   Status written = write_line(*file_, to_json(result, configuration, whole_digest));
-  if (!written.ok()) file_.reset();  // nothing may stand behind half a line
-  return written;
+  if (written.ok()) return {};
+  file_.reset();  // nothing may stand behind half a line
+  return named(written, path_);
 }
 
 }  // namespace mneme

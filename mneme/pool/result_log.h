@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "mneme/base/descriptor.h"
 #include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
 #include "mneme/pool/pool_result.h"
@@ -23,7 +24,8 @@ class ResultLog {
   enum class Existing { refuse, resume };
 
   // Makes `path`. Where there is one already: invalid_argument under `refuse`; under `resume` its results are known, and new ones
-  // go behind them. incompatible: they are about something else (wherever the database lies). corrupt: it is no log.
+  // go behind them. incompatible: they are about something else (wherever the database lies). corrupt: it is no log. unavailable:
+  // another run is writing it, as this one is from then on until the log is destroyed.
   static Result<ResultLog> open(const Path& path, const nlohmann::json& about, Existing existing,
                                 FileSystem& files = FileSystem::posix());
   // No file: append() does nothing.
@@ -35,6 +37,10 @@ class ResultLog {
   const std::map<Digest, PoolResult>& known() const { return known_; }
 
  private:
+  Status begin(const nlohmann::json& about, FileSystem& files);
+
+  Path path_;
+  Descriptor lock_;  // of the file itself
   std::unique_ptr<WritableFile> file_;
   std::map<Digest, PoolResult> known_;
 };
