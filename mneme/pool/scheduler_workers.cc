@@ -22,8 +22,9 @@ constexpr size_t kCompileDepth = 2;
 constexpr unsigned kMostFailedStarts = 3, kMostKilledStarts = 20;
 // So often a job is given to another worker when one was lost before it began, and nobody was to blame.
 constexpr unsigned kMostLost = 3;
-// So long a worker's process may go on after it has closed its connection: that it has ended is heard of at once.
-constexpr std::chrono::seconds kClosed(1);
+// So long a worker's process may go on after it has closed its connection, as it does while a driver takes its device back. That
+// it has ended is heard of at once.
+constexpr std::chrono::seconds kClosed(5);
 // A limit that is longer is none: 10 years.
 constexpr PoolLimits::Seconds kNoLimit{10 * 365.25 * 24 * 3600};
 // The zygote has that long to end a worker that is to be killed, and to say so.
