@@ -629,8 +629,9 @@ TEST_F(PoolTest, ClosesWhateverItsWorkersDo) {
   size_t files = 0;
   for (int i = 0; i < 3; ++i) {
     auto pool = open();
-    pool->submit(with_passes("hang-compile"));
+    // In this order: behind a compilation that hangs it would wait for the end of that.
     Future running = pool->submit(with_passes("hang-run"));
+    pool->submit(with_passes("hang-compile"));
     for (int wait = 0; wait < 3000 && pool->progress().measuring == 0; ++wait) ::usleep(10'000);
     pool.reset();
     EXPECT_EQ(running.get().failure, Failure::cancelled);
