@@ -234,7 +234,7 @@ TEST_F(RecordedPoolTest, CodeThatFaultsWhilePoisonIsLookedForIsMeasuredWithoutPo
 
 TEST_F(RecordedPoolTest, WhatCannotBeLoadedEndsThePoolWithTheReason) {
   PoolOptions wrong = options();
-  wrong.static_hash = Digest();
+  wrong.instances = {Digest()};  // a kernel that is not there is refused as the pool is opened
   auto pool = open(wrong);
   PoolResult result = pool->submit({}).get();
   EXPECT_EQ(result.failure, Failure::worker_lost);
