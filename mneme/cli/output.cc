@@ -5,16 +5,14 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "mneme/replay/json_text.h"
+
 namespace mneme::cli {
 namespace {
 
 using Json = nlohmann::json;
 
 int failure = 0;  // the first one
-
-bool is_utf8(const std::string& text) try { return !Json(text).dump().empty(); } catch (const Json::type_error&) {
-  return false;
-}
 
 }  // namespace
 
@@ -24,14 +22,14 @@ void write_output(std::string_view text) {
 
 void write_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-std::string to_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string to_text(const Json& json) { return json_text(json, 2) + "\n"; }
 
 Status check_texts(const Json& json, std::string_view what) {
   const Json flat = json.flatten();
   for (const auto& [place, value] : flat.items())
-    if (value.is_string() && !is_utf8(value.get<std::string>()))
+    if (value.is_string() && !is_utf8(value))
       return error(Code::invalid_argument, "{}: {} at {} is no UTF-8, and results are JSON, which is: spell it otherwise", what,
-                   value.dump(-1, ' ', false, Json::error_handler_t::replace), place);
+                   json_text(value), place);
   return {};
 }
 

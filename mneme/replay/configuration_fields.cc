@@ -9,18 +9,6 @@ namespace mneme {
 
 using Json = nlohmann::json;
 
-namespace {
-
-// Else neither a log nor a digest could hold it.
-bool is_utf8(const Json& text) try {
-  [[maybe_unused]] const std::string dumped = text.dump();
-  return true;
-} catch (const Json::exception&) {
-  return false;
-}
-
-}  // namespace
-
 FieldReader::FieldReader(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
   if (object.is_object()) return;
   failure_ = path_.empty()

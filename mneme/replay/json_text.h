@@ -14,4 +14,7 @@ inline std::string json_text(const nlohmann::json& json, int indent = -1) {
 // The same of a text alone.
 inline std::string valid_utf8(const std::string& text) { return nlohmann::json::parse(json_text(text)).get<std::string>(); }
 
+// Else no log and no digest could hold it.
+inline bool is_utf8(const nlohmann::json& text) { return nlohmann::json::parse(json_text(text)) == text; }
+
 }  // namespace mneme
