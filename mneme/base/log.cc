@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "mneme/base/shown.h"
+
 namespace mneme::log {
 namespace {
 
@@ -38,7 +40,7 @@ void set_level(Level level) { current().store(level, std::memory_order_relaxed);
 void write(Level level, std::string_view message) {
   constexpr std::string_view kPrefixes[] = {"mneme: debug: ", "mneme: ", "mneme: warning: ", "mneme: error: "};
   const std::string_view prefix = kPrefixes[static_cast<int>(level)];
-  std::string line = fmt::format("{}{}\n", prefix, message);
+  std::string line = fmt::format("{}{}\n", prefix, shown_message(message));
   [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
