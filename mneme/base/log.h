@@ -1,5 +1,4 @@
-// Messages to the person at the terminal, on standard error: a line each, "mneme: " before it. What a message holds from outside
-// is shown as shown_message() does (mneme/base/shown.h); further lines of it begin with blanks.
+// Messages to the person at the terminal: one line each on standard error, "mneme: " before it.
 //
 // Nothing here writes to standard output, which belongs to the application or to the command's result.
 #pragma once
