@@ -156,6 +156,9 @@ class CanonicalForm {
               uint64_t{variable.hasInitializer()} << 2);
     form_.put(variable.getAlign().valueOrOne().value());
     if (variable.hasInitializer()) write_constant(*variable.getInitializer());
+    if (!variable.hasAttributes()) return;
+    form_.put("attributes");
+    for (Attribute attribute : variable.getAttributes()) write_attribute(attribute);
   }
 
   void write_function(const Function& function) {
@@ -168,6 +171,7 @@ class CanonicalForm {
       if (function.isIntrinsic()) return;  // its attributes follow from its name
     }
     write_attributes(function.getAttributes());
+    if (const MaybeAlign alignment = function.getAlign()) put_all(alignment->value());
     number_locals(function);
     for (const BasicBlock& block : function) {
       form_.put("block");
@@ -234,11 +238,14 @@ class CanonicalForm {
     } else if (auto* call = dyn_cast<CallBase>(&instruction)) {
       write_call(*call);
     } else if (auto* extract = dyn_cast<ExtractValueInst>(&instruction)) {
-      for (unsigned index : extract->indices()) put_all(index);
+      put_indices(extract->getIndices());
     } else if (auto* insert = dyn_cast<InsertValueInst>(&instruction)) {
-      for (unsigned index : insert->indices()) put_all(index);
+      put_indices(insert->getIndices());
     } else if (auto* shuffle = dyn_cast<ShuffleVectorInst>(&instruction)) {
       for (int index : shuffle->getShuffleMask()) put_all(index);
+    } else if (auto* choice = dyn_cast<SwitchInst>(&instruction)) {
+      // No operands, as the blocks are.
+      for (const auto& one : choice->cases()) write_constant(*one.getCaseValue());
     }
   }
 
@@ -246,7 +253,10 @@ class CanonicalForm {
     put_all(call.getCallingConv(), types_.of(call.getFunctionType()));
     if (auto* plain = dyn_cast<CallInst>(&call)) put_all(plain->getTailCallKind());
     write_attributes(call.getAttributes());
-    for (unsigned i = 0; i < call.getNumOperandBundles(); ++i) form_.put(call.getOperandBundleAt(i).getTagName());
+    for (unsigned i = 0; i < call.getNumOperandBundles(); ++i) {
+      form_.put(call.getOperandBundleAt(i).getTagName());
+      put_all(call.getOperandBundleAt(i).Inputs.size());
+    }
   }
 
   void write_scope(bool is_atomic, SyncScope::ID scope, const Instruction& instruction) {
@@ -288,7 +298,7 @@ class CanonicalForm {
       form_.put("asm");
       form_.put(assembly->getAsmString());
       form_.put(assembly->getConstraintString());
-      put_all(assembly->hasSideEffects(), assembly->isAlignStack(), assembly->canThrow());
+      put_all(assembly->hasSideEffects(), assembly->isAlignStack(), assembly->canThrow(), assembly->getDialect());
     } else if (auto* metadata = dyn_cast<MetadataAsValue>(&value)) {
       write_metadata(metadata->getMetadata(), Strings::kept);
     } else {
@@ -314,10 +324,19 @@ class CanonicalForm {
     }
     if (auto* expression = dyn_cast<ConstantExpr>(&constant)) {
       form_.put(uint64_t{expression->getOpcode()} | uint64_t{expression->getRawSubclassOptionalData()} << 32);
-      if (auto* element = dyn_cast<GEPOperator>(expression)) form_.put(types_.of(element->getSourceElementType()));
+      if (auto* element = dyn_cast<GEPOperator>(expression)) write_element_of(*element);
     }
     form_.put(uint64_t{constant.getNumOperands()});
     for (const Use& operand : constant.operands()) write_constant(*cast<Constant>(operand));
+  }
+
+  void write_element_of(const GEPOperator& element) {
+    form_.put(types_.of(element.getSourceElementType()));
+    const std::optional<ConstantRange> range = element.getInRange();
+    if (!range) return;
+    form_.put("inrange");
+    form_.put(range->getLower());
+    form_.put(range->getUpper());
   }
 
   // Metadata of an instruction, function or variable, by the names of its kinds: their numbers are those of the process.
@@ -358,6 +377,11 @@ class CanonicalForm {
     } else {
       form_.put("none");
     }
+  }
+
+  void put_indices(ArrayRef<unsigned> indices) {
+    put_all(indices.size());
+    for (unsigned index : indices) put_all(index);
   }
 
   template <typename... Values>
