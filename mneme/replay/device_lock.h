@@ -1,36 +1,39 @@
 // DeviceLock: one Mneme at a time runs kernels on a GPU, since what another one runs there falsifies times.
 //
-// A lock file in the temporary directory, named by the hardware, which the processes of every user of this machine share. It ends
-// with the process that holds it, however that ends.
+// The lock is on the GPU's folder in sysfs: the processes of every user of this machine find it, and nobody can put another thing
+// in its place. Where there is none (a container without it), it is on a file in a folder of the user's own, and keeps that
+// user's processes apart. It ends with the process that holds it, however that ends.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <utility>
 
+#include "mneme/base/descriptor.h"
 #include "mneme/base/status.h"
 #include "mneme/device/device.h"
 
 namespace mneme {
 
+// Where locks are looked for.
+struct LockPlaces {
+  std::filesystem::path devices;  // with a folder for each PCI address
+  std::filesystem::path files;    // the user's own folder; it is made where it is missing
+  static LockPlaces of_this_machine();
+};
+
 class DeviceLock {
  public:
-  // Waits until nobody else has it, and says on standard error for whom. io when the file cannot be opened.
-  static Result<DeviceLock> acquire(const std::string& hardware_id, const std::filesystem::path& directory);
-  // Of the hardware of a device, where all users find it; of nothing where there is none to be locked.
+  // Waits until nobody else has it, and says on standard error for whom. io: it cannot be had, and why.
+  static Result<DeviceLock> acquire(const std::string& hardware_id, const LockPlaces& places = LockPlaces::of_this_machine());
+  // Of the hardware of a device; of nothing where there is none to be locked.
   static Result<DeviceLock> acquire(const DeviceProperties& device);
   DeviceLock() = default;  // of nothing
-  ~DeviceLock();
-  DeviceLock(DeviceLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  DeviceLock& operator=(DeviceLock&& other) noexcept {
-    std::swap(file_, other.file_);
-    return *this;
-  }
-  explicit operator bool() const { return file_ >= 0; }
+  explicit operator bool() const { return file_.open(); }
 
  private:
-  explicit DeviceLock(int file) : file_(file) {}
-  int file_ = -1;
+  explicit DeviceLock(Descriptor file) : file_(std::move(file)) {}
+  Descriptor file_;
 };
 
 }  // namespace mneme

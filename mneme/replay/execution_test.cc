@@ -1,14 +1,10 @@
-// When to stop, what is refused on which device, the few numbers that times are told in, and the lock.
+// When to stop, what is refused on which device, and the few numbers that times are told in.
 #include "mneme/replay/execution.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <thread>
 
-#include "mneme/replay/device_lock.h"
 #include "mneme/replay/stopping_rule.h"
 #include "mneme/replay/time_statistics.h"
 
@@ -108,47 +104,6 @@ TEST(Execution, RefusesWhatHasNoEffect) {
   execution.stop = StopWhen::time;
   EXPECT_EQ(check_execution(execution, gpu).to_string(),
             "invalid_argument: execution.min_iterations 9 is more than execution.max_iterations 8");
-}
-
-TEST(DeviceLock, IsHeldByOneProcessAtATime) {
-  const std::filesystem::path directory = std::filesystem::temp_directory_path() / fmt::format("mneme-lock-{}", ::getpid());
-  std::filesystem::create_directories(directory);
-  int locked[2], release[2];
-  ASSERT_EQ(::pipe(locked), 0);
-  ASSERT_EQ(::pipe(release), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    auto lock = DeviceLock::acquire("0000:1b:00.0", directory);
-    char byte = lock.ok() ? 'y' : 'n';
-    if (::write(locked[1], &byte, 1) != 1 || ::read(release[0], &byte, 1) != 1) ::_exit(2);
-    ::_exit(0);  // which gives it back
-  }
-  char byte = 0;
-  ASSERT_EQ(::read(locked[0], &byte, 1), 1);
-  ASSERT_EQ(byte, 'y');
-  testing::internal::CaptureStderr();
-  // The child ends only after this process has begun to wait, or the message is not there.
-  std::thread releaser([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    [[maybe_unused]] auto ignored = ::write(release[1], "x", 1);
-  });
-  auto lock = DeviceLock::acquire("0000:1b:00.0", directory);
-  releaser.join();
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            fmt::format("mneme: waiting for the device 0000:1b:00.0, on which process {} runs kernels (--shared-device does not "
-                        "wait)\n",
-                        child));
-  EXPECT_TRUE(lock.ok());
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
-  std::filesystem::remove_all(directory);
-}
-
-TEST(DeviceLock, WithoutItsFileSaysWhatToDo) {
-  EXPECT_EQ(DeviceLock::acquire("gpu", "/no-such-folder").status().to_string(),
-            "io: locking the device gpu: /no-such-folder/mneme-device-gpu.lock: No such file or directory; --shared-device runs "
-            "without the lock");
 }
 
 }  // namespace
