@@ -36,6 +36,31 @@ constexpr bool kIsList<std::vector<T>> = true;
 template <typename T>
 constexpr bool kHasDefault = std::is_arithmetic_v<T> || std::is_same_v<T, std::string>;
 
+// Where a text stops being JSON that can be read, and what stands there.
+class FailureFinder final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t at, const std::string& token, const nlohmann::json::exception&) override {
+    byte = at;
+    text = token;
+    return false;
+  }
+
+  std::size_t byte = 0;
+  std::string text;
+};
+
 std::vector<std::string> chosen_arguments(std::vector<std::string> arguments) {
   std::replace(arguments.begin(), arguments.end(), std::string("all"), std::string("*"));
   return arguments;
@@ -326,6 +351,11 @@ Result<Configuration> parse_configuration(std::string_view text, const std::stri
     json = nlohmann::json::parse(text);
   } catch (const nlohmann::json::parse_error& failure) {
     return error(Code::invalid_argument, "the configuration {} is no JSON: byte {}", name, failure.byte);
+  } catch (const nlohmann::json::out_of_range&) {
+    FailureFinder found;
+    [[maybe_unused]] const bool read = nlohmann::json::sax_parse(text, &found);
+    return error(Code::invalid_argument, "the configuration {}: the number {} at byte {} is larger than any that can be read",
+                 name, found.text, found.byte - found.text.size() + 1);
   }
   if (json.is_object() && json.contains("configuration")) json = nlohmann::json(json["configuration"]);
   auto configuration = configuration_from_json(json);

@@ -166,6 +166,10 @@ TEST(ConfigurationOptions, RefusesFilesThatAreNoConfiguration) {
   File broken("{\"passes\": ");
   EXPECT_EQ(configure({"--config", broken.path()}).status().to_string(),
             "invalid_argument: the configuration " + broken.path() + " is no JSON: byte 12");
+  File endless(R"({"execution": {"max_time": 1e999}})");
+  EXPECT_EQ(configure({"--config", endless.path()}).status().to_string(),
+            "invalid_argument: the configuration " + endless.path() +
+                ": the number 1e999 at byte 28 is larger than any that can be read");
   EXPECT_EQ(configure({"--config", "/nonexistent/c.json"}).status().to_string(),
             "not_found: reading the configuration: opening /nonexistent/c.json: No such file or directory");
 }

@@ -22,6 +22,8 @@ struct FormatVersion {
 inline constexpr FormatVersion kFormatVersion{1, 1};
 // incompatible, naming both versions, unless a file of this version can be read.
 Status check_format_version(FormatVersion version, const std::string& name);
+// corrupt: of a file whose checksum is right once its major version is this Mneme's. It was not written by a newer one.
+Status damaged_version(FormatVersion version, std::string_view place, const std::string& name);
 
 // The names of the files that belong to a kernel or instance, inside the database's directory.
 std::string kernel_file_name(const Digest& static_hash);

@@ -149,10 +149,20 @@ TEST(KernelCodec, NoDocumentNamesAFileElsewhere) {
 }
 
 TEST(KernelCodec, ToldVersions) {
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 2; }),
+  auto with_checksum = [](json& j) {
+    j.erase("checksum");
+    const std::string text = j.dump();
+    j["checksum"] = digest_of(std::as_bytes(std::span(text))).hex();
+  };
+  EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 2, with_checksum(j); }),
             "incompatible: k.json: format version 2.1, this Mneme reads version 1.x: use a newer Mneme");
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 0; }),
+  EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 0, with_checksum(j); }),
             "incompatible: k.json: format version 0.1, this Mneme reads version 1.x: record again");
+  // A newer format may have another checksum.
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 2, j["checksum"] = "new"; }),
+            "incompatible: k.json: format version 2.1, this Mneme reads version 1.x: use a newer Mneme");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 3; }),
+            "corrupt: k.json: /version/major: the format version is 3.1, and the checksum that of version 1.1: it was damaged");
   EXPECT_EQ(refusal([](json& j) { j["format"] = "something"; }),
             "corrupt: k.json: /format: 'mneme kernel' expected, not 'something'");
 }
@@ -227,6 +237,9 @@ TEST(StateCodec, SaysWhatIsWrong) {
             fmt::format("s.mneme: offset 16: the file has 100 bytes, {} expected", bytes.size()));
   ByteVector newer = bytes;
   newer[8] = std::byte{2};
+  EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
+            "corrupt: s.mneme: offset 8: the format version is 2.1, and the checksum that of version 1.1: it was damaged");
+  newer[24] ^= std::byte{1};  // what is not known may be newer
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
             "incompatible: s.mneme: format version 2.1, this Mneme reads version 1.x: use a newer Mneme");
   ByteVector flipped = bytes;

@@ -195,6 +195,12 @@ Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceR
   return read_recorded_time(time, out.recorded_time.emplace());
 }
 
+bool fits_with_our_version(json document) {
+  document["version"]["major"] = kFormatVersion.major;
+  const auto checksum = document.find("checksum");
+  return checksum != document.end() && *checksum == checksum_of(document);
+}
+
 Status read_version(const JsonCursor& root, const std::string& name) {
   std::string format;
   MNEME_TRY(root.read("format", format));
@@ -203,7 +209,10 @@ Status read_version(const JsonCursor& root, const std::string& name) {
   uint64_t major = 0, minor = 0;
   MNEME_TRY(version.read("major", major, 0xffff));
   MNEME_TRY(version.read("minor", minor, 0xffff));
-  return check_format_version({static_cast<uint16_t>(major), static_cast<uint16_t>(minor)}, name);
+  const FormatVersion found{static_cast<uint16_t>(major), static_cast<uint16_t>(minor)};
+  Status known = check_format_version(found, name);
+  if (known.ok() || !fits_with_our_version(root.value())) return known;
+  return damaged_version(found, "/version/major", name);
 }
 
 }  // namespace
@@ -212,6 +221,11 @@ Status check_format_version(FormatVersion version, const std::string& name) {
   if (version.major == kFormatVersion.major) return {};
   return error(Code::incompatible, "{}: format version {}.{}, this Mneme reads version {}.x: {}", name, version.major,
                version.minor, kFormatVersion.major, version.major > kFormatVersion.major ? "use a newer Mneme" : "record again");
+}
+
+Status damaged_version(FormatVersion version, std::string_view place, const std::string& name) {
+  return error(Code::corrupt, "{}: {}: the format version is {}.{}, and the checksum that of version {}.{}: it was damaged", name,
+               place, version.major, version.minor, kFormatVersion.major, version.minor);
 }
 
 std::string kernel_file_name(const Digest& static_hash) { return static_hash.hex() + ".json"; }

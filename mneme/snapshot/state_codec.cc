@@ -35,6 +35,14 @@ Digest checksum_of(ByteSpan file) {
   return Hasher().add(file.first(kAt)).add(ByteSpan(zeros)).add(file.subspan(kAt + zeros.size())).finish();
 }
 
+bool fits_with_our_version(ByteSpan file) {
+  if (file.size() < sizeof(StateHeader)) return false;
+  ByteVector ours(file.begin(), file.end());
+  std::memcpy(ours.data() + offsetof(StateHeader, major), &kFormatVersion.major, sizeof kFormatVersion.major);
+  const Digest checksum = checksum_of(ours);
+  return std::memcmp(checksum.bytes.data(), ours.data() + offsetof(StateHeader, checksum), sizeof checksum) == 0;
+}
+
 Status read_header(ByteReader& in, ByteSpan bytes, StateHeader& header) {
   if (bytes.empty()) return in.corrupt("the file is empty");
   MNEME_ASSIGN(ByteSpan magic, in.read_bytes(sizeof kMagic));
@@ -42,7 +50,9 @@ Status read_header(ByteReader& in, ByteSpan bytes, StateHeader& header) {
     return error(Code::corrupt, "{}: offset 0: this is no device state (wrong magic)", in.name());
   MNEME_TRY(in.read(header.major));
   MNEME_TRY(in.read(header.minor));
-  MNEME_TRY(check_format_version({header.major, header.minor}, in.name()));
+  const FormatVersion version{header.major, header.minor};
+  if (Status known = check_format_version(version, in.name()); !known.ok())
+    return fits_with_our_version(bytes) ? damaged_version(version, "offset 8", in.name()) : known;
   MNEME_TRY(in.read(header.header_bytes));
   if (header.header_bytes < sizeof(StateHeader) || header.header_bytes > bytes.size())
     return error(Code::corrupt, "{}: offset 12: a header of {} bytes in a file of {}", in.name(), header.header_bytes,

@@ -1,5 +1,6 @@
 #include "mneme/device/cpu/cpu_device.h"
 
+#include <elf.h>
 #include <sys/mman.h>
 
 #include "mneme/device/cpu/device_printf.h"
@@ -25,6 +26,22 @@ TEST(CpuModule, RefusesWhatItCannotRun) {
   CodeImage cut = read_image(MNEME_TEST_KERNELS);
   cut.bytes.resize(200);
   EXPECT_EQ(load_failure(cut).find("corrupt: loading a cpu image of 200 B: "), 0u) << load_failure(cut);
+}
+
+// A variable of 1 TiB, say: the object is whole, and to record it again would not help.
+TEST(CpuModule, AnImageThatThereIsNoMemoryForIsNotDamaged) {
+  CodeImage image = read_image(MNEME_TEST_KERNELS);
+  Elf64_Ehdr header{};
+  std::memcpy(&header, image.bytes.data(), sizeof header);
+  for (size_t at = header.e_phoff; at < header.e_phoff + header.e_phnum * sizeof(Elf64_Phdr); at += sizeof(Elf64_Phdr)) {
+    Elf64_Phdr segment{};
+    std::memcpy(&segment, image.bytes.data() + at, sizeof segment);
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0) continue;
+    segment.p_memsz = (uint64_t{1} << 48) - segment.p_vaddr;
+    std::memcpy(image.bytes.data() + at, &segment, sizeof segment);
+  }
+  EXPECT_EQ(load_failure(image),
+            "exhausted: loading a cpu image: its code and variables take 256 TiB, which the system does not give");
 }
 
 TEST(CpuModule, FindsKernelsAndGlobalsByName) {

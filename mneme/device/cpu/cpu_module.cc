@@ -1,9 +1,11 @@
 #include "mneme/device/cpu/cpu_module.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -23,6 +25,33 @@ Status write_all(int file, ByteSpan bytes) {
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
   return {};
+}
+
+// What the segments of a shared object take once it is loaded, its variables included. Zero of one whose headers lie elsewhere.
+Bytes loaded_size(ByteSpan object) {
+  Elf64_Ehdr header{};
+  if (object.size() < sizeof header) return {};
+  std::memcpy(&header, object.data(), sizeof header);
+  const uint64_t size = uint64_t{header.e_phnum} * sizeof(Elf64_Phdr);
+  if (header.e_phoff > object.size() || size > object.size() - header.e_phoff) return {};
+  Bytes most;
+  for (uint64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    std::memcpy(&segment, object.data() + header.e_phoff + i * sizeof segment, sizeof segment);
+    if (segment.p_type == PT_LOAD) most = std::max(most, Bytes(segment.p_vaddr + segment.p_memsz));
+  }
+  return most;
+}
+
+// The loader says the same of an object that is damaged and of one that there is no memory for.
+Status load_failure(ByteSpan object, const std::string& reason) {
+  const Bytes size = loaded_size(object);
+  void* memory =
+      size == Bytes() ? nullptr : ::mmap(nullptr, size.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return error(Code::exhausted, "loading a cpu image: its code and variables take {}, which the system does not give", size);
+  if (memory != nullptr) ::munmap(memory, size.count);
+  return error(Code::corrupt, "loading a cpu image of {} B: {}", object.size(), reason);
 }
 
 }  // namespace
@@ -54,9 +83,9 @@ Result<std::unique_ptr<CpuModule>> CpuModule::load(const CodeImage& image) {
   const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), file);
   void* object = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) {
-    Status status = error(Code::corrupt, "loading a cpu image of {} B: {}", image.bytes.size(), ::dlerror());
+    const std::string reason = ::dlerror();
     ::close(file);
-    return status;
+    return load_failure(image.bytes, reason);
   }
   std::unique_ptr<CpuModule> module(new CpuModule(file, object));
   MNEME_TRY(module->read_globals());
