@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,90 +11,73 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
+
+#include "mneme/base/descriptor.h"
+#include "mneme/base/regular_file.h"
 
 namespace mneme {
 namespace {
 
-Status system_error(int code, std::string_view what, const Path& path) {
-  Code kind = code == ENOENT ? Code::not_found : code == ENOSPC || code == EDQUOT ? Code::exhausted : Code::io;
-  return error(kind, "{} {}: {}", what, path.string(), std::strerror(code));
-}
-
-class FileDescriptor {
+class PosixReadableFile final : public ReadableFile {
  public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
+  PosixReadableFile(Descriptor file, Bytes size, Path path) : file_(std::move(file)), size_(size), path_(std::move(path)) {}
+  Bytes size() const override { return size_; }
+
+  Status read(uint64_t offset, MutableByteSpan into) override {
+    while (!into.empty()) {
+      const ssize_t got = ::pread(file_.number(), into.data(), into.size(), static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return error(Code::io, "reading {}: offset {}: {}", path_.string(), offset, std::strerror(errno));
+      if (got == 0)
+        return error(Code::corrupt, "{}: offset {}: the file ends there, where {} more bytes were expected: it was cut short",
+                     path_.string(), offset, into.size());
+      into = into.subspan(static_cast<size_t>(got));
+      offset += static_cast<uint64_t>(got);
+    }
+    return {};
   }
-  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  FileDescriptor& operator=(FileDescriptor&&) = delete;
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
 
  private:
-  int fd_;
-};
-
-class PosixMappedFile final : public MappedFile {
- public:
-  PosixMappedFile(void* data, size_t size) : data_(data), size_(size) {}
-  ~PosixMappedFile() override {
-    if (size_ != 0) ::munmap(data_, size_);
-  }
-  ByteSpan bytes() const override { return {static_cast<const std::byte*>(data_), size_}; }
-
- private:
-  void* data_;
-  size_t size_;
+  const Descriptor file_;
+  const Bytes size_;
+  const Path path_;
 };
 
 class PosixWritableFile final : public WritableFile {
  public:
-  PosixWritableFile(FileDescriptor fd, Path path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  PosixWritableFile(Descriptor file, Path path) : file_(std::move(file)), path_(std::move(path)) {}
 
-  Status append(ByteSpan bytes) override {
-    while (!bytes.empty()) {
-      ssize_t written = ::write(fd_.get(), bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return system_error(errno, "writing", path_);
-      bytes = bytes.subspan(static_cast<size_t>(written));
-    }
-    return {};
-  }
-  Status sync() override { return ::fsync(fd_.get()) == 0 ? Status() : system_error(errno, "syncing", path_); }
-  Status close() override { return ::close(fd_.release()) == 0 ? Status() : system_error(errno, "closing", path_); }
+  Status append(ByteSpan bytes) override { return write_all(file_.number(), bytes, path_); }
+  Status sync() override { return ::fsync(file_.number()) == 0 ? Status() : system_error(errno, "syncing", path_); }
+  Status close() override { return ::close(file_.release()) == 0 ? Status() : system_error(errno, "closing", path_); }
 
  private:
-  FileDescriptor fd_;
+  Descriptor file_;
   Path path_;
 };
 
 class PosixFileLock final : public FileLock {
  public:
-  explicit PosixFileLock(FileDescriptor fd) : fd_(std::move(fd)) {}
+  explicit PosixFileLock(Descriptor file) : file_(std::move(file)) {}
 
  private:
-  FileDescriptor fd_;
+  Descriptor file_;
 };
 
 class PosixFileSystem final : public FileSystem {
  public:
-  Result<std::unique_ptr<MappedFile>> map(const Path& path) override {
-    FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat info;
-    if (fd.get() < 0 || ::fstat(fd.get(), &info) != 0) return system_error(errno, "opening", path);
-    if (S_ISDIR(info.st_mode)) return system_error(EISDIR, "opening", path);
-    auto size = static_cast<size_t>(info.st_size);
-    if (size == 0) return std::unique_ptr<MappedFile>(new PosixMappedFile(nullptr, 0));
-    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-    if (data == MAP_FAILED) return system_error(errno, "mapping", path);
-    return std::unique_ptr<MappedFile>(new PosixMappedFile(data, size));
+  Result<std::unique_ptr<ReadableFile>> open(const Path& path) override {
+    MNEME_ASSIGN(Descriptor file, open_regular(path, O_RDONLY, Links::follow));
+    struct stat info{};
+    if (::fstat(file.number(), &info) != 0) return system_error(errno, "opening", path);
+    const Bytes size(static_cast<uint64_t>(info.st_size));
+    return std::unique_ptr<ReadableFile>(new PosixReadableFile(std::move(file), size, path));
   }
 
   Result<std::unique_ptr<WritableFile>> create(const Path& path) override {
-    FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (fd.get() < 0) return system_error(errno, "creating", path);
-    return std::unique_ptr<WritableFile>(new PosixWritableFile(std::move(fd), path));
+    MNEME_ASSIGN(Descriptor file, open_regular(path, O_WRONLY | O_CREAT | O_TRUNC, Links::refuse, "creating"));
+    return std::unique_ptr<WritableFile>(new PosixWritableFile(std::move(file), path));
   }
 
   Status rename(const Path& from, const Path& to) override {
@@ -112,8 +94,8 @@ class PosixFileSystem final : public FileSystem {
   }
 
   Status sync_directory(const Path& path) override {
-    FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (fd.get() < 0 || ::fsync(fd.get()) != 0) return system_error(errno, "syncing", path);
+    Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.open() || ::fsync(directory.number()) != 0) return system_error(errno, "syncing", path);
     return {};
   }
 
@@ -139,11 +121,10 @@ class PosixFileSystem final : public FileSystem {
   }
 
   Result<std::unique_ptr<FileLock>> lock(const Path& path) override {
-    FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-    if (fd.get() < 0) return system_error(errno, "opening the lock", path);
-    while (::flock(fd.get(), LOCK_EX) != 0)
+    MNEME_ASSIGN(Descriptor file, open_regular(path, O_RDWR | O_CREAT, Links::refuse, "opening the lock"));
+    while (::flock(file.number(), LOCK_EX) != 0)
       if (errno != EINTR) return system_error(errno, "locking", path);
-    return std::unique_ptr<FileLock>(new PosixFileLock(std::move(fd)));
+    return std::unique_ptr<FileLock>(new PosixFileLock(std::move(file)));
   }
 };
 
@@ -172,13 +153,31 @@ class FaultyWritableFile final : public WritableFile {
   const Decide& decide_;
 };
 
+class FaultyReadableFile final : public ReadableFile {
+ public:
+  FaultyReadableFile(std::unique_ptr<ReadableFile> inner, Path path, const FaultyWritableFile::Decide& decide)
+      : inner_(std::move(inner)), path_(std::move(path)), decide_(decide) {}
+
+  Bytes size() const override { return inner_->size(); }
+  Status read(uint64_t offset, MutableByteSpan into) override {
+    MNEME_TRY(decide_("read", path_, into.size()));
+    return inner_->read(offset, into);
+  }
+
+ private:
+  std::unique_ptr<ReadableFile> inner_;
+  Path path_;
+  const FaultyWritableFile::Decide& decide_;
+};
+
 class FaultyFileSystem final : public FileSystem {
  public:
   FaultyFileSystem(FileSystem& inner, FaultyWritableFile::Decide decide) : inner_(inner), decide_(std::move(decide)) {}
 
-  Result<std::unique_ptr<MappedFile>> map(const Path& path) override {
-    MNEME_TRY(decide_("map", path, 0));
-    return inner_.map(path);
+  Result<std::unique_ptr<ReadableFile>> open(const Path& path) override {
+    MNEME_TRY(decide_("open", path, 0));
+    MNEME_ASSIGN(auto file, inner_.open(path));
+    return std::unique_ptr<ReadableFile>(new FaultyReadableFile(std::move(file), path, decide_));
   }
   Result<std::unique_ptr<WritableFile>> create(const Path& path) override {
     MNEME_TRY(decide_("create", path, 0));
@@ -214,15 +213,43 @@ class FaultyFileSystem final : public FileSystem {
   FaultyWritableFile::Decide decide_;
 };
 
+Bytes physical_memory() {
+  return Bytes(static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
+}
+
+// A FIFO or a device is not replaced by a file; of a directory the renaming tells.
+Status check_replaceable(const Path& path) {
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) != 0 || S_ISLNK(info.st_mode) || S_ISDIR(info.st_mode)) return {};
+  return check_regular(info.st_mode, "writing", path);
+}
+
 }  // namespace
 
+Result<ByteVector> ReadableFile::read_range(uint64_t offset, Bytes size) {
+  // The size is the file's word only: one that is mostly a hole may have any.
+  if (size > physical_memory())
+    return error(Code::exhausted, "{} do not fit in the machine's memory of {}", size, physical_memory());
+  ByteVector bytes;
+  try {
+    bytes.resize(size.count);
+  } catch (const std::bad_alloc&) {
+    return error(Code::exhausted, "there is no memory for {}", size);
+  }
+  MNEME_TRY(read(offset, bytes));
+  return bytes;
+}
+
 Result<ByteVector> FileSystem::read(const Path& path) {
-  MNEME_ASSIGN(auto file, map(path));
-  return ByteVector(file->bytes().begin(), file->bytes().end());
+  MNEME_ASSIGN(auto file, open(path));
+  auto bytes = file->read_range(0, file->size());
+  if (bytes.status().code() == Code::exhausted) return bytes.status().with_context(fmt::format("reading {}", path.string()));
+  return bytes;
 }
 
 Status FileSystem::write_atomically(const Path& path, ByteSpan bytes) {
   static std::atomic<uint64_t> counter = 0;
+  MNEME_TRY(check_replaceable(path));
   Path temporary = path;
   temporary += fmt::format(".tmp.{}.{}", ::getpid(), counter++);
   auto write = [&]() -> Status {

@@ -14,11 +14,16 @@ namespace mneme {
 
 using Path = std::filesystem::path;
 
-// A file opened for reading, mapped where the system can. Move-only; the bytes live as long as it does.
-class MappedFile {
+// A file opened for reading. It is read, not mapped: a disk that cannot be read, or somebody who cuts the file short meanwhile,
+// is then an error, where the access to a mapping would end the process. Several threads may read at once.
+class ReadableFile {
  public:
-  virtual ~MappedFile() = default;
-  virtual ByteSpan bytes() const = 0;
+  virtual ~ReadableFile() = default;
+  virtual Bytes size() const = 0;  // when it was opened
+  // Fills `into` with what stands from `offset` on. corrupt: the file ends before; io.
+  virtual Status read(uint64_t offset, MutableByteSpan into) = 0;
+  // `size` bytes from `offset` on. exhausted: they are more than the machine's memory.
+  Result<ByteVector> read_range(uint64_t offset, Bytes size);
 };
 
 // A file being written. Nothing is promised about what is on disk until sync() is ok.
@@ -41,7 +46,8 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  virtual Result<std::unique_ptr<MappedFile>> map(const Path& path) = 0;
+  // io where that is no regular file, which is never waited for.
+  virtual Result<std::unique_ptr<ReadableFile>> open(const Path& path) = 0;
   virtual Result<std::unique_ptr<WritableFile>> create(const Path& path) = 0;  // truncates
   virtual Status rename(const Path& from, const Path& to) = 0;                 // atomic, replaces
   virtual Status remove(const Path& path) = 0;
@@ -50,17 +56,19 @@ class FileSystem {
   virtual Result<std::vector<std::string>> list(const Path& directory) = 0;  // names, sorted
   virtual bool exists(const Path& path) = 0;
   virtual Result<Bytes> size(const Path& path) = 0;
-  virtual Result<std::unique_ptr<FileLock>> lock(const Path& path) = 0;  // waits; creates the file
+  // Waits; creates the file. io where that is no regular file, or a symbolic link.
+  virtual Result<std::unique_ptr<FileLock>> lock(const Path& path) = 0;
 
   Result<ByteVector> read(const Path& path);
-  // Temporary file beside `path`, sync, rename: afterwards `path` is the old content or the new, never a part.
+  // Temporary file beside `path`, sync, rename: afterwards `path` is the old content or the new, never a part. A symbolic link is
+  // replaced; io where anything else than a file is there. write_output_file() writes what a user names.
   Status write_atomically(const Path& path, ByteSpan bytes);
 
   static FileSystem& posix();
 };
 
-// Wraps a file system and lets a test decide which operations fail. `decide` gets the operation ("create", "append",
-// "sync", "rename", …), the path and the number of bytes, and returns the failure to report, or ok.
+// Wraps a file system and lets a test decide which operations fail. `decide` gets the operation ("open", "read", "create",
+// "append", "sync", "rename", …), the path and the number of bytes, and returns the failure to report, or ok.
 std::unique_ptr<FileSystem> faulty_file_system(
     FileSystem& inner, std::function<Status(std::string_view operation, const Path& path, uint64_t bytes)> decide);
 

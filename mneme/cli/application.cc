@@ -38,8 +38,8 @@ bool is_file(const Path& path) {
 }
 
 Result<ObjectFile> read_object(const Path& path) {
-  MNEME_ASSIGN(auto file, FileSystem::posix().map(path));
-  return read_object_file(file->bytes(), path.string());
+  MNEME_ASSIGN(auto file, FileSystem::posix().read(path));
+  return read_object_file(file, path.string());
 }
 
 // Libraries of the system hold no kernels: only the folders that the program or its user name are searched.
@@ -83,10 +83,9 @@ bool uses_cuda(const ObjectFile& file) {
 
 // What the plugin puts into device code, which is not compressed.
 bool holds_segments(const Path& path) {
-  auto file = FileSystem::posix().map(path);
+  auto file = FileSystem::posix().read(path);
   if (!file.ok()) return false;
-  ByteSpan bytes = (*file)->bytes();
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  std::string_view text(reinterpret_cast<const char*>(file->data()), file->size());
   return text.find(MNEME_SEGMENT_PREFIX) != std::string_view::npos;
 }
 

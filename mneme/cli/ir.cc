@@ -5,6 +5,7 @@
 #include <map>
 
 #include "mneme/base/activity.h"
+#include "mneme/base/output_file.h"
 #include "mneme/cli/cache_option.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
@@ -108,7 +109,7 @@ class IrCommand : public Command {
       content.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
     if (output_.empty()) return content;
-    MNEME_TRY(FileSystem::posix().write_atomically(output_, std::as_bytes(std::span(content))));
+    MNEME_TRY(write_output_file(output_, std::as_bytes(std::span(content))));
     return std::string();
   }
 

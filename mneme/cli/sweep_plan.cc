@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "mneme/base/output_file.h"
 #include "mneme/replay/device_knobs.h"
 
 namespace mneme::cli {
@@ -55,7 +56,7 @@ Status write_plan(const SweepFolder& folder, const SweepPlan& plan, FileSystem& 
   Json json = to_json(plan);
   json[kFromHere] = plan.database.lexically_relative(whole(folder.path)).string();
   const std::string text = json.dump(2) + "\n";
-  return files.write_atomically(folder.plan(), std::as_bytes(std::span(text)));
+  return write_output_file(folder.plan(), std::as_bytes(std::span(text)), files);
 }
 
 }  // namespace

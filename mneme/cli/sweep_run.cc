@@ -13,6 +13,7 @@
 
 #include "mneme/base/descriptor.h"
 #include "mneme/base/log.h"
+#include "mneme/base/output_file.h"
 #include "mneme/cli/output.h"
 #include "mneme/cli/progress.h"
 #include "mneme/pool/result_log.h"
@@ -280,7 +281,7 @@ void SweepRun::Impl::write_best() {
   if (tally.fastest().empty()) return;
   best = tally.fastest().front().time;
   const std::string text = to_text(best_json(tally));
-  if (Status status = FileSystem::posix().write_atomically(folder.best(), std::as_bytes(std::span(text))); !status.ok())
+  if (Status status = write_output_file(folder.best(), std::as_bytes(std::span(text))); !status.ok())
     log::warning("{}", status.message());
 }
 

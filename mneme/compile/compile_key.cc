@@ -37,9 +37,9 @@ void add_dimensions(Hasher& hasher, const std::optional<LaunchDimensions>& value
 void add_plugins(Hasher& hasher, const std::vector<std::string>& files) {
   hasher.add(files.size());
   for (const std::string& file : files) {
-    auto content = FileSystem::posix().map(file);
+    auto content = FileSystem::posix().read(file);
     if (content.ok())
-      hasher.add((*content)->bytes().size()).add((*content)->bytes());
+      hasher.add(content->size()).add(ByteSpan(*content));
     else
       hasher.add(std::string_view(file));
   }

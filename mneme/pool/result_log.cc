@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "mneme/base/output_file.h"
+#include "mneme/base/regular_file.h"
 #include "mneme/replay/json_text.h"
 
 namespace mneme {
@@ -43,8 +45,9 @@ Status named(const Status& status, const Path& log) {
 // The file of that name, locked while the descriptor is open. A file system without locks gives everybody the lock.
 Result<Descriptor> lock_file(const Path& file, int flags, const Path& log) {
   for (;;) {
-    Descriptor lock(::open(file.c_str(), flags | O_CLOEXEC, 0666));
-    if (!lock.open()) return error(Code::io, "opening {}: {}", log.string(), std::strerror(errno));
+    auto opened = open_regular(file, flags, Links::refuse);
+    if (!opened.ok()) return Status(Code::io, named(opened.status(), log).message());
+    Descriptor lock = std::move(*opened);
     if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
       return error(Code::unavailable, "another run is writing {}: wait for its end, or choose another file", log.string());
     // Another may have renamed or removed it meanwhile.
@@ -79,18 +82,28 @@ Result<LoggedRun> read_log(const Path& path, FileSystem& files) {
   return run;
 }
 
+Result<ResultLog> ResultLog::open_special(const Path& path, const Json& about) {
+  ResultLog log;
+  log.path_ = path;
+  MNEME_ASSIGN(log.file_, open_special_file(path));
+  MNEME_TRY(write_line(*log.file_, {{"mneme_log", kVersion}, {"about", about}}));
+  return log;
+}
+
 // The lock of the new file keeps others from making one, and is that of the log once it has its name.
 Result<ResultLog> ResultLog::open(const Path& path, const Json& about, Existing existing, FileSystem& files) {
+  if (is_special_file(path)) return open_special(path, about);
   if (existing == Existing::refuse && files.exists(path))
     return error(Code::invalid_argument,
                  "writing results to {}: there are results already; resume that run, or choose another file", path.string());
   ResultLog log;
-  log.path_ = path;
-  MNEME_ASSIGN(log.lock_, lock_file(fresh_of(path), O_RDWR | O_CREAT, path));
+  MNEME_ASSIGN(log.path_, link_target(path));
+  const Path fresh = fresh_of(log.path_);
+  MNEME_ASSIGN(log.lock_, lock_file(fresh, O_RDWR | O_CREAT, log.path_));
   const Status begun = log.begin(about, files);
   if (begun.ok()) return log;
-  [[maybe_unused]] Status ignored = files.remove(fresh_of(path));
-  return named(begun, path);
+  [[maybe_unused]] Status ignored = files.remove(fresh);
+  return named(begun, log.path_);
 }
 
 // Whole lines only, and never a moment without the old results: a new file takes the place of the old one.
@@ -112,7 +125,8 @@ Status ResultLog::begin(const Json& about, FileSystem& files) {
     known_.insert_or_assign(whole_digest(result.configuration), std::move(result));
   }
   MNEME_TRY(file_->sync());
-  return files.rename(fresh_of(path_), path_);
+  MNEME_TRY(files.rename(fresh_of(path_), path_));
+  return files.sync_directory(path_.has_parent_path() ? path_.parent_path() : Path("."));
 }
 
 Status ResultLog::append(const PoolResult& result, const Json& configuration, const Digest& whole_digest) {

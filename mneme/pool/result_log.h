@@ -25,7 +25,8 @@ class ResultLog {
 
   // Makes `path`. Where there is one already: invalid_argument under `refuse`; under `resume` its results are known, and new ones
   // go behind them. incompatible: they are about something else (wherever the database lies). corrupt: it is no log. unavailable:
-  // another run is writing it, as this one is from then on until the log is destroyed.
+  // another run is writing it, as this one is from then on until the log is destroyed. What is there and is no regular file (a
+  // FIFO, /dev/null) is written to as it is, and keeps nothing to resume from.
   static Result<ResultLog> open(const Path& path, const nlohmann::json& about, Existing existing,
                                 FileSystem& files = FileSystem::posix());
   // No file: append() does nothing.
@@ -37,6 +38,7 @@ class ResultLog {
   const std::map<Digest, PoolResult>& known() const { return known_; }
 
  private:
+  static Result<ResultLog> open_special(const Path& path, const nlohmann::json& about);
   Status begin(const nlohmann::json& about, FileSystem& files);
 
   Path path_;

@@ -150,8 +150,8 @@ Digest Configuration::digest() const {
   Hasher hasher;
   hasher.add(std::string_view(json_text(to_json(code))));
   for (const std::string& path : pass_plugins) {
-    auto content = FileSystem::posix().map(path);
-    hasher.add(content.ok() ? digest_of((*content)->bytes()).hex() : path);
+    auto content = FileSystem::posix().read(path);
+    hasher.add(content.ok() ? digest_of(*content).hex() : path);
   }
   return hasher.finish();
 }

@@ -12,7 +12,7 @@ struct Crash {
   Code code = Code::exhausted;
   std::unique_ptr<FileSystem> files =
       faulty_file_system(FileSystem::posix(), [this](std::string_view operation, const Path& path, uint64_t) -> Status {
-        bool changes = operation != "map" && operation != "lock";
+        bool changes = operation != "open" && operation != "read" && operation != "lock";
         if (changes && allowed-- <= 0) return error(code, "{} {}: No space left on device", operation, path.string());
         return {};
       });

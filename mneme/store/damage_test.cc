@@ -1,5 +1,6 @@
 // Every file of a database, damaged in every way: reading must say which file, and where.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "mneme/store/store_testing.h"
 
@@ -99,11 +100,23 @@ TEST_F(Damage, ExactWordsForEachKind) {
   EXPECT_THAT(check().to_string(),
               testing::MatchesRegex("corrupt: " + pack_.string() +
                                     ": offset [0-9]+: the stored bytes of page [0-9a-f]+ are damaged .checksum."));
-  std::string newer = pack;
-  newer[8] = 2;
-  replace(pack_, newer);
-  EXPECT_EQ(check().to_string(),
-            "incompatible: " + pack_.string() + ": format version 2.1, this Mneme reads version 1.x: use a newer Mneme");
+}
+
+TEST_F(Damage, AVersionThatTheChecksumBelies) {
+  const std::string pack = contents(pack_);
+  for (size_t at : {size_t{8}, pack.size() - 16}) {
+    std::string flipped = pack;
+    flipped[at] = 3;
+    replace(pack_, flipped);
+    EXPECT_EQ(
+        check().to_string(),
+        fmt::format("corrupt: {}: offset {}: the format version is 3.1, and the checksum that of version 1.1: it was damaged",
+                    pack_.string(), at));
+    flipped[pack.size() - 40] ^= 1;  // in the checksum: a newer format may have another
+    replace(pack_, flipped);
+    EXPECT_EQ(check().to_string(),
+              "incompatible: " + pack_.string() + ": format version 3.1, this Mneme reads version 1.x: use a newer Mneme");
+  }
 }
 
 TEST_F(Damage, MissingFiles) {
@@ -115,6 +128,56 @@ TEST_F(Damage, MissingFiles) {
   }
   std::filesystem::remove(pack_);
   EXPECT_THAT(check().to_string(), HasSubstr("/pages: no pack of pages holds page "));
+}
+
+// Without the refusal each of these waits for ever.
+TEST_F(Damage, AFifoInPlaceOfAnyFile) {
+  for (const Path& file : {json(), ir(), state(Moment::prologue), state(Moment::epilogue), pack_}) {
+    const std::string whole = contents(file);
+    std::filesystem::remove(file);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0666), 0);
+    const std::string words = file.string() + ": it is a FIFO, where a regular file is needed: remove it, or name another file";
+    EXPECT_EQ(check().to_string(), "io: opening " + words);
+    auto database = Database::create(directory_.path());
+    const Status published = publish_sample(*database, kernel_, sample_memory(7, 3000)).status();
+    if (file == json()) EXPECT_EQ(published.to_string(), "io: opening " + words);
+    std::filesystem::remove(file);
+    replace(file, whole);
+  }
+  const Path lock = directory_.path() / ".lock";
+  std::filesystem::remove(lock);
+  ASSERT_EQ(::mkfifo(lock.c_str(), 0666), 0);
+  EXPECT_THAT(Database::create(directory_.path()).status().to_string(), HasSubstr(lock.string() + ": it is a FIFO"));
+}
+
+TEST_F(Damage, ALockThatIsALinkIsNotMadeElsewhere) {
+  const Path lock = directory_.path() / ".lock", elsewhere = directory_.path() / "elsewhere";
+  std::filesystem::remove(lock);
+  std::filesystem::create_symlink(elsewhere, lock);
+  EXPECT_THAT(Database::create(directory_.path()).status().to_string(), HasSubstr(lock.string() + ": it is a symbolic link"));
+  EXPECT_FALSE(std::filesystem::exists(elsewhere));
+}
+
+// As of a disk with a block that has gone bad.
+TEST_F(Damage, AFileThatCannotBeRead) {
+  for (const Path& bad : {json(), ir(), state(Moment::prologue), state(Moment::epilogue), pack_}) {
+    auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) {
+      return operation == "read" && path == bad ? error(Code::io, "reading {}: Input/output error", path.string()) : Status();
+    });
+    auto database = Database::open(directory_.path(), *disk);
+    EXPECT_EQ(database->check_instance(kernel_.static_hash, dynamic_).to_string(),
+              "io: reading " + bad.string() + ": Input/output error");
+  }
+}
+
+// Between the reading of its index and of its pages; a mapping would end the process.
+TEST_F(Damage, APackThatIsCutShortMeanwhile) {
+  auto database = Database::open(directory_.path());
+  ASSERT_TRUE(database->check_instance(kernel_.static_hash, dynamic_).ok());
+  std::filesystem::resize_file(pack_, 40);
+  EXPECT_EQ(database->check_instance(kernel_.static_hash, dynamic_).code(), Code::corrupt);
+  EXPECT_THAT(database->check_instance(kernel_.static_hash, dynamic_).message(),
+              HasSubstr(pack_.string() + ": offset 40: the file ends there"));
 }
 
 TEST_F(Damage, StateOfAnotherInstance) {

@@ -108,11 +108,11 @@ const Path& Database::directory() const { return impl_->directory; }
 
 Result<KernelDocument> Database::Impl::load_document(const Digest& static_hash) const {
   const Path path = path_of(kernel_file_name(static_hash));
-  auto file = files.map(path);
+  auto file = files.read(path);
   if (file.status().code() == Code::not_found)
     return error(Code::not_found, "the database {} holds no kernel {}", directory.string(), static_hash.hex());
   if (!file.ok()) return file.status();
-  MNEME_ASSIGN(KernelDocument document, decode_kernel(text_of((*file)->bytes()), path.string()));
+  MNEME_ASSIGN(KernelDocument document, decode_kernel(text_of(*file), path.string()));
   if (document.kernel.static_hash != static_hash)
     return error(Code::corrupt, "{}: /kernel/static_hash: the file is about kernel {}", path.string(),
                  document.kernel.static_hash.hex());
@@ -121,11 +121,11 @@ Result<KernelDocument> Database::Impl::load_document(const Digest& static_hash) 
 
 Result<StateDocument> Database::Impl::load_state(Moment moment, const Digest& static_hash, const Digest& dynamic_hash) const {
   const Path path = path_of(state_file_name(moment, static_hash, dynamic_hash));
-  auto file = files.map(path);
+  auto file = files.read(path);
   if (file.status().code() == Code::not_found)
     return error(Code::corrupt, "{} is missing, though its kernel's file lists the instance", path.string());
   if (!file.ok()) return file.status();
-  MNEME_ASSIGN(StateDocument document, decode_state((*file)->bytes(), path.string()));
+  MNEME_ASSIGN(StateDocument document, decode_state(*file, path.string()));
   if (document.moment != moment || document.static_hash != static_hash || document.dynamic_hash != dynamic_hash)
     return error(Code::corrupt, "{}: offset 40: the file holds the state of another instance", path.string());
   return document;

@@ -68,28 +68,28 @@ Status corrupt(const std::string& name, uint64_t offset, fmt::format_string<Args
   return error(Code::corrupt, "{}: offset {}: {}", name, offset, fmt::format(what, std::forward<Args>(args)...));
 }
 
-Status check_header(ByteSpan file, const std::string& name) {
-  if (file.empty()) return corrupt(name, 0, "the file is empty");
-  if (file.size() < sizeof(Header) + sizeof(Footer))
-    return corrupt(name, file.size(), "the file is too short for a pack of pages ({} bytes)", file.size());
+// Both ends of a pack, as they lie in it.
+struct Ends {
   Header header;
-  std::memcpy(&header, file.data(), sizeof header);
-  if (std::memcmp(header.magic, kHeaderMagic, sizeof kHeaderMagic) != 0)
-    return corrupt(name, 0, "this is no pack of pages (wrong magic)");
-  MNEME_TRY(check_format_version({header.major, header.minor}, name));
+  Footer footer;
+  uint64_t footer_at;
+};
+
+template <typename T>
+Status read_value(ReadableFile& file, uint64_t offset, T& value) {
+  return file.read(offset, std::as_writable_bytes(std::span(&value, 1)));
+}
+
+Status check_header(const Header& header, const std::string& name) {
   if (header.header_bytes != sizeof header)
     return corrupt(name, 12, "a header of {} bytes, {} expected", header.header_bytes, sizeof header);
   if (header.reserved[0] != 0 || header.reserved[1] != 0) return corrupt(name, 16, "reserved bytes are not zero");
   return {};
 }
 
-Result<Footer> check_footer(ByteSpan file, const std::string& name) {
-  const uint64_t at = file.size() - sizeof(Footer);
-  Footer footer;
-  std::memcpy(&footer, file.data() + at, sizeof footer);
+Status check_footer(const Footer& footer, uint64_t at, const std::string& name) {
   if (std::memcmp(footer.magic, kFooterMagic, sizeof kFooterMagic) != 0)
     return corrupt(name, at + offsetof(Footer, magic), "the end of the pack is missing: the file was truncated or damaged");
-  MNEME_TRY(check_format_version({footer.major, footer.minor}, name));
   if (footer.footer_bytes != sizeof footer)
     return corrupt(name, at + offsetof(Footer, footer_bytes), "a footer of {} bytes, {} expected", footer.footer_bytes,
                    sizeof footer);
@@ -99,13 +99,51 @@ Result<Footer> check_footer(ByteSpan file, const std::string& name) {
               footer.page_count == (at - footer.index_offset) / sizeof(Entry) && (at - footer.index_offset) % sizeof(Entry) == 0;
   if (!fits)
     return corrupt(name, at, "an index of {} pages at {} does not fit in the file", footer.page_count, footer.index_offset);
-  ByteSpan index = file.subspan(footer.index_offset, at - footer.index_offset);
+  return {};
+}
+
+Result<Ends> read_ends(ReadableFile& file, const std::string& name) {
+  const uint64_t size = file.size().count;
+  if (size == 0) return corrupt(name, 0, "the file is empty");
+  if (size < sizeof(Header) + sizeof(Footer))
+    return corrupt(name, size, "the file is too short for a pack of pages ({} bytes)", size);
+  Ends ends{};
+  ends.footer_at = size - sizeof(Footer);
+  MNEME_TRY(read_value(file, 0, ends.header));
+  MNEME_TRY(read_value(file, ends.footer_at, ends.footer));
+  if (std::memcmp(ends.header.magic, kHeaderMagic, sizeof kHeaderMagic) != 0)
+    return corrupt(name, 0, "this is no pack of pages (wrong magic)");
+  return ends;
+}
+
+Result<ByteVector> read_index(ReadableFile& file, const Ends& ends, const std::string& name) {
+  const Footer& footer = ends.footer;
+  MNEME_TRY(check_header(ends.header, name));
+  MNEME_TRY(check_footer(footer, ends.footer_at, name));
+  auto index = file.read_range(footer.index_offset, Bytes(ends.footer_at - footer.index_offset));
+  if (index.status().code() == Code::exhausted) return index.status().with_context(fmt::format("reading the index of {}", name));
+  if (!index.ok()) return index;
   Digest expected;
   std::memcpy(expected.bytes.data(), footer.checksum, sizeof footer.checksum);
-  if (Digest found = checksum_of(file.first(sizeof(Header)), index, footer); found != expected)
-    return corrupt(name, at + offsetof(Footer, checksum), "the index's checksum is {}, {} expected: it was damaged", found.hex(),
-                   expected.hex());
-  return footer;
+  if (Digest found = checksum_of(bytes_of(ends.header), *index, footer); found != expected)
+    return corrupt(name, ends.footer_at + offsetof(Footer, checksum), "the index's checksum is {}, {} expected: it was damaged",
+                   found.hex(), expected.hex());
+  return index;
+}
+
+// A version that is not known is believed unless the checksum is right without it. A footer that is none has no version.
+Status check_versions(ReadableFile& file, const Ends& ends, const std::string& name) {
+  const bool in_header = ends.header.major != kFormatVersion.major;
+  const FormatVersion version =
+      in_header ? FormatVersion{ends.header.major, ends.header.minor} : FormatVersion{ends.footer.major, ends.footer.minor};
+  if (!in_header && std::memcmp(ends.footer.magic, kFooterMagic, sizeof kFooterMagic) != 0) return {};
+  const Status known = check_format_version(version, name);
+  if (known.ok()) return known;
+  Ends ours = ends;
+  ours.header.major = ours.footer.major = kFormatVersion.major;
+  if (!read_index(file, ours, name).ok()) return known;
+  const uint64_t at = in_header ? offsetof(Header, major) : ends.footer_at + offsetof(Footer, major);
+  return damaged_version(version, fmt::format("offset {}", at), name);
 }
 
 }  // namespace
@@ -161,15 +199,17 @@ ByteVector pack_tail(const std::vector<PackedPage>& pages, Digest& name) {
   return tail;
 }
 
-Result<std::vector<PackedPage>> read_pack(ByteSpan file, const std::string& name) {
-  MNEME_TRY(check_header(file, name));
-  MNEME_ASSIGN(Footer footer, check_footer(file, name));
+Result<std::vector<PackedPage>> read_pack(ReadableFile& file, const std::string& name) {
+  MNEME_ASSIGN(const Ends ends, read_ends(file, name));
+  MNEME_TRY(check_versions(file, ends, name));
+  MNEME_ASSIGN(const ByteVector index, read_index(file, ends, name));
+  const Footer& footer = ends.footer;
   std::vector<PackedPage> pages(footer.page_count);
   uint64_t end = sizeof(Header);
   for (uint64_t i = 0; i < footer.page_count; ++i) {
     const uint64_t at = footer.index_offset + i * sizeof(Entry);
     Entry entry;
-    std::memcpy(&entry, file.data() + at, sizeof entry);
+    std::memcpy(&entry, index.data() + i * sizeof entry, sizeof entry);
     if (entry.offset != end || entry.stored > footer.index_offset - end)
       return corrupt(name, at, "{} stored bytes at {} do not follow the page before", entry.stored, entry.offset);
     if (entry.size == 0 || entry.size > kPageSize.count) return corrupt(name, at, "a page of {} bytes", entry.size);
@@ -188,17 +228,18 @@ Result<std::vector<PackedPage>> read_pack(ByteSpan file, const std::string& name
   return pages;
 }
 
-Status read_page(ByteSpan file, const PackedPage& page, MutableByteSpan into, const std::string& name) {
+Status read_page(ReadableFile& file, const PackedPage& page, MutableByteSpan into, ByteVector& scratch, const std::string& name) {
   if (into.size() != page.size)
     return corrupt(name, page.offset, "page {} has {} bytes, {} expected", page.digest.hex(), page.size, into.size());
-  ByteSpan stored = file.subspan(page.offset, page.stored);
+  const bool raw = page.encoding == PageEncoding::raw;
+  if (!raw && scratch.size() < page.stored) scratch.resize(page.stored);
+  const MutableByteSpan stored = raw ? into : MutableByteSpan(scratch).first(page.stored);
+  MNEME_TRY(file.read(page.offset, stored));
   if (short_checksum(stored) != page.checksum)
     return corrupt(name, page.offset, "the stored bytes of page {} are damaged (checksum)", page.digest.hex());
-  if (page.encoding == PageEncoding::raw) {
-    std::memcpy(into.data(), stored.data(), stored.size());
-  } else if (Status status = decompress_into(stored, into); !status.ok()) {
-    return corrupt(name, page.offset, "decompressing page {}: {}", page.digest.hex(), status.message());
-  }
+  if (!raw)
+    if (Status status = decompress_into(stored, into); !status.ok())
+      return corrupt(name, page.offset, "decompressing page {}: {}", page.digest.hex(), status.message());
   if (digest_of(into) != page.digest)
     return corrupt(name, page.offset, "the content of page {} has another digest", page.digest.hex());
   return {};

@@ -1,4 +1,4 @@
-// A pack: one file of the page store. Layout only; the bytes come from and go to whoever calls.
+// A pack: one file of the page store. Layout only; the bytes that are written go to whoever calls.
 //
 //   header | stored pages, one after another | index, one entry a page in the order of the pages | footer
 //
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mneme/base/digest.h"
+#include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
 
@@ -33,9 +34,9 @@ ByteVector pack_header();
 // What follows the pages: index and footer. `name` gets the pack's file name without extension, which follows from its content.
 ByteVector pack_tail(const std::vector<PackedPage>& pages, Digest& name);
 
-// Reads and checks everything but the pages themselves.
-Result<std::vector<PackedPage>> read_pack(ByteSpan file, const std::string& name);
-// Reads one page of a checked pack, and checks its content against its digest.
-Status read_page(ByteSpan file, const PackedPage& page, MutableByteSpan into, const std::string& name);
+// Reads and checks everything but the pages themselves. `name` is what messages call the file.
+Result<std::vector<PackedPage>> read_pack(ReadableFile& file, const std::string& name);
+// Reads one page of a checked pack, and checks its content against its digest. `scratch` is memory for it, whatever is in it.
+Status read_page(ReadableFile& file, const PackedPage& page, MutableByteSpan into, ByteVector& scratch, const std::string& name);
 
 }  // namespace mneme

@@ -23,10 +23,9 @@ void PageStore::load(const std::string& name) {
   if (!known_.insert(name).second) return;
   auto pack = std::make_unique<Pack>();
   pack->path = directory_ / name;
-  auto file = files_.map(pack->path);
+  auto file = files_.open(pack->path);
   if (!file.ok()) return damaged_.push_back(file.status());
-  pack->file = std::move(*file);
-  auto pages = read_pack(pack->file->bytes(), pack->path.string());
+  auto pages = read_pack(**file, pack->path.string());
   if (!pages.ok()) return damaged_.push_back(pages.status());
   pack->pages = std::move(*pages);
   for (uint32_t i = 0; i < pack->pages.size(); ++i) places_.try_emplace(pack->pages[i].digest, Place{pack.get(), i});
@@ -70,9 +69,16 @@ Result<PackedPage> PageStore::find(const Digest& digest) {
 }
 
 Status PageStore::read_some(std::span<const PageRequest> requests) {
+  const Pack* pack = nullptr;
+  std::unique_ptr<ReadableFile> file;
+  ByteVector scratch;
   for (const PageRequest& request : requests) {
     MNEME_ASSIGN(Place place, locate(request.digest));
-    MNEME_TRY(read_page(place.pack->file->bytes(), place.pack->pages[place.index], request.into, place.pack->path.string()));
+    if (pack != place.pack) {
+      pack = place.pack;
+      MNEME_ASSIGN(file, files_.open(pack->path));
+    }
+    MNEME_TRY(read_page(*file, pack->pages[place.index], request.into, scratch, pack->path.string()));
   }
   return {};
 }

@@ -32,8 +32,7 @@ class PageStore {
 
  private:
   struct Pack {
-    Path path;
-    std::unique_ptr<MappedFile> file;
+    Path path;  // opened for each reading: there are more packs than a process may have open files
     std::vector<PackedPage> pages;
   };
   struct Place {

@@ -54,6 +54,22 @@ expect 64 mneme ir "$kernel" --stage compiled
 expect 2 mneme ir "$kernel" -o nowhere/optimised.ll
 contains err nowhere
 
+# What is no regular file is written to as it is, and a link's target is what is replaced. The device is a node of this folder.
+mkfifo fifo
+cat fifo >heard &
+expect 0 mneme ir "$kernel" -o fifo
+wait $!
+cmp -s optimised heard || fail "the reader of a FIFO hears something else"
+[ -p fifo ] || fail "the FIFO was replaced by a file"
+if mknod null c 1 3 2>/dev/null; then
+  expect 0 mneme ir "$kernel" -o null
+  [ -c null ] || fail "the device was replaced by a file"
+fi
+mkdir elsewhere
+ln -s elsewhere/optimised.ll link.ll
+expect 0 mneme ir "$kernel" -o link.ll
+[ -L link.ll ] && cmp -s optimised elsewhere/optimised.ll || fail "the link's target is not what was written"
+
 # The instructions, where there is nvdisasm; it is not where it was looked for.
 expect 2 mneme ir "$kernel" --stage sass --device cpu
 contains err "the CPU device's objects are not disassembled"

@@ -2,7 +2,9 @@
 
 import json
 import math
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import mneme
 import pytest
 from mneme.errors import InvalidArgumentError, IoError, MnemeError, UnsupportedError
 from mneme.tune import Bool, Int, SearchSpace, Study
+from mneme.tune.files import write_json
 from mneme.tune.trials import Trial, read_trials
 
 from fake_executor import SPACE, FakeExecutor, FakeResult, go, measure, use
@@ -223,6 +226,21 @@ def test_results_that_cannot_be_written(executor: FakeExecutor, tmp_path: Path, 
         go(tmp_path / place, trials=4)
     assert str(error.value).startswith(f"results of tuning, {tmp_path / place}")
     assert str(error.value).endswith(reason)
+
+
+def test_files_that_are_links_or_no_files(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link.json").symlink_to("elsewhere/best.json")
+    write_json(tmp_path / "link.json", [1])
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "elsewhere/best.json").read_text()) == [1]
+    os.mkfifo(tmp_path / "fifo")
+    with ThreadPoolExecutor() as threads:
+        heard = threads.submit((tmp_path / "fifo").read_text)
+        write_json(tmp_path / "fifo", [2])
+        assert json.loads(heard.result()) == [2]
+    assert (tmp_path / "fifo").is_fifo()
+    assert sorted(os.listdir(tmp_path)) == ["elsewhere", "fifo", "link.json"]
 
 
 def test_derive_that_fails_ends_the_search(executor: FakeExecutor, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "mneme/base/file_system.h"
+#include "mneme/base/output_file.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/ir/module.h"
 
@@ -16,7 +17,7 @@ mneme::Status run(const std::string& kind_name, const std::string& architecture,
   MNEME_ASSIGN(auto module, mneme::ir::Module::parse(bytes, input));
   MNEME_ASSIGN(auto compiler, mneme::Compiler::create(kind, architecture));
   MNEME_ASSIGN(auto code, compiler->compile(module, {}));
-  return files.write_atomically(output, code.image.bytes);
+  return mneme::write_output_file(output, code.image.bytes);
 }
 
 }  // namespace

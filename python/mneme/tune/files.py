@@ -23,8 +23,14 @@ def told(path: Path) -> Iterator[None]:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Whole, or not at all. Raises IoError."""
-    temporary = path.with_name(path.name + ".tmp")
+    """Whole, or not at all. A link's target is written, and what is no file (a FIFO, /dev/null) as it is. Raises IoError."""
+    text = json.dumps(value, indent=2) + "\n"
     with told(path):
-        temporary.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
+        if path.is_symlink():
+            path = Path(os.path.realpath(path))
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_text(text, encoding="utf-8")
+            return
+        temporary = path.with_name(path.name + ".tmp")
+        temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, path)

@@ -1,0 +1,167 @@
+// What is no regular file, files that change while they are read, and where what is written goes.
+#include "mneme/base/file_system.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "mneme/base/descriptor.h"
+#include "mneme/base/output_file.h"
+
+namespace mneme {
+namespace {
+
+using testing::HasSubstr;
+
+ByteSpan bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+std::string contents(const Path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write(const Path& path, std::string_view content) { std::ofstream(path, std::ios::binary) << content; }
+
+class Files : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/mneme-files-XXXXXX";
+    folder_ = ::mkdtemp(pattern);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Path path(const std::string& name) const { return folder_ / name; }
+
+  // One of each kind of what is no regular file and can be made here, with the words for it.
+  std::vector<std::pair<Path, std::string>> make_special() const {
+    EXPECT_EQ(::mkfifo(path("fifo").c_str(), 0666), 0);
+    Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path("socket").c_str(), sizeof address.sun_path - 1);
+    EXPECT_EQ(::bind(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    std::vector<std::pair<Path, std::string>> made = {{path("fifo"), "a FIFO"}, {path("socket"), "a socket"}};
+    if (::mknod(path("null").c_str(), S_IFCHR | 0666, makedev(1, 3)) == 0) made.emplace_back(path("null"), "a device");
+    return made;
+  }
+  std::vector<std::string> names() const { return *files_.list(folder_); }
+
+  FileSystem& files_ = FileSystem::posix();
+  Path folder_;
+};
+
+// Without the refusal most of these wait for ever.
+TEST_F(Files, WhatIsNoRegularFileIsRefusedByItsKind) {
+  for (const auto& [file, kind] : make_special()) {
+    const std::string reason =
+        file.string() + ": it is " + kind + ", where a regular file is needed: remove it, or name another file";
+    EXPECT_EQ(files_.open(file).status().to_string(), "io: opening " + reason);
+    EXPECT_EQ(files_.read(file).status().to_string(), "io: opening " + reason);
+    EXPECT_EQ(files_.create(file).status().to_string(), "io: creating " + reason);
+    EXPECT_EQ(files_.lock(file).status().to_string(), "io: opening the lock " + reason);
+    EXPECT_EQ(files_.write_atomically(file, bytes_of("x")).to_string(), "io: writing " + reason);
+    EXPECT_FALSE(std::filesystem::is_regular_file(file));
+  }
+  EXPECT_EQ(files_.read(folder_).status().to_string(), "io: opening " + folder_.string() + ": Is a directory");
+  EXPECT_EQ(files_.read(path("none")).status().to_string(),
+            "not_found: opening " + path("none").string() + ": No such file or directory");
+}
+
+TEST_F(Files, ALockThatIsALinkMakesAndTouchesNoOtherFile) {
+  write(path("other"), "content");
+  std::filesystem::create_symlink("missing", path("dangling"));
+  std::filesystem::create_symlink("other", path("link"));
+  for (const char* name : {"dangling", "link"})
+    EXPECT_EQ(files_.lock(path(name)).status().to_string(),
+              "io: opening the lock " + path(name).string() +
+                  ": it is a symbolic link, where a regular file is needed: remove it, or name another file");
+  EXPECT_FALSE(std::filesystem::exists(path("missing")));
+  EXPECT_FALSE(files_.create(path("link")).ok());
+  EXPECT_EQ(contents(path("other")), "content");
+}
+
+TEST_F(Files, AFileThatIsCutShortMeanwhileIsAnError) {
+  const std::string whole(1 << 20, 'x');
+  write(path("file"), whole);
+  auto file = *files_.open(path("file"));
+  EXPECT_EQ(file->size(), 1_MiB);
+  std::filesystem::resize_file(path("file"), 100);
+  ByteVector bytes(50);
+  EXPECT_TRUE(file->read(20, bytes).ok());
+  EXPECT_EQ(file->read(70, bytes).to_string(), "corrupt: " + path("file").string() +
+                                                   ": offset 100: the file ends there, where 20 more bytes were expected: it was "
+                                                   "cut short");
+  EXPECT_EQ(file->read_range(0, file->size()).status().code(), Code::corrupt);
+}
+
+// A file that is nearly all hole takes no disk, and would take all memory.
+TEST_F(Files, AFileThatIsLargerThanMemoryIsRefused) {
+  write(path("file"), "x");
+  std::filesystem::resize_file(path("file"), uint64_t{1} << 43);
+  EXPECT_THAT(files_.read(path("file")).status().to_string(),
+              testing::MatchesRegex("exhausted: reading " + path("file").string() +
+                                    ": 8.00 TiB do not fit in the machine's memory of [0-9.]+ [GMT]iB"));
+}
+
+TEST_F(Files, WritingAtomicallyReplacesALinkAndNotItsTarget) {
+  write(path("other"), "content");
+  std::filesystem::create_symlink("other", path("link"));
+  ASSERT_TRUE(files_.write_atomically(path("link"), bytes_of("new")).ok());
+  EXPECT_EQ(contents(path("other")), "content");
+  EXPECT_EQ(contents(path("link")), "new");
+}
+
+TEST_F(Files, AnOutputGoesToTheTargetOfItsLink) {
+  std::filesystem::create_directory(path("elsewhere"));
+  write(path("elsewhere") / "file", "old");
+  std::filesystem::create_symlink("elsewhere/file", path("link"));
+  std::filesystem::create_symlink("link", path("second"));
+  std::filesystem::create_symlink("elsewhere/made", path("dangling"));
+  std::filesystem::create_symlink("circle", path("circle"));
+  EXPECT_TRUE(write_output_file(path("second"), bytes_of("new")).ok());
+  EXPECT_TRUE(write_output_file(path("dangling"), bytes_of("made")).ok());
+  EXPECT_EQ(contents(path("elsewhere") / "file"), "new");
+  EXPECT_EQ(contents(path("elsewhere") / "made"), "made");
+  for (const char* link : {"link", "second", "dangling"}) EXPECT_TRUE(std::filesystem::is_symlink(path(link))) << link;
+  EXPECT_EQ(write_output_file(path("circle"), bytes_of("x")).to_string(),
+            "io: following the link " + path("circle").string() + ": Too many levels of symbolic links");
+  EXPECT_THAT(*files_.list(path("elsewhere")), testing::ElementsAre("file", "made"));
+}
+
+TEST_F(Files, AnOutputIsWrittenToADeviceAndAFifoAsTheyAre) {
+  ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0666), 0);
+  std::string heard;
+  std::thread reader([&] { heard = contents(path("fifo")); });
+  EXPECT_TRUE(write_output_file(path("fifo"), bytes_of("told")).ok());
+  reader.join();
+  EXPECT_EQ(heard, "told");
+  EXPECT_TRUE(std::filesystem::is_fifo(path("fifo")));
+  EXPECT_THAT(names(), testing::ElementsAre("fifo"));
+}
+
+// A node of the test's own: it is not the machine's that a failure replaces.
+TEST_F(Files, ADeviceIsNeverReplacedByAFile) {
+  if (::mknod(path("null").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0)
+    GTEST_SKIP() << "making a device node: " << std::strerror(errno);
+  EXPECT_TRUE(write_output_file(path("null"), bytes_of("x")).ok());
+  EXPECT_TRUE(std::filesystem::is_character_file(path("null")));
+  std::filesystem::create_symlink("null", path("link"));
+  EXPECT_TRUE(write_output_file(path("link"), bytes_of("x")).ok());
+  EXPECT_TRUE(std::filesystem::is_character_file(path("null")));
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  ASSERT_EQ(::mknod(path("full").c_str(), S_IFCHR | 0666, makedev(1, 7)), 0);
+  EXPECT_EQ(write_output_file(path("full"), bytes_of("x")).to_string(),
+            "exhausted: writing " + path("full").string() + ": No space left on device");
+}
+
+}  // namespace
+}  // namespace mneme
