@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mneme/snapshot/testing/each_member.h"
+
 namespace mneme {
 namespace {
 
@@ -63,6 +65,18 @@ TEST(KernelCodec, RoundTrip) {
   auto decoded = decode_kernel(encode_kernel(document), "k.json");
   ASSERT_TRUE(decoded.ok()) << decoded.status().message();
   EXPECT_EQ(*decoded, document);
+}
+
+TEST(KernelCodec, EveryMemberIsWrittenAndRead) {
+  KernelDocument document = kernel_document();
+  const std::string usual = encode_kernel(document);
+  testing_members::change_each(document, [&](const std::string& name) {
+    const std::string text = encode_kernel(document);
+    EXPECT_NE(text, usual) << name << " is not written";
+    auto decoded = decode_kernel(text, "k.json");
+    ASSERT_TRUE(decoded.ok()) << name << ": " << decoded.status().message();
+    EXPECT_EQ(*decoded, document) << name << " is not read";
+  });
 }
 
 TEST(KernelCodec, WhiteSpaceDoesNotMatter) {
@@ -214,6 +228,24 @@ TEST(StateCodec, RoundTrip) {
   EXPECT_EQ(*decoded, document);
   document.state.regions.clear();
   EXPECT_EQ(*decode_state(encode_state(document), "s.mneme"), document);
+}
+
+TEST(StateCodec, EveryMemberIsWrittenAndRead) {
+  StateDocument document = state_document();
+  const ByteVector usual = encode_state(document);
+  const auto see = [&](const std::string& name) {
+    const ByteVector bytes = encode_state(document);
+    EXPECT_NE(bytes, usual) << name << " is not written";
+    auto decoded = decode_state(bytes, "s.mneme");
+    ASSERT_TRUE(decoded.ok()) << name << ": " << decoded.status().message();
+    EXPECT_EQ(*decoded, document) << name << " is not read";
+  };
+  auto& [moment, static_hash, dynamic_hash, state] = document;
+  testing_members::change(moment, Moment::prologue, "moment", see);
+  testing_members::change(static_hash, digest("other"), "static_hash", see);
+  testing_members::change(dynamic_hash, digest("other"), "dynamic_hash", see);
+  auto& [regions] = state;
+  testing_members::change_each(regions[1], see);
 }
 
 TEST(StateCodec, NoticesEveryFlippedBitAndTruncation) {

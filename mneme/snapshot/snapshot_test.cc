@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+
+#include "mneme/snapshot/testing/each_member.h"
+
 namespace mneme {
 namespace {
 
@@ -44,6 +49,27 @@ TEST(DynamicHash, FollowsShapeArgumentsAndMemoryButNotWhenOrWhere) {
   changed.regions[0].pages[0].bytes[0] = 1;
   EXPECT_NE(dynamic_hash(instance, changed), hash);
   EXPECT_EQ(state.bytes(), Bytes(4));
+}
+
+// When and by what a launch was recorded, and what is known of it besides, is no part of what it is.
+TEST(DynamicHash, EveryMemberCountsThatMakesTheLaunch) {
+  const std::set<std::string> of_the_record = {"dynamic_hash", "device_kind", "device_name",   "space_base",  "space_size",
+                                               "state_bytes",  "recorded_at", "mneme_version", "annotations", "recorded_time"};
+  InstanceRecord instance;
+  instance.parameters = ByteVector(8);
+  instance.annotations = {{DevicePtr(0x10000), Bytes(4), "", {}}};
+  instance.recorded_time = RecordedTime{"cupti_activity", 1250.5, 3, 1000, 1100.25};
+  MemoryState state;
+  state.regions = {{Region::Kind::allocation, DevicePtr(0x10000), Bytes(16), "", {Digest{}}}};
+  std::map<Digest, std::string> seen{{dynamic_hash(instance, state), "none"}};
+  const auto see = [&](const std::string& name) {
+    const bool counts = !of_the_record.contains(name.substr(0, name.find('.')));
+    EXPECT_EQ(seen.try_emplace(dynamic_hash(instance, state), name).second, counts) << name;
+  };
+  testing_members::change_each(instance, see);
+  testing_members::change_each(state.regions[0], see);
+  testing_members::change(state.regions, {}, "regions", see);
+  testing_members::change(instance.parameters, ByteVector(9), "the arguments' size", see);
 }
 
 }  // namespace

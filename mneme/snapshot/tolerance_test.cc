@@ -26,6 +26,20 @@ TEST(Tolerance, IsWrittenAndReadBack) {
   }
 }
 
+// A threshold that loses digits is another one.
+TEST(Tolerance, AThresholdHasAllItsDigits) {
+  for (double threshold : {0.1 + 0.2, 1.0 / 3, 1.2345678, 123456789.0, std::nextafter(1.0, 2.0), std::nextafter(1e-5, 1.0),
+                           5e-324, 1.7976931348623157e308, 4503599627370497.5}) {
+    const Tolerance tolerance{ElementType::f64, threshold, ErrorKind::relative};
+    auto read = parse_tolerance(format_tolerance(tolerance));
+    ASSERT_TRUE(read.ok()) << read.status().to_string();
+    EXPECT_EQ(read->threshold, threshold) << format_tolerance(tolerance);
+    auto buffer = parse_buffer_tolerance(format_buffer_tolerance({"out", tolerance}));
+    ASSERT_TRUE(buffer.ok()) << buffer.status().to_string();
+    EXPECT_EQ(buffer->tolerance.threshold, threshold);
+  }
+}
+
 TEST(Tolerance, IsReadInAnyOrderAndSpacing) {
   auto read = parse_tolerance("  f32 ,1e-3,  nan=recorded,L2,relative ");
   ASSERT_TRUE(read.ok()) << read.status().to_string();

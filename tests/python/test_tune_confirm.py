@@ -211,6 +211,14 @@ def test_speed_up_has_an_interval() -> None:
         speed_up([1.0], [1.0], confidence=95)
 
 
+def test_interval_of_few_rounds_is_that_of_a_sample() -> None:
+    # By hand: the sample's deviation of the logarithms, and Student's 4.3027 of two degrees of freedom.
+    found = speed_up([110.0, 120.0, 130.0], [100.0, 100.0, 100.0])
+    assert math.isclose(found.value, 1.197216, rel_tol=1e-6)
+    assert math.isclose(found.low, 0.972822, rel_tol=1e-6) and math.isclose(found.high, 1.473369, rel_tol=1e-6)
+    assert found.claim == "no difference"
+
+
 def test_interval_holds_the_truth_as_often_as_it_says() -> None:
     import random
 

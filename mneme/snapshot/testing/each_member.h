@@ -1,0 +1,130 @@
+// Each member of what a recording is, changed alone; see base/testing/each_member.h. Of lists the first element's.
+#pragma once
+
+#include "mneme/base/testing/each_member.h"
+#include "mneme/snapshot/codec.h"
+
+namespace mneme::testing_members {
+
+inline SeeMember within(const std::string& outer, const SeeMember& see) {
+  return [&see, outer](const std::string& name) { see(outer + "." + name); };
+}
+
+inline void change_each(Dim3& value, const SeeMember& see) {
+  auto& [x, y, z] = value;
+  change(x, 3u, "x", see);
+  change(y, 3u, "y", see);
+  change(z, 3u, "z", see);
+}
+
+inline void change_each(Parameter& value, const SeeMember& see) {
+  auto& [kind, name, type, offset, size, alignment] = value;
+  change(kind, Parameter::Kind::aggregate, "kind", see);
+  change(name, "other", "name", see);
+  change(type, "i8", "type", see);
+  change(offset, 1u, "offset", see);
+  change(size, 1u, "size", see);
+  change(alignment, 2u, "alignment", see);
+}
+
+inline void change_each(GlobalInfo& value, const SeeMember& see) {
+  auto& [name, size, alignment, constant_space, managed, escapes] = value;
+  change(name, "other", "name", see);
+  change(size, 1u, "size", see);
+  change(alignment, 2u, "alignment", see);
+  change(constant_space, !constant_space, "constant_space", see);
+  change(managed, !managed, "managed", see);
+  change(escapes, !escapes, "escapes", see);
+}
+
+inline void change_each(KernelRecord& value, const SeeMember& see) {
+  auto& [static_hash, name, demangled, source, target, arch, parameters, parameter_bytes, globals] = value;
+  change(name, "other", "name", see);
+  change(demangled, "other", "demangled", see);
+  change(source, "other", "source", see);
+  change(target, "amdgcn", "target", see);
+  change(arch, "other", "arch", see);
+  change(parameters, {}, "parameters", see);
+  change_each(parameters.at(0), within("parameters", see));
+  change(globals, {}, "globals", see);
+  change_each(globals.at(0), within("globals", see));
+  // Of which the instances' are, and with which their files are named: changed with them, see KernelDocument.
+  [[maybe_unused]] auto& together = static_hash;
+  [[maybe_unused]] auto& of_all = parameter_bytes;
+}
+
+inline void change_each(RecordedTime& value, const SeeMember& see) {
+  auto& [clock_source, captured, others, others_min, others_median] = value;
+  change(clock_source, "other", "clock_source", see);
+  change(captured, std::nullopt, "captured", see);
+  change(captured, 0.5, "captured", see);
+  change(others, 1u, "others", see);
+  change(others_min, 0.5, "others_min", see);
+  change(others_median, 0.5, "others_median", see);
+}
+
+inline void change_each(Annotation& value, const SeeMember& see) {
+  auto& [address, size, tag, tolerance] = value;
+  auto& [type, threshold, error, norm, nan] = tolerance;
+  change(address, DevicePtr(0x4000), "address", see);
+  change(size, Bytes(32), "size", see);
+  change(tag, "other", "tag", see);
+  change(type, ElementType::f64, "type", see);
+  change(threshold, 0.1234567890123456789, "threshold", see);
+  change(error, ErrorKind::absolute, "error", see);
+  change(norm, Norm::l2, "norm", see);
+  change(nan, NanPolicy::any, "nan", see);
+}
+
+// All but the static hash, which is the kernel's.
+inline void change_each(InstanceRecord& value, const SeeMember& see) {
+  auto& [static_hash, dynamic_hash, grid, block, dynamic_shared_memory, cooperative, parameters, device_kind, device_name,
+         space_base, space_size, state_bytes, recorded_at, mneme_version, annotations, recorded_time] = value;
+  change(dynamic_hash, digest_of(ByteVector(1)), "dynamic_hash", see);
+  change_each(grid, within("grid", see));
+  change_each(block, within("block", see));
+  change(dynamic_shared_memory, Bytes(7), "dynamic_shared_memory", see);
+  change(cooperative, !cooperative, "cooperative", see);
+  change(parameters, ByteVector(parameters.size(), std::byte{7}), "parameters", see);
+  change(device_kind, "other", "device_kind", see);
+  change(device_name, "other", "device_name", see);
+  change(space_base, DevicePtr(0x10000), "space_base", see);
+  change(space_size, Bytes(7), "space_size", see);
+  change(state_bytes, Bytes(7), "state_bytes", see);
+  change(recorded_at, "other", "recorded_at", see);
+  change(mneme_version, "other", "mneme_version", see);
+  change(annotations, {}, "annotations", see);
+  if (!annotations.empty()) change_each(annotations[0], within("annotations", see));
+  change(recorded_time, std::nullopt, "recorded_time", see);
+  if (recorded_time) change_each(*recorded_time, within("recorded_time", see));
+}
+
+inline void change_each(KernelDocument& value, const SeeMember& see) {
+  auto& [kernel, ir_size, ir_digest, instances] = value;
+  change_each(kernel, within("kernel", see));
+  change(ir_size, Bytes(7), "ir_size", see);
+  change(ir_digest, digest_of(ByteVector(1)), "ir_digest", see);
+  change_each(instances.at(0), within("instances", see));
+  const KernelDocument before = value;
+  kernel.static_hash = instances[0].static_hash = digest_of(ByteVector(1));
+  see("static_hash");
+  kernel.parameter_bytes = 24;
+  instances[0].parameters.resize(24);
+  see("parameter_bytes");
+  instances.push_back(instances[0]);
+  see("instances");
+  value = before;
+}
+
+// Where the region lies within its one page.
+inline void change_each(Region& value, const SeeMember& see) {
+  auto& [kind, address, size, name, pages] = value;
+  change(kind, Region::Kind::host, "kind", see);
+  change(address, address + Bytes(8), "address", see);
+  change(size, Bytes(size.count - 8), "size", see);
+  change(name, "other", "name", see);
+  auto& [bytes] = pages.at(0);
+  for (size_t i : {size_t{0}, bytes.size() - 1}) change(bytes[i], static_cast<uint8_t>(bytes[i] ^ 1), "pages", see);
+}
+
+}  // namespace mneme::testing_members
