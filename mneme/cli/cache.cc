@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mneme/base/disk_cache.h"
+#include "mneme/base/shown.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/output.h"
 
@@ -32,7 +33,7 @@ class CacheCommand : public Command {
                                           {"size", usage.size.count},
                                           {"limit", place->limit.count}}));
     else
-      print("{}\n{} entries, {} of at most {}\n", place->folder.string(), usage.entries, usage.size, place->limit);
+      print("{}\n{} entries, {} of at most {}\n", shown(place->folder.string(), 0), usage.entries, usage.size, place->limit);
     return 0;
   }
 
@@ -40,7 +41,10 @@ class CacheCommand : public Command {
   bool clear_ = false, json_ = false;
 };
 
-const Registration registration({.name = "cache", .summary = "where compiled code is kept, how much of it, and --clear"},
+const Registration registration({.name = "cache",
+                                 .summary = "where compiled code is kept, how much of it, and --clear",
+                                 .examples = {{"mneme cache", "where it is, and how much is in it"},
+                                              {"mneme cache --clear", "give the space back"}}},
                                 [] { return std::make_unique<CacheCommand>(); });
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mneme/base/shown.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
 #include "mneme/cli/diverted_output.h"
@@ -19,13 +20,13 @@ constexpr int kExitRight = 0;
 constexpr int kExitNotRight = 1;
 
 std::string describe(const SegmentBehaviour& s, unsigned runs) {
-  std::string text = fmt::format("  {}, {}{}: ", s.segment.where, s.segment.size,
+  std::string text = fmt::format("  {}, {}{}: ", shown(s.segment.where), s.segment.size,
                                  s.segment.type ? fmt::format(" of {}", to_string(*s.segment.type)) : "");
   text += fmt::format("{} of {} runs unlike the recording, {}\n", s.unlike_recorded, runs,
                       s.contents == 1 ? "all runs the same" : fmt::format("{} different contents", s.contents));
-  if (s.tolerance) return text + fmt::format("    accepted with {}\n", tolerance_option(s));
+  if (s.tolerance) return text + fmt::format("    accepted with {}\n", shown(tolerance_option(s)));
   if (s.segment.type) return text + "    no tolerance accepts it: it has infinities that were not recorded, or lacks some\n";
-  return text + fmt::format("    what it holds is not known: --dtype '{}:f32' says so\n", s.segment.buffer);
+  return text + fmt::format("    what it holds is not known: --dtype '{}:f32' says so\n", shown(s.segment.buffer));
 }
 
 std::string describe(const Behaviour& behaviour, const std::string& title) {
@@ -35,7 +36,7 @@ std::string describe(const Behaviour& behaviour, const std::string& title) {
   std::string text = fmt::format("{}: {} runs, {}\n", title, behaviour.runs, verdict);
   for (const SegmentBehaviour& segment : behaviour.segments) text += describe(segment, behaviour.runs);
   for (const Mismatch& mismatch : behaviour.result.mismatches)
-    if (mismatch.outside) text += fmt::format("  {}: {} B were written\n", mismatch.where, mismatch.differing_bytes);
+    if (mismatch.outside) text += fmt::format("  {}: {} B were written\n", shown(mismatch.where), mismatch.differing_bytes);
   return text;
 }
 
@@ -45,7 +46,7 @@ class CheckCommand : public Command {
     recorded_.declare(app);
     app.add_option("--runs", runs_, "how often to replay")->check(whole_number(1, 100'000))->capture_default_str();
     app.add_flag("--json", json_, "the report as JSON");
-    configuration_.declare(app);
+    configuration_.declare(app, ConfigurationUse::many_runs);
     guard_.declare(app);
     app.footer(
         "Compares each run's memory with the recording and with the other runs, names the buffers that differ, and proposes the "
@@ -85,7 +86,10 @@ class CheckCommand : public Command {
   Guard guard_;
 };
 
-const Registration registration({.name = "check", .summary = "replay a recorded launch several times: does it do the same?"},
+const Registration registration({.name = "check",
+                                 .summary = "replay a recorded launch several times: does it do the same?",
+                                 .examples = {{"mneme check db add", "is the result the same each time?"},
+                                              {"mneme check db add --runs 3 --json", "three runs, for a script"}}},
                                 [] { return std::make_unique<CheckCommand>(); });
 
 }  // namespace

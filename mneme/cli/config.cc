@@ -33,7 +33,7 @@ class ConfigCommand : public Command {
     auto value = look_up();
     if (!value.ok() && value.status().code() == Code::invalid_argument) return report_usage("config", value.status().message());
     if (!value.ok()) return report(value.status());
-    print("{}\n", *value);
+    write_content(*value + "\n");
     return 0;
   }
 
@@ -87,8 +87,13 @@ class ConfigCommand : public Command {
   BuildFlagOptions options_{.architecture = ""};
 };
 
-const Registration registration({.name = "config", .summary = "print what a build system needs: compilers, flags, folders"},
-                                [] { return std::make_unique<ConfigCommand>(); });
+const Registration registration(
+    {.name = "config",
+     .summary = "print what a build system needs: compilers, flags, folders",
+     .examples = {{"$(mneme config cxx) -O2 $(mneme config cxxflags) app.cu -o app $(mneme config ldflags)",
+                   "build a program that can be recorded"},
+                  {"mneme config cmakedir", "what CMAKE_PREFIX_PATH is to have for find_package(mneme)"}}},
+    [] { return std::make_unique<ConfigCommand>(); });
 
 }  // namespace
 }  // namespace mneme::cli

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "mneme/base/shown.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
 #include "mneme/cli/difference_picture.h"
@@ -40,7 +41,7 @@ std::string histogram(const SegmentDifference& d) {
 }
 
 std::string table(const SegmentDifference& d) {
-  std::string text = fmt::format("{} at {}, {} {}: {} differ\n", d.segment.where, d.address, d.elements,
+  std::string text = fmt::format("{} at {}, {} {}: {} differ\n", shown(d.segment.where), d.address, d.elements,
                                  d.segment.type ? std::string(to_string(d.type)) : "bytes", d.differing);
   text += fmt::format("  {:<15} {:>12} {:>24} {:>24} {:>11} {:>11} {:>11}\n", "", "index", "recorded", "actual", "absolute",
                       "relative", "ulp");
@@ -58,7 +59,7 @@ std::string tables(const Found& found) {
   std::string text;
   for (const SegmentDifference& difference : found.differences) text += table(difference) + "\n";
   for (const Mismatch& mismatch : found.result.mismatches)
-    if (mismatch.outside) text += fmt::format("{}: {} B were written\n", mismatch.where, mismatch.differing_bytes);
+    if (mismatch.outside) text += fmt::format("{}: {} B were written\n", shown(mismatch.where), mismatch.differing_bytes);
   return text.empty() ? "no byte differs\n" : text;
 }
 
@@ -74,7 +75,7 @@ class DiffCommand : public Command {
     recorded_.declare(app);
     app.add_flag("--json", json_, "the differences as JSON");
     app.add_option("--png", picture_, "write a picture of where memory differs");
-    configuration_.declare(app);
+    configuration_.declare(app, ConfigurationUse::one_run);
     guard_.declare(app);
     app.footer(
         "Runs the configuration once. A buffer's type is that of --dtype, of its tolerance, or that by which the recorded code "
@@ -122,7 +123,12 @@ class DiffCommand : public Command {
   Guard guard_;
 };
 
-const Registration registration({.name = "diff", .summary = "where a configuration's memory differs from the recorded one"},
+const Registration registration({.name = "diff",
+                                 .summary = "where a configuration's memory differs from the recorded one",
+                                 .examples = {{"mneme diff db add --fast-math fast",
+                                               "what do fast-math flags change in the result?"},
+                                              {"mneme diff db add --block-dim-x 128 --keep-threads --png difference.png",
+                                               "and as a picture, where anything differs"}}},
                                 [] { return std::make_unique<DiffCommand>(); });
 
 }  // namespace

@@ -85,7 +85,8 @@ Status explain(const GuardedEnd& end) {
   return explain_timeout(end);
 }
 
-void Guard::declare(CLI::App& app) {
+void Guard::declare(CLI::App& app, GuardedWork work) {
+  const char* of_running = work == GuardedWork::replay ? kGroup : kWithoutEffect;
   app.add_option("--compile-timeout", compile_seconds_, "seconds that one compilation may take (0: no limit)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
@@ -93,12 +94,12 @@ void Guard::declare(CLI::App& app) {
   app.add_option("--run-timeout", run_seconds_, "seconds that one launch may take (0: no limit)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
-      ->group(kGroup);
+      ->group(of_running);
   app.add_option("--load-timeout", load_seconds_,
                  "seconds that one step of preparing the device may take: opening it, giving it memory or code (0: no limit)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
-      ->group(kGroup);
+      ->group(of_running);
   app.add_option("--compile-memory", compile_gib_, "GiB of memory that one compilation may take in addition (0: no limit)")
       ->check(CLI::Range(0, 1 << 20))
       ->capture_default_str()
@@ -107,7 +108,7 @@ void Guard::declare(CLI::App& app) {
       ->group(kGroup);
 }
 
-int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome(const Status&)>& failed) {
+int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome(const Status&)>& failed, OutputKind kind) {
   Outcome outcome;
   if (none_) {
     outcome = work();
@@ -124,7 +125,7 @@ int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome
       if (no_poison != no_poison_) {
         no_poison_ = std::move(no_poison);
         log::warning("there is no poison, as {}", no_poison_);
-        return run(work, failed);
+        return run(work, failed, kind);
       }
     } else {
       Progress::clear_line();
@@ -134,7 +135,10 @@ int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome
       outcome = failed(why);
     }
   }
-  write_output(outcome.output);
+  if (kind == OutputKind::content)
+    write_content(outcome.output);
+  else
+    write_output(outcome.output);
   return outcome.exit_status;
 }
 

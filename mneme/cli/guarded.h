@@ -17,15 +17,22 @@ struct Outcome {
   int exit_status = 0;
 };
 
+// What an outcome's output is: text for a person, JSON included; or a file's content, which write_content() writes.
+enum class OutputKind { text, content };
+
+enum class GuardedWork { replay, compile };
+
 class Guard {
  public:
-  // --compile-timeout, --run-timeout, --load-timeout, --compile-memory, --no-guard
-  void declare(CLI::App& app);
+  // --compile-timeout, --run-timeout, --load-timeout, --compile-memory, --no-guard; where nothing is run, its limits are without
+  // effect.
+  void declare(CLI::App& app, GuardedWork work = GuardedWork::replay);
 
   // Runs `work` in a child, or here under --no-guard, prints its output and returns its exit status. Where the child ended
   // before its work was done, `failed` makes the outcome of the reason, which goes to standard error here. A signal that ends
   // this process ends both. No device may have been opened before.
-  int run(const std::function<Outcome()>& work, const std::function<Outcome(const Status&)>& failed);
+  int run(const std::function<Outcome()>& work, const std::function<Outcome(const Status&)>& failed,
+          OutputKind kind = OutputKind::text);
 
   // For `work`, of each result. True: looking for poison has taken the child's device along, and what is returned is nobody's;
   // the work is done once more, in a child where no_poison() is why sessions are to look for none. Never under --no-guard.

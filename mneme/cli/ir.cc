@@ -37,8 +37,8 @@ class IrCommand : public Command {
     app.add_flag("--bitcode", bitcode_, "IR as bitcode, not as text");
     device_.declare(app, "what to compile for; auto: the kind that the kernel was compiled for. No device is needed");
     cache_.declare(app);
-    configuration_.declare(app);
-    guard_.declare(app);
+    configuration_.declare(app, ConfigurationUse::code);
+    guard_.declare(app, GuardedWork::compile);
     app.footer("For a GPU code is made for --target, else for the architecture that the kernel was recorded with.");
   }
 
@@ -47,7 +47,8 @@ class IrCommand : public Command {
       return report_usage("ir", fmt::format("--bitcode is of IR, and the stage '{}' is text", stage_));
     if (bitcode_ && output_.empty() && ::isatty(STDOUT_FILENO))
       return report_usage("ir", "bitcode is not for a terminal: name a file with -o");
-    return guard_.run([&] { return write_stage(); }, [](const Status&) { return Outcome{"", kExitCannotRun}; });
+    return guard_.run([&] { return write_stage(); }, [](const Status&) { return Outcome{"", kExitCannotRun}; },
+                      OutputKind::content);
   }
 
  private:
@@ -122,7 +123,11 @@ class IrCommand : public Command {
   Guard guard_;
 };
 
-const Registration registration({.name = "ir", .summary = "write the code of a recorded launch at a stage of its compilation"},
+const Registration registration({.name = "ir",
+                                 .summary = "write the code of a recorded launch at a stage of its compilation",
+                                 .examples = {{"mneme ir db add", "the IR as the pass pipeline leaves it"},
+                                              {"mneme ir db add --stage recorded -o add.ll", "as it was recorded, into a file"},
+                                              {"mneme ir db add 'default<O1>' --stage asm", "PTX, or the assembly for the CPU"}}},
                                 [] { return std::make_unique<IrCommand>(); });
 
 }  // namespace

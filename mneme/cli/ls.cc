@@ -89,7 +89,11 @@ class LsCommand : public Command {
   std::vector<Status> damaged_;
 };
 
-const Registration registration({.name = "ls", .summary = "list the kernels and instances of a database"},
+const Registration registration({.name = "ls",
+                                 .summary = "list the kernels and instances of a database",
+                                 .examples = {{"mneme ls db", "what was recorded"},
+                                              {"mneme ls db add", "the launches of one kernel"},
+                                              {"mneme ls db --json", "for a script"}}},
                                 [] { return std::make_unique<LsCommand>(); });
 
 }  // namespace

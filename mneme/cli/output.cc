@@ -1,10 +1,13 @@
 #include "mneme/cli/output.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "mneme/base/shown.h"
 #include "mneme/replay/json_text.h"
 
 namespace mneme::cli {
@@ -14,13 +17,25 @@ using Json = nlohmann::json;
 
 int failure = 0;  // the first one
 
-}  // namespace
-
-void write_output(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() && failure == 0) failure = errno;
+void write_bytes(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() && failure == 0) failure = errno;
 }
 
-void write_error(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+}  // namespace
+
+void write_output(std::string_view text) { write_bytes(shown_lines(text)); }
+
+void write_content(std::string_view content) {
+  if (::isatty(STDOUT_FILENO) != 0)
+    write_output(content);
+  else
+    write_bytes(content);
+}
+
+void write_error(std::string_view text) {
+  const std::string escaped = shown_lines(text);
+  std::fwrite(escaped.data(), 1, escaped.size(), stderr);
+}
 
 std::string to_text(const Json& json) { return json_text(json, 2) + "\n"; }
 

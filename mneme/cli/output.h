@@ -1,5 +1,6 @@
 // What a command writes, wherever it goes: a closed terminal, a full disk or a pipe that nobody reads any more throws nothing
-// and ends nothing in the middle.
+// and ends nothing in the middle. What it says is shown as shown_lines() does (mneme/base/shown.h), so that no text from outside
+// reaches a terminal unescaped; a text from outside that is to be one line goes through shown() before.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,6 +15,9 @@ namespace mneme::cli {
 
 // To standard output. What it does not take is told by end_output().
 void write_output(std::string_view text);
+// The same of what is no text for a person but the content of a file, or a value for another program, which gets every byte as it
+// is. On a terminal it is shown as any text.
+void write_content(std::string_view content);
 // To standard error. What it does not take has no reader.
 void write_error(std::string_view text);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "mneme/base/activity.h"
+#include "mneme/base/shown.h"
 #include "mneme/cli/values.h"
 
 namespace mneme::cli {
@@ -12,6 +13,7 @@ namespace {
 Result<Digest> choose_instance(const KernelDocument& document, const std::string& first_digits) {
   std::vector<const InstanceRecord*> matching;
   std::string all;
+  const std::string kernel = shown(document.kernel.demangled);
   for (const InstanceRecord& instance : document.instances) {
     if (instance.dynamic_hash.hex().starts_with(first_digits)) matching.push_back(&instance);
     all += fmt::format("\n  {}  grid {}, block {}, {}", instance.dynamic_hash.hex(), instance.grid, instance.block,
@@ -19,12 +21,10 @@ Result<Digest> choose_instance(const KernelDocument& document, const std::string
   }
   if (matching.size() == 1) return matching[0]->dynamic_hash;
   if (first_digits.empty())
-    return error(Code::invalid_argument, "{} has {} instances: choose one with -rid{}", document.kernel.demangled,
-                 document.instances.size(), all);
-  const std::string matches = matching.empty()
-                                  ? fmt::format("no instance of {} begins", document.kernel.demangled)
-                                  : fmt::format("{} instances of {} begin", matching.size(), document.kernel.demangled);
-  return error(Code::not_found, "{} with '{}'; there are{}", matches, first_digits, all);
+    return error(Code::invalid_argument, "{} has {} instances: choose one with -rid{}", kernel, document.instances.size(), all);
+  const std::string matches = matching.empty() ? fmt::format("no instance of {} begins", kernel)
+                                               : fmt::format("{} instances of {} begin", matching.size(), kernel);
+  return error(Code::not_found, "{} with '{}'; there are{}", matches, shown(first_digits), all);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "mneme/cli/recorded_session.h"
 
+#include "mneme/base/shown.h"
 #include "mneme/cli/progress.h"
 
 namespace mneme::cli {
@@ -51,7 +52,7 @@ Status RecordedSession::find_segments(const RecordedSessionOptions& options, con
 }
 
 std::string RecordedSession::title() const {
-  return fmt::format("{} on {}", session_->kernel().demangled, device_->properties().name);
+  return fmt::format("{} on {}", shown(session_->kernel().demangled), device_->properties().name);
 }
 
 }  // namespace mneme::cli

@@ -42,20 +42,20 @@ std::string plural(uint64_t count, std::string_view what) {
 
 std::vector<std::string> recording_summary(const RecordingReport& report, const RecordingOptions& options) {
   const uint64_t instances = report.instances, duplicates = report.duplicates;
+  const std::string database = shown(options.database, 0);
   if (report.recorders == 0) {
     return {fmt::format(
         "recorded nothing in {}: no program that was built for Mneme ran (build with `mneme config cxxflags` and `mneme config "
         "ldflags`)",
-        options.database)};
+        database)};
   }
   std::string text;
   if (instances + duplicates == 0) {
-    text = fmt::format("recorded nothing in {}", options.database);
+    text = fmt::format("recorded nothing in {}", database);
     if (report.launches == 0) text += ": the program launched no kernel";
   } else {
     text = fmt::format("recorded {} of {} in {} ({} of memory, {} on disk)", plural(instances, "launch"),
-                       plural(report.new_kernels, "kernel"), options.database, Bytes(report.state_bytes),
-                       Bytes(report.database_bytes));
+                       plural(report.new_kernels, "kernel"), database, Bytes(report.state_bytes), Bytes(report.database_bytes));
     if (duplicates != 0) text += fmt::format("; {} had been recorded before", plural(duplicates, "launch"));
   }
   if (const uint64_t storing = report.storing; storing != 0)
@@ -65,20 +65,23 @@ std::vector<std::string> recording_summary(const RecordingReport& report, const 
     const RecordingReport::Reason& reason = report.not_recorded[i];
     const uint64_t launches = reason.launches;
     if (launches == 0) continue;
-    std::string kernel = reason.kernel.get();
+    const std::string kernel = shown(reason.kernel.get());
     lines.push_back(fmt::format("not recorded: {}: {}{}", plural(launches, "launch"), describe(static_cast<NotRecorded>(i)),
                                 kernel.empty() ? "" : fmt::format(" [first: {}]", kernel)));
   }
   if (std::string failure = report.failure.get(); !failure.empty())
-    lines.push_back(fmt::format("recording ended early: {}", failure));
+    lines.push_back(fmt::format("recording ended early: {}", shown(failure, 0)));
   return lines;
 }
 
-std::string format_table(const std::vector<std::vector<std::string>>& rows) {
+std::string format_table(std::vector<std::vector<std::string>> rows, size_t most) {
   std::vector<size_t> widths;
-  for (const auto& row : rows) {
+  for (auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (size_t i = 0; i < row.size(); ++i) {
+      row[i] = shown(row[i], most);
+      widths[i] = std::max(widths[i], row[i].size());
+    }
   }
   std::string text;
   for (const auto& row : rows) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "mneme/base/shown.h"
 #include "mneme/snapshot/codec.h"
 #include "mneme/snapshot/recording_options.h"
 #include "mneme/snapshot/recording_report.h"
@@ -19,8 +20,9 @@ std::vector<std::string> recording_summary(const RecordingReport& report, const 
 // "1 launch", "2 launches".
 std::string plural(uint64_t count, std::string_view what);
 
-// Rows of cells with the columns aligned, two spaces between; the last column is not padded.
-std::string format_table(const std::vector<std::vector<std::string>>& rows);
+// Rows of cells with the columns aligned, two spaces between; the last column is not padded. A cell is shown() in at most `most`
+// characters.
+std::string format_table(std::vector<std::vector<std::string>> rows, size_t most = kShownLength);
 
 // The value of an argument by its kind and size: "0x7a0000000000", "-3", "2.5", or bytes.
 std::string format_argument(const Parameter& parameter, ByteSpan parameters);

@@ -13,6 +13,9 @@
 namespace mneme::cli {
 namespace {
 
+// What is longer is whole in --json.
+constexpr size_t kLongestCell = 1000;
+
 class ShowCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
@@ -80,7 +83,7 @@ class ShowCommand : public Command {
     for (const GlobalInfo& global : kernel.globals)
       head.push_back(
           {"variable", fmt::format("{} ({}{})", global.name, Bytes(global.size), global.constant_space ? ", constant" : "")});
-    std::string text = format_table(head);
+    std::string text = format_table(head, kLongestCell);
     for (const InstanceRecord& instance : document.instances) append_instance(database, kernel, instance, text);
     if (check_ && damaged_.empty())
       text += fmt::format("\nchecked: the IR, {} and {}: all whole\n", plural(document.instances.size(), "instance"),
@@ -111,7 +114,7 @@ class ShowCommand : public Command {
     }
     if (instance.recorded_time) rows.push_back({"  time", format_recorded_time(*instance.recorded_time)});
     for (const Annotation& annotation : instance.annotations) rows.push_back({"  annotation", format_annotation(annotation)});
-    text += format_table(rows);
+    text += format_table(rows, kLongestCell);
   }
 
   std::optional<InstanceSize> size_of(const Database& database, const InstanceRecord& instance) {
@@ -135,7 +138,10 @@ class ShowCommand : public Command {
   std::set<Digest> pages_;  // of all instances
 };
 
-const Registration registration({.name = "show", .summary = "show all that is recorded about one kernel"},
+const Registration registration({.name = "show",
+                                 .summary = "show all that is recorded about one kernel",
+                                 .examples = {{"mneme show db add", "arguments, memory and launches of the kernel add"},
+                                              {"mneme show db add --check", "the same, and whether every file of it is whole"}}},
                                 [] { return std::make_unique<ShowCommand>(); });
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mneme/base/shown.h"
 #include "mneme/cli/recording_view.h"
 
 namespace mneme::cli {
@@ -19,12 +20,7 @@ constexpr double kMuchDrift = 0.05;
 std::string format_value(const Json& value, size_t most) {
   std::string text = value.is_null() ? "-" : value.is_string() ? value.get<std::string>() : value.dump();
   std::replace(text.begin(), text.end(), '\n', ' ');
-  if (most != 0 && text.size() > most) {
-    size_t end = most - 3;
-    while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // no character is cut in two
-    text = text.substr(0, end) + "...";
-  }
-  return text;
+  return shown(text, most);
 }
 
 std::string format_failures(const SweepTally& tally) {
@@ -71,7 +67,8 @@ std::string baseline_text(const SweepTally& tally) {
   const std::vector<Nanoseconds>& times = tally.baseline_times();
   if (times.empty()) {
     const std::string& problem = tally.baseline_problem();
-    return fmt::format("as recorded: not measured{}, so that there are no speed-ups\n", problem.empty() ? "" : ": " + problem);
+    return fmt::format("as recorded: not measured{}, so that there are no speed-ups\n",
+                       problem.empty() ? "" : ": " + shown_message(problem));
   }
   std::string text = "as recorded (default<O3>): ";
   for (size_t i = 0; i < times.size(); ++i)
@@ -100,7 +97,7 @@ std::string failures_text(const SweepPlan& plan, const SweepTally& tally) {
   std::string text;
   for (const auto& [kind, failures] : tally.failures())
     text += fmt::format("{} {}, as {}: {}\n", failures.count, to_string(kind),
-                        format_point(plan.axes, failures.values, kLongestValue), failures.reason);
+                        format_point(plan.axes, failures.values, kLongestValue), shown_message(failures.reason));
   return text;
 }
 
@@ -180,7 +177,7 @@ std::string format_duration(double seconds) {
 std::string format_point(const std::vector<GridAxis>& axes, const std::vector<Json>& values, size_t most) {
   std::string text;
   for (size_t i = 0; i < axes.size() && i < values.size(); ++i)
-    text += fmt::format("{}{}={}", i == 0 ? "" : " ", axes[i].key, format_value(values[i], most));
+    text += fmt::format("{}{}={}", i == 0 ? "" : " ", shown(axes[i].key), format_value(values[i], most));
   return text.empty() ? "the base" : text;
 }
 

@@ -152,7 +152,10 @@ TEST(SweepFormats, AreInWords) {
   EXPECT_EQ(format_duration(11'100), "3 h 5 min");
   EXPECT_EQ(format_point({{"block.x", {}}, {"grid.x", {}}}, {64, nullptr}), "block.x=64 grid.x=-");
   EXPECT_EQ(format_point({{"passes", {}}}, {"sroa,\nearly-cse"}), "passes=sroa, early-cse");
-  EXPECT_EQ(format_point({{"ir", {}}}, {"abcd\xC3\xA9.ll"}, 8), "ir=abcd...");
+  EXPECT_EQ(format_point({{"ir", {}}}, {"abcd\xC3\xA9.ll"}, 8), "ir=abcd\xC3\xA9.ll")
+      << "eight characters, of which one has two bytes";
+  EXPECT_EQ(format_point({{"ir", {}}}, {"abcd\xC3\xA9.ll"}, 7), "ir=abcd...");
+  EXPECT_EQ(format_point({{"ir", {}}}, {"\x1b[2J"}, 40), "ir=\\x1b[2J");
 }
 
 TEST(SweepResults, OfSeveralInstancesAreReadFromTheFirst) {

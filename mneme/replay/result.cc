@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "mneme/base/shown.h"
 #include "mneme/replay/time_statistics.h"
 
 namespace mneme {
@@ -96,8 +97,8 @@ std::string describe(const std::vector<Mismatch>& mismatches) {
   if (mismatches.empty()) return "memory is as recorded";
   const Mismatch& first = mismatches.front();
   auto plural = [](uint64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); };
-  return fmt::format("memory differs in {}, first {} ({}, from offset {} on)", plural(mismatches.size(), "place"), first.where,
-                     plural(first.differing_bytes, "byte"), first.first_offset);
+  return fmt::format("memory differs in {}, first {} ({}, from offset {} on)", plural(mismatches.size(), "place"),
+                     shown(first.where), plural(first.differing_bytes, "byte"), first.first_offset);
 }
 
 Json to_json(const ReplayResult& result) {

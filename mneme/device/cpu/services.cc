@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "mneme/base/shown.h"
 #include "mneme/device/cpu/collectives.h"
 #include "mneme/device/cpu/device_printf.h"
 #include "mneme/device/cpu/scheduler.h"
@@ -63,7 +64,7 @@ void assert_fail(mneme_cpu_thread* thread, const char* message, const char* file
   const std::string text =
       fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.", file, line, function, block[0],
                   block[1], block[2], thread->index[0], thread->index[1], thread->index[2], message);
-  std::fprintf(stderr, "%s\n", text.c_str());
+  std::fprintf(stderr, "%s\n", shown_message(text).c_str());
   scheduler_of(thread).fail(*thread, FaultKind::assertion, text);
 }
 
