@@ -14,6 +14,18 @@ install(TARGETS mneme DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DATADIR}/mneme/examples)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/mneme)
 
+# The pages of the manual and the scripts for shells, as the command writes them. In a Python package they go to the environment's
+# own share, where man and shells look.
+set(documents ${CMAKE_BINARY_DIR}/documents)
+add_custom_command(OUTPUT ${documents}/man/man1/mneme.1 COMMAND ${CMAKE_COMMAND} -E rm -rf ${documents}
+  COMMAND mneme documents ${documents} DEPENDS mneme COMMENT "Writing the pages of the manual and the scripts for shells" VERBATIM)
+add_custom_target(mneme_documents ALL DEPENDS ${documents}/man/man1/mneme.1)
+if(SKBUILD)
+  install(DIRECTORY ${documents}/ DESTINATION ${SKBUILD_DATA_DIR}/share)
+else()
+  install(DIRECTORY ${documents}/ DESTINATION ${CMAKE_INSTALL_DATADIR})
+endif()
+
 # Test executables that need a GPU are named by set_property(GLOBAL APPEND PROPERTY MNEME_GPU_TESTS <target>): scripts/make-dist
 # packs them, and bin/mneme-check-gpu of the package runs them.
 get_property(gpu_tests GLOBAL PROPERTY MNEME_GPU_TESTS)

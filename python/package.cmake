@@ -11,7 +11,10 @@ if(SKBUILD)
   install(PROGRAMS scripts/mneme DESTINATION ${SKBUILD_SCRIPTS_DIR})
   if(MNEME_BUNDLE)
     install(DIRECTORY ${prefix}/bin ${prefix}/include ${prefix}/lib ${prefix}/share DESTINATION ${place}/_prefix USE_SOURCE_PERMISSIONS
-      REGEX "/bin/mneme-|/lib/libmneme\\.so$|/share/mneme/(bench|python)(/|$)" EXCLUDE)
+      REGEX "/bin/mneme-|/lib/libmneme\\.so$|/share/mneme/(bench|python)(/|$)|/share/(man|bash-completion|zsh|fish)$" EXCLUDE)
+    # Where man and shells look: the environment's own share.
+    install(DIRECTORY ${prefix}/share/man ${prefix}/share/bash-completion ${prefix}/share/zsh ${prefix}/share/fish
+      DESTINATION ${SKBUILD_DATA_DIR}/share)
   endif()
 else()
   set(place ${CMAKE_INSTALL_DATADIR}/mneme/python)

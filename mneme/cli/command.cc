@@ -10,9 +10,11 @@
 #include <map>
 
 #include "mneme/base/log.h"
+#include "mneme/base/shown.h"
 #include "mneme/base/suggestion.h"
 #include "mneme/cli/help_format.h"
 #include "mneme/cli/output.h"
+#include "mneme/cli/python_commands.h"
 
 namespace mneme::cli {
 namespace {
@@ -28,13 +30,25 @@ std::map<std::string, Entry>& registry() {
 }
 
 void print_help() {
-  print(
-      "Mneme records the GPU kernels of a program and replays each alone.\n\nUsage: mneme COMMAND [ARGUMENT...]\n\nCommands:\n");
-  for (const auto& [name, entry] : registry()) {
-    if (entry.info.visibility == Visibility::listed) print("  {:<10}{}\n", name, entry.info.summary);
+  print("Mneme records the GPU kernels of a program and replays each alone.\n\nExamples:\n{}",
+        format_examples({{"mneme record -rdb db -- ./app", "run a program and record its kernel launches"},
+                         {"mneme ls db", "what was recorded"},
+                         {"mneme replay --help", "what a command does, and how"}}));
+  print("\nUsage: mneme COMMAND [ARGUMENT...]\n\nCommands:\n");
+  std::map<std::string, std::string> summaries;
+  for (const auto& [name, entry] : registry())
+    if (entry.info.visibility == Visibility::listed) summaries.emplace(name, entry.info.summary);
+  bool all = true;
+  for (const PythonCommand& command : kPythonCommands) {
+    const bool here = is_on_path("mneme-" + std::string(command.name));
+    summaries.emplace(command.name, fmt::format("{}{}", command.summary, here ? "" : " (not installed)"));
+    all = all && here;
   }
+  for (const auto& [name, summary] : summaries) print("  {:<12}{}\n", name, summary);
+  if (!all) print("\ntune and report come with Mneme's Python package: {}\n", how_to_get_python("tune,report"));
   print(
       "\nmneme COMMAND --help explains one. mneme NAME runs mneme-NAME from the PATH when NAME is not one of these.\n"
+      "mneme doctor says what is missing on this machine. mneme completion SHELL makes commands and kernels complete with Tab.\n"
       "Exit status: 0 done, 2 could not be done, 64 the command line is wrong; replay also: 1 not verified.\n");
 }
 
@@ -56,22 +70,15 @@ std::optional<std::string> nearest_command(const std::string& name, const std::v
   return longer.size() == 1 ? longer[0] : nearest(name, names);
 }
 
-// What the Python package brings; a prefix has its sources, and no index has it.
-bool is_of_python(const std::string& name) { return name == "tune" || name == "report"; }
-
 int unknown_command(const std::string& name) {
   if (is_of_python(name)) {
-    print_error(
-        "mneme: '{0}' comes with Mneme's Python package, and there is no mneme-{0} on the PATH: "
-        "pip install '.[{0}]' in the sources of Mneme, or in <prefix>/share/mneme/python of an installed one\n",
-        name);
+    print_error("mneme: '{0}' comes with Mneme's Python package, and there is no mneme-{0} on the PATH: {1}\n", name,
+                how_to_get_python(name));
     return kExitUsage;
   }
-  std::vector<std::string> names{"help"};
-  for (const auto& [known, entry] : registry()) {
-    if (entry.info.visibility == Visibility::listed) names.push_back(known);
-  }
-  std::string message = fmt::format("mneme: there is no command '{}', and no mneme-{} on the PATH", name, name);
+  std::vector<std::string> names = command_names();
+  names.insert(names.begin(), "help");
+  std::string message = fmt::format("mneme: there is no command '{}', and no mneme-{} on the PATH", shown(name), shown(name));
   if (auto near = nearest_command(name, names)) message += fmt::format("; did you mean '{}'?", *near);
   print_error("{}\nSee 'mneme help'.\n", message);
   return kExitUsage;
@@ -94,25 +101,33 @@ std::string with_two_dashes(const std::string& argument, const std::vector<std::
 
 std::string describe_extra(const CommandInfo& info, const std::string& extra, const std::vector<std::string>& known) {
   if (extra.size() < 2 || extra[0] != '-') {
-    std::string message = fmt::format("unexpected argument '{}'", extra);
+    std::string message = fmt::format("unexpected argument '{}'", shown(extra));
     if (info.application == Application::required)
-      message += fmt::format("; a program to run stands behind --: mneme {} [OPTIONS] -- {}", info.name, extra);
+      message += fmt::format("; a program to run stands behind --: mneme {} [OPTIONS] -- {}", info.name, shown(extra));
     return message;
   }
-  const std::string typed = extra.substr(0, extra.find('='));
+  const std::string typed = shown(extra.substr(0, extra.find('=')));
   return fmt::format("unknown option '{}'{}", typed, did_you_mean(typed[1] == '-' ? typed : "-" + typed, known));
 }
 
-// Reads the arguments into `command`; returns an exit status when nothing is left to be done.
-std::optional<int> parse(const Entry& entry, Command& command, const std::vector<std::string>& arguments, bool has_application) {
-  CLI::App app(sentence(entry.info.summary), "mneme " + entry.info.name);
+DeclaredCommand declare(const Entry& entry) {
+  DeclaredCommand declared{entry.info, entry.create(),
+                           std::make_unique<CLI::App>(sentence(entry.info.summary), "mneme " + entry.info.name)};
+  CLI::App& app = *declared.app;
   app.set_help_flag("-h,--help", "print this and exit");
+  app.set_help_all_flag("--help-all", "print this with every option that is taken, and exit");
   const bool takes_application = entry.info.application == Application::required;
-  app.formatter(std::make_shared<HelpFormat>(takes_application ? "-- PROGRAM [ARGUMENT...]" : ""));
-  command.add_options(app);
-  const std::vector<std::string> known = long_names(app);
-
+  app.formatter(std::make_shared<HelpFormat>(takes_application ? "-- PROGRAM [ARGUMENT...]" : "", entry.info.examples));
+  declared.command->add_options(app);
   app.allow_extras();
+  return declared;
+}
+
+// Reads the arguments into the command; returns an exit status when nothing is left to be done.
+std::optional<int> parse(DeclaredCommand& declared, const std::vector<std::string>& arguments, bool has_application) {
+  CLI::App& app = *declared.app;
+  const CommandInfo& info = declared.info;
+  const std::vector<std::string> known = long_names(app);
   std::vector<std::string> reversed;  // CLI11 takes them last first
   for (auto it = arguments.rbegin(); it != arguments.rend(); ++it) reversed.push_back(with_two_dashes(*it, known));
   try {
@@ -120,18 +135,19 @@ std::optional<int> parse(const Entry& entry, Command& command, const std::vector
   } catch (const CLI::CallForHelp&) {
     write_output(app.help());
     return 0;
+  } catch (const CLI::CallForAllHelp&) {
+    write_output(app.help("", CLI::AppFormatMode::All));
+    return 0;
   } catch (const CLI::ParseError& failure) {
     // A mistyped option often makes something else look wrong: it is named first.
     for (const std::string& extra : app.remaining()) {
-      if (extra.size() > 1 && extra[0] == '-') return report_usage(entry.info.name, describe_extra(entry.info, extra, known));
+      if (extra.size() > 1 && extra[0] == '-') return report_usage(info.name, describe_extra(info, extra, known));
     }
-    return report_usage(entry.info.name, failure.what());
+    return report_usage(info.name, failure.what());
   }
-  if (auto extras = app.remaining(); !extras.empty())
-    return report_usage(entry.info.name, describe_extra(entry.info, extras.front(), known));
-  if (takes_application && !has_application) {
-    return report_usage(entry.info.name,
-                        fmt::format("no program to run: put it behind --, as in 'mneme {} -- ./app'", entry.info.name));
+  if (auto extras = app.remaining(); !extras.empty()) return report_usage(info.name, describe_extra(info, extras.front(), known));
+  if (info.application == Application::required && !has_application) {
+    return report_usage(info.name, fmt::format("no program to run: put it behind --, as in 'mneme {} -- ./app'", info.name));
   }
   return std::nullopt;
 }
@@ -143,6 +159,19 @@ Registration::Registration(CommandInfo info, std::function<std::unique_ptr<Comma
   registry().emplace(std::move(name), Entry{std::move(info), std::move(create)});
 }
 
+std::optional<DeclaredCommand> declare_command(const std::string& name) {
+  auto found = registry().find(name);
+  if (found == registry().end()) return std::nullopt;
+  return declare(found->second);
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : registry())
+    if (entry.info.visibility == Visibility::listed) names.push_back(name);
+  return names;
+}
+
 int report(const Status& status, std::string_view about_damage) {
   const bool damaged = status.code() == Code::corrupt;
   log::error("{}{}{}", status.message(), damaged ? "; " : "", damaged ? about_damage : "");
@@ -150,7 +179,7 @@ int report(const Status& status, std::string_view about_damage) {
 }
 
 int report_usage(const std::string& command, const std::string& message) {
-  print_error("mneme {}: {}\nSee 'mneme {} --help'.\n", command, message, command);
+  print_error("mneme {}: {}\nSee 'mneme {} --help'.\n", command, shown_message(message), command);
   return kExitUsage;
 }
 
@@ -172,7 +201,7 @@ int Command::run_line(const std::vector<std::string>& arguments) {
   auto found = registry().find(name);
   if (found == registry().end()) {
     if (name.starts_with("-")) {
-      print_error("mneme: unknown option '{}'\nSee 'mneme help'.\n", name);
+      print_error("mneme: unknown option '{}'\nSee 'mneme help'.\n", shown(name));
       return kExitUsage;
     }
     exec_external(arguments);
@@ -183,16 +212,16 @@ int Command::run_line(const std::vector<std::string>& arguments) {
     return unknown_command(name);
   }
 
-  const Entry& entry = found->second;
-  std::unique_ptr<Command> command = entry.create();
+  DeclaredCommand declared = declare(found->second);
+  Command& command = *declared.command;
   auto end = arguments.end();
-  if (entry.info.application == Application::required) {
+  if (declared.info.application == Application::required) {
     end = std::find(arguments.begin() + 1, arguments.end(), "--");
-    if (end != arguments.end()) command->application_.assign(end + 1, arguments.end());
+    if (end != arguments.end()) command.application_.assign(end + 1, arguments.end());
   }
   const std::vector<std::string> own(arguments.begin() + 1, end);
-  if (auto status = parse(entry, *command, own, !command->application_.empty())) return *status;
-  return command->run();
+  if (auto status = parse(declared, own, !command.application_.empty())) return *status;
+  return command.run();
 }
 
 int run_command_line(const std::vector<std::string>& arguments) {

@@ -1,7 +1,10 @@
 // Command: one subcommand of `mneme`, in one file that registers itself.
 //
 //   class LsCommand : public Command { … };
-//   const Registration registration({.name = "ls", .summary = "…"}, [] { return std::make_unique<LsCommand>(); });
+//   const Registration registration({.name = "ls", .summary = "…", .examples = {{"mneme ls db", "…"}}},
+//                                   [] { return std::make_unique<LsCommand>(); });
+//
+// What it declares is also what its help, its completion and its page of the manual are made of.
 //
 // Conventions that hold for every subcommand: results go to standard output, everything for the person to standard error;
 // exit status 0 is success, kExitUsage a command line that cannot be understood, kExitCannotRun a correct request that failed.
@@ -11,6 +14,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,11 +45,23 @@ class Command {
 enum class Application { none, required };
 enum class Visibility { listed, hidden };
 
+// A line that runs as it stands where ./app is a recordable program with a kernel `add`, made of app.cu, and db what was recorded
+// of it.
+struct Example {
+  std::string line;
+  std::string purpose;
+};
+
+// The group of options that a command takes but that change nothing in what it does, as where a configuration may have them and
+// nothing is timed: only --help-all shows them.
+inline constexpr char kWithoutEffect[] = "Taken, without effect here";
+
 struct CommandInfo {
   std::string name;
   std::string summary;                          // one line, for `mneme help`
   Application application = Application::none;  // required: "-- PROGRAM [ARGUMENT...]" ends the command line
   Visibility visibility = Visibility::listed;   // hidden: not in `mneme help`, for Mneme's own use
+  std::vector<Example> examples = {};           // two or three, the usual one first: what --help begins with
 };
 
 // A static object of this type makes the subcommand known.
@@ -53,6 +69,17 @@ class Registration {
  public:
   Registration(CommandInfo info, std::function<std::unique_ptr<Command>()> create);
 };
+
+// A command with its options declared. Its options refer to `command`.
+struct DeclaredCommand {
+  CommandInfo info;
+  std::unique_ptr<Command> command;
+  std::unique_ptr<CLI::App> app;
+};
+// nullopt: there is no such command.
+std::optional<DeclaredCommand> declare_command(const std::string& name);
+// Of those that are built in and listed, by name.
+std::vector<std::string> command_names();
 
 inline constexpr std::string_view kDamagedRecording = "take the file from a copy, or remove the kernel's and record it again";
 // Writes "mneme: error: <message>" to standard error, behind damage also what to do about it, and returns kExitCannotRun.

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "mneme/base/file_system.h"
+#include "mneme/cli/help_format.h"
 
 namespace mneme::cli {
 namespace {
@@ -44,6 +45,7 @@ class LaunchCommand : public Command {
     app.add_option("--device", seen.database, "device")->check(CLI::IsMember({"auto", "cuda", "cpu"}))->capture_default_str();
     app.add_option("--max", seen.size, "launches")->required(is_help);
     app.add_option("--level", seen.size, "level")->check(CLI::Range(0, 3));
+    app.add_option("--iterations", seen.size, "of another command")->group(kWithoutEffect);
   }
   int run() override {
     seen.application = application();
@@ -60,7 +62,11 @@ class ThrowCommand : public Command {
 const Registration thrower({.name = "throw", .summary = "a test", .visibility = Visibility::hidden},
                            [] { return std::make_unique<ThrowCommand>(); });
 const Registration echo({.name = "echo", .summary = "a test"}, [] { return std::make_unique<EchoCommand>(); });
-const Registration launch({.name = "launch", .summary = "a test", .application = Application::required},
+const Registration launch({.name = "launch",
+                           .summary = "a test",
+                           .application = Application::required,
+                           .examples = {{"mneme launch -- ./app", "the usual"},
+                                        {"mneme launch --device cpu -- ./app", "on the CPU"}}},
                           [] { return std::make_unique<LaunchCommand>(); });
 const Registration hidden({.name = "inner", .summary = "a test", .visibility = Visibility::hidden},
                           [] { return std::make_unique<EchoCommand>(); });
@@ -153,10 +159,30 @@ TEST(CommandLine, SaysWhatBringsTheCommandsOfPython) {
     const Outcome outcome = run({name, "db"});
     EXPECT_EQ(outcome.status, kExitUsage);
     EXPECT_EQ(outcome.err, "mneme: '" + name + "' comes with Mneme's Python package, and there is no mneme-" + name +
-                               " on the PATH: pip install '.[" + name +
-                               "]' in the sources of Mneme, or in <prefix>/share/mneme/python of an installed one\n");
+                               " on the PATH: pip install '.[" + name + "]' in the sources of Mneme\n");
   }
+  const std::string help = run({"help"}).out;
+  EXPECT_THAT(help, HasSubstr("  tune        search for the fastest right configuration of a recorded launch (not installed)\n"));
+  EXPECT_THAT(help, HasSubstr("  report      write one HTML page of what tune or sweep found (not installed)\n"));
+  EXPECT_THAT(help, HasSubstr("tune and report come with Mneme's Python package: pip install '.[tune,report]' in the sources"));
   setenv("PATH", before.c_str(), 1);
+}
+
+TEST(CommandLine, HelpSaysNotHowToGetWhatIsThere) {
+  const Path folder = Path(testing::TempDir()) / ("python-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  for (const char* name : {"mneme-tune", "mneme-report"}) {
+    std::ofstream(folder / name) << "#!/bin/sh\n";
+    ::chmod((folder / name).c_str(), 0755);
+  }
+  const char* path = getenv("PATH");
+  const std::string before = path == nullptr ? "" : path;
+  setenv("PATH", folder.c_str(), 1);
+  const std::string help = run({"help"}).out;
+  setenv("PATH", before.c_str(), 1);
+  std::filesystem::remove_all(folder);
+  EXPECT_THAT(help, HasSubstr("  tune        search for the fastest right configuration of a recorded launch\n"));
+  EXPECT_EQ(help.find("pip install"), std::string::npos) << help;
 }
 
 TEST(CommandLine, HelpListsWhatIsNotHidden) {
@@ -170,13 +196,41 @@ TEST(CommandLine, HelpListsWhatIsNotHidden) {
 TEST(CommandLine, HelpIsInWordsForPeople) {
   EXPECT_EQ(run({"launch", "--help"}).out,
             "A test.\n"
+            "\n"
+            "Examples:\n"
+            "  # the usual\n"
+            "  mneme launch -- ./app\n"
+            "  # on the CPU\n"
+            "  mneme launch --device cpu -- ./app\n"
+            "\n"
             "Usage: mneme launch [OPTIONS] -- PROGRAM [ARGUMENT...]\n"
             "\n"
             "Options:\n"
             "  -h,--help                     print this and exit\n"
+            "  --help-all                    print this with every option that is taken, and exit\n"
             "  --device auto|cuda|cpu        device (default: auto)\n"
             "  --max N                       launches (required)\n"
-            "  --level 0..3                  level\n");
+            "  --level 0..3                  level\n"
+            "\n"
+            "--help-all shows options too that are taken but have no effect here.\n");
+}
+
+TEST(CommandLine, HelpShowsOnlyOptionsThatDoSomethingThere) {
+  EXPECT_EQ(run({"launch", "--help"}).out.find("--iterations"), std::string::npos);
+  EXPECT_THAT(run({"launch", "--help-all"}).out,
+              HasSubstr("\nTaken, without effect here:\n  --iterations N                of another command\n"));
+  EXPECT_EQ(run({"launch", "--iterations", "3", "--", "./app"}).status, 0);
+}
+
+TEST(CommandLine, DeclaresCommandsForThoseWhoDescribeThem) {
+  EXPECT_THAT(command_names(), ElementsAre("echo", "launch"));
+  EXPECT_FALSE(declare_command("ehco"));
+  auto declared = declare_command("launch");
+  ASSERT_TRUE(declared);
+  EXPECT_EQ(declared->info.examples.size(), 2u);
+  EXPECT_THAT(choices_of(*declared->app->get_option("--device")), ElementsAre("auto", "cuda", "cpu"));
+  EXPECT_THAT(choices_of(*declared->app->get_option("--max")), ElementsAre());
+  EXPECT_EQ(value_name(*declared->app->get_option("--max")), "N");
 }
 
 TEST(CommandLine, ReportSaysWhatToDoAboutDamage) {

@@ -1,12 +1,14 @@
 #include "mneme/cli/configuration_options.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "mneme/cli/command.h"
 #include "mneme/cli/output.h"
 #include "mneme/cli/pipeline_file.h"
 #include "mneme/cli/values.h"
@@ -83,6 +85,23 @@ std::optional<LaunchBounds> parse_launch_bounds(const std::string& text) {
   return std::nullopt;
 }
 
+// Of the options that are declared here.
+bool has_effect(const CLI::Option& option, ConfigurationUse use) {
+  constexpr std::array kOfTiming = {"--iterations", "--warm-up",        "--stop",           "--relative-error",
+                                    "--max-time",   "--min-iterations", "--max-iterations", "--l2"};
+  const std::string& group = option.get_group();
+  switch (use) {
+    case ConfigurationUse::replay: return true;
+    case ConfigurationUse::many_runs:
+      if (option.check_name("--no-poison")) return false;
+      [[fallthrough]];
+    case ConfigurationUse::one_run:
+      return std::none_of(kOfTiming.begin(), kOfTiming.end(), [&](const char* name) { return option.check_name(name); });
+    case ConfigurationUse::code: return group != OptionGroups::execution && group != OptionGroups::verdict;
+  }
+  return true;
+}
+
 }  // namespace
 
 template <typename Member>
@@ -131,7 +150,7 @@ void ConfigurationOptions::declare_extent(CLI::App& app, const std::string& name
   declare("z", what + " in z", &ExtentOverride::z);
 }
 
-void ConfigurationOptions::declare(CLI::App& app) {
+void ConfigurationOptions::declare(CLI::App& app, ConfigurationUse use) {
   declare_file(app);
   declare_launch(app);
   declare_passes(app);
@@ -140,6 +159,8 @@ void ConfigurationOptions::declare(CLI::App& app) {
   declare_assembler(app);
   declare_execution(app);
   declare_verdict(app);
+  for (CLI::Option* option : app.get_options())
+    if (!has_effect(*option, use)) option->group(kWithoutEffect);
 }
 
 void ConfigurationOptions::declare_file(CLI::App& app) {

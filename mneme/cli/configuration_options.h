@@ -31,14 +31,23 @@ struct OptionGroups {
   static constexpr char configuration[] = "Configuration";
 };
 
+// What a command does with a configuration: all of it, or less, so that some options change nothing there.
+enum class ConfigurationUse {
+  replay,     // compiles, runs, verifies and times
+  one_run,    // compiles, runs and compares; nothing is timed
+  many_runs,  // the same several times, and never with poison
+  code,       // compiles
+};
+
 class ConfigurationOptions {
  public:
   explicit ConfigurationOptions(FileSystem& files = FileSystem::posix()) : files_(files) {}
   ConfigurationOptions(const ConfigurationOptions&) = delete;  // the declared options refer to it
   ConfigurationOptions& operator=(const ConfigurationOptions&) = delete;
 
-  // Declares every option. Called once; this object must outlive the parsing.
-  void declare(CLI::App& app);
+  // Declares every option; those that change nothing under `use` are in the group kWithoutEffect. Called once; this object must
+  // outlive the parsing.
+  void declare(CLI::App& app, ConfigurationUse use = ConfigurationUse::replay);
 
   // Valid after parsing. not_found, io: a file that is named cannot be read. invalid_argument: a configuration file that is no
   // JSON, or whose JSON is no configuration; the message names the file.

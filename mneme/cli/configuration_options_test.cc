@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "mneme/cli/command.h"
 #include "mneme/cli/pipeline_file.h"
 
 namespace mneme::cli {
@@ -188,6 +189,32 @@ TEST(ConfigurationOptions, RefusesValuesOutOfRange) {
               fmt::format("--launch-bounds: MAX or MAX,MIN is expected, each from 1 to 1024, not {}", bounds));
   EXPECT_FALSE(configure({"--max-cluster=0"}).ok());
   EXPECT_FALSE(configure({"--maxnreg=256"}).ok());
+}
+
+std::vector<std::string> without_effect(ConfigurationUse use) {
+  CLI::App app;
+  ConfigurationOptions options;
+  options.declare(app, use);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_group() == kWithoutEffect) names.push_back(option->get_name());
+  return names;
+}
+
+TEST(ConfigurationOptions, WhatACommandDoesNotUseIsWithoutEffectThere) {
+  using testing::Contains;
+  using testing::Not;
+  EXPECT_THAT(without_effect(ConfigurationUse::replay), testing::IsEmpty());
+  for (const ConfigurationUse use : {ConfigurationUse::one_run, ConfigurationUse::many_runs}) {
+    EXPECT_THAT(without_effect(use), Contains("--iterations"));
+    EXPECT_THAT(without_effect(use), Contains("--l2"));
+    EXPECT_THAT(without_effect(use), Not(Contains("--tolerance")));
+  }
+  EXPECT_THAT(without_effect(ConfigurationUse::one_run), Not(Contains("--no-poison")));
+  EXPECT_THAT(without_effect(ConfigurationUse::many_runs), Contains("--no-poison"));
+  EXPECT_THAT(without_effect(ConfigurationUse::code), Contains("--iterations"));
+  EXPECT_THAT(without_effect(ConfigurationUse::code), Contains("--tolerance"));
+  EXPECT_THAT(without_effect(ConfigurationUse::code), Not(Contains("--block-dim-x"))) << "it may become a constant";
 }
 
 TEST(ConfigurationOptions, TheHelpHasAHeadingForEachSection) {

@@ -25,7 +25,35 @@ std::string value_name(const std::string& type) {
   return name == "UINT" || name == "INT" || name == "FLOAT" ? "N" : name;
 }
 
+bool is_shown(const CLI::Option* option, const std::string& group, CLI::AppFormatMode mode) {
+  if (option->get_group() != group || !option->nonpositional()) return false;
+  return mode == CLI::AppFormatMode::All || group != kWithoutEffect;
+}
+
 }  // namespace
+
+std::string value_name(const CLI::Option& option) {
+  if (!option.get_option_text().empty()) return option.get_option_text();
+  return option.get_items_expected_max() == 0 ? "" : value_name(option.get_type_name());
+}
+
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  const std::string name = value_name(option);
+  if (option.get_items_expected_max() == 0 || option.get_type_name().find('{') == std::string::npos) return {};
+  std::vector<std::string> choices;
+  for (size_t begin = 0; begin <= name.size();) {
+    const size_t end = std::min(name.find('|', begin), name.size());
+    choices.push_back(name.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return choices;
+}
+
+std::string format_examples(const std::vector<Example>& examples) {
+  std::string text;
+  for (const Example& example : examples) text += fmt::format("  # {}\n  {}\n", example.purpose, example.line);
+  return text;
+}
 
 std::string HelpFormat::make_usage(const CLI::App* app, std::string name) const {
   std::string text = Formatter::make_usage(app, std::move(name));
@@ -34,23 +62,31 @@ std::string HelpFormat::make_usage(const CLI::App* app, std::string name) const 
 }
 
 std::string HelpFormat::make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const {
-  std::string text = Formatter::make_help(app, std::move(name), mode);
-  while (text.ends_with('\n')) text.pop_back();
-  return text + "\n";
+  std::string text = make_description(app);
+  if (!examples_.empty()) text += "\nExamples:\n" + format_examples(examples_);
+  text += "\n" + make_usage(app, name.empty() ? app->get_name() : std::move(name)) + make_positionals(app);
+  for (const std::string& group : app->get_groups()) {
+    const auto options = app->get_options([&](const CLI::Option* option) { return is_shown(option, group, mode); });
+    if (!group.empty() && !options.empty()) text += make_group(group, false, options);
+  }
+  const auto without_effect = [](const CLI::Option* option) { return option->get_group() == kWithoutEffect; };
+  if (mode != CLI::AppFormatMode::All && !app->get_options(without_effect).empty())
+    text += "\n--help-all shows options too that are taken but have no effect here.\n";
+  return text + (app->get_footer().empty() ? "" : "\n" + make_footer(app));
 }
 
 std::string HelpFormat::make_option_opts(const CLI::Option* option) const {
   if (!option->get_option_text().empty()) return " " + option->get_option_text();
-  if (option->get_type_size() == 0) return "";
+  if (option->get_items_expected_max() == 0) return "";
   std::string text;
-  if (!option->get_positional()) text = " " + value_name(option->get_type_name());
+  if (!option->get_positional()) text = " " + value_name(*option);
   if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
   return text;
 }
 
 std::string HelpFormat::make_option_desc(const CLI::Option* option) const {
   std::string text = option->get_description();
-  if (option->get_type_size() != 0 && !option->get_default_str().empty())
+  if (option->get_items_expected_max() != 0 && !option->get_default_str().empty())
     text += fmt::format(" (default: {})", option->get_default_str());
   if (option->get_required() && !option->get_positional()) text += " (required)";
   return text;

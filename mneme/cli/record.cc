@@ -79,7 +79,13 @@ class RecordCommand : public Command {
 
 const Registration registration({.name = "record",
                                  .summary = "run a recordable program and record its kernel launches",
-                                 .application = Application::required},
+                                 .application = Application::required,
+                                 .examples = {{"mneme record -rdb db -- ./app",
+                                               "run ./app, and record up to four launches of each of its kernels"},
+                                              {"mneme record -rdb db --kernels add --max 1 -- ./app",
+                                               "only kernels with \"add\" in their name, one launch of each"},
+                                              {"mneme record -rdb cpu-db --device cpu --profile -- ./app",
+                                               "without a GPU; and how long the program's own launches take"}}},
                                 [] { return std::make_unique<RecordCommand>(); });
 
 }  // namespace

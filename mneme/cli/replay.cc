@@ -137,7 +137,11 @@ class ReplayCommand : public Command {
 };
 
 const Registration registration({.name = "replay",
-                                 .summary = "recompile one recorded launch under a configuration, run, verify and time it"},
+                                 .summary = "recompile one recorded launch under a configuration, run, verify and time it",
+                                 .examples = {{"mneme replay db add", "is the result as recorded, and how long does it take?"},
+                                              {"mneme replay db add 'default<O2>' --block-dim-x 128 --keep-threads",
+                                               "another pass pipeline, and half the threads of a block in more blocks"},
+                                              {"mneme replay db add --device cpu --iterations 3", "on the CPU device"}}},
                                 [] { return std::make_unique<ReplayCommand>(); });
 
 }  // namespace

@@ -33,10 +33,13 @@ class RunCommand : public Command {
   std::string device_ = "auto";
 };
 
-const Registration registration({.name = "run",
-                                 .summary = "run a recordable program without recording, on a GPU or on the CPU",
-                                 .application = Application::required},
-                                [] { return std::make_unique<RunCommand>(); });
+const Registration registration(
+    {.name = "run",
+     .summary = "run a recordable program without recording, on a GPU or on the CPU",
+     .application = Application::required,
+     .examples = {{"mneme run -- ./app", "as it would run without Mneme: on a GPU where there is one"},
+                  {"mneme run --device cpu -- ./app", "on the CPU device, also where there is a GPU"}}},
+    [] { return std::make_unique<RunCommand>(); });
 
 }  // namespace
 }  // namespace mneme::cli

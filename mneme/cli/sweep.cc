@@ -32,9 +32,9 @@ constexpr char kSearch[] = "Search";
 constexpr char kLimits[] = "Limits";
 constexpr char kResults[] = "Results";
 // What may be said anew of a sweep that is resumed: it changes no result.
-constexpr std::array kAlsoWithResume = {"--help", "--resume",      "--devices",         "--compile-workers",
-                                        "--rdb",  "--run-timeout", "--compile-timeout", "--compile-memory",
-                                        "--top",  "--json"};
+constexpr std::array kAlsoWithResume = {"--help", "--help-all",    "--resume",          "--devices",        "--compile-workers",
+                                        "--rdb",  "--run-timeout", "--compile-timeout", "--compile-memory", "--top",
+                                        "--json"};
 
 class SweepCommand : public Command {
  public:
@@ -288,8 +288,14 @@ class SweepCommand : public Command {
   ConfigurationOptions configuration_;
 };
 
-const Registration registration({.name = "sweep", .summary = "replay one recorded launch under every configuration of a grid"},
-                                [] { return std::make_unique<SweepCommand>(); });
+const Registration registration(
+    {.name = "sweep",
+     .summary = "replay one recorded launch under every configuration of a grid",
+     .examples = {{"mneme sweep db add --grid 'block.x=64:256:*2' --keep-threads", "blocks of 64, 128 and 256 threads"},
+                  {"mneme sweep db add --grid 'passes=default<O1>|default<O3>' --grid codegen.level=0:3:1 --results-dir results",
+                   "every combination of two axes, into a folder"},
+                  {"mneme sweep --resume results", "go on with it after Ctrl-C"}}},
+    [] { return std::make_unique<SweepCommand>(); });
 
 }  // namespace
 }  // namespace mneme::cli

@@ -473,7 +473,12 @@ def test_mneme_report(swept: Path, tmp_path: Path) -> None:
     wrong = ran()
     assert wrong.returncode == 64
     assert "the following arguments are required: RESULTS" in wrong.stderr
-    assert ran("--help").stdout.startswith("usage: mneme report")
+    help_text = ran("--help").stdout
+    assert help_text.startswith(
+        "Writes one self-contained HTML page of what `mneme tune` or `mneme sweep` found.\n\nExamples:\n  # "
+    )
+    assert "\nusage: mneme report" in help_text
+    assert ran("--help-all").stdout == help_text
 
 
 def test_the_command_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

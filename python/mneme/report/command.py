@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 
+from mneme._help import Parser
 from mneme.errors import MnemeError
 from mneme.report import STAGES, write
 
 WRONG_COMMAND_LINE = 64
 
 
-class _Parser(argparse.ArgumentParser):
+class _Parser(Parser):
     def error(self, message: str) -> None:  # type: ignore[override]
         self.exit(WRONG_COMMAND_LINE, f"mneme: {message}\nSee 'mneme report --help'.\n")
 
@@ -24,8 +24,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     2
     """
     parser = _Parser(
+        "Writes one self-contained HTML page of what `mneme tune` or `mneme sweep` found.",
+        [
+            ("mneme report add", "add/report.html, of what `mneme tune --results-dir add` left"),
+            ("mneme report add -o page.html --no-code", "elsewhere, and without the code's differences"),
+        ],
         prog="mneme report",
-        description="Write one self-contained HTML page of what `mneme tune` or `mneme sweep` found.",
     )
     parser.add_argument("results", metavar="RESULTS", help="the folder of results")
     parser.add_argument("-o", "--output", metavar="FILE", help="the page (default: RESULTS/report.html)")

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mneme._help import Parser
 from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
 from mneme.tune import presets, yaml_text
 from mneme.tune.arguments import DEFAULT_TRIALS
@@ -40,15 +41,14 @@ launched. Whatever is tried must leave the memory that was recorded. The winner 
 recorded, in turn, before it is announced.
 """
 
+_EXAMPLES = [
+    ("mneme tune db --kernel add", "100 trials by TPE of launch, compiler and specialisation"),
+    ("mneme tune db --kernel add --space launch --sampler exhaustive --results-dir add", "every block, into a folder"),
+    ("mneme tune --resume add", "go on with it after Ctrl-C"),
+]
+
 _EPILOG = """\
 {words}
-
-examples:
-  mneme tune record-db/<static-hash>.json                         the only instance, space full, 100 trials by TPE
-  mneme tune record-db --kernel scale -rid 5977 --space launch --sampler exhaustive
-  mneme tune record-db/<static-hash>.json --trials 500 --objective time,registers --results-dir scale
-  mneme tune record-db/<static-hash>.json --config tune.yaml      parameters of your own
-  mneme tune --resume scale                                       goes on after Ctrl-C
 
 A file of --config is YAML or JSON: space, a name or a list of names; parameters and constraints of your own, joined to
 it; sampler, trials, timeout, objective, seed, storage, ahead, confirm, prune, probe as the options; and configuration,
@@ -60,7 +60,7 @@ line is wrong, 130 after Ctrl-C. Guide: docs/guide/tune.md.
 """
 
 
-class _Parser(argparse.ArgumentParser):
+class _Parser(Parser):
     """Exits with 64 where the command line is wrong, and names the nearest option."""
 
     def error(self, message: str) -> Any:
@@ -75,11 +75,10 @@ class _Parser(argparse.ArgumentParser):
 def parser() -> argparse.ArgumentParser:
     """Of the command line."""
     made = _Parser(
+        _DESCRIPTION,
+        _EXAMPLES,
         prog="mneme tune",
-        description=_DESCRIPTION,
         epilog=_epilog(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
         usage="mneme tune DATABASE [-rid HASH] [--space NAME] [--sampler NAME] [--trials N] [OPTION...]",
     )
     made.add_argument(

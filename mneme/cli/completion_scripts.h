@@ -1,0 +1,17 @@
+// The scripts that make `mneme` complete with Tab in a shell. They ask `mneme complete`, so that they fit whatever commands,
+// options and kernels there are.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace mneme::cli {
+
+struct CompletionScript {
+  std::string_view shell;  // "bash", "zsh" or "fish"
+  std::string_view file;   // where an installation has it, below <prefix>/share
+  std::string_view text;
+};
+const std::vector<CompletionScript>& completion_scripts();
+
+}  // namespace mneme::cli

@@ -1,0 +1,25 @@
+// The commands that Mneme's Python package brings: `mneme tune` runs mneme-tune, which must be on the PATH.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace mneme::cli {
+
+struct PythonCommand {
+  std::string_view name;
+  std::string_view summary;
+};
+inline constexpr std::array<PythonCommand, 2> kPythonCommands = {
+    {{"report", "write one HTML page of what tune or sweep found"},
+     {"tune", "search for the fastest right configuration of a recorded launch"}}};
+
+bool is_of_python(std::string_view name);
+// Whether there is a program of that name.
+bool is_on_path(const std::string& program);
+// The line that installs the package with its extras ("tune,report"): from the sources that lie in this installation, else from
+// a clone's.
+std::string how_to_get_python(std::string_view extras);
+
+}  // namespace mneme::cli
