@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mneme import _native
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
+
+MOST = 2000
+"""Characters of a text from outside that are shown, where its place does not say fewer."""
+
+_PLAIN = re.compile("[ -~]*")
+
+
+def shown(text: str, most: int = 0) -> str:
+    """Text that comes from a file, a program or a command line, as people may see it: what controls a terminal, turns
+    the reading direction or is no text is escaped. It is cut after `most` characters; 0: not at all.
+
+    >>> shown("a\\x1b[2Jb\\n"), shown("abcdefgh", 6)
+    ('a\\\\x1b[2Jb\\\\n', 'abc...')
+    """
+    if _PLAIN.fullmatch(text) and not 0 < most < len(text):
+        return text
+    return _native.shown(text.encode("utf-8", "surrogatepass"), most)
+
+
+def shown_lines(text: str) -> str:
+    """The same of a text of several lines, whose line feeds and tabulators stay."""
+    return _native.shown_lines(text.encode("utf-8", "surrogatepass"))
+
+
+def shown_message(text: str) -> str:
+    """The same of a message of Mneme's: further lines begin with blanks, and none is longer than is sensible."""
+    return _native.shown_message(text.encode("utf-8", "surrogatepass"))
 
 
 class Table:
     """Rows of text under a title."""
 
     def __init__(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        self.title = title
+        self.title = shown(title, MOST)
         self.columns = columns
-        self.rows = rows
+        self.rows = [[shown(cell, MOST) for cell in row] for row in rows]
 
     def text(self) -> str:
         """With columns as wide as they need."""
@@ -92,6 +123,21 @@ def duration(nanoseconds: float) -> str:
         value /= 1000
         units.pop(0)
     return f"{value:.3g} {units[0]}"
+
+
+def with_units(value: Any, times: Collection[str]) -> str:
+    """The `repr` of a dataclass whose members of these names are nanoseconds, which are shown with their unit.
+
+    >>> with_units(mneme.Progress(done=1, submitted=2, passed=2.5e9), {"passed"})[:33]
+    'Progress(submitted=2, done=1, mea'
+    """
+    parts = []
+    for field in dataclasses.fields(value):
+        if field.repr:
+            member = getattr(value, field.name)
+            text = duration(member) if field.name in times and member is not None else repr(member)
+            parts.append(f"{field.name}={text}")
+    return f"{type(value).__name__}({', '.join(parts)})"
 
 
 def extent(three: tuple[int, int, int]) -> str:

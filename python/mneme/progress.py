@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from mneme._views import duration
-from mneme.errors import UnavailableError
-
-if TYPE_CHECKING:
-    pass
+from mneme._live import Live
+from mneme._views import duration, with_units
 
 __all__ = ["Progress"]
 
@@ -64,6 +60,14 @@ class Progress:
         """
         return self.done / (self.passed / 1e9) if self.passed > 0 else 0.0
 
+    def __repr__(self) -> str:
+        """All of it, times with their units.
+
+        >>> Progress(passed=2e9)
+        Progress(submitted=0, ..., device_busy=0 ns, compile_busy=0 ns, passed=2 s, best_time=None)
+        """
+        return with_units(self, ("device_busy", "compile_busy", "passed", "best_time"))
+
     def __str__(self) -> str:
         """In one line.
 
@@ -78,27 +82,15 @@ class Progress:
 
 
 class Bar:
-    """A progress bar by rich, in a terminal or a notebook. Called with each `Progress`, by one thread at a time."""
+    """Shows each `Progress` that it is called with, by one thread at a time: in a terminal, a notebook or a file."""
 
     def __init__(self, title: str) -> None:
-        try:
-            import rich.markup
-            import rich.progress
-        except ImportError as missing:
-            raise UnavailableError("progress=True needs rich: pip install rich, or give a function") from missing
-        self._bar = rich.progress.Progress(
-            rich.progress.TextColumn("{task.description}"),
-            rich.progress.BarColumn(),
-            rich.progress.TextColumn("{task.fields[text]}"),
-            rich.progress.TimeElapsedColumn(),
-        )
-        self._task = self._bar.add_task(rich.markup.escape(title), total=None, text="")
-        self._bar.start()
+        self._live = Live(title)
 
     def __call__(self, progress: Progress) -> None:
         """Shows it."""
-        self._bar.update(self._task, total=progress.submitted or None, completed=progress.done, text=str(progress))
+        self._live.update(progress.done, progress.submitted or None, str(progress))
 
     def close(self) -> None:
         """Leaves the last state on the screen."""
-        self._bar.stop()
+        self._live.close()

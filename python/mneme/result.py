@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mneme import _native
 from mneme._views import Shown, Table, duration, size
 from mneme.config import Config, _plain
+from mneme.report.parameters import flatten
 
 if TYPE_CHECKING:
     import numpy
+    import pandas
     from numpy.typing import NDArray
+    from rich.table import Table as RichTable
 
 __all__ = ["Log", "Result", "read_log"]
 
+_MOST_ROWS = 20
+_COLUMNS = (
+    "label", "failure", "reason", "verified", "time", "registers", "object_size", "compile_time", "object_hash",
+    "origin", "shared_with",
+)  # fmt: skip
 _COMPILING = ("cache", "prepare", "optimise", "codegen", "assemble", "lower", "host_optimise", "link")
 
 
@@ -179,16 +187,73 @@ class Result(Shown):
     def __repr__(self) -> str:
         """In one line."""
         parts = [f"failure={self.failure!r}"] if self.failed else []
-        parts += [f"time={self.time:.1f}"] if self.time is not None else []
+        parts += [f"time={duration(self.time)}"] if self.time is not None else []
         parts += [f"label={self.label!r}"] if self.label else []
         return f"Result({', '.join([*parts, f'config={self.config!r}'])})"
 
 
 class Log(NamedTuple):
-    """A log of results: `about` is what they are of (database, static hash, instances, device)."""
+    """A log of results: `about` is what they are of (database, static hash, instances, device).
+
+    >>> mneme.Log({"device": "cpu"}, [mneme.replay(instance, mneme.Config(), device="cpu")])
+    Log: 1 result
+      TIME  VERDICT   ORIGIN    LABEL  CONFIGURATION
+      ...   verified  measured         passes=default<O3>
+    """
 
     about: dict[str, Any]
     results: list[Result]
+
+    def dataframe(self) -> pandas.DataFrame:
+        """A pandas table with a row for each result; times are nanoseconds, sizes bytes.
+
+        What the configurations say are columns "config.<key>", such as "config.block.x"; what one leaves out is missing
+        there. Raises UnavailableError without pandas.
+
+        >>> with mneme.Executor(instance, device="cpu", log="results.jsonl") as executor:
+        ...     futures = [executor.submit(mneme.Config(block=block, keep_threads=True)) for block in (64, 128)]
+        ...     times = [future.result().time for future in futures]
+        >>> frame = mneme.read_log("results.jsonl").dataframe()
+        >>> sorted(frame["config.block.x"]), sorted(frame["time"]) == sorted(times)
+        ([64, 128], True)
+        """
+        from mneme.tune.extras import need
+
+        rows = [
+            {name: getattr(result, name) for name in _COLUMNS}
+            | {f"config.{key}": value for key, value in flatten(result.config.to_dict()).items()}
+            for result in self.results
+        ]
+        frame: pandas.DataFrame = need("pandas", "a table of results").DataFrame(
+            rows, columns=None if rows else list(_COLUMNS)
+        )
+        return frame
+
+    def _table(self) -> Table:
+        rows = [_row(result) for result in self.results[:_MOST_ROWS]]
+        if len(self.results) > _MOST_ROWS:
+            rows.append(["…", "", "", "", f"{len(self.results) - _MOST_ROWS} more: dataframe() has all"])
+        count = "1 result" if len(self.results) == 1 else f"{len(self.results)} results"
+        return Table(f"Log: {count}", ["TIME", "VERDICT", "ORIGIN", "LABEL", "CONFIGURATION"], rows)
+
+    def __repr__(self) -> str:
+        """As text, the first ones."""
+        return self._table().text()
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+    def __rich__(self) -> RichTable:
+        """As rich shows it."""
+        return self._table().rich()
+
+
+def _row(result: Result) -> list[str]:
+    time = "-" if result.time is None else duration(result.time)
+    verdict = (result.failure or "verified").replace("_", " ")
+    members = flatten(result.config.to_dict()).items()
+    config = " ".join(key if value is True else f"{key}={value}" for key, value in members)
+    return [time, verdict, result.origin, result.label or "", config]
 
 
 def read_log(path: str | os.PathLike[str]) -> Log:

@@ -12,5 +12,6 @@ void bind_session(nanobind::module_& module);
 void bind_pool(nanobind::module_& module);
 void bind_passes(nanobind::module_& module);
 void bind_llvm(nanobind::module_& module);
+void bind_text(nanobind::module_& module);
 
 }  // namespace mneme::python

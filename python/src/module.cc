@@ -6,6 +6,7 @@
 NB_MODULE(_native, module) {
   nanobind::set_leak_warnings(false);  // a process that was forked ends with what it was given
   module.attr("version") = MNEME_VERSION;
+  mneme::python::bind_text(module);
   mneme::python::bind_config(module);
   mneme::python::bind_database(module);
   mneme::python::bind_result(module);

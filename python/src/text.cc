@@ -1,0 +1,26 @@
+// How text from outside is shown to a person: see mneme/base/shown.h.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <string_view>
+
+#include "bind.h"
+#include "mneme/base/shown.h"
+
+namespace mneme::python {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+std::string_view view_of(const nb::bytes& text) { return {text.c_str(), text.size()}; }
+
+}  // namespace
+
+void bind_text(nb::module_& module) {
+  module.def("shown", [](const nb::bytes& text, size_t most) { return shown(view_of(text), most); }, "text"_a, "most"_a);
+  module.def("shown_lines", [](const nb::bytes& text) { return shown_lines(view_of(text)); }, "text"_a);
+  module.def("shown_message", [](const nb::bytes& text) { return shown_message(view_of(text)); }, "text"_a);
+}
+
+}  // namespace mneme::python
