@@ -17,7 +17,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("samplers", [["--sampler", "random,nsga2"], ["--sampler", "random", "--sampler", "nsga2"]])
 def test_samplers_are_compared_on_the_same_recording(recordings: Path, tmp_path: Path, samplers: list[str]) -> None:
-    few = ["--space", "launch", "--trials", 4, "--confirm", 2, "--iterations", 2]
+    few = ["--space", "launch", "--trials", 4, "--confirm", 5, "--iterations", 2]
     done = run(recordings, *samplers, *few, "--json", tmp_path / "all.json")
     assert done.returncode == 0, done.stderr
     lines = json.loads((tmp_path / "all.json").read_text())

@@ -27,7 +27,7 @@ def run(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_from_a_recording_to_a_best_configuration(recordings: Path, tmp_path: Path) -> None:
     done = run(
-        recordings, *FAST, "--trials", 30, "--seed", 1, "--confirm", 3, "--results-dir", "results", folder=tmp_path
+        recordings, *FAST, "--trials", 30, "--seed", 1, "--confirm", 5, "--results-dir", "results", folder=tmp_path
     )
     assert done.returncode == 0, done.stderr
     assert (
@@ -174,7 +174,7 @@ def test_what_all_begin_with_is_left_out_of_the_table(recordings: Path, tmp_path
     done = run(recordings, *FAST, *base, "--config", "f.yaml", "--results-dir", "r", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[2].split()[-1] == "specialise.dimensions"  # all trials have it, and it was searched
+    assert lines[3].split()[-1] == "specialise.dimensions"  # all trials have it, and it was searched
     assert lines[-1].startswith("  execution.iterations=3 keep_threads specialise.dimensions tolerance=[")
 
 
@@ -248,7 +248,7 @@ def test_ctrl_c_keeps_what_was_measured(recordings: Path, tmp_path: Path) -> Non
     assert json.loads((tmp_path / "r/summary.json").read_text())["interrupted"] is True
 
     more = kept.count(b"\n") + 3
-    done = run("--resume", "r", "--trials", more, "--confirm", 1, "--quiet", folder=tmp_path)
+    done = run("--resume", "r", "--trials", more, "--confirm", 5, "--quiet", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert f"{more} trials: " in done.stdout
     assert (tmp_path / "r/trials.jsonl").read_bytes().startswith(kept)
@@ -316,7 +316,7 @@ def test_resumed_after_kill(recordings: Path, tmp_path: Path) -> None:
     begun(tmp_path / "r", process, 12)
     process.kill()
     process.wait()
-    done = run("--resume", "--results-dir", "r", "--trials", 60, "--confirm", 1, "--quiet", folder=tmp_path)
+    done = run("--resume", "--results-dir", "r", "--trials", 60, "--confirm", 5, "--quiet", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "60 trials: " in done.stdout
 

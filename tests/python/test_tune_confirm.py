@@ -15,17 +15,21 @@ from fake_executor import FakeExecutor, fake_instance, go, measure, use
 
 
 def test_winner_and_baseline_are_measured_in_turn(executor: FakeExecutor, tmp_path: Path) -> None:
-    go(tmp_path / "r", confirm=3)
+    go(tmp_path / "r", confirm=5)
     assert executor.labels[0] == "baseline at the begin" and executor.labels[-1] == "baseline at the end"
-    assert executor.labels[-7:-1] == [
+    assert executor.labels[-11:-1] == [
         "baseline, round 1",
         "best, round 1",
         "best, round 2",
         "baseline, round 2",
         "baseline, round 3",
         "best, round 3",
+        "best, round 4",
+        "baseline, round 4",
+        "baseline, round 5",
+        "best, round 5",
     ]
-    places = [label.split(", ")[1] for label in executor.labels[1:-7]]
+    places = [label.split(", ")[1] for label in executor.labels[1:-11]]
     assert places == [f"place {place}" for place in (1, 2, 3, 4, 5, 5, 4, 3, 2, 1, 1, 2, 3, 4, 5)]
 
 
@@ -57,10 +61,10 @@ def test_winner_is_measured_on_one_of_several_devices(monkeypatch: pytest.Monkey
         return opened[len(asked) - 1]
 
     monkeypatch.setattr("mneme.tune.run.open_executor", open_executor)
-    study = go(tmp_path / "r", confirm=1, devices=[2, 3])
+    study = go(tmp_path / "r", confirm=5, devices=[2, 3])
     assert [options["devices"] for options in asked] == [[2, 3], (2,)] and asked[1]["resume"] is True
     assert opened[0].labels == ["baseline at the begin"] and opened[0].closed and opened[1].closed
-    assert opened[1].labels[-3:] == ["baseline, round 1", "best, round 1", "baseline at the end"]
+    assert opened[1].labels[-3:] == ["baseline, round 5", "best, round 5", "baseline at the end"]
     assert study.speed_up is not None
 
 
@@ -76,13 +80,13 @@ def test_a_claim_inside_the_noise_is_none(monkeypatch: pytest.MonkeyPatch, tmp_p
 @pytest.mark.parametrize(
     ("best", "options", "verdict"),
     [
-        (1200.0, {"confirm": 3}, "no configuration is faster than as recorded: trial 0, measured in turn with it, is"),
-        (1000.0, {"confirm": 3}, "no configuration is faster than as recorded beyond the noise: trial 0, "),
+        (1200.0, {"confirm": 5}, "no configuration is faster than as recorded: trial 0, measured in turn with it, is"),
+        (1000.0, {"confirm": 5}, "no configuration is faster than as recorded beyond the noise: trial 0, "),
         (1200.0, {"confirm": 0}, "trial 0 seems 0.833 times as fast as recorded; that is not confirmed"),
-        (800.0, {"confirm": 3}, "trial 0, measured in turn with the launch as recorded, is 1.25"),
+        (800.0, {"confirm": 5}, "trial 0, measured in turn with the launch as recorded, is 1.25"),
         (
             1200.0,
-            {"confirm": 3, "objectives": "registers"},
+            {"confirm": 5, "objectives": "registers"},
             "trial 0, measured in turn with the launch as recorded, is",
         ),
     ],
@@ -108,6 +112,69 @@ def test_a_best_that_is_no_faster_is_no_gain(
         "block": {"x": 64},
         "passes": "default<O3>",
     }
+
+
+def test_confirmed_come_first_and_others_are_marked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Busy(FakeExecutor):
+        """In the search, the launch as recorded was slower by chance."""
+
+        def measure_anew(self, config: mneme.Config, label: str) -> Any:
+            slow = label == "baseline at the begin"
+            self.measure = (lambda config: 2000.0) if slow else lambda config: times.get(_block(config), 1040.0)
+            future = super().measure_anew(config, label)
+            self.measure = in_search
+            return future
+
+    times = {64: 1040.0, 32: 1000.0}  # in turn, blocks of 32 are faster
+    searched = {32: 1020.0, 64: 1010.0, 256: 1500.0}
+
+    def in_search(config: mneme.Config) -> float:
+        return searched.get(_block(config), 1040.0)
+
+    use(monkeypatch, Busy(in_search))
+    space = SearchSpace({"block.x": Categorical([128, 32, 64, 256])})
+    rows = [line.split("  ") for line in str(go(tmp_path / "r", space=space, confirm=5)).splitlines()[1:6]]
+    assert [[cell.strip() for cell in row if cell] for row in rows] == [
+        ["RANK", "TRIAL", "TIME", "SPEED-UP", "95 % INTERVAL", "REGISTERS", "OBJECT", "CONFIGURATION"],
+        ["1", "1", "1 µs", "1.040", "1.040 to 1.040", "40", "4096", "block.x=32"],
+        ["-", "0", "1.04 µs", "1.00", "as recorded", "40", "4096"],
+        ["2", "2", "1.01 µs", "1.03", "not confirmed", "40", "4096", "block.x=64"],
+        ["3", "3", "1.5 µs", "0.69", "not confirmed", "40", "4096", "block.x=256"],
+    ]
+
+
+def test_where_nothing_is_confirmed_the_recorded_launch_comes_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: 500.0 if _block(config) == 64 else 1000.0))
+    study = go(tmp_path / "r", space=SearchSpace({"block.x": Categorical([64, 128])}), confirm=0)
+    rows = [line.split() for line in str(study).splitlines()[2:4]]
+    assert rows[0][:7] == ["-", "1", "1", "µs", "1.00", "as", "recorded"]
+    assert rows[1][:7] == ["1", "0", "500", "ns", "2.00", "not", "confirmed"]
+
+
+def test_a_best_that_is_the_recorded_launch_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: 1000.0 if _block(config) == 128 else 2000.0))
+    study = go(tmp_path / "r", space=SearchSpace({"block.x": Categorical([64, 128])}))
+    lines = str(study).splitlines()
+    assert lines[2].split()[:7] == ["1", "1", "1", "µs", "1.00", "as", "recorded"]
+    assert lines[3].split()[:7] == ["2", "0", "2", "µs", "0.50", "not", "confirmed"]
+    assert lines[-1] == "no configuration is faster than as recorded: trial 1 is the launch as recorded"
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 4])
+def test_few_rounds_are_refused(executor: FakeExecutor, tmp_path: Path, rounds: int) -> None:
+    proves = "1 round proves" if rounds == 1 else f"{rounds} rounds prove"
+    with pytest.raises(InvalidArgumentError) as refused:
+        go(tmp_path / "r", confirm=rounds)
+    assert str(refused.value) == (
+        f"tuning: confirm: {proves} nothing: give 5 at least, or 0 to leave the winner unconfirmed"
+    )
+    assert not (tmp_path / "r").exists() and not executor.labels
+
+
+def _block(config: mneme.Config) -> Any:
+    return config.to_dict().get("block", {}).get("x", 128)
 
 
 def test_winner_that_cannot_be_confirmed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -159,6 +226,22 @@ def test_what_is_right_only_once_is_no_winner(monkeypatch: pytest.MonkeyPatch, t
     study = go(tmp_path / "r")
     assert study.speed_up is None
     assert "none of the best was right each time when it was measured anew" in study.remarks
+
+
+@pytest.mark.parametrize("rounds", ["1", "2", "3"])
+@pytest.mark.parametrize("failure", ["wrong_result", "run_timeout"])
+def test_a_finalist_that_fails_in_one_round_is_no_winner(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rounds: str, failure: str
+) -> None:
+    class Once(FakeExecutor):
+        def measure_anew(self, config: mneme.Config, label: str) -> Any:
+            self.measure = (lambda config: failure) if label == f"finals, place 1, round {rounds}" else measure
+            return super().measure_anew(config, label)
+
+    use(monkeypatch, Once(measure))
+    study = go(tmp_path / "r")
+    assert study.config == mneme.Config(block=64, passes="default<O3>")  # the second, though slower
+    assert study.speed_up is not None and study.time == 1011  # both pipelines have names as long as the other
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from typing import Any
 import mneme
 import pytest
 from mneme.tune import Study, results, run
-from mneme.tune.progress import summary_text
 from mneme.tune.storage import Storage
+from mneme.tune.summary import summary_text
 from mneme.tune.trials import read_trials, write_parquet
 
 from fake_executor import FakeExecutor, InterruptedExecutor, Outcome, go, measure, use

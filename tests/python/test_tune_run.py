@@ -10,7 +10,7 @@ from typing import Any
 
 import mneme
 import pytest
-from mneme.errors import InvalidArgumentError, IoError, MnemeError, UnsupportedError
+from mneme.errors import InvalidArgumentError, IoError, MnemeError, UnavailableError, UnsupportedError
 from mneme.tune import Bool, Int, SearchSpace, Study
 from mneme.tune.files import write_json
 from mneme.tune.trials import Trial, read_trials
@@ -110,7 +110,35 @@ def test_shows_itself(executor: FakeExecutor, tmp_path: Path) -> None:
     study = go(tmp_path / "r")
     assert str(study).splitlines()[0] == "Best of scale(int*, int)"
     assert "is 1.063 (1.063 to 1.063, 95 %) times as fast" in str(study)
-    assert study._repr_html_().startswith("<pre>Best of scale(int*, int)")
+    html = study._repr_html_()
+    assert html.startswith("<div><p>Best of scale(int*, int)</p><table>") and "is 1.063 (1.063 to 1.063, 95 %)" in html
+    assert '<td style="text-align:left">not confirmed</td>' in html
+    assert "time=1.01 µs" in repr(study) and "begin=1.07 µs" in repr(study.baseline)
+    assert "time=1.01 µs" in repr(study.best)
+
+
+def test_optunas_study_is_at_hand(executor: FakeExecutor, tmp_path: Path) -> None:
+    study = go(tmp_path / "r")
+    optunas = study.optuna_study()
+    assert len(optunas.trials) == 64 and optunas.best_value == 1011
+    assert [trial.state.name for trial in optunas.trials].count("PRUNED") == 16  # what failed
+    assert optunas.best_trial.user_attrs["number"] == study.ranking()[0].number
+    with pytest.raises(InvalidArgumentError, match="needs the search space, which this study does not have"):
+        Study("scale", ("time",), tmp_path).optuna_study()
+
+
+def test_a_study_is_plotted(executor: FakeExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = go(tmp_path / "r")
+    traces = {trace.name: trace for trace in study.plot().data}
+    assert set(traces) == {"right", "failed", "best so far", "as recorded"}
+    assert len(traces["right"].x) == 48 and len(traces["failed"].x) == 16
+    assert min(traces["right"].y) == traces["best so far"].y[-1] == 1.011
+    assert set(traces["as recorded"].y) == {1.075}
+    assert not Study("<b>\x1b[2J", ("time",), tmp_path).plot().data
+    assert Study("<b>\x1b[2J", ("time",), tmp_path).plot().layout.title.text == r"&lt;b>\x1b[2J"
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    with pytest.raises(UnavailableError, match=r"a figure of a study needs the package plotly.* pip install plotly"):
+        study.plot()
 
 
 def test_nothing_is_left_where_nothing_could_begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -142,6 +142,25 @@ def test_samplers_go_on_where_all_fails(name: str) -> None:
             source.tell(Trial(number, params, state="failed", failure="compile_error"))
 
 
+@pytest.mark.parametrize("name", ["nsga2", "cmaes"])
+@pytest.mark.parametrize("restored", [False, True])
+def test_a_failure_is_scored_from_the_worst(name: str, restored: bool) -> None:
+    space = SearchSpace({"a": Int(0, 99), "b": Int(0, 99)})
+    source: Any = source_of(name, space, objectives=["time"], seed=3)
+    trials = []
+    for (number, params), time in zip(source.propose(4), (300.0, 1000.0, 200.0, None), strict=True):
+        state = {"state": "complete", "time": time} if time else {"state": "failed", "failure": "device_fault"}
+        trials.append(Trial(number, params, **state))
+    if restored:
+        source = source_of(name, space, objectives=["time"], seed=3)
+        source.restore(trials)
+    else:
+        for trial in trials:
+            source.tell(trial)
+    values = [trial.value for trial in source._study.trials if trial.state.name == "COMPLETE"]
+    assert values == [300.0, 1000.0, 200.0, 2000.0]
+
+
 @pytest.mark.parametrize(("failure", "states"), [("worker_lost", "FAIL"), ("device_fault", "COMPLETE")])
 def test_what_says_nothing_of_a_point_teaches_nothing(failure: str, states: str) -> None:
     source: Any = source_of("nsga2", SPACE, objectives=["time"], seed=3)

@@ -17,7 +17,7 @@ __all__ = ["STAGES", "write"]
 #: The stages of the compilation that the page compares (`mneme ir --stage`).
 STAGES = ("optimised", "asm", "sass")
 
-#: The packages of the extra "report" by name, since on the index of Python's packages "mneme" is another project.
+#: The packages of the extra "report" by name: they are on the index of Python's packages.
 EXTRA = "plotly jinja2 pygments, the extra 'report' of Mneme"
 
 

@@ -1,6 +1,7 @@
 """Tuning: the configuration under which a recorded launch is fastest, searched, verified and confirmed.
 
-`tune` does all of it; `mneme tune` is the same as a command. Guide: docs/guide/tune.md.
+`tune` does all of it; `mneme tune` is the same as a command. `Sampler` is for a loop of your own. Guide:
+docs/guide/tune.md.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from mneme.tune.parameters import Parameter
 from mneme.tune.pipeline import Pipeline
 from mneme.tune.presets import preset
 from mneme.tune.run import tune
+from mneme.tune.sampler import Sampler
 from mneme.tune.space import SearchSpace
 from mneme.tune.statistics import SpeedUp, speed_up
 from mneme.tune.study import Study
@@ -25,6 +27,7 @@ __all__ = [
     "LaunchFacts",
     "Parameter",
     "Pipeline",
+    "Sampler",
     "SearchSpace",
     "SpeedUp",
     "Study",

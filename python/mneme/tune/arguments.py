@@ -11,6 +11,7 @@ from mneme.tune import presets
 from mneme.tune.names import nearest
 from mneme.tune.parameters import Parameter
 from mneme.tune.space import SearchSpace
+from mneme.tune.statistics import LEAST_ROUNDS
 from mneme.tune.trials import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -87,6 +88,17 @@ def at_least(name: str, value: Any, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InvalidArgumentError(f"tuning: {name} must be a whole number from {least} on, and is {value!r}")
     return value
+
+
+def as_rounds(confirm: int) -> int:
+    """In which winner and baseline are measured in turn; 0: not at all."""
+    rounds = at_least("confirm", confirm, 0)
+    if 0 < rounds < LEAST_ROUNDS:
+        raise InvalidArgumentError(
+            f"tuning: confirm: {rounds} {'round proves' if rounds == 1 else 'rounds prove'} nothing: "
+            f"give {LEAST_ROUNDS} at least, or 0 to leave the winner unconfirmed"
+        )
+    return rounds
 
 
 def as_objectives(objectives: str | Sequence[str]) -> list[str]:

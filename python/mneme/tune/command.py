@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mneme._help import Parser
+from mneme._views import shown_message
 from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
 from mneme.tune import presets, yaml_text
 from mneme.tune.arguments import DEFAULT_TRIALS
 from mneme.tune.asked import Asked, Folder
 from mneme.tune.description import joined, space_again, space_of
 from mneme.tune.names import check_keys, closest
-from mneme.tune.progress import Display, only_recorded, summary_text
+from mneme.tune.progress import Display
 from mneme.tune.run import tune
 from mneme.tune.samplers import SAMPLERS
 from mneme.tune.space import SearchSpace
+from mneme.tune.summary import only_recorded, summary_text
 from mneme.tune.trials import OBJECTIVES
 
 if TYPE_CHECKING:
@@ -213,7 +215,7 @@ def _add_measuring(group: Any) -> None:
         "--confirm",
         type=int,
         metavar="N",
-        help="rounds in which winner and baseline are measured in turn; default 10; 0: not at all",
+        help="rounds in which winner and baseline are measured in turn, 5 at least; default 10; 0: not at all",
     )
 
 
@@ -256,16 +258,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except InvalidArgumentError as error:
-        print(f"mneme tune: {error}", file=sys.stderr)
+        print(f"mneme tune: {shown_message(str(error))}", file=sys.stderr)
         return _USAGE
     except MnemeError as error:
-        print(f"mneme tune: {error}", file=sys.stderr)
+        print(f"mneme tune: {shown_message(str(error))}", file=sys.stderr)
         return _CANNOT
 
 
 def _report(options: argparse.Namespace, asked: Mapping[str, Any], study: Study) -> int:
     for remark in study.remarks:
-        print(f"mneme tune: {remark}", file=sys.stderr)
+        print(f"mneme tune: {shown_message(remark)}", file=sys.stderr)
     if options.json:
         print(json.dumps(study.summary(), indent=2))
     else:

@@ -37,6 +37,7 @@ def announce(study: Study, executor: Executor, baseline: Config, *, rounds: int)
                 study.best = trial
             trial.result = found.result
             study.time, study.speed_up = found.time, found.speed_up
+            study.baseline.in_turn = found.baseline_time
             return
         study.remarks.append(f"trial {trial.number} could not be confirmed: {found.problem}")
         of_baseline = found.problem.startswith("baseline")
@@ -64,13 +65,14 @@ def _unsteady(trial: Trial) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Confirmation:
-    """The speed-up, the candidate's time in ns (the median of its rounds) and its last result; or why there is none.
+    """The speed-up, both times in ns (medians of the rounds) and the candidate's last result; or why there is none.
 
     `wrong`: because one of them did not leave the recorded memory.
     """
 
     speed_up: SpeedUp | None
     time: float | None = None
+    baseline_time: float | None = None
     result: Result | None = None
     problem: str = ""
     wrong: bool = False
@@ -95,7 +97,8 @@ def confirm(executor: Executor, baseline: Config, candidate: Config, *, rounds: 
             return Confirmation(None, problem=problem, wrong=result.failure == _WRONG)
         medians[who].append(result.time)
         last = result if who == 1 else last
-    return Confirmation(speed_up(medians[0], medians[1]), statistics.median(medians[1]), last)
+    of_baseline, of_candidate = map(statistics.median, medians)
+    return Confirmation(speed_up(*medians), of_candidate, of_baseline, last)
 
 
 def finals(executor: Executor, configs: Sequence[Config], *, rounds: int) -> tuple[list[int], list[int]]:

@@ -7,7 +7,7 @@ import types
 
 from mneme.errors import UnavailableError
 
-#: The packages of the extra "tune" by name, since on the index of Python's packages "mneme" is another project.
+#: The packages of the extra "tune" by name: they are on the index of Python's packages.
 TUNE = "optuna pandas pyarrow rich pyyaml cmaes, the extra 'tune' of Mneme"
 
 

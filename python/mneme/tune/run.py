@@ -16,6 +16,7 @@ from mneme.tune.arguments import (
     as_base,
     as_instances,
     as_objectives,
+    as_rounds,
     as_seconds,
     as_seed,
     as_space,
@@ -109,7 +110,7 @@ def tune(
             objective.
         probe: Tries the blocks and grids of presets alone first, with a quarter of the trials at most, and leaves out
             what fails (`mneme.tune.probe`). Not with "exhaustive".
-        confirm: Rounds in which winner and baseline are measured in turn; 0: the winner is not confirmed.
+        confirm: Rounds in which winner and baseline are measured in turn, 5 at least; 0: the winner is not confirmed.
         progress: True draws on the terminal or in the notebook; a function is called with the study and the stage,
             "search" or "confirm", about twenty times a second.
         executor_options: compile_workers, compile_timeout, run_timeout, compile_memory, share: as for `mneme.Executor`.
@@ -145,7 +146,7 @@ def tune(
         configuration=as_base(config).to_dict(),
         ahead=usual_ahead(trials) if ahead is None else at_least("ahead", ahead, 1),
         prune=prune,
-        confirm=at_least("confirm", confirm, 0),
+        confirm=as_rounds(confirm),
         storage=storage,
         storage_name="",
         executor=executor_options,
@@ -207,6 +208,7 @@ class _Run:
             device=asked.device,
             wanted=asked.trials,
             remarks=remarks,
+            space=space,
         )
         self._before = before
         self._compile_times = CompileTimes()

@@ -344,6 +344,19 @@ def optuna_trial(
     )
 
 
+def optuna_study(space: SearchSpace, trials: Sequence[Trial], objectives: Sequence[str]) -> Study:
+    """A study in memory of these trials, but for those that the space does not have."""
+    need("optuna", "a study of Optuna's")
+    study, axes = _study(objectives=len(objectives)), distributions(space)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it is experimental
+        study.set_metric_names(list(objectives))
+    for trial in sorted(trials, key=lambda trial: trial.number):
+        if space.contains(trial.params):
+            study.add_trial(optuna_trial(trial, coordinates(space, trial.params), axes, objectives))
+    return study
+
+
 def _distribution(axis: Axis) -> BaseDistribution:
     from optuna import distributions
 

@@ -70,6 +70,15 @@ class Search:
         return _Run(self, executor).run()
 
 
+def require_objectives(trial: Trial, objectives: Sequence[str]) -> None:
+    """Raises UnsupportedError where a trial is complete and an objective of it is not known."""
+    for objective in objectives if trial.state == COMPLETE else ():
+        if getattr(trial, objective) is None:
+            raise UnsupportedError(
+                f"objective '{objective}': the device does not tell it; leave it out, or tune on another kind of device"
+            )
+
+
 @dataclasses.dataclass
 class _Open:
     params: Params
@@ -141,19 +150,11 @@ class _Run:
         if trial.failure == "cancelled":  # by the end of the search
             return
         trial.compile_time = self._search.compile_times.notice(result) if trial.state == COMPLETE else None
-        self._require_objectives(trial)
+        require_objectives(trial, self._search.objectives)
         if trial.state == COMPLETE and trial.time is not None:
             self._best = trial.time if self._best is None else min(self._best, trial.time)
         self._search.on_trial(trial)
         self._proposals.tell(trial)
-
-    def _require_objectives(self, trial: Trial) -> None:
-        for objective in self._search.objectives if trial.state == COMPLETE else ():
-            if getattr(trial, objective) is None:
-                raise UnsupportedError(
-                    f"objective '{objective}': the device does not tell it; leave it out, "
-                    "or tune on another kind of device"
-                )
 
     def _prune(self) -> None:
         if not self._search.prune or self._best is None or tuple(self._search.objectives) != ("time",):

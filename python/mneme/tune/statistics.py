@@ -15,6 +15,8 @@ from typing import Any
 from mneme.errors import InvalidArgumentError
 
 FASTER, SLOWER, NO_DIFFERENCE = "faster", "slower", "no difference"
+LEAST_ROUNDS = 5
+"""Of fewer rounds the noise is hardly known: they prove nothing."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,11 +60,23 @@ class SpeedUp:
             members["rounds"],
         )
 
+    @property
+    def figure(self) -> str:
+        """The value, with more digits near to 1."""
+        return f"{self.value:.{self._digits}f}"
+
+    @property
+    def interval(self) -> str:
+        """Its bounds."""
+        return f"{self.low:.{self._digits}f} to {self.high:.{self._digits}f}"
+
+    @property
+    def _digits(self) -> int:
+        return 3 if abs(self.value - 1) < 0.1 else 2
+
     def __str__(self) -> str:
         """With its interval."""
-        digits = 3 if abs(self.value - 1) < 0.1 else 2
-        percent = f"{100 * self.confidence:g} %"
-        return f"{self.value:.{digits}f} ({self.low:.{digits}f} to {self.high:.{digits}f}, {percent})"
+        return f"{self.figure} ({self.interval}, {100 * self.confidence:g} %)"
 
 
 def speed_up(baseline: Sequence[float], candidate: Sequence[float], *, confidence: float = 0.95) -> SpeedUp:

@@ -10,14 +10,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mneme._views import with_units
+from mneme.errors import InvalidArgumentError
 from mneme.tune.extras import need
 from mneme.tune.statistics import FASTER, SpeedUp
 from mneme.tune.trials import COMPLETE, FAILED, PRUNED, Trial, rows
 
 if TYPE_CHECKING:
+    import optuna
     import pandas
+    import plotly.graph_objects
 
     from mneme import Config
+    from mneme.tune.space import SearchSpace
 
 
 @dataclasses.dataclass
@@ -30,17 +35,35 @@ class FailureKind:
 
 @dataclasses.dataclass
 class Baseline:
-    """The launch as recorded, under default<O3>: medians at the begin and the end, in ns, or why there are none."""
+    """The launch as recorded, under default<O3>: medians at the begin and the end, in ns, or why there are none.
+
+    `in_turn` is the median of its rounds in turn with the best.
+    """
 
     begin: float | None = None
     end: float | None = None
     problem: str = ""
+    in_turn: float | None = None
 
     @property
     def time(self) -> float | None:
-        """The median of what there is, in ns."""
+        """What was measured in turn with the best, else the median of begin and end, in ns.
+
+        >>> Baseline(begin=10.0, end=30.0).time, Baseline(begin=10.0, end=30.0, in_turn=11.0).time
+        (20.0, 11.0)
+        """
+        if self.in_turn is not None:
+            return self.in_turn
         times = [time for time in (self.begin, self.end) if time is not None]
         return statistics.median(times) if times else None
+
+    def __repr__(self) -> str:
+        """Times with their units.
+
+        >>> Baseline(begin=1500.0, end=1.6e6)
+        Baseline(begin=1.5 µs, end=1.6 ms, problem='', in_turn=None)
+        """
+        return with_units(self, ("begin", "end", "in_turn"))
 
     @property
     def drift(self) -> float:
@@ -68,6 +91,7 @@ class Study:
     wanted: int | None = None
     recorded: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)  # the launch, as a configuration
     base: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)  # what every trial begins with
+    space: SearchSpace | None = dataclasses.field(default=None, repr=False)
     trials: list[Trial] = dataclasses.field(default_factory=list, repr=False)
     best: Trial | None = None
     baseline: Baseline = dataclasses.field(default_factory=Baseline)
@@ -140,8 +164,12 @@ class Study:
         return None if self.best is None else self.speed_up_of(self.best)
 
     def speed_up_of(self, trial: Trial) -> float | None:
-        """Over the baseline at the begin of the run that measured it: that of another run may be another machine's."""
-        baseline = trial.baseline or self.baseline.begin or self.baseline.end
+        """Over the baseline of the run that measured it, a hint as `speed_up_seen` is: 1 of the launch as recorded.
+
+        Of another run only its begin is known; that of this one may be another machine's.
+        """
+        own = trial.baseline is None or trial.baseline == self.baseline.begin
+        baseline = self.baseline.time if own else trial.baseline
         return baseline / trial.time if baseline and trial.time else None
 
     @property
@@ -209,14 +237,43 @@ class Study:
         self.remarks[:] = summary["remarks"]
         return True
 
+    def __repr__(self) -> str:
+        """In one line, times with their units."""
+        return with_units(self, ("time",))
+
     def __str__(self) -> str:
         """The table that `mneme tune` prints."""
-        from mneme.tune.progress import summary_text
+        from mneme.tune.summary import summary_text
 
         return summary_text(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        from mneme.tune.summary import best_table, summary_lines
+
+        table = best_table(self)
+        below = "<br>".join(html.escape(line) for line in summary_lines(self)[1:])
+        return f"{'' if table is None else table.html()}<p>{below}</p>"
+
+    def plot(self) -> plotly.graph_objects.Figure:
+        """A figure of Plotly's: the time of each trial as it was done, the best so far, and the launch as recorded.
+
+        Raises UnavailableError without Plotly (the extra "report").
+        """
+        from mneme.tune.plot import figure_of
+
+        return figure_of(self)
+
+    def optuna_study(self) -> optuna.Study:
+        """A study of Optuna's with all trials, in memory: for its plots, importances and dashboard.
+
+        A failure is a trial that was pruned, and says why in its attributes. Raises UnavailableError without Optuna,
+        and InvalidArgumentError for a study that has no space.
+        """
+        if self.space is None:
+            raise InvalidArgumentError("a study of Optuna's needs the search space, which this study does not have")
+        from mneme.tune.samplers import optuna_study
+
+        return optuna_study(self.space, self.trials, self.objectives)
 
     def best_document(self) -> dict[str, Any] | None:
         """What best.json has, and `mneme replay --config` reads."""

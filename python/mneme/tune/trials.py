@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from mneme._views import with_units
 from mneme.errors import CorruptError
 from mneme.tune.files import told
 from mneme.tune.space import Params
@@ -72,6 +73,14 @@ class Trial:
         else:
             trial.state, trial.failure, trial.reason = FAILED, result.failure, result.reason
         return trial
+
+    def __repr__(self) -> str:
+        """All of it, times with their units.
+
+        >>> Trial(3, {"block.x": 64}, time=1500.0)
+        Trial(number=3, params={'block.x': 64}, config=None, state='running', time=1.5 µs, ...)
+        """
+        return with_units(self, ("time", "compile_time", "baseline"))
 
     def values(self, objectives: Sequence[str]) -> list[float]:
         """Of the objectives, in their order; the trial is complete."""
