@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import os
 import re
@@ -107,9 +108,9 @@ def tuned(folder: Path) -> Path:
     lines = [line(number, configurations[number], time) for number, time in enumerate(times)]
     slow = {"exec_time": [99.0, 99.0]}
     lines.append(line(11, configurations[11], None, failure="cancelled", reason="given up", result=slow))
-    for number in range(3):
-        lines.append(line(900, {"passes": "default<O3>"}, 24.0 + number, label=f"baseline, round {number + 1}"))
-        lines.append(line(10, configurations[10], 12.0 + number, label=f"best, round {number + 1}"))
+    for number in range(5):
+        lines.append(line(900, {"passes": "default<O3>"}, 23.0 + number, label=f"baseline, round {number + 1}"))
+        lines.append(line(10, configurations[10], 11.0 + number, label=f"best, round {number + 1}"))
     made(folder, [*baselines(20.0), *lines])
     points = [
         {
@@ -137,10 +138,10 @@ def test_a_tuning_run_is_read(tmp_path: Path) -> None:
     assert (run.command, len(run.trials), len(run.right), len(run.given_up), run.failures) == ("tune", 12, 11, 1, {})
     assert run.trials[1].params == {"passes": "sroa,gvn", "block.x": 64}
     assert statistics.claim(run) == statistics.SpeedUp(1.9, 1.8, 2.0)
-    assert (run.baseline, run.best_time, len(run.rounds)) == (25.0, 13.0, 3)
+    assert (run.baseline, run.best_time, len(run.rounds)) == (25.0, 13.0, 5)
     page = report.write(tmp_path).read_text()
     assert "12 trials of 12 configurations: 11 measured, 1 given up; by <code>mneme tune</code> (tpe, full)" in page
-    assert "Both were measured anew, in turn, 3 times: speed-up and times here are of that." in page
+    assert "Both were measured anew, in turn, 5 times: speed-up and times here are of that." in page
     assert "vadd(int)" in page
     assert "The baseline took 6 % longer at one end." in page
 
@@ -215,6 +216,22 @@ def test_importance_finds_what_matters() -> None:
     assert next(iter(found)) == "a"
     assert found["a"] == pytest.approx(1.0)
     assert found["b"] < 0.1 and found["c"] < 0.2
+
+
+def test_importances_add_up() -> None:
+    # b is a by another name, and c is so in part: by themselves they explain 100, 100 and about 70 %.
+    trials = [
+        trial(number, 100.0 * (1 + number % 4), a=number % 4, b=f"block {number % 4}", c=number % 4 // 2, d=number % 3)
+        for number in range(48)
+    ]
+    parameters = [Parameter("c", (0, 1)), Parameter("a", tuple(range(4))), Parameter("d", tuple(range(3)))]
+    parameters.append(Parameter("b", tuple(f"block {number}" for number in range(4))))
+    found = statistics.importance(parameters, trials)
+    assert sum(found.values()) == pytest.approx(1.0) and set(found) == {"a", "b", "c", "d"}
+    assert found["a"] + found["b"] + found["c"] > 0.99 and found["d"] == 0.0
+    noisy = [trial(number, 100.0 + number % 4 + number * 7 % 13, a=number % 4, d=number % 13) for number in range(52)]
+    both = statistics.importance([Parameter("a", tuple(range(4))), Parameter("d", tuple(range(13)))], noisy)
+    assert both["a"] > 0 and both["d"] > 0 and both["a"] + both["d"] <= 1
 
 
 def test_importance_is_none_where_there_is_too_little_to_tell() -> None:
@@ -306,10 +323,57 @@ def test_the_page_counts_and_divides_as_the_table_of_the_run(tmp_path: Path) -> 
         "6 trials of 5 configurations: 3 measured, 1 shared another&#39;s measurement, 1 failed; by <code>mneme sweep"
         in page
     )
-    assert "over the baseline at the begin of the run that measured each, 20.0 ns to 24.0 ns, as in the table" in page
+    assert "over the launch as recorded in the run that measured each, 15.0 ns to 24.0 ns, as in the table" not in page
+    assert "over the launch as recorded in the run that measured each, 20.0 ns to 24.0 ns, as in the table" in page
     assert "the dashed line is the baseline as it was measured in turn with the best." in page
-    cells = re.findall(r"<td>(\d\.\d{3})</td>", page)
-    assert cells == [f"{value:.3f}" for value in (20 / 10, 20 / 11, 24 / 12)]
+    assert "only 2 times: that proves nothing." in page
+    assert shown_rows(page) == [
+        ("\u2013", "15.0 ns", "1.00", "as recorded"),
+        ("1", "10.0 ns", f"{20 / 10:.2f}", "not confirmed"),
+        ("2", "11.0 ns", f"{20 / 11:.2f}", "not confirmed"),
+        ("3", "12.0 ns", f"{24 / 12:.2f}", "not confirmed"),
+    ]
+
+
+def shown_rows(page: str) -> list[tuple[str, ...]]:
+    """Rank, time, speed-up and interval of each row of the table of the fastest."""
+    row = r'<td>([^<]*)</td><td data-value="[^"]*">([^<]*)</td>\s*<td>([^<]*)</td><td class="text said">([^<]*)</td>'
+    return re.findall(row, page)
+
+
+def test_the_page_has_what_is_confirmed_first_and_marks_the_others(tmp_path: Path) -> None:
+    rows = shown_rows(report.write(tuned(tmp_path), stages=[]).read_text())
+    assert rows[:3] == [
+        ("1", "13.0 ns", "1.900", "1.800 to 2.000"),
+        ("\u2013", "25.0 ns", "1.00", "as recorded"),
+        ("2", "11.0 ns", f"{25 / 11:.2f}", "not confirmed"),
+    ]
+    assert len(rows) == 12 and {row[3] for row in rows[2:]} == {"not confirmed"}
+
+
+@pytest.mark.parametrize(
+    ("rounds", "said"),
+    [(4, "1.50<small>\u00d7 as fast in the search: not confirmed"), (5, "1.50<small>\u00d7 as fast<")],
+)
+def test_fewer_rounds_than_five_confirm_nothing(tmp_path: Path, rounds: int, said: str) -> None:
+    lines = [line(0, {"block": {"x": 32}}, 10.0)]
+    for number in range(rounds):
+        lines.append(line(900, {"passes": "default<O3>"}, 15.0, label=f"baseline, round {number + 1}"))
+        lines.append(line(0, {"block": {"x": 32}}, 10.0, label=f"best, round {number + 1}"))
+    folder = made(tmp_path, [*baselines(15.0), *lines])
+    best = {"configuration": {"block": {"x": 32}}, "speed_up": 1.5, "interval": [1.4, 1.6], "claim": "faster"}
+    (folder / "best.json").write_text(json.dumps(best))
+    page = report.write(folder, stages=[]).read_text()
+    assert said in page and ("proves nothing" in page) == (rounds < 5)
+
+
+def test_the_recorded_launch_among_the_trials_is_one_row(tmp_path: Path) -> None:
+    lines = [line(0, {"passes": "default<O3>"}, 10.0), line(1, {"passes": "default<O3>", "block": {"x": 64}}, 5.0)]
+    rows = shown_rows(report.write(made(tmp_path, [*baselines(20.0), *lines]), stages=[]).read_text())
+    assert rows == [("\u2013", "20.0 ns", "1.00", "as recorded"), ("1", "5.00 ns", "4.00", "not confirmed")]
+    (tmp_path / "best.json").write_text(json.dumps({"configuration": {"passes": "default<O3>"}}))
+    rows = shown_rows(report.write(tmp_path, stages=[]).read_text())
+    assert rows == [("1", "20.0 ns", "1.00", "as recorded"), ("2", "5.00 ns", "4.00", "not confirmed")]
 
 
 @pytest.mark.parametrize("trials", [0, 1])
@@ -419,7 +483,8 @@ def test_the_page_in_a_browser(browser: Any, swept: Path) -> None:
             tab.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
             picture = page.with_name(f"{scheme}-{width}.png")
             assert len(tab.screenshot(full_page=True, path=picture)) > 50_000
-        ranks = tab.locator("#table tbody tr td:first-child")
+        assert tab.locator("#table tbody tr").first.locator("td").all_text_contents()[2:4] == ["1.00", "as recorded"]
+        ranks = tab.locator("#table tbody tr:not(:has-text('as recorded')) td:first-child")
         assert ranks.all_text_contents() == sorted(ranks.all_text_contents(), key=int)
         tab.click("#table th:first-child")
         tab.click("#table th:first-child")
@@ -437,6 +502,38 @@ def test_hostile_texts_are_only_texts(browser: Any, tmp_path: Path) -> None:
         tab.hover(".chart[data-figure='progress'] .points path >> nth=0", force=True)
         assert tab.evaluate("window.taken") is None
         assert tab.locator("img").count() == 0
+
+
+def test_texts_of_files_are_shown_without_control_characters(tmp_path: Path) -> None:
+    evil = "\x1b]0;taken\x07\u202egnp.\ud800\x9b2J\nVerified"
+    configuration = {"passes": evil + "x" * 5000, "block": {"x": 64}}
+    lines = [*baselines(20.0), line(0, configuration, 10.0), line(1, {"passes": evil, "block": {"x": 32}}, 11.0)]
+    lines.append(line(2, {"passes": "a"}, None, failure=evil, reason=evil + "y" * 5000))
+    about = {"database": evil, "static_hash": evil, "instances": [evil], "device": evil}
+    folder = made(tmp_path, lines, about)
+    (folder / "tune.json").write_text(json.dumps({"kernel": f"{evil}{'k' * 5000}(int)", "sampler": evil}))
+    (folder / "summary.json").write_text(json.dumps({"remarks": [evil]}))
+    (folder / "best.json").write_text(json.dumps({"configuration": configuration}))
+    page = report.write(folder).read_text(encoding="utf-8")
+    ours, data = page.split("<script", 1)[0], re.findall('id="data">(.*?)</script>', page, re.S)[0]
+    control = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ud800]"
+    assert not re.search(control, ours) and not re.search(control, data)
+    assert "u001b" not in data and "x1b]0;taken" in data
+    assert r"\x1b]0;taken\x07\u202egnp.\xed\xa0\x80\u009b2J\nVerified" in ours
+    assert "k" * 121 not in re.findall("<title>(.*?)</title>", ours)[0] and "y" * 2001 not in ours
+    copied = [json.loads(html.unescape(text)) for text in re.findall(r'data-copy="([^"]+)"', ours)]
+    assert configuration in copied
+
+
+def test_the_commands_errors_are_shown_without_control_characters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.main([str(tmp_path / "a\x1b[2J\u202e")]) == 2
+    error = capsys.readouterr().err
+    assert r"a\x1b[2J\u202e has no results.jsonl" in error and "\x1b" not in error
+    folder = made(tmp_path / "b\x1b[2J", [])
+    assert command.main([str(folder)]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}/b\\x1b[2J/report.html\n"
 
 
 def test_the_page_may_request_nothing(browser: Any, tmp_path: Path) -> None:

@@ -138,12 +138,16 @@ def _legend() -> dict[str, Any]:
 
 
 def importances(found: dict[str, float]) -> go.Figure:
-    """What each parameter explains of the variance, the largest on top, and what none explains by itself."""
+    """What each parameter explains of the variance, the largest on top, then all others, and what none explains."""
     shown = list(found.items())[:MOST_PARAMETERS]
-    rest = max(0.0, 1 - sum(found.values()))
-    names = [plain(at_most(34, name)) for name, _ in shown] + ["together, or noise"]
-    parts = [part for _, part in shown] + [rest]
-    colors = ["var(--blue)"] * len(shown) + ["var(--faint)"]
+    others = sum(part for _, part in list(found.items())[MOST_PARAMETERS:])
+    ends = [
+        *([("other parameters", others)] if others >= 0.005 else []),
+        ("together, or noise", 1 - sum(found.values())),
+    ]
+    names = [plain(at_most(34, name)) for name, _ in shown] + [name for name, _ in ends]
+    parts = [part for _, part in shown] + [max(0.0, part) for _, part in ends]
+    colors = ["var(--blue)"] * len(shown) + ["var(--faint)"] * len(ends)
     bars = go.Bar(
         x=[100 * part for part in parts],
         y=names,

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from mneme._help import Parser
+from mneme._views import shown, shown_message
 from mneme.errors import MnemeError
 from mneme.report import STAGES, write
 
@@ -14,7 +15,7 @@ WRONG_COMMAND_LINE = 64
 
 class _Parser(Parser):
     def error(self, message: str) -> None:  # type: ignore[override]
-        self.exit(WRONG_COMMAND_LINE, f"mneme: {message}\nSee 'mneme report --help'.\n")
+        self.exit(WRONG_COMMAND_LINE, f"mneme: {shown_message(message)}\nSee 'mneme report --help'.\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,9 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.results, options.output, database=options.record_db, stages=() if options.no_code else STAGES
         )
     except MnemeError as error:
-        print(f"mneme: {error}", file=sys.stderr)
+        print(f"mneme: {shown_message(str(error))}", file=sys.stderr)
         return 2
-    print(page)
+    print(shown(str(page)))
     return 0
 
 

@@ -9,6 +9,8 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from mneme._views import MOST, shown
+
 LEXERS = {"llvm": "llvm", "ptx": "ptx", "asm": "gas", "sass": "text"}
 
 
@@ -19,5 +21,7 @@ def lines(language: str, text: Sequence[str]) -> list[Markup]:
     'a&lt;b'
     """
     lexer = get_lexer_by_name(LEXERS.get(language, "text"), stripnl=False, ensurenl=True)
-    coloured = highlight("\n".join(text), lexer, HtmlFormatter(nowrap=True)).split("\n")
+    coloured = highlight(
+        "\n".join(shown(line.expandtabs(4), MOST) for line in text), lexer, HtmlFormatter(nowrap=True)
+    ).split("\n")
     return [Markup(line) for line in coloured[: len(text)]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import json
 import os
 import shlex
@@ -12,16 +13,21 @@ from typing import Any
 
 import plotly.graph_objects as go
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 import mneme
+from mneme._views import MOST, shown, shown_lines
 from mneme.report import charts, code, highlight
-from mneme.report.parameters import Parameter, Value, at_most, flatten
+from mneme.report.parameters import Parameter, at_most, flatten
 from mneme.report.run import Run, Trial
 from mneme.report.statistics import claim, importance, never_right
+from mneme.tune.statistics import LEAST_ROUNDS
 
 MOST_ROWS = 100
+
+#: Characters of the kernel's name where it is a title.
+_LONGEST_NAME = 120
 
 #: What is told of a result: key, name, unit.
 QUANTITIES = (
@@ -92,6 +98,31 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] if first.isalpha() else text
 
 
+def safe(value: Any) -> Any:
+    """What stands in the page: text from outside without control characters, and not longer than one wants to read.
+
+    >>> safe("a\\x1b[2J"), safe(Markup("<b>\\x1b")), safe(5)
+    ('a\\\\x1b[2J', Markup('<b>\\x1b'), 5)
+    """
+    return shown(value, MOST) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def safe_lines(text: str) -> Markup:
+    """The same of text of several lines, such as JSON that is copied: whole, and its lines stay."""
+    return escape(shown_lines(text))
+
+
+def safe_texts(value: Any) -> Any:
+    """A figure's JSON with all its texts so."""
+    if isinstance(value, str):
+        return shown_lines(value)
+    if isinstance(value, dict):
+        return {safe_texts(key): safe_texts(each) for key, each in value.items()}
+    if isinstance(value, list) and not all(isinstance(each, int | float) for each in value):
+        return [safe_texts(each) for each in value]
+    return value
+
+
 def for_script(value: Any) -> Markup:
     """JSON that may stand inside a script element, whatever is in its texts.
 
@@ -112,25 +143,28 @@ def html_of(run: Run, *, stages: Sequence[str]) -> str:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=safe,
     )
     environment.filters |= {
         "duration": duration,
         "text": charts.text_of,
         "sentence": sentence,
+        "lines": safe_lines,
         "at_most": lambda text, count: at_most(count, str(text)),
     }
     folder = Path(__file__).parent
-    studied, fronts = charts.chosen(run), charts.fronts(run)
+    studied, fronts, rows = charts.chosen(run), charts.fronts(run), _rows(run)
     data = {"figures": _figures(run, studied, fronts), "trials": _trial_texts(run)}
     return environment.get_template("page.html").render(
         style=Markup((folder / "page.css").read_text()),
         script=Markup((folder / "page.js").read_text()),
         plotly=Markup(get_plotlyjs().replace("</script", "<\\/script")),
-        data=for_script(data),
+        data=for_script(safe_texts(data)),
         run=run,
         about=_about(run),
         answer=_answer(run),
-        rows=_rows(run),
+        rows=rows,
+        measured=sum(row["trial"] not in run.baselines for row in rows),
         counted=_counted(run.points, "trial") if run.points else _counted(len(run.trials), "configuration"),
         number_of=_counted,
         counts=_counts(run),
@@ -152,17 +186,17 @@ def html_of(run: Run, *, stages: Sequence[str]) -> str:
 
 def _about(run: Run) -> dict[str, Any]:
     """What was tuned: from the database where it is still there, else what the results say."""
-    shown = code.show(run)
+    told = code.show(run)
     first = next((trial.instances()[0] for trial in (*run.baselines, *run.right) if trial.result), {})
     names = [str(name) for name in run.about.get("instances") or []]
     recorded: Mapping[str, Any] = next(
-        (each for each in shown.get("instances", []) if each.get("dynamic_hash") in names[:1]), {}
+        (each for each in told.get("instances", []) if each.get("dynamic_hash") in names[:1]), {}
     )
     launch = recorded or first
-    kernel = str(shown.get("demangled") or run.asked.get("kernel") or run.about.get("static_hash", "a kernel"))
+    kernel = str(told.get("demangled") or run.asked.get("kernel") or run.about.get("static_hash", "a kernel"))
     return {
         "kernel": kernel,
-        "name": kernel.split("(")[0],
+        "name": shown(kernel.split("(")[0], _LONGEST_NAME),
         "grid": shape(launch.get("grid")),
         "block": shape(launch.get("block")),
         "shared": launch.get("dynamic_shared_memory") or 0,
@@ -192,21 +226,12 @@ def _answer(run: Run) -> dict[str, Any] | None:
         "speed_up": claim(run),
         "baseline": baseline,
         "replay": replay if file.is_file() else "",
-        "json": json.dumps(best.configuration, indent=2, ensure_ascii=False),
-        "changes": _changes(run, baseline.configuration if baseline else {}, best.configuration),
+        "json": _json(best.configuration, indent=2),
+        "changes": run.changes(flatten(baseline.configuration if baseline else {}), flatten(best.configuration)),
         "to_the_byte": not any(result.get("tolerances") for result in best.instances()),
         "drift": _drift(run),
+        "few_rounds": 0 < len(run.rounds) < LEAST_ROUNDS,
     }
-
-
-def _changes(run: Run, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, Value, Value]]:
-    """Each key whose value is another one than the baseline's, with both."""
-    before, after = flatten(old), flatten(new)
-    rows = []
-    for key in {**before, **after}:
-        absent = run.left_out(key, [before.get(key, after.get(key))])
-        rows.append((key, before.get(key, absent), after.get(key, absent)))
-    return [row for row in rows if row[1] != row[2]]
 
 
 def _drift(run: Run) -> float:
@@ -216,25 +241,59 @@ def _drift(run: Run) -> float:
 
 
 def _rows(run: Run) -> list[dict[str, Any]]:
-    """The fastest configurations; what shares another's measurement is counted with it."""
+    """The best where it is confirmed, the launch as recorded, then the fastest by what only the search has measured.
+
+    What shares another's measurement is counted with it.
+    """
     alike: dict[str, int] = {}
-    shared_with = {trial.digest: trial.shared_with or trial.digest for trial in run.right}
-    for digest in shared_with.values():
-        alike[digest] = alike.get(digest, 0) + 1
-    leaders = [trial for trial in run.right if shared_with[trial.digest] == trial.digest]
+    for trial in run.right:
+        alike[trial.shared_with or trial.digest] = alike.get(trial.shared_with or trial.digest, 0) + 1
+    leaders = [trial for trial in run.right if trial.shared_with in ("", trial.digest)]
     best = run.best
     if best and best not in leaders:
         leaders.append(best)
     leaders.sort(key=lambda trial: trial.time or 0.0)
-    return [
-        {
-            "trial": trial,
-            "speed_up": baseline / trial.time if (baseline := run.baseline_of(trial)) and trial.time else None,
-            "alike": alike.get(trial.digest, 1) - 1,
-            "json": json.dumps(trial.configuration, ensure_ascii=False),
-        }
-        for trial in leaders[:MOST_ROWS]
-    ]
+    found = claim(run) if run.is_confirmed else None
+    rows = []
+    if found and best and not run.is_recorded(best):
+        leaders.remove(best)
+        interval = f"{found.low:.3f} to {found.high:.3f}"
+        rows.append(_row(best, run.best_time, found.value, interval, 3))
+    recorded = next((trial for trial in leaders if run.is_recorded(trial)), None)
+    if run.baseline is not None:
+        rows.append(_row(recorded or run.baselines[0], run.baseline, 1.0, "as recorded"))
+    for trial in leaders:
+        if run.baseline is None or not run.is_recorded(trial):
+            baseline = run.baseline_of(trial)
+            rows.append(_row(trial, trial.time, baseline / trial.time if baseline and trial.time else None))
+    ranks = itertools.count(1)
+    for row in rows:
+        row["rank"] = None if row["interval"] == "as recorded" and row["trial"] != best else next(ranks)
+        row["alike"] = max(0, alike.get(row["trial"].digest, 1) - 1)
+    return rows[:MOST_ROWS]
+
+
+def _row(
+    trial: Trial, time: float | None, speed_up: float | None, interval: str = "not confirmed", digits: int = 2
+) -> dict[str, Any]:
+    """Of the table of the fastest."""
+    return {
+        "trial": trial,
+        "time": time,
+        "speed_up": "–" if speed_up is None else f"{speed_up:.{digits}f}",
+        "interval": interval,
+        "json": _json(trial.configuration),
+    }
+
+
+def _json(value: Mapping[str, Any], indent: int | None = None) -> str:
+    """In its own letters, where all of them are some."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent)
+    return text
 
 
 def _counts(run: Run) -> str:
@@ -258,11 +317,11 @@ def _counted(count: int, what: str) -> str:
 
 def _over(run: Run) -> str:
     """What the speed-ups of the table of the fastest are over."""
-    begins = sorted({trial.against for trial in run.right if trial.against})
-    if not begins:
-        return f"the baseline, {duration(run.baseline)}" if run.baseline else ""
-    times = " to ".join(duration(time) for time in dict.fromkeys((begins[0], begins[-1])))
-    return f"the baseline at the begin of the run that measured each, {times}, as in the table of mneme tune"
+    times = sorted({baseline for trial in run.right if (baseline := run.baseline_of(trial))})
+    if len(times) < 2:
+        return f"the launch as recorded, {duration(run.baseline)}" if run.baseline else ""
+    several = f"{duration(times[0])} to {duration(times[-1])}"
+    return f"the launch as recorded in the run that measured each, {several}, as in the table of mneme tune"
 
 
 def _failures(run: Run) -> list[dict[str, Any]]:

@@ -10,11 +10,13 @@ import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from mneme.errors import CorruptError, NotFoundError
 from mneme.report.parameters import Parameter, Value, flatten, parameters_of
+from mneme.tune.statistics import LEAST_ROUNDS
 
 #: What holds of a configuration that leaves the key out (docs/reference/result.md).
 DEFAULTS: dict[str, Value] = {
@@ -160,9 +162,40 @@ class Run:
         best = self.best
         return _middle([each.times for _, each in self.rounds if each.time]) or (best.time if best else None)
 
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the best and the baseline were measured anew in turn, often enough to prove something."""
+        return self.said.get("interval") is not None and not 0 < len(self.rounds) < LEAST_ROUNDS
+
     def baseline_of(self, trial: Trial) -> float | None:
-        """What the speed-up of a trial is over, in ns, as the command's table has it."""
-        return trial.against or self.baseline
+        """What the speed-up of a trial is over, in ns, as the command's table has it.
+
+        Of another run than the last one only its begin is known.
+        """
+        last = self.came_to.get("baseline")
+        begin = last.get("begin") if isinstance(last, dict) else None
+        return self.baseline if trial.against in (None, begin) else trial.against
+
+    def is_recorded(self, trial: Trial) -> bool:
+        """Whether a trial is the launch as recorded, or ended in the same code and launch."""
+        return (trial.shared_with or trial.digest) in self._recorded
+
+    @cached_property
+    def _recorded(self) -> set[str]:
+        before = flatten(self.baselines[0].configuration) if self.baselines else None
+        return {
+            trial.shared_with or trial.digest
+            for trial in self.right
+            if before is not None and not self.changes(before, flatten(trial.configuration))
+        }
+
+    def changes(self, before: Mapping[str, Value], after: Mapping[str, Value]) -> list[tuple[str, Value, Value]]:
+        """Each key of configurations, made flat, whose value differs, with both values."""
+        rows = []
+        for key in {**before, **after}:
+            absent = self.left_out(key, [before.get(key, after.get(key))])
+            rows.append((key, before.get(key, absent), after.get(key, absent)))
+        return [row for row in rows if row[1] != row[2]]
 
     def left_out(self, key: str, present: Sequence[Value]) -> Value:
         """The value of a key where a configuration leaves it out; `present` are values that others give it."""

@@ -61,45 +61,66 @@ def claim(run: Run) -> SpeedUp | None:
 
 
 def importance(parameters: Sequence[Parameter], trials: Sequence[Trial]) -> dict[str, float]:
-    """What part of the variance of the times' logarithm each parameter explains by itself, 0 to 1, the largest first.
+    """What part of the variance of the times' logarithm each parameter explains, 0 to 1, the largest first.
 
-    A one-way analysis of variance for each parameter, adjusted for its number of values (epsilon squared), so that one
-    with many values, or few trials, is not important by chance; trials that share a measurement are one observation in
-    that. Numbers of many values are put into equally filled bins. Trials without a time are left out. What no parameter
-    explains by itself is what they do together, and noise.
+    The shares add up to 1 at most: the first is what the parameter that explains most does by itself, each next one
+    what the parameter that explains most of what is left does there (a forward selection). Each is adjusted for the
+    number of values (epsilon squared), so that a parameter with many values, or few trials, is not important by chance;
+    trials that share a measurement are one observation in that. Numbers of many values are put into equally filled
+    bins. Trials without a time are left out. What is left at the end is what parameters do together, and noise.
     """
     timed = [trial for trial in trials if trial.seen]
-    logarithms = numpy.log([trial.seen or 1.0 for trial in timed])
-    observations = len({trial.shared_with or trial.digest for trial in timed})
-    found = {
-        parameter.name: _explained(_groups(parameter, timed), logarithms, observations) for parameter in parameters
-    }
-    return dict(sorted(found.items(), key=lambda item: -item[1]))
+    left = numpy.log([trial.seen or 1.0 for trial in timed])
+    groups = {parameter.name: _groups(parameter, timed) for parameter in parameters}
+    freedom = len({trial.shared_with or trial.digest for trial in timed}) - 1
+    found: dict[str, float] = {}
+    part = 1.0
+    while groups:
+        explained = {name: _explained(codes, left, freedom) for name, codes in groups.items()}
+        name = max(explained, key=lambda name: explained[name])
+        if explained[name] <= 0:
+            break
+        codes = groups.pop(name)
+        found[name], part = part * explained[name], part * (1 - explained[name])
+        left = left - _means(codes, left)[codes]
+        freedom -= int(codes.max())
+    return found | dict.fromkeys(groups, 0.0)
 
 
-def _groups(parameter: Parameter, trials: Sequence[Trial]) -> list[str]:
+def _groups(parameter: Parameter, trials: Sequence[Trial]) -> numpy.ndarray[tuple[int], numpy.dtype[numpy.intp]]:
+    """The number of each trial's group."""
     values = [trial.params.get(parameter.name) for trial in trials]
     if parameter.is_number and len(set(values)) > BINS:
         numbers = numpy.asarray(values, dtype=float)
         edges = numpy.unique(numpy.quantile(numbers, numpy.linspace(0, 1, BINS + 1)[1:-1]))
-        return [str(group) for group in numpy.searchsorted(edges, numbers, side="right")]
-    return [repr(value) for value in values]
+        names = [str(group) for group in numpy.searchsorted(edges, numbers, side="right")]
+    else:
+        names = [repr(value) for value in values]
+    numbered = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return numpy.asarray([numbered[name] for name in names], dtype=numpy.intp)
+
+
+def _means(
+    codes: numpy.ndarray[tuple[int], numpy.dtype[numpy.intp]],
+    values: numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]],
+) -> numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]]:
+    """Of each group."""
+    means: numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]] = numpy.bincount(codes, values) / numpy.bincount(codes)
+    return means
 
 
 def _explained(
-    groups: Sequence[str], values: numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]], observations: int
+    codes: numpy.ndarray[tuple[int], numpy.dtype[numpy.intp]],
+    values: numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]],
+    freedom: int,
 ) -> float:
-    total, freedom = (
-        float(((values - values.mean()) ** 2).sum()) if len(values) else 0.0,
-        observations - len(set(groups)),
-    )
-    if total <= 0 or freedom <= 0 or len(set(groups)) < 2:
+    """What part of the values' variance, of which `freedom` degrees are free, the groups explain (epsilon squared)."""
+    used = int(codes.max()) if len(codes) else 0
+    total = float(((values - values.mean()) ** 2).sum()) if len(values) else 0.0
+    if total <= 1e-12 or freedom <= used or used < 1:
         return 0.0
-    labels = numpy.asarray(groups)
-    within = sum(
-        float(((part - part.mean()) ** 2).sum()) for part in (values[labels == group] for group in set(groups))
-    )
-    return max(0.0, 1.0 - (within / freedom) / (total / (observations - 1)))
+    within = float(((values - _means(codes, values)[codes]) ** 2).sum())
+    return min(1.0, max(0.0, 1.0 - (within / (freedom - used)) / (total / freedom)))
 
 
 def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
