@@ -56,7 +56,9 @@ std::vector<std::string> recording_summary(const RecordingReport& report, const 
   } else {
     text = fmt::format("recorded {} of {} in {} ({} of memory, {} on disk)", plural(instances, "launch"),
                        plural(report.new_kernels, "kernel"), database, Bytes(report.state_bytes), Bytes(report.database_bytes));
-    if (duplicates != 0) text += fmt::format("; {} had been recorded before", plural(duplicates, "launch"));
+    // By an earlier recording, or by this one.
+    if (duplicates == 1) text += "; 1 launch was the same as a recorded one";
+    if (duplicates > 1) text += fmt::format("; {} were the same as recorded ones", plural(duplicates, "launch"));
   }
   if (const uint64_t storing = report.storing; storing != 0)
     text += fmt::format("; perhaps {} more, which was being stored when the program ended (mneme ls tells)", storing);

@@ -48,8 +48,8 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
   (*report_).count(NotRecorded::stream_capture, "dot(int)");
   report_->failure.set("disk full");
   EXPECT_EQ(text(),
-            "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches had been recorded before\n"
-            "not recorded: 1 launch: beyond the most instances of a kernel that are recorded (--max) [first: axpy(int)]\n"
+            "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches were the same as recorded ones\n"
+            "not recorded: 1 launch: the kernel has as many recorded launches as --max allows [first: axpy(int)]\n"
             "not recorded: 1 launch: launched into a graph, which is not recorded yet [first: dot(int)]\n"
             "recording ended early: disk full");
 }

@@ -41,6 +41,22 @@ std::string verified(const SweepTally::Row& row) {
 
 std::string or_dash(const Json& value, const std::string& text) { return value.is_null() ? "-" : text; }
 
+bool drifted(const SweepTally& tally) {
+  const std::vector<Nanoseconds>& times = tally.baseline_times();
+  if (times.empty()) return false;
+  const auto [least, most] = std::minmax_element(times.begin(), times.end());
+  return *most > *least * (1 + kMuchDrift);
+}
+
+// Over a baseline that changed during the run it may be anything between two figures.
+std::string speed_up_text(const SweepTally& tally, const SweepTally::Row& row) {
+  auto speed_up = tally.speed_up(row);
+  if (!speed_up) return "-";
+  if (!drifted(tally)) return fmt::format("{:.3f}", *speed_up);
+  const auto [least, most] = std::minmax_element(tally.baseline_times().begin(), tally.baseline_times().end());
+  return fmt::format("{:.2f} to {:.2f}", *least / row.time, *most / row.time);
+}
+
 std::string fastest_table(const SweepPlan& plan, const SweepTally& tally) {
   std::vector<std::string> head{"RANK"};
   for (const GridAxis& axis : plan.axes) head.push_back(axis.key);
@@ -51,8 +67,7 @@ std::string fastest_table(const SweepPlan& plan, const SweepTally& tally) {
     std::vector<std::string> cells{std::to_string(i + 1)};
     for (const Json& value : row.values) cells.push_back(format_value(value, kCellWidth));
     cells.push_back(format_time(row.time));
-    auto speed_up = tally.speed_up(row);
-    cells.push_back(speed_up ? fmt::format("{:.3f}", *speed_up) : "-");
+    cells.push_back(speed_up_text(tally, row));
     const Json registers = detail(row.result.details, "reg_usage"), object = detail(row.result.details, "obj_size");
     cells.push_back(or_dash(registers, registers.dump()));
     cells.push_back(or_dash(object, object.is_number() ? format_bytes(Bytes(object.get<uint64_t>())) : ""));
@@ -74,9 +89,11 @@ std::string baseline_text(const SweepTally& tally) {
   for (size_t i = 0; i < times.size(); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : i + 1 == times.size() ? " and " : ", ", format_time(times[i]));
   if (tally.baseline_at_begin_and_end()) text += " at the begin and the end";
-  const auto [least, most] = std::minmax_element(times.begin(), times.end());
-  if (*most > *least * (1 + kMuchDrift))
-    text += fmt::format("; they differ by {:.0f} %, and so may the others", 100 * (*most / *least - 1));
+  if (drifted(tally)) {
+    const auto [least, most] = std::minmax_element(times.begin(), times.end());
+    text += fmt::format("; they differ by {:.0f} %, and so may the others: speed-ups are over the least and over the most",
+                        100 * (*most / *least - 1));
+  }
   return text + "\n";
 }
 

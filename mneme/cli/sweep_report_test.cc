@@ -90,15 +90,21 @@ TEST_F(SweepReport, TheTableHasTheFastestAndTheFailures) {
   rate.now.device_busy = std::chrono::seconds(1);
   EXPECT_EQ(
       sweep_table(plan, 8, tally, rate),
-      "RANK  block.x  passes       TIME     SPEED-UP  REGISTERS  OBJECT    VERIFIED     ALIKE\n"
-      "1     128      default<O3>  5.00 us  2.200     24         4.00 KiB  to the byte  1\n"
-      "2     64       default<O3>  8.00 us  1.375     24         4.00 KiB  to the byte  0\n"
+      "RANK  block.x  passes       TIME     SPEED-UP      REGISTERS  OBJECT    VERIFIED     ALIKE\n"
+      "1     128      default<O3>  5.00 us  2.00 to 2.40  24         4.00 KiB  to the byte  1\n"
+      "2     64       default<O3>  8.00 us  1.25 to 1.50  24         4.00 KiB  to the byte  0\n"
       "\n"
-      "as recorded (default<O3>): 10.00 us and 12.00 us at the begin and the end; they differ by 20 %, and so may the others\n"
+      "as recorded (default<O3>): 10.00 us and 12.00 us at the begin and the end; they differ by 20 %, and so may the others: "
+      "speed-ups are over the least and over the most\n"
       "7 of 8 configurations done: 4 verified, 3 failed; 1 shared another's measurement; 1 of an earlier run\n"
       "2 measured in 2.0 s, 1.0 a second; 1 device busy 50 %, 1 compile worker 0 %\n"
       "2 wrong_result, as block.x=256 passes=default<O3>: memory differs\n"
       "1 invalid_launch, as block.x=384 passes=default<O3>: too many threads\n");
+}
+
+TEST_F(SweepReport, SpeedUpsOverASteadyBaselineAreOneFigure) {
+  tally.add_baseline(baseline(kBaselineAtEnd, {10.4}));
+  EXPECT_NE(sweep_table(plan, 8, tally, rate).find("  5.00 us  2.040     24"), std::string::npos);
 }
 
 TEST_F(SweepReport, TwoBeginsAreNoBeginAndEnd) {

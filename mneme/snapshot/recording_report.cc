@@ -21,7 +21,7 @@ RecordingReport* map_report(int descriptor) {
 
 std::string_view describe(NotRecorded reason) {
   switch (reason) {
-    case NotRecorded::beyond_max: return "beyond the most instances of a kernel that are recorded (--max)";
+    case NotRecorded::beyond_max: return "the kernel has as many recorded launches as --max allows";
     case NotRecorded::skipped: return "skipped (--skip)";
     case NotRecorded::other_kernel: return "the kernel's name does not match (--kernels)";
     case NotRecorded::beyond_bytes: return "the database would grow by more than allowed (--max-bytes)";

@@ -62,7 +62,7 @@ expect 0 mneme show --check "$kernel"
 contains out "total: f32, 0.0001, relative (4 B at 0x7a"
 # The same launch again: nothing new is stored, and what is said of it is what was said last.
 expect 0 mneme record -rdb plain-db --device cpu -- ./annotated
-contains err "1 launch had been recorded before"
+contains err "1 launch was the same as a recorded one"
 expect 0 mneme show --json plain-db/[0-9a-f]*.json
 [ "$(json out '[i["dynamic_hash"] for i in d["instances"]]')" = "['$hash']" ] || fail "annotations have changed the dynamic hash"
 [ "$(json out 'len(d["instances"][0]["annotations"])')" = 2 ] || fail "the second recording's annotations"

@@ -47,10 +47,10 @@ same_output
 [ "$(instances limits scale)" -eq 2 ] || fail "--max 2 recorded another number of launches"
 contains err "mneme: recorded 4 launches of 2 kernels in $PWD/limits"
 contains err "2 launches: skipped (--skip)"
-contains err "6 launches: beyond the most instances of a kernel that are recorded (--max)"
+contains err "6 launches: the kernel has as many recorded launches as --max allows"
 check_all limits
 expect 0 record -rdb limits --max 2 --skip 1 -- ./app
-contains err "4 launches had been recorded before"
+contains err "4 launches were the same as recorded ones"
 expect 0 record --record-db-dir regex --kernels '^scale\(' -- ./app
 [ "$(instances regex scale)" -eq 4 ] || fail "the default of --max is not 4"
 [ "$(instances regex count)" -eq 0 ] || fail "--kernels let another kernel through"
