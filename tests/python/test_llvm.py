@@ -3,6 +3,7 @@
 import concurrent.futures
 import copy
 import gc
+import inspect
 import os
 import pickle
 import random
@@ -187,18 +188,104 @@ def test_values_of_another_module_are_refused(module: llvm.Module) -> None:
     assert "g" not in module.globals
 
 
-def test_wrong_python_types_are_type_errors(module: llvm.Module) -> None:
+def test_wrong_python_types_are_named(module: llvm.Module) -> None:
     wrong: Any = module
-    actions: list[Callable[[], object]] = [
-        lambda: wrong.functions["saxpy"].replace("x"),
-        lambda: wrong.type(3),
-        lambda: wrong.link("x"),
-        lambda: llvm.parse(wrong),
-        lambda: wrong.run(3),
+    saxpy = wrong.functions["saxpy"]
+    build = llvm.Builder(saxpy.instructions["sum"])
+    attribute = "saxpy.attributes"
+    actions: list[tuple[Callable[[], object], str]] = [
+        (lambda: saxpy.replace("x"), "'x' is no constant of type ptr"),
+        (lambda: wrong.type(3), r"^Module\.type\(text\) does not take \(int\): "),
+        (
+            lambda: wrong.link("x"),
+            r"^Module\.link\(other\) does not take \(str\): 'str' object has no attribute '_ref'$",
+        ),
+        (lambda: llvm.parse(wrong), "IR to parse is a str or bytes, not Module"),
+        (lambda: wrong.run(3), "Module.run.* does not take .*: 'int' object is not iterable"),
+        (lambda: wrong.run("default<O1>", cpu=3), r"Module\.run"),
+        (lambda: build.fmul("a", None), r"operand|Builder\.fmul\(a, b, name, flags\) does not take \(str, NoneType\)"),
+        (lambda: build.alloca("i32", alignment=2**70), r"Builder\.alloca"),
+        (lambda: wrong.functions["saxpy"].attributes.pop(3), f"^{attribute}|Attributes"),
+        (lambda: wrong.functions[99], "Values.__getitem__: tuple index out of range"),
+        (lambda: wrong.functions["saxpy"].metadata["none"], "AttachedMetadata.__getitem__: there is no none"),
+        (lambda: wrong.functions["saxpy"].attributes["none"], "Attributes.__getitem__: there is no none"),
+        (lambda: wrong.functions["saxpy"].attributes.pop("\x1b[2J"), r"there is no \\x1b\[2J"),
+        (lambda: setattr(wrong, "triple", 3), r"^Module\.triple\(triple\) does not take \(int\)"),
+        (lambda: llvm.read("a\0b"), "read"),
+        (lambda: llvm.parse("\ud800"), "parse"),
+        (lambda: llvm.module_pass(3), "a pass is made of a function and a name, not of 3 and ''"),  # type: ignore[call-overload]
     ]
-    for action in actions:
-        with pytest.raises((TypeError, AttributeError, errors.InvalidArgumentError)):
+    for action, message in actions:
+        with pytest.raises(errors.MnemeError, match=message):
             action()
+
+
+def everything(module: llvm.Module) -> list[Any]:
+    """One of each class, all of one module."""
+    saxpy = module.functions["saxpy"]
+    values = [saxpy, module.globals[0], saxpy.arguments["x"], saxpy.blocks["body"], saxpy.instructions["sum"]]
+    others = [module, module.type("i32"), module.constant("i32 7"), module.metadata(["x"]), saxpy.attributes]
+    return [
+        *values,
+        *others,
+        saxpy.metadata,
+        module.functions,
+        module.call_graph(),
+        saxpy.dominators(),
+        saxpy.launch_bounds,
+    ]
+
+
+JUNK: list[Any] = [
+    "x",
+    "\ud800",
+    "\0",
+    b"",
+    3,
+    -1,
+    2**70,
+    0.5,
+    float("nan"),
+    None,
+    [],
+    [None],
+    {},
+    object(),
+    ...,
+    print,
+]
+
+
+@pytest.mark.parametrize("place", range(16))
+def test_it_raises_only_its_own_errors(place: int) -> None:
+    """Whatever it is called with."""
+    made = everything(llvm.example())
+    kind = type(made[place]) if place < len(made) else llvm.Builder
+    called = 0
+    for name in dir(kind):
+        if (name.startswith("_") and name not in ("__getitem__", "__setitem__", "__delitem__")) or name == "write":
+            continue
+        for count in range(4):
+            for junk in JUNK:
+                module = llvm.example()
+                values = everything(module)
+                if place < len(values):
+                    one = values[place]
+                else:
+                    one = llvm.Builder(module.functions["saxpy"].instructions["sum"])
+                arguments = [junk] * count
+                try:
+                    if isinstance(inspect.getattr_static(kind, name), property):
+                        setattr(one, name, junk)
+                    else:
+                        member = getattr(one, name)
+                        if callable(member):
+                            member(*arguments)
+                except errors.MnemeError:
+                    called += 1
+                except AttributeError as error:  # of Python: a property that cannot be assigned
+                    assert "has no setter" in str(error) or "can't set" in str(error) or "cannot assign" in str(error)
+    assert called > 10 or kind in (llvm.LaunchBounds,)
 
 
 def test_linking_takes_what_is_missing(module: llvm.Module) -> None:

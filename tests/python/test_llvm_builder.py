@@ -27,6 +27,42 @@ def sum_of(module: llvm.Module) -> llvm.Function:
     return function
 
 
+def test_it_stands_before_and_after_an_instruction() -> None:
+    module = llvm.example()
+    body = module.functions["saxpy"].blocks["body"]
+    total = body.instructions["sum"]
+    before, after = llvm.Builder.before(total), llvm.Builder.after(total)
+    for name in ("a", "b"):
+        before.fneg(body.instructions["ax"], f"before_{name}")
+        after.fneg(total, f"after_{name}")
+    names = [instruction.name for instruction in body]
+    assert names[names.index("before_a") : names.index("after_b") + 1] == [
+        "before_a", "before_b", "sum", "after_a", "after_b",
+    ]  # fmt: skip
+    module.verify()
+    assert body.terminator is not None
+    with pytest.raises(errors.InvalidArgumentError, match="standing behind 'br label %done': it ends its block"):
+        llvm.Builder.after(body.terminator)
+    wrong: Any = body
+    with pytest.raises(errors.InvalidArgumentError, match="standing before <BasicBlock label %body>: it is no instr"):
+        llvm.Builder.before(wrong)
+    with pytest.raises(errors.InvalidArgumentError, match="standing behind <BasicBlock label %body>: it is no instr"):
+        llvm.Builder.after(wrong)
+
+
+def test_after_a_phi_is_after_all_phis_and_after_the_last_is_at_the_end() -> None:
+    module = llvm.Module("mine", triple="nvptx64-nvidia-cuda")
+    loop = sum_of(module).blocks["loop"]
+    llvm.Builder.after(loop.instructions["i"]).add(loop.instructions["i"], 7, "more")
+    assert [instruction.name for instruction in loop][:3] == ["i", "total", "more"]
+    module.verify()
+    function = module.add_function("open", "i32 (i32)")
+    build = llvm.Builder(function.add_block("entry"))
+    first = build.add(function.arguments[0], 1, "first")
+    llvm.Builder.after(first).ret(first)
+    module.verify()
+
+
 def test_a_loop_verifies_and_is_optimised() -> None:
     module = llvm.Module("mine", triple="nvptx64-nvidia-cuda")
     function = sum_of(module)

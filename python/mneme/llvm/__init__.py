@@ -6,8 +6,13 @@
 saxpy ['load', 'load', 'store']
 >>> module.run("default<O2>")
 
-What can go wrong raises an exception of `mneme.errors`. Misuse does, too: values that are gone, wrong types, other
-modules' values.
+What can go wrong raises an exception of `mneme.errors`, and nothing else. Misuse does, too: values that are gone, wrong
+types, other modules' values. Only what a pass of yours raises goes on to you as it is.
+
+>>> mneme.llvm.example().functions[99]
+Traceback (most recent call last):
+...
+mneme.errors.NotFoundError: Values.__getitem__: tuple index out of range
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from mneme.llvm._function import Function, GlobalValue, GlobalVariable, LaunchBo
 from mneme.llvm._instruction import BasicBlock, Instruction
 from mneme.llvm._metadata import AttachedMetadata, DebugLocation, Metadata
 from mneme.llvm._module import Module, example, parse, read
+from mneme.llvm._own_errors import class_with_own_errors
 from mneme.llvm._passes import ModulePass, RegisteredPass, module_pass, registered_passes
 from mneme.llvm._types import Type
 from mneme.llvm._values import Argument, Constant, Use, Value, Values
@@ -54,3 +60,26 @@ __all__ = [
     "read",
     "registered_passes",
 ]
+
+for _class in (
+    AttachedMetadata,
+    Attributes,
+    Value,  # before those that are made of it
+    Argument,
+    BasicBlock,
+    Builder,
+    CallGraph,
+    Constant,
+    DominatorTree,
+    GlobalValue,
+    Function,
+    GlobalVariable,
+    Instruction,
+    LaunchBounds,
+    Loop,
+    Metadata,
+    Module,
+    Type,
+    Values,
+):
+    class_with_own_errors(_class)

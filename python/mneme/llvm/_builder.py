@@ -13,7 +13,7 @@ from mneme.llvm._values import Constant, Number, Value, to_ref, wrap
 
 
 class Builder:
-    """Makes new instructions at the end of a block, or before an instruction.
+    """Makes new instructions at the end of a block, or before an instruction (`before`, `after`).
 
     Operands are values, or Python numbers where another operand or the context says of which type. Each method gives
     the new instruction, also where LLVM would fold it into a constant. Raises InvalidArgumentError for what LLVM does
@@ -37,6 +37,44 @@ class Builder:
 
     def __init__(self, place: BasicBlock | Instruction) -> None:
         self.place = place
+
+    @classmethod
+    def before(cls, instruction: Instruction) -> Builder:
+        """A builder whose instructions come right before another one.
+
+        >>> kernel = mneme.llvm.example().functions["saxpy"]
+        >>> build = mneme.llvm.Builder.before(kernel.instructions["sum"])
+        >>> build.place.name
+        'sum'
+        """
+        if not isinstance(instruction, Instruction):
+            raise InvalidArgumentError(f"standing before {instruction!r}: it is no instruction")
+        return cls(instruction)
+
+    @classmethod
+    def after(cls, instruction: Instruction) -> Builder:
+        """A builder whose instructions come right behind another one; behind a phi, behind all phis of its block.
+
+        Raises InvalidArgumentError behind the end of a block.
+
+        >>> body = mneme.llvm.example().functions["saxpy"].blocks["body"]
+        >>> build = mneme.llvm.Builder.after(body.instructions["sum"])
+        >>> twice = build.fadd(body.instructions["sum"], 1.0, "more"); twice = build.fmul(twice, 2.0, "twice")
+        >>> [instruction.name for instruction in body][6:9]
+        ['sum', 'more', 'twice']
+        """
+        if not isinstance(instruction, Instruction):
+            raise InvalidArgumentError(f"standing behind {instruction!r}: it is no instruction")
+        block = instruction.block
+        if block.terminator == instruction:
+            raise InvalidArgumentError(
+                f"standing behind '{str(instruction).strip()}': it ends its block, and nothing can come behind it"
+            )
+        refs = _llvm.block_instructions(block._ref)
+        behind = refs[refs.index(instruction._ref) + 1 :]
+        if instruction.opcode == "phi":
+            behind = [ref for ref in behind if _llvm.opcode(ref) != "phi"]
+        return cls(Instruction(block.module, behind[0]) if behind else block)
 
     @property
     def place(self) -> BasicBlock | Instruction:

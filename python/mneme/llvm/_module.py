@@ -12,6 +12,7 @@ from mneme.errors import InvalidArgumentError, IoError
 from mneme.llvm._analysis import CallGraph
 from mneme.llvm._function import Function, GlobalValue, GlobalVariable
 from mneme.llvm._metadata import Metadata
+from mneme.llvm._own_errors import with_own_errors
 from mneme.llvm._passes import ModulePass, Pipeline, join
 from mneme.llvm._types import Type, to_type
 from mneme.llvm._values import Number, Value, Values, wrap
@@ -366,26 +367,50 @@ class Module:
         ...
         mneme.errors.InvalidArgumentError: pass pipeline 'default<O3>,instcombin' does not parse: ...
         """
+        raised: list[BaseException] = []  # by passes of the caller's, whom that goes on to as it is
+        run = with_own_errors(self._run, "Module.run", but=raised)
+        said = run(pipeline, passes, plugins, cpu, features, codegen_level, isolated, timeout, memory, raised)
+        if said:
+            sys.stderr.write(said)
+
+    def _run(
+        self,
+        pipeline: Pipeline,
+        passes: Sequence[ModulePass],
+        plugins: Sequence[str | PathLike[str]],
+        cpu: str,
+        features: str,
+        codegen_level: int,
+        isolated: bool | None,
+        timeout: float | None,
+        memory: int,
+        raised: list[BaseException],
+    ) -> str:
+        """Returns what passes printed in another process."""
         text, used = join(pipeline, passes)
-        if isolated is None:
-            isolated = not used
         files = [fspath(plugin) for plugin in plugins]
-        if isolated:
+        if not used if isolated is None else isolated:
             if used:
                 raise InvalidArgumentError(
                     f"pass '{used[0].name}' is a Python function, which an isolated run cannot call"
                 )
             limit = -1.0 if timeout is None else timeout
-            said = self._ref.run_isolated(text, files, cpu, features, codegen_level, limit, memory)
-            if said:
-                sys.stderr.write(said)
-            return
+            return self._ref.run_isolated(text, files, cpu, features, codegen_level, limit, memory)
         if timeout is not None:
             raise InvalidArgumentError(
                 "a time limit needs another process: a run in this one (isolated=False, Python passes) cannot be ended"
             )
-        calls = [(each.name, lambda each=each: each(self)) for each in used]
+
+        def called(function: ModulePass) -> None:
+            try:
+                function(self)
+            except BaseException as error:
+                raised.append(error)
+                raise
+
+        calls = [(each.name, lambda each=each: called(each)) for each in used]
         self._ref.run(text, calls, files, cpu, features, codegen_level)
+        return ""
 
     def __str__(self) -> str:
         return self._ref.print()
@@ -411,6 +436,7 @@ def _unpickle(bitcode: bytes, name: str) -> Module:
     return Module._of(_llvm.parse(bitcode, name))
 
 
+@with_own_errors
 def parse(source: str | bytes, *, name: str = "module", isolated: bool = True) -> Module:
     """A module of textual IR, or of bitcode (several files one after another are linked).
 
@@ -432,6 +458,7 @@ def parse(source: str | bytes, *, name: str = "module", isolated: bool = True) -
     return Module._of(_llvm.parse_isolated(data, name) if isolated else _llvm.parse(data, name))
 
 
+@with_own_errors
 def read(path: str | PathLike[str], *, isolated: bool = True) -> Module:
     """A module of a file of textual IR or bitcode, whatever its name ends in. isolated: as `parse`'s.
 
@@ -485,6 +512,7 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
 
 
+@with_own_errors
 def example() -> Module:
     """A small module for examples and experiments: the kernel saxpy for NVIDIA GPUs, a function that it calls, and a
     global variable.

@@ -59,6 +59,8 @@ def module_pass(
     >>> module.run(["default<O1>", strict, "function(instcombine,simplifycfg)"])
     >>> module.run("module(no-contract),default<O2>", passes=[strict])
     """
+    if not (function is None or callable(function)) or not isinstance(name, str):
+        raise InvalidArgumentError(f"a pass is made of a function and a name, not of {function!r} and {name!r}")
     if function is not None:
         return ModulePass(function, getattr(function, "__name__", "pass").strip("<>"))
     return lambda decorated: ModulePass(decorated, name)
