@@ -28,7 +28,7 @@ demo:  ## record an example program and replay its kernels in several configurat
 dist: build  ## a package that runs without LLVM and a compiler: dist/mneme-<version>-linux-x86_64.tar.xz
 	@scripts/make-dist "$(BUILD)"
 
-wheel: build  ## a wheel that holds all of Mneme, for the Python MNEME_PYTHON or that of BUILD/venv: dist/mneme-<version>-….whl
+wheel: build  ## a wheel that holds all of Mneme, for the Python MNEME_PYTHON or that of BUILD/venv: dist/mneme_gpu-<version>-….whl
 	@scripts/make-wheel "$(BUILD)"
 
 check-gpu: build  ## the tests that need a GPU

@@ -17,7 +17,7 @@ import importlib
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from mneme import _ctrl_c, errors  # noqa: F401 (first: it is for what the imports take)
+from mneme import _ctrl_c, _other_project, errors  # noqa: F401 (first: it is for what the imports take)
 from mneme._native import version as __version__
 from mneme.config import Config
 from mneme.database import Argument, Buffer, Buffers, Database, Instance, Kernel

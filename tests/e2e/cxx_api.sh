@@ -26,7 +26,11 @@ for compiler in $compilers; do
   contains out "opening a pool: "
 done
 
-# The example, as the guide has it.
+# The example, as the guide has it: its folder in a clone, and in a prefix.
+root=$CASE_FOLDER/../..
+folder=$(sed -n 's/^    cd \([^ ]*\) .*/\1/p' "$root/docs/guide/cxx-api.md")
+[ -e "$root/$folder/CMakeLists.txt" ] || fail "docs/guide/cxx-api.md: a clone has no $folder"
+[ -e "$MNEME_PREFIX/share/mneme/$folder/CMakeLists.txt" ] || fail "docs/guide/cxx-api.md: a prefix has no share/mneme/$folder"
 compile "$EXAMPLES/vecadd/vecadd.cu" vecadd
 expect 0 mneme record -rdb db --device cpu --max 1 -- ./vecadd 8192
 kernel=$(echo db/[0-9a-f]*.json)

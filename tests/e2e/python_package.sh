@@ -30,6 +30,10 @@ search() {  # with a Python, and nothing in the environment; the package is in $
 expect 0 env -u MNEME_PREFIX "${make_wheel[@]}" "$sources"
 install_wheel attached
 for file in _native/__init__.pyi _native/llvm.pyi py.typed; do [ -e "$site/mneme/$file" ] || fail "the package has no $file"; done
+expect 0 env -i attached/bin/python -c 'from importlib.metadata import metadata; print(*metadata("mneme-gpu").get_all("Name"), metadata("mneme-gpu")["License-Expression"])'
+contains out "mneme-gpu Apache-2.0 WITH LLVM-exception"
+expect 0 env -i attached/bin/mneme-tune --help
+contains out "usage: mneme tune"
 [ ! -e attached/bin/mneme ] || fail "a package without the programs has a command for them"
 search attached/bin/python
 
@@ -37,6 +41,10 @@ rm -r wheels
 expect 0 "${make_wheel[@]}" -C cmake.define.MNEME_BUNDLE=ON "$sources"
 install_wheel whole
 search whole/bin/python
+mkdir -p theirs/mneme
+: >theirs/mneme/__init__.py
+expect 1 env -i PYTHONPATH="$PWD/theirs" whole/bin/mneme config prefix
+contains err "$PWD/theirs/mneme is of another project, which pip install mneme brings, or not whole: pip uninstall mneme"
 expect 0 env -i PATH=/usr/bin:/bin whole/bin/mneme config prefix
 contains out "$site/mneme/_prefix"
 expect 0 env -i PATH=/usr/bin:/bin whole/bin/mneme ls db

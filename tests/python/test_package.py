@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import importlib.util
+import inspect
 import os
 import pathlib
 import pkgutil
@@ -12,6 +13,7 @@ import sys
 from typing import Any
 
 import mneme
+import mneme.llvm._builder
 import mneme.report
 import mneme.tune.extras
 import pytest
@@ -32,9 +34,22 @@ def test_the_packages_of_an_extra_are_told_by_name(extra: str, told: str) -> Non
     assert told == f"{' '.join(names)}, the extra '{extra}' of Mneme"
 
 
+class Finder(doctest.DocTestFinder):
+    """Finds examples of functions that are wrapped, too."""
+
+    def _from_module(self, module: Any, object: Any) -> bool:
+        of_module: bool = super()._from_module(module, inspect.unwrap(object))  # type: ignore[misc]
+        return of_module
+
+
+def test_examples_of_wrapped_functions_are_found() -> None:
+    found = {test.name for test in Finder().find(mneme.llvm._builder) if test.examples}
+    assert {"mneme.llvm._builder.Builder.add", "mneme.llvm._builder.Builder.after"} <= found and len(found) > 50
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings(name: str, example: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> None:
-    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    finder, runner = Finder(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     for test in finder.find(importlib.import_module(name), extraglobs=example):
         os.chdir(tmp_path_factory.mktemp("example"))
         assert runner.run(test).failed == 0, test.name
@@ -43,6 +58,56 @@ def test_examples_in_docstrings(name: str, example: dict[str, Any], tmp_path_fac
 def test_importing_it_imports_nothing_heavy() -> None:
     code = "import mneme, sys; print(*(m for m in ('numpy', 'rich', 'optuna', 'pandas', 'plotly') if m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+REPAIR = "pip uninstall mneme, then pip install --force-reinstall mneme-gpu"
+OURS = pathlib.Path(__file__).parents[2] / "python"
+
+
+def imported(place: pathlib.Path, code: str) -> subprocess.CompletedProcess[str]:
+    """Runs Python code where packages are those in a folder."""
+    environment = {**os.environ, "PYTHONPATH": str(place)}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=place)
+
+
+@pytest.mark.parametrize("code", ["import mneme_gpu", "from mneme_gpu import tune; tune()", "import mneme_gpu.report"])
+def test_another_projects_package_in_its_place_is_said(tmp_path: pathlib.Path, code: str) -> None:
+    (tmp_path / "mneme_gpu").symlink_to(OURS / "mneme_gpu")
+    done = imported(tmp_path, code)
+    assert "ImportError: importing mneme: there is no such package for " in done.stderr, done.stderr
+    assert f", though mneme-gpu is: {REPAIR}" in done.stderr
+    (tmp_path / "mneme").mkdir()
+    (tmp_path / "mneme" / "__init__.py").write_text("raise SystemExit('it was imported')\n")
+    done = imported(tmp_path, code)
+    expected = f"ImportError: importing mneme: {tmp_path}/mneme is of another project, which pip install mneme brings: "
+    assert done.returncode == 1 and expected + REPAIR in done.stderr, done.stderr
+    script = "import sys; sys.argv = ['/opt/bin/mneme-tune']; import mneme_gpu"
+    done = imported(tmp_path, script)
+    assert (
+        done.returncode == 1 and done.stderr.startswith("mneme: importing mneme: ") and "Traceback" not in done.stderr
+    )
+
+
+def test_another_projects_distribution_beside_it_is_said(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "mneme").mkdir()
+    for path in pathlib.Path(mneme.__path__[0]).iterdir():
+        (tmp_path / "mneme" / path.name).symlink_to(path)
+    (tmp_path / "mneme_gpu-0.1.0.dist-info").mkdir()
+    assert imported(tmp_path, "import mneme").stderr == ""
+    (tmp_path / "mneme-0.3.0.dist-info").mkdir()
+    done = imported(tmp_path, "import mneme")
+    assert (
+        done.returncode == 0 and "RuntimeWarning: importing mneme: mneme-0.3.0.dist-info lies beside it" in done.stderr
+    )
+    assert REPAIR in done.stderr
+
+
+def test_its_distribution_is_not_named_as_another_projects() -> None:
+    project = OURS.with_name("pyproject.toml").read_text()
+    assert re.findall(r'^name = "(.*)"$', project, re.MULTILINE) == ["mneme-gpu"]
+    assert "mneme-gpu[tune,report]" in project
+    mneme_gpu = importlib.import_module("mneme_gpu")
+    assert mneme_gpu.problem() == ""
 
 
 def test_what_there_is() -> None:
