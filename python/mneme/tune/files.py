@@ -23,7 +23,10 @@ def told(path: Path) -> Iterator[None]:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Whole, or not at all. A link's target is written, and what is no file (a FIFO, /dev/null) as it is. Raises IoError."""
+    """Whole, or not at all. A link's target is written, and what is no file (a FIFO, /dev/null) as it is.
+
+    Raises IoError.
+    """
     text = json.dumps(value, indent=2) + "\n"
     with told(path):
         if path.is_symlink():
