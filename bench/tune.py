@@ -149,7 +149,7 @@ def print_table(lines):
         ]
         row += [
             f"{line['observations_per_second']:.1f}",
-            "–" if begin is None else f"{begin / 1e3:.2f} µs",
+            "–" if begin is None else f"{begin / 1e3:.2f} us",
             interval(line),
         ]
         print("| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |")

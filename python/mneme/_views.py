@@ -116,9 +116,9 @@ def duration(nanoseconds: float) -> str:
     """A time for people.
 
     >>> duration(1234.5), duration(2.5e6)
-    ('1.23 µs', '2.5 ms')
+    ('1.23 us', '2.5 ms')
     """
-    value, units = float(nanoseconds), ["ns", "µs", "ms", "s"]
+    value, units = float(nanoseconds), ["ns", "us", "ms", "s"]
     while value >= 1000 and len(units) > 1:
         value /= 1000
         units.pop(0)

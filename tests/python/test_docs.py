@@ -70,3 +70,13 @@ def test_the_reference_names_what_there_is() -> None:
         for name in importlib.import_module(module).__all__
     }
     assert told == there - {"__version__"}
+
+
+def test_microseconds_are_written_one_way() -> None:
+    """``us`` everywhere: there are two micro signs, and not every terminal shows them."""
+    kinds = {".cc", ".h", ".py", ".md", ".html", ".ipynb", ".json", ".sh", ".cu"}
+    folders = [ROOT / folder for folder in ("mneme", "python", "docs", "examples", "bench")]
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix in kinds and path.is_file()]
+    assert len(files) > 100
+    signs = re.compile("[\u00b5\u03bc]s")
+    assert [path for path in files if signs.search(path.read_text(encoding="utf-8", errors="replace"))] == []

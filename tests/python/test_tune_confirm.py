@@ -136,10 +136,10 @@ def test_confirmed_come_first_and_others_are_marked(monkeypatch: pytest.MonkeyPa
     rows = [line.split("  ") for line in str(go(tmp_path / "r", space=space, confirm=5)).splitlines()[1:6]]
     assert [[cell.strip() for cell in row if cell] for row in rows] == [
         ["RANK", "TRIAL", "TIME", "SPEED-UP", "95 % INTERVAL", "REGISTERS", "OBJECT", "CONFIGURATION"],
-        ["1", "1", "1 µs", "1.040", "1.040 to 1.040", "40", "4096", "block.x=32"],
-        ["-", "0", "1.04 µs", "1.00", "as recorded", "40", "4096"],
-        ["2", "2", "1.01 µs", "1.03", "not confirmed", "40", "4096", "block.x=64"],
-        ["3", "3", "1.5 µs", "0.69", "not confirmed", "40", "4096", "block.x=256"],
+        ["1", "1", "1 us", "1.040", "1.040 to 1.040", "40", "4096", "block.x=32"],
+        ["-", "0", "1.04 us", "1.00", "as recorded", "40", "4096"],
+        ["2", "2", "1.01 us", "1.03", "not confirmed", "40", "4096", "block.x=64"],
+        ["3", "3", "1.5 us", "0.69", "not confirmed", "40", "4096", "block.x=256"],
     ]
 
 
@@ -149,7 +149,7 @@ def test_where_nothing_is_confirmed_the_recorded_launch_comes_first(
     use(monkeypatch, FakeExecutor(lambda config: 500.0 if _block(config) == 64 else 1000.0))
     study = go(tmp_path / "r", space=SearchSpace({"block.x": Categorical([64, 128])}), confirm=0)
     rows = [line.split() for line in str(study).splitlines()[2:4]]
-    assert rows[0][:7] == ["-", "1", "1", "µs", "1.00", "as", "recorded"]
+    assert rows[0][:7] == ["-", "1", "1", "us", "1.00", "as", "recorded"]
     assert rows[1][:7] == ["1", "0", "500", "ns", "2.00", "not", "confirmed"]
 
 
@@ -157,8 +157,8 @@ def test_a_best_that_is_the_recorded_launch_is_said(monkeypatch: pytest.MonkeyPa
     use(monkeypatch, FakeExecutor(lambda config: 1000.0 if _block(config) == 128 else 2000.0))
     study = go(tmp_path / "r", space=SearchSpace({"block.x": Categorical([64, 128])}))
     lines = str(study).splitlines()
-    assert lines[2].split()[:7] == ["1", "1", "1", "µs", "1.00", "as", "recorded"]
-    assert lines[3].split()[:7] == ["2", "0", "2", "µs", "0.50", "not", "confirmed"]
+    assert lines[2].split()[:7] == ["1", "1", "1", "us", "1.00", "as", "recorded"]
+    assert lines[3].split()[:7] == ["2", "0", "2", "us", "0.50", "not", "confirmed"]
     assert lines[-1] == "no configuration is faster than as recorded: trial 1 is the launch as recorded"
 
 

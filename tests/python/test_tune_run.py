@@ -113,8 +113,8 @@ def test_shows_itself(executor: FakeExecutor, tmp_path: Path) -> None:
     html = study._repr_html_()
     assert html.startswith("<div><p>Best of scale(int*, int)</p><table>") and "is 1.063 (1.063 to 1.063, 95 %)" in html
     assert '<td style="text-align:left">not confirmed</td>' in html
-    assert "time=1.01 µs" in repr(study) and "begin=1.07 µs" in repr(study.baseline)
-    assert "time=1.01 µs" in repr(study.best)
+    assert "time=1.01 us" in repr(study) and "begin=1.07 us" in repr(study.baseline)
+    assert "time=1.01 us" in repr(study.best)
 
 
 def test_optunas_study_is_at_hand(executor: FakeExecutor, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kClosed = uint64_t{1} << 31;
 constexpr uint64_t kJoined = kClosed - 1;
-constexpr int kSpins = 2000;  // about 50 µs: launches often follow one another closely
+constexpr int kSpins = 2000;  // about 50 us: launches often follow one another closely
 
 // Waits until `word` is no longer `old`.
 template <typename Done>

@@ -32,7 +32,7 @@ QUANTITIES = {
 
 
 def microseconds(trials: Sequence[Trial]) -> list[float]:
-    """The times of trials, in µs; of those that were given up, until then."""
+    """The times of trials, in us; of those that were given up, until then."""
     return [(trial.seen or 0.0) / 1000 for trial in trials]
 
 
@@ -75,7 +75,7 @@ def _points(trials: Sequence[Trial], x: Sequence[Any], y: Sequence[Any], **how: 
 
 
 def _time_axis(times: Sequence[float]) -> dict[str, Any]:
-    axis: dict[str, Any] = {"title": {"text": "time (µs)"}}
+    axis: dict[str, Any] = {"title": {"text": "time (us)"}}
     if not times or not max(times) > 6 * min(times) > 0:
         return axis
     powers = range(math.floor(math.log10(min(times))), math.ceil(math.log10(max(times))) + 1)
@@ -235,7 +235,7 @@ def _medians(points: Sequence[tuple[Value, float]], *, connected: bool, width: f
         mode="lines+markers" if connected else "markers",
         marker={"symbol": "line-ew-open", "size": width, "line": {"width": 2.5}, "color": "var(--ink)"},
         line={"color": "var(--ink)", "width": 1, "dash": "dot"},
-        hovertemplate="median %{y:.4s} µs<extra></extra>",
+        hovertemplate="median %{y:.4s} us<extra></extra>",
     )
 
 
@@ -248,7 +248,7 @@ def parallel(run: Run, parameters: Sequence[Parameter]) -> go.Figure:
         for parameter, label in zip(parameters, short_names(parameters), strict=True)
     ]
     texts = [len(str(text)) for text in dimensions[0].get("ticktext", [])] if dimensions else []
-    dimensions.append({"label": "time (µs)", "values": times})
+    dimensions.append({"label": "time (us)", "values": times})
     lines = go.Parcoords(
         dimensions=dimensions,
         line={"color": times, "colorscale": [[0, "var(--green)"], [0.35, "var(--blue)"], [1, "var(--faint)"]]},

@@ -46,11 +46,11 @@ def duration(nanoseconds: float | None) -> str:
     """A time with a unit that fits it.
 
     >>> duration(9120.4), duration(2_500_000.0), duration(None)
-    ('9.12 µs', '2.50 ms', '–')
+    ('9.12 us', '2.50 ms', '–')
     """
     if nanoseconds is None:
         return "–"
-    for unit, scale in (("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)):
+    for unit, scale in (("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)):
         if nanoseconds < 999.5 * scale or unit == "s":
             break
     value = nanoseconds / scale

@@ -38,7 +38,7 @@ def figure_of(study: Study) -> Figure:
     figure.update_layout(
         title={"text": title},
         xaxis={"title": {"text": "trials done"}, "anchor": "free", "position": 0},
-        yaxis={"title": {"text": "time (µs)"}, "domain": [0.09, 1]},
+        yaxis={"title": {"text": "time (us)"}, "domain": [0.09, 1]},
         yaxis2={"domain": [0, 0.07], "visible": False, "fixedrange": True, "range": [-1, 1]},
     )
     return figure
