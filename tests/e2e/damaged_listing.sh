@@ -44,3 +44,17 @@ expect 2 mneme ls ''
 contains err "the database has no name"
 expect 2 mneme ls ./cg
 contains err "./cg is a file: a database is a directory"
+
+# What is no regular file is told by its kind, and nothing waits for it; the program that is recorded goes on.
+for file in "$hash.json" "RecordedIR_$hash.bc" "DeviceState.prologue.$hash.$first.mneme" pages/*.mneme; do
+  rm -rf hurt && cp -r db hurt
+  for place in hurt/$file; do rm "$place" && mkfifo "$place"; done
+  expect 2 timeout 60 mneme show --check "hurt/$hash.json"
+  contains err "it is a FIFO, where a regular file is needed"
+  expect 0 timeout 60 mneme record -rdb hurt --max 2 --device cpu -- ./cg
+done
+rm hurt/.lock
+ln -s elsewhere hurt/.lock
+expect 2 mneme record -rdb hurt --device cpu -- ./cg
+contains err "hurt/.lock: it is a symbolic link"
+[ ! -e hurt/elsewhere ] || fail "the lock made the target of a link"

@@ -1,7 +1,7 @@
 # A disk with blocks that cannot be read: every command says which file, and the recorded program goes on. The disk is a file
 # system in a file that is cut short below it, at its end, where the files that are to be unreadable lie.
 [ "$(id -u)" -eq 0 ] || skip "mounting a file system needs root"
-for tool in mkfs.ext4 losetup; do command -v $tool >out || skip "there is no $tool here"; done
+for tool in mkfs.ext4 filefrag losetup; do command -v $tool >out || skip "there is no $tool here"; done
 compile "$EXAMPLES/cg/cg.cu" cg
 expect 0 ./cg
 mv out told
@@ -13,27 +13,31 @@ truncate -s 64M image
 mkfs.ext4 -q -F -b 4096 -O ^has_journal image
 mount -o loop image disk 2>err || skip "no loop device can be mounted here: $(cat err)"
 trap 'umount -l disk' EXIT
-# Where each kind of file lies is decided when it is written: the filler comes before those that are to be lost.
 for kind in kernel ir state pack; do cp -r db "disk/$kind"; done
-head -c 32M /dev/zero >disk/filler
+lost() { echo "disk/kernel/$kernel" disk/ir/RecordedIR_* disk/state/DeviceState.* disk/pack/pages/*.mneme; }
+# The disk is filled, and emptied where it will be cut off: what is written then lies there.
+cut=8192  # blocks of 4096 bytes
+behind() { filefrag -e -b4096 "$1" | awk -F'[:. ]+' -v cut=$cut '/^ *[0-9]+:/ { n++; if ($5 < cut) low = 1 } END { exit n == 0 || low }'; }
+i=0
+while head -c 262144 /dev/zero >"disk/filler$i" 2>err; do i=$((i + 1)); done
 sync -f disk
-rewrite() { for file in "$@"; do cp "$file" "$file.copy" && mv "$file.copy" "$file"; done; }
-rewrite "disk/kernel/$kernel"
-rewrite disk/ir/RecordedIR_*
-rewrite disk/state/DeviceState.*
-rewrite disk/pack/pages/*.mneme
+for file in disk/filler*; do if behind "$file"; then rm "$file"; fi; done
+sync -f disk
+tries=0
+for file in $(lost); do
+  # A copy that lies elsewhere stays there, so that the next one does not.
+  while ! behind "$file"; do
+    tries=$((tries + 1))
+    [ $tries -lt 200 ] || skip "the file system puts $file where it can be read"
+    mv "$file" "disk/low$tries"
+    cp "disk/low$tries" "$file"
+    sync -f disk
+  done
+done
 umount disk
 mount -o loop image disk
-# Shown to be readable by its names alone, or the kernel would keep the content.
-ls -lR disk >out
-truncate -s 32M image
-unreadable=
-for file in "disk/kernel/$kernel" disk/ir/RecordedIR_* disk/state/DeviceState.* disk/pack/pages/*.mneme; do
-  cat "$file" >out 2>err || unreadable="$unreadable ${file#disk/}"
-done
-for kind in kernel ir state pack; do
-  case "$unreadable" in *" $kind/"*) ;; *) skip "the file system put the files of '$kind' where they can be read" ;; esac
-done
+ls -lR disk >out  # the names stay known; the content must not
+truncate -s $((cut * 4096)) image
 
 said() { contains err "Input/output error"; lacks err "signal"; }
 told_of() {  # COMMAND...: fails as a command does that cannot read a file, and not by a signal
