@@ -60,7 +60,7 @@ std::string examples(const std::vector<Example>& examples) {
 std::string options_of(const CLI::App& app, const HelpFormat& format, const std::string& group, bool positional) {
   std::string text;
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_group() != group || option->nonpositional() == positional) continue;
+    if (option->get_group() != group || !(positional ? option->get_positional() : option->nonpositional())) continue;
     text += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", escape(option->get_name(positional, !positional)),
                         escape(format.make_option_opts(option)), escape(format.make_option_desc(option)));
   }

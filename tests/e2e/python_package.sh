@@ -48,6 +48,9 @@ contains err "$PWD/theirs/mneme is of another project, which pip install mneme b
 expect 0 env -i PATH=/usr/bin:/bin whole/bin/mneme config prefix
 contains out "$site/mneme/_prefix"
 expect 0 env -i PATH=/usr/bin:/bin whole/bin/mneme ls db
+for file in man/man1/mneme-replay.1 bash-completion/completions/mneme zsh/site-functions/_mneme; do
+  [ -e "whole/share/$file" ] || fail "the package has no share/$file"
+done
 # Its subcommands lie beside it.
 printf '#!/bin/sh\necho "probed $1"\n' >whole/bin/mneme-probe
 chmod +x whole/bin/mneme-probe
