@@ -53,16 +53,16 @@ class UnreadableDisk : public testing::Test {
   static constexpr uint64_t kCut = 16 << 20;
 
   static bool lies_behind_the_cut(const Path& file) {
-    struct {
-      fiemap map;
-      fiemap_extent extents[64];
-    } found{};
-    found.map.fm_length = ~uint64_t{0};
-    found.map.fm_flags = FIEMAP_FLAG_SYNC;
-    found.map.fm_extent_count = 64;
+    constexpr uint32_t kMostExtents = 64;
+    alignas(fiemap) std::byte memory[sizeof(fiemap) + kMostExtents * sizeof(fiemap_extent)] = {};
+    auto* map = reinterpret_cast<fiemap*>(memory);
+    const auto* extents = reinterpret_cast<const fiemap_extent*>(map + 1);
+    map->fm_length = ~uint64_t{0};
+    map->fm_flags = FIEMAP_FLAG_SYNC;
+    map->fm_extent_count = kMostExtents;
     Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    if (::ioctl(descriptor.number(), FS_IOC_FIEMAP, &found.map) != 0) return false;
-    return std::all_of(found.extents, found.extents + found.map.fm_mapped_extents,
+    if (::ioctl(descriptor.number(), FS_IOC_FIEMAP, map) != 0) return false;
+    return std::all_of(extents, extents + map->fm_mapped_extents,
                        [](const fiemap_extent& extent) { return extent.fe_physical >= kCut; });
   }
 
