@@ -43,7 +43,7 @@ std::string describe(const Behaviour& behaviour, const std::string& title) {
 class CheckCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    recorded_.declare(app);
+    recorded_.declare(app, configuration_);
     app.add_option("--runs", runs_, "how often to replay")->check(whole_number(1, 100'000))->capture_default_str();
     app.add_flag("--json", json_, "the report as JSON");
     configuration_.declare(app, ConfigurationUse::many_runs);

@@ -13,6 +13,7 @@
 #include "mneme/base/shown.h"
 #include "mneme/base/suggestion.h"
 #include "mneme/cli/help_format.h"
+#include "mneme/cli/ir_stages.h"
 #include "mneme/cli/output.h"
 #include "mneme/cli/python_commands.h"
 
@@ -79,7 +80,10 @@ int unknown_command(const std::string& name) {
   std::vector<std::string> names = command_names();
   names.insert(names.begin(), "help");
   std::string message = fmt::format("mneme: there is no command '{}', and no mneme-{} on the PATH", shown(name), shown(name));
-  if (auto near = nearest_command(name, names)) message += fmt::format("; did you mean '{}'?", *near);
+  if (const std::string_view stage = stage_meant_by(name); !stage.empty())
+    message += fmt::format("; `mneme ir DB KERNEL --stage {}` writes that", stage);
+  else if (auto near = nearest_command(name, names))
+    message += fmt::format("; did you mean '{}'?", *near);
   print_error("{}\nSee 'mneme help'.\n", message);
   return kExitUsage;
 }

@@ -4,32 +4,24 @@
 //   options.declare(app);                  // in add_options()
 //   MNEME_ASSIGN(Configuration c, options.configuration());
 //
-// The configuration is that of `--config FILE` (default: Configuration()), changed by what the command line gives. A new knob is
-// one line in its section's declare_*() in the source; its group is the section's heading in --help.
+// The configuration is that of `--config FILE` (default: Configuration()), changed by what the command line gives: the word
+// PIPELINE, --set KEY=VALUE, and an option for each of the knobs (mneme/replay/knobs.h), whose groups are the help's headings.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <list>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
 #include "mneme/replay/configuration.h"
+#include "mneme/replay/configuration_file.h"
+#include "mneme/replay/knobs.h"
 
 namespace mneme::cli {
-
-// What opens the help's sections; the options of one stand together.
-struct OptionGroups {
-  static constexpr char launch[] = "Launch";
-  static constexpr char passes[] = "Passes";
-  static constexpr char specialisation[] = "Specialisation";
-  static constexpr char codegen[] = "Code generation";
-  static constexpr char assembler[] = "Assembler";
-  static constexpr char execution[] = "Execution";
-  static constexpr char verdict[] = "Verdict";
-  static constexpr char configuration[] = "Configuration";
-};
 
 // What a command does with a configuration: all of it, or less, so that some options change nothing there.
 enum class ConfigurationUse {
@@ -49,40 +41,24 @@ class ConfigurationOptions {
   // outlive the parsing.
   void declare(CLI::App& app, ConfigurationUse use = ConfigurationUse::replay);
 
+  // The word PIPELINE, if it was given: between parsing and configuration() the words before it may shift it.
+  std::optional<std::string>& pipeline() { return pipeline_; }
+
+  // invalid_argument: the pipeline is given twice.
+  Status check_pipeline() const;
+
   // Valid after parsing. not_found, io: a file that is named cannot be read. invalid_argument: a configuration file that is no
-  // JSON, or whose JSON is no configuration; the message names the file.
+  // JSON, or whose JSON is no configuration; the message names the file. Else as check_pipeline().
   Result<Configuration> configuration() const;
 
  private:
-  using Change = std::function<Status(Configuration&)>;
-
-  void declare_file(CLI::App& app);
-  void declare_launch(CLI::App& app);
-  void declare_passes(CLI::App& app);
-  void declare_specialisation(CLI::App& app);
-  void declare_launch_bounds(CLI::App& app);
-  void declare_codegen(CLI::App& app);
-  void declare_assembler(CLI::App& app);
-  void declare_execution(CLI::App& app);
-  void declare_verdict(CLI::App& app);
-
-  // Declares an option for the member that `member` gives a reference to: [](auto& c) -> auto& { return c.codegen.level; }.
-  // A number, string, list or optional of one takes a value; a bool is set by the option alone.
-  template <typename Member>
-  CLI::Option* knob(CLI::App& app, const char* group, const std::string& name, const std::string& what, Member member);
-  // The same for an enumeration, whose values go by the names that the configuration's JSON has for them.
-  template <typename T, size_t N, typename Member>
-  CLI::Option* choice(CLI::App& app, const char* group, const std::string& name, const std::string& what,
-                      const std::pair<const char*, T> (&names)[N], Member member);
-  void declare_extent(CLI::App& app, const std::string& name, const std::string& what, ExtentOverride Configuration::* extent);
+  void declare_knob(CLI::App& app, const Knob& knob, const std::string& group);
 
   FileSystem& files_;
   std::string file_;
-  std::vector<Change> changes_;  // what the command line gives, in its order
+  std::optional<std::string> pipeline_;
+  std::list<KnobChange> given_;  // one for each knob, in their order; without texts it may not have been given
+  std::vector<std::pair<const CLI::Option*, const KnobChange*>> options_;
 };
-
-// What a configuration file holds: a configuration's JSON, or an object that has one under "configuration", as `mneme replay`
-// prints. `name` is what errors call it.
-Result<Configuration> parse_configuration(std::string_view text, const std::string& name);
 
 }  // namespace mneme::cli

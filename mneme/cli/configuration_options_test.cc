@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mneme/cli/command.h"
-#include "mneme/cli/pipeline_file.h"
+#include "mneme/replay/pipeline_file.h"
 
 namespace mneme::cli {
 namespace {

@@ -72,7 +72,7 @@ std::string json(const Found& found) {
 class DiffCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    recorded_.declare(app);
+    recorded_.declare(app, configuration_);
     app.add_flag("--json", json_, "the differences as JSON");
     app.add_option("--png", picture_, "write a picture of where memory differs");
     configuration_.declare(app, ConfigurationUse::one_run);

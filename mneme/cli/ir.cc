@@ -10,10 +10,10 @@
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
 #include "mneme/cli/guarded.h"
+#include "mneme/cli/ir_stages.h"
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/compile/object_cache.h"
 #include "mneme/replay/compile_request.h"
-#include "mneme/store/database.h"
 
 namespace mneme::cli {
 namespace {
@@ -25,13 +25,13 @@ const std::map<std::string, Stage> kStages = {
 class IrCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("KERNEL,--rdb,--record-db", kernel_file_, "the recorded kernel: DIR/<static-hash>.json")->required();
-    instance_.declare(app);
+    recorded_.declare(app, &configuration_);
     app.add_option(
            "--stage", stage_,
            "recorded: the IR as it is in the database; specialised: as the pass pipeline gets it; optimised: as it leaves "
            "it; asm: PTX, or the CPU's assembly; sass: the GPU's instructions, by nvdisasm")
-        ->check(CLI::IsMember({kRecorded, "specialised", "optimised", "asm", kInstructions}))
+        ->check(check_stage)
+        ->type_name(fmt::format("TEXT:{{{}}}", fmt::join(ir_stages(), ",")))
         ->capture_default_str();
     app.add_option("-o,--output", output_, "the file to write (default: standard output)");
     app.add_flag("--bitcode", bitcode_, "IR as bitcode, not as text");
@@ -60,23 +60,18 @@ class IrCommand : public Command {
   }
 
   Result<std::string> recorded() {
-    MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
-    MNEME_ASSIGN(Database database, Database::open(file.directory));
-    MNEME_ASSIGN(KernelRecord kernel, database.load_kernel(file.static_hash));
-    MNEME_ASSIGN(ir::Module module, load_module(database, kernel));
+    MNEME_ASSIGN(const RecordedLaunches found, recorded_.kernel());
+    MNEME_ASSIGN(ir::Module module, load_module(found.database, found.kernel.kernel));
     return module.print();
   }
 
   Result<std::string> compiled() {
     MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
-    MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
-    MNEME_ASSIGN(Database database, Database::open(file.directory));
-    MNEME_ASSIGN(KernelDocument document, database.load_document(file.static_hash));
-    MNEME_ASSIGN(Digest dynamic_hash, instance_.choose(document));
-    const KernelRecord& kernel = document.kernel;
-    MNEME_ASSIGN(RecordedInstance recorded, database.load_instance(file.static_hash, dynamic_hash));
+    MNEME_ASSIGN(const RecordedLaunches found, recorded_.launches());
+    const KernelRecord& kernel = found.kernel.kernel;
+    MNEME_ASSIGN(RecordedInstance recorded, found.database.load_instance(kernel.static_hash, found.instances[0]));
     MNEME_ASSIGN(MemoryPlan plan, plan_memory(kernel, recorded.instance, recorded.prologue, recorded.epilogue));
-    MNEME_ASSIGN(KernelCode code, KernelCode::load(database, kernel));
+    MNEME_ASSIGN(KernelCode code, KernelCode::load(found.database, kernel));
     if (!configuration.ir.path.empty()) {
       MNEME_ASSIGN(code, code.replaced_by(configuration.ir, FileSystem::posix()));
     }
@@ -114,9 +109,9 @@ class IrCommand : public Command {
     return std::string();
   }
 
-  std::string kernel_file_, stage_ = "optimised", output_;
+  RecordedOption recorded_{RecordedOption::Launches::one};
+  std::string stage_ = "optimised", output_;
   bool bitcode_ = false;
-  InstanceOption instance_;
   DeviceOption device_;
   CacheOption cache_;
   ConfigurationOptions configuration_;

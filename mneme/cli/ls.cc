@@ -5,8 +5,8 @@
 
 #include "mneme/cli/command.h"
 #include "mneme/cli/output.h"
+#include "mneme/cli/recorded_launch.h"
 #include "mneme/cli/recording_view.h"
-#include "mneme/store/database.h"
 
 namespace mneme::cli {
 namespace {
@@ -14,15 +14,15 @@ namespace {
 class LsCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("DIR", directory_, "the database, as given to `mneme record -rdb`")->required();
+    recorded_.declare(app);
     app.add_flag("--json", json_, "one JSON object instead of a table");
     app.footer("What cannot be read is said on standard error, and the exit status is then 2.");
   }
 
   int run() override {
-    auto database = Database::open(directory_);
+    auto database = open();
     if (!database.ok()) return report(database.status());
-    auto listing = database->list();
+    auto listing = list(*database);
     if (!listing.ok()) return report(listing.status());
     damaged_ = listing->damaged;
     for (const KernelDocument& kernel : listing->kernels) note(database->load_ir(kernel.kernel.static_hash).status());
@@ -35,6 +35,24 @@ class LsCommand : public Command {
   }
 
  private:
+  Result<Database> open() const {
+    if (!names_kernel_file(recorded_.database())) return Database::open(recorded_.database());
+    MNEME_ASSIGN(RecordedLaunches found, recorded_.kernel());
+    return std::move(found.database);
+  }
+
+  // All there is, or the kernel and the instances that were named.
+  Result<Listing> list(const Database& database) {
+    if (!recorded_.names_kernel()) return database.list();
+    MNEME_ASSIGN(RecordedLaunches found, recorded_.kernel());
+    chosen_ = std::move(found.instances);
+    return Listing{{std::move(found.kernel)}, {}};
+  }
+
+  bool is_listed(const InstanceRecord& instance) const {
+    return chosen_.empty() || std::find(chosen_.begin(), chosen_.end(), instance.dynamic_hash) != chosen_.end();
+  }
+
   // One file may be missed by many instances: it is named once.
   void note(const Status& status) {
     const auto same = [&](const Status& other) { return other.message() == status.message(); };
@@ -50,12 +68,15 @@ class LsCommand : public Command {
 
   void print_table(const Database& database, const Listing& listing) {
     size_t instances = 0;
-    std::vector<std::vector<std::string>> rows{{"STATIC HASH", "DYNAMIC HASH", "GRID", "BLOCK", "MEMORY", "ON DISK", "KERNEL"}};
+    std::vector<std::vector<std::string>> rows{
+        {"STATIC HASH", "#", "DYNAMIC HASH", "GRID", "BLOCK", "MEMORY", "ON DISK", "KERNEL"}};
     for (const KernelDocument& document : listing.kernels) {
-      for (const InstanceRecord& instance : document.instances) {
+      for (size_t number = 0; number < document.instances.size(); ++number) {
+        const InstanceRecord& instance = document.instances[number];
+        if (!is_listed(instance)) continue;
         auto size = size_of(database, instance);
-        rows.push_back({instance.static_hash.hex(), instance.dynamic_hash.hex(), fmt::format("{}", instance.grid),
-                        fmt::format("{}", instance.block), format_bytes(instance.state_bytes),
+        rows.push_back({instance.static_hash.hex(), fmt::format("{}", number), instance.dynamic_hash.hex(),
+                        fmt::format("{}", instance.grid), fmt::format("{}", instance.block), format_bytes(instance.state_bytes),
                         size ? format_bytes(size->total()) : "damaged", document.kernel.demangled});
         ++instances;
       }
@@ -72,20 +93,21 @@ class LsCommand : public Command {
       nlohmann::json kernel = to_json(document.kernel);
       kernel["instances"] = nlohmann::json::array();
       for (const InstanceRecord& instance : document.instances)
-        kernel["instances"].push_back(to_json(document.kernel, instance, size_of(database, instance)));
+        if (is_listed(instance)) kernel["instances"].push_back(to_json(document.kernel, instance, size_of(database, instance)));
       kernels.push_back(std::move(kernel));
     }
     for (const Status& damage : damaged_) damaged.push_back(damage.message());
     auto disk = database.disk_size();
-    nlohmann::json root = {{"directory", directory_},
+    nlohmann::json root = {{"directory", database.directory().string()},
                            {"kernels", kernels},
                            {"damaged", damaged},
                            {"disk_bytes", disk.ok() ? nlohmann::json(disk->count) : nlohmann::json()}};
     write_output(to_text(root));
   }
 
-  std::string directory_;
+  RecordedOption recorded_{RecordedOption::Launches::all};
   bool json_ = false;
+  std::vector<Digest> chosen_;  // empty: all
   std::vector<Status> damaged_;
 };
 

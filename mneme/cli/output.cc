@@ -39,15 +39,6 @@ void write_error(std::string_view text) {
 
 std::string to_text(const Json& json) { return json_text(json, 2) + "\n"; }
 
-Status check_texts(const Json& json, std::string_view what) {
-  const Json flat = json.flatten();
-  for (const auto& [place, value] : flat.items())
-    if (value.is_string() && !is_utf8(value))
-      return error(Code::invalid_argument, "{}: {} at {} is no UTF-8, and results are JSON, which is: spell it otherwise", what,
-                   json_text(value), place);
-  return {};
-}
-
 Status end_output() {
   if (std::fflush(stdout) != 0 && failure == 0) failure = errno;
   std::clearerr(stdout);

@@ -32,8 +32,6 @@ void print_error(fmt::format_string<Args...> format, Args&&... args) {
 
 // JSON for a reader, with a newline at its end. Bytes that are no UTF-8 become U+FFFD.
 std::string to_text(const nlohmann::json& json);
-// invalid_argument: a text in it is no UTF-8, which no result and no log could hold; `what` says where the texts are from.
-Status check_texts(const nlohmann::json& json, std::string_view what);
 
 // Writes out what is buffered. io: some of what was written since the last call did not reach standard output.
 Status end_output();

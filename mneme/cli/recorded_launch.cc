@@ -1,6 +1,7 @@
 #include "mneme/cli/recorded_launch.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "mneme/base/activity.h"
 #include "mneme/base/shown.h"
@@ -9,56 +10,111 @@
 namespace mneme::cli {
 namespace {
 
-// The only one that begins so.
-Result<Digest> choose_instance(const KernelDocument& document, const std::string& first_digits) {
-  std::vector<const InstanceRecord*> matching;
-  std::string all;
-  const std::string kernel = shown(document.kernel.demangled);
-  for (const InstanceRecord& instance : document.instances) {
-    if (instance.dynamic_hash.hex().starts_with(first_digits)) matching.push_back(&instance);
-    all += fmt::format("\n  {}  grid {}, block {}, {}", instance.dynamic_hash.hex(), instance.grid, instance.block,
-                       instance.state_bytes);
-  }
-  if (matching.size() == 1) return matching[0]->dynamic_hash;
-  if (first_digits.empty())
-    return error(Code::invalid_argument, "{} has {} instances: choose one with -rid{}", kernel, document.instances.size(), all);
-  const std::string matches = matching.empty() ? fmt::format("no instance of {} begins", kernel)
-                                               : fmt::format("{} instances of {} begin", matching.size(), kernel);
-  return error(Code::not_found, "{} with '{}'; there are{}", matches, shown(first_digits), all);
+CLI::ParseError wrong(const std::string& message) { return {message, CLI::ExitCodes::ValidationError}; }
+
+// A name that is none of a kernel's may be a pipeline that stands where the kernel's name is expected.
+bool looks_like_pipeline(const std::string& word) {
+  return word.starts_with("@") || word.starts_with("default<") || word.find_first_of("(,") != std::string::npos;
 }
 
 }  // namespace
 
-void InstanceOption::declare(CLI::App& app) {
-  app.add_option("--rid,--record-id", first_digits_,
-                 "the recorded instance: a dynamic hash, or its first digits (default: the only one)")
-      ->transform(hash_digits());
-}
-
-Result<Digest> InstanceOption::choose(const KernelDocument& document) const { return choose_instance(document, first_digits_); }
-
-void InstancesOption::declare(CLI::App& app) {
+void RecordedOption::declare(CLI::App& app, ConfigurationOptions* configuration) {
+  word_options_[0] = app.add_option("DB", words_[0], "the database, as `mneme record -rdb` wrote it, or DIR/<static-hash>.json");
+  word_options_[1] = app.add_option(
+      "KERNEL", words_[1],
+      launches_ == Launches::one
+          ? "the kernel, and its launch: NAME#N. A name, a part of one, or first digits of a hash; `mneme ls` has the numbers N"
+          : "the kernel, and its launches: NAME#N or NAME#N,N. A name, a part of one, or first digits of a hash; `mneme ls` has "
+            "the numbers N");
+  rdb_option_ = app.add_option("--rdb,--record-db", rdb_, "the database, in place of the word DB");
+  app.parse_complete_callback([this, configuration] { take_words(configuration); });
+  if (launches_ == Launches::all) return;
   auto* some = app.add_option("--rid,--record-id", first_digits_,
-                              "the recorded instance: a dynamic hash, or its first digits (default: the only one). May be "
-                              "repeated: right is what is right on each")
+                              launches_ == Launches::one
+                                  ? "the recorded instance: a dynamic hash, or its first digits (default: the only one)"
+                                  : "the recorded instance: a dynamic hash, or its first digits (default: the only one). May be "
+                                    "repeated: right is what is right on each")
                    ->allow_extra_args(false)
                    ->take_all()
                    ->transform(hash_digits())
                    ->type_name("TEXT");
-  app.add_flag("--all-instances", all_, "every recorded instance of the kernel: right is what is right on all")->excludes(some);
+  if (launches_ == Launches::several)
+    app.add_flag("--all-instances", all_, "every recorded instance of the kernel: right is what is right on all")->excludes(some);
 }
 
-Result<std::vector<Digest>> InstancesOption::choose(const KernelDocument& document) const {
-  std::vector<Digest> chosen;
+void RecordedOption::take_words(ConfigurationOptions* configuration) {
+  std::optional<std::string>* pipeline = configuration ? &configuration->pipeline() : nullptr;
+  std::deque<std::string> words;
+  for (size_t i = 0; i < std::size(words_); ++i)
+    if (word_options_[i]->count() != 0) words.push_back(words_[i]);
+  if (pipeline && *pipeline) words.push_back(**pipeline);
+  const auto take = [&words] {
+    std::string word = words.front();
+    words.pop_front();
+    return word;
+  };
+  given_ = rdb_option_->count() != 0 || !words.empty();
+  if (!given_ && optional_) return;
+  if (!given_) throw wrong("no recorded kernel: give DB KERNEL, as `mneme ls DB` lists them, or DIR/<static-hash>.json");
+  database_ = rdb_option_->count() != 0 ? rdb_ : take();
+  if (!words.empty() && !names_kernel_file(database_)) kernel_ = take();
+  if (pipeline) *pipeline = words.empty() ? std::nullopt : std::optional(take());
+  if (!words.empty()) throw wrong(fmt::format("unexpected argument '{}'", words.front()));
+  if (configuration)
+    if (Status status = configuration->check_pipeline(); !status.ok()) throw wrong(status.message());
+  if (launches_ == Launches::one && first_digits_.size() > 1) throw wrong("--rid is given twice, and one instance is taken");
+}
+
+bool RecordedOption::names_instances() const {
+  const std::string& word = kernel_.empty() ? database_ : kernel_;
+  return all_ || !first_digits_.empty() || !split_launch_name(word).instances.empty();
+}
+
+bool RecordedOption::several() const {
+  const std::string& word = kernel_.empty() ? database_ : kernel_;
+  return all_ || first_digits_.size() > 1 || split_launch_name(word).instances.size() > 1;
+}
+
+Result<RecordedLaunches> RecordedOption::kernel() const {
+  auto found = locate_recorded(database_, kernel_);
+  if (found.status().code() == Code::not_found && looks_like_pipeline(kernel_))
+    return error(Code::not_found, "{}\n  a pass pipeline stands behind the kernel's name: DB KERNEL PIPELINE",
+                 found.status().message());
+  return found;
+}
+
+Result<RecordedLaunches> RecordedOption::kernel_of(const Digest& static_hash) const {
+  return kernel_.empty() && !names_kernel_file(database_) ? locate_recorded(database_, static_hash.hex()) : kernel();
+}
+
+Result<RecordedLaunches> RecordedOption::launches() const {
+  MNEME_ASSIGN(RecordedLaunches found, kernel());
+  const std::string name = shown(found.kernel.kernel.demangled);
+  if (!found.instances.empty() && (all_ || !first_digits_.empty()))
+    return error(Code::invalid_argument, "{}: #N names instances, and {} does: leave one of the two out", name,
+                 all_ ? "--all-instances" : "-rid");
+  if (launches_ == Launches::one && found.instances.size() > 1)
+    return error(Code::invalid_argument, "{}: one instance is taken, and {} are named", name, found.instances.size());
   if (all_) {
-    for (const InstanceRecord& instance : document.instances) chosen.push_back(instance.dynamic_hash);
-    return chosen;
+    for (const InstanceRecord& instance : found.kernel.instances) found.instances.push_back(instance.dynamic_hash);
+    if (found.instances.empty()) return find_instance(found.kernel, "").status();
   }
+  if (!found.instances.empty()) return found;
   for (const std::string& first_digits : first_digits_.empty() ? std::vector<std::string>{""} : first_digits_) {
-    MNEME_ASSIGN(Digest digest, choose_instance(document, first_digits));
-    if (std::find(chosen.begin(), chosen.end(), digest) == chosen.end()) chosen.push_back(digest);
+    MNEME_ASSIGN(Digest digest, find_instance(found.kernel, first_digits));
+    if (std::find(found.instances.begin(), found.instances.end(), digest) == found.instances.end())
+      found.instances.push_back(digest);
   }
-  return chosen;
+  return found;
+}
+
+KernelDocument only(KernelDocument kernel, const std::vector<Digest>& instances) {
+  if (instances.empty()) return kernel;
+  std::erase_if(kernel.instances, [&](const InstanceRecord& instance) {
+    return std::find(instances.begin(), instances.end(), instance.dynamic_hash) == instances.end();
+  });
+  return kernel;
 }
 
 void DeviceOption::declare(CLI::App& app, const std::string& what) {

@@ -5,9 +5,8 @@
 
 namespace mneme::cli {
 
-void RecordedSessionOptions::declare(CLI::App& app) {
-  app.add_option("KERNEL,--rdb,--record-db", kernel_file_, "the recorded kernel: DIR/<static-hash>.json")->required();
-  instance_.declare(app);
+void RecordedSessionOptions::declare(CLI::App& app, ConfigurationOptions& configuration) {
+  recorded_.declare(app, &configuration);
   device_.declare(app, "auto: the first of cuda and cpu that is there");
   app.add_option("--dtype", types_,
                  "what a buffer holds, as 'BUFFER:TYPE', where the recorded code does not tell; may be repeated")
@@ -20,19 +19,16 @@ void RecordedSessionOptions::declare(CLI::App& app) {
 Result<std::unique_ptr<RecordedSession>> RecordedSession::open(const RecordedSessionOptions& options,
                                                                const Configuration& configuration, const std::string& no_poison) {
   auto opened = std::make_unique<RecordedSession>();
-  MNEME_ASSIGN(KernelFile file, locate_kernel(options.kernel_file_));
-  MNEME_ASSIGN(Database database, Database::open(file.directory));
-  opened->database_ = std::make_unique<Database>(std::move(database));
-  MNEME_ASSIGN(KernelDocument recorded, opened->database_->load_document(file.static_hash));
-  MNEME_ASSIGN(Digest dynamic_hash, options.instance_.choose(recorded));
+  MNEME_ASSIGN(RecordedLaunches recorded, options.recorded_.launches());
+  opened->database_ = std::make_unique<Database>(std::move(recorded.database));
   MNEME_ASSIGN(auto cache, options.cache_.open());
   MNEME_ASSIGN(opened->device_, options.device_.open());
   Progress line;
   auto show = [&](std::string_view what, double done) { line.stage(fmt::format("{}: {:.0f} %", what, 100 * done)); };
   RecordedCopies copies;
   copies.no_poison = no_poison;
-  MNEME_ASSIGN(opened->session_,
-               Session::prepare(*opened->database_, file.static_hash, dynamic_hash, *opened->device_, show, std::move(copies)));
+  MNEME_ASSIGN(opened->session_, Session::prepare(*opened->database_, recorded.kernel.kernel.static_hash, recorded.instances[0],
+                                                  *opened->device_, show, std::move(copies)));
   if (cache) opened->session_->use_cache(std::move(cache));
   MNEME_TRY(opened->find_segments(options, configuration));
   return opened;

@@ -12,15 +12,14 @@
 
 namespace mneme::cli {
 
-// --rdb, --rid, --device, --dtype and --no-cache.
+// DB KERNEL PIPELINE, --rdb, --rid, --device, --dtype and --no-cache.
 class RecordedSessionOptions {
  public:
-  void declare(CLI::App& app);
+  void declare(CLI::App& app, ConfigurationOptions& configuration);
 
  private:
   friend class RecordedSession;
-  std::string kernel_file_;
-  InstanceOption instance_;
+  RecordedOption recorded_{RecordedOption::Launches::one};
   DeviceOption device_;
   std::vector<std::string> types_;
   CacheOption cache_;

@@ -14,7 +14,6 @@
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/replay/session.h"
-#include "mneme/store/database.h"
 
 namespace mneme::cli {
 namespace {
@@ -25,8 +24,7 @@ constexpr int kExitNotVerified = 1;
 class ReplayCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("--rdb,--record-db", kernel_file_, "the recorded kernel: DIR/<static-hash>.json")->required();
-    instances_.declare(app);
+    recorded_.declare(app, &configuration_);
     device_.declare(app, "auto: the first of cuda and cpu that is there");
     configuration_.declare(app);
     guard_.declare(app);
@@ -79,7 +77,7 @@ class ReplayCommand : public Command {
       for (const std::string& problem : describe_problems(*result.clocks)) log::warning("{}", problem);
     }
     nlohmann::json document = {{"configuration", configuration}};
-    if (instances_.several()) {
+    if (recorded_.several()) {
       document["verified"] = verified;
       document["instances"] = instances;
     } else {
@@ -100,15 +98,12 @@ class ReplayCommand : public Command {
   }
 
   Result<std::vector<InstanceResult>> replay(const Configuration& configuration) {
-    MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
-    MNEME_ASSIGN(Database database, Database::open(file.directory));
-    MNEME_ASSIGN(KernelDocument recorded, database.load_document(file.static_hash));
-    MNEME_ASSIGN(std::vector<Digest> instances, instances_.choose(recorded));
+    MNEME_ASSIGN(const RecordedLaunches recorded, recorded_.launches());
     MNEME_ASSIGN(cache_, cache_option_.open());
     MNEME_ASSIGN(auto device, device_.open());
     std::vector<InstanceResult> results;
-    for (const Digest& instance : instances) {
-      auto result = replay_one(database, file.static_hash, instance, *device, configuration);
+    for (const Digest& instance : recorded.instances) {
+      auto result = replay_one(recorded.database, recorded.kernel.kernel.static_hash, instance, *device, configuration);
       results.push_back({instance.hex(), result.ok() ? std::move(*result) : failure(result.status())});
     }
     return results;
@@ -129,8 +124,7 @@ class ReplayCommand : public Command {
 
   CacheOption cache_option_;
   std::shared_ptr<DiskCache> cache_;
-  std::string kernel_file_;
-  InstancesOption instances_;
+  RecordedOption recorded_{RecordedOption::Launches::several};
   DeviceOption device_;
   ConfigurationOptions configuration_;
   Guard guard_;

@@ -7,8 +7,8 @@
 
 #include "mneme/cli/command.h"
 #include "mneme/cli/output.h"
+#include "mneme/cli/recorded_launch.h"
 #include "mneme/cli/recording_view.h"
-#include "mneme/store/database.h"
 
 namespace mneme::cli {
 namespace {
@@ -19,7 +19,7 @@ constexpr size_t kLongestCell = 1000;
 class ShowCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("KERNEL", kernel_file_, "the recorded kernel: DIR/<static-hash>.json")->required();
+    recorded_.declare(app);
     app.add_flag("--json", json_, "one JSON object instead of text");
     app.add_flag("--check", check_, "read everything that belongs to it and verify the checksums");
   }
@@ -32,10 +32,10 @@ class ShowCommand : public Command {
 
  private:
   Status show() {
-    MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
-    MNEME_ASSIGN(Database database, Database::open(file.directory));
-    MNEME_ASSIGN(KernelDocument document, database.load_document(file.static_hash));
-    note(database.load_ir(file.static_hash).status());
+    MNEME_ASSIGN(const RecordedLaunches found, recorded_.kernel());
+    const Database& database = found.database;
+    const KernelDocument document = only(found.kernel, found.instances);
+    note(database.load_ir(document.kernel.static_hash).status());
     if (check_)
       for (const InstanceRecord& instance : document.instances)
         note(database.check_instance(instance.static_hash, instance.dynamic_hash));
@@ -132,7 +132,7 @@ class ShowCommand : public Command {
     return view_memory(recorded->prologue, recorded->epilogue);
   }
 
-  std::string kernel_file_;
+  RecordedOption recorded_{RecordedOption::Launches::all};
   bool json_ = false, check_ = false;
   std::vector<Status> damaged_;
   std::set<Digest> pages_;  // of all instances

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mneme/base/log.h"
+#include "mneme/base/shell_word.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
 #include "mneme/cli/output.h"
@@ -18,7 +19,7 @@
 #include "mneme/cli/sweep_run.h"
 #include "mneme/cli/values.h"
 #include "mneme/device/device_count.h"
-#include "mneme/store/database.h"
+#include "mneme/replay/json_text.h"
 
 namespace mneme::cli {
 namespace {
@@ -32,16 +33,25 @@ constexpr char kSearch[] = "Search";
 constexpr char kLimits[] = "Limits";
 constexpr char kResults[] = "Results";
 // What may be said anew of a sweep that is resumed: it changes no result.
-constexpr std::array kAlsoWithResume = {"--help", "--help-all",    "--resume",          "--devices",        "--compile-workers",
-                                        "--rdb",  "--run-timeout", "--compile-timeout", "--compile-memory", "--top",
-                                        "--json"};
+constexpr std::array kAlsoWithResume = {"--help",
+                                        "--help-all",
+                                        "--resume",
+                                        "--devices",
+                                        "--compile-workers",
+                                        "--rdb",
+                                        "--run-timeout",
+                                        "--compile-timeout",
+                                        "--compile-memory",
+                                        "--top",
+                                        "--json",
+                                        "DB",
+                                        "KERNEL"};
 
 class SweepCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("KERNEL,--rdb,--record-db", kernel_file_,
-                   "the recorded kernel: DIR/<static-hash>.json; with --resume: where it is now");
-    instances_.declare(app);
+    recorded_.make_optional();
+    recorded_.declare(app, &configuration_);
     device_.declare(app, "auto: the first of cuda and cpu that is there");
     app.add_option("--devices", devices_, "which GPUs, as 0,1 (default: all)")
         ->delimiter(',')
@@ -68,7 +78,8 @@ class SweepCommand : public Command {
   int run() override {
     if (!resume_folder_.empty()) return resume();
     SweepPlan plan;
-    if (kernel_file_.empty()) return report_usage("sweep", "no recorded kernel: give DIR/<static-hash>.json, or --resume DIR");
+    if (!recorded_.given())
+      return report_usage("sweep", "no recorded kernel: give DB KERNEL, as `mneme ls DB` lists them, or --resume DIR");
     if (grid_.empty())
       return report_usage("sweep", "nothing to sweep over: give --grid KEY=VALUES, as in --grid 'block.x=64:1024:64'");
     if (Status status = read_grid(plan); !status.ok()) return report_usage("sweep", status.message());
@@ -155,16 +166,15 @@ class SweepCommand : public Command {
 
   Status make_plan(SweepPlan& plan) const {
     MNEME_ASSIGN(plan.base, configuration_.configuration());
-    MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
-    MNEME_ASSIGN(Database database, Database::open(file.directory));
-    MNEME_ASSIGN(KernelDocument recorded, database.load_document(file.static_hash));
-    MNEME_ASSIGN(plan.instances, instances_.choose(recorded));
-    plan.database = std::filesystem::absolute(file.directory).lexically_normal();
-    plan.static_hash = file.static_hash;
+    MNEME_ASSIGN(RecordedLaunches recorded, recorded_.launches());
+    plan.instances = std::move(recorded.instances);
+    plan.database = std::filesystem::absolute(recorded.database.directory()).lexically_normal();
+    plan.static_hash = recorded.kernel.kernel.static_hash;
     for (GridAxis& axis : plan.axes) MNEME_TRY(pin_files(axis, FileSystem::posix()));
     MNEME_TRY(choose_kind(plan));
     MNEME_TRY(check_texts(to_json(plan), "sweeping"));
-    return check_knobs(plan);
+    MNEME_TRY(check_knobs(plan));
+    return check_pipelines(plan);
   }
 
   Status choose_kind(SweepPlan& plan) const {
@@ -199,12 +209,14 @@ class SweepCommand : public Command {
 
   // Of a sweep that is resumed: where it says now, if it does.
   Status find_kernel(const SweepFolder& folder, SweepPlan& plan) const {
-    if (kernel_file_.empty()) return {};
-    MNEME_ASSIGN(KernelFile file, locate_kernel(kernel_file_));
-    if (file.static_hash != plan.static_hash)
+    if (!recorded_.given()) return {};
+    if (recorded_.names_instances())
+      return error(Code::invalid_argument, "--resume {}: its sweep has instances of its own: leave #N out", folder.path.string());
+    MNEME_ASSIGN(const RecordedLaunches found, recorded_.kernel_of(plan.static_hash));
+    if (found.kernel.kernel.static_hash != plan.static_hash)
       return error(Code::invalid_argument, "--resume {}: its sweep is of the kernel {}, and {} is another", folder.path.string(),
-                   plan.static_hash.hex(), kernel_file_);
-    return move_plan(folder, plan, file.directory);
+                   plan.static_hash.hex(), recorded_.words());
+    return move_plan(folder, plan, found.database.directory());
   }
 
   void take_limits(SweepPlan& plan) const {
@@ -264,14 +276,16 @@ class SweepCommand : public Command {
       log::info("results: {}/results.jsonl", directory);
       return;
     }
-    std::string instances;
-    for (const Digest& instance : plan.instances) instances += " -rid " + instance.hex().substr(0, 8);
-    log::info("results: {}/results.jsonl; the fastest: mneme replay -rdb {}/{}.json{} --config {}", directory,
-              plan.database.string(), plan.static_hash.hex(), instances, folder.best().string());
+    const auto launches = launch_words(plan.database, plan.static_hash, plan.instances);
+    if (!launches.ok()) {  // it was there a moment ago
+      log::info("results: {}/results.jsonl; {}", directory, launches.status().message());
+      return;
+    }
+    log::info("results: {}/results.jsonl; the fastest: mneme replay {} --config {}", directory, *launches,
+              shell_word(folder.best().string()));
   }
 
-  std::string kernel_file_;
-  InstancesOption instances_;
+  RecordedOption recorded_{RecordedOption::Launches::several};
   DeviceOption device_;
   std::vector<int> devices_;
   std::vector<std::string> grid_;

@@ -5,11 +5,13 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "mneme/base/output_file.h"
+#include "mneme/pool/pipeline_check.h"
 #include "mneme/replay/device_knobs.h"
 
 namespace mneme::cli {
@@ -128,6 +130,29 @@ Status check_knobs(const SweepPlan& plan) {
     if (refused) return first.with_context(fmt::format("grid '{}'", axis.key));
   }
   return {};
+}
+
+Status check_pipelines(const SweepPlan& plan) {
+  const auto axis_of = [&](std::string_view key) {
+    return std::find_if(plan.axes.begin(), plan.axes.end(), [&](const GridAxis& axis) { return axis.key == key; });
+  };
+  if (axis_of("pass_plugins") != plan.axes.end()) return {};
+  const auto axis = axis_of("passes");
+  if (axis == plan.axes.end()) {
+    if (plan.base.passes == Configuration().passes) return {};
+    auto refused = find_refused_pipeline({plan.base.passes}, plan.base.pass_plugins);
+    return refused ? refused->why : Status();
+  }
+  std::vector<std::string> pipelines;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < axis->values.size(); ++i) {
+    if (!axis->values[i].is_string()) continue;  // as by default
+    pipelines.push_back(axis->values[i].get<std::string>());
+    places.push_back(i + 1);
+  }
+  auto refused = find_refused_pipeline(pipelines, plan.base.pass_plugins);
+  if (!refused) return {};
+  return refused->why.with_context(fmt::format("grid 'passes', value {} of {}", places[refused->place], axis->values.size()));
 }
 
 Status check_sample(const Grid& grid, const SweepPlan& plan) {

@@ -35,6 +35,10 @@ struct SweepPlan {
 // unsupported: what the configurations say, or all values of an axis, has no effect on the kind of device, whatever the launch.
 Status check_knobs(const SweepPlan& plan);
 
+// invalid_argument: a pipeline that the plan has does not parse, with its place in the plan. Takes processes of LLVM's. Where
+// plugins are swept over, which may know other passes, none is refused.
+Status check_pipelines(const SweepPlan& plan);
+
 nlohmann::json to_json(const SweepPlan& plan);
 // corrupt, incompatible (another version): it is not what to_json() wrote.
 Result<SweepPlan> sweep_plan_from_json(const nlohmann::json& json);

@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "mneme/replay/json_member.h"
 #include "mneme/replay/json_text.h"
 
 namespace mneme {
@@ -76,27 +77,6 @@ Status add_range(std::string_view axis, const Range& range, std::vector<Json>& v
   }
 }
 
-Json parse_value(std::string_view text) {
-  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return value.is_discarded() ? Json(text) : value;
-}
-
-// False: the key leads through a member that has no members.
-bool set_member(Json& object, std::string_view key, const Json& value) {
-  Json* at = &object;
-  std::vector<std::string_view> parts = split(key, '.');
-  for (size_t i = 0; i + 1 < parts.size(); ++i) {
-    at = &(*at)[std::string(parts[i])];
-    if (!at->is_object() && !at->is_null()) return false;
-  }
-  if (!value.is_null())
-    (*at)[std::string(parts.back())] = value;
-  else if (at->is_object())
-    at->erase(std::string(parts.back()));
-  if (at->is_null()) *at = Json::object();
-  return true;
-}
-
 // False: as set_member().
 bool set_value(Json& object, const GridAxis& axis, size_t index) {
   // The base's is of the base's file.
@@ -155,7 +135,7 @@ Result<GridAxis> parse_axis(std::string_view text) {
     if (auto range = parse_range(part))
       MNEME_TRY(add_range(text, *range, axis.values));
     else
-      axis.values.push_back(parse_value(part));
+      axis.values.push_back(json_value(part));
     if (axis.values.size() > kMostValues)
       return error(Code::invalid_argument, "grid '{}': an axis has at most {} values", text, kMostValues);
   }

@@ -138,7 +138,67 @@ Json all_fields(Configuration configuration) {
   return fields.take();
 }
 
+// Lists the fields, without their values.
+class FieldLister {
+ public:
+  using Kind = ConfigurationField::Kind;
+  FieldLister(std::string path, std::vector<ConfigurationField>& all) : path_(std::move(path)), all_(all) {}
+
+  template <class T>
+  void number(std::string_view key, const T& value, NumberRange range = {}) {
+    ConfigurationField& field = add(key, Kind::number);
+    if constexpr (std::is_integral_v<T>) field.usual = fmt::format("{}", value);
+    field.min = range.min;
+    field.max = range.max;
+  }
+  void real(std::string_view key, double value, double min, double max) {
+    ConfigurationField& field = add(key, Kind::real);
+    field.usual = fmt::format("{}", value);
+    field.least = min;
+    field.most = max;
+  }
+  void flag(std::string_view key, bool) { add(key, Kind::flag); }
+  void text(std::string_view key, const std::string& value) { add(key, Kind::text).usual = value; }
+  void texts(std::string_view key, const std::vector<std::string>&) { add(key, Kind::texts); }
+  template <class T, size_t N>
+  void choice(std::string_view key, const T&, const std::pair<const char*, T> (&names)[N]) {
+    ConfigurationField& field = add(key, Kind::choice);
+    for (const auto& [name, value] : names) field.choices.emplace_back(name);
+  }
+  template <class T>
+  void section(std::string_view key, T& value) {
+    FieldLister fields(path_ + std::string(key) + ".", all_);
+    list_fields(fields, value);
+  }
+  template <class T>
+  void sections(std::string_view key, std::vector<T>&) {
+    add(key, Kind::sections);
+  }
+
+ private:
+  ConfigurationField& add(std::string_view key, Kind kind) {
+    ConfigurationField& field = all_.emplace_back();
+    field.key = path_ + std::string(key);
+    field.kind = kind;
+    return field;
+  }
+
+  std::string path_;
+  std::vector<ConfigurationField>& all_;
+};
+
 }  // namespace
+
+const std::vector<ConfigurationField>& configuration_fields() {
+  static const std::vector<ConfigurationField> fields = [] {
+    std::vector<ConfigurationField> all;
+    Configuration usual;
+    FieldLister lister("", all);
+    list_fields(lister, usual);
+    return all;
+  }();
+  return fields;
+}
 
 Digest Configuration::digest() const {
   Configuration code = *this;

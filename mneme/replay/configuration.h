@@ -60,6 +60,19 @@ struct Configuration {
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
+// A member of a configuration's JSON that has a value, as its codec reads it.
+struct ConfigurationField {
+  enum class Kind { number, real, flag, text, texts, choice, sections };
+  std::string key;  // its path: "block.x"
+  Kind kind = Kind::text;
+  uint64_t min = 0, max = 0;         // of a number
+  double least = 0, most = 0;        // of a real
+  std::vector<std::string> choices;  // of a choice
+  std::string usual;                 // its value by default, of a number that has one or a text
+};
+// All of them, in the order of the codec. What makes options of them (knobs.h) has them from here.
+const std::vector<ConfigurationField>& configuration_fields();
+
 // What is as by default is left out, but for "passes".
 nlohmann::json to_json(const Configuration& configuration);
 // invalid_argument for a wrong type, or for an unknown key (with the nearest known one).

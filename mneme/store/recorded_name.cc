@@ -175,14 +175,6 @@ Result<RecordedLaunches> load(Database database, const Digest& static_hash, cons
   return RecordedLaunches{std::move(database), std::move(kernel), std::move(instances)};
 }
 
-// The number behind `text`'s last '#' goes to the file, where there is one.
-LaunchName split_file_name(const std::string& database) {
-  std::error_code ignored;
-  if (std::filesystem::exists(database, ignored)) return {database, {}};
-  LaunchName file = split_launch_name(database);
-  return file.kernel.ends_with(".json") ? file : LaunchName{database, {}};
-}
-
 }  // namespace
 
 LaunchName split_launch_name(std::string_view word) {
@@ -207,6 +199,7 @@ std::vector<size_t> find_kernels(const std::vector<KernelDocument>& kernels, std
 }
 
 Result<size_t> choose_kernel(const Listing& listing, const Path& database, std::string_view name) {
+  if (name.empty()) return only_kernel(listing, database);
   const std::vector<size_t> found = find_kernels(listing.kernels, name);
   if (found.size() == 1) return found[0];
   if (found.size() > 1)
@@ -249,6 +242,13 @@ Result<std::vector<Digest>> numbered_instances(const KernelDocument& kernel, con
   return instances;
 }
 
+LaunchName split_file_name(const std::string& database) {
+  std::error_code ignored;
+  if (std::filesystem::exists(database, ignored)) return {database, {}};
+  LaunchName file = split_launch_name(database);
+  return file.kernel.ends_with(".json") ? file : LaunchName{database, {}};
+}
+
 bool names_kernel_file(const std::string& database) {
   std::error_code ignored;
   return !std::filesystem::is_directory(database, ignored) && split_launch_name(database).kernel.ends_with(".json");
@@ -269,8 +269,7 @@ Result<RecordedLaunches> locate_recorded(const std::string& database, std::strin
   if (auto whole = Digest::from_hex(lower(wanted.kernel)); whole.ok())  // one kernel is read, however many there are
     if (auto found = opened.load_document(*whole); found.ok()) return load(std::move(opened), *whole, wanted.instances);
   MNEME_ASSIGN(const Listing listing, opened.list());
-  MNEME_ASSIGN(const size_t place, wanted.kernel.empty() ? only_kernel(listing, opened.directory())
-                                                         : choose_kernel(listing, opened.directory(), wanted.kernel));
+  MNEME_ASSIGN(const size_t place, choose_kernel(listing, opened.directory(), wanted.kernel));
   MNEME_ASSIGN(std::vector<Digest> instances, numbered_instances(listing.kernels[place], wanted.instances));
   return RecordedLaunches{std::move(opened), listing.kernels[place], std::move(instances)};
 }

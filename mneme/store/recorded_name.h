@@ -32,7 +32,8 @@ LaunchName split_launch_name(std::string_view word);
 
 // The indices of the kernels that `name` may mean, in their order: none, one, or several. An empty name means nothing.
 std::vector<size_t> find_kernels(const std::vector<KernelDocument>& kernels, std::string_view name);
-// The only one. not_found: none, or several; the message has those there are. corrupt: none, and not all could be read.
+// The only one; with an empty name, the only one that there is. not_found: none, or several; invalid_argument: no name and
+// several; the message has those there are. corrupt: none, and not all could be read.
 Result<size_t> choose_kernel(const Listing& listing, const Path& database, std::string_view name);
 
 // The instance whose dynamic hash begins so; with no digits, the only one. not_found, invalid_argument (no digits and several):
@@ -52,6 +53,8 @@ struct RecordedLaunches {
 Result<RecordedLaunches> locate_recorded(const std::string& database, std::string_view kernel = {});
 // Whether that names one kernel's file, so that no KERNEL comes behind it.
 bool names_kernel_file(const std::string& database);
+// DIR/<static-hash>.json[#N] in its parts. Where a file of that whole name is there, it is that.
+LaunchName split_file_name(const std::string& database);
 
 // A kernel as it is best named.
 struct KernelName {

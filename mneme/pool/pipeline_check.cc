@@ -1,0 +1,66 @@
+#include "mneme/pool/pipeline_check.h"
+
+#include <chrono>
+#include <span>
+
+#include "mneme/pool/isolated.h"
+
+namespace mneme {
+namespace {
+
+// A module of nothing, on which passes take no time.
+constexpr std::string_view kNothing = "target triple = \"nvptx64-nvidia-cuda\"\n";
+constexpr std::chrono::milliseconds kPatience{10'000};  // what takes longer has been parsed
+
+// Whether no parenthesis of it belongs to one of what stands before or behind it.
+bool is_closed(std::string_view pipeline) {
+  int depth = 0;
+  for (char c : pipeline) {
+    depth += (c == '(') - (c == ')');
+    if (depth < 0) return false;
+  }
+  return depth == 0 && !pipeline.empty();
+}
+
+Status parse(const std::string& pipeline, const std::vector<std::string>& plugins) {
+  IsolatedWork work;
+  const ByteSpan source = std::as_bytes(std::span(kNothing));
+  work.source.assign(source.begin(), source.end());
+  work.name = "nothing";
+  work.pipeline = pipeline;
+  work.options.plugins = plugins;
+  MNEME_ASSIGN(IsolatedRun run, IsolatedRun::begin(work));
+  if (!run.wait(kPatience)) return {};
+  return run.end().status();
+}
+
+using Pipelines = std::span<const std::string>;
+
+// Together as far as they parse, as each process takes its time.
+std::optional<RefusedPipeline> find(Pipelines pipelines, size_t place, const std::vector<std::string>& plugins) {
+  if (pipelines.empty()) return std::nullopt;
+  std::string together;
+  bool closed = true;
+  for (const std::string& pipeline : pipelines) {
+    together += (together.empty() ? "" : ",") + pipeline;
+    closed = closed && is_closed(pipeline);
+  }
+  const bool alone = pipelines.size() == 1;
+  if (alone || closed) {
+    Status status = parse(together, plugins);
+    if (status.code() != Code::invalid_argument) return std::nullopt;
+    if (alone) return RefusedPipeline{place, std::move(status)};
+  }
+  const size_t half = pipelines.size() / 2;
+  if (auto refused = find(pipelines.first(half), place, plugins)) return refused;
+  return find(pipelines.subspan(half), place + half, plugins);
+}
+
+}  // namespace
+
+std::optional<RefusedPipeline> find_refused_pipeline(const std::vector<std::string>& pipelines,
+                                                     const std::vector<std::string>& plugins) {
+  return find(pipelines, 0, plugins);
+}
+
+}  // namespace mneme

@@ -1,0 +1,68 @@
+#include "mneme/replay/configuration_file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace mneme {
+namespace {
+
+class ConfigurationFile : public testing::Test {
+ protected:
+  ConfigurationFile() { std::filesystem::create_directory(folder_); }
+  ~ConfigurationFile() override { std::filesystem::remove_all(folder_); }
+
+  Result<Configuration> read(std::string_view content, const std::string& name = "c.json") {
+    std::ofstream(folder_ / name) << content;
+    return read_configuration((folder_ / name).string(), FileSystem::posix());
+  }
+  std::string refusal(std::string_view content, const std::string& name = "c.json") {
+    return read(content, name).status().message();
+  }
+  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+
+  const Path folder_ = std::filesystem::temp_directory_path() / fmt::format("mneme-configuration-file-{}", ::getpid());
+};
+
+TEST_F(ConfigurationFile, IsAConfigurationAloneOrUnderItsName) {
+  Configuration wanted;
+  wanted.passes = "default<O1>";
+  for (const char* content : {R"({"passes": "default<O1>"})", R"({"configuration": {"passes": "default<O1>"}, "result": {}})",
+                              R"({"configuration": {"passes": "default<O1>"}, "time": 1000, "speed_up": 1.5})",
+                              R"({"digest": "0", "configuration": {"passes": "default<O1>"}, "failure": null})"})
+    EXPECT_EQ(*read(content), wanted) << content;
+}
+
+TEST_F(ConfigurationFile, WhatASweepOrASearchLeavesIsToldApart) {
+  const std::string best = "; the best one that was found is in " + at("best.json");
+  std::ofstream(folder_ / "best.json") << "{}";
+  EXPECT_EQ(refusal(R"({"mneme_sweep": 1, "configuration": {}, "grid": []})", "sweep.json"),
+            at("sweep.json") + " is what a sweep was asked for, and no configuration" + best);
+  EXPECT_EQ(refusal(R"({"mneme_tune": 1, "configuration": {}})", "tune.json"),
+            at("tune.json") + " is what a search was asked for, and no configuration" + best);
+  const std::string header = R"({"mneme_log": 1, "about": {}})";
+  for (const std::string& lines : {header, header + "\n", header + "\n" + R"({"configuration": {}})" + "\n"})
+    EXPECT_EQ(refusal(lines, "results.jsonl"),
+              at("results.jsonl") + " is a log of results, with a configuration on each line, and no configuration" + best);
+  EXPECT_EQ(refusal("{\"configuration\": {}}\n{\"configuration\": {}}\n", "trials.jsonl"),
+            at("trials.jsonl") + " is a log, with a JSON object on each line, and no configuration" + best);
+  EXPECT_EQ(refusal(R"({"best": {"config": {}}, "trials": 3})", "summary.json"),
+            at("summary.json") + " is what a sweep or a search came to, and no configuration" + best);
+  std::filesystem::remove(folder_ / "best.json");
+  EXPECT_EQ(refusal(R"({"best": [], "total": 3})"), at("c.json") + " is what a sweep or a search came to, and no configuration");
+  EXPECT_EQ(refusal(R"({"space": "launch", "configuration": {}})"),
+            at("c.json") + " describes a search ('space'), and no configuration: `mneme tune --search` takes it");
+}
+
+TEST_F(ConfigurationFile, AFolderHintsAtItsBest) {
+  const auto refused = [&] { return read_configuration(folder_.string(), FileSystem::posix()).status().message(); };
+  EXPECT_EQ(refused(), "reading the configuration: " + folder_.string() + " is a folder, and has no best.json: name a file");
+  std::ofstream(folder_ / "best.json") << "{}";
+  EXPECT_EQ(refused(), "reading the configuration: " + folder_.string() + " is a folder; the best one that was found is in " +
+                           at("best.json"));
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,115 @@
+#include "mneme/replay/knobs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace mneme {
+namespace {
+
+Result<Configuration> set(const std::vector<std::pair<std::string, std::string>>& given, const Configuration& base = {}) {
+  std::vector<KnobChange> changes;
+  for (const auto& [name, text] : given) {
+    const Knob* knob = find_knob(name);
+    if (!knob) return error(Code::not_found, "{}", name);
+    changes.push_back({knob, {text}});
+    MNEME_TRY(check_change(changes.back()));
+  }
+  return changed(base, changes, FileSystem::posix());
+}
+
+std::string refusal(const std::string& name, const std::string& text) { return set({{name, text}}).status().to_string(); }
+
+TEST(Knobs, EveryMemberOfAConfigurationHasAnOption) {
+  std::set<std::string> reached{"ir_digest",               // follows from "ir"
+                                "specialise.min_blocks"};  // behind MAX of --launch-bounds
+  for (const Knob& knob : knobs()) reached.insert(knob.key);
+  for (const ConfigurationField& field : configuration_fields()) EXPECT_TRUE(reached.contains(field.key)) << field.key;
+}
+
+TEST(Knobs, EveryOptionIsOfAMemberAndIsKnownByItsNames) {
+  std::set<std::string> keys, names;
+  for (const ConfigurationField& field : configuration_fields()) keys.insert(field.key);
+  for (const Knob& knob : knobs()) {
+    EXPECT_TRUE(knob.key.empty() || keys.contains(knob.key)) << knob.key;
+    EXPECT_EQ(knob.takes_value(), !knob.value_name().empty());
+    for (const std::string& name : knob.names) {
+      EXPECT_TRUE(names.insert(name).second) << name;
+      EXPECT_EQ(find_knob(name), &knob);
+    }
+  }
+  EXPECT_EQ(find_knob("--no-such-option"), nullptr);
+}
+
+TEST(Knobs, AnOptionIsAnotherSpellingOfItsMember) {
+  const std::pair<const char*, const char*> kValues[] = {
+      {"--grid-dim-x", "7"},       {"--block-dim-z", "2"},    {"--shared-mem", "128"},
+      {"--codegen-opt", "1"},      {"--target", "sm_90a"},    {"--ftz", "on"},
+      {"--max-registers", "40"},   {"--load-cache", "cv"},    {"--stop", "relative_error"},
+      {"--relative-error", "0.5"}, {"--iterations", "3"},     {"--l2", "cold"},
+      {"--max-cluster", "4"},      {"--maxnreg", "64"},       {"--assembler-level", "2"},
+      {"--max-time", "1.5"},       {"--contraction", "fast"}, {"--mattr", "+ptx87"},
+      {"--store-cache", "cs"},     {"--warm-up", "2"},        {"--min-iterations", "7"},
+      {"--max-iterations", "77"},  {"--passes", "gvn"},
+  };
+  for (const auto& [name, text] : kValues) {
+    const auto by_option = set({{name, text}}), by_member = set({{"--set", find_knob(name)->key + "=" + text}});
+    ASSERT_TRUE(by_option.ok() && by_member.ok()) << name << by_option.status().message() << by_member.status().message();
+    EXPECT_EQ(*by_option, *by_member) << name;
+    EXPECT_NE(*by_option, Configuration()) << name;
+  }
+  for (const char* name :
+       {"--keep-threads", "--specialise-dims", "--specialise-ranges", "--align", "--no-alias", "--shared-device"})
+    EXPECT_EQ(*set({{name, ""}}), *set({{"--set", find_knob(name)->key + "=true"}})) << name;
+  EXPECT_EQ(*set({{"--no-poison", ""}}), *set({{"--set", "verdict.poison=false"}}));
+  EXPECT_EQ(*set({{"--specialise", "n,all"}}), *set({{"--set", R"(specialise.arguments=["n", "*"])"}}));
+  EXPECT_EQ(*set({{"--launch-bounds", "256,2"}}),
+            *set({{"--set", "specialise.max_threads=256"}, {"--set", "specialise.min_blocks=2"}}));
+}
+
+TEST(Knobs, AMemberIsSetAndTakenOut) {
+  Configuration base;
+  base.block.x = 32;
+  base.codegen.level = 1;
+  EXPECT_EQ(set({{"--set", "block.y=4"}}, base)->block, (ExtentOverride{32, 4, {}}));
+  EXPECT_EQ(set({{"--set", "block.x=null"}}, base)->block, ExtentOverride());
+  EXPECT_EQ(set({{"--set", "block=8"}}, base)->block, (ExtentOverride{8, {}, {}}));
+  EXPECT_EQ(set({{"--set", "codegen=null"}}, base)->codegen, CodegenOptions());
+  EXPECT_EQ(set({{"--set", "passes=\"gvn\""}})->passes, "gvn");
+  EXPECT_EQ(set({{"--set", "codegen.target=90"}})->codegen.target, "90") << "a text, though it reads as a number";
+}
+
+TEST(Knobs, ATextThatIsNoneIsRefusedInWords) {
+  EXPECT_EQ(refusal("--block-dim-x", "0"), "invalid_argument: '0' is not a whole number from 1 to 4294967295");
+  EXPECT_EQ(refusal("--codegen-opt", "high"), "invalid_argument: 'high' is not a whole number from 0 to 3");
+  EXPECT_EQ(refusal("--relative-error", "2"), "invalid_argument: '2' is not a number from 1e-06 to 1");
+  EXPECT_EQ(refusal("--ftz", "perhaps"), "invalid_argument: 'perhaps' is none of recorded, on, off");
+  EXPECT_THAT(refusal("--fast-math", "nnan,quick"), testing::HasSubstr("'quick' is none of "));
+  EXPECT_EQ(refusal("--launch-bounds", "256,0"), "invalid_argument: MAX or MAX,MIN is expected, each from 1 to 1024, not 256,0");
+  EXPECT_EQ(refusal("--set", "x"), "invalid_argument: --set x: KEY=VALUE is expected, as in --set block.x=64");
+  EXPECT_EQ(refusal("--set", "blok.x=1"), "invalid_argument: configuration: unknown key 'blok'; the nearest is 'block'");
+  EXPECT_EQ(refusal("--set", "blok.x=null"), "invalid_argument: configuration: unknown key 'blok'; the nearest is 'block'");
+  EXPECT_EQ(refusal("--set", "passes.x=1"), "invalid_argument: configuration: 'passes' must be a string, not {\"x\":1}");
+}
+
+TEST(Knobs, FilesAreKeptByTheirWholePathsAndDigests) {
+  const std::string path = std::filesystem::temp_directory_path() / fmt::format("mneme-knobs-{}.ll", ::getpid());
+  std::ofstream(path) << "one";
+  Configuration pinned = *set({{"--ir", path}});
+  EXPECT_EQ(pinned.ir.path, path);
+  EXPECT_EQ(pinned.ir.digest, digest_of(std::as_bytes(std::span("one", 3))).hex());
+  EXPECT_EQ(*set({{"--set", "ir=" + path}}), pinned);
+  std::ofstream(path) << "other";
+  EXPECT_EQ(set({}, pinned).status().code(), Code::incompatible);
+  EXPECT_NE(set({{"--ir", path}}, pinned)->ir.digest, pinned.ir.digest) << "it is given anew";
+  std::filesystem::remove(path);
+  EXPECT_EQ(set({{"--load-pass-plugin", "p.so"}})->pass_plugins[0], std::filesystem::absolute("p.so").string());
+}
+
+}  // namespace
+}  // namespace mneme
