@@ -137,6 +137,21 @@ class Config:
             raise InvalidArgumentError(f"configuration: its JSON must be text, not {_type(text)}")
         return cls._of(_native.Configuration.from_json(_unicode(text)))
 
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Config:
+        """The configuration in a file, as every `--config` takes it: what `mneme replay` prints, or best.json.
+
+        Raises:
+            NotFoundError: It cannot be read.
+            InvalidArgumentError: It is something else, as a log or a folder of results; the message says what it is.
+
+        >>> import pathlib
+        >>> _ = pathlib.Path("c.json").write_text('{"configuration": {"keep_threads": true}, "result": {}}')
+        >>> Config.read("c.json")
+        Config(passes='default<O3>', keep_threads=True)
+        """
+        return cls._of(_native.Configuration.read(_path(path)))
+
     def to_dict(self) -> dict[str, Any]:
         """Its members, without those that are as by default; "passes" is always there.
 
@@ -226,6 +241,16 @@ def _unicode(text: str) -> str:
     except UnicodeEncodeError:
         raise InvalidArgumentError("configuration: its text has characters that are no Unicode") from None
     return text
+
+
+def _path(path: str | os.PathLike[str]) -> str:
+    try:
+        text = os.fspath(path)
+        if "\0" not in text:
+            return _unicode(text)
+    except (TypeError, AttributeError):
+        pass
+    raise InvalidArgumentError(f"reading the configuration: a path is expected, not {path!r}")
 
 
 def _plain(value: Any) -> Any:

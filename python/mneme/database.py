@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from mneme import _native
 from mneme._views import Shown, Table, extent, size
-from mneme.errors import CorruptError, InvalidArgumentError, MnemeError, NotFoundError
+from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
 
 if TYPE_CHECKING:
     import numpy
@@ -56,10 +56,11 @@ class Database(Shown, Mapping[str, "Kernel"]):
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._native, only = _native.open_database(_path(path, "opening a database"))
+        self._native, only, self._numbers = _native.open_database(_path(path, "opening a database"))
         documents, damaged = ([self._native.load(only)], []) if only else self._native.list()
         self._kernels = {document.hash: Kernel(self, document) for document in documents}
         self._damaged: list[MnemeError] = damaged
+        self._names = _native.KernelNames(documents, [str(one) for one in damaged])
 
     @property
     def path(self) -> str:
@@ -83,12 +84,35 @@ class Database(Shown, Mapping[str, "Kernel"]):
         found = self._find(key)
         if len(found) == 1:
             return found[0]
-        there = "".join(f"\n  {kernel.hash}  {kernel.demangled}" for kernel in found or self._kernels.values())
-        if found:
-            raise NotFoundError(f"{len(found)} kernels in {self.path} match '{key}': choose one by its hash{there}")
-        if self._damaged:
-            raise CorruptError(f"no kernel in {self.path} matches '{key}', and not all can be read: {self._damaged[0]}")
-        raise NotFoundError(f"no kernel in {self.path} matches '{key}'; there are{there}")
+        if not found or (key and self._names.find(_text(key))):
+            self._choose(key)  # raises
+        there = "".join(f"\n  {kernel.hash}  {kernel.demangled}" for kernel in found)
+        raise NotFoundError(f"{len(found)} kernels in {self.path} match '{key}': choose one by its hash{there}")
+
+    def launches(self, name: str = "") -> tuple[Instance, ...]:
+        """The launches that `KERNEL#N` means, as the commands take it behind the database.
+
+        The kernel's name is as in the source, a part of it, mangled, or first digits of the hash; without one it is the
+        only kernel. N is the index of an instance; `#0,2` are two of them, and without any it is the only one.
+
+        Raises:
+            NotFoundError: There is no such one, or more than one; the message lists those there are.
+            InvalidArgumentError: Nothing was named, and there are several.
+            CorruptError: There is none, and a damaged file that might be it.
+
+        >>> mneme.Database(recordings).launches("scale#0") == (instance,)
+        True
+        >>> mneme.Database(recordings).launches()[0].kernel.demangled
+        'scale(int*, int, int)'
+        """
+        kernel_name, numbers = _native.split_launch_name(_text(name))
+        kernel = self._choose(kernel_name)
+        if numbers or self._numbers:
+            return tuple(kernel[digits] for digits in kernel._native.numbered(numbers or self._numbers))
+        return (kernel[kernel._native.find_instance("")],)
+
+    def _choose(self, name: str) -> Kernel:
+        return list(self._kernels.values())[self._names.choose(self.path, _text(name))]
 
     def find(self, pattern: str) -> list[Kernel]:
         """Every kernel whose name a regular expression is found in.
@@ -111,11 +135,9 @@ class Database(Shown, Mapping[str, "Kernel"]):
             raise InvalidArgumentError(
                 f"a kernel is named by text: its hash, its name or a regular expression; not {key!r}"
             )
-        kernels = self._kernels.values()
-        if by_hash := [kernel for kernel in kernels if key and kernel.hash.startswith(key.lower())]:
-            return by_hash
-        if by_name := [kernel for kernel in kernels if key in kernel._names]:
-            return by_name
+        if places := self._names.find(_text(key)):
+            kernels = list(self._kernels.values())
+            return [kernels[place] for place in places]
         try:
             return self.find(key)
         except InvalidArgumentError:
@@ -214,17 +236,10 @@ class Kernel(Shown, Sequence["Instance"]):
             raise InvalidArgumentError(f"an instance is named by its index or hash, not by {key!r}") from None
 
     def _by_hash(self, digits: str) -> Instance:
-        found = [instance for instance in self._instances if digits and instance.hash.startswith(digits.lower())]
-        if len(found) == 1:
-            return found[0]
-        there = "".join(
-            f"\n  {instance.hash}  grid {extent(instance.grid)}, block {extent(instance.block)}"
-            for instance in found or self._instances
-        )
-        what = (
-            f"{len(found)} instances of {self.demangled} begin" if found else f"no instance of {self.demangled} begins"
-        )
-        raise NotFoundError(f"{what} with '{digits}'; there are{there}")
+        if not digits:
+            raise InvalidArgumentError("an instance is named by its index or hash, not by ''")
+        digest = self._native.find_instance(_text(digits))
+        return next(instance for instance in self._instances if instance.hash == digest)
 
     def __len__(self) -> int:
         return len(self._instances)
@@ -520,6 +535,12 @@ def _path(path: str | os.PathLike[str], what: str) -> str:
     except (TypeError, AttributeError, UnicodeEncodeError):
         pass
     raise InvalidArgumentError(f"{what}: a path is expected, not {path!r}")
+
+
+def _text(name: object) -> str:
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"a kernel or a launch is named by text, not by {name!r}")
+    return name.encode(errors="replace").decode()
 
 
 def _count(number: int, what: str) -> str:

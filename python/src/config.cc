@@ -2,7 +2,10 @@
 #include "config.h"
 
 #include <nanobind/operators.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 
@@ -10,6 +13,8 @@
 #include "errors.h"
 #include "json.h"
 #include "mneme/pool/pool_result.h"
+#include "mneme/replay/configuration_file.h"
+#include "mneme/replay/knobs.h"
 #include "mneme/snapshot/tolerance.h"
 
 namespace mneme::python {
@@ -33,6 +38,26 @@ nb::object tolerance(const std::string& text) {
   return python_of(to_json(one)["tolerance"][0]);
 }
 
+Config change(const Config& configuration, const std::vector<std::pair<std::string, std::vector<std::string>>>& changes) {
+  std::vector<KnobChange> known;
+  for (const auto& [name, texts] : changes) {
+    const Knob* knob = find_knob(name);
+    if (!knob) raise(error(Code::invalid_argument, "there is no option {}", name));
+    known.push_back({knob, texts});
+    if (Status status = check_change(known.back()); !status.ok())
+      raise(knob->form == Knob::Form::setting ? status : status.with_context(name));
+  }
+  return Config(unwrap(changed(configuration.value, known, FileSystem::posix())));
+}
+
+// Of the command line: names, heading, what it says, the name of its value (empty: takes none), whether each text counts.
+using KnobText = std::tuple<std::vector<std::string>, std::string, std::string, std::string, bool>;
+std::vector<KnobText> all_knobs() {
+  std::vector<KnobText> all;
+  for (const Knob& knob : knobs()) all.emplace_back(knob.names, knob.group, knob.what, knob.value_name(), knob.repeats());
+  return all;
+}
+
 }  // namespace
 
 Config::Config(Configuration configuration) : value(std::move(configuration)), text(to_json(value).dump()) {}
@@ -42,6 +67,11 @@ void bind_config(nb::module_& module) {
       .def_static(
           "from_dict", [](nb::handle members) { return from_json(json_of(members, "configuration")); }, nb::arg("members").none())
       .def_static("from_json", &from_text)
+      .def_static(
+          "read", [](const std::string& path) { return Config(unwrap(read_configuration(path, FileSystem::posix()))); },
+          nb::arg("path"), "What a file has: a configuration's JSON, or an object that has it under 'configuration'.")
+      .def("changed", &change, nb::arg("changes"),
+           "With knobs changed: their names on a command line, as '--block-dim-x' or '--set', and the texts given there.")
       .def(
           "to_dict", [](const Config& self) { return python_of(to_json(self.value)); },
           nb::sig("def to_dict(self) -> dict[str, typing.Any]"))
@@ -51,6 +81,8 @@ void bind_config(nb::module_& module) {
           "__eq__", [](const Config& self, const Config& other) { return self.text == other.text; }, nb::is_operator(),
           nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("__hash__", [](const Config& self) { return std::hash<std::string>()(self.text); });
+  module.def("knobs", &all_knobs,
+             "The options that change a configuration: (names, heading, what it is, name of the value, whether it repeats).");
   module.def("parse_tolerance", &tolerance, nb::arg("text"), "'BUFFER: TOLERANCE' as a configuration has it.");
   module.def(
       "digest_of",

@@ -1,6 +1,4 @@
 // Database: recordings as values, and the recorded memory as arrays.
-#include "mneme/store/database.h"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -12,6 +10,7 @@
 #include "bind.h"
 #include "errors.h"
 #include "json.h"
+#include "mneme/store/recorded_name.h"
 #include "recorded_memory.h"
 
 namespace mneme::python {
@@ -34,21 +33,76 @@ std::string_view to_string(Parameter::Kind kind) {
 
 nb::bytes bytes_of(ByteSpan bytes) { return nb::bytes(bytes.data(), bytes.size()); }
 
-// A folder, or one kernel's file in it.
-std::pair<std::shared_ptr<Database>, std::optional<std::string>> open(const std::string& path) {
-  auto opened = [&]() -> Result<std::pair<std::shared_ptr<Database>, std::optional<std::string>>> {
+using Opened = std::tuple<std::shared_ptr<Database>, std::optional<std::string>, std::vector<uint64_t>>;
+
+// A folder, or one kernel's file in it, behind which numbers of launches may stand.
+Opened open(const std::string& path) {
+  auto opened = [&]() -> Result<Opened> {
     nb::gil_scoped_release release;
-    std::optional<std::string> kernel;
-    Path folder = std::filesystem::absolute(path).lexically_normal();
-    if (folder.extension() == ".json") {
-      MNEME_ASSIGN(KernelFile file, locate_kernel(folder));
-      folder = file.directory;
-      kernel = file.static_hash.hex();
+    const Path folder = std::filesystem::absolute(path).lexically_normal();
+    if (!names_kernel_file(folder.string())) {
+      MNEME_ASSIGN(Database database, Database::open(folder));
+      return Opened(std::make_shared<Database>(std::move(database)), std::nullopt, {});
     }
-    MNEME_ASSIGN(Database database, Database::open(folder));
-    return std::pair(std::make_shared<Database>(std::move(database)), kernel);
+    const LaunchName name = split_file_name(folder.string());
+    MNEME_ASSIGN(KernelFile file, locate_kernel(name.kernel));
+    MNEME_ASSIGN(Database database, Database::open(file.directory));
+    return Opened(std::make_shared<Database>(std::move(database)), file.static_hash.hex(), name.instances);
   }();
   return unwrap(std::move(opened));
+}
+
+// What kernels are named by; without their instances, of which there may be many.
+class KernelNames {
+ public:
+  KernelNames(const nb::list& documents, const std::vector<std::string>& damaged) {
+    for (nb::handle document : documents) {
+      KernelDocument& kernel = listing_.kernels.emplace_back();
+      kernel.kernel = nb::cast<const KernelDocument&>(document).kernel;
+    }
+    for (const std::string& message : damaged) listing_.damaged.emplace_back(Code::corrupt, message);
+  }
+
+  std::vector<size_t> find(const std::string& name) const { return find_kernels(listing_.kernels, name); }
+  size_t choose(const std::string& database, const std::string& name) const {
+    return unwrap(choose_kernel(listing_, database, name));
+  }
+
+ private:
+  Listing listing_;
+};
+
+std::vector<std::string> hashes_of(const std::vector<Digest>& digests) {
+  std::vector<std::string> hashes;
+  for (const Digest& digest : digests) hashes.push_back(digest.hex());
+  return hashes;
+}
+
+std::string words_of(const std::string& database, const std::string& static_hash, const std::vector<std::string>& instances) {
+  const Digest kernel = unwrap(Digest::from_hex(static_hash));
+  std::vector<Digest> chosen;
+  for (const std::string& hash : instances) chosen.push_back(unwrap(Digest::from_hex(hash)));
+  auto words = [&] {
+    nb::gil_scoped_release release;
+    return launch_words(database, kernel, chosen);
+  }();
+  return unwrap(std::move(words));
+}
+
+void bind_names(nb::module_& module) {
+  nb::class_<KernelNames>(module, "KernelNames", "What the kernels of a database are named by, as the command line reads it.")
+      .def(nb::init<const nb::list&, const std::vector<std::string>&>(), nb::arg("documents"), nb::arg("damaged"))
+      .def("find", &KernelNames::find, nb::arg("name"), "The places of those that a name may mean.")
+      .def("choose", &KernelNames::choose, nb::arg("database"), nb::arg("name"), "The place of the only one.");
+  module.def(
+      "split_launch_name",
+      [](const std::string& word) {
+        LaunchName name = split_launch_name(word);
+        return std::pair(std::move(name.kernel), std::move(name.instances));
+      },
+      nb::arg("word"), "The kernel and the numbers of KERNEL#N.");
+  module.def("launch_words", &words_of, nb::arg("database"), nb::arg("static_hash"), nb::arg("instances"),
+             "DB KERNEL#N, as a shell takes it.");
 }
 
 // The kernels that can be read, and a failure for each that cannot.
@@ -113,7 +167,17 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro("target", [](const KernelDocument& self) { return self.kernel.target; })
       .def_prop_ro("architecture", [](const KernelDocument& self) { return self.kernel.arch; })
       .def_prop_ro("parameters", [](const KernelDocument& self) { return self.kernel.parameters; })
-      .def_ro("instances", &KernelDocument::instances);
+      .def_ro("instances", &KernelDocument::instances)
+      .def(
+          "find_instance",
+          [](const KernelDocument& self, const std::string& digits) { return unwrap(find_instance(self, digits)).hex(); },
+          nb::arg("digits"), "The hash of the instance that begins so; with no digits, of the only one.")
+      .def(
+          "numbered",
+          [](const KernelDocument& self, const std::vector<uint64_t>& numbers) {
+            return hashes_of(unwrap(numbered_instances(self, numbers)));
+          },
+          nb::arg("numbers"), "The hashes of the instances of these numbers.");
 }
 
 void bind_memory(nb::module_& module) {
@@ -181,7 +245,9 @@ void bind_database(nb::module_& module) {
           },
           nb::arg("kernel"), nb::arg("instance"), "Reads everything that belongs to an instance; raises where it is damaged.");
   bind_memory(module);
-  module.def("open_database", &open, nb::arg("path"), "A database, and the static hash where the path names a kernel's file.");
+  bind_names(module);
+  module.def("open_database", &open, nb::arg("path"),
+             "A database, and where the path names a kernel's file its static hash and the numbers behind it.");
 }
 
 }  // namespace mneme::python

@@ -254,3 +254,24 @@ def test_changed_code_goes_back_into_a_configuration(instance: mneme.Instance) -
     assert config != mneme.Config(module=instance.module())
     with mneme.Executor(instance, device="cpu") as executor:
         assert executor.submit(config).result().verified
+
+
+def test_reads_what_a_replay_leaves(tmp_path: Path) -> None:
+    file = tmp_path / "best.json"
+    file.write_text('{"configuration": {"passes": "default<O1>", "block": {"x": 64}}, "time": 1000}')
+    assert mneme.Config.read(file) == mneme.Config.read(str(file)) == mneme.Config(passes="default<O1>", block=64)
+    (tmp_path / "sweep.json").write_text('{"mneme_sweep": 1, "configuration": {}}')
+    for wrong, said in (
+        (
+            tmp_path / "sweep.json",
+            "is what a sweep was asked for, and no configuration; the best one that was found is in",
+        ),
+        (tmp_path, "is a folder; the best one that was found is in"),
+    ):
+        with pytest.raises(InvalidArgumentError) as raised:
+            mneme.Config.read(wrong)
+        assert f"{wrong} {said} {file}" in str(raised.value)
+    with pytest.raises(mneme.errors.NotFoundError):
+        mneme.Config.read(tmp_path / "none.json")
+    with pytest.raises(InvalidArgumentError, match=r"^reading the configuration: a path is expected, not 3$"):
+        mneme.Config.read(3)  # type: ignore[arg-type]

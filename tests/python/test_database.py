@@ -88,12 +88,32 @@ def test_finds_an_instance(database: mneme.Database) -> None:
     with pytest.raises(NotFoundError) as raised:
         kernel["abc"]
     assert str(raised.value) == (
-        f"no instance of scale(int*, int, int) begins with 'abc'; there are\n  {INSTANCE}  grid 313x1x1, block 128x1x1"
+        f"no instance of scale(int*, int, int) begins with 'abc'; there are\n"
+        f"  #0  {INSTANCE}  grid 313x1x1, block 128x1x1, 160120 B"
     )
     with pytest.raises(IndexError, match=r"^scale\(int\*, int, int\) has 1 instance, and none at 1$"):
         kernel[1]
     with pytest.raises(InvalidArgumentError, match=r"^an instance is named by its index or hash, not by 1.5$"):
         kernel[1.5]  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("name", ["", "scale", "#0", "scale#0,0", "ca", "_Z5scalePiii", f"{HASH}#0", HASH[:4]])
+def test_launches_go_by_the_names_that_commands_take(database: mneme.Database, name: str) -> None:
+    assert database.launches(name) == (database["scale"][0],)
+
+
+def test_launches_that_are_not_there(recordings: Path, database: mneme.Database) -> None:
+    with pytest.raises(
+        NotFoundError, match=r"^scale\(int\*, int, int\) has 1 instance, numbered from 0, and none is #1$"
+    ):
+        database.launches("scale#1")
+    with pytest.raises(NotFoundError, match="matches 'vadd'; there are\n"):
+        database.launches("vadd#0")
+    with pytest.raises(NotFoundError, match=r"none is #7$"):
+        mneme.Database(f"{recordings / HASH}.json#7").launches()
+    assert mneme.Database(f"{recordings / HASH}.json#0").launches()[0].hash == INSTANCE
+    with pytest.raises(InvalidArgumentError, match=r"not by 3$"):
+        database.launches(3)  # type: ignore[arg-type]
 
 
 def test_memory_is_as_it_was_recorded(instance: mneme.Instance) -> None:

@@ -48,7 +48,7 @@ def test_a_file_of_the_guide_to_tuning(recordings: Path, tmp_path: Path, name: s
     (printed,) = re.findall(rf"^    # {name}\n((?:    .*\n)+)", text_of(ROOT / "docs/guide/tune.md"), re.M)
     file = tmp_path / name
     file.write_text(textwrap.dedent(printed))
-    words = [recordings, "--config", file, "--device", "cpu", "--trials", "12", "--seed", "1", "--results-dir", "r"]
+    words = [recordings, "--search", file, "--device", "cpu", "--trials", "12", "--seed", "1", "--results-dir", "r"]
     done = subprocess.run(
         [sys.executable, "-m", "mneme.tune", *map(str, words), "--quiet", "--confirm", "5", "--json"],
         cwd=tmp_path,

@@ -37,8 +37,7 @@ def test_from_a_recording_to_a_best_configuration(recordings: Path, tmp_path: Pa
     )
     assert " times as fast" in done.stdout.splitlines()[-2]
     results = tmp_path / "results"
-    assert f"mneme replay -rdb {next(recordings.glob('*.json'))} -rid " in done.stderr
-    assert f" --config {results}/best.json\n" in done.stderr
+    assert f"mneme replay {recordings} scale --config results/best.json\n" in done.stderr
     assert sorted(path.name for path in results.iterdir()) == [
         "best.json", "results.jsonl", "summary.json", "trials.jsonl", "trials.parquet", "tune.json",
     ]  # fmt: skip
@@ -69,7 +68,7 @@ def test_mneme_finds_it(recordings: Path, tmp_path: Path) -> None:
     (tmp_path / "mneme-tune").chmod(0o755)
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(["mneme", "tune", "--help"], env=environment, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0 and "usage: mneme tune DATABASE" in done.stdout
+    assert done.returncode == 0 and "usage: mneme tune DB [KERNEL[#N]]" in done.stdout
 
 
 def test_exhaustive_grid_of_a_file(recordings: Path, tmp_path: Path) -> None:
@@ -83,7 +82,7 @@ def test_exhaustive_grid_of_a_file(recordings: Path, tmp_path: Path) -> None:
         "sampler: exhaustive\n"
         "confirm: 0\n"
     )
-    arguments = ["--config", "tune.yaml", "--device", "cpu", "--quiet", "--json", "--results-dir", "r"]
+    arguments = ["--search", "tune.yaml", "--device", "cpu", "--quiet", "--json", "--results-dir", "r"]
     done = run(recordings, "--kernel", "scale", *arguments, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
@@ -105,7 +104,7 @@ def test_presets_and_parameters_of_a_file(recordings: Path, tmp_path: Path) -> N
         "confirm: 0\n"
     )
     (tmp_path / "tune.yaml").write_text(text)
-    few = ["--config", "tune.yaml", *FAST, "--seed", 1, "--results-dir", "r"]
+    few = ["--search", "tune.yaml", *FAST, "--seed", 1, "--results-dir", "r"]
     done = run(recordings, *few, "--trials", 24, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     trials = sorted(read_trials(tmp_path / "r/trials.jsonl"), key=lambda trial: trial.number)
@@ -127,7 +126,7 @@ def test_presets_and_parameters_of_a_file(recordings: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize("text", ["space: [launch, compiler]", "space: launch+compiler"])
 def test_constraints_of_presets_of_a_file(recordings: Path, tmp_path: Path, text: str) -> None:
     (tmp_path / "f.yaml").write_text(f"{text}\nconstraints: [block.x <= 128, 'codegen.level == 3']\nconfirm: 0\n")
-    few = ["--config", "f.yaml", "--sampler", "random", "--trials", 12, "--results-dir", "r"]
+    few = ["--search", "f.yaml", "--sampler", "random", "--trials", 12, "--results-dir", "r"]
     done = run(recordings, *few, *FAST, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     params = [trial.params for trial in read_trials(tmp_path / "r/trials.jsonl")]
@@ -157,11 +156,80 @@ def test_configuration_of_a_replay_and_options(recordings: Path, tmp_path: Path)
     assert configuration["tolerance"][0]["buffer"] == "data" and configuration["execution"] == {"iterations": 3}
 
 
+def test_a_knob_is_an_option_and_a_member(recordings: Path, tmp_path: Path) -> None:
+    few = ["--space", "compiler", "--sampler", "random", "--trials", 1, "--confirm", 0, "--device", "cpu", "--quiet"]
+    given = {
+        "options": ["--block-dim-x", 64, "--keep-threads", "--iterations", 3, "--specialise", "n,factor", "--no-alias"],
+        "members": [
+            *("--set", "block.x=64", "--set", "keep_threads=true", "--set", "execution.iterations=3"),
+            *("--set", 'specialise.arguments=["n", "factor"]', "--set", "specialise.no_alias=true"),
+        ],
+    }
+    found = []
+    for name, words in given.items():
+        done = run(recordings, *few, *words, "--results-dir", name, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads((tmp_path / name / "tune.json").read_text())["configuration"])
+    assert found[0] == found[1]
+    assert found[0] == {
+        "passes": "default<O3>",
+        "block": {"x": 64},
+        "keep_threads": True,
+        "execution": {"iterations": 3},
+        "specialise": {"arguments": ["n", "factor"], "no_alias": True},
+    }
+
+
+def test_a_kernel_goes_by_its_name(recordings: Path, tmp_path: Path) -> None:
+    few = ["--space", "launch", "--sampler", "random", "--trials", 1, "--confirm", 0]
+    for number, words in enumerate(
+        ([recordings, "scale"], [recordings, "scale#0"], ["-rdb", recordings, "sca"], [next(recordings.glob("*.json"))])
+    ):
+        done = run(*words, *FAST, *few, "--results-dir", number, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert f": mneme replay {recordings} scale --config {number}/best.json\n" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("f.json", '{"space": "launch"}', "f.json describes a search ('space'), and no configuration: `mneme tune --search` takes it"),  # noqa: E501
+        ("tune.json", '{"mneme_tune": 1, "configuration": {}}', "tune.json is what a search was asked for, and no configuration"),  # noqa: E501
+        ("r", None, "reading the configuration: r is a folder; the best one that was found is in r/best.json"),
+    ],
+)  # fmt: skip
+def test_what_is_no_configuration_is_told_apart(
+    recordings: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    text: str | None,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if text is None:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "best.json").write_text("{}")
+    else:
+        (tmp_path / name).write_text(text)
+    assert called([str(recordings), "--config", name, *FAST]) == 64
+    assert capsys.readouterr().err.startswith("mneme tune: " + message)
+
+
+def test_every_member_of_a_configuration_has_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert called(["--help"]) == 0
+    listed = capsys.readouterr().out
+    shown = subprocess.run(["mneme", "replay", "--help"], capture_output=True, text=True, timeout=240).stdout
+    for names, *_ in mneme._native.knobs():
+        assert all(name in listed for name in names) and all(name in shown for name in names), names
+
+
 def test_what_is_as_recorded_is_left_out_of_the_table(recordings: Path, tmp_path: Path) -> None:
     text = "{parameters: {block.x: {categorical: [128]}, grid.x: {categorical: [313]}}, sampler: grid, confirm: 0}"
     (tmp_path / "f.yaml").write_text(text)
     execution = ["--device", "cpu", "--quiet"]
-    done = run(recordings, *execution, "--config", "f.yaml", "--results-dir", "r", folder=tmp_path)
+    done = run(recordings, *execution, "--search", "f.yaml", "--results-dir", "r", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "block.x" not in done.stdout and "grid.x" not in done.stdout
     assert done.stdout.endswith("that is not confirmed\n  as recorded\n")
@@ -171,7 +239,7 @@ def test_what_all_begin_with_is_left_out_of_the_table(recordings: Path, tmp_path
     text = "{parameters: {specialise.dimensions: {categorical: [true]}}, sampler: grid, confirm: 0}"
     (tmp_path / "f.yaml").write_text(text)
     base = ["--set", "keep_threads=true", "--tolerance", "data: i32, 1, absolute"]
-    done = run(recordings, *FAST, *base, "--config", "f.yaml", "--results-dir", "r", folder=tmp_path)
+    done = run(recordings, *FAST, *base, "--search", "f.yaml", "--results-dir", "r", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[3].split()[-1] == "specialise.dimensions"  # all trials have it, and it was searched
@@ -190,7 +258,7 @@ def test_one_trial_is_only_the_launch_as_recorded(recordings: Path, tmp_path: Pa
 def test_space_of_fewer_points_than_trials(recordings: Path, tmp_path: Path) -> None:
     text = "{parameters: {block.x: {categorical: [32, 64, 128]}}, constraints: [block.x > 32], confirm: 0}"
     (tmp_path / "f.yaml").write_text(text)
-    few = ["--config", "f.yaml", "--sampler", "random", "--set", "keep_threads=true", "--results-dir", "r"]
+    few = ["--search", "f.yaml", "--sampler", "random", "--set", "keep_threads=true", "--results-dir", "r"]
     for trials, said in ((2, 0), (5, 1)):
         done = run(recordings, *FAST, *few[:-1], f"r{trials}", "--trials", trials, folder=tmp_path)
         remark = f"the space has 2 points, fewer than {trials} trials: --sampler exhaustive tries each once"
@@ -207,7 +275,7 @@ def test_rate_of_a_moment_is_left_out() -> None:
 
 def test_nothing_is_right(recordings: Path, tmp_path: Path) -> None:
     (tmp_path / "f.json").write_text(json.dumps({"parameters": {"grid.x": {"int": [1, 2]}}, "sampler": "grid"}))
-    done = run(recordings, *FAST, "--config", "f.json", "--results-dir", "r", folder=tmp_path)
+    done = run(recordings, *FAST, "--search", "f.json", "--results-dir", "r", folder=tmp_path)
     assert done.returncode == 1, done.stderr
     assert "2 wrong_result, the first: memory differs" in done.stdout and "no configuration is right" in done.stdout
     assert not (tmp_path / "r/best.json").exists()
@@ -373,7 +441,7 @@ def test_resumed_with_another_search(recordings: Path, tmp_path: Path) -> None:
         (["--seed", 4], "its seed is 3, and 4 is asked for"),
         (["--objective", "time,registers"], 'its objective is ["time"], and ["time", "registers"] is asked for'),
         (["--space", "full"], 'its space is "launch", and "full" is asked for'),
-        (["--config", "other.yaml"], 'its space is "launch", and none is asked for'),
+        (["--search", "other.yaml"], 'its space is "launch", and none is asked for'),
         (["--set", "execution.iterations=77"], "its configuration is "),
         (["--no-prune"], "its prune is true, and false is asked for"),
     ):
@@ -399,19 +467,27 @@ def test_resumed_with_another_kernel(recordings: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ([], 64, "no recorded kernel: give DIR/<static-hash>.json, or --resume DIR"),
+        ([], 64, "no recorded kernel: give DB KERNEL, as `mneme ls DB` lists them, or --resume DIR"),
         (["DB", "--sampler", "tpee"], 64, "there is no sampler 'tpee'; the nearest is 'tpe'"),
         (["DB", "--space", "lunch"], 64, "there is no search space 'lunch'; the nearest is 'launch'"),
         (["DB", "--objective", "tim"], 64, "there is no objective 'tim'; the nearest is 'time'"),
         (["DB", "--device", "gpu"], 64, "tuning: 'device' is \"cuda\", \"cuda:1\" and so on, \"cpu\" or None, not 'gpu'"),  # noqa: E501
         (["DB", "--trials", "0"], 64, "tuning: trials must be a whole number from 1 on, and is 0"),
         (["DB", "--set", "codegen.levle=1"], 64, "configuration: unknown key 'codegen.levle'; the nearest is 'codegen.level'"),  # noqa: E501
-        (["DB", "--set", "x"], 64, "--set x: write KEY=VALUE, as in --set execution.iterations=20"),
+        (["DB", "--set", "x"], 64, "--set x: KEY=VALUE is expected, as in --set block.x=64"),
         (["DB", "--devices", "a"], 64, "--devices a: write numbers, as in --devices 0,1"),
         (["DB", "--storage", "sqlit"], 64, "storage 'sqlit' is neither journal nor sqlite nor a URL of Optuna's; the nearest is 'sqlite'"),  # noqa: E501
         (["DB", "-rid", "ffff"], 2, f"no instance of {SCALE} begins with 'ffff'; there are"),
         (["DB", "--kernel", "skale"], 2, "no kernel in DB matches 'skale'; there are"),
-        (["DB", "--config", "none.yaml"], 2, "--config none.yaml: No such file or directory"),
+        (["DB", "skale"], 2, "no kernel in DB matches 'skale'; there are"),
+        (["DB", "scale#1"], 2, f"{SCALE} has 1 instance, numbered from 0, and none is #1"),
+        (["DB", "scale", "scale"], 64, "unexpected argument 'scale'"),
+        (["DB", "scale", "--kernel", "scale"], 64, "the kernel is given twice, by 'scale' and by --kernel scale"),
+        (["DB", "#0", "--all-instances"], 64, "#N names instances, and so does -rid or --all-instances: leave one of the two out"),  # noqa: E501
+        (["DB", "--block-dim-x", "0"], 64, "--block-dim-x: '0' is not a whole number from 1 to 4294967295"),
+        (["DB", "--ftz", "perhaps"], 64, "--ftz: 'perhaps' is none of recorded, on, off"),
+        (["DB", "--config", "none.json"], 2, "reading the configuration: opening none.json: No such file or directory"),
+        (["DB", "--search", "none.yaml"], 2, "--search none.yaml: No such file or directory"),
         (["DB", "--device", "cuda:1023"], None, ""),
         (["DB", "--tolerance", "outt: f32, 1e-5, relative"], 2, "the tolerance 'outt: f32, 1e-05, relative': there is no buffer 'outt' in the recorded launch; there are"),  # noqa: E501
         (["DB", "--device", "cpu", "--set", "assembler.level=1"], 2, "assembler.level has no effect on the CPU device, whose code is not made from PTX: leave it out"),  # noqa: E501
@@ -450,12 +526,12 @@ def called(words: list[str]) -> Any:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("sampelr: tpe", "--config f.yaml: has no 'sampelr'; the nearest is 'sampler'"),
-        ("[1]", "--config f.yaml: it must have keys: space, parameters, constraints, configuration"),
-        ("a: [", "--config f.yaml, line 1, column 5: while parsing a flow node, expected the node content"),
+        ("sampelr: tpe", "--search f.yaml: has no 'sampelr'; the nearest is 'sampler'"),
+        ("[1]", "--search f.yaml: it must have keys: space, parameters, constraints, configuration"),
+        ("a: [", "--search f.yaml, line 1, column 5: while parsing a flow node, expected the node content"),
         (
             "a: \x01",
-            "--config f.yaml: unacceptable character #x0001: special characters are not allowed at position 3\n",
+            "--search f.yaml: unacceptable character #x0001: special characters are not allowed at position 3\n",
         ),
         (
             "space: [launch, compiler]\nparameters: {block.x: {int: [1, 64]}}",
@@ -499,7 +575,7 @@ def test_what_is_wrong_in_a_file_is_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "f.yaml").write_text(text)
-    assert called([str(recordings), "--config", "f.yaml", *FAST]) == 64
+    assert called([str(recordings), "--search", "f.yaml", *FAST]) == 64
     assert capsys.readouterr().err.startswith("mneme tune: " + message)
 
 
@@ -508,7 +584,7 @@ def test_space_of_knobs_without_use_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "f.yaml").write_text("parameters: {assembler.level: {int: [1, 2]}}")
-    assert called([str(recordings), "--config", "f.yaml", *FAST]) == 2
+    assert called([str(recordings), "--search", "f.yaml", *FAST]) == 2
     assert capsys.readouterr().err.startswith("mneme tune: assembler.level")
     assert [path.name for path in tmp_path.iterdir()] == ["f.yaml"]
 
@@ -525,7 +601,7 @@ def test_without_yaml_json_is_read(
 ) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
     (tmp_path / "f.yaml").write_text("sampler: random")
-    assert called([str(recordings), "--config", str(tmp_path / "f.yaml")]) == 2
+    assert called([str(recordings), "--search", str(tmp_path / "f.yaml")]) == 2
     assert capsys.readouterr().err.endswith(f"): pip install {TUNE}\n")
     (tmp_path / "f.json").write_text('{"sampler": "random"}')
     assert command._read(str(tmp_path / "f.json")) == {"sampler": "random"}
@@ -552,11 +628,13 @@ def test_help_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_option_is_in_the_reference() -> None:
     reference = (Path(__file__).parent.parent.parent / "docs/reference/cli.md").read_text()
-    section = reference.split("## mneme tune", 1)[1].split("\n## ", 1)[0]
+    section, replay = (reference.split(f"## mneme {name}", 1)[1].split("\n## ", 1)[0] for name in ("tune", "replay"))
+    knobs = {name for names, *_ in mneme._native.knobs() for name in names}
+    assert "which are\nas for `mneme replay`" in section
+    assert [name for name in knobs if f"`{name}" not in replay] == []
     options = [text for action in command.parser()._actions for text in action.option_strings if text.startswith("--")]
-    assert [
-        option for option in options if f"`{option}" not in section and option not in ("--help", "--help-all")
-    ] == []
+    known = {"--help", "--help-all", *knobs}
+    assert [option for option in options if f"`{option}" not in section and option not in known] == []
 
 
 def test_pruned_on_a_device(recordings: Path, tmp_path: Path) -> None:

@@ -103,8 +103,7 @@ def test_a_best_that_is_no_faster_is_no_gain(
     study = go(tmp_path / "r", space=SearchSpace({"block.x": Categorical([64])}), **options)
     assert str(study).splitlines()[-2].startswith(verdict)
     command._say_what_next({"instance": [fake_instance()]}, study)
-    recorded = Path("record-db").absolute() / f"{'5' * 32}.json"
-    replay = f"mneme replay -rdb {recorded} -rid dddddddd --config {tmp_path}/r/best.json\n"
+    replay = f"mneme replay record-db {'5' * 32} -rid dddddddd --config {tmp_path}/r/best.json\n"
     kept = "nothing faster than the launch as recorded was found: keep it as recorded; the best that was tried"
     what = "the best" if best < 1000 or "objectives" in options else kept
     assert capsys.readouterr().err == f"mneme tune: {what}: {replay}"

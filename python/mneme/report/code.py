@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mneme._names import launch_words
 from mneme.errors import MnemeError, UnavailableError
 from mneme.report.run import Run
 
@@ -123,9 +124,16 @@ def _arguments(run: Run, stage: str) -> list[str]:
     return [str(kernel_file(run)), *chosen, *(["--device", str(device)] if device else []), "--stage", stage]
 
 
+def launch(run: Run, most: int | None = None) -> str:
+    """The launches that were measured, or the first of them, as a command takes them: `DB KERNEL#N`."""
+    instances = [str(name) for name in run.about.get("instances") or []]
+    return launch_words(str(kernel_file(run).parent), kernel_file(run).stem, instances[:most])
+
+
 def _shown(run: Run, name: str, stage: str) -> str:
     configuration = ["--config", str(run.folder / "best.json")] if name == "best" else ["default<O3>"]
-    return shlex.join(["mneme", "ir", *_arguments(run, stage), *configuration])
+    device = ["--device", str(run.about["device"])] if run.about.get("device") else []
+    return f"mneme ir {launch(run, 1)} " + shlex.join([*device, "--stage", stage, *configuration])
 
 
 def _code(run: Run, configuration: Mapping[str, Any], stage: str) -> str:

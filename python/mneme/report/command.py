@@ -38,7 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--no-code", action="store_true", help="without what differs between the code of the baseline and of the best"
     )
     parser.add_argument(
-        "-rdb", "--record-db", metavar="DIR", help="where the database lies now (default: as the results say)"
+        "-rdb",
+        "--rdb",
+        "--record-db",
+        dest="record_db",
+        metavar="DB",
+        help="the database, where it is not as the results say",
     )
     options = parser.parse_args(arguments)
     try:

@@ -215,11 +215,8 @@ def _answer(run: Run) -> dict[str, Any] | None:
     best = run.best
     if best is None:
         return None
-    instances = [part for name in run.about.get("instances") or [] for part in ("-rid", str(name))]
     file = run.folder / "best.json"
-    replay = shlex.join(
-        ["mneme", "replay", "-rdb", str(code.kernel_file(run)), *instances, "--config", os.path.abspath(file)]
-    )
+    replay = f"mneme replay {code.launch(run)} --config {shlex.quote(os.path.abspath(file))}"
     baseline = run.baselines[0] if run.baselines else None
     return {
         "best": best,

@@ -225,7 +225,8 @@ def read(folder: Path, *, database: Path | None = None) -> Run:
     about = documents[0].get("about")
     about = about if isinstance(about, dict) else {}
     if database is not None:
-        about = {**about, "database": str(database.absolute())}
+        folder_of_it = database.parent if database.suffix == ".json" and not database.is_dir() else database
+        about = {**about, "database": str(folder_of_it.absolute())}
     command = "tune" if (folder / "tune.json").is_file() else "sweep"
     trials = [_trial(number, line, log) for number, line in enumerate(documents[1:])]
     searched = list({trial.digest: trial for trial in trials if not trial.label}.values())

@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mneme import _native
 from mneme._help import Parser
+from mneme._names import launch_words
 from mneme._views import shown_message
 from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
 from mneme.tune import presets, yaml_text
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from mneme.tune.study import Study
 
 _RIGHT, _NONE_RIGHT, _CANNOT, _USAGE, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 2, 64, 130, 141
-# Keys of a file of --config; those of tune() are options too.
+# Keys of a file of --search; those of tune() are options too.
 _FILE_OPTIONS = ("sampler", "trials", "timeout", "objective", "seed", "storage", "ahead", "confirm", "prune", "probe")
 _FILE_KEYS = ("space", "parameters", "constraints", "configuration", "result", *_FILE_OPTIONS)
 
@@ -44,17 +46,17 @@ recorded, in turn, before it is announced.
 """
 
 _EXAMPLES = [
-    ("mneme tune db --kernel add", "100 trials by TPE of launch, compiler and specialisation"),
-    ("mneme tune db --kernel add --space launch --sampler exhaustive --results-dir add", "every block, into a folder"),
+    ("mneme tune db add", "100 trials by TPE of launch, compiler and specialisation"),
+    ("mneme tune db add --space launch --sampler exhaustive --results-dir add", "every block, into a folder"),
     ("mneme tune --resume add", "go on with it after Ctrl-C"),
 ]
 
 _EPILOG = """\
 {words}
 
-A file of --config is YAML or JSON: space, a name or a list of names; parameters and constraints of your own, joined to
+A file of --search is YAML or JSON: space, a name or a list of names; parameters and constraints of your own, joined to
 it; sampler, trials, timeout, objective, seed, storage, ahead, confirm, prune, probe as the options; and configuration,
-what every trial begins with, as `mneme replay` prints it.
+what every trial begins with, where --config gives none.
 
 Results are in the folder of results: best.json (for `mneme replay --config`), trials.jsonl, trials.parquet,
 results.jsonl, summary.json. Exit status: 0 some configuration is right, 1 none is, 2 it could not run, 64 the command
@@ -81,15 +83,19 @@ def parser() -> argparse.ArgumentParser:
         _EXAMPLES,
         prog="mneme tune",
         epilog=_epilog(),
-        usage="mneme tune DATABASE [-rid HASH] [--space NAME] [--sampler NAME] [--trials N] [OPTION...]",
+        usage="mneme tune DB [KERNEL[#N]] [--space NAME] [--sampler NAME] [--trials N] [OPTION...]",
     )
     made.add_argument(
-        "database",
-        nargs="?",
-        metavar="DATABASE",
-        help="DIR/<static-hash>.json, or a folder with one kernel or --kernel",
+        "words",
+        nargs="*",
+        metavar="DB [KERNEL[#N]]",
+        help="the database, as `mneme record -rdb` wrote it, and the kernel: its name, a part of it, or digits of its "
+        "hash that it begins with; N is the number of its launch, as `mneme ls` has them. Or DIR/<static-hash>.json",
     )
-    made.add_argument("--kernel", metavar="NAME", help="of a folder: the kernel's name, hash, or a regular expression")
+    made.add_argument(
+        "-rdb", "--rdb", "--record-db", dest="database", metavar="DB", help="the database, in place of the word DB"
+    )
+    made.add_argument("--kernel", metavar="NAME", help="the kernel, in place of the word; also a regular expression")
     made.add_argument(
         "-rid",
         "--rid",
@@ -103,6 +109,7 @@ def parser() -> argparse.ArgumentParser:
     _add_search(made.add_argument_group("search"))
     _add_measuring(made.add_argument_group("measuring"))
     _add_results(made.add_argument_group("results"))
+    _add_configuration(made)
     return made
 
 
@@ -145,23 +152,9 @@ def _add_search(group: Any) -> None:
         help="the same trials for the same seed, as far as measurements are the same; default: by chance",
     )
     group.add_argument(
-        "--config",
+        "--search",
         metavar="FILE",
         help="YAML or JSON with space, parameters, constraints and options, see below; options given here override it",
-    )
-    group.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a member of the configuration that every trial begins with, as execution.iterations=20; repeatable",
-    )
-    group.add_argument(
-        "--tolerance",
-        action="append",
-        default=[],
-        metavar="TEXT",
-        help="what need not be equal to the byte, as 'out: f32, 1e-5, relative'; repeatable",
     )
     group.add_argument(
         "--no-probe",
@@ -219,6 +212,27 @@ def _add_measuring(group: Any) -> None:
     )
 
 
+def _add_configuration(made: argparse.ArgumentParser) -> None:
+    """What every trial begins with: the options of `mneme replay`, from the list that it has them from."""
+    groups: dict[str, Any] = {}
+
+    def group(name: str) -> Any:
+        if name not in groups:
+            groups[name] = made.add_argument_group(f"{name.lower()}: what every trial begins with")
+        return groups[name]
+
+    group("Configuration").add_argument(
+        "--config",
+        metavar="FILE",
+        help="a file with a configuration, as `mneme replay` prints it, or best.json; other options override it",
+    )
+    for names, heading, what, value, repeats in _native.knobs():
+        how: dict[str, Any] = {"action": "store_const", "const": [""]}
+        if value:
+            how = {"action": "append" if repeats else "store", "metavar": value}
+        group(heading).add_argument(*names, dest=names[0], help=what.replace("%", "%%"), **how)
+
+
 def _add_results(group: Any) -> None:
     group.add_argument(
         "--results-dir", metavar="DIR", help="folder of the results; default: a new one, tune-<date>-<time>"
@@ -229,7 +243,7 @@ def _add_results(group: Any) -> None:
         const=True,
         metavar="DIR",
         help="go on with the run in that folder, or in --results-dir; of its own options only --trials, --timeout, "
-        "--storage, --confirm and those of measuring may be given anew; DATABASE says where the recording is now",
+        "--storage, --confirm and those of measuring may be given anew; DB says where the recording is now",
     )
     group.add_argument(
         "--storage",
@@ -243,7 +257,7 @@ def _add_results(group: Any) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; returns its exit status."""
-    options = parser().parse_args(arguments)
+    options = _parsed(parser(), arguments)
     try:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # so while it was imported
@@ -263,6 +277,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MnemeError as error:
         print(f"mneme tune: {shown_message(str(error))}", file=sys.stderr)
         return _CANNOT
+
+
+def _parsed(by: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """With the words in their places: DB, of which -rdb may take the place, and KERNEL#N, as `name`."""
+    options = by.parse_intermixed_args(arguments)
+    words = list(options.words)
+    if options.database is None and words:
+        options.database = words.pop(0)
+    options.name = words.pop(0) if words else None
+    if words:
+        by.error(f"unexpected argument '{words[0]}'")
+    if options.name is not None and options.kernel is not None:
+        by.error(f"the kernel is given twice, by '{options.name}' and by --kernel {options.kernel}")
+    return options
 
 
 def _report(options: argparse.Namespace, asked: Mapping[str, Any], study: Study) -> int:
@@ -293,16 +321,15 @@ def _say_what_next(asked: Mapping[str, Any], study: Study) -> None:
             file=sys.stderr,
         )
     if study.best is not None:
-        instances = asked["instance"]
-        kernel = shlex.quote(str(Path(instances[0].database.path, f"{instances[0].kernel.hash}.json").absolute()))
-        chosen = "".join(f" -rid {instance.hash[:8]}" for instance in instances)
-        best = shlex.quote(str(Path(study.results_dir, "best.json").absolute()))
+        first = asked["instance"][0]
+        launches = launch_words(first.database.path, first.kernel.hash, [one.hash for one in asked["instance"]])
+        best = shlex.quote(str(Path(study.results_dir, "best.json")))
         what = (
             "nothing faster than the launch as recorded was found: keep it as recorded; the best that was tried"
             if study.keep_recorded
             else "the best"
         )
-        print(f"mneme tune: {what}: mneme replay -rdb {kernel}{chosen} --config {best}", file=sys.stderr)
+        print(f"mneme tune: {what}: mneme replay {launches} --config {best}", file=sys.stderr)
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
@@ -310,7 +337,7 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
     resumed = options.resume if isinstance(options.resume, str) else options.results_dir
     if options.resume and resumed is None:
         raise InvalidArgumentError("--resume: name the folder of results, here or with --results-dir")
-    file = _read(options.config) if options.config else {}
+    file = _read(options.search) if options.search else {}
     told = _told(options, file)
     made: dict[str, Any] = {"space": "full"}
     made |= _as_before(resumed, options) if options.resume else {"instance": _instances(options)}
@@ -343,7 +370,7 @@ def _as_before(folder: str, options: argparse.Namespace) -> dict[str, Any]:
     from mneme import Config
 
     asked = Folder(Path(folder)).read()
-    kernel = _kernel_of(asked, folder, options.database, options.kernel)
+    kernel = _kernel_of(asked, folder, options.database, options.kernel or options.name)
     chosen = list(kernel) if options.all_instances else [kernel[digits] for digits in options.rid or asked.instances]
     return {
         "instance": chosen,
@@ -382,7 +409,7 @@ def _kernel_of(asked: Asked, folder: str, database: str | None, kernel: str | No
 
 
 def _told(options: argparse.Namespace, file: Mapping[str, Any]) -> dict[str, Any]:
-    """What the command line and the file of --config say of the search, but for its space."""
+    """What the command line and the file of --search say of the search, but for its space."""
     made: dict[str, Any] = {name: file[name] for name in _FILE_OPTIONS if name in file}
     for name in ("sampler", "seed", "ahead", "prune", "probe", "objective", "device"):
         if (value := getattr(options, name)) is not None:
@@ -394,7 +421,7 @@ def _told(options: argparse.Namespace, file: Mapping[str, Any]) -> dict[str, Any
 
 
 def _space(options: argparse.Namespace, file: Mapping[str, Any], asked: Mapping[str, Any]) -> str | SearchSpace | None:
-    """What the command line and the file of --config say of it; a preset is made for the rest that is `asked`."""
+    """What the command line and the file of --search say of it; a preset is made for the rest that is `asked`."""
     if options.space is not None:
         return str(options.space)
     own = {key: file[key] for key in ("parameters", "constraints") if key in file}
@@ -402,7 +429,7 @@ def _space(options: argparse.Namespace, file: Mapping[str, Any], asked: Mapping[
         names = file["space"] if isinstance(file["space"], list) else [file["space"]]
         return joined("+".join(map(str, names)), own, asked["instance"][0], _kind(asked.get("device")))
     if own and "parameters" not in own:
-        raise InvalidArgumentError(f"{options.config}: constraints are for parameters, and there are none")
+        raise InvalidArgumentError(f"{options.search}: constraints are for parameters, and there are none")
     return space_of(own) if own else None
 
 
@@ -415,44 +442,35 @@ def _kind(device: str | None) -> str:
 def _configuration(options: argparse.Namespace, file: Mapping[str, Any]) -> Config | None:
     from mneme import Config
 
-    if not (file.get("configuration") or options.set or options.tolerance):
+    given = vars(options)
+    changes = [(names[0], _texts(given[names[0]])) for names, *_ in _native.knobs() if given[names[0]] is not None]
+    if not (file.get("configuration") or options.config or changes):
         return None
-    config = Config.from_dict(file.get("configuration") or {})
-    changes: dict[str, Any] = {}
-    for text in options.set:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise InvalidArgumentError(f"--set {text}: write KEY=VALUE, as in --set execution.iterations=20")
-        try:
-            changes[key] = json.loads(value)
-        except ValueError:
-            changes[key] = value
-    if options.tolerance:
-        changes["tolerance"] = list(options.tolerance)
-    return config.replace(**changes) if changes else config
+    config = Config.read(options.config) if options.config else Config.from_dict(file.get("configuration") or {})
+    return Config._of(config._value.changed(changes))
+
+
+def _texts(given: str | list[str]) -> list[str]:
+    return [given] if isinstance(given, str) else given
 
 
 def _instances(options: argparse.Namespace) -> list[Instance]:
     from mneme import Database
 
     if options.database is None:
-        raise InvalidArgumentError("no recorded kernel: give DIR/<static-hash>.json, or --resume DIR")
+        raise InvalidArgumentError("no recorded kernel: give DB KERNEL, as `mneme ls DB` lists them, or --resume DIR")
     database = Database(options.database)
-    if options.kernel is not None:
-        kernel = database[options.kernel]
-    elif len(database) == 1:
-        kernel = database[next(iter(database))]
-    else:
-        there = "".join(f"\n  {one.hash}  {one.demangled}" for one in database.values())
-        raise NotFoundError(f"{options.database} has {len(database)} kernels: choose one with --kernel{there}")
-    if options.all_instances:
-        return list(kernel)
-    if options.rid:
-        return [kernel[digits] for digits in options.rid]
-    if len(kernel) == 1:
-        return [kernel[0]]
-    there = "".join(f"\n  {one.hash}" for one in kernel)
-    raise NotFoundError(f"{kernel.demangled} has {len(kernel)} instances: choose with -rid, or --all-instances{there}")
+    name = database[options.kernel].hash if options.kernel is not None else options.name or ""
+    numbered = bool(_native.split_launch_name(name)[1] or database._numbers)
+    if numbered and (options.rid or options.all_instances):
+        raise InvalidArgumentError("#N names instances, and so does -rid or --all-instances: leave one of the two out")
+    if not (options.rid or options.all_instances):
+        return list(database.launches(name))
+    kernel = database._choose(name)
+    chosen = [kernel[digits] for digits in options.rid] if options.rid else list(kernel)
+    if not chosen:
+        raise NotFoundError(f"{kernel.demangled} has no recorded instance")
+    return chosen
 
 
 def _numbers(text: str) -> list[int]:
@@ -463,16 +481,16 @@ def _numbers(text: str) -> list[int]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    """A file of --config."""
+    """A file of --search."""
     try:
         text = Path(name).read_text(encoding="utf-8")
     except OSError as error:
-        raise NotFoundError(f"--config {name}: {error.strerror}") from None
+        raise NotFoundError(f"--search {name}: {error.strerror}") from None
     try:
         value = json.loads(text)
     except ValueError:
-        value = yaml_text.parse(f"--config {name}", text)
+        value = yaml_text.parse(f"--search {name}", text)
     if not isinstance(value, dict):
-        raise InvalidArgumentError(f"--config {name}: it must have keys: {', '.join(_FILE_KEYS)}")
-    check_keys(f"--config {name}:", value, _FILE_KEYS)
+        raise InvalidArgumentError(f"--search {name}: it must have keys: {', '.join(_FILE_KEYS)}")
+    check_keys(f"--search {name}:", value, _FILE_KEYS)
     return value
