@@ -7,6 +7,12 @@ lacks out "lower"
 expect 64 mneme
 expect 64 mneme recrod
 contains err "did you mean 'record'?"
+expect 64 mneme asm
+contains err "; \`mneme ir DB KERNEL --stage asm\` writes that"
+expect 64 mneme ir db --stage ptx
+contains err "there is no stage 'ptx'; 'asm' is that"
+expect 64 mneme ir db --stage diff
+contains err "there is no stage 'diff'; it is a command: mneme diff DB KERNEL"
 expect 64 mneme replay --block-dim-z=1 --grid-dmi-x=1
 contains err "unknown option '--grid-dmi-x'; did you mean '--grid-dim-x'?"
 expect 64 mneme record -rdb db

@@ -10,7 +10,7 @@ expect 0 sweep --grid 'block.x=64:256:64' --grid 'passes=default<O1>|default<O3>
 contains out "RANK  block.x  passes"
 contains out "8 of 8 configurations done: 8 verified, 0 failed"
 contains out "as recorded (default<O3>): "
-contains err "the fastest: mneme replay -rdb $PWD/$kernel -rid "
+contains err "the fastest: mneme replay db add --config all/best.json"
 [ "$(lines all)" -eq 10 ] || fail "not one line a configuration and two for the baseline"
 [ "$(grep -c '"label":"baseline at the' all/results.jsonl)" -eq 2 ] || fail "the baseline"
 eval "$(sed -n 's/.*the fastest: \(mneme replay.*\)/\1/p' err)" >replayed || fail "the command for the fastest"
@@ -31,7 +31,7 @@ for options in '--top 400' --json; do
   mneme sweep --resume all $options >/dev/full 2>err || status=$?
   [ "$status" -eq 2 ] || fail "with a full output it ended with $status"
   contains err "mneme: error: writing to standard output: No space left on device"
-  contains err "the fastest: mneme replay -rdb "
+  contains err "the fastest: mneme replay db add --config "
 done
 expect 2 python3 -c 'import os, subprocess, sys
 read, write = os.pipe()
@@ -79,13 +79,31 @@ cmp -s points1 points2 || fail "other points for the same seed: $(cat points1 po
 [ "$(tr -cd , <points1 | wc -c)" -eq 3 ] || fail "not four points"
 
 # What is wrong has its reason and an example. Nothing right: 1.
-expect 0 sweep --grid 'block.x=64|2048' --grid 'passes=default<O1>|nonsense' --results-dir some
+expect 0 mneme ir "$kernel" --stage recorded -o recorded.ll
+sed 's/define /define broken /' recorded.ll >broken.ll
+expect 0 sweep --grid 'block.x=64|2048' --grid 'ir=recorded.ll|broken.ll' --results-dir some
 contains out "4 configurations done: 1 verified, 3 failed"
-contains out "2 compile_error, as block.x=64 passes=nonsense: "
-contains out "1 invalid_launch, as block.x=2048 passes=default<O1>: "
-expect 1 sweep --grid passes=nonsense --results-dir none
+contains out "2 compile_error, as block.x=64 ir="
+contains out "1 invalid_launch, as block.x=2048 ir="
+expect 1 sweep --grid ir=broken.ll --results-dir none
 contains out "0 verified, 1 failed"
 [ ! -e none/best.json ] || fail "there is a best one"
+# A pipeline of the plan that does not parse is named with its place before anything begins.
+expect 2 sweep --grid 'passes=default<O1>|default<O2>|nonsense|default<O9>' --results-dir refused
+contains err "grid 'passes', value 3 of 4: pass pipeline 'nonsense' does not parse: unknown pass name 'nonsense'"
+expect 2 sweep --grid 'passes=sroa|function(gvn' --results-dir refused
+contains err "grid 'passes', value 2 of 2: pass pipeline 'function(gvn' does not parse: "
+expect 2 sweep 'default<O9>' --grid 'block.x=64|128' --results-dir refused
+contains err "pass pipeline 'default<O9>' does not parse: invalid optimization level 'O9'"
+[ ! -e refused ] || fail "a sweep that was refused has a folder"
+# What it leaves is no configuration, and is told apart; its folder hints at the best one.
+for file in sweep.json results.jsonl; do
+  expect 2 mneme replay db --device cpu --config "some/$file"
+  contains err "some/$file is "
+  contains err ", and no configuration; the best one that was found is in some/best.json"
+done
+expect 2 mneme replay db --device cpu --config some
+contains err "some is a folder; the best one that was found is in some/best.json"
 expect 0 sweep --keep-threads --grid 'block.x=128|100' --results-dir kept
 contains out "1 verified, 1 failed"
 contains out "1 invalid_launch, as block.x=100: "
@@ -95,7 +113,7 @@ contains out "which blocks of 100 do not divide"
 expect 64 sweep
 contains err "nothing to sweep over: give --grid KEY=VALUES"
 expect 64 mneme sweep --grid block.x=1
-contains err "no recorded kernel: give DIR/<static-hash>.json, or --resume DIR"
+contains err "no recorded kernel: give DB KERNEL, as \`mneme ls DB\` lists them, or --resume DIR"
 expect 64 sweep --grid blok.x=64
 contains err "unknown key 'blok'; the nearest is 'block'"
 expect 64 sweep --grid block.x=9:1
@@ -148,7 +166,7 @@ sed -i '$d' there/moved/results.jsonl
 expect 2 part there/moved
 contains err "is not there any more; if it was moved: mneme sweep --resume there/moved -rdb DIR/$hash"
 [ "$(cat out err | wc -l)" -eq 1 ] || fail "a sweep that cannot begin says more than why"
-expect 0 part there/moved -rdb "elsewhere/$hash"
+expect 0 part there/moved -rdb elsewhere
 [ "$(json out 'd["total"], d["done"], d["resumed"] < 2')" = "(2, 2, True)" ] || fail "not resumed with -rdb"
 sed -i '$d' there/moved/results.jsonl
 sed -i '$d' there/moved/results.jsonl
