@@ -1,10 +1,9 @@
 #include "mneme/record/recordable_kernel.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+
+#include "mneme/base/symbol_name.h"
 
 namespace mneme {
 namespace {
@@ -83,12 +82,6 @@ Status fill(RecordableKernel& kernel) {
 }
 
 }  // namespace
-
-std::string demangle(const std::string& symbol) {
-  int status = 0;
-  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), std::free);
-  return status == 0 && text ? text.get() : symbol;
-}
 
 RecordableKernel describe_kernel(const void* function, std::shared_ptr<const RegisteredKernel> registered) {
   RecordableKernel kernel;

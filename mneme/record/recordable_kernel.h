@@ -49,6 +49,4 @@ Result<ByteVector> kernel_bitcode(const RegisteredKernel& registered);
 // The packed parameter buffer of a launch, padding zero. `arguments` has one pointer a parameter.
 ByteVector pack_arguments(const RecordableKernel& kernel, void* const* arguments);
 
-std::string demangle(const std::string& symbol);
-
 }  // namespace mneme
