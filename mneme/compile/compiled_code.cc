@@ -5,7 +5,7 @@
 namespace mneme {
 namespace {
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 template <typename T>
 uint64_t number(const T& value) {
@@ -26,6 +26,17 @@ Status read(ByteReader& reader, std::optional<T>& value) {
   MNEME_TRY(reader.read(there));
   MNEME_TRY(reader.read(number));
   if (there) value = T(number);
+  return {};
+}
+
+void put(ByteWriter& writer, const std::vector<std::string>& texts) {
+  writer.put(uint64_t{texts.size()});
+  for (const std::string& text : texts) writer.put_string(text);
+}
+
+Status read(ByteReader& reader, std::vector<std::string>& texts) {
+  MNEME_ASSIGN(uint64_t count, reader.read_count(sizeof(uint32_t)));
+  for (uint64_t i = 0; i < count; ++i) MNEME_TRY(reader.read_string(texts.emplace_back()));
   return {};
 }
 
@@ -70,8 +81,8 @@ ByteVector encode(const CompiledCode& code) {
   put(writer, registers);
   for (const std::optional<Bytes>& size : {stack_frame, spill_stores, spill_loads, shared}) put(writer, size);
   writer.put_string(code.assembler);
-  writer.put(uint64_t{code.warnings.size()});
-  for (const std::string& warning : code.warnings) writer.put_string(warning);
+  put(writer, code.warnings);
+  put(writer, code.state);
   return writer.take();
 }
 
@@ -86,8 +97,8 @@ Result<CompiledCode> decode_compiled_code(ByteSpan bytes, const std::string& nam
   MNEME_TRY(read_image(reader, code));
   MNEME_TRY(read_facts(reader, code.facts));
   MNEME_TRY(reader.read_string(code.assembler));
-  MNEME_ASSIGN(uint64_t warnings, reader.read_count(sizeof(uint32_t)));
-  for (uint64_t i = 0; i < warnings; ++i) MNEME_TRY(reader.read_string(code.warnings.emplace_back()));
+  MNEME_TRY(read(reader, code.warnings));
+  MNEME_TRY(read(reader, code.state));
   if (reader.remaining() != 0) return reader.corrupt("more than belongs there");
   if (code.digest != digest_of(code.image.bytes)) return reader.corrupt("the image is not what its digest says");
   return code;

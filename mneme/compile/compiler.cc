@@ -33,8 +33,10 @@ Digest Translation::digest() const {
   Hasher hasher;
   hasher.add(std::string_view(code)).add(std::string_view(architecture));
   add_to(hasher, assembler);
-  hasher.add(kernels.size());
-  for (const std::string& kernel : kernels) hasher.add(std::string_view(kernel));
+  for (const auto& names : {kernels, state}) {
+    hasher.add(names.size());
+    for (const std::string& name : names) hasher.add(std::string_view(name));
+  }
   return hasher.finish();
 }
 

@@ -55,8 +55,9 @@ struct Translation {
   std::string code;          // PTX, or a relocatable object of the host
   std::string architecture;  // "sm_90", "sm_90a", "x86-64-v3"
   AssemblerOptions assembler;
-  std::vector<std::string> kernels;  // as in CompileOptions
-  std::vector<StageTime> times;      // in order
+  std::vector<std::string> kernels;     // as in CompileOptions
+  std::vector<StageTime> times;         // in order
+  std::vector<std::string> state = {};  // names of the variables that the code defines and may write
 
   // Of everything but the times: translations with one digest become one object.
   Digest digest() const;
@@ -77,8 +78,9 @@ struct CompiledCode {
   CodeFacts facts;
   std::vector<std::string> warnings;  // the assembler's, in its own words
   CacheUse cache = CacheUse::off;
-  std::vector<StageTime> times;  // in order
-  std::string assembler;         // what made the image: "nvptxcompiler", "nvjitlink", "ptxas", "driver", "lld"
+  std::vector<StageTime> times;    // in order
+  std::vector<std::string> state;  // as in Translation
+  std::string assembler;           // what made the image: "nvptxcompiler", "nvjitlink", "ptxas", "driver", "lld"
 };
 
 // Where a compilation can be looked at.

@@ -1,5 +1,7 @@
 #include "mneme/compile/prepare.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/ConstantFolding.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DerivedTypes.h>
@@ -170,6 +172,12 @@ void bind_generic_casts(llvm::GlobalVariable& variable, llvm::Constant* generic)
   }
 }
 
+// Of PTX, which is the stricter of what names are given to.
+bool is_identifier(llvm::StringRef name) {
+  const auto allowed = [](char c) { return llvm::isAlnum(c) || c == '_' || c == '$'; };
+  return !name.empty() && !llvm::isDigit(name.front()) && llvm::all_of(name, allowed);
+}
+
 }  // namespace
 
 bool is_kernel(const llvm::Function& function) {
@@ -210,6 +218,19 @@ Status bind_globals(llvm::Module& module, const std::vector<GlobalBinding>& bind
     variable->eraseFromParent();
   }
   return {};
+}
+
+std::vector<std::string> expose_state(llvm::Module& module) {
+  std::vector<std::string> names;
+  for (llvm::GlobalVariable& variable : module.globals()) {
+    if (!is_state(variable) || variable.isDeclaration()) continue;
+    if (variable.hasLocalLinkage()) {
+      if (!is_identifier(variable.getName())) variable.setName("mneme_state_" + llvm::Twine(names.size()));
+      variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    }
+    names.push_back(variable.getName().str());
+  }
+  return names;
 }
 
 }  // namespace mneme

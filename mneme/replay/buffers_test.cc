@@ -83,6 +83,33 @@ TEST(Buffers, ALaterToleranceReplacesWhatItOverlaps) {
       ElementsAre("argument 's+8': 16 from 0 in 1", "range 0x7a0000001014+4: 4 from 20 in 1", "argument 's+8': 40 from 24 in 1"));
 }
 
+// Against a model, element by element: the later one has its place, and of the earlier one every whole element beside it stays.
+TEST(Buffers, WhateverOverlapsLeavesWholeElements) {
+  constexpr uint64_t kBase = 0x7a0000001000, kSize = 32;
+  const std::pair<const char*, uint64_t> types[] = {{"u8", 1}, {"u16", 2}, {"f32", 4}};
+  for (const auto& [one, width] : types)
+    for (const auto& [other, other_width] : types)
+      for (uint64_t begin = 8; begin <= 24; begin += other_width)
+        for (uint64_t size = other_width; begin + size <= kSize; ++size) {
+          auto ranges = resolve({fmt::format("0x{:x}+16: {}, 1, absolute", kBase + 8, one),
+                                 fmt::format("0x{:x}+{}: {}, 1, absolute", kBase + begin, size, other)});
+          ASSERT_TRUE(ranges.ok()) << ranges.status().to_string();
+          std::vector<std::string> found(kSize), expected(kSize);
+          for (const ToleratedRange& range : *ranges)
+            for (uint64_t i = 0; i < range.size.count; ++i) {
+              std::string& byte = found.at(range.offset + i);
+              EXPECT_TRUE(byte.empty()) << "two tolerances of one byte";
+              byte = fmt::format("{} {}", to_string(range.tolerance.type), i % size_of(range.tolerance.type).count);
+            }
+          for (uint64_t element = 8; element < 24; element += width)
+            for (uint64_t i = 0; i < width && (element + width <= begin || element >= begin + size); ++i)
+              expected[element + i] = fmt::format("{} {}", one, i);
+          for (uint64_t i = 0; i < size / other_width * other_width; ++i)
+            expected[begin + i] = fmt::format("{} {}", other, i % other_width);
+          ASSERT_EQ(found, expected) << one << " from 8 to 24, then " << other << " from " << begin << ", " << size << " B";
+        }
+}
+
 TEST(Buffers, AnnotationsOfTheRecordingAreToleratedAndNamedByTheirTag) {
   Launch l = launch();
   l.instance.annotations = {annotation(0x7a0000000000, 8, "ends"), annotation(0x7a0000000100, 8, ""),

@@ -28,7 +28,7 @@ struct ExtentOverride {
 
 // What a run must show to be called right. Changes no code.
 struct Verdict {
-  bool poison = true;  // what the kernel only writes is made wrong before the run that is verified
+  bool poison = true;  // what the kernel only writes is made wrong before each run
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 

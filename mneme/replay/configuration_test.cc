@@ -5,7 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+
+#include "mneme/replay/testing/each_member.h"
 
 namespace mneme {
 namespace {
@@ -39,6 +42,22 @@ Configuration everything() {
 
 TEST(Configuration, GoesThroughJsonUnchanged) {
   for (const Configuration& c : {Configuration(), everything()}) EXPECT_EQ(*configuration_from_json(to_json(c)), c);
+}
+
+TEST(Configuration, EveryMemberIsWrittenReadComparedAndCountsWhereItIsOfTheCode) {
+  const Configuration usual;
+  Configuration c;
+  std::map<Digest, std::string> digests{{usual.digest(), "none"}};
+  testing_members::change_each(c, [&](const std::string& name) {
+    EXPECT_FALSE(c == usual) << name;
+    auto read = configuration_from_json(to_json(c));
+    ASSERT_TRUE(read.ok()) << name << ": " << read.status().to_string();
+    EXPECT_EQ(*read, c) << name;
+    EXPECT_NE(to_json(c), to_json(usual)) << name;
+    const std::string section = testing_members::section_of(name);
+    const bool of_code = section != "execution" && section != "tolerance" && section != "verdict";
+    EXPECT_EQ(digests.try_emplace(c.digest(), name).second, of_code) << name << ", and " << digests.at(c.digest());
+  });
 }
 
 TEST(Configuration, WritesWhatIsNotAsByDefault) {

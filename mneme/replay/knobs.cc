@@ -132,7 +132,7 @@ std::vector<Knob> listed() {
       {{"--no-poison"},
        "verdict.poison",
        kVerdict,
-       "leave memory as recorded before the run that is verified: by default bytes that the kernel only writes are made wrong "
+       "leave memory as recorded before the runs: by default bytes that the kernel only writes are made wrong "
        "first",
        Form::off},
   };

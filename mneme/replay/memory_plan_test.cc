@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "mneme/replay/mapped_copy.h"
+
 namespace mneme {
 namespace {
 
@@ -61,6 +63,29 @@ TEST(MemoryPlan, RefusesStatesThatDoNotBelongTogether) {
   EXPECT_EQ(plan_memory({}, {}, before, {}).status().message(), "the prologue has 1 regions and the epilogue 0");
   EXPECT_EQ(plan_memory({}, {}, before, after).status().message(),
             "region 0 at 0x7a0000000000 is not the same in prologue and epilogue");
+}
+
+TEST(WholeBlocks, AreThoseThatAPieceTouchesOnceAndByAddress) {
+  const uint64_t block = kBlock.count;
+  const DevicePtr base(uint64_t{1} << 40), other = base + Bytes(100 * block);
+  MemoryPlan plan;
+  plan.spans = {{other, Bytes(block + 100), 0, {}}, {base, Bytes(10 * block), 0, {}}};
+  using Runs = std::vector<MappedRun>;
+  const auto of = [&](const Runs& pieces) { return whole_blocks(plan, pieces); };
+  EXPECT_EQ(of({}), Runs());
+  EXPECT_EQ(of({{base + Bytes(block - 1), Bytes(1)}}), (Runs{{base, kBlock}}));
+  EXPECT_EQ(of({{base + Bytes(block - 1), Bytes(2)}}), (Runs{{base, Bytes(2 * block)}}));
+  EXPECT_EQ(of({{base + Bytes(block), Bytes(block)}}), (Runs{{base + kBlock, kBlock}}));
+  EXPECT_EQ(of({{base + Bytes(block), Bytes(1)}, {base, Bytes(1)}}), (Runs{{base, Bytes(2 * block)}})) << "neighbours";
+  EXPECT_EQ(of({{base + Bytes(2 * block), Bytes(1)}, {base, Bytes(1)}}),
+            (Runs{{base, kBlock}, {base + Bytes(2 * block), kBlock}}));
+  EXPECT_EQ(of({{base, Bytes(5 * block)}, {base + Bytes(block), Bytes(1)}, {base + Bytes(3 * block), Bytes(7)}}),
+            (Runs{{base, Bytes(5 * block)}}))
+      << "one within another";
+  EXPECT_EQ(of({{base, Bytes(2 * block)}, {base + Bytes(block), Bytes(2 * block)}}), (Runs{{base, Bytes(3 * block)}}));
+  EXPECT_EQ(of({{other + Bytes(block + 99), Bytes(1)}, {base + Bytes(9 * block), Bytes(1)}}),
+            (Runs{{base + Bytes(9 * block), kBlock}, {other + kBlock, Bytes(100)}}))
+      << "the last of a span may be short";
 }
 
 }  // namespace

@@ -184,6 +184,31 @@ TEST_P(PreparedMemoryTest, PoisonedMemoryIsPutBackToo) {
   }
 }
 
+// A kernel that works in place gives something else where it starts from what it left.
+TEST_P(PreparedMemoryTest, PoisonedMemoryIsWholeAgainAfterEachRun) {
+  for (const std::vector<MappedRun>& blocks : std::vector<std::vector<MappedRun>>{
+           {{kData, kPageSize}, {kData + Bytes(4 * kPageSize.count), kPageSize}},
+           {{kData, Bytes(5 * kPageSize.count)}},                         // around blocks that the kernel changes
+           {{kData, Bytes(5 * kPageSize.count)}, {kData, kPageSize}}}) {  // and with one of its own in it
+    auto memory = prepare();
+    ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+    ASSERT_TRUE((*memory)->restore({}).ok());
+    ByteVector poisoned = before_;
+    for (uint64_t place : {uint64_t{77}, 4 * kPageSize.count + 9}) poisoned[place] ^= std::byte{0xff};
+    std::copy(poisoned.begin(), poisoned.end(), at(kData));
+    ASSERT_TRUE((*memory)->keep_poisoned(blocks, Bytes(2)).ok());
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE((*memory)->restore({}, PreparedMemory::From::poisoned).ok());
+      EXPECT_EQ(bytes_at(kData, before_.size()), poisoned) << "run " << i;
+      run_kernel();
+      EXPECT_TRUE((*memory)->verify({}, {})->right());
+    }
+    ASSERT_TRUE((*memory)->restore({}).ok());
+    run_kernel();
+    EXPECT_TRUE(equal_now(**memory));
+  }
+}
+
 TEST_P(PreparedMemoryTest, AddressesThatWereGivenUpAreFilledAgain) {
   auto memory = prepare();
   ASSERT_TRUE(memory.ok()) << memory.status().to_string();

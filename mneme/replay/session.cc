@@ -123,7 +123,7 @@ Result<CompiledCode> Session::compile(const Configuration& configuration, Replay
 Result<Session::Loaded> Session::recorded_launch() {
   if (!recorded_launch_) {
     MNEME_ASSIGN(CompiledCode code, compile(compile_options(Configuration(), kernel_, plan_)));
-    MNEME_ASSIGN(recorded_launch_, load_code(code.image));
+    MNEME_ASSIGN(recorded_launch_, load_code(code));
   }
   return *recorded_launch_;
 }
@@ -150,22 +150,27 @@ Result<Session::Loaded> Session::load(const Configuration& configuration, const 
     return (*same)->loaded;
   }
   StageClock clock;
-  MNEME_ASSIGN(Loaded loaded, load_code(code.image));
+  MNEME_ASSIGN(Loaded loaded, load_code(code));
   result.times.push_back({"load", clock.lap()});
   if (kept_.size() == kMaxKept) kept_.pop_front();
   kept_.push_back(std::make_shared<Kept>(Kept{code.translation_digest, configuration, configuration.digest(), loaded}));
   return loaded;
 }
 
-Result<Session::Loaded> Session::load_code(const CodeImage& image) {
+Result<Session::Loaded> Session::load_code(const CompiledCode& code) {
   ActivityScope loading(Activity::loading);
   Loaded loaded;
-  MNEME_ASSIGN(loaded.module, device_.load(image));
+  MNEME_ASSIGN(loaded.module, device_.load(code.image));
   auto kernel = loaded.module->kernel(kernel_.name);
   if (!kernel.ok() && kernel.status().code() == Code::not_found)
     return kernel.status().with_context("the compiled code has lost the kernel, as a pipeline that internalises symbols does");
   MNEME_ASSIGN(loaded.kernel, std::move(kernel));
   MNEME_ASSIGN(loaded.symbols, memory_->places_in(*loaded.module));
+  std::vector<std::string> own;
+  std::copy_if(code.state.begin(), code.state.end(), std::back_inserter(own),
+               [&](const std::string& name) { return !loaded.symbols.contains(name); });
+  MNEME_ASSIGN(OwnState own_state, OwnState::keep(device_, *stream_, *loaded.module, own));
+  loaded.own_state = std::make_shared<const OwnState>(std::move(own_state));
   return loaded;
 }
 

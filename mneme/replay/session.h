@@ -24,6 +24,7 @@
 #include "mneme/replay/device_lock.h"
 #include "mneme/replay/kernel_code.h"
 #include "mneme/replay/memory_plan.h"
+#include "mneme/replay/own_state.h"
 #include "mneme/replay/poison.h"
 #include "mneme/replay/prepared_memory.h"
 #include "mneme/replay/result.h"
@@ -97,6 +98,7 @@ class Session {
     std::shared_ptr<Module> module;
     Kernel* kernel = nullptr;
     SymbolPlaces symbols;
+    std::shared_ptr<const OwnState> own_state;
   };
   struct Kept;  // one that later configurations may share
 
@@ -116,7 +118,11 @@ class Session {
   Result<CompiledCode> compile(const CompileOptions& options);  // the recorded code
   Result<Loaded> recorded_launch();                             // the code of it, kept
   Result<Loaded> load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result);
-  Result<Loaded> load_code(const CodeImage& image);
+  Result<Loaded> load_code(const CompiledCode& code);
+  // Puts back what the launch was recorded with, and what the code itself begins with.
+  Status restore(const Loaded& loaded, PreparedMemory::From from = PreparedMemory::From::recorded);
+  // What every launch of a candidate begins with.
+  PreparedMemory::From start() const { return poisoned_ ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded; }
   Status run_at_once(const Execution& execution, const RunWatch& watch, const Loaded& loaded, ReplayResult& result);
   Status start_verified_run(const Loaded& loaded, const LaunchShape& shape, bool timed);
   Status show_wrong_run(const PreparedMemory::Check& wrong, const Loaded& loaded, ReplayResult& result);
@@ -126,7 +132,7 @@ class Session {
   // Puts the verdict on the memory into the result.
   Status verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
 
-  // Has the runs that are verified poisoned, or not, and says so in the result. Looks for poison when that is first wanted.
+  // Has the candidate's runs poisoned, or not, and says so in the result. Looks for poison when that is first wanted.
   // device_fault: see prepare_poison().
   Status choose_poison(const Verdict& verdict, ReplayResult& result);
   Status make_poison();
@@ -152,7 +158,7 @@ class Session {
   std::unique_ptr<Measurer> measurer_;  // of stream_
   std::unique_ptr<PreparedMemory> memory_;
   Status why_no_poison_;   // ok: there is some, or none was looked for
-  bool poisoned_ = false;  // whether runs that are verified start from poisoned memory
+  bool poisoned_ = false;  // whether a candidate's runs start from poisoned memory
   std::optional<Loaded> recorded_launch_;
   const DeviceLock* callers_lock_ = nullptr;
   Nanoseconds prepare_time_{};

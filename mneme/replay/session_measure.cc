@@ -17,9 +17,14 @@ MeasuredLaunch Session::measured_launch(const Loaded& loaded, const ReplayResult
   return {*loaded.kernel,
           *result.shape,
           instance_.parameters,
-          [&] { return memory_->restore(loaded.symbols); },
+          [&] { return restore(loaded, start()); },
           [&] { return memory_->read_through(loaded.symbols); },
           run_time_};
+}
+
+Status Session::restore(const Loaded& loaded, PreparedMemory::From from) {
+  MNEME_TRY(loaded.own_state->put_back(*stream_));
+  return memory_->restore(loaded.symbols, from);
 }
 
 Status Session::rehearse() {
@@ -38,14 +43,14 @@ Status Session::rehearse() {
 }
 
 Status Session::start_verified_run(const Loaded& loaded, const LaunchShape& shape, bool timed) {
-  MNEME_TRY(memory_->restore(loaded.symbols, poisoned_ ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded));
+  MNEME_TRY(restore(loaded, start()));
   return timed ? stream_->launch_timed(*loaded.kernel, shape, instance_.parameters)
                : stream_->launch(*loaded.kernel, shape, instance_.parameters);
 }
 
 Status Session::run_once(const Loaded& loaded, ReplayResult& result) {
   StageClock clock;
-  MNEME_TRY(memory_->restore(loaded.symbols, poisoned_ ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded));
+  MNEME_TRY(restore(loaded, start()));
   MNEME_TRY(stream_->synchronize());
   result.times.push_back({"restore", clock.lap()});
   run_time_ = result.times.back().time;

@@ -39,7 +39,7 @@ Status Session::choose_poison(const Verdict& verdict, ReplayResult& result) {
 
 Result<Session::RecordedRun> Session::run_recorded(const Loaded& recorded, Poison* poison) {
   memory_->distrust();
-  MNEME_TRY(memory_->restore(recorded.symbols));
+  MNEME_TRY(restore(recorded));
   if (poison) MNEME_TRY(poison->apply());
   MNEME_TRY(stream_->synchronize());
   const auto begin = std::chrono::steady_clock::now();
@@ -114,7 +114,7 @@ Status Session::poison_globals(const Loaded& recorded) {
 
 Status Session::run_poisoned(const Loaded& recorded) {
   memory_->distrust();
-  MNEME_TRY(memory_->restore(recorded.symbols, PreparedMemory::From::poisoned));
+  MNEME_TRY(restore(recorded, PreparedMemory::From::poisoned));
   return launch_and_wait(recorded, recorded_shape(instance_));
 }
 
@@ -125,7 +125,7 @@ Result<std::unique_ptr<Poison>> Session::poison_candidates(Nanoseconds time) {
   options.passes = "default<O1>";
   options.tracking = AccessNotes::tracking(plan_);
   MNEME_ASSIGN(CompiledCode code, compile(options));
-  MNEME_ASSIGN(Loaded tracked, load_code(code.image));
+  MNEME_ASSIGN(Loaded tracked, load_code(code));
   MNEME_TRY(notes->attach(*tracked.module, *stream_));
   memory_->distrust();
   MNEME_TRY(memory_->restore(tracked.symbols));

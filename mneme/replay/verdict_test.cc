@@ -383,6 +383,42 @@ TEST_F(Verdict, WhatWasToleratedIsRestored) {
   EXPECT_FALSE((*session)->replay({}).verified);
 }
 
+// A thread that has done its work remembers that, and does nothing from then on.
+TEST_F(Verdict, CodeThatDoesItsWorkOnceDoesItInEveryRun) {
+  std::string ir = kernel_ir("%wrong = fadd float %right, 0.0", R"(
+  %mark = getelementptr i8, ptr addrspace(1) @done.of.this, i32 %i
+  %old = load i8, ptr addrspace(1) %mark
+  store i8 7, ptr addrspace(1) %mark
+  %step = load i8, ptr addrspace(1) @step
+  %fresh = icmp eq i8 %old, 0
+  %is_five = icmp eq i8 %step, 5
+  %go = and i1 %fresh, %is_five
+  br i1 %go, label %write, label %end
+write:
+)");
+  ir.insert(ir.find("declare"), fmt::format(R"(@done.of.this = internal addrspace(1) global [{} x i8] zeroinitializer
+@step = addrspace(1) global i8 5
+)",
+                                            kCount));
+  for (bool right_before : {false, true}) {
+    MadeRecording made = recording(ir);
+    if (right_before) made.regions[1].before = made.regions[1].after;
+    MadeDatabase database;
+    auto session = database.prepare(made, *device_);
+    ASSERT_TRUE(session.ok()) << session.status().to_string();
+    Configuration configuration;
+    configuration.execution.iterations = 3;
+    configuration.execution.warm_up = 1;
+    for (const char* passes : {"default<O3>", "default<O0>", "default<O3>"}) {
+      configuration.passes = passes;
+      const ReplayResult result = (*session)->replay(configuration);
+      EXPECT_TRUE(result.verified) << result.failure.to_string();
+      EXPECT_EQ(result.exec_time.size(), 3u);
+      EXPECT_EQ(result.poison, "on");
+    }
+  }
+}
+
 TEST_F(Verdict, ATolerancesForNothingIsRefusedWithWhatThereIs) {
   ReplayResult result = replay(kernel_ir(), {"q: f32, 1, ulp"});
   EXPECT_EQ(result.failure.to_string(),

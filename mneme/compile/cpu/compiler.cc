@@ -104,6 +104,16 @@ Status add_own_globals(llvm::Module& module, std::vector<GlobalEntry>& entries) 
   return {};
 }
 
+// What the pipeline has added.
+void add_new_globals(llvm::Module& module, const std::vector<std::string>& state, std::vector<GlobalEntry>& entries) {
+  for (const std::string& name : state) {
+    if (llvm::any_of(entries, [&](const GlobalEntry& entry) { return entry.name == name; })) continue;
+    llvm::GlobalVariable* variable = module.getNamedGlobal(name);
+    uint64_t size = module.getDataLayout().getTypeAllocSize(variable->getValueType()).getFixedValue();
+    entries.push_back({name, variable, size, nullptr, false});
+  }
+}
+
 Status verify(const llvm::Module& module) {
   std::string words;
   llvm::raw_string_ostream stream(words);
@@ -121,6 +131,7 @@ class CpuCompiler final : public Compiler {
     translation.code.assign(reinterpret_cast<const char*>(generated.object.data()), generated.object.size());
     translation.architecture = architecture_;
     translation.kernels = options.kernels;
+    translation.state = std::move(generated.state);
     translation.times = generated.stages.take();
     return translation;
   }
@@ -135,6 +146,7 @@ class CpuCompiler final : public Compiler {
     code.digest = digest_of(code.image.bytes);
     code.translation_digest = translation.digest();
     if (translation.kernels.size() == 1) code.facts.instructions = count_instructions(object, architecture_);
+    code.state = translation.state;
     code.times = translation.times;
     for (StageTime& time : stages.take()) code.times.push_back(std::move(time));
     code.assembler = "lld";
@@ -160,6 +172,7 @@ class CpuCompiler final : public Compiler {
   struct Generated {
     ByteVector object;
     std::string text;
+    std::vector<std::string> state;
     Stages stages;
   };
 
@@ -192,6 +205,8 @@ class CpuCompiler final : public Compiler {
     MNEME_ASSIGN(auto device_machine, create_target_machine(module, {device, "", options.codegen.level}));
     MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *device_machine, options.passes, plugins); }));
     if (last == Stage::optimised) return print_to(generated.text, module);
+    generated.state = expose_state(module);
+    add_new_globals(module, generated.state, globals);
     MNEME_ASSIGN(auto machine, make_host_module(module, options, globals, stages));
     auto emitted = stages.time("codegen", [&] {
       return emit_file(module, *machine, last ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile, plugins);

@@ -35,8 +35,8 @@ class NvptxCompiler final : public Compiler {
 
   Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
     MNEME_ASSIGN(Generated generated, generate(module, options, Stage::assembly));
-    return Translation{std::move(generated.text), generated.architecture, options.assembler, options.kernels,
-                       generated.stages.take()};
+    return Translation{std::move(generated.text), generated.architecture,  options.assembler,
+                       options.kernels,           generated.stages.take(), std::move(generated.state)};
   }
 
   Result<CompiledCode> assemble(const Translation& translation) override {
@@ -54,6 +54,7 @@ class NvptxCompiler final : public Compiler {
     code.digest = digest_of(code.image.bytes);
     code.translation_digest = translation.digest();
     if (translation.kernels.size() == 1) code.facts = read_facts(code.image.bytes, assembled->log, translation.kernels[0]);
+    code.state = translation.state;
     code.times = translation.times;
     for (StageTime& time : stages.take()) code.times.push_back(std::move(time));
     code.assembler = assembler_->name();
@@ -84,6 +85,7 @@ class NvptxCompiler final : public Compiler {
   struct Generated {
     std::string text;
     std::string architecture;
+    std::vector<std::string> state;
     Stages stages;
   };
 
@@ -131,6 +133,7 @@ class NvptxCompiler final : public Compiler {
     if (last == Stage::specialised) return print_to(generated.text, module);
     MNEME_TRY(generated.stages.time("optimise", [&] { return run_pipeline(module, *machine, options.passes, plugins); }));
     if (last == Stage::optimised) return print_to(generated.text, module);
+    generated.state = expose_state(module);
     auto ptx = generated.stages.time("codegen", [&] { return emit_ptx(module, *machine, plugins); });
     MNEME_TRY(ptx.status());
     generated.text = std::move(*ptx);

@@ -60,8 +60,9 @@ void FakeDevice::poison(const Status& fault) {
 
 Result<std::unique_ptr<Module>> FakeDevice::load(const CodeImage& image) {
   MNEME_TRY(begin("load"));
-  if (image.device != DeviceKind::fake) {
-    return error(Code::incompatible, "loading an image made for the device {} on the device fake", to_string(image.device));
+  if (image.device != properties_.kind) {
+    return error(Code::incompatible, "loading an image made for the device {} on the device {}", to_string(image.device),
+                 to_string(properties_.kind));
   }
   return std::unique_ptr<Module>(std::make_unique<FakeModule>(*this, image.bytes));
 }
