@@ -15,7 +15,9 @@
 #include "mneme/compile/cpu/kernel_entry.h"
 #include "mneme/compile/cpu/linker.h"
 #include "mneme/compile/cpu/options.h"
+#include "mneme/compile/cpu/refusal.h"
 #include "mneme/compile/cpu/shared_memory.h"
+#include "mneme/compile/cpu/source_lines.h"
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/floating_point.h"
 #include "mneme/compile/pipeline.h"
@@ -23,6 +25,7 @@
 #include "mneme/compile/specialise.h"
 #include "mneme/compile/stages.h"
 #include "mneme/compile/track_accesses.h"
+#include "mneme/device/cpu/image.h"
 #include "mneme/ir/access.h"
 
 namespace mneme::cpu {
@@ -138,8 +141,13 @@ class CpuCompiler final : public Compiler {
 
   Result<CompiledCode> assemble(const Translation& translation) override {
     const ByteSpan object = std::as_bytes(std::span(translation.code));
+    MNEME_TRY(check_object(object));
     Stages stages;
-    auto image = stages.time("link", [&] { return link_shared_object(object); });
+    auto image = stages.time("link", [&] {
+      auto linked = link_shared_object(object);
+      if (linked.ok()) keep_source_lines(*linked);
+      return linked;
+    });
     if (!image.ok()) return image.status();
     CompiledCode code;
     code.image = {DeviceKind::cpu, std::move(*image)};
@@ -155,7 +163,8 @@ class CpuCompiler final : public Compiler {
 
   // The processor is part of it, since features of it that it lacks are refused.
   std::string identity() const override {
-    return fmt::format("cpu {} {} LLVM {}", architecture_, llvm::sys::getHostCPUName().str(), LLVM_VERSION_STRING);
+    return fmt::format("cpu {} {} LLVM {} image {}", architecture_, llvm::sys::getHostCPUName().str(), LLVM_VERSION_STRING,
+                       MNEME_CPU_IMAGE_VERSION);
   }
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
@@ -188,6 +197,7 @@ class CpuCompiler final : public Compiler {
       return error(Code::unsupported, "lowering to the CPU: the module is for '{}'; only code for NVIDIA GPUs can be lowered",
                    module.getTargetTriple().str());
     if (!last) MNEME_TRY(check_processor(options.codegen));
+    MNEME_TRY(refuse_own_names(module));
     MNEME_ASSIGN(PassPlugins plugins, PassPlugins::load(options.pass_plugins));
     MNEME_TRY(set_floating_point(module, options.codegen));
     Stages& stages = generated.stages;
@@ -256,6 +266,7 @@ class CpuCompiler final : public Compiler {
   }
 
   static Status lower(llvm::Module& module, std::vector<KernelEntry>& entries) {
+    MNEME_TRY(refuse_host_code(module));
     drop_device_assumptions(module);
     std::vector<std::pair<std::string, KernelEntry>> kernels;
     for (llvm::Function& function : module)
@@ -267,6 +278,7 @@ class CpuCompiler final : public Compiler {
         kernels.push_back({entry.name, entry});
       }
     llvm::StringMap<llvm::Function*> bodies = add_thread_parameter(module);
+    guard_calls_by_pointer(module);
     std::vector<llvm::Function*> functions;
     for (auto& [name, entry] : kernels) {
       entry.body = bodies.at(name);

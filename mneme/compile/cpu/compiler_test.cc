@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "mneme/device/cpu/image.h"
@@ -240,6 +241,30 @@ define ptx_kernel void @k(ptr %out) {
   EXPECT_EQ(addresses[1] % 4096, 4096u - 128);
 }
 
+// Code made for a launch whose grid is longer in z than one.
+TEST_F(CpuCompilerTest, BlocksOfASpecialisedLaunchHaveTheirOwnIndices) {
+  CompileOptions options;
+  options.specialisation.kernel = "k";
+  options.specialisation.dimensions = options.specialisation.ranges = {{1, 2, 3}, {1, 1, 1}};
+  load(R"(
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.z()
+define ptx_kernel void @k(ptr %out) {
+  %y = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
+  %z = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.z()
+  %plane = mul i32 %z, 2
+  %i = add i32 %plane, %y
+  %p = getelementptr i32, ptr %out, i32 %i
+  store i32 1, ptr %p
+  ret void
+}
+)",
+       options);
+  std::vector<int32_t> out(6);
+  ASSERT_TRUE(run("k", {{1, 2, 3}, {1, 1, 1}, {}}, address(out.data())).ok());
+  EXPECT_THAT(out, testing::Each(1));
+}
+
 constexpr std::string_view kGlobals = R"(
 @count = addrspace(1) externally_initialized global i32 7
 @table = addrspace(4) externally_initialized constant [2 x i32] [i32 11, i32 12]
@@ -419,9 +444,7 @@ define ptx_kernel void @exit(ptr %out, float %x) {
   EXPECT_EQ(out, 47.0f);
 }
 
-TEST_F(CpuCompilerTest, LinesAreKept) {
-  auto code = compile(R"(
-define ptx_kernel void @k(ptr %out) !dbg !3 { store i32 1, ptr %out, !dbg !5 ret void, !dbg !5 }
+constexpr std::string_view kDebugInformation = R"(
 !llvm.dbg.cu = !{!0}
 !llvm.module.flags = !{!2, !6}
 !0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !1, emissionKind: DebugDirectivesOnly)
@@ -431,11 +454,45 @@ define ptx_kernel void @k(ptr %out) !dbg !3 { store i32 1, ptr %out, !dbg !5 ret
 !4 = !DISubroutineType(types: !{})
 !5 = !DILocation(line: 4, scope: !3)
 !6 = !{i32 2, !"Dwarf Version", i32 2}
-)");
+)";
+
+TEST_F(CpuCompilerTest, LinesAreKept) {
+  auto code = compile("define ptx_kernel void @k(ptr %out) !dbg !3 { store i32 1, ptr %out, !dbg !5 ret void, !dbg !5 }" +
+                      std::string(kDebugInformation));
   ASSERT_TRUE(code.ok()) << code.status().to_string();
   const std::string bytes(reinterpret_cast<const char*>(code->image.bytes.data()), code->image.bytes.size());
   EXPECT_THAT(bytes, HasSubstr(".debug_line"));
   EXPECT_THAT(bytes, HasSubstr("kernel_with_lines.cu"));
+}
+
+constexpr std::string_view kFaultOfOneThread = R"(
+define ptx_kernel void @_Z1kPi(ptr %out) !dbg !3 {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x(), !dbg !5
+  %bad = icmp eq i32 %tid, 43, !dbg !5
+  %at = select i1 %bad, ptr inttoptr (i64 4096 to ptr), ptr %out, !dbg !5
+  store i32 1, ptr %at, !dbg !5
+  ret void, !dbg !5
+}
+)";
+
+TEST_F(CpuCompilerTest, AFaultOfALoopNamesItsThreadAndItsLine) {
+  load(std::string(kFaultOfOneThread) + std::string(kDebugInformation));
+  int32_t out = 0;
+  EXPECT_EQ(run("_Z1kPi", {{3, 1, 1}, {64, 1, 1}, {}}, address(&out)).message(),
+            "kernel 'k(int*)', block [0,0,0], thread [43,0,0], kernel_with_lines.cu:4: a write to address 0x1000, which is not "
+            "accessible");
+}
+
+// Without it the kernel ends, and the process with it.
+TEST_F(CpuCompilerTest, ACallOfWhatIsNoFunctionOfTheImageIsAFault) {
+  load("define ptx_kernel void @k(ptr %f) !dbg !3 { call void %f(), !dbg !5 ret void, !dbg !5 }" +
+       std::string(kDebugInformation));
+  void (*host)() = std::abort;
+  const std::string message = run("k", {{}, {2, 1, 1}, {}}, address(reinterpret_cast<void*>(host))).message();
+  EXPECT_THAT(message,
+              testing::StartsWith("kernel 'k', block [0,0,0], thread [0,0,0], kernel_with_lines.cu:4: a call through the "
+                                  "pointer 0x"));
+  EXPECT_THAT(message, testing::EndsWith(", which points to no function of the kernel's"));
 }
 
 TEST_F(CpuCompilerTest, ALaunchBoundIsTheKernels) {

@@ -4,6 +4,8 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include <set>
@@ -132,6 +134,30 @@ llvm::StringMap<llvm::Function*> add_thread_parameter(llvm::Module& module) {
     for (llvm::CallBase* call : calls) pass_thread(*call);
   }
   return kernels;
+}
+
+void guard_calls_by_pointer(llvm::Module& module) {
+  std::vector<llvm::Function*> targets;
+  std::vector<llvm::CallBase*> calls;
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration() && function.hasAddressTaken()) targets.push_back(&function);
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      if (call && !call->isInlineAsm() && !llvm::isa<llvm::Function>(call->getCalledOperand()->stripPointerCasts()))
+        calls.push_back(call);
+    }
+  }
+  for (llvm::CallBase* call : calls) {
+    llvm::IRBuilder<> builder(call);
+    llvm::Value* target = builder.CreateAddrSpaceCast(call->getCalledOperand(), builder.getPtrTy());
+    llvm::Value* wild = builder.getTrue();
+    for (llvm::Function* function : targets) wild = builder.CreateAnd(wild, builder.CreateICmpNE(target, function));
+    llvm::MDNode* never = llvm::MDBuilder(module.getContext()).createUnlikelyBranchWeights();
+    llvm::Instruction* end = llvm::SplitBlockAndInsertIfThen(wild, call->getIterator(), /*Unreachable=*/true, never);
+    builder.SetInsertPoint(end);
+    builder.SetCurrentDebugLocation(call->getDebugLoc());
+    ThreadState(builder, thread_of(*call->getFunction())).call(CpuService::wild_call, {target});
+  }
 }
 
 Status lower_device_code(llvm::Module& module) {

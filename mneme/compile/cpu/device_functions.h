@@ -13,6 +13,10 @@ namespace mneme::cpu {
 // become ordinary internal functions; the result maps each kernel's name to its function.
 llvm::StringMap<llvm::Function*> add_thread_parameter(llvm::Module& module);
 
+// Makes a call through a pointer to anything but a function of the module a fault of the kernel's, where it would run what lies
+// there on the host. After add_thread_parameter.
+void guard_calls_by_pointer(llvm::Module& module);
+
 // Replaces device instructions and library calls in every function, lets loops that wait for another thread yield, and makes
 // arithmetic do what the GPU does (gpu_arithmetic.h). unsupported: names the instruction, or the function that is nowhere
 // defined.

@@ -74,8 +74,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> become_host_module(llvm::Module& mo
                                                             fusion_mode(codegen.contraction, false)}));
   module.setDataLayout(machine->createDataLayout());
   for (llvm::Function& function : module) forget_device_target(function, contracts(codegen));
-  for (const char* name : {"nvvm.annotations", "nvvmir.version", "nvvm.reflection"})
-    if (llvm::NamedMDNode* node = module.getNamedMetadata(name)) node->eraseFromParent();
+  // Among them are libraries that a linker is to take in, which IR for a GPU has no say in.
+  for (llvm::NamedMDNode& node : llvm::make_early_inc_range(module.named_metadata()))
+    if (!llvm::is_contained({"llvm.module.flags", "llvm.dbg.cu"}, node.getName())) node.eraseFromParent();
   // A program compiled with -fPIC or -fPIE has these flags already, which setPICLevel would double.
   module.setModuleFlag(llvm::Module::Min, "PIC Level", static_cast<uint32_t>(llvm::PICLevel::BigPIC));
   return machine;

@@ -101,38 +101,42 @@ void call_body(llvm::IRBuilder<>& builder, const KernelEntry& entry, llvm::Value
   call->setCallingConv(entry.body->getCallingConv());
 }
 
-// The same for all threads, and known to be small, so that sums with it need no care for overflow.
-llvm::Value* block_extent(llvm::IRBuilder<>& builder, llvm::Value* block, unsigned axis) {
+// A word of the block, from `least` on. The same for all threads, and known to be small, so that sums with it need no care for
+// overflow.
+llvm::Value* block_word(llvm::IRBuilder<>& builder, llvm::Value* block, uint64_t offset, uint32_t least) {
   constexpr uint32_t kMostThreads = 1024;
-  llvm::Value* at = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), block, offsetof(mneme_cpu_block, block) + 4 * axis);
-  llvm::LoadInst* extent = builder.CreateAlignedLoad(builder.getInt32Ty(), at, llvm::Align(4), "extent");
+  llvm::Value* at = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), block, offset);
+  llvm::LoadInst* word = builder.CreateAlignedLoad(builder.getInt32Ty(), at, llvm::Align(4), "extent");
   llvm::MDBuilder metadata(builder.getContext());
-  extent->setMetadata(llvm::LLVMContext::MD_range, metadata.createRange(llvm::APInt(32, 1), llvm::APInt(32, kMostThreads + 1)));
-  extent->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder.getContext(), {}));
-  return extent;
+  word->setMetadata(llvm::LLVMContext::MD_range,
+                    metadata.createRange(llvm::APInt(32, least), llvm::APInt(32, kMostThreads + least)));
+  word->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder.getContext(), {}));
+  return word;
 }
 
 struct ThreadLoop {
   llvm::BasicBlock* header;
   llvm::PHINode* index;
-  llvm::Value* extent;
+  llvm::Value* end;
 };
 
-ThreadLoop open_loop(llvm::IRBuilder<>& builder, llvm::Value* extent, const char* name) {
+ThreadLoop open_loop(llvm::IRBuilder<>& builder, llvm::Value* block, unsigned axis, const char* name) {
+  llvm::Value* first = block_word(builder, block, offsetof(mneme_cpu_block, first) + 4 * axis, 0);
+  llvm::Value* end = block_word(builder, block, offsetof(mneme_cpu_block, end) + 4 * axis, 1);
   llvm::BasicBlock* before = builder.GetInsertBlock();
   auto* header = llvm::BasicBlock::Create(builder.getContext(), name, before->getParent());
   builder.CreateBr(header);
   builder.SetInsertPoint(header);
   llvm::PHINode* index = builder.CreatePHI(builder.getInt32Ty(), 2, name);
-  index->addIncoming(builder.getInt32(0), before);
-  return {header, index, extent};
+  index->addIncoming(first, before);
+  return {header, index, end};
 }
 
 void close_loop(llvm::IRBuilder<>& builder, const ThreadLoop& loop) {
   llvm::Value* next = builder.CreateAdd(loop.index, builder.getInt32(1), "", /*HasNUW=*/true, /*HasNSW=*/true);
   loop.index->addIncoming(next, builder.GetInsertBlock());
   auto* after = llvm::BasicBlock::Create(builder.getContext(), "after", builder.GetInsertBlock()->getParent());
-  builder.CreateCondBr(builder.CreateICmpULT(next, loop.extent), loop.header, after);
+  builder.CreateCondBr(builder.CreateICmpULT(next, loop.end), loop.header, after);
   builder.SetInsertPoint(after);
 }
 
@@ -150,10 +154,10 @@ void make_run_block(KernelEntry& entry) {
   auto field = [&](uint64_t offset, llvm::Value* value) {
     builder.CreateStore(value, builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), thread, offset));
   };
-  llvm::Value* extents[3];
-  for (unsigned axis = 0; axis < 3; ++axis) extents[axis] = block_extent(builder, block, axis);
-  ThreadLoop z = open_loop(builder, extents[2], "z"), y = open_loop(builder, extents[1], "y"),
-             x = open_loop(builder, extents[0], "x");
+  llvm::Value* extents[2];
+  for (unsigned axis = 0; axis < 2; ++axis)
+    extents[axis] = block_word(builder, block, offsetof(mneme_cpu_block, block) + 4 * axis, 1);
+  ThreadLoop z = open_loop(builder, block, 2, "z"), y = open_loop(builder, block, 1, "y"), x = open_loop(builder, block, 0, "x");
   llvm::Value* row = builder.CreateAdd(builder.CreateMul(z.index, extents[1]), y.index);
   llvm::Value* linear = builder.CreateAdd(builder.CreateMul(row, extents[0]), x.index);
   field(offsetof(mneme_cpu_thread, index), x.index);

@@ -5,7 +5,6 @@
 #include <llvm/Support/raw_ostream.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,27 +15,17 @@
 #include <thread>
 #include <vector>
 
-#include "mneme/base/descriptor.h"
+#include "mneme/base/memory_file.h"
 
 LLD_HAS_DRIVER(elf)
 
 namespace mneme::cpu {
 namespace {
 
-// Files have names that LLD opens, and lie in no folder: nothing is left of them, whatever ends the process.
+// Files in memory have names that LLD opens.
 std::string name_of(const Descriptor& file) { return fmt::format("/proc/self/fd/{}", file.number()); }
 
-Result<Descriptor> file_of(ByteSpan bytes) {
-  Descriptor file(::memfd_create("mneme-link", MFD_CLOEXEC));
-  if (!file.open()) return error(Code::io, "making a file in memory for the linker: {}", std::strerror(errno));
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file.number(), bytes.data(), bytes.size());
-    if (written < 0)
-      return error(Code::io, "writing {} bytes for the linker into memory: {}", bytes.size(), std::strerror(errno));
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return file;
-}
+Result<Descriptor> file_of(ByteSpan bytes) { return make_memory_file("mneme-link", bytes); }
 
 // What is written into a pipe, whose other end LLD opens by its name: a regular file it would put beside another and rename.
 class Output {

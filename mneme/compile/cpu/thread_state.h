@@ -34,6 +34,7 @@ enum class CpuService {
   exit,
   clock,
   global_timer,
+  wild_call,
 };
 
 class ThreadState {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -100,6 +101,11 @@ Result<std::unique_ptr<Device>> open_device(int ordinal) {
 std::optional<Fault> last_fault(Device& device) {
   if (device.properties().kind != DeviceKind::cpu) return std::nullopt;
   return static_cast<CpuDevice&>(device).executor().fault();
+}
+
+void raise_heap(Device& device, Bytes size) {
+  if (device.properties().kind != DeviceKind::cpu) return;
+  static_cast<CpuDevice&>(device).executor().heap().set_limit(std::max(size, Heap::kUsual));
 }
 
 std::span<const mneme_cpu_global> globals_of(const Module& module) {

@@ -46,6 +46,9 @@ Result<std::unique_ptr<Device>> open_device(int ordinal);
 // The fault that poisoned a device of kind cpu; nothing for a sound one.
 std::optional<Fault> last_fault(Device& device);
 
+// Lets kernels on a device of kind cpu allocate `size` in all, where that is more than they may as it is.
+void raise_heap(Device& device, Bytes size);
+
 // The globals of a module that a device of kind cpu has loaded, with their initialisers: for who owns the memory that they are
 // bound to. Lives as long as the module.
 std::span<const mneme_cpu_global> globals_of(const Module& module);

@@ -3,6 +3,9 @@
 #include <elf.h>
 #include <sys/mman.h>
 
+#include <csignal>
+#include <cstdlib>
+
 #include "mneme/device/cpu/device_printf.h"
 #include "mneme/device/cpu/testing/test_image.h"
 
@@ -21,7 +24,7 @@ TEST(CpuModule, RefusesWhatItCannotRun) {
   EXPECT_EQ(load_failure(read_image(MNEME_TEST_PLAIN_OBJECT)),
             "corrupt: loading a cpu image: it has no symbol __mneme_cpu_image, so it was not made by Mneme");
   EXPECT_EQ(load_failure(read_image(MNEME_TEST_OTHER_VERSION)),
-            "incompatible: loading a cpu image: it is of version 7 of the image format, this build of Mneme runs version 2: "
+            "incompatible: loading a cpu image: it is of version 7 of the image format, this build of Mneme runs version 3: "
             "compile the kernel again");
   CodeImage cut = read_image(MNEME_TEST_KERNELS);
   cut.bytes.resize(200);
@@ -51,7 +54,7 @@ TEST(CpuModule, FindsKernelsAndGlobalsByName) {
   EXPECT_EQ((*module)->kernel("nothing").status().to_string(), "not_found: the image has no kernel 'nothing'");
   EXPECT_EQ((*module)->kernel("of_the_future").status().to_string(),
             "incompatible: the image's kernel 'of_the_future' is of version 99 of the image format, this build of Mneme runs "
-            "version 2: compile the "
+            "version 3: compile the "
             "kernel again");
   EXPECT_EQ((*module)->kernel("without_code").status().to_string(),
             "corrupt: the image's kernel 'without_code' has no code for its mode 1");
@@ -117,6 +120,71 @@ TEST(CpuDevice, ComparesAndHashesBeyondFourGigabytes) {
   ASSERT_TRUE(stream->hash_pages(hashes_a, a, size, 2_MiB).ok());
   ASSERT_TRUE(stream->hash_pages(hashes_b, b, size, 2_MiB).ok());
   for (size_t i = 0; i < 2050; ++i) ASSERT_EQ(hashes_a[i] == hashes_b[i], i != 2049) << i;
+}
+
+// Only the first page of the memory is there: work that goes on behind it faults, and work whose size lost its upper half ends
+// there.
+TEST(CpuDeviceDeathTest, FillsAndCopiesDoNotEndAtFourGigabytesLess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  constexpr uint64_t kPage = 4096;
+  const Bytes size = 4_GiB + Bytes(kPage);
+  const auto reserve = [&] {
+    void* memory = ::mmap(nullptr, size.count, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    EXPECT_EQ(::mprotect(memory, kPage, PROT_READ | PROT_WRITE), 0);
+    return DevicePtr(reinterpret_cast<uint64_t>(memory));
+  };
+  const auto run = [&](auto work) {
+    CpuDevice device(1);
+    auto stream = std::move(device.create_stream()).value();
+    std::_Exit(work(*stream, reserve(), reserve()).ok() ? 0 : 1);
+  };
+  const auto bytes = [&](DevicePtr from) { return std::span(reinterpret_cast<std::byte*>(from.address), size.count); };
+  EXPECT_EXIT(run([&](Stream& s, DevicePtr a, DevicePtr) { return s.fill(a, std::byte{1}, size); }),
+              testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(run([&](Stream& s, DevicePtr a, DevicePtr b) { return s.copy(a, b, size); }), testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(run([&](Stream& s, DevicePtr a, DevicePtr b) { return s.copy_to_device(a, bytes(b)); }),
+              testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(run([&](Stream& s, DevicePtr a, DevicePtr b) { return s.copy_to_host(bytes(a), b); }),
+              testing::KilledBySignal(SIGSEGV), "");
+}
+
+TEST(CpuDevice, FindsElementsBeyondFourGigabytesByTheirIndex) {
+  CpuDevice device(2);
+  auto stream = std::move(device.create_stream()).value();
+  const Bytes size = 4_GiB + 3_MiB;
+  DevicePtr a = *device.allocate(size), b = *device.allocate(size);
+  const uint64_t last = size.count / 4 - 1;
+  reinterpret_cast<float*>(b.address)[last] = 1;
+  auto result = stream->compare_elements(a, b, size, {ElementType::f32});
+  ASSERT_TRUE(result.ok()) << result.status().to_string();
+  EXPECT_EQ(result->elements, last + 1);
+  EXPECT_EQ(result->failing, 1u);
+  EXPECT_EQ(result->first_failing, last);
+  EXPECT_EQ(result->worst_index, last);
+}
+
+// Work is spread in pieces of 2 MiB.
+TEST(CpuDevice, CountsFromTheBeginOfTheMemoryAndNotOfAPiece) {
+  CpuDevice device(2);
+  auto stream = std::move(device.create_stream()).value();
+  DevicePtr a = *device.allocate(9_MiB), b = *device.allocate(9_MiB);
+  auto* floats = reinterpret_cast<float*>(b.address);
+  constexpr uint64_t kFirst = (5 << 20) / 4 + 3, kWorst = (7 << 20) / 4 + 1;
+  floats[kFirst] = 1, floats[kWorst] = 2;
+  auto bytes = stream->compare(a, b, 9_MiB);
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_EQ(bytes->first_difference, kFirst * 4 + 2);
+  auto elements = stream->compare_elements(a, b, 9_MiB, {ElementType::f32});
+  ASSERT_TRUE(elements.ok());
+  EXPECT_EQ(elements->first_failing, kFirst);
+  EXPECT_EQ(elements->worst_index, kWorst);
+  ASSERT_TRUE(stream->compare_later(a, b, 9_MiB).ok());
+  auto later = stream->take_comparisons();
+  ASSERT_TRUE(later.ok() && later->size() == 1);
+  EXPECT_EQ((*later)[0].first_difference, kFirst * 4 + 2);
+  auto* pages = reinterpret_cast<uint64_t*>((*device.allocate(Bytes(9 * 8))).address);
+  ASSERT_TRUE(stream->hash_pages_to(DevicePtr(reinterpret_cast<uint64_t>(pages)), b, 9_MiB, 1_MiB).ok());
+  for (int page = 0; page < 9; ++page) EXPECT_EQ(pages[page] == pages[0], page != 5 && page != 7) << page;
 }
 
 TEST(DevicePrintf, AllConversions) {

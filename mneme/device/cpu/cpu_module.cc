@@ -2,12 +2,17 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <link.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "mneme/base/memory_file.h"
+#include "mneme/device/cpu/line_table.h"
 
 namespace mneme::cpu {
 namespace {
@@ -16,15 +21,6 @@ Status wrong_version(const std::string& what, uint32_t version) {
   return error(Code::incompatible,
                "{} is of version {} of the image format, this build of Mneme runs version {}: compile the kernel again", what,
                version, MNEME_CPU_IMAGE_VERSION);
-}
-
-Status write_all(int file, ByteSpan bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0) return error(Code::exhausted, "loading a cpu image: writing it to memory: {}", std::strerror(errno));
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return {};
 }
 
 // What the segments of a shared object take once it is loaded, its variables included. Zero of one whose headers lie elsewhere.
@@ -56,7 +52,18 @@ Status load_failure(ByteSpan object, const std::string& reason) {
 
 }  // namespace
 
-CpuKernel::CpuKernel(std::string name, const mneme_cpu_kernel& entry) : entry_(entry) {
+std::optional<std::string> LoadedCode::line_of(uint64_t address) const {
+  struct stat size{};
+  if (!holds(address) || ::fstat(file.number(), &size) != 0 || size.st_size <= 0) return std::nullopt;
+  const auto bytes = static_cast<size_t>(size.st_size);
+  void* image = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (image == MAP_FAILED) return std::nullopt;
+  auto line = find_line({static_cast<const std::byte*>(image), bytes}, address - base);
+  ::munmap(image, bytes);
+  return line;
+}
+
+CpuKernel::CpuKernel(std::string name, const mneme_cpu_kernel& entry, const LoadedCode& code) : entry_(entry), code_(code) {
   name_ = std::move(name);
   resources_.static_shared_memory = Bytes(entry.static_shared_bytes);
   if (entry.stack_bytes != 0) resources_.local_memory = Bytes(entry.stack_bytes);
@@ -72,29 +79,42 @@ Result<std::unique_ptr<CpuModule>> CpuModule::load(const CodeImage& image) {
   if (image.bytes.size() < sizeof kElf || std::memcmp(image.bytes.data(), kElf, sizeof kElf) != 0) {
     return error(Code::corrupt, "loading a cpu image of {} B: it is no shared object", image.bytes.size());
   }
-  const int file = ::memfd_create("mneme-kernel", MFD_CLOEXEC);
-  if (file < 0) return error(Code::exhausted, "loading a cpu image: creating a file in memory: {}", std::strerror(errno));
-  if (Status status = write_all(file, image.bytes); !status.ok()) {
-    ::close(file);
-    return status;
-  }
+  auto made = make_memory_file("mneme-kernel", image.bytes);
+  if (!made.ok()) return made.status().with_context("loading a cpu image");
+  Descriptor file = std::move(*made);
   // The dynamic loader takes two objects of one name for the same: the descriptor stays open, so that no other image gets its
   // number. The process's id, not "self", lets a debugger find the file too.
-  const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), file);
+  const std::string path = fmt::format("/proc/{}/fd/{}", ::getpid(), file.number());
   void* object = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (object == nullptr) {
     const std::string reason = ::dlerror();
-    ::close(file);
+    file.close();
     return load_failure(image.bytes, reason);
   }
-  std::unique_ptr<CpuModule> module(new CpuModule(file, object));
+  std::unique_ptr<CpuModule> module(new CpuModule(std::move(file), object));
+  module->find_code();
   MNEME_TRY(module->read_globals());
   return module;
 }
 
-CpuModule::~CpuModule() {
-  ::dlclose(object_);
-  ::close(file_);
+CpuModule::~CpuModule() { ::dlclose(object_); }
+
+void CpuModule::find_code() {
+  link_map* map = nullptr;
+  if (::dlinfo(object_, RTLD_DI_LINKMAP, &map) != 0) return;
+  code_.base = map->l_addr;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* found) {
+        auto& code = *static_cast<LoadedCode*>(found);
+        if (info->dlpi_addr != code.base) return 0;
+        for (const ElfW(Phdr) & segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
+          if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+          code.begin = code.base + segment.p_vaddr;
+          code.end = code.begin + segment.p_memsz;
+        }
+        return 1;
+      },
+      &code_);
 }
 
 Status CpuModule::read_globals() {
@@ -120,7 +140,7 @@ Result<Kernel*> CpuModule::kernel(const std::string& name) {
   const bool runs = entry->mode == MNEME_CPU_LOOP ? entry->run_block != nullptr
                                                   : entry->mode == MNEME_CPU_FIBERS && entry->run_thread != nullptr;
   if (!runs) return error(Code::corrupt, "{} has no code for its mode {}", what, entry->mode);
-  auto& kernel = kernels_[name] = std::make_unique<CpuKernel>(name, *entry);
+  auto& kernel = kernels_[name] = std::make_unique<CpuKernel>(name, *entry, code_);
   return static_cast<Kernel*>(kernel.get());
 }
 

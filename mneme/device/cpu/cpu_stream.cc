@@ -135,7 +135,7 @@ Status CpuStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, By
 Status CpuStream::synchronize() { return executor_.usable(); }
 
 Status CpuStream::launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
-  return executor_.run(kernel.name(), static_cast<const CpuKernel&>(kernel).entry(), shape, parameters);
+  return executor_.run(static_cast<const CpuKernel&>(kernel), shape, parameters);
 }
 
 Status CpuStream::launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {

@@ -1,15 +1,18 @@
 #include "mneme/device/cpu/executor.h"
 
+#include "mneme/base/symbol_name.h"
 #include "mneme/device/cpu/fault_handler.h"
 #include "mneme/device/cpu/launch.h"
 
 namespace mneme::cpu {
 
 Executor::Executor(unsigned workers) : pool_(workers) {
-  for (unsigned worker = 0; worker < workers; ++worker) schedulers_.push_back(std::make_unique<Scheduler>(worker));
+  for (unsigned worker = 0; worker < workers; ++worker) schedulers_.push_back(std::make_unique<Scheduler>(worker, heap_));
 }
 
-Status Executor::run(const std::string& name, const mneme_cpu_kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
+Status Executor::run(const CpuKernel& launched, const LaunchShape& shape, ByteSpan parameters) {
+  const std::string name = demangle(launched.name());
+  const mneme_cpu_kernel& kernel = launched.entry();
   std::lock_guard lock(launching_);
   MNEME_TRY(usable());
   const std::string what = fmt::format("launching '{}' with grid {} and block {}", name, shape.grid, shape.block);
@@ -22,7 +25,7 @@ Status Executor::run(const std::string& name, const mneme_cpu_kernel& kernel, co
                  "{}: a cooperative launch keeps all its threads resident, and the device holds at most {}; use fewer blocks",
                  what, kMaxCooperativeThreads);
   }
-  Launch launch(name, kernel, shape, parameters, workers());
+  Launch launch(launched, shape, parameters, workers());
   const bool together = shape.cooperative && kernel.mode == MNEME_CPU_FIBERS;
   for (auto& scheduler : schedulers_) {
     MNEME_TRY(scheduler->prepare(launch).with_context(what));
@@ -41,6 +44,8 @@ Status Executor::run(const std::string& name, const mneme_cpu_kernel& kernel, co
   if (!launch.fault()) return {};
   std::lock_guard fault_lock(mutex_);
   fault_ = launch.fault();
+  fault_->kernel = name;
+  fault_->line = launched.code().line_of(fault_->instruction);
   return fault_->status();
 }
 

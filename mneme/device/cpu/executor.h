@@ -26,10 +26,11 @@ class Executor {
 
   unsigned workers() const { return pool_.workers(); }
   WorkerPool& pool() { return pool_; }
+  Heap& heap() { return heap_; }
 
   // Runs a whole launch; the calling thread is one of the workers. device_fault (see fault()), invalid_argument (too few bytes
   // of parameters; a cooperative launch that cannot be resident), exhausted. After a fault every launch is refused.
-  Status run(const std::string& name, const mneme_cpu_kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
+  Status run(const CpuKernel& kernel, const LaunchShape& shape, ByteSpan parameters);
 
   // The first fault. The device is of no further use after it.
   std::optional<Fault> fault() const;
@@ -38,6 +39,7 @@ class Executor {
 
  private:
   WorkerPool pool_;
+  Heap heap_;
   std::mutex launching_;
   std::vector<std::unique_ptr<Scheduler>> schedulers_;
   mutable std::mutex mutex_;

@@ -27,13 +27,15 @@ struct BlockPosition {
 
 struct Fault {
   FaultKind kind = FaultKind::trap;
-  std::string kernel;
+  std::string kernel;  // as its author wrote it
   BlockPosition block;
-  std::optional<BlockPosition> thread;  // not known when the block's threads run as a loop
+  std::optional<BlockPosition> thread;  // not known where the threads of a block ran as a loop, and none faulted again by itself
+  uint64_t instruction = 0;             // 0: not known
+  std::optional<std::string> line;      // "saxpy.cu:12", where the code was compiled with lines
   uint64_t address = 0;                 // memory_access, stack_overflow
   std::string what;                     // one clause
 
-  // device_fault: "kernel 'k', block [0,0,0], thread [1,0,0]: <what>"
+  // device_fault: "kernel 'k(int*)', block [0,0,0], thread [1,0,0], k.cu:12: <what>"
   Status status() const;
 };
 

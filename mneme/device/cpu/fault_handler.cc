@@ -1,6 +1,7 @@
 #include "mneme/device/cpu/fault_handler.h"
 
 #include <sys/ucontext.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -10,6 +11,7 @@ namespace mneme::cpu {
 namespace {
 
 constexpr std::array kSignals = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr int kLimitSignal = SIGBUS;            // one of those that have a handler while kernels run
 constexpr size_t kSignalStackBytes = 64 << 10;  // a frame with all vector registers takes about 12 KiB
 constexpr size_t kEscapeStackBytes = 64 << 10;
 
@@ -40,17 +42,29 @@ void on_signal(int signal, siginfo_t* info, void* context);
 
 bool catch_fault(int signal, siginfo_t* info, void* context) {
   FaultTrap* trap = this_thread_trap;
-  if (trap == nullptr || trap->armed_ == 0 || info->si_code <= 0) return false;
-  trap->armed_ = 0;
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  const auto instruction = static_cast<uint64_t>(registers[REG_RIP]);
+  if (trap != nullptr && signal == kLimitSignal && info->si_code == SI_TIMER && info->si_value.sival_ptr == trap) {
+    const bool inside = instruction >= trap->limited_begin_ && instruction < trap->limited_end_;
+    if (trap->armed_ != 0 && inside) trap->redirect(context, {0, info->si_code, 0, instruction, false});
+    return true;
+  }
+  if (trap == nullptr || trap->armed_ == 0 || info->si_code <= 0) return false;
   constexpr greg_t kWriteAccess = 2;  // of the page fault's error code
-  trap->report_ = {signal, info->si_code, reinterpret_cast<uint64_t>(info->si_addr), (registers[REG_ERR] & kWriteAccess) != 0};
-  // The handler returns into landing() on another stack: that also gives back the signal mask and the signal stack.
-  const auto top = reinterpret_cast<uint64_t>(trap->escape_stack_.get() + kEscapeStackBytes) & ~uint64_t{15};
-  registers[REG_RSP] = static_cast<greg_t>(top - 8);
-  registers[REG_RDI] = reinterpret_cast<greg_t>(trap);
-  registers[REG_RIP] = reinterpret_cast<greg_t>(&FaultTrap::landing);
+  trap->redirect(context, {signal, info->si_code, reinterpret_cast<uint64_t>(info->si_addr), instruction,
+                           (registers[REG_ERR] & kWriteAccess) != 0});
   return true;
+}
+
+void FaultTrap::redirect(void* context, const SignalReport& report) {
+  armed_ = 0;
+  report_ = report;
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  // The handler returns into landing() on another stack: that also gives back the signal mask and the signal stack.
+  const auto top = reinterpret_cast<uint64_t>(escape_stack_.get() + kEscapeStackBytes) & ~uint64_t{15};
+  registers[REG_RSP] = static_cast<greg_t>(top - 8);
+  registers[REG_RDI] = reinterpret_cast<greg_t>(this);
+  registers[REG_RIP] = reinterpret_cast<greg_t>(&FaultTrap::landing);
 }
 
 namespace {
@@ -99,6 +113,25 @@ void FaultTrap::enter() {
 void FaultTrap::leave() {
   this_thread_trap = nullptr;
   ::sigaltstack(&previous_stack_, nullptr);
+}
+
+TimeLimit::TimeLimit(FaultTrap& trap, std::chrono::milliseconds limit, uint64_t begin, uint64_t end) : trap_(trap) {
+  trap_.limited_begin_ = begin;
+  trap_.limited_end_ = end;
+  sigevent event{};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = kLimitSignal;
+  event.sigev_value.sival_ptr = &trap_;
+  event._sigev_un._tid = ::gettid();
+  if (::timer_create(CLOCK_MONOTONIC, &event, &timer_) != 0) return;
+  running_ = true;
+  constexpr long kMilli = 1'000'000;
+  const itimerspec times{{0, 10 * kMilli}, {limit.count() / 1000, limit.count() % 1000 * kMilli}};
+  ::timer_settime(timer_, 0, &times, nullptr);
+}
+
+TimeLimit::~TimeLimit() {
+  if (running_) ::timer_delete(timer_);
 }
 
 void FaultTrap::landing(FaultTrap* trap) {

@@ -4,17 +4,20 @@
 // (FaultTrap, armed); every other signal goes on to the handler that was there before.
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 
 namespace mneme::cpu {
 
 struct SignalReport {
-  int signal = 0;
+  int signal = 0;  // 0: not a fault, but the end of a TimeLimit
   int code = 0;
   uint64_t address = 0;
+  uint64_t instruction = 0;
   bool write = false;  // SIGSEGV, SIGBUS: what the access was
 };
 
@@ -45,7 +48,9 @@ class FaultTrap {
   void disarm() { armed_ = 0; }
 
  private:
+  friend class TimeLimit;
   friend bool catch_fault(int signal, siginfo_t* info, void* context);
+  void redirect(void* context, const SignalReport& report);
   [[noreturn]] static void landing(FaultTrap* trap);
 
   Escape escape_;
@@ -55,6 +60,22 @@ class FaultTrap {
   std::unique_ptr<std::byte[]> escape_stack_;
   std::unique_ptr<std::byte[]> signal_stack_;
   stack_t previous_stack_{};
+  uint64_t limited_begin_ = 0, limited_end_ = 0;
+};
+
+// Ends the kernel code that the calling thread runs under `trap` when it goes on beyond `limit`, once it is at an instruction
+// from `begin` to before `end`: what it calls may hold a lock. One at a time a trap, while SignalHandlers are in place.
+class TimeLimit {
+ public:
+  TimeLimit(FaultTrap& trap, std::chrono::milliseconds limit, uint64_t begin, uint64_t end);
+  ~TimeLimit();
+  TimeLimit(const TimeLimit&) = delete;
+  TimeLimit& operator=(const TimeLimit&) = delete;
+
+ private:
+  FaultTrap& trap_;
+  timer_t timer_{};
+  bool running_ = false;
 };
 
 }  // namespace mneme::cpu

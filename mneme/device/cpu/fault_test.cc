@@ -43,7 +43,37 @@ TEST_F(FaultTest, NonCanonicalAddress) {
 
 TEST_F(FaultTest, MemoryAccessOfALoop) {
   EXPECT_EQ(fault("loop_null_write", {.grid = {1, 1, 1}, .block = {64, 1, 1}}),
-            "kernel 'loop_null_write', block [0,0,0], one of its threads: a write to address 0x1230, which is not accessible");
+            "kernel 'loop_null_write', block [0,0,0], thread [0,0,0]: a write to address 0x1230, which is not accessible");
+}
+
+TEST_F(FaultTest, TheThreadOfALoopIsFound) {
+  EXPECT_EQ(fault("loop_bad_write", {.grid = {2, 1, 1}, .block = {8, 4, 2}}, {.a = 43}),
+            "kernel 'loop_bad_write', block [0,0,0], thread [3,1,1]: a write to address 0x1000, which is not accessible");
+  EXPECT_EQ(last_fault(device_)->address, 0x1000u);
+}
+
+TEST_F(FaultTest, AThreadThatDoesNotFaultAgainIsNotFound) {
+  EXPECT_EQ(fault("loop_bad_once", {.grid = {1, 1, 1}, .block = {64, 1, 1}}),
+            "kernel 'loop_bad_once', block [0,0,0], one of its threads: a write to address 0x1000, which is not accessible");
+}
+
+TEST_F(FaultTest, WhatIsPrintedBeforeAFaultIsPrintedOnce) {
+  testing::internal::CaptureStdout();
+  fault("loop_print_and_fault", {.grid = {1, 1, 1}, .block = {4, 1, 1}});
+  std::fflush(stdout);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "here\n");
+}
+
+// Alone, its threads wait for ever for what the block as a whole had not changed yet.
+TEST_F(FaultTest, TheSearchForAThreadEnds) {
+  EXPECT_EQ(
+      fault("loop_bad_then_endless", {.grid = {1, 1, 1}, .block = {64, 1, 1}}),
+      "kernel 'loop_bad_then_endless', block [0,0,0], one of its threads: a write to address 0x1000, which is not accessible");
+}
+
+TEST_F(FaultTest, NamesAreAsTheirAuthorWroteThem) {
+  const std::string message = fault("_Z5crashPfi", {.grid = {1, 1, 1}, .block = {1, 1, 1}});
+  EXPECT_EQ(message.find("kernel 'crash(float*, int)', block [0,0,0], thread [0,0,0]: "), 0u) << message;
 }
 
 TEST_F(FaultTest, AFaultOnAnyWorkerEndsALargeLaunch) {

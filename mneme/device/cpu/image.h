@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define MNEME_CPU_IMAGE_VERSION 2u
+#define MNEME_CPU_IMAGE_VERSION 3u
 #define MNEME_CPU_IMAGE_SYMBOL "__mneme_cpu_image"
 #define MNEME_CPU_KERNEL_PREFIX "__mneme_cpu_kernel_"
 
@@ -74,7 +74,9 @@ struct mneme_cpu_services {
   void (*exit)(struct mneme_cpu_thread*);             /* ends this thread; does not return */
   uint64_t (*clock)(struct mneme_cpu_thread*);        /* a counter that rises */
   uint64_t (*global_timer)(struct mneme_cpu_thread*); /* nanoseconds */
-  void* reserved[8];
+  /* A call through a pointer to what is no function of the image. Does not return. */
+  void (*wild_call)(struct mneme_cpu_thread*, const void* target);
+  void* reserved[7];
 };
 
 /* One block being run by one worker. Filled by device/cpu. */
@@ -89,6 +91,10 @@ struct mneme_cpu_block {
   uint32_t shared_bytes; /* static and dynamic together: an address less than this beyond `shared` is a shared one */
   void* executor;        /* device/cpu's own */
   void* grid_workspace;  /* in a cooperative launch, zero when it begins; else null */
+  /* Loop mode: the threads that run_block runs, from `first` to before `end` in each axis. All of the block, but where the thread
+   * is looked for that has faulted. */
+  uint32_t first[3];
+  uint32_t end[3];
 };
 
 /* One thread. In loop mode the image keeps it in registers; in fiber mode device/cpu owns it. */

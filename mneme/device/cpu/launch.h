@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "mneme/device/cpu/cpu_module.h"
 #include "mneme/device/cpu/fault.h"
 #include "mneme/device/cpu/image.h"
 #include "mneme/device/device.h"
@@ -18,16 +19,20 @@ namespace mneme::cpu {
 
 class Launch {
  public:
-  Launch(const std::string& name, const mneme_cpu_kernel& kernel, const LaunchShape& shape, ByteSpan parameters, unsigned workers)
-      : name_(name), kernel_(kernel), shape_(shape), blocks_(shape.grid.volume()), parameters_(parameters.size() / 16 + 1) {
+  Launch(const CpuKernel& kernel, const LaunchShape& shape, ByteSpan parameters, unsigned workers)
+      : code_(kernel.code()),
+        kernel_(kernel.entry()),
+        shape_(shape),
+        blocks_(shape.grid.volume()),
+        parameters_(parameters.size() / 16 + 1) {
     if (!parameters.empty()) std::memcpy(parameters_.data(), parameters.data(), parameters.size());
     // Loops over small blocks are taken in runs; fibers one at a time, since a block may wait for an earlier one.
     constexpr uint64_t kRunsPerWorker = 32, kLongestRun = 1024;
-    if (kernel.mode == MNEME_CPU_LOOP) run_ = std::clamp<uint64_t>(blocks_ / (workers * kRunsPerWorker), 1, kLongestRun);
+    if (kernel_.mode == MNEME_CPU_LOOP) run_ = std::clamp<uint64_t>(blocks_ / (workers * kRunsPerWorker), 1, kLongestRun);
     share_ = shape.cooperative ? (blocks_ + workers - 1) / workers : blocks_;
   }
 
-  const std::string& name() const { return name_; }
+  const LoadedCode& code() const { return code_; }
   const mneme_cpu_kernel& kernel() const { return kernel_; }
   const LaunchShape& shape() const { return shape_; }
   const void* parameters() const { return parameters_.data(); }
@@ -44,6 +49,8 @@ class Launch {
     const uint64_t begin = next_.fetch_add(run_, std::memory_order_relaxed);
     return begin >= blocks_ ? Range{0, 0} : Range{begin, std::min(begin + run_, blocks_)};
   }
+  // Gives out no more blocks: the launch will fail, with a fault that is still looked into.
+  void stop() { failed_.store(true, std::memory_order_relaxed); }
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
   // The first fault stays.
   void fail(Fault fault) {
@@ -57,7 +64,7 @@ class Launch {
   struct alignas(16) Word {
     std::byte bytes[16];
   };
-  const std::string& name_;
+  const LoadedCode& code_;
   const mneme_cpu_kernel& kernel_;
   const LaunchShape& shape_;
   uint64_t blocks_;

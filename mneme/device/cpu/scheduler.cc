@@ -70,7 +70,9 @@ Scheduler* arrive(transfer_t from) {
 
 }  // namespace
 
-Scheduler::Scheduler(unsigned worker) : worker_(worker), trap_(escape, this) { home_.scheduler = discard_.scheduler = this; }
+Scheduler::Scheduler(unsigned worker, Heap& heap) : worker_(worker), heap_(heap), trap_(escape, this) {
+  home_.scheduler = discard_.scheduler = this;
+}
 
 Scheduler::~Scheduler() {
   for (auto& block : blocks_) unmap_shared(block->shared_memory, shared_bytes_);
@@ -121,6 +123,7 @@ void Scheduler::run(Launch& launch) {
   Fiber* first = launch.kernel().mode == MNEME_CPU_LOOP ? pool_->take() : start_fiber();
   if (first != nullptr) switch_to(first);
   trap_.disarm();
+  if (untraced_) find_thread();
   trap_.leave();
   _mm_setcsr(control);
   if (launch.failed()) reset_after_failure();
@@ -173,6 +176,7 @@ void Scheduler::run_fiber() {
 }
 
 void Scheduler::run_loop() {
+  if (tracing_) return run_threads_alone();
   Block& block = *free_blocks_;
   loop_block_ = &block;
   const auto run_block = launch_->kernel().run_block;
@@ -202,6 +206,7 @@ void Scheduler::place(Block& block, uint64_t linear) const {
   abi.grid_workspace = launch_->grid_workspace();
   abi.grid[0] = shape.grid.x, abi.grid[1] = shape.grid.y, abi.grid[2] = shape.grid.z;
   abi.block[0] = shape.block.x, abi.block[1] = shape.block.y, abi.block[2] = shape.block.z;
+  for (unsigned axis = 0; axis < 3; ++axis) abi.first[axis] = 0, abi.end[axis] = abi.block[axis];
   abi.dynamic_shared_bytes = static_cast<uint32_t>(shape.dynamic_shared_memory.count);
   abi.shared_bytes = static_cast<uint32_t>(shared_bytes(*launch_));
   abi.worker = worker_;

@@ -14,13 +14,15 @@
 #include "mneme/device/cpu/block.h"
 #include "mneme/device/cpu/fault_handler.h"
 #include "mneme/device/cpu/fiber.h"
+#include "mneme/device/cpu/heap.h"
 #include "mneme/device/cpu/launch.h"
 
 namespace mneme::cpu {
 
 class Scheduler {
  public:
-  explicit Scheduler(unsigned worker);
+  // `heap` is the device's, and outlives this.
+  Scheduler(unsigned worker, Heap& heap);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -49,7 +51,11 @@ class Scheduler {
   // The lanes of the current thread's warp that come to the same call while every other thread waits or spins.
   uint32_t active_mask(const void* site);
   // Ends the launch with a fault of `thread` and leaves.
-  [[noreturn]] void fail(const mneme_cpu_thread& thread, FaultKind kind, std::string what);
+  // `from`: the return address of the kernel's call, where that tells the place.
+  [[noreturn]] void fail(const mneme_cpu_thread& thread, FaultKind kind, std::string what, const void* from = nullptr);
+  // Whether code runs again only to find the thread that has faulted: what it says has been said.
+  bool tracing() const { return tracing_; }
+  Heap& heap() { return heap_; }
   Meeting* take_meeting();
   void give_meeting(Meeting* meeting) {
     meeting->next = free_meetings_;
@@ -76,9 +82,14 @@ class Scheduler {
   [[noreturn]] void report_deadlock();
   [[noreturn]] void fail(Fault fault);
   Fault fault_of_signal(const SignalReport& report) const;
+  // After a fault in loop mode: runs the threads of its block one by one until one faults, and fails the launch with that.
+  void find_thread();
+  void run_threads_alone();
+  [[noreturn]] void leave_trace();
   void reset_after_failure();
 
   const unsigned worker_;
+  Heap& heap_;
   Launch* launch_ = nullptr;
   Fiber* current_ = nullptr;
   FiberQueue ready_;
@@ -91,6 +102,9 @@ class Scheduler {
   Block* free_blocks_ = nullptr;
   Meeting* free_meetings_ = nullptr;
   Block* loop_block_ = nullptr;
+  std::optional<Fault> untraced_;  // of a block whose threads ran as a loop, before its thread is looked for
+  bool tracing_ = false;
+  BlockPosition traced_;  // the thread that runs alone
 
   Fiber home_;     // the worker's own stack
   Fiber discard_;  // takes the context of whoever leaves for good

@@ -18,14 +18,22 @@ std::string describe_wait(const Fiber& fiber) {
 }  // namespace
 
 void Scheduler::fail(Fault fault) {
-  fault.kernel = launch_->name();
-  launch_->fail(std::move(fault));
+  const bool loop = launch_->kernel().mode == MNEME_CPU_LOOP;
+  if (loop && !fault.thread) {
+    launch_->stop();
+    untraced_ = std::move(fault);
+  } else {
+    launch_->fail(std::move(fault));
+  }
   trap_.disarm();
   leave_to(&home_);
 }
 
-void Scheduler::fail(const mneme_cpu_thread& thread, FaultKind kind, std::string what) {
+void Scheduler::fail(const mneme_cpu_thread& thread, FaultKind kind, std::string what, const void* from) {
+  // It did not end so when the block ran as a whole.
+  if (tracing_) leave_trace();
   Fault fault;
+  if (from != nullptr) fault.instruction = reinterpret_cast<uint64_t>(from) - 1;  // the call's
   fault.kind = kind;
   fault.block = position(thread.block->index);
   fault.thread = position(thread.index);
@@ -35,6 +43,7 @@ void Scheduler::fail(const mneme_cpu_thread& thread, FaultKind kind, std::string
 
 void Scheduler::escape(void* scheduler, const SignalReport& report) {
   auto* self = static_cast<Scheduler*>(scheduler);
+  if (report.signal == 0) self->leave_trace();
   self->fail(self->fault_of_signal(report));
 }
 
@@ -42,11 +51,13 @@ Fault Scheduler::fault_of_signal(const SignalReport& report) const {
   Fault fault;
   const bool loop = launch_->kernel().mode == MNEME_CPU_LOOP;
   if (loop && loop_block_ != nullptr) fault.block = position(loop_block_->abi.index);
+  if (tracing_) fault.thread = traced_;
   if (!loop && current_->block != nullptr) {
     fault.block = position(current_->block->abi.index);
     fault.thread = position(current_->thread.index);
   }
   fault.address = report.address;
+  fault.instruction = report.instruction;
   switch (report.signal) {
     case SIGFPE:
       fault.kind = FaultKind::arithmetic;
@@ -72,6 +83,43 @@ Fault Scheduler::fault_of_signal(const SignalReport& report) const {
     fault.what =
         fmt::format("{} address {:#x}, which is not accessible", report.write ? "a write to" : "a read of", report.address);
   return fault;
+}
+
+// What the block had done before stays done, so that a thread may end otherwise this time, or not at all.
+void Scheduler::find_thread() {
+  constexpr std::chrono::milliseconds kLimit{500};
+  const Fault fault = *std::exchange(untraced_, std::nullopt);
+  pool_->reset();
+  current_ = &home_;
+  tracing_ = true;
+  {
+    TimeLimit limit(trap_, kLimit, launch_->code().begin, launch_->code().end);
+    trap_.arm();
+    switch_to(pool_->take());
+    trap_.disarm();
+  }
+  tracing_ = false;
+  launch_->fail(fault);  // the first one stays, so this one where no thread faulted by itself
+}
+
+void Scheduler::run_threads_alone() {
+  mneme_cpu_block& block = loop_block_->abi;
+  const auto set = [&](unsigned axis, uint32_t index) { block.first[axis] = index, block.end[axis] = index + 1; };
+  for (traced_.z = 0; traced_.z < block.block[2]; ++traced_.z) {
+    set(2, traced_.z);
+    for (traced_.y = 0; traced_.y < block.block[1]; ++traced_.y) {
+      set(1, traced_.y);
+      for (traced_.x = 0; traced_.x < block.block[0]; ++traced_.x) {
+        set(0, traced_.x);
+        launch_->kernel().run_block(launch_->parameters(), &block);
+      }
+    }
+  }
+}
+
+void Scheduler::leave_trace() {
+  trap_.disarm();
+  leave_to(&home_);
 }
 
 void Scheduler::report_deadlock() {

@@ -3,7 +3,6 @@
 #include <x86intrin.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 
 #include "mneme/base/shown.h"
@@ -26,37 +25,19 @@ void yield(mneme_cpu_thread* thread) {
   scheduler_of(thread).yield();
 }
 
-int32_t vprintf(mneme_cpu_thread*, const char* format, const void* arguments) {
+int32_t vprintf(mneme_cpu_thread* thread, const char* format, const void* arguments) {
   const DeviceText formatted = format_device_printf(format, arguments);
-  std::fwrite(formatted.text.data(), 1, formatted.text.size(), stdout);
+  if (!scheduler_of(thread).tracing()) std::fwrite(formatted.text.data(), 1, formatted.text.size(), stdout);
   return formatted.arguments;
 }
 
-// Before each block of the heap, so that a wrong pointer is a fault of the kernel and no damage to the process.
-struct alignas(16) HeapHeader {
-  uint64_t magic;
-  uint64_t size;
-};
-constexpr uint64_t kAllocated = 0x6d6e656d65a110c8, kFreed = 0x6d6e656d65f7eed0;
-
-void* heap_allocate(mneme_cpu_thread*, uint64_t size) {
-  if (size == 0 || size > ~uint64_t{0} - sizeof(HeapHeader)) return nullptr;
-  auto* header = static_cast<HeapHeader*>(std::malloc(sizeof(HeapHeader) + size));
-  if (header == nullptr) return nullptr;
-  *header = {kAllocated, size};
-  return header + 1;
-}
+void* heap_allocate(mneme_cpu_thread* thread, uint64_t size) { return scheduler_of(thread).heap().allocate(size); }
 
 void heap_free(mneme_cpu_thread* thread, void* pointer) {
-  if (pointer == nullptr) return;
-  auto* header = static_cast<HeapHeader*>(pointer) - 1;
-  if (header->magic != kAllocated) {
-    scheduler_of(thread).fail(
-        *thread, FaultKind::misuse,
-        fmt::format("free of {}, which malloc in a kernel did not give or which was freed before", pointer));
-  }
-  header->magic = kFreed;
-  std::free(header);
+  if (pointer == nullptr || scheduler_of(thread).heap().free(pointer)) return;
+  scheduler_of(thread).fail(*thread, FaultKind::misuse,
+                            fmt::format("free of {}, which malloc in a kernel did not give or which was freed before", pointer),
+                            __builtin_return_address(0));
 }
 
 void assert_fail(mneme_cpu_thread* thread, const char* message, const char* file, uint32_t line, const char* function) {
@@ -64,12 +45,18 @@ void assert_fail(mneme_cpu_thread* thread, const char* message, const char* file
   const std::string text =
       fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.", file, line, function, block[0],
                   block[1], block[2], thread->index[0], thread->index[1], thread->index[2], message);
-  std::fprintf(stderr, "%s\n", shown_message(text).c_str());
+  if (!scheduler_of(thread).tracing()) std::fprintf(stderr, "%s\n", shown_message(text).c_str());
   scheduler_of(thread).fail(*thread, FaultKind::assertion, text);
 }
 
 void trap(mneme_cpu_thread* thread) {
-  scheduler_of(thread).fail(*thread, FaultKind::trap, "the kernel executed a trap instruction");
+  scheduler_of(thread).fail(*thread, FaultKind::trap, "the kernel executed a trap instruction", __builtin_return_address(0));
+}
+
+void wild_call(mneme_cpu_thread* thread, const void* target) {
+  scheduler_of(thread).fail(*thread, FaultKind::illegal_instruction,
+                            fmt::format("a call through the pointer {}, which points to no function of the kernel's", target),
+                            __builtin_return_address(0));
 }
 
 void exit(mneme_cpu_thread* thread) {
@@ -109,6 +96,7 @@ const mneme_cpu_services kServices = {
     .exit = exit,
     .clock = clock,
     .global_timer = global_timer,
+    .wild_call = wild_call,
     .reserved = {},
 };
 

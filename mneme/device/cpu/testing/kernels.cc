@@ -45,6 +45,34 @@ LOOP(loop_indices, 256) {
 
 LOOP(loop_null_write, 0) { *reinterpret_cast<volatile uint32_t*>(uint64_t{0x1230} + b->index[0]) = 1; }
 
+// Thread p.a writes where nothing is.
+LOOP(loop_bad_write, 0) {
+  for (uint32_t z = b->first[2]; z < b->end[2]; ++z)
+    for (uint32_t y = b->first[1]; y < b->end[1]; ++y)
+      for (uint32_t x = b->first[0]; x < b->end[0]; ++x)
+        if (x + b->block[0] * (y + b->block[1] * z) == p.a) *reinterpret_cast<volatile uint32_t*>(uint64_t{0x1000}) = 1;
+}
+
+LOOP(loop_bad_once, 0) {
+  if (p.out[0]++ == 0) *reinterpret_cast<volatile uint32_t*>(uint64_t{0x1000}) = 1;
+}
+
+LOOP(loop_bad_then_endless, 0) {
+  auto* runs = reinterpret_cast<volatile uint32_t*>(p.out);
+  while (*runs != 0) {
+  }
+  *runs = 1;
+  *reinterpret_cast<volatile uint32_t*>(uint64_t{0x1000}) = 1;
+}
+
+LOOP(loop_print_and_fault, 0) {
+  Thread t{b, {}, 0, 0, 0, nullptr};
+  b->services->vprintf(&t, "here\n", nullptr);
+  *reinterpret_cast<volatile uint32_t*>(uint64_t{0x1000}) = 1;
+}
+
+LOOP(_Z5crashPfi, 0) { *reinterpret_cast<volatile uint32_t*>(uint64_t{0x1000}) = 1; }
+
 LOOP(loop_barrier, 0) {
   Thread t{b, {3, 0, 0}, 3, 0, 0, nullptr};
   b->services->barrier(&t, 0, 0);
@@ -255,6 +283,13 @@ FIBERS(heap, 0, 256) {
   p.out[linear_thread(t)] = own[15];
   services(t).free(t, own);
   services(t).free(t, nullptr);
+}
+
+// Up to p.a pieces of p.b bytes; out[0]: how many there were.
+FIBERS(allocate_to_the_end, 0, 256) {
+  uint32_t pieces = 0;
+  while (pieces < p.a && services(t).malloc(t, p.b) != nullptr) ++pieces;
+  p.out[0] = pieces;
 }
 
 FIBERS(double_free, 0, 256) {
