@@ -192,6 +192,47 @@ TEST(Specialise, DimensionsBecomeConstantsInEveryFunction) {
   EXPECT_THAT(text, HasSubstr("store volatile i32 %bit, ptr %out"));
 }
 
+// A launch that is longer than one in one axis only: there, and only there, an index says something.
+TEST(Specialise, AnIndexIsZeroOnlyWhereThereIsOne) {
+  const char* registers[] = {"ctaid.x", "ctaid.y", "ctaid.z", "tid.x", "tid.y", "tid.z"};
+  std::string declarations, body;
+  for (int i = 0; i < 6; ++i) {
+    declarations += fmt::format("declare i32 @llvm.nvvm.read.ptx.sreg.{}()\n", registers[i]);
+    body +=
+        fmt::format("  %v{} = call i32 @llvm.nvvm.read.ptx.sreg.{}()\n  store volatile i32 %v{}, ptr %out\n", i, registers[i], i);
+  }
+  const std::string kernel = declarations + "define ptx_kernel void @k(ptr %out) {\n" + body + "  ret void\n}\n";
+  for (int longer = 0; longer < 6; ++longer) {
+    LaunchDimensions dimensions{{1, 1, 1}, {1, 1, 1}};
+    uint32_t* extents[] = {&dimensions.grid.x,  &dimensions.grid.y,  &dimensions.grid.z,
+                           &dimensions.block.x, &dimensions.block.y, &dimensions.block.z};
+    *extents[longer] = 2;
+    const std::string text = made(kernel, {.kernel = "k", .dimensions = dimensions}, "ipsccp");
+    for (int i = 0; i < 6; ++i) {
+      const std::string store = fmt::format("store volatile i32 %v{}, ptr %out", i);
+      EXPECT_EQ(text.find(store) != std::string::npos, i == longer)
+          << registers[i] << " where " << registers[longer] << " has two";
+    }
+  }
+}
+
+// And every extent is that of its own axis.
+TEST(Specialise, AnExtentIsThatOfItsAxis) {
+  const char* registers[] = {"nctaid.x", "nctaid.y", "nctaid.z", "ntid.x", "ntid.y", "ntid.z"};
+  const LaunchDimensions dimensions{{11, 12, 13}, {2, 3, 5}};
+  const uint32_t extents[] = {11, 12, 13, 2, 3, 5};
+  for (int i = 0; i < 6; ++i) {
+    const std::string kernel = fmt::format(
+        "declare i32 @llvm.nvvm.read.ptx.sreg.{}()\ndefine ptx_kernel void @k(ptr %out) {{\n  %v = call i32 "
+        "@llvm.nvvm.read.ptx.sreg.{}()\n  store volatile i32 %v, ptr %out\n  ret void\n}}\n",
+        registers[i], registers[i]);
+    EXPECT_THAT(made(kernel, {.kernel = "k", .dimensions = dimensions}, "ipsccp"),
+                HasSubstr(fmt::format("store volatile i32 {}, ptr %out", extents[i])));
+    EXPECT_THAT(made(kernel, {.kernel = "k", .ranges = dimensions}, "ipsccp"),
+                HasSubstr(fmt::format("call range(i32 1, {})", extents[i] + 1)));
+  }
+}
+
 TEST(Specialise, IndicesAndDimensionsGetRanges) {
   const std::string text = made(kReads, {.kernel = "k", .ranges = kDimensions});
   EXPECT_THAT(text, ContainsRegex("%x = .*call range\\(i32 0, 96\\) i32 @llvm.nvvm.read.ptx.sreg.tid.x"));

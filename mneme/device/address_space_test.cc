@@ -81,6 +81,21 @@ TEST(AddressSpace, GivesBackWhatItMappedWhenTheDeviceIsFull) {
   EXPECT_EQ(space.allocations().size(), 1u);
 }
 
+// What is marked as mapped, and is not, the next allocation there would go without.
+TEST(AddressSpace, AFailedMapLeavesNoGranuleMarked) {
+  CountingSpace space(kBase, 64_KiB, 5);
+  ASSERT_TRUE(space.allocate_at(kBase + Bytes(2 * 4096), Bytes(100)).ok());
+  // Granules 3 to 7 would be new, one too many.
+  ASSERT_FALSE(space.allocate_at(kBase + Bytes(2 * 4096 + 512), Bytes(5 * 4096)).ok());
+  for (uint64_t granule : {3, 5, 7}) {
+    const DevicePtr address = kBase + Bytes(granule * 4096);
+    ASSERT_TRUE(space.allocate_at(address, Bytes(4096)).ok());
+    EXPECT_TRUE(space.mapped().contains(address.address)) << granule;
+    ASSERT_TRUE(space.free(address).ok());
+    EXPECT_FALSE(space.mapped().contains(address.address)) << granule;
+  }
+}
+
 // Against a model: a set of intervals, searched byte by byte at the alignment.
 TEST(AddressSpace, AgreesWithASimpleModel) {
   constexpr uint64_t kSize = 1 << 18;

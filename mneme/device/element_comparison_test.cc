@@ -190,6 +190,22 @@ TEST(ElementComparison, NormsAreOfAllDifferences) {
   EXPECT_EQ(norm(Norm::l1, ErrorKind::relative, 0.1).failing, 0u);
 }
 
+// Within any part of infinity lies everything.
+TEST(ElementComparison, AnInfiniteNormOfWhatWasRecordedIsNeverRight) {
+  const double large = 1.7e308;  // of two such parts the size is beyond a double
+  for (Norm norm : {Norm::l1, Norm::l2, Norm::linf}) {
+    const ElementComparison how{ElementType::complex128, 0.5, ErrorKind::relative, norm};
+    const ElementDifferences result = compare<double>({1, 1, 5, 5}, {large, large, 1, 1}, how);
+    EXPECT_FALSE(result.within) << to_string(norm);
+    element::Tally tally;
+    tally.largest_difference = tally.differences = 1;
+    tally.largest_magnitude = tally.magnitudes = kInf;
+    EXPECT_FALSE(judge(how, measure_of(how), tally, 2).within) << to_string(norm);
+    tally.largest_magnitude = tally.magnitudes = 16;
+    EXPECT_TRUE(judge(how, measure_of(how), tally, 2).within) << to_string(norm);
+  }
+}
+
 TEST(ElementComparison, NormsHoldWhereSquaresLeaveTheRangeOfADouble) {
   for (double unit : {1e-200, 1e-310, 1.0, 1e200}) {
     const std::vector<double> recorded = {3 * unit, 4 * unit}, actual = {3 * unit, 8 * unit};
