@@ -1,8 +1,10 @@
-// mneme lower REQUEST REPLY: lowers the kernels of a program's device image to the CPU, for the emulation, which runs it.
+// mneme lower REQUEST REPLY, numbers of files that are open: lowers the kernels of a program's device image to the CPU, for the
+// emulation, which runs it.
 #include <algorithm>
 
 #include "mneme/base/compress.h"
-#include "mneme/base/file_system.h"
+#include "mneme/base/memory_file.h"
+#include "mneme/base/regular_file.h"
 #include "mneme/cli/command.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/runtime/lower_request.h"
@@ -73,8 +75,8 @@ class Lowering {
 class LowerCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
-    app.add_option("REQUEST", request_, "file with what to lower")->required();
-    app.add_option("REPLY", reply_, "file for the answer")->required();
+    app.add_option("REQUEST", request_, "number of an open file: what to lower")->required();
+    app.add_option("REPLY", reply_, "number of an open file: for the answer")->required();
   }
 
   int run() override {
@@ -84,17 +86,16 @@ class LowerCommand : public Command {
 
  private:
   Status lower() {
-    FileSystem& files = FileSystem::posix();
-    MNEME_ASSIGN(ByteVector bytes, files.read(request_));
-    MNEME_ASSIGN(LowerRequest request, LowerRequest::decode(bytes, request_));
+    MNEME_ASSIGN(ByteVector bytes, read_whole(request_));
+    MNEME_ASSIGN(LowerRequest request, LowerRequest::decode(bytes, "what is to be lowered"));
     MNEME_ASSIGN(ir::Module module, link_request(request));
     MNEME_ASSIGN(std::unique_ptr<Compiler> compiler, Compiler::create(DeviceKind::cpu, kArchitecture));
     MNEME_ASSIGN(LowerReply reply, Lowering(*compiler, module, request).run());
-    return files.write_atomically(reply_, reply.encode());
+    return write_all(reply_, reply.encode(), "the answer");
   }
 
-  std::string request_;
-  std::string reply_;
+  int request_ = -1;
+  int reply_ = -1;
 };
 
 const Registration registration({.name = "lower",

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "mneme/device/cpu/cpu_device.h"
 #include "mneme/emulation/context.h"
 #include "mneme/emulation/slots.h"
 
@@ -150,6 +151,7 @@ cudaError_t get_limit(size_t* value, cudaLimit limit) {
 cudaError_t set_limit(cudaLimit limit, size_t value) {
   if (limit < 0 || limit > cudaLimitPersistingL2CacheSize) return cudaErrorUnsupportedLimit;
   limits[limit] = value;
+  if (limit == cudaLimitMallocHeapSize) cpu::raise_heap(Context::get().device(), Bytes(value));
   return cudaSuccess;
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "mneme/base/log.h"
+#include "mneme/base/symbol_name.h"
 #include "mneme/device/address_space.h"
 #include "mneme/device/cpu/cpu_device.h"
 
@@ -111,7 +112,7 @@ Status LoadedImage::load_module(Device& device, LowerReply reply) {
 
 Result<Kernel*> LoadedImage::kernel(const RegisteredKernel& registered) const {
   if (auto refused = refused_.find(registered.name); refused != refused_.end())
-    return error(Code::unsupported, "kernel {} cannot run on the CPU device: {}", registered.name, refused->second);
+    return error(Code::unsupported, "kernel {} cannot run on the CPU device: {}", demangle(registered.name), refused->second);
   MNEME_ASSIGN([[maybe_unused]] const EmbeddedSegment* segment, registered.segment());
   if (!module_) return error(Code::internal, "kernel {} was not lowered", registered.name);
   std::lock_guard lock(mutex_);

@@ -14,36 +14,13 @@
 #include "mneme/abi/call_table.h"
 #include "mneme/base/disk_cache.h"
 #include "mneme/base/log.h"
+#include "mneme/base/memory_file.h"
 #include "mneme/emulation/images.h"
 
 extern char** environ;
 
 namespace mneme::emulation {
 namespace {
-
-// For the question and the answer; removed again.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> create() {
-    TemporaryFolder folder;
-    std::error_code ignored;
-    std::string name = (std::filesystem::temp_directory_path(ignored) / "mneme-XXXXXX").string();
-    if (!::mkdtemp(name.data()))
-      return error(Code::io, "making a folder for lowered kernels ({}): {}", name, std::strerror(errno));
-    folder.path_ = name;
-    return folder;
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const Path& path() const { return path_; }
-
- private:
-  TemporaryFolder() = default;
-  Path path_;
-};
 
 // The cache of compiled code, which replays use too; null where the environment names no folder for it.
 std::unique_ptr<DiskCache> open_cache() {
@@ -77,10 +54,20 @@ std::vector<char*> child_environment() {
   return kept;
 }
 
-// Spawns with a clean slate: no input, standard output joined to standard error, no other file of the program's open, signals
-// as at login.
-Result<pid_t> spawn(const char* command, const Path& request, const Path& reply) {
-  std::string request_text = request.string(), reply_text = reply.string();
+// What the child reads and writes, under these numbers there: files without a name, of which a kill leaves nothing behind.
+constexpr int kRequest = 3, kReply = 4;
+
+// A number that is none of the child's, which these are made into.
+Result<Descriptor> beyond_the_childs(Descriptor file) {
+  Descriptor moved(::fcntl(file.number(), F_DUPFD_CLOEXEC, kReply + 1));
+  if (!moved.open()) return error(Code::exhausted, "lowering kernels for the CPU device: {}", std::strerror(errno));
+  return moved;
+}
+
+// Spawns with a clean slate: no input, standard output joined to standard error, the question and the answer, no other file of
+// the program's open, signals as at login.
+Result<pid_t> spawn(const char* command, const Descriptor& request, const Descriptor& reply) {
+  std::string request_text = std::to_string(kRequest), reply_text = std::to_string(kReply);
   char* arguments[] = {const_cast<char*>(command), const_cast<char*>("lower"), request_text.data(), reply_text.data(), nullptr};
   std::vector<char*> environment = child_environment();
 
@@ -88,7 +75,9 @@ Result<pid_t> spawn(const char* command, const Path& request, const Path& reply)
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  posix_spawn_file_actions_adddup2(&actions, request.number(), kRequest);
+  posix_spawn_file_actions_adddup2(&actions, reply.number(), kReply);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kReply + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, all;
@@ -141,14 +130,14 @@ Result<LowerReply> lower(const LowerRequest& request) {
   }
   log::debug("lowering {} kernels with {}", request.kernels.size(), command);
 
-  FileSystem& files = FileSystem::posix();
-  MNEME_ASSIGN(TemporaryFolder folder, TemporaryFolder::create());
-  const Path request_path = folder.path() / "request", reply_path = folder.path() / "reply";
-  MNEME_TRY(files.write_atomically(request_path, encoded));
-  MNEME_ASSIGN(pid_t child, spawn(command, request_path, reply_path));
+  MNEME_ASSIGN(Descriptor made, make_memory_file("mneme-lower-request", encoded));
+  MNEME_ASSIGN(Descriptor empty, make_memory_file("mneme-lower-reply", {}));
+  MNEME_ASSIGN(Descriptor question, beyond_the_childs(std::move(made)));
+  MNEME_ASSIGN(Descriptor written, beyond_the_childs(std::move(empty)));
+  MNEME_ASSIGN(pid_t child, spawn(command, question, written));
   const std::string ended = wait_for(child);
-  auto answer = files.read(reply_path);
-  auto reply = answer.ok() ? LowerReply::decode(*answer, reply_path.string()) : answer.status();
+  auto answer = read_whole(written.number());
+  auto reply = answer.ok() ? LowerReply::decode(*answer, "what " + std::string(command) + " lower answered") : answer.status();
   if (!reply.ok())
     return error(Code::internal, "lowering kernels for the CPU device: {} lower ended with {} and left no answer", command,
                  ended);

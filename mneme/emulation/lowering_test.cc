@@ -61,6 +61,18 @@ TEST_F(LoweringTest, WorksWhereTheProgramIgnoresItsChildren) {
   ::signal(SIGCHLD, SIG_DFL);
 }
 
+TEST_F(LoweringTest, LeavesNothingInTheTemporaryFolderWhileItGoesOn) {
+  const Path folder = cache / "temporary";
+  std::filesystem::create_directories(folder);
+  const char* before = std::getenv("TMPDIR");
+  const std::string kept = before ? before : "";
+  ::setenv("TMPDIR", folder.c_str(), 1);
+  ::setenv("MNEME_TEST_LOWER_FOLDER", folder.c_str(), 1);
+  EXPECT_TRUE(lower(request).ok());
+  ::unsetenv("MNEME_TEST_LOWER_FOLDER");
+  before ? ::setenv("TMPDIR", kept.c_str(), 1) : ::unsetenv("TMPDIR");
+}
+
 TEST_F(LoweringTest, NoFileOfTheProgramReachesTheChild) {
   int file = ::open("/dev/null", O_RDONLY);  // without O_CLOEXEC; the command fails when it finds one open
   EXPECT_TRUE(lower(request).ok());

@@ -6,6 +6,11 @@ cat >faults.cu <<'SOURCE'
 __global__ void wild(int* out) { out[1ll << 40] = 1; }
 __global__ void asserts(int n) { assert(n == 0 && "n is nothing"); }
 __global__ void traps() { __trap(); }
+__device__ void store(int* out, long at) { out[at] = 1; }
+__global__ void one_of(int* out, int which) {
+  int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  store(out, blockIdx.x == 2 && thread == which ? 1l << 40 : 0);
+}
 __global__ void good(int* out) { *out = 1; }
 __global__ void matrix(int* out) {
   unsigned a = 0, d0, d1;
@@ -17,6 +22,7 @@ int main(int, char** argv) {
   int* out;
   cudaMallocManaged(&out, 4);
   if (!std::strcmp(argv[1], "wild")) wild<<<1, 1>>>(out);
+  if (!std::strcmp(argv[1], "one_of")) one_of<<<4, dim3(8, 4, 2)>>>(out, 5 + 8 * (3 + 4 * 1));
   if (!std::strcmp(argv[1], "asserts")) asserts<<<2, 2>>>(1);
   if (!std::strcmp(argv[1], "traps")) traps<<<1, 1>>>();
   if (!std::strcmp(argv[1], "matrix")) matrix<<<1, 32>>>(out);
@@ -32,7 +38,10 @@ expect 0 mneme run --device cpu -- ./faults wild
 contains out "launch: cudaErrorIllegalAddress"
 contains out "next launch: cudaErrorIllegalAddress"
 contains out "synchronize: cudaErrorIllegalAddress"
-contains err "kernel '_Z4wildPi', block [0,0,0]"
+contains err "kernel 'wild(int*)', block [0,0,0], thread [0,0,0], faults.cu:4: a write to address 0x"
+# Of a kernel without a barrier, whose threads run as one loop, too; with the line of the function that was inlined.
+expect 0 mneme run --device cpu -- ./faults one_of
+contains err "kernel 'one_of(int*, int)', block [2,0,0], thread [5,3,1], faults.cu:7: a write to address 0x"
 expect 0 mneme run --device cpu -- ./faults asserts
 contains out "launch: cudaErrorAssert"
 contains err "n is nothing"
@@ -42,7 +51,7 @@ contains out "launch: cudaErrorLaunchFailure"
 expect 1 mneme run --device cpu -- ./faults matrix
 contains out "launch: cudaErrorNotSupported"
 contains out "next launch: cudaSuccess"
-contains err "kernel _Z6matrixPi cannot run on the CPU device: "
+contains err "kernel matrix(int*) cannot run on the CPU device: "
 contains err "mma.sync"
 
 # Symbols, streams, events, graphs and occupancy; compiled for the default stream of each thread, too.
