@@ -323,6 +323,23 @@ TEST(Record, AFaultIsTheProgramsOwn) {
   EXPECT_TRUE(program.instances().empty());
 }
 
+// As on a GPU, whose context is lost to every later call.
+TEST(Record, WhatComesAfterALostDeviceIsNotOnASecondOne) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  program.vendor().kernels[program.increment] = [](void**) {
+    runtime->fault = runtime->lost = cudaErrorIllegalAddress;
+    return cudaSuccess;
+  };
+  program.launch(program.increment, data, 1);
+  EXPECT_EQ(program.count(NotRecorded::launch_failed), 1u);
+  program.launch(program.increment, data, 1);
+  EXPECT_EQ(program.count(NotRecorded::device_lost), 1u);
+  EXPECT_EQ(program.count(NotRecorded::other_device), 0u);
+  EXPECT_EQ(program.count(NotRecorded::launch_failed), 1u);
+  EXPECT_EQ(describe(NotRecorded::device_lost), "an earlier launch failed, after which the program's device does nothing more");
+}
+
 // Whatever fails in the recorder, the program goes on: launches happen, memory is there and can be freed.
 void expect_undisturbed(FakeProgram& program, int* data, const std::string& failure) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(program.launch(program.increment, data, 16), cudaSuccess);

@@ -134,7 +134,8 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   }
   if (!capture->opened) return pass(NotRecorded::ended);
   auto device = launch.vendor.current_device();
-  if (!device.ok() || *device != capture->opened->ordinal) return pass(NotRecorded::other_device);
+  if (!device.ok()) return pass(NotRecorded::device_lost);
+  if (*device != capture->opened->ordinal) return pass(NotRecorded::other_device);
   ByteVector parameters = pack_arguments(*kernel, launch.arguments);
   if (auto reason = find_foreign(parameters)) return pass(*reason);
   {
@@ -164,7 +165,7 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   capture.host_removals = host_memory_.removals();
   capture.memory.host = host_memory_.all();
   if (Waited waited = wait_for_device(capture); waited != Waited::idle) {
-    count(waited == Waited::failed ? NotRecorded::launch_failed : NotRecorded::waits_for_host, capture.kernel->display_name());
+    count(waited == Waited::failed ? NotRecorded::device_lost : NotRecorded::waits_for_host, capture.kernel->display_name());
     return false;
   }
   MNEME_ASSIGN(capture.memory.globals, find_globals(*capture.kernel, capture.recording.instance.parameters, capture.vendor));

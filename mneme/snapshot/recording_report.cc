@@ -10,7 +10,7 @@
 namespace mneme {
 namespace {
 
-constexpr uint64_t kMagic = 0x324f5045524d4e4d;  // "MNMREPO2"
+constexpr uint64_t kMagic = 0x334f5045524d4e4d;  // "MNMREPO3"
 
 RecordingReport* map_report(int descriptor) {
   void* memory = ::mmap(nullptr, sizeof(RecordingReport), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -42,6 +42,7 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::concurrent: return "other threads were using the device at the same time";
     case NotRecorded::waits_for_host: return "the kernel, or one before it, did not end for long, as if it waited for the host";
     case NotRecorded::launch_failed: return "the launch itself failed";
+    case NotRecorded::device_lost: return "an earlier launch failed, after which the program's device does nothing more";
     case NotRecorded::damaged_file:
       return "the kernel's file in the database cannot be read (remove it, or name another directory with -rdb)";
     case NotRecorded::ended: return "recording had ended";

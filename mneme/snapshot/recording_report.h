@@ -36,6 +36,7 @@ enum class NotRecorded : uint32_t {
   concurrent,      // other threads did not stop using the device
   waits_for_host,  // the kernel did not end while the host waited for it
   launch_failed,   // the launch itself failed
+  device_lost,     // an earlier one had, with all that comes after it
   damaged_file,    // the kernel's file in the database cannot be read
   ended,           // recording had ended by a failure
 };

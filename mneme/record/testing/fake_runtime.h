@@ -46,6 +46,7 @@ struct FakeRuntime {
   int device = 0;
   int synchronizations = 0;
   cudaError_t fault = cudaSuccess;
+  cudaError_t lost = cudaSuccess;  // what every look at the device gives
   bool out_of_memory = false;
   cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
 };
@@ -88,7 +89,7 @@ inline cudaError_t host_unregister(void* pointer) {
 inline cudaError_t host_get_flags(unsigned* flags, void* pointer) {
   return *flags = 100 + runtime->host_allocations.at(pointer), cudaSuccess;
 }
-inline cudaError_t get_device(int* device) { return *device = runtime->device, cudaSuccess; }
+inline cudaError_t get_device(int* device) { return *device = runtime->device, runtime->lost; }
 inline cudaError_t copy(void* to, const void* from, size_t size, cudaMemcpyKind) {
   return std::memcpy(to, from, size), cudaSuccess;
 }
