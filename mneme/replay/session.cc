@@ -5,6 +5,7 @@
 #include "mneme/base/activity.h"
 #include "mneme/compile/object_cache.h"
 #include "mneme/replay/compile_request.h"
+#include "mneme/replay/fault_words.h"
 #include "mneme/replay/stage_clock.h"
 
 namespace mneme {
@@ -63,6 +64,7 @@ ReplayResult Session::replay_by(const Configuration& configuration, const Compil
   result.recorded_time = instance_.recorded_time;
   result.times.push_back({"session", prepare_time_});
   result.failure = prepare_and_run(configuration, code, runs, result);
+  if (result.stage == ReplayStage::running) result.failure = name_kernel(result.failure, kernel_.demangled, *result.shape);
   if (result.failure.ok())
     result.stage = ReplayStage::done;
   else
