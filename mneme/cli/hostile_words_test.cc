@@ -56,7 +56,7 @@ class HostileWords : public testing::Test {
     const std::string text(std::istreambuf_iterator<char>(stream), {});
     KernelDocument document = *decode_kernel(text, file);
     KernelRecord& kernel = document.kernel;
-    for (std::string* words : {&kernel.demangled, &kernel.source, &kernel.arch}) *words = std::string("a") + kWords;
+    for (std::string* words : {&kernel.demangled, &kernel.source}) *words = std::string("a") + kWords;
     for (Parameter& parameter : kernel.parameters) parameter.name += kWords;
     InstanceRecord& instance = document.instances[0];
     for (std::string* words : {&instance.device_name, &instance.recorded_at, &instance.mneme_version}) *words = kWords;

@@ -86,6 +86,8 @@ TEST(KernelCodec, WhiteSpaceDoesNotMatter) {
 TEST(KernelCodec, NamesWhatIsWrong) {
   EXPECT_EQ(refusal([](json& j) { j["kernel"]["name"] = 7; }), "corrupt: k.json: /kernel/name: a string expected");
   EXPECT_EQ(refusal([](json& j) { j["kernel"].erase("arch"); }), "corrupt: k.json: /kernel: the key 'arch' is missing");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["arch"] = "sm_90\x1b[2J"; }),
+            "corrupt: k.json: /kernel/arch: no name of an architecture, as sm_90 is");
   EXPECT_EQ(refusal([](json& j) { j["kernel"] = json::array(); }), "corrupt: k.json: /kernel: an object expected");
   EXPECT_EQ(refusal([](json& j) { j["instances"][0]["grid"] = "big"; }),
             "corrupt: k.json: /instances/0/grid: three numbers expected");

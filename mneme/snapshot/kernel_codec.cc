@@ -129,6 +129,13 @@ Status read_kernel(const JsonCursor& at, KernelRecord& out) {
   if (out.target != "nvptx" && out.target != "amdgcn")
     return at.member("target")->corrupt(fmt::format("the target '{}' is not known", out.target));
   MNEME_TRY(at.read("arch", out.arch));
+  // LLVM is given it, and prints what it does not know.
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-+:.").find(c) != std::string_view::npos;
+  };
+  if (!std::all_of(out.arch.begin(), out.arch.end(), fits))
+    return at.member("arch")->corrupt("no name of an architecture, as sm_90 is");
   MNEME_TRY(at.read("parameter_bytes", out.parameter_bytes, kMaxParameterBytes));
   MNEME_TRY(at.each("parameters", [&](const JsonCursor& entry) {
     return read_parameter(entry, out.parameter_bytes, out.parameters.emplace_back());
