@@ -66,15 +66,13 @@ void RecordedOption::take_words(ConfigurationOptions* configuration) {
   if (launches_ == Launches::one && first_digits_.size() > 1) throw wrong("--rid is given twice, and one instance is taken");
 }
 
-bool RecordedOption::names_instances() const {
-  const std::string& word = kernel_.empty() ? database_ : kernel_;
-  return all_ || !first_digits_.empty() || !split_launch_name(word).instances.empty();
+std::vector<uint64_t> RecordedOption::numbers() const {
+  return (kernel_.empty() ? split_file_name(database_) : split_launch_name(kernel_)).instances;
 }
 
-bool RecordedOption::several() const {
-  const std::string& word = kernel_.empty() ? database_ : kernel_;
-  return all_ || first_digits_.size() > 1 || split_launch_name(word).instances.size() > 1;
-}
+bool RecordedOption::names_instances() const { return all_ || !first_digits_.empty() || !numbers().empty(); }
+
+bool RecordedOption::several() const { return all_ || first_digits_.size() > 1 || numbers().size() > 1; }
 
 Result<RecordedLaunches> RecordedOption::kernel() const {
   auto found = locate_recorded(database_, kernel_);

@@ -56,6 +56,7 @@ class RecordedOption {
 
  private:
   void take_words(ConfigurationOptions* configuration);
+  std::vector<uint64_t> numbers() const;  // of #N
 
   const Launches launches_;
   bool optional_ = false, given_ = false;

@@ -120,6 +120,27 @@ TEST_F(RecordedOptionTest, WhatIsMissingOrTooMuchIsSaid) {
                              HasSubstr("\n  a pass pipeline stands behind the kernel's name: DB KERNEL PIPELINE")));
 }
 
+TEST_F(RecordedOptionTest, AFolderMayHaveANumberInItsName) {
+  std::filesystem::rename(folder_ / "db", folder_ / "db#7,8");
+  CLI::App app;
+  RecordedOption recorded(RecordedOption::Launches::several);
+  recorded.declare(app);
+  app.parse(std::vector<std::string>{"scale#1", db() + "#7,8"});  // the last word first
+  EXPECT_TRUE(recorded.names_instances());
+  EXPECT_FALSE(recorded.several());
+  EXPECT_EQ(recorded.launches()->instances[0].hex(), hash(1));
+  CLI::App other;
+  RecordedOption without(RecordedOption::Launches::several);
+  without.declare(other);
+  other.parse(std::vector<std::string>{"scale", db() + "#7,8"});
+  EXPECT_FALSE(without.names_instances() || without.several());
+  CLI::App alone;
+  RecordedOption of_folder(RecordedOption::Launches::several);
+  of_folder.declare(alone);
+  alone.parse(std::vector<std::string>{db() + "#7,8"});
+  EXPECT_FALSE(of_folder.names_instances() || of_folder.several());
+}
+
 TEST_F(RecordedOptionTest, AKernelWithoutInstancesHasNoneToBeRight) {
   for (const char* option : {"--all-instances", "--set=keep_threads=true"})
     EXPECT_EQ(parse({db(), "none", option}).failure, "none(int*) has no recorded instance") << option;
