@@ -1,7 +1,5 @@
 #include "mneme/base/disk_cache.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -114,30 +112,28 @@ void DiskCache::put(const Digest& key, ByteSpan bytes) {
 }
 
 Status DiskCache::write(const Digest& key, ByteSpan bytes) {
-  static std::atomic<uint64_t> counter = 0;
   Header header;
   header.key = key;
   header.content = digest_of(bytes);
   header.size = bytes.size();
   const Path path = path_of(key), folder = place_.folder / "tmp";
-  const Path temporary = folder / fmt::format("{}.{}.{}", key.hex(), ::getpid(), counter++);
-  auto make = [&]() -> Status {
-    auto file = files_.create(temporary);
-    if (!file.ok()) {
-      MNEME_TRY(files_.create_directories(folder));
-      file = files_.create(temporary);
-    }
-    MNEME_TRY(file.status());
-    MNEME_TRY((*file)->append(std::as_bytes(std::span(&header, 1))));
-    MNEME_TRY((*file)->append(bytes));
-    MNEME_TRY((*file)->close());
-    if (files_.rename(temporary, path).ok()) return {};
+  auto temporary = files_.create_temporary(folder / key.hex());
+  if (!temporary.ok()) {
+    MNEME_TRY(files_.create_directories(folder));
+    temporary = files_.create_temporary(folder / key.hex());
+  }
+  MNEME_TRY(temporary.status());
+  auto fill = [&]() -> Status {
+    MNEME_TRY(temporary->file->append(std::as_bytes(std::span(&header, 1))));
+    MNEME_TRY(temporary->file->append(bytes));
+    MNEME_TRY(temporary->file->close());
+    if (files_.rename(temporary->path, path).ok()) return {};
     MNEME_TRY(files_.create_directories(path.parent_path()));
-    return files_.rename(temporary, path);
+    return files_.rename(temporary->path, path);
   };
-  Status status = make();
+  Status status = fill();
   if (!status.ok()) [[maybe_unused]]
-    Status ignored = files_.remove(temporary);
+    Status ignored = files_.remove(temporary->path);
   return status;
 }
 

@@ -2,18 +2,18 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <new>
 
 #include "mneme/base/descriptor.h"
+#include "mneme/base/file_lock.h"
 #include "mneme/base/regular_file.h"
 
 namespace mneme {
@@ -47,19 +47,39 @@ class PosixReadableFile final : public ReadableFile {
 class PosixWritableFile final : public WritableFile {
  public:
   PosixWritableFile(Descriptor file, Path path) : file_(std::move(file)), path_(std::move(path)) {}
+  ~PosixWritableFile() override { unlock_file(file_); }
 
   Status append(ByteSpan bytes) override { return write_all(file_.number(), bytes, path_); }
   Status sync() override { return ::fsync(file_.number()) == 0 ? Status() : system_error(errno, "syncing", path_); }
-  Status close() override { return ::close(file_.release()) == 0 ? Status() : system_error(errno, "closing", path_); }
+  Status close() override {
+    unlock_file(file_);
+    return ::close(file_.release()) == 0 ? Status() : system_error(errno, "closing", path_);
+  }
 
  private:
   Descriptor file_;
   Path path_;
 };
 
+class PosixChangeableFile final : public ChangeableFile {
+ public:
+  PosixChangeableFile(Descriptor file, Path path) : file_(std::move(file)), path_(std::move(path)) {}
+
+  Status write(uint64_t offset, ByteSpan bytes) override {
+    if (::lseek(file_.number(), static_cast<off_t>(offset), SEEK_SET) < 0) return system_error(errno, "writing", path_);
+    return write_all(file_.number(), bytes, path_);
+  }
+  Status sync() override { return ::fdatasync(file_.number()) == 0 ? Status() : system_error(errno, "syncing", path_); }
+
+ private:
+  const Descriptor file_;
+  const Path path_;
+};
+
 class PosixFileLock final : public FileLock {
  public:
   explicit PosixFileLock(Descriptor file) : file_(std::move(file)) {}
+  ~PosixFileLock() override { unlock_file(file_); }
 
  private:
   Descriptor file_;
@@ -80,11 +100,29 @@ class PosixFileSystem final : public FileSystem {
     return std::unique_ptr<WritableFile>(new PosixWritableFile(std::move(file), path));
   }
 
+  Result<std::unique_ptr<WritableFile>> create_new(const Path& path) override {
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+    if (!file.open() && errno == EEXIST) return std::unique_ptr<WritableFile>();
+    if (!file.open()) return system_error(errno, "creating", path);
+    // Whoever removes left-overs may have been faster than the lock: the name is given up then.
+    if (lock_file_now(file) == LockAttempt::taken || is_removed(file)) return std::unique_ptr<WritableFile>();
+    return std::unique_ptr<WritableFile>(new PosixWritableFile(std::move(file), path));
+  }
+  Result<std::unique_ptr<ChangeableFile>> open_to_change(const Path& path) override {
+    MNEME_ASSIGN(Descriptor file, open_regular(path, O_WRONLY, Links::refuse));
+    return std::unique_ptr<ChangeableFile>(new PosixChangeableFile(std::move(file), path));
+  }
+
   Status rename(const Path& from, const Path& to) override {
     return ::rename(from.c_str(), to.c_str()) == 0 ? Status() : system_error(errno, "renaming to", to);
   }
   Status remove(const Path& path) override {
     return ::unlink(path.c_str()) == 0 ? Status() : system_error(errno, "removing", path);
+  }
+  Status remove_unused(const Path& path) override {
+    // For writing, as some network file systems give no other lock.
+    MNEME_ASSIGN(Descriptor file, open_regular(path, O_RDWR, Links::refuse, "removing"));
+    return lock_file_now(file) == LockAttempt::locked ? remove(path) : Status();
   }
 
   Status create_directories(const Path& path) override {
@@ -120,10 +158,9 @@ class PosixFileSystem final : public FileSystem {
     return Bytes(static_cast<uint64_t>(info.st_size));
   }
 
-  Result<std::unique_ptr<FileLock>> lock(const Path& path) override {
+  Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience) override {
     MNEME_ASSIGN(Descriptor file, open_regular(path, O_RDWR | O_CREAT, Links::refuse, "opening the lock"));
-    while (::flock(file.number(), LOCK_EX) != 0)
-      if (errno != EINTR) return system_error(errno, "locking", path);
+    MNEME_TRY(lock_file(file, path, patience));
     return std::unique_ptr<FileLock>(new PosixFileLock(std::move(file)));
   }
 };
@@ -151,6 +188,26 @@ class FaultyWritableFile final : public WritableFile {
   std::unique_ptr<WritableFile> inner_;
   Path path_;
   const Decide& decide_;
+};
+
+class FaultyChangeableFile final : public ChangeableFile {
+ public:
+  FaultyChangeableFile(std::unique_ptr<ChangeableFile> inner, Path path, const FaultyWritableFile::Decide& decide)
+      : inner_(std::move(inner)), path_(std::move(path)), decide_(decide) {}
+
+  Status write(uint64_t offset, ByteSpan bytes) override {
+    MNEME_TRY(decide_("write", path_, bytes.size()));
+    return inner_->write(offset, bytes);
+  }
+  Status sync() override {
+    MNEME_TRY(decide_("sync", path_, 0));
+    return inner_->sync();
+  }
+
+ private:
+  std::unique_ptr<ChangeableFile> inner_;
+  Path path_;
+  const FaultyWritableFile::Decide& decide_;
 };
 
 class FaultyReadableFile final : public ReadableFile {
@@ -184,6 +241,16 @@ class FaultyFileSystem final : public FileSystem {
     MNEME_ASSIGN(auto file, inner_.create(path));
     return std::unique_ptr<WritableFile>(new FaultyWritableFile(std::move(file), path, decide_));
   }
+  Result<std::unique_ptr<WritableFile>> create_new(const Path& path) override {
+    MNEME_TRY(decide_("create", path, 0));
+    MNEME_ASSIGN(auto file, inner_.create_new(path));
+    return file ? std::unique_ptr<WritableFile>(new FaultyWritableFile(std::move(file), path, decide_)) : nullptr;
+  }
+  Result<std::unique_ptr<ChangeableFile>> open_to_change(const Path& path) override {
+    MNEME_TRY(decide_("open_to_change", path, 0));
+    MNEME_ASSIGN(auto file, inner_.open_to_change(path));
+    return std::unique_ptr<ChangeableFile>(new FaultyChangeableFile(std::move(file), path, decide_));
+  }
   Status rename(const Path& from, const Path& to) override {
     MNEME_TRY(decide_("rename", to, 0));
     return inner_.rename(from, to);
@@ -191,6 +258,10 @@ class FaultyFileSystem final : public FileSystem {
   Status remove(const Path& path) override {
     MNEME_TRY(decide_("remove", path, 0));
     return inner_.remove(path);
+  }
+  Status remove_unused(const Path& path) override {
+    MNEME_TRY(decide_("remove", path, 0));
+    return inner_.remove_unused(path);
   }
   Status create_directories(const Path& path) override {
     MNEME_TRY(decide_("create_directories", path, 0));
@@ -203,9 +274,9 @@ class FaultyFileSystem final : public FileSystem {
   Result<std::vector<std::string>> list(const Path& path) override { return inner_.list(path); }
   bool exists(const Path& path) override { return inner_.exists(path); }
   Result<Bytes> size(const Path& path) override { return inner_.size(path); }
-  Result<std::unique_ptr<FileLock>> lock(const Path& path) override {
+  Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience) override {
     MNEME_TRY(decide_("lock", path, 0));
-    return inner_.lock(path);
+    return inner_.lock(path, patience);
   }
 
  private:
@@ -247,22 +318,33 @@ Result<ByteVector> FileSystem::read(const Path& path) {
   return bytes;
 }
 
+Result<TemporaryFile> FileSystem::create_temporary(const Path& target) {
+  constexpr int kAttempts = 100;
+  for (int i = 0; i < kAttempts; ++i) {
+    uint64_t number = 0;
+    if (::getrandom(&number, sizeof number, 0) != sizeof number) return system_error(errno, "naming a temporary file of", target);
+    TemporaryFile temporary{target, nullptr};
+    temporary.path += fmt::format(".tmp.{:016x}", number);
+    MNEME_ASSIGN(temporary.file, create_new(temporary.path));
+    if (temporary.file) return temporary;
+  }
+  return error(Code::io, "creating {}.tmp.*: {} random names in a row were taken", target.string(), kAttempts);
+}
+
 Status FileSystem::write_atomically(const Path& path, ByteSpan bytes) {
-  static std::atomic<uint64_t> counter = 0;
   MNEME_TRY(check_replaceable(path));
-  Path temporary = path;
-  temporary += fmt::format(".tmp.{}.{}", ::getpid(), counter++);
+  MNEME_ASSIGN(TemporaryFile temporary, create_temporary(path));
   auto write = [&]() -> Status {
-    MNEME_ASSIGN(auto file, create(temporary));
-    MNEME_TRY(file->append(bytes));
-    MNEME_TRY(file->sync());
-    MNEME_TRY(file->close());
-    MNEME_TRY(rename(temporary, path));
+    MNEME_TRY(temporary.file->append(bytes));
+    MNEME_TRY(temporary.file->sync());
+    // Closed, and so unlocked, once the temporary name is gone.
+    MNEME_TRY(rename(temporary.path, path));
+    MNEME_TRY(temporary.file->close());
     return sync_directory(path.has_parent_path() ? path.parent_path() : Path("."));
   };
   Status status = write();
-  if (!status.ok() && exists(temporary)) [[maybe_unused]]
-    Status ignored = remove(temporary);
+  if (!status.ok() && exists(temporary.path)) [[maybe_unused]]
+    Status ignored = remove(temporary.path);
   return status;
 }
 

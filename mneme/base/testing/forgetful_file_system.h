@@ -4,6 +4,7 @@
 // This is stricter than most file systems are. Files that were there before it are kept as they are. For one thread.
 #pragma once
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -36,6 +37,19 @@ class ForgetfulFileSystem final : public FileSystem {
     if (!content) content = std::make_shared<Content>();
     return std::unique_ptr<WritableFile>(new File(std::move(file), content));
   }
+  Result<std::unique_ptr<WritableFile>> create_new(const Path& path) override {
+    know(path);
+    MNEME_ASSIGN(auto file, inner_.create_new(path));
+    if (!file) return file;
+    const auto content = names_[path] = std::make_shared<Content>();
+    return std::unique_ptr<WritableFile>(new File(std::move(file), content));
+  }
+  Result<std::unique_ptr<ChangeableFile>> open_to_change(const Path& path) override {
+    know(path);
+    MNEME_ASSIGN(ByteVector before, inner_.read(path));
+    MNEME_ASSIGN(auto file, inner_.open_to_change(path));
+    return std::unique_ptr<ChangeableFile>(new Changeable(std::move(file), names_[path], std::move(before)));
+  }
   Status rename(const Path& from, const Path& to) override {
     know(from), know(to);
     MNEME_TRY(inner_.rename(from, to));
@@ -48,6 +62,12 @@ class ForgetfulFileSystem final : public FileSystem {
     names_[path] = nullptr;
     return {};
   }
+  Status remove_unused(const Path& path) override {
+    know(path);
+    MNEME_TRY(inner_.remove_unused(path));
+    if (!inner_.exists(path)) names_[path] = nullptr;
+    return {};
+  }
   Status create_directories(const Path& path) override { return inner_.create_directories(path); }
   Status sync_directory(const Path& directory) override {
     MNEME_TRY(inner_.sync_directory(directory));
@@ -58,7 +78,9 @@ class ForgetfulFileSystem final : public FileSystem {
   Result<std::vector<std::string>> list(const Path& directory) override { return inner_.list(directory); }
   bool exists(const Path& path) override { return inner_.exists(path); }
   Result<Bytes> size(const Path& path) override { return inner_.size(path); }
-  Result<std::unique_ptr<FileLock>> lock(const Path& path) override { return inner_.lock(path); }
+  Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience) override {
+    return inner_.lock(path, patience);
+  }
 
  private:
   struct Content {
@@ -83,6 +105,26 @@ class ForgetfulFileSystem final : public FileSystem {
 
    private:
     std::unique_ptr<WritableFile> inner_;
+    std::shared_ptr<Content> content_;
+    ByteVector written_;
+  };
+
+  class Changeable final : public ChangeableFile {
+   public:
+    Changeable(std::unique_ptr<ChangeableFile> inner, std::shared_ptr<Content> content, ByteVector written)
+        : inner_(std::move(inner)), content_(std::move(content)), written_(std::move(written)) {}
+    Status write(uint64_t offset, ByteSpan bytes) override {
+      written_.resize(std::max<size_t>(written_.size(), offset + bytes.size()));
+      std::copy(bytes.begin(), bytes.end(), written_.begin() + static_cast<std::ptrdiff_t>(offset));
+      return inner_->write(offset, bytes);
+    }
+    Status sync() override {
+      content_->synced = written_;
+      return inner_->sync();
+    }
+
+   private:
+    std::unique_ptr<ChangeableFile> inner_;
     std::shared_ptr<Content> content_;
     ByteVector written_;
   };

@@ -1,0 +1,126 @@
+// Temporary files and locks between those who do not see each other's process ids.
+#include "mneme/base/file_lock.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+
+#include <fstream>
+#include <set>
+
+namespace mneme {
+namespace {
+
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+class FileLockTest : public testing::Test {
+ protected:
+  FileLockTest() {
+    char pattern[] = "/tmp/mneme-lock-XXXXXX";
+    folder_ = ::mkdtemp(pattern);
+  }
+  ~FileLockTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  // Holds the lock as somebody does who may only read the folder.
+  Descriptor hold(const Path& path) {
+    std::ofstream(path, std::ios::app).close();
+    Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    EXPECT_EQ(::flock(file.number(), LOCK_EX), 0);
+    return file;
+  }
+
+  Path folder_;
+  FileSystem& files_ = FileSystem::posix();
+};
+
+TEST_F(FileLockTest, TemporaryNamesAreNobodyElses) {
+  std::set<Path> names;
+  std::vector<TemporaryFile> open;
+  for (int i = 0; i < 20; ++i) {
+    auto temporary = files_.create_temporary(folder_ / "x.json");
+    ASSERT_TRUE(temporary.ok()) << temporary.status().message();
+    EXPECT_THAT(temporary->path.filename().string(), MatchesRegex("x\\.json\\.tmp\\.[0-9a-f]{16}"));
+    EXPECT_TRUE(names.insert(temporary->path).second);
+    open.push_back(std::move(*temporary));
+  }
+}
+
+TEST_F(FileLockTest, AFileThatIsThereIsNeverTakenForATemporaryOne) {
+  const Path path = folder_ / "taken";
+  std::ofstream(path) << "another's";
+  auto file = files_.create_new(path);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(*file, nullptr);
+  std::filesystem::create_symlink("taken", folder_ / "link");
+  auto link = files_.create_new(folder_ / "link");
+  ASSERT_TRUE(link.ok());
+  EXPECT_EQ(*link, nullptr);
+  EXPECT_EQ(std::filesystem::file_size(path), 9u);
+}
+
+TEST_F(FileLockTest, WhatIsBeingWrittenIsNotRemoved) {
+  auto temporary = files_.create_temporary(folder_ / "x");
+  ASSERT_TRUE(temporary.ok());
+  EXPECT_TRUE(files_.remove_unused(temporary->path).ok());
+  EXPECT_TRUE(files_.exists(temporary->path));
+  ASSERT_TRUE(temporary->file->close().ok());
+  EXPECT_TRUE(files_.remove_unused(temporary->path).ok());
+  EXPECT_FALSE(files_.exists(temporary->path));
+  EXPECT_EQ(files_.remove_unused(temporary->path).code(), Code::not_found);
+}
+
+TEST_F(FileLockTest, AnotherProcessSeesTheLockToo) {
+  auto temporary = files_.create_temporary(folder_ / "x");
+  ASSERT_TRUE(temporary.ok());
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(files_.remove_unused(temporary->path).ok() && files_.exists(temporary->path) ? 0 : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(FileLockTest, SaysWhoHoldsTheLockAndEndsWaiting) {
+  const Path path = folder_ / ".lock";
+  Descriptor held = hold(path);
+  testing::internal::CaptureStderr();
+  auto lock = files_.lock(path, {.notice = std::chrono::milliseconds(1), .limit = std::chrono::milliseconds(30)});
+  const std::string said = testing::internal::GetCapturedStderr(), holder = fmt::format("process {} (", ::getpid());
+  ASSERT_EQ(lock.status().code(), Code::timeout);
+  EXPECT_THAT(lock.status().message(), HasSubstr("locking " + path.string() + ": "));
+  EXPECT_THAT(lock.status().message(), HasSubstr(" s: wait for it or end it, or name another folder"));
+  EXPECT_THAT(said, HasSubstr("mneme: warning: waiting for " + path.string() + ", which "));
+  // Where the system's list of locks is there.
+  if (std::ifstream("/proc/locks").good()) {
+    EXPECT_THAT(said, HasSubstr(holder));
+    EXPECT_THAT(lock.status().message(), HasSubstr(holder));
+  }
+  held.close();
+  EXPECT_TRUE(files_.lock(path).ok());
+}
+
+TEST_F(FileLockTest, AForkedProcessDoesNotKeepTheLock) {
+  const Path path = folder_ / ".lock";
+  int go[2];
+  ASSERT_EQ(::pipe(go), 0);
+  auto lock = files_.lock(path);
+  ASSERT_TRUE(lock.ok());
+  const pid_t child = ::fork();
+  if (child == 0) {  // lives until the parent closes its end
+    ::close(go[1]);
+    char byte = 0;
+    ::_exit(::read(go[0], &byte, 1) == 0 ? 0 : 1);
+  }
+  lock->reset();
+  EXPECT_TRUE(files_.lock(path, {.limit = std::chrono::milliseconds(50)}).ok());
+  ::close(go[1]);
+  ::close(go[0]);
+  ::waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace mneme
