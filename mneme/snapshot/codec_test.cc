@@ -51,10 +51,23 @@ KernelDocument kernel_document() {
   return document;
 }
 
+json instance_json(const InstanceRecord& instance) { return json::parse(encode_instance(instance).substr(33)); }
+
+// The document as version 1.1 wrote it, with the instances in it.
+std::string encode_version_1(const KernelDocument& document) {
+  json root = json::parse(encode_kernel(document));
+  root.erase("checksum");
+  root["version"] = {{"major", 1}, {"minor", 1}};
+  root["instances"] = json::array();
+  for (const InstanceRecord& instance : document.instances) root["instances"].push_back(instance_json(instance));
+  root["checksum"] = digest(root.dump()).hex();
+  return root.dump(1) + "\n";
+}
+
 // The message for the kernel document after `change`; "" when it is read.
 template <typename Change>
 std::string refusal(Change change) {
-  json document = json::parse(encode_kernel(kernel_document()));
+  json document = json::parse(encode_version_1(kernel_document()));
   change(document);
   auto decoded = decode_kernel(document.dump(), "k.json");
   return decoded.ok() ? "" : decoded.status().to_string();
@@ -62,6 +75,7 @@ std::string refusal(Change change) {
 
 TEST(KernelCodec, RoundTrip) {
   KernelDocument document = kernel_document();
+  document.instances.clear();
   auto decoded = decode_kernel(encode_kernel(document), "k.json");
   ASSERT_TRUE(decoded.ok()) << decoded.status().message();
   EXPECT_EQ(*decoded, document);
@@ -69,14 +83,23 @@ TEST(KernelCodec, RoundTrip) {
 
 TEST(KernelCodec, EveryMemberIsWrittenAndRead) {
   KernelDocument document = kernel_document();
-  const std::string usual = encode_kernel(document);
+  document.lists_instances = true;
+  const std::string usual = encode_version_1(document);
   testing_members::change_each(document, [&](const std::string& name) {
-    const std::string text = encode_kernel(document);
+    const std::string text = encode_version_1(document);
     EXPECT_NE(text, usual) << name << " is not written";
     auto decoded = decode_kernel(text, "k.json");
     ASSERT_TRUE(decoded.ok()) << name << ": " << decoded.status().message();
     EXPECT_EQ(*decoded, document) << name << " is not read";
   });
+}
+
+TEST(KernelCodec, DocumentsOfVersion1HaveTheirInstancesInThem) {
+  KernelDocument document = kernel_document();
+  document.lists_instances = true;
+  auto decoded = decode_kernel(encode_version_1(document), "k.json");
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(*decoded, document);
 }
 
 TEST(KernelCodec, WhiteSpaceDoesNotMatter) {
@@ -136,7 +159,7 @@ TEST(KernelCodec, AnnotationsAreElementsInOrder) {
 TEST(KernelCodec, DocumentsOfVersion10HaveNoAnnotations) {
   KernelDocument document = kernel_document();
   document.instances[0].annotations.clear();
-  json old = json::parse(encode_kernel(document));
+  json old = json::parse(encode_version_1(document));
   EXPECT_TRUE(old["instances"][0]["annotations"].empty());
   EXPECT_EQ(refusal([&](json& j) { j["instances"][0].erase("annotations"); }).find("corrupt: k.json: /checksum: "), 0u);
 }
@@ -151,10 +174,11 @@ TEST(KernelCodec, RecordedTimesAreTimes) {
             "corrupt: k.json: /instances/0/recorded_time: the key 'clock_source' is missing");
   KernelDocument document = kernel_document();
   document.instances[0].recorded_time = RecordedTime{"steady_clock", 7.0, 0, 0, 0};
-  EXPECT_EQ(*decode_kernel(encode_kernel(document), "k.json"), document);
+  document.lists_instances = true;
+  EXPECT_EQ(*decode_kernel(encode_version_1(document), "k.json"), document);
   EXPECT_EQ(document.instances[0].recorded_time->reference(), 7.0);
   document.instances[0].recorded_time.reset();
-  EXPECT_EQ(*decode_kernel(encode_kernel(document), "k.json"), document);
+  EXPECT_EQ(*decode_kernel(encode_version_1(document), "k.json"), document);
 }
 
 TEST(KernelCodec, NoDocumentNamesAFileElsewhere) {
@@ -170,13 +194,13 @@ TEST(KernelCodec, ToldVersions) {
     const std::string text = j.dump();
     j["checksum"] = digest_of(std::as_bytes(std::span(text))).hex();
   };
-  EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 2, with_checksum(j); }),
-            "incompatible: k.json: format version 2.1, this Mneme reads version 1.x: use a newer Mneme");
+  EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 3, with_checksum(j); }),
+            "incompatible: k.json: format version 3.1, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
   EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 0, with_checksum(j); }),
-            "incompatible: k.json: format version 0.1, this Mneme reads version 1.x: record again");
+            "incompatible: k.json: format version 0.1, this Mneme reads versions 1.x to 2.x: record again");
   // A newer format may have another checksum.
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 2, j["checksum"] = "new"; }),
-            "incompatible: k.json: format version 2.1, this Mneme reads version 1.x: use a newer Mneme");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 3, j["checksum"] = "new"; }),
+            "incompatible: k.json: format version 3.1, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
   EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 3; }),
             "corrupt: k.json: /version/major: the format version is 3.1, and the checksum that of version 1.1: it was damaged");
   EXPECT_EQ(refusal([](json& j) { j["format"] = "something"; }),
@@ -184,19 +208,19 @@ TEST(KernelCodec, ToldVersions) {
 }
 
 TEST(KernelCodec, NoticesEveryFlippedBit) {
-  const std::string text = encode_kernel(kernel_document());
-  for (size_t at = 0; at < text.size(); ++at) {
-    for (int bit = 0; bit < 8; ++bit) {
-      std::string damaged = text;
-      damaged[at] = static_cast<char>(damaged[at] ^ 1 << bit);
-      auto decoded = decode_kernel(damaged, "k.json");
-      // White space may turn into other white space.
-      if (decoded.ok())
-        EXPECT_EQ(json::parse(damaged), json::parse(text)) << "byte " << at << " bit " << bit;
-      else
-        EXPECT_TRUE(decoded.status().message().starts_with("k.json: ")) << decoded.status().message();
+  for (const std::string& text : {encode_kernel(kernel_document()), encode_version_1(kernel_document())})
+    for (size_t at = 0; at < text.size(); ++at) {
+      for (int bit = 0; bit < 8; ++bit) {
+        std::string damaged = text;
+        damaged[at] = static_cast<char>(damaged[at] ^ 1 << bit);
+        auto decoded = decode_kernel(damaged, "k.json");
+        // White space may turn into other white space.
+        if (decoded.ok())
+          EXPECT_EQ(json::parse(damaged), json::parse(text)) << "byte " << at << " bit " << bit;
+        else
+          EXPECT_TRUE(decoded.status().message().starts_with("k.json: ")) << decoded.status().message();
+      }
     }
-  }
 }
 
 TEST(KernelCodec, NoticesTruncationAtEveryByte) {
@@ -209,6 +233,48 @@ TEST(KernelCodec, NoticesTruncationAtEveryByte) {
 TEST(KernelCodec, RefusesDeepNesting) {
   std::string deep = "{\"a\":" + std::string(100000, '[') + std::string(100000, ']') + "}";
   EXPECT_EQ(decode_kernel(deep, "k.json").status().message(), "k.json: JSON nested deeper than 16");
+}
+
+TEST(InstanceListCodec, RoundTrip) {
+  const KernelDocument document = kernel_document();
+  const std::string line = encode_instance(document.instances[0]);
+  ASSERT_EQ(line.find('\n'), line.size() - 1);
+  auto decoded = decode_instance(std::string_view(line).substr(0, line.size() - 1), document.kernel, "l.mneme", 256);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(*decoded, document.instances[0]);
+  for (const InstanceListHeader& header :
+       {InstanceListHeader{digest("kernel"), 256, 0}, InstanceListHeader{digest("kernel"), ~uint64_t{0}, ~uint64_t{0}}}) {
+    const std::string text = encode_list_header(header);
+    ASSERT_EQ(text.size(), kListHeaderBytes);
+    auto read = decode_list_header(text, "l.mneme");
+    ASSERT_TRUE(read.ok()) << read.status().message();
+    EXPECT_EQ(*read, header);
+  }
+}
+
+TEST(InstanceListCodec, NoticesEveryFlippedBitAndTruncation) {
+  const KernelDocument document = kernel_document();
+  const std::string head = encode_list_header({digest("kernel"), 1000, 1});
+  std::string line = encode_instance(document.instances[0]);
+  line.pop_back();
+  auto refused = [&](const std::string& text, bool is_head) {
+    const Status status =
+        is_head ? decode_list_header(text, "l.mneme").status() : decode_instance(text, document.kernel, "l.mneme", 256).status();
+    EXPECT_EQ(status.code(), Code::corrupt);
+    EXPECT_TRUE(status.message().starts_with(is_head ? "l.mneme: offset 0: " : "l.mneme: offset 256: ")) << status.message();
+  };
+  for (bool is_head : {true, false}) {
+    const std::string& whole = is_head ? head : line;
+    for (size_t at = 0; at < whole.size(); ++at) {
+      refused(whole.substr(0, at), is_head);
+      for (int bit = 0; bit < 8; ++bit) {
+        std::string damaged = whole;
+        damaged[at] = static_cast<char>(damaged[at] ^ 1 << bit);
+        refused(damaged, is_head);
+      }
+    }
+  }
+  EXPECT_EQ(decode_list_header("", "l.mneme").status().message(), "l.mneme: offset 0: the file is empty");
 }
 
 StateDocument state_document() {
@@ -270,12 +336,12 @@ TEST(StateCodec, SaysWhatIsWrong) {
   EXPECT_EQ(decode_state(ByteSpan(bytes).first(100), "s.mneme").status().message(),
             fmt::format("s.mneme: offset 16: the file has 100 bytes, {} expected", bytes.size()));
   ByteVector newer = bytes;
-  newer[8] = std::byte{2};
+  newer[8] = std::byte{3};
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "corrupt: s.mneme: offset 8: the format version is 2.1, and the checksum that of version 1.1: it was damaged");
+            "corrupt: s.mneme: offset 8: the format version is 3.0, and the checksum that of version 2.0: it was damaged");
   newer[24] ^= std::byte{1};  // what is not known may be newer
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "incompatible: s.mneme: format version 2.1, this Mneme reads version 1.x: use a newer Mneme");
+            "incompatible: s.mneme: format version 3.0, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
   ByteVector flipped = bytes;
   flipped.back() ^= std::byte{1};
   EXPECT_THAT(decode_state(flipped, "s.mneme").status().message(), HasSubstr("s.mneme: offset 24: the file's checksum is "));

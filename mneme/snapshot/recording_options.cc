@@ -1,8 +1,7 @@
 #include "mneme/snapshot/recording_options.h"
 
-#include <regex>
-
 #include "mneme/snapshot/json_cursor.h"
+#include "mneme/snapshot/name_expression.h"
 
 namespace mneme {
 namespace {
@@ -11,15 +10,6 @@ constexpr char kName[] = "the recorder's options";
 constexpr Bytes kStep = 2_MiB;
 constexpr Bytes kLargest{uint64_t{1} << 40};
 
-Status check_expression(const std::string& expression) {
-  try {
-    std::regex parsed(expression);
-    return {};
-  } catch (const std::regex_error& failure) {
-    return error(Code::invalid_argument, "'{}' is no regular expression: {}", expression, failure.what());
-  }
-}
-
 }  // namespace
 
 Status check_recording_options(const RecordingOptions& options) {
@@ -27,7 +17,7 @@ Status check_recording_options(const RecordingOptions& options) {
   if (space.count == 0 || space > kLargest || space.count % kStep.count != 0)
     return error(Code::invalid_argument, "an address range of {} cannot be reserved: from {} to {}, in steps of {}", space, kStep,
                  kLargest, kStep);
-  return check_expression(options.kernels);
+  return NameExpression::parse(options.kernels).status();
 }
 
 std::string encode_recording_options(const RecordingOptions& options) {

@@ -50,6 +50,18 @@ std::string_view describe(NotRecorded reason) {
   return "";
 }
 
+bool is_lost(NotRecorded reason) {
+  return reason == NotRecorded::concurrent || reason == NotRecorded::waits_for_host || reason == NotRecorded::damaged_file ||
+         reason == NotRecorded::ended;
+}
+
+uint64_t RecordingReport::lost() const {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < kNotRecordedReasons; ++i)
+    if (is_lost(static_cast<NotRecorded>(i))) sum += not_recorded[i].launches;
+  return sum;
+}
+
 void RecordingReport::count(NotRecorded reason, std::string_view kernel) {
   Reason& entry = not_recorded[static_cast<size_t>(reason)];
   if (entry.launches.fetch_add(1, std::memory_order_relaxed) == 0) entry.kernel.set(kernel);

@@ -45,6 +45,10 @@ inline constexpr size_t kNotRecordedReasons = static_cast<size_t>(NotRecorded::e
 // "its argument points to managed memory, which is not captured yet": to be read behind "37 launches: ".
 std::string_view describe(NotRecorded reason);
 
+// Whether it was to be recorded and something failed: by the wish of whoever records, by what the program does, or because it is
+// not supported, a launch is not recorded without being lost.
+bool is_lost(NotRecorded reason);
+
 // A text that is set once. Trivially zero-initialised.
 template <size_t N>
 struct SharedText {
@@ -94,6 +98,8 @@ struct RecordingReport {
   Reason not_recorded[kNotRecordedReasons];
 
   void count(NotRecorded reason, std::string_view kernel);
+  // Launches that were to be recorded and are not. Of those that were being stored when a process ended nothing is known.
+  uint64_t lost() const;
 };
 
 // The mapping of a report. Move-only.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 
 #include "mneme/base/byte_stream.h"
 #include "mneme/snapshot/codec.h"
@@ -35,12 +36,16 @@ Digest checksum_of(ByteSpan file) {
   return Hasher().add(file.first(kAt)).add(ByteSpan(zeros)).add(file.subspan(kAt + zeros.size())).finish();
 }
 
-bool fits_with_our_version(ByteSpan file) {
-  if (file.size() < sizeof(StateHeader)) return false;
-  ByteVector ours(file.begin(), file.end());
-  std::memcpy(ours.data() + offsetof(StateHeader, major), &kFormatVersion.major, sizeof kFormatVersion.major);
-  const Digest checksum = checksum_of(ours);
-  return std::memcmp(checksum.bytes.data(), ours.data() + offsetof(StateHeader, checksum), sizeof checksum) == 0;
+// The major version that this Mneme reads with which the checksum is right.
+std::optional<uint16_t> version_of_checksum(ByteSpan file) {
+  if (file.size() < sizeof(StateHeader)) return std::nullopt;
+  ByteVector changed(file.begin(), file.end());
+  for (uint16_t major = kFormatVersion.major; major >= 1; --major) {
+    std::memcpy(changed.data() + offsetof(StateHeader, major), &major, sizeof major);
+    const Digest checksum = checksum_of(changed);
+    if (std::memcmp(checksum.bytes.data(), changed.data() + offsetof(StateHeader, checksum), sizeof checksum) == 0) return major;
+  }
+  return std::nullopt;
 }
 
 Status read_header(ByteReader& in, ByteSpan bytes, StateHeader& header) {
@@ -51,8 +56,10 @@ Status read_header(ByteReader& in, ByteSpan bytes, StateHeader& header) {
   MNEME_TRY(in.read(header.major));
   MNEME_TRY(in.read(header.minor));
   const FormatVersion version{header.major, header.minor};
-  if (Status known = check_format_version(version, in.name()); !known.ok())
-    return fits_with_our_version(bytes) ? damaged_version(version, "offset 8", in.name()) : known;
+  if (Status known = check_format_version(version, in.name()); !known.ok()) {
+    const std::optional<uint16_t> right = version_of_checksum(bytes);
+    return right ? damaged_version(version, *right, "offset 8", in.name()) : known;
+  }
   MNEME_TRY(in.read(header.header_bytes));
   if (header.header_bytes < sizeof(StateHeader) || header.header_bytes > bytes.size())
     return error(Code::corrupt, "{}: offset 12: a header of {} bytes in a file of {}", in.name(), header.header_bytes,

@@ -30,6 +30,7 @@ class Damage : public testing::Test {
 
   Path path(const std::string& name) const { return directory_.path() / name; }
   Path json() const { return path(kernel_file_name(kernel_.static_hash)); }
+  Path list() const { return path(list_file_name(kernel_.static_hash)); }
   Path ir() const { return path(ir_file_name(kernel_.static_hash)); }
   Path state(Moment moment) const { return path(state_file_name(moment, kernel_.static_hash, dynamic_)); }
 
@@ -72,13 +73,14 @@ class Damage : public testing::Test {
 };
 
 TEST_F(Damage, KernelFile) { damage_everywhere(json(), 13); }
+TEST_F(Damage, ListOfInstances) { damage_everywhere(list(), 7); }
 TEST_F(Damage, RecordedIr) { damage_everywhere(ir(), 7); }
 TEST_F(Damage, Prologue) { damage_everywhere(state(Moment::prologue), 3); }
 TEST_F(Damage, Epilogue) { damage_everywhere(state(Moment::epilogue), 3); }
 TEST_F(Damage, Pack) { damage_everywhere(pack_, 997); }
 
 TEST_F(Damage, ExactWordsForEachKind) {
-  for (const Path& file : {json(), state(Moment::prologue), pack_}) {
+  for (const Path& file : {json(), list(), state(Moment::prologue), pack_}) {
     const std::string whole = contents(file);
     replace(file, "");
     EXPECT_EQ(check().to_string(), "corrupt: " + file.string() + ": offset 0: the file is empty");
@@ -110,17 +112,17 @@ TEST_F(Damage, AVersionThatTheChecksumBelies) {
     replace(pack_, flipped);
     EXPECT_EQ(
         check().to_string(),
-        fmt::format("corrupt: {}: offset {}: the format version is 3.1, and the checksum that of version 1.1: it was damaged",
+        fmt::format("corrupt: {}: offset {}: the format version is 3.0, and the checksum that of version 2.0: it was damaged",
                     pack_.string(), at));
     flipped[pack.size() - 40] ^= 1;  // in the checksum: a newer format may have another
     replace(pack_, flipped);
-    EXPECT_EQ(check().to_string(),
-              "incompatible: " + pack_.string() + ": format version 3.1, this Mneme reads version 1.x: use a newer Mneme");
+    EXPECT_EQ(check().to_string(), "incompatible: " + pack_.string() +
+                                       ": format version 3.0, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
   }
 }
 
 TEST_F(Damage, MissingFiles) {
-  for (const Path& file : {ir(), state(Moment::prologue), state(Moment::epilogue)}) {
+  for (const Path& file : {list(), ir(), state(Moment::prologue), state(Moment::epilogue)}) {
     const std::string whole = contents(file);
     std::filesystem::remove(file);
     EXPECT_THAT(check().to_string(), HasSubstr("corrupt: " + file.string() + " is missing"));

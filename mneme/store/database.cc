@@ -1,10 +1,6 @@
 #include "mneme/store/database.h"
 
-#include <signal.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <set>
 
 #include "mneme/store/database_impl.h"
@@ -23,24 +19,40 @@ std::optional<Digest> kernel_of_file(std::string_view name) {
   return digest.ok() && kernel_file_name(*digest) == name ? std::optional(*digest) : std::nullopt;
 }
 
-// "<name>.tmp.<process>.<number>" of a process that is no more.
-bool is_left_over(const std::string& name) {
-  size_t at = name.rfind(kTemporary);
-  if (at == std::string::npos) return false;
-  const char* first = name.data() + at + kTemporary.size();
-  pid_t process = 0;
-  auto parsed = std::from_chars(first, name.data() + name.size(), process);
-  if (parsed.ec != std::errc() || *parsed.ptr != '.' || process <= 0) return false;
-  return ::kill(process, 0) != 0 && errno == ESRCH;
+// "<name>.tmp.<digits>", as FileSystem::create_temporary names them.
+bool is_temporary(const std::string& name) {
+  const size_t at = name.rfind(kTemporary);
+  return at != std::string::npos && name.find_first_not_of("0123456789abcdef.", at + kTemporary.size()) == std::string::npos;
 }
 
-// What cannot be removed does no harm: no reader looks at it.
+// Of recordings that were killed: what nobody has locked. What cannot be removed does no harm: no reader looks at it.
 void remove_left_over(FileSystem& files, const Path& directory) {
   auto names = files.list(directory);
   if (!names.ok()) return;
   for (const std::string& name : *names)
-    if (is_left_over(name)) [[maybe_unused]]
-      Status ignored = files.remove(directory / name);
+    if (is_temporary(name)) [[maybe_unused]]
+      Status ignored = files.remove_unused(directory / name);
+}
+
+Status missing(const Path& path) {
+  return error(Code::corrupt, "{} is missing, though its kernel's file is there", path.string());
+}
+
+struct PageOfState {
+  Digest digest;
+  Bytes size;
+};
+
+// Each content once.
+std::vector<PageOfState> pages_of(const RecordedInstance& recorded) {
+  std::set<Digest> seen;
+  std::vector<PageOfState> pages;
+  for (const MemoryState* state : {&recorded.prologue, &recorded.epilogue})
+    for (const Region& region : state->regions)
+      for (uint64_t i = 0; i < region.pages.size(); ++i)
+        if (seen.insert(region.pages[i]).second)
+          pages.push_back({region.pages[i], page_extent(region.address, region.size, i).size});
+  return pages;
 }
 
 Status no_directory(const Path& directory) {
@@ -89,15 +101,16 @@ Result<Database> Database::open(const Path& directory, FileSystem& files) {
   return Database(std::make_unique<Impl>(directory, files));
 }
 
-Result<Database> Database::create(const Path& directory, FileSystem& files) {
+Result<Database> Database::create(const Path& directory, FileSystem& files, const LockPatience& patience) {
   std::error_code ignored;
   if (std::filesystem::exists(directory, ignored) && !std::filesystem::is_directory(directory, ignored))
     return error(Code::invalid_argument,
                  "the database {} cannot be written: it is a file; name a directory, or one that is to be made",
                  directory.string());
   auto impl = std::make_unique<Impl>(directory, files);
+  impl->patience = patience;
   Status status = files.create_directories(impl->store.directory());
-  if (status.ok()) status = files.lock(impl->lock_path()).status();
+  if (status.ok()) status = files.lock(impl->lock_path(), patience).status();
   if (!status.ok()) return status.with_context(fmt::format("the database {} cannot be written", directory.string()));
   remove_left_over(files, directory);
   remove_left_over(files, impl->store.directory());
@@ -106,7 +119,7 @@ Result<Database> Database::create(const Path& directory, FileSystem& files) {
 
 const Path& Database::directory() const { return impl_->directory; }
 
-Result<KernelDocument> Database::Impl::load_document(const Digest& static_hash) const {
+Result<KernelDocument> Database::Impl::load_head(const Digest& static_hash) const {
   const Path path = path_of(kernel_file_name(static_hash));
   auto file = files.read(path);
   if (file.status().code() == Code::not_found)
@@ -117,6 +130,43 @@ Result<KernelDocument> Database::Impl::load_document(const Digest& static_hash) 
     return error(Code::corrupt, "{}: /kernel/static_hash: the file is about kernel {}", path.string(),
                  document.kernel.static_hash.hex());
   return document;
+}
+
+Result<KernelDocument> Database::Impl::load_document(const Digest& static_hash) const {
+  MNEME_ASSIGN(KernelDocument document, load_head(static_hash));
+  if (document.lists_instances) return document;
+  const Path path = path_of(list_file_name(static_hash));
+  auto instances = InstanceList(path, document.kernel, files).read_all();
+  if (instances.status().code() == Code::not_found) return missing(path);
+  if (!instances.ok()) return instances.status();
+  document.instances = std::move(*instances);
+  return document;
+}
+
+std::shared_ptr<InstanceList> Database::Impl::list_of(const KernelRecord& kernel) {
+  std::lock_guard lock(mutex);
+  auto& list = lists[kernel.static_hash];
+  if (!list) list = std::make_shared<InstanceList>(path_of(list_file_name(kernel.static_hash)), kernel, files);
+  return list;
+}
+
+Result<std::shared_ptr<InstanceList>> Database::Impl::open_list(const KernelRecord& kernel) {
+  auto list = list_of(kernel);
+  Status status = list->refresh();
+  if (status.code() == Code::not_found) return missing(path_of(list_file_name(kernel.static_hash)));
+  MNEME_TRY(status);
+  return list;
+}
+
+Result<std::optional<InstanceRecord>> Database::Impl::find_instance(const Digest& static_hash, const Digest& dynamic_hash) {
+  MNEME_ASSIGN(KernelDocument document, load_head(static_hash));
+  if (!document.lists_instances) {
+    MNEME_ASSIGN(auto list, open_list(document.kernel));
+    return list->find(dynamic_hash);
+  }
+  auto found = std::find_if(document.instances.begin(), document.instances.end(),
+                            [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
+  return found == document.instances.end() ? std::nullopt : std::optional(std::move(*found));
 }
 
 Result<StateDocument> Database::Impl::load_state(Moment moment, const Digest& static_hash, const Digest& dynamic_hash) const {
@@ -153,12 +203,11 @@ Result<KernelRecord> Database::load_kernel(const Digest& static_hash) const {
   return std::move(document.kernel);
 }
 
-Result<ByteVector> Database::load_ir(const Digest& static_hash) const {
-  MNEME_ASSIGN(KernelDocument document, impl_->load_document(static_hash));
-  const Path path = impl_->path_of(ir_file_name(static_hash));
-  auto ir = impl_->files.read(path);
-  if (ir.status().code() == Code::not_found)
-    return error(Code::corrupt, "{} is missing, though its kernel's file is there", path.string());
+namespace {
+
+Result<ByteVector> read_ir(FileSystem& files, const Path& path, const KernelDocument& document) {
+  auto ir = files.read(path);
+  if (ir.status().code() == Code::not_found) return missing(path);
   if (!ir.ok()) return ir.status();
   if (ir->size() != document.ir_size.count)
     return error(Code::corrupt, "{}: offset {}: the file has {} bytes, {} expected", path.string(),
@@ -169,34 +218,61 @@ Result<ByteVector> Database::load_ir(const Digest& static_hash) const {
   return ir;
 }
 
+}  // namespace
+
+Result<ByteVector> Database::load_ir(const Digest& static_hash) const {
+  MNEME_ASSIGN(KernelDocument document, impl_->load_head(static_hash));
+  return read_ir(impl_->files, impl_->path_of(ir_file_name(static_hash)), document);
+}
+
+bool Database::Impl::has_ir(const KernelDocument& document) {
+  const Digest& static_hash = document.kernel.static_hash;
+  {
+    std::lock_guard lock(mutex);
+    if (whole_ir.contains(static_hash)) return true;
+  }
+  if (!read_ir(files, path_of(ir_file_name(static_hash)), document).ok()) return false;
+  std::lock_guard lock(mutex);
+  whole_ir.insert(static_hash);
+  return true;
+}
+
 Result<RecordedInstance> Database::load_instance(const Digest& static_hash, const Digest& dynamic_hash) const {
+  MNEME_ASSIGN(std::optional<InstanceRecord> found, impl_->find_instance(static_hash, dynamic_hash));
+  if (found) return load_memory(*found);
   MNEME_ASSIGN(KernelDocument document, impl_->load_document(static_hash));
-  auto found = std::find_if(document.instances.begin(), document.instances.end(),
-                            [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
-  if (found == document.instances.end())
-    return error(Code::not_found, "kernel {} has no instance {} (`mneme show {}` lists its {})", static_hash.hex(),
-                 dynamic_hash.hex(), impl_->path_of(kernel_file_name(static_hash)).string(), document.instances.size());
-  MNEME_ASSIGN(StateDocument prologue, impl_->load_state(Moment::prologue, static_hash, dynamic_hash));
-  MNEME_ASSIGN(StateDocument epilogue, impl_->load_state(Moment::epilogue, static_hash, dynamic_hash));
-  return RecordedInstance{std::move(*found), std::move(prologue.state), std::move(epilogue.state)};
+  return error(Code::not_found, "kernel {} has no instance {} (`mneme show {}` lists its {})", static_hash.hex(),
+               dynamic_hash.hex(), impl_->path_of(kernel_file_name(static_hash)).string(), document.instances.size());
+}
+
+Result<RecordedInstance> Database::load_memory(const InstanceRecord& instance) const {
+  MNEME_ASSIGN(StateDocument prologue, impl_->load_state(Moment::prologue, instance.static_hash, instance.dynamic_hash));
+  MNEME_ASSIGN(StateDocument epilogue, impl_->load_state(Moment::epilogue, instance.static_hash, instance.dynamic_hash));
+  return RecordedInstance{instance, std::move(prologue.state), std::move(epilogue.state)};
 }
 
 Status Database::read_pages(std::span<const PageRequest> requests) const { return impl_->store.read(requests); }
 
 Result<InstanceSize> Database::instance_size(const Digest& static_hash, const Digest& dynamic_hash) const {
+  MNEME_ASSIGN(StateDocument prologue, impl_->load_state(Moment::prologue, static_hash, dynamic_hash));
+  MNEME_ASSIGN(StateDocument epilogue, impl_->load_state(Moment::epilogue, static_hash, dynamic_hash));
+  RecordedInstance recorded{{}, std::move(prologue.state), std::move(epilogue.state)};
+  recorded.instance.static_hash = static_hash;
+  recorded.instance.dynamic_hash = dynamic_hash;
+  return instance_size(recorded);
+}
+
+Result<InstanceSize> Database::instance_size(const RecordedInstance& recorded) const {
+  const InstanceRecord& instance = recorded.instance;
   InstanceSize size;
-  std::set<Digest> seen;
   for (Moment moment : {Moment::prologue, Moment::epilogue}) {
-    MNEME_ASSIGN(StateDocument document, impl_->load_state(moment, static_hash, dynamic_hash));
-    MNEME_ASSIGN(Bytes file, impl_->files.size(impl_->path_of(state_file_name(moment, static_hash, dynamic_hash))));
+    MNEME_ASSIGN(Bytes file,
+                 impl_->files.size(impl_->path_of(state_file_name(moment, instance.static_hash, instance.dynamic_hash))));
     size.states += file;
-    for (const Region& region : document.state.regions) {
-      for (const Digest& digest : region.pages) {
-        if (!seen.insert(digest).second) continue;
-        MNEME_ASSIGN(PackedPage page, impl_->store.find(digest));
-        size.pages += Bytes(page.stored);
-      }
-    }
+  }
+  for (const PageOfState& each : pages_of(recorded)) {
+    MNEME_ASSIGN(PackedPage page, impl_->store.find(each.digest));
+    size.pages += Bytes(page.stored);
   }
   return size;
 }
@@ -204,18 +280,12 @@ Result<InstanceSize> Database::instance_size(const Digest& static_hash, const Di
 Status Database::check_instance(const Digest& static_hash, const Digest& dynamic_hash) const {
   MNEME_TRY(load_ir(static_hash).status());
   MNEME_ASSIGN(RecordedInstance recorded, load_instance(static_hash, dynamic_hash));
-  std::set<Digest> seen;
-  std::vector<std::pair<Digest, Bytes>> pages;
-  for (const MemoryState* state : {&recorded.prologue, &recorded.epilogue})
-    for (const Region& region : state->regions)
-      for (uint64_t i = 0; i < region.pages.size(); ++i)
-        if (seen.insert(region.pages[i]).second)
-          pages.emplace_back(region.pages[i], page_extent(region.address, region.size, i).size);
+  const std::vector<PageOfState> pages = pages_of(recorded);
   constexpr size_t kBatch = 512;
   ByteVector bytes(std::min(kBatch, pages.size()) * kPageSize.count);
   std::vector<PageRequest> requests;
   for (size_t i = 0; i < pages.size(); ++i) {
-    requests.push_back({pages[i].first, MutableByteSpan(bytes).subspan(i % kBatch * kPageSize.count, pages[i].second.count)});
+    requests.push_back({pages[i].digest, MutableByteSpan(bytes).subspan(i % kBatch * kPageSize.count, pages[i].size.count)});
     if (requests.size() < kBatch && i + 1 < pages.size()) continue;
     MNEME_TRY(read_pages(requests));
     requests.clear();
@@ -236,11 +306,41 @@ Result<Bytes> Database::disk_size() const {
   return sum;
 }
 
+Status Database::Impl::check_files(const KernelDocument& document, const Digest& dynamic_hash) {
+  const Digest& static_hash = document.kernel.static_hash;
+  if (!has_ir(document)) return error(Code::corrupt, "{} is damaged", path_of(ir_file_name(static_hash)).string());
+  {
+    std::lock_guard lock(mutex);
+    if (whole_instances.contains(dynamic_hash)) return {};
+  }
+  MNEME_ASSIGN(StateDocument prologue, load_state(Moment::prologue, static_hash, dynamic_hash));
+  MNEME_ASSIGN(StateDocument epilogue, load_state(Moment::epilogue, static_hash, dynamic_hash));
+  bool looked = false;  // for packs of other processes
+  for (const PageOfState& page : pages_of({{}, std::move(prologue.state), std::move(epilogue.state)})) {
+    bool whole = store.holds_whole(page.digest, page.size);
+    if (!whole && !std::exchange(looked, true)) {
+      store.refresh();
+      whole = store.holds_whole(page.digest, page.size);
+    }
+    if (!whole) return error(Code::corrupt, "{}: page {} is damaged", store.directory().string(), page.digest.hex());
+  }
+  std::lock_guard lock(mutex);
+  whole_instances.insert(dynamic_hash);
+  return {};
+}
+
 Result<bool> Database::has_instance(const Digest& static_hash, const Digest& dynamic_hash) const {
   if (!impl_->files.exists(impl_->path_of(kernel_file_name(static_hash)))) return false;
-  MNEME_ASSIGN(KernelDocument document, impl_->load_document(static_hash));
-  return std::any_of(document.instances.begin(), document.instances.end(),
-                     [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
+  MNEME_ASSIGN(KernelDocument document, impl_->load_head(static_hash));
+  bool is_listed = std::any_of(document.instances.begin(), document.instances.end(),
+                               [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
+  if (!document.lists_instances) {
+    // Without its list a kernel has no instances until the next one is recorded.
+    if (!impl_->files.exists(impl_->path_of(list_file_name(static_hash)))) return false;
+    MNEME_ASSIGN(auto list, impl_->open_list(document.kernel));
+    is_listed = list->contains(dynamic_hash);
+  }
+  return is_listed && impl_->check_files(document, dynamic_hash).ok();
 }
 
 }  // namespace mneme

@@ -1,7 +1,12 @@
 // What Database and its publications share. Not for other rooms.
 #pragma once
 
+#include <map>
+#include <mutex>
+#include <set>
+
 #include "mneme/store/database.h"
+#include "mneme/store/instance_list.h"
 #include "mneme/store/page_store.h"
 
 namespace mneme {
@@ -13,15 +18,37 @@ struct Database::Impl {
   Path path_of(const std::string& name) const { return directory / name; }
   Path lock_path() const { return directory / ".lock"; }
   Result<KernelDocument> load_document(const Digest& static_hash) const;
+  // Without the instances, unless they are in the kernel's own document.
+  Result<KernelDocument> load_head(const Digest& static_hash) const;
+  // One object a kernel, which knows what it has read.
+  std::shared_ptr<InstanceList> list_of(const KernelRecord& kernel);
+  // The same, refreshed. corrupt where the file is missing.
+  Result<std::shared_ptr<InstanceList>> open_list(const KernelRecord& kernel);
+  // Whether the IR's file is there and whole. Looked at until it is, once.
+  bool has_ir(const KernelDocument& document);
+  // Nothing when there is no such instance.
+  Result<std::optional<InstanceRecord>> find_instance(const Digest& static_hash, const Digest& dynamic_hash);
+  // ok when all that belongs to an instance can be read. What was read once by this object is not read again.
+  Status check_files(const KernelDocument& document, const Digest& dynamic_hash);
   Result<StateDocument> load_state(Moment moment, const Digest& static_hash, const Digest& dynamic_hash) const;
-  // In publish.cc. What the kernel's file and the IR would grow by with the instance, and its adding.
-  struct KernelFileUpdate;
-  Result<KernelFileUpdate> prepare_update(const Recording& recording) const;
+  // In publish.cc. What is to be written to list an instance, and the writing.
+  struct Listed;
+  Result<Listed> prepare_listing(const Recording& recording);
+  uint64_t growth_of(const Listed& listed, const Recording& recording) const;
   Status list_instance(const Recording& recording, uint64_t& written);
+  enum class Change { compare, write };
+  Result<bool> change(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,
+                      const std::function<void(InstanceRecord&)>& change, Change what);
 
   const Path directory;
   FileSystem& files;
   PageStore store;
+  LockPatience patience;
+
+  std::mutex mutex;  // over everything below
+  std::map<Digest, std::shared_ptr<InstanceList>> lists;
+  std::set<Digest> whole_ir;         // of kernels
+  std::set<Digest> whole_instances;  // by dynamic hash
 };
 
 }  // namespace mneme

@@ -58,10 +58,13 @@ TEST(Database, TheTimeInTheProgramMayComeLater) {
   auto dynamic = publish_sample(*database, kernel, sample_memory(1));
   EXPECT_FALSE(database->load_instance(kernel.static_hash, *dynamic)->instance.recorded_time.has_value());
   const RecordedTime time{"cupti_activity", 1250.5, 3, 1000, 1100.25};
-  ASSERT_TRUE(database->set_recorded_time(kernel.static_hash, *dynamic, time).ok());
+  ASSERT_TRUE(database->set_recorded_times(kernel.static_hash, {{*dynamic, time}}).ok());
   EXPECT_EQ(database->load_instance(kernel.static_hash, *dynamic)->instance.recorded_time, time);
   EXPECT_TRUE(database->check_instance(kernel.static_hash, *dynamic).ok());
-  EXPECT_EQ(database->set_recorded_time(kernel.static_hash, Digest{}, time).code(), Code::not_found);
+  // One that is not there does not keep the others from theirs.
+  const RecordedTime other{"cupti_activity", 7.5, 0, 0, 0};
+  EXPECT_EQ(database->set_recorded_times(kernel.static_hash, {{Digest{}, other}, {*dynamic, other}}).code(), Code::not_found);
+  EXPECT_EQ(database->load_instance(kernel.static_hash, *dynamic)->instance.recorded_time, other);
 }
 
 TEST(Database, ContentIsStoredOnce) {
@@ -186,15 +189,125 @@ TEST(Database, LimitOfGrowthIsOfAllFiles) {
 TEST(Database, LeftOversOfKilledRecordingsAreRemoved) {
   TemporaryDirectory directory;
   std::filesystem::create_directories(directory.path() / "pages");
-  // A process number above the system's limit belongs to nobody; this process is alive.
-  Path dead = directory.path() / "pages" / "pack.tmp.1999999999.0",
-       alive = directory.path() / fmt::format("x.json.tmp.{}.0", ::getpid());
-  std::ofstream(dead) << "half";
-  std::ofstream(alive) << "half";
+  // Of a process that is gone, of one whose number another has now, and of one that still writes, in whichever container.
+  const Path dead = directory.path() / "pages" / "pack.tmp.1999999999.0",
+             reused = directory.path() / fmt::format("x.json.tmp.{}.0", ::getpid()), other = directory.path() / "x.tmp.of-a-user";
+  for (const Path& path : {dead, reused, other}) std::ofstream(path) << "half";
+  auto alive = FileSystem::posix().create_temporary(directory.path() / "x.json");
+  ASSERT_TRUE(alive.ok());
   ASSERT_TRUE(Database::create(directory.path()).ok());
   EXPECT_FALSE(std::filesystem::exists(dead));
-  EXPECT_TRUE(std::filesystem::exists(alive));
+  EXPECT_FALSE(std::filesystem::exists(reused));
+  EXPECT_TRUE(std::filesystem::exists(other));
+  EXPECT_TRUE(std::filesystem::exists(alive->path));
   EXPECT_TRUE(Database::open(directory.path())->list()->kernels.empty());
+  alive->file.reset();  // as when its process ends
+  ASSERT_TRUE(Database::create(directory.path()).ok());
+  EXPECT_FALSE(std::filesystem::exists(alive->path));
+}
+
+// What was written with each instance is the same however many there are.
+TEST(Database, AnInstanceCostsTheSameHoweverManyThereAre) {
+  TemporaryDirectory directory;
+  std::atomic<uint64_t> bytes = 0, opened = 0;
+  auto counting = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t size) -> Status {
+    if (operation == "append" || operation == "write" || operation == "read") bytes += size;
+    ++opened;
+    return {};
+  });
+  auto database = Database::create(directory.path(), *counting);
+  const KernelRecord kernel = sample_kernel();
+  uint64_t second = 0, second_calls = 0;
+  constexpr uint32_t kInstances = 60;
+  for (uint32_t i = 0; i < kInstances; ++i) {
+    bytes = opened = 0;
+    auto dynamic = publish_sample(*database, kernel, sample_memory(i, 300));
+    ASSERT_TRUE(dynamic.ok()) << dynamic.status().message();
+    ASSERT_TRUE(*database->has_instance(kernel.static_hash, *dynamic));
+    ASSERT_TRUE(database->set_annotations(kernel.static_hash, *dynamic, {}).ok());
+    if (i == 1) second = bytes, second_calls = opened;
+  }
+  EXPECT_LT(bytes, second + second / 4);
+  EXPECT_LE(opened, second_calls);
+  EXPECT_EQ(database->load_document(kernel.static_hash)->instances.size(), kInstances);
+}
+
+TEST(Database, InstancesAreListedInTheOrderOfRecording) {
+  TemporaryDirectory directory;
+  auto one = Database::create(directory.path()), two = Database::create(directory.path());
+  const KernelRecord kernel = sample_kernel();
+  std::vector<Digest> expected;
+  for (uint32_t i = 0; i < 6; ++i) expected.push_back(*publish_sample(i % 2 == 0 ? *one : *two, kernel, sample_memory(i, 300)));
+  ASSERT_TRUE(
+      one->set_annotations(kernel.static_hash, expected[1], {{DevicePtr(0x7a0000000000), Bytes(8), "a", {ElementType::f64, 0.5}}})
+          .ok());
+  for (Database* database : {&*one, &*two}) {
+    auto document = database->load_document(kernel.static_hash);
+    ASSERT_TRUE(document.ok()) << document.status().message();
+    ASSERT_EQ(document->instances.size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(document->instances[i].dynamic_hash, expected[i]);
+      EXPECT_EQ(document->instances[i].annotations.size(), i == 1 ? 1u : 0u);
+      EXPECT_TRUE(*database->has_instance(kernel.static_hash, expected[i]));
+      EXPECT_EQ(database->load_instance(kernel.static_hash, expected[i])->instance, document->instances[i]);
+    }
+  }
+}
+
+// What a recording that was killed has left behind the end of the list does no harm.
+TEST(Database, AnUnfinishedLineIsWrittenOver) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  const KernelRecord kernel = sample_kernel();
+  ASSERT_TRUE(publish_sample(*database, kernel, sample_memory(1, 300)).ok());
+  std::ofstream(directory.path() / list_file_name(kernel.static_hash), std::ios::app) << std::string(5000, 'x') << "\nhalf";
+  EXPECT_EQ(Database::open(directory.path())->load_document(kernel.static_hash)->instances.size(), 1u);
+  ASSERT_TRUE(publish_sample(*database, kernel, sample_memory(2, 300)).ok());
+  EXPECT_EQ(Database::open(directory.path())->load_document(kernel.static_hash)->instances.size(), 2u);
+}
+
+TEST(Database, ADatabaseOfAnOlderVersionIsRecordedInto) {
+  TemporaryDirectory directory;
+  const Path old = directory.path() / "db";
+  std::filesystem::copy(Path(MNEME_TEST_CORPORA) / "1.1", old, std::filesystem::copy_options::recursive);
+  auto database = Database::create(old);
+  const KernelDocument before = database->list()->kernels.at(0);
+  ASSERT_TRUE(before.lists_instances);
+  const std::vector<Annotation> annotations = {{DevicePtr(0x7a0000000000), Bytes(8), "new", {ElementType::f64, 0.5}}};
+  KernelRecord kernel = before.kernel;
+  SampleMemory memory = sample_memory(1, 300);
+  auto publication = *database->begin_publication();
+  Recording recording{kernel, noise(500, 7), before.instances[0], {}, {}};
+  Region region = sample_region(memory);
+  ASSERT_TRUE(publication->put(batch_of(memory.before, region)).ok());
+  ASSERT_TRUE(publication->wait().ok());
+  recording.prologue.regions = recording.epilogue.regions = {region};
+  recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
+  ASSERT_TRUE(publication->commit(recording).ok());
+  ASSERT_TRUE(database->set_annotations(kernel.static_hash, before.instances[0].dynamic_hash, annotations).ok());
+
+  auto after = Database::open(old)->load_document(kernel.static_hash);
+  ASSERT_TRUE(after.ok()) << after.status().message();
+  EXPECT_FALSE(after->lists_instances);
+  EXPECT_EQ(after->ir_digest, before.ir_digest);
+  ASSERT_EQ(after->instances.size(), 2u);
+  EXPECT_EQ(after->instances[0].dynamic_hash, before.instances[0].dynamic_hash);
+  EXPECT_EQ(after->instances[0].annotations, annotations);
+  for (const InstanceRecord& instance : after->instances)
+    EXPECT_TRUE(database->check_instance(kernel.static_hash, instance.dynamic_hash).ok());
+}
+
+TEST(Database, WaitingForTheLockEnds) {
+  TemporaryDirectory directory;
+  const LockPatience short_patience{.notice = std::chrono::seconds(1), .limit = std::chrono::milliseconds(20)};
+  auto database = Database::create(directory.path(), FileSystem::posix(), short_patience);
+  ASSERT_TRUE(database.ok());
+  auto held = FileSystem::posix().lock(directory.path() / ".lock");
+  EXPECT_EQ(Database::create(directory.path(), FileSystem::posix(), short_patience).status().code(), Code::timeout);
+  EXPECT_EQ(publish_sample(*database, sample_kernel(), sample_memory(1, 300)).status().code(), Code::timeout);
+  EXPECT_TRUE(Database::open(directory.path())->list()->kernels.empty());
+  held->reset();
+  EXPECT_TRUE(publish_sample(*database, sample_kernel(), sample_memory(1, 300)).ok());
 }
 
 TEST(Database, SaysWhatIsMissing) {

@@ -133,17 +133,20 @@ Result<ByteVector> read_index(ReadableFile& file, const Ends& ends, const std::s
 
 // A version that is not known is believed unless the checksum is right without it. A footer that is none has no version.
 Status check_versions(ReadableFile& file, const Ends& ends, const std::string& name) {
-  const bool in_header = ends.header.major != kFormatVersion.major;
+  const bool in_header = !check_format_version({ends.header.major, ends.header.minor}, name).ok();
   const FormatVersion version =
       in_header ? FormatVersion{ends.header.major, ends.header.minor} : FormatVersion{ends.footer.major, ends.footer.minor};
   if (!in_header && std::memcmp(ends.footer.magic, kFooterMagic, sizeof kFooterMagic) != 0) return {};
   const Status known = check_format_version(version, name);
   if (known.ok()) return known;
   Ends ours = ends;
-  ours.header.major = ours.footer.major = kFormatVersion.major;
-  if (!read_index(file, ours, name).ok()) return known;
-  const uint64_t at = in_header ? offsetof(Header, major) : ends.footer_at + offsetof(Footer, major);
-  return damaged_version(version, fmt::format("offset {}", at), name);
+  for (uint16_t right = kFormatVersion.major; right >= 1; --right) {
+    ours.header.major = ours.footer.major = right;
+    if (!read_index(file, ours, name).ok()) continue;
+    const uint64_t at = in_header ? offsetof(Header, major) : ends.footer_at + offsetof(Footer, major);
+    return damaged_version(version, right, fmt::format("offset {}", at), name);
+  }
+  return known;
 }
 
 }  // namespace

@@ -19,35 +19,68 @@ bool is_pack_name(std::string_view name) {
 
 }  // namespace
 
-void PageStore::load(const std::string& name) {
-  if (!known_.insert(name).second) return;
+const PageStore::Pack* PageStore::load(const std::string& name) {
   auto pack = std::make_unique<Pack>();
   pack->path = directory_ / name;
-  auto file = files_.open(pack->path);
-  if (!file.ok()) return damaged_.push_back(file.status());
-  auto pages = read_pack(**file, pack->path.string());
-  if (!pages.ok()) return damaged_.push_back(pages.status());
+  auto read = [&]() -> Result<std::vector<PackedPage>> {
+    MNEME_ASSIGN(auto file, files_.open(pack->path));
+    return read_pack(*file, pack->path.string());
+  };
+  auto pages = read();
+  if (!pages.ok()) return damaged_[name] = pages.status(), nullptr;
+  damaged_.erase(name);
   pack->pages = std::move(*pages);
-  for (uint32_t i = 0; i < pack->pages.size(); ++i) places_.try_emplace(pack->pages[i].digest, Place{pack.get(), i});
-  packs_.push_back(std::move(pack));
+  for (uint32_t i = 0; i < pack->pages.size(); ++i) {
+    const Place place{pack.get(), i};
+    if (!places_.try_emplace(pack->pages[i].digest, place).second) others_.emplace(pack->pages[i].digest, place);
+  }
+  return packs_.emplace_back(std::move(pack)).get();
 }
 
 void PageStore::refresh() {
+  const auto begin = std::chrono::steady_clock::now();
   auto names = files_.list(directory_);
-  if (!names.ok()) return;  // no directory, no packs: a page that is wanted will be missed by name
   std::unique_lock lock(mutex_);
-  for (const std::string& name : *names)
-    if (is_pack_name(name)) load(name);
+  if (names.ok())  // no directory, no packs: a page that is wanted will be missed by name
+    for (const std::string& name : *names)
+      if (is_pack_name(name) && known_.insert(name).second) load(name);
+  looked_ = std::chrono::steady_clock::now();
+  look_ = looked_ - begin;
+}
+
+void PageStore::look_for_others() {
+  constexpr int kShare = 50;  // of the time goes into looking
+  {
+    std::shared_lock lock(mutex_);
+    if (std::chrono::steady_clock::now() - looked_ < kShare * look_) return;
+  }
+  refresh();
 }
 
 void PageStore::add(const Digest& name) {
+  const std::string file = name.hex() + std::string(kExtension);
   std::unique_lock lock(mutex_);
-  load(name.hex() + std::string(kExtension));
+  known_.insert(file);
+  const Pack* pack = load(file);
+  if (!pack) return;
+  // Before those that may be damaged.
+  for (uint32_t i = 0; i < pack->pages.size(); ++i) places_[pack->pages[i].digest] = {pack, i, true};
 }
 
-bool PageStore::contains(const Digest& digest) const {
-  std::shared_lock lock(mutex_);
-  return places_.contains(digest);
+bool PageStore::holds_whole(const Digest& digest, Bytes size) {
+  {
+    std::shared_lock lock(mutex_);
+    auto found = places_.find(digest);
+    if (found == places_.end()) return false;
+    const Place& place = found->second;
+    if (place.whole) return place.pack->pages[place.index].size == size.count;
+  }
+  ByteVector content(size.count);
+  const PageRequest request{digest, content};
+  if (!read_some({&request, 1}).ok()) return false;
+  std::unique_lock lock(mutex_);
+  places_.at(digest).whole = true;
+  return true;
 }
 
 Result<PageStore::Place> PageStore::locate(const Digest& digest) {
@@ -59,7 +92,7 @@ Result<PageStore::Place> PageStore::locate(const Digest& digest) {
     if (attempt == 0) refresh();
   }
   std::shared_lock lock(mutex_);
-  if (!damaged_.empty()) return damaged_.front();
+  if (!damaged_.empty()) return damaged_.begin()->second;
   return error(Code::corrupt, "{}: no pack of pages holds page {}", directory_.string(), digest.hex());
 }
 
@@ -74,13 +107,39 @@ Status PageStore::read_some(std::span<const PageRequest> requests) {
   ByteVector scratch;
   for (const PageRequest& request : requests) {
     MNEME_ASSIGN(Place place, locate(request.digest));
+    Status status;
     if (pack != place.pack) {
-      pack = place.pack;
-      MNEME_ASSIGN(file, files_.open(pack->path));
+      auto opened = files_.open(place.pack->path);
+      status = opened.status();
+      pack = status.ok() ? place.pack : nullptr;
+      file = status.ok() ? std::move(*opened) : nullptr;
     }
-    MNEME_TRY(read_page(*file, pack->pages[place.index], request.into, scratch, pack->path.string()));
+    if (status.ok()) status = read_page(*file, pack->pages[place.index], request.into, scratch, pack->path.string());
+    if (!status.ok()) MNEME_TRY(read_elsewhere(request, place, status));
   }
   return {};
+}
+
+// Content that was damaged and recorded again is in another pack too, which is then the one to read.
+Status PageStore::read_elsewhere(const PageRequest& request, Place damaged, const Status& status) {
+  std::vector<Place> others;
+  {
+    std::shared_lock lock(mutex_);
+    auto [first, last] = others_.equal_range(request.digest);
+    for (auto other = first; other != last; ++other)
+      if (other->second.pack != damaged.pack) others.push_back(other->second);
+  }
+  ByteVector scratch;
+  for (Place other : others) {
+    auto file = files_.open(other.pack->path);
+    if (!file.ok() || !read_page(**file, other.pack->pages[other.index], request.into, scratch, other.pack->path.string()).ok())
+      continue;
+    other.whole = true;
+    std::unique_lock lock(mutex_);
+    places_[request.digest] = other;
+    return {};
+  }
+  return status;
 }
 
 Status PageStore::read(std::span<const PageRequest> requests) {

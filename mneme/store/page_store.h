@@ -1,6 +1,8 @@
 // PageStore: the packs of a database, and where in them each page lies. Thread-safe.
 #pragma once
 
+#include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -23,11 +25,14 @@ class PageStore {
   const Path& directory() const { return directory_; }
   // Reads the index of every pack that is not known yet. A damaged one is remembered and does not hide the others.
   void refresh();
-  bool contains(const Digest& digest) const;
+  // The same, unless that would make a noticeable part of the time since it was done: it takes as long as there are packs.
+  void look_for_others();
+  // Whether a page of this content and size is stored and can be read. It is read once, until it is whole.
+  bool holds_whole(const Digest& digest, Bytes size);
   // corrupt, with the first damaged pack where there is one, since the page may be in it, when no pack holds the page.
   Result<PackedPage> find(const Digest& digest);
   Status read(std::span<const PageRequest> requests);
-  // A pack that this process has just put into the directory.
+  // A pack that this process has just put into the directory, perhaps in place of a damaged one of the same name.
   void add(const Digest& name);
 
  private:
@@ -38,19 +43,24 @@ class PageStore {
   struct Place {
     const Pack* pack;
     uint32_t index;
+    bool whole = false;  // has been read, or written by this process
   };
 
-  void load(const std::string& name);  // under the lock
+  const Pack* load(const std::string& name);  // under the lock; null where it is damaged
   Result<Place> locate(const Digest& digest);
   Status read_some(std::span<const PageRequest> requests);
+  Status read_elsewhere(const PageRequest& request, Place damaged, const Status& status);
 
   const Path directory_;
   FileSystem& files_;
   mutable std::shared_mutex mutex_;
   std::set<std::string> known_;  // names of files that were looked at
   std::vector<std::unique_ptr<Pack>> packs_;
-  std::vector<Status> damaged_;
+  std::map<std::string, Status> damaged_;  // by name of the pack
   std::unordered_map<Digest, Place> places_;
+  std::unordered_multimap<Digest, Place> others_;  // where the same content is stored as well
+  std::chrono::steady_clock::time_point looked_;   // when refresh() ended
+  std::chrono::steady_clock::duration look_{};     // how long that took
 };
 
 }  // namespace mneme

@@ -1,9 +1,6 @@
 #include "mneme/store/page_writer.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 
 #include "mneme/base/processors.h"
 
@@ -94,10 +91,14 @@ void PageWriter::work() {
   }
 }
 
-bool PageWriter::claim(const Digest& digest) {
-  if (store_.contains(digest)) return false;
-  std::lock_guard lock(mutex_);
-  return claimed_.insert(digest).second;
+// Claimed first, and looked for then: of several threads with the same content one looks, and stores it where what is there is
+// damaged.
+bool PageWriter::claim(const Digest& digest, Bytes size) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!claimed_.insert(digest).second) return false;
+  }
+  return !store_.holds_whole(digest, size);
 }
 
 Status PageWriter::write(const PageBatch& batch) {
@@ -108,7 +109,7 @@ Status PageWriter::write(const PageBatch& batch) {
     ByteSpan content(at, page.size);
     at += page.size;
     *page.digest = digest_of(content);
-    if (!claim(*page.digest)) continue;
+    if (!claim(*page.digest, Bytes(page.size))) continue;
     ByteVector stored = store_page(content, *page.digest, pages.emplace_back());
     out.insert(out.end(), stored.begin(), stored.end());
   }
@@ -116,10 +117,10 @@ Status PageWriter::write(const PageBatch& batch) {
 }
 
 Status PageWriter::create_pack() {
-  static std::atomic<uint64_t> counter = 0;
   MNEME_TRY(files_.create_directories(store_.directory()));
-  path_ = store_.directory() / fmt::format("pack.tmp.{}.{}", ::getpid(), counter++);
-  MNEME_ASSIGN(pack_, files_.create(path_));
+  MNEME_ASSIGN(TemporaryFile temporary, files_.create_temporary(store_.directory() / "pack"));
+  path_ = std::move(temporary.path);
+  pack_ = std::move(temporary.file);
   ByteVector header = pack_header();
   MNEME_TRY(pack_->append(header));
   end_ = header.size();
@@ -152,12 +153,9 @@ Status PageWriter::finish() {
   ByteVector tail = pack_tail(pages_, name);
   MNEME_TRY(pack_->append(tail));
   MNEME_TRY(pack_->sync());
-  Status closed = std::exchange(pack_, nullptr)->close();
-  if (closed.ok()) closed = files_.rename(path_, store_.directory() / (name.hex() + ".mneme"));
-  if (!closed.ok()) {
-    [[maybe_unused]] Status removed = files_.remove(path_);
-    return closed;
-  }
+  // Closed, and so unlocked, once the temporary name is gone.
+  MNEME_TRY(files_.rename(path_, store_.directory() / (name.hex() + ".mneme")));
+  MNEME_TRY(std::exchange(pack_, nullptr)->close());
   MNEME_TRY(files_.sync_directory(store_.directory()));
   written_ += tail.size() + pack_header().size();
   store_.add(name);

@@ -1,6 +1,7 @@
 // PageWriter: threads that digest, compress and append pages to one new pack. Used by one thread.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -38,7 +39,7 @@ class PageWriter {
 
   void work();
   Status write(const PageBatch& batch);
-  bool claim(const Digest& digest);  // true when this pack is to hold it
+  bool claim(const Digest& digest, Bytes size);  // true when this pack is to hold it
   Status append(ByteSpan stored, std::vector<PackedPage> pages);
   Status create_pack();
   void stop();

@@ -8,71 +8,144 @@ namespace {
 
 ByteSpan bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-bool lists(const KernelDocument& document, const Digest& dynamic_hash) {
-  return std::any_of(document.instances.begin(), document.instances.end(),
-                     [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
-}
-
 }  // namespace
 
-struct Database::Impl::KernelFileUpdate {
-  std::string text;  // of the kernel's file; empty where it lists the instance already
-  bool new_kernel = false;
-  uint64_t growth = 0;  // in bytes, with the IR where the kernel is new
+// What is to be written for an instance, in the order of its members. Empty: nothing.
+struct Database::Impl::Listed {
+  bool ir = false;
+  std::string list;                   // the whole list
+  std::vector<InstanceRecord> lines;  // what is added to the list that there is
+  std::string json;
+  uint64_t growth = 0;  // of the database, in bytes
 };
 
-Result<Database::Impl::KernelFileUpdate> Database::Impl::prepare_update(const Recording& recording) const {
+Result<Database::Impl::Listed> Database::Impl::prepare_listing(const Recording& recording) {
   const Digest& static_hash = recording.kernel.static_hash;
-  const Path path = path_of(kernel_file_name(static_hash));
   KernelDocument document{recording.kernel, Bytes(recording.ir.size()), digest_of(recording.ir), {}};
-  KernelFileUpdate update;
-  update.new_kernel = !files.exists(path);
-  uint64_t before = 0;
-  if (!update.new_kernel) {
-    MNEME_ASSIGN(Bytes size, files.size(path));
-    before = size.count;
-    MNEME_ASSIGN(document, load_document(static_hash));
-    if (lists(document, recording.instance.dynamic_hash)) return update;
+  const bool is_new = !files.exists(path_of(kernel_file_name(static_hash)));
+  if (!is_new) {
+    MNEME_ASSIGN(document, load_head(static_hash));
   }
-  document.instances.push_back(recording.instance);
-  update.text = encode_kernel(document);
-  update.growth = update.text.size() - std::min<uint64_t>(before, update.text.size());
-  if (update.new_kernel) update.growth += recording.ir.size();
-  return update;
+  Listed listed;
+  // A recording that was killed may have left a list of a kernel that is new: it is replaced.
+  std::shared_ptr<InstanceList> list;
+  if (!is_new && !document.lists_instances && files.exists(path_of(list_file_name(static_hash)))) {
+    list = list_of(document.kernel);
+    MNEME_TRY(list->refresh());
+  }
+  if (list) {
+    MNEME_ASSIGN(std::optional<InstanceRecord> there, list->find(recording.instance.dynamic_hash));
+    if (!there)
+      listed.lines = {recording.instance};
+    else if (there->annotations != recording.instance.annotations)
+      listed.lines = {*there}, listed.lines[0].annotations = recording.instance.annotations;
+  } else {
+    const auto same = [&](const InstanceRecord& i) { return i.dynamic_hash == recording.instance.dynamic_hash; };
+    if (std::none_of(document.instances.begin(), document.instances.end(), same))
+      document.instances.push_back(recording.instance);
+    listed.list = InstanceList::encode(static_hash, document.instances);
+  }
+  listed.ir = is_new || !has_ir(document);
+  const Digest ir_digest = listed.ir ? digest_of(recording.ir) : document.ir_digest;
+  if (is_new || document.lists_instances || ir_digest != document.ir_digest) {
+    if (listed.ir) document.ir_size = Bytes(recording.ir.size());
+    document.ir_digest = ir_digest;
+    listed.json = encode_kernel(document);
+  }
+  listed.growth = growth_of(listed, recording);
+  return listed;
 }
 
-// The lock is over the kernel's file: between reading it and replacing it no other process may.
+uint64_t Database::Impl::growth_of(const Listed& listed, const Recording& recording) const {
+  const Digest& static_hash = recording.kernel.static_hash;
+  uint64_t growth = 0;
+  const auto replaced = [&](const std::string& name, uint64_t size) {
+    auto before = files.size(path_of(name));
+    growth += size - (before.ok() ? std::min(before->count, size) : 0);
+  };
+  if (listed.ir) replaced(ir_file_name(static_hash), recording.ir.size());
+  if (!listed.list.empty()) replaced(list_file_name(static_hash), listed.list.size());
+  if (!listed.json.empty()) replaced(kernel_file_name(static_hash), listed.json.size());
+  for (const InstanceRecord& line : listed.lines) growth += encode_instance(line).size();
+  return growth;
+}
+
+// The lock is over the kernel's files: between reading and changing them no other process may.
 Status Database::Impl::list_instance(const Recording& recording, uint64_t& written) {
   const Digest& static_hash = recording.kernel.static_hash;
-  MNEME_ASSIGN(auto lock, files.lock(lock_path()));
-  MNEME_ASSIGN(KernelFileUpdate update, prepare_update(recording));
-  if (update.text.empty()) return {};
-  if (update.new_kernel) MNEME_TRY(files.write_atomically(path_of(ir_file_name(static_hash)), recording.ir));
-  written += update.growth;
-  return files.write_atomically(path_of(kernel_file_name(static_hash)), bytes_of(update.text));
+  MNEME_ASSIGN(auto lock, files.lock(lock_path(), patience));
+  MNEME_ASSIGN(Listed listed, prepare_listing(recording));
+  written += listed.growth;
+  if (listed.ir) MNEME_TRY(files.write_atomically(path_of(ir_file_name(static_hash)), recording.ir));
+  if (!listed.list.empty()) MNEME_TRY(files.write_atomically(path_of(list_file_name(static_hash)), bytes_of(listed.list)));
+  if (!listed.lines.empty()) MNEME_TRY(list_of(recording.kernel)->append(listed.lines));
+  if (listed.json.empty()) return {};
+  return files.write_atomically(path_of(kernel_file_name(static_hash)), bytes_of(listed.json));
 }
 
 Status Database::set_annotations(const Digest& static_hash, const Digest& dynamic_hash,
                                  const std::vector<Annotation>& annotations) {
-  return change_instance(static_hash, dynamic_hash, [&](InstanceRecord& instance) { instance.annotations = annotations; });
+  return change_instances(static_hash, {dynamic_hash}, [&](InstanceRecord& instance) { instance.annotations = annotations; });
 }
 
-Status Database::set_recorded_time(const Digest& static_hash, const Digest& dynamic_hash, const RecordedTime& time) {
-  return change_instance(static_hash, dynamic_hash, [&](InstanceRecord& instance) { instance.recorded_time = time; });
+Status Database::set_recorded_times(const Digest& static_hash, const std::map<Digest, RecordedTime>& times) {
+  std::vector<Digest> instances;
+  for (const auto& [dynamic_hash, time] : times) instances.push_back(dynamic_hash);
+  return change_instances(static_hash, instances,
+                          [&](InstanceRecord& instance) { instance.recorded_time = times.at(instance.dynamic_hash); });
 }
 
-Status Database::change_instance(const Digest& static_hash, const Digest& dynamic_hash,
-                                 const std::function<void(InstanceRecord&)>& change) {
-  MNEME_ASSIGN(auto lock, impl_->files.lock(impl_->lock_path()));
-  MNEME_ASSIGN(KernelDocument document, load_document(static_hash));
-  for (InstanceRecord& instance : document.instances) {
-    if (instance.dynamic_hash != dynamic_hash) continue;
-    const InstanceRecord before = instance;
-    change(instance);
-    if (instance == before) return {};
-    return impl_->files.write_atomically(impl_->path_of(kernel_file_name(static_hash)), bytes_of(encode_kernel(document)));
+Status Database::change_instances(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,
+                                  const std::function<void(InstanceRecord&)>& change) {
+  // Most often nothing is to be changed, for which nobody need wait.
+  MNEME_ASSIGN(bool differs, impl_->change(static_hash, dynamic_hashes, change, Impl::Change::compare));
+  if (!differs) return {};
+  MNEME_ASSIGN(auto lock, impl_->files.lock(impl_->lock_path(), impl_->patience));
+  return impl_->change(static_hash, dynamic_hashes, change, Impl::Change::write).status();
+}
+
+// Whether there was anything to change. not_found: an instance is not there; those that are have been changed.
+Result<bool> Database::Impl::change(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,
+                                    const std::function<void(InstanceRecord&)>& change, Change what) {
+  MNEME_ASSIGN(KernelDocument document, load_head(static_hash));
+  std::shared_ptr<InstanceList> list;
+  if (!document.lists_instances) {
+    MNEME_ASSIGN(list, open_list(document.kernel));
   }
-  return error(Code::not_found, "the kernel {} has no instance {}", static_hash.hex(), dynamic_hash.hex());
+  std::vector<InstanceRecord> changed;
+  Status missing;
+  for (const Digest& dynamic_hash : dynamic_hashes) {
+    auto inside = std::find_if(document.instances.begin(), document.instances.end(),
+                               [&](const InstanceRecord& i) { return i.dynamic_hash == dynamic_hash; });
+    std::optional<InstanceRecord> there;
+    if (list) {
+      MNEME_ASSIGN(there, list->find(dynamic_hash));
+    } else if (inside != document.instances.end()) {
+      there = *inside;
+    }
+    if (!there) {
+      missing = error(Code::not_found, "the kernel {} has no instance {}", static_hash.hex(), dynamic_hash.hex());
+      continue;
+    }
+    const InstanceRecord before = *there;
+    change(*there);
+    if (*there == before) continue;
+    if (!list) *inside = *there;
+    changed.push_back(std::move(*there));
+  }
+  if (what == Change::compare || changed.empty()) {
+    if (changed.empty()) MNEME_TRY(missing);
+    return !changed.empty();
+  }
+  if (list) {
+    MNEME_TRY(list->append(changed));
+  } else {
+    MNEME_TRY(files.write_atomically(path_of(list_file_name(static_hash)),
+                                     bytes_of(InstanceList::encode(static_hash, document.instances))));
+    MNEME_TRY(files.write_atomically(path_of(kernel_file_name(static_hash)), bytes_of(encode_kernel(document))));
+  }
+  MNEME_TRY(missing);
+  return true;
 }
 
 class DatabasePublication final : public Publication {
@@ -88,8 +161,8 @@ class DatabasePublication final : public Publication {
     const InstanceRecord& instance = recording.instance;
     const ByteVector prologue = encode_state({Moment::prologue, instance.static_hash, instance.dynamic_hash, recording.prologue}),
                      epilogue = encode_state({Moment::epilogue, instance.static_hash, instance.dynamic_hash, recording.epilogue});
-    MNEME_ASSIGN(Database::Impl::KernelFileUpdate update, database_.prepare_update(recording));
-    const Bytes needed = writer_.finished_size() + Bytes(prologue.size() + epilogue.size() + update.growth);
+    MNEME_ASSIGN(Database::Impl::Listed listed, database_.prepare_listing(recording));
+    const Bytes needed = writer_.finished_size() + Bytes(prologue.size() + epilogue.size() + listed.growth);
     if (needed > limit_) {
       over_limit_ = true;
       return error(Code::exhausted, "the instance would add {} to the database, of which {} are allowed", needed, limit_);
@@ -118,7 +191,7 @@ class DatabasePublication final : public Publication {
 };
 
 Result<std::unique_ptr<Publication>> Database::begin_publication(const PublicationOptions& options) {
-  impl_->store.refresh();
+  impl_->store.look_for_others();
   return std::unique_ptr<Publication>(new DatabasePublication(*impl_, options));
 }
 

@@ -1,0 +1,169 @@
+#include "mneme/snapshot/codec.h"
+#include "mneme/snapshot/instance_json.h"
+
+namespace mneme {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormat = "mneme instances";
+constexpr size_t kDigestDigits = 32;
+
+json extents(const Dim3& d) { return json::array({d.x, d.y, d.z}); }
+
+json to_json(const Annotation& a) {
+  return {{"address", fmt::format("{}", a.address)},
+          {"bytes", a.size.count},
+          {"tag", a.tag},
+          {"tolerance", format_tolerance(a.tolerance)}};
+}
+
+Status read_annotation(const JsonCursor& at, Annotation& out) {
+  MNEME_TRY(at.read("address", out.address));
+  MNEME_TRY(at.read("bytes", out.size));
+  MNEME_TRY(at.read("tag", out.tag));
+  std::string text;
+  MNEME_TRY(at.read("tolerance", text));
+  auto tolerance = parse_tolerance(text);
+  if (!tolerance.ok()) return at.member("tolerance")->corrupt(tolerance.status().message());
+  out.tolerance = *tolerance;
+  if (out.size.count == 0 || out.size.count % size_of(out.tolerance.type).count != 0 ||
+      out.address.address > ~uint64_t{0} - out.size.count)
+    return at.corrupt(
+        fmt::format("{} bytes at {} are no elements of {}", out.size.count, out.address, to_string(out.tolerance.type)));
+  return {};
+}
+
+// Since version 1.1.
+Status read_annotations(const JsonCursor& at, std::vector<Annotation>& out) {
+  if (!at.value().contains("annotations")) return {};
+  uint64_t end = 0;
+  return at.each("annotations", [&](const JsonCursor& entry) -> Status {
+    Annotation& annotation = out.emplace_back();
+    MNEME_TRY(read_annotation(entry, annotation));
+    if (annotation.address.address < end)
+      return entry.corrupt(fmt::format("the annotation at {} overlaps the one before it", annotation.address));
+    end = annotation.address.address + annotation.size.count;
+    return {};
+  });
+}
+
+// "<digest of the text> <text>".
+std::string line_of(const std::string& text) { return digest_of(std::as_bytes(std::span(text))).hex() + " " + text + "\n"; }
+
+Result<std::string_view> text_of(std::string_view line, const std::string& name, uint64_t offset) {
+  if (line.size() <= kDigestDigits || line[kDigestDigits] != ' ')
+    return error(Code::corrupt, "{}: offset {}: the line does not begin with a checksum: it was changed or damaged", name,
+                 offset);
+  const std::string_view expected = line.substr(0, kDigestDigits), text = line.substr(kDigestDigits + 1);
+  if (const std::string found = digest_of(std::as_bytes(std::span(text))).hex(); found != expected)
+    return error(Code::corrupt, "{}: offset {}: the line's checksum is {}, '{}' expected: it was changed or damaged", name,
+                 offset, found, expected);
+  return text;
+}
+
+}  // namespace
+
+json to_json(const InstanceRecord& i) {
+  json annotations = json::array();
+  for (const Annotation& annotation : i.annotations) annotations.push_back(to_json(annotation));
+  json instance = {{"dynamic_hash", i.dynamic_hash.hex()},
+                   {"grid", extents(i.grid)},
+                   {"block", extents(i.block)},
+                   {"dynamic_shared_memory", i.dynamic_shared_memory.count},
+                   {"cooperative", i.cooperative},
+                   {"parameters", hex_of(i.parameters)},
+                   {"device_kind", i.device_kind},
+                   {"device_name", i.device_name},
+                   {"space_base", fmt::format("{}", i.space_base)},
+                   {"space_size", i.space_size.count},
+                   {"state_bytes", i.state_bytes.count},
+                   {"prologue", state_file_name(Moment::prologue, i.static_hash, i.dynamic_hash)},
+                   {"epilogue", state_file_name(Moment::epilogue, i.static_hash, i.dynamic_hash)},
+                   {"recorded_at", i.recorded_at},
+                   {"mneme_version", i.mneme_version},
+                   {"annotations", annotations}};
+  if (i.recorded_time) instance["recorded_time"] = to_json(*i.recorded_time);
+  return instance;
+}
+
+Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceRecord& out) {
+  out.static_hash = kernel.static_hash;
+  MNEME_TRY(at.read("dynamic_hash", out.dynamic_hash));
+  MNEME_TRY(at.read("grid", out.grid));
+  MNEME_TRY(at.read("block", out.block));
+  MNEME_TRY(at.read("dynamic_shared_memory", out.dynamic_shared_memory.count, ~uint32_t{0}));
+  MNEME_TRY(at.read("cooperative", out.cooperative));
+  MNEME_TRY(at.read("parameters", out.parameters));
+  if (out.parameters.size() != kernel.parameter_bytes)
+    return at.member("parameters")
+        ->corrupt(fmt::format("{} bytes of arguments, {} expected", out.parameters.size(), kernel.parameter_bytes));
+  MNEME_TRY(at.read("device_kind", out.device_kind));
+  MNEME_TRY(at.read("device_name", out.device_name));
+  MNEME_TRY(at.read("space_base", out.space_base));
+  MNEME_TRY(at.read("space_size", out.space_size));
+  if (out.space_base.address > ~uint64_t{0} - out.space_size.count)
+    return at.member("space_size")
+        ->corrupt(fmt::format("{} bytes from {} do not fit in an address", out.space_size.count, out.space_base));
+  MNEME_TRY(at.read("state_bytes", out.state_bytes));
+  MNEME_TRY(at.read_file_name("prologue", state_file_name(Moment::prologue, out.static_hash, out.dynamic_hash)));
+  MNEME_TRY(at.read_file_name("epilogue", state_file_name(Moment::epilogue, out.static_hash, out.dynamic_hash)));
+  MNEME_TRY(at.read("recorded_at", out.recorded_at));
+  MNEME_TRY(at.read("mneme_version", out.mneme_version));
+  MNEME_TRY(read_annotations(at, out.annotations));
+  if (!at.value().contains("recorded_time")) return {};
+  MNEME_ASSIGN(JsonCursor time, at.member("recorded_time"));
+  return read_recorded_time(time, out.recorded_time.emplace());
+}
+
+std::string encode_list_header(const InstanceListHeader& header) {
+  const json root = {{"format", kFormat},
+                     {"version", {{"major", kFormatVersion.major}, {"minor", kFormatVersion.minor}}},
+                     {"static_hash", header.static_hash.hex()},
+                     {"bytes", header.bytes},
+                     {"lines", header.lines}};
+  std::string text = root.dump();
+  text.resize(kListHeaderBytes - kDigestDigits - 2, ' ');
+  return line_of(text);
+}
+
+Result<InstanceListHeader> decode_list_header(std::string_view text, const std::string& name) {
+  if (text.empty()) return error(Code::corrupt, "{}: offset 0: the file is empty", name);
+  if (text.size() < kListHeaderBytes || text[kListHeaderBytes - 1] != '\n')
+    return error(Code::corrupt, "{}: offset 0: this is no list of instances, or it was cut short", name);
+  MNEME_ASSIGN(std::string_view line, text_of(text.substr(0, kListHeaderBytes - 1), name, 0));
+  MNEME_ASSIGN(json root, parse_json(line, name));
+  JsonCursor at(root, name);
+  std::string format;
+  MNEME_TRY(at.read("format", format));
+  if (format != kFormat) return at.member("format")->corrupt(fmt::format("'{}' expected, not '{}'", kFormat, format));
+  MNEME_ASSIGN(JsonCursor version, at.member("version"));
+  uint64_t major = 0, minor = 0;
+  MNEME_TRY(version.read("major", major, 0xffff));
+  MNEME_TRY(version.read("minor", minor, 0xffff));
+  MNEME_TRY(check_format_version({static_cast<uint16_t>(major), static_cast<uint16_t>(minor)}, name));
+  InstanceListHeader header;
+  MNEME_TRY(at.read("static_hash", header.static_hash));
+  MNEME_TRY(at.read("bytes", header.bytes));
+  MNEME_TRY(at.read("lines", header.lines));
+  if (header.bytes < kListHeaderBytes)
+    return at.member("bytes")->corrupt(
+        fmt::format("{} bytes, of which the first line alone has {}", header.bytes, kListHeaderBytes));
+  return header;
+}
+
+std::string encode_instance(const InstanceRecord& instance) {
+  return line_of(to_json(instance).dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+Result<InstanceRecord> decode_instance(std::string_view line, const KernelRecord& kernel, const std::string& name,
+                                       uint64_t offset) {
+  MNEME_ASSIGN(std::string_view text, text_of(line, name, offset));
+  const std::string place = fmt::format("{}: offset {}", name, offset);
+  MNEME_ASSIGN(json root, parse_json(text, place));
+  InstanceRecord instance;
+  MNEME_TRY(read_instance(JsonCursor(root, place), kernel, instance));
+  return instance;
+}
+
+}  // namespace mneme

@@ -1,0 +1,130 @@
+// Recording again heals: what is damaged or missing does not count as recorded, and is stored anew.
+#include <gmock/gmock.h>
+
+#include "mneme/store/store_testing.h"
+
+namespace mneme {
+namespace {
+
+class Heal : public testing::Test {
+ protected:
+  Heal() : memory_(sample_memory(1, kPageSize.count + 3000)), kernel_(sample_kernel()) {
+    auto database = Database::create(directory_.path());
+    dynamic_ = *publish_sample(*database, kernel_, memory_);
+    std::filesystem::copy(directory_.path(), whole_.path(), kAll);
+  }
+
+  // Everything as it was before it was damaged and healed.
+  void undo() const {
+    std::filesystem::remove_all(directory_.path());
+    std::filesystem::copy(whole_.path(), directory_.path(), kAll);
+  }
+
+  // Files of the database but its lock, the packs among them.
+  std::vector<Path> files() const {
+    std::vector<Path> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_.path()))
+      if (entry.is_regular_file() && entry.path().filename() != ".lock") found.push_back(entry.path());
+    return found;
+  }
+  bool is_kernels_own(const Path& path) const { return path.filename() == kernel_file_name(kernel_.static_hash); }
+
+  static void flip(const Path& path, int64_t at) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(at);
+    const char byte = static_cast<char>(file.get() ^ 1);
+    file.seekp(at);
+    file.put(byte);
+  }
+
+  Status check() const { return Database::open(directory_.path())->check_instance(kernel_.static_hash, dynamic_); }
+
+  // As a recording of the same launch does it, in a process of its own.
+  void record_again() {
+    auto database = Database::create(directory_.path());
+    auto there = database->has_instance(kernel_.static_hash, dynamic_);
+    ASSERT_TRUE(there.ok()) << there.status().message();
+    EXPECT_FALSE(*there);
+    auto again = publish_sample(*database, kernel_, memory_);
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    EXPECT_EQ(*again, dynamic_);
+    EXPECT_TRUE(*database->has_instance(kernel_.static_hash, dynamic_));
+    EXPECT_TRUE(check().ok()) << check().message();
+    EXPECT_EQ(database->load_document(kernel_.static_hash)->instances.size(), 1u);
+  }
+
+  static constexpr auto kAll = std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing;
+  TemporaryDirectory directory_, whole_;
+  SampleMemory memory_;
+  KernelRecord kernel_;
+  Digest dynamic_;
+};
+
+TEST_F(Heal, FilesThatAreMissing) {
+  for (const Path& path : files()) {
+    SCOPED_TRACE(path.string());
+    if (is_kernels_own(path)) continue;  // without it there is no such kernel
+    std::filesystem::remove(path);
+    ASSERT_FALSE(check().ok());
+    record_again();
+    undo();
+  }
+}
+
+TEST_F(Heal, FilesThatAreDamaged) {
+  for (const Path& path : files()) {
+    SCOPED_TRACE(path.string());
+    // A kernel's own files say what it is: they are not written over.
+    if (is_kernels_own(path) || path.filename() == list_file_name(kernel_.static_hash)) continue;
+    const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
+    for (int64_t at : {int64_t{40}, size / 2, size - 1}) {
+      flip(path, at);
+      ASSERT_FALSE(check().ok()) << at;
+      record_again();
+      undo();
+    }
+  }
+}
+
+TEST_F(Heal, OnlyWhatIsDamagedIsStoredAgain) {
+  const Path pack = directory_.path() / "pages" / FileSystem::posix().list(directory_.path() / "pages")->front();
+  flip(pack, 1000);  // in the page of noise, which is the first
+  auto database = Database::create(directory_.path());
+  // Another launch, which has the damaged page and one more.
+  SampleMemory other = memory_;
+  other.before[kPageSize.count + 5] ^= std::byte{1};
+  auto dynamic = publish_sample(*database, kernel_, other);
+  ASSERT_TRUE(dynamic.ok());
+  auto reader = Database::open(directory_.path());
+  EXPECT_TRUE(reader->check_instance(kernel_.static_hash, *dynamic).ok());
+  EXPECT_TRUE(reader->check_instance(kernel_.static_hash, dynamic_).ok()) << "the other launch has the same page";
+}
+
+// Threads of one recording meet the same damaged page: one stores it.
+TEST_F(Heal, SeveralThreadsHealOnce) {
+  const Path pages = directory_.path() / "pages", pack = pages / FileSystem::posix().list(pages)->front();
+  flip(pack, 1000);
+  auto database = Database::create(directory_.path());
+  auto publication = *database->begin_publication({.threads = 4, .queue = 64_MiB});
+  const ByteVector page(memory_.before.begin(), memory_.before.begin() + static_cast<std::ptrdiff_t>(kPageSize.count));
+  constexpr size_t kBatches = 64;
+  std::vector<Digest> digests(kBatches);
+  for (Digest& digest : digests) {
+    PageBatch batch;
+    batch.bytes = std::make_unique<std::byte[]>(page.size());
+    std::memcpy(batch.bytes.get(), page.data(), page.size());
+    batch.pages.push_back({page.size(), &digest});
+    ASSERT_TRUE(publication->put(std::move(batch)).ok());
+  }
+  ASSERT_TRUE(publication->wait().ok());
+  EXPECT_LT(publication->written().count, 2 * page.size());
+  Region region{Region::Kind::allocation, memory_.address, Bytes(page.size()), "", {digests[0]}};
+  Recording recording{kernel_, noise(500, 7), sample_instance(kernel_), {{region}}, {{region}}};
+  recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
+  ASSERT_TRUE(publication->commit(recording).ok());
+  EXPECT_EQ(*read_region(*Database::open(directory_.path()), region), page);
+  EXPECT_TRUE(check().ok());
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,67 @@
+// InstanceList: the file that lists a kernel's instances, one line each, in the order of recording. It grows at its end: to add
+// an instance, or to say something new of one, costs the same however many there are. Of two lines about one instance the later
+// counts.
+//
+// The first line says how much of the file counts, and is written last. What lies beyond was left by a recording that was killed,
+// and is written over by the next. So a reader needs no lock.
+//
+// Thread-safe. Failures: not_found (no such file), corrupt (names the file and the offset), io.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "mneme/base/file_system.h"
+#include "mneme/snapshot/codec.h"
+
+namespace mneme {
+
+class InstanceList {
+ public:
+  InstanceList(Path path, KernelRecord kernel, FileSystem& files)
+      : path_(std::move(path)), kernel_(std::move(kernel)), files_(files) {}
+
+  // The content of a whole file.
+  static std::string encode(const Digest& static_hash, const std::vector<InstanceRecord>& instances);
+
+  // All instances.
+  Result<std::vector<InstanceRecord>> read_all() const;
+
+  // Reads what was added since the last time, by whomever.
+  Status refresh();
+  // As of the last refresh().
+  size_t size() const;
+  bool contains(const Digest& dynamic_hash) const;
+  // Nothing when there is no such instance.
+  Result<std::optional<InstanceRecord>> find(const Digest& dynamic_hash) const;
+
+  // Adds lines. The database's lock is held, and the list is refreshed under it.
+  Status append(const std::vector<InstanceRecord>& instances);
+
+ private:
+  struct Place {
+    uint64_t offset = 0;
+    uint64_t size = 0;  // without the line feed
+  };
+  struct Part {
+    InstanceListHeader header;
+    std::string lines;  // from the offset that was asked for to the end of what counts
+  };
+  Result<Part> read_from(uint64_t offset) const;
+  Result<Part> try_read_from(uint64_t offset) const;
+  Status read_new();  // under the mutex
+  Status check_lines(uint64_t lines, const InstanceListHeader& header) const;
+
+  const Path path_;
+  const KernelRecord kernel_;
+  FileSystem& files_;
+
+  mutable std::mutex mutex_;
+  InstanceListHeader header_;  // as of the last refresh; no bytes: never
+  std::unordered_map<Digest, Place> places_;
+};
+
+}  // namespace mneme
