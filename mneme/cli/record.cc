@@ -35,6 +35,9 @@ class RecordCommand : public Command {
         ->capture_default_str();
     app.add_option("--max-bytes", max_bytes_, "bytes that a process may add to the database, or a size like 64M")
         ->transform(byte_size());
+    app.add_flag("--strict", strict_,
+                 "end with status 2 where the program ended with 0 and launches that were to be recorded are lost, or recording "
+                 "ended early");
     app.add_flag("--profile", options_.profile, "time the program's own launches, and keep that with the recorded ones");
     app.footer(
         "The program's output, exit status and signals are its own. The last lines on standard error say what was recorded and "
@@ -49,6 +52,7 @@ class RecordCommand : public Command {
     if (Status status = check_recording_options(options_); !status.ok()) return report_usage("record", status.message());
     auto wait_status = record();
     if (!wait_status.ok()) return report(wait_status.status());
+    if (strict_ && incomplete_ && *wait_status == 0) return kExitCannotRun;
     end_as(*wait_status);
   }
 
@@ -68,6 +72,7 @@ class RecordCommand : public Command {
                                                   {MNEME_ENV_COMMAND, installation.command.string()},
                                                   {MNEME_ENV_RECORD, encode_recording_options(options_)}}));
     for (const std::string& line : recording_summary(*recording, options_)) log::info("{}", line);
+    incomplete_ = recording->lost() != 0 || recording->storing != 0 || !recording->failure.get().empty();
     return wait_status;
   }
 
@@ -75,6 +80,8 @@ class RecordCommand : public Command {
   double space_gib_ = 256;
   std::optional<uint64_t> max_bytes_;
   std::string device_ = "auto";
+  bool strict_ = false;
+  bool incomplete_ = false;  // what was to be recorded is not
 };
 
 const Registration registration({.name = "record",

@@ -62,6 +62,9 @@ std::vector<std::string> recording_summary(const RecordingReport& report, const 
   }
   if (const uint64_t storing = report.storing; storing != 0)
     text += fmt::format("; perhaps {} more, which was being stored when the program ended (mneme ls tells)", storing);
+  if (const uint64_t lost = report.lost(); lost != 0)
+    text += fmt::format("; {} that {} to be recorded {} lost", plural(lost, "launch"), lost == 1 ? "was" : "were",
+                        lost == 1 ? "is" : "are");
   std::vector<std::string> lines{text};
   for (size_t i = 0; i < kNotRecordedReasons; ++i) {
     const RecordingReport::Reason& reason = report.not_recorded[i];

@@ -54,6 +54,19 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
             "recording ended early: disk full");
 }
 
+TEST_F(Summary, SaysFirstThatLaunchesAreLost) {
+  report_->recorders = 1;
+  report_->launches = 3;
+  report_->instances = report_->new_kernels = 1;
+  (*report_).count(NotRecorded::beyond_max, "axpy(int)");
+  EXPECT_EQ(text().find("lost"), std::string::npos);
+  (*report_).count(NotRecorded::ended, "axpy(int)");
+  const std::string recorded = "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk)";
+  EXPECT_EQ(text().find(recorded + "; 1 launch that was to be recorded is lost\n"), 0u);
+  (*report_).count(NotRecorded::concurrent, "axpy(int)");
+  EXPECT_EQ(text().find(recorded + "; 2 launches that were to be recorded are lost\n"), 0u);
+}
+
 TEST_F(Summary, SaysWhyThereIsNothing) {
   EXPECT_EQ(text(),
             "recorded nothing in /data/db: no program that was built for Mneme ran (build with `mneme config cxxflags` and "

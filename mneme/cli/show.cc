@@ -57,9 +57,10 @@ class ShowCommand : public Command {
     root["ir"] = {{"file", ir_file_name(document.kernel.static_hash)}, {"bytes", document.ir_size.count}};
     root["instances"] = nlohmann::json::array();
     for (const InstanceRecord& instance : document.instances) {
-      std::optional<InstanceSize> size = size_of(database, instance);
-      std::optional<MemoryView> memory = memory_of(database, instance);
-      const auto or_null = [&](uint64_t MemoryView::* member) { return memory ? nlohmann::json((*memory).*member) : nullptr; };
+      const auto [size, memory] = look_at(database, instance);
+      const auto or_null = [&seen = memory](uint64_t MemoryView::* member) {
+        return seen ? nlohmann::json((*seen).*member) : nullptr;
+      };
       nlohmann::json entry = to_json(document.kernel, instance, size);
       entry["allocations"] = or_null(&MemoryView::allocations);
       entry["globals"] = or_null(&MemoryView::globals);
@@ -92,8 +93,7 @@ class ShowCommand : public Command {
   }
 
   void append_instance(const Database& database, const KernelRecord& kernel, const InstanceRecord& instance, std::string& text) {
-    std::optional<InstanceSize> size = size_of(database, instance);
-    std::optional<MemoryView> memory = memory_of(database, instance);
+    const auto [size, memory] = look_at(database, instance);
     text += fmt::format("\ninstance {}\n", instance.dynamic_hash.hex());
     std::vector<std::vector<std::string>> rows{
         {"  launch", fmt::format("grid {}, block {}, {} of dynamic shared memory{}", instance.grid, instance.block,
@@ -117,19 +117,20 @@ class ShowCommand : public Command {
     text += format_table(rows, kLongestCell);
   }
 
-  std::optional<InstanceSize> size_of(const Database& database, const InstanceRecord& instance) {
-    auto size = database.instance_size(instance.static_hash, instance.dynamic_hash);
-    note(size.status());
-    return size.ok() ? std::optional(*size) : std::nullopt;
-  }
-
-  std::optional<MemoryView> memory_of(const Database& database, const InstanceRecord& instance) {
-    auto recorded = database.load_instance(instance.static_hash, instance.dynamic_hash);
+  // What its files say; each is read once. Nothing where they are damaged.
+  struct Looked {
+    std::optional<InstanceSize> size;
+    std::optional<MemoryView> memory;
+  };
+  Looked look_at(const Database& database, const InstanceRecord& instance) {
+    auto recorded = database.load_memory(instance);
     note(recorded.status());
-    if (!recorded.ok()) return std::nullopt;
+    if (!recorded.ok()) return {};
+    auto size = database.instance_size(*recorded);
+    note(size.status());
     for (const MemoryState* state : {&recorded->prologue, &recorded->epilogue})
       for (const Region& region : state->regions) pages_.insert(region.pages.begin(), region.pages.end());
-    return view_memory(recorded->prologue, recorded->epilogue);
+    return {size.ok() ? std::optional(*size) : std::nullopt, view_memory(recorded->prologue, recorded->epilogue)};
   }
 
   RecordedOption recorded_{RecordedOption::Launches::all};

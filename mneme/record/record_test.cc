@@ -1,9 +1,12 @@
 // The recorder from the program's side: through the slots of its call table.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
 #include <thread>
 
+#include "mneme/base/descriptor.h"
 #include "mneme/record/testing/fake_runtime.h"
 
 namespace mneme::testing {
@@ -157,6 +160,48 @@ TEST(Record, CapturesGlobalsByTheirNameInTheIr) {
   EXPECT_EQ(global->address.address, reinterpret_cast<uint64_t>(program.table));
   EXPECT_EQ(ints_of(database, *global)[3], 5);
   EXPECT_EQ(ints_of(database, recorded.epilogue.regions[static_cast<size_t>(global - recorded.prologue.regions.begin())])[3], 6);
+}
+
+TEST(Record, TheEpilogueIsReadWhenTheKernelHasEnded) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  auto body = program.vendor().kernels[program.increment];
+  // As on a GPU: the launch returns at once, and the work is done when the device is waited for.
+  program.vendor().kernels[program.increment] = [&](void** arguments) {
+    int* where = *static_cast<int**>(arguments[0]);
+    int count = *static_cast<int*>(arguments[1]);
+    program.vendor().pending = [&body, where, count]() mutable {
+      void* own[] = {&where, &count};
+      body(own);
+    };
+    return cudaSuccess;
+  };
+  EXPECT_EQ(program.launch(program.increment, data, 16), cudaSuccess);
+  auto instances = program.instances();
+  ASSERT_EQ(instances.size(), 1u);
+  auto database = *Database::open(program.database());
+  auto recorded = *database.load_instance(instances[0].static_hash, instances[0].dynamic_hash);
+  EXPECT_EQ(ints_of(database, recorded.prologue.regions[0]), std::vector<int>(16, 0));
+  EXPECT_EQ(ints_of(database, recorded.epilogue.regions[0]), std::vector<int>(16, 1));
+}
+
+TEST(Record, TwoNamesOfOneVariableAreOneRegion) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  program.table[3] = 5;
+  EXPECT_EQ(program.launch(program.two_names, data), cudaSuccess);
+  auto instances = program.instances();
+  ASSERT_EQ(instances.size(), 1u);
+  auto database = *Database::open(program.database());
+  auto recorded = *database.load_instance(instances[0].static_hash, instances[0].dynamic_hash);
+  for (const MemoryState* state : {&recorded.prologue, &recorded.epilogue}) {
+    std::vector<Region> globals;
+    std::copy_if(state->regions.begin(), state->regions.end(), std::back_inserter(globals),
+                 [](const Region& region) { return region.kind == Region::Kind::global; });
+    ASSERT_EQ(globals.size(), 1u);
+    EXPECT_EQ(globals[0].address.address, reinterpret_cast<uint64_t>(program.table));
+    EXPECT_EQ(ints_of(database, globals[0])[3], 5);
+  }
 }
 
 TEST(Record, OnlyChangedPagesAreReadAgain) {
@@ -428,6 +473,50 @@ TEST(Record, DeviceThatCannotBeReadEndsRecordingOnly) {
   };
   int* data = program.allocate<int>(16);
   expect_undisturbed(program, data, "recording increment: no memory for hashes");
+}
+
+TEST(Record, WhoHoldsTheLockEndsRecordingOnly) {
+  FakeProgram program({}, [](Recorder::Environment& environment) {
+    environment.lock_patience = {.notice = std::chrono::seconds(1), .limit = std::chrono::milliseconds(20)};
+  });
+  int* data = program.allocate<int>(16);
+  // As somebody does who may read the database.
+  const Path lock = program.database() / ".lock";
+  Descriptor held(::open(lock.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(held.number(), LOCK_EX), 0);
+  expect_undisturbed(program, data, "recording increment: locking " + lock.string() + ": ");
+  EXPECT_EQ(program.report().lost(), 3u);
+}
+
+TEST(Record, WhatIsDamagedIsRecordedAgain) {
+  char pattern[] = "/tmp/mneme-heal-XXXXXX";
+  const Path folder = ::mkdtemp(pattern);
+  RecordingOptions options;
+  options.database = folder / "db";
+  Digest kernel, instance;
+  for (int round = 0; round < 3; ++round) {
+    FakeProgram program(options);
+    int* data = program.allocate<int>(50'000);
+    for (int i = 0; i < 50'000; ++i) data[i] = i;
+    EXPECT_EQ(program.launch(program.increment, data, 10), cudaSuccess);
+    EXPECT_EQ(program.report().instances, round == 2 ? 0u : 1u) << round;
+    EXPECT_EQ(program.report().duplicates, round == 2 ? 1u : 0u) << round;
+    auto listing = Database::open(options.database)->list();
+    ASSERT_EQ(listing->kernels.size(), 1u);
+    ASSERT_EQ(listing->kernels[0].instances.size(), 1u);
+    kernel = listing->kernels[0].kernel.static_hash;
+    instance = listing->kernels[0].instances[0].dynamic_hash;
+    Status whole = Database::open(options.database)->check_instance(kernel, instance);
+    EXPECT_TRUE(whole.ok()) << round << ": " << whole.message();
+    if (round != 0) continue;
+    for (const auto& pack : std::filesystem::directory_iterator(folder / "db" / "pages")) {
+      std::fstream file(pack.path(), std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(100);
+      file.write("damage", 6);
+    }
+    EXPECT_FALSE(Database::open(options.database)->check_instance(kernel, instance).ok());
+  }
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Record, DirectoryThatCannotBeMadeEndsRecordingOnly) {

@@ -8,26 +8,19 @@
 #include "mneme/record/recorder_state.h"
 
 namespace mneme {
-namespace {
-
-// The library's expressions recurse once a character, on a stack that is the program's: of a very long name the begin counts.
-bool matches(const std::string& name, const std::regex& expression) {
-  constexpr size_t kLongest = 2000;
-  return std::regex_search(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(std::min(name.size(), kLongest)), expression);
-}
-
-}  // namespace
-
 Recorder::Recorder(RecordingOptions options, Environment environment, Status options_status)
     : options_(std::move(options)),
       environment_(std::move(environment)),
       gate_(environment_.patience),
       host_memory_(options_.address_space) {
   if (environment_.report) ++environment_.report->recorders;
-  if (!options_status.ok())
-    end(options_status);
-  else if (!options_.kernels.empty())
-    expression_.emplace(options_.kernels);
+  Status status = std::move(options_status);
+  if (status.ok() && !options_.kernels.empty()) {
+    auto expression = NameExpression::parse(options_.kernels);
+    status = expression.status();
+    if (status.ok()) expression_.emplace(std::move(*expression));
+  }
+  if (!status.ok()) end(status);
 }
 
 Recorder::~Recorder() = default;
@@ -60,7 +53,7 @@ Status Recorder::open(Vendor& vendor) {
   if (!space.ok()) return space.status().with_context("reserving the address range of the recording (a smaller one: -vass)");
   opened->space = std::move(*space);
   MNEME_ASSIGN(opened->stream, opened->device->create_stream());
-  MNEME_ASSIGN(Database database, Database::create(options_.database, *environment_.files));
+  MNEME_ASSIGN(Database database, Database::create(options_.database, *environment_.files, environment_.lock_patience));
   opened->database = std::make_unique<Database>(std::move(database));
   // The program runs the code that was compiled for this device: that is what is recorded.
   const std::string& architecture = opened->device->properties().architecture;
@@ -199,7 +192,7 @@ std::shared_ptr<const RecordableKernel> Recorder::find_kernel(const void* functi
     log::warning("{} is not recorded: {}", registered->name, kernel->status.message());
   if (kernel->status.ok()) {
     kernel->selected =
-        !expression_ || matches(kernel->record.demangled, *expression_) || matches(kernel->record.name, *expression_);
+        !expression_ || expression_->is_found_in(kernel->record.demangled) || expression_->is_found_in(kernel->record.name);
     std::lock_guard lock(mutex_);
     auto& counts = counts_[kernel->record.static_hash];
     if (!counts) counts = std::make_shared<KernelCounts>();

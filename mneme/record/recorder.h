@@ -10,7 +10,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <regex>
 #include <shared_mutex>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "mneme/record/state_capture.h"
 #include "mneme/record/vendor.h"
 #include "mneme/runtime/registry.h"
+#include "mneme/snapshot/name_expression.h"
 #include "mneme/snapshot/recording_options.h"
 #include "mneme/snapshot/recording_report.h"
 #include "mneme/store/database.h"
@@ -51,6 +51,7 @@ class Recorder {
     std::function<void()> profiling_begins = [] {};                 // called when launches begin to be timed
     RecordingReport* report = nullptr;                              // outlives the recorder; null: nobody is told
     std::chrono::milliseconds patience = std::chrono::seconds(10);  // of threads that wait for each other, see Gate
+    LockPatience lock_patience{};                                   // with others who hold the database's lock
   };
   // A recorder whose options are wrong begins ended. `options_status` says so.
   Recorder(RecordingOptions options, Environment environment, Status options_status = {});
@@ -138,7 +139,7 @@ class Recorder {
 
   const RecordingOptions options_;
   const Environment environment_;
-  std::optional<std::regex> expression_;
+  std::optional<NameExpression> expression_;
   Registry registry_;
   Gate gate_;
   HostMemory host_memory_;

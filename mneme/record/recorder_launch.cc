@@ -124,8 +124,9 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   auto kernel = find_kernel(launch.function);
   if (!kernel) return count(NotRecorded::unknown_kernel, ""), nullptr;
   auto pass = [&](NotRecorded reason) { return count(reason, kernel->display_name()), nullptr; };
-  if (state_ == State::ended) return pass(NotRecorded::ended);
   if (auto reason = select(*kernel, launch)) return pass(*reason);
+  if (state_ == State::ended)
+    return pass(kernel->counts->attempts.fetch_add(1) < options_.max ? NotRecorded::ended : NotRecorded::beyond_max);
 
   CapturePtr capture(new Capture{kernel, nullptr, launch.vendor, {}, 0, nullptr, {}});
   {
@@ -278,14 +279,21 @@ void Recorder::end_timing(std::optional<LaunchTag> timed, bool launched) {
 void Recorder::finish_profile() {
   auto profile = state_ == State::open ? current_profile() : nullptr;
   if (!profile) return;
-  auto database = Database::open(options_.database, *environment_.files);
-  for (const Profile::Instance& instance : profile->instances()) {
-    auto time = profile->time_of(instance);
-    if (!time || !database.ok()) continue;
-    Status status = database->set_recorded_time(instance.static_hash, instance.dynamic_hash, *time);
+  std::shared_ptr<Opened> opened;
+  {
+    std::lock_guard lock(mutex_);
+    opened = opened_;
+  }
+  if (!opened) return;
+  std::map<Digest, std::map<Digest, RecordedTime>> times;  // of kernels
+  for (const Profile::Instance& instance : profile->instances())
+    if (auto time = profile->time_of(instance)) times[instance.static_hash][instance.dynamic_hash] = *time;
+  for (const auto& [static_hash, of_kernel] : times) {
+    Status status = opened->database->set_recorded_times(static_hash, of_kernel);
     // One that was given up is not there.
-    if (!status.ok() && status.code() != Code::not_found)
-      log::warning("the time of a launch in the program is not kept: {}", status.message());
+    if (status.ok() || status.code() == Code::not_found) continue;
+    log::warning("the times of launches in the program are not kept: {}", status.message());
+    if (status.code() == Code::timeout) return;  // who holds the lock is not waited for again
   }
 }
 

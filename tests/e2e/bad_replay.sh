@@ -1,9 +1,10 @@
 # Wrong requests to replay, ls and show: each its own message and exit status, and never a crash.
 compile "$EXAMPLES/cg/cg.cu" cg
 expect 0 mneme record -rdb db --max 2 --device cpu -- ./cg
-several=$(for k in db/[0-9a-f]*.json; do [ "$(json "$k" 'len(d["instances"])')" = 2 ] && echo "$k"; done | head -n 1)
-instance=$(json "$several" 'd["instances"][0]["dynamic_hash"]')
+expect 0 mneme ls --json db
+several=db/$(json out '[k["static_hash"] for k in d["kernels"] if len(k["instances"]) == 2][0]').json
 hash=$(basename "$several" .json)
+instance=$(json out '[k["instances"][0]["dynamic_hash"] for k in d["kernels"] if k["static_hash"] == "'"$hash"'"][0]')
 replay() { mneme replay --device cpu -rdb "$@"; }
 
 expect 64 mneme replay
@@ -77,6 +78,7 @@ for how in empty cut flip; do
   damaged "DeviceState.prologue.$hash.$instance.mneme" "$how"
   damaged "DeviceState.epilogue.$hash.$instance.mneme" "$how"
   damaged "RecordedIR_$hash.bc" "$how"
+  damaged "Instances_$hash.mneme" "$how"
 done
 for how in empty cut; do damaged "$hash.json" "$how"; done
 for pack in db/pages/*.mneme; do
@@ -88,9 +90,12 @@ for pack in db/pages/*.mneme; do
   cp whole "$pack"
 done
 
-# A newer format, a file name that leads out of the folder, wrong types.
+# A newer format, a file name that leads out of the folder, wrong types; in a database of version 1, where they are in one file.
+old=$CASE_FOLDER/../corpora/1.1
+hash=$(basename "$old"/*.json .json)
+instance=$(json "$old/$hash.json" 'd["instances"][0]["dynamic_hash"]')
 edit() {
-  rm -rf hurt && cp -r db hurt
+  rm -rf hurt && cp -r "$old" hurt
   python3 -c 'import json,sys; p=sys.argv[1]; d=json.load(open(p)); exec(sys.argv[2]); json.dump(d,open(p,"w"))' "hurt/$hash.json" "$1"
   expect 2 replay "hurt/$hash.json" -rid "$instance"
   contains err "$hash.json"
@@ -101,4 +106,4 @@ edit 'd["instances"][0]["grid"] = "wide"'
 edit 'd["instances"][0]["grid"][0] = -1'
 edit 'd["instances"][0]["dynamic_hash"] = "../../../../etc/passwd"'
 edit 'd["instances"][0]["state_bytes"] = 1e300'
-expect 0 replay "$several" -rid "$instance"
+expect 0 replay "$several" --all-instances

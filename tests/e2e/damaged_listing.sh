@@ -1,10 +1,12 @@
 # ls and show of a database with a damaged file: each file is named once, with what to do, and what is sound is shown.
 compile "$EXAMPLES/cg/cg.cu" cg
 expect 0 mneme record -rdb db --max 2 --device cpu -- ./cg
-kernel=$(for k in db/[0-9a-f]*.json; do [ "$(json "$k" 'len(d["instances"])')" = 2 ] && echo "$k"; done | head -n 1)
+expect 0 mneme ls --json db
+kernel=db/$(json out '[k["static_hash"] for k in d["kernels"] if len(k["instances"]) == 2][0]').json
 hash=$(basename "$kernel" .json)
-first=$(json "$kernel" 'd["instances"][0]["dynamic_hash"]')
-second=$(json "$kernel" 'd["instances"][1]["dynamic_hash"]')
+expect 0 mneme show --json "$kernel"
+first=$(json out 'd["instances"][0]["dynamic_hash"]')
+second=$(json out 'd["instances"][1]["dynamic_hash"]')
 
 expect 0 mneme show --check "$kernel"
 contains out "checked: the IR, 2 instances and "
@@ -58,3 +60,10 @@ ln -s elsewhere hurt/.lock
 expect 2 mneme record -rdb hurt --device cpu -- ./cg
 contains err "hurt/.lock: it is a symbolic link"
 [ ! -e hurt/elsewhere ] || fail "the lock made the target of a link"
+
+# Recording again heals.
+for file in "DeviceState.prologue.$hash.$first.mneme" "RecordedIR_$hash.bc" "pages/$(ls db/pages | head -n 1)"; do
+  damage "$file"
+  expect 0 mneme record -rdb hurt --max 2 --strict --device cpu -- ./cg
+  for healed in hurt/*.json; do expect 0 mneme show --check "$healed"; done
+done

@@ -13,7 +13,8 @@ lacks out optnone
 mv out specialised
 expect 0 mneme ir "$kernel"
 mv out optimised
-expect 0 mneme ir "$kernel" --stage optimised "default<O3>" -rid "$(json "$kernel" 'd["instances"][0]["dynamic_hash"]')"
+expect 0 mneme show --json "$kernel"
+expect 0 mneme ir "$kernel" --stage optimised "default<O3>" -rid "$(json out 'd["instances"][0]["dynamic_hash"]')"
 cmp -s out optimised || fail "the default is not the optimised stage under default<O3>"
 expect 0 mneme ir "$kernel" "default<O0>"
 ! cmp -s out optimised || fail "the pipeline has no effect"

@@ -2,7 +2,8 @@
 corpus=$(realpath "$CASE_FOLDER/../corpora/1.1")
 cp -r "$corpus" db
 hash=$(basename "$corpus"/[0-9a-f]*.json .json)
-instance=$(json "db/$hash.json" 'd["instances"][0]["dynamic_hash"]')
+expect 0 mneme show --json "db/$hash.json"
+instance=$(json out 'd["instances"][0]["dynamic_hash"]')
 
 # One kernel, one launch: by each of its names, in each command.
 for words in db 'db scale' 'db cale#0' "db _Z5scalePiii" "db ${hash:0:8}#0" "db $hash" "db/$hash.json" "db/$hash.json#0" '-rdb db scale'; do

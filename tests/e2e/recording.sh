@@ -55,11 +55,16 @@ expect 0 record --record-db-dir regex --kernels '^scale\(' -- ./app
 [ "$(instances regex scale)" -eq 4 ] || fail "the default of --max is not 4"
 [ "$(instances regex count)" -eq 0 ] || fail "--kernels let another kernel through"
 contains err "the kernel's name does not match (--kernels)"
+# An expression that would take for ever where matching goes back.
+expect 0 record --record-db-dir never --kernels '(.*)*q' -- ./app
+same_output
 expect 0 record -rdb bytes --max-bytes 1000 -- ./app
 same_output
 contains err "the database would grow by more than allowed (--max-bytes)"
 expect 64 record -rdb bytes --kernels '(' -- ./app
 contains err "'(' is no regular expression"
+expect 64 record -rdb bytes --kernels '(a)\1' -- ./app
+contains err "back-references, as \1, are not supported"
 expect 64 record -rdb bytes -vass 5000 -- ./app
 contains err "from 0.002 to 1024 (GiB)"
 
@@ -69,6 +74,11 @@ contains err "recording ended early"
 mv out narrow.out
 expect 0 mneme run --device cpu -- ./app 6 1000000
 cmp -s out narrow.out || fail "the output differs when the range is too small"
+# What is lost is said first, and with --strict by the exit status.
+expect 2 record -rdb narrow --strict -vass 0.002 -- ./app 6 1000000
+contains err "recorded nothing in $PWD/narrow; 8 launches that were to be recorded are lost"
+expect 0 record -rdb strict --strict --max 2 -- ./app
+lacks err lost
 
 # A database that cannot be: the program does not run in vain.
 echo "a file" >file
@@ -118,6 +128,33 @@ two=$!
 wait "$one" && wait "$two" || fail "one of two recordings at once failed"
 [ "$(instances both scale)" -eq 8 ] || fail "two recordings at once lost instances"
 check_all both
+
+# Two that do not see each other's process ids, as in two containers.
+if unshare --pid --fork --mount-proc true 2>/dev/null; then
+  recorders=()
+  for i in 1 2; do
+    unshare --pid --fork --mount-proc mneme record --device cpu --strict --max 100000 -rdb apart -- ./app 20 "${i}000" >"out$i" 2>"err$i" &
+    recorders[i]=$!
+  done
+  for i in 1 2; do
+    wait "${recorders[i]}" || { mv "err$i" err; fail "one of two recordings in namespaces of their own failed"; }
+  done
+  [ "$(instances apart scale)" -eq 40 ] || fail "two recordings in namespaces of their own lost instances"
+  check_all apart
+fi
+
+# Somebody who holds the lock does not stop the program: who it is is said, and recording ends.
+mneme run --device cpu -- ./app >locked.out 2>/dev/null
+mkdir -p locked/pages && : >locked/.lock
+# shellcheck disable=SC2016  # expanded in the shell that it starts
+flock locked/.lock sh -c 'echo held >held; exec sleep 60' &
+holder=$!
+until [ -e held ]; do sleep 0.05; done
+expect 2 record -rdb locked -- ./app
+contains err "waiting for $PWD/locked/.lock, which process "
+contains err "locking $PWD/locked/.lock: process "
+kill "$holder" 2>/dev/null || true
+wait "$holder" 2>/dev/null || true
 
 # A program that starts recordable programs.
 cat >starts.sh <<'SHELL'

@@ -51,7 +51,8 @@ contains err "specialise.max_threads is 128, and a block of the launch has 256 t
 
 # As many threads in other blocks.
 replay "$add" --keep-threads --block-dim-x 64
-[ "$(json out 'd["result"]["grid"]["x"] * 64')" = "$(json "$add" 'd["instances"][0]["grid"][0] * 256')" ] || fail "threads are lost"
+mneme show --json "$add" >shown
+[ "$(json out 'd["result"]["grid"]["x"] * 64')" = "$(json shown 'd["instances"][0]["grid"]["x"] * 256')" ] || fail "threads are lost"
 expect 2 mneme replay --device cpu -rdb "$add" --keep-threads --block-dim-x 96
 contains err "which blocks of 96 do not divide"
 expect 2 mneme replay --device cpu -rdb "$add" --keep-threads --grid-dim-x 4

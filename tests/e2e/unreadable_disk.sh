@@ -6,7 +6,8 @@ compile "$EXAMPLES/cg/cg.cu" cg
 expect 0 ./cg
 mv out told
 expect 0 mneme record -rdb db --max 2 --device cpu -- ./cg
-kernel=$(basename "$(for k in db/[0-9a-f]*.json; do [ "$(json "$k" 'len(d["instances"])')" = 2 ] && echo "$k"; done | head -n 1)")
+expect 0 mneme ls --json db
+kernel=$(json out '[k["static_hash"] for k in d["kernels"] if len(k["instances"]) == 2][0]').json
 
 mkdir disk
 truncate -s 64M image

@@ -43,6 +43,7 @@ struct FakeRuntime {
   bool cannot_register = false;
   cudaError_t last_error = cudaSuccess;
   std::atomic<bool> busy = false;  // the device's work does not end
+  std::function<void()> pending;   // work of the device that ends only when it is waited for
   int device = 0;
   int synchronizations = 0;
   cudaError_t fault = cudaSuccess;
@@ -68,6 +69,7 @@ inline cudaError_t free(void* pointer) {
 }
 inline cudaError_t synchronize() {
   while (runtime && runtime->busy) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (runtime && runtime->pending) std::exchange(runtime->pending, nullptr)();
   return ++runtime->synchronizations, runtime->fault;
 }
 inline cudaError_t fails(cudaError_t code) { return runtime->last_error = code; }
@@ -168,6 +170,7 @@ class FakeProgram {
   const void* add_table = "add_table";  // (int* data): the global `table` to the first elements
   const void* plain = "plain";          // its image has no segments
   const void* managed_reader = "managed_reader";
+  const void* two_names = "two_names";  // reads the global `table` by two names
 
   template <typename T>
   T* allocate(size_t count) {
@@ -275,8 +278,9 @@ class FakeProgram {
 
   void register_kernels() {
     void** image = add_image({segment("increment", {}), segment("add_table", {{"table.file", 64, 0, "table"}}),
-                              segment("managed_reader", {{"m", 4, MNEME_GLOBAL_MANAGED}})},
-                             {increment, add_table, managed_reader});
+                              segment("managed_reader", {{"m", 4, MNEME_GLOBAL_MANAGED}}),
+                              segment("two_names", {{"table.file", 64, 0, "table"}, {"table.alias", 64, 0, "alias"}})},
+                             {increment, add_table, managed_reader, two_names});
     reinterpret_cast<decltype(&__cudaRegisterVar)>(slots_[MNEME_CALL___cudaRegisterVar])(
         image, reinterpret_cast<char*>(shadow), nullptr, "table.file", 0, sizeof shadow, 0, 0);
     runtime_.symbols[shadow] = {table, sizeof table};
@@ -286,12 +290,12 @@ class FakeProgram {
       for (int i = 0; i < *static_cast<int*>(arguments[1]); ++i) ++data[i];
       return cudaSuccess;
     };
-    runtime_.globals["table.file"] = {table, sizeof table};
+    runtime_.globals["table.file"] = runtime_.globals["table.alias"] = {table, sizeof table};
     runtime_.kernels[add_table] = [this](void** arguments) {
       for (int i = 0; i < 16; ++i) (*static_cast<int**>(arguments[0]))[i] += table[i]++;
       return cudaSuccess;
     };
-    runtime_.kernels[plain] = runtime_.kernels[managed_reader] = [](void**) { return cudaSuccess; };
+    runtime_.kernels[plain] = runtime_.kernels[managed_reader] = runtime_.kernels[two_names] = [](void**) { return cudaSuccess; };
   }
 
  public:
