@@ -27,8 +27,9 @@ def main() -> None:
             database = pathlib.Path(folder, "db")
             subprocess.run([options.mneme, "record", "--record-db-dir", str(database), "--device", options.device, "--",
                             str(pathlib.Path(options.examples, program)), *arguments], check=True, stdout=subprocess.DEVNULL)
-            instances = [instance for path in database.glob("[0-9a-f]*.json") for instance in json.loads(path.read_text())["instances"]]
-            state = sum(int(instance["state_bytes"]) for instance in instances)
+            listed = json.loads(subprocess.run([options.mneme, "ls", "--json", str(database)], check=True, capture_output=True).stdout)
+            instances = [instance for kernel in listed["kernels"] for instance in kernel["instances"]]
+            state = sum(int(instance["memory_bytes"]) for instance in instances)
             size = sum(path.stat().st_size for path in database.rglob("*") if path.is_file())
             print(json.dumps({"program": program, "arguments": arguments, "instances": len(instances), "state_bytes": state,
                               "database_bytes": size, "database_over_state": round(size / state, 4)}))
