@@ -12,6 +12,7 @@
 
 #include "mneme/base/file_system.h"
 #include "mneme/snapshot/codec.h"
+#include "mneme/store/instance_list.h"
 
 namespace mneme::cli {
 namespace {
@@ -62,6 +63,8 @@ class HostileWords : public testing::Test {
     for (std::string* words : {&instance.device_name, &instance.recorded_at, &instance.mneme_version}) *words = kWords;
     for (Annotation& annotation : instance.annotations) annotation.tag = kWords;
     std::ofstream(file) << encode_kernel(document);
+    const Digest& hash = kernel.static_hash;
+    std::ofstream(folder_ / "db" / list_file_name(hash)) << InstanceList::encode(hash, document.instances);
   }
   ~HostileWords() override { std::filesystem::remove_all(folder_); }
 

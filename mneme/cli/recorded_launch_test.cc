@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "mneme/store/instance_list.h"
+
 namespace mneme::cli {
 namespace {
 
@@ -40,8 +42,11 @@ class RecordedOptionTest : public testing::Test {
  protected:
   RecordedOptionTest() {
     std::filesystem::create_directories(folder_ / "db");
-    for (const KernelDocument& document : {scale_, none_})
-      std::ofstream(folder_ / "db" / kernel_file_name(document.kernel.static_hash)) << encode_kernel(document);
+    for (const KernelDocument& document : {scale_, none_}) {
+      const Digest& hash = document.kernel.static_hash;
+      std::ofstream(folder_ / "db" / kernel_file_name(hash)) << encode_kernel(document);
+      std::ofstream(folder_ / "db" / list_file_name(hash)) << InstanceList::encode(hash, document.instances);
+    }
   }
   ~RecordedOptionTest() override { std::filesystem::remove_all(folder_); }
 
