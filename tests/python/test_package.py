@@ -110,6 +110,35 @@ def test_its_distribution_is_not_named_as_another_projects() -> None:
     assert mneme_gpu.problem() == ""
 
 
+def test_its_metadata_is_complete(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("scikit_build_core")
+    code = "import sys; from scikit_build_core.build import prepare_metadata_for_build_wheel as make; make(sys.argv[1])"
+    subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        cwd=OURS.parent,
+        env={**os.environ, "MNEME_PREFIX": "/nowhere"},  # nothing is built
+        check=True,
+        capture_output=True,
+    )
+    (folder,) = tmp_path.glob("mneme_gpu-*.dist-info")
+    head, _, description = (folder / "METADATA").read_text(encoding="utf-8").partition("\n\n")
+    for line in (
+        "Name: mneme-gpu",
+        f"Version: {mneme.__version__}",
+        "Summary: Record the GPU kernels of a real program and replay each alone",
+        "Author: The authors of Mneme",
+        "License-Expression: Apache-2.0 WITH LLVM-exception",
+        "License-File: LICENSE",
+        "Requires-Python: >=3.10",
+        "Description-Content-Type: text/markdown",
+        *(f"Classifier: Programming Language :: Python :: 3.{minor}" for minor in (10, 11, 12, 13)),
+    ):
+        assert line in head.splitlines(), line
+    assert description.startswith("# Mneme\n")
+    commands = (folder / "entry_points.txt").read_text().splitlines()
+    assert {"mneme-tune = mneme_gpu:tune", "mneme-report = mneme_gpu:report"} <= set(commands)
+
+
 def test_what_there_is() -> None:
     assert set(mneme.__all__) <= set(dir(mneme))
     with pytest.raises(AttributeError, match="module 'mneme' has no attribute 'databse'"):
