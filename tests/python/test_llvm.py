@@ -204,7 +204,7 @@ def test_wrong_python_types_are_named(module: llvm.Module) -> None:
         (lambda: llvm.parse(wrong), "IR to parse is a str or bytes, not Module"),
         (lambda: wrong.run(3), "Module.run.* does not take .*: 'int' object is not iterable"),
         (lambda: wrong.run("default<O1>", cpu=3), r"Module\.run"),
-        (lambda: build.fmul("a", None), r"operand|Builder\.fmul\(a, b, name, flags\) does not take \(str, NoneType\)"),
+        (lambda: build.fmul("a", None), "of which type are 'a' and None"),
         (lambda: build.alloca("i32", alignment=2**70), r"Builder\.alloca"),
         (lambda: wrong.functions["saxpy"].attributes.pop(3), f"^{attribute}|Attributes"),
         (lambda: wrong.functions[99], "Values.__getitem__: tuple index out of range"),
@@ -272,6 +272,8 @@ def test_it_raises_only_its_own_errors(place: int) -> None:
             continue
         member = inspect.getattr_static(kind, name)
         counts = [1] if isinstance(member, property) else [0, 1, 2, 3] if callable(getattr(kind, name)) else []
+        if kind is llvm.Module and name == "run":  # which only Python checks the number of
+            counts = [1]
         value = one()
         for count, junk in itertools.product(counts, JUNK):
             try:
@@ -281,7 +283,7 @@ def test_it_raises_only_its_own_errors(place: int) -> None:
                     setattr(value, name, junk)
             except errors.MnemeError:
                 raised += 1
-    assert raised > 10 or kind is llvm.LaunchBounds
+    assert raised > 10 or kind in (llvm.LaunchBounds, llvm.Metadata)  # there is nothing to call
 
 
 def test_linking_takes_what_is_missing(module: llvm.Module) -> None:

@@ -53,8 +53,8 @@ def test_it_stands_before_and_after_an_instruction() -> None:
 def test_after_a_phi_is_after_all_phis_and_after_the_last_is_at_the_end() -> None:
     module = llvm.Module("mine", triple="nvptx64-nvidia-cuda")
     loop = sum_of(module).blocks["loop"]
-    llvm.Builder.after(loop.instructions["i"]).add(loop.instructions["i"], 7, "more")
-    assert [instruction.name for instruction in loop][:3] == ["i", "total", "more"]
+    llvm.Builder.after(loop.instructions["i"]).add(loop.instructions["i"], 7, "extra")
+    assert [instruction.name for instruction in loop][:3] == ["i", "total", "extra"]
     module.verify()
     function = module.add_function("open", "i32 (i32)")
     build = llvm.Builder(function.add_block("entry"))
