@@ -94,7 +94,7 @@ class ObjectCheck {
       return error(Code::unsupported, "the code has a symbol '{}' that a host's loader acts on by itself", name.str());
     if (symbol.getBinding() == ELF::STB_LOCAL) return {};
     if (symbol.st_shndx != ELF::SHN_UNDEF) {
-      const bool exported = symbol.getVisibility() == ELF::STV_DEFAULT && !name.starts_with("__mneme_cpu_");
+      const bool exported = symbol.getVisibility() == ELF::STV_DEFAULT && !name.starts_with("__mneme_");
       if (!exported && name != "_init" && name != "_fini") return {};
       return error(Code::unsupported, "the code exports '{}', which a host's loader may take for its own", name.str());
     }

@@ -124,6 +124,12 @@ TEST(Refusal, OfNamesThatStandForKernels) {
             "unsupported: '__mneme_cpu_image' has a name that only Mneme gives: give it another");
 }
 
+// As in the IR of a file that was compiled with the plugin.
+TEST(Refusal, IsNotOfSegments) {
+  EXPECT_EQ(refusal("@__mneme_segment_k = addrspace(1) constant [2 x i8] c\"ab\", align 16"), "ok");
+  EXPECT_EQ(refusal("@__mneme_segment_k = addrspace(1) externally_initialized global [2 x i8] c\"ab\", align 16"), "ok");
+}
+
 // A linker runs what has these names, and takes in what this names; to the device they are names as others.
 TEST(Refusal, IsNotNeededOfNamesThatAreGivenAnother) {
   EXPECT_TRUE(compile("define void @_init() noinline { ret void }\ndefine void @_fini() noinline { ret void }").ok());
