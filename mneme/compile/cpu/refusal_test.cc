@@ -22,11 +22,10 @@ define ptx_kernel void @k(ptr %out) {
 )";
 
 // Without passes, which could remove what nothing uses.
-Result<CompiledCode> compile(std::string_view body) {
+Result<CompiledCode> compile(std::string_view body, CompileOptions options = {}) {
   const std::string text = "target triple = \"nvptx64-nvidia-cuda\"\n" + std::string(body) + std::string(kKernel);
   MNEME_ASSIGN(ir::Module module, ir::Module::parse(std::as_bytes(std::span(text)), "test.ll"));
   MNEME_ASSIGN(auto compiler, Compiler::create(DeviceKind::cpu, "x86-64-v3"));
-  CompileOptions options;
   options.passes = "function(no-op-function)";
   return compiler->compile(module, options);
 }
@@ -122,6 +121,12 @@ TEST(Refusal, OfNamesThatStandForKernels) {
             "unsupported: '__mneme_cpu_kernel_k' has a name that only Mneme gives: give it another");
   EXPECT_EQ(refusal("define void @__mneme_cpu_image() { ret void }"),
             "unsupported: '__mneme_cpu_image' has a name that only Mneme gives: give it another");
+}
+
+TEST(Refusal, IsNotOfNotesOfAccesses) {
+  CompileOptions options;
+  options.tracking = {.ranges = {{DevicePtr(0x7a0000000000), 1_MiB, Bytes(0)}}, .plane = 1_MiB};
+  EXPECT_EQ(compile("", options).status().to_string(), "ok");
 }
 
 // As in the IR of a file that was compiled with the plugin.
