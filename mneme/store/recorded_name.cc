@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 
 #include "mneme/base/shell_word.h"
@@ -99,10 +100,11 @@ class Index {
     return wanted.empty() ? std::vector<size_t>() : found;
   }
 
-  // Those that this is a part of.
+  // Those that this is a part of; punctuation alone is of none.
   std::vector<size_t> part(std::string_view name) const {
     const std::string wanted = without_spaces(name), digits = lower(wanted);
-    if (wanted.empty()) return {};
+    const auto means_something = [](unsigned char c) { return std::isalnum(c) || c == '_' || c >= 0x80; };
+    if (std::none_of(wanted.begin(), wanted.end(), means_something)) return {};
     return places([&](const Entry& entry) {
       return entry.hash.starts_with(digits) || entry.names[0].find(wanted) != std::string::npos ||
              entry.mangled.find(wanted) != std::string::npos;

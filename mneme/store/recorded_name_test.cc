@@ -46,6 +46,7 @@ TEST(RecordedName, AWholeNameGoesBeforeAPartOfAnother) {
   EXPECT_THAT(find_kernels(kKernels, "step"), ElementsAre(1, 2));
   EXPECT_THAT(find_kernels(kKernels, "nothing"), IsEmpty());
   EXPECT_THAT(find_kernels(kKernels, ""), IsEmpty());
+  EXPECT_THAT(find_kernels(kKernels, "::"), IsEmpty()) << "punctuation is in many names, and means none";
 }
 
 TEST(RecordedName, ANumberBehindTheLastMarkIsOfLaunches) {

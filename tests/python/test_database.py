@@ -89,7 +89,7 @@ def test_finds_an_instance(database: mneme.Database) -> None:
         kernel["abc"]
     assert str(raised.value) == (
         f"no instance of scale(int*, int, int) begins with 'abc'; there are\n"
-        f"  #0  {INSTANCE}  grid 313x1x1, block 128x1x1, 160120 B"
+        f"  #0  {INSTANCE}  grid 313x1x1, block 128x1x1, 156 KiB"
     )
     with pytest.raises(IndexError, match=r"^scale\(int\*, int, int\) has 1 instance, and none at 1$"):
         kernel[1]
