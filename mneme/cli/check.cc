@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
 
 #include "mneme/base/shown.h"
 #include "mneme/cli/command.h"
@@ -25,7 +27,7 @@ std::string describe(const SegmentBehaviour& s, unsigned runs) {
   text += fmt::format("{} of {} runs unlike the recording, {}\n", s.unlike_recorded, runs,
                       s.contents == 1 ? "all runs the same" : fmt::format("{} different contents", s.contents));
   if (s.tolerance) return text + fmt::format("    accepted with {}\n", shown(tolerance_option(s)));
-  if (s.segment.type) return text + "    no tolerance accepts it: it has infinities that were not recorded, or lacks some\n";
+  if (s.segment.type) return text + fmt::format("    {}\n", s.no_tolerance);
   return text + fmt::format("    what it holds is not known: --dtype '{}:f32' says so\n", shown(s.segment.buffer));
 }
 
@@ -33,8 +35,17 @@ std::string describe(const Behaviour& behaviour, const std::string& title) {
   const char* verdict = !behaviour.deterministic    ? "not deterministic"
                         : behaviour.result.verified ? "deterministic, and as recorded"
                                                     : "deterministic, but not as recorded";
+  // Equal bytes by luck, or by the one order that there was, prove nothing.
+  if (behaviour.deterministic && (!behaviour.order_dependences.empty() || !behaviour.races.races.empty()))
+    verdict = behaviour.result.verified ? "each time as recorded, though by its code it need not be"
+                                        : "each time the same, though by its code it need not be, and not as recorded";
   std::string text = fmt::format("{}: {} runs, {}\n", title, behaviour.runs, verdict);
+  if (behaviour.seed)
+    text += fmt::format("  blocks ran in another order each time, chosen by --seed {}, which repeats them\n", *behaviour.seed);
   for (const SegmentBehaviour& segment : behaviour.segments) text += describe(segment, behaviour.runs);
+  for (const ir::OrderDependence& dependence : behaviour.order_dependences)
+    text += fmt::format("  the kernel {}\n", shown(ir::describe(dependence)));
+  for (const std::string& line : describe(behaviour.races)) text += fmt::format("  {}\n", shown(line, 0));
   for (const Mismatch& mismatch : behaviour.result.mismatches)
     if (mismatch.outside) text += fmt::format("  {}: {} B were written\n", shown(mismatch.where), mismatch.differing_bytes);
   return text;
@@ -45,12 +56,14 @@ class CheckCommand : public Command {
   void add_options(CLI::App& app) override {
     recorded_.declare(app, configuration_);
     app.add_option("--runs", runs_, "how often to replay")->check(whole_number(1, 100'000))->capture_default_str();
+    app.add_option("--seed", seed_, "of the orders in which blocks run, on the CPU device; default: by chance");
     app.add_flag("--json", json_, "the report as JSON");
     configuration_.declare(app, ConfigurationUse::many_runs);
     guard_.declare(app);
     app.footer(
-        "Compares each run's memory with the recording and with the other runs, names the buffers that differ, and proposes the "
-        "smallest tolerance that accepts what was seen.\n"
+        "Compares each run's memory with the recording and with the other runs, says what in the code or in its accesses "
+        "depends on the order of threads, names the buffers that differ, and proposes the smallest tolerance that accepts what "
+        "was seen, where that is rounding.\n"
         "Exit status: 0 deterministic and as recorded, 1 not, 2 the launch could not be replayed, 64 the command line is wrong.");
   }
 
@@ -71,7 +84,8 @@ class CheckCommand : public Command {
       MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
       MNEME_ASSIGN(auto recorded, RecordedSession::open(recorded_, configuration));
       title = recorded->title();
-      return observe_behaviour(recorded->session(), configuration, runs_, recorded->segments());
+      return observe_behaviour(recorded->session(), configuration, runs_, recorded->segments(),
+                               seed_.value_or(std::random_device()()));
     }();
     if (!behaviour.ok()) return behaviour.status();
     MNEME_TRY(behaviour->result.failure);
@@ -81,6 +95,7 @@ class CheckCommand : public Command {
 
   RecordedSessionOptions recorded_;
   unsigned runs_ = 10;
+  std::optional<uint64_t> seed_;
   bool json_ = false;
   ConfigurationOptions configuration_;
   Guard guard_;

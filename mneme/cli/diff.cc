@@ -29,7 +29,8 @@ std::string histogram(const SegmentDifference& d) {
   for (const auto& [decade, count] : d.decades) rows.emplace_back(fmt::format("1e{} to 1e{}", decade, decade + 1), count);
   if (d.from_zero != 0) rows.emplace_back("zero recorded", d.from_zero);
   if (d.unfit != 0) rows.emplace_back("NaN, infinity", d.unfit);
-  const uint64_t rest = d.differing - d.unfit - d.from_zero;
+  if (d.not_written != 0) rows.emplace_back("not written", d.not_written);
+  const uint64_t rest = d.wrong() - d.unfit - d.from_zero;
   uint64_t told = 0, most = 1;
   for (const auto& [decade, count] : d.decades) told += count;
   if (rest > told) rows.emplace_back("no error (-0, NaN)", rest - told);
@@ -43,6 +44,10 @@ std::string histogram(const SegmentDifference& d) {
 std::string table(const SegmentDifference& d) {
   std::string text = fmt::format("{} at {}, {} {}: {} differ\n", shown(d.segment.where), d.address, d.elements,
                                  d.segment.type ? std::string(to_string(d.type)) : "bytes", d.differing);
+  if (d.not_written != 0)
+    text += fmt::format("  {} elements were not written by this configuration, the first at index {}\n", d.not_written,
+                        d.first_not_written.value_or(0));
+  if (d.wrong() == 0) return text + histogram(d);
   text += fmt::format("  {:<15} {:>12} {:>24} {:>24} {:>11} {:>11} {:>11}\n", "", "index", "recorded", "actual", "absolute",
                       "relative", "ulp");
   text += line("first", d.first) + line("worst absolute", d.worst_absolute) + line("worst relative", d.worst_relative) +
@@ -58,6 +63,11 @@ struct Found {
 std::string tables(const Found& found) {
   std::string text;
   for (const SegmentDifference& difference : found.differences) text += table(difference) + "\n";
+  const bool not_written = std::any_of(found.differences.begin(), found.differences.end(),
+                                       [](const SegmentDifference& difference) { return difference.not_written != 0; });
+  if (not_written)
+    for (const FewerThreads& f : fewer_threads(found.result))
+      text += fmt::format("{} of {} threads in {} ran: --keep-threads keeps them\n", f.threads, f.recorded, f.axis);
   for (const Mismatch& mismatch : found.result.mismatches)
     if (mismatch.outside) text += fmt::format("{}: {} B were written\n", shown(mismatch.where), mismatch.differing_bytes);
   return text.empty() ? "no byte differs\n" : text;

@@ -82,6 +82,7 @@ class LsCommand : public Command {
       }
     }
     if (instances != 0) write_output(format_table(rows));
+    if (const std::string times = format_times_in_program(listing.kernels); !times.empty()) write_output("\n" + times + "\n");
     auto disk = database.disk_size();
     print("{}, {}{}\n", plural(listing.kernels.size(), "kernel"), plural(instances, "instance"),
           disk.ok() ? fmt::format(", {} on disk in all", *disk) : "");
@@ -94,6 +95,9 @@ class LsCommand : public Command {
       kernel["instances"] = nlohmann::json::array();
       for (const InstanceRecord& instance : document.instances)
         if (is_listed(instance)) kernel["instances"].push_back(to_json(document.kernel, instance, size_of(database, instance)));
+      const auto time = time_in_program(document);
+      kernel["time_in_program"] =
+          time ? nlohmann::json{{"launches", time->launches}, {"nanoseconds", time->nanoseconds}} : nlohmann::json();
       kernels.push_back(std::move(kernel));
     }
     for (const Status& damage : damaged_) damaged.push_back(damage.message());

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <tuple>
+
+#include "mneme/base/shown.h"
+#include "mneme/cli/sweep_report.h"
 
 namespace mneme::cli {
 namespace {
@@ -171,6 +176,46 @@ std::string format_recorded_time(const RecordedTime& time) {
                        plural(time.others, "launch"), time.others == 1 ? "was" : "were");
   if (time.captured) text += fmt::format("{}{:.2f} us when recorded", text.empty() ? "" : "; ", *time.captured / 1e3);
   return fmt::format("{} ({})", text, time.clock_source);
+}
+
+std::optional<TimeInProgram> time_in_program(const KernelDocument& document) {
+  TimeInProgram time;
+  using Shape = std::tuple<Dim3, Dim3, uint64_t, bool>;
+  std::map<Shape, const RecordedTime*> others;  // by shape, of the instance that knows most
+  for (const InstanceRecord& instance : document.instances) {
+    if (!instance.recorded_time) continue;
+    const RecordedTime& recorded = *instance.recorded_time;
+    if (recorded.captured) {
+      ++time.launches;
+      time.nanoseconds += *recorded.captured;
+    }
+    auto& known = others[{instance.grid, instance.block, instance.dynamic_shared_memory.count, instance.cooperative}];
+    if (!known || known->others < recorded.others) known = &recorded;
+  }
+  for (const auto& [shape, recorded] : others) {
+    time.launches += recorded->others;
+    time.nanoseconds += static_cast<double>(recorded->others) * recorded->others_median;
+  }
+  return time.launches == 0 ? std::nullopt : std::optional(time);
+}
+
+std::string format_times_in_program(const std::vector<KernelDocument>& kernels) {
+  std::vector<std::pair<TimeInProgram, std::string>> timed;
+  double all = 0;
+  for (const KernelDocument& document : kernels) {
+    const auto time = time_in_program(document);
+    if (!time) continue;
+    timed.emplace_back(*time, document.kernel.demangled);
+    all += time->nanoseconds;
+  }
+  if (timed.empty()) return {};
+  std::stable_sort(timed.begin(), timed.end(),
+                   [](const auto& a, const auto& b) { return a.first.nanoseconds > b.first.nanoseconds; });
+  std::vector<std::vector<std::string>> rows{{"TIME IN PROGRAM", "PART", "LAUNCHES", "KERNEL"}};
+  for (const auto& [time, name] : timed)
+    rows.push_back({format_time(Nanoseconds(time.nanoseconds)),
+                    fmt::format("{:.1f} %", all > 0 ? 100 * time.nanoseconds / all : 0), fmt::format("{}", time.launches), name});
+  return format_table(rows);
 }
 
 json to_json(const KernelRecord& kernel, const InstanceRecord& instance, const std::optional<InstanceSize>& size) {

@@ -33,6 +33,16 @@ std::string format_annotation(const Annotation& annotation);
 // "12.34 us (median of 17 launches), 15.20 us when recorded, by cupti_activity".
 std::string format_recorded_time(const RecordedTime& time);
 
+// What a kernel took in the program, as far as its recorded shapes were timed there.
+struct TimeInProgram {
+  uint64_t launches = 0;   // that were timed, those recorded included
+  double nanoseconds = 0;  // of them together: what was captured, and the median of the others for each of those
+};
+// Nothing where no time was recorded. Launches of one shape count once, however many of them are instances.
+std::optional<TimeInProgram> time_in_program(const KernelDocument& document);
+// A table of the kernels that have one, the longest first, with their part of all of it; empty where none has.
+std::string format_times_in_program(const std::vector<KernelDocument>& kernels);
+
 // What a launch did to the memory that it saw.
 struct MemoryView {
   uint64_t allocations = 0, globals = 0;

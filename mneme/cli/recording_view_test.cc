@@ -83,6 +83,36 @@ TEST(RecordedTimes, AreToldWithWhatTheyAreOf) {
   EXPECT_EQ(format_recorded_time({"cuda_event", 2000, 0, 0, 0}), "2.00 us when recorded (cuda_event)");
 }
 
+TEST(RecordedTimes, OfAKernelAddUpWithEachShapeOnce) {
+  KernelDocument busy, idle, untimed;
+  busy.kernel.demangled = "busy(\x1b)";
+  idle.kernel.demangled = "idle()";
+  InstanceRecord one;
+  one.grid = {8, 1, 1};
+  one.block = {64, 1, 1};
+  one.recorded_time = RecordedTime{"cuda_event", 2000.0, 10, 900, 1000};
+  InstanceRecord same_shape = one, other_shape = one;
+  same_shape.recorded_time = RecordedTime{"cuda_event", 3000.0, 12, 900, 1000};
+  other_shape.block = {32, 1, 1};
+  other_shape.recorded_time = RecordedTime{"cuda_event", std::nullopt, 3, 5000, 6000};
+  busy.instances = {one, same_shape, other_shape};
+  InstanceRecord short_one = one;
+  short_one.recorded_time = RecordedTime{"cuda_event", 5000.0, 0, 0, 0};
+  idle.instances = {short_one};
+  untimed.instances = {InstanceRecord()};
+
+  const auto time = time_in_program(busy);
+  ASSERT_TRUE(time.has_value());
+  EXPECT_EQ(time->launches, 2u + 12 + 3);
+  EXPECT_EQ(time->nanoseconds, 2000 + 3000 + 12 * 1000 + 3 * 6000);
+  EXPECT_FALSE(time_in_program(untimed).has_value());
+  EXPECT_EQ(format_times_in_program({idle, untimed, busy}),
+            "TIME IN PROGRAM  PART    LAUNCHES  KERNEL\n"
+            "35.00 us         87.5 %  17        busy(\\x1b)\n"
+            "5.00 us          12.5 %  1         idle()\n");
+  EXPECT_EQ(format_times_in_program({untimed}), "");
+}
+
 TEST(Arguments, AreReadByTheirKind) {
   ByteVector bytes(24);
   uint64_t pointer = 0x7a0000000000;

@@ -1,5 +1,6 @@
 // mneme replay: one recorded launch, recompiled under one configuration, run, verified and timed.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,7 @@
 #include "mneme/cli/progress.h"
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/cli/recording_view.h"
+#include "mneme/cli/replay_text.h"
 #include "mneme/replay/session.h"
 
 namespace mneme::cli {
@@ -26,18 +28,21 @@ class ReplayCommand : public Command {
   void add_options(CLI::App& app) override {
     recorded_.declare(app, &configuration_);
     device_.declare(app, "auto: the first of cuda and cpu that is there");
+    app.add_flag("--json", json_, "JSON also where standard output is a terminal");
     configuration_.declare(app);
     guard_.declare(app);
     cache_option_.declare(app);
     app.footer(
-        "Prints one JSON object: the configuration and its result; times are nanoseconds, sizes bytes, and what a device cannot "
-        "tell is null.\n"
+        "Tells a person at a terminal the verdict, times and what differed. Into a file or a pipe, or with --json, it prints one "
+        "JSON object: the configuration and its result; times are nanoseconds, sizes bytes, and what a device cannot tell is "
+        "null.\n"
         "With several instances there is a result for each, under 'instances', and 'verified' says whether all are.\n"
         "What the kernel prints goes to standard error.\n"
         "Exit status: 0 the result is as recorded, 1 it is not, 2 the replay could not run, 64 the command line is wrong.");
   }
 
   int run() override {
+    for_a_person_ = !json_ && ::isatty(STDOUT_FILENO) != 0;  // the child's is a pipe
     auto configuration = configuration_.configuration();
     const nlohmann::json printed = configuration.ok() ? to_json(*configuration) : nlohmann::json();
     const auto work = [&]() -> Outcome {
@@ -48,12 +53,12 @@ class ReplayCommand : public Command {
         if (!instance.result.failure.ok()) report(instance.result.failure);
       return outcome(printed, results);
     };
-    return guard_.run(work, [&](const Status& reason) { return outcome(printed, {{"", failure(reason)}}); });
+    return guard_.run(work, [&](const Status& reason) { return outcome(printed, {{"", "", failure(reason)}}); });
   }
 
  private:
   struct InstanceResult {
-    std::string record_id;  // empty where none was chosen yet
+    std::string record_id, kernel;  // empty where none was chosen yet
     ReplayResult result;
   };
 
@@ -66,12 +71,14 @@ class ReplayCommand : public Command {
   Outcome outcome(const nlohmann::json& configuration, const std::vector<InstanceResult>& results) const {
     bool verified = true;
     int failed = 0;
+    std::string text;
     nlohmann::json instances = nlohmann::json::array();
-    for (const auto& [record_id, result] : results) {
+    for (const auto& [record_id, kernel, result] : results) {
       verified = verified && result.verified;
       if (!result.failure.ok()) failed = kExitCannotRun;
-      if (result.failure.ok() && !result.verified)
-        log::warning("not verified: {}; mneme diff tells more", describe(result.mismatches));
+      if (for_a_person_) text += (text.empty() ? "" : "\n") + replay_text(title(record_id, kernel), result);
+      if (!for_a_person_ && result.failure.ok() && !result.verified)
+        log::warning("not verified: {}; mneme diff tells more", describe_wrong(result));
       instances.push_back({{"record_id", record_id}, {"result", to_json(result)}});
       if (!result.clocks) continue;
       for (const std::string& problem : describe_problems(*result.clocks)) log::warning("{}", problem);
@@ -83,7 +90,11 @@ class ReplayCommand : public Command {
     } else {
       document["result"] = instances[0]["result"];
     }
-    return {to_text(document), failed != 0 ? failed : verified ? kExitVerified : kExitNotVerified};
+    return {for_a_person_ ? text : to_text(document), failed != 0 ? failed : verified ? kExitVerified : kExitNotVerified};
+  }
+
+  std::string title(const std::string& record_id, const std::string& kernel) const {
+    return recorded_.several() && !record_id.empty() ? fmt::format("{}, instance {}", kernel, record_id) : kernel;
   }
 
   // What kept a replay from being prepared is a result too, so that whoever reads standard output always finds one.
@@ -93,7 +104,7 @@ class ReplayCommand : public Command {
       if (!configuration.ok()) return configuration.status();
       return replay(*configuration);
     }();
-    if (!results.ok()) results = std::vector<InstanceResult>{{"", failure(results.status())}};
+    if (!results.ok()) results = std::vector<InstanceResult>{{"", "", failure(results.status())}};
     return std::move(*results);
   }
 
@@ -104,7 +115,8 @@ class ReplayCommand : public Command {
     std::vector<InstanceResult> results;
     for (const Digest& instance : recorded.instances) {
       auto result = replay_one(recorded.database, recorded.kernel.kernel.static_hash, instance, *device, configuration);
-      results.push_back({instance.hex(), result.ok() ? std::move(*result) : failure(result.status())});
+      results.push_back(
+          {instance.hex(), recorded.kernel.kernel.demangled, result.ok() ? std::move(*result) : failure(result.status())});
     }
     return results;
   }
@@ -122,6 +134,7 @@ class ReplayCommand : public Command {
     return session->replay(configuration);
   }
 
+  bool json_ = false, for_a_person_ = false;
   CacheOption cache_option_;
   std::shared_ptr<DiskCache> cache_;
   RecordedOption recorded_{RecordedOption::Launches::several};

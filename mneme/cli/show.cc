@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 
+#include "mneme/base/shown.h"
+#include "mneme/cli/code_order.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/output.h"
 #include "mneme/cli/recorded_launch.h"
@@ -35,7 +37,13 @@ class ShowCommand : public Command {
     MNEME_ASSIGN(const RecordedLaunches found, recorded_.kernel());
     const Database& database = found.database;
     const KernelDocument document = only(found.kernel, found.instances);
-    note(database.load_ir(document.kernel.static_hash).status());
+    auto ir = database.load_ir(document.kernel.static_hash);
+    note(ir.status());
+    if (ir.ok()) {
+      auto order = order_dependences_in(*ir, ir_file_name(document.kernel.static_hash));
+      note(order.status());
+      if (order.ok()) order_ = std::move(*order);
+    }
     if (check_)
       for (const InstanceRecord& instance : document.instances)
         note(database.check_instance(instance.static_hash, instance.dynamic_hash));
@@ -54,6 +62,7 @@ class ShowCommand : public Command {
 
   void print_json(const Database& database, const KernelDocument& document) {
     nlohmann::json root = to_json(document.kernel);
+    root["order_dependences"] = order_;
     root["ir"] = {{"file", ir_file_name(document.kernel.static_hash)}, {"bytes", document.ir_size.count}};
     root["instances"] = nlohmann::json::array();
     for (const InstanceRecord& instance : document.instances) {
@@ -84,6 +93,7 @@ class ShowCommand : public Command {
     for (const GlobalInfo& global : kernel.globals)
       head.push_back(
           {"variable", fmt::format("{} ({}{})", global.name, Bytes(global.size), global.constant_space ? ", constant" : "")});
+    for (const auto& dependence : order_) head.push_back({"depends", "the kernel " + dependence.value("what", std::string())});
     std::string text = format_table(head, kLongestCell);
     for (const InstanceRecord& instance : document.instances) append_instance(database, kernel, instance, text);
     if (check_ && damaged_.empty())
@@ -135,6 +145,7 @@ class ShowCommand : public Command {
 
   RecordedOption recorded_{RecordedOption::Launches::all};
   bool json_ = false, check_ = false;
+  nlohmann::json order_;  // null: not known
   std::vector<Status> damaged_;
   std::set<Digest> pages_;  // of all instances
 };

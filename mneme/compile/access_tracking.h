@@ -20,11 +20,25 @@ struct TrackedRange {
   Bytes offset;
 };
 
-// A note becomes 1 when its byte is stored to (in the first plane) or loaded from (in the second, `plane` behind the first),
-// whatever came first. Ranges do not overlap. Without ranges nothing is watched.
+// What a note says.
+enum class NoteOf {
+  // One byte, in two planes: it becomes 1 when its byte is stored to (in the first plane) or loaded from (in the second, `plane`
+  // behind the first), whatever came first. An atomic operation does both.
+  access,
+  // Who came: two words of 32 bits, the first that came and one other, in three planes: of stores, loads, and atomic or volatile
+  // accesses that change memory (those that only load leave no note). Zero: nobody. A block is its index in the grid plus 1, a
+  // thread
+  // its index among all threads of the launch plus 1. A plane then has `plane` notes, that is eight times as many bytes.
+  block,
+  thread,
+};
+inline constexpr uint64_t kNoteWords = 2;  // of NoteOf::block and NoteOf::thread
+
+// Ranges do not overlap. Without ranges nothing is watched.
 struct AccessTracking {
   std::vector<TrackedRange> ranges = {};
-  Bytes plane = {};
+  Bytes plane = {};  // also the distance of planes, counted in notes
+  NoteOf note = NoteOf::access;
 };
 
 }  // namespace mneme

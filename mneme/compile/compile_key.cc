@@ -103,8 +103,8 @@ void add_to(Hasher& hasher, const CompileOptions& value) {
   for (const auto& [name, address] : bindings) hasher.add(std::string_view(name)).add(address.address);
   add_texts(hasher, kernels);
   add_specialisation(hasher, specialisation);
-  const auto& [ranges, plane] = tracking;
-  hasher.add(ranges.size()).add(plane.count);
+  const auto& [ranges, plane, note] = tracking;
+  hasher.add(ranges.size()).add(plane.count).add(static_cast<uint64_t>(note));
   for (const auto& [base, size, offset] : ranges) hasher.add(base.address).add(size.count).add(offset.count);
 }
 

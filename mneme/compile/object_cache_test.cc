@@ -113,7 +113,7 @@ TEST_F(ObjectCacheTest, WhatEndsInTheSameCodeIsAssembledOnce) {
 TEST_F(ObjectCacheTest, EveryInputIsPartOfTheKey) {
   const CompileOptions usual{.passes = "a"};
   compile(usual);
-  std::vector<CompileOptions> others(10, usual);
+  std::vector<CompileOptions> others(11, usual);
   others[0].passes = "b";
   others[1].codegen.level = 1;
   others[2].assembler.max_registers = 32;
@@ -124,6 +124,7 @@ TEST_F(ObjectCacheTest, EveryInputIsPartOfTheKey) {
   others[5].specialisation.arguments = {{0, ByteVector(4)}};
   others[8].tracking = {{{DevicePtr(4096), Bytes(8), Bytes(0)}}, Bytes(512)};
   others[9].tracking = {{{DevicePtr(4096), Bytes(8), Bytes(0)}}, Bytes(1024)};
+  others[10].tracking = {{{DevicePtr(4096), Bytes(8), Bytes(0)}}, Bytes(512), NoteOf::block};
   for (const CompileOptions& other : others) EXPECT_NE(compile(other).cache, CacheUse::hit) << &other - others.data();
   EXPECT_NE(compile(usual, "define void @other() { ret void }").cache, CacheUse::hit);
   EXPECT_EQ(compile(usual, "define void @k() { ret void }", "counting 2").cache, CacheUse::miss);

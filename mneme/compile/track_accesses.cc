@@ -23,14 +23,27 @@ using llvm::isa;
 constexpr char kTrack[] = "__mneme_track";
 constexpr uint64_t kWidestVector = 16;  // bytes that one access of local memory reaches
 
-// {0}: number of ranges; {1}: their table: base, end, and what leads from an address to its note's place in a plane; {2}: the
-// size of a plane; {3}: the variable with the notes' address. A range is found by bisection.
+// {0}: number of ranges; {1}: their table: base, end, and what leads from an address to its note's index in a plane; {2}: the
+// bytes of a plane; {3}: the variable with the notes' address; {4}: code in front that defines what notes need; {5}: makes the
+// note of the byte at %at: %index in the plane at %there. A range is found by bisection.
 constexpr char kTrackingCode[] = R"(
 @{3} = addrspace(1) externally_initialized global i64 0
 @__mneme_tracked = internal addrspace(1) constant [{0} x [3 x i64]] [{1}]
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.y()
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.z()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.y()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.z()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.z()
+declare i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.nctaid.y()
 
-define internal void @__mneme_track(i64 %address, i64 %size, i1 %is_read) noinline nounwind {{
+define internal void @__mneme_track(i64 %address, i64 %size, i64 %class) noinline nounwind {{
 entry:
+{4}
   br label %search
 search:
   %low = phi i64 [ 0, %entry ], [ %next_low, %bisect ]
@@ -60,22 +73,22 @@ mark:
   %end = load i64, ptr addrspace(1) %end_at
   %shift_at = getelementptr [3 x i64], ptr addrspace(1) @__mneme_tracked, i64 %low, i64 2
   %shift = load i64, ptr addrspace(1) %shift_at
-  %plane = select i1 %is_read, i64 {2}, i64 0
+  %plane = mul i64 %class, {2}
   %notes = load i64, ptr addrspace(1) @{3}
   %there = add i64 %notes, %plane
-  %offset = add i64 %shift, %there
   %wanted = add i64 %address, %size
   %over = icmp ugt i64 %wanted, %end
   %stop = select i1 %over, i64 %end, i64 %wanted
   br label %bytes
 bytes:
-  %at = phi i64 [ %address, %mark ], [ %next, %note ]
+  %at = phi i64 [ %address, %mark ], [ %next, %noted ]
   %more = icmp ult i64 %at, %stop
   br i1 %more, label %note, label %done
 note:
-  %place = add i64 %at, %offset
-  %pointer = inttoptr i64 %place to ptr
-  store i8 1, ptr %pointer
+  %index = add i64 %at, %shift
+{5}
+  br label %noted
+noted:
   %next = add i64 %at, 1
   br label %bytes
 done:
@@ -83,12 +96,72 @@ done:
 }}
 )";
 
+constexpr char kNoteAccess[] = R"(
+  %place = add i64 %index, %there
+  %pointer = inttoptr i64 %place to ptr
+  store i8 1, ptr %pointer)";
+
+constexpr char kBlockNumber[] = R"(
+  %bx = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %by = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
+  %bz = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.z()
+  %gx = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()
+  %gy = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.y()
+  %planes = mul i32 %bz, %gy
+  %row = add i32 %planes, %by
+  %rows = mul i32 %row, %gx
+  %block = add i32 %rows, %bx)";
+constexpr char kThreadNumber[] = R"(
+  %tx = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %ty = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()
+  %tz = call i32 @llvm.nvvm.read.ptx.sreg.tid.z()
+  %nx = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %ny = call i32 @llvm.nvvm.read.ptx.sreg.ntid.y()
+  %nz = call i32 @llvm.nvvm.read.ptx.sreg.ntid.z()
+  %layers = mul i32 %tz, %ny
+  %line = add i32 %layers, %ty
+  %lines = mul i32 %line, %nx
+  %inside = add i32 %lines, %tx
+  %area = mul i32 %nx, %ny
+  %volume = mul i32 %area, %nz
+  %threads = mul i32 %block, %volume
+  %thread = add i32 %threads, %inside)";
+
+// The first that comes stays; another is noted beside it.
+constexpr char kNoteComer[] = R"(
+  %bytes_in = shl i64 %index, 3
+  %place = add i64 %bytes_in, %there
+  %pointer = inttoptr i64 %place to ptr
+  %pair = cmpxchg ptr %pointer, i32 0, i32 %comer monotonic monotonic
+  %old = extractvalue {{ i32, i1 }} %pair, 0
+  %first = icmp eq i32 %old, 0
+  %again = icmp eq i32 %old, %comer
+  %known = or i1 %first, %again
+  br i1 %known, label %noted, label %second
+second:
+  %second_place = add i64 %place, 4
+  %second_pointer = inttoptr i64 %second_place to ptr
+  store atomic i32 %comer, ptr %second_pointer monotonic, align 4)";
+
+struct NoteCode {
+  std::string before, note;
+  uint64_t plane = 0;  // bytes
+};
+NoteCode note_code(const AccessTracking& tracking) {
+  if (tracking.note == NoteOf::access) return {"", kNoteAccess, tracking.plane.count};
+  const bool thread = tracking.note == NoteOf::thread;
+  return {fmt::format("{}{}\n  %comer = add i32 {}, 1", kBlockNumber, thread ? kThreadNumber : "", thread ? "%thread" : "%block"),
+          fmt::format(kNoteComer), tracking.plane.count * kNoteWords * sizeof(uint32_t)};
+}
+
 Status add_tracking_code(llvm::Module& module, const AccessTracking& tracking) {
   std::string table;
   for (const auto& [base, size, offset] : tracking.ranges)
     table += fmt::format("{}[3 x i64] [i64 {}, i64 {}, i64 {}]", table.empty() ? "" : ", ", base.address,
                          base.address + size.count, offset.count - base.address);
-  const std::string text = fmt::format(kTrackingCode, tracking.ranges.size(), table, tracking.plane.count, kAccessNotesVariable);
+  const NoteCode code_of_notes = note_code(tracking);
+  const std::string text = fmt::format(kTrackingCode, tracking.ranges.size(), table, code_of_notes.plane, kAccessNotesVariable,
+                                       code_of_notes.before, code_of_notes.note);
   llvm::SMDiagnostic words;
   std::unique_ptr<llvm::Module> code = llvm::parseAssemblyString(text, words, module.getContext());
   if (!code) return error(Code::internal, "the tracking code does not parse: {}", words.getMessage().str());
@@ -128,17 +201,18 @@ bool is_harmless(const llvm::IntrinsicInst& call) {
 
 class Instrumentation {
  public:
-  explicit Instrumentation(llvm::Module& module)
-      : layout_(module.getDataLayout()), track_(module.getFunction(kTrack)), builder_(module.getContext()) {}
+  Instrumentation(llvm::Module& module, NoteOf what)
+      : layout_(module.getDataLayout()), track_(module.getFunction(kTrack)), builder_(module.getContext()), what_(what) {}
 
   Status visit(llvm::Instruction& instruction) {
     builder_.SetInsertPoint(&instruction);
     if (auto* local = dyn_cast<llvm::AllocaInst>(&instruction)) {
       align(*local);
     } else if (auto* load = dyn_cast<llvm::LoadInst>(&instruction)) {
-      note(load->getPointerOperand(), size_of(load->getType()), Access::read);
+      note(load->getPointerOperand(), size_of(load->getType()), is_ordered(*load) ? Access::ordered_read : Access::read);
     } else if (auto* store = dyn_cast<llvm::StoreInst>(&instruction)) {
-      note(store->getPointerOperand(), size_of(store->getValueOperand()->getType()), Access::write);
+      note(store->getPointerOperand(), size_of(store->getValueOperand()->getType()),
+           is_ordered(*store) ? Access::ordered_write : Access::write);
     } else if (auto* atomic = dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
       note(atomic->getPointerOperand(), size_of(atomic->getType()), Access::both);
     } else if (auto* exchange = dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
@@ -155,7 +229,10 @@ class Instrumentation {
   }
 
  private:
-  enum class Access { read, write, both };
+  enum class Access { read, write, both, ordered_read, ordered_write };  // both: an atomic operation
+  enum Plane : uint64_t { kStores = 0, kLoads = 1, kOrdered = 2 };
+
+  static bool is_ordered(const llvm::Instruction& access) { return access.isAtomic() || access.isVolatile(); }
 
   // Without notes local arrays are in registers, and can be read as vectors for which they are not aligned.
   void align(llvm::AllocaInst& local) const {
@@ -171,8 +248,19 @@ class Instrumentation {
     if (!may_be_global(pointer)) return;
     llvm::Value* address = builder_.CreatePtrToInt(pointer, builder_.getInt64Ty());
     size = builder_.CreateZExtOrTrunc(size, builder_.getInt64Ty());
-    if (access != Access::write) builder_.CreateCall(track_, {address, size, builder_.getTrue()});
-    if (access != Access::read) builder_.CreateCall(track_, {address, size, builder_.getFalse()});
+    for (const Plane plane : planes_of(access)) builder_.CreateCall(track_, {address, size, builder_.getInt64(plane)});
+  }
+
+  std::vector<Plane> planes_of(Access access) const {
+    const bool who = what_ != NoteOf::access;
+    switch (access) {
+      case Access::read: return {kLoads};
+      case Access::write: return {kStores};
+      case Access::both: return who ? std::vector{kOrdered} : std::vector{kLoads, kStores};
+      case Access::ordered_read: return who ? std::vector<Plane>{} : std::vector{kLoads};
+      case Access::ordered_write: return {who ? kOrdered : kStores};
+    }
+    return {};
   }
 
   static Status check_call(llvm::CallBase& call) {
@@ -194,6 +282,7 @@ class Instrumentation {
   const llvm::DataLayout& layout_;
   llvm::Function* track_;
   llvm::IRBuilder<> builder_;
+  const NoteOf what_;
 };
 
 }  // namespace
@@ -210,7 +299,7 @@ Status track_accesses(llvm::Module& module, AccessTracking tracking) {
     for (llvm::Instruction& instruction : llvm::instructions(function)) instructions.push_back(&instruction);
   }
   MNEME_TRY(add_tracking_code(module, tracking));
-  Instrumentation instrumentation(module);
+  Instrumentation instrumentation(module, tracking.note);
   for (llvm::Instruction* instruction : instructions) MNEME_TRY(instrumentation.visit(*instruction));
   return {};
 }

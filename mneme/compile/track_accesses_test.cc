@@ -22,13 +22,13 @@ target triple = "nvptx64-nvidia-cuda"
 }
 
 Result<std::string> tracked(const std::string& ir, DeviceKind kind, const std::string& architecture,
-                            Stage stage = Stage::optimised) {
+                            Stage stage = Stage::optimised, NoteOf note = NoteOf::access) {
   MNEME_ASSIGN(ir::Module module, ir::Module::parse(std::as_bytes(std::span(ir)), "test"));
   MNEME_ASSIGN(auto compiler, Compiler::create(kind, architecture));
   CompileOptions options;
   options.passes = "verify";
-  options.tracking = {{{DevicePtr(0x7a0000001000), Bytes(64), Bytes(0)}, {DevicePtr(0x7a0000000000), Bytes(100), Bytes(512)}},
-                      Bytes(1024)};
+  options.tracking = {
+      {{DevicePtr(0x7a0000001000), Bytes(64), Bytes(0)}, {DevicePtr(0x7a0000000000), Bytes(100), Bytes(512)}}, Bytes(1024), note};
   return compiler->emit(module, options, stage);
 }
 
@@ -65,6 +65,45 @@ TEST(TrackAccesses, AThreadsAndABlocksOwnMemoryIsNot) {
   EXPECT_EQ(notes("  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n",
                   "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent"),
             0u);
+}
+
+// The planes that are noted, in their order.
+std::string planes(const std::string& body, NoteOf note) {
+  auto text = tracked(kernel(body), DeviceKind::cpu, "x86-64-v3", Stage::optimised, note);
+  EXPECT_TRUE(text.ok()) << text.status().to_string();
+  if (!text.ok()) return "";
+  std::string found;
+  for (size_t at = 0; (at = text->find("call void @__mneme_track(", at)) != std::string::npos;) {
+    at = text->find("i64 ", text->find("i64 ", text->find("i64 ", at) + 4) + 4) + 4;
+    found += (*text)[at];
+  }
+  return found;
+}
+
+TEST(TrackAccesses, AtomicAndVolatileAccessesAreOfAPlaneOfTheirOwnWhereWhoCameIsNoted) {
+  const std::string both = "  %v = load i32, ptr %p\n  store i32 %v, ptr %q\n",
+                    atomic = "  %v = atomicrmw add ptr %p, i32 1 seq_cst\n",
+                    loads = "  %v = load volatile i32, ptr %p\n  %w = load atomic i32, ptr %q monotonic, align 4\n",
+                    stores = "  store volatile i32 1, ptr %p\n  store atomic i32 1, ptr %q monotonic, align 4\n";
+  EXPECT_EQ(planes(both, NoteOf::access), "10");
+  EXPECT_EQ(planes(atomic, NoteOf::access), "10");
+  EXPECT_EQ(planes(loads, NoteOf::access), "11");
+  EXPECT_EQ(planes(stores, NoteOf::access), "00");
+  for (NoteOf who : {NoteOf::block, NoteOf::thread}) {
+    EXPECT_EQ(planes(both, who), "10");
+    EXPECT_EQ(planes(atomic, who), "2");
+    EXPECT_EQ(planes(loads, who), "");
+    EXPECT_EQ(planes(stores, who), "22");
+  }
+}
+
+TEST(TrackAccesses, WhoCameCanBeNotedOnAGpu) {
+  for (NoteOf who : {NoteOf::block, NoteOf::thread}) {
+    auto ptx = tracked(kernel("  store i32 1, ptr %p\n"), DeviceKind::cuda, "sm_90", Stage::assembly, who);
+    ASSERT_TRUE(ptx.ok()) << ptx.status().to_string();
+    EXPECT_THAT(*ptx, HasSubstr("cas."));
+    EXPECT_EQ(ptx->find("%tid.x") != std::string::npos, who == NoteOf::thread);
+  }
 }
 
 TEST(TrackAccesses, GpuCodeIsTrackedToo) {

@@ -23,7 +23,7 @@ Failure failure_of(const ReplayResult& result) {
 }
 
 std::string reason_of(const ReplayResult& result) {
-  return result.failure.ok() ? describe(result.mismatches) : result.failure.to_string();
+  return result.failure.ok() ? describe_wrong(result) : result.failure.to_string();
 }
 
 // What says nothing is left out: there are many results.

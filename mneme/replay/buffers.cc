@@ -145,6 +145,20 @@ std::vector<Buffer> buffers_of(const KernelRecord& kernel, const InstanceRecord&
   return buffers;
 }
 
+std::string name_of(DevicePtr address, const KernelRecord& kernel, const InstanceRecord& instance, const MemoryPlan& plan) {
+  const auto place = find_place(plan, address.address);
+  if (!place) return {};
+  const std::vector<Buffer> all = buffers_of(kernel, instance, plan);
+  const Buffer* nearest = nullptr;
+  for (const Buffer& buffer : all) {
+    if (buffer.kind == Buffer::Kind::annotation || buffer.region != place->region || buffer.offset > place->offset) continue;
+    // An argument before a global, then the nearest; of two that point to one place the last.
+    const auto rank = [](const Buffer& b) { return std::pair(b.kind == Buffer::Kind::argument, b.offset); };
+    if (!nearest || rank(*nearest) <= rank(buffer)) nearest = &buffer;
+  }
+  return nearest ? describe(*nearest) : std::string();
+}
+
 Result<std::vector<Buffer>> find_buffers(std::string_view name, const KernelRecord& kernel, const InstanceRecord& instance,
                                          const MemoryPlan& plan) {
   const std::vector<Buffer> all = buffers_of(kernel, instance, plan);

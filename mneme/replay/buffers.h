@@ -31,6 +31,10 @@ std::string describe(const Region& region);  // "allocation 0x7a0000000000", "gl
 // annotation with a tag.
 std::vector<Buffer> buffers_of(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryPlan& plan);
 
+// What segments_of() calls the buffer at a recorded address: the argument that points there or nearest before, else the global.
+// Empty where nothing names it.
+std::string name_of(DevicePtr place, const KernelRecord& kernel, const InstanceRecord& instance, const MemoryPlan& plan);
+
 // The buffers that a name stands for: an argument by name or number, a global, a tag (all that have it), or an address range,
 // "0x7a0000000000+4096" or "0x7a0000000000-0x7a0000001000". not_found, listing what there is; invalid_argument for a range that
 // is none.

@@ -1,37 +1,16 @@
 #include "mneme/replay/determinism.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+
+#include "mneme/device/block_order.h"
+#include "mneme/replay/tolerance_proposal.h"
 
 namespace mneme {
 namespace {
 
 using Json = nlohmann::json;
-
-// Up to two digits, and at least `value` also when read back.
-double round_up(double value) {
-  if (value == 0 || !std::isfinite(value)) return value;
-  const double unit = std::pow(10, std::floor(std::log10(value)) - 1);
-  for (double digits = std::ceil(value / unit);; ++digits) {
-    const double rounded = std::strtod(fmt::format("{:.1e}", digits * unit).c_str(), nullptr);
-    if (rounded >= value) return rounded;
-  }
-}
-
-// The largest errors of one segment over all runs.
-struct Largest {
-  double absolute = 0, relative = 0, ulp = 0;
-
-  std::optional<Tolerance> tolerance(ElementType type, NanPolicy nan) const {
-    constexpr double kFewUlps = 1024;  // beyond these a relative error says more
-    if (std::isinf(ulp)) return std::nullopt;
-    if (!is_integer(type) && ulp <= kFewUlps) return Tolerance{type, ulp, ErrorKind::ulp, Norm::none, nan};
-    if (!is_integer(type) && relative < 1) return Tolerance{type, round_up(relative), ErrorKind::relative, Norm::none, nan};
-    return Tolerance{type, is_integer(type) ? absolute : round_up(absolute), ErrorKind::absolute, Norm::none, nan};
-  }
-};
 
 class Observer {
  public:
@@ -52,10 +31,7 @@ class Observer {
       out.segment = *seen.segment;
       out.unlike_recorded = seen.unlike_recorded;
       out.contents = static_cast<unsigned>(seen.contents.size());
-      if (!seen.segment->type) continue;
-      out.tolerance = seen.strict.tolerance(*seen.segment->type, NanPolicy::recorded);
-      if (!out.tolerance && !is_integer(*seen.segment->type))
-        out.tolerance = seen.with_any_nan.tolerance(*seen.segment->type, NanPolicy::any);
+      if (seen.segment->type) propose(seen, *seen.segment->type, out);
     }
   }
 
@@ -64,8 +40,23 @@ class Observer {
     const Segment* segment = nullptr;
     unsigned unlike_recorded = 0;
     std::set<std::string> contents;
-    Largest strict, with_any_nan;
+    ErrorsSeen strict, with_any_nan;
+    std::optional<double> typical;  // magnitude of what was recorded
   };
+
+  static void propose(const Seen& seen, ElementType type, SegmentBehaviour& out) {
+    ToleranceProposal proposal = propose_tolerance(type, NanPolicy::recorded, seen.strict, seen.typical.value_or(0));
+    out.elements = seen.strict.elements;
+    out.differing = seen.strict.differing;
+    if (!proposal.tolerance && !is_integer(type)) {
+      ErrorsSeen without_nan = seen.with_any_nan;
+      without_nan.differing = seen.strict.differing;
+      ToleranceProposal any = propose_tolerance(type, NanPolicy::any, without_nan, seen.typical.value_or(0));
+      if (any.tolerance || any.none_because != proposal.none_because) proposal = std::move(any);
+    }
+    out.tolerance = proposal.tolerance;
+    out.no_tolerance = proposal.none_because;
+  }
 
   static Status see_segment(const RunMemory& memory, Seen& seen) {
     const Segment& segment = *seen.segment;
@@ -75,15 +66,20 @@ class Observer {
     if (comparison.differing_bytes == 0) return {};
     ++seen.unlike_recorded;
     if (!is_new || !segment.type) return {};
+    if (!seen.typical) {
+      MNEME_ASSIGN(seen.typical, typical_magnitude(memory, segment));
+    }
     MNEME_TRY(measure(memory, segment, NanPolicy::recorded, seen.strict));
     return is_integer(*segment.type) ? Status() : measure(memory, segment, NanPolicy::any, seen.with_any_nan);
   }
 
-  static Status measure(const RunMemory& memory, const Segment& segment, NanPolicy nan, Largest& largest) {
+  static Status measure(const RunMemory& memory, const Segment& segment, NanPolicy nan, ErrorsSeen& largest) {
     auto raise = [&](ErrorKind kind, double& error) -> Status {
       MNEME_ASSIGN(ElementDifferences differences, memory.compare_elements(segment.region, segment.offset, segment.size,
                                                                            {*segment.type, 0, kind, Norm::none, nan}));
       error = std::max(error, differences.worst);
+      largest.elements = differences.elements;
+      largest.differing = std::max(largest.differing, differences.failing);
       return {};
     };
     MNEME_TRY(raise(ErrorKind::absolute, largest.absolute));
@@ -97,16 +93,23 @@ class Observer {
 }  // namespace
 
 Behaviour observe_behaviour(Session& session, const Configuration& configuration, unsigned runs,
-                            const std::vector<Segment>& segments) {
+                            const std::vector<Segment>& segments, uint64_t seed) {
   Behaviour behaviour;
   behaviour.runs = runs;
   Observer observer(segments);
   // A byte that not every run writes must be seen as recorded there, not as poisoned.
   Configuration plain = configuration;
   plain.verdict.poison = false;
-  behaviour.result =
-      session.repeat(plain, runs, [&](unsigned, const ReplayResult&, const RunMemory& memory) { return observer.see(memory); });
+  behaviour.result = session.repeat(
+      plain, runs, [&](unsigned, const ReplayResult&, const RunMemory& memory) { return observer.see(memory); },
+      [&](unsigned run) {
+        if (order_blocks(session.device(), seed + run)) behaviour.seed = seed;
+      });
+  order_blocks(session.device(), std::nullopt);
   observer.report(behaviour);
+  auto code = session.code_of(configuration);
+  if (code.ok()) behaviour.order_dependences = ir::find_order_use(**code).dependences;
+  if (behaviour.result.failure.ok()) behaviour.races = session.find_races(configuration, segments);
   return behaviour;
 }
 
@@ -124,9 +127,19 @@ Json to_json(const Behaviour& behaviour) {
                         {"type", s.segment.type ? Json(to_string(*s.segment.type)) : Json()},
                         {"unlike_recorded", s.unlike_recorded},
                         {"contents", s.contents},
+                        {"elements", s.elements},
+                        {"differing", s.differing},
+                        {"no_tolerance", s.no_tolerance.empty() ? Json() : Json(s.no_tolerance)},
                         {"tolerance", s.tolerance ? Json(format_buffer_tolerance({s.segment.buffer, *s.tolerance})) : Json()}});
   }
+  Json dependences = Json::array();
+  for (const ir::OrderDependence& d : behaviour.order_dependences)
+    dependences.push_back(
+        {{"kind", to_string(d.kind)}, {"places", d.places}, {"first", d.first.empty() ? Json() : Json(d.first)}});
   return {{"runs", behaviour.runs},
+          {"seed", behaviour.seed ? Json(*behaviour.seed) : Json()},
+          {"order_dependences", dependences},
+          {"races", to_json(behaviour.races)},
           {"deterministic", behaviour.deterministic},
           {"buffers", segments},
           {"result", to_json(behaviour.result)}};

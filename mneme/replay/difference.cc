@@ -5,6 +5,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "mneme/replay/poison_left.h"
+
 namespace mneme {
 namespace {
 
@@ -16,24 +18,35 @@ class Collector {
 
   void see(const MemoryPiece& piece) {
     constexpr size_t kBlock = 4096;  // memcmp skips what is equal
+    const PoisonLeft poison(piece);
     for (size_t begin = 0; begin < piece.actual.size(); begin += kBlock) {
       const size_t end = std::min(begin + kBlock, piece.actual.size());
       if (std::memcmp(&piece.actual[begin], &piece.recorded[begin], end - begin) == 0) continue;
       for (size_t at = begin; at < end; at += size_) {
         ByteSpan actual = piece.actual.subspan(at, size_), recorded = piece.recorded.subspan(at, size_);
         if (std::memcmp(actual.data(), recorded.data(), size_) == 0) continue;
-        see_element((piece.offset - out_.segment.offset + at) / size_, actual, recorded);
+        const uint64_t index = (piece.offset - out_.segment.offset + at) / size_;
+        ++out_.differing;
+        if (poison.all_of(at, at + size_))
+          see_not_written(index);
+        else
+          see_wrong(index, actual, recorded);
       }
     }
   }
 
  private:
-  void see_element(uint64_t index, ByteSpan actual, ByteSpan recorded) {
+  void see_not_written(uint64_t index) {
+    if (out_.not_written++ == 0) out_.first_not_written = index;
+    out_.cells_not_written[index / out_.cell] = true;
+  }
+
+  void see_wrong(uint64_t index, ByteSpan actual, ByteSpan recorded) {
     const ElementError error = element_error(out_.type, actual, recorded);
     auto sample = [&] {
       return ElementSample{index, format_element(out_.type, recorded), format_element(out_.type, actual), error};
     };
-    if (out_.differing++ == 0) out_.first = out_.worst_absolute = out_.worst_relative = out_.worst_ulp = sample();
+    if (out_.wrong() == 1) out_.first = out_.worst_absolute = out_.worst_relative = out_.worst_ulp = sample();
     auto& cell = out_.cells[index / out_.cell];
     cell = std::max(cell, error.relative);
     if (error.unfit) {
@@ -81,6 +94,7 @@ Result<std::vector<SegmentDifference>> find_differences(const RunMemory& memory,
     difference.elements = segment.size.count / size_of(difference.type).count;
     difference.cell = (difference.elements + kPictureCells - 1) / kPictureCells;
     difference.cells.resize((difference.elements + difference.cell - 1) / difference.cell);
+    difference.cells_not_written.resize(difference.cells.size());
     Collector collector(difference);
     MNEME_TRY(memory.read(segment.region, segment.offset, segment.size, [&](const MemoryPiece& piece) {
       collector.see(piece);
@@ -90,7 +104,14 @@ Result<std::vector<SegmentDifference>> find_differences(const RunMemory& memory,
   return differences;
 }
 
+std::string describe_not_written(const std::string& where, std::optional<ElementType> type, uint64_t elements,
+                                 uint64_t not_written) {
+  return fmt::format("{} of {} {} of {} {} not written", not_written, elements, type ? to_string(*type) : "bytes", where,
+                     not_written == 1 ? "was" : "were");
+}
+
 Json to_json(const SegmentDifference& d) {
+  const auto sample = [&](const ElementSample& s) { return d.wrong() != 0 ? to_json(s) : Json(); };
   Json decades = Json::object();
   for (const auto& [decade, count] : d.decades) decades[fmt::format("1e{}", decade)] = count;
   return {{"where", d.segment.where},
@@ -99,12 +120,14 @@ Json to_json(const SegmentDifference& d) {
           {"type", d.segment.type ? Json(to_string(d.type)) : Json()},
           {"elements", d.elements},
           {"differing", d.differing},
+          {"not_written", d.not_written},
+          {"first_not_written", d.first_not_written ? Json(*d.first_not_written) : Json()},
           {"unfit", d.unfit},
           {"from_zero", d.from_zero},
-          {"first", to_json(d.first)},
-          {"worst_absolute", to_json(d.worst_absolute)},
-          {"worst_relative", to_json(d.worst_relative)},
-          {"worst_ulp", to_json(d.worst_ulp)},
+          {"first", sample(d.first)},
+          {"worst_absolute", sample(d.worst_absolute)},
+          {"worst_relative", sample(d.worst_relative)},
+          {"worst_ulp", sample(d.worst_ulp)},
           {"relative_error_decades", decades}};
 }
 

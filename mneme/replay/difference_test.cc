@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "mneme/replay/determinism.h"
+#include "mneme/replay/poison_left.h"
 #include "mneme/replay/testing/made_recording.h"
 
 namespace mneme {
@@ -148,6 +150,213 @@ TEST_F(Difference, IsToldByElementsWithValuesErrorsAndAHistogram) {
   EXPECT_TRUE(std::isinf(d.cells[7]));
 }
 
+TEST_F(Difference, WhatWasNotWrittenIsAClassOfItsOwn) {
+  prepare("%r = fadd float %right, 0.0");
+  Configuration half;
+  half.block.x = kCount / 2;
+  std::vector<SegmentDifference> found;
+  ReplayResult result = session_->repeat(half, 1, [&](unsigned, const ReplayResult&, const RunMemory& memory) -> Status {
+    MNEME_ASSIGN(found, find_differences(memory, segments()));
+    return {};
+  });
+  ASSERT_TRUE(result.failure.ok()) << result.failure.to_string();
+  ASSERT_EQ(result.poison, "on");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].differing, 500u);
+  EXPECT_EQ(found[0].not_written, 500u);
+  EXPECT_EQ(found[0].first_not_written, 500u);
+  EXPECT_EQ(found[0].wrong(), 0u);
+  EXPECT_EQ(found[0].unfit + found[0].from_zero, 0u);
+  EXPECT_TRUE(found[0].decades.empty()) << "poison has no errors";
+  EXPECT_FALSE(found[0].cells_not_written[499]);
+  EXPECT_TRUE(found[0].cells_not_written[500]);
+  EXPECT_TRUE(to_json(found[0])["first"].is_null());
+  EXPECT_EQ(to_json(found[0])["not_written"], 500);
+
+  result = session_->replay(half);
+  ASSERT_TRUE(result.not_written.has_value());
+  ASSERT_EQ(result.not_written->size(), 1u);
+  EXPECT_EQ(describe_wrong(result),
+            "500 of 1000 f32 of argument 'out' were not written (500 of 1000 threads in x: --keep-threads keeps them)");
+  const nlohmann::json json = to_json(result);
+  EXPECT_EQ(json["not_written"][0]["where"], "argument 'out'");
+  EXPECT_EQ(json["not_written"][0]["not_written"], 500);
+  EXPECT_EQ(json["fewer_threads"][0]["recorded"], 1000);
+  EXPECT_EQ(json["mismatches"][0]["buffer"], "argument 'out'");
+
+  half.verdict.poison = false;
+  result = session_->replay(half);
+  EXPECT_FALSE(result.not_written.has_value()) << "nobody can tell without poison";
+}
+
+TEST_F(Difference, MismatchesAreNamedAsTheBuffer) {
+  prepare(kTwoWrong);
+  Configuration half;
+  half.block.x = kCount / 2;
+  ReplayResult result = session_->replay(half);
+  EXPECT_EQ(result.poison, "the recorded code and launch do not give the recorded memory here");
+  EXPECT_EQ(describe_wrong(result).rfind("memory differs in 1 place, first argument 'out' (", 0), 0u) << describe_wrong(result);
+}
+
+std::string racing_ir(const std::string& body) {
+  return R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent
+define ptx_kernel void @count(ptr %out) {
+  %i = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %row = mul i32 %b, 100
+  %j = add i32 %row, %i
+  %own = getelementptr i32, ptr %out, i32 %j
+  %in_block = getelementptr i32, ptr %out, i32 %i
+)" + body +
+         "  ret void\n}\n";
+}
+
+class Races : public testing::Test {
+ protected:
+  // Ten blocks of a hundred threads.
+  Behaviour observe(const std::string& body, unsigned runs = 1) {
+    session_.reset();
+    auto device = Device::open(DeviceKind::cpu);
+    EXPECT_TRUE(device.ok()) << device.status().to_string();
+    device_ = std::move(*device);
+    MadeRecording made;
+    made.kernel.name = made.kernel.demangled = "count";
+    made.ir = racing_ir(body);
+    made.grid = {10, 1, 1};
+    made.block = {100, 1, 1};
+    made.pointer("out", kOut);
+    const ByteVector memory(kCount * 4);
+    made.regions = {{Region::Kind::allocation, kOut, "", memory, memory}};
+    auto session = database_.prepare(made, *device_);
+    EXPECT_TRUE(session.ok()) << session.status().to_string();
+    session_ = std::move(*session);
+    auto accesses = ir::access_types(session_->recorded_code(), "count");
+    auto segments = segments_of(session_->kernel(), session_->instance(), session_->plan(), {}, *accesses, {});
+    return observe_behaviour(*session_, {}, runs, *segments, 7);
+  }
+
+  MadeDatabase database_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(Races, BetweenThreadsWithoutBarriers) {
+  Behaviour behaviour = observe("  store i32 1, ptr %in_block\n");
+  ASSERT_EQ(behaviour.races.not_looked, "");
+  EXPECT_EQ(behaviour.races.between, NoteOf::thread);
+  ASSERT_EQ(behaviour.races.races.size(), 1u);
+  const Race& race = behaviour.races.races[0];
+  EXPECT_EQ(race.segment.where, "argument 'out'");
+  EXPECT_EQ(race.elements, kCount);
+  EXPECT_EQ(race.racing, 100u);
+  EXPECT_EQ(race.first, 0u);
+  EXPECT_THAT(race.what, testing::MatchesRegex("thread 0x0x0 of block .x0x0 writes, and thread 0x0x0 of block .x0x0 writes"));
+  EXPECT_THAT(describe(behaviour.races),
+              ElementsAre(testing::StartsWith("race: 100 of 1000 i32 of argument 'out', the first at index 0: thread ")));
+  EXPECT_EQ(to_json(behaviour)["races"]["buffers"][0]["racing"], 100);
+}
+
+TEST_F(Races, OfOneThreadReadingWhatItsNeighbourWrites) {
+  Behaviour behaviour = observe(R"(
+  store i32 1, ptr %own
+  %next = getelementptr i32, ptr %own, i32 1
+  %last = icmp eq i32 %j, 999
+  %from = select i1 %last, ptr %own, ptr %next
+  %v = load i32, ptr %from
+)");
+  ASSERT_EQ(behaviour.races.races.size(), 1u);
+  EXPECT_EQ(behaviour.races.races[0].racing, 999u);
+  EXPECT_EQ(behaviour.races.races[0].first, 1u);
+  EXPECT_EQ(behaviour.races.races[0].what, "thread 1x0x0 of block 0x0x0 writes, and thread 0x0x0 of block 0x0x0 reads");
+}
+
+TEST_F(Races, WithBarriersOnlyBetweenBlocks) {
+  const std::string barrier = "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
+  Behaviour behaviour = observe("  store i32 1, ptr %in_block\n" + barrier);
+  EXPECT_EQ(behaviour.races.between, NoteOf::block);
+  ASSERT_EQ(behaviour.races.races.size(), 1u);
+  EXPECT_EQ(behaviour.races.races[0].racing, 100u);
+  EXPECT_THAT(behaviour.races.races[0].what, testing::MatchesRegex("block .x0x0 writes, and block .x0x0 writes"));
+  behaviour = observe("  store i32 1, ptr %own\n" + barrier + R"(
+  %last = icmp eq i32 %i, 99
+  %n = add i32 %i, 1
+  %k = select i1 %last, i32 0, i32 %n
+  %m = add i32 %row, %k
+  %from = getelementptr i32, ptr %out, i32 %m
+  %v = load i32, ptr %from
+)");
+  EXPECT_EQ(behaviour.races.not_looked, "");
+  EXPECT_TRUE(behaviour.races.races.empty()) << "a barrier parts them";
+}
+
+TEST_F(Races, NoneWhereEachHasItsOwnOrAtomicsMeet) {
+  EXPECT_TRUE(observe("  store i32 1, ptr %own\n").races.races.empty());
+  EXPECT_TRUE(observe("  %v = atomicrmw add ptr %out, i32 1 monotonic\n").races.races.empty());
+  EXPECT_TRUE(observe("  %v = load i32, ptr %out\n").races.races.empty());
+  Behaviour mixed = observe("  %v = atomicrmw add ptr %out, i32 1 monotonic\n  store i32 1, ptr %own\n");
+  ASSERT_EQ(mixed.races.races.size(), 1u);
+  EXPECT_EQ(mixed.races.races[0].racing, 1u);
+  EXPECT_THAT(mixed.races.races[0].what, testing::HasSubstr("accesses it by an atomic operation"));
+  EXPECT_EQ(observe("  call void asm sideeffect \"st.global.u32 [$0], $1;\", \"l,r\"(ptr %own, i32 1)\n").races.not_looked,
+            "inline assembly accesses memory: 'st.global.u32 [$0], $1;'");
+}
+
+// Sums of floats by atomics: the order of blocks is another one each run, and the same for the same seed.
+TEST_F(Races, FloatSumsAreSeenByOtherOrdersOfBlocks) {
+  const std::string sum = R"(
+  %f = uitofp i32 %j to float
+  %inverse = fdiv float 1.0, %f
+  %zero = icmp eq i32 %j, 0
+  %share = select i1 %zero, float 1.0, float %inverse
+  %old = atomicrmw fadd ptr %out, float %share monotonic
+)";
+  Behaviour behaviour = observe(sum, 8);
+  EXPECT_EQ(behaviour.seed, 7u);
+  EXPECT_FALSE(behaviour.deterministic);
+  ASSERT_EQ(behaviour.order_dependences.size(), 1u);
+  EXPECT_EQ(behaviour.order_dependences[0].kind, ir::OrderDependence::Kind::float_sum);
+  EXPECT_EQ(to_json(behaviour)["seed"], 7);
+  EXPECT_EQ(to_json(behaviour)["order_dependences"][0]["kind"], "float_sum");
+  const auto contents = [](const Behaviour& b) { return b.segments.empty() ? 0u : b.segments[0].contents; };
+  EXPECT_EQ(contents(observe(sum, 8)), contents(behaviour)) << "the same seed does the same";
+  Behaviour whole = observe("  %old = atomicrmw add ptr %out, i32 %j monotonic\n", 8);
+  EXPECT_TRUE(whole.deterministic);
+  EXPECT_TRUE(whole.order_dependences.empty()) << "whole numbers add up in any order";
+
+  ReplayResult wrong = session_->replay({});
+  EXPECT_EQ(describe_wrong(wrong).find("mneme check"), std::string::npos) << describe_wrong(wrong);
+  observe(sum);
+  wrong = session_->replay({});
+  EXPECT_THAT(describe_wrong(wrong), testing::HasSubstr("; the kernel adds floating-point numbers by atomic operations, and each "
+                                                        "order rounds otherwise (1 place): mneme check tells whether it is "
+                                                        "deterministic"));
+}
+
+// One wrong byte in 256 is the complement by chance, and no sign of poison.
+TEST(PoisonLeft, NeedsAFewBytesInARow) {
+  const auto bytes = [](std::initializer_list<int> values) {
+    ByteVector out;
+    for (int value : values) out.push_back(static_cast<std::byte>(value));
+    return out;
+  };
+  const ByteVector recorded = bytes({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  ByteVector started = recorded, actual = recorded;
+  for (size_t i : {0u, 1u, 2u, 3u, 4u, 6u, 7u, 8u, 9u}) started[i] = ~recorded[i];  // 5, 10 and 11 are not poisoned
+  for (size_t i : {1u, 4u, 6u, 7u, 8u}) actual[i] = started[i];
+  const PoisonLeft left({0, actual, recorded, started});
+  EXPECT_FALSE(left.all_of(1, 2)) << "written, and so by chance";
+  EXPECT_TRUE(left.all_of(4, 5));
+  EXPECT_TRUE(left.all_of(4, 8)) << "what is not poisoned does not count";
+  EXPECT_FALSE(left.all_of(8, 10));
+  EXPECT_FALSE(left.all_of(10, 12)) << "nothing is poisoned there";
+  EXPECT_FALSE(PoisonLeft({0, actual, recorded, {}}).all_of(4, 5));
+}
+
 TEST_F(Difference, ByBytesWhereNoTypeIsKnown) {
   prepare(kTwoWrong);
   auto found = differences({{"out", ElementType::u8}});
@@ -170,14 +379,24 @@ TEST_F(Difference, TheSameEveryTimeIsDeterministic) {
 }
 
 TEST_F(Difference, AlwaysTheSameButWrongIsDeterministicAndNotRight) {
-  prepare("%off = fmul float %right, 1.5\n  %r = select i1 %is_three, float %off, float %right");
+  prepare("%off = fmul float %right, 0x3FF0147AE0000000\n  %r = select i1 %is_three, float %off, float %right");  // 1.005
   Behaviour behaviour = observe_behaviour(*session_, {}, 3, segments());
   EXPECT_TRUE(behaviour.deterministic);
   EXPECT_FALSE(behaviour.result.verified);
   ASSERT_EQ(behaviour.segments.size(), 1u);
   EXPECT_EQ(behaviour.segments[0].unlike_recorded, 3u);
   EXPECT_EQ(behaviour.segments[0].contents, 1u);
-  EXPECT_EQ(tolerance_option(behaviour.segments[0]), "--tolerance 'out: f32, 0.5, relative'");
+  EXPECT_EQ(tolerance_option(behaviour.segments[0]), "--tolerance 'out: f32, 0.005, relative'");
+}
+
+TEST_F(Difference, WhatIsNoRoundingGetsNoTolerance) {
+  prepare("%off = fmul float %right, 1.5\n  %r = select i1 %is_three, float %off, float %right");
+  Behaviour behaviour = observe_behaviour(*session_, {}, 2, segments());
+  ASSERT_EQ(behaviour.segments.size(), 1u);
+  EXPECT_EQ(tolerance_option(behaviour.segments[0]), "");
+  EXPECT_EQ(behaviour.segments[0].no_tolerance,
+            "no tolerance is proposed: 1 of 1000 f32 differ, by up to 50 % of the recorded value: this is not rounding");
+  EXPECT_EQ(to_json(behaviour)["buffers"][0]["no_tolerance"], behaviour.segments[0].no_tolerance);
 }
 
 TEST_F(Difference, ANanIsAcceptedOnlyBySayingSo) {

@@ -122,11 +122,15 @@ bool is_placed(const PlannedRegion& region) { return region.placement == Placeme
 
 }  // namespace
 
-Result<AccessNotes> AccessNotes::create(Device& device, Stream& stream, const MemoryPlan& plan) {
-  const Bytes both(2 * plan.copy_size.count);
-  MNEME_ASSIGN(DevicePtr memory, device.allocate(both));
+Bytes AccessNotes::size(const MemoryPlan& plan, NoteOf note) {
+  return Bytes(plan.copy_size.count * (note == NoteOf::access ? 2 : 3 * kNoteWords * sizeof(uint32_t)));
+}
+
+Result<AccessNotes> AccessNotes::create(Device& device, Stream& stream, const MemoryPlan& plan, NoteOf note) {
+  const Bytes all = size(plan, note);
+  MNEME_ASSIGN(DevicePtr memory, device.allocate(all));
   AccessNotes notes(device, memory, plan.copy_size);
-  MNEME_TRY(stream.fill(memory, std::byte{0}, both));
+  MNEME_TRY(stream.fill(memory, std::byte{0}, all));
   return notes;
 }
 
@@ -138,8 +142,8 @@ AccessNotes::~AccessNotes() {
     Status ignored = device_->free(memory_);
 }
 
-AccessTracking AccessNotes::tracking(const MemoryPlan& plan) {
-  AccessTracking tracking{{}, plan.copy_size};
+AccessTracking AccessNotes::tracking(const MemoryPlan& plan, NoteOf note) {
+  AccessTracking tracking{{}, plan.copy_size, note};
   for (const PlannedRegion& region : plan.regions)
     if (is_placed(region)) tracking.ranges.push_back({region.prologue.address, region.prologue.size, Bytes(region.offset)});
   return tracking;

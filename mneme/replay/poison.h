@@ -18,19 +18,22 @@
 
 namespace mneme {
 
-// Where code that tracks its accesses notes them: two bytes for each byte of recorded memory, on the device.
+// Where code that tracks its accesses notes them, on the device: two bytes for each byte of recorded memory, or 24 where who came
+// is noted.
 class AccessNotes {
  public:
   // Cleared. exhausted: the device lacks the memory.
-  static Result<AccessNotes> create(Device& device, Stream& stream, const MemoryPlan& plan);
+  static Result<AccessNotes> create(Device& device, Stream& stream, const MemoryPlan& plan, NoteOf note = NoteOf::access);
+  static Bytes size(const MemoryPlan& plan, NoteOf note);
   AccessNotes(AccessNotes&& other) noexcept;
   AccessNotes& operator=(AccessNotes&&) = delete;
   ~AccessNotes();
 
   // What the compiler is to be told: every region that lies at its recorded address. The same in every process.
-  static AccessTracking tracking(const MemoryPlan& plan);
+  static AccessTracking tracking(const MemoryPlan& plan, NoteOf note = NoteOf::access);
   // Has code that was compiled so and is loaded make its notes here.
   Status attach(Module& tracked, Stream& stream) const;
+  DevicePtr memory() const { return memory_; }
   DevicePtr written() const { return memory_; }
   DevicePtr read() const { return memory_ + plane_; }
 

@@ -325,14 +325,18 @@ void PreparedMemory::forget_checks() {
   checked_.clear();
 }
 
-Result<RunMemory> PreparedMemory::observe(const SymbolPlaces& symbols) {
+Result<RunMemory> PreparedMemory::observe(const SymbolPlaces& symbols, From from) {
   std::map<std::string, SymbolContent> contents;
   for (const auto& [name, address] : symbols) {
     const ByteVector& recorded = symbols_.at(name).epilogue;
-    SymbolContent& content = contents[name] = {address, ByteVector(recorded.size()), recorded};
+    SymbolContent& content = contents[name] = {address, ByteVector(recorded.size()), recorded, {}};
     MNEME_TRY(stream_.copy_to_host(content.actual, address));
+    if (from == From::recorded || !copies_.poisoned_symbols) continue;
+    content.started.resize(recorded.size());
+    MNEME_TRY(stream_.copy_to_host(content.started, copies_.poisoned_symbols.address() + symbols_.at(name).offset));
   }
-  return RunMemory(stream_, plan_, *expected_, std::move(contents));
+  const bool poisoned = from == From::poisoned && copies_.poisoned;
+  return RunMemory(stream_, plan_, *expected_, std::move(contents), poisoned ? &poisoned_ : nullptr);
 }
 
 Result<Verification> PreparedMemory::judge(const Check& check, const SymbolPlaces& symbols,

@@ -80,8 +80,8 @@ class PreparedMemory {
   // Nobody wants what was started.
   void forget_checks();
 
-  // What is there now, beside what was recorded.
-  Result<RunMemory> observe(const SymbolPlaces& symbols);
+  // What is there now, beside what was recorded, of a run that started `from` there.
+  Result<RunMemory> observe(const SymbolPlaces& symbols, From from = From::recorded);
   // The verdict on what is there now, after a check of it that was taken. Trusts the memory again when no byte differs.
   Result<Verification> judge(const Check& check, const SymbolPlaces& symbols, const std::vector<ToleratedRange>& tolerated);
   // Checks and judges.

@@ -1,9 +1,12 @@
 #include "mneme/replay/result.h"
 
+#include <fmt/ranges.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "mneme/base/shown.h"
+#include "mneme/replay/difference.h"
 #include "mneme/replay/time_statistics.h"
 
 namespace mneme {
@@ -65,10 +68,32 @@ Json to_json(const Mismatch& m) {
   Json json = {{"where", m.where},
                {"address", fmt::format("{}", m.address)},
                {"size", m.size.count},
+               {"buffer", or_null(m.buffer)},
                {"differing_bytes", m.differing_bytes},
                {"first_offset", m.first_offset}};
   if (m.tolerance) json["tolerance"] = to_json(*m.tolerance);
   return json;
+}
+
+Json to_json(const NotWritten& n) {
+  return {{"where", n.where},       {"type", n.type ? Json(to_string(*n.type)) : Json()},
+          {"elements", n.elements}, {"not_written", n.not_written},
+          {"first", n.first},       {"wrong", n.wrong}};
+}
+
+// null: nobody looked.
+Json not_written(const ReplayResult& result) {
+  if (!result.not_written) return {};
+  Json all = Json::array();
+  for (const NotWritten& n : *result.not_written) all.push_back(to_json(n));
+  return all;
+}
+
+Json fewer_threads_json(const ReplayResult& result) {
+  Json all = Json::array();
+  for (const FewerThreads& f : fewer_threads(result))
+    all.push_back({{"axis", std::string(1, f.axis)}, {"threads", f.threads}, {"recorded", f.recorded}});
+  return all;
 }
 
 // With the ratio of the replay's median to it.
@@ -98,7 +123,44 @@ std::string describe(const std::vector<Mismatch>& mismatches) {
   const Mismatch& first = mismatches.front();
   auto plural = [](uint64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); };
   return fmt::format("memory differs in {}, first {} ({}, from offset {} on)", plural(mismatches.size(), "place"),
-                     shown(first.where), plural(first.differing_bytes, "byte"), first.first_offset);
+                     shown(first.buffer.empty() ? first.where : first.buffer), plural(first.differing_bytes, "byte"),
+                     first.first_offset);
+}
+
+std::vector<FewerThreads> fewer_threads(const ReplayResult& result) {
+  std::vector<FewerThreads> fewer;
+  if (!result.shape) return fewer;
+  const auto see = [&](char axis, uint32_t Dim3::* extent) {
+    const auto threads = [&](const LaunchShape& shape) { return uint64_t{shape.grid.*extent} * (shape.block.*extent); };
+    if (threads(*result.shape) < threads(result.recorded_shape))
+      fewer.push_back({axis, threads(*result.shape), threads(result.recorded_shape)});
+  };
+  see('x', &Dim3::x);
+  see('y', &Dim3::y);
+  see('z', &Dim3::z);
+  return fewer;
+}
+
+std::string describe_wrong(const ReplayResult& result) {
+  std::string text, threads;
+  uint64_t explained = 0;  // mismatches are of regions, and a region may hold more than one buffer
+  bool all_explained = true;
+  for (const NotWritten& n : result.not_written.value_or(std::vector<NotWritten>())) {
+    all_explained = all_explained && n.wrong == 0;
+    if (n.not_written == 0) continue;
+    ++explained;
+    text +=
+        fmt::format("{}{}", text.empty() ? "" : "; ", describe_not_written(shown(n.where), n.type, n.elements, n.not_written));
+  }
+  for (const FewerThreads& f : fewer_threads(result))
+    threads += fmt::format("{}{} of {} threads in {}", threads.empty() ? "" : ", ", f.threads, f.recorded, f.axis);
+  if (text.empty() || !all_explained || explained < result.mismatches.size())
+    text += fmt::format("{}{}", text.empty() ? "" : "; ", describe(result.mismatches));
+  if (!threads.empty()) text += fmt::format(" ({}: --keep-threads keeps them)", threads);
+  if (!result.order_dependences.empty())
+    text +=
+        fmt::format("; the kernel {}: mneme check tells whether it is deterministic", fmt::join(result.order_dependences, ", "));
+  return text;
 }
 
 Json to_json(const ReplayResult& result) {
@@ -114,6 +176,9 @@ Json to_json(const ReplayResult& result) {
           {"failed", !result.failure.ok()},
           {"error", result.failure.ok() ? Json() : Json(result.failure.to_string())},
           {"mismatches", mismatches},
+          {"not_written", not_written(result)},
+          {"fewer_threads", fewer_threads_json(result)},
+          {"order_dependences", result.order_dependences},
           {"tolerances", tolerances},
           {"poison", or_null(result.poison)},
           {"poisoned_bytes", result.poisoned_bytes.count},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mneme/base/digest.h"
+#include "mneme/base/element.h"
 #include "mneme/base/status.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/device/device.h"
@@ -36,13 +37,30 @@ struct Mismatch {
   uint64_t first_offset = 0;
   std::optional<ToleranceVerdict> tolerance;  // the one that it is not within
   bool outside = false;                       // of every allocation: mapped memory that belongs to none
+  std::string buffer = {};                    // what lies at the first difference: "argument 'out'"; empty: it has no name
+};
+
+// Elements of one buffer that held wrong bytes before the run that was verified (see poison.h), and hold them still.
+struct NotWritten {
+  std::string where;  // "argument 'out'"
+  std::optional<ElementType> type;
+  uint64_t elements = 0, not_written = 0;
+  uint64_t first = 0;  // index of the first that was not
+  uint64_t wrong = 0;  // that were written, and differ
 };
 
 // In order.
 enum class ReplayStage { preparing, compiling, loading, poisoning, running, done };
 
-// "memory differs in 2 places, first allocation 0x7a0000000000 (12 bytes, from offset 0 on)"
+// "memory differs in 2 places, first argument 'out' (12 bytes, from offset 0 on)"; "allocation 0x7a0000000000" where it has no
+// name.
 std::string describe(const std::vector<Mismatch>& mismatches);
+
+// A direction in which fewer threads ran than were recorded.
+struct FewerThreads {
+  char axis = 'x';
+  uint64_t threads = 0, recorded = 0;
+};
 
 struct ReplayResult {
   ReplayStage stage = ReplayStage::preparing;  // how far it came: what `failure` is about
@@ -50,6 +68,10 @@ struct ReplayResult {
   bool verified = false;  // all memory is as recorded, to the byte or within its tolerance, after the first run and the last
   Status failure;         // why it could not run; ok when it ran
   std::vector<Mismatch> mismatches;
+  std::optional<std::vector<NotWritten>> not_written;  // looked for by Session::replay() where the result is wrong
+  // Of a result of Session::replay() that is wrong: what in the recorded code may give another one each time, as ir::describe()
+  // says.
+  std::vector<std::string> order_dependences;
   std::vector<ToleranceVerdict> tolerances;  // of every piece of memory that has one
   std::string poison;                        // "on", "off", or why there is none; empty when it did not come so far
   Bytes poisoned_bytes;                      // that were wrong before the run that was verified
@@ -72,12 +94,18 @@ struct ReplayResult {
   // timed_runs where each is waited for, or start, meanwhile, run, timed_runs where all runs are started together.
   std::vector<StageTime> times;
   std::optional<LaunchShape> shape;              // nothing where the configuration has none for this launch
+  LaunchShape recorded_shape;                    // of the launch in the program
   std::optional<SpecialisedLaunch> specialised;  // which facts the code was made with, where any were asked for
   std::string device;
   DeviceKind device_kind = DeviceKind::cpu;
   std::optional<RecordedTime> recorded_time;  // of the launch in the program
   std::string recorded_on;                    // kind of device that made the recording: bytes of two kinds agree only by luck
 };
+
+std::vector<FewerThreads> fewer_threads(const ReplayResult& result);
+// Why one that ran is not verified: "32768 of 65536 f32 of argument 'out' were not written (128 of 256 threads in x:
+// --keep-threads keeps them)". What else differs comes behind.
+std::string describe_wrong(const ReplayResult& result);
 
 nlohmann::json to_json(const ReplayResult& result);
 

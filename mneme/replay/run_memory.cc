@@ -64,10 +64,26 @@ Result<Digest> RunMemory::digest(size_t region, uint64_t offset, Bytes size) con
   return digest_of(std::as_bytes(std::span(hashes)));
 }
 
+// What no poisoned block holds counts as what was recorded, which is no poison.
+Result<ByteVector> RunMemory::started_from(DevicePtr address, ByteSpan recorded) const {
+  if (!poisoned_) return ByteVector();
+  ByteVector started(recorded.begin(), recorded.end());
+  const DevicePtr end = address + Bytes(recorded.size());
+  for (auto piece = poisoned_->find(address); piece != poisoned_->pieces().end() && piece->address < end; ++piece) {
+    const DevicePtr from = std::max(piece->address, address), to = std::min(piece->address + piece->size, end);
+    MNEME_TRY(stream_.copy_to_host(std::span(started).subspan((from - address).count, (to - from).count),
+                                   piece->copy + (from - piece->address)));
+  }
+  return started;
+}
+
 Status RunMemory::read(size_t region, uint64_t offset, Bytes size, const std::function<Status(const MemoryPiece&)>& see) const {
   if (!has(region)) return {};
-  if (const SymbolContent* content = symbol(region))
-    return see({offset, ByteSpan(content->actual).subspan(offset, size.count), content->recorded.subspan(offset, size.count)});
+  if (const SymbolContent* content = symbol(region)) {
+    const ByteSpan started = content->started.empty() ? ByteSpan() : ByteSpan(content->started).subspan(offset, size.count);
+    return see(
+        {offset, ByteSpan(content->actual).subspan(offset, size.count), content->recorded.subspan(offset, size.count), started});
+  }
   constexpr uint64_t kPiece = 32 << 20;
   ByteVector actual, recorded_bytes;
   for (uint64_t at = offset; at < offset + size.count; at += kPiece) {
@@ -77,7 +93,8 @@ Status RunMemory::read(size_t region, uint64_t offset, Bytes size, const std::fu
     MNEME_TRY(stream_.copy_to_host(actual, address(region) + Bytes(at)));
     MNEME_ASSIGN(DevicePtr recorded, recorded_.whole(address(region) + Bytes(at), Bytes(count)));
     MNEME_TRY(stream_.copy_to_host(recorded_bytes, recorded));
-    MNEME_TRY(see({at, actual, recorded_bytes}));
+    MNEME_ASSIGN(const ByteVector started, started_from(address(region) + Bytes(at), recorded_bytes));
+    MNEME_TRY(see({at, actual, recorded_bytes, started}));
   }
   return {};
 }

@@ -9,6 +9,7 @@
 #include "mneme/base/status.h"
 #include "mneme/device/device.h"
 #include "mneme/replay/expected_memory.h"
+#include "mneme/replay/mapped_copy.h"
 #include "mneme/replay/memory_plan.h"
 
 namespace mneme {
@@ -18,19 +19,25 @@ struct SymbolContent {
   DevicePtr address;
   ByteVector actual;
   ByteSpan recorded;
+  ByteVector started;  // as MemoryPiece's
 };
 
 struct MemoryPiece {
   uint64_t offset = 0;  // in the region
   ByteSpan actual, recorded;
+  // What the run started from, as far as it was poisoned: where it is the complement of what was recorded a byte was poisoned.
+  // Empty when nothing was.
+  ByteSpan started;
 };
 
 // Regions are named by their index in the plan, places by the offset in the region.
 class RunMemory {
  public:
   // Of `symbols` one that the code no longer has is left out.
-  RunMemory(Stream& stream, const MemoryPlan& plan, ExpectedMemory& recorded, std::map<std::string, SymbolContent> symbols)
-      : stream_(stream), plan_(plan), recorded_(recorded), symbols_(std::move(symbols)) {}
+  // `poisoned`: what the run started from, where that was poisoned; null where it was not.
+  RunMemory(Stream& stream, const MemoryPlan& plan, ExpectedMemory& recorded, std::map<std::string, SymbolContent> symbols,
+            const MappedCopy* poisoned = nullptr)
+      : stream_(stream), plan_(plan), recorded_(recorded), symbols_(std::move(symbols)), poisoned_(poisoned) {}
 
   const MemoryPlan& plan() const { return plan_; }
   // Whether there is anything to compare: no, for a global that the code has no more.
@@ -49,11 +56,13 @@ class RunMemory {
  private:
   const SymbolContent* symbol(size_t region) const;
   Result<Comparison> compare_mapped(DevicePtr address, Bytes size) const;
+  Result<ByteVector> started_from(DevicePtr address, ByteSpan recorded) const;
 
   Stream& stream_;
   const MemoryPlan& plan_;
   ExpectedMemory& recorded_;
   std::map<std::string, SymbolContent> symbols_;  // by name
+  const MappedCopy* poisoned_;
 };
 
 }  // namespace mneme

@@ -26,7 +26,8 @@ constexpr size_t kMaxKept = 64;
 
 ReplayResult Session::replay(const Configuration& configuration) {
   return replay_by(configuration, nullptr, [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
-    return run_and_time(configuration.execution, {}, loaded, tolerated, result);
+    MNEME_TRY(run_and_time(configuration.execution, {}, loaded, tolerated, result));
+    return result.verified ? Status() : explain(loaded, tolerated, result);
   });
 }
 
@@ -41,13 +42,14 @@ Status Session::load_ahead(const Configuration& configuration, const CompiledCod
   return load(configuration, code, ignored).status();
 }
 
-ReplayResult Session::repeat(const Configuration& configuration, unsigned runs, const SeeRun& see) {
+ReplayResult Session::repeat(const Configuration& configuration, unsigned runs, const SeeRun& see, const BeforeRun& before) {
   return replay_by(configuration, nullptr, [&](const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) -> Status {
     bool all_right = true;
     for (unsigned i = 0; i < runs; ++i) {
+      if (before) before(i);
       MNEME_TRY(run_once(loaded, result));
       MNEME_TRY(verify(loaded, tolerated, result));
-      MNEME_ASSIGN(RunMemory memory, memory_->observe(loaded.symbols));
+      MNEME_ASSIGN(RunMemory memory, observe(loaded));
       MNEME_TRY(see(i, result, memory));
       all_right = all_right && result.verified;
     }
@@ -62,6 +64,7 @@ ReplayResult Session::replay_by(const Configuration& configuration, const Compil
   result.device_kind = device_.properties().kind;
   result.recorded_on = instance_.device_kind;
   result.recorded_time = instance_.recorded_time;
+  result.recorded_shape = recorded_shape(instance_);
   result.times.push_back({"session", prepare_time_});
   result.failure = prepare_and_run(configuration, code, runs, result);
   if (result.stage == ReplayStage::running) result.failure = name_kernel(result.failure, kernel_.demangled, *result.shape);
@@ -69,6 +72,7 @@ ReplayResult Session::replay_by(const Configuration& configuration, const Compil
     result.stage = ReplayStage::done;
   else
     result.verified = false;
+  name_mismatches(result);
   // A candidate that was not right may have written anywhere, and one that failed may have left work whose results nobody took.
   if (!result.verified) memory_->distrust();
   if (!result.failure.ok()) {

@@ -27,6 +27,7 @@
 #include "mneme/replay/own_state.h"
 #include "mneme/replay/poison.h"
 #include "mneme/replay/prepared_memory.h"
+#include "mneme/replay/races.h"
 #include "mneme/replay/result.h"
 #include "mneme/replay/run_watch.h"
 #include "mneme/store/database.h"
@@ -80,13 +81,20 @@ class Session {
   // Told of each run, with the verdict on it: its memory is there until the call returns.
   using SeeRun = std::function<Status(unsigned run, const ReplayResult& verdict, const RunMemory& memory)>;
   // Runs a configuration several times, each from the restored state, and times none. The result is that of the last run;
-  // verified when all were right.
-  ReplayResult repeat(const Configuration& configuration, unsigned runs, const SeeRun& see);
+  // verified when all were right. `before`, where it is set, is told of each run before it begins.
+  using BeforeRun = std::function<void(unsigned run)>;
+  ReplayResult repeat(const Configuration& configuration, unsigned runs, const SeeRun& see, const BeforeRun& before = {});
+  // Runs it once more, compiled to note who comes where; why it could not is in the report. After a device fault there every
+  // further replay fails.
+  RaceReport find_races(const Configuration& configuration, const std::vector<Segment>& segments);
 
   // For who measures the parts.
   PreparedMemory& memory() { return *memory_; }
+  Device& device() { return device_; }
   Stream& stream() { return *stream_; }
 
+  // That a configuration compiles: recorded_code(), or what its file has. What reading that says; lives as long as the session.
+  Result<const ir::Module*> code_of(const Configuration& configuration);
   const ir::Module& recorded_code() const { return sources_->recorded().module(); }
   const MemoryPlan& plan() const { return plan_; }
   const KernelRecord& kernel() const { return kernel_; }
@@ -131,7 +139,13 @@ class Session {
   static void put(Verification verification, ReplayResult& result);
   // Puts the verdict on the memory into the result.
   Status verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
+  // What the last run left, beside what was recorded and, where it started from poison, beside that.
+  Result<RunMemory> observe(const Loaded& loaded);
+  // Adds to a result that is wrong what was not written. The memory is as the run left it.
+  Status explain(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
+  void name_mismatches(ReplayResult& result) const;
 
+  Status look_for_races(const Configuration& configuration, const std::vector<Segment>& segments, RaceReport& report);
   // Has the candidate's runs poisoned, or not, and says so in the result. Looks for poison when that is first wanted.
   // device_fault: see prepare_poison().
   Status choose_poison(const Verdict& verdict, ReplayResult& result);

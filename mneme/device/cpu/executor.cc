@@ -1,5 +1,7 @@
 #include "mneme/device/cpu/executor.h"
 
+#include <algorithm>
+
 #include "mneme/base/symbol_name.h"
 #include "mneme/device/cpu/fault_handler.h"
 #include "mneme/device/cpu/launch.h"
@@ -25,8 +27,9 @@ Status Executor::run(const CpuKernel& launched, const LaunchShape& shape, ByteSp
                  "{}: a cooperative launch keeps all its threads resident, and the device holds at most {}; use fewer blocks",
                  what, kMaxCooperativeThreads);
   }
-  Launch launch(launched, shape, parameters, workers());
-  const bool together = shape.cooperative && kernel.mode == MNEME_CPU_FIBERS;
+  const unsigned used = order_ ? 1 : workers();
+  Launch launch(launched, shape, parameters, used, order_);
+  const bool together = shape.cooperative && kernel.mode == MNEME_CPU_FIBERS && !order_;
   for (auto& scheduler : schedulers_) {
     MNEME_TRY(scheduler->prepare(launch).with_context(what));
     if (!together) break;
@@ -35,11 +38,12 @@ Status Executor::run(const CpuKernel& launched, const LaunchShape& shape, ByteSp
     SignalHandlers handlers;
     pool_.run(
         [&](unsigned worker) {
+          if (worker >= used) return;
           // A worker that the system gives no stacks leaves its blocks to the others; worker 0 has them.
           if (worker != 0 && !together && !schedulers_[worker]->prepare(launch).ok()) return;
           schedulers_[worker]->run(launch);
         },
-        shape.grid.volume(), together ? Join::all : Join::in_time);
+        std::min<uint64_t>(shape.grid.volume(), used), together ? Join::all : Join::in_time);
   }
   if (!launch.fault()) return {};
   std::lock_guard fault_lock(mutex_);

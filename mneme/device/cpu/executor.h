@@ -32,6 +32,12 @@ class Executor {
   // of parameters; a cooperative launch that cannot be resident), exhausted. After a fault every launch is refused.
   Status run(const CpuKernel& kernel, const LaunchShape& shape, ByteSpan parameters);
 
+  // Launches from now on: see device/block_order.h. One worker runs them.
+  void order_blocks(std::optional<uint64_t> seed) {
+    std::lock_guard lock(launching_);
+    order_ = seed;
+  }
+
   // The first fault. The device is of no further use after it.
   std::optional<Fault> fault() const;
   // device_fault after a fault, else ok.
@@ -42,6 +48,7 @@ class Executor {
   Heap heap_;
   std::mutex launching_;
   std::vector<std::unique_ptr<Scheduler>> schedulers_;
+  std::optional<uint64_t> order_;  // of blocks; guarded by launching_
   mutable std::mutex mutex_;
   std::optional<Fault> fault_;
 };

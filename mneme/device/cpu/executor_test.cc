@@ -1,5 +1,8 @@
 #include "mneme/device/cpu/executor.h"
 
+#include <algorithm>
+#include <numeric>
+
 #include "mneme/device/cpu/testing/test_image.h"
 
 namespace mneme::cpu {
@@ -183,6 +186,33 @@ TEST_F(ExecutorTest, HeapAndClocks) {
   Words out = output("heap", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, 64);
   for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], i);
   EXPECT_EQ(output("clocks", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, 1), Words{1});
+}
+
+TEST_F(ExecutorTest, BlocksRunInTheOrderOfASeed) {
+  const auto places = [&](const char* kernel, std::optional<uint64_t> seed, Dim3 grid) {
+    device_.executor().order_blocks(seed);
+    uint32_t count = 0;
+    return output(kernel, {.grid = grid, .block = {3, 1, 1}}, grid.volume(), {.pointer = &count});
+  };
+  for (const char* kernel : {"loop_places", "fiber_places"}) {
+    for (const Dim3 grid : {Dim3{1, 1, 1}, Dim3{2, 1, 1}, Dim3{100, 1, 1}, Dim3{7, 5, 3}}) {
+      const Words one = places(kernel, 1, grid);
+      Words sorted = one, each(one.size());
+      std::sort(sorted.begin(), sorted.end());
+      std::iota(each.begin(), each.end(), 1);
+      EXPECT_EQ(sorted, each) << "every block runs once";
+      EXPECT_EQ(places(kernel, 1, grid), one) << "the same for the same seed";
+      if (grid.volume() < 100) continue;
+      EXPECT_NE(one, each);
+      EXPECT_NE(places(kernel, 2, grid), one);
+    }
+  }
+  // Blocks that wait for others still end, and afterwards all workers run again.
+  device_.executor().order_blocks(5);
+  EXPECT_EQ(output("grid_barrier", {.grid = {12, 1, 1}, .block = {64, 1, 1}}, 13, {.a = 3})[0], 6u * 12);
+  EXPECT_EQ(output("grid_barrier", {.grid = {12, 1, 1}, .block = {64, 1, 1}, .cooperative = true}, 13, {.a = 3})[0], 6u * 12);
+  device_.executor().order_blocks(std::nullopt);
+  EXPECT_EQ(output("grid_barrier", {.grid = {12, 1, 1}, .block = {64, 1, 1}}, 13, {.a = 3})[0], 6u * 12);
 }
 
 TEST_F(ExecutorTest, RecursionOfUnknownDepthHasRoom) {

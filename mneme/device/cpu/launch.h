@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "mneme/device/cpu/block_order.h"
 #include "mneme/device/cpu/cpu_module.h"
 #include "mneme/device/cpu/fault.h"
 #include "mneme/device/cpu/image.h"
@@ -19,7 +20,8 @@ namespace mneme::cpu {
 
 class Launch {
  public:
-  Launch(const CpuKernel& kernel, const LaunchShape& shape, ByteSpan parameters, unsigned workers)
+  Launch(const CpuKernel& kernel, const LaunchShape& shape, ByteSpan parameters, unsigned workers,
+         std::optional<uint64_t> order = {})
       : code_(kernel.code()),
         kernel_(kernel.entry()),
         shape_(shape),
@@ -28,7 +30,9 @@ class Launch {
     if (!parameters.empty()) std::memcpy(parameters_.data(), parameters.data(), parameters.size());
     // Loops over small blocks are taken in runs; fibers one at a time, since a block may wait for an earlier one.
     constexpr uint64_t kRunsPerWorker = 32, kLongestRun = 1024;
-    if (kernel_.mode == MNEME_CPU_LOOP) run_ = std::clamp<uint64_t>(blocks_ / (workers * kRunsPerWorker), 1, kLongestRun);
+    if (order) order_.emplace(*order, blocks_);
+    if (kernel_.mode == MNEME_CPU_LOOP && !order_)
+      run_ = std::clamp<uint64_t>(blocks_ / (workers * kRunsPerWorker), 1, kLongestRun);
     share_ = shape.cooperative ? (blocks_ + workers - 1) / workers : blocks_;
   }
 
@@ -47,7 +51,10 @@ class Launch {
   Range take() {
     if (failed()) return {0, 0};
     const uint64_t begin = next_.fetch_add(run_, std::memory_order_relaxed);
-    return begin >= blocks_ ? Range{0, 0} : Range{begin, std::min(begin + run_, blocks_)};
+    if (begin >= blocks_) return {0, 0};
+    if (!order_) return {begin, std::min(begin + run_, blocks_)};
+    const uint64_t block = order_->at(begin);
+    return {block, block + 1};
   }
   // Gives out no more blocks: the launch will fail, with a fault that is still looked into.
   void stop() { failed_.store(true, std::memory_order_relaxed); }
@@ -68,6 +75,7 @@ class Launch {
   const mneme_cpu_kernel& kernel_;
   const LaunchShape& shape_;
   uint64_t blocks_;
+  std::optional<BlockOrder> order_;
   uint64_t run_ = 1;
   uint64_t share_ = 0;
   std::vector<Word> parameters_;

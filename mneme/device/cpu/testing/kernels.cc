@@ -80,6 +80,13 @@ LOOP(loop_barrier, 0) {
 
 LOOP(loop_misaligned_division, 0) { p.out[0] = p.a / p.b; }
 
+// In which place each block came.
+LOOP(loop_places, 0) { p.out[linear_block(*b)] = __atomic_add_fetch(static_cast<uint32_t*>(p.pointer), 1, __ATOMIC_RELAXED); }
+FIBERS(fiber_places, 0, 256) {
+  if (linear_thread(t) == 0)
+    p.out[linear_block(*t->block)] = __atomic_add_fetch(static_cast<uint32_t*>(p.pointer), 1, __ATOMIC_RELAXED);
+}
+
 FIBERS(fiber_indices, 0, 256) {
   const uint32_t* n = t->block->block;
   const uint32_t* i = t->index;

@@ -1,0 +1,38 @@
+#include "mneme/cli/code_order.h"
+
+#include "mneme/base/guarded.h"
+#include "mneme/cli/guarded.h"
+#include "mneme/cli/supervise.h"
+#include "mneme/ir/order_dependence.h"
+
+namespace mneme::cli {
+namespace {
+
+using nlohmann::json;
+
+std::string look(ByteSpan bitcode, const std::string& name) {
+  ActivityScope compiling(Activity::compiling);
+  auto module = ir::Module::parse(bitcode, name);
+  if (!module.ok()) return json{{"error", module.status().message()}}.dump(-1, ' ', false, json::error_handler_t::replace);
+  json found = json::array();
+  for (const ir::OrderDependence& d : ir::find_order_use(*module).dependences)
+    found.push_back({{"kind", to_string(d.kind)},
+                     {"places", d.places},
+                     {"first", d.first.empty() ? json() : json(d.first)},
+                     {"what", describe(d)}});
+  return found.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Result<json> order_dependences_in(ByteSpan bitcode, const std::string& name) {
+  constexpr GuardLimits kLimits{GuardLimits::Seconds(30), {}, {}, 4_GiB};
+  MNEME_ASSIGN(GuardedEnd end, run_guarded(kLimits, [&] { return look(bitcode, name); }));
+  if (end.how == GuardedEnd::How::interrupted) end_as(end.number);
+  if (end.how != GuardedEnd::How::finished) return explain(end);
+  json found = json::parse(end.reply, nullptr, false);
+  if (found.is_array()) return found;
+  return error(Code::corrupt, "{}", found.is_object() ? found.value("error", std::string()) : "what was found cannot be read");
+}
+
+}  // namespace mneme::cli

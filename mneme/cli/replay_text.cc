@@ -1,0 +1,102 @@
+#include "mneme/cli/replay_text.h"
+
+#include <vector>
+
+#include "mneme/base/shown.h"
+#include "mneme/cli/recording_view.h"
+#include "mneme/cli/sweep_report.h"
+#include "mneme/replay/difference.h"
+#include "mneme/replay/time_statistics.h"
+
+namespace mneme::cli {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+constexpr size_t kMostPlaces = 8;  // that differ, one a line
+
+std::string verdict(const ReplayResult& result) {
+  if (result.verified) {
+    bool tolerated = false;
+    for (const ToleranceVerdict& t : result.tolerances) tolerated = tolerated || t.differences.worst != 0;
+    return tolerated ? "verified: memory is as recorded, within its tolerances" : "verified: memory is as recorded, to the byte";
+  }
+  return "not verified: " + shown(describe_wrong(result), 0);
+}
+
+void add_times(const ReplayResult& result, Rows& rows) {
+  const TimeStatistics now = statistics_of(result.exec_time);
+  if (now.count != 0) {
+    std::string spread;
+    if (now.count > 1)
+      spread = fmt::format(", standard deviation {} ({:.1f} %)", format_time(now.standard_deviation),
+                           now.mean.count() > 0 ? 100 * (now.standard_deviation / now.mean) : 0);
+    rows.push_back({"  time", fmt::format("{}, the median of {}; least {}{} ({})", format_time(now.median),
+                                          plural(now.count, "run"), format_time(now.min), spread, result.clock.source)});
+  }
+  if (!result.recorded_time) return;
+  const RecordedTime& recorded = *result.recorded_time;
+  const double before = recorded.reference();
+  std::string text = format_recorded_time(recorded);
+  if (recorded.others > 1) text += fmt::format(", least {}", format_time(Nanoseconds(recorded.others_min)));
+  if (now.count != 0 && before > 0) text += fmt::format("; this is {:.2f} of it", now.median.count() / before);
+  rows.push_back({"  recorded", text});
+}
+
+void add_launch(const ReplayResult& result, Rows& rows) {
+  if (!result.shape) return;
+  const LaunchShape &now = *result.shape, &then = result.recorded_shape;
+  std::string text = fmt::format("grid {}, block {}", now.grid, now.block);
+  const bool same = now.grid == then.grid && now.block == then.block;
+  text += same ? ", as recorded" : fmt::format("; recorded: grid {}, block {}", then.grid, then.block);
+  for (const FewerThreads& f : fewer_threads(result))
+    text += fmt::format("; {} of {} threads in {}: --keep-threads keeps them", f.threads, f.recorded, f.axis);
+  rows.push_back({"  launch", text});
+}
+
+void add_code(const ReplayResult& result, Rows& rows) {
+  const auto registers = result.resources.registers ? result.resources.registers : result.facts.registers;
+  if (registers) rows.push_back({"  registers", fmt::format("{} of a thread", *registers)});
+  if (result.facts.spill_stores && result.facts.spill_loads)
+    rows.push_back(
+        {"  spilled", fmt::format("{} stored, {} loaded", Bytes(*result.facts.spill_stores), Bytes(*result.facts.spill_loads))});
+  if (result.object_size) rows.push_back({"  code", fmt::format("{}", *result.object_size)});
+  if (result.occupancy)
+    rows.push_back({"  occupancy", fmt::format("{:.0f} %, {} of a multiprocessor", 100 * result.occupancy->warps,
+                                               plural(result.occupancy->active_blocks, "block"))});
+}
+
+void add_differences(const ReplayResult& result, Rows& rows) {
+  if (result.not_written)
+    for (const NotWritten& n : *result.not_written)
+      rows.push_back(
+          {"  not written",
+           fmt::format("{}, the first at index {}{}", shown(describe_not_written(n.where, n.type, n.elements, n.not_written)),
+                       n.first, n.wrong != 0 ? fmt::format("; {} that were are wrong", n.wrong) : "")});
+  for (size_t i = 0; i < std::min(result.mismatches.size(), kMostPlaces); ++i) {
+    const Mismatch& m = result.mismatches[i];
+    rows.push_back({"  differs", fmt::format("{}: {} of {}, from offset {} on", shown(m.buffer.empty() ? m.where : m.buffer),
+                                             plural(m.differing_bytes, "byte"), m.size, m.first_offset)});
+  }
+  if (result.mismatches.size() > kMostPlaces)
+    rows.push_back({"  differ", fmt::format("{} more places", result.mismatches.size() - kMostPlaces)});
+  if (!result.verified) rows.push_back({"  see", "mneme diff shows it element by element"});
+}
+
+}  // namespace
+
+std::string replay_text(const std::string& title, const ReplayResult& result) {
+  const std::string name = shown(title, 0);
+  if (!result.failure.ok()) return fmt::format("{}: could not be replayed\n", name.empty() ? "the launch" : name);
+  std::string text = fmt::format("{} on {}\n  {}\n", name, shown(result.device), verdict(result));
+  Rows rows;
+  add_times(result, rows);
+  add_launch(result, rows);
+  add_code(result, rows);
+  if (!result.poison.empty())
+    rows.push_back({"  poison", result.poison == "on" ? fmt::format("on, {}", result.poisoned_bytes) : shown(result.poison)});
+  add_differences(result, rows);
+  return text + format_table(rows, 0);
+}
+
+}  // namespace mneme::cli

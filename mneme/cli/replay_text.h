@@ -1,0 +1,14 @@
+// What `mneme replay` tells a person at a terminal: the verdict, times beside the recorded one, registers, what differed.
+#pragma once
+
+#include <string>
+
+#include "mneme/replay/result.h"
+
+namespace mneme::cli {
+
+// Several lines, with a line feed at the end. `title` is the kernel, as it is shown. Of a replay that could not run it says only
+// that: the reason is a message on standard error.
+std::string replay_text(const std::string& title, const ReplayResult& result);
+
+}  // namespace mneme::cli

@@ -1,0 +1,150 @@
+#include "mneme/ir/order_dependence.h"
+
+#include <fmt/format.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <map>
+
+#include "mneme/ir/access.h"
+
+namespace mneme::ir {
+namespace {
+
+using Kind = OrderDependence::Kind;
+using llvm::dyn_cast;
+
+bool contains_any(llvm::StringRef text, std::initializer_list<llvm::StringRef> parts) {
+  return llvm::any_of(parts, [&](llvm::StringRef part) { return text.contains(part); });
+}
+
+std::string line_of(const llvm::Instruction& instruction) {
+  const llvm::DILocation* location = instruction.getDebugLoc().get();
+  return location ? fmt::format("{}:{}", location->getFilename().str(), location->getLine()) : std::string();
+}
+
+class Search {
+ public:
+  OrderUse run(const llvm::Module& module) {
+    for (const llvm::Function& function : module)
+      for (const llvm::Instruction& instruction : llvm::instructions(function)) see(instruction);
+    for (auto& [kind, found] : found_) use_.dependences.push_back(std::move(found));
+    return std::move(use_);
+  }
+
+ private:
+  void note(Kind kind, const llvm::Instruction& instruction) {
+    OrderDependence& found = found_[kind];
+    found.kind = kind;
+    ++found.places;
+    if (found.first.empty()) found.first = line_of(instruction);
+  }
+
+  void see(const llvm::Instruction& instruction) {
+    if (const auto* change = dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+      see_change(*change);
+    } else if (llvm::isa<llvm::AtomicCmpXchgInst>(instruction)) {
+      note(Kind::exchange, instruction);
+      use_.orders_blocks = true;
+    } else if (llvm::isa<llvm::FenceInst>(instruction) || instruction.isVolatile() || instruction.isAtomic()) {
+      use_.orders_blocks = true;
+    } else if (const auto* call = dyn_cast<llvm::CallBase>(&instruction)) {
+      see_call(*call);
+    }
+  }
+
+  void see_change(const llvm::AtomicRMWInst& change) {
+    using Operation = llvm::AtomicRMWInst::BinOp;
+    const Operation operation = change.getOperation();
+    if (operation == Operation::FAdd || operation == Operation::FSub) {
+      note(Kind::float_sum, change);
+    } else if (operation == Operation::Xchg) {
+      note(Kind::exchange, change);
+    } else if (!change.use_empty()) {
+      note(Kind::atomic_result, change);
+    }
+    if (!change.use_empty() || operation == Operation::Xchg) use_.orders_blocks = true;
+  }
+
+  void see_call(const llvm::CallBase& call) {
+    if (const auto* assembly = dyn_cast<llvm::InlineAsm>(call.getCalledOperand())) {
+      see_assembly(assembly->getAsmString(), call);
+    } else if (const llvm::Function* callee = call.getCalledFunction(); callee && callee->isIntrinsic()) {
+      see_intrinsic(callee->getName(), call);
+    }
+  }
+
+  void see_intrinsic(llvm::StringRef name, const llvm::Instruction& call) {
+    if (contains_any(name, {".sreg.clock", ".sreg.globaltimer", "llvm.readcyclecounter", "llvm.readsteadycounter"})) {
+      note(Kind::clock, call);
+    } else if (contains_any(name, {".sreg.smid", ".sreg.warpid", ".sreg.nwarpid"})) {
+      note(Kind::placement, call);
+    } else if (name.starts_with("llvm.nvvm.atomic.")) {
+      const bool sum = name.contains(".add.") && contains_any(name, {".f.", ".f16", ".f32", ".f64", ".bf16"});
+      if (sum) note(Kind::float_sum, call);
+      if (!sum && (!call.use_empty() || name.contains(".exch.") || name.contains(".cas.")))
+        note(name.contains(".exch.") || name.contains(".cas.") ? Kind::exchange : Kind::atomic_result, call);
+      use_.orders_blocks = use_.orders_blocks || !call.use_empty();
+    } else if (contains_any(name, {".barrier", ".bar.", "llvm.nvvm.bar"})) {
+      use_.waits_in_blocks = true;
+    } else if (contains_any(name, {".membar", ".fence"})) {
+      use_.orders_blocks = true;
+    }
+  }
+
+  // Words of PTX: "atom.global.add.f32", "red.add.f32", "mov.u64 $0, %clock64;".
+  void see_assembly(llvm::StringRef text, const llvm::Instruction& call) {
+    if (contains_any(text, {"%clock", "%globaltimer"})) note(Kind::clock, call);
+    if (contains_any(text, {"%smid", "%warpid"})) note(Kind::placement, call);
+    if (contains_any(text, {"bar.sync", "barrier.", "bar.warp"})) use_.waits_in_blocks = true;
+    if (contains_any(text, {"membar", "fence.", "volatile", ".acquire", ".release", ".relaxed"})) use_.orders_blocks = true;
+    const bool with_result = text.contains("atom."), without = text.contains("red.global") || text.contains("red.add");
+    if (!with_result && !without) return;
+    if (text.contains(".add") && contains_any(text, {".f16", ".f32", ".f64", ".bf16"}))
+      note(Kind::float_sum, call);
+    else if (contains_any(text, {".exch", ".cas"}))
+      note(Kind::exchange, call);
+    else if (with_result && !call.use_empty())
+      note(Kind::atomic_result, call);
+    if (with_result) use_.orders_blocks = true;
+  }
+
+  OrderUse use_;
+  std::map<Kind, OrderDependence> found_;
+};
+
+std::string_view words(Kind kind) {
+  switch (kind) {
+    case Kind::float_sum: return "adds floating-point numbers by atomic operations, and each order rounds otherwise";
+    case Kind::atomic_result: return "uses what an atomic operation found: who came first decides";
+    case Kind::exchange: return "exchanges values by atomic operations: who came before decides";
+    case Kind::clock: return "reads a clock";
+    case Kind::placement: return "reads on which multiprocessor or warp it runs";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string_view to_string(Kind kind) {
+  switch (kind) {
+    case Kind::float_sum: return "float_sum";
+    case Kind::atomic_result: return "atomic_result";
+    case Kind::exchange: return "exchange";
+    case Kind::clock: return "clock";
+    case Kind::placement: return "placement";
+  }
+  return "?";
+}
+
+std::string describe(const OrderDependence& dependence) {
+  std::string where = fmt::format("{} place{}", dependence.places, dependence.places == 1 ? "" : "s");
+  if (!dependence.first.empty()) where += fmt::format(", {}at {}", dependence.places == 1 ? "" : "the first ", dependence.first);
+  return fmt::format("{} ({})", words(dependence.kind), where);
+}
+
+OrderUse find_order_use(const Module& module) { return Search().run(llvm_module(module)); }
+
+}  // namespace mneme::ir

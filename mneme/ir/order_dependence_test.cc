@@ -1,0 +1,91 @@
+#include "mneme/ir/order_dependence.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mneme::ir {
+namespace {
+
+using Kind = OrderDependence::Kind;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+OrderUse use_of(const std::string& body, const std::string& more = "") {
+  const std::string ir = R"(
+target triple = "nvptx64-nvidia-cuda"
+declare i64 @llvm.nvvm.read.ptx.sreg.clock64()
+declare i32 @llvm.nvvm.read.ptx.sreg.smid()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent
+declare void @llvm.nvvm.membar.gl()
+)" + more + "\ndefine ptx_kernel void @k(ptr %p, ptr %q) {\n" +
+                         body + "  ret void\n}\n";
+  auto module = Module::parse(std::as_bytes(std::span(ir)), "test.ll");
+  EXPECT_TRUE(module.ok()) << module.status().to_string();
+  return module.ok() ? find_order_use(*module) : OrderUse();
+}
+
+std::vector<std::string> found(const std::string& body) {
+  std::vector<std::string> kinds;
+  for (const OrderDependence& d : use_of(body).dependences) kinds.emplace_back(to_string(d.kind));
+  return kinds;
+}
+
+TEST(OrderDependence, FloatSumsAreAndWholeNumbersOfWhichNobodyUsesTheResultAreNot) {
+  EXPECT_THAT(found("  %v = atomicrmw fadd ptr %p, float 1.0 monotonic\n"), ElementsAre("float_sum"));
+  EXPECT_THAT(found("  %v = atomicrmw fsub ptr %p, double 1.0 monotonic\n"), ElementsAre("float_sum"));
+  EXPECT_THAT(found("  %v = atomicrmw fmax ptr %p, float 1.0 monotonic\n"), IsEmpty());
+  for (const char* operation : {"add", "sub", "max", "umin", "and", "or", "xor"})
+    EXPECT_THAT(found(std::string("  %v = atomicrmw ") + operation + " ptr %p, i32 1 monotonic\n"), IsEmpty()) << operation;
+  EXPECT_THAT(found("  %v = atomicrmw add ptr %p, i32 1 monotonic\n  store i32 %v, ptr %q\n"), ElementsAre("atomic_result"));
+  EXPECT_THAT(found("  %v = atomicrmw xchg ptr %p, i32 1 monotonic\n"), ElementsAre("exchange"));
+  EXPECT_THAT(found("  %v = cmpxchg ptr %p, i32 1, i32 2 monotonic monotonic\n"), ElementsAre("exchange"));
+}
+
+TEST(OrderDependence, ClocksAndPlaces) {
+  EXPECT_THAT(found("  %v = call i64 @llvm.nvvm.read.ptx.sreg.clock64()\n  store i64 %v, ptr %p\n"), ElementsAre("clock"));
+  EXPECT_THAT(found("  %v = call i32 @llvm.nvvm.read.ptx.sreg.smid()\n  store i32 %v, ptr %p\n"), ElementsAre("placement"));
+  EXPECT_THAT(found("  %v = call i64 asm sideeffect \"mov.u64 $0, %globaltimer;\", \"=l\"()\n"), ElementsAre("clock"));
+  EXPECT_THAT(found("  call void asm sideeffect \"red.global.add.f32 [$0], 1.0;\", \"l\"(ptr %p)\n"), ElementsAre("float_sum"));
+  EXPECT_THAT(found("  call void asm sideeffect \"red.global.add.u32 [$0], 1;\", \"l\"(ptr %p)\n"), IsEmpty());
+  EXPECT_THAT(found("  %v = load i32, ptr %p\n  store i32 %v, ptr %q\n"), IsEmpty());
+}
+
+TEST(OrderDependence, PlacesAreCountedAndTheFirstLineIsTold) {
+  const std::string body =
+      "  %v = atomicrmw fadd ptr %p, float 1.0 monotonic, !dbg !5\n"
+      "  %w = atomicrmw fadd ptr %q, float 1.0 monotonic, !dbg !5\n";
+  const std::string debug = R"(
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2}
+!0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !1, emissionKind: FullDebug)
+!1 = !DIFile(filename: "sum.cu", directory: "/")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = distinct !DISubprogram(name: "k", file: !1, line: 1, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+!4 = !DISubroutineType(types: !{})
+!5 = !DILocation(line: 12, column: 3, scope: !6)
+!6 = distinct !DILexicalBlock(scope: !3, file: !1, line: 2)
+)";
+  std::string ir = "target triple = \"nvptx64-nvidia-cuda\"\ndefine ptx_kernel void @k(ptr %p, ptr %q) !dbg !3 {\n" + body +
+                   "  ret void\n}\n" + debug;
+  auto module = Module::parse(std::as_bytes(std::span(ir)), "test.ll");
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  const OrderUse use = find_order_use(*module);
+  ASSERT_EQ(use.dependences.size(), 1u);
+  EXPECT_EQ(
+      describe(use.dependences[0]),
+      "adds floating-point numbers by atomic operations, and each order rounds otherwise (2 places, the first at sum.cu:12)");
+  EXPECT_EQ(describe({Kind::clock, 1, ""}), "reads a clock (1 place)");
+}
+
+TEST(OrderDependence, WhatWaitsIsTold) {
+  EXPECT_TRUE(use_of("  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n").waits_in_blocks);
+  EXPECT_FALSE(use_of("  store i32 1, ptr %p\n").waits_in_blocks);
+  EXPECT_FALSE(use_of("  store i32 1, ptr %p\n").orders_blocks);
+  EXPECT_TRUE(use_of("  call void @llvm.nvvm.membar.gl()\n").orders_blocks);
+  EXPECT_TRUE(use_of("  fence seq_cst\n").orders_blocks);
+  EXPECT_TRUE(use_of("  %v = load volatile i32, ptr %p\n").orders_blocks);
+  EXPECT_FALSE(use_of("  %v = atomicrmw add ptr %p, i32 1 monotonic\n").orders_blocks) << "nobody learns from it";
+}
+
+}  // namespace
+}  // namespace mneme::ir

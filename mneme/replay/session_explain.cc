@@ -1,0 +1,38 @@
+#include "mneme/ir/access_types.h"
+#include "mneme/ir/order_dependence.h"
+#include "mneme/replay/difference.h"
+#include "mneme/replay/segments.h"
+#include "mneme/replay/session.h"
+
+namespace mneme {
+
+Result<RunMemory> Session::observe(const Loaded& loaded) {
+  return memory_->observe(loaded.symbols, poisoned_ ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded);
+}
+
+Result<const ir::Module*> Session::code_of(const Configuration& configuration) {
+  MNEME_ASSIGN(const KernelCode* code, sources_->find(configuration.ir));
+  return &code->module();
+}
+
+Status Session::explain(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+  for (const ir::OrderDependence& dependence : ir::find_order_use(recorded_code()).dependences)
+    result.order_dependences.push_back(describe(dependence));
+  if (!poisoned_) return {};
+  MNEME_ASSIGN(const ir::AccessTypes accesses, ir::access_types(recorded_code(), kernel_.name));
+  MNEME_ASSIGN(const std::vector<Segment> segments, segments_of(kernel_, instance_, plan_, tolerated, accesses, {}));
+  MNEME_ASSIGN(const RunMemory memory, observe(loaded));
+  MNEME_ASSIGN(const std::vector<SegmentDifference> differences, find_differences(memory, segments));
+  auto& found = result.not_written.emplace();
+  for (const SegmentDifference& d : differences)
+    if (d.not_written != 0)
+      found.push_back({d.segment.where, d.segment.type, d.elements, d.not_written, d.first_not_written.value_or(0), d.wrong()});
+  return {};
+}
+
+void Session::name_mismatches(ReplayResult& result) const {
+  for (Mismatch& mismatch : result.mismatches)
+    if (!mismatch.outside) mismatch.buffer = name_of(mismatch.address + Bytes(mismatch.first_offset), kernel_, instance_, plan_);
+}
+
+}  // namespace mneme

@@ -1,0 +1,76 @@
+#include "mneme/base/activity.h"
+#include "mneme/ir/order_dependence.h"
+#include "mneme/replay/compile_request.h"
+#include "mneme/replay/races.h"
+#include "mneme/replay/session.h"
+
+namespace mneme {
+namespace {
+
+// As for poison: code that notes its accesses takes many times as long as without.
+constexpr std::chrono::seconds kLongestLaunch(1);
+constexpr double kLongestFactor = 1000;
+constexpr uint64_t kPartOfMemory = 4;  // notes take at most one part of this many of the device's
+
+// Who is told apart: threads where none waits for another and all have a number.
+Result<NoteOf> note_of(const ir::OrderUse& use, const LaunchShape& shape) {
+  constexpr uint64_t kMostComers = UINT32_MAX - 1;
+  const uint64_t blocks = shape.grid.volume(), threads = shape.block.volume();
+  if (blocks > kMostComers) return error(Code::unsupported, "the launch has more than {} blocks", kMostComers);
+  if (!use.waits_in_blocks && blocks * threads <= kMostComers) return NoteOf::thread;
+  if (shape.cooperative) return error(Code::unsupported, "the blocks of a cooperative launch may wait for each other");
+  return NoteOf::block;
+}
+
+}  // namespace
+
+RaceReport Session::find_races(const Configuration& configuration, const std::vector<Segment>& segments) {
+  RaceReport report;
+  const Status status = look_for_races(configuration, segments, report);
+  memory_->distrust();
+  if (!status.ok()) report.not_looked = status.message();
+  return report;
+}
+
+Status Session::look_for_races(const Configuration& configuration, const std::vector<Segment>& segments, RaceReport& report) {
+  if (plan_.copy_size == Bytes()) return error(Code::unsupported, "the launch has no memory at recorded addresses");
+  if (run_time_ > kLongestLaunch)
+    return error(Code::unsupported, "the launch takes more than {} s, and many times that when it notes its accesses",
+                 kLongestLaunch.count());
+  MNEME_ASSIGN(KernelCode * source, sources_->find(configuration.ir));
+  MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, *source));
+  const ir::OrderUse use = ir::find_order_use(source->module());
+  report.may_be_ordered = use.orders_blocks;
+  MNEME_ASSIGN(report.between, note_of(use, request.shape));
+  const Bytes size = AccessNotes::size(plan_, report.between), most(device_.properties().total_memory.count / kPartOfMemory);
+  if (size > most)
+    return error(Code::unsupported, "notes of who comes where take {}, and only {} of the device's memory may be theirs", size,
+                 most);
+  MNEME_ASSIGN(DeviceLock exclusive, DeviceLock::acquire(device_.properties()));
+  MNEME_ASSIGN(const AccessNotes notes, AccessNotes::create(device_, *stream_, plan_, report.between));
+  request.options.passes = "default<O1>";
+  request.options.tracking = AccessNotes::tracking(plan_, report.between);
+  CompiledCode code;
+  {
+    ActivityScope compiling(Activity::compiling);
+    MNEME_ASSIGN(code, compiler_->compile(source->module(), request.options));
+  }
+  MNEME_ASSIGN(Loaded tracked, load_code(code));
+  MNEME_TRY(notes.attach(*tracked.module, *stream_));
+  memory_->distrust();
+  MNEME_TRY(memory_->restore(tracked.symbols));
+  {
+    ActivityScope tracking(Activity::tracking, kLongestFactor * run_time_);
+    MNEME_TRY(stream_->launch(*tracked.kernel, request.shape, instance_.parameters));
+    MNEME_TRY(stream_->synchronize());
+  }
+  const NotesOfLaunch taken{notes.memory(), Bytes(size.count / 3), report.between, request.shape};
+  for (const Segment& segment : segments) {
+    if (plan_.regions[segment.region].placement != Placement::recorded_address) continue;
+    MNEME_ASSIGN(std::optional<Race> race, find_race(*stream_, taken, plan_, segment));
+    if (race) report.races.push_back(std::move(*race));
+  }
+  return {};
+}
+
+}  // namespace mneme
