@@ -621,7 +621,7 @@ def test_help_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert called(["--help"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("Searches for the configuration under which a recorded launch is fastest")
-    assert text.index("Examples:") < text.index("usage: mneme tune DATABASE")
+    assert text.index("Examples:") < text.index("usage: mneme tune DB [KERNEL")
     for word in ("exhaustive", "nsga2", "specialise", "Examples:\n  # ", "Exit status", "compile_time", "--resume"):
         assert word in text
 
