@@ -106,6 +106,7 @@ TEST_F(LostProcessTest, AKeeperThatIsKilledIsReplaced) {
 TEST_F(LostProcessTest, WithoutAKeeperWorkersReadTheRecordingAgain) {
   open();
   expect_right();
+  device_worker_and_keeper();
   for (int i = 0; i < 4; ++i) {
     const std::vector<pid_t> both = testing_pool::workers_with_a_device();
     if (both.size() < 2) break;
@@ -134,11 +135,13 @@ TEST_F(LostProcessTest, AZygoteThatIsStoppedEndsThePoolWhenItIsNeeded) {
   options_.limits.running = std::chrono::seconds(3);
   open();
   expect_right();
-  const pid_t zygote = testing_pool::zygote();
+  // A result may come before the zygote has forked the keeper, which it must have done before it is stopped.
+  const std::vector<pid_t> with_a_device = device_worker_and_keeper();
+  ASSERT_THAT(with_a_device, SizeIs(2));
   const std::vector<pid_t> workers = testing_pool::workers();
-  ASSERT_EQ(::kill(zygote, SIGSTOP), 0);
+  ASSERT_EQ(::kill(testing_pool::zygote(), SIGSTOP), 0);
   expect_right();
-  ASSERT_EQ(::kill(device_worker_and_keeper().front(), SIGSTOP), 0);
+  ASSERT_EQ(::kill(with_a_device.front(), SIGSTOP), 0);
   const PoolResult result = pool_->submit(right()).get();
   EXPECT_EQ(result.failure, Failure::worker_lost);
   EXPECT_EQ(pool_->status().message(), "the process that forks the pool's workers did not end one of them within 20 s");

@@ -735,6 +735,27 @@ TEST_F(PoolTest, ResumesFromItsLog) {
   EXPECT_EQ(Pool::open(logged).status().code(), Code::incompatible);
 }
 
+// Whoever shares what an earlier run measured is told for whom that was, and not who shared it then.
+TEST_F(PoolTest, WhatIsSharedWithAnEarlierRunNamesWhatWasMeasured) {
+  PoolOptions logged = options();
+  logged.log = folder_ / "shared.jsonl";
+  {
+    auto pool = open(logged);
+    EXPECT_EQ(pool->submit(with_passes("same")).get().origin, Origin::measured);
+    for (int i = 0; i < 20; ++i) pool->submit(with_passes("same/" + std::to_string(i)));
+    pool->drain();
+  }
+  logged.resume = true;
+  auto pool = open(logged);
+  const Digest measured = whole_digest(with_passes("same"));
+  PoolResult again = pool->submit(with_passes("same/5")).get();
+  EXPECT_EQ(again.origin, Origin::resumed);
+  EXPECT_EQ(again.shared_with, measured);
+  again = pool->submit(with_passes("same/another")).get();
+  EXPECT_EQ(again.origin, Origin::shared);
+  EXPECT_EQ(again.shared_with, measured);
+}
+
 TEST_F(PoolTest, ALogIsOneRunsAtATime) {
   PoolOptions logged = options();
   logged.log = folder_ / "one.jsonl";

@@ -1,0 +1,60 @@
+// What configurations share, by their keys: whatever the code, the launch or the verdict depends on is in one of them.
+#include "mneme/pool/job.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "mneme/replay/testing/each_member.h"
+
+namespace mneme {
+namespace {
+
+using testing_members::change_each;
+using testing_members::section_of;
+
+const std::set<std::string> kOfCode = {"passes", "pass_plugins", "ir", "ir_digest", "specialise", "codegen", "assembler"};
+// What the code depends on only where it is made for the launch.
+const std::set<std::string> kOfShape = {"grid", "block", "keep_threads", "shared_memory"};
+
+struct Keys {
+  std::string compile, launch;
+};
+
+Keys keys_of(const Configuration& configuration) {
+  Job job{.configuration = configuration, .future = {}};
+  identify(job);
+  return {job.compile_key, job.launch_key};
+}
+
+TEST(JobKeys, WhatTheVerdictDependsOnIsInTheLaunchsKeyAndWhatTheCodeDoesIsInTheCompilersKey) {
+  for (bool for_the_launch : {false, true}) {
+    Configuration configuration;
+    if (for_the_launch) configuration.specialise.alignment = true;
+    const Keys usual = keys_of(configuration);
+    std::map<std::string, std::string> compile{{usual.compile, "none"}}, launch{{usual.launch, "none"}};
+    change_each(configuration, [&](const std::string& name) {
+      if (name == "specialise.alignment") return;  // as it is, or what makes the difference
+      const Keys keys = keys_of(configuration);
+      const std::string section = section_of(name);
+      const bool of_code = kOfCode.contains(section) || section == "specialise";
+      const bool is_specialised = !configuration.specialise.empty();
+      EXPECT_EQ(compile.try_emplace(keys.compile, name).second, of_code || (is_specialised && kOfShape.contains(section)))
+          << name;
+      EXPECT_EQ(launch.try_emplace(keys.launch, name).second, !of_code) << name;
+    });
+  }
+}
+
+TEST(JobKeys, TheDigestHasEveryMember) {
+  Configuration configuration;
+  std::map<Digest, std::string> seen{{whole_digest(configuration), "none"}};
+  change_each(configuration, [&](const std::string& name) {
+    EXPECT_TRUE(seen.try_emplace(whole_digest(configuration), name).second)
+        << name << ", as " << seen.at(whole_digest(configuration));
+  });
+}
+
+}  // namespace
+}  // namespace mneme
