@@ -62,12 +62,13 @@ inline void change_each(Specialisation& value, const SeeMember& see) {
 }
 
 inline void change_each(AccessTracking& value, const SeeMember& see) {
-  auto& [ranges, plane] = value;
+  auto& [ranges, plane, note] = value;
   change(ranges, {TrackedRange{DevicePtr(4096), Bytes(8), Bytes(0)}}, "tracking.ranges", see);
   change(ranges, {TrackedRange{DevicePtr(8192), Bytes(8), Bytes(0)}}, "tracking.ranges[].base", see);
   change(ranges, {TrackedRange{DevicePtr(4096), Bytes(16), Bytes(0)}}, "tracking.ranges[].size", see);
   change(ranges, {TrackedRange{DevicePtr(4096), Bytes(8), Bytes(8)}}, "tracking.ranges[].offset", see);
   change(plane, Bytes(512), "tracking.plane", see);
+  change(note, NoteOf::block, "tracking.note", see);
 }
 
 inline void change_each(CompileOptions& value, const SeeMember& see) {
