@@ -1,0 +1,118 @@
+"""The commands that the guides print, in their order, on the CPU device: each must end as it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [page for page in sorted((ROOT / "docs/guide").glob("*.md")) if "\n    $ " in page.read_text()]
+
+# Commands that are not run here, by how they begin, and why.
+NOT_RUN = {
+    "ncu ": "it needs a GPU",
+    "compute-sanitizer ": "it needs a GPU",
+    "./app": "it needs a GPU",
+    "git clone ": "it fetches the project",
+    "scripts/install-packages": "it installs packages; make check has done so",
+    "python3 -m venv ": "python.package makes environments and installs the package in them",
+    "pip install ": "python.package makes environments and installs the package in them",
+    "cmake -B build ": "e2e.cmake_package does it",
+    "CUDAFLAGS=": "e2e.cmake_cuda_language does it",
+    "mneme replay … ": "it is a part of a command",
+}
+# The same in less time.
+SHORTER = {
+    r"--trials \d+": "--trials 6",
+    r"block\.x=\d+:1024:\d+": "block.x=64:128:64",
+    r"^python$": "python -c pass",
+    r"examples/cg/cg.cu": f"{ROOT}/examples/cg/cg.cu",
+    r"^mkdir ~/first\b": "mkdir ~/first && cp -r record-db ~/first/moved-db",
+}
+# What a page finds beside the recording: commands that make it.
+BEFORE = {
+    "to-your-program": "mneme tune record-db --trials 4 --results-dir results --quiet --confirm 5",
+}
+
+
+def commands(page: Path) -> list[str]:
+    """The commands behind the prompts of a page, a continued one in one line."""
+    joined = re.sub(r" *\\\n +", " ", page.read_text())
+    return [line.strip() for line in re.findall(r"^    \$ (.*)$", joined, re.M)]
+
+
+def write_files(page: Path, folder: Path) -> None:
+    """The files that a page prints: a block whose first line is a comment with the file's name."""
+    begin, line = r"^    (?:#|//) (\w+\.(?:yaml|cc))\b.*\n", r"    (?!\$ )"
+    blocks = re.findall(rf"{begin}((?:{line}.*\n|\n(?={line}))*)", page.read_text(), re.M)
+    for name, text in blocks:
+        (folder / name).write_text(re.sub(r"^    ", "", text, flags=re.M))
+
+
+def test_every_exception_is_used() -> None:
+    found = [command for page in PAGES for command in commands(page)]
+    for begin in NOT_RUN:
+        assert any(command.startswith(begin) for command in found), begin
+    assert {page.stem for page in PAGES} >= set(BEFORE)
+    assert len(found) > 40
+
+
+@pytest.fixture(scope="session")
+def recordings_of(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """By the kernel that a page names, a folder as a reader has it after First recording: app.cu, app, record-db."""
+    compiling = "$(mneme config cxx) -O3 -std=c++17 $(mneme config cxxflags) app.cu -o app $(mneme config ldflags)"
+    folders = {}
+    for kernel, example in {"add": "vecadd/vecadd.cu", "matvec": "cg/cg.cu"}.items():
+        folder = tmp_path_factory.mktemp(kernel)
+        (folder / "app.cu").write_text(f'#include "{ROOT}/examples/{example}"\n')
+        shell(
+            "$(mneme config cxx) -O3 -std=c++17 $(mneme config cxxflags) app.cu -o app $(mneme config ldflags)", folder
+        )
+        shell(rf"mneme record --device cpu -rdb record-db --max 1 --kernels '^{kernel}\(' -- ./app", folder)
+        folders[kernel] = folder
+    return folders
+
+
+def shell(command: str, folder: Path, **variables: str) -> None:
+    done = subprocess.run(
+        ["bash", "-euc", command],
+        cwd=folder,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=250,
+    )
+    assert done.returncode == 0, f"{command}\nended with {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_commands_of(page: Path, recordings_of: dict[str, Path], tmp_path: Path) -> None:
+    kernel = "add" if "record-db add" in page.read_text() else "matvec"
+    folder = Path(shutil.copytree(recordings_of[kernel], tmp_path / "work"))
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("tune", "report"):
+        (programs / f"mneme-{name}").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mneme.{name} "$@"\n')
+        (programs / f"mneme-{name}").chmod(0o755)
+    (programs / "python").symlink_to(sys.executable)
+    variables = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    if page.stem in BEFORE:
+        shell(BEFORE[page.stem], folder, **variables)
+    write_files(page, folder)
+    for command in commands(page):
+        if any(command.startswith(begin) for begin in NOT_RUN):
+            continue
+        for pattern, other in SHORTER.items():
+            command = re.sub(pattern, other, command)
+        shell(command, folder, **variables)
+        # A `cd` holds for what follows it.
+        if directory := re.fullmatch(r"cd (\S+)(?: +#.*)?", command):
+            folder = Path(directory[1].replace("~", str(tmp_path)))
+            write_files(page, folder)
