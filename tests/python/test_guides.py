@@ -71,9 +71,7 @@ def recordings_of(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for kernel, example in {"add": "vecadd/vecadd.cu", "matvec": "cg/cg.cu"}.items():
         folder = tmp_path_factory.mktemp(kernel)
         (folder / "app.cu").write_text(f'#include "{ROOT}/examples/{example}"\n')
-        shell(
-            "$(mneme config cxx) -O3 -std=c++17 $(mneme config cxxflags) app.cu -o app $(mneme config ldflags)", folder
-        )
+        shell(compiling, folder)
         shell(rf"mneme record --device cpu -rdb record-db --max 1 --kernels '^{kernel}\(' -- ./app", folder)
         folders[kernel] = folder
     return folders
