@@ -1,9 +1,11 @@
-// A filter with as many taps as it is told: what bench/recipes.py builds with each of the recipes of docs/guide/to-your-program.md.
+// A filter with as many taps as it is told: what bench/recipes.py builds with each of the recipes of
+// docs/guide/to-your-program.md.
 //
 //   filter [ELEMENTS [TAPS [LAUNCHES]]]
 //
 // Prints the median time of a launch in nanoseconds, by events around each, and a checksum of what was computed. The recipes that
-// change the source are chosen by the macros BLOCK, BLOCKS, BOUNDS, RESTRICT and CONSTANT_TAPS; without any it is as it was written.
+// change the source are chosen by the macros BLOCK, BLOCKS, BOUNDS, RESTRICT and CONSTANT_TAPS; without any it is as it was
+// written.
 #include <algorithm>
 #include <cmath>
 #include <vector>

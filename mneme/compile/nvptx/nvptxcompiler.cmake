@@ -12,7 +12,8 @@ if(MNEME_NVPTXCOMPILER_ARCHIVE)
   file(CONFIGURE OUTPUT nvptxcompiler.c CONTENT "// Nothing of its own: the archive's functions are taken by name.\n" @ONLY)
   list(TRANSFORM functions PREPEND "LINKER:--undefined=")
   add_library(mneme_nvptxcompiler SHARED ${CMAKE_CURRENT_BINARY_DIR}/nvptxcompiler.c)
-  target_link_options(mneme_nvptxcompiler PRIVATE ${functions} LINKER:--gc-sections
+  # By GNU ld, whatever links the rest: lld leaves the archive's .ctors out of what is run at load, and it then crashes.
+  target_link_options(mneme_nvptxcompiler PRIVATE -fuse-ld=bfd ${functions} LINKER:--gc-sections
     LINKER:--version-script=${CMAKE_CURRENT_BINARY_DIR}/nvptxcompiler.map)
   target_link_libraries(mneme_nvptxcompiler PRIVATE ${MNEME_NVPTXCOMPILER_ARCHIVE} Threads::Threads m ${CMAKE_DL_LIBS})
   install(TARGETS mneme_nvptxcompiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
