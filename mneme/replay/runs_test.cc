@@ -36,6 +36,7 @@ class RunsTest : public testing::Test {
     DeviceProperties properties = fake::FakeDevice::default_properties();
     properties.kind = DeviceKind::cpu;
     properties.architecture = "x86-64-v3";
+    properties.allocation_granularity = kPageSize;  // little to compare, so that a run is short on any machine
     device_ = std::make_unique<fake::FakeDevice>(properties);
     device_->define_kernel("work", [this](const fake::FakeLaunch&) -> Status {
       ++launches_;
@@ -52,17 +53,19 @@ class RunsTest : public testing::Test {
   }
 
   void prepare(std::byte before) {
-    before_ = before;
     MadeRecording made;
     made.kernel.name = made.kernel.demangled = "work";
     made.ir = kIr;
     made.grid = made.block = {1, 1, 1};
     made.pointer("out", kOut);
     made.regions = {{Region::Kind::allocation, kOut, "", ByteVector(kSize, before), ByteVector(kSize, kRight)}};
-    session_.reset();
-    auto session = database_.emplace().prepare(made, *device_);
-    ASSERT_TRUE(session.ok()) << session.status().to_string();
-    session_ = std::move(*session);
+    auto instance = recordings_.publish(made);
+    ASSERT_TRUE(instance.ok()) << instance.status().to_string();
+    instance_ = *instance;
+    auto database = Database::open(recordings_.directory());
+    ASSERT_TRUE(database.ok()) << database.status().to_string();
+    database_ = std::make_unique<Database>(std::move(*database));
+    begin_session();
     auto compiler = Compiler::create(DeviceKind::cpu, "x86-64-v3");
     ASSERT_TRUE(compiler.ok()) << compiler.status().to_string();
     auto code =
@@ -71,9 +74,15 @@ class RunsTest : public testing::Test {
     code_ = std::move(*code);
   }
 
+  void begin_session() {
+    session_.reset();
+    auto session = Session::prepare(*database_, instance_.static_hash, instance_.dynamic_hash, *device_);
+    ASSERT_TRUE(session.ok()) << session.status().to_string();
+    session_ = std::move(*session);
+  }
   // Where each run is waited for, which is so as long as nobody knows how long one takes.
   ReplayResult measure_first() {
-    prepare(before_);
+    begin_session();
     if (poison_) keep_poisoned(*poison_);
     return measure();
   }
@@ -121,10 +130,11 @@ class RunsTest : public testing::Test {
   static std::byte* at(DevicePtr address) { return reinterpret_cast<std::byte*>(address.address); }
 
   static constexpr std::byte kRight{7};
-  std::optional<MadeDatabase> database_;
+  MadeDatabase recordings_;
   std::unique_ptr<fake::FakeDevice> device_;
+  std::unique_ptr<Database> database_;
+  InstanceRecord instance_;
   std::unique_ptr<Session> session_;
-  std::byte before_{};               // of the launch
   std::optional<std::byte> poison_;  // where there is some
   CompiledCode code_;
   Configuration configuration_;
