@@ -1,7 +1,7 @@
 # Turns a header's plain comments into what Doxygen reads: "//" before a declaration, "  //" behind a member, and the C headers'
 # "/*". Signs that mean something to Doxygen are escaped: comments are prose.
 function escape(text) {
-  gsub(/\\/, "\\\\", text)
+  gsub(/\\/, "\\\\\\\\", text)
   gsub(/[<>@#&%]/, "\\\\&", text)
   gsub(/"/, "\\\"", text)
   return text

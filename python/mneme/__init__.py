@@ -1,5 +1,7 @@
 """Record the GPU kernels of a real program and replay each alone.
 
+It is used so::
+
     db = mneme.Database("record-db")                          # kernels by name or hash, each with its recorded launches
     instance = db["vadd"][0]                                  # arguments, memory before and after, code
     result = mneme.replay(instance, mneme.Config(block=128))  # recompiled, run, verified, timed

@@ -55,7 +55,7 @@ Opened open(const std::string& path) {
 // What kernels are named by; without their instances, of which there may be many.
 class KernelNames {
  public:
-  KernelNames(const nb::list& documents, const std::vector<std::string>& damaged) {
+  KernelNames(const nb::typed<nb::list, KernelDocument>& documents, const std::vector<std::string>& damaged) {
     for (nb::handle document : documents) {
       KernelDocument& kernel = listing_.kernels.emplace_back();
       kernel.kernel = nb::cast<const KernelDocument&>(document).kernel;
@@ -91,7 +91,7 @@ std::string words_of(const std::string& database, const std::string& static_hash
 
 void bind_names(nb::module_& module) {
   nb::class_<KernelNames>(module, "KernelNames", "What the kernels of a database are named by, as the command line reads it.")
-      .def(nb::init<const nb::list&, const std::vector<std::string>&>(), nb::arg("documents"), nb::arg("damaged"))
+      .def(nb::init<const nb::typed<nb::list, KernelDocument>&, const std::vector<std::string>&>(), nb::arg("documents"), nb::arg("damaged"))
       .def("find", &KernelNames::find, nb::arg("name"), "The places of those that a name may mean.")
       .def("choose", &KernelNames::choose, nb::arg("database"), nb::arg("name"), "The place of the only one.");
   module.def(

@@ -191,6 +191,7 @@ def test_values_of_another_module_are_refused(module: llvm.Module) -> None:
 
 def test_wrong_python_types_are_named(module: llvm.Module) -> None:
     wrong: Any = module
+    word: Any = "a"
     saxpy = wrong.functions["saxpy"]
     build = llvm.Builder(saxpy.instructions["sum"])
     attribute = "saxpy.attributes"
@@ -204,7 +205,7 @@ def test_wrong_python_types_are_named(module: llvm.Module) -> None:
         (lambda: llvm.parse(wrong), "IR to parse is a str or bytes, not Module"),
         (lambda: wrong.run(3), "Module.run.* does not take .*: 'int' object is not iterable"),
         (lambda: wrong.run("default<O1>", cpu=3), r"Module\.run"),
-        (lambda: build.fmul("a", None), "of which type are 'a' and None"),
+        (lambda: build.fmul(word, None), "of which type are 'a' and None"),
         (lambda: build.alloca("i32", alignment=2**70), r"Builder\.alloca"),
         (lambda: wrong.functions["saxpy"].attributes.pop(3), f"^{attribute}|Attributes"),
         (lambda: wrong.functions[99], "Values.__getitem__: tuple index out of range"),

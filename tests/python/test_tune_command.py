@@ -157,8 +157,9 @@ def test_configuration_of_a_replay_and_options(recordings: Path, tmp_path: Path)
 
 
 def test_a_knob_is_an_option_and_a_member(recordings: Path, tmp_path: Path) -> None:
-    few = ["--space", "compiler", "--sampler", "random", "--trials", 1, "--confirm", 0, "--device", "cpu", "--quiet"]
-    given = {
+    few: list[object] = ["--space", "compiler", "--sampler", "random", "--trials", 1, "--confirm", 0]
+    few += ["--device", "cpu", "--quiet"]
+    given: dict[str, list[object]] = {
         "options": ["--block-dim-x", 64, "--keep-threads", "--iterations", 3, "--specialise", "n,factor", "--no-alias"],
         "members": [
             *("--set", "block.x=64", "--set", "keep_threads=true", "--set", "execution.iterations=3"),
@@ -181,10 +182,10 @@ def test_a_knob_is_an_option_and_a_member(recordings: Path, tmp_path: Path) -> N
 
 
 def test_a_kernel_goes_by_its_name(recordings: Path, tmp_path: Path) -> None:
-    few = ["--space", "launch", "--sampler", "random", "--trials", 1, "--confirm", 0]
-    for number, words in enumerate(
-        ([recordings, "scale"], [recordings, "scale#0"], ["-rdb", recordings, "sca"], [next(recordings.glob("*.json"))])
-    ):
+    few: list[object] = ["--space", "launch", "--sampler", "random", "--trials", 1, "--confirm", 0]
+    file = next(recordings.glob("*.json"))
+    named: list[list[object]] = [[recordings, "scale"], [recordings, "scale#0"], ["-rdb", recordings, "sca"], [file]]
+    for number, words in enumerate(named):
         done = run(*words, *FAST, *few, "--results-dir", number, folder=tmp_path)
         assert done.returncode == 0, done.stderr
         assert f": mneme replay {recordings} scale --config {number}/best.json\n" in done.stderr

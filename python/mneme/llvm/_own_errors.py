@@ -60,8 +60,10 @@ def class_with_own_errors(cls: _C) -> _C:
         if full == _AS_IT_IS or (owner is not cls and owner.__module__.startswith("mneme.")):  # that class has it so
             continue
         if isinstance(member, property):
-            get, put, take = (part and with_own_errors(part, full) for part in (member.fget, member.fset, member.fdel))
-            setattr(cls, name, property(get, put, take, member.__doc__))
+            parts: list[Any] = [
+                part and with_own_errors(part, full) for part in (member.fget, member.fset, member.fdel)
+            ]
+            setattr(cls, name, property(parts[0], parts[1], parts[2], member.__doc__))
         elif isinstance(member, classmethod | staticmethod):
             setattr(cls, name, type(member)(with_own_errors(member.__func__, full)))
         elif inspect.isfunction(member):
