@@ -337,7 +337,7 @@ class Module:
         timeout: float | None = None,
         memory: int = 8 << 30,
     ) -> None:
-        """Runs passes on it: one, or a pipeline as opt's -passes takes it, or a list of such and of `module_pass` objects.
+        """Runs passes on it: one, or a pipeline as opt's -passes takes it, or a list of such and of `module_pass`.
 
         passes: what the string may name besides. plugins: shared libraries with passes, as opt's -load-pass-plugin
         takes them. cpu, features: what the target machine is, such as sm_90; what functions say of themselves
