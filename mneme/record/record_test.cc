@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
+#include <fstream>
 #include <thread>
 
 #include "mneme/base/descriptor.h"
