@@ -91,7 +91,8 @@ std::string words_of(const std::string& database, const std::string& static_hash
 
 void bind_names(nb::module_& module) {
   nb::class_<KernelNames>(module, "KernelNames", "What the kernels of a database are named by, as the command line reads it.")
-      .def(nb::init<const nb::typed<nb::list, KernelDocument>&, const std::vector<std::string>&>(), nb::arg("documents"), nb::arg("damaged"))
+      .def(nb::init<const nb::typed<nb::list, KernelDocument>&, const std::vector<std::string>&>(), nb::arg("documents"),
+           nb::arg("damaged"))
       .def("find", &KernelNames::find, nb::arg("name"), "The places of those that a name may mean.")
       .def("choose", &KernelNames::choose, nb::arg("database"), nb::arg("name"), "The place of the only one.");
   module.def(

@@ -3,13 +3,13 @@ cat >faults.cu <<'SOURCE'
 #include <cassert>
 #include <cstdio>
 #include <cstring>
-__global__ void wild(int* out) { out[1ll << 40] = 1; }
+__global__ void wild(int* out) { out[-(1ll << 40)] = 1; }
 __global__ void asserts(int n) { assert(n == 0 && "n is nothing"); }
 __global__ void traps() { __trap(); }
-__device__ void store(int* out, long at) { out[at] = 1; }
+__device__ void store(int* out, long at) { out[at] = 0; }
 __global__ void one_of(int* out, int which) {
   int thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-  store(out, blockIdx.x == 2 && thread == which ? 1l << 40 : 0);
+  store(out, blockIdx.x == 2 && thread == which ? -(1l << 40) : 0);
 }
 __global__ void good(int* out) { *out = 1; }
 __global__ void matrix(int* out) {

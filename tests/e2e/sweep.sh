@@ -171,8 +171,9 @@ expect 0 part there/moved -rdb elsewhere
 sed -i '$d' there/moved/results.jsonl
 sed -i '$d' there/moved/results.jsonl
 expect 0 part there/moved
-cp "elsewhere/$hash" "elsewhere/$(echo "$hash" | tr 0-9a-f 1-9a-f0)"
-expect 2 part there/moved -rdb "elsewhere/$(echo "$hash" | tr 0-9a-f 1-9a-f0)"
+compile "$EXAMPLES/reduction/reduction.cu" reduction
+expect 0 mneme record -rdb elsewhere --device cpu --max 1 -- ./reduction
+expect 2 part there/moved -rdb "$(find elsewhere -name '[0-9a-f]*.json' ! -name "$hash")"
 contains err "--resume there/moved: its sweep is of the kernel ${hash%.json}, and elsewhere/"
 
 # Files of IR are those that they were at the begin.

@@ -3,7 +3,7 @@
 [ "$(id -u)" -eq 0 ] || skip "mounting a file system needs root"
 for tool in mkfs.ext4 filefrag losetup; do command -v $tool >out || skip "there is no $tool here"; done
 compile "$EXAMPLES/cg/cg.cu" cg
-expect 0 ./cg
+expect 0 mneme run --device cpu -- ./cg
 mv out told
 expect 0 mneme record -rdb db --max 2 --device cpu -- ./cg
 expect 0 mneme ls --json db
