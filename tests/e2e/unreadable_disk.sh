@@ -53,7 +53,7 @@ told_of mneme ls disk/state
 for kind in kernel ir state pack; do
   told_of mneme show --check "disk/$kind/$kernel"
   told_of mneme replay --device cpu -rdb "disk/$kind/$kernel" --iterations 3
-  told_of mneme sweep -rdb "disk/$kind/$kernel" --device cpu --grid 'block.x=64:128:64' -o "swept-$kind"
+  told_of mneme sweep -rdb "disk/$kind/$kernel" --device cpu --grid 'block.x=64:128:64' --results-dir "swept-$kind"
 done
 # The program's output and status are its own, whatever the database holds.
 for kind in kernel ir state pack; do

@@ -247,9 +247,18 @@ def test_a_changed_kernels_file_is_told(copied_recordings: Path) -> None:
     assert "checksum" in str(damaged)
 
 
-def test_a_newer_format_is_told(copied_recordings: Path) -> None:
+def test_a_version_that_the_checksum_belies_is_damage(copied_recordings: Path) -> None:
     file = copied_recordings / f"{HASH}.json"
     file.write_text(file.read_text().replace('"major": 1', '"major": 9'))
+    (damaged,) = mneme.Database(copied_recordings).damaged
+    assert isinstance(damaged, CorruptError)
+    assert "/version/major: the format version is 9.1" in str(damaged)
+
+
+def test_a_newer_format_is_told(copied_recordings: Path) -> None:
+    """A version that has no checksum to be tried: the file says no more than that it is of a later Mneme."""
+    file = copied_recordings / f"{HASH}.json"
+    file.write_text('{"format": "mneme kernel", "version": {"major": 9, "minor": 0}}\n')
     (damaged,) = mneme.Database(copied_recordings).damaged
     assert isinstance(damaged, IncompatibleError)
 

@@ -97,7 +97,8 @@ def test_the_commands_of(page: Path, recordings_of: dict[str, Path], tmp_path: P
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("tune", "report"):
-        (programs / f"mneme-{name}").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mneme.{name} "$@"\n')
+        calling = f"import sys; from mneme.{name}.command import main; sys.exit(main())"
+        (programs / f"mneme-{name}").write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{calling}" "$@"\n')
         (programs / f"mneme-{name}").chmod(0o755)
     (programs / "python").symlink_to(sys.executable)
     variables = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(tmp_path)}

@@ -58,7 +58,7 @@ def act(draw: Any, module: llvm.Module, kept: list[Any]) -> None:
     number = draw(st.integers(-3, 9))
     build = llvm.Builder(a) if draw(st.booleans()) else None
     actions: list[Any] = [
-        lambda: a.replace(b),
+        lambda: None if isinstance(a, str) else a.replace(b),  # a text has one of its own
         lambda: a.erase(),
         lambda: a.set_operand(number, b),
         lambda: a.move_before(b),
