@@ -17,6 +17,6 @@ def launch_words(database: str, kernel: str, instances: Sequence[str]) -> str:
     """
     try:
         return _native.launch_words(database, kernel, list(instances))
-    except MnemeError:
+    except (MnemeError, TypeError):  # TypeError: text that is no Unicode
         chosen = [word for instance in instances for word in ("-rid", instance[:8])]
         return shlex.join([database, kernel, *chosen])

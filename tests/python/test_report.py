@@ -32,7 +32,11 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sweep of a recorded kernel on the CPU device, with a failure."""
     folder = tmp_path_factory.mktemp("swept")
     kernel = next(CORPUS.glob("[0-9a-f]*.json"))
-    grid = ["--grid", "block.x=32|64|128|256", "--grid", "passes=default<O1>|function(mem2reg)|nonsense"]
+    plugin = os.environ.get("MNEME_TEST_HOSTILE_PLUGIN")
+    if not plugin:
+        pytest.skip("MNEME_TEST_HOSTILE_PLUGIN names no plugin")
+    grid = ["--grid", "block.x=32|64|128|256", "--grid", "passes=default<O1>|function(mem2reg)|function(hostile-crash)"]
+    grid += ["--load-pass-plugin", plugin]
     arguments = ["mneme", "sweep", str(kernel), "--device", "cpu", "--iterations", "5", "--keep-threads", *grid]
     subprocess.run([*arguments, "--results-dir", str(folder / "results")], check=True, capture_output=True)
     return folder / "results"
@@ -299,7 +303,7 @@ def test_the_page_of_a_sweep(swept: Path) -> None:
     assert f"--config {swept / 'best.json'}" in page
     assert "LLVM IR" in page and "Assembly" in page
     assert 'class="gone"' in page
-    assert "unknown pass name &#39;nonsense&#39;" in page
+    assert "the compiler crashed: its process ended by signal 11" in page
     assert page.count("plotly.js v") == 1
 
 

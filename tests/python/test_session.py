@@ -10,6 +10,7 @@ from typing import Any
 
 import mneme
 import pytest
+from mneme._views import duration
 from mneme.errors import ClosedError, InvalidArgumentError, UnavailableError
 
 QUICK = {"iterations": 2}
@@ -42,7 +43,7 @@ def test_a_result_has_all_that_is_known(instance: mneme.Instance) -> None:
     assert 0 < result.compile_time <= sum(result.details["times"].values())
     assert result.details["device_kind"] == "cpu"
     assert result.to_dict()["configuration"] == config.to_dict()
-    assert repr(result) == f"Result(time={result.time:.1f}, config={config!r})"
+    assert repr(result) == f"Result(time={duration(result.time)}, config={config!r})"
     for same in (pickle.loads(pickle.dumps(result)), mneme.Result.from_dict(result.to_dict())):
         assert same == result
         assert hash(same) == hash(result)
