@@ -43,7 +43,7 @@ class Result(Shown):
     >>> wrong.verified, wrong.failure, wrong.time
     (False, 'wrong_result', None)
     >>> print(wrong.reason)
-    memory differs in 2 places, first annotation scaled (... bytes, from offset 512 on)
+    memory differs in 2 places, first argument 'data' (... bytes, from offset 512 on)...
     """
 
     def __init__(self, native: _native.PoolResult) -> None:

@@ -8,6 +8,7 @@ mv out told
 expect 0 mneme record -rdb db --max 2 --device cpu -- ./cg
 expect 0 mneme ls --json db
 kernel=$(json out '[k["static_hash"] for k in d["kernels"] if len(k["instances"]) == 2][0]').json
+instance=$(json out '[k["instances"][0]["dynamic_hash"] for k in d["kernels"] if len(k["instances"]) == 2][0]')
 
 mkdir disk
 truncate -s 64M image
@@ -52,8 +53,8 @@ told_of mneme ls disk/ir
 told_of mneme ls disk/state
 for kind in kernel ir state pack; do
   told_of mneme show --check "disk/$kind/$kernel"
-  told_of mneme replay --device cpu -rdb "disk/$kind/$kernel" --iterations 3
-  told_of mneme sweep -rdb "disk/$kind/$kernel" --device cpu --grid 'block.x=64:128:64' --results-dir "swept-$kind"
+  told_of mneme replay --device cpu -rdb "disk/$kind/$kernel" -rid "$instance" --iterations 3
+  told_of mneme sweep -rdb "disk/$kind/$kernel" -rid "$instance" --device cpu --grid 'block.x=64:128:64' --results-dir "swept-$kind"
 done
 # The program's output and status are its own, whatever the database holds.
 for kind in kernel ir state pack; do
