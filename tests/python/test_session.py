@@ -35,7 +35,7 @@ def test_a_result_has_all_that_is_known(instance: mneme.Instance) -> None:
     assert (result.origin, result.shared_with, result.label) == ("measured", None, None)
     assert result.config == config
     assert result.times.shape == (5,)
-    assert result.time == numpy.median(result.times)
+    assert result.time is not None and result.time == numpy.median(result.times)
     assert (result.times > 0).all()
     assert result.object_size == result.details["obj_size"] > 0
     assert result.registers == result.details.get("reg_usage")
