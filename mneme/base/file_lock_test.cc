@@ -9,6 +9,8 @@
 #include <fstream>
 #include <set>
 
+#include "mneme/base/testing/temporary_folder.h"
+
 namespace mneme {
 namespace {
 
@@ -17,15 +19,6 @@ using testing::MatchesRegex;
 
 class FileLockTest : public testing::Test {
  protected:
-  FileLockTest() {
-    char pattern[] = "/tmp/mneme-lock-XXXXXX";
-    folder_ = ::mkdtemp(pattern);
-  }
-  ~FileLockTest() override {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
   // Holds the lock as somebody does who may only read the folder.
   Descriptor hold(const Path& path) {
     std::ofstream(path, std::ios::app).close();
@@ -34,7 +27,8 @@ class FileLockTest : public testing::Test {
     return file;
   }
 
-  Path folder_;
+  const TemporaryDirectory directory_;
+  const Path& folder_ = directory_.path();
   FileSystem& files_ = FileSystem::posix();
 };
 

@@ -16,6 +16,7 @@
 
 #include "mneme/base/descriptor.h"
 #include "mneme/base/output_file.h"
+#include "mneme/base/testing/temporary_folder.h"
 
 namespace mneme {
 namespace {
@@ -33,12 +34,6 @@ void write(const Path& path, std::string_view content) { std::ofstream(path, std
 
 class Files : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/mneme-files-XXXXXX";
-    folder_ = ::mkdtemp(pattern);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   Path path(const std::string& name) const { return folder_ / name; }
 
   // One of each kind of what is no regular file and can be made here, with the words for it.
@@ -56,7 +51,8 @@ class Files : public testing::Test {
   std::vector<std::string> names() const { return *files_.list(folder_); }
 
   FileSystem& files_ = FileSystem::posix();
-  Path folder_;
+  const TemporaryDirectory directory_;
+  const Path& folder_ = directory_.path();
 };
 
 // Without the refusal most of these wait for ever.

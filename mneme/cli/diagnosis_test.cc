@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "mneme/base/file_system.h"
+#include "mneme/base/testing/temporary_folder.h"
 
 namespace mneme::cli {
 namespace {
@@ -34,12 +35,6 @@ class Variable {
 
 class Diagnosis : public testing::Test {
  protected:
-  Diagnosis() {
-    char pattern[] = "/tmp/mneme-doctor-XXXXXX";
-    folder_ = ::mkdtemp(pattern);
-  }
-  ~Diagnosis() override { std::filesystem::remove_all(folder_); }
-
   void script(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
     ::chmod((folder_ / name).c_str(), 0755);
@@ -50,7 +45,8 @@ class Diagnosis : public testing::Test {
     return {"nothing of " + what, Health::good, "", ""};
   }
 
-  Path folder_;
+  const TemporaryDirectory directory_;
+  const Path& folder_ = directory_.path();
 };
 
 TEST_F(Diagnosis, TellsWhatMendsIt) {

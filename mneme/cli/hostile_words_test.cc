@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mneme/base/file_system.h"
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/snapshot/codec.h"
 #include "mneme/store/instance_list.h"
 
@@ -49,8 +50,6 @@ void expect_escaped(const Ended& ended) {
 class HostileWords : public testing::Test {
  protected:
   HostileWords() {
-    char pattern[] = "/tmp/mneme-words-XXXXXX";
-    folder_ = ::mkdtemp(pattern);
     std::filesystem::copy(MNEME_TEST_CORPUS, folder_ / "db", std::filesystem::copy_options::recursive);
     const Path file = folder_ / "db" / kKernel;
     std::ifstream stream(file);
@@ -66,12 +65,11 @@ class HostileWords : public testing::Test {
     const Digest& hash = kernel.static_hash;
     std::ofstream(folder_ / "db" / list_file_name(hash)) << InstanceList::encode(hash, document.instances);
   }
-  ~HostileWords() override { std::filesystem::remove_all(folder_); }
-
   std::string database() const { return (folder_ / "db").string(); }
   std::string kernel() const { return (folder_ / "db" / kKernel).string(); }
 
-  Path folder_;
+  const TemporaryDirectory directory_;
+  const Path& folder_ = directory_.path();
 };
 
 TEST_F(HostileWords, AreEscapedInLists) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "mneme/base/testing/forgetful_file_system.h"
+#include "mneme/base/testing/temporary_folder.h"
 
 namespace mneme {
 namespace {
@@ -19,17 +20,12 @@ using testing::HasSubstr;
 
 class ResultLogTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/mneme-log-XXXXXX";
-    folder_ = ::mkdtemp(pattern);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   static Result<ResultLog> open(const Path& log, FileSystem& files = FileSystem::posix()) {
     return ResultLog::open(log, {{"database", "x"}}, ResultLog::Existing::resume, files);
   }
 
-  Path folder_;
+  const TemporaryDirectory directory_;
+  const Path& folder_ = directory_.path();
 };
 
 TEST_F(ResultLogTest, GoesToTheTargetOfALink) {

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <thread>
 
+#include "mneme/base/testing/temporary_folder.h"
+
 namespace mneme {
 namespace {
 
@@ -21,13 +23,9 @@ constexpr const char* kAddress = "0000:1B:00.0";
 class DeviceLockTest : public testing::Test {
  protected:
   void SetUp() override {
-    char pattern[] = "/tmp/mneme-lock-XXXXXX";
-    folder_ = ::mkdtemp(pattern);
     places_ = {folder_ / "devices", folder_ / "files"};
     fs::create_directory(places_.devices);
   }
-  void TearDown() override { fs::remove_all(folder_); }
-
   fs::path lock_file() const { return places_.files / "device-0000-1b-00.0.lock"; }
   std::string refusal() const { return DeviceLock::acquire(kAddress, places_).status().to_string(); }
   static std::string words(const fs::path& path, const std::string& why) {
@@ -72,7 +70,8 @@ class DeviceLockTest : public testing::Test {
                        holder);
   }
 
-  fs::path folder_;
+  const TemporaryDirectory directory_;
+  const fs::path& folder_ = directory_.path();
   LockPlaces places_;
   pid_t child_ = 0;
 

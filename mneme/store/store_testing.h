@@ -9,25 +9,10 @@
 #include <fstream>
 #include <random>
 
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/store/database.h"
 
 namespace mneme {
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    char pattern[] = "/tmp/mneme-store-XXXXXX";
-    path_ = ::mkdtemp(pattern);
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const Path& path() const { return path_; }
-
- private:
-  Path path_;
-};
 
 inline ByteVector noise(size_t size, uint32_t seed) {
   std::mt19937 random(seed);
