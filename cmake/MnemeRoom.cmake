@@ -34,6 +34,8 @@ function(mneme_room)
     add_executable(${target}_test ${ROOM_TESTS})
     target_link_libraries(${target}_test PRIVATE ${target} ${ROOM_LIBRARIES} ${ROOM_TEST_DEPS} mneme_warnings GTest::gtest GTest::gmock GTest::gtest_main)
     target_compile_options(${target}_test PRIVATE -O0 ${ROOM_FLAGS})  # tests are compiled more often than they run
+    target_precompile_headers(${target}_test PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+    target_compile_options(${target}_test PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # ccache goes by contents
     gtest_discover_tests(${target}_test TEST_PREFIX ${ROOM_NAME}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
   endif()
 endfunction()

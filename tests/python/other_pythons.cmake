@@ -67,8 +67,9 @@ foreach(minor IN LISTS found_minors)
     continue()
   endif()
   message(STATUS "Python ${version_${minor}} (${python_${minor}}): the package is tested with it too")
+  list(JOIN CMAKE_CXX_COMPILER_LAUNCHER " " launcher)
   add_test(NAME ${name}.build COMMAND ${CMAKE_COMMAND} -E env "MNEME_PYTHON=${python_${minor}}"
-    "CXX=${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER}" ${CMAKE_CURRENT_SOURCE_DIR}/build_for_python.sh ${CMAKE_BINARY_DIR} ${folder})
+    "CXX=${launcher} ${CMAKE_CXX_COMPILER}" ${CMAKE_CURRENT_SOURCE_DIR}/build_for_python.sh ${CMAKE_BINARY_DIR} ${folder})
   set_tests_properties(${name}.build PROPERTIES LABELS python TIMEOUT 900 PROCESSORS 2 FIXTURES_SETUP ${name})
   add_test(NAME ${name}.core COMMAND ${CMAKE_COMMAND} -E env ${folder}/venv/bin/python -m pytest -q -p no:cacheprovider --timeout 280 ${files})
   set_tests_properties(${name}.core PROPERTIES LABELS python TIMEOUT 600 FIXTURES_REQUIRED ${name}

@@ -62,11 +62,13 @@ def test_importing_it_imports_nothing_heavy() -> None:
 
 REPAIR = "pip uninstall mneme, then pip install --force-reinstall mneme-gpu"
 OURS = pathlib.Path(__file__).parents[2] / "python"
+# Where libmneme.so lies, which an extension that is linked to from elsewhere may look for beside the link.
+LIBRARIES = os.path.dirname(re.search(r" (/.*/libmneme\.so.*)", pathlib.Path("/proc/self/maps").read_text())[1])
 
 
 def imported(place: pathlib.Path, code: str) -> subprocess.CompletedProcess[str]:
     """Runs Python code where packages are those in a folder."""
-    environment = {**os.environ, "PYTHONPATH": str(place)}
+    environment = {**os.environ, "PYTHONPATH": str(place), "LD_LIBRARY_PATH": LIBRARIES}
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=place)
 
 
