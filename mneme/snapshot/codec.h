@@ -69,6 +69,7 @@ struct StateDocument {
   Digest static_hash;
   Digest dynamic_hash;
   MemoryState state;
+  std::vector<Digest> packs;  // names of those that held its pages when it was written; none before version 2.0
   friend bool operator==(const StateDocument&, const StateDocument&) = default;
 };
 ByteVector encode_state(const StateDocument& document);

@@ -282,6 +282,7 @@ StateDocument state_document() {
   document.moment = Moment::epilogue;
   document.static_hash = digest("kernel");
   document.dynamic_hash = digest("instance");
+  document.packs = {digest("pack"), digest("another pack")};
   document.state.regions = {
       {Region::Kind::allocation, DevicePtr(0x7a0000000000), Bytes(kPageSize.count + 1), "", {digest("a"), digest("b")}},
       {Region::Kind::global, DevicePtr(0x7b0000000040), Bytes(64), "table", {digest("c")}},
@@ -308,12 +309,36 @@ TEST(StateCodec, EveryMemberIsWrittenAndRead) {
     ASSERT_TRUE(decoded.ok()) << name << ": " << decoded.status().message();
     EXPECT_EQ(*decoded, document) << name << " is not read";
   };
-  auto& [moment, static_hash, dynamic_hash, state] = document;
+  auto& [moment, static_hash, dynamic_hash, state, packs] = document;
   testing_members::change(moment, Moment::prologue, "moment", see);
   testing_members::change(static_hash, digest("other"), "static_hash", see);
   testing_members::change(dynamic_hash, digest("other"), "dynamic_hash", see);
+  testing_members::change(packs, {digest("other")}, "packs", see);
+  testing_members::change(packs, {}, "packs", see);
   auto& [regions] = state;
   testing_members::change_each(regions[1], see);
+}
+
+TEST(StateCodec, TakesHeadersOfOtherMinorVersions) {
+  auto with_header = [](ByteVector bytes, std::ptrdiff_t change) {  // a header so much longer, with what nobody knows, or shorter
+    const auto end = bytes.begin() + 96 + 8 + 2 * 16;
+    change > 0 ? void(bytes.insert(end, static_cast<size_t>(change), std::byte{7})) : void(bytes.erase(end + change, end));
+    const uint32_t header = static_cast<uint32_t>(96 + 8 + 2 * 16 + change);
+    const uint64_t total = bytes.size();
+    std::memcpy(bytes.data() + 12, &header, sizeof header);
+    std::memcpy(bytes.data() + 16, &total, sizeof total);
+    std::memset(bytes.data() + 24, 0, 16);
+    const Digest checksum = digest_of(bytes);
+    std::memcpy(bytes.data() + 24, checksum.bytes.data(), sizeof checksum);
+    return decode_state(bytes, "s.mneme");
+  };
+  const StateDocument document = state_document();
+  EXPECT_EQ(*with_header(encode_state(document), 40), document);
+  StateDocument before = document;  // as version 1 wrote it
+  before.packs.clear();
+  EXPECT_EQ(*with_header(encode_state(document), -40), before);
+  EXPECT_EQ(with_header(encode_state(document), -16).status().to_string(),
+            "corrupt: s.mneme: offset 104: 2 packs do not fit in a header of 120 bytes");
 }
 
 TEST(StateCodec, NoticesEveryFlippedBitAndTruncation) {
@@ -333,8 +358,8 @@ TEST(StateCodec, NoticesEveryFlippedBitAndTruncation) {
 TEST(StateCodec, SaysWhatIsWrong) {
   ByteVector bytes = encode_state(state_document());
   EXPECT_EQ(decode_state({}, "s.mneme").status().message(), "s.mneme: offset 0: the file is empty");
-  EXPECT_EQ(decode_state(ByteSpan(bytes).first(100), "s.mneme").status().message(),
-            fmt::format("s.mneme: offset 16: the file has 100 bytes, {} expected", bytes.size()));
+  EXPECT_EQ(decode_state(ByteSpan(bytes).first(140), "s.mneme").status().message(),
+            fmt::format("s.mneme: offset 16: the file has 140 bytes, {} expected", bytes.size()));
   ByteVector newer = bytes;
   newer[8] = std::byte{3};
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),

@@ -27,6 +27,9 @@ struct StateHeader {
 };
 static_assert(sizeof(StateHeader) == 96);
 
+// What follows it within the header's bytes: the packs' number, zero, and their names. A reader of version 1 passes over it.
+constexpr uint64_t kPackCountBytes = 4 + 4;
+
 // kind, reserved, address, size, name length, page count
 constexpr uint64_t kSmallestRegion = 4 + 4 + 8 + 8 + 4 + 8;
 
@@ -76,8 +79,23 @@ Status read_header(ByteReader& in, ByteSpan bytes, StateHeader& header) {
     if (word != 0) return error(Code::corrupt, "{}: offset 80: reserved bytes are not zero", in.name());
   if (header.moment != 1 && header.moment != 2)
     return error(Code::corrupt, "{}: offset 72: {} is no moment", in.name(), header.moment);
-  [[maybe_unused]] auto skipped = in.read_bytes(header.header_bytes - in.offset());
+  [[maybe_unused]] auto skipped = in.read_bytes(sizeof header - in.offset());
   return {};
+}
+
+Status read_packs(ByteReader& in, uint64_t header_bytes, std::vector<Digest>& packs) {
+  const uint64_t bytes = header_bytes - in.offset();
+  if (bytes >= kPackCountBytes) {
+    uint32_t count = 0, reserved = 0;
+    MNEME_TRY(in.read(count));
+    MNEME_TRY(in.read(reserved));
+    if (count > (bytes - kPackCountBytes) / sizeof(Digest) || reserved != 0)
+      return in.corrupt(fmt::format("{} packs do not fit in a header of {} bytes", count, header_bytes));
+    MNEME_ASSIGN(ByteSpan names, in.read_bytes(count * sizeof(Digest)));
+    packs.resize(count);
+    if (count != 0) std::memcpy(packs.data(), names.data(), names.size());
+  }
+  return in.read_bytes(header_bytes - in.offset()).status();
 }
 
 Status read_region(ByteReader& in, Region& region) {
@@ -109,13 +127,16 @@ ByteVector encode_state(const StateDocument& document) {
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.major = kFormatVersion.major;
   header.minor = kFormatVersion.minor;
-  header.header_bytes = sizeof header;
+  header.header_bytes = static_cast<uint32_t>(sizeof header + kPackCountBytes + document.packs.size() * sizeof(Digest));
   std::memcpy(header.static_hash, document.static_hash.bytes.data(), 16);
   std::memcpy(header.dynamic_hash, document.dynamic_hash.bytes.data(), 16);
   header.moment = static_cast<uint32_t>(document.moment);
   header.region_count = static_cast<uint32_t>(document.state.regions.size());
   ByteWriter out;
   out.put(header);
+  out.put(static_cast<uint32_t>(document.packs.size()));
+  out.put(uint32_t{0});
+  out.put_bytes(std::as_bytes(std::span(document.packs)));
   for (const Region& region : document.state.regions) {
     out.put(static_cast<uint32_t>(region.kind));
     out.put(uint32_t{0});
@@ -138,6 +159,7 @@ Result<StateDocument> decode_state(ByteSpan bytes, const std::string& name) {
   StateHeader header{};
   MNEME_TRY(read_header(in, bytes, header));
   StateDocument document;
+  MNEME_TRY(read_packs(in, header.header_bytes, document.packs));
   document.moment = static_cast<Moment>(header.moment);
   std::memcpy(document.static_hash.bytes.data(), header.static_hash, 16);
   std::memcpy(document.dynamic_hash.bytes.data(), header.dynamic_hash, 16);

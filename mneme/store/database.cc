@@ -248,6 +248,8 @@ Result<RecordedInstance> Database::load_instance(const Digest& static_hash, cons
 Result<RecordedInstance> Database::load_memory(const InstanceRecord& instance) const {
   MNEME_ASSIGN(StateDocument prologue, impl_->load_state(Moment::prologue, instance.static_hash, instance.dynamic_hash));
   MNEME_ASSIGN(StateDocument epilogue, impl_->load_state(Moment::epilogue, instance.static_hash, instance.dynamic_hash));
+  impl_->store.expect(prologue.packs);
+  impl_->store.expect(epilogue.packs);
   return RecordedInstance{instance, std::move(prologue.state), std::move(epilogue.state)};
 }
 
@@ -256,6 +258,8 @@ Status Database::read_pages(std::span<const PageRequest> requests) const { retur
 Result<InstanceSize> Database::instance_size(const Digest& static_hash, const Digest& dynamic_hash) const {
   MNEME_ASSIGN(StateDocument prologue, impl_->load_state(Moment::prologue, static_hash, dynamic_hash));
   MNEME_ASSIGN(StateDocument epilogue, impl_->load_state(Moment::epilogue, static_hash, dynamic_hash));
+  impl_->store.expect(prologue.packs);
+  impl_->store.expect(epilogue.packs);
   RecordedInstance recorded{{}, std::move(prologue.state), std::move(epilogue.state)};
   recorded.instance.static_hash = static_hash;
   recorded.instance.dynamic_hash = dynamic_hash;

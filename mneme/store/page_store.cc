@@ -13,14 +13,19 @@ constexpr std::string_view kExtension = ".mneme";
 // Below this number of pages a second thread does not pay.
 constexpr size_t kPagesPerThread = 32;
 
-bool is_pack_name(std::string_view name) {
-  return name.ends_with(kExtension) && Digest::from_hex(name.substr(0, name.size() - kExtension.size())).ok();
+std::string file_name_of(const Digest& pack) { return pack.hex() + std::string(kExtension); }
+
+std::optional<Digest> pack_of_file(std::string_view name) {
+  if (!name.ends_with(kExtension)) return std::nullopt;
+  auto pack = Digest::from_hex(name.substr(0, name.size() - kExtension.size()));
+  return pack.ok() ? std::optional(*pack) : std::nullopt;
 }
 
 }  // namespace
 
 const PageStore::Pack* PageStore::load(const std::string& name) {
   auto pack = std::make_unique<Pack>();
+  pack->name = *pack_of_file(name);
   pack->path = directory_ / name;
   auto read = [&]() -> Result<std::vector<PackedPage>> {
     MNEME_ASSIGN(auto file, files_.open(pack->path));
@@ -43,7 +48,7 @@ void PageStore::refresh() {
   std::unique_lock lock(mutex_);
   if (names.ok())  // no directory, no packs: a page that is wanted will be missed by name
     for (const std::string& name : *names)
-      if (is_pack_name(name) && known_.insert(name).second) load(name);
+      if (pack_of_file(name) && known_.insert(name).second) load(name);
   looked_ = std::chrono::steady_clock::now();
   look_ = looked_ - begin;
 }
@@ -58,7 +63,7 @@ void PageStore::look_for_others() {
 }
 
 void PageStore::add(const Digest& name) {
-  const std::string file = name.hex() + std::string(kExtension);
+  const std::string file = file_name_of(name);
   std::unique_lock lock(mutex_);
   known_.insert(file);
   const Pack* pack = load(file);
@@ -92,8 +97,27 @@ Result<PageStore::Place> PageStore::locate(const Digest& digest) {
     if (attempt == 0) refresh();
   }
   std::shared_lock lock(mutex_);
+  return missing(digest);
+}
+
+Status PageStore::missing(const Digest& page) const {
   if (!damaged_.empty()) return damaged_.begin()->second;
-  return error(Code::corrupt, "{}: no pack of pages holds page {}", directory_.string(), digest.hex());
+  std::vector<std::string> gone;
+  for (const std::string& name : expected_)
+    if (!known_.contains(name)) gone.push_back(name);
+  return error(Code::corrupt, "{}: no pack of pages holds page {}{}{}", directory_.string(), page.hex(),
+               gone.empty() ? "" : "; missing, though recordings name it: ", fmt::join(gone, ", "));
+}
+
+std::optional<Digest> PageStore::pack_of(const Digest& page) const {
+  std::shared_lock lock(mutex_);
+  auto found = places_.find(page);
+  return found == places_.end() ? std::nullopt : std::optional(found->second.pack->name);
+}
+
+void PageStore::expect(const std::vector<Digest>& packs) {
+  std::unique_lock lock(mutex_);
+  for (const Digest& pack : packs) expected_.insert(file_name_of(pack));
 }
 
 Result<PackedPage> PageStore::find(const Digest& digest) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <span>
@@ -29,6 +30,10 @@ class PageStore {
   void look_for_others();
   // Whether a page of this content and size is stored and can be read. It is read once, until it is whole.
   bool holds_whole(const Digest& digest, Bytes size);
+  // The name of the pack that holds a page.
+  std::optional<Digest> pack_of(const Digest& page) const;
+  // Packs that are to be there: those that are not are named when a page is missing.
+  void expect(const std::vector<Digest>& packs);
   // corrupt, with the first damaged pack where there is one, since the page may be in it, when no pack holds the page.
   Result<PackedPage> find(const Digest& digest);
   Status read(std::span<const PageRequest> requests);
@@ -37,6 +42,7 @@ class PageStore {
 
  private:
   struct Pack {
+    Digest name;
     Path path;  // opened for each reading: there are more packs than a process may have open files
     std::vector<PackedPage> pages;
   };
@@ -47,6 +53,7 @@ class PageStore {
   };
 
   const Pack* load(const std::string& name);  // under the lock; null where it is damaged
+  Status missing(const Digest& page) const;   // under the lock
   Result<Place> locate(const Digest& digest);
   Status read_some(std::span<const PageRequest> requests);
   Status read_elsewhere(const PageRequest& request, Place damaged, const Status& status);
@@ -55,6 +62,7 @@ class PageStore {
   FileSystem& files_;
   mutable std::shared_mutex mutex_;
   std::set<std::string> known_;  // names of files that were looked at
+  std::set<std::string> expected_;
   std::vector<std::unique_ptr<Pack>> packs_;
   std::map<std::string, Status> damaged_;  // by name of the pack
   std::unordered_map<Digest, Place> places_;

@@ -1,6 +1,7 @@
 #include "mneme/store/page_writer.h"
 
 #include <algorithm>
+#include <set>
 
 #include "mneme/base/processors.h"
 
@@ -168,6 +169,17 @@ Bytes PageWriter::finished_size() const {
   if (!pack_) return written();
   Digest ignored;
   return written() + Bytes(pack_header().size() + pack_tail(pages_, ignored).size());
+}
+
+std::vector<Digest> PageWriter::packs_of(const MemoryState& state) const {
+  Digest own;
+  if (pack_) pack_tail(pages_, own);
+  std::unordered_set<Digest> in_own;
+  for (const PackedPage& page : pages_) in_own.insert(page.digest);
+  std::set<Digest> packs;
+  for (const Region& region : state.regions)
+    for (const Digest& page : region.pages) packs.insert(in_own.contains(page) ? own : store_.pack_of(page).value_or(own));
+  return {packs.begin(), packs.end()};
 }
 
 bool PageWriter::over_limit() const {

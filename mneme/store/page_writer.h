@@ -29,6 +29,8 @@ class PageWriter {
   Bytes written() const;
   // What it will have written once it is finished. After wait().
   Bytes finished_size() const;
+  // The packs that hold the pages of a memory state, once it is finished. After wait().
+  std::vector<Digest> packs_of(const MemoryState& state) const;
   bool over_limit() const;
 
  private:

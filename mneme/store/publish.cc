@@ -159,8 +159,8 @@ class DatabasePublication final : public Publication {
   Status commit(const Recording& recording) override {
     MNEME_TRY(writer_.wait());
     const InstanceRecord& instance = recording.instance;
-    const ByteVector prologue = encode_state({Moment::prologue, instance.static_hash, instance.dynamic_hash, recording.prologue}),
-                     epilogue = encode_state({Moment::epilogue, instance.static_hash, instance.dynamic_hash, recording.epilogue});
+    const ByteVector prologue = encode(Moment::prologue, instance, recording.prologue),
+                     epilogue = encode(Moment::epilogue, instance, recording.epilogue);
     MNEME_ASSIGN(Database::Impl::Listed listed, database_.prepare_listing(recording));
     const Bytes needed = writer_.finished_size() + Bytes(prologue.size() + epilogue.size() + listed.growth);
     if (needed > limit_) {
@@ -177,6 +177,9 @@ class DatabasePublication final : public Publication {
   bool over_limit() const override { return over_limit_ || writer_.over_limit(); }
 
  private:
+  ByteVector encode(Moment moment, const InstanceRecord& instance, const MemoryState& memory) const {
+    return encode_state({moment, instance.static_hash, instance.dynamic_hash, memory, writer_.packs_of(memory)});
+  }
   Status write_state(Moment moment, const InstanceRecord& instance, const ByteVector& bytes) {
     written_ += bytes.size();
     return database_.files.write_atomically(
