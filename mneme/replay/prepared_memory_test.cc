@@ -275,6 +275,97 @@ TEST_P(PreparedMemoryTest, ResultsThatNobodyTookAreNotTheNextOnes) {
   EXPECT_TRUE(equal_now(**memory));
 }
 
+// Globals that the compiled code has at places of its own: one that the kernel writes, and one that it reads.
+class PreparedGlobals : public PreparedMemoryTest {
+ protected:
+  void SetUp() override {
+    PreparedMemoryTest::SetUp();
+    MadeRecording made;
+    made.kernel.name = made.kernel.demangled = "none";
+    made.ir = "none, with globals";
+    made.kernel.globals = {{"read", read_.size(), 4, false, false, false}, {"written", written_.size(), 4, false, false, false}};
+    made.pointer("data", kData);
+    made.regions = {{Region::Kind::allocation, kData, "", before_, after_},
+                    {Region::Kind::global, DevicePtr(0x7fff00000000), "read", read_, read_},
+                    {Region::Kind::global, DevicePtr(0x7fff00001000), "written", written_, written_after_}};
+    auto published = recordings_.publish(made);
+    ASSERT_TRUE(published.ok()) << published.status().to_string();
+    instance_ = *published;
+    database_ = std::make_unique<Database>(std::move(Database::open(recordings_.directory())).value());
+    kernel_ = *database_->load_kernel(instance_.static_hash);
+    auto recorded = database_->load_instance(instance_.static_hash, instance_.dynamic_hash);
+    ASSERT_TRUE(recorded.ok()) << recorded.status().to_string();
+    plan_ = *plan_memory(kernel_, instance_, recorded->prologue, recorded->epilogue);
+    map_spans(plan_, device_->properties().allocation_granularity);
+  }
+  // The places in code that has these globals.
+  Result<SymbolPlaces> places(const PreparedMemory& memory, const std::map<std::string, Bytes>& globals) {
+    for (const auto& [name, size] : globals) MNEME_TRY(device_->define_global(name, size).status());
+    MNEME_ASSIGN(module_, device_->load({DeviceKind::fake, {}}));
+    return memory.places_in(*module_);
+  }
+
+  const ByteVector read_ = ByteVector(40, std::byte{3}), written_ = ByteVector(64, std::byte{0}),
+                   written_after_ = ByteVector(64, std::byte{1});
+  std::unique_ptr<Module> module_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Devices, PreparedGlobals, testing::Values(1_GiB), [](const auto&) { return "Large"; });
+
+TEST_P(PreparedGlobals, CodeMayHaveLostOnlyWhatCannotHaveChanged) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  Status status = places(**memory, {{"read", Bytes(read_.size())}}).status();
+  EXPECT_EQ(status.code(), Code::not_found) << status.to_string();
+  EXPECT_THAT(status.message(), testing::HasSubstr("looking up the recorded global 'written' in the compiled code"));
+}
+
+TEST_P(PreparedGlobals, WhatWasPoisonedIsNeededToo) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  auto without = places(**memory, {{"written", Bytes(written_.size())}});
+  ASSERT_TRUE(without.ok()) << without.status().to_string();
+  EXPECT_EQ(without->size(), 1u) << "the other is not in the code";
+  // As if a kernel had written all of it: then code without it has not done so.
+  ASSERT_TRUE((*memory)->poison_symbols({"read"}).ok());
+  ASSERT_TRUE(stream_->copy_to_device(without->at("written"), read_).ok());
+  ASSERT_TRUE((*memory)->keep_poisoned_symbols({"read"}, {{"read", without->at("written")}}).ok());
+  EXPECT_EQ((*memory)->poisoned_bytes(), Bytes(read_.size()));
+  Status status = (*memory)->places_in(*module_).status();
+  EXPECT_EQ(status.code(), Code::not_found) << status.to_string();
+  EXPECT_THAT(status.message(), testing::HasSubstr("looking up the recorded global 'read' in the compiled code"));
+}
+
+TEST_P(PreparedGlobals, AnotherSizeIsAnotherGlobal) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  Status status = places(**memory, {{"read", Bytes(read_.size() + 1)}, {"written", Bytes(written_.size())}}).status();
+  EXPECT_EQ(status.to_string(), "incompatible: the recorded global 'read' has 40 B, and 41 B in the compiled code");
+}
+
+TEST_P(PreparedGlobals, TheFirstThatDiffersIsNamed) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  auto symbols = places(**memory, {{"read", Bytes(read_.size())}, {"written", Bytes(written_.size())}});
+  ASSERT_TRUE(symbols.ok()) << symbols.status().to_string();
+  auto first_wrong = [&](bool data, const ByteVector& read, const ByteVector& written) -> DevicePtr {
+    EXPECT_TRUE((*memory)->restore(*symbols).ok());
+    if (data) run_kernel();
+    EXPECT_TRUE(stream_->copy_to_device(symbols->at("read"), read).ok());
+    EXPECT_TRUE(stream_->copy_to_device(symbols->at("written"), written).ok());
+    EXPECT_TRUE((*memory)->check_later(*symbols).ok());
+    auto checks = (*memory)->take_checks();
+    EXPECT_TRUE(checks.ok() && checks->size() == 1u);
+    EXPECT_EQ(checks->back().equal, checks->back().first == DevicePtr());
+    return checks->back().first;
+  };
+  const ByteVector wrong(read_.size(), std::byte{4});
+  EXPECT_EQ(first_wrong(true, read_, written_after_), DevicePtr());
+  EXPECT_EQ(first_wrong(true, read_, written_), symbols->at("written"));
+  EXPECT_EQ(first_wrong(true, wrong, written_), symbols->at("read"));
+  EXPECT_EQ(first_wrong(false, wrong, written_), kData + kPageSize) << "the first page that the kernel changes";
+}
+
 TEST(CopySizes, WhatDoesNotFitIsRefusedWithFigures) {
   MemoryPlan plan;
   PlannedRegion region;
