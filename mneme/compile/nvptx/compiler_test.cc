@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/compile/nvptx/nvjitlink.h"
 #include "mneme/compile/nvptx/ptxas.h"
 
@@ -463,6 +464,22 @@ TEST(PtxAssembler, AProgramThatCrashesIsUnavailable) {
   std::filesystem::remove(program);
   EXPECT_EQ(cubin.status().code(), Code::unavailable);
   EXPECT_THAT(cubin.status().message(), testing::AllOf(HasSubstr("it did not run to its end"), HasSubstr("about to crash")));
+}
+
+// So nothing is left when it is killed.
+TEST(PtxAssembler, AProgramIsGivenNoFilesOnDisk) {
+  TemporaryDirectory folder;
+  const std::filesystem::path program = folder.path() / "ptxas";
+  std::ofstream(program) << "#!/bin/sh\ncat \"$1\" >\"$3\"\necho a warning >&2\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  auto assembler = open_ptxas({program});
+  ASSERT_TRUE(assembler.ok());
+  ::setenv("TMPDIR", "/nonexistent", 1);
+  auto cubin = (*assembler)->assemble({.ptx = "some code", .architecture = "sm_90"});
+  ::unsetenv("TMPDIR");
+  ASSERT_TRUE(cubin.ok()) << cubin.status().to_string();
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(cubin->image.bytes.data()), cubin->image.bytes.size()), "some code");
+  EXPECT_EQ(cubin->log, "a warning");
 }
 
 }  // namespace

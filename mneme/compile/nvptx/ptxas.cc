@@ -1,39 +1,15 @@
 #include "mneme/compile/nvptx/ptxas.h"
 
 #include <fmt/ranges.h>
-#include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Program.h>
+#include <unistd.h>
 
-#include <filesystem>
-#include <system_error>
-
-#include "mneme/base/file_system.h"
+#include "mneme/base/memory_file.h"
 #include "mneme/compile/compile_key.h"
 
 namespace mneme::nvptx {
 namespace {
-
-// A folder of its own that goes with it.
-class TemporaryFolder {
- public:
-  static Result<std::unique_ptr<TemporaryFolder>> create() {
-    llvm::SmallString<128> path;
-    if (std::error_code failure = llvm::sys::fs::createUniqueDirectory("mneme-ptxas", path)) {
-      return error(Code::io, "making a temporary folder for ptxas: {}", failure.message());
-    }
-    return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(Path(path.c_str())));
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Path file(const char* name) const { return path_ / name; }
-
- private:
-  explicit TemporaryFolder(Path path) : path_(std::move(path)) {}
-  Path path_;
-};
 
 class Ptxas final : public PtxAssembler {
  public:
@@ -42,22 +18,23 @@ class Ptxas final : public PtxAssembler {
   std::string identity() const override { return "ptxas " + describe_file(program_); }
 
   Result<Assembled> assemble(const AssembleRequest& request) override {
-    MNEME_ASSIGN(std::unique_ptr<TemporaryFolder> folder, TemporaryFolder::create());
-    FileSystem& files = FileSystem::posix();
-    std::string input = folder->file("kernel.ptx"), output = folder->file("kernel.cubin"), log = folder->file("log");
-    MNEME_TRY(write(files, input, request.ptx));
+    // In memory, so that nothing is left of them when the process is killed.
+    MNEME_ASSIGN(Descriptor ptx, make_memory_file("mneme-ptx", std::as_bytes(std::span(request.ptx))));
+    MNEME_ASSIGN(Descriptor cubin, make_memory_file("mneme-cubin", {}));
+    MNEME_ASSIGN(Descriptor log, make_memory_file("mneme-ptxas-log", {}));
+    const std::string input = path_of(ptx), output = path_of(cubin), printed = path_of(log);
 
     const std::vector<std::string> options = ptxas_arguments(request);
     std::vector<llvm::StringRef> arguments = {program_, input, "-o", output};
     arguments.insert(arguments.end(), options.begin(), options.end());
-    std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
+    std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(printed), llvm::StringRef(printed)};
     std::string words;
     int status = llvm::sys::ExecuteAndWait(program_, arguments, std::nullopt, redirects, 0, 0, &words);
-    if (auto text = files.read(log); text.ok()) words += std::string(reinterpret_cast<const char*>(text->data()), text->size());
+    if (auto text = read_whole(log.number()); text.ok()) words += std::string(reinterpret_cast<const char*>(text->data()), text->size());
     while (!words.empty() && words.back() == '\n') words.pop_back();
     if (status == 0) {
-      MNEME_ASSIGN(ByteVector cubin, files.read(output));
-      return Assembled{{DeviceKind::cuda, std::move(cubin)}, std::move(words)};
+      MNEME_ASSIGN(ByteVector code, read_whole(cubin.number()));
+      return Assembled{{DeviceKind::cuda, std::move(code)}, std::move(words)};
     }
     if (status < 0)
       return error(Code::unavailable, "assembling PTX for {} by {}: it did not run to its end: {}", request.architecture,
@@ -67,11 +44,8 @@ class Ptxas final : public PtxAssembler {
   }
 
  private:
-  static Status write(FileSystem& files, const Path& path, const std::string& text) {
-    MNEME_ASSIGN(std::unique_ptr<WritableFile> file, files.create(path));
-    MNEME_TRY(file->append(std::as_bytes(std::span(text))));
-    return file->close();
-  }
+  // For a process that this one starts.
+  static std::string path_of(const Descriptor& file) { return fmt::format("/proc/{}/fd/{}", ::getpid(), file.number()); }
 
   std::string program_;
 };
