@@ -19,7 +19,21 @@ install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/mneme)
 set(documents ${CMAKE_BINARY_DIR}/documents)
 add_custom_command(OUTPUT ${documents}/man/man1/mneme.1 COMMAND ${CMAKE_COMMAND} -E rm -rf ${documents}
   COMMAND mneme documents ${documents} DEPENDS mneme COMMENT "Writing the pages of the manual and the scripts for shells" VERBATIM)
-add_custom_target(mneme_documents ALL DEPENDS ${documents}/man/man1/mneme.1)
+set(pages ${documents}/man/man1/mneme.1)
+# Those of the package's commands, where it is built with what they import.
+if(NOT SKBUILD)
+  foreach(command tune report)
+    set(page ${documents}/man/man1/mneme-${command}.1)
+    add_custom_command(OUTPUT ${page}
+      COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${CMAKE_BINARY_DIR}/python PYTHONDONTWRITEBYTECODE=1
+        ${Python_EXECUTABLE} -m mneme.${command} --manual-page > ${page}
+      DEPENDS ${documents}/man/man1/mneme.1 mneme_python ${CMAKE_SOURCE_DIR}/python/mneme/_help.py
+        ${CMAKE_SOURCE_DIR}/python/mneme/${command}/command.py
+      COMMENT "Writing the page of the manual of mneme ${command}" VERBATIM)
+    list(APPEND pages ${page})
+  endforeach()
+endif()
+add_custom_target(mneme_documents ALL DEPENDS ${pages})
 if(SKBUILD)
   install(DIRECTORY ${documents}/ DESTINATION ${SKBUILD_DATA_DIR}/share)
 else()

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <optional>
+#include <sstream>
 
 #include "mneme/base/shown.h"
 #include "mneme/cli/command.h"
@@ -99,6 +101,27 @@ std::optional<Listing> listing_of(const Path& directory) {
 
 std::string describe(const InstanceRecord& instance) { return fmt::format("grid {}, block {}", instance.grid, instance.block); }
 
+// The options of a command that the Python package brings, as it says them itself: a line each of its name, what kind of value it
+// takes, the choices there are, and what it is for. Null where it is not there, or says nothing.
+std::unique_ptr<CLI::App> ask_python_command(const std::string& name) {
+  const std::string program = "mneme-" + name;
+  if (!is_of_python(name) || !is_on_path(program)) return nullptr;
+  auto said = output_of({program, "--list-options"});
+  if (!said.ok()) return nullptr;
+  auto app = std::make_unique<CLI::App>();
+  std::istringstream lines(*said);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string option, value, choices, about;
+    for (std::string* field : {&option, &value, &choices, &about}) std::getline(fields, *field, '\t');
+    if (app->get_option_no_throw(option) != nullptr || option.empty()) continue;
+    CLI::Option* declared = value.empty() ? app->add_flag(option) : app->add_option(option)->type_name(value);
+    declared->description(about);
+    if (!choices.empty()) declared->check(CLI::IsMember(CLI::detail::split(choices, ',')));
+  }
+  return app;
+}
+
 // A kernel by its name or its hash, and behind KERNEL# its instances by their numbers.
 void add_kernels(Collector& collector, const std::string& word, const Path& directory) {
   const auto listing = listing_of(directory);
@@ -168,17 +191,19 @@ Candidates candidates(const std::vector<std::string>& line) {
     add_commands(collector);
     return collector.take();
   }
-  auto declared = declare_command(line[0]);
+  const auto declared = declare_command(line[0]);
+  const std::unique_ptr<CLI::App> python = declared ? nullptr : ask_python_command(line[0]);
+  const CLI::App* app = declared ? declared->app.get() : python.get();
   const bool behind_program = std::find(line.begin() + 1, line.end() - 1, "--") != line.end() - 1;
-  if (!declared || behind_program) {
+  if (app == nullptr || behind_program) {
     collector.paths(PathCandidates::files);
     return collector.take();
   }
-  const Typed typed = read(*declared->app, std::vector<std::string>(line.begin() + 1, line.end()));
+  const Typed typed = read(*app, std::vector<std::string>(line.begin() + 1, line.end()));
   if (typed.waiting != nullptr)
     add_values(collector, typed);
   else if (line.back().starts_with("-"))
-    add_options(collector, *declared->app);
+    add_options(collector, *app);
   else
     add_arguments(collector, typed, line.back());
   return collector.take();

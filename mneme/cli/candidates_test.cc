@@ -2,7 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/cli/command.h"
 
 namespace mneme::cli {
@@ -93,6 +98,24 @@ TEST(Candidates, AreFilesForAProgramAndForWhatIsNotKnown) {
   EXPECT_EQ(candidates({"launch", "--", "./a"}).paths, PathCandidates::files);
   EXPECT_EQ(candidates({"launch", "--", "./app", "--dev"}).paths, PathCandidates::files);
   EXPECT_EQ(candidates({"probe", "x"}).paths, PathCandidates::files);
+}
+
+// What the commands of the Python package say of themselves.
+TEST(Candidates, AreThoseOfACommandOfPython) {
+  TemporaryDirectory folder;
+  const std::filesystem::path program = folder.path() / "mneme-tune";
+  std::ofstream(program) << "#!/bin/sh\n[ \"$1\" = --list-options ] || exit 1\n"
+                            "printf 'DB\\tDB\\t\\tthe database\\nKERNEL\\tKERNEL\\t\\tthe kernel\\n'\n"
+                            "printf -- '--device\\tNAME\\tauto,cpu\\twhere\\n--rid\\tHASH\\t\\tinstance\\n--resume\\t\\t\\tgo on\\n'\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  const std::string before = getenv("PATH");
+  setenv("PATH", (folder.path().string() + ":" + before).c_str(), 1);
+  EXPECT_THAT(candidates({"tune", "--res"}).words, ElementsAre(Candidate{"--resume", "go on"}));
+  EXPECT_THAT(words({"tune", MNEME_TEST_CORPUS, "sc"}), ElementsAre("scale"));
+  EXPECT_THAT(words({"tune", MNEME_TEST_CORPUS, "scale", "--rid", ""}), ElementsAre(kInstance));
+  EXPECT_THAT(words({"tune", MNEME_TEST_CORPUS, "--device", ""}), ElementsAre("auto", "cpu"));
+  EXPECT_THAT(words({"tune", "--resume", "--device=c"}), ElementsAre("--device=cpu"));
+  setenv("PATH", before.c_str(), 1);
 }
 
 TEST(Candidates, AreALineEach) {

@@ -93,12 +93,7 @@ Result<std::vector<std::string>> missing_modules(const std::vector<std::string>&
                              "import importlib.util as u, sys\n"
                              "print(*[m for m in sys.argv[1:] if u.find_spec(m) is None], 'end')"});
   words.insert(words.end(), modules.begin(), modules.end());
-  FILE* pipe = ::popen((join_for_shell(words) + " 2>/dev/null </dev/null").c_str(), "r");
-  if (pipe == nullptr) return error(Code::io, "running {}: the system refused", join_for_shell(interpreter));
-  std::string text;
-  std::array<char, 512> piece{};
-  while (std::fgets(piece.data(), piece.size(), pipe) != nullptr) text += piece.data();
-  ::pclose(pipe);
+  MNEME_ASSIGN(const std::string text, output_of(words));
   std::vector<std::string> missing;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find_first_of(" \n", begin), text.size());

@@ -100,7 +100,7 @@ std::vector<ManualPage> manual_pages() {
     pages.push_back(manual_page(*command));
   }
   for (const PythonCommand& command : kPythonCommands)
-    text += fmt::format(".TP\n.B mneme {}\n{} Comes with the Python package.\n", command.name,
+    text += fmt::format(".TP\n.BR mneme\\-{} (1)\n{} Comes with the Python package.\n", command.name,
                         escape(sentence(std::string(command.summary))));
   text += ".SH EXIT STATUS\n.PP\n0 done, 2 could not be done, 64 the command line is wrong; some commands add 1, see there.\n";
   pages.insert(pages.begin(), {"mneme.1", text});

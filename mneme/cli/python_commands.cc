@@ -1,8 +1,10 @@
 #include "mneme/cli/python_commands.h"
 
 #include <fmt/format.h>
+#include <stdio.h>
 
 #include <algorithm>
+#include <array>
 
 #include "mneme/cli/application.h"
 #include "mneme/cli/build_flags.h"
@@ -16,6 +18,16 @@ bool is_of_python(std::string_view name) {
 }
 
 bool is_on_path(const std::string& program) { return find_program(program).ok(); }
+
+Result<std::string> output_of(const std::vector<std::string>& command) {
+  FILE* pipe = ::popen((join_for_shell(command) + " 2>/dev/null </dev/null").c_str(), "r");
+  if (pipe == nullptr) return error(Code::io, "running {}: the system refused", join_for_shell(command));
+  std::string text;
+  std::array<char, 512> piece{};
+  while (std::fgets(piece.data(), piece.size(), pipe) != nullptr) text += piece.data();
+  ::pclose(pipe);
+  return text;
+}
 
 std::string how_to_get_python(std::string_view extras) {
   auto installation = Installation::find();

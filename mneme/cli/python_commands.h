@@ -4,6 +4,9 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "mneme/base/status.h"
 
 namespace mneme::cli {
 
@@ -18,6 +21,8 @@ inline constexpr std::array<PythonCommand, 2> kPythonCommands = {
 bool is_of_python(std::string_view name);
 // Whether there is a program of that name.
 bool is_on_path(const std::string& program);
+// What a program prints, given nothing to read; its messages are left out. io.
+Result<std::string> output_of(const std::vector<std::string>& command);
 // The line that installs the package with its extras ("tune,report"): from the sources that lie in this installation, else from
 // a clone's.
 std::string how_to_get_python(std::string_view extras);

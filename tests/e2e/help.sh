@@ -22,6 +22,18 @@ for command in $commands; do
   fi
 done
 
+# Those of the Python package have pages too.
+for command in tune report; do
+  page=$MNEME_PREFIX/share/man/man1/mneme-$command.1
+  contains "$page" ".SH EXAMPLES"
+  contains "$page" ".SH OPTIONS"
+  contains "$page" "results"
+  if command -v groff >/dev/null; then
+    expect 0 groff -man -Tutf8 -ww "$page"
+    [ ! -s err ] || fail "what groff says of $page"
+  fi
+done
+
 # In the order of a first session; each kind of command where what it needs is there.
 export XDG_CACHE_HOME=$PWD/cache HOME=$PWD/home MNEME_LOG=warning
 mkdir -p home/.zfunc home/.config/fish/completions
