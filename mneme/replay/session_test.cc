@@ -352,20 +352,26 @@ TEST_F(SessionTest, TheCallerIsAskedWhileTheDeviceIsBusyAndWhenTheVerdictIsThere
   ASSERT_TRUE(session.ok()) << session.status().to_string();
   Configuration configuration;
   EXPECT_TRUE((*session)->replay(configuration).verified);
-  int calls = 0;
+  int verdicts = 0, waits = 0;
   RunWatch watch;
-  watch.verified = [&](const ReplayResult& so_far) { return ++calls > 0 && so_far.verified; };
-  watch.waiting = [&] { ++calls; };
+  watch.verified = [&](const ReplayResult& so_far) { return ++verdicts > 0 && so_far.verified; };
+  watch.waiting = [&] { ++waits; };
   auto compiler = Compiler::create(DeviceKind::cpu, device_->properties().architecture);
   ASSERT_TRUE(compiler.ok());
   auto code =
       (*compiler)->compile((*session)->recorded_code(), compile_options(configuration, (*session)->kernel(), (*session)->plan()));
   ASSERT_TRUE(code.ok()) << code.status().to_string();
   ASSERT_TRUE((*session)->load_ahead(configuration, *code).ok());
-  ReplayResult result = (*session)->measure(configuration, *code, watch);
+  ReplayResult result;
+  // After a run that something held up the next is waited for.
+  for (int tries = 0; waits == 0 && tries < 100; ++tries) {
+    verdicts = 0;
+    result = (*session)->measure(configuration, *code, watch);
+  }
   EXPECT_TRUE(result.verified) << result.failure.to_string();
   EXPECT_EQ(result.exec_time.size(), 10u);
-  EXPECT_EQ(calls, 2);
+  EXPECT_EQ(verdicts, 1);
+  EXPECT_EQ(waits, 1);
   watch.verified = [&](const ReplayResult&) { return false; };
   result = (*session)->measure(configuration, *code, watch);
   EXPECT_TRUE(result.verified && result.exec_time.empty());
