@@ -104,9 +104,10 @@ TEST(Candidates, AreFilesForAProgramAndForWhatIsNotKnown) {
 TEST(Candidates, AreThoseOfACommandOfPython) {
   TemporaryDirectory folder;
   const std::filesystem::path program = folder.path() / "mneme-tune";
-  std::ofstream(program) << "#!/bin/sh\n[ \"$1\" = --list-options ] || exit 1\n"
-                            "printf 'DB\\tDB\\t\\tthe database\\nKERNEL\\tKERNEL\\t\\tthe kernel\\n'\n"
-                            "printf -- '--device\\tNAME\\tauto,cpu\\twhere\\n--rid\\tHASH\\t\\tinstance\\n--resume\\t\\t\\tgo on\\n'\n";
+  std::ofstream(program)
+      << "#!/bin/sh\n[ \"$1\" = --list-options ] || exit 1\n"
+         "printf 'DB\\tDB\\t\\tthe database\\nKERNEL\\tKERNEL\\t\\tthe kernel\\n'\n"
+         "printf -- '--device\\tNAME\\tauto,cpu\\twhere\\n--rid\\tHASH\\t\\tinstance\\n--resume\\t\\t\\tgo on\\n'\n";
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   const std::string before = getenv("PATH");
   setenv("PATH", (folder.path().string() + ":" + before).c_str(), 1);

@@ -80,6 +80,10 @@ def option_lines(parser: Parser) -> str:
     return "".join(lines)
 
 
+# No character of a text is a request of troff's or changes its font.
+_TROFF = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"})
+
+
 def manual_page(parser: Parser) -> str:
     """The page of the manual, in troff as man(7) has it.
 
@@ -90,12 +94,11 @@ def manual_page(parser: Parser) -> str:
     from mneme import __version__  # which the package has when it is imported whole
 
     def text(words: str) -> str:
-        for plain, troff in (("\\", "\\e"), ("-", "\\-"), ("'", "\\(aq"), ("`", "\\(ga"), ("^", "\\(ha"), ("~", "\\(ti")):
-            words = words.replace(plain, troff)
+        words = words.translate(_TROFF)
         return "\n".join("\\&" + line if line.startswith(".") else line for line in words.splitlines())
 
     name = text(parser.prog.replace(" ", "-"))
-    first = parser.summary.split(". ")[0].rstrip(".")
+    first = " ".join(parser.summary.split()).split(". ")[0].rstrip(".")
     page = [f'.TH {name} 1 "" "Mneme {__version__}" "User Commands"', ".SH NAME"]
     page += [f"{name} \\- {text(first[0].lower() + first[1:])}"]
     page += [".SH SYNOPSIS", ".PP", text(" ".join(parser.format_usage().removeprefix("usage: ").split()))]
@@ -104,8 +107,8 @@ def manual_page(parser: Parser) -> str:
         page += [".PP", text(purpose[0].upper() + purpose[1:]) + ":", ".PP", ".RS 4", ".nf", text(line), ".fi", ".RE"]
     page.append(".SH OPTIONS")
     for action in parser.shown_actions():
-        names = ", ".join(action.option_strings)
-        page += [".TP", f"\\fB{text(names)}\\fR {text(_value(action))}".replace("\\fB\\fR ", ""), text(_about(action, parser))]
+        names, value = text(", ".join(action.option_strings)), text(_value(action))
+        page += [".TP", f"\\fB{names}\\fR {value}" if names else value, text(_about(action, parser))]
     if parser.epilog:
         page += [".SH NOTES"]
         for paragraph in textwrap.dedent(parser.epilog).strip().split("\n\n"):

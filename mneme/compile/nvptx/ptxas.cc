@@ -30,7 +30,8 @@ class Ptxas final : public PtxAssembler {
     std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(printed), llvm::StringRef(printed)};
     std::string words;
     int status = llvm::sys::ExecuteAndWait(program_, arguments, std::nullopt, redirects, 0, 0, &words);
-    if (auto text = read_whole(log.number()); text.ok()) words += std::string(reinterpret_cast<const char*>(text->data()), text->size());
+    if (auto text = read_whole(log.number()); text.ok())
+      words += std::string(reinterpret_cast<const char*>(text->data()), text->size());
     while (!words.empty() && words.back() == '\n') words.pop_back();
     if (status == 0) {
       MNEME_ASSIGN(ByteVector code, read_whole(cubin.number()));
