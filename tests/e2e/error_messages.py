@@ -2,8 +2,8 @@
 
 A message is found where it is made: in a call that makes a Status, in one that gives a reason for others to put into a Status, in an
 exception of the Python package. What is filled in reads as … here as on the page. Not found are messages that a function puts together
-from parts in a variable: "there is no command", "unexpected argument", "memory differs in", an assertion of a kernel. The page has
-those all the same, and such a row is looked for among all texts.
+from parts in a variable or returns as text: "there is no command", "unexpected argument", "memory differs in", an assertion of a kernel.
+The page has those all the same, and such a row is looked for among all texts.
 """
 
 import ast
@@ -78,8 +78,8 @@ def split(found, *signs):
 
 
 def with_gaps(text):
-    """A format, with … for what it is filled with."""
-    return re.sub(r"\{\{|\}\}|\{[^{}]*\}", lambda m: {"{{": "{", "}}": "}"}.get(m[0], "…"), text)
+    """A format of fmt's or of printf's, with … for what it is filled with."""
+    return re.sub(r"\{\{|\}\}|\{[^{}]*\}|%[us]\b", lambda m: {"{{": "{", "}}": "}"}.get(m[0], "…"), text)
 
 
 def texts(found, is_format=False):
@@ -172,12 +172,12 @@ def of_python(source):
 def of_sources(root):
     """{(code, text): the files that say it}"""
     messages = {}
-    for path in sorted([*root.glob("mneme/**/*.cc"), *root.glob("mneme/**/*.h")]):
-        name = str(path.relative_to(root / "mneme"))
+    for path in sorted([*root.glob("mneme/**/*.cc"), *root.glob("mneme/**/*.h"), *root.glob("python/src/*.cc")]):
+        name = str(path.relative_to(root)).removeprefix("mneme/")
         if name.endswith("_test.cc") or re.search(r"testing|/fake|/conformance/|^bench", name):
             continue
         for message in of_cxx(path.read_text(), name):
-            messages.setdefault(message, []).append("mneme/" + name)
+            messages.setdefault(message, []).append(str(path.relative_to(root)))
     for path in sorted(root.glob("python/mneme/**/*.py")):
         for message in of_python(path.read_text()):
             messages.setdefault(message, []).append(str(path.relative_to(root)))
@@ -223,7 +223,7 @@ def missing(root):
         if not found:
             section = f", {code}" if code else ""
             problems.append(f"docs/reference/errors.md{section}: no row for '{text}' of {', '.join(sorted(set(files)))}")
-    sources = [tokens(path.read_text()) for path in (root / "mneme").glob("**/*.cc")]
+    sources = [tokens(path.read_text()) for path in root.glob("mneme/**/*.cc")]
     literals = {normal(with_gaps(value)) for found in sources for kind, value in found if kind == "text"}
     for heading, row in told:
         if (heading, row) not in used and not any(covers(row, text) for text in literals):
