@@ -54,9 +54,9 @@ class RecordedOptionTest : public testing::Test {
   std::string file() const { return db() + "/" + kernel_file_name(scale_.kernel.static_hash); }
 
   struct Parsed {
-    std::string wrong;  // the command line, and why
-    std::vector<std::string> instances;
-    std::string failure, pipeline;
+    std::string wrong{};  // the command line, and why
+    std::vector<std::string> instances{};
+    std::string failure{}, pipeline{};
   };
   Parsed parse(std::vector<std::string> words, RecordedOption::Launches launches = RecordedOption::Launches::several) const {
     CLI::App app;

@@ -33,7 +33,9 @@ class CountingCompiler final : public Compiler {
     code.image.bytes.assign(1000, static_cast<std::byte>(translation.code[0]));
     code.digest = digest_of(code.image.bytes);
     code.translation_digest = translation.digest();
-    code.facts = {.instructions = 7, .registers = 3, .spill_loads = Bytes(12)};
+    code.facts.instructions = 7;
+    code.facts.registers = 3;
+    code.facts.spill_loads = Bytes(12);
     code.warnings = {"ptxas warning : words"};
     code.times = translation.times;
     code.times.push_back({"assemble", Nanoseconds(6)});

@@ -13,7 +13,9 @@ ByteVector object_of(std::string_view text) {
   initialize_llvm();
   auto module = ir::Module::parse(std::as_bytes(std::span(text)), "test.ll");
   EXPECT_TRUE(module.ok()) << module.status().to_string();
-  auto machine = become_host_module(ir::llvm_module(*module), "x86-64-v3", {.level = 2});
+  CodegenOptions options;
+  options.level = 2;
+  auto machine = become_host_module(ir::llvm_module(*module), "x86-64-v3", options);
   EXPECT_TRUE(machine.ok()) << machine.status().to_string();
   return emit_file(ir::llvm_module(*module), **machine, llvm::CodeGenFileType::ObjectFile, PassPlugins()).value();
 }

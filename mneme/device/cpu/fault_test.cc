@@ -105,8 +105,10 @@ TEST_F(FaultTest, SharedMemoryOverrun) {
 
 TEST_F(FaultTest, DynamicSharedMemoryEndsWhereAFaultIs) {
   // 64 B are static; 4 B of dynamic memory end at 68, and 16 B are the alignment.
-  EXPECT_TRUE(launch("shared_overrun", {.block = {1, 1, 1}, .dynamic_shared_memory = Bytes(4)}, {.a = 67}).ok());
-  const std::string message = fault("shared_overrun", {.block = {1, 1, 1}, .dynamic_shared_memory = Bytes(4)}, {.a = 80});
+  EXPECT_TRUE(
+      launch("shared_overrun", {.grid = {1, 1, 1}, .block = {1, 1, 1}, .dynamic_shared_memory = Bytes(4)}, {.a = 67}).ok());
+  const std::string message =
+      fault("shared_overrun", {.grid = {1, 1, 1}, .block = {1, 1, 1}, .dynamic_shared_memory = Bytes(4)}, {.a = 80});
   EXPECT_NE(message.find("a write to address 0x"), std::string::npos) << message;
 }
 

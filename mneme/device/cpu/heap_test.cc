@@ -40,7 +40,9 @@ TEST(Heap, FreesOnce) {
 // Nothing is touched, so that the machine need not have what would be allocated.
 TEST_F(ExecutorTest, AKernelThatAllocatesWithoutEndGetsNoMore) {
   constexpr uint64_t kPiece = 256 << 20;
-  auto allocated = [&] { return output("allocate_to_the_end", {.block = {1, 1, 1}}, 1, {.a = 100, .b = kPiece})[0]; };
+  auto allocated = [&] {
+    return output("allocate_to_the_end", {.grid = {1, 1, 1}, .block = {1, 1, 1}}, 1, {.a = 100, .b = kPiece})[0];
+  };
   EXPECT_EQ(allocated(), 3u);  // a GiB, less what is noted of each piece
   EXPECT_EQ(allocated(), 0u) << "what a kernel does not free stays";
   raise_heap(device_, 2_GiB);
