@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "mneme/store/store_testing.h"
+#include "mneme/store/testing/store_testing.h"
 
 namespace mneme {
 namespace {

@@ -1,7 +1,7 @@
 // Publishing is stopped at every operation of the file system: what is listed afterwards is whole.
 #include <gmock/gmock.h>
 
-#include "mneme/store/store_testing.h"
+#include "mneme/store/testing/store_testing.h"
 
 namespace mneme {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "mneme/store/store_testing.h"
+#include "mneme/store/testing/store_testing.h"
 
 namespace mneme {
 namespace {

@@ -1,7 +1,7 @@
 // Recording again heals: what is damaged or missing does not count as recorded, and is stored anew.
 #include <gmock/gmock.h>
 
-#include "mneme/store/store_testing.h"
+#include "mneme/store/testing/store_testing.h"
 
 namespace mneme {
 namespace {

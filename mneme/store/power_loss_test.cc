@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "mneme/base/testing/forgetful_file_system.h"
-#include "mneme/store/store_testing.h"
+#include "mneme/store/testing/store_testing.h"
 
 namespace mneme {
 namespace {

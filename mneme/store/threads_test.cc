@@ -7,7 +7,7 @@
 
 #include "mneme/base/processors.h"
 #include "mneme/store/pack.h"
-#include "mneme/store/store_testing.h"
+#include "mneme/store/testing/store_testing.h"
 
 namespace mneme {
 namespace {

@@ -11,7 +11,7 @@
 #include <map>
 
 #include "mneme/base/descriptor.h"
-#include "mneme/store/store_testing.h"
+#include "mneme/store/testing/store_testing.h"
 
 namespace mneme {
 namespace {

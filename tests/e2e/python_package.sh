@@ -4,7 +4,7 @@
 sources=$MNEME_PREFIX/share/mneme/python
 version=$(mneme config version)
 pip=("$MNEME_PYTHON" -m pip --disable-pip-version-check)
-make_wheel=("${pip[@]}" wheel --no-build-isolation --no-deps --no-index -C build-dir="$PWD/build" -C cmake.build-type=Debug -w wheels)
+make_wheel=("${pip[@]}" wheel --no-build-isolation --no-deps --no-index --config-settings build-dir="$PWD/build" --config-settings cmake.build-type=Debug -w wheels)
 install_wheel() {  # into the environment $1; what the package depends on is not fetched in a test
   expect 0 "$MNEME_PYTHON" -m venv --without-pip "$1"
   expect 0 "${pip[@]}" --python "$1/bin/python" install --no-deps --no-index wheels/*.whl
@@ -38,7 +38,7 @@ contains out "usage: mneme tune"
 search attached/bin/python
 
 rm -r wheels
-expect 0 "${make_wheel[@]}" -C cmake.define.MNEME_BUNDLE=ON "$sources"
+expect 0 "${make_wheel[@]}" --config-settings cmake.define.MNEME_BUNDLE=ON "$sources"
 install_wheel whole
 search whole/bin/python
 mkdir -p theirs/mneme
