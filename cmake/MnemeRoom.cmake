@@ -1,3 +1,13 @@
+# mneme_precompile(<target> [<header>...]) compiles headers from outside the project once for the target, not once for each source,
+# which takes half of the build's time away. Every source names what it includes all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+# builds without.
+function(mneme_precompile target)
+  target_precompile_headers(${target} PRIVATE <algorithm> <atomic> <chrono> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional>
+    <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map> <utility> <vector> <fmt/format.h>
+    <fmt/ranges.h> ${ARGN})
+  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # ccache goes by contents
+endfunction()
+
 # mneme_room(NAME <room> [SOURCES <file>...] [DEPS <room>...] [LIBRARIES <target>...] [TEST_DEPS <target>...] [TESTS <file>...])
 #
 # Declares one room: a static library mneme_<room> and, from the *_test.cc files that stand beside its sources, one test
@@ -8,8 +18,9 @@
 #   TESTS      the test sources; default: every *_test.cc in the room's folder
 #   TEST_DEPS  what only the tests link
 #   FLAGS      compile options of the sources and tests
+#   PRECOMPILE headers from outside the project that most sources include, beside those that all rooms precompile
 function(mneme_room)
-  cmake_parse_arguments(ROOM "" "NAME" "SOURCES;DEPS;LIBRARIES;TESTS;TEST_DEPS;FLAGS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "NAME" "SOURCES;DEPS;LIBRARIES;TESTS;TEST_DEPS;FLAGS;PRECOMPILE" ${ARGN})
   set(root ${CMAKE_BINARY_DIR}/rooms/${ROOM_NAME})
   file(MAKE_DIRECTORY ${root}/mneme)
   file(CREATE_LINK ${CMAKE_SOURCE_DIR}/mneme/${ROOM_NAME} ${root}/mneme/${ROOM_NAME} SYMBOLIC)
@@ -21,6 +32,7 @@ function(mneme_room)
     target_include_directories(${target} PUBLIC ${root})
     target_link_libraries(${target} PUBLIC ${deps} PRIVATE ${ROOM_LIBRARIES} mneme_warnings)
     target_compile_options(${target} PRIVATE ${ROOM_FLAGS})
+    mneme_precompile(${target} ${ROOM_PRECOMPILE})
   else()
     add_library(${target} INTERFACE)
     target_include_directories(${target} INTERFACE ${root})
@@ -34,8 +46,7 @@ function(mneme_room)
     add_executable(${target}_test ${ROOM_TESTS})
     target_link_libraries(${target}_test PRIVATE ${target} ${ROOM_LIBRARIES} ${ROOM_TEST_DEPS} mneme_warnings GTest::gtest GTest::gmock GTest::gtest_main)
     target_compile_options(${target}_test PRIVATE -O0 ${ROOM_FLAGS})  # tests are compiled more often than they run
-    target_precompile_headers(${target}_test PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-    target_compile_options(${target}_test PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # ccache goes by contents
+    mneme_precompile(${target}_test <gmock/gmock.h> <gtest/gtest.h> ${ROOM_PRECOMPILE})
     gtest_discover_tests(${target}_test TEST_PREFIX ${ROOM_NAME}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
   endif()
 endfunction()

@@ -46,7 +46,7 @@ TEST(ManualPage, ThereIsOneForEachCommandAndOneOfAll) {
   ASSERT_EQ(pages.size(), command_names().size() + 1);
   EXPECT_EQ(pages[0].file, "mneme.1");
   EXPECT_THAT(pages[0].text, HasSubstr(".BR mneme\\-echo (1)\nA test.\n"));
-  EXPECT_THAT(pages[0].text, HasSubstr(".B mneme tune\n"));
+  EXPECT_THAT(pages[0].text, HasSubstr(".BR mneme\\-tune (1)\n"));
   EXPECT_THAT(pages[0].text, Not(HasSubstr("draw"))) << "hidden";
 }
 

@@ -63,7 +63,7 @@ def test_importing_it_imports_nothing_heavy() -> None:
 REPAIR = "pip uninstall mneme, then pip install --force-reinstall mneme-gpu"
 OURS = pathlib.Path(__file__).parents[2] / "python"
 # Where libmneme.so lies, which an extension that is linked to from elsewhere may look for beside the link.
-LIBRARIES = os.path.dirname(re.search(r" (/.*/libmneme\.so.*)", pathlib.Path("/proc/self/maps").read_text())[1])
+LIBRARIES = os.path.dirname(re.findall(r" (/.*/libmneme\.so.*)", pathlib.Path("/proc/self/maps").read_text())[0])
 
 
 def imported(place: pathlib.Path, code: str) -> subprocess.CompletedProcess[str]:

@@ -634,9 +634,24 @@ def test_every_option_is_in_the_reference() -> None:
     knobs = {name for names, *_ in mneme._native.knobs() for name in names}
     assert "which are\nas for `mneme replay`" in section
     assert [name for name in knobs if f"`{name}" not in replay] == []
-    options = [text for action in command.parser()._actions for text in action.option_strings if text.startswith("--")]
+    options = [text for action in command.parser().shown_actions() for text in action.option_strings if text[:2] == "--"]
     known = {"--help", "--help-all", *knobs}
     assert [option for option in options if f"`{option}" not in section and option not in known] == []
+
+
+def test_it_says_its_options_for_completion_and_its_page(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.main(["--list-options"])
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert ended.value.code == 0 and all(len(line) == 4 for line in lines)
+    values = {name: value for name, value, _, _ in lines}
+    assert values["DB"] and values["KERNEL"] and values["--space"] == "NAME" and values["--all-instances"] == ""
+    assert "--list-options" not in values
+    with pytest.raises(SystemExit):
+        command.main(["--manual-page"])
+    page = capsys.readouterr().out
+    assert page.startswith('.TH mneme\\-tune 1 "" "Mneme ') and ".SH NOTES\n" in page
+    assert "\\fB\\-\\-space\\fR NAME\n" in page
 
 
 def test_pruned_on_a_device(recordings: Path, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ class _Parser(Parser):
         self.exit(_USAGE, f"mneme tune: {message}\n`mneme tune --help` has all options\n")
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Of the command line."""
     made = _Parser(
         _DESCRIPTION,
