@@ -8,13 +8,12 @@ The page has those all the same, and such a row is looked for among all texts.
 
 import ast
 import functools
-import pathlib
 import re
 
 # A literal, a name (with what it is a member of), or one other character; comments are passed over.
 TOKEN = re.compile(
     r'R"(?P<mark>\w*)\((?P<raw>.*?)\)(?P=mark)"|(?P<skip>//[^\n]*|/\*.*?\*/|\s+|\'(?:[^\'\\\n]|\\.)+\')'
-    r'|"(?P<text>(?:[^"\\\n]|\\.)*)"|(?P<name>[A-Za-z_]\w*(?:(?:::|\.|->)[A-Za-z_]\w*)*)|(?P<sign>->|::|.)', re.S)
+    r'|"(?P<text>(?:[^"\\\n]|\\.)*)"|(?P<name>[A-Za-z_]\w*(?:(?:::|\.|->)[A-Za-z_]\w*)*)|(?P<sign>->|::|.)', re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t"}
 # The calls that make a message, by the last part of their name: of a code and a format, or of reasons that go into another message.
 STATUS = {"error", "Status"}
@@ -185,9 +184,9 @@ def of_sources(root):
 def rows(page):
     """(heading, message) of each message of the page: those of a cell stand in backticks, with <br> between them."""
     found = []
-    for section in re.split(r"^## ", page, flags=re.M)[1:]:
+    for section in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
         heading = section.split("\n", 1)[0]
-        for cell in re.findall(r"^\| (`.*?`) \| ", section, re.M):
+        for cell in re.findall(r"^\| (`.*?`) \| ", section, re.MULTILINE):
             for part in cell.split("<br>"):
                 found.append((heading, re.sub(r"^`+ ?| ?`+$", "", part).replace("\\|", "|")))
     return found

@@ -634,7 +634,9 @@ def test_every_option_is_in_the_reference() -> None:
     knobs = {name for names, *_ in mneme._native.knobs() for name in names}
     assert "which are\nas for `mneme replay`" in section
     assert [name for name in knobs if f"`{name}" not in replay] == []
-    options = [text for action in command.parser().shown_actions() for text in action.option_strings if text[:2] == "--"]
+    options = [
+        text for action in command.parser().shown_actions() for text in action.option_strings if text[:2] == "--"
+    ]
     known = {"--help", "--help-all", *knobs}
     assert [option for option in options if f"`{option}" not in section and option not in known] == []
 
