@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +252,9 @@ def test_values_that_are_never_right_are_found() -> None:
     trials = [trial(number, None if number % 2 else 5.0, a=number % 2) for number in range(8)]
     assert statistics.never_right([Parameter("a", (0, 1))], trials) == [("a", 1, 4)]
     assert statistics.never_right([Parameter("a", (0, 1))], trials[:4]) == []
+    # What was given up as slower was right as far as it came.
+    given_up = [replace(each, failure="cancelled", times=(9.0,)) if each.failure else each for each in trials]
+    assert statistics.never_right([Parameter("a", (0, 1))], given_up) == []
 
 
 # The code
@@ -337,6 +341,23 @@ def test_the_page_counts_and_divides_as_the_table_of_the_run(tmp_path: Path) -> 
         ("2", "11.0 ns", f"{20 / 11:.2f}", "not confirmed"),
         ("3", "12.0 ns", f"{24 / 12:.2f}", "not confirmed"),
     ]
+
+
+def test_the_baseline_of_the_best_is_that_of_its_own_rounds(tmp_path: Path) -> None:
+    lines = [line(number, {"block": {"x": 32 << number}}, 10.0 + number) for number in range(2)]
+    # The first could not be confirmed: it was wrong in the last of its rounds.
+    for number in range(2):
+        lines.append(line(900, {}, 90.0, label=f"baseline, round {number + 1}"))
+        time = 10.0 if number == 0 else None
+        lines.append(line(0, {"block": {"x": 32}}, time, label=f"best, round {number + 1}"))
+    for number in range(2):
+        lines.append(line(900, {}, 15.0, label=f"baseline, round {number + 1}"))
+        lines.append(line(1, {"block": {"x": 64}}, 12.0, label=f"best, round {number + 1}"))
+    folder = made(tmp_path, lines)
+    (folder / "best.json").write_text(json.dumps({"configuration": {"block": {"x": 64}}}))
+    run = read(folder)
+    assert (run.baseline, run.best_time) == (15.0, 12.0)
+    assert [(baseline.time, best.time) for baseline, best in run.rounds] == [(15.0, 12.0)] * 2
 
 
 def shown_rows(page: str) -> list[tuple[str, ...]]:
