@@ -221,6 +221,13 @@ def test_launch_with_shared_memory() -> None:
     assert space.derive({"block.x": 96, "grid": "recorded", "shared_memory": "per thread"}) == mneme.Config(
         block=96, shared_memory=768
     )
+    # What does not come out even is rounded up: too little would be written beyond.
+    assert launch(LaunchFacts((10, 1, 1), (128, 1, 1), shared_memory=1000)).derive(
+        {"block.x": 96, "grid": "recorded", "shared_memory": "per thread"}
+    ) == mneme.Config(block=96, shared_memory=750)
+    assert launch(LaunchFacts((10, 1, 1), (128, 1, 1), shared_memory=1001)).derive(
+        {"block.x": 96, "grid": "recorded", "shared_memory": "per thread"}
+    ) == mneme.Config(block=96, shared_memory=751)
 
 
 def test_specialise_takes_numbers_and_no_pointers() -> None:
