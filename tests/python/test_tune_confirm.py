@@ -8,8 +8,9 @@ from typing import Any
 import mneme
 import pytest
 from mneme.errors import InvalidArgumentError
-from mneme.tune import Categorical, SearchSpace, SpeedUp, command, speed_up
+from mneme.tune import Categorical, SearchSpace, SpeedUp, Study, command, speed_up
 from mneme.tune.statistics import student_quantile
+from mneme.tune.trials import Trial
 
 from fake_executor import FakeExecutor, fake_instance, go, measure, use
 
@@ -46,6 +47,16 @@ def test_luck_does_not_come_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         "block": {"x": 64},
         "passes": "default<O3>",
     }
+
+
+def test_one_measurement_is_one_finalist(tmp_path: Path) -> None:
+    study = Study("kernel()", ("time",), tmp_path)
+    study.add(Trial(0, {"a": 0}, state="complete", time=5.0, digest="first"))
+    for number in range(1, 7):
+        shared = {"origin": "shared", "shared_with": "first"}
+        study.add(Trial(number, {"a": number}, state="complete", time=5.0, digest=f"{number}", **shared))
+    study.add(Trial(7, {"a": 7}, state="complete", time=6.0, digest="other"))
+    assert [trial.number for trial in study.ranking()] == [0, 7]
 
 
 def test_winner_is_measured_on_one_of_several_devices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
