@@ -49,6 +49,19 @@ TEST(RecordingReport, IsSharedThroughItsDescriptor) {
   EXPECT_EQ((*report)->failure.get(), "disk full");
 }
 
+// Launches that --skip, --max and --kernels leave out are not lost, nor those of a kind that is not recorded.
+TEST(RecordingReport, LostAreThoseThatWereToBeRecorded) {
+  for (size_t i = 0; i < kNotRecordedReasons; ++i) {
+    auto report = RecordingReportMapping::create();
+    ASSERT_TRUE(report.ok());
+    const auto reason = static_cast<NotRecorded>(i);
+    const bool lost = reason == NotRecorded::concurrent || reason == NotRecorded::waits_for_host ||
+                      reason == NotRecorded::damaged_file || reason == NotRecorded::ended;
+    for (int launch = 0; launch < 2; ++launch) (*report)->count(reason, "kernel");
+    EXPECT_EQ((*report)->lost(), lost ? 2u : 0u) << describe(reason);
+  }
+}
+
 TEST(RecordingReport, AnotherFileIsNone) {
   EXPECT_EQ(RecordingReportMapping::attach(0).status().message(), "file descriptor 0 is no report of a recording");
   EXPECT_EQ(RecordingReportMapping::attach(-1).status().message(), "file descriptor -1 is no report of a recording");
