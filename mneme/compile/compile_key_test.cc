@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <map>
 
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/compile/compiled_code.h"
 #include "mneme/compile/testing/each_member.h"
 
@@ -39,6 +43,21 @@ TEST(CompileKey, EveryMemberOfATranslationCountsButItsTimes) {
   Translation timed = translation;
   timed.times.push_back({"optimise", Nanoseconds(5)});
   EXPECT_EQ(timed.digest(), translation.digest());
+}
+
+// As of a plugin that was built anew, under its old name.
+TEST(DescribeFile, WhatIsWrittenAnewIsAnotherFileWhateverItsSize) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path file = folder.path() / "passes.so";
+  std::ofstream(file) << "one";
+  const std::string before = describe_file(file);
+  EXPECT_EQ(describe_file(file), before);
+  std::filesystem::last_write_time(file, std::filesystem::last_write_time(file) + std::chrono::seconds(1));
+  const std::string anew = describe_file(file);
+  EXPECT_NE(anew, before);
+  std::ofstream(file, std::ios::app) << "more";
+  EXPECT_NE(describe_file(file), anew);
+  EXPECT_NE(describe_file(file), before);
 }
 
 TEST(CompiledCodeCodec, EveryMemberIsWrittenAndRead) {
