@@ -112,6 +112,32 @@ TEST_F(Graphs, CopiesFillsChildrenAndClones) {
   EXPECT_EQ(CUDA(cudaGraphMemsetNodeSetParams)(copied, &fill), cudaErrorInvalidValue);  // not a fill
 }
 
+TEST_F(Graphs, AnExecutableDoesNotSeeWhatBecomesOfAChild) {
+  cudaMemsetParams fill{};
+  fill.dst = numbers;
+  fill.value = 9;
+  fill.elementSize = 4;
+  fill.width = fill.height = 1;
+  cudaGraphNode_t filled = nullptr, child_node = nullptr, inner_node = nullptr;
+  cudaGraph_t child = nullptr, inner = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphCreate)(&child, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddMemsetNode)(&filled, child, nullptr, 0, &fill), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddChildGraphNode)(&child_node, graph, nullptr, 0, child), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphChildGraphNodeGetGraph)(child_node, &inner), cudaSuccess);
+  size_t nodes = 1;
+  ASSERT_EQ(CUDA(cudaGraphGetNodes)(inner, &inner_node, &nodes), cudaSuccess);
+  fill.value = 5;
+  ASSERT_EQ(CUDA(cudaGraphMemsetNodeSetParams)(inner_node, &fill), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(numbers[0], 9);
+  launch_once();
+  EXPECT_EQ(numbers[0], 5) << "one that is made now";
+  CUDA(cudaGraphExecDestroy)(exec);
+  CUDA(cudaGraphDestroy)(child);
+}
+
 TEST_F(Graphs, AnExecutableTakesTheChangesOfAGraphOfTheSameShape) {
   int factor = 2;
   cudaKernelNodeParams parameters = scale(factor);

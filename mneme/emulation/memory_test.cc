@@ -94,6 +94,10 @@ TEST(Copies, Fills) {
   EXPECT_EQ(CUDA(cudaMemset3D)(cudaPitchedPtr{bytes, 2, 2, 2}, 'z', {1, 2, 2}), cudaSuccess);
   EXPECT_EQ(bytes[0], 'z');
   EXPECT_EQ(bytes[6], 'z');
+  // A part of each slice: the slices are as far apart as the memory's rows say.
+  char slices[12] = {};
+  EXPECT_EQ(CUDA(cudaMemset3D)(cudaPitchedPtr{slices, 2, 2, 3}, 's', {2, 1, 2}), cudaSuccess);
+  EXPECT_EQ(std::string(slices, 12), std::string("ss\0\0\0\0ss\0\0\0\0", 12));
   EXPECT_EQ(CUDA(cudaMemset)(nullptr, 0, 1), cudaErrorInvalidValue);
 }
 
