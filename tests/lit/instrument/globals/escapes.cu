@@ -8,12 +8,13 @@
 // CHECK-DAG: global returned {{.*}} align {{4|16}}{{$}}
 // CHECK-DAG: global copied {{.*}} align {{4|16}}{{$}}
 // CHECK-DAG: global stored {{.*}} align {{4|16}} escapes{{$}}
+// CHECK-DAG: global exchanged {{.*}} align {{4|16}} escapes{{$}}
 // CHECK-DAG: global in_table {{.*}} align {{4|16}} escapes{{$}}
 // CHECK-DAG: global as_integer {{.*}} align {{4|16}} escapes{{$}}
 // CHECK-DAG: global to_unknown {{.*}} align {{4|16}} escapes{{$}}
 #include "gpu.h"
 struct Big { int x[64]; };
-__device__ int accessed[4], passed[4], returned[4], stored[4], in_table[4], as_integer[4], to_unknown[4];
+__device__ int accessed[4], passed[4], returned[4], stored[4], exchanged[4], in_table[4], as_integer[4], to_unknown[4];
 __device__ Big copied;
 __device__ int* const table[1] = {in_table};
 __device__ int unknown(int*);
@@ -25,6 +26,7 @@ __global__ void k(int** p, Big* b, long* l, int (*unknown)(int*)) {
   give()[2] = 5;
   *b = copied;
   *p = stored;
+  __atomic_exchange_n(p + 1, exchanged, __ATOMIC_RELAXED);
   *table[**p] = 4;
   *l = (long)as_integer;
   unknown(to_unknown);
