@@ -164,6 +164,23 @@ TEST_P(PreparedMemoryTest, TolerancesSpanWhatChangesAndWhatDoesNot) {
   EXPECT_EQ(bytes_at(kData, before_.size()), before_) << "also where the kernel changes nothing";
 }
 
+// Of an allocation only a part of which is compared by its bytes the offset is from its begin.
+TEST_P(PreparedMemoryTest, WhatDiffersBehindAToleratedPartIsTold) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  ASSERT_TRUE((*memory)->restore({}).ok());
+  run_kernel();
+  const uint64_t place = kPageSize.count + 70;
+  *at(kData + Bytes(place)) ^= std::byte{1};
+  const std::vector<ToleratedRange> tolerated = {
+      {"data", 0, 0, kPageSize, {ElementType::u8, 1, ErrorKind::absolute, Norm::none, NanPolicy::recorded}}};
+  auto verification = (*memory)->verify({}, tolerated);
+  ASSERT_TRUE(verification.ok()) << verification.status().to_string();
+  ASSERT_EQ(verification->mismatches.size(), 1u);
+  EXPECT_EQ(verification->mismatches[0].address, kData);
+  EXPECT_EQ(verification->mismatches[0].first_offset, place);
+}
+
 TEST_P(PreparedMemoryTest, PoisonedMemoryIsPutBackToo) {
   auto memory = prepare();
   ASSERT_TRUE(memory.ok()) << memory.status().to_string();

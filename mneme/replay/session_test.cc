@@ -6,8 +6,12 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
+#include "mneme/device/cpu/cpu_device.h"
 #include "mneme/replay/compile_request.h"
+#include "mneme/replay/determinism.h"
+#include "mneme/replay/testing/made_recording.h"
 #include "mneme/replay/testing/only_optimised.h"
 
 namespace mneme {
@@ -640,6 +644,43 @@ TEST_F(ReplacedIrTest, WhatDoesNotTakeThePlaceOfTheKernelIsRefused) {
   EXPECT_EQ(
       replay_with(path).failure.to_string(),
       "incompatible: " + path + " is for the target 'amdgcn-amd-amdhsa', and the recorded kernel for 'nvptx64-nvidia-cuda'");
+}
+
+// What looks for an order that a kernel depends on leaves the device as it was: what is replayed next runs as ever.
+TEST(ObserveBehaviour, LeavesTheBlocksTheirOrder) {
+  testing_replay::MadeRecording made;
+  made.kernel.name = made.kernel.demangled = "place";
+  made.ir = R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+define ptx_kernel void @place(ptr %counter, ptr %places) {
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %place = atomicrmw add ptr %counter, i32 1 monotonic
+  %at = getelementptr i32, ptr %places, i32 %block
+  store i32 %place, ptr %at
+  ret void
+}
+)";
+  constexpr uint32_t kBlocks = 100;
+  made.grid = {kBlocks, 1, 1};
+  made.block = {1, 1, 1};
+  made.pointer("counter", kData);
+  made.pointer("places", kOther);
+  std::vector<uint32_t> places(kBlocks);
+  std::iota(places.begin(), places.end(), 0);
+  made.regions = {{Region::Kind::allocation, kData, "", testing_replay::bytes_of<uint32_t>({0}),
+                   testing_replay::bytes_of<uint32_t>({kBlocks})},
+                  {Region::Kind::allocation, kOther, "", ByteVector(4 * kBlocks), testing_replay::bytes_of(places)}};
+  cpu::CpuDevice device(1);  // whose blocks come one by one
+  testing_replay::MadeDatabase database;
+  auto session = database.prepare(made, device);
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  Configuration configuration;
+  configuration.execution.iterations = 1;
+  EXPECT_TRUE((*session)->replay(configuration).verified);
+  EXPECT_FALSE(observe_behaviour(**session, configuration, 2, {}, 1).result.verified);
+  EXPECT_TRUE((*session)->replay(configuration).verified);
 }
 
 }  // namespace
