@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/replay/testing/each_member.h"
 
 namespace mneme {
@@ -45,6 +48,20 @@ TEST(JobKeys, WhatTheVerdictDependsOnIsInTheLaunchsKeyAndWhatTheCodeDoesIsInTheC
       EXPECT_EQ(launch.try_emplace(keys.launch, name).second, !of_code) << name;
     });
   }
+}
+
+// One that is built anew while the pool is open is asked anew.
+TEST(JobKeys, APluginIsWhatLiesInItsFile) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path file = folder.path() / "passes.so";
+  std::ofstream(file) << "one";
+  Configuration configuration;
+  configuration.pass_plugins = {file};
+  const Keys before = keys_of(configuration);
+  EXPECT_EQ(keys_of(configuration).compile, before.compile);
+  std::ofstream(file) << "another";
+  EXPECT_NE(keys_of(configuration).compile, before.compile);
+  EXPECT_EQ(keys_of(configuration).launch, before.launch);
 }
 
 TEST(JobKeys, TheDigestHasEveryMember) {

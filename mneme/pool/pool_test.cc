@@ -684,6 +684,24 @@ TEST_F(PoolTest, TimesComeAsTheyAreMeasuredAndTheRestCanBeGivenUp) {
   EXPECT_TRUE(ResultLog::open(logged.log, read_log(logged.log)->about, ResultLog::Existing::resume)->known().empty());
 }
 
+TEST_F(PoolTest, WhoSharesAMeasurementThatIsGivenUpIsMeasured) {
+  auto pool = open();
+  Configuration slow = with_passes("slow/1"), same = with_passes("slow/2");
+  slow.execution.iterations = same.execution.iterations = 3000;
+  Future given_up = pool->submit(slow);
+  while (given_up.times_so_far().empty()) ::usleep(1000);
+  Future other = pool->submit(same);
+  const auto waits = [&] { return pool->progress().distinct_objects == 1 && pool->progress().compiling == 0; };
+  while (!waits()) ::usleep(1000);
+  ::usleep(200'000);
+  given_up.cancel();
+  EXPECT_EQ(given_up.get().failure, Failure::cancelled);
+  const PoolResult result = other.get();
+  EXPECT_FALSE(result.failed()) << to_string(result.failure) << ": " << result.reason;
+  EXPECT_EQ(result.origin, Origin::measured);
+  EXPECT_THAT(result.exec_time(), SizeIs(3000));
+}
+
 TEST_F(PoolTest, WhatHasNotBegunCanBeCancelled) {
   PoolOptions one = options();
   one.compile_workers = 1;

@@ -192,6 +192,17 @@ TEST_F(RecordedWorkTest, InstancesShareTheObjectUnlessTheCodeIsMadeForOne) {
   EXPECT_FALSE(result.failed()) << result.reason;
 }
 
+TEST_F(RecordedWorkTest, EachInstanceRunsTheObjectThatWasMadeForIt) {
+  open({scaled(1000, 3), scaled(500, 3), scaled(700, 7)});
+  Configuration special;
+  special.specialise.arguments = {"factor"};
+  const CandidateCode code = *decode_candidate_code(assemble(special).object);
+  EXPECT_THAT(code.objects, SizeIs(2));
+  EXPECT_EQ(code.object_of, (std::vector<uint32_t>{0, 0, 1}));
+  const PoolResult result = measure(special);
+  EXPECT_FALSE(result.failed()) << result.reason;
+}
+
 TEST_F(RecordedWorkTest, GivenUpBetweenInstancesItIsCancelled) {
   open({scaled(1000, 3), scaled(500, 7)});
   PoolResult result = measure(timed(4), {[](auto) { return false; }, [] { return true; }});
