@@ -86,6 +86,45 @@ TEST_F(Heal, FilesThatAreDamaged) {
   }
 }
 
+TEST_F(Heal, APageThatOnlyTheLaunchMade) {
+  SampleMemory changed = memory_;
+  changed.after = noise(changed.after.size(), 2);
+  {
+    auto database = Database::create(directory_.path());
+    // The launch is another, and what it begins with is in the first one's pack.
+    InstanceRecord instance = sample_instance(kernel_);
+    instance.grid = {2, 1, 1};
+    auto publication = *database->begin_publication({});
+    Recording recording{kernel_, noise(500, 7), instance, {{sample_region(changed)}}, {{sample_region(changed)}}};
+    ASSERT_TRUE(publication->put(batch_of(changed.before, recording.prologue.regions[0])).ok());
+    ASSERT_TRUE(publication->put(batch_of(changed.after, recording.epilogue.regions[0])).ok());
+    ASSERT_TRUE(publication->wait().ok());
+    recording.instance.dynamic_hash = dynamic_ = dynamic_hash(recording.instance, recording.prologue);
+    ASSERT_TRUE(publication->commit(recording).ok());
+  }
+  const Path pages = directory_.path() / "pages";
+  const auto before = FileSystem::posix().list(whole_.path() / "pages"), now = FileSystem::posix().list(pages);
+  for (const std::string& pack : *now)
+    if (pack != before->front()) flip(pages / pack, 1000);
+  ASSERT_FALSE(check().ok());
+  EXPECT_FALSE(*Database::create(directory_.path())->has_instance(kernel_.static_hash, dynamic_));
+}
+
+TEST_F(Heal, WhatWasKnownOfTheLaunchStays) {
+  const RecordedTime time{"test", 5.0, 2, 3.0, 4.0};
+  {
+    auto database = Database::create(directory_.path());
+    ASSERT_TRUE(database->set_recorded_times(kernel_.static_hash, {{dynamic_, time}}).ok());
+    ASSERT_TRUE(database->set_annotations(kernel_.static_hash, dynamic_, {{memory_.address, Bytes(8), "tag", Tolerance()}}).ok());
+  }
+  const Path pages = directory_.path() / "pages", pack = pages / FileSystem::posix().list(pages)->front();
+  flip(pack, 1000);
+  record_again();
+  const InstanceRecord healed = Database::open(directory_.path())->load_document(kernel_.static_hash)->instances.at(0);
+  EXPECT_TRUE(healed.annotations.empty()) << "the program says no more of its memory";
+  EXPECT_EQ(healed.recorded_time, time);
+}
+
 TEST_F(Heal, OnlyWhatIsDamagedIsStoredAgain) {
   const Path pack = directory_.path() / "pages" / FileSystem::posix().list(directory_.path() / "pages")->front();
   flip(pack, 1000);  // in the page of noise, which is the first

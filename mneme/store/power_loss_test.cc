@@ -31,6 +31,24 @@ TEST(PowerLoss, WhatWasPublishedStays) {
   }
 }
 
+// A disk may keep the later of two writes and lose the earlier: a list's first line, which says how many lines there are, is
+// written once the lines themselves are kept.
+TEST(PowerLoss, AListCountsOnlyLinesThatAreKept) {
+  TemporaryDirectory directory;
+  const KernelRecord kernel = sample_kernel();
+  std::vector<std::string> done;
+  auto files = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) {
+    if (path.filename() == list_file_name(kernel.static_hash)) done.emplace_back(operation);
+    return Status();
+  });
+  auto database = Database::create(directory.path(), *files);
+  ASSERT_TRUE(publish_sample(*database, kernel, sample_memory(1)).ok());
+  done.clear();
+  ASSERT_TRUE(publish_sample(*database, kernel, sample_memory(2)).ok());
+  std::erase_if(done, [](const std::string& operation) { return operation != "write" && operation != "sync"; });
+  EXPECT_THAT(done, testing::ElementsAre("write", "sync", "write", "sync"));
+}
+
 // The process ends at any operation, and the power goes with it.
 TEST(PowerLoss, WhatIsListedIsWholeWheneverItHappens) {
   const KernelRecord kernel = sample_kernel();
