@@ -62,6 +62,13 @@ TEST_F(SweepReport, RanksMeasurementsNotConfigurations) {
   EXPECT_EQ(tally.speed_up(tally.fastest()[0]), 2.0);
 }
 
+TEST_F(SweepReport, OfEquallyFastOnesTheFirstStaysAhead) {
+  tally.add(right(512, {5, 5, 6}), {512, "default<O3>"});
+  ASSERT_EQ(tally.fastest().size(), 2u);
+  EXPECT_EQ(tally.fastest()[0].values, (std::vector<Json>{128, "default<O3>"}));
+  EXPECT_EQ(tally.fastest()[1].values, (std::vector<Json>{512, "default<O3>"}));
+}
+
 TEST_F(SweepReport, CountsWhatWasMeasuredForItself) {
   const SweepTally::Counts& counts = tally.counts();
   EXPECT_EQ(counts.done, 7u);
