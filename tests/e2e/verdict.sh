@@ -82,3 +82,12 @@ tolerance=$(sed -n "s/.*--tolerance '\(.*\)'/\1/p" out)
 expect 0 mneme replay -rdb "$kernel" -rid "$first" "${other[@]}" --tolerance "$tolerance"
 expect 0 mneme check "$kernel" -rid "$first" --runs 2 --device cpu --block-dim-x 64 --tolerance "$tolerance" --json
 [ "$(json out 'd["deterministic"], d["runs"]')" = "(True, 2)" ] || fail "the report as JSON"
+
+# What is written where nothing was recorded is a difference, though every buffer is as recorded: behind the 64 sums.
+expect 0 mneme ir "$kernel" -rid "$first" --stage recorded -o recorded.ll
+last=$(grep -n "store float" recorded.ll | tail -n 1 | cut -d: -f1)
+beside='&\n  %behind = getelementptr float, ptr \2, i64 64\n  store float \1, ptr %behind, align 4'
+sed "${last}s/^ *store float \([^,]*\), ptr \([^,]*\),.*/$beside/" recorded.ll >behind.ll
+expect 1 mneme diff "$kernel" -rid "$first" --device cpu --ir behind.ll
+contains out "0 B behind the end of allocation 0x7a"
+lacks out "differ"
