@@ -30,14 +30,18 @@ std::string format_failures(const SweepTally& tally) {
   return text;
 }
 
-// Whether what was compared was equal to the byte.
-std::string verified(const SweepTally::Row& row) {
-  const Json tolerances = detail(row.result.details, "tolerances");
-  if (tolerances.is_array())
-    for (const Json& tolerance : tolerances)
-      if (tolerance.value("worst_error", Json()) != 0) return "within tolerance";
-  return "to the byte";
+// Whether what was compared was equal to the byte, on each instance where there are several.
+bool is_exact(const Json& details) {
+  if (auto tolerances = details.find("tolerances"); tolerances != details.end() && tolerances->is_array())
+    for (const Json& tolerance : *tolerances)
+      if (tolerance.value("worst_error", Json()) != 0) return false;
+  if (auto instances = details.find("instances"); instances != details.end() && instances->is_array())
+    for (const Json& instance : *instances)
+      if (instance.contains("result") && !is_exact(instance["result"])) return false;
+  return true;
 }
+
+std::string verified(const SweepTally::Row& row) { return is_exact(row.result.details) ? "to the byte" : "within tolerance"; }
 
 std::string or_dash(const Json& value, const std::string& text) { return value.is_null() ? "-" : text; }
 

@@ -178,5 +178,19 @@ TEST(SweepResults, OfSeveralInstancesAreReadFromTheFirst) {
   EXPECT_EQ(detail(details, "obj_size"), nullptr);
 }
 
+TEST(SweepResults, AreEqualToTheByteWhereEachInstanceIs) {
+  const auto instance = [](double worst) {
+    return Json{{"record_id", "00"}, {"result", {{"tolerances", {{{"worst_error", worst}}}}}}};
+  };
+  for (const auto& [first, second, said] : {std::tuple(0.0, 0.0, "to the byte"), std::tuple(0.0, 1e-6, "within tolerance"),
+                                            std::tuple(1e-6, 0.0, "within tolerance")}) {
+    PoolResult result = right(64, {5});
+    result.details["instances"] = {instance(first), instance(second)};
+    SweepTally tally(1);
+    tally.add(result, {});
+    EXPECT_EQ(sweep_json({}, 1, tally, {})["best"][0]["verified"], said);
+  }
+}
+
 }  // namespace
 }  // namespace mneme::cli
