@@ -142,8 +142,9 @@ Result<DeviceKind> choose_device(const std::string& text) {
   if (device.ok()) return DeviceKind::cuda;
   if (text == "cuda") return device.status();
   // The driver's absence is the usual reason; any other is to be known.
-  const std::string& reason = device.status().message();
-  const bool no_driver = device.status().code() == Code::unavailable && reason.find("libcuda.so.1") != std::string::npos;
+  const Status status = device.status();
+  const std::string& reason = status.message();
+  const bool no_driver = status.code() == Code::unavailable && reason.find("libcuda.so.1") != std::string::npos;
   log::info("{}: running on the CPU device", no_driver ? "no NVIDIA driver" : reason);
   if (no_driver) log::debug("{}", reason);
   return DeviceKind::cpu;

@@ -220,14 +220,13 @@ Status bind_globals(llvm::Module& module, const std::vector<GlobalBinding>& bind
   return {};
 }
 
-std::vector<std::string> expose_state(llvm::Module& module) {
+std::vector<std::string> expose_state(llvm::Module& module, AllowedNames allowed) {
   std::vector<std::string> names;
   for (llvm::GlobalVariable& variable : module.globals()) {
     if (!is_state(variable) || variable.isDeclaration()) continue;
-    if (variable.hasLocalLinkage()) {
-      if (!is_identifier(variable.getName())) variable.setName("mneme_state_" + llvm::Twine(names.size()));
-      variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
-    }
+    const bool may_rename = variable.hasLocalLinkage() || allowed == AllowedNames::identifiers;
+    if (may_rename && !is_identifier(variable.getName())) variable.setName("mneme_state_" + llvm::Twine(names.size()));
+    if (variable.hasLocalLinkage()) variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
     names.push_back(variable.getName().str());
   }
   return names;

@@ -215,7 +215,7 @@ class CpuCompiler final : public Compiler {
     MNEME_ASSIGN(auto device_machine, create_target_machine(module, {device, "", options.codegen.level}));
     MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *device_machine, options.passes, plugins); }));
     if (last == Stage::optimised) return print_to(generated.text, module);
-    generated.state = expose_state(module);
+    generated.state = expose_state(module, AllowedNames::any);
     add_new_globals(module, generated.state, globals);
     MNEME_ASSIGN(auto machine, make_host_module(module, options, globals, stages));
     auto emitted = stages.time("codegen", [&] {

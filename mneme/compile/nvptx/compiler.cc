@@ -133,7 +133,7 @@ class NvptxCompiler final : public Compiler {
     if (last == Stage::specialised) return print_to(generated.text, module);
     MNEME_TRY(generated.stages.time("optimise", [&] { return run_pipeline(module, *machine, options.passes, plugins); }));
     if (last == Stage::optimised) return print_to(generated.text, module);
-    generated.state = expose_state(module);
+    generated.state = expose_state(module, AllowedNames::identifiers);
     auto ptx = generated.stages.time("codegen", [&] { return emit_ptx(module, *machine, plugins); });
     MNEME_TRY(ptx.status());
     generated.text = std::move(*ptx);

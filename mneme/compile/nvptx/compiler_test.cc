@@ -136,6 +136,15 @@ class Assembled : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(By, Assembled, testing::Values("nvptxcompiler", "nvjitlink", "ptxas"),
                          [](const auto& info) { return std::string(info.param); });
 
+// In LLVM a name may have dots; in PTX it may not.
+TEST_P(Assembled, AVariableHasANameThatPtxHas) {
+  std::string dotted = kVectorAdd;
+  for (size_t at = 0; (at = dotted.find("@counter", at)) != std::string::npos; at += 8) dotted.insert(at + 8, ".of.it");
+  auto code = nvptx::compiler(GetParam())->compile(parse(dotted), {});
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  EXPECT_THAT(code->state, testing::UnorderedElementsAre("table", StartsWith("mneme_state_")));
+}
+
 TEST_P(Assembled, EveryDefaultPipelineMakesACubin) {
   auto compiler = nvptx::compiler(GetParam());
   for (const char* level : {"O0", "O1", "O2", "O3", "Os", "Oz"}) {
