@@ -99,6 +99,22 @@ TEST_F(Files, AFileThatIsCutShortMeanwhileIsAnError) {
   EXPECT_EQ(file->read_range(0, file->size()).status().code(), Code::corrupt);
 }
 
+// The signal that goes with it would end the process.
+TEST_F(Files, ALimitOnTheSizeOfFilesIsAnError) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 4096;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  auto file = files_.create(path("file"));
+  const ByteVector bytes(10'000);
+  const Status status = file.ok() ? (*file)->append(bytes) : file.status();
+  const Status again = file.ok() ? (*file)->append(bytes) : file.status();
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  for (const Status& each : {status, again})
+    EXPECT_EQ(each.to_string(), "io: writing " + path("file").string() + ": File too large");
+}
+
 // A file that is nearly all hole takes no disk, and would take all memory.
 TEST_F(Files, AFileThatIsLargerThanMemoryIsRefused) {
   write(path("file"), "x");

@@ -1,7 +1,10 @@
 #include "mneme/base/regular_file.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +18,22 @@ std::string_view kind_of(mode_t mode) {
   if (S_ISSOCK(mode)) return "a socket";
   if (S_ISLNK(mode)) return "a symbolic link";
   return S_ISCHR(mode) || S_ISBLK(mode) ? "a device" : "no file";
+}
+
+// write(2), for which a limit on the size of files (ulimit -f) is EFBIG and nothing more: the signal that goes with it would end
+// the process, which may be the user's program.
+ssize_t write_without_signal(int file, ByteSpan bytes) {
+  sigset_t signals, before;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGXFSZ);
+  ::pthread_sigmask(SIG_BLOCK, &signals, &before);
+  const ssize_t written = ::write(file, bytes.data(), bytes.size());
+  const int failure = errno;
+  constexpr timespec kNow{};
+  if (written < 0 && failure == EFBIG && sigismember(&before, SIGXFSZ) == 0) ::sigtimedwait(&signals, nullptr, &kNow);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = failure;
+  return written;
 }
 
 }  // namespace
@@ -33,7 +52,7 @@ Status check_regular(mode_t mode, std::string_view what, const Path& path) {
 
 Status write_all(int file, ByteSpan bytes, const Path& path) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    const ssize_t written = write_without_signal(file, bytes);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return system_error(errno, "writing", path);
     bytes = bytes.subspan(static_cast<size_t>(written));

@@ -37,8 +37,8 @@ Status prepare_module(llvm::Module& module, const std::vector<std::string>& kern
 Status bind_globals(llvm::Module& module, const std::vector<GlobalBinding>& bindings);
 
 // What is left of the module's state after its pipeline, and what the pipeline or a pass plugin has added to it: each such
-// variable that is defined becomes visible outside of the image, by its name or, where that is not allowed, by a new one. Returns the
-// names.
+// variable that is defined becomes visible outside of the image, by its name or, where that is not allowed, by a new one. Returns
+// the names.
 enum class AllowedNames { any, identifiers };  // PTX takes letters, digits, _ and $
 std::vector<std::string> expose_state(llvm::Module& module, AllowedNames allowed);
 

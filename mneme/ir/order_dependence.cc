@@ -7,6 +7,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include <map>
+#include <vector>
 
 #include "mneme/ir/access.h"
 
@@ -16,13 +17,34 @@ namespace {
 using Kind = OrderDependence::Kind;
 using llvm::dyn_cast;
 
+constexpr int kDeepest = 8;  // functions around an atomic operation
+
 bool contains_any(llvm::StringRef text, std::initializer_list<llvm::StringRef> parts) {
   return llvm::any_of(parts, [&](llvm::StringRef part) { return text.contains(part); });
 }
 
-std::string line_of(const llvm::Instruction& instruction) {
+// Of the compiler and of CUDA, whose functions stand around atomic operations.
+bool is_in_a_library(const llvm::DILocation& location) {
+  return contains_any(location.getFilename(), {"/lib/clang/", "/include/"}) ||
+         contains_any(location.getDirectory(), {"/lib/clang/"});
+}
+
+// Where it stands in the program: what was inlined from a library stands where that was called.
+const llvm::DILocation* place_of(const llvm::Instruction& instruction) {
   const llvm::DILocation* location = instruction.getDebugLoc().get();
-  return location ? fmt::format("{}:{}", location->getFilename().str(), location->getLine()) : std::string();
+  while (location && is_in_a_library(*location) && location->getInlinedAt()) location = location->getInlinedAt();
+  return location;
+}
+
+// The calls of a function of which all are known.
+std::vector<const llvm::CallBase*> calls_of(const llvm::Function& function) {
+  std::vector<const llvm::CallBase*> calls;
+  for (const llvm::User* user : function.users()) {
+    const auto* call = dyn_cast<llvm::CallBase>(user);
+    if (!call || call->getCalledFunction() != &function) return {};
+    calls.push_back(call);
+  }
+  return calls;
 }
 
 class Search {
@@ -35,11 +57,27 @@ class Search {
   }
 
  private:
-  void note(Kind kind, const llvm::Instruction& instruction) {
+  // What a function of a library does stands where the program calls it.
+  void note(Kind kind, const llvm::Instruction& instruction, int depth = 0) {
+    const llvm::DILocation* place = place_of(instruction);
+    if (place && is_in_a_library(*place) && depth < kDeepest) {
+      const auto calls = calls_of(*instruction.getFunction());
+      for (const llvm::CallBase* call : calls) note(kind, *call, depth + 1);
+      if (!calls.empty()) return;
+    }
     OrderDependence& found = found_[kind];
     found.kind = kind;
     ++found.places;
-    if (found.first.empty()) found.first = line_of(instruction);
+    if (found.first.empty() && place) found.first = fmt::format("{}:{}", place->getFilename().str(), place->getLine());
+  }
+
+  // A function that only gives it on, as those around atomic operations do before they are inlined, uses it where a caller does.
+  static bool is_used(const llvm::Instruction& value, int depth = 0) {
+    return llvm::any_of(value.users(), [&](const llvm::User* user) {
+      if (!llvm::isa<llvm::ReturnInst>(user) || depth == kDeepest) return true;
+      const auto calls = calls_of(*value.getFunction());
+      return calls.empty() || llvm::any_of(calls, [&](const llvm::CallBase* call) { return is_used(*call, depth + 1); });
+    });
   }
 
   void see(const llvm::Instruction& instruction) {
@@ -62,10 +100,10 @@ class Search {
       note(Kind::float_sum, change);
     } else if (operation == Operation::Xchg) {
       note(Kind::exchange, change);
-    } else if (!change.use_empty()) {
+    } else if (is_used(change)) {
       note(Kind::atomic_result, change);
     }
-    if (!change.use_empty() || operation == Operation::Xchg) use_.orders_blocks = true;
+    if (is_used(change) || operation == Operation::Xchg) use_.orders_blocks = true;
   }
 
   void see_call(const llvm::CallBase& call) {
@@ -84,9 +122,9 @@ class Search {
     } else if (name.starts_with("llvm.nvvm.atomic.")) {
       const bool sum = name.contains(".add.") && contains_any(name, {".f.", ".f16", ".f32", ".f64", ".bf16"});
       if (sum) note(Kind::float_sum, call);
-      if (!sum && (!call.use_empty() || name.contains(".exch.") || name.contains(".cas.")))
+      if (!sum && (is_used(call) || name.contains(".exch.") || name.contains(".cas.")))
         note(name.contains(".exch.") || name.contains(".cas.") ? Kind::exchange : Kind::atomic_result, call);
-      use_.orders_blocks = use_.orders_blocks || !call.use_empty();
+      use_.orders_blocks = use_.orders_blocks || is_used(call);
     } else if (contains_any(name, {".barrier", ".bar.", "llvm.nvvm.bar"})) {
       use_.waits_in_blocks = true;
     } else if (contains_any(name, {".membar", ".fence"})) {
@@ -106,7 +144,7 @@ class Search {
       note(Kind::float_sum, call);
     else if (contains_any(text, {".exch", ".cas"}))
       note(Kind::exchange, call);
-    else if (with_result && !call.use_empty())
+    else if (with_result && is_used(call))
       note(Kind::atomic_result, call);
     if (with_result) use_.orders_blocks = true;
   }

@@ -41,6 +41,21 @@ TEST(OrderDependence, FloatSumsAreAndWholeNumbersOfWhichNobodyUsesTheResultAreNo
   EXPECT_THAT(found("  %v = cmpxchg ptr %p, i32 1, i32 2 monotonic monotonic\n"), ElementsAre("exchange"));
 }
 
+// As atomicAdd() is around them before it is inlined.
+TEST(OrderDependence, WhatAFunctionGivesOnIsUsedWhereItsCallerUsesIt) {
+  const std::string around =
+      "define internal i32 @inner(ptr %p, i32 %n) {\n  %v = atomicrmw add ptr %p, i32 %n monotonic\n  ret i32 %v\n}\n"
+      "define internal i32 @outer(ptr %p, i32 %n) {\n  %v = call i32 @inner(ptr %p, i32 %n)\n  ret i32 %v\n}\n";
+  const std::string call = "  %v = call i32 @outer(ptr %p, i32 1)\n";
+  EXPECT_THAT(use_of(call, around).dependences, IsEmpty());
+  EXPECT_FALSE(use_of(call, around).orders_blocks);
+  const OrderUse used = use_of(call + "  store i32 %v, ptr %q\n", around);
+  ASSERT_EQ(used.dependences.size(), 1u);
+  EXPECT_EQ(used.dependences[0].kind, Kind::atomic_result);
+  EXPECT_TRUE(used.orders_blocks);
+  EXPECT_EQ(use_of("  store ptr @outer, ptr %q\n", around).dependences.size(), 1u) << "who calls it is not known";
+}
+
 TEST(OrderDependence, ClocksAndPlaces) {
   EXPECT_THAT(found("  %v = call i64 @llvm.nvvm.read.ptx.sreg.clock64()\n  store i64 %v, ptr %p\n"), ElementsAre("clock"));
   EXPECT_THAT(found("  %v = call i32 @llvm.nvvm.read.ptx.sreg.smid()\n  store i32 %v, ptr %p\n"), ElementsAre("placement"));
@@ -75,6 +90,42 @@ TEST(OrderDependence, PlacesAreCountedAndTheFirstLineIsTold) {
       describe(use.dependences[0]),
       "adds floating-point numbers by atomic operations, and each order rounds otherwise (2 places, the first at sum.cu:12)");
   EXPECT_EQ(describe({Kind::clock, 1, ""}), "reads a clock (1 place)");
+}
+
+TEST(OrderDependence, InALibraryThePlaceIsWhereTheProgramCallsIt) {
+  const std::string ir = R"(
+target triple = "nvptx64-nvidia-cuda"
+define internal float @atomicAdd(ptr %p, float %x) !dbg !7 {
+  %v = atomicrmw fadd ptr %p, float %x monotonic, !dbg !9
+  ret float %v
+}
+define ptx_kernel void @k(ptr %p, ptr %q) !dbg !3 {
+  %v = call float @atomicAdd(ptr %p, float 1.0), !dbg !5
+  %w = call float @atomicAdd(ptr %q, float 1.0), !dbg !6
+  %x = atomicrmw fadd ptr %q, float 1.0 monotonic, !dbg !10
+  ret void
+}
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2}
+!0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !1, emissionKind: FullDebug)
+!1 = !DIFile(filename: "sum.cu", directory: "/")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = distinct !DISubprogram(name: "k", file: !1, line: 1, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+!4 = !DISubroutineType(types: !{})
+!5 = !DILocation(line: 12, column: 3, scope: !3)
+!6 = !DILocation(line: 13, column: 3, scope: !3)
+!7 = distinct !DISubprogram(name: "atomicAdd", file: !8, line: 1, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+!8 = !DIFile(filename: "/usr/lib/llvm-22/lib/clang/22/include/__clang_cuda_device_functions.h", directory: "/")
+!9 = !DILocation(line: 177, column: 3, scope: !7)
+!10 = !DILocation(line: 177, column: 3, scope: !7, inlinedAt: !11)
+!11 = distinct !DILocation(line: 14, column: 3, scope: !3)
+)";
+  auto module = Module::parse(std::as_bytes(std::span(ir)), "test.ll");
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  const OrderUse use = find_order_use(*module);
+  ASSERT_EQ(use.dependences.size(), 1u);
+  EXPECT_EQ(use.dependences[0].places, 3u);
+  EXPECT_THAT(use.dependences[0].first, testing::StartsWith("sum.cu:1"));
 }
 
 TEST(OrderDependence, WhatWaitsIsTold) {

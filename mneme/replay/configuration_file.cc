@@ -58,8 +58,9 @@ Status check_kind(const Json& json, const std::string& name) {
 // What is no JSON may be one object a line.
 Status check_lines(std::string_view text, const std::string& name) {
   const size_t end = text.find('\n');
+  if (end == std::string_view::npos) return {};
   const Json first = Json::parse(text.substr(0, end), nullptr, /*allow_exceptions=*/false);
-  if (end == std::string_view::npos || !first.is_object()) return {};
+  if (!first.is_object()) return {};
   MNEME_TRY(check_kind(first, name));
   return no_configuration(name, "a log, with a JSON object on each line");
 }
@@ -81,9 +82,15 @@ Result<Configuration> read_configuration(const std::string& path, FileSystem& fi
 }
 
 Result<Configuration> parse_configuration(std::string_view text, const std::string& name) {
+  constexpr int kDeepest = 32;
+  bool too_deep = false;
   Json json;
   try {
-    json = Json::parse(text);
+    json = Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
+      too_deep |= depth > kDeepest;
+      return depth <= kDeepest;
+    });
+    if (too_deep) return error(Code::invalid_argument, "the configuration {} is nested deeper than {}", name, kDeepest);
   } catch (const Json::parse_error& failure) {
     MNEME_TRY(check_lines(text, name));
     return error(Code::invalid_argument, "the configuration {} is no JSON: byte {}", name, failure.byte);

@@ -1,5 +1,6 @@
 #include "mneme/replay/configuration_file.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -33,6 +34,12 @@ TEST_F(ConfigurationFile, IsAConfigurationAloneOrUnderItsName) {
                               R"({"configuration": {"passes": "default<O1>"}, "time": 1000, "speed_up": 1.5})",
                               R"({"digest": "0", "configuration": {"passes": "default<O1>"}, "failure": null})"})
     EXPECT_EQ(*read(content), wanted) << content;
+}
+
+TEST_F(ConfigurationFile, OneNestedDeeplyIsRefused) {
+  EXPECT_THAT(read(std::string(200'000, '[') + std::string(200'000, ']')).status().message(),
+              testing::EndsWith("is nested deeper than 32"));
+  EXPECT_THAT(read(std::string(200'000, '[')).status().message(), testing::HasSubstr("is no JSON: byte "));
 }
 
 TEST_F(ConfigurationFile, WhatASweepOrASearchLeavesIsToldApart) {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "mneme/base/shown.h"
+
 namespace mneme {
 namespace {
 
 constexpr size_t kLongestName = 2000;
+constexpr std::ptrdiff_t kMostGroups = 1000;  // the library goes down into them
 
 // Look-ahead is what the library would allow, and a search of its own at every place.
 bool looks_ahead(const std::string& text) {
@@ -27,6 +30,9 @@ bool looks_ahead(const std::string& text) {
 }  // namespace
 
 Result<NameExpression> NameExpression::parse(const std::string& text) {
+  if (std::count(text.begin(), text.end(), '(') > kMostGroups)
+    return error(Code::invalid_argument, "'{}' is no regular expression that can be used: it has more than {} groups",
+                 shown(text, 80), kMostGroups);
   if (looks_ahead(text))
     return error(Code::invalid_argument,
                  "'{}' is no regular expression that can be used: look-ahead, (?=...) and (?!...), is not "

@@ -1,5 +1,6 @@
 #include "mneme/snapshot/name_expression.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace mneme {
@@ -37,6 +38,8 @@ TEST(NameExpression, SaysWhatItRefuses) {
                   "' is no regular expression that can be used: look-ahead, (?=...) and (?!...), is not supported");
   EXPECT_EQ(refusal("(").find("invalid_argument: '(' is no regular expression: "), 0u);
   EXPECT_EQ(refusal("\\(?=a"), "ok");
+  EXPECT_THAT(refusal(std::string(50'000, '(') + std::string(50'000, ')')),
+              testing::EndsWith(" is no regular expression that can be used: it has more than 1000 groups"));
 }
 
 }  // namespace

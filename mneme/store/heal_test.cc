@@ -71,6 +71,17 @@ TEST_F(Heal, FilesThatAreMissing) {
   }
 }
 
+// As a message about it advises where it is damaged.
+TEST_F(Heal, TheLaunchesStayWhereTheKernelsFileWasRemoved) {
+  std::filesystem::remove(directory_.path() / kernel_file_name(kernel_.static_hash));
+  auto database = Database::create(directory_.path());
+  auto other = publish_sample(*database, kernel_, sample_memory(77));
+  ASSERT_TRUE(other.ok()) << other.status().message();
+  EXPECT_EQ(database->load_document(kernel_.static_hash)->instances.size(), 2u);
+  EXPECT_TRUE(check().ok()) << check().message();
+  EXPECT_TRUE(Database::open(directory_.path())->check_instance(kernel_.static_hash, *other).ok());
+}
+
 TEST_F(Heal, FilesThatAreDamaged) {
   for (const Path& path : files()) {
     SCOPED_TRACE(path.string());

@@ -27,11 +27,15 @@ Result<Database::Impl::Listed> Database::Impl::prepare_listing(const Recording& 
     MNEME_ASSIGN(document, load_head(static_hash));
   }
   Listed listed;
-  // A recording that was killed may have left a list of a kernel that is new: it is replaced.
+  // The kernel's file may have been removed, or a recording killed before it was written: what the list has is kept where it is
+  // whole.
   std::shared_ptr<InstanceList> list;
-  if (!is_new && !document.lists_instances && files.exists(path_of(list_file_name(static_hash)))) {
+  if (!document.lists_instances && files.exists(path_of(list_file_name(static_hash)))) {
     list = list_of(document.kernel);
-    MNEME_TRY(list->refresh());
+    if (Status read = list->refresh(); is_new && !read.ok())
+      list.reset();
+    else
+      MNEME_TRY(std::move(read));
   }
   if (list) {
     MNEME_ASSIGN(std::optional<InstanceRecord> there, list->find(recording.instance.dynamic_hash));
