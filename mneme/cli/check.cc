@@ -63,7 +63,9 @@ class CheckCommand : public Command {
     app.footer(
         "Compares each run's memory with the recording and with the other runs, says what in the code or in its accesses "
         "depends on the order of threads, names the buffers that differ, and proposes the smallest tolerance that accepts what "
-        "was seen, where that is rounding.\n"
+        "was seen, where that is rounding. What further runs do may differ by more. A --tolerance tells whether a run is as "
+        "recorded; "
+        "whether runs are the same goes by their bytes.\n"
         "Exit status: 0 deterministic and as recorded, 1 not, 2 the launch could not be replayed, 64 the command line is wrong.");
   }
 

@@ -25,7 +25,12 @@ constexpr char kGetToolkit[] = "install a CUDA 13 toolkit and export CUDA_HOME=<
 Finding assembler() {
   auto found = nvptx::find_assembler(nvptx::AssemblerSearch::from_environment());
   if (!found.ok()) return {"PTX assembler", Health::broken, found.status().message(), "unset MNEME_PTX_ASSEMBLER"};
-  if ((*found)->name() != "driver") return {"PTX assembler", Health::good, (*found)->identity(), ""};
+  if ((*found)->name() != "driver") {
+    std::string identity = (*found)->identity();  // ends in the file's size and time
+    for (size_t end; (end = identity.find_last_not_of("-0123456789")) < identity.size() - 1 && identity[end] == ' ';)
+      identity.resize(end);
+    return {"PTX assembler", Health::good, identity, ""};
+  }
   return {"PTX assembler", Health::absent, "only the driver's: neither registers nor most of the assembler's options are known",
           kGetToolkit};
 }

@@ -56,6 +56,8 @@ void RecordedOption::take_words(ConfigurationOptions* configuration) {
   };
   given_ = rdb_option_->count() != 0 || !words.empty();
   if (!given_ && optional_) return;
+  if (!given_ && launches_ == Launches::all)
+    throw wrong("no database: give DB, the folder that `mneme record -rdb` wrote, and to see one kernel of it DB KERNEL");
   if (!given_) throw wrong("no recorded kernel: give DB KERNEL, as `mneme ls DB` lists them, or DIR/<static-hash>.json");
   database_ = rdb_option_->count() != 0 ? rdb_ : take();
   if (!words.empty() && !names_kernel_file(database_)) kernel_ = take();

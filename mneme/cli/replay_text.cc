@@ -29,7 +29,7 @@ void add_times(const ReplayResult& result, Rows& rows) {
   if (now.count != 0) {
     std::string spread;
     if (now.count > 1)
-      spread = fmt::format(", standard deviation {} ({:.1f} %)", format_time(now.standard_deviation),
+      spread = fmt::format(", standard deviation {} ({:.1f} % of the mean)", format_time(now.standard_deviation),
                            now.mean.count() > 0 ? 100 * (now.standard_deviation / now.mean) : 0);
     rows.push_back({"  time", fmt::format("{}, the median of {}; least {}{} ({})", format_time(now.median),
                                           plural(now.count, "run"), format_time(now.min), spread, result.clock.source)});

@@ -27,16 +27,17 @@ ReplayResult right() {
 }
 
 TEST(ReplayText, SaysVerdictTimesRegistersAndLaunch) {
-  EXPECT_EQ(replay_text("scale(float*)", right()),
-            "scale(float*) on a device\n"
-            "  verified: memory is as recorded, to the byte\n"
-            "  time       10.00 us, the median of 3 runs; least 9.00 us, standard deviation 1.00 us (10.0 %) (cuda_event)\n"
-            "  recorded   20.00 us, the median of 17 launches that were not recorded; 21.00 us when recorded (cuda_event), least "
-            "19.00 us; this is 0.50 of it\n"
-            "  launch     grid 2x1x1, block 128x1x1, as recorded\n"
-            "  registers  24 of a thread\n"
-            "  code       2.00 KiB\n"
-            "  poison     on, 4.00 KiB\n");
+  EXPECT_EQ(
+      replay_text("scale(float*)", right()),
+      "scale(float*) on a device\n"
+      "  verified: memory is as recorded, to the byte\n"
+      "  time       10.00 us, the median of 3 runs; least 9.00 us, standard deviation 1.00 us (10.0 % of the mean) (cuda_event)\n"
+      "  recorded   20.00 us, the median of 17 launches that were not recorded; 21.00 us when recorded (cuda_event), least "
+      "19.00 us; this is 0.50 of it\n"
+      "  launch     grid 2x1x1, block 128x1x1, as recorded\n"
+      "  registers  24 of a thread\n"
+      "  code       2.00 KiB\n"
+      "  poison     on, 4.00 KiB\n");
 }
 
 TEST(ReplayText, SaysWhatDifferedAndHow) {

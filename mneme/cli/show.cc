@@ -95,16 +95,17 @@ class ShowCommand : public Command {
           {"variable", fmt::format("{} ({}{})", global.name, Bytes(global.size), global.constant_space ? ", constant" : "")});
     for (const auto& dependence : order_) head.push_back({"depends", "the kernel " + dependence.value("what", std::string())});
     std::string text = format_table(head, kLongestCell);
-    for (const InstanceRecord& instance : document.instances) append_instance(database, kernel, instance, text);
+    for (size_t i = 0; i < document.instances.size(); ++i) append_instance(database, kernel, i, document.instances[i], text);
     if (check_ && damaged_.empty())
       text += fmt::format("\nchecked: the IR, {} and {}: all whole\n", plural(document.instances.size(), "instance"),
                           plural(pages_.size(), "page"));
     write_output(text);
   }
 
-  void append_instance(const Database& database, const KernelRecord& kernel, const InstanceRecord& instance, std::string& text) {
+  void append_instance(const Database& database, const KernelRecord& kernel, size_t number, const InstanceRecord& instance,
+                       std::string& text) {
     const auto [size, memory] = look_at(database, instance);
-    text += fmt::format("\ninstance {}\n", instance.dynamic_hash.hex());
+    text += fmt::format("\ninstance {} (#{})\n", instance.dynamic_hash.hex(), number);
     std::vector<std::vector<std::string>> rows{
         {"  launch", fmt::format("grid {}, block {}, {} of dynamic shared memory{}", instance.grid, instance.block,
                                  instance.dynamic_shared_memory, instance.cooperative ? ", cooperative" : "")},
