@@ -34,7 +34,7 @@ constexpr std::string_view kZsh = R"sh(#compdef mneme
 _mneme() {
   local word about paths
   local -a found line
-  line=("${(@Q)words[2,CURRENT-1]}" "$PREFIX")
+  line=("${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}")
   while IFS=$'\t' read -r word about; do
     case $word in
       (:files|:folders) paths=$word ;;
