@@ -185,6 +185,20 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
         report.write(tmp_path, "/nowhere/page.html")
 
 
+@pytest.mark.parametrize("deep", ["[" * 100_000, '{"a": ' + "[" * 65 + "]" * 65 + "}"])
+@pytest.mark.parametrize("name", ["results.jsonl", "trials.jsonl", "sweep.json", "best.json", "summary.json"])
+def test_json_that_is_nested_too_deep_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, deep: str
+) -> None:
+    folder = made(tmp_path, baselines(20.0))
+    (folder / name).write_text(deep + "\n")
+    assert command.main([str(folder)]) == 2
+    place = f"{name}, line 1" if name.endswith("l") else name
+    assert capsys.readouterr().err == (
+        f"mneme: reading results: {folder}/{place} is not JSON: it is nested deeper than 64\n"
+    )
+
+
 def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "mneme.report.page", raising=False)
     monkeypatch.setitem(sys.modules, "plotly", None)

@@ -564,6 +564,9 @@ def called(words: list[str]) -> Any:
             'parameters: {passes: {categorical: ["default<O3>", "nosuch"]}}',
             "parameter 'passes': pass pipeline 'nosuch' does not parse: unknown pass name 'nosuch'",
         ),
+        ("[" * 100_000, "--search f.yaml: it is nested deeper than 64\n"),
+        ("a: " + "[" * 100_000, "--search f.yaml: it is nested deeper than 64\n"),
+        ("configuration: &a [*a]", "--search f.yaml: it is nested deeper than 64\n"),
         ("configuration: {blok: {x: 3}}", "configuration: unknown key 'blok'; the nearest is 'block'"),
     ],
 )

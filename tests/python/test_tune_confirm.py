@@ -53,8 +53,9 @@ def test_one_measurement_is_one_finalist(tmp_path: Path) -> None:
     study = Study("kernel()", ("time",), tmp_path)
     study.add(Trial(0, {"a": 0}, state="complete", time=5.0, digest="first"))
     for number in range(1, 7):
-        shared = {"origin": "shared", "shared_with": "first"}
-        study.add(Trial(number, {"a": number}, state="complete", time=5.0, digest=f"{number}", **shared))
+        trial = Trial(number, {"a": number}, state="complete", time=5.0, digest=f"{number}", origin="shared")
+        trial.shared_with = "first"
+        study.add(trial)
     study.add(Trial(7, {"a": 7}, state="complete", time=6.0, digest="other"))
     assert [trial.number for trial in study.ranking()] == [0, 7]
 

@@ -37,6 +37,13 @@ def test_resuming_what_is_done_with_other_rounds_measures_only_the_winner(
     assert study.speed_up is not None and study.speed_up.rounds == 5
 
 
+def test_a_summary_that_is_nested_too_deep_is_written_anew(executor: FakeExecutor, tmp_path: Path) -> None:
+    go(tmp_path / "r", trials=4)
+    (tmp_path / "r/summary.json").write_text("[" * 100_000)
+    assert len(go(tmp_path / "r", trials=4, resume=True).trials) == 4
+    assert json.loads((tmp_path / "r/summary.json").read_text())["trials"] == 4
+
+
 def test_fewer_trials_than_are_done_are_remarked(executor: FakeExecutor, tmp_path: Path) -> None:
     go(tmp_path / "r", trials=8)
     study = go(tmp_path / "r", trials=5, resume=True)
@@ -129,6 +136,12 @@ def test_resuming_refuses_another_search(executor: FakeExecutor, tmp_path: Path)
     )
     (tmp_path / "r/trials.jsonl").write_text('{"number": 1}\n')
     with pytest.raises(CorruptError, match="line 1 is no trial"):
+        go(tmp_path / "r", trials=4, resume=True)
+    (tmp_path / "r/trials.jsonl").write_text("[" * 100_000 + "\n")
+    with pytest.raises(CorruptError, match=r"trials\.jsonl: line 1 is no trial: it is nested deeper than 64"):
+        go(tmp_path / "r", trials=4, resume=True)
+    (tmp_path / "r/tune.json").write_text("[" * 100_000)
+    with pytest.raises(CorruptError, match=r"tune\.json: it is not what mneme tune wrote: it is nested deeper than 64"):
         go(tmp_path / "r", trials=4, resume=True)
     (tmp_path / "r/tune.json").write_text("{}")
     with pytest.raises(CorruptError, match=r"tune\.json: it is not what mneme tune wrote"):

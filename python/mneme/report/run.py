@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from mneme import _json
 from mneme.errors import CorruptError, NotFoundError
 from mneme.report.parameters import Parameter, Value, flatten, parameters_of
 from mneme.tune.statistics import LEAST_ROUNDS
@@ -261,7 +262,7 @@ def _read_lines(path: Path) -> list[Mapping[str, Any]]:
         if not line.endswith(b"\n"):
             break
         try:
-            document = json.loads(line)
+            document = _json.loads(line)
         except ValueError as error:
             raise CorruptError(f"reading results: {path}, line {number} is not JSON: {error}") from None
         if not isinstance(document, dict):
@@ -301,7 +302,7 @@ def _read_object(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         return {}
     try:
-        document = json.loads(path.read_text())
+        document = _json.loads(path.read_text())
     except ValueError as error:
         raise CorruptError(f"reading results: {path} is not JSON: {error}") from None
     if not isinstance(document, dict):

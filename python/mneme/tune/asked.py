@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from mneme import _json
 from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, NotFoundError, UnavailableError
 from mneme.tune.files import told, write_json
 
@@ -186,7 +187,7 @@ class Folder:
         except FileNotFoundError:
             raise self._nothing() from None
         try:
-            members = json.loads(text)
+            members = _json.loads(text)
             asked = Asked.from_dict({name: value for name, value in members.items() if name != _FROM_HERE})
             beside = os.path.normpath(self.path.absolute() / members.get(_FROM_HERE, "."))
         except (ValueError, TypeError, KeyError, AttributeError) as error:

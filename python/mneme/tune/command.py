@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mneme import _native
+from mneme import _json, _native
 from mneme._help import Parser
 from mneme._names import launch_words
 from mneme._views import shown_message
@@ -487,9 +487,11 @@ def _read(name: str) -> dict[str, Any]:
     except OSError as error:
         raise NotFoundError(f"--search {name}: {error.strerror}") from None
     try:
-        value = json.loads(text)
-    except ValueError:
+        value = _json.loads(text)
+    except json.JSONDecodeError:
         value = yaml_text.parse(f"--search {name}", text)
+    except ValueError as error:
+        raise InvalidArgumentError(f"--search {name}: {error}") from None
     if not isinstance(value, dict):
         raise InvalidArgumentError(f"--search {name}: it must have keys: {', '.join(_FILE_KEYS)}")
     check_keys(f"--search {name}:", value, _FILE_KEYS)

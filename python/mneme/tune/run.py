@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mneme import _json
 from mneme.errors import InvalidArgumentError, UnsupportedError
 from mneme.tune.arguments import (
     Space,
@@ -294,7 +294,7 @@ class _Run:
     def _finished(self) -> bool:
         """Whether there is nothing left to measure; the study is as it was then."""
         try:
-            summary = json.loads(self._folder.summary.read_text(encoding="utf-8"))
+            summary = _json.loads(self._folder.summary.read_text(encoding="utf-8"))
             done = self._study.finished(summary, rounds=self._asked.confirm)
         except (OSError, ValueError, TypeError, KeyError):  # it was killed before, or is of another version
             return False

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from mneme import _json
 from mneme._views import with_units
 from mneme.errors import CorruptError
 from mneme.tune.files import told
@@ -144,7 +145,7 @@ def read_trials(path: Path) -> list[Trial]:
     trials = []
     for number, line in enumerate(data[:whole].decode("utf-8", "replace").splitlines(), start=1):
         try:
-            trials.append(Trial.from_dict(json.loads(line)))
+            trials.append(Trial.from_dict(_json.loads(line)))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise CorruptError(f"{path}: line {number} is no trial: {error}") from None
     return trials

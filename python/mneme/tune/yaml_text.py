@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from mneme._json import DEEPEST, is_too_deep
 from mneme.errors import InvalidArgumentError
 from mneme.tune.extras import need
 
@@ -24,7 +25,9 @@ def parse(name: str, text: str) -> Any:
     loader: Any = type("Loader", (yaml.SafeLoader,), {})
     loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+.0123456789"))
     try:
-        return yaml.load(text, Loader=loader)
+        value = yaml.load(text, Loader=loader)
+    except RecursionError:
+        value = None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -33,3 +36,7 @@ def parse(name: str, text: str) -> Any:
     except yaml.YAMLError as error:
         what = " ".join(str(error).replace('in "<unicode string>", ', "at ").split())
         raise InvalidArgumentError(f"{name}: {what}") from None
+    else:
+        if not is_too_deep(value):
+            return value
+    raise InvalidArgumentError(f"{name}: it is nested deeper than {DEEPEST}")
