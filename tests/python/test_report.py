@@ -199,6 +199,38 @@ def test_json_that_is_nested_too_deep_is_refused(
     )
 
 
+@pytest.mark.parametrize(
+    ("times", "told"),
+    [
+        ([{"a": 1}], """have numbers, not {"a": 1}"""),
+        ([[]], "have numbers, not []"),
+        ([1.5, "x\x1b"], r'''have numbers, not "x\u001b"'''),
+        ([True], "have numbers, not true"),
+        ([10**400], f"have numbers, not 1{'0' * 76}..."),
+        ({"a": "b" * 5000}, f'''be a list, not {{"a": "{"b" * 70}...'''),
+    ],
+)
+def test_times_that_are_no_numbers_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], times: Any, told: str
+) -> None:
+    folder = made(tmp_path, [*baselines(20.0), line(0, {"block": {"x": 64}}, 9.0, result={"exec_time": times})])
+    assert command.main([str(folder)]) == 2
+    place = f"{folder}/results.jsonl, line 4"
+    assert capsys.readouterr().err == f"mneme: reading results: {place} is not a result: its 'exec_time' must {told}\n"
+
+
+@pytest.mark.parametrize("interval", [["x", 2], [1, []], [1], {"low": 1}, 3, False, [1, 10**400]])
+def test_an_interval_that_is_no_numbers_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], interval: Any
+) -> None:
+    folder = made(tmp_path, baselines(20.0))
+    (folder / "best.json").write_text(json.dumps({"speed_up": 1.5, "interval": interval}))
+    assert command.main([str(folder)]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"mneme: reading results: {folder}/best.json: 'interval' must be two numbers, not ")
+    assert len(told) < len(str(folder)) + 200
+
+
 def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "mneme.report.page", raising=False)
     monkeypatch.setitem(sys.modules, "plotly", None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import statistics
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mneme import _json
+from mneme._views import shown
 from mneme.errors import CorruptError, NotFoundError
 from mneme.report.parameters import Parameter, Value, flatten, parameters_of
 from mneme.tune.statistics import LEAST_ROUNDS
@@ -29,6 +31,9 @@ DEFAULTS: dict[str, Value] = {
 
 #: Stages of `result.times` that are compiling.
 COMPILING = ("prepare", "optimise", "codegen", "assemble", "lower", "host_optimise", "link")
+
+#: Characters of a wrong value that a message shows.
+MOST_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -241,7 +246,7 @@ def read(folder: Path, *, database: Path | None = None) -> Run:
         folder=folder,
         about=about,
         asked=_read_object(folder / f"{command}.json"),
-        said=_read_object(folder / "best.json"),
+        said=_read_best(folder / "best.json"),
         came_to=_read_object(folder / "summary.json"),
         command=command,
         baselines=tuple(baselines),
@@ -324,10 +329,45 @@ def _trial(number: int, line: Mapping[str, Any], log: Path) -> Trial:
         failure=line.get("failure"),
         reason=str(line.get("reason") or ""),
         label=str(line.get("label") or ""),
-        times=tuple(float(time) for time in result.get("exec_time") or ()),
+        times=_times(result, f"{log}, line {number + 2}"),
         result=result,
         shared_with=str(line.get("shared_with") or ""),
     )
+
+
+def _times(result: Mapping[str, Any], place: str) -> tuple[float, ...]:
+    """The timed launches of a result."""
+    times = result.get("exec_time") or []
+    if not isinstance(times, list):
+        raise CorruptError(
+            f"reading results: {place} is not a result: its 'exec_time' must be a list, not {_cut(times)}"
+        )
+    for time in times:
+        if not _is_float(time):
+            raise CorruptError(
+                f"reading results: {place} is not a result: its 'exec_time' must have numbers, not {_cut(time)}"
+            )
+    return tuple(map(float, times))
+
+
+def _read_best(path: Path) -> Mapping[str, Any]:
+    """best.json; a bound of its interval that is null is endless."""
+    said = _read_object(path)
+    interval = said.get("interval")
+    bounds = interval if isinstance(interval, list) and len(interval) == 2 else [False]
+    if interval is not None and not all(bound is None or _is_float(bound) for bound in bounds):
+        raise CorruptError(f"reading results: {path}: 'interval' must be two numbers, not {_cut(interval)}")
+    return said
+
+
+def _is_float(value: Any) -> bool:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) <= sys.float_info.max
+    return isinstance(value, float)
+
+
+def _cut(value: Any) -> str:
+    return shown(json.dumps(value), MOST_SHOWN)
 
 
 def _launch(baselines: Iterable[Trial]) -> Mapping[str, Any]:
