@@ -24,7 +24,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from mneme import _native
-from mneme._views import Shown, Table, extent, size
+from mneme._views import MOST, Shown, Table, extent, shown, size
 from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
 
 if TYPE_CHECKING:
@@ -273,8 +273,10 @@ class Argument:
     value: int | float | bytes
 
     def __repr__(self) -> str:
-        value = f"{self.value:#x}" if self.kind == "pointer" and isinstance(self.value, int) else repr(self.value)
-        return f"Argument({self.name!r}, {self.type}, {value})"
+        return f"Argument({self.name!r}, {shown(self.type, MOST)}, {self._value_text()})"
+
+    def _value_text(self) -> str:
+        return f"{self.value:#x}" if self.kind == "pointer" and isinstance(self.value, int) else repr(self.value)
 
 
 class Instance(Shown):
@@ -389,7 +391,7 @@ class Instance(Shown):
     def _table(self) -> Table:
         rows = [["grid, block", f"{extent(self.grid)}, {extent(self.block)}", ""]]
         rows += [
-            [argument.name or f"#{i}", repr(argument).split(", ", 2)[2][:-1], argument.type]
+            [argument.name or f"#{i}", argument._value_text(), argument.type]
             for i, argument in enumerate(self.arguments)
         ]
         rows.append(

@@ -206,6 +206,11 @@ def test_shows_itself(what: str, database: mneme.Database) -> None:
     assert "<table>" in value._repr_html_()
 
 
+def test_the_type_of_an_argument_is_shown_without_control_characters() -> None:
+    argument = mneme.Argument("a", "aggregate", "{ i32, \x1b[2J }", 4, b"1234")
+    assert repr((argument,)) == r"(Argument('a', { i32, \x1b[2J }, b'1234'),)"
+
+
 def test_what_is_shown_is_text_and_no_markup() -> None:
     from mneme._views import Table
 

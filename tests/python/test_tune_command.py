@@ -594,6 +594,18 @@ def test_space_of_knobs_without_use_is_refused(
     assert [path.name for path in tmp_path.iterdir()] == ["f.yaml"]
 
 
+def test_the_last_line_has_paths_without_control_characters(
+    copied_recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    copied_recordings.rename("d\x1b[2J")
+    arguments = ["d\x1b[2J", *FAST, "--trials", "2", "--confirm", "0", "--results-dir", "r\x1b[2J"]
+    assert called(arguments) == 0
+    told = capsys.readouterr().err
+    assert r"mneme replay 'd\x1b[2J' scale --config 'r\x1b[2J/best.json'" in told
+    assert "\x1b" not in told
+
+
 def test_unknown_option_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert called(["db", "--sampel", "tpe"]) == 64
     assert "mneme tune: there is no option --sampel tpe; the nearest is '--sampler'" in capsys.readouterr().err

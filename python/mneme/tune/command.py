@@ -272,10 +272,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except InvalidArgumentError as error:
-        print(f"mneme tune: {shown_message(str(error))}", file=sys.stderr)
+        _say(str(error))
         return _USAGE
     except MnemeError as error:
-        print(f"mneme tune: {shown_message(str(error))}", file=sys.stderr)
+        _say(str(error))
         return _CANNOT
 
 
@@ -295,7 +295,7 @@ def _parsed(by: argparse.ArgumentParser, arguments: Sequence[str] | None) -> arg
 
 def _report(options: argparse.Namespace, asked: Mapping[str, Any], study: Study) -> int:
     for remark in study.remarks:
-        print(f"mneme tune: {shown_message(remark)}", file=sys.stderr)
+        _say(remark)
     if options.json:
         print(json.dumps(study.summary(), indent=2))
     else:
@@ -312,14 +312,11 @@ def _say_what_next(asked: Mapping[str, Any], study: Study) -> None:
     where = shlex.quote(str(study.results_dir))
     few = study.wanted is not None and len(study.trials) < study.wanted
     if few and study.exhausted:
-        print(f"mneme tune: the space has no more points: all {len(study.trials)} were tried", file=sys.stderr)
+        _say(f"the space has no more points: all {len(study.trials)} were tried")
     elif study.interrupted or few:
-        print(f"mneme tune: not all is done; mneme tune --resume {where} goes on", file=sys.stderr)
+        _say(f"not all is done; mneme tune --resume {where} goes on")
     if only_recorded(study):
-        print(
-            "mneme tune: only the launch as recorded was tried, with which a search begins: ask for more --trials",
-            file=sys.stderr,
-        )
+        _say("only the launch as recorded was tried, with which a search begins: ask for more --trials")
     if study.best is not None:
         first = asked["instance"][0]
         launches = launch_words(first.database.path, first.kernel.hash, [one.hash for one in asked["instance"]])
@@ -329,7 +326,11 @@ def _say_what_next(asked: Mapping[str, Any], study: Study) -> None:
             if study.keep_recorded
             else "the best"
         )
-        print(f"mneme tune: {what}: mneme replay {launches} --config {best}", file=sys.stderr)
+        _say(f"{what}: mneme replay {launches} --config {best}")
+
+
+def _say(message: str) -> None:
+    print(f"mneme tune: {shown_message(message)}", file=sys.stderr)
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
