@@ -31,7 +31,7 @@ class Progress:
         device_busy: What the devices have worked, added.
         compile_busy: What the compile workers have worked, added.
         passed: Since the first worker was ready.
-        best_time: The fastest timed run of what is right; None where there is none yet.
+        best_time: The least `Result.time` of what is right, a median; None where there is none yet.
     """
 
     submitted: int = 0

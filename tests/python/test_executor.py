@@ -187,12 +187,13 @@ def test_its_log_is_what_a_run_resumes_from(instance: mneme.Instance, tmp_path: 
 def test_progress_is_told(instance: mneme.Instance) -> None:
     told: list[mneme.Progress] = []
     with mneme.Executor(instance, device="cpu", progress=told.append) as executor:
-        assert executor.submit(config()).result().verified
+        result = executor.submit(config(execution={"iterations": 5})).result()
+        assert result.verified
         assert executor.progress().done == 1
     last = told[-1]
     assert (last.submitted, last.done, last.measured, last.shared, last.failures) == (1, 1, 1, 0, {})
     assert (last.devices_ready, last.distinct_objects) == (1, 1)
-    assert last.best_time is not None
+    assert last.best_time == executor.progress().best_time == result.time
     assert last.passed > 0
     assert executor.progress().done == 1
     assert str(last).startswith("1 of 1, ")
