@@ -246,11 +246,11 @@ class Kernel(Shown, Sequence["Instance"]):
 
     def _table(self) -> Table:
         rows = [
-            [i.hash[:12], extent(i.grid), extent(i.block), size(i.memory), i.device_kind, i.recorded_at]
-            for i in self._instances
+            [f"#{n}", i.hash[:12], extent(i.grid), extent(i.block), size(i.memory), i.device_kind, i.recorded_at]
+            for n, i in enumerate(self._instances)
         ]
         title = f"Kernel {self.demangled}, {self.hash}: {_count(len(self), 'instance')}"
-        return Table(title, ["dynamic hash", "grid", "block", "memory", "on", "recorded"], rows)
+        return Table(title, ["", "dynamic hash", "grid", "block", "memory", "on", "recorded"], rows)
 
 
 @dataclass(frozen=True)

@@ -206,6 +206,12 @@ def test_shows_itself(what: str, database: mneme.Database) -> None:
     assert "<table>" in value._repr_html_()
 
 
+def test_a_kernel_numbers_its_instances_as_commands_take_them(database: mneme.Database) -> None:
+    kernel = database["scale"]
+    assert f"\n  #0  {kernel[0].hash[:12]}  313x1x1" in repr(kernel)
+    assert database.launches("scale#0") == (kernel[0],)
+
+
 def test_the_type_of_an_argument_is_shown_without_control_characters() -> None:
     argument = mneme.Argument("a", "aggregate", "{ i32, \x1b[2J }", 4, b"1234")
     assert repr((argument,)) == r"(Argument('a', { i32, \x1b[2J }, b'1234'),)"
