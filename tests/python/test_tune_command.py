@@ -594,6 +594,11 @@ def test_space_of_knobs_without_use_is_refused(
     assert [path.name for path in tmp_path.iterdir()] == ["f.yaml"]
 
 
+def test_the_device_is_chosen_by_auto() -> None:
+    assert command._parsed(command.parser(), ["db", "--device", "auto"]).device is None
+    assert command._parsed(command.parser(), ["db", "--device", "cpu"]).device == "cpu"
+
+
 def test_the_last_line_has_paths_without_control_characters(
     copied_recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -173,7 +173,9 @@ def _add_search(group: Any) -> None:
 
 
 def _add_measuring(group: Any) -> None:
-    group.add_argument("--device", metavar="KIND", help="cuda, cpu or cuda:1; default: the GPU where there is one")
+    group.add_argument(
+        "--device", metavar="KIND", help="cuda, cpu, cuda:1 or auto; auto, the default: the GPU where there is one"
+    )
     group.add_argument("--devices", metavar="N[,N]", help="which GPUs; default: all")
     group.add_argument(
         "--compile-workers",
@@ -286,6 +288,8 @@ def _parsed(by: argparse.ArgumentParser, arguments: Sequence[str] | None) -> arg
     if options.database is None and words:
         options.database = words.pop(0)
     options.name = words.pop(0) if words else None
+    if options.device == "auto":
+        options.device = None
     if words:
         by.error(f"unexpected argument '{words[0]}'")
     if options.name is not None and options.kernel is not None:
