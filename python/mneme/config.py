@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 from mneme import _native
+from mneme._views import shown
 from mneme.errors import InvalidArgumentError
 
 __all__ = ["Config", "Extent", "HasBitcode"]
@@ -39,7 +40,7 @@ class Config:
     """A configuration: immutable, hashable, equal where all members are.
 
     Every argument may be left out, or be None: it is then as recorded, or as by default. Their keys, ranges and effects
-    are those of docs/reference/result.md.
+    are those of docs/reference/result.md. As for `replace`, one inside of another can be named by its path.
 
     Args:
         passes: LLVM pass pipeline, as `opt -passes` takes it; by default "default<O3>".
@@ -65,6 +66,8 @@ class Config:
 
     >>> a = Config(block=(16, 8), specialise={"arguments": ["n"]})
     >>> a.to_dict()["block"]
+    {'x': 16, 'y': 8}
+    >>> Config(**{"block.x": 16, "block.y": 8}).to_dict()["block"]
     {'x': 16, 'y': 8}
     >>> a == Config.from_json(a.to_json()) and hash(a) == hash(Config.from_dict(a.to_dict()))
     True
@@ -94,7 +97,7 @@ class Config:
         execution: Mapping[str, Any] | None = None,
         tolerance: Sequence[Mapping[str, Any] | str] | None = None,
         verdict: Mapping[str, Any] | None = None,
-        **unknown: NoReturn,
+        **paths: NoReturn,
     ) -> None:
         members: dict[str, Any] = {
             "passes": passes,
@@ -112,9 +115,12 @@ class Config:
             "execution": execution,
             "tolerance": tolerance,
             "verdict": verdict,
-            **unknown,
         }
         given = {key: _member(key, value) for key, value in members.items() if value is not None}
+        inner: Mapping[str, Any] = paths
+        for path, value in inner.items():
+            if value is not None:
+                _change(given, path, _member(path, value))
         object.__setattr__(self, "_value", _native.Configuration.from_dict(_with_module(given)))
 
     @classmethod
@@ -277,7 +283,12 @@ def _extent(key: str, value: Any) -> Any:
         if not 1 <= len(value) <= 3:
             raise InvalidArgumentError(f"configuration: '{key}' has one to three extents, not {len(value)}")
         return {axis: extent for axis, extent in zip("xyz", value) if extent is not None}
-    return value if isinstance(value, str) else {"x": value}
+    if isinstance(value, str):
+        raise InvalidArgumentError(
+            f"configuration: '{key}' must be a whole number, up to three of them, or an object with x, y and z, "
+            f"not {shown(repr(value), 80)}"
+        )
+    return {"x": value}
 
 
 def _change(members: dict[str, Any], path: str, value: Any) -> None:

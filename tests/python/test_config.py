@@ -91,6 +91,12 @@ def test_is_a_value() -> None:
         del config._value
 
 
+def test_takes_members_by_their_paths() -> None:
+    paths: dict[str, Any] = {"block.x": 64, "codegen.level": 1, "grid.x": None}
+    assert mneme.Config(**paths) == mneme.Config().replace(**paths) == mneme.Config(block=64, codegen={"level": 1})
+    assert mneme.Config(block=(1, 4), **paths).to_dict()["block"] == {"x": 64, "y": 4}
+
+
 def test_replaces_members_by_their_paths() -> None:
     config = mneme.Config(block=(32, 4), codegen={"level": 1})
     assert config.replace() == config
@@ -112,7 +118,12 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         "configuration: unknown key 'execution.iteration'; the nearest is 'execution.iterations'",
     ),
     ({"passes": 3}, "configuration: 'passes' must be a string, not 3"),
-    ({"block": "64"}, "configuration: 'block' must be an object, not \"64\""),
+    (
+        {"block": "64"},
+        "configuration: 'block' must be a whole number, up to three of them, or an object with x, y and z, not '64'",
+    ),
+    ({"block.w": 1}, "configuration: unknown key 'block.w'; there are: block.x, block.y, block.z"),
+    ({"passes": "", "passes.x": 1}, "configuration: 'passes.x' is no member: 'passes' has none"),
     ({"block": 1.5}, "configuration: 'block.x' must be a whole number from 0 to 4294967295, not 1.5"),
     ({"block": True}, "configuration: 'block.x' must be a whole number from 0 to 4294967295, not true"),
     ({"block": -1}, "configuration: 'block.x' must be a whole number from 0 to 4294967295, not -1"),
