@@ -35,6 +35,11 @@ class PreparedMemoryTest : public testing::TestWithParam<Bytes> {
     made.pointer("data", kData);
     const ByteVector other(300, std::byte{9});
     made.regions = {{Region::Kind::allocation, kData, "", before_, after_}, {Region::Kind::allocation, kOther, "", other, other}};
+    publish(made);
+  }
+
+  // What prepare() prepares from now on.
+  void publish(const MadeRecording& made) {
     auto published = recordings_.publish(made);
     ASSERT_TRUE(published.ok()) << published.status().to_string();
     instance_ = *published;
@@ -305,15 +310,7 @@ class PreparedGlobals : public PreparedMemoryTest {
     made.regions = {{Region::Kind::allocation, kData, "", before_, after_},
                     {Region::Kind::global, DevicePtr(0x7fff00000000), "read", read_, read_},
                     {Region::Kind::global, DevicePtr(0x7fff00001000), "written", written_, written_after_}};
-    auto published = recordings_.publish(made);
-    ASSERT_TRUE(published.ok()) << published.status().to_string();
-    instance_ = *published;
-    database_ = std::make_unique<Database>(std::move(Database::open(recordings_.directory())).value());
-    kernel_ = *database_->load_kernel(instance_.static_hash);
-    auto recorded = database_->load_instance(instance_.static_hash, instance_.dynamic_hash);
-    ASSERT_TRUE(recorded.ok()) << recorded.status().to_string();
-    plan_ = *plan_memory(kernel_, instance_, recorded->prologue, recorded->epilogue);
-    map_spans(plan_, device_->properties().allocation_granularity);
+    publish(made);
   }
   // The places in code that has these globals.
   Result<SymbolPlaces> places(const PreparedMemory& memory, const std::map<std::string, Bytes>& globals) {
