@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "mneme/base/log.h"
 
@@ -148,21 +149,24 @@ Status DiskCache::write_count(Bytes total) {
   return file->close();
 }
 
+std::optional<Bytes> DiskCache::read_count() const {
+  uint64_t total = 0;
+  auto counted = files_.read(place_.folder / "usage");
+  if (!counted.ok() || counted->size() != sizeof total) return std::nullopt;
+  std::memcpy(&total, counted->data(), sizeof total);
+  return Bytes(total);
+}
+
 Status DiskCache::count(Bytes added) {
-  const Bytes target(place_.limit.count / 5 * 4);
+  bool known = false;
   {
     MNEME_ASSIGN(auto lock, files_.lock(place_.folder / "lock"));
-    uint64_t total = 0;
-    auto counted = files_.read(place_.folder / "usage");
-    const bool known = counted.ok() && counted->size() == sizeof total;
-    if (known) std::memcpy(&total, counted->data(), sizeof total);
-    total += added.count;
-    if (known && total <= place_.limit.count) return write_count(Bytes(total));
-    // As it will be: what others add while this one evicts is counted on top of that.
-    MNEME_TRY(write_count(target));
+    const std::optional<Bytes> counted = read_count();
+    known = counted.has_value();
+    if (known) MNEME_TRY(write_count(*counted + added));
+    if (known && *counted + added <= place_.limit) return {};
   }
-  evict(target);
-  return {};
+  return evict(known ? Bytes() : added);
 }
 
 std::vector<DiskCache::Entry> DiskCache::entries() const {
@@ -186,7 +190,8 @@ std::vector<DiskCache::Entry> DiskCache::entries() const {
   return found;
 }
 
-void DiskCache::evict(Bytes target) {
+// By when they were used. Gives the size of what is left: more than `target` where entries cannot be removed.
+Bytes DiskCache::remove_oldest(Bytes target) {
   std::vector<Entry> all = entries();
   std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
   Bytes total;
@@ -198,15 +203,34 @@ void DiskCache::evict(Bytes target) {
     if (files_.remove(entry.path).ok() || !files_.exists(entry.path)) left = left - entry.size;
   }
   log::debug("the cache {}: {} given up, {} left", place_.folder.string(), total - left, left);
-  if (left >= target) return;
-  // There was less than was counted: the count is put right by the difference.
-  auto lock = files_.lock(place_.folder / "lock");
-  auto counted = files_.read(place_.folder / "usage");
-  if (!lock.ok() || !counted.ok() || counted->size() != sizeof(uint64_t)) return;
-  uint64_t count = 0;
-  std::memcpy(&count, counted->data(), sizeof count);
-  const uint64_t excess = (target - left).count;
-  [[maybe_unused]] Status ignored = write_count(Bytes(count > excess ? count - excess : 0));
+  return left;
+}
+
+// One process at a time: two that scanned at once would each put the count right by what both had given up. Who finds another at
+// it goes on, and that one begins again where too much was added meanwhile.
+Status DiskCache::evict(Bytes uncounted) {
+  constexpr int kRounds = 8;
+  const Bytes target(place_.limit.count / 5 * 4);
+  auto evicting = files_.lock(place_.folder / "evicting", {.limit = std::chrono::milliseconds(0)});
+  if (evicting.status().code() == Code::timeout) return {};
+  MNEME_TRY(evicting.status());
+  for (int round = 0; round < kRounds; ++round) {
+    Bytes before;
+    {
+      MNEME_ASSIGN(auto lock, files_.lock(place_.folder / "lock"));
+      const std::optional<Bytes> counted = read_count();
+      before = counted.value_or(Bytes()) + std::exchange(uncounted, {});
+      MNEME_TRY(write_count(before));
+      if (counted && before <= place_.limit) return {};
+    }
+    const Bytes left = remove_oldest(target);
+    MNEME_ASSIGN(auto lock, files_.lock(place_.folder / "lock"));
+    const Bytes now = read_count().value_or(before);
+    // What others have added since is on top, also where the scan has seen it; what cannot be removed is not looked at again by
+    // the next that is added.
+    MNEME_TRY(write_count(std::min(left, target) + (now - std::min(now, before))));
+  }
+  return {};
 }
 
 DiskCache::Usage DiskCache::usage() const {

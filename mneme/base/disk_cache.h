@@ -6,7 +6,8 @@
 //
 // The folder: `<first two digits of the key>/<32 digits>` for each entry, `tmp/` for those being written, and `usage`, the bytes
 // in all by the count of those who wrote, which each scan corrects. Whoever makes the count pass the limit scans the folder and
-// removes the entries that were not used for longest, down to four fifths of the limit; the others go on meanwhile.
+// removes the entries that were not used for longest, down to four fifths of the limit; the others go on meanwhile. It holds the
+// lock `evicting` for that time, so that one process scans at once; `lock` is held while the count is read and written.
 #pragma once
 
 #include <atomic>
@@ -59,8 +60,12 @@ class DiskCache {
   Path path_of(const Digest& key) const;
   Status write(const Digest& key, ByteSpan bytes);
   Status count(Bytes added);
-  void evict(Bytes target);
+  // Removes the oldest entries where the folder is over its limit, and counts what is left. `uncounted`: bytes that this process
+  // has added and could not count.
+  Status evict(Bytes uncounted);
+  Bytes remove_oldest(Bytes target);
   std::vector<Entry> entries() const;
+  std::optional<Bytes> read_count() const;  // nothing where there is none, or a part of one
   Status write_count(Bytes total);
 
   CachePlace place_;

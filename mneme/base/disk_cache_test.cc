@@ -97,6 +97,32 @@ TEST_F(DiskCacheTest, WhatIsTooLargeIsNotStored) {
   DiskCache cache = this->cache(4_KiB);
   cache.put(key_of(1), ByteVector(1025));
   EXPECT_EQ(cache.read(key_of(1)), std::nullopt);
+  cache.put(key_of(1), ByteVector(1024));
+  EXPECT_EQ(cache.read(key_of(1)), ByteVector(1024)) << "a quarter of the limit";
+}
+
+TEST_F(DiskCacheTest, TheCountIsTheSizeOfItsFiles) {
+  DiskCache cache = this->cache();
+  cache.put(key_of(1), content_of(1));  // of a new folder: scanned
+  uint64_t expected = 0;
+  for (uint64_t i = 2; i < 8; ++i) {
+    const auto count = [&] {
+      uint64_t value = 0;
+      auto bytes = FileSystem::posix().read(folder_ / "usage");
+      EXPECT_TRUE(bytes.ok() && bytes->size() == sizeof value);
+      std::memcpy(&value, bytes->data(), sizeof value);
+      return value;
+    };
+    const uint64_t before = count();
+    cache.put(key_of(i), content_of(i));
+    EXPECT_EQ(count() - before, content_of(i).size() + 56) << "with its header";
+    expected += content_of(i).size() + 56;
+  }
+  expected += content_of(1).size() + 56;
+  EXPECT_EQ(cache.usage().size, Bytes(expected));
+  auto removed = cache.clear();
+  ASSERT_TRUE(removed.ok()) << removed.status().to_string();
+  EXPECT_EQ(removed->size, Bytes(expected));
 }
 
 TEST_F(DiskCacheTest, ACountThatIsWrongIsPutRight) {
@@ -220,10 +246,21 @@ TEST_F(CachePlaceTest, TheEnvironmentSaysWhere) {
   ::setenv("MNEME_CACHE_DIR", "/own", 1);
   EXPECT_EQ(CachePlace::from_environment()->folder, "/own");
   for (auto [text, size] :
-       {std::pair("1000", Bytes(1000)), std::pair("3K", 3_KiB), std::pair("500M", 500_MiB), std::pair("2G", 2_GiB)}) {
+       {std::pair("1000", Bytes(1000)), std::pair("3K", 3_KiB), std::pair("500M", 500_MiB), std::pair("2G", 2_GiB),
+        std::pair("2T", Bytes(uint64_t{2} << 40)), std::pair("0", Bytes(0)), std::pair("", 4_GiB)}) {
     ::setenv("MNEME_CACHE_SIZE", text, 1);
     EXPECT_EQ(CachePlace::from_environment()->limit, size) << text;
   }
+}
+
+TEST_F(CachePlaceTest, OnlyItsOwnVariableMayBeOfTheWorkingFolder) {
+  ::setenv("MNEME_CACHE_DIR", "own", 1);
+  EXPECT_EQ(CachePlace::from_environment()->folder, std::filesystem::current_path() / "own");
+  ::setenv("MNEME_CACHE_DIR", "", 1);
+  ::setenv("XDG_CACHE_HOME", "caches", 1);
+  EXPECT_EQ(CachePlace::from_environment()->folder, "/home/someone/.cache/mneme/objects");
+  ::setenv("HOME", "someone", 1);
+  EXPECT_EQ(CachePlace::from_environment().status().code(), Code::not_found);
 }
 
 TEST_F(CachePlaceTest, RefusesWithTheReason) {
