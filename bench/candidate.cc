@@ -22,9 +22,9 @@
 #include "busy_compilers.h"
 #include "candidate_stages.h"
 #include "candidate_worker.h"
+#include "mneme/measure/time_statistics.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/session.h"
-#include "mneme/replay/time_statistics.h"
 #include "vector_add.h"
 
 namespace mneme {
@@ -61,7 +61,7 @@ class Bench {
   }
 
   Status run() {
-    MNEME_TRY(session_.prepare_poison());
+    MNEME_TRY(session_.prepare_mask());
     MNEME_ASSIGN(ReplayResult first, candidate());
     kernel_ = statistics_of(first.exec_time).median;
     if (options_.json) return print_json();
@@ -119,26 +119,33 @@ class Bench {
     PreparedMemory& memory = session_.memory();
     MNEME_ASSIGN(SymbolPlaces symbols, memory.places_in(*module));
     const LaunchShape shape = recorded_shape(session_.instance());
-    MNEME_TRY(memory.restore(symbols));
-    memory.trust();
-    MNEME_ASSIGN(restore_, time_on_device([&] { return memory.restore(symbols); }));
-    const auto poisoned = memory.has_poisoned() ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded;
-    MNEME_ASSIGN(restore_poisoned_, time_on_device([&] { return memory.restore(symbols, poisoned); }));
-    // What is checked is what a right candidate leaves.
-    MNEME_TRY(memory.restore(symbols));
-    MNEME_TRY(session_.stream().launch(*kernel, shape, session_.instance().parameters));
-    MNEME_TRY(session_.stream().synchronize());
-    MNEME_ASSIGN(check_, time_on_device([&] { return memory.check_later(symbols); }));
-    memory.forget_checks();
-    memory.distrust();
+    const auto checked_run = [&]() -> Status {
+      MNEME_ASSIGN(RestoredRun run, memory.restore(symbols));
+      MNEME_TRY(session_.stream().launch(*kernel, shape, session_.instance().parameters));
+      return std::move(run).check_later();
+    };
+    // A right run, so that from here on only what the kernel changes is put back.
+    MNEME_TRY(checked_run());
+    MNEME_TRY(memory.take_checks().status());
+    MNEME_ASSIGN(const Nanoseconds whole, time_on_device(checked_run));
+    MNEME_TRY(memory.take_checks().status());
+    MNEME_ASSIGN(RestoredRun masked, memory.restore(symbols, StartState::masked));
+    MNEME_ASSIGN(restore_masked_, time_on_device([&] { return masked.restore_again(); }));
+    MNEME_ASSIGN(RestoredRun run, memory.restore(symbols));
+    MNEME_ASSIGN(restore_, time_on_device([&] { return run.restore_again(); }));
+    MNEME_ASSIGN(const Nanoseconds unchecked, time_on_device([&]() -> Status {
+                   MNEME_TRY(run.restore_again());
+                   return session_.stream().launch(*kernel, shape, session_.instance().parameters);
+                 }));
+    check_ = std::max(Nanoseconds(0), whole - unchecked);
     return {};
   }
 
   Status print_json() {
     MNEME_TRY(time_on_device());
-    fmt::print(R"({{"device": "{}", "kernel_ns": {}, "restore_ns": {}, "restore_poisoned_ns": {}, "check_ns": {}}})"
+    fmt::print(R"({{"device": "{}", "kernel_ns": {}, "restore_ns": {}, "restore_masked_ns": {}, "check_ns": {}}})"
                "\n",
-               device_.properties().name, kernel_.count(), restore_.count(), restore_poisoned_.count(), check_.count());
+               device_.properties().name, kernel_.count(), restore_.count(), restore_masked_.count(), check_.count());
     return {};
   }
 
@@ -163,15 +170,15 @@ class Bench {
     MNEME_ASSIGN(SymbolPlaces symbols, memory.places_in(*module));
     const InstanceRecord& instance = session_.instance();
     const LaunchShape shape = recorded_shape(instance);
-    MNEME_TRY(memory.restore(symbols));
-    memory.trust();
+    MNEME_ASSIGN(RestoredRun run, memory.restore(symbols));
     MNEME_TRY(time_step("restore", [&]() -> Status {
-      MNEME_TRY(memory.restore(symbols));
+      MNEME_TRY(run.restore_again());
       return stream.synchronize();
     }));
-    MNEME_TRY(time_step("check", [&]() -> Status {
-      MNEME_TRY(memory.check_later(symbols));
-      return memory.take_checks().status();
+    MNEME_TRY(time_step("restore, launch and check", [&]() -> Status {
+      MNEME_ASSIGN(RestoredRun checked, memory.restore(symbols));
+      MNEME_TRY(stream.launch(*kernel, shape, instance.parameters));
+      return std::move(checked).check().status();
     }));
     // The times of launches that are done.
     std::vector<Nanoseconds> fetching;
@@ -187,10 +194,9 @@ class Bench {
                microseconds(statistics_of(fetching).median));
     MNEME_TRY(time_on_device());
     MNEME_ASSIGN(const Nanoseconds launch, time_on_device([&] { return stream.launch(*kernel, shape, instance.parameters); }));
-    memory.distrust();
     fmt::print("what one more of them adds on the device:\n");
     const std::pair<const char*, Nanoseconds> added[] = {
-        {"restore", restore_}, {"restore poisoned memory", restore_poisoned_}, {"check", check_}, {"launch", launch}};
+        {"restore", restore_}, {"restore masked memory", restore_masked_}, {"check", check_}, {"launch", launch}};
     for (const auto& [name, time] : added) fmt::print("  {:<44} {:>10.1f} us\n", name, microseconds(time));
     return {};
   }
@@ -218,7 +224,7 @@ class Bench {
     fmt::print("\n{} candidates of {:.0f} launches, one after another:\n", options_.candidates, launches);
     stages.print(total, options_.candidates);
     const Nanoseconds floor = launches * (kernel + restore_) + check_;
-    const Nanoseconds busy = launches * (kernel + restore_) + (restore_poisoned_ - restore_) + 2 * check_;
+    const Nanoseconds busy = launches * (kernel + restore_) + (restore_masked_ - restore_) + 2 * check_;
     CandidateStages::print_line("floor: launches x (kernel + restore) + check", floor, total / count);
     fmt::print("\n{:.1f} candidates/s (median candidate {:.1f} us); device busy {:.1f} %; {:.3f} of the floor\n",
                count * 1e9 / total.count(), microseconds(statistics_of(each).median), 100 * (busy / (total / count)),
@@ -231,7 +237,7 @@ class Bench {
   Session& session_;
   CompiledCode code_;
   uint64_t candidates_ = 0;
-  Nanoseconds kernel_{}, restore_{}, restore_poisoned_{}, check_{};
+  Nanoseconds kernel_{}, restore_{}, restore_masked_{}, check_{};
 };
 
 Status run(const Options& options) {

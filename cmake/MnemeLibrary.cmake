@@ -4,7 +4,7 @@
 #
 # What is exported is the namespace mneme (mneme.map): these rooms are compiled with default visibility. They are also part of what is
 # loaded into users' programs, which hides them again when it is linked (--exclude-libs).
-set(api_rooms base snapshot store device ir compile replay pool)
+set(api_rooms base snapshot store device memory measure ir verify compile replay pool)
 set(library_rooms ${api_rooms} runtime)  # the command needs this one too
 
 set(objects)
@@ -25,7 +25,7 @@ target_link_libraries(mneme_api PRIVATE mneme_pool mneme_runtime)
 
 target_include_directories(mneme_api INTERFACE $<TARGET_PROPERTY:mneme_pool,INTERFACE_INCLUDE_DIRECTORIES>
   $<TARGET_PROPERTY:mneme_runtime,INTERFACE_INCLUDE_DIRECTORIES>)
-target_compile_definitions(mneme_api INTERFACE FMT_HEADER_ONLY)  # as mneme-config.cmake says
+target_link_libraries(mneme_api INTERFACE mneme_fmt)
 if(SKBUILD)
   set(namelink NAMELINK_SKIP)  # a wheel has no links, but files twice
 endif()

@@ -1,6 +1,5 @@
-# mneme_precompile(<target> [<header>...]) compiles headers from outside the project once for the target, not once for each source,
-# which takes half of the build's time away. Every source names what it includes all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
-# builds without.
+# mneme_precompile(<target> [<header>...]) compiles headers from outside the project once for the target, not once for each source.
+# Every source names what it includes all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without.
 function(mneme_precompile target)
   target_precompile_headers(${target} PRIVATE <algorithm> <atomic> <chrono> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional>
     <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map> <utility> <vector> <fmt/format.h>

@@ -6,7 +6,9 @@
 #include "mneme/base/compress.h"
 #include "mneme/base/descriptor.h"
 #include "mneme/base/digest.h"
+#include "mneme/base/log.h"
 #include "mneme/base/processors.h"
+#include "mneme/base/suggestion.h"
 #include "mneme/base/testing/descriptor_table.h"
 #include "mneme/base/types.h"
 
@@ -60,6 +62,63 @@ TEST(Compress, RoundTripAndDamage) {
 TEST(Types, FormatsSizes) {
   EXPECT_EQ(format_bytes(512_KiB), "512 KiB");
   EXPECT_EQ(fmt::format("{} {} {}", Bytes(1536), Dim3{2, 3, 4}, DevicePtr(0x7a0000000000)), "1.50 KiB 2x3x4 0x7a0000000000");
+}
+
+TEST(Types, SizesHaveThreeDigits) {
+  const std::pair<uint64_t, const char*> kSizes[] = {
+      {0, "0 B"},
+      {1023, "1023 B"},
+      {1024, "1.00 KiB"},
+      {10229, "9.99 KiB"},
+      {10240, "10.0 KiB"},
+      {102298, "99.9 KiB"},
+      {102400, "100 KiB"},
+      {1047552, "1023 KiB"},
+      {1 << 20, "1.00 MiB"},
+      {uint64_t{3} << 29, "1.50 GiB"},
+      {uint64_t{5} << 41, "10.0 TiB"},
+      {uint64_t{1} << 60, "1048576 TiB"},
+  };
+  for (const auto& [bytes, text] : kSizes) EXPECT_EQ(format_bytes(Bytes(bytes)), text);
+}
+
+TEST(Suggestions, AreTheNearestThatIsNearEnough) {
+  EXPECT_EQ(edit_distance("", "abc"), 3u);
+  EXPECT_EQ(edit_distance("abc", "abc"), 0u);
+  EXPECT_EQ(edit_distance("abcd", "acbd"), 1u) << "two letters that changed places";
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3u);
+  EXPECT_EQ(nearest("blok", {"grid", "block", "black"}), "block");
+  EXPECT_EQ(nearest("bleck", {"block", "black"}), "block") << "of equals the first";
+  EXPECT_EQ(nearest("abcdef", {"abcxyz"}), std::nullopt) << "three of six letters";
+  EXPECT_EQ(nearest("abcdefghi", {"abcdefxyz"}), "abcdefxyz") << "three of nine";
+  EXPECT_EQ(nearest("xy", {"ab"}), std::nullopt) << "nothing of it is left";
+  EXPECT_EQ(nearest("x", {}), std::nullopt);
+  EXPECT_EQ(did_you_mean("blok", {"block"}), "; did you mean 'block'?");
+  EXPECT_EQ(did_you_mean("blok", {"specialise"}), "");
+}
+
+TEST(Log, EachLevelHasItsNameAndItsBegin) {
+  using log::Level;
+  const Level usual = log::level();
+  const std::tuple<const char*, Level, const char*> kLevels[] = {{"debug", Level::debug, "mneme: debug: a word\n"},
+                                                                 {"info", Level::info, "mneme: a word\n"},
+                                                                 {"warning", Level::warning, "mneme: warning: a word\n"},
+                                                                 {"error", Level::error, "mneme: error: a word\n"}};
+  std::string from_here;
+  for (auto one = std::rbegin(kLevels); one != std::rend(kLevels); ++one) {
+    const auto& [name, level, line] = *one;
+    EXPECT_EQ(log::level_named(name), level);
+    from_here = line + from_here;
+    log::set_level(level);
+    testing::internal::CaptureStderr();
+    log::debug("a {}", "word");
+    log::info("a {}", "word");
+    log::warning("a {}", "word");
+    log::error("a {}", "word");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), from_here) << name;
+  }
+  log::set_level(usual);
+  EXPECT_EQ(log::level_named("loud"), std::nullopt);
 }
 
 TEST(Processors, AreThoseThatTheProcessMayUse) {

@@ -193,7 +193,7 @@ class Watch {
 
   // Reads what there is; true when no more is to come.
   bool receive() {
-    std::array<char, 65536> piece;
+    std::array<char, 16384> piece;  // on a stack that may be small
     ssize_t count = ::read(replies_, piece.data(), piece.size());
     if (count > 0) received_.append(piece.data(), static_cast<size_t>(count));
     return count == 0 || (count < 0 && errno != EINTR) || whole();

@@ -55,6 +55,34 @@ TEST(Guarded, AHangIsEndedAtTheLimitOfItsActivity) {
   }
 }
 
+// Each limit is another one, and activities that have none end by themselves.
+TEST(Guarded, EachActivityHasItsOwnLimit) {
+  using Seconds = GuardLimits::Seconds;
+  const std::pair<Activity, GuardLimits> kLimits[] = {
+      {Activity::compiling, {.compiling = Seconds(0.05)}}, {Activity::running, {.running = Seconds(0.05)}},
+      {Activity::timing, {.running = Seconds(0.05)}},      {Activity::tracking, {.running = Seconds(0.05)}},
+      {Activity::loading, {.loading = Seconds(0.05)}},
+  };
+  for (const auto& [activity, own] : kLimits) {
+    const auto at = [&](const GuardLimits& limits) {
+      return run(
+          [&] {
+            ActivityScope scope(activity);
+            return hang();
+          },
+          limits);
+    };
+    GuardLimits with_others{.compiling = Seconds(60), .running = Seconds(60), .loading = Seconds(60)};
+    (own.compiling != Seconds() ? with_others.compiling
+     : own.running != Seconds() ? with_others.running
+                                : with_others.loading) = Seconds(0.05);
+    const GuardedEnd end = at(with_others);
+    EXPECT_EQ(end.how, How::out_of_time) << to_string(activity);
+    EXPECT_EQ(end.limit, Seconds(0.05)) << to_string(activity);
+    EXPECT_EQ(at(own).limit, Seconds(0.05)) << to_string(activity);
+  }
+}
+
 TEST(Guarded, AnAllowanceExtendsTheLimit) {
   auto work = [](Activity activity) {
     ActivityScope scope(activity, std::chrono::milliseconds(1500));

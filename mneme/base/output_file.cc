@@ -43,6 +43,14 @@ Result<Path> link_target(const Path& path) {
   return system_error(ELOOP, "following the link", path);
 }
 
+Status check_output_folder(const Path& path) {
+  MNEME_ASSIGN(const Path target, link_target(path));
+  const Path folder = target.has_parent_path() ? target.parent_path() : Path(".");
+  std::error_code ignored;
+  if (std::filesystem::is_directory(folder, ignored)) return {};
+  return error(Code::not_found, "writing {}: there is no folder {}", path.string(), folder.string());
+}
+
 bool is_special_file(const Path& path) {
   struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);

@@ -10,6 +10,9 @@ namespace mneme {
 // is opened and written to, which waits for the reader of a FIFO. A symbolic link stays, and its target is written.
 Status write_output_file(const Path& path, ByteSpan bytes, FileSystem& files = FileSystem::posix());
 
+// not_found: there is no folder for a file of that path. To be asked before the work whose result is to be written there.
+Status check_output_folder(const Path& path);
+
 // Where the symbolic links that `path` ends in lead, whether there is anything or not. io: they lead nowhere, round in a circle.
 Result<Path> link_target(const Path& path);
 

@@ -24,6 +24,13 @@ TEST(Status, CarriesCodeMessageAndContext) {
   EXPECT_EQ(Status().with_context("anything").to_string(), "ok");
 }
 
+TEST(Status, EveryCodeHasItsName) {
+  const char* const kNames[] = {"ok",      "invalid_argument", "not_found", "unsupported",  "unavailable", "incompatible",
+                                "corrupt", "exhausted",        "io",        "device_fault", "timeout",     "internal"};
+  ASSERT_EQ(std::size(kNames), static_cast<size_t>(Code::internal) + 1);
+  for (size_t i = 0; i < std::size(kNames); ++i) EXPECT_EQ(to_string(static_cast<Code>(i)), kNames[i]);
+}
+
 TEST(Result, PassesValuesAndStopsAtTheFirstFailure) {
   EXPECT_EQ(*quarter(8), 2);
   EXPECT_EQ(quarter(6).status().message(), "3 is odd");

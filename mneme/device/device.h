@@ -109,6 +109,14 @@ struct ListedCopy {
   Bytes size;
 };
 
+// A set of the bytes of a range has a bit for each byte: bit i of its byte k stands for byte 8 * k + i of the range. A step
+// changes the set, or `a`, by two ranges `a` and `b` of the range's size.
+enum class ByteSetStep {
+  select,      // the set becomes that of the bytes where `a` is not zero and `b` is zero
+  drop_wrong,  // bytes where `a` and `b` differ leave the set
+  complement,  // `a` becomes the complement of `b` where the set has the byte; the set stays
+};
+
 // An ordered queue of work. Destroying it waits for the work.
 class Stream {
  public:
@@ -123,6 +131,8 @@ class Stream {
   // The copies of a list of ListedCopy that lies in device memory, by one call; no two of them write the same byte. As ordered as
   // `copy`. Fast where each is of some ten KiB.
   virtual Status copy_listed(DevicePtr list, uint64_t count) = 0;
+  // One step on the set of `size` bytes, (size + 7) / 8 of its own, that lies at `set`; as ordered as `copy`.
+  virtual Status update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a, DevicePtr b, Bytes size) = 0;
   // Reads a range through the device's caches, without effect on memory; as ordered as `copy`. unsupported on a device whose
   // l2_cache is zero.
   virtual Status read_through(DevicePtr from, Bytes size) = 0;

@@ -40,4 +40,25 @@ Status check_page_count(uint64_t hashes, Bytes size, Bytes page) {
                page.count, pages, hashes);
 }
 
+void update_host_byte_set(ByteSetStep step, std::byte* set, std::byte* a, const std::byte* b, Bytes size, uint64_t begin,
+                          uint64_t end) {
+  for (uint64_t k = begin; k < end; ++k) {
+    std::byte bits = set[k];
+    for (unsigned i = 0; i < 8 && 8 * k + i < size.count; ++i) {
+      const uint64_t at = 8 * k + i;
+      const std::byte bit{static_cast<uint8_t>(1u << i)};
+      switch (step) {
+        case ByteSetStep::select: bits = a[at] != std::byte{0} && b[at] == std::byte{0} ? bits | bit : bits & ~bit; break;
+        case ByteSetStep::drop_wrong:
+          if (a[at] != b[at]) bits &= ~bit;
+          break;
+        case ByteSetStep::complement:
+          if ((bits & bit) != std::byte{0}) a[at] = ~b[at];
+          break;
+      }
+    }
+    if (step != ByteSetStep::complement) set[k] = bits;
+  }
+}
+
 }  // namespace mneme

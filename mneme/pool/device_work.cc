@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <deque>
 
+#include "mneme/measure/time_statistics.h"
 #include "mneme/pool/candidate_code.h"
 #include "mneme/pool/conclusion.h"
 #include "mneme/replay/session.h"
-#include "mneme/replay/time_statistics.h"
 
 namespace mneme {
 namespace {
@@ -60,16 +60,16 @@ class RecordedDeviceWork final : public DeviceWork {
       }
       const bool fresh = !there;
       there.shareable = fresh && copies.keep != nullptr;
-      if (fresh) there.no_poison = copies.no_poison;
+      if (fresh) there.no_mask = copies.no_mask;
       MNEME_ASSIGN(auto session, Session::prepare(recorded.database, recorded.kernel.static_hash, launch.instance.dynamic_hash,
                                                   device, {}, std::move(there)));
-      if (Status poison = session->prepare_poison(); !poison.ok()) {
-        if (poison.code() == Code::device_fault && copies.lost_to_poison) [[maybe_unused]]
-          Status ignored = copies.lost_to_poison(session->why_no_poison());
-        return poison;
+      if (Status mask = session->prepare_mask(); !mask.ok()) {
+        if (mask.code() == Code::device_fault && copies.lost_to_mask) [[maybe_unused]]
+          Status ignored = copies.lost_to_mask(session->why_no_mask());
+        return mask;
       }
       // One that takes the place of another is to be there soon.
-      if (fresh && copies.no_poison.empty()) MNEME_TRY(session->rehearse());
+      if (fresh && copies.no_mask.empty()) MNEME_TRY(session->rehearse());
       if (fresh && copies.keep) {
         auto shared = session->share_copies();
         if (shared.ok()) [[maybe_unused]]

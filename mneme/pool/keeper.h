@@ -1,5 +1,5 @@
 // Keeper: a process that has what the device workers of one device have copied there of the recorded launches, so that it
-// outlives them and a worker that takes a lost one's place need not read, upload and look for poison again. It runs nothing on
+// outlives them and a worker that takes a lost one's place need not read, upload and look for a mask again. It runs nothing on
 // the device.
 //
 //   device worker ──{"instance", "copies"} + descriptors──▶ pool ──▶ keeper; to a device worker that starts later the same
@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "mneme/device/device.h"
+#include "mneme/memory/shared_copies.h"
 #include "mneme/pool/channel.h"
-#include "mneme/replay/shared_copies.h"
 
 namespace mneme {
 

@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "mneme/base/processors.h"
 #include "mneme/base/testing/descriptor_table.h"
 #include "mneme/pool/job.h"
 #include "mneme/pool/result_log.h"
@@ -114,9 +115,10 @@ class FakeDevice final : public DeviceWork {
     if (what == "no-details") result.details = Json::array({1});
     if (what == "no-times") result.details["times"] = "none";
     if (what.starts_with("no-")) return result;
+    const unsigned least = what.starts_with("takes ") ? static_cast<unsigned>(std::stoul(what.substr(6))) : 100;
     for (unsigned i = 0; i < configuration.execution.iterations; ++i) {
-      result.details["exec_time"].push_back(100 + i);
-      if (!watch.timed(std::array{Nanoseconds(100 + i)})) break;
+      result.details["exec_time"].push_back(least + i);
+      if (!watch.timed(std::array{Nanoseconds(least + i)})) break;
       if (what == "slow") ::usleep(1000);
     }
     bool left = watch.leave && watch.leave();
@@ -288,6 +290,88 @@ TEST_F(PoolTest, EachFailureIsOneResultAndTheOthersGoOn) {
   EXPECT_EQ(progress.done, 2 * cases.size());
   EXPECT_GE(progress.workers_replaced, 14u);
   EXPECT_TRUE(pool->status().ok());
+}
+
+// A limit that is applied to another kind of work would end what is right, or nothing.
+TEST_F(PoolTest, EachKindOfWorkHasItsOwnLimit) {
+  using Seconds = PoolLimits::Seconds;
+  struct Case {
+    PoolLimits limits;
+    std::string hangs;
+    Failure failure;
+    std::string reason;
+  };
+  const Case kCases[] = {
+      {{.compiling = Seconds(1), .running = Seconds(600), .starting = Seconds(600)},
+       "hang-compile",
+       Failure::compile_timeout,
+       "compiling took longer than 1 s, and was ended"},
+      {{.compiling = Seconds(600), .running = Seconds(1), .starting = Seconds(600)},
+       "hang-run",
+       Failure::run_timeout,
+       "the kernel ran longer than 1 s, and was ended"},
+  };
+  for (const Case& c : kCases) {
+    PoolOptions with_limits = options();
+    with_limits.limits = c.limits;
+    auto pool = open(with_limits);
+    const PoolResult result = pool->submit(with_passes(c.hangs)).get();
+    EXPECT_EQ(result.failure, c.failure);
+    EXPECT_EQ(result.reason, c.reason);
+  }
+}
+
+TEST_F(PoolTest, ItsProgressCountsWhatEndedHow) {
+  {
+    PoolOptions with_log = options();
+    with_log.log = folder_ / "log";
+    open(with_log)->submit(with_passes("known")).get();
+  }
+  PoolOptions resuming = options();
+  resuming.log = folder_ / "log";
+  resuming.resume = true;
+  auto pool = open(resuming);
+  for (const char* passes : {"fault", "wrong", "nonsense", "wrong/again"})
+    EXPECT_TRUE(pool->submit(with_passes(passes)).get().failed());
+  for (const char* passes : {"a", "a/again", "b", "known"}) EXPECT_FALSE(pool->submit(with_passes(passes)).get().failed());
+  pool->drain();
+  const PoolProgress progress = pool->progress();
+  EXPECT_EQ(progress.submitted, 8u);
+  EXPECT_EQ(progress.done, 8u);
+  EXPECT_EQ(progress.resumed, 1u);
+  EXPECT_EQ(progress.shared, 2u) << "of wrong and of a";
+  EXPECT_EQ(progress.measured, 2u) << "a and b";
+  const std::map<Failure, uint64_t> kFailures{
+      {Failure::device_fault, 1}, {Failure::wrong_result, 2}, {Failure::compile_error, 1}};
+  EXPECT_EQ(progress.failures, kFailures);
+  EXPECT_EQ(progress.compiling + progress.ready + progress.measuring, 0u);
+  EXPECT_EQ(progress.best_time, Nanoseconds(100));
+}
+
+TEST_F(PoolTest, TheBestTimeIsTheLeast) {
+  auto pool = open();
+  const std::pair<const char*, int> kBest[] = {{"takes 80", 80}, {"takes 90", 80}, {"takes 50", 50}, {"takes 60", 50}};
+  for (const auto& [passes, best] : kBest) {
+    EXPECT_FALSE(pool->submit(with_passes(passes)).get().failed());
+    EXPECT_EQ(pool->progress().best_time, Nanoseconds(best)) << passes;
+  }
+}
+
+TEST(UsualCompileWorkers, LeaveACoreToEachDevice) {
+  const size_t cores = usable_processors();
+  EXPECT_EQ(usual_compile_workers(0), cores);
+  EXPECT_EQ(usual_compile_workers(1), std::max<size_t>(1, cores - 1));
+  EXPECT_EQ(usual_compile_workers(cores), 1u);
+  EXPECT_EQ(usual_compile_workers(cores + 7), 1u);
+}
+
+TEST_F(PoolTest, BusyTimesAreOfTheirWorkers) {
+  auto pool = open();
+  EXPECT_FALSE(pool->submit(with_passes("slow-compile")).get().failed());
+  const PoolProgress progress = pool->progress();
+  EXPECT_GE(progress.compile_busy, std::chrono::milliseconds(500));
+  EXPECT_LT(progress.device_busy, progress.compile_busy);
+  EXPECT_GE(progress.passed, progress.compile_busy);
 }
 
 TEST_F(PoolTest, LimitsAreEnforcedOnceEverythingIsHeard) {
@@ -814,6 +898,18 @@ TEST_F(PoolTest, WorkersThatDoNotStartEndItWithTheReason) {
   EXPECT_FALSE(pool->status().ok());
 }
 
+TEST_F(PoolTest, WorkersThatHangAsTheyStartEndItWithTheReason) {
+  using Seconds = PoolLimits::Seconds;
+  ::setenv("MNEME_TEST_HANGING_START", "1", 1);
+  PoolOptions impatient = options();
+  impatient.limits = {.compiling = Seconds(600), .running = Seconds(600), .starting = Seconds(0.25)};
+  auto pool = open(impatient);
+  const PoolResult result = pool->submit(with_passes("a")).get();
+  ::unsetenv("MNEME_TEST_HANGING_START");
+  EXPECT_EQ(result.failure, Failure::worker_lost);
+  EXPECT_THAT(result.reason, HasSubstr("3 workers in a row did not start: the last one was not ready after 0.25 s"));
+}
+
 TEST_F(PoolTest, WorkersThatSomebodyKillsAsTheyStartAreReplaced) {
   const Path list = folder_ / "starts";
   ::setenv("MNEME_TEST_KILLED_STARTS", list.c_str(), 1);
@@ -934,6 +1030,7 @@ void be_worker(Channel pool, bool broken) {
   if (!setup.ok()) return;
   run_zygote(std::move(pool), [broken](const Json& order, Channel channel) {
     if (order["role"] == "device") be_killed_as_it_starts();
+    while (order["role"] == "device" && std::getenv("MNEME_TEST_HANGING_START") != nullptr) ::pause();
     if (order["role"] == "compile")
       serve_compile(std::move(channel), std::unique_ptr<CompileWork>(new FakeCompile));
     else if (broken)

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "mneme/memory/memory_plan.h"
 #include "mneme/pool/setup.h"
 #include "mneme/replay/kernel_code.h"
-#include "mneme/replay/memory_plan.h"
 #include "mneme/store/database.h"
 
 namespace mneme {

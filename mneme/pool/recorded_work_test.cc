@@ -203,6 +203,45 @@ TEST_F(RecordedWorkTest, EachInstanceRunsTheObjectThatWasMadeForIt) {
   EXPECT_FALSE(result.failed()) << result.reason;
 }
 
+// Also those that are told while others are still measured.
+TEST_F(RecordedWorkTest, TimesAreSumsOverTheInstances) {
+  open({scaled(1000, 3), scaled(500, 7), scaled(200, 5)});
+  std::vector<Nanoseconds> told;
+  unsigned calls = 0;
+  const auto hear = [&](std::span<const Nanoseconds> times) {
+    told.insert(told.end(), times.begin(), times.end());
+    calls += !times.empty();
+    return true;
+  };
+  const PoolResult result = measure(timed(300), {hear, [] { return true; }});
+  ASSERT_FALSE(result.failed()) << result.reason;
+  const std::vector<Nanoseconds> times = result.exec_time();
+  ASSERT_THAT(times, SizeIs(300));
+  for (size_t i = 0; i < times.size(); ++i) {
+    Nanoseconds sum{};
+    for (const Json& instance : result.details["instances"]) sum += Nanoseconds(instance["result"]["exec_time"][i].get<double>());
+    ASSERT_DOUBLE_EQ(times[i].count(), sum.count()) << i;
+  }
+  EXPECT_GT(calls, 1u);
+  ASSERT_LE(told.size(), times.size());
+  for (size_t i = 0; i < told.size(); ++i) ASSERT_DOUBLE_EQ(told[i].count(), times[i].count()) << i;
+}
+
+// A sum is of runs that every instance has, whichever stopped first.
+TEST_F(RecordedWorkTest, ThereAreAsManySumsAsTheLeastRunsOfAnInstance) {
+  open({scaled(200, 5), scaled(100'000, 3), scaled(500, 7)});
+  Configuration configuration;
+  configuration.execution.stop = StopWhen::time;
+  configuration.execution.max_time = 0.05;
+  const PoolResult result = measure(configuration);
+  ASSERT_FALSE(result.failed()) << result.reason;
+  std::vector<size_t> runs;
+  for (const Json& instance : result.details["instances"]) runs.push_back(instance["result"]["exec_time"].size());
+  ASSERT_THAT(runs, SizeIs(3));
+  ASSERT_LT(runs[1], runs[0]);
+  EXPECT_THAT(result.exec_time(), SizeIs(std::min({runs[0], runs[1], runs[2]})));
+}
+
 TEST_F(RecordedWorkTest, GivenUpBetweenInstancesItIsCancelled) {
   open({scaled(1000, 3), scaled(500, 7)});
   PoolResult result = measure(timed(4), {[](auto) { return false; }, [] { return true; }});
@@ -219,6 +258,22 @@ TEST_F(RecordedWorkTest, CodeThatIsDamagedOrOfOtherInstancesIsNotRun) {
   EXPECT_EQ(work_->measure({}, encode(CandidateCode()), {}, watch).reason, "the code is of other instances");
   code.object.pop_back();
   EXPECT_THAT(work_->measure({}, code.object, {}, watch).reason, HasSubstr("corrupt: a candidate's code: offset"));
+}
+
+TEST(PoolSetup, EveryMemberReachesTheWorkers) {
+  const PoolSetup setup{"/a/database",
+                        digest_of(ByteVector(1)),
+                        {digest_of(ByteVector(2)), digest_of(ByteVector(3))},
+                        DeviceKind::cpu,
+                        Bytes(12345)};
+  auto read = pool_setup_from_json(to_json(setup));
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  const auto& [database, static_hash, instances, device_kind, compile_memory] = *read;
+  EXPECT_EQ(database, setup.database);
+  EXPECT_EQ(static_hash, setup.static_hash);
+  EXPECT_EQ(instances, setup.instances);
+  EXPECT_EQ(device_kind, setup.device_kind);
+  EXPECT_EQ(compile_memory, setup.compile_memory);
 }
 
 TEST(PoolSetup, RefusesWhatIsNone) {

@@ -215,6 +215,7 @@ void Pool::Scheduler::finish(JobId id, PoolResult result) {
   const std::shared_ptr<FutureState> future = job.mapped().future;
   std::string failure = failure_of([&] { note(job.mapped(), result); });
   if (const std::string later = failure_of([&] { call_back(*future, result); }); failure.empty()) failure = later;
+  count_under_way();  // who has the result, is not told that it is still under way
   {
     std::lock_guard lock(future->mutex);
     future->result = std::move(result);

@@ -12,7 +12,7 @@
 //   of a device one   {"device": {"name", "architecture"}} first; {"id", "began"}: those it was given before have ended as they
 //                     should, and what is missing of their results follows; {"id", "timed": [ns, …]}; {"id", "details"};
 //                     {"id", "loading"}: until its next message it loads that job's object while another runs; to it {"stop":
-//                     id}; {"instance", "copies"} of a keeper, see keeper.h; {"no_poison": reason}: looking for poison has taken
+//                     id}; {"instance", "copies"} of a keeper, see keeper.h; {"no_mask": reason}: looking for a mask has taken
 //                     its device along, and those that start later are not to; {"exhausted": reason}: the pool gives up
 //
 // Sources: scheduler.cc is its life, jobs coming and going; scheduler_workers.cc is workers; scheduler_sharing.cc is what
@@ -116,6 +116,7 @@ class Pool::Scheduler {
   void requeue(Role role, const std::deque<JobId>& jobs, Loss loss);
   void enforce_limits();
   void dispatch();
+  void count_under_way();  // in the progress: what workers have and wait for
   void give_to_compilers();
   void give_to_devices();
   static size_t depth_of(const Worker& device);  // how many jobs it has at hand
@@ -157,7 +158,7 @@ class Pool::Scheduler {
   std::map<std::pair<Role, int>, FailedStarts> failed_starts_;
   std::map<int, std::map<size_t, Message>> copies_;  // of each device's instances, as its workers told
   std::map<int, unsigned> keepers_started_;
-  std::string no_poison_;  // why device workers are to look for none
+  std::string no_mask_;  // why device workers are to look for none
   bool cancelling_ = false;
 
   // Shared with callers.

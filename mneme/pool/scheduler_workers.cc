@@ -57,7 +57,7 @@ void Pool::Scheduler::start_worker(Role role, int device) {
   const Json order = {{"role", kNames[static_cast<int>(role)]},
                       {"device", device},
                       {"architecture", architecture_},
-                      {"no_poison", no_poison_},
+                      {"no_mask", no_mask_},
                       {"copies", role == Role::device && there != copies_.end() ? there->second.size() : 0}};
   auto words = LastWords::create();
   auto channel = words.ok() ? zygote_->fork_worker(worker.id, order, *words) : words.status();
@@ -134,8 +134,8 @@ void Pool::Scheduler::hear(Worker& worker, Message message) {
   if (body.contains("ready")) return hear_ready(worker);
   if (body.contains("device")) return hear_device(body["device"]);
   if (body.contains("copies")) return hear_copies(worker, std::move(message));
-  if (body.contains("no_poison")) {
-    no_poison_ = body["no_poison"];
+  if (body.contains("no_mask")) {
+    no_mask_ = body["no_mask"];
     return;
   }
   if (body.contains("exhausted")) return give_up(error(Code::exhausted, "a worker: {}", body["exhausted"].get<std::string>()));
@@ -351,6 +351,10 @@ void Pool::Scheduler::dispatch() {
   if (!zygote_) return;
   give_to_compilers();  // what may be found to need none goes to a device at once
   give_to_devices();
+  count_under_way();
+}
+
+void Pool::Scheduler::count_under_way() {
   uint64_t compiling = 0, measuring = 0, devices_ready = 0;
   for (const auto& [id, worker] : workers_) {
     (worker.role == Role::compile ? compiling : measuring) += worker.jobs.size() + worker.left.size();

@@ -44,8 +44,8 @@ Result<std::unique_ptr<DeviceWork>> open_device_work(const RecordedKernel& recor
     for (const Descriptor& descriptor : shared.descriptors) numbers.push_back(descriptor.number());
     return channel.send(copies_message(instance, shared), numbers);
   };
-  copies.no_poison = order.value("no_poison", "");
-  copies.lost_to_poison = [&channel](const std::string& no_poison) { return channel.send({{"no_poison", no_poison}}); };
+  copies.no_mask = order.value("no_mask", "");
+  copies.lost_to_mask = [&channel](const std::string& no_mask) { return channel.send({{"no_mask", no_mask}}); };
   MNEME_ASSIGN(device, Device::open(kind, order.value("device", 0)));
   MNEME_TRY(announce(channel, device->properties()));
   return create_device_work(recorded, *device, std::move(copies));

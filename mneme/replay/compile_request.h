@@ -4,10 +4,10 @@
 #include "mneme/base/status.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/ir/module.h"
+#include "mneme/memory/memory_plan.h"
 #include "mneme/replay/configuration.h"
 #include "mneme/replay/facts.h"
 #include "mneme/replay/kernel_code.h"
-#include "mneme/replay/memory_plan.h"
 #include "mneme/snapshot/snapshot.h"
 #include "mneme/store/database.h"
 

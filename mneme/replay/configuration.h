@@ -11,7 +11,7 @@
 #include "mneme/base/types.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/device/device.h"
-#include "mneme/replay/execution.h"
+#include "mneme/measure/execution.h"
 #include "mneme/replay/kernel_code.h"
 #include "mneme/replay/specialise_options.h"
 #include "mneme/snapshot/snapshot.h"

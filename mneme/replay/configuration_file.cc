@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "mneme/compile/plugin_file.h"
+
 namespace mneme {
 namespace {
 
@@ -79,6 +81,13 @@ Result<Configuration> read_configuration(const std::string& path, FileSystem& fi
   auto bytes = files.read(path);
   if (!bytes.ok()) return bytes.status().with_context("reading the configuration");
   return parse_configuration({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, path);
+}
+
+Status check_files(const Configuration& configuration, FileSystem& files) {
+  IrFile ir = configuration.ir;
+  MNEME_TRY(pin(ir, files));
+  for (const std::string& plugin : configuration.pass_plugins) MNEME_TRY(find_plugin_file(plugin).status());
+  return {};
 }
 
 Result<Configuration> parse_configuration(std::string_view text, const std::string& name) {

@@ -18,4 +18,8 @@ Result<Configuration> read_configuration(const std::string& path, FileSystem& fi
 // The same of a file's content; `name` is what errors call it.
 Result<Configuration> parse_configuration(std::string_view text, const std::string& name);
 
+// Whether the files are there that a configuration names, its IR and its plugins: to be asked before anything that takes time.
+// Failures: those of pin() and of find_plugin_file().
+Status check_files(const Configuration& configuration, FileSystem& files);
+
 }  // namespace mneme

@@ -36,6 +36,22 @@ TEST_F(ConfigurationFile, IsAConfigurationAloneOrUnderItsName) {
     EXPECT_EQ(*read(content), wanted) << content;
 }
 
+TEST_F(ConfigurationFile, FilesThatItNamesAreLookedForByThemselves) {
+  std::ofstream(folder_ / "code.ll") << "";
+  std::ofstream(folder_ / "plugin.so") << "";
+  Configuration configuration;
+  EXPECT_TRUE(check_files(configuration, FileSystem::posix()).ok());
+  configuration.ir.path = at("code.ll");
+  configuration.pass_plugins = {at("plugin.so")};
+  EXPECT_TRUE(check_files(configuration, FileSystem::posix()).ok());
+  configuration.pass_plugins.push_back(at("plugni.so"));
+  EXPECT_EQ(check_files(configuration, FileSystem::posix()).to_string(),
+            "not_found: loading the pass plugin " + at("plugni.so") + ": there is no such file; did you mean 'plugin.so'?");
+  configuration.ir.path = at("code.bc");
+  EXPECT_EQ(check_files(configuration, FileSystem::posix()).to_string(),
+            "not_found: reading the IR in place of the recorded one: opening " + at("code.bc") + ": No such file or directory");
+}
+
 TEST_F(ConfigurationFile, OneNestedDeeplyIsRefused) {
   EXPECT_THAT(read(std::string(200'000, '[') + std::string(200'000, ']')).status().message(),
               testing::EndsWith("is nested deeper than 32"));

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "mneme/device/block_order.h"
-#include "mneme/replay/tolerance_proposal.h"
+#include "mneme/verify/tolerance_proposal.h"
 
 namespace mneme {
 namespace {

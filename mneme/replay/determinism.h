@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "mneme/ir/order_dependence.h"
-#include "mneme/replay/segments.h"
 #include "mneme/replay/session.h"
+#include "mneme/verify/segments.h"
 
 namespace mneme {
 

@@ -1,5 +1,5 @@
 // What differs, told element by element, and what a kernel that is not deterministic needs to be accepted.
-#include "mneme/replay/difference.h"
+#include "mneme/verify/difference.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "mneme/replay/determinism.h"
-#include "mneme/replay/poison_left.h"
 #include "mneme/replay/testing/made_recording.h"
+#include "mneme/verify/mask_left.h"
 
 namespace mneme {
 namespace {
@@ -127,6 +127,9 @@ TEST_F(Difference, SegmentsAreNamedAndTypedByTheRecordedCodeOrTheUser) {
   EXPECT_EQ(parse_buffer_type("out").status().to_string(), "invalid_argument: reading the type 'out': it is written BUFFER:TYPE");
   EXPECT_EQ(parse_buffer_type("a::b:f16")->buffer, "a::b");
   EXPECT_EQ(parse_buffer_type("out:word").status().code(), Code::invalid_argument);
+  EXPECT_EQ(parse_buffer_type("out:  f32")->type, ElementType::f32);
+  for (const char* text : {"out:", "out:  ", ":f32", ""})
+    EXPECT_EQ(parse_buffer_type(text).status().code(), Code::invalid_argument) << text;
 }
 
 TEST_F(Difference, IsToldByElementsWithValuesErrorsAndAHistogram) {
@@ -219,7 +222,7 @@ define ptx_kernel void @count(ptr %out) {
 class Races : public testing::Test {
  protected:
   // Ten blocks of a hundred threads.
-  Behaviour observe(const std::string& body, unsigned runs = 1) {
+  Behaviour observe(const std::string& body, unsigned runs = 1, uint64_t seed = 7) {
     session_.reset();
     auto device = Device::open(DeviceKind::cpu);
     EXPECT_TRUE(device.ok()) << device.status().to_string();
@@ -237,7 +240,7 @@ class Races : public testing::Test {
     session_ = std::move(*session);
     auto accesses = ir::access_types(session_->recorded_code(), "count");
     auto segments = segments_of(session_->kernel(), session_->instance(), session_->plan(), {}, *accesses, {});
-    return observe_behaviour(*session_, {}, runs, *segments, 7);
+    return observe_behaviour(*session_, {}, runs, *segments, seed);
   }
 
   MadeDatabase database_;
@@ -255,7 +258,8 @@ TEST_F(Races, BetweenThreadsWithoutBarriers) {
   EXPECT_EQ(race.elements, kCount);
   EXPECT_EQ(race.racing, 100u);
   EXPECT_EQ(race.first, 0u);
-  EXPECT_THAT(race.what, testing::MatchesRegex("thread 0x0x0 of block .x0x0 writes, and thread 0x0x0 of block .x0x0 writes"));
+  EXPECT_THAT(race.what, testing::MatchesRegex(
+                             R"(thread \[0,0,0\] of block \[.,0,0\] writes, and thread \[0,0,0\] of block \[.,0,0\] writes)"));
   EXPECT_THAT(describe(behaviour.races),
               ElementsAre(testing::StartsWith("race: 100 of 1000 i32 of argument 'out', the first at index 0: thread ")));
   EXPECT_EQ(to_json(behaviour)["races"]["buffers"][0]["racing"], 100);
@@ -272,7 +276,7 @@ TEST_F(Races, OfOneThreadReadingWhatItsNeighbourWrites) {
   ASSERT_EQ(behaviour.races.races.size(), 1u);
   EXPECT_EQ(behaviour.races.races[0].racing, 999u);
   EXPECT_EQ(behaviour.races.races[0].first, 1u);
-  EXPECT_EQ(behaviour.races.races[0].what, "thread 1x0x0 of block 0x0x0 writes, and thread 0x0x0 of block 0x0x0 reads");
+  EXPECT_EQ(behaviour.races.races[0].what, "thread [1,0,0] of block [0,0,0] writes, and thread [0,0,0] of block [0,0,0] reads");
 }
 
 TEST_F(Races, WithBarriersOnlyBetweenBlocks) {
@@ -281,7 +285,7 @@ TEST_F(Races, WithBarriersOnlyBetweenBlocks) {
   EXPECT_EQ(behaviour.races.between, NoteOf::block);
   ASSERT_EQ(behaviour.races.races.size(), 1u);
   EXPECT_EQ(behaviour.races.races[0].racing, 100u);
-  EXPECT_THAT(behaviour.races.races[0].what, testing::MatchesRegex("block .x0x0 writes, and block .x0x0 writes"));
+  EXPECT_THAT(behaviour.races.races[0].what, testing::MatchesRegex(R"(block \[.,0,0\] writes, and block \[.,0,0\] writes)"));
   behaviour = observe("  store i32 1, ptr %own\n" + barrier + R"(
   %last = icmp eq i32 %i, 99
   %n = add i32 %i, 1
@@ -304,6 +308,35 @@ TEST_F(Races, NoneWhereEachHasItsOwnOrAtomicsMeet) {
   EXPECT_THAT(mixed.races.races[0].what, testing::HasSubstr("accesses it by an atomic operation"));
   EXPECT_EQ(observe("  call void asm sideeffect \"st.global.u32 [$0], $1;\", \"l,r\"(ptr %own, i32 1)\n").races.not_looked,
             "inline assembly accesses memory: 'st.global.u32 [$0], $1;'");
+}
+
+// The block that comes first decides how many elements are written: what is told is of the run in which most differ.
+TEST_F(Races, AsManyElementsDifferAsInTheWorstRun) {
+  const std::string first_decides = R"(
+  %mark = add i32 %b, 1
+  %old = cmpxchg ptr %out, i32 0, i32 %mark monotonic monotonic
+  %was = extractvalue {i32, i1} %old, 0
+  %is_first = extractvalue {i32, i1} %old, 1
+  %winner = select i1 %is_first, i32 %mark, i32 %was
+  %low = icmp ule i32 %mark, %winner
+  %not_zero = icmp ne i32 %j, 0
+  %go = and i1 %low, %not_zero
+  br i1 %go, label %write, label %end
+write:
+  store i32 1, ptr %own
+  br label %end
+end:
+)";
+  std::vector<uint64_t> differing;  // of the run of each seed
+  while (differing.size() < 2 || differing.back() >= differing[differing.size() - 2]) {
+    ASSERT_LT(differing.size(), 30u) << "no order has fewer than the one before";
+    const Behaviour one = observe(first_decides, 1, differing.size());
+    ASSERT_EQ(one.segments.size(), 1u);
+    differing.push_back(one.segments[0].differing);
+  }
+  const Behaviour both = observe(first_decides, 2, differing.size() - 2);
+  ASSERT_EQ(both.segments.size(), 1u);
+  EXPECT_EQ(both.segments[0].differing, differing[differing.size() - 2]) << "and not " << differing.back();
 }
 
 // Sums of floats by atomics: the order of blocks is another one each run, and the same for the same seed.
@@ -337,8 +370,8 @@ TEST_F(Races, FloatSumsAreSeenByOtherOrdersOfBlocks) {
                                                         "deterministic"));
 }
 
-// One wrong byte in 256 is the complement by chance, and no sign of poison.
-TEST(PoisonLeft, NeedsAFewBytesInARow) {
+// One wrong byte in 256 is the complement by chance, and no sign of the mask.
+TEST(MaskLeft, NeedsAFewBytesInARow) {
   const auto bytes = [](std::initializer_list<int> values) {
     ByteVector out;
     for (int value : values) out.push_back(static_cast<std::byte>(value));
@@ -346,15 +379,15 @@ TEST(PoisonLeft, NeedsAFewBytesInARow) {
   };
   const ByteVector recorded = bytes({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   ByteVector started = recorded, actual = recorded;
-  for (size_t i : {0u, 1u, 2u, 3u, 4u, 6u, 7u, 8u, 9u}) started[i] = ~recorded[i];  // 5, 10 and 11 are not poisoned
+  for (size_t i : {0u, 1u, 2u, 3u, 4u, 6u, 7u, 8u, 9u}) started[i] = ~recorded[i];  // 5, 10 and 11 are not masked
   for (size_t i : {1u, 4u, 6u, 7u, 8u}) actual[i] = started[i];
-  const PoisonLeft left({0, actual, recorded, started});
+  const MaskLeft left({0, actual, recorded, started});
   EXPECT_FALSE(left.all_of(1, 2)) << "written, and so by chance";
   EXPECT_TRUE(left.all_of(4, 5));
-  EXPECT_TRUE(left.all_of(4, 8)) << "what is not poisoned does not count";
+  EXPECT_TRUE(left.all_of(4, 8)) << "what is not masked does not count";
   EXPECT_FALSE(left.all_of(8, 10));
-  EXPECT_FALSE(left.all_of(10, 12)) << "nothing is poisoned there";
-  EXPECT_FALSE(PoisonLeft({0, actual, recorded, {}}).all_of(4, 5));
+  EXPECT_FALSE(left.all_of(10, 12)) << "nothing is masked there";
+  EXPECT_FALSE(MaskLeft({0, actual, recorded, {}}).all_of(4, 5));
 }
 
 TEST_F(Difference, ByBytesWhereNoTypeIsKnown) {

@@ -15,7 +15,7 @@
 #include "mneme/compile/pointer_use.h"
 #include "mneme/compile/specialisation.h"
 #include "mneme/device/device.h"
-#include "mneme/replay/memory_plan.h"
+#include "mneme/memory/memory_plan.h"
 #include "mneme/replay/specialise_options.h"
 #include "mneme/snapshot/snapshot.h"
 

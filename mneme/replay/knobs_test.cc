@@ -72,6 +72,61 @@ TEST(Knobs, AnOptionIsAnotherSpellingOfItsMember) {
             *set({{"--set", "specialise.max_threads=256"}, {"--set", "specialise.min_blocks=2"}}));
 }
 
+// By hand: an option that sets another member would measure something else than was asked.
+TEST(Knobs, EachOptionIsOfTheMemberThatItNames) {
+  const std::pair<const char*, const char*> kKeys[] = {
+      {"--set", ""},
+      {"--grid-dim-x", "grid.x"},
+      {"--grid-dim-y", "grid.y"},
+      {"--grid-dim-z", "grid.z"},
+      {"--block-dim-x", "block.x"},
+      {"--block-dim-y", "block.y"},
+      {"--block-dim-z", "block.z"},
+      {"--shared-mem", "shared_memory"},
+      {"--keep-threads", "keep_threads"},
+      {"--passes", "passes"},
+      {"--passes-file", "passes"},
+      {"--load-pass-plugin", "pass_plugins"},
+      {"--ir", "ir"},
+      {"--specialise", "specialise.arguments"},
+      {"--specialise-dims", "specialise.dimensions"},
+      {"--specialise-ranges", "specialise.ranges"},
+      {"--align", "specialise.alignment"},
+      {"--no-alias", "specialise.no_alias"},
+      {"--launch-bounds", "specialise.max_threads"},
+      {"--max-cluster", "specialise.max_cluster"},
+      {"--maxnreg", "specialise.max_registers"},
+      {"--codegen-opt", "codegen.level"},
+      {"--target", "codegen.target"},
+      {"--mattr", "codegen.features"},
+      {"--fast-math", "codegen.fast_math"},
+      {"--ftz", "codegen.ftz"},
+      {"--contraction", "codegen.contraction"},
+      {"--assembler-level", "assembler.level"},
+      {"--assembler-option", "assembler.options"},
+      {"--max-registers", "assembler.max_registers"},
+      {"--load-cache", "assembler.load_cache"},
+      {"--store-cache", "assembler.store_cache"},
+      {"--iterations", "execution.iterations"},
+      {"--warm-up", "execution.warm_up"},
+      {"--stop", "execution.stop"},
+      {"--relative-error", "execution.relative_error"},
+      {"--max-time", "execution.max_time"},
+      {"--min-iterations", "execution.min_iterations"},
+      {"--max-iterations", "execution.max_iterations"},
+      {"--l2", "execution.l2"},
+      {"--shared-device", "execution.shared_device"},
+      {"--tolerance", "tolerance"},
+      {"--no-poison", "verdict.poison"},
+  };
+  ASSERT_EQ(knobs().size(), std::size(kKeys));
+  for (const auto& [name, key] : kKeys) {
+    ASSERT_NE(find_knob(name), nullptr) << name;
+    EXPECT_EQ(find_knob(name)->names.front(), name);
+    EXPECT_EQ(find_knob(name)->key, key) << name;
+  }
+}
+
 TEST(Knobs, AMemberIsSetAndTakenOut) {
   Configuration base;
   base.block.x = 32;

@@ -29,16 +29,19 @@ Dim3 place_in(const Dim3& extent, uint64_t linear) {
           static_cast<uint32_t>(linear / extent.x / extent.y)};
 }
 
-// "block 1x0x0", "thread 3x0x0 of block 1x0x0"
+// As CUDA's own assertions show an index: "[1,0,0]".
+std::string shown_index(const Dim3& place) { return fmt::format("[{},{},{}]", place.x, place.y, place.z); }
+
+// "block [1,0,0]", "thread [3,0,0] of block [1,0,0]"
 std::string name_of(uint32_t comer, const NotesOfLaunch& notes) {
   uint64_t index = comer - 1;
   std::string text;
   if (notes.note == NoteOf::thread) {
     const uint64_t threads = notes.shape.block.volume();
-    text = fmt::format("thread {} of ", place_in(notes.shape.block, index % threads));
+    text = fmt::format("thread {} of ", shown_index(place_in(notes.shape.block, index % threads)));
     index /= threads;
   }
-  return text + fmt::format("block {}", place_in(notes.shape.grid, index));
+  return text + fmt::format("block {}", shown_index(place_in(notes.shape.grid, index)));
 }
 
 constexpr uint64_t kPiece = 1 << 18;  // bytes of memory

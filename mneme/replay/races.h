@@ -16,7 +16,7 @@
 
 #include "mneme/compile/access_tracking.h"
 #include "mneme/device/device.h"
-#include "mneme/replay/segments.h"
+#include "mneme/verify/segments.h"
 
 namespace mneme {
 
@@ -24,7 +24,7 @@ struct Race {
   Segment segment;
   uint64_t elements = 0, racing = 0;  // bytes where the segment has no type
   uint64_t first = 0;                 // index of the first that races
-  std::string what;                   // about that one: "block 0x0x0 writes, and block 1x0x0 writes"
+  std::string what;                   // about that one: "block [0,0,0] writes, and block [1,0,0] writes"
 };
 
 struct RaceReport {

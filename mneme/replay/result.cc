@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "mneme/base/shown.h"
-#include "mneme/replay/difference.h"
-#include "mneme/replay/time_statistics.h"
+#include "mneme/measure/time_statistics.h"
+#include "mneme/verify/difference.h"
 
 namespace mneme {
 namespace {
@@ -117,15 +117,6 @@ Json cache_use(CacheUse use) {
 }
 
 }  // namespace
-
-std::string describe(const std::vector<Mismatch>& mismatches) {
-  if (mismatches.empty()) return "memory is as recorded";
-  const Mismatch& first = mismatches.front();
-  auto plural = [](uint64_t count, const char* what) { return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s"); };
-  return fmt::format("memory differs in {}, first {} ({}, from offset {} on)", plural(mismatches.size(), "place"),
-                     shown(first.buffer.empty() ? first.where : first.buffer), plural(first.differing_bytes, "byte"),
-                     first.first_offset);
-}
 
 std::vector<FewerThreads> fewer_threads(const ReplayResult& result) {
   std::vector<FewerThreads> fewer;

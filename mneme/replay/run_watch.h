@@ -2,9 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <span>
 
-#include "mneme/device/device.h"
+#include "mneme/measure/measurement.h"
 
 namespace mneme {
 
@@ -14,8 +13,7 @@ struct ReplayResult;
 struct RunWatch {
   // The run that is verified is done, with the verdict on it. False: nothing is timed.
   std::function<bool(const ReplayResult& so_far)> verified;
-  // The timed runs since the last call, whenever about kReportEvery has passed and more are to come. False: those are all.
-  std::function<bool(std::span<const Nanoseconds> times)> timed;
+  SeeTimes timed;
 
   // All that can be started is, and the device is busy with it: the caller can do something else for that long.
   std::function<void()> waiting;
@@ -23,8 +21,6 @@ struct RunWatch {
   // Every run has ended and was right, and nothing depends on the times. True: the result comes without them, at once, and
   // Session::add_left_times() adds them later.
   std::function<bool()> leave_times;
-
-  static constexpr std::chrono::milliseconds kReportEvery{50};
 };
 
 }  // namespace mneme

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "mneme/device/fake/fake_device.h"
+#include "mneme/measure/stopping_rule.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/determinism.h"
 #include "mneme/replay/testing/made_recording.h"
@@ -83,7 +84,7 @@ class RunsTest : public testing::Test {
   // Where each run is waited for, which is so as long as nobody knows how long one takes.
   ReplayResult measure_first() {
     begin_session();
-    if (poison_) keep_poisoned(*poison_);
+    if (poison_) keep_masked(*poison_);
     return measure();
   }
   ReplayResult measure(const RunWatch& watch = {}) {
@@ -121,10 +122,10 @@ class RunsTest : public testing::Test {
     EXPECT_FALSE(result.mismatches.empty());
   }
   // The memory as `value`, kept as what the runs begin with where they are poisoned.
-  void keep_poisoned(std::byte value) {
+  void keep_masked(std::byte value) {
     poison_ = value;
     std::fill_n(at(kOut), kSize, value);
-    ASSERT_TRUE(session_->memory().keep_poisoned({{kOut, kPageSize}}, Bytes(kSize)).ok());
+    ASSERT_TRUE(session_->memory().keep_masked({{kOut, kPageSize}}, Bytes(kSize)).ok());
     configuration_.verdict.poison = true;
   }
   static std::byte* at(DevicePtr address) { return reinterpret_cast<std::byte*>(address.address); }
@@ -156,6 +157,29 @@ TEST_F(RunsTest, WhatIsRightIsVerifiedAndTimed) {
   EXPECT_EQ(launches_, result.verified_run_timed ? 3 : 4);
 }
 
+TEST_F(RunsTest, AResultSaysWhatItIsOf) {
+  prepare(std::byte{0});
+  const RecordedTime time{"cuda_event", 400.0, 3, 200.0, 300.0};
+  auto database = Database::create(recordings_.directory());
+  ASSERT_TRUE(database.ok() && database->set_recorded_times(instance_.static_hash, {{instance_.dynamic_hash, time}}).ok());
+  configuration_.execution.iterations = 1;
+  for (const ReplayResult& result : {measure_first(), measure_at_once()}) {
+    EXPECT_EQ(result.stage, ReplayStage::done);
+    EXPECT_EQ(result.device, device_->properties().name);
+    EXPECT_EQ(result.device_kind, DeviceKind::cpu);
+    EXPECT_EQ(result.recorded_on, instance_.device_kind);
+    EXPECT_EQ(result.recorded_time, time);
+    EXPECT_EQ(result.recorded_shape, recorded_shape(instance_));
+    EXPECT_EQ(result.shape, recorded_shape(instance_));
+    EXPECT_EQ(result.object_size, Bytes(code_.image.bytes.size()));
+    EXPECT_EQ(result.object_digest, code_.digest);
+    EXPECT_EQ(result.assembler, code_.assembler);
+    EXPECT_EQ(result.facts, code_.facts);
+    EXPECT_EQ(result.clock.source, device_->clock()->source);
+    EXPECT_EQ(result.times.front().stage, "session");
+  }
+}
+
 TEST_F(RunsTest, WhatIsWrongInItsLastTimedRunIsNotVerified) {
   prepare(std::byte{0});
   for (unsigned warm_up : {0u, 2u}) {
@@ -165,11 +189,40 @@ TEST_F(RunsTest, WhatIsWrongInItsLastTimedRunIsNotVerified) {
 }
 
 // Of more launches than are started at once the last is another's.
+// Also once runs have been short, when others are all started before the first is looked at.
+TEST_F(RunsTest, AToleranceHoldsInEachRun) {
+  prepare(std::byte{0});
+  ASSERT_TRUE(measure_at_once().verified);
+  configuration_.tolerance = {{"out", {ElementType::u8, 1, ErrorKind::absolute}}};
+  uint8_t off = 1;
+  on_launch_ = [&] { std::fill_n(at(kOut), kSize, std::byte(7 + off)); };
+  wrong_ = {1, 2, 3, 4, 5};  // nothing more
+  const ReplayResult within = measure();
+  EXPECT_TRUE(within.verified) << describe_wrong(within);
+  EXPECT_EQ(within.exec_time.size(), 3u);
+  ASSERT_EQ(within.tolerances.size(), 1u);
+  EXPECT_EQ(within.tolerances[0].differences.worst, 1);
+  off = 2;
+  expect_refused(measure());
+  // In the last run only.
+  on_launch_ = [&] { std::fill_n(at(kOut), kSize, std::byte(7 + (launches_ < 4 ? 1 : 2))); };
+  expect_refused(measure());
+}
+
 TEST_F(RunsTest, TheLastOfManyLaunchesIsTheOneThatIsChecked) {
   configuration_.execution = {.stop = StopWhen::relative_error, .min_iterations = 100};
   prepare(std::byte{0});
   EXPECT_EQ(measure().exec_time.size(), 100u);
   expect_last_refused();
+}
+
+// Of launches that come in batches the last of the first batch is checked: later ones, which may be right, do not overrule that.
+TEST_F(RunsTest, TheLastOfTheFirstBatchIsCheckedToo) {
+  configuration_.execution = {.stop = StopWhen::relative_error, .min_iterations = 100};
+  prepare(std::byte{0});
+  EXPECT_EQ(measure_at_once().exec_time.size(), 100u);
+  wrong_ = {1 + static_cast<int>(StoppingRule::kLargestBatch)};
+  expect_refused(measure_at_once());
 }
 
 TEST_F(RunsTest, TimesAreNotLeftForLaterWhereTheLastRunIsWrong) {
@@ -187,7 +240,7 @@ TEST_F(RunsTest, TimesAreNotLeftForLaterWhereTheLastRunIsWrong) {
 // Where the memory is right before the launch, a run that does nothing is found by the poison that it begins with.
 TEST_F(RunsTest, TheLastTimedRunBeginsPoisonedAsTheVerifiedOneDoes) {
   prepare(kRight);
-  keep_poisoned(std::byte{99});
+  keep_masked(std::byte{99});
   expect_last_refused();
   wrong_ = {1};
   expect_refused(measure_first());

@@ -4,9 +4,9 @@
 
 #include "mneme/base/activity.h"
 #include "mneme/compile/object_cache.h"
+#include "mneme/measure/stage_clock.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/fault_words.h"
-#include "mneme/replay/stage_clock.h"
 
 namespace mneme {
 
@@ -47,8 +47,8 @@ ReplayResult Session::repeat(const Configuration& configuration, unsigned runs, 
     bool all_right = true;
     for (unsigned i = 0; i < runs; ++i) {
       if (before) before(i);
-      MNEME_TRY(run_once(loaded, result));
-      MNEME_TRY(verify(loaded, tolerated, result));
+      MNEME_ASSIGN(RestoredRun run, run_once(loaded, result));
+      MNEME_TRY(verify(std::move(run), loaded, tolerated, result));
       MNEME_ASSIGN(RunMemory memory, observe(loaded));
       MNEME_TRY(see(i, result, memory));
       all_right = all_right && result.verified;
@@ -73,8 +73,7 @@ ReplayResult Session::replay_by(const Configuration& configuration, const Compil
   else
     result.verified = false;
   name_mismatches(result);
-  // A candidate that was not right may have written anywhere, and one that failed may have left work whose results nobody took.
-  if (!result.verified) memory_->distrust();
+  // One that failed may have left work whose results nobody took.
   if (!result.failure.ok()) {
     memory_->forget_checks();
     measurer_->forget();
@@ -107,7 +106,7 @@ Status Session::prepare_and_run(const Configuration& configuration, const Compil
     if (exclusive) result.times.push_back({"wait", clock.lap()});
   }
   result.exclusive = held || static_cast<bool>(exclusive);
-  MNEME_TRY(choose_poison(configuration.verdict, result));
+  MNEME_TRY(choose_start(configuration.verdict, result));
   result.times.push_back({"poison", clock.lap()});
   result.stage = ReplayStage::running;
   return runs(loaded, tolerated, result);

@@ -20,23 +20,24 @@
 #include "mneme/base/status.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/device/device.h"
+#include "mneme/measure/device_lock.h"
+#include "mneme/memory/memory_plan.h"
+#include "mneme/memory/output_mask.h"
+#include "mneme/memory/own_state.h"
+#include "mneme/memory/prepared_memory.h"
 #include "mneme/replay/configuration.h"
-#include "mneme/replay/device_lock.h"
 #include "mneme/replay/kernel_code.h"
-#include "mneme/replay/memory_plan.h"
-#include "mneme/replay/own_state.h"
-#include "mneme/replay/poison.h"
-#include "mneme/replay/prepared_memory.h"
 #include "mneme/replay/races.h"
 #include "mneme/replay/result.h"
 #include "mneme/replay/run_watch.h"
 #include "mneme/store/database.h"
+#include "mneme/verify/verification.h"
 
 namespace mneme {
 
 class Session {
  public:
-  // `copies`: as PreparedMemory::create() takes them; where they say why there is no poison none is looked for. Failures: what
+  // `copies`: as PreparedMemory::create() takes them; where they say why there is no mask none is looked for. Failures: what
   // the store says of a damaged database; unavailable when the recorded addresses cannot be had; exhausted when the device has
   // not enough memory, with both figures.
   static Result<std::unique_ptr<Session>> prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash,
@@ -56,22 +57,22 @@ class Session {
   Status load_ahead(const Configuration& configuration, const CompiledCode& code);
   // As long as `lock` holds something, replays do not wait for the device: the caller has. It must outlive the session.
   void use_lock(const DeviceLock& lock) { callers_lock_ = &lock; }
-  // Looks for what can be poisoned now, and not in the first replay that wants it. device_fault: the code that looks for it has
-  // faulted, and the device is of no more use to this process; what why_no_poison() says can be told another's prepare().
-  Status prepare_poison();
+  // Looks for what can be masked now, and not in the first replay that wants it. device_fault: the code that looks for it has
+  // faulted, and the device is of no more use to this process; what why_no_mask() says can be told another's prepare().
+  Status prepare_mask();
   // Runs and times the recorded launch once, so that what comes with the first of all launches (a profiler has to start) is no
   // part of a replay. device_fault: it did, and every replay will. Any other failure is for the replays to tell.
   Status rehearse();
 
-  // Empty: there is some, or none was looked for.
-  const std::string& why_no_poison() const { return why_no_poison_.message(); }
+  // Why there is no mask. Empty: there is one, or none was looked for.
+  const std::string& why_no_mask() const { return why_no_mask_.message(); }
 
-  // Several sessions on one device can be of one use only where their recorded addresses are free: one gives them up, with what
-  // is there but not with its copies of the recorded memory, and takes them back before it replays again. The failures of
-  // prepare(); then it can be tried again.
-  // What another process that replays the same launch can take over, poison included. `copies` of prepare() were shareable.
-  Result<SharedCopies> share_copies() { return memory_->share_copies(why_no_poison()); }
+  // What another process that replays the same launch can take over, the mask included. `copies` of prepare() were shareable.
+  Result<SharedCopies> share_copies() { return memory_->share_copies(why_no_mask()); }
 
+  // Sessions on one device share its addresses: of those whose recorded addresses overlap one can replay at a time. A session
+  // gives its addresses up, and with them what is in memory there, but keeps its copies of the recorded memory; it takes them back
+  // before it replays again. take_addresses() fails as prepare() does, and can be tried again then.
   void give_addresses_up() { memory_->give_addresses_up(); }
   Status take_addresses() { return memory_->take_addresses(); }
 
@@ -118,7 +119,7 @@ class Session {
   // `code` is compiled where it is null.
   ReplayResult replay_by(const Configuration& configuration, const CompiledCode* code, const Runs& runs);
   Status prepare_and_run(const Configuration& configuration, const CompiledCode* code, const Runs& runs, ReplayResult& result);
-  Status run_once(const Loaded& loaded, ReplayResult& result);
+  Result<RestoredRun> run_once(const Loaded& loaded, ReplayResult& result);
   Status launch_and_wait(const Loaded& loaded, const LaunchShape& shape);
   Status run_and_time(const Execution& execution, const RunWatch& watch, const Loaded& loaded, const Tolerated& tolerated,
                       ReplayResult& result);
@@ -128,38 +129,40 @@ class Session {
   Result<Loaded> load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result);
   Result<Loaded> load_code(const CompiledCode& code);
   // Puts back what the launch was recorded with, and what the code itself begins with.
-  Status restore(const Loaded& loaded, PreparedMemory::From from = PreparedMemory::From::recorded);
+  Result<RestoredRun> restore(const Loaded& loaded, StartState start);
+  Status restore_again(const Loaded& loaded, RestoredRun& run);
   // What every launch of a candidate begins with.
-  PreparedMemory::From start() const { return poisoned_ ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded; }
+  StartState start() const { return masked_ ? StartState::masked : StartState::recorded; }
   Status run_at_once(const Execution& execution, const RunWatch& watch, const Loaded& loaded, ReplayResult& result);
   Status start_verified_run(const Loaded& loaded, const LaunchShape& shape, bool timed);
-  Status show_wrong_run(const PreparedMemory::Check& wrong, const Loaded& loaded, ReplayResult& result);
-  MeasuredLaunch measured_launch(const Loaded& loaded, const ReplayResult& result);
+  Status show_wrong_run(const CheckedRun& wrong, const Loaded& loaded, ReplayResult& result);
+  // All launches of it are one run, which the first of them begins. All must outlive the measurement.
+  MeasuredLaunch measured_launch(const Loaded& loaded, const ReplayResult& result, std::optional<RestoredRun>& run);
   static void put(Measurement measured, ReplayResult& result);
   static void put(Verification verification, ReplayResult& result);
-  // Puts the verdict on the memory into the result.
-  Status verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
-  // What the last run left, beside what was recorded and, where it started from poison, beside that.
+  // Checks the run, whose launches are the last, and puts the verdict on it into the result.
+  Status verify(RestoredRun&& run, const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
+  // What the last run left, beside what was recorded and, where it started from masked memory, beside that.
   Result<RunMemory> observe(const Loaded& loaded);
   // Adds to a result that is wrong what was not written. The memory is as the run left it.
   Status explain(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
   void name_mismatches(ReplayResult& result) const;
 
   Status look_for_races(const Configuration& configuration, const std::vector<Segment>& segments, RaceReport& report);
-  // Has the candidate's runs poisoned, or not, and says so in the result. Looks for poison when that is first wanted.
-  // device_fault: see prepare_poison().
-  Status choose_poison(const Verdict& verdict, ReplayResult& result);
-  Status make_poison();
-  Status poison_memory(const Loaded& recorded, Nanoseconds time);
-  Status poison_globals(const Loaded& recorded);
-  Status run_poisoned(const Loaded& recorded);
-  Result<std::unique_ptr<Poison>> poison_candidates(Nanoseconds time);  // that the recorded launch takes
+  // Has the candidate's runs masked, or not, and says so in the result. Looks for a mask when that is first wanted.
+  // device_fault: see prepare_mask().
+  Status choose_start(const Verdict& verdict, ReplayResult& result);
+  Status make_mask();
+  Status mask_memory(const Loaded& recorded, Nanoseconds time);
+  Status mask_globals(const Loaded& recorded);
+  Result<RestoredRun> run_masked(const Loaded& recorded);
+  Result<std::unique_ptr<OutputMask>> mask_candidates(Nanoseconds time);  // that the recorded launch takes
   // Runs the recorded configuration, and says whether that left the recorded memory, and how long the launch took.
   struct RecordedRun {
     bool right = false;
     Nanoseconds time{};
   };
-  Result<RecordedRun> run_recorded(const Loaded& recorded, Poison* poison);
+  Result<RecordedRun> run_recorded(const Loaded& recorded, OutputMask* mask);
 
   const Database& database_;
   Device& device_;
@@ -171,8 +174,8 @@ class Session {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Measurer> measurer_;  // of stream_
   std::unique_ptr<PreparedMemory> memory_;
-  Status why_no_poison_;   // ok: there is some, or none was looked for
-  bool poisoned_ = false;  // whether a candidate's runs start from poisoned memory
+  Status why_no_mask_;   // ok: there is some, or none was looked for
+  bool masked_ = false;  // whether a candidate's runs start from masked memory
   std::optional<Loaded> recorded_launch_;
   const DeviceLock* callers_lock_ = nullptr;
   Nanoseconds prepare_time_{};

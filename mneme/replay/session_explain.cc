@@ -1,14 +1,12 @@
 #include "mneme/ir/access_types.h"
 #include "mneme/ir/order_dependence.h"
-#include "mneme/replay/difference.h"
-#include "mneme/replay/segments.h"
 #include "mneme/replay/session.h"
+#include "mneme/verify/difference.h"
+#include "mneme/verify/segments.h"
 
 namespace mneme {
 
-Result<RunMemory> Session::observe(const Loaded& loaded) {
-  return memory_->observe(loaded.symbols, poisoned_ ? PreparedMemory::From::poisoned : PreparedMemory::From::recorded);
-}
+Result<RunMemory> Session::observe(const Loaded& loaded) { return memory_->observe(loaded.symbols, start()); }
 
 Result<const ir::Module*> Session::code_of(const Configuration& configuration) {
   MNEME_ASSIGN(const KernelCode* code, sources_->find(configuration.ir));
@@ -18,7 +16,7 @@ Result<const ir::Module*> Session::code_of(const Configuration& configuration) {
 Status Session::explain(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
   for (const ir::OrderDependence& dependence : ir::find_order_use(recorded_code()).dependences)
     result.order_dependences.push_back(describe(dependence));
-  if (!poisoned_) return {};
+  if (!masked_) return {};
   MNEME_ASSIGN(const ir::AccessTypes accesses, ir::access_types(recorded_code(), kernel_.name));
   MNEME_ASSIGN(const std::vector<Segment> segments, segments_of(kernel_, instance_, plan_, tolerated, accesses, {}));
   MNEME_ASSIGN(const RunMemory memory, observe(loaded));

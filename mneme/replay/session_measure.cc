@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "mneme/base/activity.h"
+#include "mneme/measure/stage_clock.h"
 #include "mneme/replay/session.h"
-#include "mneme/replay/stage_clock.h"
 
 namespace mneme {
 namespace {
@@ -13,18 +13,29 @@ constexpr std::chrono::milliseconds kShortRun(5);
 
 }  // namespace
 
-MeasuredLaunch Session::measured_launch(const Loaded& loaded, const ReplayResult& result) {
+MeasuredLaunch Session::measured_launch(const Loaded& loaded, const ReplayResult& result, std::optional<RestoredRun>& run) {
+  const auto restore_for_next = [&]() -> Status {
+    if (run) return restore_again(loaded, *run);
+    MNEME_ASSIGN(RestoredRun restored, restore(loaded, start()));
+    run.emplace(std::move(restored));
+    return {};
+  };
   return {*loaded.kernel,
           *result.shape,
           instance_.parameters,
-          [&] { return restore(loaded, start()); },
+          restore_for_next,
           [&] { return memory_->read_through(loaded.symbols); },
           run_time_};
 }
 
-Status Session::restore(const Loaded& loaded, PreparedMemory::From from) {
+Result<RestoredRun> Session::restore(const Loaded& loaded, StartState start) {
   MNEME_TRY(loaded.own_state->put_back(*stream_));
-  return memory_->restore(loaded.symbols, from);
+  return memory_->restore(loaded.symbols, start);
+}
+
+Status Session::restore_again(const Loaded& loaded, RestoredRun& run) {
+  MNEME_TRY(loaded.own_state->put_back(*stream_));
+  return run.restore_again();
 }
 
 Status Session::rehearse() {
@@ -33,24 +44,24 @@ Status Session::rehearse() {
     MNEME_ASSIGN(const Loaded recorded, recorded_launch());
     ReplayResult run;
     run.shape = recorded_shape(instance_);
-    memory_->distrust();
-    MNEME_TRY(run_once(recorded, run));
-    return measurer_->measure({.iterations = 1}, measured_launch(recorded, run)).status();
+    MNEME_TRY(run_once(recorded, run).status());
+    std::optional<RestoredRun> timed;
+    return measurer_->measure({.iterations = 1}, measured_launch(recorded, run, timed)).status();
   };
   const Status status = run_and_time();
-  memory_->distrust();
   return status.code() == Code::device_fault ? status : Status();
 }
 
 Status Session::start_verified_run(const Loaded& loaded, const LaunchShape& shape, bool timed) {
-  MNEME_TRY(restore(loaded, start()));
-  return timed ? stream_->launch_timed(*loaded.kernel, shape, instance_.parameters)
-               : stream_->launch(*loaded.kernel, shape, instance_.parameters);
+  MNEME_ASSIGN(RestoredRun run, restore(loaded, start()));
+  MNEME_TRY(timed ? stream_->launch_timed(*loaded.kernel, shape, instance_.parameters)
+                  : stream_->launch(*loaded.kernel, shape, instance_.parameters));
+  return std::move(run).check_later();
 }
 
-Status Session::run_once(const Loaded& loaded, ReplayResult& result) {
+Result<RestoredRun> Session::run_once(const Loaded& loaded, ReplayResult& result) {
   StageClock clock;
-  MNEME_TRY(restore(loaded, start()));
+  MNEME_ASSIGN(RestoredRun restored, restore(loaded, start()));
   MNEME_TRY(stream_->synchronize());
   result.times.push_back({"restore", clock.lap()});
   run_time_ = result.times.back().time;
@@ -58,7 +69,7 @@ Status Session::run_once(const Loaded& loaded, ReplayResult& result) {
   result.executed = true;
   result.times.push_back({"run", clock.lap()});
   run_time_ += result.times.back().time;
-  return {};
+  return restored;
 }
 
 Status Session::launch_and_wait(const Loaded& loaded, const LaunchShape& shape) {
@@ -71,19 +82,20 @@ Status Session::run_and_time(const Execution& execution, const RunWatch& watch, 
                              ReplayResult& result) {
   const bool at_once = execution.stop != StopWhen::time && tolerated.empty() && run_time_.count() > 0 && run_time_ <= kShortRun;
   if (at_once) return run_at_once(execution, watch, loaded, result);
-  MNEME_TRY(run_once(loaded, result));
+  MNEME_ASSIGN(RestoredRun run, run_once(loaded, result));
   StageClock clock;
-  MNEME_TRY(verify(loaded, tolerated, result));
+  MNEME_TRY(verify(std::move(run), loaded, tolerated, result));
   result.times.push_back({"verify", clock.lap()});
 
   MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, *result.shape, device_.properties()));
   if (watch.verified && !watch.verified(result)) return {};
   if (!result.verified) return {};
-  MNEME_ASSIGN(Measurement measured, measurer_->measure(execution, measured_launch(loaded, result), watch));
+  std::optional<RestoredRun> timed;
+  MNEME_ASSIGN(Measurement measured, measurer_->measure(execution, measured_launch(loaded, result, timed), watch.timed));
   put(std::move(measured), result);
   result.times.push_back({"timed_runs", clock.lap()});
   // What was timed is what was verified: the last timed run must have left it right too.
-  if (!result.exec_time.empty()) MNEME_TRY(verify(loaded, tolerated, result));
+  if (timed) MNEME_TRY(verify(*std::move(timed), loaded, tolerated, result));
   if (!result.verified) result.exec_time.clear();
   return {};
 }
@@ -95,18 +107,21 @@ Status Session::run_at_once(const Execution& execution, const RunWatch& watch, c
   MNEME_ASSIGN(result.verified_run_timed, measurer_->may_count_first(execution));
   const unsigned counted = result.verified_run_timed ? 1 : 0;
   MNEME_TRY(start_verified_run(loaded, *result.shape, result.verified_run_timed));
-  memory_->trust();
-  MNEME_TRY(memory_->check_later(loaded.symbols));
-  const MeasuredLaunch launch = measured_launch(loaded, result);
-  MNEME_ASSIGN(const unsigned started, measurer_->begin(execution, launch, watch, counted));
-  if (started != 0) MNEME_TRY(memory_->check_later(loaded.symbols));
+  std::optional<RestoredRun> timed;
+  const MeasuredLaunch launch = measured_launch(loaded, result, timed);
+  MNEME_ASSIGN(const unsigned started, measurer_->begin(execution, launch, watch.timed, counted));
+  const size_t started_checks = timed ? 2 : 1;
+  if (timed) MNEME_TRY(std::move(*timed).check_later());
+  timed.reset();
   const Nanoseconds starting = clock.lap();
   result.times.push_back({"start", starting});
   // Asked once the launch has been found to be possible.
   MNEME_ASSIGN(result.occupancy, occupancy_of(*loaded.kernel, *result.shape, device_.properties()));
   if (watch.waiting) watch.waiting();
   result.times.push_back({"meanwhile", clock.lap()});
-  MNEME_ASSIGN(std::vector<PreparedMemory::Check> checks, memory_->take_checks());
+  MNEME_ASSIGN(const std::vector<CheckedRun> checks, memory_->take_checks());
+  if (checks.size() != started_checks)
+    return error(Code::internal, "{} runs were to be checked, and {} were", started_checks, checks.size());
   result.executed = true;
   const Nanoseconds waiting = clock.lap();
   result.times.push_back({"run", waiting});
@@ -116,24 +131,26 @@ Status Session::run_at_once(const Execution& execution, const RunWatch& watch, c
     measurer_->forget();
     return show_wrong_run(checks.front(), loaded, result);
   }
+  // Now, while memory is as the last of these launches left it: more of them would be of another run.
+  if (!checks.back().equal) {
+    measurer_->forget();
+    MNEME_ASSIGN(Verification verification, judge(*memory_, checks.back(), loaded.symbols, {}));
+    put(std::move(verification), result);
+    return {};
+  }
   result.verified = true;
   if (watch.verified && !watch.verified(result)) {
     measurer_->forget();
     return {};
   }
-  if (checks.back().equal && measurer_->can_leave() && watch.leave_times && watch.leave_times()) {
+  if (measurer_->can_leave() && watch.leave_times && watch.leave_times()) {
     measurer_->leave();
     return {};
   }
   MNEME_ASSIGN(Measurement measured, measurer_->finish());
   put(std::move(measured), result);
   result.times.push_back({"timed_runs", clock.lap()});
-  if (result.exec_time.size() > counted + started) {
-    MNEME_TRY(verify(loaded, {}, result));
-  } else if (!checks.back().equal) {
-    MNEME_ASSIGN(Verification verification, memory_->judge(checks.back(), loaded.symbols, {}));
-    put(std::move(verification), result);
-  }
+  if (timed) MNEME_TRY(verify(*std::move(timed), loaded, {}, result));  // launches that were started since
   if (!result.verified) result.exec_time.clear();
   return {};
 }
@@ -152,10 +169,9 @@ Status Session::add_left_times(std::span<ReplayResult* const> results) {
 }
 
 // The memory that the wrong run left is gone: another is made to be looked at.
-Status Session::show_wrong_run(const PreparedMemory::Check& wrong, const Loaded& loaded, ReplayResult& result) {
-  memory_->distrust();
-  MNEME_TRY(run_once(loaded, result));
-  MNEME_TRY(verify(loaded, {}, result));
+Status Session::show_wrong_run(const CheckedRun& wrong, const Loaded& loaded, ReplayResult& result) {
+  MNEME_ASSIGN(RestoredRun run, run_once(loaded, result));
+  MNEME_TRY(verify(std::move(run), loaded, {}, result));
   if (!std::exchange(result.verified, false)) return {};
   result.mismatches.push_back({"a run that another of the same code was not like", wrong.first, kBlock, 0, 0, std::nullopt});
   return {};
@@ -173,8 +189,9 @@ void Session::put(Verification verification, ReplayResult& result) {
   result.tolerances = std::move(verification.tolerances);
 }
 
-Status Session::verify(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
-  MNEME_ASSIGN(Verification verification, memory_->verify(loaded.symbols, tolerated));
+Status Session::verify(RestoredRun&& run, const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result) {
+  MNEME_ASSIGN(const CheckedRun checked, std::move(run).check());
+  MNEME_ASSIGN(Verification verification, judge(*memory_, checked, loaded.symbols, tolerated));
   put(std::move(verification), result);
   return {};
 }

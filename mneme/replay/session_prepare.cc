@@ -14,7 +14,7 @@ Result<std::unique_ptr<Session>> Session::prepare(const Database& database, cons
     MNEME_ASSIGN(session->stream_, device.create_stream());
   }
   session->measurer_ = std::make_unique<Measurer>(device, *session->stream_);
-  if (!copies.no_poison.empty()) session->why_no_poison_ = Status(Code::unsupported, copies.no_poison);
+  if (!copies.no_mask.empty()) session->why_no_mask_ = Status(Code::unsupported, copies.no_mask);
   MNEME_ASSIGN(session->memory_, PreparedMemory::create(database, session->instance_, session->plan_, device, *session->stream_,
                                                         progress, std::move(copies)));
   session->prepare_time_ = std::chrono::steady_clock::now() - start;

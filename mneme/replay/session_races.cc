@@ -1,5 +1,6 @@
 #include "mneme/base/activity.h"
 #include "mneme/ir/order_dependence.h"
+#include "mneme/replay/access_notes.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/races.h"
 #include "mneme/replay/session.h"
@@ -7,7 +8,7 @@
 namespace mneme {
 namespace {
 
-// As for poison: code that notes its accesses takes many times as long as without.
+// As for the mask: code that notes its accesses takes many times as long as without.
 constexpr std::chrono::seconds kLongestLaunch(1);
 constexpr double kLongestFactor = 1000;
 constexpr uint64_t kPartOfMemory = 4;  // notes take at most one part of this many of the device's
@@ -27,7 +28,6 @@ Result<NoteOf> note_of(const ir::OrderUse& use, const LaunchShape& shape) {
 RaceReport Session::find_races(const Configuration& configuration, const std::vector<Segment>& segments) {
   RaceReport report;
   const Status status = look_for_races(configuration, segments, report);
-  memory_->distrust();
   if (!status.ok()) report.not_looked = status.message();
   return report;
 }
@@ -57,8 +57,7 @@ Status Session::look_for_races(const Configuration& configuration, const std::ve
   }
   MNEME_ASSIGN(Loaded tracked, load_code(code));
   MNEME_TRY(notes.attach(*tracked.module, *stream_));
-  memory_->distrust();
-  MNEME_TRY(memory_->restore(tracked.symbols));
+  MNEME_ASSIGN([[maybe_unused]] const RestoredRun run, memory_->restore(tracked.symbols));
   {
     ActivityScope tracking(Activity::tracking, kLongestFactor * run_time_);
     MNEME_TRY(stream_->launch(*tracked.kernel, request.shape, instance_.parameters));

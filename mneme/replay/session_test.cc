@@ -265,7 +265,7 @@ TEST_F(SessionTest, CodeThatFaultsWithNotesIsReplayedWithoutPoisonOnAFreshDevice
   ASSERT_TRUE(session.ok()) << session.status().to_string();
   const Digest kernel = (*session)->kernel().static_hash, instance = (*session)->instance().dynamic_hash;
   ReplayResult lost = (*session)->replay({});
-  const std::string why = (*session)->why_no_poison();
+  const std::string why = (*session)->why_no_mask();
   EXPECT_EQ(lost.stage, ReplayStage::poisoning);
   EXPECT_EQ(lost.poison, why);
   EXPECT_EQ(why.rfind("looking for it ended in a device fault: kernel 'scale'", 0), 0u) << why;
@@ -273,7 +273,7 @@ TEST_F(SessionTest, CodeThatFaultsWithNotesIsReplayedWithoutPoisonOnAFreshDevice
                                           "; a new process can replay the launch without poison: --no-poison, "
                                           R"({"verdict": {"poison": false}})");
   EXPECT_EQ((*session)->replay({}).failure.code(), Code::device_fault);
-  EXPECT_EQ((*session)->prepare_poison().to_string(), lost.failure.to_string());
+  EXPECT_EQ((*session)->prepare_mask().to_string(), lost.failure.to_string());
   session->reset();
 
   auto fresh = Device::open(DeviceKind::cpu);
@@ -281,10 +281,10 @@ TEST_F(SessionTest, CodeThatFaultsWithNotesIsReplayedWithoutPoisonOnAFreshDevice
   auto database = Database::open(directory_);
   ASSERT_TRUE(database.ok()) << database.status().to_string();
   RecordedCopies without;
-  without.no_poison = why;
+  without.no_mask = why;
   session = Session::prepare(*database, kernel, instance, **fresh, {}, std::move(without));
   ASSERT_TRUE(session.ok()) << session.status().to_string();
-  EXPECT_TRUE((*session)->prepare_poison().ok());
+  EXPECT_TRUE((*session)->prepare_mask().ok());
   ReplayResult result = (*session)->replay({});
   EXPECT_TRUE(result.verified) << result.failure.to_string();
   EXPECT_EQ(result.poison, why);

@@ -177,7 +177,7 @@ TEST_F(Verdict, AnotherSessionTakesTheMemoryOver) {
   wanted.shareable = true;
   auto first = prepare(std::move(wanted));
   ASSERT_TRUE(first.ok()) << first.status().to_string();
-  ASSERT_TRUE((*first)->prepare_poison().ok());
+  ASSERT_TRUE((*first)->prepare_mask().ok());
   auto shared = (*first)->share_copies();
   ASSERT_TRUE(shared.ok()) << shared.status().to_string();
   for (int i = 0; i < 2; ++i) EXPECT_TRUE((*first)->replay({}).verified);

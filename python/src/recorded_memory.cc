@@ -6,9 +6,9 @@
 #include <set>
 
 #include "mneme/ir/access_types.h"
-#include "mneme/replay/buffers.h"
 #include "mneme/replay/compile_request.h"
-#include "mneme/replay/segments.h"
+#include "mneme/verify/buffers.h"
+#include "mneme/verify/segments.h"
 
 namespace mneme::python {
 namespace {

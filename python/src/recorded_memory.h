@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "mneme/base/status.h"
-#include "mneme/replay/memory_plan.h"
+#include "mneme/memory/memory_plan.h"
 #include "mneme/store/database.h"
 
 namespace mneme::python {

@@ -9,8 +9,8 @@
 #include "config.h"
 #include "errors.h"
 #include "json.h"
+#include "mneme/measure/time_statistics.h"
 #include "mneme/pool/result_log.h"
-#include "mneme/replay/time_statistics.h"
 
 namespace mneme::python {
 namespace nb = nanobind;

@@ -10,8 +10,8 @@
 #include "errors.h"
 #include "mneme/device/device_count.h"
 #include "mneme/pool/conclusion.h"
-#include "mneme/replay/buffers.h"
 #include "mneme/replay/device_knobs.h"
+#include "mneme/verify/buffers.h"
 
 namespace mneme::python {
 namespace nb = nanobind;

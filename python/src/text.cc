@@ -1,4 +1,4 @@
-// How text from outside is shown to a person: see mneme/base/shown.h.
+// How text from outside is shown to a person, see mneme/base/shown.h; and times and sizes, as every command shows them.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
@@ -6,6 +6,8 @@
 
 #include "bind.h"
 #include "mneme/base/shown.h"
+#include "mneme/base/types.h"
+#include "mneme/measure/time_statistics.h"
 
 namespace mneme::python {
 namespace {
@@ -20,6 +22,8 @@ std::string_view view_of(const nb::bytes& text) { return {text.c_str(), text.siz
 void bind_text(nb::module_& module) {
   module.def("shown", [](const nb::bytes& text, size_t most) { return shown(view_of(text), most); }, "text"_a, "most"_a);
   module.def("shown_lines", [](const nb::bytes& text) { return shown_lines(view_of(text)); }, "text"_a);
+  module.def("format_time", [](double nanoseconds) { return format_time(Nanoseconds(nanoseconds)); }, "nanoseconds"_a);
+  module.def("format_bytes", [](uint64_t count) { return format_bytes(Bytes(count)); }, "count"_a);
   module.def("shown_message", [](const nb::bytes& text) { return shown_message(view_of(text)); }, "text"_a);
 }
 

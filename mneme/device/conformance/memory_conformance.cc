@@ -113,6 +113,36 @@ TEST_F(Memory, CountsEveryDifferingByte) {
   EXPECT_EQ(result->first_difference, 0u);
 }
 
+TEST_F(Memory, SetsOfBytesAreOfEveryByteOfTheRangeAndOfNoOther) {
+  for (const size_t size : {size_t{1}, size_t{7}, size_t{8}, size_t{77}, size_t{100000}, size_t{5 << 20} + 3}) {
+    // A third of the bytes is zero in each.
+    auto a = random_bytes(size, 1), b = random_bytes(size, 2), expected = random_bytes(size, 3);
+    for (size_t i = 0; i < size; ++i) a[i] *= a[i] % 3 != 0, b[i] *= b[i] % 3 == 0;
+    const size_t bytes = (size + 7) / 8;
+    const auto has = [](const std::vector<uint8_t>& set, size_t i) { return (set[i / 8] >> i % 8 & 1) != 0; };
+    // Behind the range its last byte has bits that are nobody's, and behind it lies another's byte.
+    DevicePtr set = upload(std::vector<uint8_t>(bytes + 1, 0xff));
+    ASSERT_OK(stream_->update_byte_set(ByteSetStep::select, set, upload(a), upload(b), Bytes(size)));
+    const auto selected = download<uint8_t>(set, bytes + 1);
+    for (size_t i = 0; i < size; ++i) ASSERT_EQ(has(selected, i), a[i] != 0 && b[i] == 0) << i << " of " << size;
+    for (size_t i = size; i < 8 * bytes + 8; ++i) ASSERT_TRUE(has(selected, i)) << i << " of " << size;
+
+    auto actual = expected;
+    for (size_t i = 0; i < size; i += 5) actual[i] ^= 0x10;
+    ASSERT_OK(stream_->update_byte_set(ByteSetStep::drop_wrong, set, upload(actual), upload(expected), Bytes(size)));
+    const auto kept = download<uint8_t>(set, bytes + 1);
+    for (size_t i = 0; i < size; ++i) ASSERT_EQ(has(kept, i), has(selected, i) && i % 5 != 0) << i << " of " << size;
+
+    DevicePtr to = upload(actual);
+    ASSERT_OK(stream_->update_byte_set(ByteSetStep::complement, set, to, upload(expected), Bytes(size)));
+    const auto written = download<uint8_t>(to, size);
+    for (size_t i = 0; i < size; ++i)
+      ASSERT_EQ(written[i], has(kept, i) ? static_cast<uint8_t>(~expected[i]) : actual[i]) << i << " of " << size;
+    EXPECT_EQ((download<uint8_t>(set, bytes + 1)), kept);
+  }
+  ASSERT_OK(stream_->update_byte_set(ByteSetStep::select, {}, {}, {}, Bytes(0)));
+}
+
 TEST_F(Memory, ComparesElementsOfEveryTypeAsTheHostDoes) {
   auto recorded = random_bytes(1 << 20);
   auto actual = recorded;

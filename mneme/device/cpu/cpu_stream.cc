@@ -115,6 +115,15 @@ Status CpuStream::copy_listed(DevicePtr list, uint64_t count) {
   return {};
 }
 
+Status CpuStream::update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a, DevicePtr b, Bytes size) {
+  MNEME_TRY(executor_.usable());
+  const uint64_t bytes = pieces(size.count, 8), piece = kPiece / 8;
+  executor_.pool().for_each(pieces(bytes, piece), [=](uint64_t i) {
+    update_host_byte_set(step, bytes_at(set), bytes_at(a), bytes_at(b), size, i * piece, std::min((i + 1) * piece, bytes));
+  });
+  return {};
+}
+
 Status CpuStream::compare_later(DevicePtr a, DevicePtr b, Bytes size) {
   MNEME_ASSIGN(Comparison comparison, compare(a, b, size));
   comparisons_.push_back(comparison);

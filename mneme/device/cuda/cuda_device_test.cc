@@ -14,6 +14,7 @@
 #include "mneme/device/cuda/error.h"
 #include "mneme/device/cuda/fake_driver.h"
 #include "mneme/device/cuda/memory_kernels.h"
+#include "mneme/device/cuda/nvml.h"
 
 namespace mneme::cuda {
 namespace {
@@ -97,10 +98,38 @@ TEST(CudaErrors, EachResultHasItsCode) {
   EXPECT_EQ(code_of(CUDA_ERROR_NOT_FOUND), Code::not_found);
   EXPECT_EQ(code_of(CUDA_ERROR_NOT_SUPPORTED), Code::unsupported);
   EXPECT_EQ(code_of(CUDA_ERROR_UNKNOWN), Code::internal);
-  for (CUresult fault : {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ASSERT, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_TIMEOUT}) {
-    EXPECT_TRUE(is_fault(fault));
-    EXPECT_EQ(code_of(fault), Code::device_fault);
+  for (CUresult fault : {CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_ASSERT, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_LAUNCH_TIMEOUT,
+                         CUDA_ERROR_MISALIGNED_ADDRESS, CUDA_ERROR_INVALID_ADDRESS_SPACE, CUDA_ERROR_INVALID_PC,
+                         CUDA_ERROR_ILLEGAL_INSTRUCTION, CUDA_ERROR_HARDWARE_STACK_ERROR, CUDA_ERROR_ECC_UNCORRECTABLE,
+                         CUDA_ERROR_NVLINK_UNCORRECTABLE, CUDA_ERROR_CONTEXT_IS_DESTROYED}) {
+    EXPECT_TRUE(is_fault(fault)) << fault;
+    EXPECT_EQ(code_of(fault), Code::device_fault) << fault;
   }
+  // A launch that cannot be is the configuration's; one that a device that is gone refuses is not.
+  const std::pair<CUresult, Code> kOthers[] = {
+      {CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, Code::invalid_argument},
+      {CUDA_ERROR_INVALID_CLUSTER_SIZE, Code::invalid_argument},
+      {CUDA_ERROR_INVALID_PTX, Code::incompatible},
+      {CUDA_ERROR_INVALID_IMAGE, Code::incompatible},
+      {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, Code::incompatible},
+      {CUDA_ERROR_JIT_COMPILER_NOT_FOUND, Code::unavailable},
+      {CUDA_ERROR_DEVICE_UNAVAILABLE, Code::unavailable},
+      {CUDA_ERROR_OPERATING_SYSTEM, Code::unavailable},
+      {CUDA_ERROR_TIMEOUT, Code::timeout},
+  };
+  for (const auto& [result, code] : kOthers) {
+    EXPECT_FALSE(is_fault(result)) << result;
+    EXPECT_EQ(code_of(result), code) << result;
+  }
+}
+
+TEST(ThrottleReasons, EachBitHasItsName) {
+  const std::pair<unsigned long long, const char*> kReasons[] = {
+      {0x04, "power cap"},        {0x08, "hardware slowdown"},         {0x10, "sync boost"},
+      {0x20, "thermal slowdown"}, {0x40, "hardware thermal slowdown"}, {0x80, "power brake"},
+  };
+  for (const auto& [bit, name] : kReasons) EXPECT_THAT(throttle_reasons(bit), testing::ElementsAre(name));
+  EXPECT_THAT(throttle_reasons(0x1 | 0x2 | 0x100), testing::IsEmpty()) << "idle, or set by somebody";
 }
 
 TEST_F(CudaDeviceTest, SharedMemoryIsImportedForReadingOnly) {
@@ -185,6 +214,44 @@ TEST_F(CudaDeviceTest, PropertiesComeFromTheDriver) {
   EXPECT_EQ(properties.l2_cache, 50_MiB);
   EXPECT_EQ(properties.max_threads_per_multiprocessor, 2048u);
   EXPECT_EQ(properties.hardware_id, "0000:1b:00.0");
+}
+
+TEST_F(CudaDeviceTest, EachPropertyIsOfItsOwnAttribute) {
+  state->attributes = {{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 12},
+                       {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 1},
+                       {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 33},
+                       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 34},
+                       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 35},
+                       {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 36},
+                       {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 37},
+                       {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, 38},
+                       {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 39},
+                       {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 40},
+                       {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 41},
+                       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 42},
+                       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 43},
+                       {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 44},
+                       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 45}};
+  open();
+  const DeviceProperties& properties = device->properties();
+  EXPECT_EQ(properties.architecture, "sm_121");
+  EXPECT_EQ(properties.warp_size, 33u);
+  EXPECT_EQ(properties.multiprocessors, 34u);
+  EXPECT_EQ(properties.max_threads_per_block, 35u);
+  EXPECT_EQ(properties.max_block, (Dim3{36, 37, 38}));
+  EXPECT_EQ(properties.max_grid, (Dim3{39, 40, 41}));
+  EXPECT_EQ(properties.max_shared_memory_per_block, Bytes(43));
+  EXPECT_EQ(properties.l2_cache, Bytes(44));
+  EXPECT_EQ(properties.max_threads_per_multiprocessor, 45u);
+  EXPECT_EQ(properties.total_memory, Bytes(1 << 30));
+  EXPECT_EQ(properties.reservation_granularity, 32_MiB);
+  state->attributes = {{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0},
+                       {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0}};
+  stream.reset();
+  device.reset();
+  open();
+  EXPECT_EQ(device->properties().max_shared_memory_per_block, Bytes(49152)) << "no opt-in";
+  EXPECT_EQ(device->properties().allocation_granularity, Bytes(0));
 }
 
 TEST_F(CudaDeviceTest, EverythingIsGivenBackAndTheThreadLeftAsItWas) {
@@ -335,7 +402,25 @@ TEST_F(CudaDeviceTest, WithoutCuptiTimedLaunchesHaveTheEventsDifference) {
 TEST_F(CudaDeviceTest, OccupancyIsTheDrivers) {
   open();
   auto module = load();
-  EXPECT_EQ(module->kernel("work").value()->active_blocks({}).value(), 3u);
+  Kernel* kernel = module->kernel("work").value();
+  const LaunchShape shape{.grid = {5, 6, 7}, .block = {8, 4, 2}, .dynamic_shared_memory = Bytes(100000)};
+  EXPECT_EQ(kernel->active_blocks(shape).value(), 3u);
+  EXPECT_EQ(state->occupancy_threads, 64);
+  EXPECT_EQ(state->occupancy_shared_bytes, 100000u);
+  EXPECT_EQ(state->dynamic_shared_limit, 100000) << "more than a kernel has without asking";
+}
+
+TEST_F(CudaDeviceTest, EachResourceIsOfItsOwnAttribute) {
+  open();
+  state->static_shared_bytes = 4096;
+  auto module = load();
+  Kernel* kernel = module->kernel("work").value();
+  EXPECT_EQ(kernel->resources().static_shared_memory, Bytes(4096));
+  // Up to what is left of the usual 48 KiB nobody need be asked.
+  ASSERT_TRUE(stream->launch(*kernel, with_shared(49152 - 4096), {}).ok());
+  EXPECT_EQ(state->dynamic_shared_limit, 0);
+  ASSERT_TRUE(stream->launch(*kernel, with_shared(49152 - 4095), {}).ok());
+  EXPECT_EQ(state->dynamic_shared_limit, 49152 - 4095);
 }
 
 TEST_F(CudaDeviceTest, ReadingThroughTheCacheChangesNothing) {

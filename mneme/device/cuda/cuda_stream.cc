@@ -185,6 +185,17 @@ Status CudaStream::copy_listed(DevicePtr list, uint64_t count) {
   return launch_own(kernels->copy_listed, "mneme_copy_listed", blocks, arguments);
 }
 
+Status CudaStream::update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a, DevicePtr b, Bytes size) {
+  if (size.count == 0) return {};
+  MNEME_ASSIGN(const LoneKernel* kernel, kernels_.byte_set(step));
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  void* arguments[] = {&set.address, &a.address, &b.address, &size.count};
+  const uint64_t useful = size.count / 8 / LazyMemoryKernels::kThreads + 1;
+  const auto blocks = static_cast<uint32_t>(std::min<uint64_t>(kernel->blocks, useful));
+  return launch_own(kernel->function, kernel->name.c_str(), blocks, arguments);
+}
+
 Status CudaStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) {
   if (page.count == 0) return error(Code::invalid_argument, "hashing {} at {}: pages of 0 bytes", size, from);
   uint64_t pages = size.count / page.count + (size.count % page.count != 0);
@@ -199,7 +210,7 @@ Status CudaStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, B
 
 Result<element::Tally> CudaStream::tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
                                                        const element::Measure& measure) {
-  MNEME_ASSIGN(const ElementKernel* kernel, kernels_.elements(type));
+  MNEME_ASSIGN(const LoneKernel* kernel, kernels_.elements(type));
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   // Each block stores what it saw; the host merges that in the order of the blocks, so that sums are the same every time.

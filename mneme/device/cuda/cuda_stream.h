@@ -28,6 +28,7 @@ class CudaStream final : public Stream {
   Status synchronize() override;
   Status read_through(DevicePtr from, Bytes size) override;
   Status copy_listed(DevicePtr list, uint64_t count) override;
+  Status update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a, DevicePtr b, Bytes size) override;
   Status compare_later(DevicePtr a, DevicePtr b, Bytes size) override;
   Result<std::vector<Comparison>> take_comparisons() override;
   Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) override;

@@ -132,7 +132,7 @@ TEST(ElementKernels, EveryTypeHasItsKernelInThePtxAndEachStandsAlone) {
   EXPECT_EQ(ptx.data()[ptx.size()], '\0');
   for (int t = 0; t <= static_cast<int>(ElementType::complex128); ++t) {
     const std::string name = fmt::format("mneme_elements_{}", to_string(static_cast<ElementType>(t)));
-    const std::string alone = ptx_of_kernel(ptx, name);
+    const std::string alone = ptx_of_kernels(ptx, {name});
     EXPECT_TRUE(alone.find(".target sm_70") < alone.find(".visible .entry " + name + "(")) << name;
     EXPECT_EQ(alone.find(".entry"), alone.rfind(".entry")) << name;
     EXPECT_EQ(std::count(alone.begin(), alone.end(), '{'), std::count(alone.begin(), alone.end(), '}')) << name;

@@ -52,6 +52,7 @@ bool aligned(uint64_t value) { return value % kFakeGranularity == 0; }
 void run_own_kernel(const std::string& name, const CUlaunchConfig& config, void** p) {
   auto u64_at = [&](int i) { return *static_cast<unsigned long long*>(p[i]); };
   auto bytes_at = [&](int i) { return reinterpret_cast<const unsigned char*>(u64_at(i)); };
+  auto writable_at = [&](int i) { return reinterpret_cast<unsigned char*>(u64_at(i)); };
   auto words_at = [&](int i) { return reinterpret_cast<unsigned long long*>(u64_at(i)); };
   namespace host = mneme::cuda::host;
   for (const auto& [known, kernel] : host::elements::kKernels) {
@@ -66,6 +67,15 @@ void run_own_kernel(const std::string& name, const CUlaunchConfig& config, void*
   } else if (name == "mneme_copy_listed") {
     auto list = reinterpret_cast<const host::ListedCopy*>(u64_at(0));
     host::run(config.gridDimX, config.blockDimX, [&] { host::mneme_copy_listed(list, u64_at(1)); });
+  } else if (name == "mneme_select_bytes") {
+    host::run(config.gridDimX, config.blockDimX,
+              [&] { host::mneme_select_bytes(writable_at(0), bytes_at(1), bytes_at(2), u64_at(3)); });
+  } else if (name == "mneme_drop_wrong_bytes") {
+    host::run(config.gridDimX, config.blockDimX,
+              [&] { host::mneme_drop_wrong_bytes(writable_at(0), bytes_at(1), bytes_at(2), u64_at(3)); });
+  } else if (name == "mneme_complement_bytes") {
+    host::run(config.gridDimX, config.blockDimX,
+              [&] { host::mneme_complement_bytes(writable_at(0), writable_at(1), bytes_at(2), u64_at(3)); });
   } else {
     host::run(config.gridDimX, config.blockDimX,
               [&] { host::mneme_hash_pages(words_at(0), bytes_at(1), u64_at(2), u64_at(3), u64_at(4)); });
@@ -152,6 +162,8 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: *value = 1; break;
     default: *value = 1024; break;
   }
+  const auto& unusual = state.attributes;
+  if (auto found = unusual.find(attribute); found != unusual.end()) *value = found->second;
   return CUDA_SUCCESS;
 }
 
@@ -245,8 +257,10 @@ CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int valu
   state.dynamic_shared_limit = value;
   return CUDA_SUCCESS;
 }
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, size_t) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads, size_t shared_bytes) {
   ENTER();
+  state.occupancy_threads = threads;
+  state.occupancy_shared_bytes = shared_bytes;
   *blocks = 3;
   return CUDA_SUCCESS;
 }

@@ -29,6 +29,7 @@ struct FakeDriverState {
   // Every call, from then on, after a trap.
   CUresult fault = CUDA_SUCCESS;
 
+  std::map<CUdevice_attribute, int> attributes;  // of the device, where they are not as usual
   uint64_t elsewhere_below = 0;                  // reservations smaller than this are not placed at the hint
   std::string jit_log;                           // what the JIT says when cuModuleLoadDataEx fails
   std::map<CUjit_option, uint64_t> jit_options;  // of the last module that was loaded, but for buffers
@@ -47,6 +48,8 @@ struct FakeDriverState {
   std::string pci_address;  // that was asked for
 
   FakeLaunch last_launch;
+  int occupancy_threads = 0;  // that were asked about last
+  uint64_t occupancy_shared_bytes = 0;
   int dynamic_shared_limit = 0;  // set by cuFuncSetAttribute
   int contexts = 0, modules = 0, streams = 0, events = 0, reservations = 0, mappings = 0, allocations = 0, pinned = 0;
   uint64_t host_offset = 0;     // between a pinned page's two addresses

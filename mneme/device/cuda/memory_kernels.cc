@@ -13,12 +13,16 @@ Result<std::unique_ptr<CudaModule>> load_ptx(const Context& context, std::string
 
 }  // namespace
 
-std::string ptx_of_kernel(std::string_view ptx, const std::string& name) {
+std::string ptx_of_kernels(std::string_view ptx, std::initializer_list<std::string_view> names) {
   constexpr std::string_view kEntry = ".visible .entry ";
-  std::string_view before = ptx.substr(0, ptx.find(kEntry));
-  size_t begin = ptx.find(fmt::format("{}{}(", kEntry, name));
-  if (begin == std::string_view::npos) return std::string(before);
-  return fmt::format("{}\n{}", before, ptx.substr(begin, ptx.find(kEntry, begin + 1) - begin));
+  std::string chosen(ptx.substr(0, ptx.find(kEntry)));
+  for (std::string_view name : names) {
+    const size_t begin = ptx.find(fmt::format("{}{}(", kEntry, name));
+    if (begin == std::string_view::npos) continue;
+    chosen += '\n';
+    chosen += ptx.substr(begin, ptx.find(kEntry, begin + 1) - begin);
+  }
+  return chosen;
 }
 
 Result<uint32_t> LazyMemoryKernels::blocks_at_once(CUfunction function, const std::string& name) const {
@@ -35,7 +39,8 @@ Result<const MemoryKernels*> LazyMemoryKernels::get() {
   if (kernels_ != nullptr) return kernels_.get();
   auto kernels = std::make_unique<MemoryKernels>();
   auto load = [&]() -> Status {
-    MNEME_ASSIGN(kernels->module, load_ptx(context_, memory_kernels_ptx()));
+    MNEME_ASSIGN(kernels->module, load_ptx(context_, ptx_of_kernels(memory_kernels_ptx(),
+                                                                    {"mneme_compare", "mneme_hash_pages", "mneme_copy_listed"})));
     MNEME_ASSIGN(Kernel * compare, kernels->module->kernel("mneme_compare"));
     MNEME_ASSIGN(Kernel * hash_pages, kernels->module->kernel("mneme_hash_pages"));
     MNEME_ASSIGN(Kernel * copy_listed, kernels->module->kernel("mneme_copy_listed"));
@@ -50,20 +55,33 @@ Result<const MemoryKernels*> LazyMemoryKernels::get() {
   return kernels_.get();
 }
 
-Result<const ElementKernel*> LazyMemoryKernels::elements(ElementType type) {
+Result<const LoneKernel*> LazyMemoryKernels::elements(ElementType type) {
+  return lone(element_kernels_ptx(), fmt::format("mneme_elements_{}", to_string(type)));
+}
+
+Result<const LoneKernel*> LazyMemoryKernels::byte_set(ByteSetStep step) {
+  switch (step) {
+    case ByteSetStep::select: return lone(memory_kernels_ptx(), "mneme_select_bytes");
+    case ByteSetStep::drop_wrong: return lone(memory_kernels_ptx(), "mneme_drop_wrong_bytes");
+    case ByteSetStep::complement: break;
+  }
+  return lone(memory_kernels_ptx(), "mneme_complement_bytes");
+}
+
+Result<const LoneKernel*> LazyMemoryKernels::lone(std::string_view ptx, const std::string& name) {
   std::lock_guard lock(mutex_);
-  if (auto loaded = elements_.find(type); loaded != elements_.end()) return &loaded->second;
-  ElementKernel kernel;
-  kernel.name = fmt::format("mneme_elements_{}", to_string(type));
+  if (auto loaded = lone_.find(name); loaded != lone_.end()) return &loaded->second;
+  LoneKernel kernel;
+  kernel.name = name;
   auto load = [&]() -> Status {
-    MNEME_ASSIGN(kernel.module, load_ptx(context_, ptx_of_kernel(element_kernels_ptx(), kernel.name)));
-    MNEME_ASSIGN(Kernel * found, kernel.module->kernel(kernel.name));
+    MNEME_ASSIGN(kernel.module, load_ptx(context_, ptx_of_kernels(ptx, {name})));
+    MNEME_ASSIGN(Kernel * found, kernel.module->kernel(name));
     kernel.function = static_cast<CudaKernel*>(found)->function();
-    MNEME_ASSIGN(kernel.blocks, blocks_at_once(kernel.function, kernel.name));
+    MNEME_ASSIGN(kernel.blocks, blocks_at_once(kernel.function, name));
     return {};
   };
   MNEME_TRY(load().with_context("loading Mneme's memory kernels"));
-  return &elements_.emplace(type, std::move(kernel)).first->second;
+  return &lone_.emplace(name, std::move(kernel)).first->second;
 }
 
 }  // namespace mneme::cuda

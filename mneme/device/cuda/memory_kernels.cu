@@ -1,4 +1,4 @@
-// Kernels that compare, hash and copy device memory at the rate of its bandwidth.
+// Kernels that compare, hash and copy device memory at the rate of its bandwidth, and work on sets of its bytes.
 //
 // Compiled at build time to PTX, with no header of the CUDA toolkit, and embedded. All that depends on the device stands in the
 // functions at the top, so that tests can run the same code on the host: see memory_kernels_host.h.
@@ -194,4 +194,57 @@ MNEME_KERNEL void mneme_copy_listed(const ListedCopy* list, u64 count) {
     }
     for (u64 i = whole + thread; i < copy.size; i += step) copy.to[i] = copy.from[i];
   }
+}
+
+// A set of the bytes of a range has a bit for each: bit i of its byte k stands for byte 8 * k + i. `step` is given each byte
+// of the set, where the bytes that it stands for begin in the range and how many there are, and gives the byte that replaces it.
+template <typename Step>
+MNEME_DEVICE void for_each_of_set(u8* set, u64 size, Step step) {
+  u64 thread = (u64)block_in_grid() * threads_in_block() + thread_in_block();
+  u64 threads = (u64)blocks_in_grid() * threads_in_block();
+  for (u64 k = thread; 8 * k < size; k += threads) {
+    u64 rest = size - 8 * k;
+    set[k] = step(set[k], 8 * k, rest < 8 ? (unsigned)rest : 8);
+  }
+}
+
+struct SelectBytes {
+  const u8 *written, *read;
+  MNEME_MEMBER u8 operator()(u8 bits, u64 begin, unsigned count) const {
+    for (unsigned i = 0; i < count; ++i) {
+      bool chosen = written[begin + i] != 0 && read[begin + i] == 0;
+      bits = (u8)(chosen ? bits | 1u << i : bits & ~(1u << i));
+    }
+    return bits;
+  }
+};
+
+struct DropWrongBytes {
+  const u8 *actual, *expected;
+  MNEME_MEMBER u8 operator()(u8 bits, u64 begin, unsigned count) const {
+    for (unsigned i = 0; i < count; ++i)
+      if (actual[begin + i] != expected[begin + i]) bits = (u8)(bits & ~(1u << i));
+    return bits;
+  }
+};
+
+struct ComplementBytes {
+  u8* to;
+  const u8* expected;
+  MNEME_MEMBER u8 operator()(u8 bits, u64 begin, unsigned count) const {
+    for (unsigned i = 0; i < count; ++i)
+      if (bits >> i & 1) to[begin + i] = (u8)~expected[begin + i];
+    return bits;
+  }
+};
+
+// Each kernel is one ByteSetStep of device.h.
+MNEME_KERNEL void mneme_select_bytes(u8* set, const u8* written, const u8* read, u64 size) {
+  for_each_of_set(set, size, SelectBytes{written, read});
+}
+MNEME_KERNEL void mneme_drop_wrong_bytes(u8* set, const u8* actual, const u8* expected, u64 size) {
+  for_each_of_set(set, size, DropWrongBytes{actual, expected});
+}
+MNEME_KERNEL void mneme_complement_bytes(u8* set, u8* to, const u8* expected, u64 size) {
+  for_each_of_set(set, size, ComplementBytes{to, expected});
 }

@@ -56,6 +56,12 @@ Status FakeStream::copy_listed(DevicePtr list, uint64_t count) {
   return {};
 }
 
+Status FakeStream::update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a, DevicePtr b, Bytes size) {
+  MNEME_TRY(device_.begin("update_byte_set"));
+  update_host_byte_set(step, bytes_at(set), bytes_at(a), bytes_at(b), size, 0, (size.count + 7) / 8);
+  return {};
+}
+
 Status FakeStream::compare_later(DevicePtr a, DevicePtr b, Bytes size) {
   MNEME_TRY(device_.begin("compare_later"));
   comparisons_.push_back(compare_host_bytes({bytes_at(a), size.count}, {bytes_at(b), size.count}));

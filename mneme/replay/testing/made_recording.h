@@ -1,139 +1,26 @@
-// A recording made by hand, for tests: IR as text, memory before and after, and a launch.
+// Sessions on a recording made by hand.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "mneme/replay/session.h"
+#include "mneme/store/testing/made_recording.h"
 
 namespace mneme::testing_replay {
 
-template <class T>
-ByteVector bytes_of(const std::vector<T>& values) {
-  auto first = reinterpret_cast<const std::byte*>(values.data());
-  return {first, first + values.size() * sizeof(T)};
-}
+using testing_store::bytes_of;
+using testing_store::MadeRecording;
+using testing_store::MadeRegion;
 
-struct MadeRegion {
-  Region::Kind kind = Region::Kind::allocation;
-  DevicePtr address;
-  std::string name;
-  ByteVector before, after;
-  // Of a region too large to be made: every page is `page`, but for one after the launch.
-  Bytes size{};
-  ByteVector page{}, changed_page{};
-  uint64_t changed_index = 0;
-};
-
-struct MadeRecording {
-  KernelRecord kernel;  // static_hash and parameter_bytes are filled in
-  std::string ir;
-  Dim3 grid, block;
-  std::vector<MadeRegion> regions;  // by address
-  ByteVector parameters;
-
-  template <class T>
-  void argument(Parameter::Kind kind, const std::string& name, const std::string& type, const T& value) {
-    const size_t offset = (parameters.size() + alignof(T) - 1) / alignof(T) * alignof(T);
-    parameters.resize(offset + sizeof(T));
-    std::memcpy(parameters.data() + offset, &value, sizeof(T));
-    kernel.parameters.push_back({kind, name, type, offset, sizeof(T), alignof(T)});
-  }
-  void pointer(const std::string& name, DevicePtr value) { argument(Parameter::Kind::pointer, name, "ptr", value.address); }
-};
-
-// A database in a folder of the test's own, and sessions on what is published in it.
-class MadeDatabase {
+class MadeDatabase : public testing_store::MadeDatabase {
  public:
-  MadeDatabase() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    directory_ = std::filesystem::temp_directory_path() /
-                 fmt::format("mneme-{}-{}-{}-{}", test->test_suite_name(), test->name(), ::getpid(), ++count_);
-  }
-  ~MadeDatabase() { std::filesystem::remove_all(directory_); }
-
-  Result<InstanceRecord> publish(const MadeRecording& made) {
-    MNEME_ASSIGN(Database database, Database::create(directory_));
-    MNEME_ASSIGN(auto publication, database.begin_publication());
-    Recording recording;
-    recording.kernel = made.kernel;
-    recording.kernel.static_hash = digest_of(std::as_bytes(std::span(made.ir)));
-    recording.kernel.target = "nvptx";
-    recording.kernel.arch = "sm_90";
-    recording.kernel.parameter_bytes = made.parameters.size();
-    auto ir = std::as_bytes(std::span(made.ir));
-    recording.ir.assign(ir.begin(), ir.end());
-    for (const MadeRegion& region : made.regions) {
-      if (region.size != Bytes()) {
-        MNEME_TRY(put_large(*publication, region, recording));
-        continue;
-      }
-      put(*publication, region, region.before, recording.prologue);
-      put(*publication, region, region.after, recording.epilogue);
-    }
-    MNEME_TRY(publication->wait());
-    InstanceRecord& instance = recording.instance;
-    instance.static_hash = recording.kernel.static_hash;
-    instance.grid = made.grid;
-    instance.block = made.block;
-    instance.parameters = made.parameters;
-    instance.device_kind = "cpu";
-    instance.device_name = "test";
-    instance.space_base = kDefaultAddressSpaceBase;
-    instance.space_size = 8_GiB;
-    instance.state_bytes = recording.prologue.bytes();
-    instance.recorded_at = "2026-01-01T00:00:00Z";
-    instance.mneme_version = "0.1.0";
-    instance.dynamic_hash = dynamic_hash(instance, recording.prologue);
-    MNEME_TRY(publication->commit(recording));
-    return instance;
-  }
-
   Result<std::unique_ptr<Session>> prepare(const MadeRecording& made, Device& device) {
     MNEME_ASSIGN(InstanceRecord instance, publish(made));
-    MNEME_ASSIGN(Database reading, Database::open(directory_));
+    MNEME_ASSIGN(Database reading, Database::open(directory()));
     database_ = std::make_unique<Database>(std::move(reading));
     return Session::prepare(*database_, instance.static_hash, instance.dynamic_hash, device);
   }
 
-  const Path& directory() const { return directory_; }
-
  private:
-  static Status put_large(Publication& publication, const MadeRegion& made, Recording& recording) {
-    PageBatch batch{std::make_unique<std::byte[]>(2 * kPageSize.count), {}};
-    std::memcpy(batch.bytes.get(), made.page.data(), kPageSize.count);
-    std::memcpy(batch.bytes.get() + kPageSize.count, made.changed_page.data(), kPageSize.count);
-    Digest page, changed;
-    batch.pages = {{kPageSize.count, &page}, {kPageSize.count, &changed}};
-    MNEME_TRY(publication.put(std::move(batch)));
-    MNEME_TRY(publication.wait());
-    Region region{made.kind, made.address, made.size, made.name, {}};
-    region.pages.assign(page_count(region.address, region.size), page);
-    recording.prologue.regions.push_back(region);
-    region.pages[made.changed_index] = changed;
-    recording.epilogue.regions.push_back(region);
-    return {};
-  }
-
-  void put(Publication& publication, const MadeRegion& made, const ByteVector& bytes, MemoryState& state) {
-    Region region{made.kind, made.address, Bytes(bytes.size()), made.name, {}};
-    region.pages.resize(page_count(region.address, region.size));
-    state.regions.push_back(region);
-    PageBatch batch{std::make_unique<std::byte[]>(bytes.size()), {}};
-    std::memcpy(batch.bytes.get(), bytes.data(), bytes.size());
-    // The digests are filled in by wait(): the vector of pages moves with its region.
-    for (size_t i = 0; i < region.pages.size(); ++i)
-      batch.pages.push_back({page_extent(region.address, region.size, i).size.count, &state.regions.back().pages[i]});
-    EXPECT_TRUE(publication.put(std::move(batch)).ok());
-  }
-
-  Path directory_;
   std::unique_ptr<Database> database_;
-  static inline int count_ = 0;
 };
 
 }  // namespace mneme::testing_replay

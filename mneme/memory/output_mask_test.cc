@@ -1,0 +1,102 @@
+#include "mneme/memory/output_mask.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mneme/memory/testing/on_fake_device.h"
+
+namespace mneme {
+namespace {
+
+using testing_memory::kData;
+using testing_memory::kOther;
+
+class OutputMaskTest : public testing_memory::OnFakeDevice {
+ protected:
+  void SetUp() override {
+    OnFakeDevice::SetUp();
+    auto memory = prepare();
+    ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+    memory_ = std::move(*memory);
+    written_ = zeros();
+    read_ = zeros();
+  }
+  void TearDown() override {
+    memory_.reset();
+    for (DevicePtr notes : {written_, read_}) EXPECT_TRUE(device_->free(notes).ok());
+  }
+  DevicePtr zeros() {
+    const DevicePtr memory = *device_->allocate(plan_.copy_size);
+    EXPECT_TRUE(stream_->fill(memory, std::byte{0}, plan_.copy_size).ok());
+    return memory;
+  }
+  // The note on a byte of recorded memory.
+  std::byte& note(DevicePtr notes, DevicePtr byte) const {
+    for (const MappedSpan& span : plan_.spans)
+      if (span.address <= byte && byte < span.address + span.size) return *at(notes + Bytes(span.offset) + (byte - span.address));
+    ADD_FAILURE() << "no memory at " << byte.address;
+    return *at(notes);
+  }
+  std::unique_ptr<OutputMask> mask() {
+    auto mask = OutputMask::create(*device_, *stream_, plan_, memory_->expected(), written_, read_);
+    EXPECT_TRUE(mask.ok()) << mask.status().to_string();
+    return std::move(mask).value();
+  }
+
+  std::unique_ptr<PreparedMemory> memory_;
+  DevicePtr written_, read_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Devices, OutputMaskTest, testing::Values(1_GiB, 4_MiB),
+                         [](const auto& info) { return info.param == 4_MiB ? "Small" : "Large"; });
+
+TEST_P(OutputMaskTest, IsOfWhatWasWrittenAndNotRead) {
+  const DevicePtr changed = kData + kPageSize + Bytes(5), unchanged = kOther + Bytes(7), also_read = kData + Bytes(8);
+  for (DevicePtr byte : {changed, unchanged, also_read}) note(written_, byte) = std::byte{1};
+  for (DevicePtr byte : {also_read, kData + Bytes(9)}) note(read_, byte) = std::byte{1};
+  auto masked = mask();
+  EXPECT_EQ(masked->size(), 2u);
+  EXPECT_EQ(masked->blocks().size(), 2u);
+  RestoredRun run = restored(*memory_);
+  ASSERT_TRUE(masked->apply().ok());
+  EXPECT_EQ(*at(changed), ~after_[kPageSize.count + 5]) << "the complement of what is expected, not of what was there";
+  EXPECT_EQ(*at(unchanged), ~std::byte{9});
+  EXPECT_EQ(*at(also_read), before_[8]);
+  EXPECT_EQ(*at(kOther + Bytes(8)), std::byte{9});
+  run_kernel();
+  const CheckedRun check = checked(std::move(run));
+  EXPECT_FALSE(check.equal) << "the kernel leaves one out";
+  EXPECT_EQ(check.first, kOther);
+}
+
+TEST_P(OutputMaskTest, WhatTheRecordedKernelLeavesWrongIsTakenOut) {
+  const DevicePtr right = kData + kPageSize + Bytes(5), wrong = kOther + Bytes(7);
+  for (DevicePtr byte : {right, wrong}) note(written_, byte) = std::byte{1};
+  auto masked = mask();
+  {
+    RestoredRun run = restored(*memory_);
+    ASSERT_TRUE(masked->apply().ok());
+    run_kernel();
+    ASSERT_TRUE(masked->drop_wrong().ok());
+  }
+  EXPECT_EQ(masked->size(), 1u);
+  ASSERT_EQ(masked->blocks().size(), 1u);
+  EXPECT_EQ(masked->blocks().front().address, kData + kPageSize);
+  RestoredRun run = restored(*memory_);
+  ASSERT_TRUE(masked->apply().ok());
+  run_kernel();
+  EXPECT_TRUE(checked(std::move(run)).equal);
+}
+
+TEST_P(OutputMaskTest, IsEmptyWhereNothingIsOnlyWritten) {
+  note(read_, kData) = std::byte{1};
+  auto masked = mask();
+  EXPECT_EQ(masked->size(), 0u);
+  EXPECT_TRUE(masked->blocks().empty());
+  RestoredRun run = restored(*memory_);
+  ASSERT_TRUE(masked->apply().ok());
+  EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,276 @@
+#include "mneme/memory/prepared_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mneme/memory/testing/on_fake_device.h"
+
+namespace mneme {
+namespace {
+
+using testing_memory::kData;
+using testing_memory::kOther;
+using testing_memory::kPages;
+using testing_store::MadeRecording;
+
+class PreparedMemoryTest : public testing_memory::OnFakeDevice {};
+
+// Room for all of the memory before, and for what changes only.
+INSTANTIATE_TEST_SUITE_P(Devices, PreparedMemoryTest, testing::Values(1_GiB, 4_MiB),
+                         [](const auto& info) { return info.param == 4_MiB ? "Small" : "Large"; });
+
+TEST_P(PreparedMemoryTest, RestoresAndChecksAsOftenAsWanted) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  for (int i = 0; i < 3; ++i) {
+    RestoredRun nothing = restored(**memory);
+    EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+    EXPECT_FALSE(checked(std::move(nothing)).equal) << "the kernel has not run";
+    RestoredRun run = restored(**memory);
+    run_kernel();
+    EXPECT_TRUE(checked(std::move(run)).equal);
+  }
+}
+
+TEST_P(PreparedMemoryTest, ARightRunCostsOneCopyAndOneCheck) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  RestoredRun begin = restored(**memory);
+  run_kernel();
+  ASSERT_TRUE(checked(std::move(begin)).equal);
+  const size_t before = device_->calls().size();
+  for (int i = 0; i < 2; ++i) {
+    RestoredRun run = restored(**memory);
+    run_kernel();
+    ASSERT_TRUE(std::move(run).check_later().ok());
+  }
+  auto checks = (*memory)->take_checks();
+  ASSERT_TRUE(checks.ok()) << checks.status().to_string();
+  ASSERT_EQ(checks->size(), 2u);
+  EXPECT_TRUE(checks->front().equal && checks->back().equal);
+  auto calls = device_->calls();
+  calls.erase(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(before));
+  EXPECT_THAT(calls, testing::ElementsAre("copy_listed", "hash_pages_to", "compare_later", "copy_listed", "hash_pages_to",
+                                          "compare_later", "take_comparisons"));
+}
+
+TEST_P(PreparedMemoryTest, MaskedMemoryIsPutBackToo) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  EXPECT_FALSE((*memory)->has_masked());
+  restored(**memory);
+  ByteVector masked = before_;
+  for (uint64_t place : {uint64_t{77}, 4 * kPageSize.count + 9}) masked[place] ^= std::byte{0xff};
+  std::copy(masked.begin(), masked.end(), at(kData));
+  ASSERT_TRUE((*memory)->keep_masked({{kData, kPageSize}, {kData + Bytes(4 * kPageSize.count), kPageSize}}, Bytes(2)).ok());
+  EXPECT_EQ((*memory)->masked_bytes(), Bytes(2));
+  for (int i = 0; i < 2; ++i) {
+    RestoredRun run = restored(**memory, StartState::masked);
+    EXPECT_EQ(bytes_at(kData, before_.size()), masked);
+    run_kernel();
+    EXPECT_TRUE(checked(std::move(run)).equal);
+    restored(**memory);
+    EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+  }
+}
+
+// A kernel that works in place gives something else where it starts from what it left.
+TEST_P(PreparedMemoryTest, MaskedMemoryIsWholeAgainAfterEachRun) {
+  for (const std::vector<MappedRun>& blocks : std::vector<std::vector<MappedRun>>{
+           {{kData, kPageSize}, {kData + Bytes(4 * kPageSize.count), kPageSize}},
+           {{kData, Bytes(5 * kPageSize.count)}},                         // around blocks that the kernel changes
+           {{kData, Bytes(5 * kPageSize.count)}, {kData, kPageSize}}}) {  // and with one of its own in it
+    auto memory = prepare();
+    ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+    restored(**memory);
+    ByteVector masked = before_;
+    for (uint64_t place : {uint64_t{77}, 4 * kPageSize.count + 9}) masked[place] ^= std::byte{0xff};
+    std::copy(masked.begin(), masked.end(), at(kData));
+    ASSERT_TRUE((*memory)->keep_masked(blocks, Bytes(2)).ok());
+    for (int i = 0; i < 3; ++i) {
+      RestoredRun run = restored(**memory, StartState::masked);
+      EXPECT_EQ(bytes_at(kData, before_.size()), masked) << "run " << i;
+      run_kernel();
+      EXPECT_TRUE(checked(std::move(run)).equal);
+    }
+    RestoredRun run = restored(**memory);
+    run_kernel();
+    EXPECT_TRUE(checked(std::move(run)).equal);
+  }
+}
+
+TEST_P(PreparedMemoryTest, AddressesThatWereGivenUpAreFilledAgain) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  RestoredRun before = restored(**memory);
+  run_kernel();
+  ASSERT_TRUE(checked(std::move(before)).equal);
+  EXPECT_TRUE((*memory)->trusted());
+  (*memory)->give_addresses_up();
+  ASSERT_TRUE(device_->reserve(kData, 2_MiB).ok());
+  ASSERT_TRUE((*memory)->take_addresses().ok());
+  EXPECT_FALSE((*memory)->trusted());
+  RestoredRun run = restored(**memory);
+  EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+  run_kernel();
+  EXPECT_TRUE(checked(std::move(run)).equal);
+}
+
+TEST_P(PreparedMemoryTest, AnotherTakesTheCopiesOver) {
+  RecordedCopies wanted;
+  wanted.shareable = true;
+  auto memory = prepare(std::move(wanted));
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  restored(**memory);
+  *at(kData + Bytes(5)) ^= std::byte{0xff};
+  ASSERT_TRUE((*memory)->keep_masked({{kData, kPageSize}}, Bytes(1)).ok());
+  auto shared = (*memory)->share_copies("");
+  ASSERT_TRUE(shared.ok()) << shared.status().to_string();
+  EXPECT_EQ(shared->descriptors.size(), 4u);
+  {
+    RestoredRun run = restored(**memory);  // it works on with what it shares
+    run_kernel();
+    EXPECT_TRUE(checked(std::move(run)).equal);
+  }
+  memory->reset();
+
+  auto copies = import_copies(*shared, *device_);
+  ASSERT_TRUE(copies.ok()) << copies.status().to_string();
+  database_ = std::make_unique<Database>(std::move(Database::open(recordings_.directory())).value());
+  if (GetParam() == 1_GiB)  // all of it is there
+    for (const auto& page : std::filesystem::recursive_directory_iterator(recordings_.directory() / "pages"))
+      if (page.is_regular_file()) std::filesystem::resize_file(page.path(), 0);
+  auto other = prepare(std::move(*copies));
+  ASSERT_TRUE(other.ok()) << other.status().to_string();
+  RestoredRun run = restored(**other);
+  EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+  run_kernel();
+  EXPECT_TRUE(checked(std::move(run)).equal);
+  EXPECT_EQ((*other)->masked_bytes(), Bytes(1));
+  restored(**other, StartState::masked);
+  EXPECT_NE(*at(kData + Bytes(5)), before_[5]);
+}
+
+TEST_P(PreparedMemoryTest, CopiesOfItsOwnAreNotShared) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  const Status status = (*memory)->share_copies("").status();
+  EXPECT_EQ(status.code(), Code::unsupported);
+  EXPECT_NE(status.message().find("it was not made to be shared"), std::string::npos) << status.message();
+  restored(**memory);
+}
+
+TEST_P(PreparedMemoryTest, ResultsThatNobodyTookAreNotTheNextOnes) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  RestoredRun forgotten = restored(**memory);
+  ASSERT_TRUE(std::move(forgotten).check_later().ok());
+  (*memory)->forget_checks();
+  RestoredRun run = restored(**memory);
+  run_kernel();
+  EXPECT_TRUE(checked(std::move(run)).equal);
+}
+
+// Globals that the compiled code has at places of its own: one that the kernel writes, and one that it reads.
+class PreparedGlobals : public PreparedMemoryTest {
+ protected:
+  void SetUp() override {
+    PreparedMemoryTest::SetUp();
+    MadeRecording made;
+    made.kernel.name = made.kernel.demangled = "none";
+    made.ir = "none, with globals";
+    made.kernel.globals = {{"read", read_.size(), 4, false, false, false}, {"written", written_.size(), 4, false, false, false}};
+    made.pointer("data", kData);
+    made.regions = {{Region::Kind::allocation, kData, "", before_, after_},
+                    {Region::Kind::global, DevicePtr(0x7fff00000000), "read", read_, read_},
+                    {Region::Kind::global, DevicePtr(0x7fff00001000), "written", written_, written_after_}};
+    publish(made);
+  }
+  // The places in code that has these globals.
+  Result<SymbolPlaces> places(const PreparedMemory& memory, const std::map<std::string, Bytes>& globals) {
+    for (const auto& [name, size] : globals) MNEME_TRY(device_->define_global(name, size).status());
+    MNEME_ASSIGN(module_, device_->load({DeviceKind::fake, {}}));
+    return memory.places_in(*module_);
+  }
+
+  const ByteVector read_ = ByteVector(40, std::byte{3}), written_ = ByteVector(64, std::byte{0}),
+                   written_after_ = ByteVector(64, std::byte{1});
+  std::unique_ptr<Module> module_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Devices, PreparedGlobals, testing::Values(1_GiB), [](const auto&) { return "Large"; });
+
+TEST_P(PreparedGlobals, CodeMayHaveLostOnlyWhatCannotHaveChanged) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  Status status = places(**memory, {{"read", Bytes(read_.size())}}).status();
+  EXPECT_EQ(status.code(), Code::not_found) << status.to_string();
+  EXPECT_THAT(status.message(), testing::HasSubstr("looking up the recorded global 'written' in the compiled code"));
+}
+
+TEST_P(PreparedGlobals, WhatWasMaskedIsNeededToo) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  auto without = places(**memory, {{"written", Bytes(written_.size())}});
+  ASSERT_TRUE(without.ok()) << without.status().to_string();
+  EXPECT_EQ(without->size(), 1u) << "the other is not in the code";
+  // As if a kernel had written all of it: then code without it has not done so.
+  ASSERT_TRUE((*memory)->mask_symbols({"read"}).ok());
+  ASSERT_TRUE(stream_->copy_to_device(without->at("written"), read_).ok());
+  ASSERT_TRUE((*memory)->keep_masked_symbols({"read"}, {{"read", without->at("written")}}).ok());
+  EXPECT_EQ((*memory)->masked_bytes(), Bytes(read_.size()));
+  Status status = (*memory)->places_in(*module_).status();
+  EXPECT_EQ(status.code(), Code::not_found) << status.to_string();
+  EXPECT_THAT(status.message(), testing::HasSubstr("looking up the recorded global 'read' in the compiled code"));
+}
+
+TEST_P(PreparedGlobals, AnotherSizeIsAnotherGlobal) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  Status status = places(**memory, {{"read", Bytes(read_.size() + 1)}, {"written", Bytes(written_.size())}}).status();
+  EXPECT_EQ(status.to_string(), "incompatible: the recorded global 'read' has 40 B, and 41 B in the compiled code");
+}
+
+TEST_P(PreparedGlobals, TheFirstThatDiffersIsNamed) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  auto symbols = places(**memory, {{"read", Bytes(read_.size())}, {"written", Bytes(written_.size())}});
+  ASSERT_TRUE(symbols.ok()) << symbols.status().to_string();
+  auto first_wrong = [&](bool data, const ByteVector& read, const ByteVector& written) -> DevicePtr {
+    RestoredRun run = restored(**memory, StartState::recorded, *symbols);
+    if (data) run_kernel();
+    EXPECT_TRUE(stream_->copy_to_device(symbols->at("read"), read).ok());
+    EXPECT_TRUE(stream_->copy_to_device(symbols->at("written"), written).ok());
+    const CheckedRun check = checked(std::move(run));
+    EXPECT_EQ(check.equal, check.first == DevicePtr());
+    return check.first;
+  };
+  const ByteVector wrong(read_.size(), std::byte{4});
+  EXPECT_EQ(first_wrong(true, read_, written_after_), DevicePtr());
+  EXPECT_EQ(first_wrong(true, read_, written_), symbols->at("written"));
+  EXPECT_EQ(first_wrong(true, wrong, written_), symbols->at("read"));
+  EXPECT_EQ(first_wrong(false, wrong, written_), kData + kPageSize) << "the first page that the kernel changes";
+}
+
+TEST(CopySizes, WhatDoesNotFitIsRefusedWithFigures) {
+  MemoryPlan plan;
+  PlannedRegion region;
+  region.prologue = region.epilogue = {Region::Kind::allocation, kData, 2_MiB, "", {}};
+  region.changed = {{0, 1_MiB}};
+  plan.regions = {region};
+  map_spans(plan, 2_MiB);
+  DeviceProperties device;
+  device.name = "a small one";
+  device.total_memory = 3_MiB;
+  EXPECT_EQ(
+      plan_copies(plan, device).status().to_string(),
+      "exhausted: a replay holds the recorded memory (2.00 MiB) and twice what the kernel changes of it (1.00 MiB), 4.00 MiB "
+      "in all, and a small one has 3.00 MiB; record a smaller problem, or replay on a device with more memory");
+  device.total_memory = 5_MiB;
+  EXPECT_FALSE(plan_copies(plan, device)->all_before);
+  device.total_memory = 7_MiB;
+  EXPECT_TRUE(plan_copies(plan, device)->all_before);
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,31 @@
+// RecordedAddresses: memory at the addresses that a recorded launch knows, for as long as this lives.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "mneme/base/status.h"
+#include "mneme/device/address_space.h"
+#include "mneme/device/device.h"
+#include "mneme/memory/memory_plan.h"
+
+namespace mneme {
+
+class RecordedAddresses {
+ public:
+  // Takes every region of the plan that lies at its recorded address; what is there is undefined. unavailable when an address
+  // cannot be had, with the owner where the system tells; exhausted.
+  static Result<RecordedAddresses> reserve(const InstanceRecord& instance, const MemoryPlan& plan, Device& device);
+
+ private:
+  RecordedAddresses() = default;
+  Status reserve_space(const InstanceRecord& instance, const MemoryPlan& plan, Device& device);
+  Status reserve_bound_globals(const MemoryPlan& plan, Device& device);
+  Status map_host_memory(const MemoryPlan& plan, Device& device);
+
+  std::unique_ptr<AddressSpace> space_;
+  std::vector<std::unique_ptr<AddressSpace>> global_spaces_;
+  std::vector<std::unique_ptr<HostMapping>> host_mappings_;
+};
+
+}  // namespace mneme

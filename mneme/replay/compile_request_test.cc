@@ -1,0 +1,55 @@
+#include "mneme/replay/compile_request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mneme/replay/testing/each_member.h"
+
+namespace mneme {
+namespace {
+
+PlannedRegion planned(Region::Kind kind, uint64_t address, const char* name, Placement placement) {
+  PlannedRegion region;
+  region.prologue = region.epilogue = {kind, DevicePtr(address), Bytes(64), name, {}};
+  region.placement = placement;
+  return region;
+}
+
+// Whatever of a configuration changes code is asked of the compiler; the rest is not.
+TEST(CompileRequest, EveryMemberThatChangesCodeIsAsked) {
+  KernelRecord kernel;
+  kernel.name = "k";
+  const CompileOptions usual = compile_options({}, kernel, {});
+  Configuration changed;
+  testing_members::change_each(changed, [&](const std::string& name) {
+    const std::string section = testing_members::section_of(name);
+    const bool of_code = section == "passes" || section == "pass_plugins" || section == "codegen" || section == "assembler";
+    const CompileOptions options = compile_options(changed, kernel, {});
+    EXPECT_EQ(options.passes != usual.passes, name == "passes") << name;
+    EXPECT_EQ(options.pass_plugins != usual.pass_plugins, name == "pass_plugins") << name;
+    EXPECT_EQ(options.codegen != usual.codegen, section == "codegen") << name;
+    EXPECT_EQ(options.assembler != usual.assembler, section == "assembler") << name;
+    if (!of_code) return;
+    EXPECT_EQ(options.passes, changed.passes);
+    EXPECT_EQ(options.pass_plugins, changed.pass_plugins);
+    EXPECT_EQ(options.codegen, changed.codegen);
+    EXPECT_EQ(options.assembler, changed.assembler);
+  });
+}
+
+TEST(CompileRequest, GlobalsAtTheirRecordedAddressesAreBoundAndOneKernelIsKept) {
+  KernelRecord kernel;
+  kernel.name = "k";
+  MemoryPlan plan;
+  plan.regions = {planned(Region::Kind::allocation, 0x1000, "", Placement::recorded_address),
+                  planned(Region::Kind::global, 0x2000, "bound", Placement::recorded_address),
+                  planned(Region::Kind::global, 0x3000, "of_the_module", Placement::module_symbol)};
+  const CompileOptions options = compile_options({}, kernel, plan);
+  EXPECT_THAT(options.kernels, testing::ElementsAre("k"));
+  ASSERT_EQ(options.bindings.size(), 1u);
+  EXPECT_EQ(options.bindings[0].name, "bound");
+  EXPECT_EQ(options.bindings[0].address, DevicePtr(0x2000));
+}
+
+}  // namespace
+}  // namespace mneme

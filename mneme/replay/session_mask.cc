@@ -1,0 +1,135 @@
+#include <set>
+
+#include "mneme/base/activity.h"
+#include "mneme/replay/access_notes.h"
+#include "mneme/replay/compile_request.h"
+#include "mneme/replay/session.h"
+
+namespace mneme {
+namespace {
+
+// Code that notes its accesses takes many times as long as without.
+constexpr std::chrono::seconds kLongestLaunch(1);
+constexpr double kLongestFactor = 1000;  // no code takes so much longer
+constexpr int kRounds = 3;
+
+}  // namespace
+
+Status Session::prepare_mask() {
+  MNEME_ASSIGN(DeviceLock exclusive, DeviceLock::acquire(device_.properties()));
+  ReplayResult ignored;
+  return choose_start({.poison = true}, ignored);
+}
+
+Status Session::choose_start(const Verdict& verdict, ReplayResult& result) {
+  if (verdict.poison && !memory_->has_masked() && why_no_mask_.ok()) {
+    why_no_mask_ = make_mask();
+    if (why_no_mask_.code() == Code::device_fault)
+      why_no_mask_ = error(Code::device_fault, "looking for it ended in a device fault: {}", why_no_mask_.message());
+  }
+  masked_ = verdict.poison && memory_->has_masked();
+  result.poison = masked_ ? "on" : verdict.poison ? why_no_mask_.message() : "off";
+  result.poisoned_bytes = masked_ ? memory_->masked_bytes() : Bytes();
+  if (why_no_mask_.code() != Code::device_fault) return {};
+  return error(
+      Code::device_fault,
+      R"(poison: {}; a new process can replay the launch without poison: --no-poison, {{"verdict": {{"poison": false}}}})",
+      why_no_mask());
+}
+
+Result<Session::RecordedRun> Session::run_recorded(const Loaded& recorded, OutputMask* mask) {
+  MNEME_ASSIGN(RestoredRun restored, restore(recorded, StartState::recorded));
+  if (mask) MNEME_TRY(mask->apply());
+  MNEME_TRY(stream_->synchronize());
+  const auto begin = std::chrono::steady_clock::now();
+  MNEME_TRY(launch_and_wait(recorded, recorded_shape(instance_)));
+  RecordedRun run{false, std::chrono::steady_clock::now() - begin};
+  MNEME_ASSIGN(const CheckedRun checked, std::move(restored).check());
+  run.right = checked.equal;
+  return run;
+}
+
+Status Session::make_mask() {
+  if (plan_.regions.empty()) return error(Code::unsupported, "the launch has no memory");
+  MNEME_ASSIGN(const Loaded recorded, recorded_launch());
+  MNEME_ASSIGN(RecordedRun plain, run_recorded(recorded, nullptr));
+  if (!plain.right) return error(Code::unsupported, "the recorded code and launch do not give the recorded memory here");
+  const Status memory = mask_memory(recorded, plain.time);
+  if (memory.code() == Code::device_fault) return memory;
+  MNEME_TRY(mask_globals(recorded));
+  return memory_->has_masked() ? Status() : memory;
+}
+
+// What is masked is what the notes propose and the recorded code, run from there, makes right.
+Status Session::mask_memory(const Loaded& recorded, Nanoseconds time) {
+  if (plan_.copy_size == Bytes()) return error(Code::unsupported, "the launch has no memory at recorded addresses");
+  if (time > kLongestLaunch)
+    return error(Code::unsupported,
+                 "the recorded launch takes more than {} s, and takes many times that when it notes its accesses",
+                 kLongestLaunch.count());
+
+  MNEME_ASSIGN(std::unique_ptr<OutputMask> mask, mask_candidates(time));
+  for (int round = 0; round < kRounds && mask->size() != 0; ++round) {
+    MNEME_ASSIGN(RecordedRun run, run_recorded(recorded, mask.get()));
+    if (!run.right) {
+      MNEME_TRY(mask->drop_wrong());
+      continue;
+    }
+    MNEME_ASSIGN([[maybe_unused]] const RestoredRun start, memory_->restore({}));
+    MNEME_TRY(mask->apply());
+    return memory_->keep_masked(mask->blocks(), Bytes(mask->size()));
+  }
+  return Status(Code::unsupported, mask->size() == 0 ? "the kernel writes no byte that it does not also read"
+                                                     : "the recorded code depends on what it seems not to read");
+}
+
+// Where globals at module symbols lie is another place in each module, so that no notes are taken of them. Those that no
+// instruction of the kernel can read are masked as a whole, and then what it leaves alone is not.
+Status Session::mask_globals(const Loaded& recorded) {
+  std::set<std::string> names;
+  for (const auto& [name, address] : recorded.symbols) names.insert(name);
+  MNEME_ASSIGN(KernelCode * code, sources_->find({}));
+  const Result<PointerUse>& use = code->pointer_use();
+  if (!use.ok() || !use->other.empty()) return {};
+  std::erase_if(names, [&](const std::string& name) {
+    bool written = false, read = false;
+    for (const PointerRoot& root : use->roots)
+      if (root.kind == PointerRoot::Kind::variable && root.variable == name) written |= root.written, read |= root.read;
+    return !written || read;
+  });
+  if (names.empty()) return {};
+  MNEME_TRY(memory_->mask_symbols(names));
+  MNEME_TRY(run_masked(recorded).status());
+  MNEME_TRY(memory_->keep_masked_symbols(names, recorded.symbols));
+  if (!memory_->has_masked()) return {};
+  MNEME_ASSIGN(RestoredRun run, run_masked(recorded));
+  MNEME_ASSIGN(const CheckedRun checked, std::move(run).check());
+  if (!checked.equal) memory_->forget_masked_symbols();
+  return {};
+}
+
+Result<RestoredRun> Session::run_masked(const Loaded& recorded) {
+  MNEME_ASSIGN(RestoredRun run, restore(recorded, StartState::masked));
+  MNEME_TRY(launch_and_wait(recorded, recorded_shape(instance_)));
+  return run;
+}
+
+Result<std::unique_ptr<OutputMask>> Session::mask_candidates(Nanoseconds time) {
+  auto notes = AccessNotes::create(device_, *stream_, plan_);
+  if (!notes.ok()) return notes.status().with_context("notes of the kernel's accesses take twice the recorded memory");
+  CompileOptions options = compile_options(Configuration(), kernel_, plan_);
+  options.passes = "default<O1>";
+  options.tracking = AccessNotes::tracking(plan_);
+  MNEME_ASSIGN(CompiledCode code, compile(options));
+  MNEME_ASSIGN(Loaded tracked, load_code(code));
+  MNEME_TRY(notes->attach(*tracked.module, *stream_));
+  MNEME_ASSIGN([[maybe_unused]] const RestoredRun run, memory_->restore(tracked.symbols));
+  {
+    ActivityScope tracking(Activity::tracking, kLongestFactor * time);
+    MNEME_TRY(stream_->launch(*tracked.kernel, recorded_shape(instance_), instance_.parameters));
+    MNEME_TRY(stream_->synchronize());
+  }
+  return OutputMask::create(device_, *stream_, plan_, memory_->expected(), notes->written(), notes->read());
+}
+
+}  // namespace mneme
