@@ -56,7 +56,8 @@ class CheckCommand : public Command {
   void add_options(CLI::App& app) override {
     recorded_.declare(app, configuration_);
     app.add_option("--runs", runs_, "how often to replay")->check(whole_number(1, 100'000))->capture_default_str();
-    app.add_option("--seed", seed_, "of the orders in which blocks run, on the CPU device; default: by chance");
+    app.add_option("--seed", seed_, "of the orders in which blocks run, on the CPU device; default: by chance")
+        ->check(whole_number(0));
     app.add_flag("--json", json_, "the report as JSON");
     configuration_.declare(app, ConfigurationUse::many_runs);
     guard_.declare(app);

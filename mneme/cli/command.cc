@@ -31,7 +31,7 @@ std::map<std::string, Entry>& registry() {
 }
 
 void print_help() {
-  print("Mneme records the GPU kernels of a program and replays each alone.\n\nExamples:\n{}",
+  print("{}\n\nExamples:\n{}", wrap("Mneme records the GPU kernels of a program and replays each alone.", help_width()),
         format_examples({{"mneme record -rdb db -- ./app", "run a program and record its kernel launches"},
                          {"mneme ls db", "what was recorded"},
                          {"mneme replay --help", "what a command does, and how"}}));
@@ -45,12 +45,16 @@ void print_help() {
     summaries.emplace(command.name, fmt::format("{}{}", command.summary, here ? "" : " (not installed)"));
     all = all && here;
   }
-  for (const auto& [name, summary] : summaries) print("  {:<12}{}\n", name, summary);
-  if (!all) print("\ntune and report come with Mneme's Python package: {}\n", how_to_get_python("tune,report"));
-  print(
-      "\nmneme COMMAND --help explains one. mneme NAME runs mneme-NAME from the PATH when NAME is not one of these.\n"
-      "mneme doctor says what is missing on this machine. mneme completion SHELL makes commands and kernels complete with Tab.\n"
-      "Exit status: 0 done, 2 could not be done, 64 the command line is wrong; replay also: 1 not verified.\n");
+  constexpr size_t kSummaries = 14;
+  for (const auto& [name, summary] : summaries) write_output(help_row(name, summary, kSummaries));
+  if (!all)
+    print("\n{}\n", wrap("tune and report come with Mneme's Python package: " + how_to_get_python("tune,report"), help_width()));
+  print("\n{}\n",
+        wrap("mneme COMMAND --help explains one. mneme NAME runs mneme-NAME from the PATH when NAME is not one of these.\n"
+             "mneme doctor says what is missing on this machine. mneme completion SHELL makes commands and kernels complete with "
+             "Tab.\n"
+             "Exit status: 0 done, 2 could not be done, 64 the command line is wrong; replay also: 1 not verified.",
+             help_width()));
 }
 
 // Replaces the process by `mneme-NAME`; returns only when there is none.
@@ -96,6 +100,15 @@ std::vector<std::string> long_names(const CLI::App& app) {
   return names;
 }
 
+// "--clear=3": the name of a flag, which takes no value. Nothing: there is none.
+std::optional<std::string> flag_with_value(const CLI::App& app, const std::string& argument) {
+  const size_t equals = argument.find('=');
+  if (!argument.starts_with("--") || equals == std::string::npos) return std::nullopt;
+  const CLI::Option* option = app.get_option_no_throw(argument.substr(0, equals));
+  if (!option || option->get_items_expected_max() != 0) return std::nullopt;
+  return argument.substr(0, equals);
+}
+
 // "-rdb" and "-rdb=x" become "--rdb" and "--rdb=x" where the command has such an option.
 std::string with_two_dashes(const std::string& argument, const std::vector<std::string>& known) {
   if (argument.size() < 3 || argument[0] != '-' || argument[1] == '-') return argument;
@@ -134,6 +147,10 @@ std::optional<int> parse(DeclaredCommand& declared, const std::vector<std::strin
   const std::vector<std::string> known = long_names(app);
   std::vector<std::string> reversed;  // CLI11 takes them last first
   for (auto it = arguments.rbegin(); it != arguments.rend(); ++it) reversed.push_back(with_two_dashes(*it, known));
+  for (const std::string& argument : reversed)
+    if (auto flag = flag_with_value(app, argument))
+      return report_usage(info.name,
+                          fmt::format("{} takes no value, and is given '{}'", *flag, shown(argument.substr(flag->size() + 1))));
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {

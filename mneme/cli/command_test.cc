@@ -215,6 +215,38 @@ TEST(CommandLine, HelpIsInWordsForPeople) {
             "--help-all shows options too that are taken but have no effect here.\n");
 }
 
+// Whether no line is longer than `most`, but those of the examples.
+bool fits(const std::string& help, size_t most) {
+  std::istringstream lines(help);
+  for (std::string line; std::getline(lines, line);)
+    if (line.size() > most && !line.starts_with("  mneme ") && !line.starts_with("  #")) return false;
+  return true;
+}
+
+TEST(CommandLine, HelpIsAsWideAsTheTerminal) {
+  ::setenv("COLUMNS", "60", 1);
+  const std::string narrow = run({"launch", "--help"}).out, commands = run({"help"}).out;
+  ::setenv("COLUMNS", "200", 1);
+  const std::string wide = run({"help"}).out;
+  ::unsetenv("COLUMNS");
+  EXPECT_THAT(narrow, HasSubstr("  --help-all                    print this with every option\n"
+                                "                                that is taken, and exit\n"));
+  EXPECT_TRUE(fits(narrow, 60)) << narrow;
+  EXPECT_TRUE(fits(commands, 60)) << commands;
+  EXPECT_THAT(commands,
+              HasSubstr("  tune        search for the fastest right configuration of\n              a recorded launch"));
+  EXPECT_THAT(wide, HasSubstr("makes commands and kernels complete with Tab.\n"));
+  EXPECT_TRUE(fits(run({"help"}).out, 100));
+}
+
+TEST(CommandLine, HelpIsBrokenBetweenWords) {
+  EXPECT_EQ(wrap("one two three", 7), "one two\nthree");
+  EXPECT_EQ(wrap("one two three\n", 8), "one two\nthree\n");
+  EXPECT_EQ(wrap("/a/path/that/is/long word", 7), "/a/path/that/is/long\nword");
+  EXPECT_EQ(wrap("run this:\n\n    mneme ls db --json\n", 9), "run this:\n\n    mneme ls db --json\n");
+  EXPECT_EQ(wrap("", 10), "");
+}
+
 TEST(CommandLine, HelpShowsOnlyOptionsThatDoSomethingThere) {
   EXPECT_EQ(run({"launch", "--help"}).out.find("--iterations"), std::string::npos);
   EXPECT_THAT(run({"launch", "--help-all"}).out,

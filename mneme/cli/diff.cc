@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "mneme/base/output_file.h"
 #include "mneme/base/shown.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
@@ -94,6 +95,8 @@ class DiffCommand : public Command {
   }
 
   int run() override {
+    if (!picture_.empty())
+      if (Status status = check_output_folder(picture_); !status.ok()) return report(status);
     return guard_.run(
         [&]() -> Outcome {
           auto outcome = compare();
@@ -105,7 +108,7 @@ class DiffCommand : public Command {
  private:
   Result<Outcome> compare() {
     MNEME_ASSIGN(Found found, find());
-    if (guard_.lost_to_poison(found.result)) return Outcome{};
+    if (guard_.lost_to_mask(found.result)) return Outcome{};
     MNEME_TRY(found.result.failure);
     if (!picture_.empty() && !found.differences.empty()) MNEME_TRY(write_picture(found.differences, picture_));
     bool outside = std::any_of(found.result.mismatches.begin(), found.result.mismatches.end(),
@@ -116,7 +119,7 @@ class DiffCommand : public Command {
   Result<Found> find() {
     DivertedOutput diverted;
     MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
-    MNEME_ASSIGN(auto recorded, RecordedSession::open(recorded_, configuration, guard_.no_poison()));
+    MNEME_ASSIGN(auto recorded, RecordedSession::open(recorded_, configuration, guard_.no_mask()));
     Found found;
     found.result =
         recorded->session().repeat(configuration, 1, [&](unsigned, const ReplayResult&, const RunMemory& memory) -> Status {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "mneme/cli/picture_canvas.h"
-#include "mneme/replay/difference.h"
+#include "mneme/verify/difference.h"
 
 namespace mneme::cli {
 

@@ -11,9 +11,12 @@
 #include "mneme/cli/output.h"
 #include "mneme/cli/progress.h"
 #include "mneme/cli/supervise.h"
+#include "mneme/cli/values.h"
 
 namespace mneme::cli {
 namespace {
+
+constexpr double kMostSeconds = 1e6;  // as of a pool
 
 // The subject of a sentence about it, as "… took longer than", "… ended by".
 std::string_view subject(Activity activity) {
@@ -67,12 +70,12 @@ Status explain_timeout(const GuardedEnd& end) {
 }
 
 // A child's reply: one byte for the exit status, why there is no poison as a string with its zero, then the output.
-std::string encode(const Outcome& outcome, const std::string& no_poison) {
-  return static_cast<char>(outcome.exit_status) + no_poison + '\0' + outcome.output;
+std::string encode(const Outcome& outcome, const std::string& no_mask) {
+  return static_cast<char>(outcome.exit_status) + no_mask + '\0' + outcome.output;
 }
-Outcome decode(const std::string& reply, std::string& no_poison) {
-  no_poison = reply.c_str() + 1;
-  return {reply.substr(no_poison.size() + 2), static_cast<unsigned char>(reply[0])};
+Outcome decode(const std::string& reply, std::string& no_mask) {
+  no_mask = reply.c_str() + 1;
+  return {reply.substr(no_mask.size() + 2), static_cast<unsigned char>(reply[0])};
 }
 
 }  // namespace
@@ -88,20 +91,20 @@ Status explain(const GuardedEnd& end) {
 void Guard::declare(CLI::App& app, GuardedWork work) {
   const char* of_running = work == GuardedWork::replay ? kGroup : kWithoutEffect;
   app.add_option("--compile-timeout", compile_seconds_, "seconds that one compilation may take (0: no limit)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number(0, kMostSeconds, "seconds"))
       ->capture_default_str()
       ->group(kGroup);
   app.add_option("--run-timeout", run_seconds_, "seconds that one launch may take (0: no limit)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number(0, kMostSeconds, "seconds"))
       ->capture_default_str()
       ->group(of_running);
   app.add_option("--load-timeout", load_seconds_,
                  "seconds that one step of preparing the device may take: opening it, giving it memory or code (0: no limit)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number(0, kMostSeconds, "seconds"))
       ->capture_default_str()
       ->group(of_running);
   app.add_option("--compile-memory", compile_gib_, "GiB of memory that one compilation may take in addition (0: no limit)")
-      ->check(CLI::Range(0, 1 << 20))
+      ->check(whole_number(0, 1 << 20))
       ->capture_default_str()
       ->group(kGroup);
   app.add_flag("--no-guard", none_, "compile and run in this process, for a debugger: no limits, and a crash is a crash")
@@ -117,14 +120,14 @@ int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome
                              GuardLimits::Seconds(load_seconds_), Bytes(compile_gib_ << 30)};
     auto end = run_guarded(limits, [&] {
       const Outcome done = work();
-      return encode(done, no_poison_);
+      return encode(done, no_mask_);
     });
     if (end.ok() && end->how == GuardedEnd::How::finished) {
-      std::string no_poison;
-      outcome = decode(end->reply, no_poison);
-      if (no_poison != no_poison_) {
-        no_poison_ = std::move(no_poison);
-        log::warning("there is no poison, as {}", no_poison_);
+      std::string no_mask;
+      outcome = decode(end->reply, no_mask);
+      if (no_mask != no_mask_) {
+        no_mask_ = std::move(no_mask);
+        log::warning("there is no poison, as {}", no_mask_);
         return run(work, failed, kind);
       }
     } else {
@@ -142,10 +145,10 @@ int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome
   return outcome.exit_status;
 }
 
-bool Guard::lost_to_poison(const ReplayResult& result) {
+bool Guard::lost_to_mask(const ReplayResult& result) {
   const bool lost = result.stage == ReplayStage::poisoning && result.failure.code() == Code::device_fault;
-  if (!lost || none_ || !no_poison_.empty()) return false;
-  no_poison_ = result.poison;
+  if (!lost || none_ || !no_mask_.empty()) return false;
+  no_mask_ = result.poison;
   return true;
 }
 

@@ -35,9 +35,9 @@ class Guard {
           OutputKind kind = OutputKind::text);
 
   // For `work`, of each result. True: looking for poison has taken the child's device along, and what is returned is nobody's;
-  // the work is done once more, in a child where no_poison() is why sessions are to look for none. Never under --no-guard.
-  bool lost_to_poison(const ReplayResult& result);
-  const std::string& no_poison() const { return no_poison_; }
+  // the work is done once more, in a child where no_mask() is why sessions are to look for none. Never under --no-guard.
+  bool lost_to_mask(const ReplayResult& result);
+  const std::string& no_mask() const { return no_mask_; }
 
  private:
   static constexpr char kGroup[] = "Limits";
@@ -45,7 +45,7 @@ class Guard {
   double compile_seconds_ = 120, run_seconds_ = 60, load_seconds_ = 120;
   uint64_t compile_gib_ = 8;
   bool none_ = false;
-  std::string no_poison_;
+  std::string no_mask_;
 };
 
 // Why a child's work was not done, and what to do: for every end but finished and interrupted.

@@ -1,12 +1,20 @@
 #include "mneme/cli/help_format.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstdlib>
+#include <sstream>
 
 namespace mneme::cli {
 namespace {
+
+// Where nothing says how wide lines may be, and the least that a description gets.
+constexpr size_t kUsualWidth = 100, kLeastWidth = 24;
 
 // The library describes a value by its type and by each of its checks: "UINT:INT in [0 - 3]", "TEXT:{auto,cuda,cpu}".
 std::string value_name(const std::string& type) {
@@ -49,6 +57,42 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   return choices;
 }
 
+size_t help_width() {
+  if (const char* columns = std::getenv("COLUMNS")) {
+    const std::string_view text = columns;
+    size_t width = 0;
+    auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), width);
+    if (failure == std::errc() && end == text.data() + text.size() && width > 0) return width;
+  }
+  winsize window{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0) return window.ws_col;
+  return kUsualWidth;
+}
+
+std::string wrap(const std::string& text, size_t width) {
+  std::string wrapped;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    while (line.size() > width && !line.starts_with(' ')) {
+      size_t space = line.rfind(' ', width);
+      if (space == std::string::npos) space = line.find(' ');  // a longer word stands alone
+      if (space == std::string::npos) break;
+      wrapped += line.substr(0, space) + "\n";
+      line.erase(0, space + 1);
+    }
+    wrapped += line + "\n";
+  }
+  if (!text.ends_with('\n') && !wrapped.empty()) wrapped.pop_back();
+  return wrapped;
+}
+
+std::string help_row(const std::string& name, const std::string& description, size_t column) {
+  const size_t width = help_width();
+  std::ostringstream row;
+  CLI::detail::format_help(row, name, wrap(description, width > column + kLeastWidth ? width - column : kLeastWidth), column);
+  return row.str();
+}
+
 std::string format_examples(const std::vector<Example>& examples) {
   std::string text;
   for (const Example& example : examples) text += fmt::format("  # {}\n  {}\n", example.purpose, example.line);
@@ -71,8 +115,18 @@ std::string HelpFormat::make_help(const CLI::App* app, std::string name, CLI::Ap
   }
   const auto without_effect = [](const CLI::Option* option) { return option->get_group() == kWithoutEffect; };
   if (mode != CLI::AppFormatMode::All && !app->get_options(without_effect).empty())
-    text += "\n--help-all shows options too that are taken but have no effect here.\n";
+    text += "\n" + wrap("--help-all shows options too that are taken but have no effect here.\n", help_width());
   return text + (app->get_footer().empty() ? "" : "\n" + make_footer(app));
+}
+
+std::string HelpFormat::make_description(const CLI::App* app) const {
+  return wrap(Formatter::make_description(app), help_width());
+}
+
+std::string HelpFormat::make_footer(const CLI::App* app) const { return wrap(Formatter::make_footer(app), help_width()); }
+
+std::string HelpFormat::make_option(const CLI::Option* option, bool is_positional) const {
+  return help_row(make_option_name(option, is_positional) + make_option_opts(option), make_option_desc(option), column_width_);
 }
 
 std::string HelpFormat::make_option_opts(const CLI::Option* option) const {

@@ -1,5 +1,5 @@
 // How a subcommand's --help is written: examples first, what an option takes in words for people, the default behind the
-// description. What has no effect there is for --help-all.
+// description, lines no longer than the terminal's. What has no effect there is for --help-all.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,6 +19,9 @@ class HelpFormat : public CLI::Formatter {
 
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
   std::string make_usage(const CLI::App* app, std::string name) const override;
+  std::string make_description(const CLI::App* app) const override;
+  std::string make_footer(const CLI::App* app) const override;
+  std::string make_option(const CLI::Option* option, bool is_positional) const override;
   std::string make_option_opts(const CLI::Option* option) const override;
   std::string make_option_desc(const CLI::Option* option) const override;
 
@@ -29,6 +32,13 @@ class HelpFormat : public CLI::Formatter {
 
 // Two lines each: what it is for, and the command.
 std::string format_examples(const std::vector<Example>& examples);
+// Columns that help has: $COLUMNS, else those of the terminal that standard output is, else 100.
+size_t help_width();
+// Lines broken between words so that none is longer than `width`. One that begins with a blank stays as it is, as a line for a
+// shell does.
+std::string wrap(const std::string& text, size_t width);
+// "  name      description\n": the description begins in `column`, further lines of it too.
+std::string help_row(const std::string& name, const std::string& description, size_t column);
 // What an option takes, in words for people: "N", "auto|cuda|cpu", "0..3", "TEXT"; empty for a flag.
 std::string value_name(const CLI::Option& option);
 // The words that it may be, where those are known.

@@ -47,6 +47,8 @@ class IrCommand : public Command {
       return report_usage("ir", fmt::format("--bitcode is of IR, and the stage '{}' is text", stage_));
     if (bitcode_ && output_.empty() && ::isatty(STDOUT_FILENO))
       return report_usage("ir", "bitcode is not for a terminal: name a file with -o");
+    if (!output_.empty())
+      if (Status status = check_output_folder(output_); !status.ok()) return report(status);
     return guard_.run([&] { return write_stage(); }, [](const Status&) { return Outcome{"", kExitCannotRun}; },
                       OutputKind::content);
   }
@@ -67,6 +69,7 @@ class IrCommand : public Command {
 
   Result<std::string> compiled() {
     MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
+    MNEME_TRY(check_files(configuration, FileSystem::posix()));
     MNEME_ASSIGN(const RecordedLaunches found, recorded_.launches());
     const KernelRecord& kernel = found.kernel.kernel;
     MNEME_ASSIGN(RecordedInstance recorded, found.database.load_instance(kernel.static_hash, found.instances[0]));

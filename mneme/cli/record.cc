@@ -29,7 +29,7 @@ class RecordCommand : public Command {
         ->capture_default_str();
     app.add_option("--kernels", options_.kernels,
                    "record only kernels in whose name, mangled or not, this regular expression is found");
-    app.add_option("--max", options_.max, "launches of each kernel to record")->check(whole_number(0))->capture_default_str();
+    app.add_option("--max", options_.max, "launches of each kernel to record")->check(whole_number(1))->capture_default_str();
     app.add_option("--skip", options_.skip, "launches of each kernel before the first that is recorded")
         ->check(whole_number(0))
         ->capture_default_str();

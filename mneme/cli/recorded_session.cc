@@ -17,8 +17,9 @@ void RecordedSessionOptions::declare(CLI::App& app, ConfigurationOptions& config
 }
 
 Result<std::unique_ptr<RecordedSession>> RecordedSession::open(const RecordedSessionOptions& options,
-                                                               const Configuration& configuration, const std::string& no_poison) {
+                                                               const Configuration& configuration, const std::string& no_mask) {
   auto opened = std::make_unique<RecordedSession>();
+  MNEME_TRY(check_files(configuration, FileSystem::posix()));
   MNEME_ASSIGN(RecordedLaunches recorded, options.recorded_.launches());
   opened->database_ = std::make_unique<Database>(std::move(recorded.database));
   MNEME_ASSIGN(auto cache, options.cache_.open());
@@ -26,7 +27,7 @@ Result<std::unique_ptr<RecordedSession>> RecordedSession::open(const RecordedSes
   Progress line;
   auto show = [&](std::string_view what, double done) { line.stage(fmt::format("{}: {:.0f} %", what, 100 * done)); };
   RecordedCopies copies;
-  copies.no_poison = no_poison;
+  copies.no_mask = no_mask;
   MNEME_ASSIGN(opened->session_, Session::prepare(*opened->database_, recorded.kernel.kernel.static_hash, recorded.instances[0],
                                                   *opened->device_, show, std::move(copies)));
   if (cache) opened->session_->use_cache(std::move(cache));

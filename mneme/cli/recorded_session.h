@@ -7,8 +7,8 @@
 
 #include "mneme/cli/cache_option.h"
 #include "mneme/cli/recorded_launch.h"
-#include "mneme/replay/segments.h"
 #include "mneme/replay/session.h"
+#include "mneme/verify/segments.h"
 
 namespace mneme::cli {
 
@@ -27,9 +27,9 @@ class RecordedSessionOptions {
 
 class RecordedSession {
  public:
-  // `no_poison`: as in RecordedCopies.
+  // `no_mask`: as in RecordedCopies.
   static Result<std::unique_ptr<RecordedSession>> open(const RecordedSessionOptions& options, const Configuration& configuration,
-                                                       const std::string& no_poison = {});
+                                                       const std::string& no_mask = {});
 
   Session& session() { return *session_; }
   const std::vector<Segment>& segments() const { return segments_; }

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "mneme/base/shown.h"
-#include "mneme/cli/sweep_report.h"
+#include "mneme/measure/time_statistics.h"
 
 namespace mneme::cli {
 namespace {
@@ -172,9 +172,10 @@ std::string format_annotation(const Annotation& annotation) {
 std::string format_recorded_time(const RecordedTime& time) {
   std::string text;
   if (time.others != 0)
-    text = fmt::format("{:.2f} us, the median of {} that {} not recorded", time.others_median / 1e3,
+    text = fmt::format("{}, the median of {} that {} not recorded", format_time(Nanoseconds(time.others_median)),
                        plural(time.others, "launch"), time.others == 1 ? "was" : "were");
-  if (time.captured) text += fmt::format("{}{:.2f} us when recorded", text.empty() ? "" : "; ", *time.captured / 1e3);
+  if (time.captured)
+    text += fmt::format("{}{} when recorded", text.empty() ? "" : "; ", format_time(Nanoseconds(*time.captured)));
   return fmt::format("{} ({})", text, time.clock_source);
 }
 

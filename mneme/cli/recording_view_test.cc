@@ -79,7 +79,7 @@ TEST(RecordedTimes, AreToldWithWhatTheyAreOf) {
   EXPECT_EQ(format_recorded_time({"cupti_activity", 15200, 17, 12000, 12340}),
             "12.34 us, the median of 17 launches that were not recorded; 15.20 us when recorded (cupti_activity)");
   EXPECT_EQ(format_recorded_time({"steady_clock", std::nullopt, 1, 500, 500}),
-            "0.50 us, the median of 1 launch that was not recorded (steady_clock)");
+            "500 ns, the median of 1 launch that was not recorded (steady_clock)");
   EXPECT_EQ(format_recorded_time({"cuda_event", 2000, 0, 0, 0}), "2.00 us when recorded (cuda_event)");
 }
 
@@ -127,6 +127,124 @@ TEST(Arguments, AreReadByTheirKind) {
   EXPECT_EQ(format_argument({Parameter::Kind::integer, "i", "i32", 12, 4, 4}, bytes), "-3");
   EXPECT_EQ(format_argument({Parameter::Kind::aggregate, "s", "struct.S", 16, 3, 1}, bytes), "ab0000");
   EXPECT_EQ(format_argument({Parameter::Kind::integer, "i", "i32", 22, 4, 4}, bytes), "?");
+}
+
+TEST(Arguments, HaveTheirWidthAndSign) {
+  ByteVector bytes(16, std::byte{0xff});
+  const double number = -0.1;
+  std::memcpy(bytes.data() + 8, &number, 8);
+  const auto shown = [&](Parameter::Kind kind, uint64_t offset, uint64_t size) {
+    return format_argument({kind, "a", "", offset, size, 1}, bytes);
+  };
+  bytes[1] = bytes[3] = bytes[7] = std::byte{0x7f};
+  EXPECT_EQ(shown(Parameter::Kind::integer, 0, 1), "-1");
+  EXPECT_EQ(shown(Parameter::Kind::integer, 1, 1), "127");
+  EXPECT_EQ(shown(Parameter::Kind::integer, 0, 2), "32767");
+  EXPECT_EQ(shown(Parameter::Kind::integer, 4, 2), "-1");
+  EXPECT_EQ(shown(Parameter::Kind::integer, 0, 4), "2147450879");
+  EXPECT_EQ(shown(Parameter::Kind::integer, 0, 8), "9223372034707259391");
+  EXPECT_EQ(shown(Parameter::Kind::integer, 0, 3), "ff7fff") << "an i24: its bytes";
+  EXPECT_EQ(shown(Parameter::Kind::floating, 8, 8), "-0.1");
+  EXPECT_EQ(shown(Parameter::Kind::floating, 0, 2), "ff7f");
+  EXPECT_EQ(shown(Parameter::Kind::pointer, 8, 8), "0xbfb999999999999a");
+  EXPECT_EQ(shown(Parameter::Kind::aggregate, 14, 2), "b9bf") << "the last bytes";
+  EXPECT_EQ(shown(Parameter::Kind::aggregate, 15, 2), "?");
+  EXPECT_EQ(shown(Parameter::Kind::aggregate, 17, 0), "?");
+}
+
+TEST(Views, OfMemoryCountKindsAndPagesThatChanged) {
+  const auto page = [](uint64_t number) { return digest_of(std::as_bytes(std::span(&number, 1))); };
+  const auto region = [](Region::Kind kind, std::vector<Digest> pages) {
+    return Region{kind, DevicePtr(0x1000), Bytes(65536 * pages.size()), "", std::move(pages)};
+  };
+  MemoryState before, after;
+  before.regions = {region(Region::Kind::allocation, {page(1), page(2), page(3)}),
+                    region(Region::Kind::allocation, {page(1)}),
+                    region(Region::Kind::allocation, {}),
+                    region(Region::Kind::global, {page(4)}),
+                    region(Region::Kind::global, {page(5)}),
+                    region(Region::Kind::host, {page(6), page(6)})};
+  const auto figures = [&] {
+    const auto& [allocations, globals, host, pages, changed_pages] = view_memory(before, after);
+    return std::vector<uint64_t>{allocations, globals, host, pages, changed_pages};
+  };
+  after = before;
+  EXPECT_EQ(figures(), (std::vector<uint64_t>{3, 2, 1, 8, 0}));
+  after.regions[0].pages[1] = page(9);
+  after.regions[5].pages[0] = page(9);
+  EXPECT_EQ(figures(), (std::vector<uint64_t>{3, 2, 1, 8, 2}));
+  after.regions[0].pages.pop_back();  // which no recording is
+  after.regions.pop_back();
+  EXPECT_EQ(figures(), (std::vector<uint64_t>{3, 2, 1, 8, 4}));
+}
+
+TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
+  KernelRecord kernel;
+  kernel.static_hash = digest_of(ByteVector(1));
+  kernel.name = "_Z1kPf";
+  kernel.demangled = "k(float*)";
+  kernel.source = "k.cu";
+  kernel.target = "nvptx64";
+  kernel.arch = "sm_90";
+  kernel.parameters = {{Parameter::Kind::integer, "n", "i32", 0, 4, 2}, {Parameter::Kind::aggregate, "s", "struct.S", 4, 2, 1}};
+  kernel.parameter_bytes = 6;
+  kernel.globals = {{"g", 7, 8, true, false, false}, {"h", 9, 16, false, true, false}, {"i", 11, 32, false, false, true}};
+  EXPECT_EQ(
+      to_json(kernel),
+      (nlohmann::json{
+          {"static_hash", digest_of(ByteVector(1)).hex()},
+          {"name", "_Z1kPf"},
+          {"demangled", "k(float*)"},
+          {"source", "k.cu"},
+          {"target", "nvptx64"},
+          {"arch", "sm_90"},
+          {"parameters",
+           {{{"kind", "integer"}, {"name", "n"}, {"type", "i32"}, {"offset", 0}, {"size", 4}, {"alignment", 2}},
+            {{"kind", "aggregate"}, {"name", "s"}, {"type", "struct.S"}, {"offset", 4}, {"size", 2}, {"alignment", 1}}}},
+          {"parameter_bytes", 6},
+          {"globals",
+           {{{"name", "g"}, {"size", 7}, {"alignment", 8}, {"constant_space", true}, {"managed", false}, {"escapes", false}},
+            {{"name", "h"}, {"size", 9}, {"alignment", 16}, {"constant_space", false}, {"managed", true}, {"escapes", false}},
+            {{"name", "i"},
+             {"size", 11},
+             {"alignment", 32},
+             {"constant_space", false},
+             {"managed", false},
+             {"escapes", true}}}}}));
+  InstanceRecord instance;
+  instance.static_hash = kernel.static_hash;
+  instance.dynamic_hash = digest_of(ByteVector(2));
+  instance.grid = {2, 3, 4};
+  instance.block = {5, 6, 7};
+  instance.dynamic_shared_memory = Bytes(128);
+  instance.cooperative = true;
+  instance.parameters = {std::byte{9}, std::byte{0}, std::byte{0}, std::byte{0}, std::byte{0xab}, std::byte{0xcd}};
+  instance.device_kind = "cuda";
+  instance.device_name = "a GPU";
+  instance.state_bytes = Bytes(4096);
+  instance.recorded_at = "2026-01-01T00:00:00Z";
+  instance.mneme_version = "9.9";
+  instance.annotations = {{DevicePtr(0x2000), Bytes(40), "forces", {ElementType::f32, 3, ErrorKind::ulp}}};
+  nlohmann::json expected = {
+      {"dynamic_hash", digest_of(ByteVector(2)).hex()},
+      {"recorded_time", {}},
+      {"grid", {{"x", 2}, {"y", 3}, {"z", 4}}},
+      {"block", {{"x", 5}, {"y", 6}, {"z", 7}}},
+      {"dynamic_shared_memory", 128},
+      {"cooperative", true},
+      {"arguments", {{{"name", "n"}, {"type", "i32"}, {"value", "9"}}, {{"name", "s"}, {"type", "struct.S"}, {"value", "abcd"}}}},
+      {"annotations", {{{"address", "0x2000"}, {"bytes", 40}, {"tag", "forces"}, {"tolerance", "f32, 3, ulp"}}}},
+      {"memory_bytes", 4096},
+      {"disk_bytes", {}},
+      {"device", "cuda"},
+      {"device_name", "a GPU"},
+      {"recorded_at", "2026-01-01T00:00:00Z"},
+      {"mneme_version", "9.9"}};
+  EXPECT_EQ(to_json(kernel, instance, std::nullopt), expected);
+  instance.recorded_time = RecordedTime{"cuda_event", 2000.0, 3, 900, 1000};
+  expected["recorded_time"] = to_json(*instance.recorded_time);
+  expected["disk_bytes"] = 107;
+  EXPECT_EQ(to_json(kernel, instance, InstanceSize{Bytes(7), Bytes(100)}), expected);
 }
 
 TEST(Table, AlignsColumns) {

@@ -48,7 +48,7 @@ class ReplayCommand : public Command {
     const auto work = [&]() -> Outcome {
       const std::vector<InstanceResult> results = replay_or_failure(configuration);
       for (const InstanceResult& instance : results)
-        if (guard_.lost_to_poison(instance.result)) return {};
+        if (guard_.lost_to_mask(instance.result)) return {};
       for (const InstanceResult& instance : results)
         if (!instance.result.failure.ok()) report(instance.result.failure);
       return outcome(printed, results);
@@ -109,6 +109,7 @@ class ReplayCommand : public Command {
   }
 
   Result<std::vector<InstanceResult>> replay(const Configuration& configuration) {
+    MNEME_TRY(check_files(configuration, FileSystem::posix()));
     MNEME_ASSIGN(const RecordedLaunches recorded, recorded_.launches());
     MNEME_ASSIGN(cache_, cache_option_.open());
     MNEME_ASSIGN(auto device, device_.open());
@@ -127,7 +128,7 @@ class ReplayCommand : public Command {
     line.stage("preparing the device");
     auto show = [&](std::string_view what, double done) { line.stage(fmt::format("{}: {:.0f} %", what, 100 * done)); };
     RecordedCopies copies;
-    copies.no_poison = guard_.no_poison();
+    copies.no_mask = guard_.no_mask();
     MNEME_ASSIGN(auto session, Session::prepare(database, kernel, instance, device, show, std::move(copies)));
     if (cache_) session->use_cache(cache_);
     line.stage(fmt::format("compiling and running {}", session->kernel().demangled));

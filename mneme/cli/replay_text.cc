@@ -5,8 +5,8 @@
 #include "mneme/base/shown.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/cli/sweep_report.h"
-#include "mneme/replay/difference.h"
-#include "mneme/replay/time_statistics.h"
+#include "mneme/measure/time_statistics.h"
+#include "mneme/verify/difference.h"
 
 namespace mneme::cli {
 namespace {

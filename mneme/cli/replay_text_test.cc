@@ -40,6 +40,71 @@ TEST(ReplayText, SaysVerdictTimesRegistersAndLaunch) {
       "  poison     on, 4.00 KiB\n");
 }
 
+TEST(ReplayText, TheTimeBesideTheRecordedOneIsTheMedian) {
+  ReplayResult result = right();
+  result.exec_time = {Nanoseconds(9000), Nanoseconds(30000), Nanoseconds(10000)};
+  EXPECT_THAT(replay_text("k", result), HasSubstr("  time       10.00 us, the median of 3 runs; least 9.00 us"));
+  EXPECT_THAT(replay_text("k", result), HasSubstr("least 19.00 us; this is 0.50 of it\n"));
+}
+
+TEST(ReplayText, SaysHowTheCodeUsesTheDevice) {
+  ReplayResult result = right();
+  result.resources.registers.reset();
+  result.facts.registers = 31;
+  result.facts.spill_stores = Bytes(16);
+  result.facts.spill_loads = Bytes(2048);
+  result.occupancy = {3, 0.375};
+  EXPECT_THAT(replay_text("k", result), HasSubstr("\n  registers  31 of a thread\n"
+                                                  "  spilled    16 B stored, 2.00 KiB loaded\n"
+                                                  "  code       2.00 KiB\n"
+                                                  "  occupancy  38 %, 3 blocks of a multiprocessor\n"));
+  result.resources.registers = 30;
+  result.poison = "off";
+  EXPECT_THAT(replay_text("k", result), HasSubstr("\n  registers  30 of a thread\n"));
+  EXPECT_THAT(replay_text("k", result), HasSubstr("\n  poison     off\n"));
+}
+
+TEST(ReplayText, ATimeOfOneRunHasNoSpread) {
+  ReplayResult result = right();
+  result.exec_time = {Nanoseconds(5000)};
+  result.recorded_time = RecordedTime{"cuda_event", 10000.0, 0, 0, 0};
+  EXPECT_THAT(replay_text("k", result), HasSubstr("  time       5.00 us, the median of 1 run; least 5.00 us (cuda_event)\n"
+                                                  "  recorded   10.00 us when recorded (cuda_event); this is 0.50 of it\n"));
+}
+
+TEST(ReplayText, ToTheByteIsSaidOnlyWhereNothingIsOff) {
+  ReplayResult result = right();
+  ToleranceVerdict exact{"argument 'out'", DevicePtr(0x1000), Bytes(4), {}, {}}, off = exact;
+  off.differences.worst = 1e-9;
+  const char* const kToTheByte = "\n  verified: memory is as recorded, to the byte\n";
+  const char* const kWithin = "\n  verified: memory is as recorded, within its tolerances\n";
+  result.tolerances = {exact};
+  EXPECT_THAT(replay_text("k", result), HasSubstr(kToTheByte));
+  for (auto tolerances : {std::vector{exact, off}, std::vector{off, exact}}) {
+    result.tolerances = tolerances;
+    EXPECT_THAT(replay_text("k", result), HasSubstr(kWithin));
+  }
+}
+
+TEST(ReplayText, EightPlacesAreListedAndTheOthersCounted) {
+  ReplayResult wrong = right();
+  wrong.verified = false;
+  const auto lines_of = [&](size_t places) {
+    wrong.mismatches.assign(places, {"allocation 0x1000", DevicePtr(0x1000), Bytes(64), 1, 5, {}, false, ""});
+    const std::string text = replay_text("k", wrong);
+    size_t count = 0;
+    for (size_t at = text.find("allocation 0x1000: 1 byte of 64 B, from offset 5 on"); at != std::string::npos;
+         at = text.find("allocation 0x1000: 1 byte of 64 B, from offset 5 on", at + 1))
+      ++count;
+    return std::pair(
+        count, text.find("more places") == std::string::npos ? std::string() : text.substr(text.find("more places") - 2, 13));
+  };
+  EXPECT_EQ(lines_of(8), std::pair(size_t{8}, std::string()));
+  EXPECT_EQ(lines_of(11), std::pair(size_t{8}, std::string("3 more places")));
+  wrong.not_written = std::vector<NotWritten>{{"argument 'out'", ElementType::f32, 256, 128, 7, 3}};
+  EXPECT_THAT(replay_text("k", wrong), HasSubstr("were not written, the first at index 7; 3 that were are wrong\n"));
+}
+
 TEST(ReplayText, SaysWhatDifferedAndHow) {
   ReplayResult wrong = right();
   wrong.verified = false;

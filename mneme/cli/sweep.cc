@@ -166,6 +166,7 @@ class SweepCommand : public Command {
 
   Status make_plan(SweepPlan& plan) const {
     MNEME_ASSIGN(plan.base, configuration_.configuration());
+    MNEME_TRY(check_files(plan.base, FileSystem::posix()));
     MNEME_ASSIGN(RecordedLaunches recorded, recorded_.launches());
     plan.instances = std::move(recorded.instances);
     plan.database = std::filesystem::absolute(recorded.database.directory()).lexically_normal();

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "mneme/replay/testing/each_member.h"
+
 namespace mneme::cli {
 namespace {
 
@@ -159,6 +161,38 @@ TEST(SweepPlan, TheBaselineIsWhatWasRecordedUnderTheSameTiming) {
   const Configuration baseline = some_plan().baseline();
   EXPECT_EQ(baseline.codegen.level, Configuration().codegen.level);
   EXPECT_EQ(baseline.execution.iterations, 7u);
+}
+
+TEST(SweepPlan, TheBaselineHasEveryMemberThatIsOfNoCode) {
+  const Configuration recorded;
+  SweepPlan plan;
+  testing_members::change_each(plan.base, [&](const std::string& name) {
+    const std::string section = testing_members::section_of(name);
+    const bool kept = section == "execution" || section == "tolerance" || section == "verdict";
+    EXPECT_EQ(plan.baseline(), kept ? plan.base : recorded) << name;
+  });
+}
+
+TEST(SweepPlan, EveryMemberIsKept) {
+  const SweepPlan plan = some_plan();
+  auto read = sweep_plan_from_json(to_json(plan));
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->database, plan.database);
+  EXPECT_EQ(read->static_hash, plan.static_hash);
+  EXPECT_EQ(read->instances, plan.instances);
+  EXPECT_EQ(read->device, plan.device);
+  EXPECT_EQ(read->base, plan.base);
+  ASSERT_EQ(read->axes.size(), plan.axes.size());
+  for (size_t i = 0; i < plan.axes.size(); ++i) {
+    EXPECT_EQ(read->axes[i].key, plan.axes[i].key);
+    EXPECT_EQ(read->axes[i].values, plan.axes[i].values);
+  }
+  EXPECT_EQ(read->random, plan.random);
+  EXPECT_EQ(read->seed, plan.seed);
+  EXPECT_EQ(read->share, plan.share);
+  EXPECT_EQ(read->limits.compiling, plan.limits.compiling);
+  EXPECT_EQ(read->limits.running, plan.limits.running);
+  EXPECT_EQ(read->limits.compile_memory, plan.limits.compile_memory);
 }
 
 TEST(SweepPlan, WhatTheDeviceHasNoUseForIsRefusedAtTheStart) {

@@ -7,6 +7,7 @@
 
 #include "mneme/base/shown.h"
 #include "mneme/cli/recording_view.h"
+#include "mneme/measure/time_statistics.h"
 
 namespace mneme::cli {
 namespace {
@@ -176,14 +177,6 @@ double SweepRate::device_busy() const {
 double SweepRate::compile_busy() const {
   const double busy = std::chrono::duration<double>(now.compile_busy - start.compile_busy).count();
   return seconds > 0 ? std::min(1.0, busy / seconds / compile_workers) : 0;
-}
-
-std::string format_time(Nanoseconds time) {
-  const double ns = time.count();
-  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
-  if (ns < 1e6) return fmt::format("{:.2f} us", ns / 1e3);
-  if (ns < 1e9) return fmt::format("{:.2f} ms", ns / 1e6);
-  return fmt::format("{:.2f} s", ns / 1e9);
 }
 
 std::string format_duration(double seconds) {

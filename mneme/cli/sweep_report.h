@@ -25,8 +25,6 @@ struct SweepRate {
   double compile_busy() const;
 };
 
-// "912 ns", "12.31 us", "1.20 ms", "3.41 s"
-std::string format_time(Nanoseconds time);
 // "42 ms", "40 s", "12 min", "3 h 5 min"
 std::string format_duration(double seconds);
 // "block.x=64 passes=default<O1>"; each value is one line, cut where it is long and `most` is not zero.

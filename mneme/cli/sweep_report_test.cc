@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "mneme/measure/time_statistics.h"
+
 namespace mneme::cli {
 namespace {
 
@@ -153,8 +155,164 @@ TEST_F(SweepReport, TheJsonHasTheSame) {
   EXPECT_EQ(best_json(tally)["speed_up"], 2.0);
 }
 
+TEST_F(SweepReport, TheJsonHasEveryFigureInItsOwnPlace) {
+  tally.add_baseline(baseline(kBaselineAtEnd, {12}));
+  plan.device = DeviceKind::cuda;
+  rate.seconds = 4;
+  rate.seconds_before = 1.5;
+  rate.devices = 2;
+  rate.compile_workers = 5;
+  rate.start.device_busy = std::chrono::seconds(3);
+  rate.now.device_busy = std::chrono::seconds(7);  // 4 of 8
+  rate.start.compile_busy = std::chrono::seconds(1);
+  rate.now.compile_busy = std::chrono::seconds(6);  // 5 of 20
+  rate.start.distinct_objects = 2;
+  rate.now.distinct_objects = 11;
+  rate.now.workers_replaced = 3;
+  Json json = sweep_json(plan, 8, tally, rate);
+  EXPECT_EQ(json["best"].size(), 2u);
+  EXPECT_EQ(json["best"][0], Json({{"configuration", {{"block", {{"x", 128}}}, {"passes", "default<O3>"}}},
+                                   {"digest", whole_digest(right(128, {}).configuration).hex()},
+                                   {"time", 5000.0},
+                                   {"speed_up", 2.2},
+                                   {"reg_usage", 24},
+                                   {"obj_size", 4096},
+                                   {"verified", "to the byte"},
+                                   {"alike", 1},
+                                   {"values", {{"block.x", 128}, {"passes", "default<O3>"}}}}));
+  json.erase("best");
+  const Json expected = {
+      {"total", 8},
+      {"device", "cuda"},
+      {"device_name", {}},
+      {"done", 7},
+      {"verified", 4},
+      {"failed", 3},
+      {"measured", 2},
+      {"shared", 1},
+      {"resumed", 1},
+      {"failures",
+       {{"wrong_result", {{"count", 2}, {"values", {{"block.x", 256}, {"passes", "default<O3>"}}}, {"reason", "memory differs"}}},
+        {"invalid_launch",
+         {{"count", 1}, {"values", {{"block.x", 384}, {"passes", "default<O3>"}}}, {"reason", "too many threads"}}}}},
+      {"baseline",
+       {{"configuration", {{"passes", "default<O3>"}}}, {"times", {10000.0, 12000.0}}, {"time", 11000.0}, {"problem", {}}}},
+      {"rate",
+       {{"seconds", 4.0},
+        {"seconds_before", 1.5},
+        {"measured_per_second", 0.5},
+        {"done_per_second", 1.5},
+        {"devices", 2},
+        {"device_busy", 0.5},
+        {"compile_workers", 5},
+        {"compile_busy", 0.25},
+        {"distinct_objects", 11},
+        {"workers_replaced", 3},
+        {"launches", 8},
+        {"kernel_ns", 52000.0},
+        {"stages_ns", {{"optimise", 2e6}}}}}};
+  EXPECT_EQ(json, expected) << Json::diff(expected, json).dump(2);
+  const Json best = best_json(tally);
+  EXPECT_EQ(best, Json({{"configuration", {{"block", {{"x", 128}}}, {"passes", "default<O3>"}}},
+                        {"result", right(128, {5, 5, 6}).details},
+                        {"time", 5000.0},
+                        {"speed_up", 2.2}}));
+}
+
+TEST_F(SweepReport, ABaselineThatChangedByMoreThanATwentiethIsTold) {
+  for (const auto& [end, said] : {std::pair(10.4, false), std::pair(9.6, false), std::pair(10.6, true), std::pair(9.4, true)}) {
+    SweepTally changing = tally;
+    changing.add_baseline(baseline(kBaselineAtEnd, {end}));
+    EXPECT_EQ(sweep_table(plan, 8, changing, rate).find("they differ by 6 %") != std::string::npos, said) << end;
+  }
+}
+
+TEST(SweepTally, TheBaselineIsTheMedianOfItsMeasurements) {
+  SweepTally tally(1);
+  EXPECT_FALSE(tally.baseline().has_value());
+  for (double time : {10.0, 30.0, 11.0}) tally.add_baseline(baseline(kBaselineAtBegin, {time}));
+  EXPECT_EQ(*tally.baseline(), Nanoseconds(11000));
+  tally.add_baseline(baseline(kBaselineAtEnd, {13.0}));
+  EXPECT_EQ(*tally.baseline(), Nanoseconds(12000));
+  tally.add_baseline(failed(0, Failure::cancelled, "given up"));
+  EXPECT_EQ(tally.baseline_problem(), "") << "that is no problem of its own";
+  tally.add_baseline(failed(0, Failure::run_timeout, "the first"));
+  tally.add_baseline(failed(0, Failure::wrong_result, "the second"));
+  EXPECT_EQ(tally.baseline_problem(), "run_timeout: the first");
+}
+
+// What a sweep has launched is told with its rate.
+TEST(SweepTally, LaunchesAreTheVerifiedTheWarmingAndTheTimed) {
+  for (bool timed_too : {false, true})
+    for (unsigned warm_up : {0u, 3u}) {
+      PoolResult result = right(64, {2, 4, 3, 9, 3});
+      result.configuration.execution.warm_up = warm_up;
+      result.details["verified_run_timed"] = timed_too;
+      SweepTally tally(1);
+      tally.add(result, {});
+      const uint64_t launches = (timed_too ? 0 : 1) + warm_up + 5;
+      EXPECT_EQ(tally.counts().launches, launches) << warm_up;
+      EXPECT_EQ(tally.counts().kernel_time, Nanoseconds(3000.0 * static_cast<double>(launches)));
+    }
+}
+
+TEST(SweepTally, StagesOfAllInstancesAddUpAndFailuresTakeTimeToo) {
+  PoolResult several = right(64, {5});
+  several.details["instances"] = {{{"result", {{"times", {{"run", 10.0}, {"session", 1e9}}}}}},
+                                  {{"result", {{"times", {{"run", 20.0}, {"verify", 5.0}}}}}}};
+  PoolResult wrong = failed(128, Failure::wrong_result, "memory differs");
+  wrong.details = {{"times", {{"run", 3.0}}}};
+  SweepTally tally(1);
+  tally.add(several, {});
+  tally.add(wrong, {});
+  for (Origin origin : {Origin::shared, Origin::resumed}) {
+    PoolResult other = right(192, {5});
+    other.origin = origin;
+    tally.add(other, {});
+  }
+  EXPECT_EQ(tally.counts().stages, (std::map<std::string, double>{{"optimise", 1e6}, {"run", 33.0}, {"verify", 5.0}}));
+  EXPECT_EQ(tally.counts().measured, 1u);
+}
+
+TEST(SweepRate, APartOfTheTimeIsOneAtMost) {
+  SweepRate rate;
+  rate.now.device_busy = rate.now.compile_busy = std::chrono::seconds(10);
+  EXPECT_EQ(rate.device_busy(), 0) << "no time has passed";
+  EXPECT_EQ(rate.compile_busy(), 0);
+  EXPECT_EQ(rate.per_second(5), 0);
+  rate.seconds = 4;
+  EXPECT_EQ(rate.device_busy(), 1);
+  EXPECT_EQ(rate.compile_busy(), 1);
+  rate.devices = 5;
+  rate.compile_workers = 10;
+  EXPECT_EQ(rate.device_busy(), 0.5);
+  EXPECT_EQ(rate.compile_busy(), 0.25);
+}
+
+TEST_F(SweepReport, WhatIsLeftIsToldByWhatThisRunHasDone) {
+  rate.seconds = 6;  // six of seven: one is of an earlier run
+  EXPECT_NE(sweep_line(17, tally, rate).find(", 10 s left"), std::string::npos) << sweep_line(17, tally, rate);
+  EXPECT_EQ(sweep_line(7, tally, rate).find("left"), std::string::npos);
+  SweepTally resumed(1);
+  PoolResult known = right(64, {5});
+  known.origin = Origin::resumed;
+  resumed.add(known, {});
+  EXPECT_EQ(sweep_line(7, resumed, rate).find("left"), std::string::npos) << "nothing is known of how long one takes";
+}
+
 TEST(SweepFormats, AreInWords) {
+  EXPECT_EQ(format_time(Nanoseconds(999.4)), "999 ns");
+  EXPECT_EQ(format_time(Nanoseconds(1000)), "1.00 us");
+  EXPECT_EQ(format_time(Nanoseconds(1e6)), "1.00 ms");
+  EXPECT_EQ(format_time(Nanoseconds(1e9)), "1.00 s");
+  EXPECT_EQ(format_duration(1), "1.0 s");
+  EXPECT_EQ(format_duration(10), "10 s");
+  EXPECT_EQ(format_duration(119), "119 s");
+  EXPECT_EQ(format_duration(120), "2 min");
+  EXPECT_EQ(format_duration(7199), "119 min");
+  EXPECT_EQ(format_duration(7200), "2 h 0 min");
   EXPECT_EQ(format_time(Nanoseconds(912)), "912 ns");
+  EXPECT_EQ(format_time(Nanoseconds(999.7)), "1.00 us");
   EXPECT_EQ(format_time(Nanoseconds(12'310)), "12.31 us");
   EXPECT_EQ(format_time(Nanoseconds(1.2e6)), "1.20 ms");
   EXPECT_EQ(format_time(Nanoseconds(3.41e9)), "3.41 s");

@@ -95,6 +95,7 @@ struct SweepRun::Impl {
   Status work();
   Status open_pool();
   Status wait_for_devices();
+  void take_known();
   void feed();
   void submit(uint64_t point);
   void submit_baseline(std::string_view label);
@@ -187,7 +188,10 @@ Status SweepRun::Impl::wait_for_devices() {
 
 Status SweepRun::Impl::work() {
   MNEME_TRY(open_pool());
-  MNEME_TRY(wait_for_devices());
+  if (Status ready = wait_for_devices(); !ready.ok()) {
+    take_known();
+    return ready;
+  }
   submit_baseline(kBaselineAtBegin);
   while (!done() && !to_end() && pool->status().ok()) {
     feed();
@@ -201,6 +205,16 @@ Status SweepRun::Impl::work() {
   take();
   write_best();
   return status;
+}
+
+// Of a run that does not come to measuring anything: what an earlier one found out is there all the same.
+void SweepRun::Impl::take_known() {
+  if (known.empty()) return;
+  for (; next < points.size(); ++next) {
+    const uint64_t point = points.at(next);
+    if (auto before = known.find(whole_digest(grid.at(point))); before != known.end())
+      tally.add(before->second, grid.values_at(point));
+  }
 }
 
 void SweepRun::Impl::feed() {
@@ -322,7 +336,7 @@ Status SweepRun::run() {
   return interrupted() != 0 ? Status() : status;
 }
 
-bool SweepRun::began() const { return impl_->start.has_value() || impl_->everything_known(); }
+bool SweepRun::began() const { return impl_->start.has_value() || impl_->tally.counts().done != 0 || impl_->everything_known(); }
 int SweepRun::interrupted() const { return EndSignals::number(); }
 uint64_t SweepRun::total() const { return impl_->points.size(); }
 const SweepTally& SweepRun::tally() const { return impl_->tally; }

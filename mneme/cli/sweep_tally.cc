@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mneme/replay/time_statistics.h"
+#include "mneme/measure/time_statistics.h"
 
 namespace mneme::cli {
 namespace {

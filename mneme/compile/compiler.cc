@@ -1,5 +1,6 @@
 #include "mneme/compile/compiler.h"
 
+#include "mneme/base/stack_limit.h"
 #include "mneme/compile/compile_key.h"
 #include "mneme/compile/cpu/compiler.h"
 #include "mneme/compile/nvptx/architecture.h"
@@ -15,6 +16,7 @@ Status check_target(const CodegenOptions& codegen, const DeviceProperties& devic
 }
 
 Result<std::unique_ptr<Compiler>> Compiler::create(DeviceKind kind, const std::string& architecture) {
+  MNEME_TRY(provide_stack());
   switch (kind) {
     case DeviceKind::cuda: return nvptx::create_compiler(architecture);
     case DeviceKind::cpu: return cpu::create_compiler(architecture);

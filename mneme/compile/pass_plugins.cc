@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include "mneme/base/suggestion.h"
+#include "mneme/compile/plugin_file.h"
 
 namespace mneme {
 namespace {
@@ -24,15 +24,6 @@ struct LoadedPlugin {
   Stamp stamp;
   std::unique_ptr<llvm::PassPlugin> plugin;
 };
-
-std::vector<std::string> beside(const fs::path& missing) {
-  std::vector<std::string> names;
-  std::error_code failure;
-  const fs::path folder = missing.has_parent_path() ? missing.parent_path() : ".";
-  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure))
-    names.push_back(entry->path().filename().string());
-  return names;
-}
 
 bool is_elf(const std::string& path) {
   auto buffer = llvm::MemoryBuffer::getFileSlice(path, 4, 0);
@@ -56,14 +47,11 @@ Status check_library(const std::string& path) {
   return {};
 }
 
-Result<const llvm::PassPlugin*> load_once(const std::string& path) {
+Result<const llvm::PassPlugin*> load_once(const fs::path& file) {
   static std::mutex mutex;
   static std::map<fs::path, LoadedPlugin>& loaded = *new std::map<fs::path, LoadedPlugin>;  // passes outlive every static object
   std::scoped_lock lock(mutex);
   std::error_code failure;
-  fs::path file = fs::canonical(path, failure);
-  if (failure || !fs::is_regular_file(file, failure))
-    return error(Code::not_found, "there is no such file{}", did_you_mean(fs::path(path).filename().string(), beside(path)));
   Stamp stamp{fs::last_write_time(file, failure), fs::file_size(file, failure)};
   auto& [known_stamp, plugin] = loaded[file];
   if (plugin && known_stamp != stamp)
@@ -82,7 +70,8 @@ Result<const llvm::PassPlugin*> load_once(const std::string& path) {
 Result<PassPlugins> PassPlugins::load(const std::vector<std::string>& paths) {
   PassPlugins plugins;
   for (const std::string& path : paths) {
-    auto plugin = load_once(path);
+    MNEME_ASSIGN(const fs::path file, find_plugin_file(path));
+    auto plugin = load_once(file);
     if (!plugin.ok()) return plugin.status().with_context("loading the pass plugin " + path);
     plugins.plugins_.push_back(*plugin);
   }

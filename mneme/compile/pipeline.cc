@@ -11,6 +11,8 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <optional>
+
 #include "mneme/base/suggestion.h"
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/target_features.h"
@@ -43,11 +45,29 @@ std::vector<std::string> known_passes(llvm::PassBuilder& builder) {
   return names;
 }
 
-// Of the name that LLVM's words say it does not know.
+// What was meant by a level of optimisation that is none: "03", "3", "o3".
+std::string advice_on_level(llvm::StringRef level) {
+  llvm::StringRef meant = level.ltrim("-oO0");
+  if (meant.empty() && level.ends_with("0")) meant = "0";
+  if (meant.size() == 1 && llvm::StringRef("0123sz").contains(meant)) return ("; did you mean 'O" + meant + "'?").str();
+  return "; the levels are O0, O1, O2, O3, Os and Oz";
+}
+
+// What stands in quotes behind `key` in LLVM's words.
+std::optional<llvm::StringRef> quoted_behind(llvm::StringRef words, llvm::StringRef key) {
+  const size_t at = words.find(key);
+  if (at == llvm::StringRef::npos) return std::nullopt;
+  return words.drop_front(at + key.size()).split('\'').second.split('\'').first;
+}
+
+// Of the name, or the level, that LLVM's words say it does not know.
 std::string suggestion(llvm::StringRef words, llvm::PassBuilder& builder) {
-  const size_t unknown = words.find("unknown ");
-  if (unknown == llvm::StringRef::npos) return "";
-  const llvm::StringRef name = words.drop_front(unknown).split('\'').second.split('\'').first.split('<').first;
+  if (auto level = quoted_behind(words, "invalid optimization level")) return advice_on_level(*level);
+  const auto unknown = quoted_behind(words, "unknown ");
+  if (!unknown) return "";
+  const llvm::StringRef name = unknown->split('<').first;
+  if (llvm::is_contained({"default", "thinlto-pre-link", "thinlto", "lto-pre-link", "lto"}, name))
+    return "; it is for a module: write function(...) around the passes of functions that stand before it";
   return did_you_mean(std::string_view(name), known_passes(builder));
 }
 

@@ -73,6 +73,16 @@ TEST(Pipeline, TheNearestPassIsSuggested) {
   EXPECT_EQ(suggested("defualt<O3>"), "; did you mean 'default'?");
   EXPECT_EQ(suggested("function(lop-unroll<O2>)"), "; did you mean 'loop-unroll'?");
   EXPECT_EQ(suggested("something-else-altogether"), "");
+  EXPECT_EQ(suggested("default<03>"), "; did you mean 'O3'?");
+  EXPECT_EQ(suggested("default<3>"), "; did you mean 'O3'?");
+  EXPECT_EQ(suggested("default<o0>,instcombine"), "; did you mean 'O0'?");
+  EXPECT_EQ(suggested("default<-Os>"), "; did you mean 'Os'?");
+  EXPECT_EQ(suggested("lto-pre-link<02>"), "; did you mean 'O2'?");
+  EXPECT_EQ(suggested("default<O9>"), "; the levels are O0, O1, O2, O3, Os and Oz");
+  EXPECT_EQ(suggested("default"), "; the levels are O0, O1, O2, O3, Os and Oz");
+  EXPECT_EQ(suggested("instcombine,default<O3>"),
+            "; it is for a module: write function(...) around the passes of functions that stand before it");
+  EXPECT_TRUE(run(module, "function(instcombine),default<O3>").ok());
 }
 
 TEST(Pipeline, AFatalErrorOfLlvmIsAStatus) {

@@ -26,10 +26,13 @@ TEST(Launch, ConfigurationIsPushedAndPopped) {
   dim3 grid, block;
   size_t shared = 0;
   cudaStream_t stream = nullptr;
-  EXPECT_EQ(push(dim3(2, 3), dim3(4), 5, cudaStreamPerThread), 0u);
+  EXPECT_EQ(push(dim3(2, 3, 6), dim3(4, 7, 8), 5, cudaStreamPerThread), 0u);
+  EXPECT_EQ(push(dim3(9), dim3(9), 9, nullptr), 0u);
   EXPECT_EQ(pop(&grid, &block, &shared, &stream), cudaSuccess);
-  EXPECT_EQ(grid.y, 3u);
-  EXPECT_EQ(block.x, 4u);
+  EXPECT_EQ(grid.x, 9u) << "the last one first";
+  EXPECT_EQ(pop(&grid, &block, &shared, &stream), cudaSuccess);
+  EXPECT_EQ((Dim3{grid.x, grid.y, grid.z}), (Dim3{2, 3, 6}));
+  EXPECT_EQ((Dim3{block.x, block.y, block.z}), (Dim3{4, 7, 8}));
   EXPECT_EQ(shared, 5u);
   EXPECT_EQ(stream, cudaStreamPerThread);
   EXPECT_EQ(pop(&grid, &block, &shared, &stream), cudaErrorMissingConfiguration);

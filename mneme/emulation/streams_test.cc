@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include "mneme/emulation/testing/program.h"
 
 namespace mneme::emulation {
@@ -48,6 +50,28 @@ TEST(Events, ElapsedTimeNeedsTwoRecords) {
   EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, silent), cudaErrorInvalidResourceHandle);
   for (cudaEvent_t event : {start, end, silent}) EXPECT_EQ(CUDA(cudaEventDestroy)(event), cudaSuccess);
   CUDA(cudaGetLastError)();
+}
+
+TEST(Events, ElapsedTimeIsInMilliseconds) {
+  using Clock = std::chrono::steady_clock;
+  using Milliseconds = std::chrono::duration<float, std::milli>;
+  cudaEvent_t start = nullptr, end = nullptr;
+  CUDA(cudaEventCreate)(&start);
+  CUDA(cudaEventCreate)(&end);
+  const auto before = Clock::now();
+  EXPECT_EQ(CUDA(cudaEventRecord)(start, nullptr), cudaSuccess);
+  const auto begin = Clock::now();
+  while (Clock::now() - begin < std::chrono::milliseconds(3)) continue;
+  const Milliseconds within = Clock::now() - begin;
+  EXPECT_EQ(CUDA(cudaEventRecord)(end, nullptr), cudaSuccess);
+  const Milliseconds around = Clock::now() - before;
+  float milliseconds = -1, backwards = 1;
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaSuccess);
+  EXPECT_GE(milliseconds, within.count() * 0.999f);
+  EXPECT_LE(milliseconds, around.count() * 1.001f);
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&backwards, end, start), cudaSuccess);
+  EXPECT_EQ(backwards, -milliseconds);
+  for (cudaEvent_t event : {start, end}) EXPECT_EQ(CUDA(cudaEventDestroy)(event), cudaSuccess);
 }
 
 struct Capturing : ::testing::Test {

@@ -11,6 +11,7 @@
 
 #include <cstring>
 
+#include "mneme/base/stack_limit.h"
 #include "mneme/ir/access.h"
 #include "mneme/ir/diagnostics.h"
 #include "mneme/ir/link.h"
@@ -122,6 +123,7 @@ Module& Module::operator=(Module&&) noexcept = default;
 
 Result<Module> Module::parse(ByteSpan bytes, const std::string& name) {
   if (bytes.empty()) return error(Code::corrupt, "reading LLVM IR {}: it is empty", name);
+  MNEME_TRY(provide_stack());
   auto impl = std::make_unique<Impl>();
   impl->context = std::make_unique<llvm::LLVMContext>();
   DiagnosticCollector diagnostics(*impl->context);

@@ -1,7 +1,8 @@
 // LLVM IR at hand, with no LLVM type in sight.
 //
 // A Module owns its own LLVM context, so two modules never share state; an object is used by one thread at a time. Failures:
-// corrupt (not bitcode, or it does not verify; LLVM's words are in the message), not_found, incompatible (link conflicts).
+// corrupt (not bitcode, or it does not verify; LLVM's words are in the message), not_found, incompatible (link conflicts),
+// exhausted (too small a stack for LLVM, see stack_limit.h).
 #pragma once
 
 #include <memory>

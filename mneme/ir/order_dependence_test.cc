@@ -65,6 +65,49 @@ TEST(OrderDependence, ClocksAndPlaces) {
   EXPECT_THAT(found("  %v = load i32, ptr %p\n  store i32 %v, ptr %q\n"), IsEmpty());
 }
 
+// Each word of PTX that says something, alone.
+TEST(OrderDependence, EveryWordOfInlineAssembly) {
+  struct Case {
+    const char* text;
+    bool waits, orders;
+    std::vector<std::string> kinds;
+  };
+  const std::vector<Case> cases = {
+      {"bar.sync 0;", true, false, {}},
+      {"barrier.sync.aligned 0;", true, false, {}},
+      {"bar.warp.sync 0xffffffff;", true, false, {}},
+      {"membar.gl;", false, true, {}},
+      {"fence.sc.gpu;", false, true, {}},
+      {"ld.volatile.global.u32 $0, [$1];", false, true, {}},
+      {"ld.acquire.gpu.u32 $0, [$1];", false, true, {}},
+      {"st.release.gpu.u32 [$1], $0;", false, true, {}},
+      {"ld.relaxed.gpu.u32 $0, [$1];", false, true, {}},
+      {"ld.global.u32 $0, [$1];", false, false, {}},
+      {"mov.u32 $0, %clock;", false, false, {"clock"}},
+      {"mov.u64 $0, %globaltimer;", false, false, {"clock"}},
+      {"mov.u32 $0, %smid;", false, false, {"placement"}},
+      {"mov.u32 $0, %warpid;", false, false, {"placement"}},
+      {"atom.global.add.f16 $0, [$1], 1;", false, true, {"float_sum"}},
+      {"atom.global.add.f32 $0, [$1], 1;", false, true, {"float_sum"}},
+      {"atom.global.add.f64 $0, [$1], 1;", false, true, {"float_sum"}},
+      {"atom.global.add.noftz.bf16 $0, [$1], 1;", false, true, {"float_sum"}},
+      {"red.add.f32 [$1], 1;", false, false, {"float_sum"}},
+      {"red.global.max.u32 [$1], 1;", false, false, {}},
+      {"atom.global.exch.b32 $0, [$1], 1;", false, true, {"exchange"}},
+      {"atom.global.cas.b32 $0, [$1], 1, 2;", false, true, {"exchange"}},
+      {"atom.global.add.u32 $0, [$1], 1;", false, true, {"atomic_result"}},
+  };
+  for (const Case& c : cases) {
+    const std::string text = c.text;
+    const OrderUse use = use_of("  %v = call i32 asm sideeffect \"" + text + "\", \"=r,l\"(ptr %p)\n  store i32 %v, ptr %q\n");
+    EXPECT_EQ(use.waits_in_blocks, c.waits) << text;
+    EXPECT_EQ(use.orders_blocks, c.orders) << text;
+    std::vector<std::string> kinds;
+    for (const OrderDependence& d : use.dependences) kinds.emplace_back(to_string(d.kind));
+    EXPECT_EQ(kinds, c.kinds) << text;
+  }
+}
+
 TEST(OrderDependence, PlacesAreCountedAndTheFirstLineIsTold) {
   const std::string body =
       "  %v = atomicrmw fadd ptr %p, float 1.0 monotonic, !dbg !5\n"

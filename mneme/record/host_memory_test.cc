@@ -74,6 +74,24 @@ TEST_F(HostMemoryOfAProgram, IsCapturedAtAFixedAddress) {
   EXPECT_EQ(first[7], 0);  // as fresh memory
 }
 
+// The epilogue would not be of the memory of the prologue.
+TEST_F(HostMemoryOfAProgram, ThatGoesWhileTheKernelRunsEndsTheCapture) {
+  int* first = host_alloc(1000);
+  alignas(4096) static int own[3000];
+  EXPECT_EQ(host_register(own, 8000), cudaSuccess);
+  const auto body = program.vendor().kernels[program.increment];
+  program.vendor().kernels[program.increment] = [&](void** arguments) {
+    EXPECT_EQ(host_unregister(own), cudaSuccess);
+    return body(arguments);
+  };
+  EXPECT_EQ(program.launch(program.increment, first, 10), cudaSuccess);
+  EXPECT_TRUE(program.instances().empty());
+  EXPECT_EQ(program.count(NotRecorded::concurrent), 1u);
+  program.vendor().kernels[program.increment] = body;
+  EXPECT_EQ(program.launch(program.increment, first, 10), cudaSuccess);
+  EXPECT_EQ(program.instances().size(), 1u);
+}
+
 TEST_F(HostMemoryOfAProgram, IsCapturedWhereTheProgramRegisteredIt) {
   alignas(4096) static int own[3000];
   own[20] = 5;

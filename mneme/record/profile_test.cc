@@ -80,6 +80,44 @@ TEST_F(ProfileTest, TheMedianIsOfTheOthersWithItsShape) {
   EXPECT_EQ(profile_->time_of(instance_), (RecordedTime{"cuda_event", std::nullopt, 4, 100, 250}));
 }
 
+TEST_F(ProfileTest, AnotherShapeInAnyMemberIsNoOther) {
+  const Profile::Launched recorded{{}, {1, 2, 3}, {4, 5, 6}, Bytes(7), false, instance_};
+  vendor_.between = Nanoseconds(100);
+  const auto launch = [&](Profile::Launched launched) {
+    if (auto tag = profile_->begin(launched, vendor_, nullptr)) profile_->end(*tag, true);
+  };
+  launch(recorded);
+  std::vector<Profile::Launched> others(9, recorded);
+  others[0].static_hash = *Digest::from_hex("00000000000000000000000000000002");
+  others[1].grid.x = others[2].grid.y = others[3].grid.z = 9;
+  others[4].block.x = others[5].block.y = others[6].block.z = 9;
+  others[7].shared = Bytes(9);
+  others[8].cooperative = true;
+  for (Profile::Launched& other : others) {
+    other.instance.reset();
+    launch(other);  // the first of a kernel may load code
+    launch(other);
+  }
+  EXPECT_FALSE(profile_->time_of(instance_).has_value());
+  Profile::Launched same = recorded;
+  same.instance.reset();
+  for (double time : {300, 100, 200}) {
+    vendor_.between = Nanoseconds(time);
+    launch(same);
+    (void)profile_->time_of(instance_);
+  }
+  EXPECT_EQ(profile_->time_of(instance_), (RecordedTime{"cuda_event", std::nullopt, 3, 100, 200}));
+}
+
+// Else a program of many launches would keep events for each of them.
+TEST_F(ProfileTest, TimesAreFetchedMeanwhile) {
+  vendor_.between = Nanoseconds(1);
+  for (size_t i = 0; i < 100; ++i) {
+    launch();
+    EXPECT_LE(vendor_.events.size(), 2 * 64u);
+  }
+}
+
 TEST_F(ProfileTest, WhatCannotBeTimedLeavesNothingBehind) {
   launch();
   vendor_.fails = true;

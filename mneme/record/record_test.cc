@@ -144,6 +144,47 @@ TEST(Record, CapturesWhatALaunchSeesAndLeavesBehind) {
   EXPECT_EQ(program.free(data), cudaErrorInvalidValue);
 }
 
+TEST(Record, KeepsHowItWasLaunched) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  int n = 1;
+  void* arguments[] = {&data, &n};
+  for (mneme_call slot : {MNEME_CALL_cudaLaunchKernel, MNEME_CALL_cudaLaunchCooperativeKernel})
+    EXPECT_EQ(program.call<decltype(cudaLaunchKernel)>(slot, program.increment, dim3(2, 3, 4), dim3(5, 6, 7),
+                                                       static_cast<void**>(arguments), size_t{128}, cudaStream_t{}),
+              cudaSuccess);
+  const auto instances = program.instances();
+  ASSERT_EQ(instances.size(), 2u);
+  for (const InstanceRecord& instance : instances) {
+    EXPECT_EQ(instance.grid, (Dim3{2, 3, 4}));
+    EXPECT_EQ(instance.block, (Dim3{5, 6, 7}));
+    EXPECT_EQ(instance.dynamic_shared_memory, Bytes(128));
+    EXPECT_EQ(instance.device_kind, "fake");
+    EXPECT_EQ(instance.device_name, fake::FakeDevice::default_properties().name);
+    EXPECT_EQ(instance.space_base, kDefaultAddressSpaceBase);
+    EXPECT_EQ(instance.space_size, 64_MiB);
+    EXPECT_EQ(instance.mneme_version, MNEME_VERSION);
+    EXPECT_THAT(instance.recorded_at, ::testing::MatchesRegex("20[0-9]+-[0-9]+-[0-9]+T[0-9]+:[0-9]+:[0-9]+Z"));
+  }
+  EXPECT_FALSE(instances[0].cooperative);
+  EXPECT_TRUE(instances[1].cooperative);
+}
+
+TEST(Record, ReportsWhatItHasAddedInAll) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  uint64_t states = 0;
+  for (int i = 1; i <= 3; ++i) {
+    program.launch(program.increment, data, 1);
+    program.allocate<int>(1000);
+    states = 0;
+    for (const InstanceRecord& instance : program.instances()) states += instance.state_bytes.count;
+    EXPECT_EQ(program.report().instances, static_cast<uint64_t>(i));
+    EXPECT_EQ(program.report().state_bytes, states);
+    EXPECT_EQ(Bytes(program.report().database_bytes), *Database::open(program.database())->disk_size());
+  }
+}
+
 TEST(Record, CapturesGlobalsByTheirNameInTheIr) {
   FakeProgram program;
   int* data = program.allocate<int>(16);
@@ -161,6 +202,23 @@ TEST(Record, CapturesGlobalsByTheirNameInTheIr) {
   EXPECT_EQ(global->address.address, reinterpret_cast<uint64_t>(program.table));
   EXPECT_EQ(ints_of(database, *global)[3], 5);
   EXPECT_EQ(ints_of(database, recorded.epilogue.regions[static_cast<size_t>(global - recorded.prologue.regions.begin())])[3], 6);
+}
+
+// No code of the kernel names it.
+TEST(Record, AVariableThatAnArgumentPointsIntoIsCaptured) {
+  FakeProgram program;
+  program.allocate<int>(16);
+  const auto captured = [&](int* data, int n) {
+    EXPECT_EQ(program.launch(program.increment, data, n), cudaSuccess);
+    auto instances = program.instances();
+    auto database = *Database::open(program.database());
+    auto recorded = *database.load_instance(instances.back().static_hash, instances.back().dynamic_hash);
+    return std::any_of(recorded.prologue.regions.begin(), recorded.prologue.regions.end(),
+                       [&](const Region& r) { return r.address.address == reinterpret_cast<uint64_t>(program.table); });
+  };
+  EXPECT_TRUE(captured(program.table, 1));
+  EXPECT_TRUE(captured(program.table + 15, 1)) << "its last element";
+  EXPECT_FALSE(captured(program.table + 16, 0)) << "what lies behind it";
 }
 
 TEST(Record, TheEpilogueIsReadWhenTheKernelHasEnded) {
@@ -279,6 +337,21 @@ TEST(Record, MaxBytesEndsWithTheLastWholeInstance) {
   program.free(noise);
   program.launch(program.increment, data, 1);
   EXPECT_EQ(program.instances().size(), 2u);
+}
+
+TEST(Record, MaxBytesIsOfAllInstancesTogether) {
+  RecordingOptions options;
+  options.max_bytes = 1_MiB;
+  FakeProgram program(options);
+  auto* noise = program.allocate<uint32_t>(100'000);
+  uint32_t state = 1;
+  for (int launch = 0; launch < 4; ++launch) {
+    for (uint32_t i = 0; i < 100'000; ++i) noise[i] = state = (state * 1664525u + 1013904223u) ^ (state >> 13);
+    program.launch(program.increment, reinterpret_cast<int*>(noise), 1);
+  }
+  EXPECT_EQ(program.instances().size(), 2u) << "400 KB each";
+  EXPECT_EQ(program.count(NotRecorded::beyond_bytes), 2u);
+  EXPECT_LE(*Database::open(program.database())->disk_size(), 1_MiB);
 }
 
 TEST(Record, ReasonsOfWhatIsPassedThrough) {
@@ -443,6 +516,38 @@ TEST(Record, ADamagedFileRefusesItsKernelOnly) {
   EXPECT_EQ(program.report().failure.get(), "");
   EXPECT_EQ(program.instances().size(), 1u);
   EXPECT_EQ(data[0], 3);
+}
+
+// What stands where a file of a kernel is to be. `make` puts it there.
+void expect_one_kernel_refused(const std::function<std::string(const Digest& static_hash)>& name_of,
+                               const std::function<void(const Path& place)>& make, const std::string& reason) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  program.launch(program.increment, data, 16);
+  const Path place = program.database() / name_of(program.instances()[0].static_hash);
+  SCOPED_TRACE(place.string() + ": " + reason);
+  std::filesystem::remove(place);
+  make(place);
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(program.launch(program.increment, data, 16), cudaSuccess);
+  EXPECT_EQ(program.launch(program.add_table, data), cudaSuccess);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("mneme: warning: increment is not recorded, other kernels are: "));
+  EXPECT_THAT(said, HasSubstr(place.string() + ": " + reason));
+  EXPECT_EQ(program.count(NotRecorded::damaged_file), 2u);
+  EXPECT_EQ(program.count(NotRecorded::ended), 0u);
+  EXPECT_EQ(program.report().failure.get(), "");
+  EXPECT_EQ(program.report().instances, 2u);
+  EXPECT_EQ(data[0], 3);
+}
+
+TEST(Record, WhatStandsInThePlaceOfAFileRefusesItsKernelOnly) {
+  const auto fifo = [](const Path& place) { EXPECT_EQ(::mkfifo(place.c_str(), 0666), 0); };
+  const auto directory = [](const Path& place) { std::filesystem::create_directory(place); };
+  for (auto name_of : {kernel_file_name, list_file_name, ir_file_name}) {
+    expect_one_kernel_refused(name_of, fifo, "it is a FIFO, where a regular file is needed");
+    expect_one_kernel_refused(name_of, directory, "Is a directory");
+  }
 }
 
 TEST(Record, AFailureIsSaidInFullOnce) {

@@ -135,6 +135,7 @@ class Recorder {
   void release(Capture& capture);
   void give_up(Capture& capture, NotRecorded reason);
   void abandon(Capture& capture);
+  bool concerns_one_kernel(const Capture& capture, const Status& status) const;
   void fail(Capture& capture, const Status& status);
 
   const RecordingOptions options_;

@@ -334,6 +334,14 @@ void Recorder::abandon(Capture& capture) {
   gate_.end_capture();
 }
 
+// Of what is read while recording, and of what is replaced, only a kernel's own files can fail for it alone.
+bool Recorder::concerns_one_kernel(const Capture& capture, const Status& status) const {
+  if (status.code() == Code::corrupt || status.code() == Code::incompatible) return true;
+  const InstanceRecord& instance = capture.recording.instance;
+  return status.code() == Code::io &&
+         !capture.opened->database->check_own_files(instance.static_hash, instance.dynamic_hash).ok();
+}
+
 void Recorder::fail(Capture& capture, const Status& status) {
   if (capture.publication && capture.publication->over_limit()) {
     {
@@ -342,8 +350,7 @@ void Recorder::fail(Capture& capture, const Status& status) {
     }
     return give_up(capture, NotRecorded::beyond_bytes);
   }
-  // Only a kernel's own file is read while recording.
-  if (status.code() == Code::corrupt || status.code() == Code::incompatible) {
+  if (concerns_one_kernel(capture, status)) {
     if (!capture.kernel->counts->refused.exchange(true))
       log::warning("{} is not recorded, other kernels are: {}; remove the file, or name another directory with -rdb",
                    capture.kernel->display_name(), status.message());

@@ -52,6 +52,60 @@ TEST(Segment, ReadsEveryField) {
   EXPECT_EQ(*segment_bitcode(*segment), bytes_of("bitcode"));
 }
 
+TEST(Segment, EachFieldIsInItsOwnPlace) {
+  TestSegment written;
+  written.kind = MNEME_SEGMENT_GLOBAL;
+  written.name = "image name";
+  written.ir_name = "ir name";
+  written.hash = 9;
+  written.parameters = {{MNEME_PARAM_FLOAT, 0, 4, "x", "float", 4}, {MNEME_PARAM_AGGREGATE, 8, 24, "s", "%struct.S", 8}};
+  written.parameter_bytes = 40;
+  written.padding = {{4, 4}, {32, 8}};
+  written.globals = {{"a", 64, MNEME_GLOBAL_CONSTANT_SPACE, "ir a", 16},
+                     {"b", 32, MNEME_GLOBAL_MANAGED, "ir b", 32},
+                     {"c", 0, MNEME_GLOBAL_DECLARATION, "ir c", 1},
+                     {"d", 8, MNEME_GLOBAL_ESCAPES, "ir d", 8}};
+  written.needs = {"one", "two"};
+  written.bitcode = std::string(300, 'x');
+  const ByteVector bytes = written.build();
+  Result<EmbeddedSegment> segment = parse_segment(bytes, "x");
+  ASSERT_TRUE(segment.ok()) << segment.status().to_string();
+  EXPECT_EQ(segment->kind, MNEME_SEGMENT_GLOBAL);
+  EXPECT_EQ(segment->target, MNEME_TARGET_NVPTX);
+  EXPECT_EQ(segment->static_hash.bytes[0], 9);
+  EXPECT_EQ(segment->name, "image name");
+  EXPECT_EQ(segment->ir_name, "ir name");
+  EXPECT_EQ(segment->ir_raw_size, Bytes(300));
+  EXPECT_EQ(segment->bytes.size(), bytes.size());
+  EXPECT_EQ(segment->parameter_bytes, 40u);
+  ASSERT_EQ(segment->parameters.size(), written.parameters.size());
+  for (size_t i = 0; i < written.parameters.size(); ++i) {
+    const auto& [kind, name, type, offset, size, alignment] = segment->parameters[i];
+    EXPECT_EQ(kind, written.parameters[i].kind);
+    EXPECT_EQ(name, written.parameters[i].name);
+    EXPECT_EQ(type, written.parameters[i].type);
+    EXPECT_EQ(offset, written.parameters[i].offset);
+    EXPECT_EQ(size, written.parameters[i].size);
+    EXPECT_EQ(alignment, written.parameters[i].alignment);
+  }
+  ASSERT_EQ(segment->padding.size(), 2u);
+  EXPECT_EQ(segment->padding[0].offset, 4u);
+  EXPECT_EQ(segment->padding[1].size, 8u);
+  ASSERT_EQ(segment->globals.size(), written.globals.size());
+  for (size_t i = 0; i < written.globals.size(); ++i) {
+    const SegmentGlobal& global = segment->globals[i];
+    EXPECT_EQ(global.name, written.globals[i].name);
+    EXPECT_EQ(global.ir_name, written.globals[i].ir_name);
+    EXPECT_EQ(global.size, written.globals[i].size);
+    EXPECT_EQ(global.alignment, written.globals[i].alignment);
+    EXPECT_EQ(global.constant_space(), i == 0);
+    EXPECT_EQ(global.managed(), i == 1);
+    EXPECT_EQ(global.declaration(), i == 2);
+    EXPECT_EQ(global.escapes(), i == 3);
+  }
+  EXPECT_EQ(segment->needs, (std::vector<std::string_view>{"one", "two"}));
+}
+
 TEST(Segment, RefusesDamageWithItsPlace) {
   const ByteVector whole = saxpy().build();
   ByteVector bytes = whole;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "mneme/base/testing/each_member.h"
 #include "mneme/snapshot/recording_options.h"
 #include "mneme/snapshot/recording_report.h"
 
@@ -18,6 +19,43 @@ TEST(RecordingOptions, RoundTrip) {
   options.max_bytes = 1_GiB;
   options.report = -1;
   EXPECT_EQ(*decode_recording_options(encode_recording_options(options)), options);
+}
+
+TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
+  using testing_members::change;
+  RecordingOptions options;
+  const RecordingOptions usual;
+  const auto see = [&](const std::string& name) {
+    auto read = decode_recording_options(encode_recording_options(options));
+    ASSERT_TRUE(read.ok()) << name << ": " << read.status().to_string();
+    EXPECT_EQ(*read, options) << name;
+    EXPECT_NE(*read, usual) << name;
+  };
+  auto& [database, address_space, kernels, skip, max, max_bytes, profile, report] = options;
+  change(database, "/data/db", "database", see);
+  change(address_space, 8_GiB, "address_space", see);
+  change(kernels, "^axpy", "kernels", see);
+  change(skip, 3u, "skip", see);
+  change(max, 7u, "max", see);
+  change(max_bytes, Bytes(0), "max_bytes", see);
+  change(max_bytes, 1_GiB, "max_bytes", see);
+  change(profile, true, "profile", see);
+  change(report, 0, "report", see);
+  change(report, 5, "report", see);
+}
+
+TEST(RecordingOptions, AnAddressSpaceIsOfWholeStepsUpToOneTiB) {
+  const Bytes largest(uint64_t{1} << 40);
+  RecordingOptions options;
+  for (Bytes space : {2_MiB, 4_MiB, largest}) {
+    options.address_space = space;
+    EXPECT_TRUE(check_recording_options(options).ok()) << space.count;
+  }
+  for (Bytes space : {Bytes(0), 1_MiB, 3_MiB, largest + 2_MiB, largest - 1_MiB}) {
+    options.address_space = space;
+    EXPECT_EQ(check_recording_options(options).code(), Code::invalid_argument) << space.count;
+    EXPECT_EQ(decode_recording_options(encode_recording_options(options)).status().code(), Code::invalid_argument) << space.count;
+  }
 }
 
 TEST(RecordingOptions, Refusals) {

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <functional>
+
+#include "mneme/store/pack.h"
 #include "mneme/store/testing/store_testing.h"
 
 namespace mneme {
@@ -192,6 +195,69 @@ TEST_F(Damage, StateOfAnotherInstance) {
   Digest other = *publish_sample(*database, kernel_, sample_memory(2, 100));
   replace(state(Moment::prologue), contents(path(state_file_name(Moment::prologue, kernel_.static_hash, other))));
   EXPECT_EQ(check().message(), state(Moment::prologue).string() + ": offset 40: the file holds the state of another instance");
+}
+
+TEST_F(Damage, FilesOfAnotherKernel) {
+  auto database = Database::create(directory_.path());
+  const KernelRecord other = sample_kernel("other");
+  ASSERT_TRUE(publish_sample(*database, other, sample_memory(2, 100)).ok());
+  const std::string file = contents(json()), lines = contents(list());
+  replace(json(), contents(path(kernel_file_name(other.static_hash))));
+  EXPECT_EQ(check().code(), Code::corrupt);
+  EXPECT_THAT(check().message(), HasSubstr(json().string() + ": "));
+  EXPECT_THAT(check().message(), HasSubstr("the file is about kernel " + other.static_hash.hex()));
+  replace(json(), file);
+  replace(list(), contents(path(list_file_name(other.static_hash))));
+  EXPECT_EQ(check().code(), Code::corrupt);
+  EXPECT_THAT(check().message(), HasSubstr(list().string() + ": "));
+  EXPECT_THAT(check().message(), HasSubstr("the file lists the instances of kernel " + other.static_hash.hex()));
+  replace(list(), lines);
+  EXPECT_TRUE(check().ok());
+}
+
+// What a pack says of its pages may be wrong though its checksums are right.
+TEST(Pack, PagesThatCannotBeAreRefused) {
+  TemporaryDirectory directory;
+  const Path path = directory.path() / "pack";
+  const auto read = [&](const std::function<void(PackedPage&)>& change) -> Status {
+    const ByteVector contents[] = {noise(kPageSize.count, 1), ByteVector(5000, std::byte{7}), noise(100, 2)};
+    ByteVector bytes = pack_header();
+    std::vector<PackedPage> pages;
+    for (const ByteVector& content : contents) {
+      const ByteVector stored = store_page(content, digest_of(content), pages.emplace_back());
+      pages.back().offset = bytes.size();
+      bytes.insert(bytes.end(), stored.begin(), stored.end());
+    }
+    change(pages[1]);
+    Digest name;
+    const ByteVector tail = pack_tail(pages, name);
+    bytes.insert(bytes.end(), tail.begin(), tail.end());
+    replace(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    MNEME_ASSIGN(auto file, FileSystem::posix().open(path));
+    MNEME_ASSIGN(const auto found, read_pack(*file, "pack"));
+    ByteVector scratch;
+    for (size_t i = 0; i < found.size(); ++i) {
+      ByteVector into(contents[i].size());
+      MNEME_TRY(read_page(*file, found[i], into, scratch, "pack"));
+      EXPECT_EQ(into, contents[i]);
+    }
+    return {};
+  };
+  const auto says = [&](const std::function<void(PackedPage&)>& change) {
+    const Status status = read(change);
+    EXPECT_EQ(status.code(), Code::corrupt) << status.to_string();
+    return status.message();
+  };
+  EXPECT_TRUE(read([](PackedPage&) {}).ok());
+  EXPECT_THAT(says([](PackedPage& page) { page.offset += 1; }), HasSubstr("do not follow the page before"));
+  EXPECT_THAT(says([](PackedPage& page) { page.offset -= 1; }), HasSubstr("do not follow the page before"));
+  EXPECT_THAT(says([](PackedPage& page) { page.size = 0; }), HasSubstr("a page of 0 bytes"));
+  EXPECT_THAT(says([](PackedPage& page) { page.size = kPageSize.count + 1; }), HasSubstr("a page of 65537 bytes"));
+  EXPECT_THAT(says([](PackedPage& page) { page.size = 4999; }), HasSubstr("has 4999 bytes, 5000 expected"));
+  EXPECT_THAT(says([](PackedPage& page) { page.encoding = static_cast<PageEncoding>(2); }), HasSubstr("encoding 2 is not known"));
+  EXPECT_THAT(says([](PackedPage& page) { page.encoding = PageEncoding::raw; }), HasSubstr("encoding 0 is not known"));
+  EXPECT_THAT(says([](PackedPage& page) { page.checksum ^= 1; }), HasSubstr("are damaged (checksum)"));
+  EXPECT_THAT(says([](PackedPage& page) { page.digest = Digest(); }), HasSubstr("has another digest"));
 }
 
 TEST_F(Damage, OneKernelDoesNotHideTheOthers) {

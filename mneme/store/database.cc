@@ -333,6 +333,16 @@ Status Database::Impl::check_files(const KernelDocument& document, const Digest&
   return {};
 }
 
+Status Database::check_own_files(const Digest& static_hash, const Digest& dynamic_hash) const {
+  for (const std::string& name : {kernel_file_name(static_hash), list_file_name(static_hash), ir_file_name(static_hash),
+                                  state_file_name(Moment::prologue, static_hash, dynamic_hash),
+                                  state_file_name(Moment::epilogue, static_hash, dynamic_hash)})
+    if (Status status = impl_->files.open(impl_->path_of(name)).status(); !status.ok() && status.code() != Code::not_found)
+      return status;
+  Status read = impl_->load_document(static_hash).status();
+  return read.code() == Code::not_found ? Status() : read;
+}
+
 Result<bool> Database::has_instance(const Digest& static_hash, const Digest& dynamic_hash) const {
   if (!impl_->files.exists(impl_->path_of(kernel_file_name(static_hash)))) return false;
   MNEME_ASSIGN(KernelDocument document, impl_->load_head(static_hash));

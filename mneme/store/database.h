@@ -97,8 +97,11 @@ class Database {
   Result<Bytes> disk_size() const;
 
   // Whether it is listed and whole: one of which files are missing or damaged is to be recorded again, which heals it. What was
-  // found whole is not looked at again. corrupt, incompatible: the kernel's own files are there and cannot be read.
+  // found whole is not looked at again. corrupt, incompatible, io: the kernel's own files are there and cannot be read.
   Result<bool> has_instance(const Digest& static_hash, const Digest& dynamic_hash) const;
+  // After a failure with one of these codes: ok unless it is this kernel's alone, because something stands in the place of a file
+  // of its own (a FIFO, a directory) or what is there cannot be read.
+  Status check_own_files(const Digest& static_hash, const Digest& dynamic_hash) const;
   // Replaces what is said of the memory of an instance that is there; not_found when it is not.
   Status set_annotations(const Digest& static_hash, const Digest& dynamic_hash, const std::vector<Annotation>& annotations);
   // Replaces what is said of the time in the program of several, by dynamic hash. not_found when one is not there; the others are

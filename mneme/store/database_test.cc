@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "mneme/store/pack.h"
 #include "mneme/store/testing/store_testing.h"
 
 namespace mneme {
@@ -98,6 +99,69 @@ TEST(Database, SizesOfAnInstance) {
   EXPECT_LT(size->pages.count, kPageSize.count + 4096);
   EXPECT_GT(size->states.count, 0u);
   EXPECT_EQ(size->total(), size->pages + size->states);
+}
+
+TEST(Database, AnInstancesSizeIsThatOfItsFilesAndOfEachPageOnce) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  const KernelRecord kernel = sample_kernel();
+  // Pages 1 and 2 are alike; the last one differs before and after.
+  const SampleMemory memory = sample_memory(1);
+  auto dynamic = publish_sample(*database, kernel, memory);
+  ASSERT_TRUE(dynamic.ok());
+  uint64_t states = 0, pages = 0;
+  for (Moment moment : {Moment::prologue, Moment::epilogue})
+    states += std::filesystem::file_size(directory.path() / state_file_name(moment, kernel.static_hash, *dynamic));
+  const ByteSpan before(memory.before), after(memory.after);
+  for (ByteSpan page : {before.first(kPageSize.count), before.subspan(kPageSize.count, kPageSize.count),
+                        before.subspan(3 * kPageSize.count), after.subspan(3 * kPageSize.count)}) {
+    PackedPage packed;
+    pages += store_page(page, digest_of(page), packed).size();
+  }
+  auto size = database->instance_size(kernel.static_hash, *dynamic);
+  ASSERT_TRUE(size.ok());
+  EXPECT_EQ(size->states, Bytes(states));
+  EXPECT_EQ(size->pages, Bytes(pages));
+  EXPECT_EQ(size->total(), Bytes(states + pages));
+}
+
+// Which `mneme record` tells, and --max-bytes limits.
+TEST(Database, APublicationHasWrittenWhatTheDatabaseGrewBy) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  const KernelRecord kernel = sample_kernel();
+  for (uint32_t seed : {1, 2, 1}) {
+    const Bytes size = *database->disk_size();
+    auto publication = *database->begin_publication({});
+    const SampleMemory memory = sample_memory(seed);
+    Recording recording{kernel, noise(500, 7), sample_instance(kernel), {}, {}};
+    Region before = sample_region(memory), after = sample_region(memory);
+    ASSERT_TRUE(publication->put(batch_of(memory.before, before)).ok());
+    ASSERT_TRUE(publication->put(batch_of(memory.after, after)).ok());
+    ASSERT_TRUE(publication->wait().ok());
+    recording.prologue.regions = {before};
+    recording.epilogue.regions = {after};
+    recording.instance.state_bytes = recording.prologue.bytes();
+    recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
+    ASSERT_TRUE(publication->commit(recording).ok());
+    EXPECT_EQ(publication->written(), *database->disk_size() - size) << seed;
+    EXPECT_FALSE(publication->over_limit());
+  }
+}
+
+// Whoever opened it before knows of what another has published since.
+TEST(Database, ContentOfAnotherProcessIsNotStoredAgain) {
+  TemporaryDirectory directory;
+  auto early = Database::create(directory.path()), other = Database::create(directory.path());
+  const SampleMemory one = sample_memory(1);
+  SampleMemory two = one;
+  two.before[kPageSize.count] ^= std::byte{1};
+  two.after[kPageSize.count] ^= std::byte{1};
+  ASSERT_TRUE(publish_sample(*early, sample_kernel("first"), sample_memory(9, 100)).ok());
+  ASSERT_TRUE(publish_sample(*other, sample_kernel(), one).ok());
+  const Bytes before = *early->disk_size();
+  ASSERT_TRUE(publish_sample(*early, sample_kernel(), two).ok());
+  EXPECT_LT((*early->disk_size() - before).count, 10'000u) << "the noise page alone is 64 KiB";
 }
 
 TEST(Database, ManyThreadsWriteAndRead) {

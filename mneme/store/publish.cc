@@ -185,9 +185,10 @@ class DatabasePublication final : public Publication {
     return encode_state({moment, instance.static_hash, instance.dynamic_hash, memory, writer_.packs_of(memory)});
   }
   Status write_state(Moment moment, const InstanceRecord& instance, const ByteVector& bytes) {
-    written_ += bytes.size();
-    return database_.files.write_atomically(
-        database_.path_of(state_file_name(moment, instance.static_hash, instance.dynamic_hash)), bytes);
+    const Path path = database_.path_of(state_file_name(moment, instance.static_hash, instance.dynamic_hash));
+    const auto before = database_.files.size(path);
+    written_ += bytes.size() - (before.ok() ? std::min<uint64_t>(before->count, bytes.size()) : 0);
+    return database_.files.write_atomically(path, bytes);
   }
 
   Database::Impl& database_;

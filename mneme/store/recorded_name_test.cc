@@ -156,6 +156,43 @@ TEST_F(RecordedNames, AnInstanceGoesByTheFirstDigitsOfItsHash) {
   EXPECT_EQ(find_instance(kernel("empty()"), "").status().to_string(), "not_found: empty() has no recorded instance");
 }
 
+TEST_F(RecordedNames, DigitsThatSeveralInstancesBeginWithMeanNone) {
+  KernelDocument document = locate_recorded(path())->kernel;
+  document.instances.resize(3);
+  for (size_t i = 0; i < 3; ++i)
+    document.instances[i].dynamic_hash =
+        *Digest::from_hex(std::string(i == 2 ? "abc" : "abd") + std::string(28, '0') + std::to_string(i));
+  EXPECT_EQ(*find_instance(document, "abc"), document.instances[2].dynamic_hash);
+  EXPECT_EQ(*find_instance(document, "ABC"), document.instances[2].dynamic_hash);
+  const Status several = find_instance(document, "abd").status();
+  EXPECT_EQ(several.code(), Code::not_found);
+  EXPECT_THAT(several.message(), HasSubstr("2 instances of scale() begin with 'abd'; there are\n  #0  abd"));
+  EXPECT_THAT(several.message(), HasSubstr("\n  #1  abd"));
+  EXPECT_EQ(several.message().find("#2"), std::string::npos);
+}
+
+TEST_F(RecordedNames, OfManyTwentyAreListed) {
+  const auto lines_of = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
+  KernelDocument many;
+  many.kernel = sample_kernel("many");
+  Listing listing;
+  for (uint32_t i = 0; i < 20; ++i) {
+    many.instances.push_back(sample_instance(many.kernel));
+    listing.kernels.emplace_back().kernel = sample_kernel("kernel" + std::to_string(i));
+  }
+  EXPECT_EQ(lines_of(find_instance(many, "").status().message()), 20);
+  EXPECT_EQ(lines_of(choose_kernel(listing, "db", "kernel").status().message()), 20);
+  for (uint32_t i = 20; i < 23; ++i) {
+    many.instances.push_back(sample_instance(many.kernel));
+    listing.kernels.emplace_back().kernel = sample_kernel("kernel" + std::to_string(i));
+  }
+  for (const std::string& text :
+       {find_instance(many, "").status().message(), choose_kernel(listing, "db", "kernel").status().message()}) {
+    EXPECT_EQ(lines_of(text), 21);
+    EXPECT_THAT(text, testing::EndsWith("\n  and 3 more: `mneme ls` has all"));
+  }
+}
+
 TEST_F(RecordedNames, ALaunchIsNamedAsItIsRead) {
   const Listing listing = *Database::open(directory_.path())->list();
   const KernelName name = kernel_names(listing)[0];

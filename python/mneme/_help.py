@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import textwrap
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -25,7 +26,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, summary: str, examples: Sequence[tuple[str, str]], **options: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+        super().__init__(formatter_class=_Format, allow_abbrev=False, **options)
         self.summary, self.examples = summary.strip(), list(examples)
         self.add_argument("--help-all", action="help", help="the same: every option has an effect here")
         self.add_argument("--list-options", action=_Print, of=option_lines, help=argparse.SUPPRESS)
@@ -34,11 +35,32 @@ class Parser(argparse.ArgumentParser):
     def format_help(self) -> str:
         """What --help prints."""
         lines = [f"  # {purpose}\n  {line}\n" for line, purpose in self.examples]
-        return f"{self.summary}\n\nExamples:\n{''.join(lines)}\n{super().format_help()}"
+        return f"{_filled(self.summary, _width())}\n\nExamples:\n{''.join(lines)}\n{super().format_help()}"
 
     def shown_actions(self) -> list[argparse.Action]:
         """What the help has."""
         return [action for action in self._actions if action.help != argparse.SUPPRESS]
+
+
+def _width() -> int:
+    """Columns that help has: $COLUMNS, else the terminal's, else 100."""
+    return shutil.get_terminal_size((100, 0)).columns
+
+
+def _filled(text: str, width: int) -> str:
+    """Its paragraphs with lines as long as they may be. One with lines that begin with blanks keeps them, as a list."""
+    paragraphs = text.strip().split("\n\n")
+    return "\n\n".join(
+        part if "\n  " in part else textwrap.fill(part, width, break_on_hyphens=False) for part in paragraphs
+    )
+
+
+class _Format(argparse.HelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_width())
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return _filled(text, width)
 
 
 class _Print(argparse.Action):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import re
+import textwrap
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -49,12 +50,29 @@ class Table:
         self.columns = columns
         self.rows = [[shown(cell, MOST) for cell in row] for row in rows]
 
-    def text(self) -> str:
-        """With columns as wide as they need."""
+    def text(self, width: int | None = None) -> str:
+        """With columns as wide as they need. Where lines would be longer than `width`, the last column stands below the
+        others, broken between words: nothing is cut.
+
+        >>> print(Table("Best", ["RANK", "CONFIGURATION"], [["1", "block.x=32 passes=default<O1>"]]).text(width=30))
+        Best
+          RANK
+              CONFIGURATION
+          1
+              block.x=32
+              passes=default<O1>
+        """
+        if not self.rows:
+            return self.title
         lines = [self.columns, *self.rows] if any(self.columns) else self.rows
-        widths = [max(len(line[i]) for line in lines) for i in range(len(self.columns))]
-        shown = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
-        return "\n".join([self.title, *("  " + line for line in shown if self.rows)])
+        shown = _aligned(lines)
+        if width is not None and max(map(len, shown)) > width:
+            shown = [
+                part
+                for first, line in zip(_aligned([line[:-1] for line in lines]), lines)
+                for part in (first, *_broken(line[-1], "      ", width))
+            ]
+        return "\n".join([self.title, *shown])
 
     def html(self) -> str:
         """For a notebook."""
@@ -82,6 +100,18 @@ class Table:
         return table
 
 
+def _aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, cells)) for cells in zip(*lines)]
+    return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
+
+
+def _broken(text: str, indent: str, width: int) -> list[str]:
+    """A word that is longer than a line stays whole, so that it can be copied."""
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
 class Shown:
     """A value that shows itself as the table that `_table` gives: `repr`, `_repr_html_` and `__rich__`."""
 
@@ -100,29 +130,21 @@ class Shown:
 
 
 def size(count: int) -> str:
-    """A number of bytes for people.
+    """A number of bytes for people, as the commands have it.
 
     >>> size(160000)
     '156 KiB'
     """
-    value, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while value >= 1024 and len(units) > 1:
-        value /= 1024
-        units.pop(0)
-    return f"{value:.3g} {units[0]}" if units[0] != "B" else f"{count} B"
+    return _native.format_bytes(count)
 
 
 def duration(nanoseconds: float) -> str:
-    """A time for people.
+    """A time for people, as the commands have it.
 
     >>> duration(1234.5), duration(2.5e6)
-    ('1.23 us', '2.5 ms')
+    ('1.23 us', '2.50 ms')
     """
-    value, units = float(nanoseconds), ["ns", "us", "ms", "s"]
-    while value >= 1000 and len(units) > 1:
-        value /= 1000
-        units.pop(0)
-    return f"{value:.3g} {units[0]}"
+    return _native.format_time(nanoseconds)
 
 
 def with_units(value: Any, times: Collection[str]) -> str:

@@ -64,7 +64,7 @@ class Progress:
         """All of it, times with their units.
 
         >>> Progress(passed=2e9)
-        Progress(submitted=0, ..., device_busy=0 ns, compile_busy=0 ns, passed=2 s, best_time=None)
+        Progress(submitted=0, ..., device_busy=0 ns, compile_busy=0 ns, passed=2.00 s, best_time=None)
         """
         return with_units(self, ("device_busy", "compile_busy", "passed", "best_time"))
 
@@ -72,7 +72,7 @@ class Progress:
         """In one line.
 
         >>> print(Progress(submitted=40, done=30, passed=2e9, best_time=1500, failures={"wrong_result": 2}))
-        30 of 40, 15.0/s, best 1.5 us, failed: 2 wrong_result
+        30 of 40, 15.0/s, best 1.50 us, failed: 2 wrong_result
         """
         parts = [f"{self.done} of {self.submitted}", f"{self.rate:.1f}/s"]
         parts += [f"best {duration(self.best_time)}"] if self.best_time is not None else []

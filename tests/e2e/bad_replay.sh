@@ -58,6 +58,35 @@ if [ "$DEVICES" = cpu ]; then
   contains err libcuda
 fi
 
+# What it names is looked for before the recorded memory is read.
+mv "db/DeviceState.prologue.$hash.$instance.mneme" prologue
+early() { expect "$1" replay "$several" -rid "$instance" "${@:3}"; contains err "$2"; lacks err DeviceState; }
+early 2 "plugni.so: there is no such file" --load-pass-plugin plugni.so
+early 2 "reading the IR in place of the recorded one: opening $PWD/nowhere.ll: No such file" --ir nowhere.ll
+early 64 "unknown key 'blok'; the nearest is 'block'" --set blok.x=64
+echo '{"passes": ' >cut.json
+early 2 "the configuration cut.json is no JSON" --config cut.json
+expect 2 mneme diff --device cpu "$several" -rid "$instance" --png nowhere/picture.png
+contains err "writing nowhere/picture.png: there is no folder nowhere"
+expect 2 mneme ir "$several" -rid "$instance" -o nowhere/code.ll
+contains err "writing nowhere/code.ll: there is no folder nowhere"
+mv prologue "db/DeviceState.prologue.$hash.$instance.mneme"
+
+# LLVM needs stack. A soft limit is raised; a hard one is named with the command that mends it.
+small_stack() { expect "$1" bash -c 'ulimit '"$2"' 64; exec "$@"' bash mneme "${@:3}"; }
+small_stack 0 -Ss replay --device cpu "$several" -rid "$instance"
+small_stack 2 -s replay --device cpu "$several" -rid "$instance"
+contains err "LLVM needs a stack of 1.00 MiB, and this thread's has 64.0 KiB: run \`ulimit -s 8192\` first"
+small_stack 2 -s ir "$several" -rid "$instance"
+contains err "run \`ulimit -s 8192\` first"
+small_stack 2 -s sweep "$several#0" --device cpu --grid block.x=64 --results-dir too-little
+contains err "run \`ulimit -s 8192\` first"
+
+# IR with what only a library for the host has is refused by the name of that.
+sed '0,/^define/s//declare void @llvm.memcpy.element.unordered.atomic.p0.p0.i64(ptr, ptr, i64, i32)\ndefine/' recorded.ll >atomic.ll
+sed -i '0,/  ret void/s//  call void @llvm.memcpy.element.unordered.atomic.p0.p0.i64(ptr align 4 %partial, ptr align 4 %a, i64 64, i32 4)\n  ret void/' atomic.ll
+wrong_ir atomic.ll "an intrinsic as llvm.memcpy.element.unordered.atomic is not supported on the CPU device"
+
 # Damage: every file of the instance, cut short, emptied, or with one bit flipped, is named.
 damaged() {
   local file=$1 how=$2

@@ -37,6 +37,17 @@ for option in --max --skip --max-bytes -vass; do
   contains err "'-1' is not a"
 done
 expect 64 mneme record -rdb '' -- ./app
+expect 64 mneme record -rdb db --max 0 -- ./app
+contains err "--max: '0' is not a whole number from 1"
+expect 64 mneme cache --clear=3
+contains err "--clear takes no value, and is given '3'"
+expect 64 mneme replay db --run-timeout nan
+contains err "--run-timeout: 'nan' is not a number from 0 to 1000000 (seconds)"
+expect 64 mneme check db --seed=-1
+contains err "--seed: '-1' is not a whole number"
+# Help fits the terminal.
+expect 0 env COLUMNS=60 mneme replay --help
+[ "$(sed '/^Examples:/,/^$/d; /^Usage:/d' out | awk '{ if (length($0) > most) most = length($0) } END { print most }')" -le 62 ] || fail "help of 60 columns"
 
 # Output that nobody takes is one line of error, and no end in the middle.
 for command in help version 'config cxxflags' cache 'cache --json' 'replay --help'; do

@@ -24,6 +24,11 @@ cp all/results.jsonl before
 expect 0 mneme sweep --resume all --json
 [ "$(json out 'd["total"], d["resumed"], d["measured"], len(d["best"])')" = "(8, 8, 0, $(json out 'len(d["best"])'))" ] || fail "resuming measured something"
 cmp -s all/results.jsonl before || fail "resuming a whole sweep wrote"
+speed_ups=$(json out '[b["speed_up"] for b in d["best"]]')
+[ "$(json out 'd["best"][0]["speed_up"]')" = "$(json all/best.json 'd["speed_up"]')" ] || fail "resumed, other speed-ups: $speed_ups"
+expect 0 mneme sweep --resume all
+contains out "as recorded (default<O3>): "
+! grep -q "not measured" out || fail "the baseline of a sweep that is resumed is not what it was"
 
 for options in '--top 400' --json; do
   status=0
@@ -108,6 +113,10 @@ expect 0 sweep --keep-threads --grid 'block.x=128|100' --results-dir kept
 contains out "1 verified, 1 failed"
 contains out "1 invalid_launch, as block.x=100: "
 contains out "which blocks of 100 do not divide"
+# Also where the impossible one comes first: the compiler is asked the same for the others, and their launches are their own.
+expect 0 sweep 'default<O1>' --keep-threads --grid 'block.x=100|128|64' --results-dir kept-first
+contains out "2 verified, 1 failed"
+contains out "1 invalid_launch, as block.x=100: "
 
 # What cannot be understood, and what cannot be done.
 expect 64 sweep
@@ -221,6 +230,35 @@ for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
     counts = collections.Counter(results(folder))
     assert len(counts) == total and set(counts.values()) == {1}, counts
     assert results(folder)[:len(before)] == before
+
+# Where its children are killed, whenever that is, what is known is told, and that it is not all.
+def children(process):
+    try:
+        return [int(pid) for task in os.listdir(f"/proc/{process}/task") for pid in open(f"/proc/{process}/task/{task}/children").read().split()]
+    except FileNotFoundError:
+        return []
+def kept(folder):
+    lines = [json.loads(line) for line in open(folder + "/results.jsonl") if line.endswith("\n")]
+    return {line["digest"] for line in lines if "digest" in line and "label" not in line and line["failure"] != "worker_lost"}
+folder = "killed"
+run = start(folder, *grid, "--results-dir", folder)
+while len(results(folder)) < 5:
+    time.sleep(0.02)
+for when in ("while it measures", "before it measures"):
+    known = len(kept(folder))
+    while not children(run.pid):
+        time.sleep(0.001)
+    for zygote in children(run.pid):
+        for victim in (*children(zygote)[:1], zygote):
+            os.kill(victim, signal.SIGKILL)
+    said = run.communicate()[0]
+    assert run.returncode == 2, (when, run.returncode, said)
+    done = int(said.split(f" of {total} configurations done: ")[0].split()[-1])
+    assert known <= done < total and "mneme: error: " in said, (when, known, said)
+    assert f"mneme sweep --resume {folder} goes on" in said, (when, said)
+    run = start(folder, "--resume", folder)
+assert run.communicate() and run.returncode == 0 and len(kept(folder)) == total
+folder = "ended-15"
 
 # A later signal ends it at once: here while nobody reads what it prints.
 run = subprocess.Popen(["mneme", "sweep", "--resume", folder, "--json", "--top", "100"], stdout=subprocess.PIPE)

@@ -88,7 +88,7 @@ contains err "mneme check tells whether it is deterministic"
 # Threads of two blocks that write to the same places, though always the same.
 expect 0 mneme check "$(kernel meet)" --device cpu --runs 2 --seed 1
 contains out "2 runs, each time as recorded, though by its code it need not be"
-contains out "race: 32 of 4096 f32 of argument 'place', the first at index 0: thread 0x0x0 of block "
+contains out "race: 32 of 4096 f32 of argument 'place', the first at index 0: thread [0,0,0] of block ["
 expect 0 mneme check "$(kernel fill)" --device cpu --runs 2
 contains out "2 runs, deterministic, and as recorded"
 lacks out "race"

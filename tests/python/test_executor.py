@@ -199,6 +199,57 @@ def test_progress_is_told(instance: mneme.Instance) -> None:
     assert str(last).startswith("1 of 1, ")
 
 
+def test_each_figure_of_progress_is_its_own(instance: mneme.Instance, tmp_path: Path) -> None:
+    log = tmp_path / "results.jsonl"
+    with mneme.Executor(instance, device="cpu", log=log) as executor:
+        known = executor.submit(config()).result()
+    long = {"stop": "time", "max_time": 1.5, "max_iterations": 1000000}
+    with mneme.Executor(instance, device="cpu", log=log, resume=True, compile_workers=1) as executor:
+        configs = [config(), config(grid=1), config(block=64, keep_threads=True), config(block=2048)]
+        configs += [config(passes="default<O1>", execution=long), config(passes="default<O1>,verify", execution=long)]
+        results = list(executor.map(configs))
+        progress = executor.progress()
+    assert [result.failure for result in results] == [None, "wrong_result", None, "invalid_launch", None, None]
+    assert progress.submitted == progress.done == 6
+    assert (progress.measured, progress.shared, progress.resumed) == (2, 1, 1)
+    assert progress.failures == {"wrong_result": 1, "invalid_launch": 1}
+    assert (progress.compiling, progress.ready, progress.measuring) == (0, 0, 0)
+    assert (progress.workers_replaced, progress.devices_ready) == (0, 1)
+    assert progress.best_time == min(result.time for result in [known, *results] if result.time is not None)
+    assert 1.5e9 < progress.device_busy <= progress.passed
+    assert 0 < progress.compile_busy < progress.passed
+
+
+@pytest.mark.parametrize(
+    ("what", "failure", "reason"),
+    [
+        ("compile", "compile_timeout", "compiling took longer than 2 s, and was ended"),
+        ("run", "run_timeout", "the kernel ran longer than 2 s, and was ended"),
+    ],
+)
+@pytest.mark.parametrize("alone", [True, False])
+def test_each_limit_is_of_its_own_work(
+    instance: mneme.Instance,
+    hostile_plugin: str,
+    other_code: OtherCode,
+    what: str,
+    failure: str,
+    reason: str,
+    alone: bool,
+) -> None:
+    hangs = {
+        "compile": config(passes="function(hostile-hang)", pass_plugins=[hostile_plugin]),
+        "run": config(ir=other_code("endless")),
+    }
+    limits: dict[str, Any] = {"compile_timeout": 600, "run_timeout": 600, f"{what}_timeout": 2}
+    if alone:
+        result = mneme.replay(instance, hangs[what], device="cpu", **limits)
+    else:
+        with mneme.Executor(instance, device="cpu", compile_workers=1, **limits) as executor:
+            result = executor.submit(hangs[what]).result()
+    assert (result.failure, result.reason) == (failure, reason)
+
+
 def test_a_progress_function_that_fails_is_not_called_again(
     instance: mneme.Instance, caplog: pytest.LogCaptureFixture
 ) -> None:

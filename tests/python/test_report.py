@@ -377,15 +377,15 @@ def test_the_page_counts_and_divides_as_the_table_of_the_run(tmp_path: Path) -> 
         "6 trials of 5 configurations: 3 measured, 1 shared another&#39;s measurement, 1 failed; by <code>mneme sweep"
         in page
     )
-    assert "over the launch as recorded in the run that measured each, 15.0 ns to 24.0 ns, as in the table" not in page
-    assert "over the launch as recorded in the run that measured each, 20.0 ns to 24.0 ns, as in the table" in page
+    assert "over the launch as recorded in the run that measured each, 15 ns to 24 ns, as in the table" not in page
+    assert "over the launch as recorded in the run that measured each, 20 ns to 24 ns, as in the table" in page
     assert "the dashed line is the baseline as it was measured in turn with the best." in page
     assert "only 2 times: that proves nothing." in page
     assert shown_rows(page) == [
-        ("\u2013", "15.0 ns", "1.00", "as recorded"),
-        ("1", "10.0 ns", f"{20 / 10:.2f}", "not confirmed"),
-        ("2", "11.0 ns", f"{20 / 11:.2f}", "not confirmed"),
-        ("3", "12.0 ns", f"{24 / 12:.2f}", "not confirmed"),
+        ("\u2013", "15 ns", "1.00", "as recorded"),
+        ("1", "10 ns", f"{20 / 10:.2f}", "not confirmed"),
+        ("2", "11 ns", f"{20 / 11:.2f}", "not confirmed"),
+        ("3", "12 ns", f"{24 / 12:.2f}", "not confirmed"),
     ]
 
 
@@ -415,9 +415,9 @@ def shown_rows(page: str) -> list[tuple[str, ...]]:
 def test_the_page_has_what_is_confirmed_first_and_marks_the_others(tmp_path: Path) -> None:
     rows = shown_rows(report.write(tuned(tmp_path), stages=[]).read_text())
     assert rows[:3] == [
-        ("1", "13.0 ns", "1.900", "1.800 to 2.000"),
-        ("\u2013", "25.0 ns", "1.00", "as recorded"),
-        ("2", "11.0 ns", f"{25 / 11:.2f}", "not confirmed"),
+        ("1", "13 ns", "1.900", "1.800 to 2.000"),
+        ("\u2013", "25 ns", "1.00", "as recorded"),
+        ("2", "11 ns", f"{25 / 11:.2f}", "not confirmed"),
     ]
     assert len(rows) == 12 and {row[3] for row in rows[2:]} == {"not confirmed"}
 
@@ -441,10 +441,10 @@ def test_fewer_rounds_than_five_confirm_nothing(tmp_path: Path, rounds: int, sai
 def test_the_recorded_launch_among_the_trials_is_one_row(tmp_path: Path) -> None:
     lines = [line(0, {"passes": "default<O3>"}, 10.0), line(1, {"passes": "default<O3>", "block": {"x": 64}}, 5.0)]
     rows = shown_rows(report.write(made(tmp_path, [*baselines(20.0), *lines]), stages=[]).read_text())
-    assert rows == [("\u2013", "20.0 ns", "1.00", "as recorded"), ("1", "5.00 ns", "4.00", "not confirmed")]
+    assert rows == [("\u2013", "20 ns", "1.00", "as recorded"), ("1", "5 ns", "4.00", "not confirmed")]
     (tmp_path / "best.json").write_text(json.dumps({"configuration": {"passes": "default<O3>"}}))
     rows = shown_rows(report.write(tmp_path, stages=[]).read_text())
-    assert rows == [("1", "20.0 ns", "1.00", "as recorded"), ("2", "5.00 ns", "4.00", "not confirmed")]
+    assert rows == [("1", "20 ns", "1.00", "as recorded"), ("2", "5 ns", "4.00", "not confirmed")]
 
 
 @pytest.mark.parametrize("trials", [0, 1])

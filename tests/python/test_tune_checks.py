@@ -33,7 +33,8 @@ def test_passes_that_parse() -> None:
         ),
         (
             Pipeline(["function(gvn)"], first=["default<O3>", "default<O9>"]),
-            "pass pipeline 'default<O9>' does not parse: invalid optimization level 'O9'",
+            "pass pipeline 'default<O9>' does not parse: invalid optimization level 'O9'; "
+            "the levels are O0, O1, O2, O3, Os and Oz",
         ),
         (
             Categorical(["function(gvn", "sink)"]),

@@ -474,6 +474,9 @@ def test_resumed_with_another_kernel(recordings: Path, tmp_path: Path) -> None:
         (["DB", "--objective", "tim"], 64, "there is no objective 'tim'; the nearest is 'time'"),
         (["DB", "--device", "gpu"], 64, "tuning: 'device' is \"cuda\", \"cuda:1\" and so on, \"cpu\" or None, not 'gpu'"),  # noqa: E501
         (["DB", "--trials", "0"], 64, "tuning: trials must be a whole number from 1 on, and is 0"),
+        (["DB", "--top", "0"], 64, "argument --top: '0' is not a whole number from 1 on"),
+        (["DB", "--compile-workers", "-1"], 64, "argument --compile-workers: '-1' is not a whole number from 1 on"),
+        (["DB", "--compile-memory", "0"], 64, "argument --compile-memory: '0' is not a whole number from 1 on"),
         (["DB", "--set", "codegen.levle=1"], 64, "configuration: unknown key 'codegen.levle'; the nearest is 'codegen.level'"),  # noqa: E501
         (["DB", "--set", "x"], 64, "--set x: KEY=VALUE is expected, as in --set block.x=64"),
         (["DB", "--devices", "a"], 64, "--devices a: write numbers, as in --devices 0,1"),

@@ -10,6 +10,7 @@ import pytest
 from mneme.errors import InvalidArgumentError
 from mneme.tune import Categorical, SearchSpace, SpeedUp, Study, command, speed_up
 from mneme.tune.statistics import student_quantile
+from mneme.tune.summary import summary_text
 from mneme.tune.trials import Trial
 
 from fake_executor import FakeExecutor, fake_instance, go, measure, use
@@ -147,11 +148,20 @@ def test_confirmed_come_first_and_others_are_marked(monkeypatch: pytest.MonkeyPa
     rows = [line.split("  ") for line in str(go(tmp_path / "r", space=space, confirm=5)).splitlines()[1:6]]
     assert [[cell.strip() for cell in row if cell] for row in rows] == [
         ["RANK", "TRIAL", "TIME", "SPEED-UP", "95 % INTERVAL", "REGISTERS", "OBJECT", "CONFIGURATION"],
-        ["1", "1", "1 us", "1.040", "1.040 to 1.040", "40", "4096", "block.x=32"],
+        ["1", "1", "1.00 us", "1.040", "1.040 to 1.040", "40", "4096", "block.x=32"],
         ["-", "0", "1.04 us", "1.00", "as recorded", "40", "4096"],
         ["2", "2", "1.01 us", "1.03", "not confirmed", "40", "4096", "block.x=64"],
-        ["3", "3", "1.5 us", "0.69", "not confirmed", "40", "4096", "block.x=256"],
+        ["3", "3", "1.50 us", "0.69", "not confirmed", "40", "4096", "block.x=256"],
     ]
+
+
+def test_a_narrow_terminal_cuts_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: 500.0 if _block(config) == 64 else 1000.0))
+    study = go(tmp_path / "r", space=SearchSpace({"block.x": Categorical([64, 128])}), confirm=0)
+    wide, narrow = summary_text(study).splitlines(), summary_text(study, width=len("  RANK  TRIAL  TIME")).splitlines()
+    assert wide[1].split()[-1] == "CONFIGURATION" and wide[3].split()[-1] == "block.x=64"
+    assert narrow[2] == "      CONFIGURATION" and "      block.x=64" in narrow
+    assert summary_text(study, width=max(map(len, wide[1:4]))).splitlines() == wide
 
 
 def test_where_nothing_is_confirmed_the_recorded_launch_comes_first(
@@ -160,7 +170,7 @@ def test_where_nothing_is_confirmed_the_recorded_launch_comes_first(
     use(monkeypatch, FakeExecutor(lambda config: 500.0 if _block(config) == 64 else 1000.0))
     study = go(tmp_path / "r", space=SearchSpace({"block.x": Categorical([64, 128])}), confirm=0)
     rows = [line.split() for line in str(study).splitlines()[2:4]]
-    assert rows[0][:7] == ["-", "1", "1", "us", "1.00", "as", "recorded"]
+    assert rows[0][:7] == ["-", "1", "1.00", "us", "1.00", "as", "recorded"]
     assert rows[1][:7] == ["1", "0", "500", "ns", "2.00", "not", "confirmed"]
 
 
@@ -168,8 +178,8 @@ def test_a_best_that_is_the_recorded_launch_is_said(monkeypatch: pytest.MonkeyPa
     use(monkeypatch, FakeExecutor(lambda config: 1000.0 if _block(config) == 128 else 2000.0))
     study = go(tmp_path / "r", space=SearchSpace({"block.x": Categorical([64, 128])}))
     lines = str(study).splitlines()
-    assert lines[2].split()[:7] == ["1", "1", "1", "us", "1.00", "as", "recorded"]
-    assert lines[3].split()[:7] == ["2", "0", "2", "us", "0.50", "not", "confirmed"]
+    assert lines[2].split()[:7] == ["1", "1", "1.00", "us", "1.00", "as", "recorded"]
+    assert lines[3].split()[:7] == ["2", "0", "2.00", "us", "0.50", "not", "confirmed"]
     assert lines[-1] == "no configuration is faster than as recorded: trial 1 is the launch as recorded"
 
 

@@ -1,5 +1,6 @@
 """Going on with a run: nothing is measured twice, and another search is refused."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import mneme
 import pytest
 from mneme.errors import CorruptError, InvalidArgumentError, NotFoundError, UnavailableError
 from mneme.tune import command
-from mneme.tune.asked import Folder
+from mneme.tune.asked import Asked, Folder
 from mneme.tune.trials import read_trials
 
 from fake_executor import FakeExecutor, fake_instance, go, measure, use
@@ -75,6 +76,98 @@ def test_a_trial_keeps_its_speed_up(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert after.speed_up_seen == 2 and {2.0, 3.0} <= set(gains.values())
     first, again = (str(study).splitlines()[3] for study in (before, after))  # below the launch as recorded
     assert first == again and "not confirmed" in first
+
+
+def test_a_trial_that_was_done_before_its_baseline_has_that_of_its_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use(monkeypatch, FakeExecutor(lambda config: 1000.0 if config == mneme.Config() else 500.0))
+    go(tmp_path / "r", trials=8, confirm=0)
+    log = tmp_path / "r/trials.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert {line["baseline"] for line in lines} == {1000.0}
+    for line in lines[:3]:
+        line["baseline"] = None
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    use(monkeypatch, FakeExecutor(lambda config: 3000.0 if config == mneme.Config() else 1000.0))
+    after = go(tmp_path / "r", trials=12, confirm=0, resume=True)
+    assert [trial.baseline for trial in after.trials] == [1000.0] * 8 + [3000.0] * 4
+    done = {line["number"] for line in lines if line["state"] == "complete"}
+    assert {after.speed_up_of(trial) for trial in after.trials if trial.number in done} <= {1.0, 2.0}
+
+
+ASKED = Asked(
+    database="/a/database",
+    kernel="scale(int*)",
+    static_hash="5" * 32,
+    instances=["d" * 32],
+    device="cpu",
+    space={"parameters": {}},
+    preset="launch",
+    sampler="tpe",
+    seed=3,
+    trials=10,
+    timeout=5.0,
+    objectives=["time"],
+    configuration={"passes": "default<O3>"},
+    ahead=16,
+    prune=True,
+    confirm=5,
+    storage=None,
+    storage_name="scale",
+    executor={},
+    probe=4,
+)
+OTHERS: dict[str, Any] = {
+    "database": "/another",
+    "kernel": "other()",
+    "static_hash": "6" * 32,
+    "instances": ["e" * 32],
+    "device": "cuda",
+    "space": {"parameters": {"a": 1}},
+    "preset": None,
+    "sampler": "random",
+    "seed": 4,
+    "trials": 20,
+    "timeout": None,
+    "objectives": ["registers", "time"],
+    "configuration": {"passes": "default<O1>"},
+    "ahead": 32,
+    "prune": False,
+    "confirm": 10,
+    "storage": "journal",
+    "storage_name": "other",
+    "executor": {"run_timeout": 3},
+    "probe": 0,
+}
+
+
+@pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Asked)])
+def test_only_what_changes_no_result_may_be_asked_anew(tmp_path: Path, name: str) -> None:
+    folder = Folder(tmp_path)
+    folder.begin(ASKED)
+    assert folder.read() == ASKED
+    other = dataclasses.replace(ASKED, **{name: OTHERS[name]})
+    assert other != ASKED
+    if name in ("trials", "timeout", "storage", "confirm", "database", "executor"):
+        assert folder.resume(other) == other == folder.read()
+    elif name in ("seed", "ahead", "probe", "storage_name"):  # of the earlier run, where they are not asked for
+        assert folder.resume(other) == ASKED
+        if name != "storage_name":
+            with pytest.raises(InvalidArgumentError, match=f"its {name} is "):
+                folder.resume(other, **{name: OTHERS[name]})
+    else:
+        with pytest.raises(InvalidArgumentError, match="cannot be resumed so: its "):
+            folder.resume(other)
+        assert folder.read() == ASKED
+
+
+def test_what_goes_on_draws_other_points(executor: FakeExecutor, tmp_path: Path) -> None:
+    for trials in (8, 16):
+        study = go(tmp_path / "r", sampler="tpe", seed=3, trials=trials, confirm=0, resume=trials > 8)
+    points = [trial.params for trial in sorted(study.trials, key=lambda trial: trial.number)]
+    assert len(points) == 16 and points[8:] != points[:8]
+    assert sum(point in points[:8] for point in points[8:]) < 4
 
 
 def test_time_that_was_up_is_no_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 import mneme
 import pytest
 from mneme.errors import InvalidArgumentError, IoError, MnemeError, UnavailableError, UnsupportedError
-from mneme.tune import Bool, Int, SearchSpace, Study
+from mneme.tune import Bool, Int, SearchSpace, Study, run
 from mneme.tune.files import write_json
 from mneme.tune.trials import Trial, read_trials
 
-from fake_executor import SPACE, FakeExecutor, FakeResult, go, measure, use
+from fake_executor import SPACE, FakeExecutor, FakeResult, fake_instance, go, measure, use
 
 
 def test_exhaustive_finds_the_best(executor: FakeExecutor, tmp_path: Path) -> None:
@@ -99,6 +99,43 @@ def test_what_the_space_changes_and_what_the_baseline_has(executor: FakeExecutor
         for one in executor.submitted
     )
     assert json.loads((tmp_path / "r/tune.json").read_text())["configuration"] == config.to_dict()
+
+
+def test_the_baseline_is_timed_and_judged_as_the_trials_are() -> None:
+    config = mneme.Config(
+        block=64,
+        passes="default<O1>",
+        shared_memory=64,
+        keep_threads=True,
+        specialise={"dimensions": True},
+        codegen={"level": 1},
+        assembler={"max_registers": 32},
+        execution={"iterations": 3},
+        tolerance=["out: f32, 1e-5, relative"],
+        verdict={"poison": False},
+    )
+    members = config.to_dict()
+    assert run.baseline_of(config).to_dict() == {
+        "passes": "default<O3>",
+        **{name: members[name] for name in ("execution", "tolerance", "verdict")},
+    }
+
+
+def test_what_is_recorded_is_what_all_instances_have() -> None:
+    one = fake_instance(grid=(2, 3, 4), block=(5, 6, 7), shared_memory=8)
+    other = fake_instance(grid=(2, 9, 4), block=(5, 6, 9), shared_memory=16)
+    assert run.recorded_launch([one]) == {
+        "passes": "default<O3>",
+        "grid": {"x": 2, "y": 3, "z": 4},
+        "block": {"x": 5, "y": 6, "z": 7},
+        "shared_memory": 8,
+    }
+    assert run.recorded_launch([one, other]) == {
+        "passes": "default<O3>",
+        "grid": {"x": 2, "y": None, "z": 4},
+        "block": {"x": 5, "y": 6, "z": None},
+        "shared_memory": None,
+    }
 
 
 def test_what_the_executor_has_to_say(executor: FakeExecutor, tmp_path: Path) -> None:

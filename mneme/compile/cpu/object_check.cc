@@ -55,6 +55,15 @@ bool is_called_by_llvm(llvm::StringRef name) {
   return known.getSupportedLibcallImpl(name) != llvm::RTLIB::Unsupported;
 }
 
+// Functions that LLVM calls where a machine has no instruction, and that are in no library of the host's that an image is loaded
+// with. Empty: it is none of them.
+std::string_view operation_of_no_library(llvm::StringRef name) {
+  if (name.starts_with("__atomic_")) return "an atomic operation that has no instruction, by its size or alignment,";
+  if (name.starts_with("__llvm_") && name.contains("_element_unordered_atomic_"))
+    return "an intrinsic as llvm.memcpy.element.unordered.atomic";
+  return {};
+}
+
 class ObjectCheck {
  public:
   explicit ObjectCheck(const Elf& file) : file_(file) {}
@@ -98,6 +107,8 @@ class ObjectCheck {
       if (!exported && name != "_init" && name != "_fini") return {};
       return error(Code::unsupported, "the code exports '{}', which a host's loader may take for its own", name.str());
     }
+    if (const auto operation = operation_of_no_library(name); !operation.empty())
+      return error(Code::unsupported, "the code calls '{}': {} is not supported on the CPU device", name.str(), operation);
     if (is_called_by_llvm(name)) return {};
     return error(Code::unsupported, "the code uses '{}' of the host, which is no function that code for the CPU device calls",
                  name.str());

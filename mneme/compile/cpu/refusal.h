@@ -20,7 +20,8 @@ Status refuse_own_names(const llvm::Module& module);
 Status refuse_host_code(const llvm::Module& module);
 
 // unsupported: a relocatable object with a section that an image does not have, with a symbol that the dynamic loader calls, or
-// with an undefined one that is no function of the C library's that LLVM calls by itself. corrupt: it is no object.
+// with an undefined one that is no function of the C library's that LLVM calls by itself; the message names the operation of
+// which LLVM made a call of a function that an image does not have. corrupt: it is no object.
 Status check_object(ByteSpan object);
 
 }  // namespace mneme::cpu

@@ -116,6 +116,24 @@ TEST(Refusal, OfSymbolsOfTheProcess) {
             "unsupported: variable 'environ' is nowhere defined, and the CPU device does not look for it on the host");
 }
 
+// Of which LLVM makes calls of functions that no library has which an image is loaded with.
+TEST(Refusal, OfOperationsThatOnlyALibraryHas) {
+  EXPECT_EQ(
+      refusal("define ptx_kernel void @f(ptr %p, ptr %q) {\n  %r = load atomic i64, ptr %p seq_cst, align 4\n"
+              "  store i64 %r, ptr %q\n  ret void\n}"),
+      "unsupported: the code calls '__atomic_load': an atomic operation that has no instruction, by its size or alignment, is "
+      "not supported on the CPU device");
+  EXPECT_EQ(refusal("declare void @llvm.memcpy.element.unordered.atomic.p0.p0.i64(ptr, ptr, i64, i32)\n"
+                    "define ptx_kernel void @f(ptr %p, ptr %q, i64 %n) {\n  call void "
+                    "@llvm.memcpy.element.unordered.atomic.p0.p0.i64(ptr align 4 %p, ptr align 4 %q, i64 %n, i32 4)\n  ret "
+                    "void\n}"),
+            "unsupported: the code calls '__llvm_memcpy_element_unordered_atomic_4': an intrinsic as "
+            "llvm.memcpy.element.unordered.atomic is not supported on the CPU device");
+  EXPECT_EQ(refusal("declare i32 @__atomic_load_4(ptr, i32)\n"
+                    "define i32 @f(ptr %p) noinline {\n  %r = call i32 @__atomic_load_4(ptr %p, i32 5)\n  ret i32 %r\n}"),
+            "unsupported: function '__atomic_load_4', which 'f' calls, is nowhere defined, and the CPU device does not have it");
+}
+
 TEST(Refusal, OfNamesThatStandForKernels) {
   EXPECT_EQ(refusal("@__mneme_cpu_kernel_k = global i64 1"),
             "unsupported: '__mneme_cpu_kernel_k' has a name that only Mneme gives: give it another");

@@ -24,12 +24,15 @@ struct TestParameter {
   mneme_param_kind kind;
   uint64_t offset, size;
   std::string name;
+  std::string type = "i32";
+  uint32_t alignment = 4;
 };
 struct TestGlobal {
   std::string name;
   uint64_t size;
   uint32_t flags = 0;
   std::string ir_name = {};
+  uint32_t alignment = 16;
 };
 struct TestSegment {
   mneme_segment_kind kind = MNEME_SEGMENT_KERNEL;
@@ -40,6 +43,8 @@ struct TestSegment {
   std::vector<TestGlobal> globals = {};
   std::vector<std::string> needs = {};
   std::string bitcode = "bitcode";
+  std::vector<std::pair<uint64_t, uint64_t>> padding = {};  // offset and size
+  uint8_t hash = 7;                                         // the first byte of the static hash
 
   ByteVector build() const {
     ByteVector out(sizeof(mneme_segment_header));
@@ -58,22 +63,27 @@ struct TestSegment {
     header.header_bytes = sizeof header;
     header.kind = kind;
     header.target = MNEME_TARGET_NVPTX;
-    header.static_hash[0] = 7;
+    header.static_hash[0] = hash;
     header.name = string(name);
     header.ir_name = string(ir_name.empty() ? name : ir_name);
     header.source = string("file.cu:12");
     header.arch = string("sm_90");
     std::vector<mneme_segment_param> parameter_rows;
     for (const TestParameter& parameter : parameters)
-      parameter_rows.push_back({parameter.kind, 4, parameter.offset, parameter.size, string(parameter.name), string("i32")});
+      parameter_rows.push_back({parameter.kind, parameter.alignment, parameter.offset, parameter.size, string(parameter.name),
+                                string(parameter.type)});
     header.params_offset = append(parameter_rows.data(), parameter_rows.size() * sizeof(mneme_segment_param));
     header.params_count = static_cast<uint32_t>(parameter_rows.size());
     std::vector<mneme_segment_global> global_rows;
     for (const TestGlobal& global : globals)
-      global_rows.push_back(
-          {string(global.name), global.size, 16, global.flags, string(global.ir_name.empty() ? global.name : global.ir_name)});
+      global_rows.push_back({string(global.name), global.size, global.alignment, global.flags,
+                             string(global.ir_name.empty() ? global.name : global.ir_name)});
     header.globals_offset = append(global_rows.data(), global_rows.size() * sizeof(mneme_segment_global));
     header.globals_count = static_cast<uint32_t>(global_rows.size());
+    std::vector<mneme_segment_range> padding_rows;
+    for (const auto& [offset, size] : padding) padding_rows.push_back({offset, size});
+    header.padding_offset = append(padding_rows.data(), padding_rows.size() * sizeof(mneme_segment_range));
+    header.padding_count = static_cast<uint32_t>(padding_rows.size());
     std::vector<mneme_segment_string> need_rows;
     for (const std::string& symbol : needs) need_rows.push_back(string(symbol));
     header.needs_offset = append(need_rows.data(), need_rows.size() * sizeof(mneme_segment_string));

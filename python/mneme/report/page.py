@@ -17,6 +17,7 @@ from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 import mneme
+from mneme import _views
 from mneme._views import MOST, shown, shown_lines
 from mneme.report import charts, code, highlight
 from mneme.report.parameters import Parameter, at_most, flatten
@@ -48,13 +49,7 @@ def duration(nanoseconds: float | None) -> str:
     >>> duration(9120.4), duration(2_500_000.0), duration(None)
     ('9.12 us', '2.50 ms', '–')
     """
-    if nanoseconds is None:
-        return "–"
-    for unit, scale in (("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)):
-        if nanoseconds < 999.5 * scale or unit == "s":
-            break
-    value = nanoseconds / scale
-    return f"{value:.{2 if value < 10 else 1 if value < 100 else 0}f} {unit}"
+    return "–" if nanoseconds is None else _views.duration(nanoseconds)
 
 
 def quantity(value: float | None, unit: str) -> str:

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +118,17 @@ def _epilog() -> str:
     return _EPILOG.replace("{words}", f"spaces:\n{_lines(spaces)}\n\nsamplers:\n{_lines(SAMPLERS)}")
 
 
+def _whole(least: int) -> Callable[[str], int]:
+    """The type of an option that is a whole number."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from {least} on")
+        return int(text)
+
+    return read
+
+
 def _lines(words: Mapping[str, str]) -> str:
     return "\n".join(f"  {word:<12}{text}" for word, text in words.items())
 
@@ -179,7 +190,7 @@ def _add_measuring(group: Any) -> None:
     group.add_argument("--devices", metavar="N[,N]", help="which GPUs; default: all")
     group.add_argument(
         "--compile-workers",
-        type=int,
+        type=_whole(1),
         metavar="N",
         help="compilers at a time; default: the cores beside one for each device",
     )
@@ -190,7 +201,10 @@ def _add_measuring(group: Any) -> None:
         "--run-timeout", type=float, metavar="S", help="seconds that one step on the device may take; default 10"
     )
     group.add_argument(
-        "--compile-memory", type=int, metavar="GiB", help="memory that one compilation may take in addition; default 8"
+        "--compile-memory",
+        type=_whole(1),
+        metavar="GiB",
+        help="memory that one compilation may take in addition; default 8",
     )
     group.add_argument(
         "--no-share",
@@ -252,7 +266,9 @@ def _add_results(group: Any) -> None:
         metavar="URL",
         help="a study of Optuna's beside the results: journal or sqlite, in the folder, or a URL of Optuna's",
     )
-    group.add_argument("--top", type=int, default=10, metavar="N", help="how many of the best are printed; default 10")
+    group.add_argument(
+        "--top", type=_whole(1), default=10, metavar="N", help="how many of the best are printed; default 10"
+    )
     group.add_argument("--json", action="store_true", help="one JSON object in place of the table")
     group.add_argument("--quiet", action="store_true", help="no progress")
 

@@ -61,7 +61,7 @@ class Baseline:
         """Times with their units.
 
         >>> Baseline(begin=1500.0, end=1.6e6)
-        Baseline(begin=1.5 us, end=1.6 ms, problem='', in_turn=None)
+        Baseline(begin=1.50 us, end=1.60 ms, problem='', in_turn=None)
         """
         return with_units(self, ("begin", "end", "in_turn"))
 

@@ -26,13 +26,10 @@ _SHORT = 0.1  # seconds that are too few for a rate
 def summary_text(study: Study, *, top: int = 10, width: int | None = None) -> str:
     """The table of the best, what became of the others, and what may be said of the winner.
 
-    `width`: of the table, in characters.
+    `width`: of the table's lines, in characters.
     """
-    parts = []
-    if (table := best_table(study, top=top)) is not None:
-        lines = table.text().splitlines()
-        parts += [line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines]
-    return "\n".join([*parts, *summary_lines(study)])
+    table = best_table(study, top=top)
+    return "\n".join([*([] if table is None else [table.text(width)]), *summary_lines(study)])
 
 
 def summary_lines(study: Study) -> list[str]:

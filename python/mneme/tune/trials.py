@@ -79,7 +79,7 @@ class Trial:
         """All of it, times with their units.
 
         >>> Trial(3, {"block.x": 64}, time=1500.0)
-        Trial(number=3, params={'block.x': 64}, config=None, state='running', time=1.5 us, ...)
+        Trial(number=3, params={'block.x': 64}, config=None, state='running', time=1.50 us, ...)
         """
         return with_units(self, ("time", "compile_time", "baseline"))
 

@@ -11,6 +11,7 @@
 // CHECK-DAG: global counter ir-name counter size 4 align 4{{$}}
 // CHECK-DAG: global _ZL9host_used ir-name _ZL9host_used size 4 align 4{{$}}
 // CHECK-DAG: global _ZL7written__mneme ir-name _ZL7written size 16 align {{4|16}}{{$}}
+// CHECK-DAG: global _ZL7counted__mneme ir-name _ZL7counted size 4 align 4{{$}}
 // CHECK-DAG: global _ZZ1kPiE5calls__mneme ir-name _ZZ1kPiE5calls size 4 align 4{{$}}
 // AMD-DAG: global managed ir-name managed size 8 align 8 managed{{$}}
 // CHECK: {{^}}1 segments
@@ -24,6 +25,7 @@ __constant__ int table[16];
 __device__ int counter;
 static __device__ int host_used;
 static __device__ int written[4];
+static __device__ int counted;  // changed by an atomic operation only
 static __device__ int never_written[4] = {1, 2, 3, 4};
 static const __device__ int lookup[4] = {5, 6, 7, 8};
 #ifdef __HIP__
@@ -38,6 +40,7 @@ __global__ void k(int* p) {
   const char* literal = "literal";
   *p = table[*p] + counter + host_used + written[*p] + read(never_written, *p) + lookup[*p] + calls++ + literal[*p] + MANAGED;
   written[*p] = 1;
+  __atomic_fetch_add(&counted, 1, __ATOMIC_RELAXED);
 }
 void host(void*);
 void user() { host(&host_used); host((void*)&table); }

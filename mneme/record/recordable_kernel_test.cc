@@ -1,0 +1,117 @@
+// What is recorded of a kernel, from the segments that make it.
+#include "mneme/record/recordable_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include "mneme/runtime/testing/device_image.h"
+
+namespace mneme {
+namespace {
+
+using testing::make_device_elf;
+using testing::make_fat_binary;
+using testing::TestSegment;
+
+class RecordableKernelTest : public ::testing::Test {
+ protected:
+  static TestSegment kernel() {
+    TestSegment segment;
+    segment.name = "_Z4workfP1S";
+    segment.parameters = {{MNEME_PARAM_FLOAT, 0, 4, "x", "float", 4},
+                          {MNEME_PARAM_POINTER, 8, 8, "p", "ptr", 8},
+                          {MNEME_PARAM_INTEGER, 16, 2, "n", "i16", 2},
+                          {MNEME_PARAM_AGGREGATE, 24, 16, "", "%struct.S", 8}};
+    segment.parameter_bytes = 40;
+    segment.padding = {{4, 4}, {18, 6}, {28, 4}};  // the last one of the structure
+    return segment;
+  }
+
+  RecordableKernel describe(const std::vector<TestSegment>& segments) {
+    std::vector<ByteVector> built;
+    for (const TestSegment& segment : segments) built.push_back(segment.build());
+    name_ = segments.front().name;
+    fat_ = make_fat_binary({{2, 90, make_device_elf(built)}});
+    wrapper_.fat_binary = fat_.data();
+    registry_.remove_image(handle_);
+    registry_.add_image(handle_, 0, &wrapper_);
+    registry_.add_function(handle_, &stub_, name_.c_str());
+    return describe_kernel(&stub_, registry_.find_kernel(&stub_));
+  }
+
+  std::string name_;
+  ByteVector fat_;
+  testing::TestWrapper wrapper_;
+  void* target_ = nullptr;
+  void** handle_ = &target_;
+  char stub_ = 0;
+  Registry registry_;
+};
+
+TEST_F(RecordableKernelTest, IsWhatItsSegmentSays) {
+  TestSegment segment = kernel();
+  segment.globals = {{"state.file", 64, MNEME_GLOBAL_ESCAPES, "state", 32}, {"table", 16, MNEME_GLOBAL_CONSTANT_SPACE, "", 8}};
+  const RecordableKernel described = describe({segment});
+  ASSERT_TRUE(described.status.ok()) << described.status.to_string();
+  const KernelRecord& record = described.record;
+  EXPECT_EQ(record.static_hash.bytes[0], 7);
+  EXPECT_EQ(record.name, "_Z4workfP1S");
+  EXPECT_EQ(record.demangled, "work(float, S*)");
+  EXPECT_EQ(record.source, "file.cu:12");
+  EXPECT_EQ(record.target, "nvptx");
+  EXPECT_EQ(record.arch, "sm_90");
+  EXPECT_EQ(record.parameters, (std::vector<Parameter>{{Parameter::Kind::floating, "x", "float", 0, 4, 4},
+                                                       {Parameter::Kind::pointer, "p", "ptr", 8, 8, 8},
+                                                       {Parameter::Kind::integer, "n", "i16", 16, 2, 2},
+                                                       {Parameter::Kind::aggregate, "", "%struct.S", 24, 16, 8}}));
+  EXPECT_EQ(record.parameter_bytes, 40u);
+  EXPECT_EQ(record.globals,
+            (std::vector<GlobalInfo>{{"state", 64, 32, false, false, true}, {"table", 16, 8, true, false, false}}));
+  ASSERT_EQ(described.globals.size(), 2u);
+  EXPECT_EQ(described.globals[0].image_name, "state.file");
+}
+
+// Else equal launches would be recorded as different ones.
+TEST_F(RecordableKernelTest, PaddingOfItsArgumentsIsZero) {
+  const RecordableKernel described = describe({kernel()});
+  ASSERT_TRUE(described.status.ok()) << described.status.to_string();
+  ByteVector bytes(16, std::byte{0xff});
+  void* arguments[] = {bytes.data(), bytes.data(), bytes.data(), bytes.data()};
+  ByteVector expected(40, std::byte{0xff});
+  for (const auto& [offset, size] : kernel().padding)
+    std::fill_n(expected.begin() + static_cast<int>(offset), size, std::byte{0});
+  EXPECT_EQ(pack_arguments(described, arguments), expected);
+}
+
+TEST_F(RecordableKernelTest, OfSeveralSegmentsItIsAllOfThem) {
+  TestSegment first = kernel(), second, third;
+  second.kind = third.kind = MNEME_SEGMENT_FUNCTION;
+  second.name = "second";
+  third.name = "third";
+  second.hash = 8;
+  third.hash = 9;
+  second.bitcode = " two";
+  third.bitcode = " three";
+  first.needs = {"second", "third"};
+  first.globals = {{"state", 0, MNEME_GLOBAL_DECLARATION, "", 4}};
+  second.globals = {{"state", 64, MNEME_GLOBAL_ESCAPES, "", 16}};
+  third.globals = {{"state", 32, MNEME_GLOBAL_CONSTANT_SPACE, "", 8}, {"other", 4, MNEME_GLOBAL_MANAGED, "", 4}};
+  const RecordableKernel described = describe({first, second, third});
+  ASSERT_TRUE(described.status.ok()) << described.status.to_string();
+  EXPECT_EQ(described.record.globals,
+            (std::vector<GlobalInfo>{{"state", 64, 16, true, false, true}, {"other", 4, 4, false, true, false}}));
+  const auto bitcode = kernel_bitcode(*described.registered);
+  ASSERT_TRUE(bitcode.ok());
+  EXPECT_EQ(*bitcode, testing::bytes_of("bitcode two three"));
+
+  const Digest whole = described.record.static_hash;
+  EXPECT_NE(whole.bytes[0], 7) << "of the first alone";
+  third.hash = 10;
+  EXPECT_NE(describe({first, second, third}).record.static_hash, whole);
+  third.hash = 9;
+  EXPECT_EQ(describe({first, second, third}).record.static_hash, whole);
+  std::swap(second.hash, third.hash);
+  EXPECT_NE(describe({first, second, third}).record.static_hash, whole) << "the same hashes in another order";
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,312 @@
+"""The report's numbers, each as it is made of the results: quantities, shares, fronts, and what charts draw."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mneme.report import charts, page, statistics
+from mneme.report.parameters import Parameter, Value, flatten
+from mneme.report.run import COMPILING, Run, Trial, read
+
+
+def line(number: int, configuration: dict[str, Any], timed: list[float], **members: Any) -> str:
+    """A line of a log; `members` that are of its result stand in "result"."""
+    failure = members.pop("failure", None)
+    outer = {name: members.pop(name) for name in ("label", "origin", "shared_with") if name in members}
+    result = {"exec_time": timed, **members}
+    return json.dumps(
+        {
+            "configuration": configuration,
+            "digest": f"{number:032x}",
+            "failure": failure,
+            "reason": "why" if failure else "",
+            "result": result,
+            **outer,
+        }
+    )
+
+
+def run_of(folder: Path, lines: list[str]) -> Run:
+    about = {"database": "/nowhere", "static_hash": "5be9", "instances": ["2a9e"]}
+    (folder / "results.jsonl").write_text(
+        "".join(f"{each}\n" for each in [json.dumps({"mneme_log": 1, "about": about}), *lines])
+    )
+    return read(folder)
+
+
+def trial(number: int, time: float | None, **params: Any) -> Trial:
+    times = (time,) if time else ()
+    return Trial(number, {}, str(number), "measured", None if time else "wrong_result", "", "", times, {}, "", params)
+
+
+def of_result(result: dict[str, Any]) -> Trial:
+    return Trial(1, {}, "1", "measured", None, "", "", (), result)
+
+
+def test_a_quantity_of_several_instances_is_the_largest() -> None:
+    result = {
+        "instances": [
+            {"result": {"reg_usage": 30, "occupancy": {"warps": 0.5}, "times": {"codegen": 5.0}}},
+            {"result": {"reg_usage": 40, "occupancy": {"warps": 0.25}, "times": {"codegen": 2.0, "assemble": 1.0}}},
+            {"result": {}},
+        ]
+    }
+    found = {key: of_result(result).quantity(key) for key in ("reg_usage", "occupancy.warps", "compile_time", "none")}
+    assert found == {"reg_usage": 40, "occupancy.warps": 0.5, "compile_time": 5.0, "none": None}
+
+
+def test_what_compiling_and_spilling_come_to() -> None:
+    times = {stage: 2.0**place for place, stage in enumerate(COMPILING)}
+    assert of_result({"times": {**times, "load": 1e6, "verify": 1e6}}).quantity("compile_time") == 2 ** len(times) - 1
+    assert of_result({"times": {"load": 1e6}}).quantity("compile_time") is None
+    assert of_result({"spill_store_bytes": 8, "spill_load_bytes": 32}).quantity("spills") == 40
+    assert of_result({"spill_store_bytes": 0}).quantity("spills") == 0
+    assert of_result({}).quantity("spills") is None
+    assert of_result({"reg_usage": True}).quantity("reg_usage") is None
+
+
+def test_what_is_told_of_a_result_has_its_own_name() -> None:
+    told = [(key, name, unit) for key, name, unit in page.QUANTITIES]
+    assert told == [
+        ("reg_usage", "registers", ""),
+        ("occupancy.warps", "occupancy", "%"),
+        ("local_mem_usage", "local memory of a thread", "B"),
+        ("spills", "spilled", "B"),
+        ("shared_mem_usage", "static shared memory", "B"),
+        ("instructions", "machine instructions", ""),
+        ("obj_size", "object", "B"),
+        ("compile_time", "compile time", "ns"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (0.5, "0.50 ns"),
+        (9.99, "9.99 ns"),
+        (5.0, "5 ns"),
+        (10.0, "10 ns"),
+        (99.4, "99 ns"),
+        (100.0, "100 ns"),
+        (999.4, "999 ns"),
+        (999.6, "1.00 us"),
+        (1.5e6, "1.50 ms"),
+        (1.5e9, "1.50 s"),
+        (5e12, "5000 s"),
+    ],
+)
+def test_a_time_is_shown_in_its_largest_unit(nanoseconds: float, text: str) -> None:
+    assert page.duration(nanoseconds) == text
+
+
+def test_the_median_of_a_trial_and_of_each_value() -> None:
+    trials = [trial(number, time, a=a) for number, (time, a) in enumerate([(9.0, 1), (1.0, 1), (2.0, 1), (8.0, 2)])]
+    trials.append(trial(4, None, a=2))
+    trials.append(trial(5, None, a=3))
+    assert statistics.medians_by_value(Parameter("a", (1, 2, 3)), trials) == [(1, 2.0), (2, 8.0)]
+    several = Trial(1, {}, "1", "measured", None, "", "", (9.0, 1.0, 2.0, 3.0), {})
+    assert several.time == several.seen == 2.5
+
+
+def test_importance_is_epsilon_squared() -> None:
+    times = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0]
+    trials = [trial(number, math.exp(time), a=number // 3) for number, time in enumerate(times)]
+    # By hand: means 2 and 6, squares within 1 + 1 + 4 + 4 = 10 of 4 degrees, in all 34 of 5.
+    assert statistics.importance([Parameter("a", (0, 1))], trials) == {"a": pytest.approx(1 - (10 / 4) / (34 / 5))}
+
+
+def test_what_is_left_is_shared_out_by_the_next() -> None:
+    times = {(0, 0): 1.0, (0, 1): 2.0, (1, 0): 5.0, (1, 1): 6.0}
+    trials = [
+        trial(number, math.exp(times[number % 4 // 2, number % 2]), a=number % 4 // 2, b=number % 2)
+        for number in range(8)
+    ]
+    found = statistics.importance([Parameter("b", (0, 1)), Parameter("a", (0, 1))], trials)
+    # By hand: of 34 in all, of 7 degrees, a leaves 2 of 6; of these b leaves nothing.
+    of_a = 1 - (2 / 6) / (34 / 7)
+    assert list(found) == ["a", "b"]
+    assert found == {"a": pytest.approx(of_a), "b": pytest.approx(1 - of_a)}
+
+
+def test_an_interval_of_95_percent() -> None:
+    baseline, times = [float(time) for time in range(200, 301)], [float(time) for time in range(100, 201)]
+    found = statistics.speed_up([baseline], times)
+    assert found.value == 250 / 150
+    # The median of 101 of those is off by 29 * 1.25 / sqrt(101) = 3.6 %-points or so.
+    assert 1.45 < found.low < 1.56 and 1.78 < found.high < 1.96
+    assert not statistics.SpeedUp(1.1, 1.0, 1.2).is_shown and not statistics.SpeedUp(0.9, 0.8, 1.0).is_shown
+    assert statistics.SpeedUp(1.1, 1.01, 1.2).is_shown and statistics.SpeedUp(0.9, 0.8, 0.99).is_shown
+
+
+def test_a_claim_without_best_json_is_over_the_baselines(tmp_path: Path) -> None:
+    lines = [
+        line(900 + place, {}, [20.0] * 3, label=f"baseline at the {at}") for place, at in enumerate(("begin", "end"))
+    ]
+    run = run_of(
+        tmp_path, [*lines, line(1, {"block": {"x": 32}}, [10.0] * 3), line(2, {"block": {"x": 64}}, [8.0] * 3)]
+    )
+    assert statistics.claim(run) == statistics.SpeedUp(2.5, 2.5, 2.5)
+    (tmp_path / "best.json").write_text(json.dumps({"speed_up": 1.5, "interval": [None, None]}))
+    assert statistics.claim(read(tmp_path)) == statistics.SpeedUp(1.5, 0.0, math.inf)
+
+
+def test_failures_are_by_how_many_there_are(tmp_path: Path) -> None:
+    kinds = ["compile_error", "run_timeout", "run_timeout", "cancelled", "wrong_result", "wrong_result", "wrong_result"]
+    run = run_of(
+        tmp_path, [line(number, {"shared_memory": number}, [], failure=kind) for number, kind in enumerate(kinds)]
+    )
+    assert [(kind, len(trials)) for kind, trials in run.failures.items()] == [
+        ("wrong_result", 3),
+        ("run_timeout", 2),
+        ("compile_error", 1),
+    ]
+    (bars,) = charts.failures(run).data
+    assert (list(bars.x), list(bars.y)) == ([3, 2, 1], ["wrong_result", "run_timeout", "compile_error"])
+
+
+def test_a_configuration_has_the_point_that_came_to_it_first(tmp_path: Path) -> None:
+    points = [
+        {"digest": f"{1:032x}", "params": {"a": 1, "list": ["x", "y"]}},
+        {"digest": f"{1:032x}", "params": {"a": 2, "list": ["z"]}},
+        {"digest": f"{2:032x}", "params": {"a": 3, "list": []}},
+        {"digest": "", "params": {"a": 4}},
+    ]
+    (tmp_path / "trials.jsonl").write_text("".join(f"{json.dumps(point)}\n" for point in points))
+    run = run_of(tmp_path, [line(number, {"shared_memory": number}, [9.0]) for number in (1, 2)])
+    assert [trial.params for trial in run.trials] == [{"a": 1, "list": "x,y"}, {"a": 3, "list": ""}]
+    assert run.points == 4
+
+
+def test_the_keys_that_a_configuration_leaves_out(tmp_path: Path) -> None:
+    shape = {"block": {"x": 256, "y": 2, "z": 1}, "grid": {"x": 7, "y": 3, "z": 1}}
+    run = run_of(tmp_path, [line(9, {}, [9.0], label="baseline at the begin", **shape)])
+    expected = {
+        "block.x": 256,
+        "block.y": 2,
+        "grid.y": 3,
+        "grid.z": 1,
+        "shared_memory": 0,
+        "codegen.level": 3,
+        "codegen.ftz": "recorded",
+        "codegen.contraction": "recorded",
+        "assembler.max_registers": None,
+    }
+    assert {key: run.left_out(key, [1]) for key in expected} == expected
+    assert run.left_out("keep_threads", [True]) is False and run.left_out("verdict.poison", [False]) is True
+    before: dict[str, Value] = {"block.x": 256, "codegen.level": 3, "passes": "a"}
+    after: dict[str, Value] = {"passes": "b", "keep_threads": True}
+    assert run.changes(before, after) == [("passes", "a", "b"), ("keep_threads", False, True)]
+
+
+def folder_of_charts(folder: Path) -> Run:
+    """Three that are right, one of them shared, one that was given up and one that is wrong."""
+    times = [30_000.0, 20_000.0, 25_000.0, 90_000.0, 10_000.0]
+    origins = ["measured", "measured", "shared", "measured", "measured"]
+    failures = [None, None, None, "cancelled", None]
+    lines = [
+        line(
+            number,
+            {"block": {"x": 32 << number}},
+            [time],
+            origin=origin,
+            failure=failure,
+            reg_usage=50 - number,
+            obj_size=4096 + number,
+            times={"codegen": (1 + number) * 1e6},
+        )
+        for number, (time, origin, failure) in enumerate(zip(times, origins, failures, strict=True))
+    ]
+    lines.insert(1, line(7, {"block": {"x": 1024}}, [], failure="wrong_result"))
+    baseline = line(900, {"passes": "default<O3>"}, [40_000.0], label="baseline at the begin")
+    return run_of(folder, [baseline, *lines])
+
+
+def test_the_chart_of_what_came(tmp_path: Path) -> None:
+    traces = {trace.name: trace for trace in charts.best_so_far(folder_of_charts(tmp_path)).data}
+    drawn = {name: (list(trace.x), list(trace.y)) for name, trace in traces.items()}
+    assert drawn == {
+        "measured": ([1, 3, 6], [30.0, 20.0, 10.0]),
+        "shared": ([4], [25.0]),
+        "given up": ([5], [90.0]),
+        "failed": ([2], [0]),
+        "best so far": ([1, 3, 6, 6], [30.0, 20.0, 10.0, 10.0]),
+        "baseline": ([1, 6], [40.0, 40.0]),
+    }
+
+
+def test_the_charts_of_fronts(tmp_path: Path) -> None:
+    fronts = charts.fronts(folder_of_charts(tmp_path))
+    drawn = {name: [(list(trace.x), list(trace.y)) for trace in figure.data] for name, figure in fronts.items()}
+    times = [30.0, 20.0, 25.0, 10.0]
+    assert drawn == {
+        "registers": [(times, [50, 49, 48, 46]), ([10.0, 30.0], [46, 46]), ([10.0], [46])],
+        "object size (B)": [
+            (times, [4096, 4097, 4098, 4100]),
+            ([10.0, 20.0, 30.0, 30.0], [4100, 4097, 4096, 4096]),
+            ([10.0, 20.0, 30.0], [4100, 4097, 4096]),
+        ],
+        "compile time (ms)": [
+            (times, [1.0, 2.0, 3.0, 5.0]),
+            ([10.0, 20.0, 30.0, 30.0], [5.0, 2.0, 1.0, 1.0]),
+            ([10.0, 20.0, 30.0], [5.0, 2.0, 1.0]),
+        ],
+    }
+
+
+def test_the_chart_of_a_parameter(tmp_path: Path) -> None:
+    run = folder_of_charts(tmp_path)
+    (parameter,) = run.parameters
+    given_up, right, medians = charts.slices(run, parameter).data
+    assert [round(place) for place in given_up.x] == [3] and list(given_up.y) == [90.0]
+    assert [round(place) for place in right.x] == [0, 1, 2, 4] and list(right.y) == [30.0, 20.0, 25.0, 10.0]
+    assert (list(medians.x), list(medians.y)) == ([0, 1, 2, 3, 4], [30.0, 20.0, 25.0, 90.0, 10.0])
+
+
+def test_the_chart_of_importances() -> None:
+    (bars,) = charts.importances({"a": 0.5, "b": 0.25}).data
+    assert list(bars.y) == ["a", "b", "together, or noise"] and list(bars.x) == [50.0, 25.0, 25.0]
+    assert list(bars.text) == ["50 %", "25 %", "25 %"]
+    many = {f"p{number}": 0.1 - number / 1000 for number in range(charts.MOST_PARAMETERS + 1)}
+    (bars,) = charts.importances(many).data
+    assert list(bars.y)[-2:] == ["other parameters", "together, or noise"]
+    assert list(bars.x)[-2:] == [pytest.approx(9.1), pytest.approx(100 * (1 - sum(many.values())))]
+
+
+def test_a_row_of_the_fastest_counts_those_that_share_it(tmp_path: Path) -> None:
+    lines = [
+        line(900, {}, [40.0], label="baseline at the begin"),
+        line(1, {"block": {"x": 32}}, [10.0]),
+        line(2, {"block": {"x": 64}}, [10.0], origin="shared", shared_with=f"{1:032x}"),
+        line(3, {"block": {"x": 128}}, [10.0], origin="shared", shared_with=f"{1:032x}"),
+        line(4, {"block": {"x": 256}}, [20.0]),
+        line(5, {"block": {"x": 512}}, [], failure="run_timeout"),
+    ]
+    rows = page._rows(run_of(tmp_path, lines))
+    assert [(row["rank"], row["time"], row["speed_up"], row["interval"], row["alike"]) for row in rows] == [
+        (None, 40.0, "1.00", "as recorded", 0),
+        (1, 10.0, "4.00", "not confirmed", 2),
+        (2, 20.0, "2.00", "not confirmed", 0),
+    ]
+
+
+def test_drift_on_the_page_is_between_begin_and_end(tmp_path: Path) -> None:
+    lines = [
+        line(900, {}, [20.0], label="baseline at the begin"),
+        line(901, {}, [25.0], label="baseline at the end"),
+        line(902, {}, [99.0], label="baseline, round 1"),
+        line(1, {"block": {"x": 64}}, [10.0]),
+    ]
+    answer = page._answer(run_of(tmp_path, lines))
+    assert answer is not None and answer["drift"] == 0.25
+
+
+def test_a_configuration_is_flat() -> None:
+    assert flatten({"a": {"b": {"c": 1}, "d": [1, {"e": 2}]}, "f": None}) == {
+        "a.b.c": 1,
+        "a.d": '[1, {"e": 2}]',
+        "f": None,
+    }
