@@ -52,13 +52,13 @@ ByteVector bytes_of(const void* data, size_t size) {
 
 Status put_region(Publication& publication, DevicePtr address, const std::vector<float>& values, MemoryState& state) {
   Region region{Region::Kind::allocation, address, Bytes(values.size() * sizeof(float)), "", {}};
-  region.pages.resize(page_count(region.address, region.size));
+  region.pages.resize(page_count(region.range()));
   state.regions.push_back(std::move(region));
   Region& there = state.regions.back();
   PageBatch batch{std::make_unique<std::byte[]>(there.size.count), {}};
   std::memcpy(batch.bytes.get(), values.data(), there.size.count);
   for (size_t i = 0; i < there.pages.size(); ++i)
-    batch.pages.push_back({page_extent(there.address, there.size, i).size.count, &there.pages[i]});
+    batch.pages.push_back({page_extent(there.range(), i).size.count, &there.pages[i]});
   MNEME_TRY(publication.put(std::move(batch)));
   return publication.wait();
 }

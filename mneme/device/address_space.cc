@@ -10,21 +10,21 @@ uint64_t round_down(uint64_t value, uint64_t unit) { return value / unit * unit;
 
 Result<DevicePtr> AddressSpace::allocate(Bytes size) {
   std::lock_guard lock(mutex_);
-  if (size.count == 0) return error(Code::invalid_argument, "allocating device memory in the range at {}: the size is 0", base_);
-  uint64_t candidate = round_up(base_.address, kAlignment.count);
-  const uint64_t end = base_.address + size_.count;
-  for (const auto& [address, bytes] : allocations_) {
-    if (candidate <= address && address - candidate >= size.count) break;
-    candidate = round_up(address + bytes, kAlignment.count);
+  if (size.count == 0) return error(Code::invalid_argument, "allocating device memory in the range at {}: the size is 0", base());
+  uint64_t candidate = round_up(base().address, kAlignment.count);
+  const uint64_t end = range_.end().address;
+  for (const auto& [allocation, _] : allocations_) {
+    if (candidate <= allocation.address.address && allocation.address.address - candidate >= size.count) break;
+    candidate = round_up(allocation.end().address, kAlignment.count);
   }
   if (candidate > end || end - candidate < size.count) {
-    uint64_t used = 0;
-    for (const auto& [address, bytes] : allocations_) used += bytes;
+    Bytes used;
+    for (const auto& [allocation, _] : allocations_) used += allocation.size;
     return error(Code::exhausted,
-                 "allocating {}: the range of {} at {} has {} in use and no gap that large; reserve a larger range", size, size_,
-                 base_, Bytes(used));
+                 "allocating {}: the range of {} at {} has {} in use and no gap that large; reserve a larger range", size,
+                 range_.size, base(), used);
   }
-  MNEME_TRY(insert(DevicePtr(candidate), size));
+  MNEME_TRY(insert({DevicePtr(candidate), size}));
   return DevicePtr(candidate);
 }
 
@@ -32,59 +32,57 @@ Status AddressSpace::allocate_at(DevicePtr address, Bytes size) {
   std::lock_guard lock(mutex_);
   const std::string what = fmt::format("allocating {} at {}", size, address);
   if (size.count == 0) return error(Code::invalid_argument, "{}: the size is 0", what);
-  if (address < base_ || address - base_ > size_ || size > size_ - (address - base_)) {
-    return error(Code::invalid_argument, "{}: outside of the range of {} at {}", what, size_, base_);
-  }
-  auto next = allocations_.upper_bound(address.address);
-  auto overlaps = [&](const auto& other) {
-    return other->first < address.address + size.count && address.address < other->first + other->second;
-  };
-  auto clash = next;
-  if (next != allocations_.begin() && overlaps(std::prev(next)))
-    clash = std::prev(next);
-  else if (next == allocations_.end() || !overlaps(next))
-    return insert(address, size);
-  return error(Code::invalid_argument, "{}: overlaps the allocation of {} at {}", what, Bytes(clash->second),
-               DevicePtr(clash->first));
+  // Asked without the end of the allocation, which may be beyond the last address.
+  if (address < base() || address - base() > range_.size || size > range_.size - (address - base()))
+    return error(Code::invalid_argument, "{}: outside of the range of {} at {}", what, range_.size, base());
+  const auto clash = allocations_.first_overlap({address, size});
+  if (clash == allocations_.end()) return insert({address, size});
+  return error(Code::invalid_argument, "{}: overlaps the allocation of {} at {}", what, clash->range.size, clash->range.address);
 }
 
 Status AddressSpace::free(DevicePtr address) {
   std::lock_guard lock(mutex_);
-  auto found = allocations_.find(address.address);
-  if (found == allocations_.end()) {
-    return error(Code::invalid_argument, "freeing {}: no allocation of the range of {} at {} starts there", address, size_,
-                 base_);
+  const auto* found = allocations_.find_start(address);
+  if (!found) {
+    return error(Code::invalid_argument, "freeing {}: no allocation of the range of {} at {} starts there", address, range_.size,
+                 base());
   }
-  const Bytes size(found->second);
-  allocations_.erase(found);
-  return unmap_granules(address, size);
+  const MemoryRange allocation = found->range;
+  allocations_.erase_start(address);
+  return unmap_granules(allocation);
 }
 
-std::vector<Allocation> AddressSpace::allocations() const {
+std::vector<MemoryRange> AddressSpace::allocations() const {
   std::lock_guard lock(mutex_);
-  std::vector<Allocation> result;
+  std::vector<MemoryRange> result;
   result.reserve(allocations_.size());
-  for (const auto& [address, size] : allocations_) result.push_back({DevicePtr(address), Bytes(size)});
+  for (const auto& [allocation, _] : allocations_) result.push_back(allocation);
   return result;
+}
+
+std::optional<MemoryRange> AddressSpace::find(DevicePtr address) const {
+  std::lock_guard lock(mutex_);
+  const auto* found = allocations_.find(address);
+  return found ? std::optional(found->range) : std::nullopt;
 }
 
 Bytes AddressSpace::allocated() const {
   std::lock_guard lock(mutex_);
   Bytes total;
-  for (const auto& [address, size] : allocations_) total += Bytes(size);
+  for (const auto& [allocation, _] : allocations_) total += allocation.size;
   return total;
 }
 
-Status AddressSpace::insert(DevicePtr address, Bytes size) {
-  MNEME_TRY(map_granules(address, size).with_context(fmt::format("allocating {} at {}", size, address)));
-  allocations_.emplace(address.address, size.count);
+Status AddressSpace::insert(MemoryRange allocation) {
+  MNEME_TRY(map_granules(allocation).with_context(fmt::format("allocating {} at {}", allocation.size, allocation.address)));
+  allocations_.set(allocation);
   return {};
 }
 
 // Granules are mapped and unmapped in runs, so that a large allocation is one call to the backend.
-Status AddressSpace::map_granules(DevicePtr address, Bytes size) {
+Status AddressSpace::map_granules(MemoryRange allocation) {
   const uint64_t step = granularity_.count;
-  const uint64_t first = round_down(address.address, step), last = round_up(address.address + size.count, step);
+  const uint64_t first = round_down(allocation.address.address, step), last = round_up(allocation.end().address, step);
   uint64_t granule = first;
   while (granule < last) {
     if (granule_users_.contains(granule)) {
@@ -109,9 +107,9 @@ Status AddressSpace::map_granules(DevicePtr address, Bytes size) {
   return {};
 }
 
-Status AddressSpace::unmap_granules(DevicePtr address, Bytes size) {
+Status AddressSpace::unmap_granules(MemoryRange allocation) {
   const uint64_t step = granularity_.count;
-  const uint64_t last = round_up(address.address + size.count, step);
+  const uint64_t last = round_up(allocation.end().address, step);
   Status status;
   uint64_t run_begin = 0, run_end = 0;
   auto flush = [&] {
@@ -119,7 +117,7 @@ Status AddressSpace::unmap_granules(DevicePtr address, Bytes size) {
     if (Status failed = unmap_impl(DevicePtr(run_begin), Bytes(run_end - run_begin)); status.ok()) status = failed;
     run_begin = run_end = 0;
   };
-  for (uint64_t granule = round_down(address.address, step); granule < last; granule += step) {
+  for (uint64_t granule = round_down(allocation.address.address, step); granule < last; granule += step) {
     auto user = granule_users_.find(granule);
     if (--user->second != 0) {
       flush();

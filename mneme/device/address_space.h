@@ -3,10 +3,11 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
+#include "mneme/base/range_map.h"
 #include "mneme/base/status.h"
-#include "mneme/base/types.h"
 
 namespace mneme {
 
@@ -19,12 +20,6 @@ inline constexpr DevicePtr kEmulatedGlobalsBase{0x7b0000000000};
 // Where the recorder puts the host memory that the program allocates for the device (cudaHostAlloc): above those.
 inline constexpr DevicePtr kHostMemoryBase{0x7c0000000000};
 
-struct Allocation {
-  DevicePtr address;
-  Bytes size;
-  friend auto operator<=>(const Allocation&, const Allocation&) = default;
-};
-
 // First fit by address over [base, base+size); allocations are aligned to kAlignment and never overlap. Physical memory is
 // mapped a granule at a time while at least one allocation touches the granule. Thread-safe.
 class AddressSpace {
@@ -32,8 +27,8 @@ class AddressSpace {
   static constexpr Bytes kAlignment{512};
 
   virtual ~AddressSpace() = default;
-  DevicePtr base() const { return base_; }
-  Bytes size() const { return size_; }
+  DevicePtr base() const { return range_.address; }
+  Bytes size() const { return range_.size; }
 
   // exhausted: the range or the device's memory is used up; the message says which and how large both are.
   Result<DevicePtr> allocate(Bytes size);
@@ -42,27 +37,28 @@ class AddressSpace {
   // invalid_argument when no allocation starts at `address`. The device must not be using it.
   Status free(DevicePtr address);
 
-  bool contains(DevicePtr address) const { return address >= base_ && address < base_ + size_; }
-  std::vector<Allocation> allocations() const;  // by address
+  bool contains(DevicePtr address) const { return range_.contains(address); }
+  std::vector<MemoryRange> allocations() const;  // by address
+  // The allocation that holds an address.
+  std::optional<MemoryRange> find(DevicePtr address) const;
   Bytes allocated() const;
 
  protected:
-  AddressSpace(DevicePtr base, Bytes size, Bytes granularity) : base_(base), size_(size), granularity_(granularity) {}
+  AddressSpace(DevicePtr base, Bytes size, Bytes granularity) : range_{base, size}, granularity_(granularity) {}
   // Creates or gives up physical memory for whole granules. Called under the lock. New memory reads as zero on the CPU device
   // and as anything on the others.
   virtual Status map_impl(DevicePtr address, Bytes size) = 0;
   virtual Status unmap_impl(DevicePtr address, Bytes size) = 0;
 
  private:
-  Status insert(DevicePtr address, Bytes size);
-  Status map_granules(DevicePtr address, Bytes size);
-  Status unmap_granules(DevicePtr address, Bytes size);
+  Status insert(MemoryRange allocation);
+  Status map_granules(MemoryRange allocation);
+  Status unmap_granules(MemoryRange allocation);
 
   mutable std::mutex mutex_;
-  DevicePtr base_;
-  Bytes size_;
+  MemoryRange range_;
   Bytes granularity_;
-  std::map<uint64_t, uint64_t> allocations_;    // address → size
+  RangeMap<> allocations_;
   std::map<uint64_t, uint32_t> granule_users_;  // granule address → allocations that touch it
 };
 

@@ -140,7 +140,8 @@ TEST(AddressSpace, AgreesWithASimpleModel) {
     ASSERT_EQ(space.mapped(), granules) << step;
   }
   ASSERT_EQ(space.allocations().size(), model.size());
-  for (const Allocation& allocation : space.allocations()) ASSERT_EQ(model.at(allocation.address.address), allocation.size.count);
+  for (const MemoryRange& allocation : space.allocations())
+    ASSERT_EQ(model.at(allocation.address.address), allocation.size.count);
 }
 
 }  // namespace

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "mneme/base/memory_range.h"
 #include "mneme/base/status.h"
-#include "mneme/base/types.h"
 #include "mneme/device/code_image.h"
 #include "mneme/device/element_comparison.h"
 #include "mneme/device/host_mapping.h"
@@ -80,17 +80,12 @@ class Kernel {
   KernelResources resources_;
 };
 
-struct GlobalAddress {
-  DevicePtr address;
-  Bytes size;
-};
-
 // A loaded code image. Destroying it unloads the image; nothing of it may be running then.
 class Module {
  public:
   virtual ~Module() = default;
-  virtual Result<Kernel*> kernel(const std::string& name) = 0;        // not_found
-  virtual Result<GlobalAddress> global(const std::string& name) = 0;  // not_found
+  virtual Result<Kernel*> kernel(const std::string& name) = 0;      // not_found
+  virtual Result<MemoryRange> global(const std::string& name) = 0;  // not_found
 };
 
 // A range of device addresses at a fixed place, and the allocations in it. Physical memory is there only under allocations

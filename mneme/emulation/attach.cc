@@ -16,7 +16,7 @@ int find_global(const void* host_function, const char* name, uint64_t* address, 
   if (!kernel) return 1;
   Result<std::shared_ptr<LoadedImage>> image = context.images().find(*kernel->image);
   if (!image.ok()) return 1;
-  Result<GlobalAddress> global = (*image)->global(name);
+  Result<MemoryRange> global = (*image)->global(name);
   if (!global.ok()) return 1;
   *address = global->address.address;
   *size = global->size.count;

@@ -21,41 +21,38 @@ void* MemoryTable::allocate(size_t size, MemoryKind kind, unsigned flags) {
   Result<DevicePtr> pointer = device_.allocate(Bytes(size));
   if (!pointer.ok()) return nullptr;
   std::lock_guard lock(mutex_);
-  memory_[pointer->address] = {pointer->address, size, kind, flags};
+  memory_.set({*pointer, Bytes(size)}, {kind, flags});
   if (on_device) allocated_ += size;
   return reinterpret_cast<void*>(pointer->address);
 }
 
 bool MemoryTable::free(void* pointer, std::initializer_list<MemoryKind> accepts) {
-  Memory memory;
+  const DevicePtr address(reinterpret_cast<uint64_t>(pointer));
+  MemoryKind kind;
   {
     std::lock_guard lock(mutex_);
-    auto found = memory_.find(reinterpret_cast<uint64_t>(pointer));
-    if (found == memory_.end()) return false;
-    memory = found->second;
-    if (std::find(accepts.begin(), accepts.end(), memory.kind) == accepts.end()) return false;
-    memory_.erase(found);
-    if (memory.kind == MemoryKind::device || memory.kind == MemoryKind::managed) allocated_ -= memory.size;
+    const auto* found = memory_.find_start(address);
+    if (!found) return false;
+    kind = found->value.kind;
+    if (std::find(accepts.begin(), accepts.end(), kind) == accepts.end()) return false;
+    if (kind == MemoryKind::device || kind == MemoryKind::managed) allocated_ -= found->range.size.count;
+    memory_.erase_start(address);
   }
-  return memory.kind == MemoryKind::registered || device_.free(DevicePtr(memory.address)).ok();
+  return kind == MemoryKind::registered || device_.free(address).ok();
 }
 
 bool MemoryTable::add_registered(void* pointer, size_t size, unsigned flags) {
-  if (find(pointer)) return false;
+  const MemoryRange memory{DevicePtr(reinterpret_cast<uint64_t>(pointer)), Bytes(size)};
   std::lock_guard lock(mutex_);
-  auto address = reinterpret_cast<uint64_t>(pointer);
-  memory_[address] = {address, size, MemoryKind::registered, flags};
+  if (memory_.find(memory.address)) return false;
+  memory_.set(memory, {MemoryKind::registered, flags});
   return true;
 }
 
-std::optional<Memory> MemoryTable::find(const void* pointer) const {
-  auto address = reinterpret_cast<uint64_t>(pointer);
+std::optional<MemoryUse> MemoryTable::find(const void* pointer) const {
   std::lock_guard lock(mutex_);
-  auto after = memory_.upper_bound(address);
-  if (after == memory_.begin()) return std::nullopt;
-  const Memory& memory = std::prev(after)->second;
-  if (address - memory.address >= memory.size) return std::nullopt;
-  return memory;
+  const auto* found = memory_.find(DevicePtr(reinterpret_cast<uint64_t>(pointer)));
+  return found ? std::optional(found->value) : std::nullopt;
 }
 
 uint64_t MemoryTable::allocated() const {

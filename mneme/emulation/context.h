@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 
+#include "mneme/base/range_map.h"
 #include "mneme/base/status.h"
 #include "mneme/device/device.h"
 #include "mneme/emulation/images.h"
@@ -24,9 +25,7 @@ inline constexpr int kMaxBlocksPerMultiprocessor = 32;
 
 enum class MemoryKind { device, managed, host, registered };
 
-struct Memory {
-  uint64_t address = 0;
-  uint64_t size = 0;
+struct MemoryUse {
   MemoryKind kind = MemoryKind::device;
   unsigned flags = 0;  // of host memory
 };
@@ -41,14 +40,14 @@ class MemoryTable {
   // False when no allocation of a kind that `accepts` starts there.
   bool free(void* pointer, std::initializer_list<MemoryKind> accepts);
   bool add_registered(void* pointer, size_t size, unsigned flags);
-  // The allocation that holds the address.
-  std::optional<Memory> find(const void* pointer) const;
+  // What the allocation is that holds the address.
+  std::optional<MemoryUse> find(const void* pointer) const;
   uint64_t allocated() const;  // device and managed memory
 
  private:
   Device& device_;
   mutable std::mutex mutex_;
-  std::map<uint64_t, Memory> memory_;
+  RangeMap<MemoryUse> memory_;
   uint64_t allocated_ = 0;
 };
 

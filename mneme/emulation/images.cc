@@ -25,7 +25,7 @@ std::map<std::string_view, SegmentGlobal> state_globals(const SegmentTable& tabl
   return globals;
 }
 
-LowerRequest make_request(const SegmentTable& table, const std::map<std::string, GlobalAddress>& globals) {
+LowerRequest make_request(const SegmentTable& table, const std::map<std::string, MemoryRange>& globals) {
   LowerRequest request;
   for (const EmbeddedSegment& segment : table.segments) {
     LowerModule module{std::string(segment.name), ByteVector(segment.ir.begin(), segment.ir.end()), segment.ir_raw_size, {}};
@@ -119,7 +119,7 @@ Result<Kernel*> LoadedImage::kernel(const RegisteredKernel& registered) const {
   return module_->kernel(registered.name);
 }
 
-Result<GlobalAddress> LoadedImage::global(const std::string& name) const {
+Result<MemoryRange> LoadedImage::global(const std::string& name) const {
   auto found = globals_.find(name);
   if (found == globals_.end()) return error(Code::not_found, "there is no device variable {}", name);
   return found->second;

@@ -51,7 +51,7 @@ class LoadedImage {
 
   // not_found for a kernel without IR, with what to do; unsupported for one that the CPU cannot run, with the instruction.
   Result<Kernel*> kernel(const RegisteredKernel& registered) const;
-  Result<GlobalAddress> global(const std::string& name) const;  // not_found
+  Result<MemoryRange> global(const std::string& name) const;  // not_found
   // Says on standard error why a kernel does not run, the first time.
   void say_once(const std::string& kernel, const Status& failure);
 
@@ -60,7 +60,7 @@ class LoadedImage {
   Status load_module(Device& device, LowerReply reply);
 
   std::unique_ptr<GlobalWindow> window_;
-  std::map<std::string, GlobalAddress> globals_;
+  std::map<std::string, MemoryRange> globals_;
   std::unordered_map<std::string, std::string> refused_;  // kernel → reason
   std::unique_ptr<Module> module_;
   mutable std::mutex mutex_;  // over the use of module_, and said_

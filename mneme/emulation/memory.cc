@@ -59,7 +59,7 @@ cudaError_t host_unregister(void* pointer) {
   return memory().free(pointer, {MemoryKind::registered}) ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
 }
 
-bool is_host(const std::optional<Memory>& found) {
+bool is_host(const std::optional<MemoryUse>& found) {
   return found && (found->kind == MemoryKind::host || found->kind == MemoryKind::registered);
 }
 
@@ -70,7 +70,7 @@ cudaError_t host_get_device_pointer(void** device_pointer, void* pointer, unsign
 }
 
 cudaError_t host_get_flags(unsigned* flags, void* pointer) {
-  std::optional<Memory> found = memory().find(pointer);
+  std::optional<MemoryUse> found = memory().find(pointer);
   if (!flags || !is_host(found)) return cudaErrorInvalidValue;
   *flags = found->flags;
   return cudaSuccess;
@@ -94,8 +94,8 @@ cudaError_t pointer_get_attributes(cudaPointerAttributes* attributes, const void
   if (!attributes) return cudaErrorInvalidValue;
   *attributes = {};
   void* same = const_cast<void*>(pointer);
-  std::optional<Memory> found = memory().find(pointer);
-  if (!found && in_fixed_ranges(pointer)) found = Memory{reinterpret_cast<uint64_t>(pointer), 1, MemoryKind::device, 0};
+  std::optional<MemoryUse> found = memory().find(pointer);
+  if (!found && in_fixed_ranges(pointer)) found = MemoryUse{MemoryKind::device};
   attributes->device = found ? 0 : -2;
   attributes->hostPointer = same;
   attributes->type = cudaMemoryTypeUnregistered;

@@ -43,13 +43,13 @@ void register_variable(void** handle, char* host_variable, char*, const char* de
 void register_host_variable(void**, const char*, char*, size_t) {}
 char init_module(void**) { return 1; }
 
-cudaError_t find_symbol(const void* symbol, GlobalAddress& out) {
+cudaError_t find_symbol(const void* symbol, MemoryRange& out) {
   Context& context = Context::get();
   auto registered = context.registry().find_variable(symbol);
   if (!registered) return cudaErrorInvalidSymbol;
   Result<std::shared_ptr<LoadedImage>> image = context.images().find(*registered->image);
   if (!image.ok()) return to_cuda(image.status());
-  Result<GlobalAddress> global = (*image)->global(registered->variable.name);
+  Result<MemoryRange> global = (*image)->global(registered->variable.name);
   if (!global.ok()) return cudaErrorInvalidSymbol;
   out = *global;
   return cudaSuccess;
@@ -61,7 +61,7 @@ cudaError_t get_symbol_address(void** address, const void* symbol) {
 }
 
 cudaError_t get_symbol_size(size_t* size, const void* symbol) {
-  GlobalAddress global;
+  MemoryRange global;
   if (!size) return cudaErrorInvalidValue;
   cudaError_t result = find_symbol(symbol, global);
   *size = global.size.count;
@@ -71,7 +71,7 @@ cudaError_t get_symbol_size(size_t* size, const void* symbol) {
 }  // namespace
 
 cudaError_t symbol_address(const void* symbol, size_t offset, size_t bytes, void** address) {
-  GlobalAddress global;
+  MemoryRange global;
   if (cudaError_t result = find_symbol(symbol, global); result != cudaSuccess) return result;
   if (offset > global.size.count || bytes > global.size.count - offset) return cudaErrorInvalidValue;
   *address = reinterpret_cast<void*>(global.address.address + offset);

@@ -15,16 +15,15 @@ uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / u
 
 std::vector<PageUpload> prologue_pages(const MemoryPlan& plan, DevicePtr address, Bytes size, uint64_t moved) {
   std::vector<PageUpload> pages;
-  const DevicePtr end = address + size;
+  const MemoryRange wanted{address, size};
   for (const PlannedRegion& planned : plan.regions) {
     const Region& region = planned.prologue;
-    if (planned.placement != Placement::recorded_address || region.size == Bytes()) continue;
-    if (region.address >= end || region.address + region.size <= address) continue;
+    if (planned.placement != Placement::recorded_address || !region.range().overlaps(wanted)) continue;
     const uint64_t first_page = round_down(region.address.address, kPageSize.count);
     const uint64_t from = std::max(address.address, region.address.address),
-                   to = std::min(end, region.address + region.size).address;
+                   to = std::min(wanted.end(), region.range().end()).address;
     for (uint64_t i = (from - first_page) / kPageSize.count; first_page + i * kPageSize.count < to; ++i) {
-      const PageExtent extent = page_extent(region.address, region.size, i);
+      const MemoryRange extent = page_extent(region.range(), i);
       pages.push_back({region.pages[i], DevicePtr(extent.address.address + moved), extent.size});
     }
   }
@@ -49,7 +48,7 @@ Status ExpectedMemory::for_each(DevicePtr address, Bytes size, const See& see) {
   for (auto changed = changed_.find(address); address < end;) {
     const bool inside = changed != changed_.pieces().end() && changed->address <= address;
     DevicePtr until = end;
-    if (changed != changed_.pieces().end()) until = std::min(end, inside ? changed->address + changed->size : changed->address);
+    if (changed != changed_.pieces().end()) until = std::min(end, inside ? changed->range().end() : changed->address);
     DevicePtr place;
     if (inside) {
       place = changed->copy + (address - changed->address);
@@ -69,7 +68,7 @@ Status ExpectedMemory::for_each(DevicePtr address, Bytes size, const See& see) {
 
 Result<DevicePtr> ExpectedMemory::whole(DevicePtr address, Bytes size) {
   auto changed = changed_.find(address);
-  if (changed != changed_.pieces().end() && changed->address <= address && address + size <= changed->address + changed->size)
+  if (changed != changed_.pieces().end() && changed->range().contains({address, size}))
     return changed->copy + (address - changed->address);
   if (assembled_.size() < size) {
     assembled_ = {};

@@ -12,20 +12,20 @@ constexpr size_t kMostSingleCopies = 4;
 
 uint64_t block_count(const MappedSpan& span) { return (span.size.count + kBlock.count - 1) / kBlock.count; }
 
-std::vector<MappedRun> whole_blocks(const MemoryPlan& plan, std::vector<MappedRun> pieces) {
+std::vector<MemoryRange> whole_blocks(const MemoryPlan& plan, std::vector<MemoryRange> pieces) {
   auto by_address = [](const auto& a, const auto& b) { return a.address < b.address; };
   std::sort(pieces.begin(), pieces.end(), by_address);
   std::vector<MappedSpan> spans = plan.spans;
   std::sort(spans.begin(), spans.end(), by_address);
-  std::vector<MappedRun> runs;
+  std::vector<MemoryRange> runs;
   auto span = spans.begin();
-  for (const MappedRun& piece : pieces) {
-    while (span->address + span->size <= piece.address) ++span;
+  for (const MemoryRange& piece : pieces) {
+    while (span->range().end() <= piece.address) ++span;
     const uint64_t from = (piece.address - span->address).count, to = from + piece.size.count;
     const DevicePtr first = span->address + Bytes(from / kBlock.count * kBlock.count);
     const DevicePtr end =
         span->address + Bytes(std::min((to + kBlock.count - 1) / kBlock.count * kBlock.count, span->size.count));
-    if (!runs.empty() && runs.back().address >= span->address && runs.back().address + runs.back().size >= first)
+    if (!runs.empty() && runs.back().address >= span->address && runs.back().end() >= first)
       runs.back().size = std::max(runs.back().size, end - runs.back().address);
     else
       runs.push_back({first, end - first});
@@ -33,8 +33,8 @@ std::vector<MappedRun> whole_blocks(const MemoryPlan& plan, std::vector<MappedRu
   return runs;
 }
 
-std::vector<MappedRun> changed_blocks(const MemoryPlan& plan) {
-  std::vector<MappedRun> pieces;
+std::vector<MemoryRange> changed_blocks(const MemoryPlan& plan) {
+  std::vector<MemoryRange> pieces;
   for (const PlannedRegion& region : plan.regions) {
     if (region.placement != Placement::recorded_address) continue;
     for (const PageRun& run : region.changed) pieces.push_back({region.prologue.address + Bytes(run.offset), run.size});
@@ -42,33 +42,33 @@ std::vector<MappedRun> changed_blocks(const MemoryPlan& plan) {
   return whole_blocks(plan, std::move(pieces));
 }
 
-std::vector<MappedRun> all_spans(const MemoryPlan& plan) {
-  std::vector<MappedRun> runs;
-  for (const MappedSpan& span : plan.spans) runs.push_back({span.address, span.size});
-  std::sort(runs.begin(), runs.end(), [](const MappedRun& a, const MappedRun& b) { return a.address < b.address; });
+std::vector<MemoryRange> all_spans(const MemoryPlan& plan) {
+  std::vector<MemoryRange> runs;
+  for (const MappedSpan& span : plan.spans) runs.push_back(span.range());
+  std::sort(runs.begin(), runs.end(), [](const MemoryRange& a, const MemoryRange& b) { return a.address < b.address; });
   return runs;
 }
 
-Bytes total_size(const std::vector<MappedRun>& runs) {
+Bytes total_size(const std::vector<MemoryRange>& runs) {
   Bytes total;
-  for (const MappedRun& run : runs) total += run.size;
+  for (const MemoryRange& run : runs) total += run.size;
   return total;
 }
 
-Result<MappedCopy> MappedCopy::create(Device& device, Stream& stream, const std::vector<MappedRun>& runs, DevicePtr place) {
+Result<MappedCopy> MappedCopy::create(Device& device, Stream& stream, const std::vector<MemoryRange>& runs, DevicePtr place) {
   std::vector<Piece> pieces;
-  for (const MappedRun& run : runs) {
+  for (const MemoryRange& run : runs) {
     pieces.push_back({run.address, place, run.size});
     place = place + run.size;
   }
   return of(device, stream, std::move(pieces));
 }
 
-Result<MappedCopy> MappedCopy::part(Device& device, Stream& stream, const std::vector<MappedRun>& runs) const {
+Result<MappedCopy> MappedCopy::part(Device& device, Stream& stream, const std::vector<MemoryRange>& runs) const {
   std::vector<Piece> pieces;
-  for (const MappedRun& run : runs) {
+  for (const MemoryRange& run : runs) {
     auto whole = find(run.address);
-    if (whole == pieces_.end() || run.address < whole->address || whole->address + whole->size < run.address + run.size)
+    if (whole == pieces_.end() || !whole->range().contains(run))
       return error(Code::internal, "the copy does not hold {} at {}", run.size, run.address);
     pieces.push_back({run.address, whole->copy + (run.address - whole->address), run.size});
   }
@@ -96,8 +96,7 @@ Result<MappedCopy> MappedCopy::of(Device& device, Stream& stream, std::vector<Pi
 }
 
 std::vector<MappedCopy::Piece>::const_iterator MappedCopy::find(DevicePtr address) const {
-  return std::partition_point(pieces_.begin(), pieces_.end(),
-                              [&](const Piece& piece) { return piece.address + piece.size <= address; });
+  return std::partition_point(pieces_.begin(), pieces_.end(), [&](const Piece& piece) { return piece.range().end() <= address; });
 }
 
 Status MappedCopy::copy(Stream& stream, Way way) const {

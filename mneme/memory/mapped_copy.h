@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "mneme/base/memory_range.h"
 #include "mneme/base/status.h"
 #include "mneme/device/device.h"
 #include "mneme/memory/device_buffer.h"
@@ -15,27 +16,21 @@ namespace mneme {
 
 inline constexpr Bytes kBlock = kPageSize;
 
-struct MappedRun {
-  DevicePtr address;
-  Bytes size;
-  friend bool operator==(const MappedRun&, const MappedRun&) = default;
-};
-
 // The blocks that any of the pieces touches, as runs by address; pieces lie in the plan's spans, in any order.
-std::vector<MappedRun> whole_blocks(const MemoryPlan& plan, std::vector<MappedRun> pieces);
+std::vector<MemoryRange> whole_blocks(const MemoryPlan& plan, std::vector<MemoryRange> pieces);
 // Those that the recorded kernel changed.
-std::vector<MappedRun> changed_blocks(const MemoryPlan& plan);
-std::vector<MappedRun> all_spans(const MemoryPlan& plan);
-Bytes total_size(const std::vector<MappedRun>& runs);
+std::vector<MemoryRange> changed_blocks(const MemoryPlan& plan);
+std::vector<MemoryRange> all_spans(const MemoryPlan& plan);
+Bytes total_size(const std::vector<MemoryRange>& runs);
 // How many blocks a span has.
 uint64_t block_count(const MappedSpan& span);
 
 class MappedCopy {
  public:
   // Of runs by address, one behind the other from `place` on, which is the caller's and outlives this. Holds nothing yet.
-  static Result<MappedCopy> create(Device& device, Stream& stream, const std::vector<MappedRun>& runs, DevicePtr place);
+  static Result<MappedCopy> create(Device& device, Stream& stream, const std::vector<MemoryRange>& runs, DevicePtr place);
   // The same for some of this copy's runs, or parts of them; holds what this one holds.
-  Result<MappedCopy> part(Device& device, Stream& stream, const std::vector<MappedRun>& runs) const;
+  Result<MappedCopy> part(Device& device, Stream& stream, const std::vector<MemoryRange>& runs) const;
 
   // Memory → copy, and back. Ordered in the stream; both may return before it is done.
   Status take(Stream& stream) const { return copy(stream, Way::out); }
@@ -44,6 +39,7 @@ class MappedCopy {
   struct Piece {
     DevicePtr address, copy;
     Bytes size;
+    MemoryRange range() const { return {address, size}; }
   };
   const std::vector<Piece>& pieces() const { return pieces_; }
   // The piece that holds an address; the next one after it where none does, or the end.

@@ -33,7 +33,7 @@ std::vector<PageRun> changed_runs(const Region& before, const Region& after) {
   std::vector<PageRun> runs;
   for (uint64_t i = 0; i < before.pages.size(); ++i) {
     if (before.pages[i] == after.pages[i]) continue;
-    PageExtent extent = page_extent(before.address, before.size, i);
+    MemoryRange extent = page_extent(before.range(), i);
     uint64_t offset = (extent.address - before.address).count;
     if (!runs.empty() && runs.back().offset + runs.back().size.count == offset) {
       runs.back().size += extent.size;
@@ -57,7 +57,7 @@ Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord&
     const Region& after = epilogue.regions[i];
     bool same =
         before.kind == after.kind && before.address == after.address && before.size == after.size && before.name == after.name;
-    if (!same || before.pages.size() != after.pages.size() || before.pages.size() != page_count(before.address, before.size))
+    if (!same || before.pages.size() != after.pages.size() || before.pages.size() != page_count(before.range()))
       return error(Code::corrupt, "region {} at {} is not the same in prologue and epilogue", i, before.address);
     PlannedRegion region{before, after, placement_of(kernel, instance, before), 0, changed_runs(before, after)};
     if (region.placement == Placement::recorded_address) {

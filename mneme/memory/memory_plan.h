@@ -37,6 +37,7 @@ struct MappedSpan {
   Bytes size;
   uint64_t offset = 0;          // in the two copies
   std::vector<size_t> regions;  // indices, by address
+  MemoryRange range() const { return {address, size}; }
 };
 
 struct MemoryPlan {

@@ -110,7 +110,7 @@ TEST(WholeBlocks, AreThoseThatAPieceTouchesOnceAndByAddress) {
   const DevicePtr base(uint64_t{1} << 40), other = base + Bytes(100 * block);
   MemoryPlan plan;
   plan.spans = {{other, Bytes(block + 100), 0, {}}, {base, Bytes(10 * block), 0, {}}};
-  using Runs = std::vector<MappedRun>;
+  using Runs = std::vector<MemoryRange>;
   const auto of = [&](const Runs& pieces) { return whole_blocks(plan, pieces); };
   EXPECT_EQ(of({}), Runs());
   EXPECT_EQ(of({{base + Bytes(block - 1), Bytes(1)}}), (Runs{{base, kBlock}}));

@@ -26,9 +26,9 @@ DevicePtr OutputMask::bits_of(const MappedSpan& span, DevicePtr address) const {
 }
 
 Status OutputMask::update(ByteSetStep step) {
-  for (const MappedRun& run : blocks_) {
+  for (const MemoryRange& run : blocks_) {
     auto span = std::find_if(plan_.spans.begin(), plan_.spans.end(),
-                             [&](const MappedSpan& s) { return s.address <= run.address && run.address < s.address + s.size; });
+                             [&](const MappedSpan& s) { return s.range().contains(run.address); });
     MNEME_TRY(expected_.for_each(run.address, run.size, [&](DevicePtr at, Bytes size, DevicePtr expected) {
       return stream_.update_byte_set(step, bits_of(*span, at), at, expected, size);
     }));
@@ -46,7 +46,7 @@ Status OutputMask::drop_wrong() {
 Status OutputMask::count() {
   constexpr uint64_t kOfABlock = kBlock.count / 8, kPiece = 2048 * kOfABlock;
   size_ = 0;
-  std::vector<MappedRun> used;
+  std::vector<MemoryRange> used;
   ByteVector piece;
   for (const MappedSpan& span : plan_.spans) {
     const uint64_t bits = span.size.count / 8;

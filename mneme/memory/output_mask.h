@@ -32,7 +32,7 @@ class OutputMask {
   Status drop_wrong();
   uint64_t size() const { return size_; }  // in bytes of memory
   // The blocks of memory that have a masked byte, in the plan's order.
-  const std::vector<MappedRun>& blocks() const { return blocks_; }
+  const std::vector<MemoryRange>& blocks() const { return blocks_; }
 
  private:
   OutputMask(Stream& stream, const MemoryPlan& plan, ExpectedMemory& expected)
@@ -46,7 +46,7 @@ class OutputMask {
   const MemoryPlan& plan_;
   ExpectedMemory& expected_;
   DeviceBuffer bits_;  // bit i of byte k stands for byte 8 * k + i of the spans, one behind the other
-  std::vector<MappedRun> blocks_;
+  std::vector<MemoryRange> blocks_;
   uint64_t size_ = 0;
 };
 

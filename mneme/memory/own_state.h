@@ -23,7 +23,7 @@ class OwnState {
 
  private:
   struct Variable {
-    GlobalAddress place;
+    MemoryRange place;
     DeviceBuffer begin;
   };
   std::vector<Variable> variables_;

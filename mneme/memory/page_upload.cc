@@ -69,7 +69,7 @@ Result<ByteVector> read_region(const Database& database, const Region& region) {
   ByteVector bytes(region.size.count);
   std::vector<PageRequest> requests;
   for (uint64_t i = 0; i < region.pages.size(); ++i) {
-    PageExtent extent = page_extent(region.address, region.size, i);
+    MemoryRange extent = page_extent(region.range(), i);
     requests.push_back(
         {region.pages[i], MutableByteSpan(bytes).subspan((extent.address - region.address).count, extent.size.count)});
   }

@@ -15,7 +15,7 @@ std::vector<PageUpload> changed_pages(const MemoryPlan& plan) {
     const Region& region = planned.epilogue;
     for (uint64_t i = 0; i < region.pages.size(); ++i) {
       if (region.pages[i] == planned.prologue.pages[i]) continue;
-      const PageExtent extent = page_extent(region.address, region.size, i);
+      const MemoryRange extent = page_extent(region.range(), i);
       pages.push_back({region.pages[i], extent.address, extent.size});
     }
   }
@@ -204,8 +204,8 @@ Status PreparedMemory::read_through(const SymbolPlaces& symbols) {
   return {};
 }
 
-Status PreparedMemory::keep_masked(const std::vector<MappedRun>& blocks, Bytes masked_bytes) {
-  std::vector<MappedRun> runs = changed_;
+Status PreparedMemory::keep_masked(const std::vector<MemoryRange>& blocks, Bytes masked_bytes) {
+  std::vector<MemoryRange> runs = changed_;
   runs.insert(runs.end(), blocks.begin(), blocks.end());
   runs = whole_blocks(plan_, std::move(runs));
   MNEME_ASSIGN(DeviceBuffer place,

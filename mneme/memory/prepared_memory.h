@@ -54,7 +54,7 @@ class PreparedMemory {
   Status read_through(const SymbolPlaces& symbols);
 
   // What is in these blocks now is what StartState::masked puts back there. exhausted.
-  Status keep_masked(const std::vector<MappedRun>& blocks, Bytes masked_bytes);
+  Status keep_masked(const std::vector<MemoryRange>& blocks, Bytes masked_bytes);
   // The same for globals at module symbols that the recorded kernel writes and does not read, all of which are made wrong: it is
   // run from there by the caller, and what it leaves wrong is then taken out, where `now` has them.
   Status mask_symbols(const std::set<std::string>& names);
@@ -112,7 +112,7 @@ class PreparedMemory {
   Device& device_;
   Stream& stream_;
   std::optional<RecordedAddresses> addresses_;
-  std::vector<MappedRun> changed_;
+  std::vector<MemoryRange> changed_;
   ByteVector masked_symbols_;  // as in copies_, while they are sought
   Bytes masked_symbol_bytes_;
   RecordedCopies copies_;

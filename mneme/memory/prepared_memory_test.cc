@@ -76,7 +76,7 @@ TEST_P(PreparedMemoryTest, MaskedMemoryIsPutBackToo) {
 
 // A kernel that works in place gives something else where it starts from what it left.
 TEST_P(PreparedMemoryTest, MaskedMemoryIsWholeAgainAfterEachRun) {
-  for (const std::vector<MappedRun>& blocks : std::vector<std::vector<MappedRun>>{
+  for (const std::vector<MemoryRange>& blocks : std::vector<std::vector<MemoryRange>>{
            {{kData, kPageSize}, {kData + Bytes(4 * kPageSize.count), kPageSize}},
            {{kData, Bytes(5 * kPageSize.count)}},                         // around blocks that the kernel changes
            {{kData, Bytes(5 * kPageSize.count)}, {kData, kPageSize}}}) {  // and with one of its own in it

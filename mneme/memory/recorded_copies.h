@@ -17,7 +17,7 @@ struct RecordedCopies {
   DeviceBuffer after;   // those blocks after the launch
   DeviceBuffer hashes;  // after the launch, of every block of all spans, in the plan's order
   DeviceBuffer masked;  // what a run that is verified starts from, in `masked_blocks`
-  std::vector<MappedRun> masked_blocks;
+  std::vector<MemoryRange> masked_blocks;
   DeviceBuffer masked_symbols;  // what globals at module symbols then start from, in the order of their names
   Bytes masked_bytes;
   std::string no_mask;  // why there is none, where it was looked for

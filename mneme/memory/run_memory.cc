@@ -70,7 +70,7 @@ Result<ByteVector> RunMemory::started_from(DevicePtr address, ByteSpan recorded)
   ByteVector started(recorded.begin(), recorded.end());
   const DevicePtr end = address + Bytes(recorded.size());
   for (auto piece = masked_->find(address); piece != masked_->pieces().end() && piece->address < end; ++piece) {
-    const DevicePtr from = std::max(piece->address, address), to = std::min(piece->address + piece->size, end);
+    const DevicePtr from = std::max(piece->address, address), to = std::min(piece->range().end(), end);
     MNEME_TRY(stream_.copy_to_host(std::span(started).subspan((from - address).count, (to - from).count),
                                    piece->copy + (from - piece->address)));
   }

@@ -30,7 +30,7 @@ Result<SharedCopies> share_copies(RecordedCopies& copies, Device& device) {
     sizes[name] = own.size().count;
     shared.descriptors.push_back(std::move(descriptor));
   }
-  for (const MappedRun& run : copies.masked_blocks) blocks.push_back({run.address.address, run.size.count});
+  for (const MemoryRange& run : copies.masked_blocks) blocks.push_back({run.address.address, run.size.count});
   shared.description = {{"sizes", sizes},
                         {"all_before", copies.all_before},
                         {"masked_blocks", blocks},

@@ -45,8 +45,6 @@ Status read(const char* what, E value, E last, T& out) {
   return {};
 }
 
-uint64_t end_of(const Annotation& annotation) { return annotation.address.address + annotation.size.count; }
-
 }  // namespace
 
 Result<Tolerance> tolerance_of(const mneme_annotation& annotation) {
@@ -60,7 +58,7 @@ Result<Tolerance> tolerance_of(const mneme_annotation& annotation) {
   return tolerance;
 }
 
-Result<Allocation> elements_in(const Allocation& memory, DevicePtr pointer, uint64_t count, const Tolerance& tolerance) {
+Result<MemoryRange> elements_in(const MemoryRange& memory, DevicePtr pointer, uint64_t count, const Tolerance& tolerance) {
   const uint64_t element = size_of(tolerance.type).count;
   const uint64_t fitting = (memory.size.count - (pointer - memory.address).count) / element;
   if (count > fitting || fitting == 0)
@@ -68,37 +66,35 @@ Result<Allocation> elements_in(const Allocation& memory, DevicePtr pointer, uint
                  count > 1 ? fmt::format("{} elements of {} reach", count, to_string(tolerance.type))
                            : fmt::format("an element of {} reaches", to_string(tolerance.type)),
                  memory.size, memory.address);
-  return Allocation{pointer, Bytes((count == 0 ? fitting : count) * element)};
+  return MemoryRange{pointer, Bytes((count == 0 ? fitting : count) * element)};
 }
 
 void Annotations::set(Annotation annotation) {
   std::lock_guard lock(mutex_);
-  cut(annotation.address.address, end_of(annotation));
-  ranges_[annotation.address.address] = std::move(annotation);
+  cut(annotation.range());
+  ranges_.set(annotation.range(), {std::move(annotation.tag), annotation.tolerance});
 }
 
-void Annotations::forget(const Allocation& memory) {
+void Annotations::forget(const MemoryRange& memory) {
   std::lock_guard lock(mutex_);
-  cut(memory.address.address, memory.address.address + memory.size.count);
+  cut(memory);
 }
 
-void Annotations::cut(uint64_t begin, uint64_t end) {
-  auto first = ranges_.lower_bound(begin);
-  if (first != ranges_.begin() && end_of(std::prev(first)->second) > begin) --first;
-  std::vector<Annotation> rest;
-  while (first != ranges_.end() && first->first < end) {
-    const Annotation old = std::move(first->second);
-    first = ranges_.erase(first);
-    const uint64_t element = size_of(old.tolerance.type).count, start = old.address.address;
-    Annotation before = old, after = old;
-    if (begin > start && (before.size = Bytes((begin - start) / element * element)).count != 0) rest.push_back(before);
-    const uint64_t skipped = end > start ? (end - start + element - 1) / element * element : 0;
-    if (skipped >= old.size.count) continue;
-    after.address = after.address + Bytes(skipped);
-    after.size = old.size - Bytes(skipped);
-    rest.push_back(after);
+void Annotations::cut(MemoryRange memory) {
+  std::vector<std::pair<MemoryRange, Said>> rest;
+  for (auto next = ranges_.first_overlap(memory); next != ranges_.end() && next->range.overlaps(memory);) {
+    const auto [old, said] = std::move(*next);
+    next = ranges_.erase(next);
+    const uint64_t element = size_of(said.tolerance.type).count;
+    if (memory.address > old.address) {
+      const Bytes before((memory.address - old.address).count / element * element);
+      if (before.count != 0) rest.push_back({{old.address, before}, said});
+    }
+    if (memory.end() >= old.end()) continue;
+    const Bytes skipped(((memory.end() - old.address).count + element - 1) / element * element);
+    if (skipped < old.size) rest.push_back({{old.address + skipped, old.size - skipped}, said});
   }
-  for (Annotation& annotation : rest) ranges_[annotation.address.address] = std::move(annotation);
+  for (auto& [range, said] : rest) ranges_.set(range, std::move(said));
 }
 
 void Annotations::clear() {
@@ -114,7 +110,7 @@ bool Annotations::empty() const {
 std::vector<Annotation> Annotations::all() const {
   std::lock_guard lock(mutex_);
   std::vector<Annotation> found;
-  for (const auto& [address, annotation] : ranges_) found.push_back(annotation);
+  for (const auto& [range, said] : ranges_) found.push_back({range.address, range.size, said.tag, said.tolerance});
   return found;
 }
 
@@ -122,10 +118,9 @@ std::vector<Annotation> Annotations::within(const MemoryState& state) const {
   std::lock_guard lock(mutex_);
   std::vector<Annotation> found;
   for (const Region& region : state.regions) {
-    const uint64_t end = region.address.address + region.size.count;
-    for (auto range = ranges_.lower_bound(region.address.address); range != ranges_.end() && end_of(range->second) <= end;
-         ++range)
-      found.push_back(range->second);
+    for (auto next = ranges_.first_overlap(region.range()); next != ranges_.end() && next->range.overlaps(region.range()); ++next)
+      if (region.range().contains(next->range))
+        found.push_back({next->range.address, next->range.size, next->value.tag, next->value.tolerance});
   }
   return found;
 }

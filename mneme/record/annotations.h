@@ -4,13 +4,13 @@
 // Thread-safe.
 #pragma once
 
-#include <map>
 #include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "mneme/abi/annotate.h"
+#include "mneme/base/range_map.h"
 #include "mneme/base/status.h"
 #include "mneme/device/address_space.h"
 #include "mneme/snapshot/snapshot.h"
@@ -22,13 +22,13 @@ Result<Tolerance> tolerance_of(const mneme_annotation& annotation);
 
 // The elements that `count` (0: all) from `pointer` on are in the memory that holds them. invalid_argument when they reach
 // beyond it, or when no element fits.
-Result<Allocation> elements_in(const Allocation& memory, DevicePtr pointer, uint64_t count, const Tolerance& tolerance);
+Result<MemoryRange> elements_in(const MemoryRange& memory, DevicePtr pointer, uint64_t count, const Tolerance& tolerance);
 
 class Annotations {
  public:
   void set(Annotation annotation);
   // Forgets what was said of any byte of it.
-  void forget(const Allocation& memory);
+  void forget(const MemoryRange& memory);
   void clear();
   bool empty() const;
   std::vector<Annotation> all() const;  // by address
@@ -39,10 +39,14 @@ class Annotations {
   void refuse(const std::string& why);
 
  private:
-  void cut(uint64_t begin, uint64_t end);  // under the lock
+  struct Said {
+    std::string tag;
+    Tolerance tolerance;
+  };
+  void cut(MemoryRange memory);  // under the lock
 
   mutable std::mutex mutex_;
-  std::map<uint64_t, Annotation> ranges_;
+  RangeMap<Said> ranges_;
   std::set<std::string> refused_;
 };
 

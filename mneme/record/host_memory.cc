@@ -51,49 +51,46 @@ bool HostMemory::owns(uint64_t address) const {
 
 void HostMemory::add(DevicePtr address, Bytes size, unsigned flags) {
   std::lock_guard lock(mutex_);
-  pinned_[address.address] = {size, flags};
+  pinned_.set({address, size}, flags);
 }
 
 std::optional<HostMemory::Pinned> HostMemory::remove(DevicePtr address) {
   std::lock_guard lock(mutex_);
-  auto found = pinned_.find(address.address);
-  if (found == pinned_.end()) return std::nullopt;
+  const auto* found = pinned_.find_start(address);
+  if (!found) return std::nullopt;
   ++removals_;
-  Pinned pinned = found->second;
-  pinned_.erase(found);
+  const Pinned pinned{found->range.size, found->value};
+  pinned_.erase_start(address);
   return pinned;
 }
 
 std::optional<HostMemory::Pinned> HostMemory::find(DevicePtr address) const {
   std::lock_guard lock(mutex_);
-  auto found = pinned_.find(address.address);
-  return found == pinned_.end() ? std::nullopt : std::optional(found->second);
+  const auto* found = pinned_.find_start(address);
+  return found ? std::optional(Pinned{found->range.size, found->value}) : std::nullopt;
 }
 
-std::optional<Allocation> HostMemory::find_around(DevicePtr address) const {
+std::optional<MemoryRange> HostMemory::find_around(DevicePtr address) const {
   std::lock_guard lock(mutex_);
-  auto next = pinned_.upper_bound(address.address);
-  if (next == pinned_.begin()) return std::nullopt;
-  const auto& [start, pinned] = *std::prev(next);
-  if (address.address - start >= pinned.size.count) return std::nullopt;
-  return Allocation{DevicePtr(start), pinned.size};
+  const auto* found = pinned_.find(address);
+  return found ? std::optional(found->range) : std::nullopt;
 }
 
-std::vector<Allocation> HostMemory::all() {
+std::vector<MemoryRange> HostMemory::all() {
   std::lock_guard lock(mutex_);
-  std::vector<Allocation> all;
-  uint64_t end = 0;
+  std::vector<MemoryRange> all;
+  DevicePtr end;
   for (auto entry = pinned_.begin(); entry != pinned_.end();) {
-    const Allocation memory{DevicePtr(entry->first), entry->second.size};
+    const MemoryRange memory = entry->range;
     const DevicePtr last = memory.address + Bytes(memory.size.count - 1);
     const bool served = space_ && space_->contains(memory.address);
     // What the program has mapped there since is none of the device's.
-    if (memory.address.address < end || (!served && !(is_readable(memory.address) && is_readable(last)))) {
+    if (memory.address < end || (!served && !(is_readable(memory.address) && is_readable(last)))) {
       entry = pinned_.erase(entry);
       continue;
     }
     all.push_back(memory);
-    end = last.address + 1;
+    end = memory.end();
     ++entry;
   }
   return all;
@@ -102,7 +99,7 @@ std::vector<Allocation> HostMemory::all() {
 Bytes HostMemory::bytes() const {
   std::lock_guard lock(mutex_);
   Bytes sum;
-  for (const auto& [address, pinned] : pinned_) sum += pinned.size;
+  for (const auto& [memory, flags] : pinned_) sum += memory.size;
   return sum;
 }
 
@@ -114,7 +111,7 @@ uint64_t HostMemory::removals() const {
 std::vector<DevicePtr> HostMemory::clear() {
   std::lock_guard lock(mutex_);
   std::vector<DevicePtr> all;
-  for (const auto& [address, pinned] : pinned_) all.push_back(DevicePtr(address));
+  for (const auto& [memory, flags] : pinned_) all.push_back(memory.address);
   pinned_.clear();
   ++removals_;
   return all;

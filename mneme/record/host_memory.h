@@ -5,12 +5,12 @@
 // by the vendor's runtime. Thread-safe.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
+#include "mneme/base/range_map.h"
 #include "mneme/base/status.h"
 #include "mneme/device/address_space.h"
 
@@ -36,10 +36,10 @@ class HostMemory {
   // Nothing when no pinned memory starts there.
   std::optional<Pinned> remove(DevicePtr address);
   std::optional<Pinned> find(DevicePtr address) const;
-  std::optional<Allocation> find_around(DevicePtr address) const;
+  std::optional<MemoryRange> find_around(DevicePtr address) const;
 
   // All, by address, but registered memory that the program has unmapped without a word.
-  std::vector<Allocation> all();
+  std::vector<MemoryRange> all();
   Bytes bytes() const;
   // How many times memory was removed: while it stays the same, all that was listed is there.
   uint64_t removals() const;
@@ -52,7 +52,7 @@ class HostMemory {
   mutable std::mutex mutex_;
   std::unique_ptr<AddressSpace> space_;
   bool tried_ = false;
-  std::map<uint64_t, Pinned> pinned_;
+  RangeMap<unsigned> pinned_;  // flags
   uint64_t removals_ = 0;
 };
 

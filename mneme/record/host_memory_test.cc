@@ -39,7 +39,7 @@ class HostMemoryOfAProgram : public ::testing::Test {
   }
   int int_at(const Region& region, uint64_t index) {
     auto database = *Database::open(program.database());
-    ByteVector page(page_extent(region.address, region.size, 0).size.count);
+    ByteVector page(page_extent(region.range(), 0).size.count);
     PageRequest request{region.pages[0], page};
     EXPECT_TRUE(database.read_pages({&request, 1}).ok());
     int value;

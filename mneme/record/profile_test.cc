@@ -17,8 +17,8 @@ class EventVendor final : public Vendor {
   Status prepare() override { return {}; }
   Result<int> current_device() override { return 0; }
   Status synchronize() override { return {}; }
-  Result<GlobalAddress> find_global(const RecordableKernel&, const std::string&) override { return Status(Code::not_found, ""); }
-  Result<GlobalAddress> find_variable(const RegisteredVariable&, uint32_t) override { return Status(Code::not_found, ""); }
+  Result<MemoryRange> find_global(const RecordableKernel&, const std::string&) override { return Status(Code::not_found, ""); }
+  Result<MemoryRange> find_variable(const RegisteredVariable&, uint32_t) override { return Status(Code::not_found, ""); }
   Result<void*> record_event(void* stream) override {
     if (fails) return Status(Code::device_fault, "");
     streams.push_back(stream);

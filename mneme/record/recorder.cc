@@ -110,8 +110,8 @@ Status Recorder::free(Vendor& vendor, DevicePtr pointer) {
     annotations_.forget(*memory);
   // Memory is not taken away under a capture that reads it, nor under a stream capture, in which nothing may wait for the device.
   if (stream_captures_ > 0 || !gate_.try_enter()) {
-    auto allocations = opened->space->allocations();
-    if (!std::any_of(allocations.begin(), allocations.end(), [&](const Allocation& a) { return a.address == pointer; }))
+    const auto allocation = opened->space->find(pointer);
+    if (!allocation || allocation->address != pointer)
       return error(Code::invalid_argument, "freeing {}: no allocation starts there", pointer);
     std::lock_guard lock(mutex_);
     deferred_.push_back(pointer);
@@ -133,12 +133,12 @@ Status Recorder::free(Vendor& vendor, DevicePtr pointer) {
 void Recorder::remember_foreign(uint64_t address, uint64_t size, NotRecorded reason) {
   if (address == 0 || size == 0) return;
   std::lock_guard lock(mutex_);
-  foreign_[address] = {size, reason};
+  foreign_.set({DevicePtr(address), Bytes(size)}, reason);
 }
 
 void Recorder::forget_foreign(uint64_t address) {
   std::lock_guard lock(mutex_);
-  foreign_.erase(address);
+  foreign_.erase_start(DevicePtr(address));
 }
 
 std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters) const {
@@ -147,10 +147,7 @@ std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters) const {
   for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
     uint64_t word;
     std::memcpy(&word, parameters.data() + at, sizeof word);
-    auto next = foreign_.upper_bound(word);
-    if (next == foreign_.begin()) continue;
-    const auto& [address, range] = *std::prev(next);
-    if (word - address < range.first) return range.second;
+    if (const auto* found = foreign_.find(DevicePtr(word))) return found->value;
   }
   return std::nullopt;
 }
@@ -169,7 +166,7 @@ void Recorder::reset(Vendor& vendor) {
   if (!opened) return;
   [[maybe_unused]] Status waited = vendor.synchronize();
   space_begin_ = space_end_ = 0;
-  for (const Allocation& allocation : opened->space->allocations()) [[maybe_unused]]
+  for (const MemoryRange& allocation : opened->space->allocations()) [[maybe_unused]]
     Status ignored = opened->space->free(allocation.address);
   State open = State::open;
   state_.compare_exchange_strong(open, State::waiting);

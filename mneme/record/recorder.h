@@ -78,7 +78,7 @@ class Recorder {
   // What the program says of its memory (mneme/abi/annotate.h). Kept with every instance recorded from now on.
   void annotate(Vendor& vendor, const void* pointer, uint64_t count, const mneme_annotation& annotation);
 
-  void forget_annotations(const Allocation& memory) { annotations_.forget(memory); }
+  void forget_annotations(const MemoryRange& memory) { annotations_.forget(memory); }
 
   // The vendor is about to destroy everything on the device.
   void reset(Vendor& vendor);
@@ -122,8 +122,8 @@ class Recorder {
   std::optional<NotRecorded> select(const RecordableKernel& kernel, const Launch& launch);
   std::optional<NotRecorded> find_foreign(ByteSpan parameters) const;
   Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
-  std::optional<Allocation> find_memory(DevicePtr address) const;
-  std::optional<Allocation> find_variable(Vendor& vendor, DevicePtr address) const;
+  std::optional<MemoryRange> find_memory(DevicePtr address) const;
+  std::optional<MemoryRange> find_variable(Vendor& vendor, DevicePtr address) const;
   std::vector<Annotation> annotations_of(Vendor& vendor, const MemoryState& state) const;
   InstanceRecord describe_instance(const RecordableKernel& kernel, const Launch& launch, ByteVector parameters) const;
   Result<bool> capture_prologue(Capture& capture);
@@ -155,8 +155,8 @@ class Recorder {
   std::shared_ptr<Opened> opened_;  // under mutex_
 
   mutable std::mutex mutex_;
-  std::map<uint64_t, std::pair<uint64_t, NotRecorded>> foreign_;  // address → size, reason
-  std::vector<DevicePtr> deferred_;                               // to be freed when no capture is going on
+  RangeMap<NotRecorded> foreign_;    // memory that is not the recorder's, and why a launch that is given it is not recorded
+  std::vector<DevicePtr> deferred_;  // to be freed when no capture is going on
   std::map<Digest, std::shared_ptr<KernelCounts>> counts_;
   uint64_t written_ = 0;               // to the database
   uint64_t too_large_ = ~uint64_t{0};  // the smallest state that went beyond --max-bytes

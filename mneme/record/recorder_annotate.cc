@@ -6,11 +6,7 @@
 namespace mneme {
 namespace {
 
-bool holds(const Allocation& memory, DevicePtr pointer) {
-  return pointer >= memory.address && pointer - memory.address < memory.size;
-}
-
-Allocation shadow_of(const RegisteredVariable& variable) {
+MemoryRange shadow_of(const RegisteredVariable& variable) {
   return {DevicePtr(reinterpret_cast<uint64_t>(variable.host_address)), Bytes(variable.size)};
 }
 
@@ -22,7 +18,7 @@ void Recorder::annotate(Vendor& vendor, const void* pointer, uint64_t count, con
   auto refuse = [&](const Status& why) { annotations_.refuse(fmt::format("annotating {}: {}", address, why.message())); };
   auto tolerance = tolerance_of(annotation);
   if (!tolerance.ok()) return refuse(tolerance.status());
-  auto keep = [&](Annotations& where, const Allocation& memory) {
+  auto keep = [&](Annotations& where, const MemoryRange& memory) {
     auto elements = elements_in(memory, address, count, *tolerance);
     if (!elements.ok()) return refuse(elements.status());
     where.set({elements->address, elements->size, annotation.tag ? annotation.tag : "", *tolerance});
@@ -34,7 +30,7 @@ void Recorder::annotate(Vendor& vendor, const void* pointer, uint64_t count, con
   refuse(error(Code::invalid_argument, "no memory that is recorded lies there"));
 }
 
-std::optional<Allocation> Recorder::find_memory(DevicePtr address) const {
+std::optional<MemoryRange> Recorder::find_memory(DevicePtr address) const {
   if (auto host = host_memory_.find_around(address)) return host;
   std::shared_ptr<Opened> opened;
   {
@@ -42,19 +38,17 @@ std::optional<Allocation> Recorder::find_memory(DevicePtr address) const {
     opened = opened_;
   }
   if (!opened || !owns(address.address)) return std::nullopt;
-  for (const Allocation& allocation : opened->space->allocations())
-    if (holds(allocation, address)) return allocation;
-  return std::nullopt;
+  return opened->space->find(address);
 }
 
 // The variable whose place on the device is around an address that the program has asked for.
-std::optional<Allocation> Recorder::find_variable(Vendor& vendor, DevicePtr address) const {
+std::optional<MemoryRange> Recorder::find_variable(Vendor& vendor, DevicePtr address) const {
   if (state_ != State::open) return std::nullopt;
   for (const auto& image : registry_.images()) {
     for (const RegisteredVariable& variable : image->variables()) {
       if (variable.managed) continue;
       auto place = vendor.find_variable(variable, image->table());
-      if (place.ok() && holds({place->address, place->size}, address)) return Allocation{place->address, place->size};
+      if (place.ok() && place->contains(address)) return *place;
     }
   }
   return std::nullopt;

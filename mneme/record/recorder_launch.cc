@@ -37,7 +37,7 @@ class Storing {
   RecordingReport* report_;
 };
 
-bool points_into(ByteSpan parameters, const GlobalAddress& place) {
+bool points_into(ByteSpan parameters, const MemoryRange& place) {
   for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
     uint64_t value = 0;
     std::memcpy(&value, parameters.data() + at, sizeof value);

@@ -12,9 +12,9 @@ namespace {
 // A batch is what one writer thread works on at a time.
 constexpr uint64_t kBatchPages = Bytes(4_MiB).count / kPageSize.count;
 
-bool lists(const std::vector<Allocation>& memory, uint64_t address) {
+bool lists(const std::vector<MemoryRange>& memory, uint64_t address) {
   auto found = std::lower_bound(memory.begin(), memory.end(), address,
-                                [](const Allocation& a, uint64_t wanted) { return a.address.address < wanted; });
+                                [](const MemoryRange& a, uint64_t wanted) { return a.address.address < wanted; });
   return found != memory.end() && found->address.address == address;
 }
 
@@ -27,8 +27,8 @@ class StateCapture::Source {
   virtual Status hash(std::span<uint64_t> hashes, DevicePtr from, Bytes size) = 0;
 
   // Pages are aligned by address and hash counts from where it starts: a first page that is not whole is a call of its own.
-  Status hash_pages(const Allocation& memory, std::span<uint64_t> hashes) {
-    PageExtent head = page_extent(memory.address, memory.size, 0);
+  Status hash_pages(const MemoryRange& memory, std::span<uint64_t> hashes) {
+    MemoryRange head = page_extent(memory, 0);
     uint64_t aligned = 0;
     if (head.size != kPageSize && hashes.size() > 1) {
       MNEME_TRY(hash(hashes.first(1), head.address, head.size));
@@ -66,26 +66,24 @@ class StateCapture::HostSource final : public Source {
   }
 };
 
-Status StateCapture::read_pages(Source& source, const Allocation& memory, uint64_t first, uint64_t last, Digest* digests,
+Status StateCapture::read_pages(Source& source, const MemoryRange& memory, uint64_t first, uint64_t last, Digest* digests,
                                 Publication& publication) {
   for (uint64_t begin = first; begin < last; begin += kBatchPages) {
     const uint64_t end = std::min(begin + kBatchPages, last);
-    const PageExtent head = page_extent(memory.address, memory.size, begin),
-                     tail = page_extent(memory.address, memory.size, end - 1);
-    const Bytes size = tail.address + tail.size - head.address;
+    const MemoryRange head = page_extent(memory, begin), tail = page_extent(memory, end - 1);
+    const Bytes size = tail.end() - head.address;
     PageBatch batch;
     batch.bytes = std::make_unique_for_overwrite<std::byte[]>(size.count);
     MNEME_TRY(source.read({batch.bytes.get(), size.count}, head.address));
-    for (uint64_t i = begin; i < end; ++i)
-      batch.pages.push_back({page_extent(memory.address, memory.size, i).size.count, &digests[i]});
+    for (uint64_t i = begin; i < end; ++i) batch.pages.push_back({page_extent(memory, i).size.count, &digests[i]});
     MNEME_TRY(publication.put(std::move(batch)));
   }
   return {};
 }
 
-Status StateCapture::capture_allocation(Source& source, const Allocation& allocation, Publication& publication) {
+Status StateCapture::capture_allocation(Source& source, const MemoryRange& allocation, Publication& publication) {
   Known& known = known_[allocation.address.address];
-  const uint64_t pages = page_count(allocation.address, allocation.size);
+  const uint64_t pages = page_count(allocation);
   const bool fresh = known.size != allocation.size;
   std::vector<uint64_t> hashes(pages);
   MNEME_TRY(source.hash_pages(allocation, hashes));
@@ -108,8 +106,8 @@ Status StateCapture::capture(Stream& stream, const Memory& memory, Publication& 
   lost_host_memory_ = false;
   DeviceSource device(stream);
   HostSource host;
-  for (const Allocation& allocation : memory.allocations) MNEME_TRY(capture_allocation(device, allocation, publication));
-  for (const Allocation& allocation : memory.host) {
+  for (const MemoryRange& allocation : memory.allocations) MNEME_TRY(capture_allocation(device, allocation, publication));
+  for (const MemoryRange& allocation : memory.host) {
     Status status = capture_allocation(host, allocation, publication);
     lost_host_memory_ = status.code() == Code::not_found;
     MNEME_TRY(std::move(status));
@@ -118,17 +116,17 @@ Status StateCapture::capture(Stream& stream, const Memory& memory, Publication& 
   globals_.clear();
   for (const CapturedGlobal& global : memory.globals) {
     Region& region = globals_.emplace_back(Region{Region::Kind::global, global.address, global.size, global.name, {}});
-    region.pages.resize(page_count(region.address, region.size));
+    region.pages.resize(page_count(region.range()));
     // The vector inside stays where it is when globals_ grows.
-    MNEME_TRY(read_pages(device, {region.address, region.size}, 0, region.pages.size(), region.pages.data(), publication));
+    MNEME_TRY(read_pages(device, region.range(), 0, region.pages.size(), region.pages.data(), publication));
   }
   return {};
 }
 
 MemoryState StateCapture::state() const {
   MemoryState state;
-  auto add = [&](Region::Kind kind, const std::vector<Allocation>& memory) {
-    for (const Allocation& allocation : memory)
+  auto add = [&](Region::Kind kind, const std::vector<MemoryRange>& memory) {
+    for (const MemoryRange& allocation : memory)
       state.regions.push_back({kind, allocation.address, allocation.size, "", known_.at(allocation.address.address).digests});
   };
   add(Region::Kind::allocation, memory_.allocations);

@@ -26,8 +26,8 @@ struct CapturedGlobal {
 class StateCapture {
  public:
   struct Memory {
-    std::vector<Allocation> allocations;  // each by address
-    std::vector<Allocation> host;
+    std::vector<MemoryRange> allocations;  // each by address
+    std::vector<MemoryRange> host;
     std::vector<CapturedGlobal> globals;
   };
   // Puts the changed pages of the allocations and of the host's memory and all of the globals into the publication. state() has
@@ -49,8 +49,8 @@ class StateCapture {
   class Source;  // of pages: the device, or the host
   class DeviceSource;
   class HostSource;
-  Status capture_allocation(Source& source, const Allocation& allocation, Publication& publication);
-  Status read_pages(Source& source, const Allocation& memory, uint64_t first, uint64_t last, Digest* digests,
+  Status capture_allocation(Source& source, const MemoryRange& allocation, Publication& publication);
+  Status read_pages(Source& source, const MemoryRange& memory, uint64_t first, uint64_t last, Digest* digests,
                     Publication& publication);
 
   Memory memory_;                              // of the last capture

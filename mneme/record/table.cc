@@ -21,7 +21,7 @@ Status vendor_error(const char* call, cudaError_t code) {
 }
 
 // The driver is there when the vendor's runtime is in use; the recorder has no library of its own for these three.
-Result<GlobalAddress> ask_driver(cudaFunction_t function, const std::string& name) {
+Result<MemoryRange> ask_driver(cudaFunction_t function, const std::string& name) {
   void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (!driver) return error(Code::unavailable, "libcuda.so.1 is not loaded");
   auto get_module = reinterpret_cast<int (*)(void**, void*)>(::dlsym(driver, "cuFuncGetModule"));
@@ -33,7 +33,7 @@ Result<GlobalAddress> ask_driver(cudaFunction_t function, const std::string& nam
   if (int code = get_module(&module, function); code != 0) return error(Code::not_found, "cuFuncGetModule returned {}", code);
   if (int code = get_global(&address, &size, module, name.c_str()); code != 0)
     return error(Code::not_found, "cuModuleGetGlobal of {} returned {}", name, code);
-  return GlobalAddress{DevicePtr(address), Bytes(size)};
+  return MemoryRange{DevicePtr(address), Bytes(size)};
 }
 
 }  // namespace
@@ -88,9 +88,9 @@ Status Table::synchronize(int ordinal) {
   return code == cudaSuccess ? synchronize() : vendor_error("cudaSetDevice", code);
 }
 
-Result<GlobalAddress> Table::find_global(const RecordableKernel& kernel, const std::string& name) {
+Result<MemoryRange> Table::find_global(const RecordableKernel& kernel, const std::string& name) {
   if (abi_->find_global) {
-    GlobalAddress place;
+    MemoryRange place;
     if (abi_->find_global(kernel.function, name.c_str(), &place.address.address, &place.size.count) == 0) return place;
     return error(Code::not_found, "the emulation knows no variable {}", name);
   }
@@ -104,14 +104,14 @@ Result<GlobalAddress> Table::find_global(const RecordableKernel& kernel, const s
   return ask_driver(function, name);
 }
 
-Result<GlobalAddress> Table::find_variable(const RegisteredVariable& variable, uint32_t table) {
+Result<MemoryRange> Table::find_variable(const RegisteredVariable& variable, uint32_t table) {
   Table& home = attached_table(table);
   const bool pending = MNEME_NEXT(home, cudaPeekAtLastError)() != cudaSuccess;
   void* address = nullptr;
   size_t size = 0;
   cudaError_t code = MNEME_NEXT(home, cudaGetSymbolAddress)(&address, variable.host_address);
   if (code == cudaSuccess) code = MNEME_NEXT(home, cudaGetSymbolSize)(&size, variable.host_address);
-  if (code == cudaSuccess) return GlobalAddress{DevicePtr(reinterpret_cast<uint64_t>(address)), Bytes(size)};
+  if (code == cudaSuccess) return MemoryRange{DevicePtr(reinterpret_cast<uint64_t>(address)), Bytes(size)};
   // The program is not to find an error of a call that it did not make.
   if (!pending) (void)MNEME_NEXT(home, cudaGetLastError)();
   return vendor_error("cudaGetSymbolAddress", code);

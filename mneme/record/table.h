@@ -36,8 +36,8 @@ class Table final : public Vendor {
   std::optional<Nanoseconds> elapsed(void* start, void* end) override;
   void destroy_event(void* event) override;
   Status synchronize(int ordinal) override;
-  Result<GlobalAddress> find_global(const RecordableKernel& kernel, const std::string& name) override;
-  Result<GlobalAddress> find_variable(const RegisteredVariable& variable, uint32_t table) override;
+  Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) override;
+  Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
 
  private:
   mneme_call_table* abi_ = nullptr;

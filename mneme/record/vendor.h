@@ -27,9 +27,9 @@ class Vendor {
   // The same from a thread of the recorder's own.
   virtual Status synchronize([[maybe_unused]] int ordinal) { return synchronize(); }
   // Where the device global `name` (in the image) of the kernel's image lies.
-  virtual Result<GlobalAddress> find_global(const RecordableKernel& kernel, const std::string& name) = 0;
+  virtual Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) = 0;
   // Where a registered variable, not a managed one, lies; `table` is the index of the call table it was registered through.
-  virtual Result<GlobalAddress> find_variable(const RegisteredVariable& variable, uint32_t table) = 0;
+  virtual Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) = 0;
 };
 
 }  // namespace mneme

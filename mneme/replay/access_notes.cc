@@ -33,7 +33,7 @@ AccessTracking AccessNotes::tracking(const MemoryPlan& plan, NoteOf note) {
 }
 
 Status AccessNotes::attach(Module& tracked, Stream& stream) const {
-  MNEME_ASSIGN(const GlobalAddress variable, tracked.global(kAccessNotesVariable));
+  MNEME_ASSIGN(const MemoryRange variable, tracked.global(kAccessNotesVariable));
   const uint64_t address = memory_.address;
   MNEME_TRY(stream.copy_to_device(variable.address, std::as_bytes(std::span(&address, 1))));
   return stream.synchronize();

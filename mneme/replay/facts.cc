@@ -82,8 +82,8 @@ const Region* region_at(const MemoryPlan& plan, DevicePtr pointer) {
   const Region* before = nullptr;
   for (const PlannedRegion& planned : plan.regions) {
     const Region& region = planned.prologue;
-    if (pointer >= region.address && pointer < region.address + region.size) return &region;
-    if (pointer == region.address + region.size) before = &region;
+    if (region.range().contains(pointer)) return &region;
+    if (pointer == region.range().end()) before = &region;
   }
   return before;
 }

@@ -76,11 +76,11 @@ class SessionTest : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(directory_); }
 
   Digest put(Publication& publication, const ByteVector& bytes, Region& region) {
-    region.pages.resize(page_count(region.address, region.size));
+    region.pages.resize(page_count(region.range()));
     PageBatch batch{std::make_unique<std::byte[]>(bytes.size()), {}};
     std::memcpy(batch.bytes.get(), bytes.data(), bytes.size());
     for (size_t i = 0; i < region.pages.size(); ++i)
-      batch.pages.push_back({page_extent(region.address, region.size, i).size.count, &region.pages[i]});
+      batch.pages.push_back({page_extent(region.range(), i).size.count, &region.pages[i]});
     EXPECT_TRUE(publication.put(std::move(batch)).ok());
     return {};
   }

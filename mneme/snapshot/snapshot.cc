@@ -9,15 +9,15 @@ uint64_t first_page(DevicePtr address) { return address.address / kPageSize.coun
 
 }  // namespace
 
-uint64_t page_count(DevicePtr address, Bytes size) {
-  if (size.count == 0) return 0;
-  return (address.address + size.count - 1 - first_page(address)) / kPageSize.count + 1;
+uint64_t page_count(MemoryRange region) {
+  if (region.size.count == 0) return 0;
+  return (region.end().address - 1 - first_page(region.address)) / kPageSize.count + 1;
 }
 
-PageExtent page_extent(DevicePtr address, Bytes size, uint64_t index) {
-  uint64_t page = first_page(address) + index * kPageSize.count;
-  uint64_t begin = std::max(address.address, page);
-  uint64_t end = std::min(address.address + size.count, page + kPageSize.count);
+MemoryRange page_extent(MemoryRange region, uint64_t index) {
+  uint64_t page = first_page(region.address) + index * kPageSize.count;
+  uint64_t begin = std::max(region.address.address, page);
+  uint64_t end = std::min(region.end().address, page + kPageSize.count);
   return {DevicePtr(begin), Bytes(end - begin)};
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "mneme/base/digest.h"
-#include "mneme/base/types.h"
+#include "mneme/base/memory_range.h"
 #include "mneme/snapshot/recorded_time.h"
 #include "mneme/snapshot/tolerance.h"
 
@@ -64,16 +64,13 @@ struct Region {
   Bytes size;
   std::string name;  // of a global; empty for others
   std::vector<Digest> pages;
+  MemoryRange range() const { return {address, size}; }
   friend bool operator==(const Region&, const Region&) = default;
 };
 
-struct PageExtent {
-  DevicePtr address;
-  Bytes size;
-};
-// How many pages a region of this place and size has, and where page `index` lies.
-uint64_t page_count(DevicePtr address, Bytes size);
-PageExtent page_extent(DevicePtr address, Bytes size, uint64_t index);
+// How many pages a region in this place has, and where its page `index` lies.
+uint64_t page_count(MemoryRange region);
+MemoryRange page_extent(MemoryRange region, uint64_t index);
 
 // All memory that a kernel can see, at one moment.
 struct MemoryState {
@@ -88,6 +85,7 @@ struct Annotation {
   Bytes size;       // whole elements, within one region
   std::string tag;  // may be empty
   Tolerance tolerance;
+  MemoryRange range() const { return {address, size}; }
   friend bool operator==(const Annotation&, const Annotation&) = default;
 };
 

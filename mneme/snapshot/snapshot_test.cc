@@ -13,12 +13,12 @@ namespace {
 TEST(Pages, AreAlignedByAddress) {
   const uint64_t page = kPageSize.count;
   DevicePtr address(3 * page + 512);
-  EXPECT_EQ(page_count(address, Bytes(1)), 1u);
-  EXPECT_EQ(page_count(address, Bytes(page - 512)), 1u);
-  EXPECT_EQ(page_count(address, Bytes(page - 511)), 2u);
-  EXPECT_EQ(page_count(address, Bytes(0)), 0u);
-  PageExtent first = page_extent(address, Bytes(2 * page), 0), second = page_extent(address, Bytes(2 * page), 1),
-             last = page_extent(address, Bytes(2 * page), 2);
+  EXPECT_EQ(page_count({address, Bytes(1)}), 1u);
+  EXPECT_EQ(page_count({address, Bytes(page - 512)}), 1u);
+  EXPECT_EQ(page_count({address, Bytes(page - 511)}), 2u);
+  EXPECT_EQ(page_count({address, Bytes(0)}), 0u);
+  MemoryRange first = page_extent({address, Bytes(2 * page)}, 0), second = page_extent({address, Bytes(2 * page)}, 1),
+              last = page_extent({address, Bytes(2 * page)}, 2);
   EXPECT_EQ(first.address, address);
   EXPECT_EQ(first.size, Bytes(page - 512));
   EXPECT_EQ(second.address, DevicePtr(4 * page));

@@ -111,9 +111,9 @@ Status read_region(ByteReader& in, Region& region) {
     return in.corrupt(fmt::format("a region at {} of {} bytes", region.address, region.size.count));
   MNEME_TRY(in.read_string(region.name));
   MNEME_ASSIGN(uint64_t pages, in.read_count(sizeof(Digest)));
-  if (pages != page_count(region.address, region.size))
+  if (pages != page_count(region.range()))
     return in.corrupt(fmt::format("{} pages for a region at {} of {} bytes, {} expected", pages, region.address,
-                                  region.size.count, page_count(region.address, region.size)));
+                                  region.size.count, page_count(region.range())));
   MNEME_ASSIGN(ByteSpan digests, in.read_bytes(pages * sizeof(Digest)));
   region.pages.resize(pages);
   if (pages != 0) std::memcpy(region.pages.data(), digests.data(), digests.size());

@@ -50,8 +50,7 @@ std::vector<PageOfState> pages_of(const RecordedInstance& recorded) {
   for (const MemoryState* state : {&recorded.prologue, &recorded.epilogue})
     for (const Region& region : state->regions)
       for (uint64_t i = 0; i < region.pages.size(); ++i)
-        if (seen.insert(region.pages[i]).second)
-          pages.push_back({region.pages[i], page_extent(region.address, region.size, i).size});
+        if (seen.insert(region.pages[i]).second) pages.push_back({region.pages[i], page_extent(region.range(), i).size});
   return pages;
 }
 

@@ -51,7 +51,7 @@ class Verifier {
     std::string where = "outside of every allocation";
     for (size_t i : span.regions) {
       const Region& region = plan().regions[i].prologue;
-      const DevicePtr region_end = region.address + region.size;
+      const DevicePtr region_end = region.range().end();
       if (region_end <= written) where = fmt::format("{} B behind the end of {}", (written - region_end).count, describe(region));
     }
     result_.mismatches.push_back(

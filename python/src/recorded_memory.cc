@@ -99,7 +99,7 @@ Result<std::shared_ptr<const RecordedBytes>> RecordedMemory::read(const Recorded
   auto bytes = std::make_shared<RecordedBytes>(region.size);
   std::vector<PageRequest> requests;
   for (size_t page = 0; page < region.pages.size(); ++page) {
-    const PageExtent extent = page_extent(region.address, region.size, page);
+    const MemoryRange extent = page_extent(region.range(), page);
     requests.push_back({region.pages[page], {bytes->data() + (extent.address - region.address).count, extent.size.count}});
   }
   MNEME_TRY(database_->read_pages(requests));

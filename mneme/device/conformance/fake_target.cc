@@ -271,8 +271,8 @@ Result<std::unique_ptr<Device>> open() {
   with_shared_memory.static_shared_memory = Bytes(kReverseThreads * 4);
   device->define_kernel("reverse_in_block", fake::FakeKernel{reverse_in_block, with_shared_memory, Nanoseconds(1000)});
 
-  MNEME_ASSIGN(GlobalAddress counters, device->define_global("counters", Bytes(kGlobalCounters * 4)));
-  MNEME_ASSIGN(GlobalAddress table, device->define_global("table", Bytes(kTableEntries * 4)));
+  MNEME_ASSIGN(MemoryRange counters, device->define_global("counters", Bytes(kGlobalCounters * 4)));
+  MNEME_ASSIGN(MemoryRange table, device->define_global("table", Bytes(kTableEntries * 4)));
   auto* counts = reinterpret_cast<uint32_t*>(counters.address.address);
   for (uint32_t i = 0; i < kGlobalCounters; ++i) counts[i] = 10 * (i + 1);
   device->define_kernel("read_globals",

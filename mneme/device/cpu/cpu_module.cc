@@ -144,7 +144,7 @@ Result<Kernel*> CpuModule::kernel(const std::string& name) {
   return static_cast<Kernel*>(kernel.get());
 }
 
-Result<GlobalAddress> CpuModule::global(const std::string& name) {
+Result<MemoryRange> CpuModule::global(const std::string& name) {
   auto found = globals_.find(name);
   if (found == globals_.end()) return error(Code::not_found, "the image has no global '{}'", name);
   return found->second;

@@ -43,7 +43,7 @@ class CpuModule final : public Module {
   ~CpuModule() override;
 
   Result<Kernel*> kernel(const std::string& name) override;
-  Result<GlobalAddress> global(const std::string& name) override;
+  Result<MemoryRange> global(const std::string& name) override;
   const mneme_cpu_image& table() const { return *table_; }
 
  private:
@@ -54,7 +54,7 @@ class CpuModule final : public Module {
   void* object_;
   LoadedCode code_;  // its file is open as long as the object, whose name it is
   const mneme_cpu_image* table_ = nullptr;
-  std::map<std::string, GlobalAddress> globals_;
+  std::map<std::string, MemoryRange> globals_;
   std::map<std::string, std::unique_ptr<CpuKernel>> kernels_;
 };
 

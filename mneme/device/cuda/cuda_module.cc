@@ -160,14 +160,14 @@ Result<Kernel*> CudaModule::kernel(const std::string& name) {
   return kernels_.emplace(name, std::move(kernel)).first->second.get();
 }
 
-Result<GlobalAddress> CudaModule::global(const std::string& name) {
+Result<MemoryRange> CudaModule::global(const std::string& name) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   CUdeviceptr address = 0;
   size_t size = 0;
   MNEME_TRY(
       context_.check(context_.driver().cuModuleGetGlobal(&address, &size, handle_, name.c_str()), "cuModuleGetGlobal({})", name));
-  return GlobalAddress{DevicePtr(address), Bytes(size)};
+  return MemoryRange{DevicePtr(address), Bytes(size)};
 }
 
 }  // namespace mneme::cuda

@@ -38,7 +38,7 @@ class CudaModule final : public Module {
   ~CudaModule() override;
 
   Result<Kernel*> kernel(const std::string& name) override;
-  Result<GlobalAddress> global(const std::string& name) override;
+  Result<MemoryRange> global(const std::string& name) override;
 
  private:
   CudaModule(const Context& context, CUmodule handle) : context_(context), handle_(handle) {}

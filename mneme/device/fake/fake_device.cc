@@ -26,10 +26,10 @@ void FakeDevice::define_kernel(const std::string& name, FakeKernel kernel) {
   kernels_[name] = std::move(kernel);
 }
 
-Result<GlobalAddress> FakeDevice::define_global(const std::string& name, Bytes size) {
+Result<MemoryRange> FakeDevice::define_global(const std::string& name, Bytes size) {
   MNEME_ASSIGN(DevicePtr address, memory_.allocate(size));
   std::lock_guard lock(mutex_);
-  return globals_[name] = GlobalAddress{address, size};
+  return globals_[name] = MemoryRange{address, size};
 }
 
 void FakeDevice::set_failures(FailureScript script) {

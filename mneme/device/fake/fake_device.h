@@ -52,7 +52,7 @@ class FakeDevice final : public Device {
   void define_kernel(const std::string& name, KernelBody body) {
     define_kernel(name, FakeKernel{std::move(body), {}, Nanoseconds(1000), {}});
   }
-  Result<GlobalAddress> define_global(const std::string& name, Bytes size);  // zeroed memory of the device's own
+  Result<MemoryRange> define_global(const std::string& name, Bytes size);  // zeroed memory of the device's own
 
   void set_failures(FailureScript script);
   // What read_clocks() gives, one after the other, and then the last again.
@@ -80,7 +80,7 @@ class FakeDevice final : public Device {
   mutable std::mutex mutex_;
   HostAllocator memory_;
   std::map<std::string, FakeKernel> kernels_;
-  std::map<std::string, GlobalAddress> globals_;
+  std::map<std::string, MemoryRange> globals_;
   FailureScript failures_;
   std::vector<ClockReading> clock_readings_;
   std::vector<std::string> calls_;

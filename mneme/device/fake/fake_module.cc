@@ -15,7 +15,7 @@ Result<Kernel*> FakeModule::kernel(const std::string& name) {
   return static_cast<Kernel*>(kernel.get());
 }
 
-Result<GlobalAddress> FakeModule::global(const std::string& name) {
+Result<MemoryRange> FakeModule::global(const std::string& name) {
   MNEME_TRY(device_.begin("global"));
   std::lock_guard lock(device_.mutex_);
   auto found = device_.globals_.find(name);

@@ -29,7 +29,7 @@ class FakeModule final : public Module {
  public:
   FakeModule(FakeDevice& device, ByteSpan image);
   Result<Kernel*> kernel(const std::string& name) override;
-  Result<GlobalAddress> global(const std::string& name) override;
+  Result<MemoryRange> global(const std::string& name) override;
 
  private:
   FakeDevice& device_;

@@ -108,7 +108,7 @@ class MadeDatabase {
     MNEME_TRY(publication.put(std::move(batch)));
     MNEME_TRY(publication.wait());
     Region region{made.kind, made.address, made.size, made.name, {}};
-    region.pages.assign(page_count(region.address, region.size), page);
+    region.pages.assign(page_count(region.range()), page);
     recording.prologue.regions.push_back(region);
     region.pages[made.changed_index] = changed;
     recording.epilogue.regions.push_back(region);
@@ -117,13 +117,13 @@ class MadeDatabase {
 
   void put(Publication& publication, const MadeRegion& made, const ByteVector& bytes, MemoryState& state) {
     Region region{made.kind, made.address, Bytes(bytes.size()), made.name, {}};
-    region.pages.resize(page_count(region.address, region.size));
+    region.pages.resize(page_count(region.range()));
     state.regions.push_back(region);
     PageBatch batch{std::make_unique<std::byte[]>(bytes.size()), {}};
     std::memcpy(batch.bytes.get(), bytes.data(), bytes.size());
     // The digests are filled in by wait(): the vector of pages moves with its region.
     for (size_t i = 0; i < region.pages.size(); ++i)
-      batch.pages.push_back({page_extent(region.address, region.size, i).size.count, &state.regions.back().pages[i]});
+      batch.pages.push_back({page_extent(region.range(), i).size.count, &state.regions.back().pages[i]});
     EXPECT_TRUE(publication.put(std::move(batch)).ok());
   }
 

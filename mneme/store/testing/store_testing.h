@@ -38,7 +38,7 @@ inline SampleMemory sample_memory(uint32_t seed, size_t size = 3 * kPageSize.cou
 
 inline Region sample_region(const SampleMemory& memory) {
   Region region{Region::Kind::allocation, memory.address, Bytes(memory.before.size()), "", {}};
-  region.pages.resize(page_count(region.address, region.size));
+  region.pages.resize(page_count(region.range()));
   return region;
 }
 
@@ -47,7 +47,7 @@ inline PageBatch batch_of(const ByteVector& content, Region& region) {
   batch.bytes = std::make_unique<std::byte[]>(content.size());
   std::memcpy(batch.bytes.get(), content.data(), content.size());
   for (uint64_t i = 0; i < region.pages.size(); ++i)
-    batch.pages.push_back({page_extent(region.address, region.size, i).size.count, &region.pages[i]});
+    batch.pages.push_back({page_extent(region.range(), i).size.count, &region.pages[i]});
   return batch;
 }
 
@@ -94,7 +94,7 @@ inline Result<ByteVector> read_region(const Database& database, const Region& re
   ByteVector bytes(region.size.count);
   std::vector<PageRequest> requests;
   for (uint64_t i = 0; i < region.pages.size(); ++i) {
-    PageExtent extent = page_extent(region.address, region.size, i);
+    MemoryRange extent = page_extent(region.range(), i);
     requests.push_back(
         {region.pages[i], MutableByteSpan(bytes).subspan((extent.address - region.address).count, extent.size.count)});
   }
