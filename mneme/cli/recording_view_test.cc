@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <functional>
+
 #include "mneme/cli/supervise.h"
 
 namespace mneme::cli {
@@ -111,6 +113,25 @@ TEST(RecordedTimes, OfAKernelAddUpWithEachShapeOnce) {
             "35.00 us         87.5 %  17        busy(\\x1b)\n"
             "5.00 us          12.5 %  1         idle()\n");
   EXPECT_EQ(format_times_in_program({untimed}), "");
+}
+
+// The launches that were not recorded are counted by shape, and each instance of a shape tells of all of them.
+TEST(RecordedTimes, EachMemberOfAShapeMakesAnother) {
+  InstanceRecord one;
+  one.grid = {8, 1, 1};
+  one.block = {64, 1, 1};
+  one.recorded_time = RecordedTime{"cuda_event", std::nullopt, 10, 900, 1000};
+  const auto launches_with = [&](const std::function<void(InstanceRecord&)>& change) {
+    KernelDocument document;
+    document.instances = {one, one};
+    change(document.instances[1]);
+    return time_in_program(document)->launches;
+  };
+  EXPECT_EQ(launches_with([](InstanceRecord& i) { i.parameters = ByteVector(8); }), 10u) << "no member of the shape";
+  EXPECT_EQ(launches_with([](InstanceRecord& i) { i.grid.z = 2; }), 20u);
+  EXPECT_EQ(launches_with([](InstanceRecord& i) { i.block.y = 2; }), 20u);
+  EXPECT_EQ(launches_with([](InstanceRecord& i) { i.dynamic_shared_memory = Bytes(16); }), 20u);
+  EXPECT_EQ(launches_with([](InstanceRecord& i) { i.cooperative = true; }), 20u);
 }
 
 TEST(Arguments, AreReadByTheirKind) {

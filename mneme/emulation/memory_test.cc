@@ -65,6 +65,26 @@ TEST(Memory, PointersKnowWhatTheyAre) {
   EXPECT_EQ(CUDA(cudaFree)(device), cudaSuccess);
 }
 
+TEST(Memory, PitchedMemoryHasEveryRowOfEverySlice) {
+  size_t before = 0, during = 0, total = 0, pitch = 0;
+  CUDA(cudaMemGetInfo)(&before, &total);
+  void* rows = nullptr;
+  ASSERT_EQ(CUDA(cudaMallocPitch)(&rows, &pitch, 700, 3), cudaSuccess);
+  EXPECT_EQ(pitch, 1024u);
+  CUDA(cudaMemGetInfo)(&during, &total);
+  EXPECT_EQ(before - during, 3u * 1024);
+  EXPECT_EQ(CUDA(cudaFree)(rows), cudaSuccess);
+  cudaPitchedPtr slices{};
+  ASSERT_EQ(CUDA(cudaMalloc3D)(&slices, {700, 3, 5}), cudaSuccess);
+  EXPECT_EQ(slices.pitch, 1024u);
+  EXPECT_EQ(slices.xsize, 700u);
+  EXPECT_EQ(slices.ysize, 3u);
+  CUDA(cudaMemGetInfo)(&during, &total);
+  ASSERT_EQ(before - during, 5u * 3 * 1024);
+  EXPECT_EQ(CUDA(cudaMemset3D)(slices, 1, {700, 3, 5}), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFree)(slices.ptr), cudaSuccess);
+}
+
 TEST(Copies, TwoAndThreeDimensions) {
   char from[12], to[12] = {};
   for (int i = 0; i < 12; ++i) from[i] = static_cast<char>('a' + i);

@@ -283,9 +283,37 @@ std::vector<Group> globals() {
       aliases};
 }
 
+// What a loop's node has beside itself, as "!1", "!2", …
+std::string loop(const std::vector<std::string>& properties) {
+  std::string text = kernel(
+      "  br label %head\nhead:\n  %n = load volatile i32, ptr %p\n  %again = icmp slt i32 %n, %x\n"
+      "  br i1 %again, label %head, label %exit, !llvm.loop !0\nexit:\n  ret void");
+  std::string node = "!0 = distinct !{!0", rest;
+  for (size_t i = 0; i < properties.size(); ++i) {
+    node += ", !" + std::to_string(i + 1);
+    rest += "!" + std::to_string(i + 1) + " = " + properties[i] + "\n";
+  }
+  return text + node + "}\n" + rest;
+}
+
+std::vector<Group> metadata() {
+  const auto load = [](const std::string& attached, const std::string& nodes) {
+    return line("%r = load i32, ptr %p, align 4" + attached) + nodes + "\n";
+  };
+  return {{"loop",
+           {loop({}), loop({"!{!\"llvm.loop.mustprogress\"}"}), loop({"!{!\"llvm.loop.unroll.count\", i32 4}"}),
+            loop({"!{!\"llvm.loop.unroll.count\", i32 8}"}), loop({"!{!\"llvm.loop.unroll.disable\"}"}),
+            loop({"!{!\"llvm.loop.mustprogress\"}", "!{!\"llvm.loop.unroll.disable\"}"})}},
+          {"metadata of a load",
+           {load("", ""), load(", !range !0", "!0 = !{i32 0, i32 10}"), load(", !range !0", "!0 = !{i32 0, i32 11}"),
+            load(", !invariant.load !0", "!0 = !{}"), load(", !nontemporal !0", "!0 = !{i32 1}"),
+            load(", !noundef !0", "!0 = !{}")}}};
+}
+
 std::vector<Group> all_groups() {
   std::vector<Group> all;
-  for (const auto& some : {terminators(), arithmetic(), casts(), memory(), other_instructions(), constants(), globals()})
+  for (const auto& some :
+       {terminators(), arithmetic(), casts(), memory(), other_instructions(), constants(), globals(), metadata()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
@@ -326,6 +354,14 @@ TEST_F(StaticHashTest, WhateverIsChangedIsAnotherHash) {
 TEST_F(StaticHashTest, TheSameIsTheSameHash) {
   for (const Group& group : all_groups()) EXPECT_EQ(hash(group.modules[0]), hash(group.modules[0])) << group.about;
   EXPECT_EQ(hash(line("%r = add i32 %x, 1")), hash(line("%another = add i32 %x, 1")));
+}
+
+// Each loop has a node of its own, also one that nothing was asked of; with debug information it says where the loop stands.
+TEST_F(StaticHashTest, ALoopsNodeIsWhatWasAskedOfTheLoop) {
+  const std::string place = "!DILocation(line: 3, scope: !9)\n!9 = distinct !DISubprogram(name: \"k\")";
+  EXPECT_EQ(hash(loop({place})), hash(loop({})));
+  const std::string unrolled = "!{!\"llvm.loop.unroll.count\", i32 4}";
+  EXPECT_EQ(hash(loop({unrolled, place})), hash(loop({unrolled})));
 }
 
 // An instruction or a constant that a new LLVM has must be tried here.

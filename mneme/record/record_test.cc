@@ -399,6 +399,57 @@ TEST(Record, ReasonsOfWhatIsPassedThrough) {
   EXPECT_TRUE(program.instances()[0].cooperative);
 }
 
+// Where memory lay that is not captured may come to lie what is.
+TEST(Record, MemoryThatWasGivenBackIsForgotten) {
+  RecordingOptions options;
+  options.max = 100;
+  FakeProgram program(options);
+  program.allocate<int>(16);
+  alignas(4096) static int memory[1024];
+  program.vendor().foreign = memory;
+  void* out = nullptr;
+  const auto pool = [&](mneme_call slot) { program.call<decltype(cudaMallocAsync)>(slot, &out, sizeof memory, cudaStream_t{}); };
+  const auto any_pool = [&](mneme_call slot) {
+    program.call<decltype(cudaMallocFromPoolAsync)>(slot, &out, sizeof memory, cudaMemPool_t{}, cudaStream_t{});
+  };
+  const auto free_async = [&](mneme_call slot) { program.call<decltype(cudaFreeAsync)>(slot, out, cudaStream_t{}); };
+  const auto free_any = [&](mneme_call slot) { program.call<decltype(cudaFree)>(slot, out); };
+  const auto open_ipc = [&](mneme_call slot) {
+    program.call<decltype(cudaIpcOpenMemHandle)>(slot, &out, cudaIpcMemHandle_t{}, cudaIpcMemLazyEnablePeerAccess);
+  };
+  const auto map_buffer = [&](mneme_call slot) {
+    const cudaExternalMemoryBufferDesc description{.offset = 0, .size = sizeof memory, .flags = 0, .reserved = {}};
+    program.call<decltype(cudaExternalMemoryGetMappedBuffer)>(slot, &out, cudaExternalMemory_t{}, &description);
+  };
+  struct Way {
+    mneme_call get;
+    std::function<void(mneme_call)> gets;
+    mneme_call give_back;
+    std::function<void(mneme_call)> gives_back;
+    NotRecorded reason;
+  };
+  const std::vector<Way> ways = {
+      {MNEME_CALL_cudaMallocAsync, pool, MNEME_CALL_cudaFreeAsync, free_async, NotRecorded::pool_memory},
+      {MNEME_CALL_cudaMallocAsync_ptsz, pool, MNEME_CALL_cudaFreeAsync_ptsz, free_async, NotRecorded::pool_memory},
+      {MNEME_CALL_cudaMallocFromPoolAsync, any_pool, MNEME_CALL_cudaFreeAsync, free_async, NotRecorded::pool_memory},
+      {MNEME_CALL_cudaMallocFromPoolAsync_ptsz, any_pool, MNEME_CALL_cudaFree, free_any, NotRecorded::pool_memory},
+      {MNEME_CALL_cudaIpcOpenMemHandle, open_ipc, MNEME_CALL_cudaIpcCloseMemHandle, free_any, NotRecorded::external_memory},
+      {MNEME_CALL_cudaExternalMemoryGetMappedBuffer, map_buffer, MNEME_CALL_cudaFree, free_any, NotRecorded::external_memory}};
+  for (const Way& way : ways) {
+    const uint64_t refused = program.count(way.reason), recorded = program.report().instances;
+    way.gets(way.get);
+    ASSERT_EQ(out, memory) << way.get;
+    EXPECT_EQ(program.launch(program.increment, memory + 3, 1), cudaSuccess);
+    EXPECT_EQ(program.count(way.reason), refused + 1) << way.get;
+    way.gives_back(way.give_back);
+    program.call<decltype(cudaHostRegister)>(MNEME_CALL_cudaHostRegister, static_cast<void*>(memory), sizeof memory, 0u);
+    EXPECT_EQ(program.launch(program.increment, memory + 3, 1), cudaSuccess);
+    EXPECT_EQ(program.report().instances, recorded + 1) << way.get << " and " << way.give_back;
+    program.call<decltype(cudaHostUnregister)>(MNEME_CALL_cudaHostUnregister, static_cast<void*>(memory));
+  }
+  EXPECT_EQ(program.instances().size(), ways.size());
+}
+
 TEST(Record, StreamCaptureIsLeftAlone) {
   FakeProgram program;
   int* data = program.allocate<int>(16);

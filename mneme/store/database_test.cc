@@ -361,6 +361,35 @@ TEST(Database, ADatabaseOfAnOlderVersionIsRecordedInto) {
     EXPECT_TRUE(database->check_instance(kernel.static_hash, instance.dynamic_hash).ok());
 }
 
+// The first change of an instance is what makes the list of such a database: its kernel's file then lists none any more.
+TEST(Database, AnInstanceOfADatabaseOfAnOlderVersionIsChanged) {
+  TemporaryDirectory directory;
+  const Path old = directory.path() / "db";
+  std::filesystem::copy(Path(MNEME_TEST_CORPORA) / "1.1", old, std::filesystem::copy_options::recursive);
+  auto database = Database::create(old);
+  const KernelDocument before = database->list()->kernels.at(0);
+  ASSERT_TRUE(before.lists_instances);
+  const Digest& static_hash = before.kernel.static_hash;
+  const Digest& dynamic_hash = before.instances.at(0).dynamic_hash;
+  const std::vector<Annotation> annotations = {{DevicePtr(0x7a0000000200), Bytes(8), "new", {ElementType::f64, 0.5}}};
+  const RecordedTime time{"cuda_event", 2000.0, 3, 900, 1000};
+  ASSERT_TRUE(database->set_annotations(static_hash, dynamic_hash, annotations).ok());
+  auto annotated = Database::open(old)->load_document(static_hash);
+  ASSERT_TRUE(annotated.ok()) << annotated.status().message();
+  EXPECT_FALSE(annotated->lists_instances);
+  ASSERT_EQ(annotated->instances.size(), 1u);
+  EXPECT_EQ(annotated->instances[0].annotations, annotations);
+  ASSERT_TRUE(database->set_recorded_times(static_hash, {{dynamic_hash, time}}).ok());
+
+  InstanceRecord expected = before.instances[0];
+  expected.annotations = annotations;
+  expected.recorded_time = time;
+  auto after = Database::open(old)->load_document(static_hash);
+  ASSERT_TRUE(after.ok()) << after.status().message();
+  EXPECT_EQ(after->instances, std::vector{expected}) << "all else is as it was";
+  EXPECT_TRUE(Database::open(old)->check_instance(static_hash, dynamic_hash).ok());
+}
+
 TEST(Database, WaitingForTheLockEnds) {
   TemporaryDirectory directory;
   const LockPatience short_patience{.notice = std::chrono::seconds(1), .limit = std::chrono::milliseconds(20)};

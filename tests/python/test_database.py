@@ -2,6 +2,7 @@
 
 import gc
 import io
+import json
 import shutil
 import subprocess
 import weakref
@@ -11,6 +12,7 @@ from typing import Any
 
 import mneme
 import pytest
+from mneme import _native
 from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, MnemeError, NotFoundError
 
 HASH = "2860ab17c62173867bb5cfae93fbb671"
@@ -140,6 +142,27 @@ def test_memory_is_as_it_was_recorded(instance: mneme.Instance) -> None:
     assert unknown.epilogue.tolist() == [7] * 100
     assert buffers[0].name == "data"
     assert buffers["scaled"].kind == "annotation"
+
+
+def test_what_is_called_alike_is_all_there(copied_recordings: Path) -> None:
+    """A program may give an annotation the name of an argument: the second of a name goes by its range."""
+    file = copied_recordings / f"{HASH}.json"
+    document = json.loads(file.read_text())
+    document["instances"][0]["annotations"] = [
+        {"address": f"{address:#x}", "bytes": 400, "tag": tag, "tolerance": "i32, 1, absolute"}
+        for address, tag in ((0x7A0000000200, "data"), (0x7A0000000400, "twice"), (0x7A0000000600, "twice"))
+    ]
+    del document["checksum"]
+    compact = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    document["checksum"] = _native.digest_of(compact.encode())
+    file.write_text(json.dumps(document))
+    buffers = mneme.Database(copied_recordings)["scale"][0].buffers()
+    assert list(buffers) == [
+        "data", "odd", "table", "0x7a0000000200+400", "twice", "0x7a0000000600+400", "0x7a0000000000+100",
+    ]  # fmt: skip
+    second = buffers["0x7a0000000600+400"]
+    assert (second.kind, second.address, second.size, second.element) == ("annotation", 0x7A0000000600, 400, "i32")
+    assert second.prologue.tolist() == list(range(256, 356))
 
 
 def test_memory_is_not_copied_and_cannot_be_written(instance: mneme.Instance) -> None:

@@ -406,6 +406,29 @@ define ptx_kernel void @k(ptr %out, i32 %x, i32 %by, i32 %zero, float %big, floa
   EXPECT_THAT(out, ElementsAre(-14, 0x7ffffffc, -4, 0x7ffffffc, -1, INT32_MIN, 1, 2, 0));
 }
 
+// The hardware converts to 16 bits at least, and a narrower integer is cut from that.
+TEST_F(CpuCompilerTest, ConversionsToBytesKeepTheLowBits) {
+  load(R"(
+define ptx_kernel void @k(ptr %out, float %x, double %y) {
+  %s = fptosi float %x to i8
+  %u = fptoui float %x to i8
+  %t = fptosi double %y to i8
+  store i8 %s, ptr %out
+  %p1 = getelementptr i8, ptr %out, i32 1
+  store i8 %u, ptr %p1
+  %p2 = getelementptr i8, ptr %out, i32 2
+  store i8 %t, ptr %p2
+  ret void
+}
+)");
+  uint8_t out[3] = {};
+  const auto convert = [&](float x, double y) { return run("k", {{}, {}, {}}, address(out), x, y); };
+  ASSERT_TRUE(convert(300.7f, -300.7).ok());
+  EXPECT_THAT(out, ElementsAre(44, 44, 256 - 44));
+  ASSERT_TRUE(convert(-2.5f, 1e9).ok());
+  EXPECT_THAT(out, ElementsAre(254, 0, 0xff)) << "what 16 bits do not hold becomes the nearest that they do";
+}
+
 TEST_F(CpuCompilerTest, BfloatRoundsToNearestEven) {
   load(R"(
 define ptx_kernel void @k(ptr %out, float %x, double %y) {

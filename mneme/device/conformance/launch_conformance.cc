@@ -334,5 +334,17 @@ TEST_F(Launches, CooperativeBlocksWaitForOneAnother) {
   EXPECT_EQ(download<uint32_t>(wrong, 1)[0], 0u);
 }
 
+TEST_F(Launches, KernelsUseAnAddressSpace) {
+  auto space = device_->reserve(kDefaultAddressSpaceBase, 1_GiB);
+  ASSERT_OK(space.status());
+  const uint32_t n = 100000;
+  std::vector<float> ones(n, 1), twos(n, 2);
+  DevicePtr a = *(*space)->allocate(Bytes(n * 4)), b = *(*space)->allocate(Bytes(n * 4)), sum = *(*space)->allocate(Bytes(n * 4));
+  ASSERT_OK(stream_->copy_to_device(a, std::as_bytes(std::span(ones))));
+  ASSERT_OK(stream_->copy_to_device(b, std::as_bytes(std::span(twos))));
+  run("vector_add", {.grid = {(n + 255) / 256, 1, 1}, .block = {256, 1, 1}}, Arguments(a.address, b.address, sum.address, n));
+  EXPECT_EQ(download<float>(sum, n), std::vector<float>(n, 3));
+}
+
 }  // namespace
 }  // namespace mneme::conformance

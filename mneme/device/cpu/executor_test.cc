@@ -45,6 +45,14 @@ TEST_F(ExecutorTest, NamedBarriersOfPartOfTheBlock) {
   EXPECT_EQ(output("part_barrier", {.grid = {1, 1, 1}, .block = {48, 1, 1}}, 48, {.a = 48, .b = 64}), Words(48, 48));
 }
 
+// A warp counts as a whole at a barrier of some threads, whenever those of it exit that do not come.
+TEST_F(ExecutorTest, ThreadsThatExitCountAtABarrierOfSome) {
+  for (uint32_t after : {0u, 1u}) {
+    Words out = output("part_barrier_after_exit", {.grid = {1, 1, 1}, .block = {96, 1, 1}}, 96, {.a = after});
+    for (uint32_t i = 0; i < 96; ++i) EXPECT_EQ(out[i], i < 64 && i % 2 == 0 ? 32u : 0u) << i << (after ? ", exits later" : "");
+  }
+}
+
 TEST_F(ExecutorTest, BarrierReductions) {
   Words out = output("barrier_reductions", {.grid = {1, 1, 1}, .block = {70, 1, 1}}, 280);
   for (uint32_t i = 0; i < 70; ++i) EXPECT_EQ(Words(out.begin() + i * 4, out.begin() + i * 4 + 4), (Words{35, 0, 1, 1})) << i;

@@ -176,6 +176,23 @@ TEST_F(CudaDeviceTest, AFaultIsReportedByTheComparisonsThatAreWaitedFor) {
   state->fault = CUDA_SUCCESS;
 }
 
+TEST_F(CudaDeviceTest, EachComparisonThatIsWaitedForBeginsAnew) {
+  open();
+  auto a = device->allocate(64_KiB), b = device->allocate(64_KiB);
+  ASSERT_TRUE(a.ok() && b.ok());
+  ASSERT_TRUE(stream->fill(*a, std::byte{1}, 64_KiB).ok());
+  ASSERT_TRUE(stream->fill(*b, std::byte{1}, 64_KiB).ok());
+  ASSERT_TRUE(stream->fill(*b + Bytes(1000), std::byte{2}, Bytes(10)).ok());
+  for (uint64_t from : {1000, 1005, 1010}) {
+    ASSERT_TRUE(stream->compare_later(*a + Bytes(from), *b + Bytes(from), Bytes(1000)).ok());
+    auto found = stream->take_comparisons();
+    ASSERT_TRUE(found.ok() && found->size() == 1) << found.status().to_string();
+    EXPECT_EQ((*found)[0].differing_bytes, 1010 - from);
+    EXPECT_EQ((*found)[0].first_difference, from == 1010 ? std::nullopt : std::optional<uint64_t>(0));
+  }
+  EXPECT_TRUE(device->free(*a).ok() && device->free(*b).ok());
+}
+
 TEST_F(CudaDeviceTest, CountsTheDevices) {
   EXPECT_EQ(*count_devices(std::string(kFakeLibrary)), 1);
   fail("cuInit", CUDA_ERROR_NO_DEVICE);

@@ -23,6 +23,7 @@ thread_local std::vector<CUcontext> stack;
 std::map<uint64_t, uint64_t> reservations, mappings, created;
 std::map<uint64_t, int> shared;  // handle → descriptor
 std::set<uint64_t> imported;     // handles that came by a descriptor
+std::set<CUdeviceptr> allocations;
 std::map<CUfunction, std::string> functions;
 uint64_t next_handle = 1;
 
@@ -346,13 +347,16 @@ CUresult cuMemAlloc(CUdeviceptr* pointer, size_t size) {
   ENTER();
   NEED_CONTEXT();
   if (size == 0) return CUDA_ERROR_INVALID_VALUE;
-  ++state.allocations;
   *pointer = reinterpret_cast<CUdeviceptr>(malloc(size));
+  if (*pointer == 0) return CUDA_ERROR_OUT_OF_MEMORY;
+  allocations.insert(*pointer);
+  ++state.allocations;
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree(CUdeviceptr pointer) {
   ENTER();
   NEED_CONTEXT();
+  if (allocations.erase(pointer) == 0) return CUDA_ERROR_INVALID_VALUE;
   --state.allocations;
   free(reinterpret_cast<void*>(pointer));
   return CUDA_SUCCESS;

@@ -40,6 +40,7 @@ struct FakeRuntime {
   std::map<const void*, std::pair<void*, size_t>> symbols;
   std::map<void*, size_t> registered;
   std::map<void*, unsigned> host_allocations;
+  void* foreign = nullptr;  // what pools, other processes and interfaces give
   bool cannot_register = false;
   cudaError_t last_error = cudaSuccess;
   std::atomic<bool> busy = false;  // the device's work does not end
@@ -61,6 +62,7 @@ inline cudaError_t malloc(void** out, size_t size) {
   return cudaSuccess;
 }
 inline cudaError_t malloc_managed(void** out, size_t size, unsigned) { return fake_calls::malloc(out, size); }
+inline cudaError_t foreign(void** out) { return *out = runtime->foreign, cudaSuccess; }
 inline cudaError_t free(void* pointer) {
   if (!pointer) return cudaSuccess;
   if (runtime->allocations.erase(pointer) == 0) return cudaErrorInvalidValue;
@@ -224,6 +226,10 @@ class FakeProgram {
     slots_.assign(MNEME_CALL_COUNT, reinterpret_cast<mneme_function>(&fake_calls::nothing));
     set(MNEME_CALL_cudaMalloc, fake_calls::malloc);
     set(MNEME_CALL_cudaMallocManaged, fake_calls::malloc_managed);
+    for (mneme_call slot :
+         {MNEME_CALL_cudaMallocAsync, MNEME_CALL_cudaMallocAsync_ptsz, MNEME_CALL_cudaMallocFromPoolAsync,
+          MNEME_CALL_cudaMallocFromPoolAsync_ptsz, MNEME_CALL_cudaIpcOpenMemHandle, MNEME_CALL_cudaExternalMemoryGetMappedBuffer})
+      set(slot, fake_calls::foreign);
     set(MNEME_CALL_cudaFree, fake_calls::free);
     set(MNEME_CALL_cudaDeviceSynchronize, fake_calls::synchronize);
     set(MNEME_CALL_cudaGetDevice, fake_calls::get_device);

@@ -128,6 +128,23 @@ FIBERS(part_barrier, 4, 256) {
   p.out[linear_thread(t)] = *count;
 }
 
+// Of the first two warps the even threads meet at barrier 2, of 64 threads, and the odd ones exit; p.a: only once the others are
+// there.
+FIBERS(part_barrier_after_exit, 4, 256) {
+  auto* count = reinterpret_cast<uint32_t*>(t->block->shared);
+  const uint32_t i = linear_thread(t);
+  if (i == 0) *count = 0;
+  services(t).barrier(t, 0, 0);
+  if (t->warp > 1) return;
+  if (i % 2 == 1) {
+    while (p.a != 0 && __atomic_load_n(count, __ATOMIC_RELAXED) != 32) services(t).yield(t);
+    return;
+  }
+  __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+  services(t).barrier(t, 2, 64);
+  p.out[i] = *count;
+}
+
 FIBERS(barrier_reductions, 0, 256) {
   const uint32_t i = linear_thread(t);
   const uint32_t odd = i & 1;
