@@ -17,9 +17,10 @@ from typing import Any
 
 import pytest
 from mneme import errors, report
-from mneme.report import code, command, statistics
-from mneme.report.parameters import Parameter
-from mneme.report.run import Trial, read
+from mneme.report import code, command
+from mneme.results import importance as statistics
+from mneme.results.factors import Parameter
+from mneme.results.run import Trial, read
 
 CORPUS = Path(__file__).parents[1] / "corpora" / "1.1"
 BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mneme.report import charts, page, statistics
-from mneme.report.parameters import Parameter, Value, flatten
-from mneme.report.run import COMPILING, Run, Trial, read
+from mneme.report import charts, page
+from mneme.results import importance as statistics
+from mneme.results.factors import Parameter, Value, flatten
+from mneme.results.run import COMPILING, Run, Trial, read
 
 
 def line(number: int, configuration: dict[str, Any], timed: list[float], **members: Any) -> str:

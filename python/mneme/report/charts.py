@@ -12,9 +12,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from mneme.report.parameters import Parameter, Value, at_most
-from mneme.report.run import Run, Trial
-from mneme.report.statistics import importance, medians_by_value, pareto
+from mneme.results.factors import Parameter, Value, at_most
+from mneme.results.importance import importance, medians_by_value, pareto
+from mneme.results.run import Run, Trial
 
 #: About so many points are drawn in a chart of which there are several.
 MANY_POINTS = 3000

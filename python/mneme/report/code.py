@@ -24,7 +24,7 @@ from typing import Any
 
 from mneme._names import launch_words
 from mneme.errors import MnemeError, UnavailableError
-from mneme.report.run import Run
+from mneme.results.run import Run
 
 #: Texts longer than this are not compared: it would take minutes, and nobody reads it.
 MOST_LINES = 30_000

@@ -20,10 +20,10 @@ import mneme
 from mneme import _views
 from mneme._views import MOST, shown, shown_lines
 from mneme.report import charts, code, highlight
-from mneme.report.parameters import Parameter, at_most, flatten
-from mneme.report.run import Run, Trial
-from mneme.report.statistics import claim, importance, never_right
-from mneme.tune.statistics import LEAST_ROUNDS
+from mneme.results.factors import Parameter, at_most, flatten
+from mneme.results.importance import claim, importance, never_right
+from mneme.results.run import Run, Trial
+from mneme.results.statistics import LEAST_ROUNDS
 
 MOST_ROWS = 100
 

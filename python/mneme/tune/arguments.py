@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError, NotFoundError
-from mneme.tune import presets
+from mneme.results.statistics import LEAST_ROUNDS
+from mneme.results.trials import OBJECTIVES
 from mneme.tune.names import nearest
-from mneme.tune.parameters import Parameter
-from mneme.tune.space import SearchSpace
-from mneme.tune.statistics import LEAST_ROUNDS
-from mneme.tune.trials import OBJECTIVES
+from mneme.tune.space import presets
+from mneme.tune.space.parameters import Parameter
+from mneme.tune.space.search_space import SearchSpace
 
 if TYPE_CHECKING:
     from mneme import Config, Instance

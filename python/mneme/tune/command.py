@@ -18,21 +18,22 @@ from mneme._help import Parser
 from mneme._names import launch_words
 from mneme._views import shown_message
 from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
-from mneme.tune import presets, yaml_text
+from mneme.results.trials import OBJECTIVES
+from mneme.tune import yaml_text
 from mneme.tune.arguments import DEFAULT_TRIALS
-from mneme.tune.asked import Asked, Folder
-from mneme.tune.description import joined, space_again, space_of
+from mneme.tune.kept.asked import Asked, Folder
 from mneme.tune.names import check_keys, closest
-from mneme.tune.progress import Display
 from mneme.tune.run import tune
-from mneme.tune.samplers import SAMPLERS
-from mneme.tune.space import SearchSpace
-from mneme.tune.summary import only_recorded, summary_text
-from mneme.tune.trials import OBJECTIVES
+from mneme.tune.search.samplers import SAMPLERS
+from mneme.tune.shown.progress import Display
+from mneme.tune.shown.summary import only_recorded, summary_text
+from mneme.tune.space import presets
+from mneme.tune.space.description import joined, space_again, space_of
+from mneme.tune.space.search_space import SearchSpace
 
 if TYPE_CHECKING:
     from mneme import Config, Instance, Kernel
-    from mneme.tune.study import Study
+    from mneme.tune.kept.study import Study
 
 _RIGHT, _NONE_RIGHT, _CANNOT, _USAGE, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 2, 64, 130, 141
 # Keys of a file of --search; those of tune() are options too.

@@ -7,9 +7,9 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mneme.tune.statistics import SpeedUp, speed_up
-from mneme.tune.study import Study
-from mneme.tune.trials import Trial
+from mneme.results.statistics import SpeedUp, speed_up
+from mneme.results.trials import Trial
+from mneme.tune.kept.study import Study
 
 if TYPE_CHECKING:
     from mneme import Config, Executor, Result

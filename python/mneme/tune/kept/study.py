@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from mneme._views import with_units
 from mneme.errors import InvalidArgumentError
+from mneme.results.statistics import FASTER, SpeedUp
+from mneme.results.trials import COMPLETE, FAILED, PRUNED, Trial, rows
 from mneme.tune.extras import need
-from mneme.tune.statistics import FASTER, SpeedUp
-from mneme.tune.trials import COMPLETE, FAILED, PRUNED, Trial, rows
 
 if TYPE_CHECKING:
     import optuna
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects
 
     from mneme import Config
-    from mneme.tune.space import SearchSpace
+    from mneme.tune.space.search_space import SearchSpace
 
 
 @dataclasses.dataclass
@@ -243,12 +243,12 @@ class Study:
 
     def __str__(self) -> str:
         """The table that `mneme tune` prints."""
-        from mneme.tune.summary import summary_text
+        from mneme.tune.shown.summary import summary_text
 
         return summary_text(self)
 
     def _repr_html_(self) -> str:
-        from mneme.tune.summary import best_table, summary_lines
+        from mneme.tune.shown.summary import best_table, summary_lines
 
         table = best_table(self)
         below = "<br>".join(html.escape(line) for line in summary_lines(self)[1:])
@@ -259,7 +259,7 @@ class Study:
 
         Raises UnavailableError without Plotly (the extra "report").
         """
-        from mneme.tune.plot import figure_of
+        from mneme.tune.shown.plot import figure_of
 
         return figure_of(self)
 
@@ -271,7 +271,7 @@ class Study:
         """
         if self.space is None:
             raise InvalidArgumentError("a study of Optuna's needs the search space, which this study does not have")
-        from mneme.tune.samplers import optuna_study
+        from mneme.tune.search.samplers import optuna_study
 
         return optuna_study(self.space, self.trials, self.objectives)
 

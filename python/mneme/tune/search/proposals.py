@@ -13,8 +13,8 @@ import queue
 import threading
 from collections.abc import Callable
 
-from mneme.tune.samplers import Numbered, Source
-from mneme.tune.trials import Trial
+from mneme.results.trials import Trial
+from mneme.tune.search.samplers import Numbered, Source
 
 BATCH = 8
 # Without a result, of a source that does not learn.

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from mneme._views import MOST, Table, duration, shown, shown_lines
-from mneme.tune.statistics import NO_DIFFERENCE
-from mneme.tune.study import Study
-from mneme.tune.trials import COMPLETE, Trial
+from mneme.results.statistics import NO_DIFFERENCE
+from mneme.results.trials import COMPLETE, Trial
+from mneme.tune.kept.study import Study
 
 AS_RECORDED, NOT_CONFIRMED = "as recorded", "not confirmed"
 _IS_RECORDED = "is the launch as recorded"

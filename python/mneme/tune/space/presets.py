@@ -1,8 +1,8 @@
 """Search spaces made for a recorded launch and the device it is tuned on.
 
 They know which blocks the device and the kernel take, what the kernel's code shows of its launch
-(`mneme.tune.indexing`), which arguments are worth being constants, and which knobs the device has. Whether the kernel
-does the same under another launch, nobody knows for sure before it is tried: what does not is a wrong result.
+(`mneme.tune.space.indexing`), which arguments are worth being constants, and which knobs the device has. Whether the
+kernel does the same under another launch, nobody knows for sure before it is tried: what does not is a wrong result.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError
-from mneme.tune import passes
-from mneme.tune.choices import Bool, Categorical
-from mneme.tune.facts import LaunchFacts
-from mneme.tune.launches import launch
 from mneme.tune.names import nearest
-from mneme.tune.parameters import Parameter
-from mneme.tune.pipeline import Pipeline
-from mneme.tune.space import SearchSpace
+from mneme.tune.space import passes
+from mneme.tune.space.choices import Bool, Categorical
+from mneme.tune.space.facts import LaunchFacts
+from mneme.tune.space.launches import launch
+from mneme.tune.space.parameters import Parameter
+from mneme.tune.space.pipeline import Pipeline
+from mneme.tune.space.search_space import SearchSpace
 
 if TYPE_CHECKING:
     from mneme import Instance

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from mneme.errors import InvalidArgumentError, UnavailableError
+from mneme.results.trials import Trial
 from mneme.tune.extras import need
 from mneme.tune.names import nearest
-from mneme.tune.samplers import coordinates, distributions, optuna_trial
-from mneme.tune.space import SearchSpace
-from mneme.tune.trials import Trial
+from mneme.tune.search.samplers import coordinates, distributions, optuna_trial
+from mneme.tune.space.search_space import SearchSpace
 
 _WORDS = ("journal", "sqlite")
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mneme.tune.indexing import ANY, Direction, directions_of
+from mneme.tune.space.indexing import ANY, Direction, directions_of
 
 if TYPE_CHECKING:
     from mneme import Instance, llvm

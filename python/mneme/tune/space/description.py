@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError
-from mneme.tune import passes, presets
-from mneme.tune.choices import Bool, Categorical
 from mneme.tune.names import check_keys, nearest
-from mneme.tune.numeric import Float, Int
-from mneme.tune.parameters import Parameter
-from mneme.tune.pipeline import Pipeline
-from mneme.tune.space import SearchSpace
+from mneme.tune.space import passes, presets
+from mneme.tune.space.choices import Bool, Categorical
+from mneme.tune.space.numeric import Float, Int
+from mneme.tune.space.parameters import Parameter
+from mneme.tune.space.pipeline import Pipeline
+from mneme.tune.space.search_space import SearchSpace
 
 if TYPE_CHECKING:
     from mneme import Instance

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mneme.errors import InvalidArgumentError
+from mneme.results.trials import COMPLETE, Trial
 from mneme.tune.arguments import as_base, as_objectives, as_seed, at_least
-from mneme.tune.parameters import Parameter
-from mneme.tune.samplers import Source, source_of
-from mneme.tune.search import CompileTimes, require_objectives
-from mneme.tune.space import SearchSpace
-from mneme.tune.trials import COMPLETE, Trial
+from mneme.tune.search.loop import CompileTimes, require_objectives
+from mneme.tune.search.samplers import Source, source_of
+from mneme.tune.space.parameters import Parameter
+from mneme.tune.space.search_space import SearchSpace
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler

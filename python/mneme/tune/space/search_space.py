@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError, MnemeError
-from mneme.tune.choices import Categorical
-from mneme.tune.constraints import Constraint, said_by
+from mneme.results.trials import Params
 from mneme.tune.names import check_keys
-from mneme.tune.parameters import Parameter
+from mneme.tune.space.choices import Categorical
+from mneme.tune.space.constraints import Constraint, said_by
+from mneme.tune.space.parameters import Parameter
 
 if TYPE_CHECKING:
     from mneme import Config
 
-Params = dict[str, Any]
 Condition = str | Callable[[Mapping[str, Any]], bool]
 Derive = Callable[[Mapping[str, Any]], "Config | Mapping[str, Any]"]
 
@@ -32,7 +32,7 @@ _CONSTANT = _CONSTANTS + "."
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """Values that are more and more unlike what was recorded, each tried alone before the search (`mneme.tune.probe`).
+    """Values that are more and more unlike what was recorded, each tried alone first (`mneme.tune.search.probe`).
 
     Each of `values` has few parameters, as {"grid": "threads", "block.x": 64}; what fails is left out of the space.
     `others` is what the rest of the start point has meanwhile, where that is not as it begins; `beyond` are values that
@@ -51,9 +51,9 @@ class SearchSpace:
     "codegen.level"; see docs/reference/result.md. Of "specialise.arguments" each argument may be a yes or no of its
     own: "specialise.arguments.n". With `derive`, `derive(params)` returns what changes, as such a mapping, or
     a whole `Config`, which then takes the place of the one that is tuned. `constraints` are texts or functions
-    (`mneme.tune.constraints`); `start` has points that are tried first, and `lines` what is tried alone from the first
-    of them; `notes` say to a person what the space leaves out, and `preset` is the name of the presets that are part of
-    it. Spaces are joined with `|`.
+    (`mneme.tune.space.constraints`); `start` has points that are tried first, and `lines` what is tried alone from the
+    first of them; `notes` say to a person what the space leaves out, and `preset` is the name of the presets that are
+    part of it. Spaces are joined with `|`.
 
     >>> from mneme.tune import Int
     >>> space = SearchSpace({"block.x": Int(64, 256, step=64), "codegen.level": Int(0, 3)},

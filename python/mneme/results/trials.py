@@ -15,11 +15,13 @@ from typing import IO, TYPE_CHECKING, Any
 from mneme import _json
 from mneme._views import with_units
 from mneme.errors import CorruptError
-from mneme.tune.files import told
-from mneme.tune.space import Params
+from mneme.results.files import told
 
 if TYPE_CHECKING:
     from mneme import Config, Result
+
+Params = dict[str, Any]
+"""The value of each parameter by its name: a point of a search space."""
 
 OBJECTIVES: dict[str, str] = {
     "time": "ns",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from mneme.errors import InvalidArgumentError
-from mneme.tune.parameters import Axis, Coordinates, Parameter, Range
+from mneme.tune.space.parameters import Axis, Coordinates, Parameter, Range
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,9 +12,9 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from mneme.tune.samplers import NO_LESSON, Numbered, Source
-from mneme.tune.space import Line, Params, SearchSpace, key_of
-from mneme.tune.trials import FAILED, Trial
+from mneme.results.trials import FAILED, Params, Trial
+from mneme.tune.search.samplers import NO_LESSON, Numbered, Source
+from mneme.tune.space.search_space import Line, SearchSpace, key_of
 
 
 class Probed(Source):

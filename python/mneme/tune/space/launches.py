@@ -7,10 +7,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mneme.tune.choices import Categorical
-from mneme.tune.facts import LaunchFacts
-from mneme.tune.parameters import Parameter
-from mneme.tune.space import Line, Params, SearchSpace
+from mneme.results.trials import Params
+from mneme.tune.space.choices import Categorical
+from mneme.tune.space.facts import LaunchFacts
+from mneme.tune.space.parameters import Parameter
+from mneme.tune.space.search_space import Line, SearchSpace
 
 _WARP = 32
 _MOST_IN_DIRECTION = {"x": 1024, "y": 1024, "z": 64}

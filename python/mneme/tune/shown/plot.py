@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from mneme._views import MOST, duration, shown
 from mneme.report import EXTRA
+from mneme.results.trials import COMPLETE, FAILED, PRUNED, Trial
 from mneme.tune.extras import need
-from mneme.tune.trials import COMPLETE, FAILED, PRUNED, Trial
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from mneme.tune.study import Study
+    from mneme.tune.kept.study import Study
 
 _BLUE, _ORANGE, _RED, _GREEN, _GREY = "#2563eb", "#d97706", "#dc2626", "#15803d", "#6b7280"
 

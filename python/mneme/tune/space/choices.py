@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from mneme.errors import InvalidArgumentError
-from mneme.tune.parameters import Axis, Choice, Coordinates, Parameter, Range
+from mneme.tune.space.parameters import Axis, Choice, Coordinates, Parameter, Range
 
 
 @dataclasses.dataclass(frozen=True, init=False)

@@ -12,18 +12,18 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError, UnavailableError
+from mneme.results.trials import COMPLETE, FAILED, PRUNED, Params, Trial
 from mneme.tune.extras import need
 from mneme.tune.names import nearest
-from mneme.tune.parameters import Axis, Choice
-from mneme.tune.space import Params, SearchSpace, key_of
-from mneme.tune.trials import COMPLETE, FAILED, PRUNED, Trial
+from mneme.tune.space.parameters import Axis, Choice
+from mneme.tune.space.search_space import SearchSpace, key_of
 
 if TYPE_CHECKING:
     from optuna import Study
     from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
 
-    from mneme.tune.batched_tpe import BatchedTPESampler
+    from mneme.tune.search.batched_tpe import BatchedTPESampler
 
 SAMPLERS: dict[str, str] = {
     "exhaustive": "every point, in order; also called grid",
@@ -119,7 +119,7 @@ class FromOptuna(Source):
         optuna = need("optuna", "this sampler")
         self._space = space
         self._objectives = tuple(objectives)
-        from mneme.tune.shared_axes import shared
+        from mneme.tune.search.shared_axes import shared
 
         self._axes = shared(distributions(space))
         self._random = random.Random(seed)
@@ -403,7 +403,7 @@ def _batched_tpe(seed: int) -> BatchedTPESampler | None:
     """None where Optuna is missing, or the parts that it is made of are others (before Optuna 5)."""
     with contextlib.suppress(ImportError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from mneme.tune.batched_tpe import BatchedTPESampler, fits
+        from mneme.tune.search.batched_tpe import BatchedTPESampler, fits
 
         if fits(_study()):
             return BatchedTPESampler(seed=seed)

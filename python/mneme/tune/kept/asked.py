@@ -14,7 +14,7 @@ from typing import Any
 
 from mneme import _json
 from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, NotFoundError, UnavailableError
-from mneme.tune.files import told, write_json
+from mneme.results.files import told, write_json
 
 _VERSION = 1
 # The database, from the folder of results.

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from mneme.errors import InvalidArgumentError
-from mneme.tune.numeric import is_whole
-from mneme.tune.parameters import Axis, Choice, Coordinates, Parameter, Range
+from mneme.tune.space.numeric import is_whole
+from mneme.tune.space.parameters import Axis, Choice, Coordinates, Parameter, Range
 
 
 @dataclasses.dataclass(frozen=True, init=False)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy
 
-from mneme.report.parameters import Parameter, Value
-from mneme.report.run import Run, Trial
+from mneme.results.factors import Parameter, Value
+from mneme.results.run import Run, Trial
 
 REPLICATES = 2000
 BINS = 6

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mneme.errors import UnsupportedError
-from mneme.tune.proposals import Proposals
-from mneme.tune.samplers import Numbered, Source
-from mneme.tune.space import Params, SearchSpace
-from mneme.tune.trials import COMPLETE, Trial
+from mneme.results.trials import COMPLETE, Params, Trial
+from mneme.tune.search.proposals import Proposals
+from mneme.tune.search.samplers import Numbered, Source
+from mneme.tune.space.search_space import SearchSpace
 
 if TYPE_CHECKING:
     from mneme import Config, Executor, Result

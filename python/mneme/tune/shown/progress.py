@@ -6,8 +6,8 @@ from typing import TextIO
 
 from mneme._live import Live
 from mneme._views import duration
-from mneme.tune.study import Study
-from mneme.tune.trials import Trial
+from mneme.results.trials import Trial
+from mneme.tune.kept.study import Study
 
 _SHORT = 0.1  # seconds that are too few for a rate
 

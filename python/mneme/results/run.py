@@ -18,8 +18,8 @@ from typing import Any
 from mneme import _json
 from mneme._views import shown
 from mneme.errors import CorruptError, NotFoundError
-from mneme.report.parameters import Parameter, Value, flatten, parameters_of
-from mneme.tune.statistics import LEAST_ROUNDS
+from mneme.results.factors import Parameter, Value, flatten, parameters_of
+from mneme.results.statistics import LEAST_ROUNDS
 
 #: What holds of a configuration that leaves the key out (docs/reference/result.md).
 DEFAULTS: dict[str, Value] = {

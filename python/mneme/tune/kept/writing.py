@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mneme.tune.asked import Folder
-from mneme.tune.files import write_json
-from mneme.tune.study import Study
-from mneme.tune.trials import write_parquet
+from mneme.results.files import write_json
+from mneme.results.trials import write_parquet
+from mneme.tune.kept.asked import Folder
+from mneme.tune.kept.study import Study
 
 # Begin and end of the baseline that differ by more make the other times doubtful.
 _MUCH_DRIFT = 0.05
