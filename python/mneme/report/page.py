@@ -16,8 +16,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
-import mneme
 from mneme import _views
+from mneme._native import version
 from mneme._views import MOST, shown, shown_lines
 from mneme.report import charts, code, highlight
 from mneme.results.factors import Parameter, at_most, flatten
@@ -175,7 +175,7 @@ def html_of(run: Run, *, stages: Sequence[str]) -> str:
         never_right=never_right(run.studied, run.trials) if run.right else [],
         code=[_code(comparison) for comparison in code.compare(run, stages)],
         now=datetime.datetime.now().astimezone(),
-        version=mneme.__version__,
+        version=version,
     )
 
 

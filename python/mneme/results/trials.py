@@ -18,7 +18,8 @@ from mneme.errors import CorruptError
 from mneme.results.files import told
 
 if TYPE_CHECKING:
-    from mneme import Config, Result
+    from mneme.config import Config
+    from mneme.result import Result
 
 Params = dict[str, Any]
 """The value of each parameter by its name: a point of a search space."""
@@ -98,7 +99,7 @@ class Trial:
     @classmethod
     def from_dict(cls, members: Mapping[str, Any]) -> Trial:
         """What `to_dict` wrote."""
-        from mneme import Config
+        from mneme.config import Config
 
         trial = cls(**members)
         trial.params = {

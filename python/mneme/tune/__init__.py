@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from mneme.results.statistics import SpeedUp, speed_up
 from mneme.results.trials import Trial
-from mneme.tune.kept.study import Study
 from mneme.tune.run import tune
 from mneme.tune.search.sampler import Sampler
 from mneme.tune.space import passes as passes
@@ -19,6 +18,7 @@ from mneme.tune.space.parameters import Parameter
 from mneme.tune.space.pipeline import Pipeline
 from mneme.tune.space.presets import preset
 from mneme.tune.space.search_space import SearchSpace
+from mneme.tune.study import Study
 
 __all__ = [
     "Bool",

@@ -21,7 +21,8 @@ from mneme.tune.space.choices import Categorical
 from mneme.tune.space.pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from mneme import Config, Instance
+    from mneme.config import Config
+    from mneme.database import Instance
     from mneme.tune.space.search_space import SearchSpace
 
 _POINTS = 16

@@ -31,7 +31,6 @@ from mneme.tune.confirm import announce
 from mneme.tune.interrupts import OneInterrupt
 from mneme.tune.kept.asked import Asked, Folder, fresh_folder
 from mneme.tune.kept.storage import Storage, check_storage
-from mneme.tune.kept.study import Study
 from mneme.tune.kept.writing import write_best, write_results
 from mneme.tune.names import check_keys
 from mneme.tune.search.loop import CompileTimes, Search
@@ -39,11 +38,15 @@ from mneme.tune.search.probe import Probed
 from mneme.tune.search.samplers import Source, source_of
 from mneme.tune.shown.progress import Display
 from mneme.tune.space.search_space import SearchSpace
+from mneme.tune.study import Study
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
 
-    from mneme import Config, Executor, Instance, Result
+    from mneme.config import Config
+    from mneme.database import Instance
+    from mneme.executor import Executor
+    from mneme.result import Result
 
 _EXECUTOR_OPTIONS = ("compile_workers", "compile_timeout", "run_timeout", "compile_memory", "share")
 # Points of a space that can be counted one by one in no time.
@@ -412,14 +415,14 @@ class _Run:
 
 def open_executor(instances: Sequence[Instance], options: Mapping[str, Any]) -> Executor:
     """What measures."""
-    from mneme import Executor
+    from mneme.executor import Executor
 
     return Executor(list(instances), **options)
 
 
 def baseline_of(config: Config) -> Config:
     """The launch as recorded, timed and judged as `config` is."""
-    from mneme import Config
+    from mneme.config import Config
 
     members = config.to_dict()
     return Config.from_dict({name: members[name] for name in ("execution", "tolerance", "verdict") if name in members})

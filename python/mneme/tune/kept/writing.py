@@ -5,7 +5,7 @@ from __future__ import annotations
 from mneme.results.files import write_json
 from mneme.results.trials import write_parquet
 from mneme.tune.kept.asked import Folder
-from mneme.tune.kept.study import Study
+from mneme.tune.kept.findings import Findings
 
 # Begin and end of the baseline that differ by more make the other times doubtful.
 _MUCH_DRIFT = 0.05
@@ -13,14 +13,14 @@ _MUCH_DRIFT = 0.05
 _MANY = 10_000
 
 
-def write_best(folder: Folder, study: Study) -> None:
+def write_best(folder: Folder, study: Findings) -> None:
     """best.json, where there is a best one."""
     document = study.best_document()
     if document is not None:
         write_json(folder.best, document)
 
 
-def write_results(folder: Folder, study: Study) -> None:
+def write_results(folder: Folder, study: Findings) -> None:
     """Everything that is written at the end; what is to be said of the run becomes remarks of the study's."""
     _remark(study)
     if study.speed_up is not None or (study.best is not None and study.best.result is not None):
@@ -32,7 +32,7 @@ def write_results(folder: Folder, study: Study) -> None:
     write_json(folder.summary, study.summary())
 
 
-def _remark(study: Study) -> None:
+def _remark(study: Findings) -> None:
     if study.interrupted and not study.trials:
         study.remarks.append("interrupted before anything was measured")
     if study.baseline.drift > _MUCH_DRIFT:

@@ -16,7 +16,9 @@ from mneme.tune.search.samplers import Numbered, Source
 from mneme.tune.space.search_space import SearchSpace
 
 if TYPE_CHECKING:
-    from mneme import Config, Executor, Result
+    from mneme.config import Config
+    from mneme.executor import Executor
+    from mneme.result import Result
 
 # A trial is given up when three quarters of its timed runs, so many at least, took so many times the best median.
 PRUNE_RUNS = 3

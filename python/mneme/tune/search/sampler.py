@@ -17,7 +17,8 @@ from mneme.tune.space.search_space import SearchSpace
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
 
-    from mneme import Config, Result
+    from mneme.config import Config
+    from mneme.result import Result
 
 
 class Sampler:

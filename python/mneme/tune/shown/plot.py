@@ -13,12 +13,12 @@ from mneme.tune.extras import need
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from mneme.tune.kept.study import Study
+    from mneme.tune.kept.findings import Findings
 
 _BLUE, _ORANGE, _RED, _GREEN, _GREY = "#2563eb", "#d97706", "#dc2626", "#15803d", "#6b7280"
 
 
-def figure_of(study: Study) -> Figure:
+def figure_of(study: Findings) -> Figure:
     """The time of each trial as it was done, the best so far, and the launch as recorded; what failed stands below."""
     go = need("plotly.graph_objects", "a figure of a study", install=EXTRA)
     places = {trial.number: place for place, trial in enumerate(study.trials, start=1)}
@@ -62,7 +62,7 @@ def _hover(trial: Trial) -> str:
     return "<br>".join(shown(line, MOST).replace("&", "&amp;").replace("<", "&lt;") for line in lines)
 
 
-def _falling(study: Study, places: dict[int, int]) -> list[tuple[int, float]]:
+def _falling(study: Findings, places: dict[int, int]) -> list[tuple[int, float]]:
     """Where the smallest time so far becomes smaller, and the end."""
     points: list[tuple[int, float]] = []
     for trial in study.trials:

@@ -7,16 +7,16 @@ from typing import TextIO
 from mneme._live import Live
 from mneme._views import duration
 from mneme.results.trials import Trial
-from mneme.tune.kept.study import Study
+from mneme.tune.kept.findings import Findings
 
 _SHORT = 0.1  # seconds that are too few for a rate
 
 
-def progress_line(study: Study, stage: str) -> str:
+def progress_line(study: Findings, stage: str) -> str:
     """How far it is, in one line.
 
     >>> from pathlib import Path
-    >>> print(progress_line(Study("scale", ("time",), Path("r"), wanted=500), "search"))
+    >>> print(progress_line(Findings("scale", ("time",), Path("r"), wanted=500), "search"))
     0 of 500
     """
     if stage == "confirm":
@@ -43,7 +43,7 @@ class Display:
         self._live: Live | None = None
         self._stage = ""
 
-    def __call__(self, study: Study, stage: str) -> None:
+    def __call__(self, study: Findings, stage: str) -> None:
         """Shows it, unless it has just done so."""
         if self._live is None:
             self._live = Live(study.kernel.split("(")[0], self._stream, transient=True)
@@ -57,7 +57,7 @@ class Display:
             self._live = None
 
 
-def _first_value(study: Study, trial: Trial) -> str:
+def _first_value(study: Findings, trial: Trial) -> str:
     name = study.objectives[0]
     value = trial.values([name])[0]
     return duration(value) if name in ("time", "compile_time") else f"{value:g} {name}"

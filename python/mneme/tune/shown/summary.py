@@ -14,7 +14,7 @@ from typing import Any
 from mneme._views import MOST, Table, duration, shown, shown_lines
 from mneme.results.statistics import NO_DIFFERENCE
 from mneme.results.trials import COMPLETE, Trial
-from mneme.tune.kept.study import Study
+from mneme.tune.kept.findings import Findings
 
 AS_RECORDED, NOT_CONFIRMED = "as recorded", "not confirmed"
 _IS_RECORDED = "is the launch as recorded"
@@ -23,7 +23,7 @@ _OF_BASELINE = ("execution", "tolerance", "verdict")
 _SHORT = 0.1  # seconds that are too few for a rate
 
 
-def summary_text(study: Study, *, top: int = 10, width: int | None = None) -> str:
+def summary_text(study: Findings, *, top: int = 10, width: int | None = None) -> str:
     """The table of the best, what became of the others, and what may be said of the winner.
 
     `width`: of the table's lines, in characters.
@@ -32,7 +32,7 @@ def summary_text(study: Study, *, top: int = 10, width: int | None = None) -> st
     return "\n".join([*([] if table is None else [table.text(width)]), *summary_lines(study)])
 
 
-def summary_lines(study: Study) -> list[str]:
+def summary_lines(study: Findings) -> list[str]:
     """What stands below the table."""
     failures = [f"  {kind.count} {name}, the first: {_one_line(kind.reason)}" for name, kind in study.failures.items()]
     lines = ["", _counts(study), *failures, "", _baseline(study), _verdict(study)]
@@ -41,7 +41,7 @@ def summary_lines(study: Study) -> list[str]:
     return lines
 
 
-def best_table(study: Study, *, top: int = 10) -> Table | None:
+def best_table(study: Findings, *, top: int = 10) -> Table | None:
     """The best trials and the launch as recorded; None where nothing is right."""
     shown = (study.front if len(study.objectives) > 1 else study.ranking())[:top]
     if not shown:
@@ -66,14 +66,14 @@ def best_table(study: Study, *, top: int = 10) -> Table | None:
     return Table(title, columns, rows)
 
 
-def only_recorded(study: Study) -> bool:
+def only_recorded(study: Findings) -> bool:
     """Whether the one trial that was asked for is the launch as recorded, with which a search begins."""
     if study.wanted != 1 or len(study.trials) != 1:
         return False
     return set(_changes(study, study.trials[0])) <= set(_flat("", study.base))
 
 
-def _recorded(study: Study) -> Callable[[Trial], bool]:
+def _recorded(study: Findings) -> Callable[[Trial], bool]:
     """Whether a trial is the launch as recorded, or ended in the same code and launch."""
     with_it = set(_flat("", {name: value for name, value in study.base.items() if name in _OF_BASELINE}))
     keys = {
@@ -84,7 +84,7 @@ def _recorded(study: Study) -> Callable[[Trial], bool]:
     return lambda trial: (trial.shared_with or trial.digest) in keys
 
 
-def _recorded_row(study: Study, is_recorded: Callable[[Trial], bool], ranks: Iterator[int]) -> list[list[str]]:
+def _recorded_row(study: Findings, is_recorded: Callable[[Trial], bool], ranks: Iterator[int]) -> list[list[str]]:
     """The launch as recorded, with its own measurements; a rank where nothing was found that is better."""
     trial = next((trial for trial in study.ranking() if is_recorded(trial)), None)
     time = study.baseline.time or (None if trial is None else trial.time)
@@ -95,7 +95,7 @@ def _recorded_row(study: Study, is_recorded: Callable[[Trial], bool], ranks: Ite
 
 
 def _row(
-    study: Study, rank: int | None, trial: Trial | None, time: float | None, gain: tuple[str, str], alike: set[str]
+    study: Findings, rank: int | None, trial: Trial | None, time: float | None, gain: tuple[str, str], alike: set[str]
 ) -> list[str]:
     names = ["-" if rank is None else str(rank), "-" if trial is None else str(trial.number)]
     trial = trial or Trial(-1, {})
@@ -104,7 +104,7 @@ def _row(
     return [*names, _time(time), *gain, *told, " ".join(text for text in _changes(study, trial) if text not in alike)]
 
 
-def _changes(study: Study, trial: Trial) -> list[str]:
+def _changes(study: Findings, trial: Trial) -> list[str]:
     """What is not as recorded or as by default."""
     recorded = set(_flat("", study.recorded))
     members = trial.config.to_dict() if trial.config else {}
@@ -121,7 +121,7 @@ def _flat(prefix: str, members: Mapping[str, Any]) -> Iterator[str]:
             yield f"{prefix}{name}={value if isinstance(value, str) else json.dumps(value)}"
 
 
-def _counts(study: Study) -> str:
+def _counts(study: Findings) -> str:
     trials = "1 trial" if len(study.trials) == 1 else f"{len(study.trials)} trials"
     text = f"{trials}: {study.count('complete')} right, {study.count('failed')} failed"
     if pruned := study.count("pruned"):
@@ -131,7 +131,7 @@ def _counts(study: Study) -> str:
     return f"{text}; {measured} ({study.seconds_before:.2f} s until the device was ready)"
 
 
-def _baseline(study: Study) -> str:
+def _baseline(study: Findings) -> str:
     baseline = study.baseline
     if baseline.begin is None and baseline.end is None:
         return f"as recorded (default<O3>): {_one_line(baseline.problem) or 'not measured'}"
@@ -139,7 +139,7 @@ def _baseline(study: Study) -> str:
     return f"as recorded (default<O3>): {_time(baseline.begin)} at the begin, {_time(baseline.end)} at the end{in_turn}"
 
 
-def _verdict(study: Study) -> str:
+def _verdict(study: Findings) -> str:
     if study.best is None:
         return "no configuration is right" if study.trials else "nothing was measured"
     name = f"trial {study.best.number}"

@@ -15,7 +15,7 @@ from mneme.tune.space.pipeline import Pipeline
 from mneme.tune.space.search_space import SearchSpace
 
 if TYPE_CHECKING:
-    from mneme import Instance
+    from mneme.database import Instance
 
 
 def space_of(description: Mapping[str, Any], *, beside: SearchSpace | None = None) -> SearchSpace:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from mneme.tune.space.indexing import ANY, Direction, directions_of
 
 if TYPE_CHECKING:
-    from mneme import Instance, llvm
+    from mneme import llvm
+    from mneme.database import Instance
 
 # Of every CUDA device, and of the CPU device.
 _MOST_THREADS = 1024

@@ -22,7 +22,7 @@ from mneme.tune.space.pipeline import Pipeline
 from mneme.tune.space.search_space import SearchSpace
 
 if TYPE_CHECKING:
-    from mneme import Instance
+    from mneme.database import Instance
 
 # Scalar arguments that get a parameter each; of a kernel with more, all together get one.
 _MOST_SCALARS = 6

@@ -18,7 +18,7 @@ from mneme.tune.space.constraints import Constraint, said_by
 from mneme.tune.space.parameters import Parameter
 
 if TYPE_CHECKING:
-    from mneme import Config
+    from mneme.config import Config
 
 Condition = str | Callable[[Mapping[str, Any]], bool]
 Derive = Callable[[Mapping[str, Any]], "Config | Mapping[str, Any]"]
@@ -205,7 +205,7 @@ class SearchSpace:
 
         Raises InvalidArgumentError with the point where that is none, or where `derive` fails.
         """
-        from mneme import Config
+        from mneme.config import Config
 
         config = Config() if config is None else config
         changes: Params = {}

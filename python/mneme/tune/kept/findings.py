@@ -1,9 +1,8 @@
-"""Study: what a run of tuning has found, while it runs and at its end."""
+"""Findings: what a run of tuning has found, while it runs and at its end. A `Study` shows them."""
 
 from __future__ import annotations
 
 import dataclasses
-import html
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,17 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mneme._views import with_units
-from mneme.errors import InvalidArgumentError
 from mneme.results.statistics import FASTER, SpeedUp
-from mneme.results.trials import COMPLETE, FAILED, PRUNED, Trial, rows
-from mneme.tune.extras import need
+from mneme.results.trials import COMPLETE, FAILED, PRUNED, Trial
 
 if TYPE_CHECKING:
-    import optuna
-    import pandas
-    import plotly.graph_objects
-
-    from mneme import Config
+    from mneme.config import Config
     from mneme.tune.space.search_space import SearchSpace
 
 
@@ -74,15 +67,8 @@ class Baseline:
 
 
 @dataclasses.dataclass
-class Study:
-    """What was found: `trials` in the order in which they were done, the `best` of them, and its speed-up.
-
-    `best` is the fastest right one (with another first objective, the smallest of that). `speed_up` is that of its
-    configuration over the baseline, both measured anew in turn, and `time` its median in ns then; None where that
-    was not done. `interrupted`: Ctrl-C ended it. `exhausted`: the space has no more points. `seconds` is the search
-    itself, from when the device was ready; `seconds_before` until then. `unsteady` says what was right, and was wrong
-    when it was measured again. `remarks` are for a person.
-    """
+class Findings:
+    """What a `Study` holds, apart from the ways to show it; `Study` says what its members are."""
 
     kernel: str
     objectives: tuple[str, ...]
@@ -181,14 +167,6 @@ class Study:
             return self.speed_up.claim != FASTER
         return self.speed_up_seen is not None and self.speed_up_seen <= 1
 
-    def dataframe(self) -> pandas.DataFrame:
-        """A pandas table with a row for each trial; parameters are columns "params.<name>".
-
-        Raises UnavailableError without pandas.
-        """
-        frame: pandas.DataFrame = need("pandas", "a table of trials").DataFrame(rows(self.trials))
-        return frame
-
     def summary(self) -> dict[str, Any]:
         """As JSON: what summary.json has."""
         best = self.best
@@ -240,40 +218,6 @@ class Study:
     def __repr__(self) -> str:
         """In one line, times with their units."""
         return with_units(self, ("time",))
-
-    def __str__(self) -> str:
-        """The table that `mneme tune` prints."""
-        from mneme.tune.shown.summary import summary_text
-
-        return summary_text(self)
-
-    def _repr_html_(self) -> str:
-        from mneme.tune.shown.summary import best_table, summary_lines
-
-        table = best_table(self)
-        below = "<br>".join(html.escape(line) for line in summary_lines(self)[1:])
-        return f"{'' if table is None else table.html()}<p>{below}</p>"
-
-    def plot(self) -> plotly.graph_objects.Figure:
-        """A figure of Plotly's: the time of each trial as it was done, the best so far, and the launch as recorded.
-
-        Raises UnavailableError without Plotly (the extra "report").
-        """
-        from mneme.tune.shown.plot import figure_of
-
-        return figure_of(self)
-
-    def optuna_study(self) -> optuna.Study:
-        """A study of Optuna's with all trials, in memory: for its plots, importances and dashboard.
-
-        A failure is a trial that was pruned, and says why in its attributes. Raises UnavailableError without Optuna,
-        and InvalidArgumentError for a study that has no space.
-        """
-        if self.space is None:
-            raise InvalidArgumentError("a study of Optuna's needs the search space, which this study does not have")
-        from mneme.tune.search.samplers import optuna_study
-
-        return optuna_study(self.space, self.trials, self.objectives)
 
     def best_document(self) -> dict[str, Any] | None:
         """What best.json has, and `mneme replay --config` reads."""
