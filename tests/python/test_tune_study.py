@@ -8,9 +8,9 @@ from typing import Any
 
 import mneme
 import pytest
+from mneme.results.baseline import Baseline
 from mneme.results.trials import Trial, TrialLog, read_trials, rows, write_parquet
 from mneme.tune import SpeedUp, Study, confirm
-from mneme.tune.kept.findings import Baseline
 from mneme.tune.search.loop import CompileTimes
 from mneme.tune.shown.summary import summary_lines
 

@@ -109,7 +109,7 @@ def compare(run: Run, stages: Sequence[str]) -> Iterator[Comparison]:
     for stage in stages:
         commands = tuple(_shown(run, name, stage) for name in ("baseline", "best"))
         try:
-            old, new = (_code(run, trial.configuration, stage) for trial in (baselines[0], best))
+            old, new = (_code(run, line.configuration, stage) for line in (baselines[0], run.line_of(best)))
         except MnemeError as error:
             if stage != "sass":
                 yield Comparison(stage, "", (0, 0), 0, 0, (), (), str(error), commands)

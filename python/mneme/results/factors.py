@@ -1,4 +1,7 @@
-"""Parameters: what differs between configurations, and as what it can be studied."""
+"""Factors: what differs between the configurations that were tried, and as what it can be studied.
+
+A factor is what was found in results; a parameter (`mneme.tune.Parameter`) is what a search is given.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ MANY_TEXTS = 16
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """What was searched: a key, and the values that were tried, in order."""
+class Factor:
+    """A key of configurations, or a parameter of the search, and the values that were tried, in order."""
 
     name: str
     values: tuple[Value, ...]
@@ -35,28 +38,28 @@ class Parameter:
         return len(self.values) > MANY_TEXTS and any(isinstance(value, str) for value in self.values)
 
 
-def parameters_of(
+def factors_of(
     rows: Sequence[Mapping[str, Value]], left_out: Callable[[str, Sequence[Value]], Value]
-) -> tuple[list[Parameter], list[dict[str, Value]]]:
+) -> tuple[list[Factor], list[dict[str, Value]]]:
     """The keys whose values differ between rows, what is derived of those with endless values, and each row's values.
 
     `left_out(key, values)` is the value of a key where a row has none; `values` are those that others have.
     """
     columns: dict[str, list[Value]] = {}
-    parameters: list[Parameter] = []
+    factors: list[Factor] = []
     for key in dict.fromkeys(key for row in rows for key in row):
         absent = left_out(key, [row[key] for row in rows if key in row])
         column = [row.get(key, absent) for row in rows]
-        parameter = Parameter(key, _ordered(column))
-        if len(parameter.values) < 2:
+        factor = Factor(key, _ordered(column))
+        if len(factor.values) < 2:
             continue
         columns[key] = column
-        parameters.append(parameter)
-        if parameter.is_endless:
+        factors.append(factor)
+        if factor.is_endless:
             derived = _derived(key, column)
             columns |= derived
-            parameters += [Parameter(name, _ordered(values), derived=True) for name, values in derived.items()]
-    return parameters, [{key: column[row] for key, column in columns.items()} for row in range(len(rows))]
+            factors += [Factor(name, _ordered(values), derived=True) for name, values in derived.items()]
+    return factors, [{key: column[row] for key, column in columns.items()} for row in range(len(rows))]
 
 
 def flatten(configuration: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:

@@ -1,77 +1,29 @@
-"""What the report claims, and how sure it is: the speed-up, how much each parameter matters, the Pareto front."""
+"""How much each factor matters, and the times at each of its values."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy
 
-from mneme.results.factors import Parameter, Value
-from mneme.results.run import Run, Trial
+from mneme.results.factors import Factor, Value
+from mneme.results.trials import FAILED, Trial
 
-REPLICATES = 2000
 BINS = 6
 
 
-@dataclass(frozen=True)
-class SpeedUp:
-    """How many times as fast, with the bounds of its 95 % interval."""
+def importance(factors: Sequence[Factor], trials: Sequence[Trial]) -> dict[str, float]:
+    """What part of the variance of the times' logarithm each factor explains, 0 to 1, the largest first.
 
-    value: float
-    low: float
-    high: float
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether the interval is on one side of 1: otherwise the difference is within the noise."""
-        return self.low > 1 or self.high < 1
-
-
-def speed_up(baselines: Sequence[Sequence[float]], times: Sequence[float]) -> SpeedUp:
-    """The time of the baseline (the median of its measurements' medians) over the median of `times`, in any one unit.
-
-    The interval is a bootstrap's: of the baseline's measurements one is drawn, so that it also covers by how much they
-    differ from each other, and then launches within it. The seed is fixed: the same times give the same interval.
-
-    >>> speed_up([[20.0, 20.0], [20.0, 20.0]], [10.0, 10.0])
-    SpeedUp(value=2.0, low=2.0, high=2.0)
-    """
-    random = numpy.random.default_rng(0)
-    baseline = numpy.median([numpy.median(measured) for measured in baselines])
-    candidate = numpy.asarray(times)
-    ratios = []
-    for _ in range(REPLICATES):
-        measured = numpy.asarray(baselines[int(random.integers(len(baselines)))])
-        above = numpy.median(random.choice(measured, len(measured)))
-        ratios.append(above / numpy.median(random.choice(candidate, len(candidate))))
-    low, high = numpy.quantile(ratios, [0.025, 0.975])
-    return SpeedUp(float(baseline / numpy.median(candidate)), float(low), float(high))
-
-
-def claim(run: Run) -> SpeedUp | None:
-    """The speed-up of the run's best configuration: as it was confirmed, else by what the search measured."""
-    interval, value = run.said.get("interval"), run.said.get("speed_up")
-    if isinstance(interval, list) and len(interval) == 2 and isinstance(value, int | float):
-        low, high = interval
-        return SpeedUp(float(value), 0.0 if low is None else float(low), math.inf if high is None else float(high))
-    best = run.best
-    return speed_up(run.baseline_times, best.times) if best and run.baseline_times else None
-
-
-def importance(parameters: Sequence[Parameter], trials: Sequence[Trial]) -> dict[str, float]:
-    """What part of the variance of the times' logarithm each parameter explains, 0 to 1, the largest first.
-
-    The shares add up to 1 at most: the first is what the parameter that explains most does by itself, each next one
-    what the parameter that explains most of what is left does there (a forward selection). Each is adjusted for the
-    number of values (epsilon squared), so that a parameter with many values, or few trials, is not important by chance;
+    The shares add up to 1 at most: the first is what the factor that explains most does by itself, each next one
+    what the factor that explains most of what is left does there (a forward selection). Each is adjusted for the
+    number of values (epsilon squared), so that a factor with many values, or few trials, is not important by chance;
     trials that share a measurement are one observation in that. Numbers of many values are put into equally filled
-    bins. Trials without a time are left out. What is left at the end is what parameters do together, and noise.
+    bins. Trials without a time are left out. What is left at the end is what factors do together, and noise.
     """
-    timed = [trial for trial in trials if trial.seen]
-    left = numpy.log([trial.seen or 1.0 for trial in timed])
-    groups = {parameter.name: _groups(parameter, timed) for parameter in parameters}
+    timed = [trial for trial in trials if trial.time]
+    left = numpy.log([trial.time or 1.0 for trial in timed])
+    groups = {factor.name: _groups(factor, timed) for factor in factors}
     freedom = len({trial.shared_with or trial.digest for trial in timed}) - 1
     found: dict[str, float] = {}
     part = 1.0
@@ -87,10 +39,10 @@ def importance(parameters: Sequence[Parameter], trials: Sequence[Trial]) -> dict
     return found | dict.fromkeys(groups, 0.0)
 
 
-def _groups(parameter: Parameter, trials: Sequence[Trial]) -> numpy.ndarray[tuple[int], numpy.dtype[numpy.intp]]:
+def _groups(factor: Factor, trials: Sequence[Trial]) -> numpy.ndarray[tuple[int], numpy.dtype[numpy.intp]]:
     """The number of each trial's group."""
-    values = [trial.params.get(parameter.name) for trial in trials]
-    if parameter.is_number and len(set(values)) > BINS:
+    values = [trial.params.get(factor.name) for trial in trials]
+    if factor.is_number and len(set(values)) > BINS:
         numbers = numpy.asarray(values, dtype=float)
         edges = numpy.unique(numpy.quantile(numbers, numpy.linspace(0, 1, BINS + 1)[1:-1]))
         names = [str(group) for group in numpy.searchsorted(edges, numbers, side="right")]
@@ -123,41 +75,25 @@ def _explained(
     return min(1.0, max(0.0, 1.0 - (within / (freedom - used)) / (total / freedom)))
 
 
-def pareto(points: Sequence[tuple[float, float]]) -> list[int]:
-    """The indices of the points that no other one beats in both, by the first; smaller is better.
-
-    >>> pareto([(1.0, 9.0), (2.0, 5.0), (2.0, 6.0), (3.0, 5.0), (4.0, 1.0)])
-    [0, 1, 4]
-    """
-    front, lowest = [], math.inf
-    for index in sorted(range(len(points)), key=lambda index: points[index]):
-        if points[index][1] < lowest:
-            front.append(index)
-            lowest = points[index][1]
-    return front
-
-
-def by_value(parameter: Parameter, trials: Sequence[Trial]) -> list[tuple[Value, list[Trial]]]:
-    """The trials that have each value of a parameter, in the order of the values."""
-    found: dict[str, list[Trial]] = {repr(value): [] for value in parameter.values}
+def by_value(factor: Factor, trials: Sequence[Trial]) -> list[tuple[Value, list[Trial]]]:
+    """The trials that have each value of a factor, in the order of the values."""
+    found: dict[str, list[Trial]] = {repr(value): [] for value in factor.values}
     for trial in trials:
-        found[repr(trial.params[parameter.name])].append(trial)
-    return [(value, found[repr(value)]) for value in parameter.values]
+        found[repr(trial.params[factor.name])].append(trial)
+    return [(value, found[repr(value)]) for value in factor.values]
 
 
-def medians_by_value(parameter: Parameter, trials: Sequence[Trial]) -> list[tuple[Value, float]]:
-    """The median time in ns at each value of a parameter that some trial has a time at."""
-    times = [(value, [trial.seen for trial in some if trial.seen]) for value, some in by_value(parameter, trials)]
+def medians_by_value(factor: Factor, trials: Sequence[Trial]) -> list[tuple[Value, float]]:
+    """The median time in ns at each value of a factor that some trial has a time at."""
+    times = [(value, [trial.time for trial in some if trial.time]) for value, some in by_value(factor, trials)]
     return [(value, float(numpy.median(some))) for value, some in times if some]
 
 
-def never_right(
-    parameters: Sequence[Parameter], trials: Sequence[Trial], *, least: int = 3
-) -> list[tuple[str, Value, int]]:
-    """The values of parameters under which no configuration was right, of at least `least`; with how many."""
+def never_right(factors: Sequence[Factor], trials: Sequence[Trial], *, least: int = 3) -> list[tuple[str, Value, int]]:
+    """The values of factors under which no configuration was right, of at least `least`; with how many."""
     return [
-        (parameter.name, value, len(some))
-        for parameter in parameters
-        for value, some in by_value(parameter, trials)
-        if len(some) >= least and all(trial.failure not in (None, "cancelled") for trial in some)
+        (factor.name, value, len(some))
+        for factor in factors
+        for value, some in by_value(factor, trials)
+        if len(some) >= least and all(trial.state == FAILED for trial in some)
     ]

@@ -1,16 +1,17 @@
 """A folder of results as values: what was asked for, and what each configuration came to.
 
 `mneme sweep` and `mneme tune` leave the same log, `results.jsonl` (docs/reference/results.md); what else lies beside it
-is optional. Nothing here draws, and nothing needs more than the standard library.
+is optional. Nothing here draws.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from typing import Any
 from mneme import _json
 from mneme._views import shown
 from mneme.errors import CorruptError, NotFoundError
-from mneme.results.factors import Parameter, Value, flatten, parameters_of
-from mneme.results.statistics import LEAST_ROUNDS
+from mneme.results.baseline import Baseline
+from mneme.results.factors import Factor, Value, factors_of, flatten
+from mneme.results.statistics import LEAST_ROUNDS, SpeedUp, speed_up, speed_up_seen
+from mneme.results.trials import COMPLETE, FAILED, PRUNED, Trial
 
 #: What holds of a configuration that leaves the key out (docs/reference/result.md).
 DEFAULTS: dict[str, Value] = {
@@ -32,15 +35,17 @@ DEFAULTS: dict[str, Value] = {
 #: Stages of `result.times` that are compiling.
 COMPILING = ("prepare", "optimise", "codegen", "assemble", "lower", "host_optimise", "link")
 
+#: Of the intervals of best.json, which does not say it.
+CONFIDENCE = 0.95
+
 #: Characters of a wrong value that a message shows.
 MOST_SHOWN = 80
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One configuration and what it came to; times are nanoseconds."""
+class LogLine:
+    """A line of the log: one configuration and what it came to; times are nanoseconds."""
 
-    number: int
     configuration: Mapping[str, Any]
     digest: str
     origin: str
@@ -50,8 +55,11 @@ class Trial:
     times: tuple[float, ...]
     result: Mapping[str, Any]
     shared_with: str = ""  # the digest of the one that was measured, where this one ended in the same code and launch
-    params: Mapping[str, Value] = field(default_factory=dict)
-    against: float | None = None  # the baseline at the begin of the tuning run that measured it, in ns
+
+    @property
+    def state(self) -> str:
+        """As a trial's: what was cancelled was given up while it was timed."""
+        return COMPLETE if self.failure is None else PRUNED if self.failure == "cancelled" else FAILED
 
     @property
     def time(self) -> float | None:
@@ -97,81 +105,117 @@ class Run:
     said: Mapping[str, Any]  # best.json
     came_to: Mapping[str, Any]  # summary.json, which a tuning run leaves at its end
     command: str  # "tune", "sweep"
-    baselines: tuple[Trial, ...]
-    anew: tuple[Trial, ...]  # the best ones, measured again in turn with the baseline
-    trials: tuple[Trial, ...]
-    parameters: tuple[Parameter, ...]
+    baselines: tuple[LogLine, ...]
+    anew: tuple[LogLine, ...]  # the best ones, measured again in turn with the baseline
+    trials: tuple[Trial, ...]  # numbered from 1 in the order in which their configurations were done
+    lines: Mapping[str, LogLine]  # of the trials, by their digests
+    factors: tuple[Factor, ...]
     points: int = 0  # trials of a tuning run, of which several may be of one configuration; 0 of a sweep
 
     @property
-    def columns(self) -> list[Parameter]:
-        """The parameters as they were given: not what is derived from them."""
-        return [parameter for parameter in self.parameters if not parameter.derived]
+    def columns(self) -> list[Factor]:
+        """The factors as they were given: not what is derived from them."""
+        return [factor for factor in self.factors if not factor.derived]
 
     @property
-    def studied(self) -> list[Parameter]:
-        """The parameters that can be studied: what is derived stands in place of what is endless."""
-        return [parameter for parameter in self.parameters if not parameter.is_endless]
+    def studied(self) -> list[Factor]:
+        """The factors that can be studied: what is derived stands in place of what is endless."""
+        return [factor for factor in self.factors if not factor.is_endless]
+
+    def line_of(self, trial: Trial) -> LogLine:
+        """What the log has of a trial: its configuration, all that was measured."""
+        return self.lines[trial.digest]
 
     @property
     def right(self) -> list[Trial]:
-        """The trials that have a time."""
-        return [trial for trial in self.trials if trial.time is not None]
+        """The trials that are right and have a time."""
+        return [trial for trial in self.trials if trial.state == COMPLETE and trial.time is not None]
 
     @property
     def given_up(self) -> list[Trial]:
         """The trials that were given up while they were timed, because they were clearly slower."""
-        return [trial for trial in self.trials if trial.failure == "cancelled"]
+        return [trial for trial in self.trials if trial.state == PRUNED]
 
     @property
     def timed(self) -> list[Trial]:
         """The trials of which something is known of the time: those that are right, and those that were given up."""
-        return [trial for trial in self.trials if trial.failure in (None, "cancelled") and trial.seen is not None]
+        return [trial for trial in self.trials if trial.time is not None]
 
     @property
     def failures(self) -> dict[str, list[Trial]]:
         """The trials that failed, by kind, the most frequent first."""
         kinds: dict[str, list[Trial]] = {}
         for trial in self.trials:
-            if trial.failure not in (None, "cancelled"):
+            if trial.state == FAILED:
                 kinds.setdefault(str(trial.failure), []).append(trial)
         return dict(sorted(kinds.items(), key=lambda item: -len(item[1])))
 
     @property
     def best(self) -> Trial | None:
         """What `best.json` names, else the fastest; None where nothing is right."""
-        named = [trial for trial in self.right if trial.configuration == self.said.get("configuration")]
+        told = self.said.get("configuration")
+        named = [trial for trial in self.right if self.line_of(trial).configuration == told]
         return named[0] if named else min(self.right, key=lambda trial: trial.time or 0.0, default=None)
 
     @property
-    def rounds(self) -> list[tuple[Trial, Trial]]:
+    def rounds(self) -> list[tuple[LogLine, LogLine]]:
         """The baseline and the best configuration as they were measured in turn."""
         best = self.best
-        anew = [trial for trial in self.anew if best and trial.configuration == best.configuration]
-        against = [trial for trial in self.baselines if "round" in trial.label]
+        anew = [line for line in self.anew if best and line.configuration == self.line_of(best).configuration]
+        against = [line for line in self.baselines if "round" in line.label]
         return list(zip(against[-len(anew) :], anew, strict=False))
 
-    @property
-    def baseline_times(self) -> list[tuple[float, ...]]:
-        """The timed launches of each measurement of the baseline, in ns; of those in turn with the best if any."""
-        measured = [each for each, _ in self.rounds] or self.baselines
-        return [trial.times for trial in measured if trial.time is not None]
-
-    @property
+    @cached_property
     def baseline(self) -> float | None:
-        """The time of the baseline, in ns: the median of its measurements' medians."""
-        return _middle(self.baseline_times)
+        """The time of the baseline, in ns, as the command has it that left the folder.
+
+        In turn with the best where that was done; else that of the last run of tuning, which its summary tells; else
+        the median of all measurements.
+        """
+        in_turn = _median([before.time for before, _ in self.rounds])
+        told = self.came_to.get("baseline")
+        if in_turn is None and isinstance(told, dict) and self.command == "tune":
+            numbers = {name: _number(told, name) for name in ("begin", "end", "in_turn")}
+            in_turn = Baseline(begin=numbers["begin"], end=numbers["end"], in_turn=numbers["in_turn"]).time
+        return in_turn or _median([line.time for line in self.baselines])
 
     @property
     def best_time(self) -> float | None:
         """The time of the best configuration, in ns; where it was measured again, of that."""
         best = self.best
-        return _middle([each.times for _, each in self.rounds if each.time]) or (best.time if best else None)
+        return _median([after.time for _, after in self.rounds]) or (best.time if best else None)
+
+    @property
+    def speed_up(self) -> SpeedUp | None:
+        """Of the best configuration over the baseline: as it was confirmed, else what the search saw.
+
+        None where one of the two has no time. What was only seen has no interval.
+        """
+        interval, value = self.said.get("interval"), self.said.get("speed_up")
+        if isinstance(interval, list) and len(interval) == 2 and isinstance(value, int | float):
+            low, high = interval
+            bounds = 0.0 if low is None else float(low), math.inf if high is None else float(high)
+            return SpeedUp(float(value), *bounds, confidence=CONFIDENCE, rounds=len(self.rounds))
+        if (found := self.speed_up_in_turn) is not None:
+            return found
+        seen = speed_up_seen(self.baseline, self.best_time)
+        return None if seen is None else SpeedUp(seen, 0.0, math.inf, confidence=CONFIDENCE, rounds=0)
+
+    @property
+    def speed_up_in_turn(self) -> SpeedUp | None:
+        """What the rounds in the log say, where there are enough of them."""
+        times = [(before.time, after.time) for before, after in self.rounds]
+        whole = [(before, after) for before, after in times if before and after]
+        if len(whole) < LEAST_ROUNDS:
+            return None
+        return speed_up([before for before, _ in whole], [after for _, after in whole])
 
     @property
     def is_confirmed(self) -> bool:
         """Whether the best and the baseline were measured anew in turn, often enough to prove something."""
-        return self.said.get("interval") is not None and not 0 < len(self.rounds) < LEAST_ROUNDS
+        if self.said.get("interval") is None:
+            return self.speed_up_in_turn is not None
+        return not 0 < len(self.rounds) < LEAST_ROUNDS
 
     def baseline_of(self, trial: Trial) -> float | None:
         """What the speed-up of a trial is over, in ns, as the command's table has it.
@@ -180,7 +224,11 @@ class Run:
         """
         last = self.came_to.get("baseline")
         begin = last.get("begin") if isinstance(last, dict) else None
-        return self.baseline if trial.against in (None, begin) else trial.against
+        return self.baseline if trial.baseline in (None, begin) else trial.baseline
+
+    def speed_up_of(self, trial: Trial) -> float | None:
+        """How many times as fast a trial seems, as the command's table has it: a hint."""
+        return speed_up_seen(self.baseline_of(trial), trial.time)
 
     def is_recorded(self, trial: Trial) -> bool:
         """Whether a trial is the launch as recorded, or ended in the same code and launch."""
@@ -192,7 +240,7 @@ class Run:
         return {
             trial.shared_with or trial.digest
             for trial in self.right
-            if before is not None and not self.changes(before, flatten(trial.configuration))
+            if before is not None and not self.changes(before, flatten(self.line_of(trial).configuration))
         }
 
     def changes(self, before: Mapping[str, Value], after: Mapping[str, Value]) -> list[tuple[str, Value, Value]]:
@@ -208,8 +256,9 @@ class Run:
         return _left_out(key, present, _launch(self.baselines))
 
 
-def _middle(measured: Sequence[Sequence[float]]) -> float | None:
-    return statistics.median(statistics.median(times) for times in measured) if measured else None
+def _median(times: Iterable[float | None]) -> float | None:
+    known = [time for time in times if time is not None]
+    return statistics.median(known) if known else None
 
 
 def read(folder: Path, *, database: Path | None = None) -> Run:
@@ -234,14 +283,14 @@ def read(folder: Path, *, database: Path | None = None) -> Run:
         folder_of_it = database.parent if database.suffix == ".json" and not database.is_dir() else database
         about = {**about, "database": str(folder_of_it.absolute())}
     command = "tune" if (folder / "tune.json").is_file() else "sweep"
-    trials = [_trial(number, line, log) for number, line in enumerate(documents[1:])]
-    searched = list({trial.digest: trial for trial in trials if not trial.label}.values())
-    baselines = [trial for trial in trials if trial.label.startswith("baseline")]
+    lines = [_line(number, line, log) for number, line in enumerate(documents[1:])]
+    searched = {line.digest: line for line in lines if not line.label}
+    baselines = [line for line in lines if line.label.startswith("baseline")]
     points = _read_lines(folder / "trials.jsonl") if (folder / "trials.jsonl").is_file() else []
     given, against = _given_params(points), _against(points)
-    rows = [given.get(trial.digest, {}) if given else flatten(trial.configuration) for trial in searched]
+    rows = [given.get(line.digest, {}) if given else flatten(line.configuration) for line in searched.values()]
     launch = _launch(baselines)
-    parameters, values = parameters_of(rows, lambda key, present: None if given else _left_out(key, present, launch))
+    factors, values = factors_of(rows, lambda key, present: None if given else _left_out(key, present, launch))
     return Run(
         folder=folder,
         about=about,
@@ -250,12 +299,13 @@ def read(folder: Path, *, database: Path | None = None) -> Run:
         came_to=_read_object(folder / "summary.json"),
         command=command,
         baselines=tuple(baselines),
-        anew=tuple(trial for trial in trials if trial.label.startswith("best")),
+        anew=tuple(line for line in lines if line.label.startswith("best")),
         trials=tuple(
-            replace(trial, number=number, params=params, against=against.get(trial.digest))
-            for number, (trial, params) in enumerate(zip(searched, values, strict=True), 1)
+            _trial(number, params, line, against.get(line.digest))
+            for number, (line, params) in enumerate(zip(searched.values(), values, strict=True), 1)
         ),
-        parameters=tuple(parameters),
+        lines=searched,
+        factors=tuple(factors),
         points=len(points),
     )
 
@@ -315,14 +365,32 @@ def _read_object(path: Path) -> Mapping[str, Any]:
     return document
 
 
-def _trial(number: int, line: Mapping[str, Any], log: Path) -> Trial:
+def _trial(number: int, params: dict[str, Value], line: LogLine, baseline: float | None) -> Trial:
+    """The trial that a line is of. `baseline`: of the run that measured it, in ns."""
+    return Trial(
+        number,
+        params,
+        state=line.state,
+        time=line.seen if line.state != FAILED else None,
+        registers=line.quantity("reg_usage"),
+        object_size=line.quantity("obj_size"),
+        compile_time=line.quantity("compile_time"),
+        failure=line.failure if line.state == FAILED else None,
+        reason=line.reason,
+        origin=line.origin,
+        shared_with=line.shared_with or None,
+        digest=line.digest,
+        baseline=baseline,
+    )
+
+
+def _line(number: int, line: Mapping[str, Any], log: Path) -> LogLine:
     configuration, result = line.get("configuration"), line.get("result") or {}
     if not isinstance(configuration, dict) or not isinstance(result, dict) or not isinstance(line.get("digest"), str):
         raise CorruptError(
             f"reading results: {log}, line {number + 2} is not a result: it lacks a configuration or its digest"
         )
-    return Trial(
-        number=number,
+    return LogLine(
         configuration=configuration,
         digest=line["digest"],
         origin=str(line.get("origin", "measured")),
@@ -370,9 +438,9 @@ def _cut(value: Any) -> str:
     return shown(json.dumps(value), MOST_SHOWN)
 
 
-def _launch(baselines: Iterable[Trial]) -> Mapping[str, Any]:
+def _launch(baselines: Iterable[LogLine]) -> Mapping[str, Any]:
     """The result that tells the shape of the launch as it was recorded."""
-    return next((trial.instances()[0] for trial in baselines if trial.times), {})
+    return next((line.instances()[0] for line in baselines if line.times), {})
 
 
 def _left_out(key: str, present: Sequence[Value], shape: Mapping[str, Any]) -> Value:

@@ -1,7 +1,10 @@
-"""How much faster one configuration is than another, and how sure that is.
+"""How much faster one configuration is than another, and how sure that is (docs/reference/results.md#speed-ups).
 
-Both are measured in turn, in rounds. The logarithm of the ratio of a round's medians is one observation; what drifts
-slowly, as clocks and temperatures do, is in both. The interval of the mean is Student's.
+What is claimed was measured in turn, in rounds (`speed_up`). The logarithm of the ratio of a round's medians is one
+observation; what drifts slowly, as clocks and temperatures do, is in both. The interval of the mean is Student's.
+
+What a search has measured once is only seen (`speed_up_seen`): it has no interval, for the best of many was in part
+lucky, and no interval of its own times can tell by how much.
 """
 
 from __future__ import annotations
@@ -95,6 +98,15 @@ def speed_up(baseline: Sequence[float], candidate: Sequence[float], *, confidenc
         return SpeedUp(math.exp(mean), 0.0, math.inf, confidence, rounds)
     spread = student_quantile((1 + confidence) / 2, rounds - 1) * statistics.stdev(logs) / math.sqrt(rounds)
     return SpeedUp(math.exp(mean), math.exp(mean - spread), math.exp(mean + spread), confidence, rounds)
+
+
+def speed_up_seen(baseline: float | None, time: float | None) -> float | None:
+    """The ratio of two medians, in any one unit: how many times as fast it seems. None where one of them is not known.
+
+    >>> speed_up_seen(20.0, 8.0), speed_up_seen(None, 8.0)
+    (2.5, None)
+    """
+    return baseline / time if baseline and time else None
 
 
 def student_quantile(probability: float, freedom: int) -> float:

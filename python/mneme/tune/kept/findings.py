@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mneme._views import with_units
-from mneme.results.statistics import FASTER, SpeedUp
+from mneme.results.baseline import Baseline
+from mneme.results.front import pareto_front
+from mneme.results.statistics import FASTER, SpeedUp, speed_up_seen
 from mneme.results.trials import COMPLETE, FAILED, PRUNED, Trial
 
 if TYPE_CHECKING:
@@ -24,46 +25,6 @@ class FailureKind:
 
     count: int
     reason: str
-
-
-@dataclasses.dataclass
-class Baseline:
-    """The launch as recorded, under default<O3>: medians at the begin and the end, in ns, or why there are none.
-
-    `in_turn` is the median of its rounds in turn with the best.
-    """
-
-    begin: float | None = None
-    end: float | None = None
-    problem: str = ""
-    in_turn: float | None = None
-
-    @property
-    def time(self) -> float | None:
-        """What was measured in turn with the best, else the median of begin and end, in ns.
-
-        >>> Baseline(begin=10.0, end=30.0).time, Baseline(begin=10.0, end=30.0, in_turn=11.0).time
-        (20.0, 11.0)
-        """
-        if self.in_turn is not None:
-            return self.in_turn
-        times = [time for time in (self.begin, self.end) if time is not None]
-        return statistics.median(times) if times else None
-
-    def __repr__(self) -> str:
-        """Times with their units.
-
-        >>> Baseline(begin=1500.0, end=1.6e6)
-        Baseline(begin=1.50 us, end=1.60 ms, problem='', in_turn=None)
-        """
-        return with_units(self, ("begin", "end", "in_turn"))
-
-    @property
-    def drift(self) -> float:
-        """How far begin and end are apart, as a part of the smaller one."""
-        if self.begin is None or self.end is None:
-            return 0.0
-        return abs(self.begin - self.end) / min(self.begin, self.end)
 
 
 @dataclasses.dataclass
@@ -155,8 +116,7 @@ class Findings:
         Of another run only its begin is known; that of this one may be another machine's.
         """
         own = trial.baseline is None or trial.baseline == self.baseline.begin
-        baseline = self.baseline.time if own else trial.baseline
-        return baseline / trial.time if baseline and trial.time else None
+        return speed_up_seen(self.baseline.time if own else trial.baseline, trial.time)
 
     @property
     def keep_recorded(self) -> bool:
@@ -235,21 +195,3 @@ class Findings:
 
     def _value(self, trial: Trial) -> float:
         return trial.values(self.objectives[:1])[0]
-
-
-def pareto_front(trials: Sequence[Trial], objectives: Sequence[str]) -> list[Trial]:
-    """Those that no other dominates, by the first objective. `trials` are complete.
-
-    >>> a, b = Trial(0, {}, time=1.0, registers=40), Trial(1, {}, time=2.0, registers=32)
-    >>> c = Trial(2, {}, time=3.0, registers=32)
-    >>> [trial.number for trial in pareto_front([c, b, a], ["time", "registers"])]
-    [0, 1]
-    """
-    front: list[Trial] = []
-    for trial in sorted(trials, key=lambda trial: trial.values(objectives)):
-        mine = trial.values(objectives)
-        if not any(
-            all(theirs <= ours for theirs, ours in zip(other.values(objectives), mine, strict=True)) for other in front
-        ):
-            front.append(trial)
-    return front
