@@ -28,13 +28,13 @@ import warnings
 
 import mneme
 import optuna
+from mneme.results.trials import TrialLog
 from mneme.tune import LaunchFacts, Trial
 from mneme.tune.arguments import usual_ahead
-from mneme.tune.presets import full
-from mneme.tune.proposals import BATCH
-from mneme.tune.samplers import source_of
-from mneme.tune.search import Search
-from mneme.tune.trials import TrialLog
+from mneme.tune.search.loop import Search
+from mneme.tune.search.proposals import BATCH
+from mneme.tune.search.samplers import source_of
+from mneme.tune.space.presets import full
 
 SPACE = full(LaunchFacts((80000, 1, 1), (256, 1, 1), scalars=("n", "a")))
 SAMPLERS = ("random", "tpe", "own-tpe", "nsga2", "cmaes")

@@ -28,7 +28,7 @@ import time
 
 import mneme
 from mneme.tune import Bool, Categorical, SearchSpace, passes, tune
-from mneme.tune.samplers import SAMPLERS, source_of
+from mneme.tune.search.samplers import SAMPLERS, source_of
 
 
 def say(text):

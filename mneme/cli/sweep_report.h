@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "mneme/cli/sweep_plan.h"
-#include "mneme/cli/sweep_tally.h"
+#include "mneme/sweep/plan.h"
+#include "mneme/sweep/tally.h"
 #include "mneme/pool/pool.h"
 
 namespace mneme::cli {

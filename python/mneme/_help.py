@@ -113,7 +113,7 @@ def manual_page(parser: Parser) -> str:
     >>> page.splitlines()[1:4]
     ['.SH NAME', 'mneme\\\\-draw \\\\- draws lines', '.SH SYNOPSIS']
     """
-    from mneme import __version__  # which the package has when it is imported whole
+    from mneme._native import version
 
     def text(words: str) -> str:
         words = words.translate(_TROFF)
@@ -121,7 +121,7 @@ def manual_page(parser: Parser) -> str:
 
     name = text(parser.prog.replace(" ", "-"))
     first = " ".join(parser.summary.split()).split(". ")[0].rstrip(".")
-    page = [f'.TH {name} 1 "" "Mneme {__version__}" "User Commands"', ".SH NAME"]
+    page = [f'.TH {name} 1 "" "Mneme {version}" "User Commands"', ".SH NAME"]
     page += [f"{name} \\- {text(first[0].lower() + first[1:])}"]
     page += [".SH SYNOPSIS", ".PP", text(" ".join(parser.format_usage().removeprefix("usage: ").split()))]
     page += [".SH DESCRIPTION", ".PP", text(parser.summary), ".SH EXAMPLES"]

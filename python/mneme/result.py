@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mneme import _native
 from mneme._views import Shown, Table, duration, size
 from mneme.config import Config, _plain
-from mneme.report.parameters import flatten
+from mneme.results.factors import flatten
 
 if TYPE_CHECKING:
     import numpy

@@ -10,7 +10,7 @@ import pytest
 from mneme import _live
 from mneme._live import Live
 from mneme.tune import Study
-from mneme.tune.progress import Display
+from mneme.tune.shown.progress import Display
 from nbclient import NotebookClient
 
 

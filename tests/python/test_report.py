@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import html
 import json
+import math
 import os
 import re
 import shutil
@@ -17,9 +18,12 @@ from typing import Any
 
 import pytest
 from mneme import errors, report
-from mneme.report import code, command, statistics
-from mneme.report.parameters import Parameter
-from mneme.report.run import Trial, read
+from mneme.report import code, command
+from mneme.results.factors import Factor
+from mneme.results.importance import importance, never_right
+from mneme.results.run import read
+from mneme.results.statistics import SpeedUp, speed_up
+from mneme.results.trials import COMPLETE, FAILED, PRUNED, Trial
 
 CORPUS = Path(__file__).parents[1] / "corpora" / "1.1"
 BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
@@ -77,14 +81,15 @@ def test_a_sweep_is_read(swept: Path) -> None:
     run = read(swept)
     assert len(run.trials) == 12
     assert len(run.baselines) == 2
-    assert [(each.name, each.is_number, len(each.values)) for each in run.parameters] == [
+    assert [(each.name, each.is_number, len(each.values)) for each in run.factors] == [
         ("block.x", True, 4),
         ("passes", False, 3),
     ]
     assert list(run.failures) == ["compile_error", "invalid_launch"]
     assert run.best is not None
-    assert run.best.configuration == json.loads((swept / "best.json").read_text())["configuration"]
-    assert run.best.quantity("obj_size")
+    best = run.line_of(run.best)
+    assert best.configuration == json.loads((swept / "best.json").read_text())["configuration"]
+    assert best.quantity("obj_size") == run.best.object_size != 0
 
 
 def test_the_last_line_of_a_digest_holds_and_a_cut_one_is_left_out(tmp_path: Path) -> None:
@@ -142,7 +147,7 @@ def test_a_tuning_run_is_read(tmp_path: Path) -> None:
     run = read(tuned(tmp_path))
     assert (run.command, len(run.trials), len(run.right), len(run.given_up), run.failures) == ("tune", 12, 11, 1, {})
     assert run.trials[1].params == {"passes": "sroa,gvn", "block.x": 64}
-    assert statistics.claim(run) == statistics.SpeedUp(1.9, 1.8, 2.0)
+    assert run.speed_up == SpeedUp(1.9, 1.8, 2.0, confidence=0.95, rounds=5)
     assert (run.baseline, run.best_time, len(run.rounds)) == (25.0, 13.0, 5)
     page = report.write(tmp_path).read_text()
     assert "12 trials of 12 configurations: 11 measured, 1 given up; by <code>mneme tune</code> (tpe, full)" in page
@@ -154,8 +159,8 @@ def test_a_tuning_run_is_read(tmp_path: Path) -> None:
 def test_many_pipelines_are_told_apart_by_their_passes(tmp_path: Path) -> None:
     pipelines = [f"function({'gvn,' if number < 20 else ''}{'dce,' * (number % 10)}sroa)" for number in range(40)]
     run = read(made(tmp_path, [line(number, {"passes": each}, 9.0) for number, each in enumerate(pipelines)]))
-    assert [parameter.name for parameter in run.columns] == ["passes"]
-    assert [parameter.name for parameter in run.studied] == ["passes: length", "passes: dce", "passes: gvn"]
+    assert [factor.name for factor in run.columns] == ["passes"]
+    assert [factor.name for factor in run.studied] == ["passes: length", "passes: dce", "passes: gvn"]
 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
@@ -245,25 +250,39 @@ def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 # What is claimed
 
 
-def test_the_interval_covers_baselines_that_differ() -> None:
-    sure = statistics.speed_up([[20.0, 20.1, 19.9]] * 2, [10.0, 10.1, 9.9])
-    assert sure.is_shown and 1.9 < sure.low < sure.value < sure.high < 2.1
-    unsure = statistics.speed_up([[20.0, 20.1, 19.9], [10.0, 10.1, 9.9]], [10.0, 10.1, 9.9])
-    assert not unsure.is_shown and unsure.low < 1 < unsure.high
-    assert unsure == statistics.speed_up([[20.0, 20.1, 19.9], [10.0, 10.1, 9.9]], [10.0, 10.1, 9.9])
+def test_what_was_measured_once_has_no_interval(tmp_path: Path) -> None:
+    lines = [line(0, {"block": {"x": 32}}, 10.0), line(1, {"block": {"x": 64}}, 12.0)]
+    folder = made(tmp_path, [*baselines(20.0), *lines])
+    run = read(folder)
+    assert run.speed_up == SpeedUp(2.0, 0.0, math.inf, confidence=0.95, rounds=0) and not run.is_confirmed
+    page = report.write(folder, stages=[]).read_text()
+    assert "2.00<small>\u00d7 as fast in the search: not confirmed" in page
+    assert 'class="interval">95 %' not in page
+
+
+@pytest.mark.parametrize(("rounds", "confirmed"), [(4, False), (5, True)])
+def test_rounds_in_the_log_are_told_as_the_command_tells_them(tmp_path: Path, rounds: int, confirmed: bool) -> None:
+    before, after = [20.0, 21.0, 20.5, 19.5, 20.0][:rounds], [10.0, 10.5, 10.0, 9.5, 10.2][:rounds]
+    lines = [line(0, {"block": {"x": 32}}, 10.0)]
+    for number, (slow, fast) in enumerate(zip(before, after, strict=True), 1):
+        lines.append(line(900, {"passes": "default<O3>"}, slow, label=f"baseline, round {number}"))
+        lines.append(line(0, {"block": {"x": 32}}, fast, label=f"best, round {number}"))
+    run = read(made(tmp_path, [*baselines(20.0), *lines]))
+    assert run.is_confirmed == confirmed
+    assert run.speed_up_in_turn == (speed_up(before, after) if confirmed else None)
 
 
 def trial(number: int, time: float | None, shared_with: str = "", **params: Any) -> Trial:
-    times = (time,) if time else ()
+    state, failure = (COMPLETE, None) if time else (FAILED, "wrong_result")
     return Trial(
-        number, {}, str(number), "measured", None if time else "wrong_result", "", "", times, {}, shared_with, params
+        number, params, state=state, time=time, failure=failure, shared_with=shared_with or None, digest=str(number)
     )
 
 
 def test_importance_finds_what_matters() -> None:
     trials = [trial(number, 100.0 * (1 + number % 4), a=number % 4, b=number % 5, c=number) for number in range(40)]
-    parameters = [Parameter("b", tuple(range(5))), Parameter("a", tuple(range(4))), Parameter("c", tuple(range(40)))]
-    found = statistics.importance(parameters, trials)
+    factors = [Factor("b", tuple(range(5))), Factor("a", tuple(range(4))), Factor("c", tuple(range(40)))]
+    found = importance(factors, trials)
     assert next(iter(found)) == "a"
     assert found["a"] == pytest.approx(1.0)
     assert found["b"] < 0.1 and found["c"] < 0.2
@@ -275,32 +294,32 @@ def test_importances_add_up() -> None:
         trial(number, 100.0 * (1 + number % 4), a=number % 4, b=f"block {number % 4}", c=number % 4 // 2, d=number % 3)
         for number in range(48)
     ]
-    parameters = [Parameter("c", (0, 1)), Parameter("a", tuple(range(4))), Parameter("d", tuple(range(3)))]
-    parameters.append(Parameter("b", tuple(f"block {number}" for number in range(4))))
-    found = statistics.importance(parameters, trials)
+    factors = [Factor("c", (0, 1)), Factor("a", tuple(range(4))), Factor("d", tuple(range(3)))]
+    factors.append(Factor("b", tuple(f"block {number}" for number in range(4))))
+    found = importance(factors, trials)
     assert sum(found.values()) == pytest.approx(1.0) and set(found) == {"a", "b", "c", "d"}
     assert found["a"] + found["b"] + found["c"] > 0.99 and found["d"] == 0.0
     noisy = [trial(number, 100.0 + number % 4 + number * 7 % 13, a=number % 4, d=number % 13) for number in range(52)]
-    both = statistics.importance([Parameter("a", tuple(range(4))), Parameter("d", tuple(range(13)))], noisy)
+    both = importance([Factor("a", tuple(range(4))), Factor("d", tuple(range(13)))], noisy)
     assert both["a"] > 0 and both["d"] > 0 and both["a"] + both["d"] <= 1
 
 
 def test_importance_is_none_where_there_is_too_little_to_tell() -> None:
-    parameter = Parameter("a", (1, 2))
-    assert statistics.importance([parameter], []) == {"a": 0.0}
-    assert statistics.importance([parameter], [trial(1, 5.0, a=1), trial(2, 9.0, a=2)]) == {"a": 0.0}
+    factor = Factor("a", (1, 2))
+    assert importance([factor], []) == {"a": 0.0}
+    assert importance([factor], [trial(1, 5.0, a=1), trial(2, 9.0, a=2)]) == {"a": 0.0}
     # Many that share two measurements are two.
     shared = [trial(number, 5.0 + number % 2, f"{number % 2}", a=number % 2) for number in range(30)]
-    assert statistics.importance([parameter], shared) == {"a": 0.0}
+    assert importance([factor], shared) == {"a": 0.0}
 
 
 def test_values_that_are_never_right_are_found() -> None:
     trials = [trial(number, None if number % 2 else 5.0, a=number % 2) for number in range(8)]
-    assert statistics.never_right([Parameter("a", (0, 1))], trials) == [("a", 1, 4)]
-    assert statistics.never_right([Parameter("a", (0, 1))], trials[:4]) == []
+    assert never_right([Factor("a", (0, 1))], trials) == [("a", 1, 4)]
+    assert never_right([Factor("a", (0, 1))], trials[:4]) == []
     # What was given up as slower was right as far as it came.
-    given_up = [replace(each, failure="cancelled", times=(9.0,)) if each.failure else each for each in trials]
-    assert statistics.never_right([Parameter("a", (0, 1))], given_up) == []
+    given_up = [replace(each, state=PRUNED, failure=None, time=9.0) if each.failure else each for each in trials]
+    assert never_right([Factor("a", (0, 1))], given_up) == []
 
 
 # The code
@@ -481,7 +500,11 @@ def test_where_nothing_is_right(tmp_path: Path) -> None:
 
 
 def test_a_gain_inside_the_noise_is_none(tmp_path: Path) -> None:
-    page = report.write(made(tmp_path, [*baselines(10.0), line(1, {"passes": "a"}, 9.99)])).read_text()
+    lines = [*baselines(10.0), line(1, {"passes": "a"}, 9.99)]
+    for number, time in enumerate([10.1, 9.9, 10.0, 10.2, 9.8], 1):
+        lines.append(line(900, {"passes": "default<O3>"}, 10.0, label=f"baseline, round {number}"))
+        lines.append(line(1, {"passes": "a"}, time, label=f"best, round {number}"))
+    page = report.write(made(tmp_path, lines)).read_text()
     assert "no gain shown" in page and "within the noise" in page
 
 

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mneme.report import charts, page, statistics
-from mneme.report.parameters import Parameter, Value, flatten
-from mneme.report.run import COMPILING, Run, Trial, read
+from mneme.report import charts, page
+from mneme.results.factors import Factor, Value, flatten
+from mneme.results.importance import importance, medians_by_value
+from mneme.results.run import COMPILING, LogLine, Run, read
+from mneme.results.statistics import SpeedUp
+from mneme.results.trials import COMPLETE, FAILED, Trial
 
 
 def line(number: int, configuration: dict[str, Any], timed: list[float], **members: Any) -> str:
@@ -39,12 +42,11 @@ def run_of(folder: Path, lines: list[str]) -> Run:
 
 
 def trial(number: int, time: float | None, **params: Any) -> Trial:
-    times = (time,) if time else ()
-    return Trial(number, {}, str(number), "measured", None if time else "wrong_result", "", "", times, {}, "", params)
+    return Trial(number, params, state=COMPLETE if time else FAILED, time=time, digest=str(number))
 
 
-def of_result(result: dict[str, Any]) -> Trial:
-    return Trial(1, {}, "1", "measured", None, "", "", (), result)
+def of_result(result: dict[str, Any]) -> LogLine:
+    return LogLine({}, "1", "measured", None, "", "", (), result)
 
 
 def test_a_quantity_of_several_instances_is_the_largest() -> None:
@@ -107,8 +109,8 @@ def test_the_median_of_a_trial_and_of_each_value() -> None:
     trials = [trial(number, time, a=a) for number, (time, a) in enumerate([(9.0, 1), (1.0, 1), (2.0, 1), (8.0, 2)])]
     trials.append(trial(4, None, a=2))
     trials.append(trial(5, None, a=3))
-    assert statistics.medians_by_value(Parameter("a", (1, 2, 3)), trials) == [(1, 2.0), (2, 8.0)]
-    several = Trial(1, {}, "1", "measured", None, "", "", (9.0, 1.0, 2.0, 3.0), {})
+    assert medians_by_value(Factor("a", (1, 2, 3)), trials) == [(1, 2.0), (2, 8.0)]
+    several = LogLine({}, "1", "measured", None, "", "", (9.0, 1.0, 2.0, 3.0), {})
     assert several.time == several.seen == 2.5
 
 
@@ -116,7 +118,7 @@ def test_importance_is_epsilon_squared() -> None:
     times = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0]
     trials = [trial(number, math.exp(time), a=number // 3) for number, time in enumerate(times)]
     # By hand: means 2 and 6, squares within 1 + 1 + 4 + 4 = 10 of 4 degrees, in all 34 of 5.
-    assert statistics.importance([Parameter("a", (0, 1))], trials) == {"a": pytest.approx(1 - (10 / 4) / (34 / 5))}
+    assert importance([Factor("a", (0, 1))], trials) == {"a": pytest.approx(1 - (10 / 4) / (34 / 5))}
 
 
 def test_what_is_left_is_shared_out_by_the_next() -> None:
@@ -125,21 +127,11 @@ def test_what_is_left_is_shared_out_by_the_next() -> None:
         trial(number, math.exp(times[number % 4 // 2, number % 2]), a=number % 4 // 2, b=number % 2)
         for number in range(8)
     ]
-    found = statistics.importance([Parameter("b", (0, 1)), Parameter("a", (0, 1))], trials)
+    found = importance([Factor("b", (0, 1)), Factor("a", (0, 1))], trials)
     # By hand: of 34 in all, of 7 degrees, a leaves 2 of 6; of these b leaves nothing.
     of_a = 1 - (2 / 6) / (34 / 7)
     assert list(found) == ["a", "b"]
     assert found == {"a": pytest.approx(of_a), "b": pytest.approx(1 - of_a)}
-
-
-def test_an_interval_of_95_percent() -> None:
-    baseline, times = [float(time) for time in range(200, 301)], [float(time) for time in range(100, 201)]
-    found = statistics.speed_up([baseline], times)
-    assert found.value == 250 / 150
-    # The median of 101 of those is off by 29 * 1.25 / sqrt(101) = 3.6 %-points or so.
-    assert 1.45 < found.low < 1.56 and 1.78 < found.high < 1.96
-    assert not statistics.SpeedUp(1.1, 1.0, 1.2).is_shown and not statistics.SpeedUp(0.9, 0.8, 1.0).is_shown
-    assert statistics.SpeedUp(1.1, 1.01, 1.2).is_shown and statistics.SpeedUp(0.9, 0.8, 0.99).is_shown
 
 
 def test_a_claim_without_best_json_is_over_the_baselines(tmp_path: Path) -> None:
@@ -149,9 +141,9 @@ def test_a_claim_without_best_json_is_over_the_baselines(tmp_path: Path) -> None
     run = run_of(
         tmp_path, [*lines, line(1, {"block": {"x": 32}}, [10.0] * 3), line(2, {"block": {"x": 64}}, [8.0] * 3)]
     )
-    assert statistics.claim(run) == statistics.SpeedUp(2.5, 2.5, 2.5)
+    assert run.speed_up == SpeedUp(2.5, 0.0, math.inf, confidence=0.95, rounds=0)
     (tmp_path / "best.json").write_text(json.dumps({"speed_up": 1.5, "interval": [None, None]}))
-    assert statistics.claim(read(tmp_path)) == statistics.SpeedUp(1.5, 0.0, math.inf)
+    assert read(tmp_path).speed_up == SpeedUp(1.5, 0.0, math.inf, confidence=0.95, rounds=0)
 
 
 def test_failures_are_by_how_many_there_are(tmp_path: Path) -> None:
@@ -257,10 +249,10 @@ def test_the_charts_of_fronts(tmp_path: Path) -> None:
     }
 
 
-def test_the_chart_of_a_parameter(tmp_path: Path) -> None:
+def test_the_chart_of_a_factor(tmp_path: Path) -> None:
     run = folder_of_charts(tmp_path)
-    (parameter,) = run.parameters
-    given_up, right, medians = charts.slices(run, parameter).data
+    (factor,) = run.factors
+    given_up, right, medians = charts.slices(run, factor).data
     assert [round(place) for place in given_up.x] == [3] and list(given_up.y) == [90.0]
     assert [round(place) for place in right.x] == [0, 1, 2, 4] and list(right.y) == [30.0, 20.0, 25.0, 10.0]
     assert (list(medians.x), list(medians.y)) == ([0, 1, 2, 3, 4], [30.0, 20.0, 25.0, 90.0, 10.0])

@@ -3,9 +3,10 @@
 import mneme
 import pytest
 from mneme.errors import InvalidArgumentError, UnsupportedError
-from mneme.tune import Categorical, Int, LaunchFacts, Pipeline, SearchSpace, passes, presets
+from mneme.tune import Categorical, Int, LaunchFacts, Pipeline, SearchSpace
 from mneme.tune.checks import check_space
-from mneme.tune.parameters import Parameter
+from mneme.tune.space import passes, presets
+from mneme.tune.space.parameters import Parameter
 
 NONE = mneme.Config()
 

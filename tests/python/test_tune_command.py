@@ -11,10 +11,10 @@ from typing import Any
 
 import mneme
 import pytest
+from mneme.results.trials import read_trials
 from mneme.tune import Categorical, SearchSpace, Study, command, preset, tune, yaml_text
 from mneme.tune.extras import TUNE
-from mneme.tune.progress import progress_line
-from mneme.tune.trials import read_trials
+from mneme.tune.shown.progress import progress_line
 
 SCALE = "scale(int*, int, int)"
 FAST = ["--device", "cpu", "--quiet", "--set", "execution.iterations=3"]
@@ -350,7 +350,7 @@ def test_ctrl_c_while_it_is_imported(tmp_path: Path, module: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
-@pytest.mark.parametrize("place", ["asked.Folder.begin", "run.open_executor", "run.TrialLog"])
+@pytest.mark.parametrize("place", ["kept.asked.Folder.begin", "run.open_executor", "run.TrialLog"])
 def test_ctrl_c_before_the_first_measurement(recordings: Path, tmp_path: Path, place: str) -> None:
     words = [str(recordings), *FAST, "--trials", "4", "--seed", "1", "--confirm", "0", "--results-dir", "r"]
     owner, name = f"mneme.tune.{place}".rsplit(".", 1)

@@ -8,10 +8,10 @@ from typing import Any
 import mneme
 import pytest
 from mneme.errors import InvalidArgumentError
+from mneme.results.statistics import student_quantile
+from mneme.results.trials import Trial
 from mneme.tune import Categorical, SearchSpace, SpeedUp, Study, command, speed_up
-from mneme.tune.statistics import student_quantile
-from mneme.tune.summary import summary_text
-from mneme.tune.trials import Trial
+from mneme.tune.shown.summary import summary_text
 
 from fake_executor import FakeExecutor, fake_instance, go, measure, use
 

@@ -7,7 +7,8 @@ from typing import Any
 import mneme
 import pytest
 from mneme.session import choose_device
-from mneme.tune import Categorical, SearchSpace, passes, preset, tune
+from mneme.tune import Categorical, SearchSpace, preset, tune
+from mneme.tune.space import passes
 
 pytestmark = pytest.mark.skipif(choose_device(None, "testing")[0] != "cuda", reason="there is no GPU here")
 

@@ -2,7 +2,7 @@
 
 from mneme import llvm
 from mneme.errors import InternalError
-from mneme.tune.indexing import ANY, Direction, directions_of
+from mneme.tune.space.indexing import ANY, Direction, directions_of
 
 COUNTS_THREADS = Direction(blocks=False, reason="blockIdx.x counts threads only")
 COUNTS_BLOCKS = Direction(threads=False, reason="blockIdx.x counts no threads")

@@ -9,10 +9,11 @@ from typing import Any
 
 import mneme
 import pytest
-from mneme.tune import Study, results, run
-from mneme.tune.storage import Storage
-from mneme.tune.summary import summary_text
-from mneme.tune.trials import read_trials, write_parquet
+from mneme.results.trials import read_trials, write_parquet
+from mneme.tune import Study, run
+from mneme.tune.kept import writing as results
+from mneme.tune.kept.storage import Storage
+from mneme.tune.shown.summary import summary_text
 
 from fake_executor import FakeExecutor, InterruptedExecutor, Outcome, go, measure, use
 
@@ -141,12 +142,12 @@ def pressed(what: Callable[..., Any], *, when: str = "before") -> Callable[..., 
 
 
 BEFORE_THE_FIRST_MEASUREMENT = [
-    ("mneme.tune.asked", "Folder", "begin"),
+    ("mneme.tune.kept.asked", "Folder", "begin"),
     ("mneme.tune.run", "_Run", "__init__"),
-    ("mneme.tune.samplers", "Listed", "restore"),
-    ("mneme.tune.storage", "Storage", "__init__"),
+    ("mneme.tune.search.samplers", "Listed", "restore"),
+    ("mneme.tune.kept.storage", "Storage", "__init__"),
     ("mneme.tune.run", "", "open_executor"),
-    ("mneme.tune.trials", "TrialLog", "__init__"),
+    ("mneme.results.trials", "TrialLog", "__init__"),
     ("mneme.tune.run", "_Run", "_baseline"),
 ]
 

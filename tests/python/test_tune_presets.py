@@ -7,9 +7,10 @@ from typing import Any
 import mneme
 import pytest
 from mneme import llvm
-from mneme.tune import Categorical, LaunchFacts, SearchSpace, passes, presets
-from mneme.tune.indexing import ANY, Direction
-from mneme.tune.launches import launch
+from mneme.tune import Categorical, LaunchFacts, SearchSpace
+from mneme.tune.space import passes, presets
+from mneme.tune.space.indexing import ANY, Direction
+from mneme.tune.space.launches import launch
 
 from fake_executor import fake_instance
 

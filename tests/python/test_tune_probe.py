@@ -8,13 +8,13 @@ from typing import Any
 import mneme
 import pytest
 from mneme import llvm
+from mneme.results.trials import Params, Trial, read_trials
 from mneme.tune import Categorical, LaunchFacts, SearchSpace, tune
-from mneme.tune.launches import launch
-from mneme.tune.probe import Probed
-from mneme.tune.proposals import Proposals
-from mneme.tune.samplers import Source, source_of
-from mneme.tune.space import Line, Params
-from mneme.tune.trials import Trial, read_trials
+from mneme.tune.search.probe import Probed
+from mneme.tune.search.proposals import Proposals
+from mneme.tune.search.samplers import Source, source_of
+from mneme.tune.space.launches import launch
+from mneme.tune.space.search_space import Line
 
 from fake_executor import FakeExecutor, InterruptedExecutor, Outcome, fake_instance, use
 

@@ -8,9 +8,9 @@ from typing import Any
 import mneme
 import pytest
 from mneme.errors import CorruptError, InvalidArgumentError, NotFoundError, UnavailableError
+from mneme.results.trials import read_trials
 from mneme.tune import command
-from mneme.tune.asked import Asked, Folder
-from mneme.tune.trials import read_trials
+from mneme.tune.kept.asked import Asked, Folder
 
 from fake_executor import FakeExecutor, fake_instance, go, measure, use
 

@@ -11,9 +11,9 @@ from typing import Any
 import mneme
 import pytest
 from mneme.errors import InvalidArgumentError, IoError, MnemeError, UnavailableError, UnsupportedError
+from mneme.results.files import write_json
+from mneme.results.trials import Trial, read_trials
 from mneme.tune import Bool, Int, SearchSpace, Study, run
-from mneme.tune.files import write_json
-from mneme.tune.trials import Trial, read_trials
 
 from fake_executor import SPACE, FakeExecutor, FakeResult, fake_instance, go, measure, use
 

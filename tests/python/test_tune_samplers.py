@@ -11,12 +11,12 @@ from typing import Any
 import numpy
 import pytest
 from mneme.errors import InvalidArgumentError, UnavailableError
+from mneme.results.trials import Trial
 from mneme.tune import Bool, Categorical, Float, Int, Pipeline, SearchSpace
 from mneme.tune.extras import TUNE
-from mneme.tune.proposals import BATCH, Proposals
-from mneme.tune.samplers import FromTpe, Numbered, Source, source_of
-from mneme.tune.space import key_of
-from mneme.tune.trials import Trial
+from mneme.tune.search.proposals import BATCH, Proposals
+from mneme.tune.search.samplers import FromTpe, Numbered, Source, source_of
+from mneme.tune.space.search_space import key_of
 
 SPACE = SearchSpace(
     {
@@ -243,7 +243,7 @@ def test_start_points_are_tried_once(name: str) -> None:
 
 def test_tpe_of_an_optuna_whose_parts_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(source_of("tpe", SPACE, objectives=["time"], seed=7), FromTpe)
-    monkeypatch.delitem(sys.modules, "mneme.tune.batched_tpe", raising=False)
+    monkeypatch.delitem(sys.modules, "mneme.tune.search.batched_tpe", raising=False)
     monkeypatch.delattr("optuna.samplers._tpe.sampler.default_gamma_multiobjective")
     source = source_of("tpe", SPACE, objectives=["time"], seed=7)
     assert not isinstance(source, FromTpe)
@@ -258,13 +258,13 @@ def test_tpe_of_an_optuna_whose_parts_are_missing(monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_tpe_of_an_optuna_whose_parts_are_others(monkeypatch: pytest.MonkeyPatch, other: tuple[str, Any]) -> None:
-    monkeypatch.setattr(f"mneme.tune.batched_tpe.{other[0]}", other[1])
+    monkeypatch.setattr(f"mneme.tune.search.batched_tpe.{other[0]}", other[1])
     assert not isinstance(source_of("tpe", SPACE, objectives=["time"], seed=7), FromTpe)
 
 
 def estimates() -> tuple[Any, dict[str, Any]]:
     """One of Optuna's kind of each sort of axis, whose values can be counted."""
-    from mneme.tune.batched_tpe import BatchedTPESampler, TabledEstimator
+    from mneme.tune.search.batched_tpe import BatchedTPESampler, TabledEstimator
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     space = {
@@ -357,7 +357,7 @@ def test_tpe_learns_from_what_was_given_up() -> None:
 
 
 def test_an_estimate_is_made_anew_when_a_sixteenth_more_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mneme.tune.batched_tpe import BatchedTPESampler
+    from mneme.tune.search.batched_tpe import BatchedTPESampler
 
     made: list[int] = []
     estimate = BatchedTPESampler._estimate_of
@@ -377,13 +377,13 @@ def test_an_estimate_is_made_anew_when_a_sixteenth_more_is_known(monkeypatch: py
 @pytest.mark.parametrize("name", LEARNING)
 def test_shared_axes_give_the_same_points(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     points = run(source_of(name, SPACE, objectives=["time"], seed=7), 60)
-    monkeypatch.setattr("mneme.tune.shared_axes.shared", lambda axes: axes)
+    monkeypatch.setattr("mneme.tune.search.shared_axes.shared", lambda axes: axes)
     assert keys(points) == keys(run(source_of(name, SPACE, objectives=["time"], seed=7), 60))
 
 
 def test_shared_axes_are_not_copied_and_as_equal_as_others() -> None:
-    from mneme.tune.samplers import distributions
-    from mneme.tune.shared_axes import shared
+    from mneme.tune.search.samplers import distributions
+    from mneme.tune.search.shared_axes import shared
 
     axes, others = shared(distributions(SPACE)), shared(distributions(SPACE))
     for name, axis in axes.items():

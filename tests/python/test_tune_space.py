@@ -7,11 +7,12 @@ from typing import Any
 import mneme
 import pytest
 from mneme.errors import InvalidArgumentError, UnavailableError
-from mneme.tune import Bool, Categorical, Float, Int, Pipeline, SearchSpace, passes
-from mneme.tune.constraints import Constraint
-from mneme.tune.description import parameter_of, space_of
-from mneme.tune.parameters import Parameter
-from mneme.tune.space import key_of
+from mneme.tune import Bool, Categorical, Float, Int, Pipeline, SearchSpace
+from mneme.tune.space import passes
+from mneme.tune.space.constraints import Constraint
+from mneme.tune.space.description import parameter_of, space_of
+from mneme.tune.space.parameters import Parameter
+from mneme.tune.space.search_space import key_of
 
 PIPELINE = Pipeline(["function(gvn)", "function(sink)"], max_length=2, first=["default<O2>", "default<O3>"])
 PARAMETERS: dict[str, Parameter] = {

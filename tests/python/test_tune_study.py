@@ -8,11 +8,11 @@ from typing import Any
 
 import mneme
 import pytest
+from mneme.results.baseline import Baseline
+from mneme.results.trials import Trial, TrialLog, read_trials, rows, write_parquet
 from mneme.tune import SpeedUp, Study, confirm
-from mneme.tune.search import CompileTimes
-from mneme.tune.study import Baseline
-from mneme.tune.summary import summary_lines
-from mneme.tune.trials import Trial, TrialLog, read_trials, rows, write_parquet
+from mneme.tune.search.loop import CompileTimes
+from mneme.tune.shown.summary import summary_lines
 
 from fake_executor import FakeExecutor, FakeResult, go, measure, use
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 from mneme._native import llvm as _llvm
 from mneme.errors import InvalidArgumentError
 from mneme.llvm._instruction import BasicBlock, Instruction
-from mneme.llvm._values import wrap
+from mneme.llvm._refs import wrap
 
 if TYPE_CHECKING:
     from mneme.llvm._function import Function

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 
 from mneme._native import llvm as _llvm
 from mneme.errors import InvalidArgumentError
+from mneme.llvm._function import Function
 from mneme.llvm._instruction import BasicBlock, Instruction
+from mneme.llvm._refs import Number, to_ref, wrap
 from mneme.llvm._types import Type, to_type
-from mneme.llvm._values import Constant, Number, Value, to_ref, wrap
+from mneme.llvm._values import Constant, Value
 
 
 class Builder:
@@ -761,8 +763,6 @@ class Builder:
         >>> str(build.call(kernel.arguments["x"], type="void ()"))
         '  call void %x()'
         """
-        from mneme.llvm._function import Function
-
         signature = None if type is None else Type(self._place.module, self._type(type))
         known = signature or (callee.value_type if isinstance(callee, Function) else None)
         parameters = known.parameters if known is not None and known.kind == "function" else ()

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mneme._native import llvm as _llvm
+from mneme.llvm._analysis import DominatorTree, Loop, loops
 from mneme.llvm._attributes import OF_FUNCTION, OF_RESULT, Attributes
 from mneme.llvm._instruction import BasicBlock, Instruction
 from mneme.llvm._metadata import AttachedMetadata, DebugLocation
+from mneme.llvm._refs import Number, to_ref, wrap
 from mneme.llvm._types import Type
-from mneme.llvm._values import Argument, Number, Value, Values, to_ref, wrap
-
-if TYPE_CHECKING:
-    from mneme.llvm._analysis import DominatorTree, Loop
+from mneme.llvm._values import Argument, Value, Values
 
 
 class GlobalValue(Value, kind="alias"):
@@ -342,8 +340,6 @@ class Function(GlobalValue, kind="function"):
         >>> mneme.llvm.example().functions["saxpy"].loops
         ()
         """
-        from mneme.llvm._analysis import loops
-
         return loops(self)
 
     def dominators(self, *, post: bool = False) -> DominatorTree:
@@ -352,8 +348,6 @@ class Function(GlobalValue, kind="function"):
         >>> mneme.llvm.example().functions["saxpy"].dominators()
         <DominatorTree of 3 blocks>
         """
-        from mneme.llvm._analysis import DominatorTree
-
         return DominatorTree(self, post=post)
 
     def opcode_counts(self) -> Counter[str]:

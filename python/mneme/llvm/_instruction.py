@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from mneme._native import llvm as _llvm
+from mneme.llvm._attributes import OF_FUNCTION, Attributes
 from mneme.llvm._metadata import AttachedMetadata, DebugLocation, to_location
+from mneme.llvm._refs import Number, to_ref, wrap
 from mneme.llvm._types import Type
-from mneme.llvm._values import Number, Value, Values, to_ref, wrap
+from mneme.llvm._values import Value, Values
 
 if TYPE_CHECKING:
-    from mneme.llvm._attributes import Attributes
     from mneme.llvm._function import Function
 
 
@@ -371,8 +372,6 @@ class Instruction(Value, kind="instruction"):
         >>> call.attributes.add("noinline"); list(call.attributes)
         ['noinline']
         """
-        from mneme.llvm._attributes import OF_FUNCTION, Attributes
-
         return Attributes(self, OF_FUNCTION)
 
     @property

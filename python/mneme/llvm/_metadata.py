@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mneme._native import llvm as _llvm
+from mneme.llvm._refs import wrap
 
 if TYPE_CHECKING:
     from mneme.llvm._module import Module
@@ -58,8 +59,6 @@ class Metadata:
         >>> mneme.llvm.example().metadata([4]).operands[0].value
         <Constant i64 4>
         """
-        from mneme.llvm._values import wrap
-
         return wrap(self._module, _llvm.metadata_as_value(self._ref))
 
     def __str__(self) -> str:

@@ -8,14 +8,15 @@ from os import PathLike, fspath
 from pathlib import Path
 
 from mneme._native import llvm as _llvm
-from mneme.errors import InvalidArgumentError, IoError
+from mneme.errors import CorruptError, InvalidArgumentError, IoError
 from mneme.llvm._analysis import CallGraph
 from mneme.llvm._function import Function, GlobalValue, GlobalVariable
 from mneme.llvm._metadata import Metadata
 from mneme.llvm._own_errors import with_own_errors
 from mneme.llvm._passes import ModulePass, Pipeline, join
+from mneme.llvm._refs import Number, wrap
 from mneme.llvm._types import Type, to_type
-from mneme.llvm._values import Number, Value, Values, wrap
+from mneme.llvm._values import Value, Values
 
 
 class Module:
@@ -144,8 +145,6 @@ class Module:
         >>> mneme.llvm.example().is_valid
         True
         """
-        from mneme.errors import CorruptError
-
         try:
             self.verify()
         except CorruptError:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from mneme._native import llvm as _llvm
+from mneme.errors import InvalidArgumentError
+from mneme.llvm._refs import Number, to_ref, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mneme.llvm._module import Module
-    from mneme.llvm._values import Constant, Number
+    from mneme.llvm._values import Constant
 
 
 class Type:
@@ -171,9 +173,7 @@ class Type:
         ...
         mneme.errors.InvalidArgumentError: 256 does not fit into i8
         """
-        from mneme.llvm._values import Constant, to_ref
-
-        return Constant(self._module, to_ref(self._module, self._ref, value))
+        return self._constant(to_ref(self._module, self._ref, value))
 
     def null(self) -> Constant:
         """Zero: the null pointer, or all elements zero.
@@ -200,17 +200,13 @@ class Type:
         return self._constant(_llvm.poison(self._ref))
 
     def _constant(self, ref: _llvm.ValueRef) -> Constant:
-        from mneme.llvm._values import Constant
-
-        return Constant(self._module, ref)
+        return cast("Constant", wrap(self._module, ref))
 
     def _contained(self) -> tuple[Type, ...]:
         return tuple(Type(self._module, ref) for ref in _llvm.contained_types(self._ref))
 
     def _expect(self, *kinds: str) -> None:
         if self.kind not in kinds:
-            from mneme.errors import InvalidArgumentError
-
             raise InvalidArgumentError(f"type {self} is no {' or '.join(kinds)}: it is {self.kind}")
 
     def __str__(self) -> str:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, overload
 
 from mneme._native import llvm as _llvm
-from mneme.errors import InvalidArgumentError, NotFoundError
+from mneme.errors import NotFoundError
+from mneme.llvm._attributes import Attributes
+from mneme.llvm._metadata import Metadata
+from mneme.llvm._refs import OTHER, Number, classes, to_ref, wrap
 from mneme.llvm._types import Type
 
 if TYPE_CHECKING:
-    from mneme.llvm._attributes import Attributes
     from mneme.llvm._function import Function
-    from mneme.llvm._metadata import Metadata
     from mneme.llvm._module import Module
-
-Number: TypeAlias = int | float | None
 
 
 class Use(NamedTuple):
@@ -48,12 +47,11 @@ class Value:
     """
 
     __slots__ = ("_module", "_ref")
-    _classes: ClassVar[dict[str, type[Value]]] = {}
 
     def __init_subclass__(cls, *, kind: str = "", **more: object) -> None:
         super().__init_subclass__(**more)
         if kind:
-            Value._classes[kind] = cls
+            classes[kind] = cls
 
     def __init__(self, module: Module, ref: _llvm.ValueRef) -> None:
         self._module = module
@@ -136,8 +134,6 @@ class Value:
         >>> module.functions["f"].instructions[0].arguments[0].as_metadata
         <Metadata tuple !{!"sp"}>
         """
-        from mneme.llvm._metadata import Metadata
-
         return Metadata(self._module, _llvm.metadata_operand(self._ref))
 
     def replace(self, replacement: Value | Number) -> None:
@@ -178,6 +174,9 @@ class Value:
 
     def __hash__(self) -> int:
         return hash(self._ref)
+
+
+classes[OTHER] = Value
 
 
 class Constant(Value, kind="constant"):
@@ -263,8 +262,6 @@ class Argument(Value, kind="argument"):
         >>> pointer.attributes.add("noalias", "align 16"); list(pointer.attributes)
         ['noalias', 'align']
         """
-        from mneme.llvm._attributes import Attributes
-
         return Attributes(self.function, self.index)
 
 
@@ -333,34 +330,3 @@ class Values(Sequence[T], Generic[T]):
 
     def __repr__(self) -> str:
         return repr(list(self._all))
-
-
-def wrap(module: Module, ref: _llvm.ValueRef) -> Value:
-    """The object of the class that fits."""
-    return Value._classes.get(_llvm.kind_of(ref), Value)(module, ref)
-
-
-def to_ref(module: Module, type: _llvm.TypeRef, value: Value | Number | Sequence[Number]) -> _llvm.ValueRef:
-    """A value as it is; a Python number, None for null, or a sequence of such, as a constant of the type."""
-    if isinstance(value, Value):
-        return value._ref
-    if value is None:
-        return _llvm.null(type)
-    info = _llvm.type_info(type)
-    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-        return _aggregate(module, type, info, value)
-    scalar = _llvm.type_info(_llvm.contained_types(type)[0]) if info.kind == "vector" else info
-    if isinstance(value, int) and scalar.kind == "integer":
-        return _llvm.integer(type, str(int(value)))
-    if isinstance(value, (int, float)) and scalar.kind == "float":
-        return _llvm.floating(type, float(value))
-    raise InvalidArgumentError(f"{value!r} is no constant of type {info.text}")
-
-
-def _aggregate(module: Module, type: _llvm.TypeRef, info: _llvm.TypeInfo, values: Sequence[Number]) -> _llvm.ValueRef:
-    inner = _llvm.contained_types(type)
-    if info.kind in ("array", "vector"):
-        inner = inner * len(values)
-    if info.kind not in ("array", "vector", "struct") or len(inner) != len(values):
-        raise InvalidArgumentError(f"{len(values)} values are no constant of type {info.text}")
-    return _llvm.aggregate(type, [to_ref(module, part, value) for part, value in zip(inner, values, strict=True)])

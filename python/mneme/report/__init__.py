@@ -44,7 +44,7 @@ def write(
     >>> write(folder, stages=[]).name
     'report.html'
     """
-    from mneme.report.run import read
+    from mneme.results.run import read
 
     run = read(Path(results), database=None if database is None else Path(database))
     try:

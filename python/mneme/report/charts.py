@@ -12,9 +12,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from mneme.report.parameters import Parameter, Value, at_most
-from mneme.report.run import Run, Trial
-from mneme.report.statistics import importance, medians_by_value, pareto
+from mneme.results.factors import Factor, Value, at_most
+from mneme.results.front import pareto
+from mneme.results.importance import importance, medians_by_value
+from mneme.results.run import Run
+from mneme.results.trials import PRUNED, Trial
 
 #: About so many points are drawn in a chart of which there are several.
 MANY_POINTS = 3000
@@ -33,7 +35,7 @@ QUANTITIES = {
 
 def microseconds(trials: Sequence[Trial]) -> list[float]:
     """The times of trials, in us; of those that were given up, until then."""
-    return [(trial.seen or 0.0) / 1000 for trial in trials]
+    return [(trial.time or 0.0) / 1000 for trial in trials]
 
 
 def _figure(traces: Sequence[Any], **layout: Any) -> go.Figure:
@@ -95,7 +97,7 @@ def best_so_far(run: Run) -> go.Figure:
         lines.append(("baseline", [(1, run.baseline / 1000), (end, run.baseline / 1000)], "var(--soft)", "dash"))
     traces = [
         _as_it_came(shared, "shared", _marker("var(--faint)", 5)),
-        _as_it_came([trial for trial in run.given_up if trial.times], "given up", _marker("var(--orange)", 5)),
+        _as_it_came([trial for trial in run.timed if trial.state == PRUNED], "given up", _marker("var(--orange)", 5)),
         _as_it_came(measured, "measured", _marker("var(--blue)", 6)),
         *(_line(name, points, {"color": color, "dash": dash}) for name, points, color, dash in lines),
     ]
@@ -165,7 +167,7 @@ def importances(found: dict[str, float]) -> go.Figure:
     return figure
 
 
-def chosen(run: Run) -> list[Parameter]:
+def chosen(run: Run) -> list[Factor]:
     """The parameters that the charts show, the most important first: those that differ among what is right."""
     found = importance(run.studied, run.timed)
     names = list(found)
@@ -194,13 +196,13 @@ def text_of(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _seen(parameter: Parameter, trials: Sequence[Trial]) -> Parameter:
+def _seen(parameter: Factor, trials: Sequence[Trial]) -> Factor:
     """The parameter with those of its values that trials have."""
     seen = {repr(trial.params[parameter.name]) for trial in trials}
-    return Parameter(parameter.name, tuple(value for value in parameter.values if repr(value) in seen))
+    return Factor(parameter.name, tuple(value for value in parameter.values if repr(value) in seen))
 
 
-def slices(run: Run, parameter: Parameter) -> go.Figure:
+def slices(run: Run, parameter: Factor) -> go.Figure:
     """Times by the values of one parameter, with the median at each value; what was given up is in its own colour."""
     trials = run.timed
     parameter = _seen(parameter, trials)
@@ -214,7 +216,7 @@ def slices(run: Run, parameter: Parameter) -> go.Figure:
 
     traces = []
     for color, some in (("var(--orange)", run.given_up), ("var(--blue)", run.right)):
-        shown = [trial for trial in some if trial.times][:: thinning(run)]
+        shown = [trial for trial in some if trial.time is not None][:: thinning(run)]
         traces.append(_points(shown, list(map(place, shown)), microseconds(shown), marker=_marker(color, 5, 0.5)))
     medians = medians_by_value(parameter, trials)
     if len(medians) <= 40:
@@ -239,7 +241,7 @@ def _medians(points: Sequence[tuple[Value, float]], *, connected: bool, width: f
     )
 
 
-def parallel(run: Run, parameters: Sequence[Parameter]) -> go.Figure:
+def parallel(run: Run, parameters: Sequence[Factor]) -> go.Figure:
     """A line for each right configuration through its parameters to its time."""
     right = run.right
     times = microseconds(right)
@@ -261,10 +263,10 @@ def parallel(run: Run, parameters: Sequence[Parameter]) -> go.Figure:
     return _figure([lines], margin={"l": max(70, 16 + 7 * max(texts, default=0)), "r": 60, "t": 46, "b": 16})
 
 
-def short_names(parameters: Sequence[Parameter]) -> list[str]:
+def short_names(parameters: Sequence[Factor]) -> list[str]:
     """Names for a place that is short: a long one by its last part, where that is of no other.
 
-    >>> short_names([Parameter("assembler.max_registers", (1, 2)), Parameter("block.x", (1, 2))])
+    >>> short_names([Factor("assembler.max_registers", (1, 2)), Factor("block.x", (1, 2))])
     ['max_registers', 'block.x']
     """
     parts = [re.split(r": |\.", parameter.name)[-1] for parameter in parameters]
@@ -275,7 +277,7 @@ def short_names(parameters: Sequence[Parameter]) -> list[str]:
     return [at_most(SHORT, name) for name in names]
 
 
-def _dimension(parameter: Parameter, label: str, trials: Sequence[Trial]) -> dict[str, Any]:
+def _dimension(parameter: Factor, label: str, trials: Sequence[Trial]) -> dict[str, Any]:
     if parameter.is_number and len(parameter.values) > 12:
         return {"label": label, "values": [trial.params[parameter.name] for trial in trials]}
     places = {repr(value): index for index, value in enumerate(parameter.values)}
@@ -292,9 +294,9 @@ def fronts(run: Run) -> dict[str, go.Figure]:
     """Time against each other quantity of which there is more than one value, with the Pareto front."""
     found = {}
     for key, name in QUANTITIES.items():
-        trials = [trial for trial in run.right if trial.quantity(key) is not None]
+        trials = [trial for trial in run.right if run.line_of(trial).quantity(key) is not None]
         scale = 1e6 if key == "compile_time" else 1
-        values = [(trial.quantity(key) or 0.0) / scale for trial in trials]
+        values = [(run.line_of(trial).quantity(key) or 0.0) / scale for trial in trials]
         if len(set(values)) > 1:
             found[name] = _front(trials, values, name, thinning(run))
     return found

@@ -24,7 +24,7 @@ from typing import Any
 
 from mneme._names import launch_words
 from mneme.errors import MnemeError, UnavailableError
-from mneme.report.run import Run
+from mneme.results.run import Run
 
 #: Texts longer than this are not compared: it would take minutes, and nobody reads it.
 MOST_LINES = 30_000
@@ -109,7 +109,7 @@ def compare(run: Run, stages: Sequence[str]) -> Iterator[Comparison]:
     for stage in stages:
         commands = tuple(_shown(run, name, stage) for name in ("baseline", "best"))
         try:
-            old, new = (_code(run, trial.configuration, stage) for trial in (baselines[0], best))
+            old, new = (_code(run, line.configuration, stage) for line in (baselines[0], run.line_of(best)))
         except MnemeError as error:
             if stage != "sass":
                 yield Comparison(stage, "", (0, 0), 0, 0, (), (), str(error), commands)

@@ -16,14 +16,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
-import mneme
 from mneme import _views
+from mneme._native import version
 from mneme._views import MOST, shown, shown_lines
 from mneme.report import charts, code, highlight
-from mneme.report.parameters import Parameter, at_most, flatten
-from mneme.report.run import Run, Trial
-from mneme.report.statistics import claim, importance, never_right
-from mneme.tune.statistics import LEAST_ROUNDS
+from mneme.results.factors import Factor, at_most, flatten
+from mneme.results.importance import importance, never_right
+from mneme.results.run import LogLine, Run
+from mneme.results.statistics import LEAST_ROUNDS, NO_DIFFERENCE
+from mneme.results.trials import FAILED, PRUNED, Trial
 
 MOST_ROWS = 100
 
@@ -159,13 +160,15 @@ def html_of(run: Run, *, stages: Sequence[str]) -> str:
         about=_about(run),
         answer=_answer(run),
         rows=rows,
-        measured=sum(row["trial"] not in run.baselines for row in rows),
+        measured=sum(row["trial"] is not None for row in rows),
         counted=_counted(run.points, "trial") if run.points else _counted(len(run.trials), "configuration"),
         number_of=_counted,
         counts=_counts(run),
         over=_over(run),
         quantities=[
-            (key, name, unit) for key, name, unit in QUANTITIES if any(trial.quantity(key) for trial in run.right)
+            (key, name, unit)
+            for key, name, unit in QUANTITIES
+            if any(run.line_of(trial).quantity(key) for trial in run.right)
         ],
         quantity=quantity,
         slices=[parameter.name for parameter in studied],
@@ -175,14 +178,15 @@ def html_of(run: Run, *, stages: Sequence[str]) -> str:
         never_right=never_right(run.studied, run.trials) if run.right else [],
         code=[_code(comparison) for comparison in code.compare(run, stages)],
         now=datetime.datetime.now().astimezone(),
-        version=mneme.__version__,
+        version=version,
     )
 
 
 def _about(run: Run) -> dict[str, Any]:
     """What was tuned: from the database where it is still there, else what the results say."""
     told = code.show(run)
-    first = next((trial.instances()[0] for trial in (*run.baselines, *run.right) if trial.result), {})
+    lines = (*run.baselines, *map(run.line_of, run.right))
+    first = next((line.instances()[0] for line in lines if line.result), {})
     names = [str(name) for name in run.about.get("instances") or []]
     recorded: Mapping[str, Any] = next(
         (each for each in told.get("instances", []) if each.get("dynamic_hash") in names[:1]), {}
@@ -212,15 +216,17 @@ def _answer(run: Run) -> dict[str, Any] | None:
         return None
     file = run.folder / "best.json"
     replay = f"mneme replay {code.launch(run)} --config {shlex.quote(os.path.abspath(file))}"
-    baseline = run.baselines[0] if run.baselines else None
+    baseline, configuration = run.baselines[0] if run.baselines else None, run.line_of(best).configuration
     return {
         "best": best,
-        "speed_up": claim(run),
+        "line": run.line_of(best),
+        "speed_up": run.speed_up,
+        "is_shown": run.speed_up is not None and run.speed_up.claim != NO_DIFFERENCE,
         "baseline": baseline,
         "replay": replay if file.is_file() else "",
-        "json": _json(best.configuration, indent=2),
-        "changes": run.changes(flatten(baseline.configuration if baseline else {}), flatten(best.configuration)),
-        "to_the_byte": not any(result.get("tolerances") for result in best.instances()),
+        "json": _json(configuration, indent=2),
+        "changes": run.changes(flatten(baseline.configuration if baseline else {}), flatten(configuration)),
+        "to_the_byte": not any(result.get("tolerances") for result in run.line_of(best).instances()),
         "drift": _drift(run),
         "few_rounds": 0 < len(run.rounds) < LEAST_ROUNDS,
     }
@@ -228,7 +234,7 @@ def _answer(run: Run) -> dict[str, Any] | None:
 
 def _drift(run: Run) -> float:
     """By how much the baseline at the begin and at the end differ, as a part of the smaller."""
-    medians = [trial.time for trial in run.baselines if trial.time and "round" not in trial.label]
+    medians = [line.time for line in run.baselines if line.time and "round" not in line.label]
     return max(medians) / min(medians) - 1 if medians else 0.0
 
 
@@ -240,41 +246,48 @@ def _rows(run: Run) -> list[dict[str, Any]]:
     alike: dict[str, int] = {}
     for trial in run.right:
         alike[trial.shared_with or trial.digest] = alike.get(trial.shared_with or trial.digest, 0) + 1
-    leaders = [trial for trial in run.right if trial.shared_with in ("", trial.digest)]
+    leaders = [trial for trial in run.right if trial.shared_with in (None, trial.digest)]
     best = run.best
     if best and best not in leaders:
         leaders.append(best)
     leaders.sort(key=lambda trial: trial.time or 0.0)
-    found = claim(run) if run.is_confirmed else None
+    found = run.speed_up if run.is_confirmed else None
     rows = []
     if found and best and not run.is_recorded(best):
         leaders.remove(best)
         interval = f"{found.low:.3f} to {found.high:.3f}"
-        rows.append(_row(best, run.best_time, found.value, interval, 3))
+        rows.append(_row(run.line_of(best), best, run.best_time, found.value, interval, 3))
     recorded = next((trial for trial in leaders if run.is_recorded(trial)), None)
     if run.baseline is not None:
-        rows.append(_row(recorded or run.baselines[0], run.baseline, 1.0, "as recorded"))
+        line = run.line_of(recorded) if recorded else run.baselines[0]
+        rows.append(_row(line, recorded, run.baseline, 1.0, "as recorded"))
     for trial in leaders:
         if run.baseline is None or not run.is_recorded(trial):
-            baseline = run.baseline_of(trial)
-            rows.append(_row(trial, trial.time, baseline / trial.time if baseline and trial.time else None))
+            rows.append(_row(run.line_of(trial), trial, trial.time, run.speed_up_of(trial)))
     ranks = itertools.count(1)
     for row in rows:
         row["rank"] = None if row["interval"] == "as recorded" and row["trial"] != best else next(ranks)
-        row["alike"] = max(0, alike.get(row["trial"].digest, 1) - 1)
+        row["alike"] = max(0, alike.get(row["line"].digest, 1) - 1)
     return rows[:MOST_ROWS]
 
 
 def _row(
-    trial: Trial, time: float | None, speed_up: float | None, interval: str = "not confirmed", digits: int = 2
+    line: LogLine,
+    trial: Trial | None,
+    time: float | None,
+    speed_up: float | None,
+    interval: str = "not confirmed",
+    digits: int = 2,
 ) -> dict[str, Any]:
-    """Of the table of the fastest."""
+    """Of the table of the fastest; `trial`: None of a line that is none of the search."""
     return {
+        "line": line,
         "trial": trial,
+        "params": trial.params if trial else {},
         "time": time,
         "speed_up": "–" if speed_up is None else f"{speed_up:.{digits}f}",
         "interval": interval,
-        "json": _json(trial.configuration),
+        "json": _json(line.configuration),
     }
 
 
@@ -327,7 +340,7 @@ def _short(run: Run, trial: Trial) -> str:
     return ", ".join(f"{each.name} = {charts.text_of(trial.params[each.name])}" for each in run.columns)
 
 
-def _figures(run: Run, studied: Sequence[Parameter], fronts: Mapping[str, go.Figure]) -> dict[str, Any]:
+def _figures(run: Run, studied: Sequence[Factor], fronts: Mapping[str, go.Figure]) -> dict[str, Any]:
     """All charts by the id of their place in the page."""
     figures: dict[str, go.Figure] = {}
     if run.right:
@@ -347,7 +360,8 @@ def _trial_texts(run: Run) -> dict[int, str]:
     texts = {}
     order = [parameter.name for parameter in run.columns][:8]
     for trial in run.trials:
-        says = f"<b>{duration(trial.time)}</b>" if trial.failure is None else f"<b>{charts.plain(trial.failure)}</b>"
+        failure = {FAILED: trial.failure or "", PRUNED: "given up"}.get(trial.state)
+        says = f"<b>{duration(trial.time) if failure is None else charts.plain(failure)}</b>"
         values = [
             f"{charts.plain(at_most(30, name))}: {charts.plain(at_most(44, charts.text_of(trial.params[name])))}"
             for name in order

@@ -6,18 +6,19 @@ docs/guide/tune.md.
 
 from __future__ import annotations
 
-from mneme.tune.choices import Bool, Categorical
-from mneme.tune.facts import LaunchFacts
-from mneme.tune.numeric import Float, Int
-from mneme.tune.parameters import Parameter
-from mneme.tune.pipeline import Pipeline
-from mneme.tune.presets import preset
+from mneme.results.statistics import SpeedUp, speed_up
+from mneme.results.trials import Trial
 from mneme.tune.run import tune
-from mneme.tune.sampler import Sampler
-from mneme.tune.space import SearchSpace
-from mneme.tune.statistics import SpeedUp, speed_up
+from mneme.tune.search.sampler import Sampler
+from mneme.tune.space import passes as passes
+from mneme.tune.space.choices import Bool, Categorical
+from mneme.tune.space.facts import LaunchFacts
+from mneme.tune.space.numeric import Float, Int
+from mneme.tune.space.parameters import Parameter
+from mneme.tune.space.pipeline import Pipeline
+from mneme.tune.space.presets import preset
+from mneme.tune.space.search_space import SearchSpace
 from mneme.tune.study import Study
-from mneme.tune.trials import Trial
 
 __all__ = [
     "Bool",

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError, NotFoundError
-from mneme.tune import presets
+from mneme.results.statistics import LEAST_ROUNDS
+from mneme.results.trials import OBJECTIVES
 from mneme.tune.names import nearest
-from mneme.tune.parameters import Parameter
-from mneme.tune.space import SearchSpace
-from mneme.tune.statistics import LEAST_ROUNDS
-from mneme.tune.trials import OBJECTIVES
+from mneme.tune.space import presets
+from mneme.tune.space.parameters import Parameter
+from mneme.tune.space.search_space import SearchSpace
 
 if TYPE_CHECKING:
-    from mneme import Config, Instance
+    from mneme.config import Config
+    from mneme.database import Instance
 
 DEFAULT_TRIALS = 100
 
@@ -116,7 +117,7 @@ def as_objectives(objectives: str | Sequence[str]) -> list[str]:
 
 def as_base(config: Config | None) -> Config:
     """What every trial begins with."""
-    from mneme import Config
+    from mneme.config import Config
 
     if config is not None and not isinstance(config, Config):
         raise InvalidArgumentError(f"tuning: config must be a Config, and is {config!r}")

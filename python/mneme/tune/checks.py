@@ -17,12 +17,13 @@ from mneme.errors import (
     TimeLimitError,
     UnsupportedError,
 )
-from mneme.tune.choices import Categorical
-from mneme.tune.pipeline import Pipeline
+from mneme.tune.space.choices import Categorical
+from mneme.tune.space.pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from mneme import Config, Instance
-    from mneme.tune.space import SearchSpace
+    from mneme.config import Config
+    from mneme.database import Instance
+    from mneme.tune.space.search_space import SearchSpace
 
 _POINTS = 16
 # Seconds that a pipeline may take on nothing.

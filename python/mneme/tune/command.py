@@ -18,20 +18,22 @@ from mneme._help import Parser
 from mneme._names import launch_words
 from mneme._views import shown_message
 from mneme.errors import InvalidArgumentError, MnemeError, NotFoundError
-from mneme.tune import presets, yaml_text
+from mneme.results.trials import OBJECTIVES
+from mneme.tune import yaml_text
 from mneme.tune.arguments import DEFAULT_TRIALS
-from mneme.tune.asked import Asked, Folder
-from mneme.tune.description import joined, space_again, space_of
+from mneme.tune.kept.asked import Asked, Folder
 from mneme.tune.names import check_keys, closest
-from mneme.tune.progress import Display
 from mneme.tune.run import tune
-from mneme.tune.samplers import SAMPLERS
-from mneme.tune.space import SearchSpace
-from mneme.tune.summary import only_recorded, summary_text
-from mneme.tune.trials import OBJECTIVES
+from mneme.tune.search.samplers import SAMPLERS
+from mneme.tune.shown.progress import Display
+from mneme.tune.shown.summary import only_recorded, summary_text
+from mneme.tune.space import presets
+from mneme.tune.space.description import joined, space_again, space_of
+from mneme.tune.space.search_space import SearchSpace
 
 if TYPE_CHECKING:
-    from mneme import Config, Instance, Kernel
+    from mneme.config import Config
+    from mneme.database import Instance, Kernel
     from mneme.tune.study import Study
 
 _RIGHT, _NONE_RIGHT, _CANNOT, _USAGE, _INTERRUPTED, _BROKEN_PIPE = 0, 1, 2, 64, 130, 141
@@ -388,7 +390,7 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
 
 def _as_before(folder: str, options: argparse.Namespace) -> dict[str, Any]:
     """What an earlier run was asked; where the database is now, and the instances, are in the options."""
-    from mneme import Config
+    from mneme.config import Config
 
     asked = Folder(Path(folder)).read()
     kernel = _kernel_of(asked, folder, options.database, options.kernel or options.name)
@@ -411,7 +413,7 @@ def _as_before(folder: str, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _kernel_of(asked: Asked, folder: str, database: str | None, kernel: str | None) -> Kernel:
-    from mneme import Database
+    from mneme.database import Database
 
     file = asked.kernel_file
     if database is None and not file.exists():
@@ -461,7 +463,7 @@ def _kind(device: str | None) -> str:
 
 
 def _configuration(options: argparse.Namespace, file: Mapping[str, Any]) -> Config | None:
-    from mneme import Config
+    from mneme.config import Config
 
     given = vars(options)
     changes = [(names[0], _texts(given[names[0]])) for names, *_ in _native.knobs() if given[names[0]] is not None]
@@ -476,7 +478,7 @@ def _texts(given: str | list[str]) -> list[str]:
 
 
 def _instances(options: argparse.Namespace) -> list[Instance]:
-    from mneme import Database
+    from mneme.database import Database
 
     if options.database is None:
         raise InvalidArgumentError("no recorded kernel: give DB KERNEL, as `mneme ls DB` lists them, or --resume DIR")

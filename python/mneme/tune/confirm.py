@@ -7,12 +7,14 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mneme.tune.statistics import SpeedUp, speed_up
-from mneme.tune.study import Study
-from mneme.tune.trials import Trial
+from mneme.results.statistics import SpeedUp, speed_up
+from mneme.results.trials import Trial
+from mneme.tune.kept.findings import Findings
 
 if TYPE_CHECKING:
-    from mneme import Config, Executor, Result
+    from mneme.config import Config
+    from mneme.executor import Executor
+    from mneme.result import Result
 
 # How many of the best are measured anew to find the winner, how often, and how many of them are tried when one cannot
 # be confirmed.
@@ -20,7 +22,7 @@ _FINALISTS, _FINALS, _CANDIDATES = 5, 3, 3
 _WRONG = "wrong_result"
 
 
-def announce(study: Study, executor: Executor, baseline: Config, *, rounds: int) -> None:
+def announce(study: Findings, executor: Executor, baseline: Config, *, rounds: int) -> None:
     """Finds the study's winner, measures it and the baseline `rounds` times in turn, and gives the study its speed-up.
 
     What cannot be confirmed is a remark of the study's; the next best takes its place. What is wrong now, and was right
@@ -47,7 +49,7 @@ def announce(study: Study, executor: Executor, baseline: Config, *, rounds: int)
             return
 
 
-def _finalists(study: Study, executor: Executor) -> list[Trial]:
+def _finalists(study: Findings, executor: Executor) -> list[Trial]:
     """The best by the search; where that is by their times, by times that are measured anew."""
     trials = study.ranking()[:_FINALISTS]
     if study.objectives[0] != "time" or len(trials) == 1:

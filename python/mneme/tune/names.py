@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from mneme import _native
 from mneme.errors import InvalidArgumentError
 
 
 def closest(word: object, known: Iterable[str]) -> str | None:
     """The known word that is nearest, whatever the case of its letters; None where none is near.
 
-    By inserted, dropped, replaced and swapped letters, as in C++ (mneme/base/suggestion.h): a third of the known word
-    at most, or two, and not all of it.
+    By inserted, dropped, replaced and swapped letters (mneme/base/suggestion.h): a third of the known word at most, or
+    two, and not all of it.
 
     >>> closest("TPE", ["random", "tpe"]), closest("bayes", ["cmaes", "tpe"])
     ('tpe', None)
     """
-    text = str(word).lower()
-    found = [(_distance(text, name.lower()), name) for name in known]
-    near = [(far, name) for far, name in found if far <= max(2, len(name) // 3) and far < len(name)]
-    return min(near, key=lambda one: one[0])[1] if near else None
+    names: dict[str, str] = {}
+    for name in known:
+        names.setdefault(name.lower(), name)
+    text = str(word).lower().encode("utf-8", "replace").decode()  # what is no Unicode is near to nothing
+    near = _native.nearest(text, list(names))
+    return None if near is None else names[near]
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
@@ -40,17 +43,3 @@ def check_keys(what: str, given: Mapping[str, object], known: Iterable[str]) -> 
     for key in given:
         if key not in known:
             raise InvalidArgumentError(f"{what} has no '{key}'{nearest(key, known)}")
-
-
-def _distance(a: str, b: str) -> int:
-    """Letters that are inserted, dropped, replaced or swapped between the two (optimal string alignment)."""
-    before: list[int] = []
-    above = list(range(len(b) + 1))
-    for i, left in enumerate(a):
-        row = [i + 1]
-        for j, right in enumerate(b):
-            row.append(min(above[j + 1] + 1, row[j] + 1, above[j] + (left != right)))
-            if i and j and left == b[j - 1] and right == a[i - 1]:
-                row[-1] = min(row[-1], before[j - 1] + 1)
-        before, above = above, row
-    return above[-1]

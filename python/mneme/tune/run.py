@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from mneme import _json
 from mneme.errors import InvalidArgumentError, UnsupportedError
+from mneme.results.files import write_json
+from mneme.results.trials import COMPLETE, Trial, TrialLog, read_trials
 from mneme.tune.arguments import (
     Space,
     as_base,
@@ -24,26 +26,27 @@ from mneme.tune.arguments import (
     at_least,
     usual_ahead,
 )
-from mneme.tune.asked import Asked, Folder, fresh_folder
 from mneme.tune.checks import check_base, check_space
 from mneme.tune.confirm import announce
-from mneme.tune.files import write_json
 from mneme.tune.interrupts import OneInterrupt
+from mneme.tune.kept.asked import Asked, Folder, fresh_folder
+from mneme.tune.kept.storage import Storage, check_storage
+from mneme.tune.kept.writing import write_best, write_results
 from mneme.tune.names import check_keys
-from mneme.tune.probe import Probed
-from mneme.tune.progress import Display
-from mneme.tune.results import write_best, write_results
-from mneme.tune.samplers import Source, source_of
-from mneme.tune.search import CompileTimes, Search
-from mneme.tune.space import SearchSpace
-from mneme.tune.storage import Storage, check_storage
+from mneme.tune.search.loop import CompileTimes, Search
+from mneme.tune.search.probe import Probed
+from mneme.tune.search.samplers import Source, source_of
+from mneme.tune.shown.progress import Display
+from mneme.tune.space.search_space import SearchSpace
 from mneme.tune.study import Study
-from mneme.tune.trials import COMPLETE, Trial, TrialLog, read_trials
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
 
-    from mneme import Config, Executor, Instance, Result
+    from mneme.config import Config
+    from mneme.database import Instance
+    from mneme.executor import Executor
+    from mneme.result import Result
 
 _EXECUTOR_OPTIONS = ("compile_workers", "compile_timeout", "run_timeout", "compile_memory", "share")
 # Points of a space that can be counted one by one in no time.
@@ -109,7 +112,7 @@ def tune(
         prune: Gives up what is clearly slower than the best, between two timed runs. Only where time is the one
             objective.
         probe: Tries the blocks and grids of presets alone first, with a quarter of the trials at most, and leaves out
-            what fails (`mneme.tune.probe`). Not with "exhaustive".
+            what fails (`mneme.tune.search.probe`). Not with "exhaustive".
         confirm: Rounds in which winner and baseline are measured in turn, 5 at least; 0: the winner is not confirmed.
         progress: True draws on the terminal or in the notebook; a function is called with the study and the stage,
             "search" or "confirm", about twenty times a second.
@@ -412,14 +415,14 @@ class _Run:
 
 def open_executor(instances: Sequence[Instance], options: Mapping[str, Any]) -> Executor:
     """What measures."""
-    from mneme import Executor
+    from mneme.executor import Executor
 
     return Executor(list(instances), **options)
 
 
 def baseline_of(config: Config) -> Config:
     """The launch as recorded, timed and judged as `config` is."""
-    from mneme import Config
+    from mneme.config import Config
 
     members = config.to_dict()
     return Config.from_dict({name: members[name] for name in ("execution", "tolerance", "verdict") if name in members})

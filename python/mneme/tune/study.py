@@ -1,80 +1,25 @@
-"""Study: what a run of tuning has found, while it runs and at its end."""
+"""Study: what `tune` returns."""
 
 from __future__ import annotations
 
-import dataclasses
 import html
-import statistics
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mneme._views import with_units
 from mneme.errors import InvalidArgumentError
+from mneme.results.trials import rows
 from mneme.tune.extras import need
-from mneme.tune.statistics import FASTER, SpeedUp
-from mneme.tune.trials import COMPLETE, FAILED, PRUNED, Trial, rows
+from mneme.tune.kept.findings import Findings
+from mneme.tune.search.samplers import optuna_study
+from mneme.tune.shown.plot import figure_of
+from mneme.tune.shown.summary import best_table, summary_lines, summary_text
 
 if TYPE_CHECKING:
     import optuna
     import pandas
     import plotly.graph_objects
 
-    from mneme import Config
-    from mneme.tune.space import SearchSpace
 
-
-@dataclasses.dataclass
-class FailureKind:
-    """Trials that failed in the same way, and why the first one did."""
-
-    count: int
-    reason: str
-
-
-@dataclasses.dataclass
-class Baseline:
-    """The launch as recorded, under default<O3>: medians at the begin and the end, in ns, or why there are none.
-
-    `in_turn` is the median of its rounds in turn with the best.
-    """
-
-    begin: float | None = None
-    end: float | None = None
-    problem: str = ""
-    in_turn: float | None = None
-
-    @property
-    def time(self) -> float | None:
-        """What was measured in turn with the best, else the median of begin and end, in ns.
-
-        >>> Baseline(begin=10.0, end=30.0).time, Baseline(begin=10.0, end=30.0, in_turn=11.0).time
-        (20.0, 11.0)
-        """
-        if self.in_turn is not None:
-            return self.in_turn
-        times = [time for time in (self.begin, self.end) if time is not None]
-        return statistics.median(times) if times else None
-
-    def __repr__(self) -> str:
-        """Times with their units.
-
-        >>> Baseline(begin=1500.0, end=1.6e6)
-        Baseline(begin=1.50 us, end=1.60 ms, problem='', in_turn=None)
-        """
-        return with_units(self, ("begin", "end", "in_turn"))
-
-    @property
-    def drift(self) -> float:
-        """How far begin and end are apart, as a part of the smaller one."""
-        if self.begin is None or self.end is None:
-            return 0.0
-        return abs(self.begin - self.end) / min(self.begin, self.end)
-
-
-@dataclasses.dataclass
-class Study:
+class Study(Findings):
     """What was found: `trials` in the order in which they were done, the `best` of them, and its speed-up.
 
     `best` is the fastest right one (with another first objective, the smallest of that). `speed_up` is that of its
@@ -82,104 +27,9 @@ class Study:
     was not done. `interrupted`: Ctrl-C ended it. `exhausted`: the space has no more points. `seconds` is the search
     itself, from when the device was ready; `seconds_before` until then. `unsteady` says what was right, and was wrong
     when it was measured again. `remarks` are for a person.
+
+    `str()` is the table that `mneme tune` prints; a notebook shows the same.
     """
-
-    kernel: str
-    objectives: tuple[str, ...]
-    results_dir: Path
-    device: str = ""
-    wanted: int | None = None
-    recorded: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)  # the launch, as a configuration
-    base: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)  # what every trial begins with
-    space: SearchSpace | None = dataclasses.field(default=None, repr=False)
-    trials: list[Trial] = dataclasses.field(default_factory=list, repr=False)
-    best: Trial | None = None
-    baseline: Baseline = dataclasses.field(default_factory=Baseline)
-    time: float | None = None
-    speed_up: SpeedUp | None = None
-    interrupted: bool = False
-    exhausted: bool = False
-    seconds: float = 0.0
-    seconds_before: float = 0.0
-    observations: int = 0
-    unsteady: str = ""
-    remarks: list[str] = dataclasses.field(default_factory=list)
-    # Asked for many times a second, of any number of trials.
-    _states: Counter[str] = dataclasses.field(default_factory=Counter, repr=False)
-    _failures: dict[str, FailureKind] = dataclasses.field(default_factory=dict, repr=False)
-
-    def add(self, trial: Trial, *, restored: bool = False) -> bool:
-        """Takes a trial in; True: it is the best so far. `restored`: an earlier run measured it."""
-        self.trials.append(trial)
-        self._states[trial.state] += 1
-        if trial.state == FAILED and trial.failure:
-            self._failures.setdefault(trial.failure, FailureKind(0, trial.reason)).count += 1
-        if trial.state != COMPLETE:
-            trial.result = None
-            return False
-        self.observations += trial.origin == "measured" and not restored
-        if self.best is not None and not self._value(trial) < self._value(self.best):
-            trial.result = None
-            return False
-        if self.best is not None:
-            self.best.result = None
-        self.best = trial
-        return True
-
-    @property
-    def config(self) -> Config | None:
-        """Of the best trial."""
-        return None if self.best is None else self.best.config
-
-    @property
-    def front(self) -> list[Trial]:
-        """Complete trials than which no other is as good in all objectives and better in one; by the first."""
-        return pareto_front(self.ranking(), self.objectives)
-
-    def ranking(self) -> list[Trial]:
-        """Complete trials, best first by the first objective; of those that share one measurement, one."""
-        unique: dict[Any, Trial] = {}
-        for trial in self.trials:
-            if trial.state == COMPLETE:
-                unique.setdefault(trial.shared_with or trial.digest, trial)
-        return sorted(unique.values(), key=lambda trial: (self._value(trial), trial.origin != "measured", trial.number))
-
-    @property
-    def failures(self) -> dict[str, FailureKind]:
-        """By kind, most frequent first."""
-        return dict(sorted(self._failures.items(), key=lambda kind: -kind[1].count))
-
-    def count(self, state: str) -> int:
-        """Trials that ended so: "complete", "failed" or "pruned"."""
-        return self._states[state]
-
-    @property
-    def observations_per_second(self) -> float:
-        """Configurations that were right and measured for themselves, a second of the search."""
-        return self.observations / self.seconds if self.seconds > 0 else 0.0
-
-    @property
-    def speed_up_seen(self) -> float | None:
-        """Of the best trial over the baseline as the search saw them: a hint, with the luck of the best in it."""
-        return None if self.best is None else self.speed_up_of(self.best)
-
-    def speed_up_of(self, trial: Trial) -> float | None:
-        """Over the baseline of the run that measured it, a hint as `speed_up_seen` is: 1 of the launch as recorded.
-
-        Of another run only its begin is known; that of this one may be another machine's.
-        """
-        own = trial.baseline is None or trial.baseline == self.baseline.begin
-        baseline = self.baseline.time if own else trial.baseline
-        return baseline / trial.time if baseline and trial.time else None
-
-    @property
-    def keep_recorded(self) -> bool:
-        """Whether the fastest is no faster than the launch as recorded, as far as that was measured."""
-        if self.best is None or self.objectives[0] != "time":
-            return False
-        if self.speed_up is not None:
-            return self.speed_up.claim != FASTER
-        return self.speed_up_seen is not None and self.speed_up_seen <= 1
 
     def dataframe(self) -> pandas.DataFrame:
         """A pandas table with a row for each trial; parameters are columns "params.<name>".
@@ -189,67 +39,11 @@ class Study:
         frame: pandas.DataFrame = need("pandas", "a table of trials").DataFrame(rows(self.trials))
         return frame
 
-    def summary(self) -> dict[str, Any]:
-        """As JSON: what summary.json has."""
-        best = self.best
-        return {
-            "kernel": self.kernel,
-            "device": self.device,
-            "objectives": list(self.objectives),
-            "wanted": self.wanted,
-            "trials": len(self.trials),
-            "complete": self.count(COMPLETE),
-            "failed": self.count(FAILED),
-            "pruned": self.count(PRUNED),
-            "observations": self.observations,
-            "seconds": self.seconds,
-            "seconds_before": self.seconds_before,
-            "observations_per_second": self.observations_per_second,
-            "failures": {name: dataclasses.asdict(kind) for name, kind in self.failures.items()},
-            "baseline": dataclasses.asdict(self.baseline),
-            "time": self.time,
-            "best": None if best is None else best.to_dict(),
-            "front": [trial.number for trial in self.front] if len(self.objectives) > 1 else None,
-            "speed_up": None if self.speed_up is None else self.speed_up.to_dict(),
-            "interrupted": self.interrupted,
-            "exhausted": self.exhausted,
-            "remarks": list(self.remarks),
-            "results_dir": str(self.results_dir),
-        }
-
-    def finished(self, summary: Mapping[str, Any], *, rounds: int) -> bool:
-        """Whether an earlier run has come to all that is wanted of these trials; then it is as that run left it.
-
-        `summary` is that run's, `rounds` how often winner and baseline are to be measured in turn. Raises KeyError,
-        TypeError or ValueError for what is no summary.
-        """
-        found = None if summary["speed_up"] is None else SpeedUp.from_dict(summary["speed_up"])
-        measured = self.best is None or rounds == (0 if found is None else found.rounds)
-        searched = summary["exhausted"] or (self.wanted is not None and len(self.trials) >= self.wanted)
-        if summary["interrupted"] or summary["trials"] != len(self.trials) or not (measured and searched):
-            return False
-        baseline = Baseline(**summary["baseline"])
-        if self.best is not None:
-            (self.best,) = (trial for trial in self.trials if trial.number == summary["best"]["number"])
-        self.baseline, self.speed_up, self.time = baseline, found, summary["time"]
-        self.seconds, self.seconds_before = summary["seconds"], summary["seconds_before"]
-        self.observations, self.exhausted = summary["observations"], summary["exhausted"]
-        self.remarks[:] = summary["remarks"]
-        return True
-
-    def __repr__(self) -> str:
-        """In one line, times with their units."""
-        return with_units(self, ("time",))
-
     def __str__(self) -> str:
         """The table that `mneme tune` prints."""
-        from mneme.tune.summary import summary_text
-
         return summary_text(self)
 
     def _repr_html_(self) -> str:
-        from mneme.tune.summary import best_table, summary_lines
-
         table = best_table(self)
         below = "<br>".join(html.escape(line) for line in summary_lines(self)[1:])
         return f"{'' if table is None else table.html()}<p>{below}</p>"
@@ -259,8 +53,6 @@ class Study:
 
         Raises UnavailableError without Plotly (the extra "report").
         """
-        from mneme.tune.plot import figure_of
-
         return figure_of(self)
 
     def optuna_study(self) -> optuna.Study:
@@ -271,41 +63,4 @@ class Study:
         """
         if self.space is None:
             raise InvalidArgumentError("a study of Optuna's needs the search space, which this study does not have")
-        from mneme.tune.samplers import optuna_study
-
         return optuna_study(self.space, self.trials, self.objectives)
-
-    def best_document(self) -> dict[str, Any] | None:
-        """What best.json has, and `mneme replay --config` reads."""
-        if self.best is None or self.best.config is None:
-            return None
-        interval = self.speed_up.to_dict() if self.speed_up else {}
-        return {
-            "configuration": self.best.config.to_dict(),
-            "result": None if self.best.result is None else self.best.result.details,
-            "time": self.time or self.best.time,
-            "speed_up": interval.get("value", self.speed_up_seen),
-            "interval": [interval["low"], interval["high"]] if interval else None,
-            "claim": interval.get("claim", "not confirmed"),
-        }
-
-    def _value(self, trial: Trial) -> float:
-        return trial.values(self.objectives[:1])[0]
-
-
-def pareto_front(trials: Sequence[Trial], objectives: Sequence[str]) -> list[Trial]:
-    """Those that no other dominates, by the first objective. `trials` are complete.
-
-    >>> a, b = Trial(0, {}, time=1.0, registers=40), Trial(1, {}, time=2.0, registers=32)
-    >>> c = Trial(2, {}, time=3.0, registers=32)
-    >>> [trial.number for trial in pareto_front([c, b, a], ["time", "registers"])]
-    [0, 1]
-    """
-    front: list[Trial] = []
-    for trial in sorted(trials, key=lambda trial: trial.values(objectives)):
-        mine = trial.values(objectives)
-        if not any(
-            all(theirs <= ours for theirs, ours in zip(other.values(objectives), mine, strict=True)) for other in front
-        ):
-            front.append(trial)
-    return front

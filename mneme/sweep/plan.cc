@@ -1,0 +1,238 @@
+#include "mneme/sweep/plan.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "mneme/base/output_file.h"
+#include "mneme/pool/pipeline_check.h"
+#include "mneme/replay/device_knobs.h"
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int kVersion = 1;
+constexpr uint64_t kMostRandom = 10'000'000;  // they are held in memory, all the others of a grid are not
+// Of the database, from the folder of results.
+constexpr char kFromHere[] = "database_from_here";
+
+Status corrupt(std::string_view what) { return error(Code::corrupt, "the plan of a sweep: {}", what); }
+
+Result<std::vector<Digest>> digests(const Json& json) {
+  std::vector<Digest> all;
+  if (!json.is_array()) return corrupt("'instances' is no list");
+  for (const Json& text : json) {
+    auto digest = text.is_string() ? Digest::from_hex(text.get<std::string>()) : Result<Digest>(corrupt("a hash is no text"));
+    if (!digest.ok()) return corrupt("'instances' has what is no hash");
+    all.push_back(*digest);
+  }
+  return all;
+}
+
+Json limits_json(const PoolLimits& limits) {
+  return {{"compile_timeout", limits.compiling.count()},
+          {"run_timeout", limits.running.count()},
+          {"compile_memory", limits.compile_memory.count}};
+}
+
+// As `mneme sweep` takes them.
+Result<PoolLimits::Seconds> limit(const Json& limits, const char* name) {
+  const double seconds = limits.at(name).get<double>();
+  if (seconds >= 0.001 && seconds <= 1e6) return PoolLimits::Seconds(seconds);
+  return corrupt(fmt::format("'{}' must be from 0.001 to 1000000 seconds, not {}", name, seconds));
+}
+
+Path whole(const Path& path) { return std::filesystem::absolute(path).lexically_normal(); }
+
+Path kernel_file(const SweepPlan& plan, const Path& database) { return database / (plan.static_hash.hex() + ".json"); }
+
+Status write_plan(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files) {
+  Json json = to_json(plan);
+  json[kFromHere] = plan.database.lexically_relative(whole(folder.path)).string();
+  const std::string text = json.dump(2) + "\n";
+  return write_output_file(folder.plan(), std::as_bytes(std::span(text)), files);
+}
+
+}  // namespace
+
+Configuration SweepPlan::baseline() const {
+  Configuration recorded;
+  recorded.execution = base.execution;
+  recorded.tolerance = base.tolerance;
+  recorded.verdict = base.verdict;
+  return recorded;
+}
+
+Json to_json(const SweepPlan& plan) {
+  Json instances = Json::array(), grid = Json::array();
+  for (const Digest& instance : plan.instances) instances.push_back(instance.hex());
+  for (const GridAxis& axis : plan.axes) {
+    grid.push_back({{"key", axis.key}, {"values", axis.values}});
+    if (!axis.digests.empty()) grid.back()["digests"] = axis.digests;
+  }
+  return {{"mneme_sweep", kVersion},
+          {"database", plan.database.string()},
+          {"static_hash", plan.static_hash.hex()},
+          {"instances", instances},
+          {"device", to_string(plan.device)},
+          {"configuration", mneme::to_json(plan.base)},
+          {"grid", grid},
+          {"random", plan.random ? Json(*plan.random) : Json()},
+          {"seed", plan.seed},
+          {"share", plan.share},
+          {"limits", limits_json(plan.limits)}};
+}
+
+Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
+  if (!json.is_object() || !json.contains("mneme_sweep")) return corrupt("this is none");
+  if (json["mneme_sweep"] != kVersion)
+    return error(Code::incompatible, "the plan of a sweep: its version is {}, and {} is known", json["mneme_sweep"].dump(),
+                 kVersion);
+  SweepPlan plan;
+  plan.database = json.at("database").get<std::string>();
+  MNEME_ASSIGN(plan.static_hash, Digest::from_hex(json.at("static_hash").get<std::string>()));
+  MNEME_ASSIGN(plan.instances, digests(json.at("instances")));
+  MNEME_ASSIGN(plan.device, parse_device_kind(json.at("device").get<std::string>()));
+  MNEME_ASSIGN(plan.base, configuration_from_json(json.at("configuration")));
+  for (const Json& axis : json.at("grid"))
+    plan.axes.push_back({axis.at("key").get<std::string>(), axis.at("values").get<std::vector<Json>>(),
+                         axis.value("digests", std::vector<std::string>())});
+  if (!json.at("random").is_null()) plan.random = json["random"].get<uint64_t>();
+  plan.seed = json.at("seed").get<uint64_t>();
+  plan.share = json.at("share").get<bool>();
+  const Json& limits = json.at("limits");
+  MNEME_ASSIGN(plan.limits.compiling, limit(limits, "compile_timeout"));
+  MNEME_ASSIGN(plan.limits.running, limit(limits, "run_timeout"));
+  plan.limits.compile_memory = Bytes(limits.at("compile_memory").get<uint64_t>());
+  return plan;
+} catch (const Json::exception& failure) {
+  return corrupt(failure.what());
+}
+
+Status check_knobs(const SweepPlan& plan) {
+  std::vector<GridAxis> none;
+  for (const GridAxis& axis : plan.axes) none.push_back({axis.key, {Json()}});
+  MNEME_ASSIGN(const Grid beside, Grid::create(plan.base, none));
+  MNEME_TRY(check_knobs(beside.at(0), plan.device));
+  for (const GridAxis& axis : plan.axes) {
+    MNEME_ASSIGN(const Grid alone, Grid::create({}, {axis}));
+    const Status first = check_knobs(alone.at(0), plan.device);
+    bool refused = !first.ok();
+    for (uint64_t i = 1; refused && i < alone.size(); ++i) refused = !check_knobs(alone.at(i), plan.device).ok();
+    if (refused) return first.with_context(fmt::format("grid '{}'", axis.key));
+  }
+  return {};
+}
+
+Status check_pipelines(const SweepPlan& plan) {
+  const auto axis_of = [&](std::string_view key) {
+    return std::find_if(plan.axes.begin(), plan.axes.end(), [&](const GridAxis& axis) { return axis.key == key; });
+  };
+  if (axis_of("pass_plugins") != plan.axes.end()) return {};
+  const auto axis = axis_of("passes");
+  if (axis == plan.axes.end()) {
+    if (plan.base.passes == Configuration().passes) return {};
+    auto refused = find_refused_pipeline({plan.base.passes}, plan.base.pass_plugins);
+    return refused ? refused->why : Status();
+  }
+  std::vector<std::string> pipelines;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < axis->values.size(); ++i) {
+    if (!axis->values[i].is_string()) continue;  // as by default
+    pipelines.push_back(axis->values[i].get<std::string>());
+    places.push_back(i + 1);
+  }
+  auto refused = find_refused_pipeline(pipelines, plan.base.pass_plugins);
+  if (!refused) return {};
+  return refused->why.with_context(fmt::format("grid 'passes', value {} of {}", places[refused->place], axis->values.size()));
+}
+
+Status check_sample(const Grid& grid, const SweepPlan& plan) {
+  if (!plan.random || *plan.random >= grid.size() || *plan.random <= kMostRandom) return {};
+  return error(Code::invalid_argument,
+               "--random {} of the grid's {} points: at most {} are drawn; a smaller grid may be swept whole", *plan.random,
+               grid.size(), kMostRandom);
+}
+
+SweepPoints::SweepPoints(const Grid& grid, const SweepPlan& plan) : all_(grid.size()) {
+  if (plan.random && *plan.random < all_) sample_ = grid.sample(*plan.random, plan.seed);
+}
+
+Result<SweepFolder> make_fresh_folder(std::time_t now, const Path& parent) {
+  char text[32] = {};
+  std::strftime(text, sizeof text, "sweep-%Y%m%d-%H%M%S", std::localtime(&now));
+  SweepFolder folder{(parent / text).lexically_normal()};
+  for (int i = 2; ::mkdir(folder.path.c_str(), 0777) != 0; ++i) {
+    if (errno != EEXIST)
+      return error(Code::io, "making a folder for the results, {}: {}; --results-dir names another", folder.path.string(),
+                   std::strerror(errno));
+    folder.path = (parent / fmt::format("{}-{}", text, i)).lexically_normal();
+  }
+  return folder;
+}
+
+Status make_folder(const SweepFolder& folder, FileSystem& files) { return files.create_directories(folder.path); }
+
+Result<Descriptor> lock_folder(const SweepFolder& folder) {
+  Descriptor lock(::open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock.open())
+    return error(errno == ENOENT ? Code::not_found : Code::io, "opening the folder of results {}: {}", folder.path.string(),
+                 std::strerror(errno));
+  if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
+    return error(Code::unavailable, "another sweep is working on {}: wait for its end, or name another folder",
+                 folder.path.string());
+  return lock;
+}
+
+Status begin_folder(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files) {
+  if (files.exists(folder.plan()) || files.exists(folder.log()))
+    return error(Code::invalid_argument,
+                 "{} has the results of a sweep already: --resume {} goes on with it; or name another folder",
+                 folder.path.string(), folder.path.string());
+  return write_plan(folder, plan, files);
+}
+
+Result<SweepPlan> read_plan(const SweepFolder& folder, FileSystem& files) {
+  auto bytes = files.read(folder.plan());
+  if (bytes.status().code() == Code::not_found)
+    return error(Code::not_found, "{} has no sweep.json: give the folder of results of an earlier `mneme sweep`",
+                 folder.path.string());
+  MNEME_TRY(bytes.status());
+  const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  auto plan = sweep_plan_from_json(json);
+  if (!plan.ok()) return plan.status().with_context(folder.plan().string());
+  if (auto from_here = json.find(kFromHere); from_here != json.end() && from_here->is_string()) {
+    const Path beside = whole(folder.path / from_here->get<std::string>());
+    if (!files.exists(kernel_file(*plan, plan->database)) && files.exists(kernel_file(*plan, beside))) plan->database = beside;
+  }
+  return plan;
+}
+
+Status move_plan(const SweepFolder& folder, SweepPlan& plan, const Path& database, FileSystem& files) {
+  plan.database = whole(database);
+  return write_plan(folder, plan, files);
+}
+
+Status check_inputs(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files) {
+  const Path kernel = kernel_file(plan, plan.database);
+  if (!files.exists(kernel))
+    return error(
+        Code::not_found,
+        "the recorded kernel of this sweep, {}, is not there any more; if it was moved: mneme sweep --resume {} -rdb DIR/{}",
+        kernel.string(), folder.path.string(), kernel.filename().string());
+  IrFile ir = plan.base.ir;
+  MNEME_TRY(pin(ir, files));
+  for (GridAxis axis : plan.axes) MNEME_TRY(pin_files(axis, files));
+  return {};
+}
+
+}  // namespace mneme

@@ -1,0 +1,255 @@
+#include "mneme/sweep/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "mneme/replay/testing/each_member.h"
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+SweepPlan some_plan() {
+  SweepPlan plan;
+  plan.database = "/somewhere/record-db";
+  plan.static_hash = digest_of({});
+  plan.instances = {digest_of({}), Digest()};
+  plan.device = DeviceKind::cuda;
+  plan.base.codegen.level = 1;
+  plan.base.execution.iterations = 7;
+  plan.axes = {*parse_axis("block.x=64:256:64"), *parse_axis("passes=default<O1>|default<O3>")};
+  plan.random = 5;
+  plan.seed = 3;
+  plan.share = false;
+  plan.limits.compiling = PoolLimits::Seconds(2.5);
+  plan.limits.running = PoolLimits::Seconds(3.5);
+  plan.limits.compile_memory = 2_GiB;
+  return plan;
+}
+
+struct SweepFolderTest : ::testing::Test {
+  void SetUp() override {
+    folder.path = std::filesystem::temp_directory_path() / fmt::format("mneme-sweep-test-{}", ::getpid());
+    std::filesystem::remove_all(folder.path);
+    std::filesystem::create_directories(folder.path);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder.path); }
+  void write_plan(std::string_view text) { std::ofstream(folder.plan()) << text; }
+  SweepFolder folder;
+};
+
+TEST_F(SweepFolderTest, KeepsThePlan) {
+  const SweepPlan plan = some_plan();
+  ASSERT_TRUE(begin_folder(folder, plan).ok());
+  auto read = read_plan(folder);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(to_json(*read), to_json(plan));
+  EXPECT_EQ(read->instances, plan.instances);
+  EXPECT_EQ(read->base, plan.base);
+  EXPECT_EQ(read->axes[1].values, plan.axes[1].values);
+  EXPECT_EQ(read->random, 5u);
+  EXPECT_EQ(read->limits.running.count(), 3.5);
+  EXPECT_EQ(read->limits.compile_memory, 2_GiB);
+}
+
+TEST_F(SweepFolderTest, FindsTheDatabaseThatWasMovedWithIt) {
+  SweepPlan plan = some_plan();
+  const Path first = folder.path / "first", second = folder.path / "second", elsewhere = folder.path / "elsewhere";
+  const std::string kernel = plan.static_hash.hex() + ".json";
+  plan.database = first / "record-db";
+  std::filesystem::create_directories(plan.database);
+  std::ofstream(plan.database / kernel) << "{}";
+  const SweepFolder before{first / "results"}, after{second / "results"};
+  ASSERT_TRUE(make_folder(before).ok());
+  ASSERT_TRUE(begin_folder(before, plan).ok());
+  std::filesystem::rename(first, second);
+  auto moved = read_plan(after);
+  ASSERT_TRUE(moved.ok()) << moved.status().to_string();
+  EXPECT_EQ(moved->database, second / "record-db");
+  EXPECT_TRUE(check_inputs(after, *moved).ok());
+
+  std::filesystem::rename(second / "record-db", elsewhere);
+  EXPECT_EQ(read_plan(after)->database, first / "record-db");
+  EXPECT_EQ(check_inputs(after, *read_plan(after)).to_string(),
+            "not_found: the recorded kernel of this sweep, " + (first / "record-db" / kernel).string() +
+                ", is not there any more; if it was moved: mneme sweep --resume " + after.path.string() + " -rdb DIR/" + kernel);
+  ASSERT_TRUE(move_plan(after, *moved, elsewhere).ok());
+  EXPECT_EQ(read_plan(after)->database, elsewhere);
+  EXPECT_TRUE(check_inputs(after, *read_plan(after)).ok());
+}
+
+TEST_F(SweepFolderTest, KeepsWhatFilesOfIrWere) {
+  SweepPlan plan = some_plan();
+  const Path kernel = folder.path / (plan.static_hash.hex() + ".json"), ir = folder.path / "a.ll";
+  std::ofstream(kernel) << "{}";
+  std::ofstream(ir) << "one";
+  plan.database = folder.path;
+  plan.axes.push_back(*parse_axis("ir=null|" + ir.string()));
+  ASSERT_TRUE(pin_files(plan.axes.back(), FileSystem::posix()).ok());
+  ASSERT_TRUE(begin_folder(folder, plan).ok());
+  auto read = read_plan(folder);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->axes.back().digests, plan.axes.back().digests);
+  EXPECT_TRUE(check_inputs(folder, *read).ok());
+  std::ofstream(ir) << "two";
+  const Status changed = check_inputs(folder, *read);
+  EXPECT_EQ(changed.code(), Code::incompatible);
+  EXPECT_TRUE(changed.message().starts_with("grid 'ir': the IR in place of the recorded one, " + ir.string() + ", has changed: "))
+      << changed.message();
+}
+
+TEST_F(SweepFolderTest, RefusesOneThatIsInUse) {
+  ASSERT_TRUE(begin_folder(folder, some_plan()).ok());
+  const std::string name = folder.path.string();
+  EXPECT_EQ(begin_folder(folder, some_plan()).to_string(), "invalid_argument: " + name +
+                                                               " has the results of a sweep already: --resume " + name +
+                                                               " goes on with it; or name another folder");
+}
+
+TEST(SweepPlan, RefusesLimitsThatAreNone) {
+  for (const char* number : {"-1.0", "0.0", "1e+300"}) {
+    nlohmann::json plan = to_json(some_plan());
+    plan["limits"]["run_timeout"] = nlohmann::json::parse(number);
+    EXPECT_EQ(sweep_plan_from_json(plan).status().to_string(),
+              fmt::format("corrupt: the plan of a sweep: 'run_timeout' must be from 0.001 to 1000000 seconds, not {}",
+                          plan["limits"]["run_timeout"].get<double>()));
+  }
+}
+
+TEST_F(SweepFolderTest, FreshOnesAreNeverShared) {
+  auto first = make_fresh_folder(1'000'000'000, folder.path), second = make_fresh_folder(1'000'000'000, folder.path);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(second->path.string(), first->path.string() + "-2");
+  EXPECT_TRUE(std::filesystem::is_directory(second->path));
+  const Path nowhere = folder.path / "nowhere";
+  const std::string refused = make_fresh_folder(0, nowhere).status().to_string();
+  EXPECT_TRUE(refused.starts_with("io: making a folder for the results, " + nowhere.string() + "/sweep-1970")) << refused;
+  EXPECT_TRUE(refused.ends_with(": No such file or directory; --results-dir names another")) << refused;
+}
+
+TEST_F(SweepFolderTest, OneAtATimeWorksOnIt) {
+  const std::string name = folder.path.string();
+  {
+    auto lock = lock_folder(folder);
+    ASSERT_TRUE(lock.ok());
+    EXPECT_EQ(lock_folder(folder).status().to_string(),
+              "unavailable: another sweep is working on " + name + ": wait for its end, or name another folder");
+  }
+  EXPECT_TRUE(lock_folder(folder).ok());
+  EXPECT_EQ(lock_folder({folder.path / "none"}).status().to_string(),
+            "not_found: opening the folder of results " + name + "/none: No such file or directory");
+}
+
+TEST_F(SweepFolderTest, SaysWhatIsNoPlan) {
+  EXPECT_EQ(read_plan(folder).status().to_string(),
+            "not_found: " + folder.path.string() + " has no sweep.json: give the folder of results of an earlier `mneme sweep`");
+  write_plan("{}");
+  EXPECT_EQ(read_plan(folder).status().to_string(), "corrupt: " + folder.plan().string() + ": the plan of a sweep: this is none");
+  write_plan(R"({"mneme_sweep": 9})");
+  EXPECT_EQ(read_plan(folder).status().to_string(),
+            "incompatible: " + folder.plan().string() + ": the plan of a sweep: its version is 9, and 1 is known");
+  Json cut = to_json(some_plan());
+  cut.erase("grid");
+  write_plan(cut.dump());
+  EXPECT_EQ(read_plan(folder).status().code(), Code::corrupt);
+}
+
+TEST(SweepPlan, TheBaselineIsWhatWasRecordedUnderTheSameTiming) {
+  const Configuration baseline = some_plan().baseline();
+  EXPECT_EQ(baseline.codegen.level, Configuration().codegen.level);
+  EXPECT_EQ(baseline.execution.iterations, 7u);
+}
+
+TEST(SweepPlan, TheBaselineHasEveryMemberThatIsOfNoCode) {
+  const Configuration recorded;
+  SweepPlan plan;
+  testing_members::change_each(plan.base, [&](const std::string& name) {
+    const std::string section = testing_members::section_of(name);
+    const bool kept = section == "execution" || section == "tolerance" || section == "verdict";
+    EXPECT_EQ(plan.baseline(), kept ? plan.base : recorded) << name;
+  });
+}
+
+TEST(SweepPlan, EveryMemberIsKept) {
+  const SweepPlan plan = some_plan();
+  auto read = sweep_plan_from_json(to_json(plan));
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->database, plan.database);
+  EXPECT_EQ(read->static_hash, plan.static_hash);
+  EXPECT_EQ(read->instances, plan.instances);
+  EXPECT_EQ(read->device, plan.device);
+  EXPECT_EQ(read->base, plan.base);
+  ASSERT_EQ(read->axes.size(), plan.axes.size());
+  for (size_t i = 0; i < plan.axes.size(); ++i) {
+    EXPECT_EQ(read->axes[i].key, plan.axes[i].key);
+    EXPECT_EQ(read->axes[i].values, plan.axes[i].values);
+  }
+  EXPECT_EQ(read->random, plan.random);
+  EXPECT_EQ(read->seed, plan.seed);
+  EXPECT_EQ(read->share, plan.share);
+  EXPECT_EQ(read->limits.compiling, plan.limits.compiling);
+  EXPECT_EQ(read->limits.running, plan.limits.running);
+  EXPECT_EQ(read->limits.compile_memory, plan.limits.compile_memory);
+}
+
+TEST(SweepPlan, WhatTheDeviceHasNoUseForIsRefusedAtTheStart) {
+  SweepPlan plan = some_plan();
+  EXPECT_TRUE(check_knobs(plan).ok());
+  plan.device = DeviceKind::cpu;
+  EXPECT_TRUE(check_knobs(plan).ok());
+  plan.axes.push_back(*parse_axis("assembler.max_registers=null|32"));
+  EXPECT_TRUE(check_knobs(plan).ok()) << "one of the two values can be had";
+  plan.axes.back() = *parse_axis("assembler.max_registers=32|64");
+  EXPECT_EQ(
+      check_knobs(plan).to_string(),
+      "unsupported: grid 'assembler.max_registers': assembler.max_registers has no effect on the CPU device, whose code is not "
+      "made from PTX: leave it out");
+  plan.axes.back() = *parse_axis("execution.l2=cold|warm");
+  EXPECT_EQ(
+      check_knobs(plan).to_string(),
+      "unsupported: grid 'execution.l2': execution.l2 'cold' has no effect on the device cpu, which has no L2 cache to prepare");
+  plan.axes.back() = *parse_axis("specialise.max_threads=null|256");
+  plan.base.specialise.bounds.max_threads = 64;
+  EXPECT_TRUE(check_knobs(plan).ok()) << "the axis takes the base's place";
+  plan.base.specialise.bounds.min_blocks = 2;
+  EXPECT_EQ(check_knobs(plan).to_string(),
+            "unsupported: specialise.min_blocks has no effect on the CPU device: leave it out there");
+  plan.device = DeviceKind::cuda;
+  EXPECT_TRUE(check_knobs(plan).ok());
+}
+
+TEST(SweepPoints, AreAllOrASample) {
+  SweepPlan plan = some_plan();
+  const Grid grid = *Grid::create(plan.base, plan.axes);
+  EXPECT_EQ(SweepPoints(grid, plan).size(), 5u);
+  EXPECT_EQ(SweepPoints(grid, plan).at(2), grid.sample(5, 3)[2]);
+  plan.random = UINT64_MAX;  // all there are, none of them held
+  EXPECT_TRUE(check_sample(grid, plan).ok());
+  EXPECT_EQ(SweepPoints(grid, plan).size(), 8u);
+  EXPECT_EQ(SweepPoints(grid, plan).at(7), 7u);
+  plan.random.reset();
+  EXPECT_EQ(SweepPoints(grid, plan).size(), 8u);
+  EXPECT_EQ(SweepPoints(grid, plan).at(7), 7u);
+}
+
+TEST(SweepPoints, MoreThanAreDrawnAreRefused) {
+  SweepPlan plan = some_plan();
+  plan.axes.clear();
+  for (const char* key : {"block.x", "block.y", "block.z", "grid.x", "grid.y", "grid.z"})
+    plan.axes.push_back(*parse_axis(std::string(key) + "=1:100"));
+  const Grid grid = *Grid::create({}, plan.axes);
+  plan.random = 1'000'000'000;
+  EXPECT_EQ(
+      check_sample(grid, plan).to_string(),
+      "invalid_argument: --random 1000000000 of the grid's 1000000000000 points: at most 10000000 are drawn; a smaller grid "
+      "may be swept whole");
+  plan.random = 2'000'000'000'000;
+  EXPECT_TRUE(check_sample(grid, plan).ok());
+  EXPECT_EQ(SweepPoints(grid, plan).size(), grid.size());
+}
+
+}  // namespace
+}  // namespace mneme

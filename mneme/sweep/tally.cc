@@ -1,0 +1,105 @@
+#include "mneme/sweep/tally.h"
+
+#include <algorithm>
+
+#include "mneme/measure/time_statistics.h"
+
+namespace mneme {
+namespace {
+
+using Json = nlohmann::json;
+
+// Takes place once, whatever is measured afterwards.
+constexpr std::string_view kSessionStage = "session";
+
+void add_stages(const Json& details, std::map<std::string, double>& stages) {
+  if (auto times = details.find("times"); times != details.end() && times->is_object())
+    for (const auto& [stage, time] : times->items())
+      if (stage != kSessionStage && time.is_number()) stages[stage] += time.get<double>();
+  if (auto instances = details.find("instances"); instances != details.end() && instances->is_array())
+    for (const Json& instance : *instances)
+      if (instance.contains("result")) add_stages(instance["result"], stages);
+}
+
+}  // namespace
+
+Json detail(const Json& details, const char* member) {
+  if (auto found = details.find(member); found != details.end()) return *found;
+  auto instances = details.find("instances");
+  if (instances == details.end() || !instances->is_array() || instances->empty()) return {};
+  const Json& first = instances->front();
+  return first.contains("result") ? first["result"].value(member, Json()) : Json();
+}
+
+std::optional<Nanoseconds> median_time(const PoolResult& result) {
+  const std::vector<Nanoseconds> times = result.exec_time();
+  if (result.failed() || times.empty()) return std::nullopt;
+  return statistics_of(times).median;
+}
+
+void SweepTally::add(PoolResult result, std::vector<Json> values) {
+  ++counts_.done;
+  ++(result.failed() ? counts_.failed : counts_.right);
+  counts_.shared += result.origin == Origin::shared;
+  counts_.resumed += result.origin == Origin::resumed;
+  if (result.origin == Origin::measured) count_work(result);
+  if (result.shared_with) ++alike_[*result.shared_with];
+  if (result.failed()) {
+    FailureKind& kind = failures_[result.failure];
+    if (kind.count++ == 0) kind = {1, std::move(values), result.reason};
+    return;
+  }
+  const std::optional<Nanoseconds> time = median_time(result);
+  if (time && !result.shared_with) rank({std::move(result), std::move(values), *time});
+}
+
+void SweepTally::count_work(const PoolResult& result) {
+  add_stages(result.details, counts_.stages);
+  const std::optional<Nanoseconds> time = median_time(result);
+  if (!time) return;
+  ++counts_.measured;
+  const uint64_t untimed = result.details.value("verified_run_timed", false) ? 0 : 1;
+  const uint64_t launches = untimed + result.configuration.execution.warm_up + result.exec_time().size();
+  counts_.launches += launches;
+  counts_.kernel_time += *time * static_cast<double>(launches);
+}
+
+// Of equal ones the first stays ahead.
+void SweepTally::rank(Row row) {
+  auto behind =
+      std::upper_bound(fastest_.begin(), fastest_.end(), row, [](const Row& a, const Row& b) { return a.time < b.time; });
+  if (behind == fastest_.end() && fastest_.size() >= most_rows_) return;
+  fastest_.insert(behind, std::move(row));
+  if (fastest_.size() > most_rows_) fastest_.pop_back();
+}
+
+void SweepTally::add_baseline(const PoolResult& result) {
+  if (auto time = median_time(result)) {
+    baselines_.push_back(*time);
+    baseline_labels_.push_back(result.label);
+  } else if (result.failure != Failure::cancelled && baseline_problem_.empty()) {
+    baseline_problem_ = fmt::format("{}: {}", to_string(result.failure), result.reason);
+  }
+}
+
+bool SweepTally::baseline_at_begin_and_end() const {
+  return baseline_labels_.size() == 2 && baseline_labels_[0] == kBaselineAtBegin && baseline_labels_[1] == kBaselineAtEnd;
+}
+
+uint64_t SweepTally::alike(const Row& row) const {
+  auto found = alike_.find(whole_digest(row.result.configuration));
+  return found == alike_.end() ? 0 : found->second;
+}
+
+std::optional<Nanoseconds> SweepTally::baseline() const {
+  if (baselines_.empty()) return std::nullopt;
+  return statistics_of(baselines_).median;
+}
+
+std::optional<double> SweepTally::speed_up(const Row& row) const {
+  auto before = baseline();
+  if (!before || row.time.count() <= 0) return std::nullopt;
+  return *before / row.time;
+}
+
+}  // namespace mneme

@@ -1,0 +1,78 @@
+// SweepTally: what the results of a sweep come to so far: the fastest, the failures by kind, and how much was done for them.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mneme/pool/pool_result.h"
+
+namespace mneme {
+
+// The labels of the baseline's results.
+inline constexpr std::string_view kBaselineAtBegin = "baseline at the begin", kBaselineAtEnd = "baseline at the end";
+
+// A member of what `mneme replay` prints of a result; of several instances, the first one's. Null where there is none.
+nlohmann::json detail(const nlohmann::json& details, const char* member);
+// The median of the timed runs; nothing where the result is no right one.
+std::optional<Nanoseconds> median_time(const PoolResult& result);
+
+class SweepTally {
+ public:
+  // A measurement that was right. Configurations that ended in the same one have no row of their own.
+  struct Row {
+    PoolResult result;
+    std::vector<nlohmann::json> values;  // of the grid's axes
+    Nanoseconds time{};
+  };
+  struct FailureKind {
+    uint64_t count = 0;
+    std::vector<nlohmann::json> values;  // of the first one
+    std::string reason;                  // its reason
+  };
+  struct Counts {
+    uint64_t done = 0, right = 0, failed = 0;
+    uint64_t measured = 0;                 // right, and measured for themselves in this run: observations
+    uint64_t shared = 0, resumed = 0;      // whatever they ended in
+    uint64_t launches = 0;                 // of the measured: verified, warm-up and timed runs
+    Nanoseconds kernel_time{};             // of those launches, each taken to be as long as the median
+    std::map<std::string, double> stages;  // nanoseconds by stage, of all that was not shared or resumed
+  };
+
+  // Keeps `rows` of the fastest.
+  explicit SweepTally(size_t rows) : most_rows_(rows) {}
+
+  void add(PoolResult result, std::vector<nlohmann::json> values);
+  void add_baseline(const PoolResult& result);
+
+  const Counts& counts() const { return counts_; }
+  const std::vector<Row>& fastest() const { return fastest_; }
+  const std::map<Failure, FailureKind>& failures() const { return failures_; }
+  // How many configurations ended in the same measurement as this one, itself not counted.
+  uint64_t alike(const Row& row) const;
+
+  const std::vector<Nanoseconds>& baseline_times() const { return baselines_; }
+  // Whether they are one from the begin of a run and one from its end.
+  bool baseline_at_begin_and_end() const;
+  // The median of them. Nothing where the recorded configuration was not measured, for the reason below.
+  std::optional<Nanoseconds> baseline() const;
+  const std::string& baseline_problem() const { return baseline_problem_; }
+  std::optional<double> speed_up(const Row& row) const;
+
+ private:
+  void count_work(const PoolResult& result);
+  void rank(Row row);
+
+  size_t most_rows_;
+  Counts counts_;
+  std::vector<Row> fastest_;
+  std::map<Failure, FailureKind> failures_;
+  std::map<Digest, uint64_t> alike_;  // by who was measured
+  std::vector<Nanoseconds> baselines_;
+  std::vector<std::string> baseline_labels_;  // of those
+  std::string baseline_problem_;
+};
+
+}  // namespace mneme

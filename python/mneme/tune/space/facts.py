@@ -1,0 +1,68 @@
+"""What is known of a recorded launch before anything is tried."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mneme.tune.space.indexing import ANY, Direction, directions_of
+
+if TYPE_CHECKING:
+    from mneme import llvm
+    from mneme.database import Instance
+
+# Of every CUDA device, and of the CPU device.
+_MOST_THREADS = 1024
+_REQUIRED = Direction(sizes=False, reason="the kernel is compiled for this block only (nvvm.reqntid)")
+
+
+@dataclasses.dataclass(frozen=True)
+class LaunchFacts:
+    """What the presets know of a recorded launch, and of the device.
+
+    `most_threads` is of a block: the device's limit, or the kernel's own. `directions`: by x, y and z, what the
+    kernel's code shows of its launch.
+    """
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_memory: int = 0
+    scalars: tuple[str, ...] = ()
+    device: str = "cuda"
+    most_threads: int = _MOST_THREADS
+    directions: Mapping[str, Direction] = dataclasses.field(default_factory=lambda: dict.fromkeys("xyz", ANY))
+
+    @classmethod
+    def of(cls, instance: Instance, device: str | None = None) -> LaunchFacts:
+        """`device`: "cuda" or "cpu"; by default the kind that recorded."""
+        scalars = tuple(argument.name for argument in instance.arguments if _is_scalar(argument))
+        module = instance.module()
+        name = instance.kernel.name
+        bound = bound_of(module, name)
+        built_for_one = "nvvm.reqntid" in module.functions[name].attributes
+        return cls(
+            grid=instance.grid,
+            block=instance.block,
+            shared_memory=instance.shared_memory,
+            scalars=scalars,
+            device=(device or instance.device_kind).split(":")[0],
+            most_threads=min(_MOST_THREADS, bound or _MOST_THREADS),
+            directions=dict.fromkeys("xyz", _REQUIRED) if built_for_one else directions_of(module),
+        )
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        return math.prod(self.block)
+
+
+def bound_of(module: llvm.Module, kernel: str) -> int | None:
+    """How many threads a block may have by the kernel's own launch bounds; None where it has none."""
+    bound = module.functions[kernel].attributes.get("nvvm.maxntid")
+    return None if bound is None else math.prod(int(extent) for extent in str(bound).split(","))
+
+
+def _is_scalar(argument: Any) -> bool:
+    return argument.kind in ("integer", "floating") and bool(argument.name)

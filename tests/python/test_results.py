@@ -1,0 +1,112 @@
+"""One folder of results, read and judged one way: what the commands print of it, and what the report draws."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mneme.results.baseline import Baseline
+from mneme.results.front import pareto, pareto_front
+from mneme.results.run import Run, read
+from mneme.results.statistics import speed_up_seen
+from mneme.results.trials import COMPLETE, Trial
+from mneme.tune import Categorical, SearchSpace, Study, tune
+from mneme.tune.kept.findings import Findings
+
+GRID = [
+    "--grid",
+    "block.x=32:256:*2",
+    "--grid",
+    "passes=default<O1>|default<O3>",
+    "--keep-threads",
+    "--iterations",
+    "3",
+]
+
+
+def sweep(*words: str | Path) -> dict[str, Any]:
+    """What `mneme sweep --json` prints."""
+    done = subprocess.run(["mneme", "sweep", *map(str, words), "--json"], capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    summary: dict[str, Any] = json.loads(done.stdout)
+    return summary
+
+
+@pytest.fixture(scope="module")
+def swept(recordings: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("swept") / "results"
+    return folder, sweep(recordings, "scale", "--device", "cpu", *GRID, "--results-dir", folder)
+
+
+@pytest.fixture(scope="module")
+def tuned(instance: Any, tmp_path_factory: pytest.TempPathFactory) -> Study:
+    space = SearchSpace({"passes": Categorical(["default<O1>", "function(mem2reg)", "default<O3>"])})
+    folder = tmp_path_factory.mktemp("tuned") / "results"
+    return tune(instance, space, sampler="exhaustive", device="cpu", results_dir=folder, confirm=5)
+
+
+def findings_of(run: Run) -> Findings:
+    """What a run of tuning would hold of the same trials over the same baseline."""
+    begin, end = [line.time for line in run.baselines]
+    findings = Findings("scale", ("time",), run.folder, baseline=Baseline(begin=begin, end=end))
+    for trial in run.trials:
+        findings.add(trial)
+    return findings
+
+
+def test_a_sweep_has_one_speed_up_in_its_summary_in_tune_and_in_the_report(swept: tuple[Path, dict[str, Any]]) -> None:
+    folder, summary = swept
+    run = read(folder)
+    findings = findings_of(run)
+    trials = {trial.digest: trial for trial in run.trials}
+    assert len(summary["best"]) >= 3
+    for row in summary["best"]:
+        trial = trials[row["digest"]]
+        assert row["speed_up"] == pytest.approx(findings.speed_up_of(trial), rel=1e-12)
+        assert row["speed_up"] == pytest.approx(run.speed_up_of(trial), rel=1e-12)
+        assert row["time"] == trial.time
+    assert summary["baseline"]["time"] == run.baseline == findings.baseline.time
+    assert run.speed_up is not None and run.speed_up.value == pytest.approx(summary["best"][0]["speed_up"], rel=1e-12)
+    assert not run.is_confirmed and findings.best is not None and findings.best.digest == summary["best"][0]["digest"]
+
+
+def test_a_run_of_tuning_has_one_speed_up_in_its_summary_and_in_the_report(tuned: Study) -> None:
+    run = read(tuned.results_dir)
+    assert tuned.speed_up is not None and run.is_confirmed
+    # best.json says it, and the rounds of the log come to the same.
+    assert (run.speed_up, run.speed_up_in_turn) == (tuned.speed_up, tuned.speed_up)
+    assert (run.baseline, run.best_time) == (tuned.baseline.time, tuned.time)
+    ranking = {trial.digest: trial for trial in tuned.ranking()}
+    assert ranking
+    for trial in run.right:
+        if trial.digest in ranking:
+            assert run.speed_up_of(trial) == tuned.speed_up_of(ranking[trial.digest])
+            assert (trial.time, trial.state, trial.object_size) == (
+                ranking[trial.digest].time,
+                COMPLETE,
+                ranking[trial.digest].object_size,
+            )
+
+
+def test_rounds_that_were_cut_short_are_not_what_speed_ups_are_over(tuned: Study, tmp_path: Path) -> None:
+    """A run that ended within the rounds of its winner: the baseline is that at its begin and its end."""
+    lines = (tuned.results_dir / "results.jsonl").read_text().splitlines(keepends=True)
+    (tmp_path / "results.jsonl").write_text("".join(line for line in lines if '"best, round' not in line))
+    (tmp_path / "tune.json").write_text((tuned.results_dir / "tune.json").read_text())
+    summary = json.loads((tuned.results_dir / "summary.json").read_text())
+    summary |= {"speed_up": None, "baseline": {"begin": 10.0, "end": 30.0, "in_turn": None, "problem": ""}}
+    (tmp_path / "summary.json").write_text(json.dumps(summary))
+    run = read(tmp_path)
+    assert run.baseline == 20.0 and not run.is_confirmed and run.best is not None
+    assert run.speed_up is not None and run.speed_up.value == speed_up_seen(20.0, run.best.time)
+
+
+def test_a_front_of_any_number_of_coordinates() -> None:
+    points = [(1.0, 5.0, 3.0), (1.0, 5.0, 3.0), (2.0, 4.0, 3.0), (2.0, 5.0, 2.0), (3.0, 5.0, 3.0)]
+    assert pareto(points) == [0, 2, 3]
+    assert pareto([]) == []
+    trials = [Trial(number, {}, time=time, registers=registers) for number, (time, registers, _) in enumerate(points)]
+    assert [trial.number for trial in pareto_front(trials, ("time", "registers"))] == [0, 2]
