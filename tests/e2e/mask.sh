@@ -1,5 +1,5 @@
 # What a kernel only writes is made wrong before the run that is verified, so that code which does not write it is not right.
-compile "$CASE_FOLDER/programs/poison.cu" poison
+compile "$CASE_FOLDER/programs/masked.cu" poison
 for example in vecadd stencil reduction cg; do compile "$EXAMPLES/$example/$example.cu" "$example"; done
 kernel() { grep -l "\"demangled\": \"$1(" "$device.db"/[0-9a-f]*.json || fail "there is no kernel $1"; }
 replay() { mneme replay --device "$device" --iterations 1 -rdb "$(kernel "$1")" "${@:2}"; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What poison costs and finds: for each kernel of recorded programs, the bytes that are poisoned, and times without and with it.
 
-    bench/poison.py --mneme BIN [--device auto|cuda|cpu] [--runs 3] PROGRAM [ARGUMENT...] [-- PROGRAM [ARGUMENT...]]...
+    bench/mask.py --mneme BIN [--device auto|cuda|cpu] [--runs 3] PROGRAM [ARGUMENT...] [-- PROGRAM [ARGUMENT...]]...
 
 Each PROGRAM is built recordable. The first launch of each of its kernels is recorded and replayed. Times are medians of --runs
 replays, each a process of its own: `poison` finds what is poisoned, once a session; `restore` precedes the run that is verified.
