@@ -71,8 +71,8 @@ class Session {
   Result<SharedCopies> share_copies() { return memory_->share_copies(why_no_mask()); }
 
   // Sessions on one device share its addresses: of those whose recorded addresses overlap one can replay at a time. A session
-  // gives its addresses up, and with them what is in memory there, but keeps its copies of the recorded memory; it takes them back
-  // before it replays again. take_addresses() fails as prepare() does, and can be tried again then.
+  // gives its addresses up, and with them what is in memory there, but keeps its copies of the recorded memory; it takes them
+  // back before it replays again. take_addresses() fails as prepare() does, and can be tried again then.
   void give_addresses_up() { memory_->give_addresses_up(); }
   Status take_addresses() { return memory_->take_addresses(); }
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from mneme import _json
 from mneme._views import shown
+from mneme.config import with_current_names
 from mneme.errors import CorruptError, NotFoundError
 from mneme.report.parameters import Parameter, Value, flatten, parameters_of
 from mneme.tune.statistics import LEAST_ROUNDS
@@ -312,6 +313,9 @@ def _read_object(path: Path) -> Mapping[str, Any]:
         raise CorruptError(f"reading results: {path} is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise CorruptError(f"reading results: {path} is not a JSON object")
+    configuration = document.get("configuration")
+    if isinstance(configuration, dict):
+        document = {**document, "configuration": with_current_names(configuration)}
     return document
 
 
@@ -323,7 +327,7 @@ def _trial(number: int, line: Mapping[str, Any], log: Path) -> Trial:
         )
     return Trial(
         number=number,
-        configuration=configuration,
+        configuration=with_current_names(configuration),
         digest=line["digest"],
         origin=str(line.get("origin", "measured")),
         failure=line.get("failure"),
@@ -380,6 +384,6 @@ def _left_out(key: str, present: Sequence[Value], shape: Mapping[str, Any]) -> V
     if key in DEFAULTS:
         return DEFAULTS[key]
     if all(isinstance(value, bool) for value in present):
-        return key == "verdict.poison"
+        return key == "verdict.mask"
     extent = _number(shape, key)
     return int(extent) if extent is not None and key.split(".")[0] in ("block", "grid") else None
