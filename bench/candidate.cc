@@ -1,6 +1,6 @@
 // What one candidate costs the device worker of a pool: one recording, one object that is compiled already, many candidates.
 //
-//   mneme-bench-candidate [--device cuda|cpu] [--ordinal N] [--elements N] [--candidates N] [--iterations N] [--poison on|off]
+//   mneme-bench-candidate [--device cuda|cpu] [--ordinal N] [--elements N] [--candidates N] [--iterations N] [--mask on|off]
 //                         [--compilers N] [--record FILE INSTANCE] [--json]
 //
 // Without --record it makes its own: a vector add, out[i] = in[i] + 1.5, of two arrays of N floats (20,500,000: 82 MB each;
@@ -88,7 +88,7 @@ class Bench {
                plan.copy_size, plan.spans.size(), plan.spans.size() == 1 ? "" : "s", total_size(changed_blocks(plan)),
                changed_blocks(plan).size(), changed_blocks(plan).size() == 1 ? "" : "s",
                copies.all_before ? "all" : "only that of it");
-    fmt::print("poison: {} ({} bytes); kernel: {:.2f} us by {} (median of {})\n\n", first.poison, first.poisoned_bytes.count,
+    fmt::print("mask: {} ({} bytes); kernel: {:.2f} us by {} (median of {})\n\n", first.mask, first.masked_bytes.count,
                microseconds(kernel_), first.clock.source, first.exec_time.size());
   }
 
@@ -274,7 +274,7 @@ Status run(const Options& options) {
 
 constexpr char kUsage[] =
     "it is used as: mneme-bench-candidate [--device cuda|cpu] [--ordinal N] [--elements N] [--candidates N] [--iterations N] "
-    "[--poison on|off] [--compilers N] [--record FILE INSTANCE] [--json]";
+    "[--mask on|off] [--compilers N] [--record FILE INSTANCE] [--json]";
 
 Result<Options> parse(int count, char** arguments) {
   Options options;
@@ -297,8 +297,8 @@ Result<Options> parse(int count, char** arguments) {
       options.compilers = static_cast<unsigned>(number);
     } else if (name == "--iterations" && number > 0) {
       options.configuration.execution.iterations = static_cast<unsigned>(number);
-    } else if (name == "--poison" && (value == "on" || value == "off")) {
-      options.configuration.verdict.poison = value == "on";
+    } else if (name == "--mask" && (value == "on" || value == "off")) {
+      options.configuration.verdict.mask = value == "on";
     } else if (name == "--record" && i + 2 < count) {
       options.kernel_file = value;
       options.instance = arguments[++i + 1];

@@ -6,7 +6,7 @@ A line is a dictionary: what was measured of one work on so many devices, as --j
 import json
 
 COMPILING = ("prepare", "optimise", "codegen", "assemble", "lower", "host_optimise", "link")
-ON_DEVICE = ("load", "poison", "restore", "start", "meanwhile", "run", "verify", "timed_runs")
+ON_DEVICE = ("load", "mask", "poison", "restore", "start", "meanwhile", "run", "verify", "timed_runs")
 ENOUGH = 0.8  # of the nearer bound; below, the report says what holds a work
 
 

@@ -17,7 +17,7 @@ bool has_effect(const Knob& knob, ConfigurationUse use) {
   switch (use) {
     case ConfigurationUse::replay: return true;
     case ConfigurationUse::many_runs:
-      if (name == "--no-poison") return false;
+      if (name == "--no-mask") return false;
       [[fallthrough]];
     case ConfigurationUse::one_run: return std::find(kOfTiming.begin(), kOfTiming.end(), name) == kOfTiming.end();
     case ConfigurationUse::code: return knob.group != "Execution" && knob.group != "Verdict";
@@ -57,6 +57,7 @@ void ConfigurationOptions::declare_knob(CLI::App& app, const Knob& knob, const s
     if (!knob.repeats() && !knob.field.usual.empty()) option->default_str(knob.field.usual);
   } else {
     option = app.add_flag(names, knob.what);
+    for (const std::string& former : knob.former_names) options_.emplace_back(app.add_flag(former)->group(""), &change);
   }
   option->group(group);
   options_.emplace_back(option, &change);

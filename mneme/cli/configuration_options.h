@@ -27,7 +27,7 @@ namespace mneme::cli {
 enum class ConfigurationUse {
   replay,     // compiles, runs, verifies and times
   one_run,    // compiles, runs and compares; nothing is timed
-  many_runs,  // the same several times, and never with poison
+  many_runs,  // the same several times, and never from masked memory
   code,       // compiles
 };
 

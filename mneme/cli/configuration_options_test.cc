@@ -210,11 +210,23 @@ TEST(ConfigurationOptions, WhatACommandDoesNotUseIsWithoutEffectThere) {
     EXPECT_THAT(without_effect(use), Contains("--l2"));
     EXPECT_THAT(without_effect(use), Not(Contains("--tolerance")));
   }
-  EXPECT_THAT(without_effect(ConfigurationUse::one_run), Not(Contains("--no-poison")));
-  EXPECT_THAT(without_effect(ConfigurationUse::many_runs), Contains("--no-poison"));
+  EXPECT_THAT(without_effect(ConfigurationUse::one_run), Not(Contains("--no-mask")));
+  EXPECT_THAT(without_effect(ConfigurationUse::many_runs), Contains("--no-mask"));
   EXPECT_THAT(without_effect(ConfigurationUse::code), Contains("--iterations"));
   EXPECT_THAT(without_effect(ConfigurationUse::code), Contains("--tolerance"));
   EXPECT_THAT(without_effect(ConfigurationUse::code), Not(Contains("--block-dim-x"))) << "it may become a constant";
+}
+
+TEST(ConfigurationOptions, AFormerNameIsTakenAndNotShown) {
+  Configuration plain;
+  plain.verdict.mask = false;
+  EXPECT_EQ(*configure({"--no-poison"}), plain);
+  EXPECT_EQ(*configure({"--no-poison", "--no-mask"}), plain);
+  CLI::App app;
+  ConfigurationOptions options;
+  options.declare(app);
+  EXPECT_THAT(app.help(), testing::HasSubstr("--no-mask"));
+  EXPECT_THAT(app.help(), testing::Not(testing::HasSubstr("--no-poison")));
 }
 
 TEST(ConfigurationOptions, TheHelpHasAHeadingForEachSection) {

@@ -25,7 +25,7 @@ std::string_view subject(Activity activity) {
     case Activity::loading: return "preparing the device";
     case Activity::running: return "the kernel's launch";
     case Activity::timing: return "a batch of timed launches";
-    case Activity::tracking: return "the launch that notes what the kernel accesses, to find its poison,";
+    case Activity::tracking: return "the launch that notes what the kernel accesses, to find what can be masked,";
     case Activity::working: return "preparing or comparing memory";
   }
   return "?";
@@ -44,7 +44,7 @@ Status explain_signal(const GuardedEnd& end) {
     return error(Code::device_fault,
                  "{}: the kernel took its process down under this configuration; run it with --no-guard under a debugger", what);
   if (end.activity == Activity::tracking)
-    return error(Code::device_fault, "{}; --no-poison does without it, --no-guard shows it to a debugger", what);
+    return error(Code::device_fault, "{}; --no-mask does without it, --no-guard shows it to a debugger", what);
   return error(Code::internal, "{}; run it with --no-guard under a debugger", what);
 }
 
@@ -62,14 +62,14 @@ Status explain_timeout(const GuardedEnd& end) {
                    what);
     case Activity::tracking:
       return error(Code::timeout,
-                   "{}, though the launch itself came back: --no-poison does without it, --run-timeout S allows more", what);
+                   "{}, though the launch itself came back: --no-mask does without it, --run-timeout S allows more", what);
     case Activity::running:
     case Activity::working: break;
   }
   return error(Code::timeout, "{}: it may never end under this configuration; --run-timeout S allows more (0: no limit)", what);
 }
 
-// A child's reply: one byte for the exit status, why there is no poison as a string with its zero, then the output.
+// A child's reply: one byte for the exit status, why there is no mask as a string with its zero, then the output.
 std::string encode(const Outcome& outcome, const std::string& no_mask) {
   return static_cast<char>(outcome.exit_status) + no_mask + '\0' + outcome.output;
 }
@@ -127,7 +127,7 @@ int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome
       outcome = decode(end->reply, no_mask);
       if (no_mask != no_mask_) {
         no_mask_ = std::move(no_mask);
-        log::warning("there is no poison, as {}", no_mask_);
+        log::warning("nothing is masked, as {}", no_mask_);
         return run(work, failed, kind);
       }
     } else {
@@ -146,9 +146,9 @@ int Guard::run(const std::function<Outcome()>& work, const std::function<Outcome
 }
 
 bool Guard::lost_to_mask(const ReplayResult& result) {
-  const bool lost = result.stage == ReplayStage::poisoning && result.failure.code() == Code::device_fault;
+  const bool lost = result.stage == ReplayStage::masking && result.failure.code() == Code::device_fault;
   if (!lost || none_ || !no_mask_.empty()) return false;
-  no_mask_ = result.poison;
+  no_mask_ = result.mask;
   return true;
 }
 

@@ -34,8 +34,9 @@ class Guard {
   int run(const std::function<Outcome()>& work, const std::function<Outcome(const Status&)>& failed,
           OutputKind kind = OutputKind::text);
 
-  // For `work`, of each result. True: looking for poison has taken the child's device along, and what is returned is nobody's;
-  // the work is done once more, in a child where no_mask() is why sessions are to look for none. Never under --no-guard.
+  // Called by `work` with each result. True: looking for what can be masked has taken the child's device along, so that what
+  // `work` returns is not used. `work` is then done once more, in another child, where no_mask() is the reason why sessions look
+  // for no mask. Always false under --no-guard.
   bool lost_to_mask(const ReplayResult& result);
   const std::string& no_mask() const { return no_mask_; }
 

@@ -26,8 +26,9 @@ TEST(Explain, ALimitNamesItsOption) {
             "timeout: a batch of timed launches took longer than 0.5 s and was ended, though the verified launch came back: what "
             "the kernel does may depend on more than its memory; --run-timeout S allows more (0: no limit)");
   EXPECT_EQ(explained(How::out_of_time, 0, Activity::tracking),
-            "timeout: the launch that notes what the kernel accesses, to find its poison, took longer than 0.5 s and was ended, "
-            "though the launch itself came back: --no-poison does without it, --run-timeout S allows more");
+            "timeout: the launch that notes what the kernel accesses, to find what can be masked, took longer than 0.5 s and was "
+            "ended, "
+            "though the launch itself came back: --no-mask does without it, --run-timeout S allows more");
 }
 
 TEST(Explain, ACrashNamesItsActivityAndSignal) {
@@ -46,8 +47,9 @@ TEST(Explain, ACrashOfALaunchIsADeviceFaultWhicheverItIs) {
             "device_fault: a batch of timed launches ended by signal 11 (Segmentation fault): the kernel took its process down "
             "under this configuration; run it with --no-guard under a debugger");
   EXPECT_EQ(explained(How::signalled, SIGSEGV, Activity::tracking),
-            "device_fault: the launch that notes what the kernel accesses, to find its poison, ended by signal 11 (Segmentation "
-            "fault); --no-poison does without it, --no-guard shows it to a debugger");
+            "device_fault: the launch that notes what the kernel accesses, to find what can be masked, ended by signal 11 "
+            "(Segmentation "
+            "fault); --no-mask does without it, --no-guard shows it to a debugger");
   EXPECT_EQ(explained(How::signalled, SIGSEGV, Activity::loading),
             "internal: preparing the device ended by signal 11 (Segmentation fault); run it with --no-guard under a debugger");
 }

@@ -83,6 +83,7 @@ ManualPage manual_page(const DeclaredCommand& command) {
   const std::vector<std::string> groups = app.get_groups();
   for (const std::string& group : groups) text += options_of(app, format, group, true);
   for (const std::string& group : groups) {
+    if (group.empty()) continue;  // options that are taken and not shown
     const std::string options = options_of(app, format, group, false);
     if (!options.empty()) text += ".SS " + escape(group) + "\n" + options;
   }

@@ -93,8 +93,8 @@ std::string replay_text(const std::string& title, const ReplayResult& result) {
   add_times(result, rows);
   add_launch(result, rows);
   add_code(result, rows);
-  if (!result.poison.empty())
-    rows.push_back({"  poison", result.poison == "on" ? fmt::format("on, {}", result.poisoned_bytes) : shown(result.poison)});
+  if (!result.mask.empty())
+    rows.push_back({"  mask", result.mask == "on" ? fmt::format("on, {}", result.masked_bytes) : shown(result.mask)});
   add_differences(result, rows);
   return text + format_table(rows, 0);
 }

@@ -14,8 +14,8 @@ ReplayResult right() {
   result.stage = ReplayStage::done;
   result.executed = result.verified = true;
   result.device = "a device";
-  result.poison = "on";
-  result.poisoned_bytes = Bytes(4096);
+  result.mask = "on";
+  result.masked_bytes = Bytes(4096);
   result.exec_time = {Nanoseconds(9000), Nanoseconds(10000), Nanoseconds(11000)};
   result.clock.source = "cuda_event";
   result.resources.registers = 24;
@@ -37,7 +37,7 @@ TEST(ReplayText, SaysVerdictTimesRegistersAndLaunch) {
       "  launch     grid 2x1x1, block 128x1x1, as recorded\n"
       "  registers  24 of a thread\n"
       "  code       2.00 KiB\n"
-      "  poison     on, 4.00 KiB\n");
+      "  mask       on, 4.00 KiB\n");
 }
 
 TEST(ReplayText, TheTimeBesideTheRecordedOneIsTheMedian) {
@@ -59,9 +59,9 @@ TEST(ReplayText, SaysHowTheCodeUsesTheDevice) {
                                                   "  code       2.00 KiB\n"
                                                   "  occupancy  38 %, 3 blocks of a multiprocessor\n"));
   result.resources.registers = 30;
-  result.poison = "off";
+  result.mask = "off";
   EXPECT_THAT(replay_text("k", result), HasSubstr("\n  registers  30 of a thread\n"));
-  EXPECT_THAT(replay_text("k", result), HasSubstr("\n  poison     off\n"));
+  EXPECT_THAT(replay_text("k", result), HasSubstr("\n  mask       off\n"));
 }
 
 TEST(ReplayText, ATimeOfOneRunHasNoSpread) {

@@ -1,4 +1,4 @@
-// What is tracked, and what cannot be. That notes are right is tested where kernels run (tests/e2e/poison.sh).
+// What is tracked, and what cannot be. That notes are right is tested where kernels run (tests/e2e/mask.sh).
 #include "mneme/compile/track_accesses.h"
 
 #include <gmock/gmock.h>

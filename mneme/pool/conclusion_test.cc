@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr ReplayStage kStages[] = {ReplayStage::preparing, ReplayStage::compiling, ReplayStage::loading,
-                                   ReplayStage::poisoning, ReplayStage::running,   ReplayStage::done};
+                                   ReplayStage::masking,   ReplayStage::running,   ReplayStage::done};
 
 // Every code in every stage.
 TEST(Conclusion, AFailureIsToldByItsCodeAndStage) {

@@ -15,6 +15,24 @@ constexpr std::array<std::string_view, 9> kFailures = {"none",           "wrong_
                                                        "cancelled"};
 constexpr std::array<std::string_view, 3> kOrigins = {"measured", "shared", "resumed"};
 
+// What an older version wrote, each member under the name that it has now.
+Json under_current_names(Json result) {
+  const auto rename = [](Json& object, const char* former, const char* now) {
+    const auto member = object.find(former);
+    if (member == object.end()) return;
+    if (!object.contains(now)) object[now] = *member;
+    object.erase(former);
+  };
+  if (!result.is_object()) return result;
+  rename(result, "poison", "mask");
+  rename(result, "poisoned_bytes", "masked_bytes");
+  if (auto times = result.find("times"); times != result.end() && times->is_object()) rename(*times, "poison", "mask");
+  if (auto instances = result.find("instances"); instances != result.end() && instances->is_array())
+    for (Json& instance : *instances)
+      if (instance.is_object() && instance.contains("result")) instance["result"] = under_current_names(instance["result"]);
+  return result;
+}
+
 Status corrupt(std::string_view what) { return error(Code::corrupt, "a result of a pool: {}", what); }
 
 }  // namespace
@@ -45,7 +63,9 @@ std::optional<Nanoseconds> PoolResult::best_time() const {
 
 Digest whole_digest(const Configuration& configuration) { return whole_digest(to_json(configuration)); }
 
-Digest whole_digest(const Json& configuration) { return Hasher().add(std::string_view(json_text(configuration))).finish(); }
+Digest whole_digest(const Json& configuration) {
+  return Hasher().add(std::string_view(text_under_first_names(configuration))).finish();
+}
 
 Json to_json(const PoolResult& result) {
   Json configuration = to_json(result.configuration);
@@ -75,7 +95,8 @@ Result<PoolResult> pool_result_from_json(const Json& json) {
     result.failure = *failure;
     if (auto reason = json.find("reason"); reason != json.end() && reason->is_string()) result.reason = *reason;
   }
-  if (auto details = json.find("result"); details != json.end() && details->is_object()) result.details = *details;
+  if (auto details = json.find("result"); details != json.end() && details->is_object())
+    result.details = under_current_names(*details);
   if (auto label = json.find("label"); label != json.end() && label->is_string()) result.label = *label;
   if (auto origin = json.find("origin"); origin != json.end() && origin->is_string()) {
     auto found = std::find(kOrigins.begin(), kOrigins.end(), origin->get<std::string>());

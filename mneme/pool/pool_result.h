@@ -52,9 +52,10 @@ struct PoolResult {
   std::optional<Nanoseconds> best_time() const;
 };
 
-// Of everything in a configuration, how it is timed included: what was measured under one is not measured again.
+// Of everything in a configuration, how it is timed included: what was measured under one is not measured again. The same value
+// has the same digest in every version that reads it, so that logs of older ones are resumed.
 Digest whole_digest(const Configuration& configuration);
-// The same of a configuration as JSON.
+// The same of a configuration as to_json() gives it.
 Digest whole_digest(const nlohmann::json& configuration);
 
 nlohmann::json to_json(const PoolResult& result);

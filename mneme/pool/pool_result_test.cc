@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "mneme/base/testing/each_member.h"
 #include "mneme/pool/result_log.h"
@@ -97,6 +98,50 @@ TEST_F(TakenUpLogTest, WhatIsTakenUpSaysTheSameInTheLogAndToTheRun) {
     results[i].origin = Origin::resumed;
     EXPECT_EQ(to_json(known->second), to_json(results[i]));
   }
+}
+
+// By hand, as versions wrote it in which what is masked was called poison.
+constexpr std::string_view kOlderLog =
+    R"({"about":{"database":"x"},"mneme_log":1}
+{"configuration":{"passes":"a","verdict":{"poison":false}},"digest":"DIGEST","failure":null,"origin":"measured","result":{"exec_time":[100.5],"poison":"off","poisoned_bytes":0,"times":{"poison":3.0,"run":7.0}}}
+{"configuration":{"passes":"b"},"digest":"OTHER","failure":null,"origin":"measured","result":{"exec_time":[200.0],"instances":[{"record_id":"00112233445566778899aabbccddeeff","result":{"exec_time":[200.0],"poison":"on","poisoned_bytes":64,"times":{"poison":4.0}}}]}}
+{"configuration":{"passes":"c","verdict":{"poison":false}},"digest":"THIRD","failure":null,"origin":"shared","result":{"exec_time":[100.5],"poison":"off","poisoned_bytes":0},"shared_with":"DIGEST"}
+)";
+
+TEST_F(TakenUpLogTest, ALogOfAnOlderVersionIsReadAndTakenUp) {
+  Configuration measured, other, shared;
+  measured.passes = "a", other.passes = "b", shared.passes = "c";
+  measured.verdict.mask = shared.verdict.mask = false;
+  std::string text(kOlderLog);
+  const auto fill = [&](const std::string& name, const Digest& digest) {
+    for (size_t at; (at = text.find(name)) != std::string::npos;) text.replace(at, name.size(), digest.hex());
+  };
+  fill("DIGEST", Hasher().add(std::string_view(R"({"passes":"a","verdict":{"poison":false}})")).finish());
+  fill("OTHER", whole_digest(other));
+  fill("THIRD", whole_digest(shared));
+  const Path path = folder_ / "log.jsonl";
+  std::ofstream(path) << text;
+
+  const auto run = read_log(path);
+  ASSERT_TRUE(run.ok()) << run.status().to_string();
+  ASSERT_EQ(run->results.size(), 3u);
+  EXPECT_EQ(run->results[0].configuration, measured);
+  const nlohmann::json first = to_json(run->results[0])["result"], second = to_json(run->results[1])["result"]["instances"][0];
+  EXPECT_EQ(first["mask"], "off");
+  EXPECT_EQ(first["masked_bytes"], 0);
+  EXPECT_EQ(first["times"]["mask"], 3.0);
+  EXPECT_EQ(second["result"]["mask"], "on");
+  EXPECT_EQ(second["result"]["masked_bytes"], 64);
+
+  const auto log = ResultLog::open(path, about_, ResultLog::Existing::resume);
+  ASSERT_TRUE(log.ok()) << log.status().to_string();
+  for (const Configuration& configuration : {measured, other, shared}) {
+    const auto known = log->known().find(whole_digest(configuration));
+    ASSERT_NE(known, log->known().end()) << "it would be measured again: " << configuration.passes;
+    EXPECT_EQ(known->second.configuration, configuration);
+  }
+  EXPECT_EQ(log->known().at(whole_digest(shared)).shared_with, whole_digest(measured)) << "which its log's line names too";
+  for (const nlohmann::json& line : lines(path)) EXPECT_EQ(line.dump().find("poison"), std::string::npos) << line.dump();
 }
 
 }  // namespace

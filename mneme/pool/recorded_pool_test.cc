@@ -198,13 +198,13 @@ TEST_F(RecordedPoolTest, AWorkerThatReplacesALostOneTakesItsMemoryOver) {
     EXPECT_EQ(pool->submit(outside).get().failure, Failure::device_fault);
     PoolResult after = pool->submit(other).get();
     EXPECT_FALSE(after.failed()) << after.reason;
-    EXPECT_EQ(after.details["poison"], "the kernel writes no byte that it does not also read");
+    EXPECT_EQ(after.details["mask"], "the kernel writes no byte that it does not also read");
   }
   EXPECT_EQ(pool->progress().workers_replaced, 2u);
 }
 
 // Which takes the device of each first worker along.
-TEST_F(RecordedPoolTest, CodeThatFaultsWhilePoisonIsLookedForIsMeasuredWithoutPoison) {
+TEST_F(RecordedPoolTest, CodeThatFaultsWhileAMaskIsLookedForIsMeasuredWithoutOne) {
   ir_ = testing_replay::only_optimised(ir_, "%scaled");
   PoolOptions several = options(2);
   several.devices = {0, 0};
@@ -218,7 +218,7 @@ TEST_F(RecordedPoolTest, CodeThatFaultsWhilePoisonIsLookedForIsMeasuredWithoutPo
     EXPECT_EQ(b.get().failure, Failure::wrong_result) << b.get().reason;
     ASSERT_EQ(a.get().details["instances"].size(), 2u);
     for (const auto& instance : a.get().details["instances"])
-      EXPECT_THAT(std::string(instance["result"]["poison"]), StartsWith(why));
+      EXPECT_THAT(std::string(instance["result"]["mask"]), StartsWith(why));
     EXPECT_EQ(pool->progress().workers_replaced, 0u);
     EXPECT_TRUE(pool->status().ok()) << pool->status().to_string();
   }
@@ -228,7 +228,7 @@ TEST_F(RecordedPoolTest, CodeThatFaultsWhilePoisonIsLookedForIsMeasuredWithoutPo
     if (configuration.passes == "default<O0>") continue;  // which faults too
     PoolResult result = pool->submit(configuration).get();
     EXPECT_FALSE(result.failed()) << result.reason;
-    EXPECT_THAT(std::string(result.details["poison"]), StartsWith(why));
+    EXPECT_THAT(std::string(result.details["mask"]), StartsWith(why));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "mneme/replay/configuration.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "mneme/base/file_system.h"
@@ -99,7 +100,7 @@ void list_fields(Fields& fields, BufferTolerance& tolerance) {
 
 template <class Fields>
 void list_fields(Fields& fields, Verdict& verdict) {
-  fields.flag("poison", verdict.poison);
+  fields.flag("mask", verdict.mask);
 }
 
 template <class Fields>
@@ -200,6 +201,36 @@ const std::vector<ConfigurationField>& configuration_fields() {
   return fields;
 }
 
+std::string current_name(std::string_view path) {
+  for (const RenamedField& field : kRenamedFields)
+    if (path == fmt::format("{}.{}", field.section, field.former)) return fmt::format("{}.{}", field.section, field.now);
+  return std::string(path);
+}
+
+std::map<std::string, std::string> former_names() {
+  std::map<std::string, std::string> names;
+  for (const RenamedField& field : kRenamedFields)
+    names[fmt::format("{}.{}", field.section, field.former)] = fmt::format("{}.{}", field.section, field.now);
+  return names;
+}
+
+std::string text_under_first_names(const Json& configuration) {
+  const auto is_renamed = [&](const RenamedField& field) {
+    const auto section = configuration.find(field.section);
+    return section != configuration.end() && section->is_object() && section->contains(field.now);
+  };
+  if (!configuration.is_object() || std::none_of(std::begin(kRenamedFields), std::end(kRenamedFields), is_renamed))
+    return json_text(configuration);
+  Json first = configuration;
+  for (const RenamedField& field : kRenamedFields)
+    if (is_renamed(field)) {
+      Json& section = first[std::string(field.section)];
+      section[std::string(field.former)] = section[std::string(field.now)];
+      section.erase(std::string(field.now));
+    }
+  return json_text(first);
+}
+
 Digest Configuration::digest() const {
   Configuration code = *this;
   code.execution = {};
@@ -208,7 +239,7 @@ Digest Configuration::digest() const {
   if (!code.ir.digest.empty() || pin(code.ir, FileSystem::posix()).ok()) code.ir.path.clear();
   code.pass_plugins.clear();
   Hasher hasher;
-  hasher.add(std::string_view(json_text(to_json(code))));
+  hasher.add(std::string_view(text_under_first_names(to_json(code))));
   for (const std::string& path : pass_plugins) {
     auto content = FileSystem::posix().read(path);
     hasher.add(content.ok() ? digest_of(*content).hex() : path);

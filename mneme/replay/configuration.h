@@ -1,6 +1,7 @@
 // Configuration: everything that a replay changes about a recorded launch, as one value.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -28,7 +29,7 @@ struct ExtentOverride {
 
 // What a run must show to be called right. Changes no code.
 struct Verdict {
-  bool poison = true;  // what the kernel only writes is made wrong before each run
+  bool mask = true;  // each run begins with masked memory: what the kernel only writes is made wrong before it
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
@@ -72,10 +73,19 @@ struct ConfigurationField {
 };
 // All of them, in the order of the codec. What makes options of them (knobs.h) has them from here.
 const std::vector<ConfigurationField>& configuration_fields();
+// The path by which this version knows a member: "verdict.mask" for "verdict.poison", as older versions called it. Every other
+// path is returned as it is.
+std::string current_name(std::string_view path);
+// Each former path of a member, with the path that it has now.
+std::map<std::string, std::string> former_names();
 
 // What is as by default is left out, but for "passes".
 nlohmann::json to_json(const Configuration& configuration);
-// invalid_argument for a wrong type, or for an unknown key (with the nearest known one).
+// Also reads what older versions wrote. invalid_argument for a wrong type, for an unknown key (with the nearest known one), or
+// for a member that is given under its former name and its own.
 Result<Configuration> configuration_from_json(const nlohmann::json& json);
+// A configuration's JSON as text, each member under the first name that it ever had: what digests are taken of, so that they stay
+// the same when a member is renamed.
+std::string text_under_first_names(const nlohmann::json& configuration);
 
 }  // namespace mneme

@@ -6,8 +6,17 @@
 #include "mneme/replay/json_text.h"
 
 namespace mneme {
+namespace {
 
 using Json = nlohmann::json;
+
+// Whether the section had a member of that name in an older version.
+bool is_former(std::string_view section, std::string_view key) {
+  return std::any_of(std::begin(kRenamedFields), std::end(kRenamedFields),
+                     [&](const RenamedField& field) { return field.section == section && field.former == key; });
+}
+
+}  // namespace
 
 FieldReader::FieldReader(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
   if (object.is_object()) return;
@@ -51,7 +60,7 @@ void FieldReader::texts(std::string_view key, std::vector<std::string>& out) {
 Status FieldReader::finish() {
   if (!failure_.ok()) return failure_;
   for (const auto& [key, value] : object_.items()) {
-    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+    if (std::find(known_.begin(), known_.end(), key) != known_.end() || is_former(path_, key)) continue;
     if (auto near = nearest(key, known_))
       return error(Code::invalid_argument, "configuration: unknown key '{}'; the nearest is '{}'", member(key), member(*near));
     std::vector<std::string> members;
@@ -65,6 +74,15 @@ const Json* FieldReader::find(std::string_view key) {
   known_.emplace_back(key);
   if (!failure_.ok()) return nullptr;
   auto found = object_.find(key);
+  for (const RenamedField& field : kRenamedFields) {
+    if (field.section != path_ || field.now != key) continue;
+    const auto former = object_.find(field.former);
+    if (former == object_.end()) continue;
+    if (found == object_.end()) return &*former;
+    take(error(Code::invalid_argument, "configuration: '{}' is the former name of '{}', and both are given: leave it out",
+               member(field.former), member(key)));
+    return nullptr;
+  }
   return found == object_.end() ? nullptr : &*found;
 }
 

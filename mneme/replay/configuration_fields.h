@@ -21,6 +21,12 @@
 
 namespace mneme {
 
+// A member that an older Mneme called otherwise. Its former name is still read, and never written.
+struct RenamedField {
+  std::string_view section, former, now;
+};
+inline constexpr RenamedField kRenamedFields[] = {{"verdict", "poison", "mask"}};
+
 struct NumberRange {
   uint64_t min = 0;
   uint64_t max = UINT32_MAX;
@@ -77,7 +83,7 @@ class FieldReader {
     }
   }
 
-  // The first failure; else invalid_argument for a key that no field has, with the nearest that there is, or with all.
+  // The first failure; else invalid_argument for a key that no field has or had, with the nearest that there is, or with all.
   Status finish();
 
  private:
@@ -88,6 +94,7 @@ class FieldReader {
     else
       out.reset();
   }
+  // The member, under its former name where the object has that one.
   const nlohmann::json* find(std::string_view key);
   std::optional<uint64_t> read_number(std::string_view key, const nlohmann::json& value, NumberRange range);
   std::string member(std::string_view key) const;

@@ -36,6 +36,14 @@ TEST_F(ConfigurationFile, IsAConfigurationAloneOrUnderItsName) {
     EXPECT_EQ(*read(content), wanted) << content;
 }
 
+TEST_F(ConfigurationFile, MayBeAnOlderVersions) {
+  Configuration wanted;
+  wanted.verdict.mask = false;
+  for (const char* content : {R"({"passes": "default<O3>", "verdict": {"poison": false}})",
+                              R"({"configuration": {"verdict": {"poison": false}}, "result": {"poison": "off"}})"})
+    EXPECT_EQ(*read(content), wanted) << content;
+}
+
 TEST_F(ConfigurationFile, FilesThatItNamesAreLookedForByThemselves) {
   std::ofstream(folder_ / "code.ll") << "";
   std::ofstream(folder_ / "plugin.so") << "";

@@ -204,5 +204,31 @@ TEST(Configuration, RefusesWithTheReason) {
   EXPECT_EQ(refusal("[]"), "configuration: an object is expected, not []");
 }
 
+TEST(Configuration, WhatOlderVersionsWroteIsRead) {
+  Configuration plain;
+  plain.verdict.mask = false;
+  const Json older = {{"passes", "default<O3>"}, {"verdict", {{"poison", false}}}};
+  const auto read = configuration_from_json(older);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(*read, plain);
+  EXPECT_EQ(to_json(*read), (Json{{"passes", "default<O3>"}, {"verdict", {{"mask", false}}}})) << "and written as it is now";
+  EXPECT_EQ(configuration_from_json({{"verdict", {{"poison", true}}}}).value(), Configuration());
+  EXPECT_EQ(refusal(R"({"verdict": {"poison": 1}})"), "configuration: 'verdict.mask' must be true or false, not 1");
+  EXPECT_EQ(refusal(R"({"verdict": {"poison": false, "mask": false}})"),
+            "configuration: 'verdict.poison' is the former name of 'verdict.mask', and both are given: leave it out");
+  EXPECT_EQ(refusal(R"({"poison": false})").substr(0, 40), "configuration: unknown key 'poison'; the") << "of its section alone";
+  EXPECT_EQ(current_name("verdict.poison"), "verdict.mask");
+  EXPECT_EQ(current_name("block.x"), "block.x");
+}
+
+TEST(Configuration, ItsTextForDigestsHasTheFirstNameOfEachMember) {
+  Configuration plain;
+  plain.verdict.mask = false;
+  const std::string first = R"({"passes":"default<O3>","verdict":{"poison":false}})";
+  EXPECT_EQ(text_under_first_names(to_json(plain)), first);
+  EXPECT_EQ(text_under_first_names(Json::parse(first)), first);
+  EXPECT_EQ(text_under_first_names(to_json(Configuration())), R"({"passes":"default<O3>"})");
+}
+
 }  // namespace
 }  // namespace mneme

@@ -97,9 +97,9 @@ Behaviour observe_behaviour(Session& session, const Configuration& configuration
   Behaviour behaviour;
   behaviour.runs = runs;
   Observer observer(segments);
-  // A byte that not every run writes must be seen as recorded there, not as poisoned.
+  // A byte that not every run writes must be seen as recorded there, not as masked.
   Configuration plain = configuration;
-  plain.verdict.poison = false;
+  plain.verdict.mask = false;
   behaviour.result = session.repeat(
       plain, runs, [&](unsigned, const ReplayResult&, const RunMemory& memory) { return observer.see(memory); },
       [&](unsigned run) {

@@ -163,14 +163,14 @@ TEST_F(Difference, WhatWasNotWrittenIsAClassOfItsOwn) {
     return {};
   });
   ASSERT_TRUE(result.failure.ok()) << result.failure.to_string();
-  ASSERT_EQ(result.poison, "on");
+  ASSERT_EQ(result.mask, "on");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].differing, 500u);
   EXPECT_EQ(found[0].not_written, 500u);
   EXPECT_EQ(found[0].first_not_written, 500u);
   EXPECT_EQ(found[0].wrong(), 0u);
   EXPECT_EQ(found[0].unfit + found[0].from_zero, 0u);
-  EXPECT_TRUE(found[0].decades.empty()) << "poison has no errors";
+  EXPECT_TRUE(found[0].decades.empty()) << "masked bytes have no errors";
   EXPECT_FALSE(found[0].cells_not_written[499]);
   EXPECT_TRUE(found[0].cells_not_written[500]);
   EXPECT_TRUE(to_json(found[0])["first"].is_null());
@@ -187,9 +187,9 @@ TEST_F(Difference, WhatWasNotWrittenIsAClassOfItsOwn) {
   EXPECT_EQ(json["fewer_threads"][0]["recorded"], 1000);
   EXPECT_EQ(json["mismatches"][0]["buffer"], "argument 'out'");
 
-  half.verdict.poison = false;
+  half.verdict.mask = false;
   result = session_->replay(half);
-  EXPECT_FALSE(result.not_written.has_value()) << "nobody can tell without poison";
+  EXPECT_FALSE(result.not_written.has_value()) << "nobody can tell without a mask";
 }
 
 TEST_F(Difference, MismatchesAreNamedAsTheBuffer) {
@@ -197,7 +197,7 @@ TEST_F(Difference, MismatchesAreNamedAsTheBuffer) {
   Configuration half;
   half.block.x = kCount / 2;
   ReplayResult result = session_->replay(half);
-  EXPECT_EQ(result.poison, "the recorded code and launch do not give the recorded memory here");
+  EXPECT_EQ(result.mask, "the recorded code and launch do not give the recorded memory here");
   EXPECT_EQ(describe_wrong(result).rfind("memory differs in 1 place, first argument 'out' (", 0), 0u) << describe_wrong(result);
 }
 

@@ -129,12 +129,13 @@ std::vector<Knob> listed() {
        "nan=recorded|any|none]'; a buffer is an argument by name or number, a global, a tag, or 0xADDRESS+SIZE. May be repeated; "
        "the rest must be equal to the byte",
        Form::tolerances},
-      {{"--no-poison"},
-       "verdict.poison",
+      {{"--no-mask"},
+       "verdict.mask",
        kVerdict,
        "leave memory as recorded before the runs: by default bytes that the kernel only writes are made wrong "
        "first",
-       Form::off},
+       Form::off,
+       {"--no-poison"}},
   };
 }
 
@@ -194,7 +195,7 @@ Status set_one(Json& json, const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos)
     return error(Code::invalid_argument, "--set {}: KEY=VALUE is expected, as in --set block.x=64", text);
-  const std::string key = text.substr(0, equals), value = text.substr(equals + 1);
+  const std::string key = current_name(text.substr(0, equals)), value = text.substr(equals + 1);
   const auto& fields = configuration_fields();
   const auto field = std::find_if(fields.begin(), fields.end(), [&](const ConfigurationField& f) { return f.key == key; });
   const bool is_text = field != fields.end() && (field->kind == Kind::text || field->kind == Kind::choice);
@@ -298,7 +299,8 @@ const std::vector<Knob>& knobs() {
 
 const Knob* find_knob(std::string_view name) {
   for (const Knob& knob : knobs())
-    if (std::find(knob.names.begin(), knob.names.end(), name) != knob.names.end()) return &knob;
+    for (const auto* names : {&knob.names, &knob.former_names})
+      if (std::find(names->begin(), names->end(), name) != names->end()) return &knob;
   return nullptr;
 }
 

@@ -36,7 +36,8 @@ struct Knob {
   std::string group;               // the heading that it stands under
   std::string what;                // for --help
   Form form = Form::value;
-  ConfigurationField field = {};  // of `key`
+  std::vector<std::string> former_names = {};  // of an option without a value: older spellings, taken and not shown
+  ConfigurationField field = {};               // of `key`
 
   std::string value_name() const;  // "N", "FILE", "on|off"; empty where it takes none
   bool takes_value() const { return form != Form::flag && form != Form::off; }
@@ -46,7 +47,7 @@ struct Knob {
 
 // In the order of --help.
 const std::vector<Knob>& knobs();
-// nullptr: there is no option of that name ("--block-dim-x").
+// nullptr: there is no option of that name ("--block-dim-x"), nor was there one.
 const Knob* find_knob(std::string_view name);
 
 // A knob and what was given for it, of an option that repeats each time.

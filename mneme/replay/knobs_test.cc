@@ -66,7 +66,11 @@ TEST(Knobs, AnOptionIsAnotherSpellingOfItsMember) {
   for (const char* name :
        {"--keep-threads", "--specialise-dims", "--specialise-ranges", "--align", "--no-alias", "--shared-device"})
     EXPECT_EQ(*set({{name, ""}}), *set({{"--set", find_knob(name)->key + "=true"}})) << name;
-  EXPECT_EQ(*set({{"--no-poison", ""}}), *set({{"--set", "verdict.poison=false"}}));
+  EXPECT_EQ(*set({{"--no-mask", ""}}), *set({{"--set", "verdict.mask=false"}}));
+  for (const auto& former :
+       std::vector<std::pair<std::string, std::string>>{{"--no-poison", ""}, {"--set", "verdict.poison=false"}})
+    EXPECT_EQ(*set({former}), *set({{"--no-mask", ""}})) << former.first;
+  EXPECT_EQ(*set({{"--no-mask", ""}, {"--set", "verdict.poison=null"}}), Configuration());
   EXPECT_EQ(*set({{"--specialise", "n,all"}}), *set({{"--set", R"(specialise.arguments=["n", "*"])"}}));
   EXPECT_EQ(*set({{"--launch-bounds", "256,2"}}),
             *set({{"--set", "specialise.max_threads=256"}, {"--set", "specialise.min_blocks=2"}}));
@@ -117,7 +121,7 @@ TEST(Knobs, EachOptionIsOfTheMemberThatItNames) {
       {"--l2", "execution.l2"},
       {"--shared-device", "execution.shared_device"},
       {"--tolerance", "tolerance"},
-      {"--no-poison", "verdict.poison"},
+      {"--no-mask", "verdict.mask"},
   };
   ASSERT_EQ(knobs().size(), std::size(kKeys));
   for (const auto& [name, key] : kKeys) {

@@ -19,7 +19,7 @@
 namespace mneme {
 
 // In order.
-enum class ReplayStage { preparing, compiling, loading, poisoning, running, done };
+enum class ReplayStage { preparing, compiling, loading, masking, running, done };
 
 // A direction in which fewer threads ran than were recorded.
 struct FewerThreads {
@@ -38,8 +38,8 @@ struct ReplayResult {
   // says.
   std::vector<std::string> order_dependences;
   std::vector<ToleranceVerdict> tolerances;  // of every piece of memory that has one
-  std::string poison;                        // "on", "off", or why there is none; empty when it did not come so far
-  Bytes poisoned_bytes;                      // that were wrong before the run that was verified
+  std::string mask;                          // "on", "off", or why there is none; empty when it did not come so far
+  Bytes masked_bytes;                        // that were wrong before the run that was verified
 
   std::vector<Nanoseconds> exec_time;  // one a timed run, each from the restored state
   bool verified_run_timed = false;     // the first of them is that of the first run that was verified
@@ -55,7 +55,7 @@ struct ReplayResult {
   std::vector<std::string> warnings;  // the assembler's
   CacheUse cache = CacheUse::off;
   std::optional<Digest> shared_with;  // digest of the configuration whose loaded object this one ran, as its code was the same
-  // session (once a session: memory brought to the device), compile stages, load, wait, poison; then restore, run, verify,
+  // session (once a session: memory brought to the device), compile stages, load, wait, mask; then restore, run, verify,
   // timed_runs where each is waited for, or start, meanwhile, run, timed_runs where all runs are started together.
   std::vector<StageTime> times;
   std::optional<LaunchShape> shape;              // nothing where the configuration has none for this launch

@@ -32,8 +32,8 @@ ReplayResult everything() {
   result.not_written = {{"argument 'out'", ElementType::f64, 512, 100, 7, 3}, {"argument 'raw'", {}, 64, 8, 9, 0}};
   result.order_dependences = {"reads a clock"};
   result.tolerances = {not_within, within};
-  result.poison = "on";
-  result.poisoned_bytes = Bytes(2048);
+  result.mask = "on";
+  result.masked_bytes = Bytes(2048);
   result.exec_time = {Nanoseconds(300), Nanoseconds(100), Nanoseconds(160), Nanoseconds(140)};
   result.verified_run_timed = true;
   result.clock = {"cupti_activity", "a remark", {}};
@@ -104,8 +104,8 @@ Json everything_json() {
              {"worst_index", {}},
              {"difference_norm", 1.5},
              {"recorded_norm", 30.5}}}},
-          {"poison", "on"},
-          {"poisoned_bytes", 2048},
+          {"mask", "on"},
+          {"masked_bytes", 2048},
           {"exec_time", {300.0, 100.0, 160.0, 140.0}},
           {"verified_run_timed", true},
           {"clock_source", "cupti_activity"},
@@ -160,7 +160,7 @@ TEST(ReplayResult, WhatIsNotKnownIsNull) {
   const Json json = to_json(ReplayResult());
   for (const char* key : {"error",
                           "not_written",
-                          "poison",
+                          "mask",
                           "exec_time_stats",
                           "clock_source",
                           "clock_remark",

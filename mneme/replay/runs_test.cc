@@ -49,7 +49,7 @@ class RunsTest : public testing::Test {
     ASSERT_TRUE(state.ok());
     state_ = reinterpret_cast<uint32_t*>(state->address.address);
     *state_ = 5;
-    configuration_.verdict.poison = false;
+    configuration_.verdict.mask = false;
     configuration_.execution.iterations = 3;
   }
 
@@ -84,7 +84,7 @@ class RunsTest : public testing::Test {
   // Where each run is waited for, which is so as long as nobody knows how long one takes.
   ReplayResult measure_first() {
     begin_session();
-    if (poison_) keep_masked(*poison_);
+    if (masked_) keep_masked(*masked_);
     return measure();
   }
   ReplayResult measure(const RunWatch& watch = {}) {
@@ -121,12 +121,12 @@ class RunsTest : public testing::Test {
     EXPECT_TRUE(result.exec_time.empty());
     EXPECT_FALSE(result.mismatches.empty());
   }
-  // The memory as `value`, kept as what the runs begin with where they are poisoned.
+  // The memory as `value`, kept as what the runs begin with where they are masked.
   void keep_masked(std::byte value) {
-    poison_ = value;
+    masked_ = value;
     std::fill_n(at(kOut), kSize, value);
     ASSERT_TRUE(session_->memory().keep_masked({{kOut, kPageSize}}, Bytes(kSize)).ok());
-    configuration_.verdict.poison = true;
+    configuration_.verdict.mask = true;
   }
   static std::byte* at(DevicePtr address) { return reinterpret_cast<std::byte*>(address.address); }
 
@@ -136,7 +136,7 @@ class RunsTest : public testing::Test {
   std::unique_ptr<Database> database_;
   InstanceRecord instance_;
   std::unique_ptr<Session> session_;
-  std::optional<std::byte> poison_;  // where there is some
+  std::optional<std::byte> masked_;  // where there is some
   CompiledCode code_;
   Configuration configuration_;
   uint32_t* state_ = nullptr;
@@ -237,8 +237,8 @@ TEST_F(RunsTest, TimesAreNotLeftForLaterWhereTheLastRunIsWrong) {
   expect_last_refused(watch);
 }
 
-// Where the memory is right before the launch, a run that does nothing is found by the poison that it begins with.
-TEST_F(RunsTest, TheLastTimedRunBeginsPoisonedAsTheVerifiedOneDoes) {
+// Where the memory is right before the launch, a run that does nothing is found by the masked memory that it begins with.
+TEST_F(RunsTest, TheLastTimedRunBeginsMaskedAsTheVerifiedOneDoes) {
   prepare(kRight);
   keep_masked(std::byte{99});
   expect_last_refused();
@@ -248,7 +248,7 @@ TEST_F(RunsTest, TheLastTimedRunBeginsPoisonedAsTheVerifiedOneDoes) {
   wrong_.clear();
   const ReplayResult result = measure_at_once();
   EXPECT_TRUE(result.verified) << result.failure.to_string();
-  EXPECT_EQ(result.poison, "on");
+  EXPECT_EQ(result.mask, "on");
 }
 
 // The memory, and what the code has of its own.

@@ -97,7 +97,7 @@ Status Session::prepare_and_run(const Configuration& configuration, const Compil
   MNEME_ASSIGN(Loaded loaded, load(configuration, *code, result));
   result.resources = loaded.kernel->resources();
 
-  result.stage = ReplayStage::poisoning;
+  result.stage = ReplayStage::masking;
   StageClock clock;
   DeviceLock exclusive;
   const bool held = callers_lock_ != nullptr && *callers_lock_;
@@ -107,7 +107,7 @@ Status Session::prepare_and_run(const Configuration& configuration, const Compil
   }
   result.exclusive = held || static_cast<bool>(exclusive);
   MNEME_TRY(choose_start(configuration.verdict, result));
-  result.times.push_back({"poison", clock.lap()});
+  result.times.push_back({"mask", clock.lap()});
   result.stage = ReplayStage::running;
   return runs(loaded, tolerated, result);
 }

@@ -18,23 +18,22 @@ constexpr int kRounds = 3;
 Status Session::prepare_mask() {
   MNEME_ASSIGN(DeviceLock exclusive, DeviceLock::acquire(device_.properties()));
   ReplayResult ignored;
-  return choose_start({.poison = true}, ignored);
+  return choose_start({.mask = true}, ignored);
 }
 
 Status Session::choose_start(const Verdict& verdict, ReplayResult& result) {
-  if (verdict.poison && !memory_->has_masked() && why_no_mask_.ok()) {
+  if (verdict.mask && !memory_->has_masked() && why_no_mask_.ok()) {
     why_no_mask_ = make_mask();
     if (why_no_mask_.code() == Code::device_fault)
       why_no_mask_ = error(Code::device_fault, "looking for it ended in a device fault: {}", why_no_mask_.message());
   }
-  masked_ = verdict.poison && memory_->has_masked();
-  result.poison = masked_ ? "on" : verdict.poison ? why_no_mask_.message() : "off";
-  result.poisoned_bytes = masked_ ? memory_->masked_bytes() : Bytes();
+  masked_ = verdict.mask && memory_->has_masked();
+  result.mask = masked_ ? "on" : verdict.mask ? why_no_mask_.message() : "off";
+  result.masked_bytes = masked_ ? memory_->masked_bytes() : Bytes();
   if (why_no_mask_.code() != Code::device_fault) return {};
-  return error(
-      Code::device_fault,
-      R"(poison: {}; a new process can replay the launch without poison: --no-poison, {{"verdict": {{"poison": false}}}})",
-      why_no_mask());
+  return error(Code::device_fault,
+               R"(mask: {}; a new process can replay the launch without one: --no-mask, {{"verdict": {{"mask": false}}}})",
+               why_no_mask());
 }
 
 Result<Session::RecordedRun> Session::run_recorded(const Loaded& recorded, OutputMask* mask) {

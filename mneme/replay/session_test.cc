@@ -220,11 +220,11 @@ TEST_F(SessionTest, OneWrongElementIsNotVerified) {
   EXPECT_EQ(result.mismatches[0].first_offset / 4, kCount - 1);
 }
 
-TEST_F(SessionTest, WhatIsReadIsNotPoisoned) {
+TEST_F(SessionTest, WhatIsReadIsNotMasked) {
   ReplayResult result = replay(scale_ir());
   EXPECT_TRUE(result.verified);
-  EXPECT_EQ(result.poison, "the kernel writes no byte that it does not also read");
-  EXPECT_EQ(result.poisoned_bytes, Bytes());
+  EXPECT_EQ(result.mask, "the kernel writes no byte that it does not also read");
+  EXPECT_EQ(result.masked_bytes, Bytes());
 }
 
 // A kernel that sets p[i] to 3 * i, when its blocks have 256 threads; recorded when all had been set already.
@@ -241,37 +241,37 @@ write:
   ASSERT_TRUE(session.ok()) << session.status().to_string();
   ReplayResult result = (*session)->replay({});
   EXPECT_TRUE(result.verified) << result.failure.to_string();
-  EXPECT_EQ(result.poison, "on");
-  EXPECT_EQ(result.poisoned_bytes, Bytes(kCount * sizeof(float)));
+  EXPECT_EQ(result.mask, "on");
+  EXPECT_EQ(result.masked_bytes, Bytes(kCount * sizeof(float)));
   Configuration other;
   other.block.x = 128;
   other.grid.x = (kCount + 127) / 128;
   EXPECT_FALSE((*session)->replay(other).verified);
-  other.verdict.poison = false;
+  other.verdict.mask = false;
   result = (*session)->replay(other);
   EXPECT_TRUE(result.verified);
-  EXPECT_EQ(result.poison, "off");
+  EXPECT_EQ(result.mask, "off");
   EXPECT_TRUE((*session)->replay({}).verified);
 }
 
-TEST_F(SessionTest, ARecordingThatIsNotReproducedIsNotPoisoned) {
+TEST_F(SessionTest, ARecordingThatIsNotReproducedIsNotMasked) {
   after_[7] += 1;
-  EXPECT_EQ(replay(scale_ir()).poison, "the recorded code and launch do not give the recorded memory here");
+  EXPECT_EQ(replay(scale_ir()).mask, "the recorded code and launch do not give the recorded memory here");
 }
 
-TEST_F(SessionTest, CodeThatFaultsWithNotesIsReplayedWithoutPoisonOnAFreshDevice) {
+TEST_F(SessionTest, CodeThatFaultsWithNotesIsReplayedWithoutAMaskOnAFreshDevice) {
   const std::string ir = testing_replay::only_optimised(scale_ir(), "%r");
   auto session = prepare(ir);
   ASSERT_TRUE(session.ok()) << session.status().to_string();
   const Digest kernel = (*session)->kernel().static_hash, instance = (*session)->instance().dynamic_hash;
   ReplayResult lost = (*session)->replay({});
   const std::string why = (*session)->why_no_mask();
-  EXPECT_EQ(lost.stage, ReplayStage::poisoning);
-  EXPECT_EQ(lost.poison, why);
+  EXPECT_EQ(lost.stage, ReplayStage::masking);
+  EXPECT_EQ(lost.mask, why);
   EXPECT_EQ(why.rfind("looking for it ended in a device fault: kernel 'scale'", 0), 0u) << why;
-  EXPECT_EQ(lost.failure.to_string(), "device_fault: poison: " + why +
-                                          "; a new process can replay the launch without poison: --no-poison, "
-                                          R"({"verdict": {"poison": false}})");
+  EXPECT_EQ(lost.failure.to_string(), "device_fault: mask: " + why +
+                                          "; a new process can replay the launch without one: --no-mask, "
+                                          R"({"verdict": {"mask": false}})");
   EXPECT_EQ((*session)->replay({}).failure.code(), Code::device_fault);
   EXPECT_EQ((*session)->prepare_mask().to_string(), lost.failure.to_string());
   session->reset();
@@ -287,8 +287,8 @@ TEST_F(SessionTest, CodeThatFaultsWithNotesIsReplayedWithoutPoisonOnAFreshDevice
   EXPECT_TRUE((*session)->prepare_mask().ok());
   ReplayResult result = (*session)->replay({});
   EXPECT_TRUE(result.verified) << result.failure.to_string();
-  EXPECT_EQ(result.poison, why);
-  EXPECT_EQ(result.poisoned_bytes, Bytes());
+  EXPECT_EQ(result.mask, why);
+  EXPECT_EQ(result.masked_bytes, Bytes());
   session->reset();
 }
 

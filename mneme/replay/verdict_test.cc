@@ -189,8 +189,8 @@ TEST_F(Verdict, AnotherSessionTakesTheMemoryOver) {
   for (int i = 0; i < 2; ++i) {
     ReplayResult result = (*second)->replay({});
     EXPECT_TRUE(result.verified) << result.failure.to_string();
-    EXPECT_EQ(result.poison, "on");
-    EXPECT_EQ(result.poisoned_bytes, Bytes(kCount * sizeof(float)));
+    EXPECT_EQ(result.mask, "on");
+    EXPECT_EQ(result.masked_bytes, Bytes(kCount * sizeof(float)));
   }
 }
 
@@ -414,7 +414,7 @@ write:
       const ReplayResult result = (*session)->replay(configuration);
       EXPECT_TRUE(result.verified) << result.failure.to_string();
       EXPECT_EQ(result.exec_time.size(), 3u);
-      EXPECT_EQ(result.poison, "on");
+      EXPECT_EQ(result.mask, "on");
     }
   }
 }

@@ -130,7 +130,7 @@ Result<GridAxis> parse_axis(std::string_view text) {
   if (equals == 0 || equals == std::string_view::npos || equals + 1 == text.size())
     return error(Code::invalid_argument,
                  "grid '{}': KEY=VALUE|VALUE… or KEY=FIRST:LAST:STEP is expected, as in block.x=64:1024:64", text);
-  GridAxis axis{std::string(text.substr(0, equals)), {}};
+  GridAxis axis{current_name(text.substr(0, equals)), {}};
   for (std::string_view part : split(text.substr(equals + 1), '|')) {
     if (auto range = parse_range(part))
       MNEME_TRY(add_range(text, *range, axis.values));

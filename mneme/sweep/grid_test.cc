@@ -28,6 +28,15 @@ TEST(GridAxis, ReadsRangesAndLists) {
   EXPECT_EQ(parse_axis("a=[\"n\"]|[]|true")->values, (std::vector<Json>{Json::array({"n"}), Json::array(), true}));
 }
 
+TEST(GridAxis, AFormerNameIsThatOfTheMember) {
+  const GridAxis axis = *parse_axis("verdict.poison=true|false");
+  EXPECT_EQ(axis.key, "verdict.mask");
+  const auto grid = Grid::create({}, {axis});
+  ASSERT_TRUE(grid.ok()) << grid.status().to_string();
+  EXPECT_TRUE(grid->at(0).verdict.mask);
+  EXPECT_FALSE(grid->at(1).verdict.mask);
+}
+
 TEST(GridAxis, RefusesWithTheReason) {
   EXPECT_EQ(refusal("block.x"), "grid 'block.x': KEY=VALUE|VALUE… or KEY=FIRST:LAST:STEP is expected, as in block.x=64:1024:64");
   EXPECT_EQ(refusal("block.x=9:1"),

@@ -103,7 +103,7 @@ Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   MNEME_ASSIGN(plan.device, parse_device_kind(json.at("device").get<std::string>()));
   MNEME_ASSIGN(plan.base, configuration_from_json(json.at("configuration")));
   for (const Json& axis : json.at("grid"))
-    plan.axes.push_back({axis.at("key").get<std::string>(), axis.at("values").get<std::vector<Json>>(),
+    plan.axes.push_back({current_name(axis.at("key").get<std::string>()), axis.at("values").get<std::vector<Json>>(),
                          axis.value("digests", std::vector<std::string>())});
   if (!json.at("random").is_null()) plan.random = json["random"].get<uint64_t>();
   plan.seed = json.at("seed").get<uint64_t>();

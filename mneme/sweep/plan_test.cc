@@ -55,6 +55,21 @@ TEST_F(SweepFolderTest, KeepsThePlan) {
   EXPECT_EQ(read->limits.compile_memory, 2_GiB);
 }
 
+TEST_F(SweepFolderTest, ReadsThePlanOfAnOlderVersion) {
+  Json older = to_json(some_plan());
+  older["configuration"]["verdict"]["poison"] = false;
+  older["grid"].push_back({{"key", "verdict.poison"}, {"values", {true, false}}});
+  write_plan(older.dump());
+  auto read = read_plan(folder);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_FALSE(read->base.verdict.mask);
+  EXPECT_EQ(read->axes.back().key, "verdict.mask");
+  const auto grid = Grid::create(read->base, read->axes);
+  ASSERT_TRUE(grid.ok()) << grid.status().to_string();
+  EXPECT_TRUE(grid->at(0).verdict.mask);
+  EXPECT_FALSE(grid->at(1).verdict.mask);
+}
+
 TEST_F(SweepFolderTest, FindsTheDatabaseThatWasMovedWithIt) {
   SweepPlan plan = some_plan();
   const Path first = folder.path / "first", second = folder.path / "second", elsewhere = folder.path / "elsewhere";

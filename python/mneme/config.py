@@ -23,6 +23,9 @@ from mneme.errors import InvalidArgumentError
 
 __all__ = ["Config", "Extent", "HasBitcode"]
 
+# Of members that older versions called otherwise, by their paths.
+_FORMER_NAMES = _native.former_names()
+
 Extent: TypeAlias = "int | Sequence[int | None] | Mapping[str, int | None]"
 """Of a grid or a block: x alone, up to three in their order, or by name. What is not given, or None, is as recorded."""
 
@@ -59,7 +62,7 @@ class Config:
         assembler: {"max_registers": 64, …}.
         execution: How it is timed: {"iterations": 10, "stop": "relative_error", …}.
         tolerance: What need not be equal to the byte: dictionaries, or text as "out: f32, 1e-5, relative".
-        verdict: {"poison": False}.
+        verdict: {"mask": False}: memory is as recorded before the runs.
 
     Raises:
         InvalidArgumentError: An unknown key (with the nearest known one), a wrong type, a number out of range.
@@ -291,8 +294,22 @@ def _extent(key: str, value: Any) -> Any:
     return {"x": value}
 
 
+def with_current_names(members: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration's members, each under the name that it has now, whichever version wrote them.
+
+    >>> with_current_names({"passes": "default<O1>", "verdict": {"poison": False}})
+    {'passes': 'default<O1>', 'verdict': {'mask': False}}
+    """
+    made = dict(members)
+    for former, now in _FORMER_NAMES.items():
+        section, key = former.split(".")
+        if isinstance(made.get(section), Mapping) and key in made[section]:
+            made[section] = {now.split(".")[1] if name == key else name: value for name, value in made[section].items()}
+    return made
+
+
 def _change(members: dict[str, Any], path: str, value: Any) -> None:
-    *sections, key = path.split(".")
+    *sections, key = _FORMER_NAMES.get(path, path).split(".")
     for section in sections:
         members = members.setdefault(section, {})
         if not isinstance(members, dict):

@@ -48,7 +48,7 @@ class IoError(MnemeError, OSError):
 
 
 class DeviceFaultError(MnemeError):
-    """The device trapped, or its context is poisoned."""
+    """The device trapped, or a fault has made it unusable for this process."""
 
 
 class TimeLimitError(MnemeError, TimeoutError):

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <nanobind/operators.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -50,11 +51,13 @@ Config change(const Config& configuration, const std::vector<std::pair<std::stri
   return Config(unwrap(changed(configuration.value, known, FileSystem::posix())));
 }
 
-// Of the command line: names, heading, what it says, the name of its value (empty: takes none), whether each text counts.
-using KnobText = std::tuple<std::vector<std::string>, std::string, std::string, std::string, bool>;
+// Of the command line: names, heading, what it says, the name of its value (empty: takes none), whether each text counts, and
+// former names, which are taken and not shown.
+using KnobText = std::tuple<std::vector<std::string>, std::string, std::string, std::string, bool, std::vector<std::string>>;
 std::vector<KnobText> all_knobs() {
   std::vector<KnobText> all;
-  for (const Knob& knob : knobs()) all.emplace_back(knob.names, knob.group, knob.what, knob.value_name(), knob.repeats());
+  for (const Knob& knob : knobs())
+    all.emplace_back(knob.names, knob.group, knob.what, knob.value_name(), knob.repeats(), knob.former_names);
   return all;
 }
 
@@ -82,7 +85,10 @@ void bind_config(nb::module_& module) {
           nb::sig("def __eq__(self, arg: object, /) -> bool"))
       .def("__hash__", [](const Config& self) { return std::hash<std::string>()(self.text); });
   module.def("knobs", &all_knobs,
-             "The options that change a configuration: (names, heading, what it is, name of the value, whether it repeats).");
+             "The options that change a configuration: (names, heading, what it is, name of the value, whether it repeats, "
+             "former names).");
+  module.def("former_names", &former_names,
+             "Paths of members as older versions called them, each with the path that it has now: 'verdict.mask'.");
   module.def("parse_tolerance", &tolerance, nb::arg("text"), "'BUFFER: TOLERANCE' as a configuration has it.");
   module.def(
       "digest_of",

@@ -45,14 +45,14 @@ failed
 contains err "preparing the device took longer than 0.5 s and was ended: the device or its driver may hang; --load-timeout S allows more (0: no limit)"
 
 # A kernel that comes back when it is verified, and no more ten seconds later, when it is timed.
-compile "$CASE_FOLDER/programs/poison.cu" poison
-expect 0 mneme record -rdb poison.db --device cpu --skip 1 --kernels twice -- ./poison
-sed 's/out\[i\] = 2 \* in\[i\];/{ long long now; asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); volatile int* seen = out; while (now > DEADLINE) now += seen[i] - seen[i]; out[i] = 2 * in[i]; }/' "$CASE_FOLDER/programs/poison.cu" >waiting.cu
-! cmp -s waiting.cu "$CASE_FOLDER/programs/poison.cu" || fail "the kernel does not wait"
+compile "$CASE_FOLDER/programs/masked.cu" masked
+expect 0 mneme record -rdb masked.db --device cpu --skip 1 --kernels twice -- ./masked
+sed 's/out\[i\] = 2 \* in\[i\];/{ long long now; asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); volatile int* seen = out; while (now > DEADLINE) now += seen[i] - seen[i]; out[i] = 2 * in[i]; }/' "$CASE_FOLDER/programs/masked.cu" >waiting.cu
+! cmp -s waiting.cu "$CASE_FOLDER/programs/masked.cu" || fail "the kernel does not wait"
 # shellcheck disable=SC2046  # the flags are meant to be split
 $(mneme config cxx) -O1 -std=c++17 $(mneme config cxxflags) -DDEADLINE=$(($(date +%s%N) + 10000000000))ll --cuda-device-only -S -emit-llvm \
   waiting.cu -o waiting.ll
-expect 2 mneme replay --device cpu -rdb "$(echo poison.db/[0-9a-f]*.json)" --ir waiting.ll --run-timeout 0.5 --stop time --max-time 60 \
+expect 2 mneme replay --device cpu -rdb "$(echo masked.db/[0-9a-f]*.json)" --ir waiting.ll --run-timeout 0.5 --stop time --max-time 60 \
   --max-iterations 1000000
 failed
 [ "$(json out 'd["result"]["error"].split(",")[1:]')" = "[' though the verified launch came back: what the kernel does may depend on more than its memory; --run-timeout S allows more (0: no limit)']" ] || fail "the error"

@@ -4,8 +4,8 @@ compile "$EXAMPLES/vecadd/vecadd.cu" vecadd
 expect 0 mneme record -rdb db --device cpu --max 1 -- ./vecadd
 kernel=$(echo db/*.json)
 mneme cache --clear >out
-# Without poison at first, whose own code is kept too.
-replay() { expect 0 mneme replay -rdb "$kernel" --device cpu --iterations 1 --no-poison "$@"; }
+# Without a mask at first, whose own code is kept too.
+replay() { expect 0 mneme replay -rdb "$kernel" --device cpu --iterations 1 --no-mask "$@"; }
 use() { json out 'd["result"]["cache"]'; }
 compiled() { json out 'bool({"prepare", "optimise", "lower", "codegen", "link"} & set(d["result"]["times"]))'; }
 
@@ -35,26 +35,26 @@ replay "default<O2>"
 replay "default<O2>"
 [ "$(use)" = hit ] || fail "what was damaged was not made again"
 
-# With poison: the recorded code and the one that notes its accesses are found too, by whichever process. So it is for those who only look.
+# With a mask: the recorded code and the one that notes its accesses are found too, by whichever process. So it is for those who only look.
 uses() { grep "cache of compiled code: " err | sed 's/.*: //' | sort | uniq -c | xargs; }
-poisoned() { MNEME_LOG=debug expect "$1" mneme "$2" -rdb "$kernel" --device cpu "${@:3}"; }
+masked() { MNEME_LOG=debug expect "$1" mneme "$2" -rdb "$kernel" --device cpu "${@:3}"; }
 expect 0 mneme cache --clear
-poisoned 0 replay --iterations 1 "default<O2>"
-[ "$(json out 'd["result"]["poison"]')" = on ] || fail "nothing was poisoned"
+masked 0 replay --iterations 1 "default<O2>"
+[ "$(json out 'd["result"]["mask"]')" = on ] || fail "nothing was masked"
 ! grep -q "code: hit" err || fail "the first replay: $(uses)"
 for i in 1 2; do
-  poisoned 0 replay --iterations 1 "default<O2>"
-  [ "$(json out 'd["result"]["poison"]')" = on ] || fail "nothing was poisoned"
+  masked 0 replay --iterations 1 "default<O2>"
+  [ "$(json out 'd["result"]["mask"]')" = on ] || fail "nothing was masked"
   [ "$(uses)" = "3 hit" ] || fail "a replay like one before: $(uses)"
   [ "$(use)" = hit ] && [ "$(compiled)" = False ] || fail "a replay like one before was compiled"
 done
-poisoned 0 diff "default<O2>"
+masked 0 diff "default<O2>"
 [ "$(uses)" = "3 hit" ] || fail "mneme diff of what was replayed: $(uses)"
-poisoned 0 check --runs 2 "default<O2>"
+masked 0 check --runs 2 "default<O2>"
 [ "$(uses)" = "1 hit 1 miss" ] || fail "mneme check, whose notes of who comes where are new, of what was replayed: $(uses)"
-poisoned 0 check --runs 2 "default<O2>"
+masked 0 check --runs 2 "default<O2>"
 [ "$(uses)" = "2 hit" ] || fail "mneme check once more: $(uses)"
-poisoned 0 check --runs 2 --no-cache "default<O2>"
+masked 0 check --runs 2 --no-cache "default<O2>"
 [ "$(uses)" = "" ] || fail "--no-cache used the cache"
 expect 2 env MNEME_LOG=debug mneme ir "$kernel" --stage sass --device cpu "default<O2>"
 [ "$(grep -c ': hit' err)" -eq 1 ] || fail "the object that is disassembled was not taken from the cache"

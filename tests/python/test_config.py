@@ -23,7 +23,7 @@ def test_has_the_members_that_were_given() -> None:
         assembler={"max_registers": 64},
         execution={"iterations": 3, "stop": "relative_error", "relative_error": 0.5},
         tolerance=["data: f32, 1e-5, relative", {"buffer": "odd", "type": "i32", "threshold": 1, "error": "absolute"}],
-        verdict={"poison": False},
+        verdict={"mask": False},
     )
     assert config.to_dict() == {
         "passes": "default<O1>",
@@ -46,8 +46,25 @@ def test_has_the_members_that_were_given() -> None:
             },
             {"buffer": "odd", "type": "i32", "threshold": 1, "error": "absolute", "norm": "none", "nan": "recorded"},
         ],
-        "verdict": {"poison": False},
+        "verdict": {"mask": False},
     }
+
+
+def test_what_older_versions_called_otherwise_is_taken() -> None:
+    plain = mneme.Config(verdict={"mask": False})
+    by_path: dict[str, Any] = {"verdict.poison": False}
+    former = [
+        mneme.Config(verdict={"poison": False}),
+        mneme.Config(**by_path),
+        mneme.Config(verdict={"mask": True}).replace(**{"verdict.poison": False}),
+        mneme.Config.from_dict({"verdict": {"poison": False}}),
+        mneme.Config.from_json('{"verdict": {"poison": false}}'),
+    ]
+    assert former == [plain] * 5
+    assert {config.digest for config in former} == {plain.digest}
+    assert plain.replace(**{"verdict.poison": None}) == mneme.Config()
+    with pytest.raises(InvalidArgumentError, match=r"is the former name of 'verdict\.mask', and both are given"):
+        mneme.Config(verdict={"poison": False, "mask": False})
 
 
 @pytest.mark.parametrize("block", [128, (128,), [128, None, None], {"x": 128}, {"x": 128, "y": None}])

@@ -188,10 +188,19 @@ def test_the_keys_that_a_configuration_leaves_out(tmp_path: Path) -> None:
         "assembler.max_registers": None,
     }
     assert {key: run.left_out(key, [1]) for key in expected} == expected
-    assert run.left_out("keep_threads", [True]) is False and run.left_out("verdict.poison", [False]) is True
+    assert run.left_out("keep_threads", [True]) is False and run.left_out("verdict.mask", [False]) is True
     before: dict[str, Value] = {"block.x": 256, "codegen.level": 3, "passes": "a"}
     after: dict[str, Value] = {"passes": "b", "keep_threads": True}
     assert run.changes(before, after) == [("passes", "a", "b"), ("keep_threads", False, True)]
+
+
+def test_a_log_that_an_older_version_began_is_one_log(tmp_path: Path) -> None:
+    old, new = {"verdict": {"poison": False}, "passes": "a"}, {"verdict": {"mask": False}, "passes": "b"}
+    (tmp_path / "best.json").write_text(json.dumps({"configuration": old, "time": 7.0}))
+    run = run_of(tmp_path, [line(1, old, [7.0]), line(2, new, [5.0])])
+    assert [trial.configuration["verdict"] for trial in run.trials] == [{"mask": False}] * 2
+    assert not [parameter for parameter in run.parameters if parameter.name.startswith("verdict")]
+    assert run.best is not None and run.best.number == 1, "as best.json says"
 
 
 def folder_of_charts(folder: Path) -> Run:

@@ -124,7 +124,7 @@ def test_pages_fit_their_window(browser: Any, served: str, tmp_path: Path, width
 
 @pytest.mark.parametrize(
     ("words", "found"),
-    [("poison", "docs/guide/replay.html"), ("LaunchFacts", "python-api.html"), ("PreparedMemory", "cxx-api.html")],
+    [("masked", "docs/guide/replay.html"), ("LaunchFacts", "python-api.html"), ("PreparedMemory", "cxx-api.html")],
 )
 def test_the_search_finds(browser: Any, served: str, words: str, found: str) -> None:
     with tab(browser, WIDTHS["desk"]) as page:

@@ -28,6 +28,21 @@ def test_resuming_what_is_done_measures_nothing(
     assert {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir()} == kept
 
 
+def test_a_run_of_an_older_version_is_gone_on_with(executor: FakeExecutor, tmp_path: Path) -> None:
+    config = mneme.Config(verdict={"mask": False})
+    go(tmp_path / "r", trials=8, confirm=0, config=config)
+    for name in ("tune.json", "trials.jsonl", "best.json", "summary.json"):
+        path = tmp_path / "r" / name
+        path.write_text(path.read_text().replace('"mask"', '"poison"'))
+    assert '"poison"' in (tmp_path / "r/tune.json").read_text()
+    submitted = len(executor.submitted)
+    go(tmp_path / "r", trials=8, confirm=0, config=config, resume=True)
+    assert len(executor.submitted) == submitted
+    study = go(tmp_path / "r", trials=12, confirm=0, config=config, resume=True)
+    assert len(executor.submitted) == submitted + 4 and len(study.trials) == 12
+    assert all(trial.config is not None and trial.digest == trial.config.digest for trial in study.trials)
+
+
 def test_resuming_what_is_done_with_other_rounds_measures_only_the_winner(
     executor: FakeExecutor, tmp_path: Path
 ) -> None:

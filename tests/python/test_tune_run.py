@@ -112,7 +112,7 @@ def test_the_baseline_is_timed_and_judged_as_the_trials_are() -> None:
         assembler={"max_registers": 32},
         execution={"iterations": 3},
         tolerance=["out: f32, 1e-5, relative"],
-        verdict={"poison": False},
+        verdict={"mask": False},
     )
     members = config.to_dict()
     assert run.baseline_of(config).to_dict() == {

@@ -46,8 +46,8 @@ inline void change_each(Tolerance& value, const SeeMember& see) {
 }
 
 inline void change_each(Verdict& value, const SeeMember& see) {
-  auto& [poison] = value;
-  change(poison, false, "poison", see);
+  auto& [mask] = value;
+  change(mask, false, "mask", see);
 }
 
 // The members' names are those in JSON, with a point between a section and its member.

@@ -18,6 +18,7 @@ from typing import Any
 
 from mneme import _json
 from mneme._views import shown
+from mneme.config import with_current_names
 from mneme.errors import CorruptError, NotFoundError
 from mneme.results.baseline import Baseline
 from mneme.results.factors import Factor, Value, factors_of, flatten
@@ -362,6 +363,9 @@ def _read_object(path: Path) -> Mapping[str, Any]:
         raise CorruptError(f"reading results: {path} is not JSON: {error}") from None
     if not isinstance(document, dict):
         raise CorruptError(f"reading results: {path} is not a JSON object")
+    configuration = document.get("configuration")
+    if isinstance(configuration, dict):
+        document = {**document, "configuration": with_current_names(configuration)}
     return document
 
 
@@ -391,7 +395,7 @@ def _line(number: int, line: Mapping[str, Any], log: Path) -> LogLine:
             f"reading results: {log}, line {number + 2} is not a result: it lacks a configuration or its digest"
         )
     return LogLine(
-        configuration=configuration,
+        configuration=with_current_names(configuration),
         digest=line["digest"],
         origin=str(line.get("origin", "measured")),
         failure=line.get("failure"),
@@ -448,6 +452,6 @@ def _left_out(key: str, present: Sequence[Value], shape: Mapping[str, Any]) -> V
     if key in DEFAULTS:
         return DEFAULTS[key]
     if all(isinstance(value, bool) for value in present):
-        return key == "verdict.poison"
+        return key == "verdict.mask"
     extent = _number(shape, key)
     return int(extent) if extent is not None and key.split(".")[0] in ("block", "grid") else None

@@ -244,11 +244,13 @@ def _add_configuration(made: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a file with a configuration, as `mneme replay` prints it, or best.json; other options override it",
     )
-    for names, heading, what, value, repeats in _native.knobs():
+    for names, heading, what, value, repeats, former in _native.knobs():
         how: dict[str, Any] = {"action": "store_const", "const": [""]}
         if value:
             how = {"action": "append" if repeats else "store", "metavar": value}
         group(heading).add_argument(*names, dest=names[0], help=what.replace("%", "%%"), **how)
+        if former:
+            group(heading).add_argument(*former, dest=names[0], help=argparse.SUPPRESS, **how)
 
 
 def _add_results(group: Any) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mneme import _json
+from mneme.config import with_current_names
 from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, NotFoundError, UnavailableError
 from mneme.results.files import told, write_json
 
@@ -64,7 +65,8 @@ class Asked:
         version = members["mneme_tune"]
         if version != _VERSION:
             raise IncompatibleError(f"a run of tuning: its version is {version}, and {_VERSION} is known")
-        return cls(**{name: value for name, value in members.items() if name != "mneme_tune"})
+        asked = cls(**{name: value for name, value in members.items() if name != "mneme_tune"})
+        return dataclasses.replace(asked, configuration=with_current_names(asked.configuration))
 
 
 # What a resumed run may be asked anew changes no result. The others, what says most first: a preset before what it has.

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What poison costs and finds: for each kernel of recorded programs, the bytes that are poisoned, and times without and with it.
+"""What masking the output costs and finds: for each kernel of recorded programs, the bytes that are masked, and times without and with it.
 
-    bench/poison.py --mneme BIN [--device auto|cuda|cpu] [--runs 3] PROGRAM [ARGUMENT...] [-- PROGRAM [ARGUMENT...]]...
+    bench/mask.py --mneme BIN [--device auto|cuda|cpu] [--runs 3] PROGRAM [ARGUMENT...] [-- PROGRAM [ARGUMENT...]]...
 
 Each PROGRAM is built recordable. The first launch of each of its kernels is recorded and replayed. Times are medians of --runs
-replays, each a process of its own: `poison` finds what is poisoned, once a session; `restore` precedes the run that is verified.
+replays, each a process of its own: `mask` finds what is masked, once a session; `restore` precedes the run that is verified.
 Prints the rows of a table.
 """
 import argparse
@@ -26,13 +26,13 @@ def median_ms(results, stage):
 
 def row(options, program, kernel):
     document = json.loads(kernel.read_text())
-    poisoned = [replay(options, kernel) for _ in range(options.runs)]
-    plain = [replay(options, kernel, "--no-poison") for _ in range(options.runs)]
-    first = poisoned[0]
-    found = str(first["poisoned_bytes"]) if first["poison"] == "on" else first["poison"]
+    masked = [replay(options, kernel) for _ in range(options.runs)]
+    plain = [replay(options, kernel, "--no-mask") for _ in range(options.runs)]
+    first = masked[0]
+    found = str(first["masked_bytes"]) if first["mask"] == "on" else first["mask"]
     cells = [f"{pathlib.Path(program).name} `{document['kernel']['demangled'].split('(')[0]}`", document["instances"][0]["state_bytes"], found,
-             f"{median_ms(plain, 'run'):.2f}", f"{median_ms(poisoned, 'poison'):.1f}", f"{median_ms(plain, 'restore'):.3f}",
-             f"{median_ms(poisoned, 'restore'):.3f}", "yes" if all(result["verified"] for result in poisoned) else "no"]
+             f"{median_ms(plain, 'run'):.2f}", f"{median_ms(masked, 'mask'):.1f}", f"{median_ms(plain, 'restore'):.3f}",
+             f"{median_ms(masked, 'restore'):.3f}", "yes" if all(result["verified"] for result in masked) else "no"]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -46,7 +46,7 @@ def main():
     programs = [[]]
     for word in options.programs:
         programs.append([]) if word == "--" else programs[-1].append(word)
-    print("| kernel | memory (bytes) | poisoned (bytes) | run (ms) | poison (ms) | restore, plain (ms) | with poison (ms) | verified |")
+    print("| kernel | memory (bytes) | masked (bytes) | run (ms) | mask (ms) | restore, plain (ms) | with the mask (ms) | verified |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- |")
     for program in filter(None, programs):
         with tempfile.TemporaryDirectory() as folder:
