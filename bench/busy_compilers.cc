@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "mneme/compile/backend.h"
 #include "mneme/pool/compile_work.h"
 
 namespace mneme {
@@ -16,7 +17,7 @@ namespace {
 [[noreturn]] void compile_for_ever(RecordedKernel& recorded, DeviceKind kind) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   [[maybe_unused]] int ignored = ::nice(5);  // as compile workers are
-  auto work = create_compile_work(recorded, kind, kind == DeviceKind::cpu ? "x86-64-v3" : recorded.kernel.arch);
+  auto work = create_compile_work(recorded, kind, architecture_without_device(kind, recorded.kernel.arch));
   while (work.ok() && (*work)->translate(Configuration()).ok() && (*work)->assemble().ok()) continue;
   ::_exit(1);
 }

@@ -11,7 +11,6 @@
 
 #include "mneme/abi/segment.h"
 #include "mneme/base/log.h"
-#include "mneme/device/device.h"
 #include "mneme/runtime/recordable.h"
 
 namespace mneme::cli {
@@ -134,20 +133,6 @@ Status check_recordable(const Path& program) {
   if (cuda) return error(Code::invalid_argument, "{} uses CUDA but was not built for Mneme: {}", program.string(), kHowToBuild);
   log::warning("{} holds no recordable code; only shared libraries that it loads while it runs can", program.string());
   return {};
-}
-
-Result<DeviceKind> choose_device(const std::string& text) {
-  if (text == "cpu") return DeviceKind::cpu;
-  Result<std::unique_ptr<Device>> device = Device::open(DeviceKind::cuda);
-  if (device.ok()) return DeviceKind::cuda;
-  if (text == "cuda") return device.status();
-  // The driver's absence is the usual reason; any other is to be known.
-  const Status status = device.status();
-  const std::string& reason = status.message();
-  const bool no_driver = status.code() == Code::unavailable && reason.find("libcuda.so.1") != std::string::npos;
-  log::info("{}: running on the CPU device", no_driver ? "no NVIDIA driver" : reason);
-  if (no_driver) log::debug("{}", reason);
-  return DeviceKind::cpu;
 }
 
 Status exec_application(const Path& program, const std::vector<std::string>& arguments,

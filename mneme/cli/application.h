@@ -7,7 +7,6 @@
 
 #include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
-#include "mneme/device/code_image.h"
 
 namespace mneme::cli {
 
@@ -19,10 +18,6 @@ Result<Path> find_program(const std::string& name);
 // script, or a program without CUDA that may load libraries: the latter is said on standard error). Otherwise invalid_argument or
 // incompatible, with how to build it.
 Status check_recordable(const Path& program);
-
-// "cuda" or "cpu" as it stands, "auto": cuda where a GPU can be used, else cpu, which is said on standard error with the reason.
-// unavailable when a GPU is asked for and there is none.
-Result<DeviceKind> choose_device(const std::string& text);
 
 // Replaces the process by the program. `environment` is added to that of the process. Returns only on failure.
 Status exec_application(const Path& program, const std::vector<std::string>& arguments,

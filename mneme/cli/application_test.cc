@@ -61,11 +61,5 @@ TEST_F(ProgramFile, IsCheckedBeforeItRuns) {
             "mneme: warning: /bin/true holds no recordable code; only shared libraries that it loads while it runs can\n");
 }
 
-TEST(ChooseDevice, TakesWhatIsNamed) {
-  EXPECT_EQ(*choose_device("cpu"), DeviceKind::cpu);
-  Result<DeviceKind> cuda = choose_device("cuda");
-  if (!cuda.ok()) EXPECT_EQ(cuda.status().code(), Code::unavailable);
-}
-
 }  // namespace
 }  // namespace mneme::cli

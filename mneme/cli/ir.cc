@@ -9,9 +9,11 @@
 #include "mneme/cli/cache_option.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
+#include "mneme/cli/device_option.h"
 #include "mneme/cli/guarded.h"
 #include "mneme/cli/ir_stages.h"
 #include "mneme/cli/recorded_launch.h"
+#include "mneme/compile/backend.h"
 #include "mneme/compile/object_cache.h"
 #include "mneme/replay/compile_request.h"
 
@@ -95,8 +97,8 @@ class IrCommand : public Command {
   }
 
   Result<std::unique_ptr<Compiler>> create_compiler(const KernelRecord& kernel) const {
-    if (device_.name() == "cpu") return Compiler::create(DeviceKind::cpu, "x86-64-v3");
-    return Compiler::create(DeviceKind::cuda, kernel.arch);
+    MNEME_ASSIGN(const DeviceKind kind, device_.kind_for_code(kernel.arch));
+    return Compiler::create(kind, architecture_without_device(kind, kernel.arch));
   }
 
   // Returns what is for standard output.

@@ -6,13 +6,11 @@
 #include "mneme/base/memory_file.h"
 #include "mneme/base/regular_file.h"
 #include "mneme/cli/command.h"
-#include "mneme/compile/compiler.h"
+#include "mneme/compile/backend.h"
 #include "mneme/runtime/lower_request.h"
 
 namespace mneme::cli {
 namespace {
-
-constexpr char kArchitecture[] = "x86-64-v3";
 
 // All segments in one module, their symbols under the names that they have in the image.
 Result<ir::Module> link_request(const LowerRequest& request) {
@@ -89,7 +87,8 @@ class LowerCommand : public Command {
     MNEME_ASSIGN(ByteVector bytes, read_whole(request_));
     MNEME_ASSIGN(LowerRequest request, LowerRequest::decode(bytes, "what is to be lowered"));
     MNEME_ASSIGN(ir::Module module, link_request(request));
-    MNEME_ASSIGN(std::unique_ptr<Compiler> compiler, Compiler::create(DeviceKind::cpu, kArchitecture));
+    constexpr DeviceKind kKind = DeviceKind::cpu;
+    MNEME_ASSIGN(std::unique_ptr<Compiler> compiler, Compiler::create(kKind, architecture_without_device(kKind, "")));
     MNEME_ASSIGN(LowerReply reply, Lowering(*compiler, module, request).run());
     return write_all(reply_, reply.encode(), "the answer");
   }

@@ -7,10 +7,12 @@
 #include "mneme/base/log.h"
 #include "mneme/cli/application.h"
 #include "mneme/cli/command.h"
+#include "mneme/cli/device_option.h"
 #include "mneme/cli/installation.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/cli/supervise.h"
 #include "mneme/cli/values.h"
+#include "mneme/device/backend.h"
 
 namespace mneme::cli {
 namespace {
@@ -24,9 +26,7 @@ class RecordCommand : public Command {
                    "GiB of address range to reserve for the program's device memory")
         ->check(number(0.002, 1024, "GiB"))
         ->capture_default_str();
-    app.add_option("--device", device_, "auto (a GPU where there is one, else the CPU), cuda or cpu")
-        ->check(CLI::IsMember({"auto", "cuda", "cpu"}))
-        ->capture_default_str();
+    device_.declare(app, "auto (a GPU where there is one, else the CPU), cuda or cpu");
     app.add_option("--kernels", options_.kernels,
                    "record only kernels in whose name, mangled or not, this regular expression is found");
     app.add_option("--max", options_.max, "launches of each kernel to record")->check(whole_number(1))->capture_default_str();
@@ -60,13 +60,14 @@ class RecordCommand : public Command {
   Result<int> record() {
     MNEME_ASSIGN(Path program, find_program(application()[0]));
     MNEME_TRY(check_recordable(program));
-    MNEME_ASSIGN(DeviceKind device, choose_device(device_));
+    MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program());
     MNEME_ASSIGN(Installation installation, Installation::find());
     MNEME_TRY(Database::create(options_.database).status());
     MNEME_ASSIGN(auto recording, RecordingReportMapping::create());
     options_.report = recording.descriptor();
     std::string interposers = installation.recorder().string();
-    if (device == DeviceKind::cpu) interposers = installation.emulation().string() + ":" + interposers;
+    if (const std::string_view first = backend_of(device).interposer; !first.empty())
+      interposers = (installation.libdir / first).string() + ":" + interposers;
     MNEME_ASSIGN(int wait_status, run_supervised(program, application(),
                                                  {{MNEME_ENV_INTERPOSERS, interposers},
                                                   {MNEME_ENV_COMMAND, installation.command.string()},
@@ -79,7 +80,7 @@ class RecordCommand : public Command {
   RecordingOptions options_;
   double space_gib_ = 256;
   std::optional<uint64_t> max_bytes_;
-  std::string device_ = "auto";
+  DeviceOption device_;
   bool strict_ = false;
   bool incomplete_ = false;  // what was to be recorded is not
 };

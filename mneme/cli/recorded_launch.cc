@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 
-#include "mneme/base/activity.h"
 #include "mneme/base/shown.h"
 #include "mneme/cli/values.h"
 
@@ -115,17 +114,6 @@ KernelDocument only(KernelDocument kernel, const std::vector<Digest>& instances)
     return std::find(instances.begin(), instances.end(), instance.dynamic_hash) == instances.end();
   });
   return kernel;
-}
-
-void DeviceOption::declare(CLI::App& app, const std::string& what) {
-  app.add_option("--device", name_, what)->check(CLI::IsMember({"auto", "cuda", "cpu"}))->capture_default_str();
-}
-
-Result<std::unique_ptr<Device>> DeviceOption::open() const {
-  ActivityScope opening(Activity::loading);
-  if (name_ == "auto") return Device::open_best();
-  MNEME_ASSIGN(DeviceKind kind, parse_device_kind(name_));
-  return Device::open(kind);
 }
 
 }  // namespace mneme::cli

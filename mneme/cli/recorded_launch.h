@@ -1,4 +1,4 @@
-// Which recorded launch, and on which device: the options that replay, ir, show and their like share.
+// Which recorded launch: the options that replay, ir, show and their like share.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,6 @@
 #include "mneme/base/digest.h"
 #include "mneme/base/status.h"
 #include "mneme/cli/configuration_options.h"
-#include "mneme/device/device.h"
 #include "mneme/store/recorded_name.h"
 
 namespace mneme::cli {
@@ -69,16 +68,5 @@ class RecordedOption {
 
 // The kernel with these of its instances; with all, where none are given.
 KernelDocument only(KernelDocument kernel, const std::vector<Digest>& instances);
-
-class DeviceOption {
- public:
-  void declare(CLI::App& app, const std::string& what);
-  const std::string& name() const { return name_; }  // "auto", "cuda" or "cpu"
-  // unavailable: there is none of that kind.
-  Result<std::unique_ptr<Device>> open() const;
-
- private:
-  std::string name_ = "auto";
-};
 
 }  // namespace mneme::cli

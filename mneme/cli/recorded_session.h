@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mneme/cli/cache_option.h"
+#include "mneme/cli/device_option.h"
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/replay/session.h"
 #include "mneme/verify/segments.h"

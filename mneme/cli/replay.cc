@@ -8,6 +8,7 @@
 #include "mneme/cli/cache_option.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
+#include "mneme/cli/device_option.h"
 #include "mneme/cli/diverted_output.h"
 #include "mneme/cli/guarded.h"
 #include "mneme/cli/output.h"

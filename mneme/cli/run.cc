@@ -2,18 +2,16 @@
 #include "mneme/abi/call_table.h"
 #include "mneme/cli/application.h"
 #include "mneme/cli/command.h"
+#include "mneme/cli/device_option.h"
 #include "mneme/cli/installation.h"
+#include "mneme/device/backend.h"
 
 namespace mneme::cli {
 namespace {
 
 class RunCommand : public Command {
  public:
-  void add_options(CLI::App& app) override {
-    app.add_option("--device", device_, "auto (a GPU where there is one, else the CPU), cuda or cpu")
-        ->check(CLI::IsMember({"auto", "cuda", "cpu"}))
-        ->capture_default_str();
-  }
+  void add_options(CLI::App& app) override { device_.declare(app, "auto (a GPU where there is one, else the CPU), cuda or cpu"); }
 
   int run() override { return report(start()); }
 
@@ -22,15 +20,16 @@ class RunCommand : public Command {
   Status start() {
     MNEME_ASSIGN(Path program, find_program(application()[0]));
     MNEME_TRY(check_recordable(program));
-    MNEME_ASSIGN(DeviceKind device, choose_device(device_));
-    if (device != DeviceKind::cpu) return exec_application(program, application(), {});
+    MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program());
+    const std::string_view interposer = backend_of(device).interposer;
+    if (interposer.empty()) return exec_application(program, application(), {});
     MNEME_ASSIGN(Installation installation, Installation::find());
-    return exec_application(
-        program, application(),
-        {{MNEME_ENV_INTERPOSERS, installation.emulation().string()}, {MNEME_ENV_COMMAND, installation.command.string()}});
+    return exec_application(program, application(),
+                            {{MNEME_ENV_INTERPOSERS, (installation.libdir / interposer).string()},
+                             {MNEME_ENV_COMMAND, installation.command.string()}});
   }
 
-  std::string device_ = "auto";
+  DeviceOption device_;
 };
 
 const Registration registration(

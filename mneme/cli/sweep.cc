@@ -11,6 +11,7 @@
 #include "mneme/base/shell_word.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
+#include "mneme/cli/device_option.h"
 #include "mneme/cli/output.h"
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/cli/supervise.h"
@@ -18,6 +19,7 @@
 #include "mneme/cli/sweep_report.h"
 #include "mneme/cli/sweep_run.h"
 #include "mneme/cli/values.h"
+#include "mneme/device/backend.h"
 #include "mneme/device/device_count.h"
 #include "mneme/replay/json_text.h"
 
@@ -172,20 +174,10 @@ class SweepCommand : public Command {
     plan.database = std::filesystem::absolute(recorded.database.directory()).lexically_normal();
     plan.static_hash = recorded.kernel.kernel.static_hash;
     for (GridAxis& axis : plan.axes) MNEME_TRY(pin_files(axis, FileSystem::posix()));
-    MNEME_TRY(choose_kind(plan));
+    MNEME_ASSIGN(plan.device, device_.kind());
     MNEME_TRY(check_texts(to_json(plan), "sweeping"));
     MNEME_TRY(check_knobs(plan));
     return check_pipelines(plan);
-  }
-
-  Status choose_kind(SweepPlan& plan) const {
-    if (device_.name() != "auto") {
-      MNEME_ASSIGN(plan.device, parse_device_kind(device_.name()));
-      return {};
-    }
-    auto gpus = count_devices(DeviceKind::cuda);
-    plan.device = gpus.ok() && *gpus > 0 ? DeviceKind::cuda : DeviceKind::cpu;
-    return {};
   }
 
   Result<SweepFolder> results_folder() const {
@@ -232,9 +224,9 @@ class SweepCommand : public Command {
     std::vector<int> chosen;
     for (int device : devices_) {
       if (device >= count)
-        return error(Code::unavailable, "--devices {}: there {} {} here, numbered from 0", device, count == 1 ? "is" : "are",
-                     kind == DeviceKind::cpu ? "one CPU device"
-                                             : fmt::format("{} {} device{}", count, to_string(kind), count == 1 ? "" : "s"));
+        return error(
+            Code::unavailable, "--devices {}: there {} {} here, numbered from 0", device, count == 1 ? "is" : "are",
+            fmt::format("{} {}{}", count == 1 ? "one" : std::to_string(count), backend_of(kind).title, count == 1 ? "" : "s"));
       if (std::find(chosen.begin(), chosen.end(), device) == chosen.end()) chosen.push_back(device);
     }
     for (int device = 0; devices_.empty() && device < count; ++device) chosen.push_back(device);

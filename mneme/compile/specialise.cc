@@ -158,8 +158,7 @@ bool has_clusters(const std::string& architecture) {
   return digits.consume_front("sm_") && !digits.consumeInteger(10, version) && version >= 90;
 }
 
-Status set_bounds(llvm::Function& kernel, const LaunchBounds& bounds, const SpecialiseTarget& target) {
-  if (target.device == DeviceKind::cpu) return {};  // they have been refused: cpu/options.h
+Status set_bounds(llvm::Function& kernel, const LaunchBounds& bounds, const std::string& architecture) {
   if (bounds.max_threads) {
     kernel.removeFnAttr(kRequiredThreads);
     kernel.addFnAttr(kMaxThreads, std::to_string(*bounds.max_threads));
@@ -173,9 +172,8 @@ Status set_bounds(llvm::Function& kernel, const LaunchBounds& bounds, const Spec
     kernel.addFnAttr(kMinBlocks, std::to_string(*bounds.min_blocks));
   }
   if (bounds.max_cluster) {
-    if (!has_clusters(target.architecture))
-      return error(Code::unsupported, "specialise.max_cluster has no effect on {}: clusters came with sm_90",
-                   target.architecture);
+    if (!has_clusters(architecture))
+      return error(Code::unsupported, "specialise.max_cluster has no effect on {}: clusters came with sm_90", architecture);
     if (kernel.hasFnAttribute(kClusterSize))
       return error(Code::incompatible, "specialise.max_cluster: '{}' has a cluster size of its own, {}", kernel.getName().str(),
                    kernel.getFnAttribute(kClusterSize).getValueAsString().str());
@@ -187,7 +185,7 @@ Status set_bounds(llvm::Function& kernel, const LaunchBounds& bounds, const Spec
 
 }  // namespace
 
-Status specialise(llvm::Module& module, const Specialisation& specialisation, const SpecialiseTarget& target) {
+Status specialise(llvm::Module& module, const Specialisation& specialisation, const std::string& architecture) {
   if (specialisation.kernel.empty()) return {};
   llvm::Function* kernel = module.getFunction(specialisation.kernel);
   if (!kernel || kernel->isDeclaration())
@@ -198,7 +196,7 @@ Status specialise(llvm::Module& module, const Specialisation& specialisation, co
   if (specialisation.dimensions || specialisation.ranges) MNEME_TRY(check_alone(module, specialisation.kernel));
   if (specialisation.dimensions) fix_dimensions(module, *specialisation.dimensions);
   if (specialisation.ranges) add_ranges(module, *specialisation.ranges);
-  return set_bounds(*kernel, specialisation.bounds, target);
+  return set_bounds(*kernel, specialisation.bounds, architecture);
 }
 
 }  // namespace mneme

@@ -7,17 +7,11 @@
 
 #include "mneme/base/status.h"
 #include "mneme/compile/specialisation.h"
-#include "mneme/device/code_image.h"
 
 namespace mneme {
 
-struct SpecialiseTarget {
-  DeviceKind device = DeviceKind::cuda;
-  std::string architecture;  // "sm_90"
-};
-
 // Changes the kernel of `specialisation`; nothing where it names none. The signature stays, so that the kernel is launched as
-// before.
+// before. `architecture` is the one that the device code is made for, "sm_90".
 //  - An argument becomes a constant: integers, floating-point numbers, pointers, vectors, and structures by value, of which a
 //    kernel that may write to its copy keeps a copy for each thread.
 //  - Reads of blockDim and gridDim become constants, and so does an index in a direction of extent 1; or each gets the range it
@@ -28,6 +22,6 @@ struct SpecialiseTarget {
 // not_found: the module does not define the kernel. invalid_argument: no such parameter, a value of another size, min_blocks
 // without a bound of the threads. unsupported: a type that cannot be a constant; a bound that has no effect on the device, by
 // name; dimensions where the kernel starts others. incompatible: a cluster bound beside the kernel's own cluster size.
-Status specialise(llvm::Module& module, const Specialisation& specialisation, const SpecialiseTarget& target);
+Status specialise(llvm::Module& module, const Specialisation& specialisation, const std::string& architecture);
 
 }  // namespace mneme

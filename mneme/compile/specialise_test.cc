@@ -43,11 +43,10 @@ Specialisation with_argument(unsigned parameter, ByteVector value) {
 
 // The module after specialisation and a pipeline, printed.
 Result<std::string> specialised(std::string_view body, const Specialisation& specialisation,
-                                const std::string& passes = "default<O2>",
-                                const SpecialiseTarget& target = {DeviceKind::cuda, "sm_90"}) {
+                                const std::string& passes = "default<O2>", const std::string& architecture = "sm_90") {
   ir::Module module = parse(body);
   llvm::Module& llvm_module = ir::llvm_module(module);
-  MNEME_TRY(specialise(llvm_module, specialisation, target));
+  MNEME_TRY(specialise(llvm_module, specialisation, architecture));
   MNEME_TRY(module.verify());
   MNEME_ASSIGN(auto machine, create_target_machine(llvm_module, {.cpu = "sm_90", .features = ""}));
   MNEME_TRY(run_pipeline(llvm_module, *machine, passes));
@@ -60,9 +59,8 @@ std::string made(std::string_view body, const Specialisation& specialisation, co
   return text.ok() ? *text : "";
 }
 
-std::string refusal(std::string_view body, const Specialisation& specialisation,
-                    const SpecialiseTarget& target = {DeviceKind::cuda, "sm_90"}) {
-  return specialised(body, specialisation, "default<O0>", target).status().to_string();
+std::string refusal(std::string_view body, const Specialisation& specialisation, const std::string& architecture = "sm_90") {
+  return specialised(body, specialisation, "default<O0>", architecture).status().to_string();
 }
 
 TEST(Specialise, ScalarArgumentsBecomeConstants) {
@@ -294,8 +292,7 @@ TEST(Specialise, RefusesBoundsWithoutEffect) {
             "invalid_argument: specialise.min_blocks has an effect only with a bound of a block's threads, which 'k' has not: "
             "give specialise.max_threads too");
   s.bounds = {.max_cluster = 8};
-  EXPECT_EQ(refusal(kernel, s, {DeviceKind::cuda, "sm_80"}),
-            "unsupported: specialise.max_cluster has no effect on sm_80: clusters came with sm_90");
+  EXPECT_EQ(refusal(kernel, s, "sm_80"), "unsupported: specialise.max_cluster has no effect on sm_80: clusters came with sm_90");
   EXPECT_EQ(refusal("define ptx_kernel void @k() \"nvvm.cluster_dim\"=\"2,1,1\" { ret void }", s),
             "incompatible: specialise.max_cluster: 'k' has a cluster size of its own, 2,1,1");
 }

@@ -1,51 +1,11 @@
 #include "mneme/device/device.h"
 
-#include <array>
-
-#include "mneme/device/cpu/cpu_device.h"
-#include "mneme/device/cuda/cuda_device.h"
-#include "mneme/device/fake/fake_device.h"
-
 namespace mneme {
 namespace {
-
-Result<std::unique_ptr<Device>> open_hip(int ordinal) {
-  return error(Code::unavailable, "opening hip device {}: this build has no HIP backend; use the device cuda or cpu", ordinal);
-}
-
-struct Backend {
-  DeviceKind kind;
-  Result<std::unique_ptr<Device>> (*open)(int ordinal);
-};
-
-constexpr std::array kBackends = {
-    Backend{DeviceKind::cuda, cuda::open_device},
-    Backend{DeviceKind::hip, open_hip},
-    Backend{DeviceKind::cpu, cpu::open_device},
-    Backend{DeviceKind::fake, fake::open_device},
-};
 
 bool exceeds(const Dim3& extent, const Dim3& limit) { return extent.x > limit.x || extent.y > limit.y || extent.z > limit.z; }
 
 }  // namespace
-
-Result<std::unique_ptr<Device>> Device::open(DeviceKind kind, int ordinal) {
-  for (const Backend& backend : kBackends) {
-    if (backend.kind == kind) return backend.open(ordinal);
-  }
-  return error(Code::invalid_argument, "opening device {}: {} is no kind of device", ordinal, static_cast<int>(kind));
-}
-
-Result<std::unique_ptr<Device>> Device::open_best() {
-  std::string reasons;
-  for (const Backend& backend : kBackends) {
-    if (backend.kind == DeviceKind::fake) continue;
-    auto device = backend.open(0);
-    if (device.ok()) return device;
-    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", to_string(backend.kind), device.status().message());
-  }
-  return error(Code::unavailable, "opening the best device: none opens ({})", reasons);
-}
 
 Result<std::optional<uint32_t>> Kernel::active_blocks(const LaunchShape&) const { return std::optional<uint32_t>(); }
 

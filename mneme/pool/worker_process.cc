@@ -9,6 +9,7 @@
 
 #include "mneme/base/activity.h"
 #include "mneme/base/code_folder.h"
+#include "mneme/compile/backend.h"
 #include "mneme/device/device.h"
 #include "mneme/pool/compile_work.h"
 #include "mneme/pool/device_work.h"
@@ -21,9 +22,6 @@ namespace mneme {
 namespace {
 
 using Json = nlohmann::json;
-
-// What the CPU device compiles for.
-constexpr char kHostArchitecture[] = "x86-64-v3";
 
 // The pool's standard output is its caller's: kernels that print do not print there.
 void divert_output() {
@@ -93,7 +91,7 @@ int run_worker_process(int descriptor) {
   }
   divert_output();
   keep_freed_memory();
-  warm_llvm_up(setup->device_kind, setup->device_kind == DeviceKind::cpu ? kHostArchitecture : (*recorded)->kernel.arch);
+  warm_llvm_up(setup->device_kind, architecture_without_device(setup->device_kind, (*recorded)->kernel.arch));
   limit_compile_memory(setup->compile_memory);
   run_zygote(std::move(pool),
              [&](const Json& order, Channel channel) { be_worker(*setup, **recorded, order, std::move(channel)); });

@@ -1,6 +1,7 @@
 // Allocation kinds. The list at the end is where one is added: with a handler that takes its memory from the recorder it is
 // captured, with one that calls remember_foreign it is known and a launch that is given a pointer into it is not recorded. The
 // host's memory that kernels reach is in hooks_host_memory.cc.
+#include "mneme/device/backend.h"
 #include "mneme/record/table.h"
 
 namespace mneme {
@@ -93,7 +94,8 @@ cudaError_t on_device_reset(Table& table) {
 
 // The emulation knows only its own memory; a vendor's driver knows all.
 cudaError_t on_pointer_attributes(Table& table, cudaPointerAttributes* attributes, const void* pointer) {
-  if (!attributes || table.device_kind() != DeviceKind::cpu || !recorder()->owns(address_of(pointer)))
+  const bool knows_all = backend_of(table.device_kind()).interposer.empty();
+  if (!attributes || knows_all || !recorder()->owns(address_of(pointer)))
     return MNEME_NEXT(table, cudaPointerGetAttributes)(attributes, pointer);
   *attributes = {};
   attributes->type = cudaMemoryTypeDevice;

@@ -3,6 +3,8 @@
 #include <map>
 #include <mutex>
 
+#include "mneme/device/backend.h"
+
 namespace mneme {
 namespace {
 
@@ -105,8 +107,8 @@ std::unique_ptr<ProgramClock> make_program_clock(Device& device) {
     auto clock = device.clock();
     return std::make_unique<ObserverClock>(*observer, clock.ok() ? clock->source : "");
   }
-  if (device.properties().kind == DeviceKind::cuda) return std::make_unique<EventClock>();
-  return std::make_unique<HostClock>();
+  if (backend_of(device.properties().kind).launch_return == LaunchReturn::when_done) return std::make_unique<HostClock>();
+  return std::make_unique<EventClock>();
 }
 
 }  // namespace mneme

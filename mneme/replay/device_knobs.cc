@@ -1,6 +1,7 @@
 #include "mneme/replay/device_knobs.h"
 
 #include "mneme/compile/device_options.h"
+#include "mneme/device/backend.h"
 
 namespace mneme {
 
@@ -9,10 +10,10 @@ Status check_knobs(const Configuration& configuration, DeviceKind kind) {
                                   .assembler = configuration.assembler,
                                   .specialisation = {.bounds = configuration.specialise.bounds}},
                                  kind));
-  // What a GPU has only the GPU knows.
-  DeviceProperties least;
-  least.kind = kind;
-  return kind == DeviceKind::cpu ? check_execution(configuration.execution, least) : Status();
+  if (backend_of(kind).hardware == Hardware::own) return {};  // what it has only the open device knows
+  DeviceProperties of_any;
+  of_any.kind = kind;
+  return check_execution(configuration.execution, of_any);
 }
 
 }  // namespace mneme

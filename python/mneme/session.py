@@ -10,7 +10,7 @@ from types import TracebackType
 from mneme import _native
 from mneme.config import Config
 from mneme.database import Instance
-from mneme.errors import ClosedError, InvalidArgumentError
+from mneme.errors import ClosedError, InvalidArgumentError, UnsupportedError
 from mneme.result import Result
 
 __all__ = ["Session"]
@@ -116,20 +116,27 @@ def choose_device(device: str | None, what: str) -> tuple[str, int | None]:
     (('cuda', 1), ('cpu', None))
     """
     if device is None:
-        return ("cuda" if _count("cuda") else "cpu"), None
+        return _native.automatic_kind(), None
     kind, colon, number = device.partition(":") if isinstance(device, str) else ("", "", "")
-    if kind not in ("cuda", "cpu") or (colon and not (number.isascii() and number.isdigit() and len(number) < 6)):
-        raise InvalidArgumentError(f'{what}: \'device\' is "cuda", "cuda:1" and so on, "cpu" or None, not {device!r}')
+    kinds = _native.device_kinds()
+    if kind not in kinds or (colon and not (number.isascii() and number.isdigit() and len(number) < 6)):
+        first, *others = kinds
+        named = ", ".join([f'"{first}", "{first}:1" and so on', *(f'"{other}"' for other in others)])
+        raise InvalidArgumentError(f"{what}: 'device' is {named} or None, not {device!r}")
     return kind, int(number) if colon else None
 
 
-def _count(kind: str) -> int:
-    from mneme.errors import UnavailableError
+def takes(kind: str, **members: object) -> bool:
+    """Whether a kind of device has a use for members of a configuration, each by its path.
 
+    >>> takes("cuda", **{"assembler.level": 4}), takes("cpu", **{"assembler.level": 4})
+    (True, False)
+    """
     try:
-        return _native.count_devices(kind)
-    except UnavailableError:
-        return 0
+        _native.check_knobs(Config(**members)._value, kind)  # type: ignore[arg-type]
+    except UnsupportedError:
+        return False
+    return True
 
 
 _open: weakref.WeakSet[Session] = weakref.WeakSet()

@@ -4,10 +4,12 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include "bind.h"
 #include "config.h"
 #include "errors.h"
+#include "mneme/device/backend.h"
 #include "mneme/device/device_count.h"
 #include "mneme/pool/conclusion.h"
 #include "mneme/replay/device_knobs.h"
@@ -81,6 +83,14 @@ int count(const std::string& kind) {
   return unwrap(std::move(counted));
 }
 
+std::string automatic_kind() {
+  auto chosen = [] {
+    nb::gil_scoped_release release;
+    return choose_automatically(Proof::counted);
+  }();
+  return std::string(to_string(unwrap(std::move(chosen)).kind));
+}
+
 Status check_tolerances(const Database& database, const KernelRecord& kernel, const InstanceRecord& instance,
                         const Configuration& configuration) {
   MNEME_ASSIGN(auto recorded, database.load_instance(kernel.static_hash, instance.dynamic_hash));
@@ -137,6 +147,8 @@ void bind_session(nb::module_& module) {
       nb::arg("database"), nb::arg("kernel"), nb::arg("instance"), nb::arg("configuration"),
       "Raises where a configuration's tolerances are not for the memory of an instance.");
   module.def("count_devices", &count, nb::arg("kind"), "How many devices of a kind there are; opens none.");
+  module.def("device_kinds", &user_device_names, "The kinds of devices that there may be.");
+  module.def("automatic_kind", &automatic_kind, "The kind that stands where none is named; opens no device.");
 }
 
 }  // namespace mneme::python

@@ -207,7 +207,7 @@ class CpuCompiler final : public Compiler {
       MNEME_TRY(prepare_module(module, options.kernels, device));
       globals = keep_initializers(module, options.bindings);
       MNEME_TRY(bind_globals(module, options.bindings));
-      MNEME_TRY(specialise(module, options.specialisation, {DeviceKind::cpu, device}));
+      MNEME_TRY(specialise(module, options.specialisation, device));
       MNEME_TRY(track_accesses(module, options.tracking));
       return add_own_globals(module, globals);
     }));

@@ -127,7 +127,7 @@ class NvptxCompiler final : public Compiler {
     MNEME_TRY(generated.stages.time("prepare", [&]() -> Status {
       MNEME_TRY(prepare_module(module, options.kernels, target.architecture));
       MNEME_TRY(bind_globals(module, options.bindings));
-      MNEME_TRY(specialise(module, options.specialisation, {DeviceKind::cuda, target.architecture}));
+      MNEME_TRY(specialise(module, options.specialisation, target.architecture));
       return track_accesses(module, options.tracking);
     }));
     if (last == Stage::specialised) return print_to(generated.text, module);

@@ -25,6 +25,8 @@ struct Target {
   CodeImage (*image)();
   // An address that no kernel may write to.
   uint64_t wild_address;
+  // Why writes to memory that a device has for reading do not fault; empty where they do.
+  const char* no_write_protection = "";
 };
 
 // The one that this executable is for.

@@ -291,7 +291,8 @@ Result<std::unique_ptr<Device>> open() {
 }  // namespace
 
 const Target& target() {
-  static const Target fake = {DeviceKind::fake, open, [] { return CodeImage{DeviceKind::fake, {}}; }, 0x7000};
+  static const Target fake = {DeviceKind::fake, open, [] { return CodeImage{DeviceKind::fake, {}}; }, 0x7000,
+                              "its kernels are the host's functions"};
   return fake;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "mneme/device/backend.h"
 #include "mneme/device/conformance/conformance.h"
 
 namespace mneme::conformance {
@@ -23,8 +24,11 @@ TEST_F(Launches, ModulesKnowTheirNames) {
 
 TEST_F(Launches, ImagesOfAnotherDeviceAreRefused) {
   CodeImage image = target().image();
-  image.device = target().kind == DeviceKind::cpu ? DeviceKind::cuda : DeviceKind::cpu;
-  EXPECT_EQ(device_->load(image).status().code(), Code::incompatible);
+  for (const Backend& other : backends()) {
+    if (other.kind == target().kind) continue;
+    image.device = other.kind;
+    EXPECT_EQ(device_->load(image).status().code(), Code::incompatible) << other.name;
+  }
 }
 
 TEST_F(Launches, EveryThreadOfEveryShapeRunsOnce) {

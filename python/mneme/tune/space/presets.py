@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mneme.errors import InvalidArgumentError
+from mneme.session import takes
 from mneme.tune.names import nearest
 from mneme.tune.space import passes
 from mneme.tune.space.choices import Bool, Categorical
@@ -36,7 +37,7 @@ def compiler(facts: LaunchFacts) -> SearchSpace:
         "codegen.level": Categorical([3, 2, 1, 0], ordered=True),
     }
     start: dict[str, Any] = {"codegen.level": 3}
-    if facts.device == "cuda":
+    if takes(facts.device, **{"assembler.level": 4}):
         parameters |= {
             "assembler.level": Categorical([None, 4, 2, 1], ordered=True),
             "assembler.max_registers": Categorical(_REGISTERS, ordered=True),
@@ -62,7 +63,7 @@ def specialise(facts: LaunchFacts) -> SearchSpace:
     flags = [f"specialise.{name}" for name in ("dimensions", "ranges", "alignment", "no_alias")]
     parameters: dict[str, Parameter] = {name: Bool() for name in [*names, *flags]}
     none: dict[str, Any] = dict.fromkeys(parameters, False)
-    if facts.device == "cuda":
+    if takes(facts.device, **{"specialise.max_threads": 1024}):
         parameters |= {
             "specialise.max_threads": Bool(),
             "specialise.min_blocks": Categorical([None, 1, 2, 3, 4, 6, 8], ordered=True),

@@ -1,0 +1,59 @@
+#include "mneme/cli/device_option.h"
+
+#include "mneme/base/activity.h"
+#include "mneme/base/log.h"
+#include "mneme/compile/backend.h"
+#include "mneme/device/backend.h"
+
+namespace mneme::cli {
+namespace {
+
+constexpr char kAutomatic[] = "auto";
+
+// That nothing for a GPU is installed is usual, and said in three words; anything else is to be known.
+void tell(const PassedOver& passed, DeviceKind taken) {
+  const std::string& reason = passed.reason.message();
+  const std::string_view why = passed.missing ? backend_of(passed.kind).missing : reason;
+  log::info("{}: running on the {}", why, backend_of(taken).title);
+  if (passed.missing) log::debug("{}", reason);
+}
+
+}  // namespace
+
+void DeviceOption::declare(CLI::App& app, const std::string& what) {
+  std::vector<std::string> names = user_device_names();
+  names.insert(names.begin(), kAutomatic);
+  app.add_option("--device", name_, what)->check(CLI::IsMember(names))->capture_default_str();
+}
+
+bool DeviceOption::is_automatic() const { return name_ == kAutomatic; }
+
+Result<std::unique_ptr<Device>> DeviceOption::open() const {
+  ActivityScope opening(Activity::loading);
+  if (is_automatic()) return Device::open_best();
+  MNEME_ASSIGN(DeviceKind kind, parse_device_kind(name_));
+  return Device::open(kind);
+}
+
+Result<DeviceKind> DeviceOption::kind() const {
+  if (!is_automatic()) return parse_device_kind(name_);
+  MNEME_ASSIGN(const AutomaticDevice chosen, choose_automatically(Proof::counted));
+  return chosen.kind;
+}
+
+Result<DeviceKind> DeviceOption::kind_for_program() const {
+  if (!is_automatic()) {
+    MNEME_ASSIGN(const DeviceKind kind, parse_device_kind(name_));
+    if (backend_of(kind).hardware == Hardware::own) MNEME_TRY(Device::open(kind).status());
+    return kind;
+  }
+  MNEME_ASSIGN(const AutomaticDevice chosen, choose_automatically(Proof::opened));
+  for (const PassedOver& passed : chosen.passed) tell(passed, chosen.kind);
+  return chosen.kind;
+}
+
+Result<DeviceKind> DeviceOption::kind_for_code(const std::string& architecture) const {
+  return is_automatic() ? kind_of_architecture(architecture) : parse_device_kind(name_);
+}
+
+}  // namespace mneme::cli

@@ -1,0 +1,43 @@
+#include "mneme/cli/device_option.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace mneme::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The option as a command line leaves it.
+DeviceOption option(const std::vector<std::string>& words) {
+  DeviceOption option;
+  CLI::App app;
+  option.declare(app, "where");
+  app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  return option;
+}
+
+TEST(DeviceOption, TakesWhatIsNamed) {
+  EXPECT_EQ(*option({"--device", "cpu"}).kind_for_program(), DeviceKind::cpu);
+  EXPECT_EQ(*option({"--device", "cpu"}).kind(), DeviceKind::cpu);
+  EXPECT_EQ(*option({"--device", "cuda"}).kind(), DeviceKind::cuda) << "whether or not there is one";
+  EXPECT_EQ(*option({"--device", "cpu"}).kind_for_code("sm_90"), DeviceKind::cpu);
+  Result<DeviceKind> cuda = option({"--device", "cuda"}).kind_for_program();
+  if (!cuda.ok()) EXPECT_EQ(cuda.status().code(), Code::unavailable);
+}
+
+TEST(DeviceOption, AutomaticallyCodeIsForWhatTheKernelWasCompiledFor) {
+  EXPECT_EQ(*option({}).kind_for_code("sm_90"), DeviceKind::cuda);
+  EXPECT_EQ(*option({}).kind_for_code("x86-64-v3"), DeviceKind::cpu);
+}
+
+TEST(DeviceOption, OffersTheKindsThatAreForUsers) {
+  CLI::App app;
+  DeviceOption option;
+  option.declare(app, "where");
+  EXPECT_THAT(app.help(), HasSubstr("{auto,cuda,cpu}"));
+  EXPECT_THROW(app.parse("--device fake"), CLI::ValidationError);
+}
+
+}  // namespace
+}  // namespace mneme::cli

@@ -1,0 +1,35 @@
+#include "mneme/compile/backend.h"
+
+#include <gtest/gtest.h>
+
+#include "mneme/device/backend.h"
+
+namespace mneme {
+namespace {
+
+TEST(CompilerBackends, AreOfKindsThatUsersHave) {
+  for (const CompilerBackend& compiler : compiler_backends()) {
+    const Backend& device = backend_of(compiler.kind);
+    EXPECT_EQ(device.kind, compiler.kind);
+    EXPECT_EQ(device.audience, Audience::users) << device.name;
+    EXPECT_TRUE(compiler.architecture && compiler.create && compiler.check_options && compiler.runs_on) << device.name;
+    EXPECT_EQ(find_compiler_backend(compiler.kind), &compiler);
+  }
+}
+
+TEST(CompilerBackends, AKindWithoutOneHasNoCompiler) {
+  EXPECT_EQ(find_compiler_backend(DeviceKind::fake), nullptr);
+  EXPECT_EQ(Compiler::create(DeviceKind::fake, "fake").status().to_string(),
+            "unsupported: there is no compiler for device 'fake' in this build");
+}
+
+TEST(CompilerBackends, TellTheArchitectureWhereNoDeviceIsOpen) {
+  EXPECT_EQ(architecture_without_device(DeviceKind::cuda, "sm_80"), "sm_80");
+  EXPECT_EQ(architecture_without_device(DeviceKind::cpu, "sm_80"), "x86-64-v3");
+  EXPECT_EQ(kind_of_architecture("sm_90a"), DeviceKind::cuda);
+  EXPECT_EQ(kind_of_architecture("x86-64-v3"), DeviceKind::cpu);
+  EXPECT_EQ(kind_of_architecture("another"), compiler_backends().front().kind);
+}
+
+}  // namespace
+}  // namespace mneme

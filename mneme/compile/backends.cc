@@ -1,0 +1,30 @@
+// The table of compilers: a kind of device that code can be compiled for joins here by one row.
+#include "mneme/compile/backend.h"
+#include "mneme/compile/cpu/compiler.h"
+#include "mneme/compile/cpu/options.h"
+#include "mneme/compile/nvptx/architecture.h"
+#include "mneme/compile/nvptx/compiler.h"
+
+namespace mneme {
+namespace {
+
+constexpr CompilerBackend kCompilerBackends[] = {
+    {.kind = DeviceKind::cuda,
+     .architecture_prefix = "sm_",
+     .architecture = [](const std::string& recorded) { return recorded; },
+     .create = nvptx::create_compiler,
+     .check_options = [](const CompileOptions&) { return Status(); },
+     .runs_on = nvptx::runs_on},
+    {.kind = DeviceKind::cpu,
+     .architecture_prefix = cpu::kArchitecture,
+     .architecture = [](const std::string&) { return std::string(cpu::kArchitecture); },
+     .create = cpu::create_compiler,
+     .check_options = cpu::check_options,
+     .runs_on = [](std::string_view, std::string_view) { return true; }},  // check_options() takes no other target
+};
+
+}  // namespace
+
+std::span<const CompilerBackend> compiler_backends() { return kCompilerBackends; }
+
+}  // namespace mneme

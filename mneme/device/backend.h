@@ -1,0 +1,84 @@
+// Backend: what the rooms above ask of a kind of device before one of it is open.
+//
+// Every kind joins by one row of the table in backends.cc; the code generator of a kind joins by one row of its own
+// (mneme/compile/backend.h). Whoever would tell one kind from another asks for a member of its row instead, so that a new kind
+// changes no caller. docs/developer.md, "Add a backend", lists what is to be edited.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mneme/base/status.h"
+#include "mneme/device/code_image.h"
+#include "mneme/device/device.h"
+
+namespace mneme {
+
+// Who asks for a kind of device by its name.
+enum class Audience {
+  users,  // the commands and the Python package offer the kind, and "auto" may choose it
+  tests,  // only code that names the kind gets it
+};
+
+// What kernels of a kind run on.
+enum class Hardware {
+  own,   // on hardware of their own, which only an open device can describe
+  host,  // on the processors of this machine: no device of the kind has a cache that a replay prepares, or can be locked
+};
+
+// When the call that launches a kernel returns.
+enum class LaunchReturn { when_queued, when_done };
+
+struct Backend {
+  DeviceKind kind = DeviceKind::fake;
+  std::string_view name = {};     // in options, configurations and recordings: "cuda"
+  std::string_view title = {};    // in sentences: "CUDA device"
+  std::string_view missing = {};  // in sentences, where find() fails: "no NVIDIA driver"
+  Audience audience = Audience::users;
+  Hardware hardware = Hardware::own;
+  LaunchReturn launch_return = LaunchReturn::when_queued;
+  // The library, of Mneme's own libdir, that serves a program the CUDA runtime on this kind of device; empty where the runtime of
+  // the vendor does.
+  std::string_view interposer = {};
+  // ok where this machine has the software that devices of the kind are reached by; else unavailable, with what is missing.
+  Status (*find)() = nullptr;
+  // How many devices there are; opens none. Fails where find() does.
+  Result<int> (*count)() = nullptr;
+  // unavailable, with the reason and advice, where there is no such device.
+  Result<std::unique_ptr<Device>> (*open)(int ordinal) = nullptr;
+};
+
+// The table, in the order in which "auto" tries the rows.
+std::span<const Backend> backends();
+// The row of a kind. A kind without one is a defect of the caller: it gets the fake device's.
+const Backend& backend_of(DeviceKind kind);
+// The names that users may give, in the order of the table: "cuda", "cpu".
+std::vector<std::string> user_device_names();
+
+// What "auto" takes for a proof that devices of a kind can be used.
+enum class Proof {
+  counted,  // there is one; none is opened
+  opened,   // the first of them opens
+};
+
+// A row that "auto" has gone past.
+struct PassedOver {
+  DeviceKind kind;
+  bool missing;   // find() has failed, as it does on most machines; else something is wrong with what is there
+  Status reason;  // never ok
+};
+
+struct AutomaticDevice {
+  DeviceKind kind;
+  std::unique_ptr<Device> device;  // with Proof::opened
+  std::vector<PassedOver> passed;  // the rows before, in their order
+};
+
+// What "auto" stands for on this machine: the first row for users that gives the proof. unavailable, with the reason of each row,
+// where none does. `table` is there for tests.
+Result<AutomaticDevice> choose_automatically(Proof proof, std::span<const Backend> table = backends());
+
+}  // namespace mneme

@@ -1,0 +1,53 @@
+// The table of backends: a kind of device joins here by one row.
+#include "mneme/device/backend.h"
+#include "mneme/device/cpu/cpu_device.h"
+#include "mneme/device/cuda/cuda_device.h"
+#include "mneme/device/fake/fake_device.h"
+
+namespace mneme {
+namespace {
+
+Status needs_nothing() { return {}; }
+Result<int> one_device() { return 1; }
+
+constexpr Backend kBackends[] = {
+    {.kind = DeviceKind::cuda,
+     .name = "cuda",
+     .title = "CUDA device",
+     .missing = "no NVIDIA driver",
+     .audience = Audience::users,
+     .hardware = Hardware::own,
+     .launch_return = LaunchReturn::when_queued,
+     .interposer = "",
+     .find = [] { return cuda::open_driver().status(); },
+     .count = [] { return cuda::count_devices(); },
+     .open = cuda::open_device},
+    {.kind = DeviceKind::cpu,
+     .name = "cpu",
+     .title = "CPU device",
+     .missing = "",
+     .audience = Audience::users,
+     .hardware = Hardware::host,
+     .launch_return = LaunchReturn::when_done,
+     .interposer = "libmneme_emulation.so",
+     .find = needs_nothing,
+     .count = one_device,
+     .open = cpu::open_device},
+    {.kind = DeviceKind::fake,
+     .name = "fake",
+     .title = "fake device",
+     .missing = "",
+     .audience = Audience::tests,
+     .hardware = Hardware::own,  // tests give it what hardware they want
+     .launch_return = LaunchReturn::when_done,
+     .interposer = "",
+     .find = needs_nothing,
+     .count = one_device,
+     .open = fake::open_device},
+};
+
+}  // namespace
+
+std::span<const Backend> backends() { return kBackends; }
+
+}  // namespace mneme
