@@ -73,7 +73,7 @@ class RecordedDeviceWork final : public DeviceWork {
       if (fresh && copies.keep) {
         auto shared = session->share_copies();
         if (shared.ok()) [[maybe_unused]]
-          Status ignored = copies.keep(instance, *shared);
+          Status ignored = copies.keep(instance, std::move(*shared));
       }
       session->use_lock(work->lock_);
       work->sessions_.push_back(std::move(session));
