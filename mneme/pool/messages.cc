@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include "mneme/pool/message_members.h"
+
 namespace mneme {
 namespace {
 
@@ -15,64 +17,6 @@ constexpr std::array<std::string_view, 3> kRoles = {"compile", "device", "keeper
 template <typename... Handlers>
 struct Overloaded : Handlers... {
   using Handlers::operator()...;
-};
-
-// The members of a JSON object, each taken out once. The first that is missing or of another kind is remembered, so that a
-// message is read as a whole and then asked whether it was one.
-class Members {
- public:
-  explicit Members(Json body) : body_(std::move(body)) {
-    if (!body_.is_object()) wrong_ = "it is no object";
-  }
-
-  std::string text(const char* name) { return take<std::string>(name, &Json::is_string); }
-  uint64_t number(const char* name) { return take<uint64_t>(name, &Json::is_number_unsigned); }
-  bool flag(const char* name) { return take<bool>(name, &Json::is_boolean); }
-  Json any(const char* name) {
-    Json* member = find(name);
-    return member != nullptr ? std::move(*member) : Json();
-  }
-  // An object whose "times", where it has any, are an object too, as stages' times are.
-  Json timed_object(const char* name) {
-    Json object = any(name);
-    const bool right = object.is_object() && (!object.contains("times") || object["times"].is_object());
-    if (!right) refuse(name);
-    return right ? object : Json::object();
-  }
-  std::vector<Nanoseconds> times(const char* name) {
-    std::vector<Nanoseconds> times;
-    const Json all = any(name);
-    if (!all.is_array()) refuse(name);
-    for (const Json& time : all) {
-      if (!time.is_number()) refuse(name);
-      times.emplace_back(time.is_number() ? time.get<double>() : 0.0);
-    }
-    return times;
-  }
-  void refuse(std::string_view name) {
-    if (wrong_.empty()) wrong_ = fmt::format("'{}' is missing or is of another kind", name);
-  }
-  Status status() const {
-    return wrong_.empty() ? Status() : error(Code::corrupt, "a message of the pool's processes: {}", wrong_);
-  }
-
- private:
-  Json* find(const char* name) {
-    auto member = body_.is_object() ? body_.find(name) : body_.end();
-    if (member != body_.end()) return &*member;
-    refuse(name);
-    return nullptr;
-  }
-  template <typename Value>
-  Value take(const char* name, bool (Json::*is_of_kind)() const noexcept) {
-    Json* member = find(name);
-    if (member != nullptr && (member->*is_of_kind)()) return member->get<Value>();
-    refuse(name);
-    return {};
-  }
-
-  Json body_;
-  std::string wrong_;
 };
 
 ObjectHandle first_of(std::vector<Descriptor>& descriptors) {
@@ -87,7 +31,7 @@ Status send_copies(Channel& channel, const InstanceCopies& message) {
   return channel.send({{"type", "copies"}, {"instance", message.instance}, {"copies", message.copies->description}}, numbers);
 }
 
-InstanceCopies read_copies(Members& members, std::vector<Descriptor> descriptors) {
+InstanceCopies read_copies(MessageMembers& members, std::vector<Descriptor> descriptors) {
   InstanceCopies read;
   read.instance = members.number("instance");
   read.copies = std::make_shared<SharedCopies>(SharedCopies{members.any("copies"), std::move(descriptors)});
@@ -95,7 +39,7 @@ InstanceCopies read_copies(Members& members, std::vector<Descriptor> descriptors
 }
 
 // A worker may not say that its job ended well unless it has measured it.
-JobEnded read_end(Members& members, WorkerRole role) {
+JobEnded read_end(MessageMembers& members, WorkerRole role) {
   JobEnded end;
   end.id = members.number("id");
   const auto failure = parse_failure(members.text("failure"));
@@ -106,35 +50,43 @@ JobEnded read_end(Members& members, WorkerRole role) {
   return end;
 }
 
-CodeTranslated read_translated(Members& members) {
+CodeTranslated read_translated(MessageMembers& members) {
   CodeTranslated translated{members.number("id"), members.text("digest"), members.timed_object("about")};
   if (translated.about.contains("specialised") && !translated.about["specialised"].is_array()) members.refuse("about");
   return translated;
 }
 
-CodeAssembled read_assembled(Members& members, std::vector<Descriptor> descriptors) {
+CodeAssembled read_assembled(MessageMembers& members, std::vector<Descriptor> descriptors) {
   CodeAssembled assembled{members.number("id"), members.timed_object("description"), first_of(descriptors)};
   if (!assembled.description.contains("digest") || !assembled.description["digest"].is_string()) members.refuse("description");
   return assembled;
 }
 
-std::optional<FromWorker> read_from_any(const std::string& type, Members& members) {
+JobTimed read_times(MessageMembers& members) {
+  JobTimed timed{members.number("id"), {}};
+  for (double time : members.numbers("times")) timed.times.emplace_back(time);
+  return timed;
+}
+
+std::optional<FromWorker> read_from_any(const std::string& type, MessageMembers& members) {
   if (type == "ready") return WorkerReady();
   if (type == "refused") return WorkerRefused{members.text("reason")};
   return std::nullopt;
 }
 
-std::optional<FromWorker> read_from_compiler(const std::string& type, Members& members, std::vector<Descriptor> descriptors) {
+std::optional<FromWorker> read_from_compiler(const std::string& type, MessageMembers& members,
+                                             std::vector<Descriptor> descriptors) {
   if (type == "translated") return read_translated(members);
   if (type == "assembled") return read_assembled(members, std::move(descriptors));
   if (type == "ended") return read_end(members, WorkerRole::compile);
   return std::nullopt;
 }
 
-std::optional<FromWorker> read_from_device(const std::string& type, Members& members, std::vector<Descriptor> descriptors) {
+std::optional<FromWorker> read_from_device(const std::string& type, MessageMembers& members,
+                                           std::vector<Descriptor> descriptors) {
   if (type == "began") return JobBegan{members.number("id")};
   if (type == "loading") return JobLoading{members.number("id")};
-  if (type == "timed") return JobTimed{members.number("id"), members.times("times")};
+  if (type == "timed") return read_times(members);
   if (type == "ended") return read_end(members, WorkerRole::device);
   if (type == "device") return DeviceOpened{members.text("name"), members.text("architecture")};
   if (type == "copies") return read_copies(members, std::move(descriptors));
@@ -143,7 +95,7 @@ std::optional<FromWorker> read_from_device(const std::string& type, Members& mem
   return std::nullopt;
 }
 
-std::optional<ToWorker> read_to_worker(const std::string& type, Members& members, std::vector<Descriptor> descriptors) {
+std::optional<ToWorker> read_to_worker(const std::string& type, MessageMembers& members, std::vector<Descriptor> descriptors) {
   if (type == "compile") return CompileJob{members.number("id"), members.any("configuration"), members.flag("assemble")};
   if (type == "assemble") return AssembleAnswer{members.flag("assemble")};
   if (type == "measure")
@@ -156,7 +108,7 @@ std::optional<ToWorker> read_to_worker(const std::string& type, Members& members
 
 // What was read, once all of it was there.
 template <typename Read>
-Result<Read> whole(std::optional<Read> read, Members& members) {
+Result<Read> whole(std::optional<Read> read, MessageMembers& members) {
   if (!read) members.refuse("type");
   MNEME_TRY(members.status());
   return std::move(*read);
@@ -230,13 +182,13 @@ Status send(Channel& channel, FromWorker message) {
 }
 
 Result<ToWorker> decode_to_worker(Message message) {
-  Members members(std::move(message.body));
+  MessageMembers members(std::move(message.body));
   const std::string type = members.text("type");
   return whole(read_to_worker(type, members, std::move(message.descriptors)), members);
 }
 
 Result<FromWorker> decode_from_worker(WorkerRole role, Message message) {
-  Members members(std::move(message.body));
+  MessageMembers members(std::move(message.body));
   const std::string type = members.text("type");
   auto read = read_from_any(type, members);
   if (!read && role == WorkerRole::compile) read = read_from_compiler(type, members, std::move(message.descriptors));
@@ -253,7 +205,7 @@ Json to_json(const WorkerOrder& order) {
 }
 
 Result<WorkerOrder> worker_order_from_json(const Json& json) {
-  Members members(json);
+  MessageMembers members(json);
   WorkerOrder order;
   const std::string role = members.text("role");
   const auto found = std::find(kRoles.begin(), kRoles.end(), role);

@@ -9,6 +9,9 @@
 #include <array>
 #include <random>
 
+#include "mneme/pool/isolated_messages.h"
+#include "mneme/pool/zygote_messages.h"
+
 namespace mneme {
 namespace {
 
@@ -201,6 +204,81 @@ TEST_F(MessagesTest, WhatIsNoMessageAtAllIsRefused) {
       EXPECT_EQ(decode_to_worker(Message{body, {}}).status().code(), Code::corrupt);
     }
   EXPECT_THAT(refusal(WorkerRole::device, Json::object()).message(), HasSubstr("'type' is missing or is of another kind"));
+}
+
+TEST_F(MessagesTest, WhatAZygoteIsToldArrives) {
+  ASSERT_TRUE(send(ends_.first, ForkWorker{7, {{"role", "compile"}}}, std::array{0}).ok());
+  Message message = *ends_.second.receive();
+  const auto fork = std::get<ForkWorker>(*decode_to_zygote(message));
+  EXPECT_EQ(fork.id, 7u);
+  EXPECT_EQ(fork.order["role"], "compile");
+  EXPECT_THAT(message.descriptors, SizeIs(1)) << "they stay with the message";
+  ASSERT_TRUE(send(ends_.first, KillWorkerProcess{8}).ok());
+  message = *ends_.second.receive();
+  EXPECT_EQ(std::get<KillWorkerProcess>(*decode_to_zygote(message)).id, 8u);
+}
+
+TEST_F(MessagesTest, WhatAZygoteSaysArrives) {
+  ASSERT_TRUE(send(ends_.first, WorkerProcessEnded{9, 139, "was not forked"}).ok());
+  Message message = *ends_.second.receive();
+  const auto end = std::get<WorkerProcessEnded>(*decode_from_zygote(message));
+  EXPECT_EQ(end.id, 9u);
+  EXPECT_EQ(end.wait_status, 139);
+  EXPECT_EQ(end.not_forked, "was not forked");
+  ASSERT_TRUE(send(ends_.first, ZygoteRefused{"another version"}).ok());
+  message = *ends_.second.receive();
+  EXPECT_EQ(std::get<ZygoteRefused>(*decode_from_zygote(message)).reason, "another version");
+}
+
+TEST_F(MessagesTest, WhatIsNoMessageOfAZygoteIsRefused) {
+  const std::vector<Json> kWrong = {{{"type", "fork"}, {"id", 1u}, {"order", {}}},  // no connection came with it
+                                    {{"type", "kill"}},
+                                    {{"type", "ended"}, {"id", 1u}, {"status", uint64_t{1} << 40}, {"not_forked", ""}},
+                                    {{"type", "ended"}, {"id", -1}, {"status", 0}, {"not_forked", ""}},
+                                    {{"type", "refused"}},
+                                    {{"fork", 1u}},
+                                    Json()};
+  for (const Json& body : kWrong) {
+    Message one{body, {}}, another{body, {}};
+    EXPECT_EQ(decode_to_zygote(one).status().code(), Code::corrupt) << body.dump();
+    EXPECT_EQ(decode_from_zygote(another).status().code(), Code::corrupt) << body.dump();
+  }
+}
+
+TEST_F(MessagesTest, IsolatedWorkArrives) {
+  IsolatedWork work;
+  work.source = {std::byte{1}, std::byte{0}, std::byte{255}};
+  work.name = "a module";
+  work.pipeline = "default<O2>";
+  work.options = {.plugins = {"a.so", "b.so"}, .passes = {}, .cpu = "sm_90", .features = "+ptx80", .codegen_level = 2};
+  work.memory = Bytes(5);
+  for (bool with_pipeline : {true, false}) {
+    if (!with_pipeline) work.pipeline.reset();
+    ASSERT_TRUE(send(ends_.first, work).ok());
+    const auto arrived = decode_isolated_work(*ends_.second.receive());
+    ASSERT_TRUE(arrived.ok()) << arrived.status().to_string();
+    EXPECT_EQ(arrived->source, work.source);
+    EXPECT_EQ(arrived->name, work.name);
+    EXPECT_EQ(arrived->pipeline, work.pipeline);
+    EXPECT_EQ(arrived->options.plugins, work.options.plugins);
+    EXPECT_EQ(arrived->options.cpu, "sm_90");
+    EXPECT_EQ(arrived->options.features, "+ptx80");
+    EXPECT_EQ(arrived->options.codegen_level, 2u);
+    EXPECT_EQ(arrived->memory, Bytes(5));
+  }
+  EXPECT_EQ(decode_isolated_work(Message{{{"source", "text"}}, {}}).status().code(), Code::corrupt);
+}
+
+TEST_F(MessagesTest, WhatCameOfIsolatedWorkArrives) {
+  ASSERT_TRUE(send(ends_.first, IsolatedReply(ByteVector{std::byte{7}})).ok());
+  const IsolatedReply bitcode = decode_isolated_reply(*ends_.second.receive());
+  ASSERT_TRUE(bitcode.ok()) << bitcode.status().to_string();
+  EXPECT_THAT(*bitcode, ElementsAre(std::byte{7}));
+  ASSERT_TRUE(send(ends_.first, IsolatedReply(error(Code::invalid_argument, "no such pass"))).ok());
+  EXPECT_EQ(decode_isolated_reply(*ends_.second.receive()).status().to_string(), "invalid_argument: no such pass");
+  EXPECT_EQ(decode_isolated_reply(Message{{{"code", 99u}, {"message", ""}, {"bitcode", Json::binary({})}}, {}}).status().code(),
+            Code::corrupt);
+  EXPECT_EQ(decode_isolated_reply(Message{Json(), {}}).status().code(), Code::corrupt);
 }
 
 // Bytes of a message that a candidate has written over.

@@ -224,11 +224,11 @@ void PoolThread::read_zygote() {
     scheduler_->zygote_lost(ended.status());
     return execute();
   }
-  for (ZygoteProcess::Ended& end : *ended) {
+  for (WorkerProcessEnded& end : *ended) {
     const auto found = connections_.find(end.id);
     if (found == connections_.end()) continue;
     read(end.id, Reading::all);  // what it said before
-    const WorkerEnd worker_end{end.status, std::move(end.reason), found->second.words.read()};
+    const WorkerEnd worker_end{end.wait_status, std::move(end.not_forked), found->second.words.read()};
     connections_.erase(found);
     scheduler_->worker_ended(end.id, worker_end, now());
     execute();

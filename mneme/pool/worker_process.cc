@@ -95,7 +95,7 @@ int run_worker_process(int descriptor) {
   auto setup = pool_setup_from_json(message->body);
   auto recorded = setup.ok() ? RecordedKernel::load(*setup) : setup.status();
   if (!recorded.ok()) {
-    [[maybe_unused]] Status ignored = pool.send({{"reason", recorded.status().to_string()}});
+    [[maybe_unused]] Status ignored = send(pool, ZygoteRefused{recorded.status().to_string()});
     return 1;
   }
   divert_output();
