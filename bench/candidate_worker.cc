@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include "candidate_stages.h"
 #include "mneme/pool/candidate_code.h"
 #include "mneme/pool/device_work.h"
+#include "mneme/pool/messages.h"
 #include "mneme/pool/worker.h"
 
 namespace mneme {
@@ -45,14 +45,16 @@ class Jobs {
 
  private:
   Status take() {
-    MNEME_ASSIGN(Message message, worker_.receive());
-    const nlohmann::json& body = message.body;
+    MNEME_ASSIGN(Message received, worker_.receive());
+    MNEME_ASSIGN(const FromWorker message, decode_from_worker(WorkerRole::device, std::move(received)));
     // Another is given as one begins.
-    if (body.contains("began") && given_ < all_) return give();
-    if (body.contains("failure")) return error(Code::internal, "a candidate is wrong: {}", body.value("reason", ""));
-    if (!body.contains("details") || ++told_ <= kFirst) return {};
+    if (std::holds_alternative<JobBegan>(message) && given_ < all_) return give();
+    const auto* ended = std::get_if<JobEnded>(&message);
+    if (!ended) return {};
+    if (ended->result.failed()) return error(Code::internal, "a candidate is wrong: {}", ended->result.reason);
+    if (++told_ <= kFirst) return {};
     ++stages_known_;
-    for (const auto& [stage, time] : body["details"]["times"].items()) stages_.add(stage, Nanoseconds(time.get<double>()));
+    for (const auto& [stage, time] : ended->result.details["times"].items()) stages_.add(stage, Nanoseconds(time.get<double>()));
     return {};
   }
 
@@ -61,13 +63,11 @@ class Jobs {
     const Digest digest = digest_of(std::as_bytes(std::span(&number, 1)));
     code_.objects[0].translation_digest = digest;
     const ByteVector object = encode(code_);
-    Descriptor memory(::memfd_create("mneme-bench-object", MFD_CLOEXEC));
-    if (!memory.open() || ::write(memory.number(), object.data(), object.size()) != static_cast<ssize_t>(object.size()))
+    const auto memory = std::make_shared<Descriptor>(::memfd_create("mneme-bench-object", MFD_CLOEXEC));
+    if (!memory->open() || ::write(memory->number(), object.data(), object.size()) != static_cast<ssize_t>(object.size()))
       return error(Code::exhausted, "making memory for an object of {}: {}", Bytes(object.size()), std::strerror(errno));
-    nlohmann::json order = {
-        {"id", number}, {"configuration", to_json(bench_.configuration)}, {"code", {{"digest", digest.hex()}}}};
-    if (telling_ == Telling::before_the_next_begins) order["alone"] = true;
-    return worker_.send(order, std::array{memory.number()});
+    const bool alone = telling_ == Telling::before_the_next_begins;
+    return send(worker_, MeasureJob{number, to_json(bench_.configuration), {{"digest", digest.hex()}}, memory, alone});
   }
 
   const WorkerBench& bench_;

@@ -30,6 +30,14 @@ Status failed(const char* what) {
   return error(Code::io, "{}: {}", what, std::strerror(errno));
 }
 
+// Discarded where it is none: from_cbor() throws for an array that is said to be huge, whatever it is told of exceptions.
+nlohmann::json body_of(std::span<const std::byte> bytes) try {
+  const auto* begin = reinterpret_cast<const uint8_t*>(bytes.data());
+  return nlohmann::json::from_cbor(begin, begin + bytes.size(), true, /*allow_exceptions=*/false);
+} catch (const nlohmann::json::exception&) {
+  return nlohmann::json(nlohmann::json::value_t::discarded);
+}
+
 Status cut_off(size_t had) {
   if (had == kMostDescriptors) return error(Code::io, "receiving a message: it has more than {} descriptors", kMostDescriptors);
   rlimit files{};
@@ -128,11 +136,9 @@ std::optional<Message> Channel::next() {
   if (received_.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, received_.data(), sizeof header);
   if (received_.size() - sizeof header < header.size || descriptors_.size() < header.descriptors) return std::nullopt;
-  auto begin = received_.begin() + sizeof header, end = begin + static_cast<ptrdiff_t>(header.size);
+  const auto end = received_.begin() + sizeof header + static_cast<ptrdiff_t>(header.size);
   Message message;
-  message.body =
-      nlohmann::json::from_cbor(reinterpret_cast<const uint8_t*>(&*begin),
-                                reinterpret_cast<const uint8_t*>(&*begin) + header.size, true, /*allow_exceptions=*/false);
+  message.body = body_of({received_.data() + sizeof header, header.size});
   for (uint64_t i = 0; i < header.descriptors; ++i) {
     message.descriptors.push_back(std::move(descriptors_.front()));
     descriptors_.pop_front();

@@ -40,6 +40,7 @@ class Channel {
   Status take_in();
   // A part of it, at least: for who is told again, by poll() say, that there is more.
   Status take_some();
+  // The body of what is no JSON value is discarded (nlohmann::json::is_discarded()).
   std::optional<Message> next();
 
   // Closes it for whoever has a descriptor of this end, processes that were forked meanwhile included.

@@ -73,7 +73,7 @@ class RecordedDeviceWork final : public DeviceWork {
       if (fresh && copies.keep) {
         auto shared = session->share_copies();
         if (shared.ok()) [[maybe_unused]]
-          Status ignored = copies.keep(instance, *shared);
+          Status ignored = copies.keep(instance, std::move(*shared));
       }
       session->use_lock(work->lock_);
       work->sessions_.push_back(std::move(session));
@@ -158,7 +158,7 @@ class RecordedDeviceWork final : public DeviceWork {
     Together together;
     for (size_t i = 0; i < sessions_.size() && !result.failed(); ++i) {
       const Digest& instance = sessions_[i]->instance().dynamic_hash;
-      if (Status status = bring(i); !status.ok()) {
+      if (Status status = give_addresses_to(i); !status.ok()) {
         result.failure = Failure::worker_lost;
         result.reason = status.to_string();
         break;
@@ -184,8 +184,8 @@ class RecordedDeviceWork final : public DeviceWork {
     result.details = together.details();
   }
 
-  // Has the recorded addresses in the hands of one session.
-  Status bring(size_t session) {
+  // One session at a time has the recorded addresses.
+  Status give_addresses_to(size_t session) {
     if (present_ == session) return {};
     sessions_[present_]->give_addresses_up();
     present_ = session;

@@ -16,7 +16,7 @@ namespace mneme {
 struct DeviceCopies {
   std::vector<SharedCopies> there;
   std::string no_mask;  // why none is to be looked for, where that is so
-  std::function<Status(size_t instance, const SharedCopies& copies)> keep;
+  std::function<Status(size_t instance, SharedCopies copies)> keep;
   // Looking for a mask has taken the device along, and the work is not created: another process is to look for none.
   std::function<Status(const std::string& no_mask)> lost_to_mask;
 };

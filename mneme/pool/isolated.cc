@@ -10,6 +10,7 @@
 #include "mneme/base/activity.h"
 #include "mneme/compile/crash_words.h"
 #include "mneme/ir/module_ref.h"
+#include "mneme/pool/isolated_messages.h"
 #include "mneme/pool/setup.h"
 #include "mneme/pool/warm_up.h"
 #include "mneme/pool/worker_process.h"
@@ -26,56 +27,29 @@ using Json = nlohmann::json;
 constexpr std::chrono::seconds kReaping(30);
 constexpr std::chrono::milliseconds kLook(2);
 
-Json binary(const ByteVector& bytes) {
-  auto data = reinterpret_cast<const uint8_t*>(bytes.data());
-  return Json::binary({data, data + bytes.size()});
-}
-
-ByteVector bytes_of(const Json& json) {
-  const auto all = std::as_bytes(std::span(json.get_binary()));
-  return {all.begin(), all.end()};
-}
-
-Json order_of(const IsolatedWork& work) {
-  Json order = {{"source", binary(work.source)},     {"name", work.name},
-                {"plugins", work.options.plugins},   {"cpu", work.options.cpu},
-                {"features", work.options.features}, {"codegen_level", work.options.codegen_level},
-                {"memory", work.memory.count}};
-  if (work.pipeline) order["pipeline"] = *work.pipeline;
-  return order;
-}
-
 // In the forked process.
-Result<ByteVector> perform(const Json& order) {
-  const auto source = bytes_of(order.at("source"));
-  const std::string name = order.at("name");
-  MNEME_ASSIGN(ir::Module parsed, ir::Module::parse(source, name));
-  if (!order.contains("pipeline")) return parsed.bitcode();
-  const std::string pipeline = order.at("pipeline");
-  const PassOptions options{.plugins = order.at("plugins"),
-                            .passes = {},
-                            .cpu = order.at("cpu"),
-                            .features = order.at("features"),
-                            .codegen_level = order.at("codegen_level")};
+Result<ByteVector> perform(const IsolatedWork& work) {
+  MNEME_ASSIGN(ir::Module parsed, ir::Module::parse(work.source, work.name));
+  if (!work.pipeline) return parsed.bitcode();
   ir::ModuleRef module(std::move(parsed));
-  MNEME_TRY(run_passes(module, pipeline, options));
+  MNEME_TRY(run_passes(module, *work.pipeline, work.options));
   auto bitcode = module.bitcode();
-  if (!bitcode.ok()) return bitcode.status().with_context("after '" + pipeline + "'");
+  if (!bitcode.ok()) return bitcode.status().with_context("after '" + *work.pipeline + "'");
   return bitcode;
 }
 
 void serve(const Json&, Channel channel) {
-  auto order = channel.receive();
-  if (!order.ok()) return;
+  auto message = channel.receive();
+  if (!message.ok()) return;
+  auto work = decode_isolated_work(std::move(*message));
+  if (!work.ok()) return;
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  limit_compile_memory(Bytes(order->body.at("memory").get<uint64_t>()));
+  limit_compile_memory(work->memory);
   write_words_when_crashing();
   ActivityScope scope(Activity::compiling);
-  auto bitcode = perform(order->body);
-  Json reply = bitcode.ok() ? Json{{"bitcode", binary(*bitcode)}}
-                            : Json{{"code", bitcode.status().code()}, {"message", bitcode.status().message()}};
+  const IsolatedReply reply = perform(*work);
   std::fflush(nullptr);
-  [[maybe_unused]] Status ignored = channel.send(reply);
+  [[maybe_unused]] Status ignored = send(channel, reply);
 }
 
 // What a zygote has of the process that starts it, and its processes of the zygote.
@@ -126,7 +100,7 @@ class LlvmZygote {
     [[maybe_unused]] Status ignored = zygote_.kill_worker(id);
   }
   // How it ended; nothing: it has not, or nobody knows.
-  std::optional<ZygoteProcess::Ended> end_of(uint64_t id) {
+  std::optional<WorkerProcessEnded> end_of(uint64_t id) {
     std::scoped_lock lock(mutex_);
     take_ended();
     return ends_[id];
@@ -143,7 +117,7 @@ class LlvmZygote {
     auto all = zygote_.take_ended();
     if (!all.ok()) status_ = all.status();
     if (all.ok())
-      for (const ZygoteProcess::Ended& one : *all)
+      for (const WorkerProcessEnded& one : *all)
         if (const auto run = ends_.find(one.id); run != ends_.end()) run->second = one;
   }
 
@@ -154,7 +128,7 @@ class LlvmZygote {
   std::mutex mutex_;
   ZygoteProcess zygote_;
   Status status_;
-  std::map<uint64_t, std::optional<ZygoteProcess::Ended>> ends_;  // of runs that somebody waits for
+  std::map<uint64_t, std::optional<WorkerProcessEnded>> ends_;  // of runs that somebody waits for
   uint64_t next_ = 1;
   std::string surroundings_;
   pid_t owner_;
@@ -168,7 +142,7 @@ struct IsolatedRun::State {
   LastWords words;
   uint64_t id;
   Channel channel;
-  std::optional<Json> reply;
+  std::optional<IsolatedReply> reply;
   bool ended = false;
 
   ~State() {
@@ -201,7 +175,7 @@ Result<IsolatedRun> IsolatedRun::begin(const IsolatedWork& work) {
   auto state = fork();
   if (!state.ok()) state = fork();  // the zygote may have been killed meanwhile
   if (!state.ok()) return state.status().with_context(what);
-  [[maybe_unused]] Status told_by_end = (*state)->channel.send(order_of(work));
+  [[maybe_unused]] Status told_by_end = send((*state)->channel, work);
   return IsolatedRun(std::move(*state));
 }
 
@@ -210,16 +184,17 @@ bool IsolatedRun::wait(std::chrono::milliseconds time) {
   pollfd event{state_->channel.descriptor(), POLLIN, 0};
   if (::poll(&event, 1, static_cast<int>(time.count())) <= 0) return false;
   const bool closed = !state_->channel.take_in().ok();
-  if (auto message = state_->channel.next()) state_->reply = std::move(message->body);
+  if (auto message = state_->channel.next()) state_->reply = decode_isolated_reply(std::move(*message));
   return state_->ended = closed || state_->reply;
 }
 
 Result<IsolatedOutcome> IsolatedRun::end() {
   State& state = *state_;
-  if (state.reply && state.reply->contains("bitcode"))
-    return IsolatedOutcome{bytes_of(state.reply->at("bitcode")), state.words.all()};
-  if (state.reply) return Status(state.reply->value("code", Code::internal), state.reply->value("message", ""));
-  std::optional<ZygoteProcess::Ended> status;
+  if (state.reply) {
+    MNEME_TRY(state.reply->status());
+    return IsolatedOutcome{**state.reply, state.words.all()};
+  }
+  std::optional<WorkerProcessEnded> status;
   const auto until = std::chrono::steady_clock::now() + kReaping;
   while (!(status = state.zygote->end_of(state.id)) && state.zygote->status().ok() && std::chrono::steady_clock::now() < until)
     ::poll(nullptr, 0, kLook.count());
@@ -227,10 +202,10 @@ Result<IsolatedOutcome> IsolatedRun::end() {
     LlvmZygote::replace(state.zygote);
     return error(Code::unavailable, "{}: the process that does it was lost: {}", state.what, state.zygote->status().message());
   }
-  if (!status->reason.empty()) return error(Code::unavailable, "{}: its process {}", state.what, status->reason);
+  if (!status->not_forked.empty()) return error(Code::unavailable, "{}: its process {}", state.what, status->not_forked);
   const CrashWords words = read_crash_words(state.words.all());
   const std::string last = telling_line(words.before);
-  return error(Code::internal, "{}: its process {}{}{}", state.what, describe_end(status->status),
+  return error(Code::internal, "{}: its process {}{}{}", state.what, describe_end(status->wait_status),
                words.pass.empty() ? "" : " in " + words.pass, last.empty() ? "" : ": " + last);
 }
 
@@ -239,7 +214,7 @@ int run_llvm_worker_process(int descriptor) {
   auto message = caller.receive();
   if (!message.ok()) return 1;
   if (Status status = check_protocol(message->body); !status.ok()) {
-    [[maybe_unused]] Status ignored = caller.send({{"reason", status.to_string()}});
+    [[maybe_unused]] Status ignored = send(caller, ZygoteRefused{status.to_string()});
     return 1;
   }
   warm_llvm_up(DeviceKind::cpu, "x86-64-v3");

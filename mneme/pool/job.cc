@@ -29,22 +29,6 @@ std::string all_but(const Json& configuration, Sections sections) {
 
 }  // namespace
 
-Outcome::Outcome(const PoolResult& result, const Digest& found_for)
-    : failure_(result.failure),
-      reason_(result.reason),
-      details_(nlohmann::json::to_cbor(result.details)),
-      found_for_(found_for) {}
-
-PoolResult Outcome::share() const {
-  PoolResult result;
-  result.failure = failure_;
-  result.reason = reason_;
-  result.details = nlohmann::json::from_cbor(details_);
-  result.origin = Origin::shared;
-  result.shared_with = found_for_;
-  return result;
-}
-
 std::string compile_key(const Configuration& configuration, const Json& json) {
   const bool of_the_launch = !configuration.specialise.empty();
   std::string key = all_but(json, of_the_launch ? Sections(kNotOfCode) : Sections(kNotOfAnyLaunch));

@@ -2,23 +2,18 @@
 // outlives them and a worker that takes a lost one's place need not read, upload and look for a mask again. It runs nothing on
 // the device.
 //
-//   device worker ──{"instance", "copies"} + descriptors──▶ pool ──▶ keeper; to a device worker that starts later the same
+//   device worker ──InstanceCopies──▶ pool ──▶ keeper; to a device worker that starts later the same
 #pragma once
 
 #include <functional>
 #include <memory>
 
 #include "mneme/device/device.h"
-#include "mneme/memory/shared_copies.h"
 #include "mneme/pool/channel.h"
 
 namespace mneme {
 
 // Keeps what it is sent, the last of each instance, until the connection closes.
 void serve_keeper(Channel channel, Result<std::unique_ptr<Device>> device);
-
-// How such copies travel.
-nlohmann::json copies_message(size_t instance, const SharedCopies& copies);
-SharedCopies copies_of(Message message);
 
 }  // namespace mneme

@@ -8,7 +8,7 @@
 
 #include "mneme/base/processors.h"
 #include "mneme/device/device_count.h"
-#include "mneme/pool/scheduler.h"
+#include "mneme/pool/pool_thread.h"
 #include "mneme/pool/worker_process.h"
 #include "mneme/store/database.h"
 
@@ -62,8 +62,11 @@ bool Future::wait_for(std::chrono::duration<double> time) const {
 }
 
 void Future::cancel() const {
-  state_->cancelled = true;
-  state_->wake_up->call_to_cancel();
+  {
+    std::lock_guard lock(state_->mutex);
+    if (state_->result) return;
+  }
+  state_->wake_up->call_to_cancel(state_->id);
 }
 
 std::vector<Nanoseconds> Future::times_so_far() const {
@@ -84,23 +87,23 @@ Result<std::unique_ptr<Pool>> Pool::open(PoolOptions options) {
   }
   if (options.compile_workers == 0) options.compile_workers = usual_compile_workers(options.devices.size());
   raise_limit_of_files();
-  MNEME_ASSIGN(auto scheduler, Scheduler::start(std::move(options)));
-  return std::unique_ptr<Pool>(new Pool(std::move(scheduler)));
+  MNEME_ASSIGN(auto thread, PoolThread::start(std::move(options)));
+  return std::unique_ptr<Pool>(new Pool(std::move(thread)));
 }
 
-Pool::Pool(std::unique_ptr<Scheduler> scheduler) : scheduler_(std::move(scheduler)) {}
+Pool::Pool(std::unique_ptr<PoolThread> thread) : thread_(std::move(thread)) {}
 Pool::~Pool() = default;
 
 Future Pool::submit(const Configuration& configuration, std::function<void(const PoolResult&)> on_done) {
-  return Future(scheduler_->submit(configuration, std::move(on_done)));
+  return Future(thread_->submit(configuration, std::move(on_done)));
 }
 
 Future Pool::measure_anew(const Configuration& configuration, std::string label, std::function<void(const PoolResult&)> on_done) {
-  return Future(scheduler_->submit(configuration, std::move(on_done), std::move(label)));
+  return Future(thread_->submit(configuration, std::move(on_done), std::move(label)));
 }
 
-void Pool::drain() { scheduler_->drain(); }
-PoolProgress Pool::progress() const { return scheduler_->progress(); }
-Status Pool::status() const { return scheduler_->status(); }
+void Pool::drain() { thread_->drain(); }
+PoolProgress Pool::progress() const { return thread_->progress(); }
+Status Pool::status() const { return thread_->status(); }
 
 }  // namespace mneme

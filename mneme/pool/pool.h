@@ -118,9 +118,8 @@ class Pool {
   Status status() const;
 
  private:
-  class Scheduler;
-  explicit Pool(std::unique_ptr<Scheduler> scheduler);
-  std::unique_ptr<Scheduler> scheduler_;
+  explicit Pool(std::unique_ptr<class PoolThread> thread);
+  std::unique_ptr<class PoolThread> thread_;
 };
 
 }  // namespace mneme

@@ -20,7 +20,7 @@ struct PoolSetup {
 };
 
 // Raised by every change of what workers and who starts them say to each other.
-inline constexpr int kWorkerProtocol = 3;
+inline constexpr int kWorkerProtocol = 5;
 // incompatible: the first message to workers is of another version of Mneme.
 Status check_protocol(const nlohmann::json& message);
 

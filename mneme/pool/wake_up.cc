@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace mneme {
 
@@ -18,10 +19,19 @@ void WakeUp::call() {
   [[maybe_unused]] ssize_t written = ::write(event_.number(), &one, sizeof one);
 }
 
-bool WakeUp::hear() {
+void WakeUp::call_to_cancel(JobId job) {
+  {
+    std::lock_guard lock(mutex_);
+    cancelled_.push_back(job);
+  }
+  call();
+}
+
+std::vector<JobId> WakeUp::take() {
   uint64_t count = 0;
   [[maybe_unused]] ssize_t taken = ::read(event_.number(), &count, sizeof count);
-  return cancelling_.exchange(false);
+  std::lock_guard lock(mutex_);
+  return std::exchange(cancelled_, {});
 }
 
 }  // namespace mneme

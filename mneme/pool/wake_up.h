@@ -1,11 +1,13 @@
-// WakeUp: ends a wait of the pool's thread; shared by the pool and its futures. Thread-safe.
+// WakeUp: ends a wait of the pool's thread, and tells it what was cancelled; shared by the pool and its futures. Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "mneme/base/descriptor.h"
 #include "mneme/base/status.h"
+#include "mneme/pool/messages.h"
 
 namespace mneme {
 
@@ -15,17 +17,15 @@ class WakeUp {
   explicit WakeUp(Descriptor event) : event_(std::move(event)) {}
 
   void call();
-  void call_to_cancel() {
-    cancelling_ = true;
-    call();
-  }
-  // Whether something was cancelled since the last time.
-  bool hear();
+  void call_to_cancel(JobId job);
+  // Makes descriptor() unreadable until the next call. Returns what was cancelled since the last time.
+  std::vector<JobId> take();
   int descriptor() const { return event_.number(); }
 
  private:
   Descriptor event_;
-  std::atomic<bool> cancelling_ = false;
+  std::mutex mutex_;
+  std::vector<JobId> cancelled_;
 };
 
 }  // namespace mneme

@@ -12,14 +12,16 @@
 #include <set>
 
 #include "mneme/pool/last_words.h"
+#include "mneme/pool/messages.h"
 
 namespace mneme {
 namespace {
 
-using Json = nlohmann::json;
-
-Json failure_of(uint64_t id, Failure failure, const std::string& reason) {
-  return {{"id", id}, {"failure", to_string(failure)}, {"reason", reason}};
+PoolResult failed(Failure failure, const std::string& reason) {
+  PoolResult result;
+  result.failure = failure;
+  result.reason = reason;
+  return result;
 }
 
 // Memory without a name, which goes with the last descriptor to it.
@@ -52,32 +54,27 @@ Result<ByteVector> read_memory(const Descriptor& memory) {
 // Tells the pool that the worker is there, or why it is not.
 template <typename Work>
 bool greet(Channel& channel, const Result<std::unique_ptr<Work>>& work) {
-  if (work.ok()) return channel.send({{"ready", true}}).ok();
-  [[maybe_unused]] Status ignored = channel.send({{"id", 0}, {"reason", work.status().to_string()}});
+  if (work.ok()) return send(channel, WorkerReady()).ok();
+  [[maybe_unused]] Status ignored = send(channel, WorkerRefused{work.status().to_string()});
   return false;
 }
 
-// A worker's messages: the next job arrives while one is under way, and so does the word to end that one, and whether to assemble
-// what a compile worker has translated.
+// The messages that a worker gets: the next jobs arrive while one is under way, and so do the order to end one early, and the
+// answer whether a compile worker is to assemble what it has translated.
+template <typename JobMessage>
 class Orders {
  public:
   explicit Orders(Channel channel) : channel_(std::move(channel)) {}
   Channel& channel() { return channel_; }
 
-  Result<Message> next() {
-    while (waiting_.empty()) {
-      MNEME_ASSIGN(Message message, channel_.receive());
-      sort(std::move(message));
-    }
-    Message message = std::move(waiting_.front());
+  Result<JobMessage> next() {
+    while (waiting_.empty()) MNEME_TRY(receive());
+    JobMessage job = std::move(waiting_.front());
     waiting_.pop_front();
-    return message;
+    return job;
   }
   Result<bool> whether_to_assemble() {
-    while (!assemble_) {
-      MNEME_ASSIGN(Message message, channel_.receive());
-      sort(std::move(message));
-    }
+    while (!assemble_) MNEME_TRY(receive());
     return *std::exchange(assemble_, std::nullopt);
   }
   // Whether next() need not wait.
@@ -85,66 +82,70 @@ class Orders {
     take_in();
     return !waiting_.empty();
   }
-  bool told_to_stop(uint64_t id) {
+  bool told_to_stop(JobId id) {
     take_in();
     return stop_.contains(id);
   }
 
  private:
+  Status receive() {
+    MNEME_ASSIGN(Message message, channel_.receive());
+    return sort(std::move(message));
+  }
+  // What is wrong with the connection is met by whoever waits for a message.
   void take_in() {
     [[maybe_unused]] Status ignored = channel_.take_in();
-    while (auto message = channel_.next()) sort(std::move(*message));
+    while (auto message = channel_.next()) ignored = sort(std::move(*message));
   }
-  void sort(Message message) {
-    if (message.body.contains("stop"))
-      stop_.insert(message.body["stop"].get<uint64_t>());
-    else if (!message.body.contains("id"))
-      assemble_ = message.body.value("assemble", false);
-    else
-      waiting_.push_back(std::move(message));
+  Status sort(Message message) {
+    MNEME_ASSIGN(ToWorker decoded, decode_to_worker(std::move(message)));
+    if (auto* job = std::get_if<JobMessage>(&decoded)) waiting_.push_back(std::move(*job));
+    if (const auto* stop = std::get_if<StopJob>(&decoded)) stop_.insert(stop->id);
+    if (const auto* answer = std::get_if<AssembleAnswer>(&decoded)) assemble_ = answer->assemble;
+    return {};
   }
 
   Channel channel_;
-  std::deque<Message> waiting_;
-  std::set<uint64_t> stop_;
+  std::deque<JobMessage> waiting_;
+  std::set<JobId> stop_;
   std::optional<bool> assemble_;
 };
 
-Status compile_one(Orders& orders, CompileWork& work, const Json& order, const Configuration& configuration) {
+Status compile_one(Orders<CompileJob>& orders, CompileWork& work, const CompileJob& job) {
   Channel& channel = orders.channel();
-  const uint64_t id = order["id"];
-  if (Status launch = work.check_launch(configuration); !launch.ok())
-    return channel.send(failure_of(id, Failure::invalid_launch, launch.to_string()));
-  auto translated = work.translate(configuration);
-  if (!translated.ok()) return channel.send(failure_of(id, Failure::compile_error, translated.status().to_string()));
-  MNEME_TRY(channel.send({{"id", id}, {"translated", translated->digest}, {"about", translated->about}}));
-  bool assemble = order.value("assemble", false);
+  const auto fail = [&](Failure failure, const Status& why) {
+    return send(channel, JobEnded{job.id, failed(failure, why.to_string())});
+  };
+  auto configuration = configuration_from_json(job.configuration);
+  if (!configuration.ok()) return fail(Failure::compile_error, configuration.status());
+  if (Status launch = work.check_launch(*configuration); !launch.ok()) return fail(Failure::invalid_launch, launch);
+  auto translated = work.translate(*configuration);
+  if (!translated.ok()) return fail(Failure::compile_error, translated.status());
+  MNEME_TRY(send(channel, CodeTranslated{job.id, std::move(translated->digest), std::move(translated->about)}));
+  bool assemble = job.assemble;
   if (!assemble) {
     MNEME_ASSIGN(assemble, orders.whether_to_assemble());
   }
   if (!assemble) return {};
   auto code = work.assemble();
-  if (!code.ok()) return channel.send(failure_of(id, Failure::compile_error, code.status().to_string()));
+  if (!code.ok()) return fail(Failure::compile_error, code.status());
   auto memory = put_in_memory(code->object);
-  if (!memory.ok()) return channel.send(failure_of(id, Failure::worker_lost, memory.status().to_string()));
-  return channel.send({{"id", id}, {"code", code->description}}, std::array{memory->number()});
+  if (!memory.ok()) return fail(Failure::worker_lost, memory.status());
+  return send(channel, CodeAssembled{job.id, std::move(code->description), std::make_shared<Descriptor>(std::move(*memory))});
 }
 
 // A job as far as it needs no device.
 struct DeviceJob {
-  explicit DeviceJob(Message order)
-      : message(std::move(order)), id(message.body["id"]), alone(message.body.value("alone", false)) {
-    configuration = configuration_from_json(message.body["configuration"]);
-    if (!message.descriptors.empty()) object = read_memory(message.descriptors[0]);
+  explicit DeviceJob(MeasureJob order) : message(std::move(order)) {
+    configuration = configuration_from_json(message.configuration);
+    if (message.object) object = read_memory(*message.object);
   }
-  Message message;
-  uint64_t id;
-  bool alone;  // its result is to be told before another begins
+  MeasureJob message;
   Result<Configuration> configuration = Status(Code::internal, "not read");
   Result<ByteVector> object = Status(Code::io, "no object came with the job");
 };
 
-// While one job's runs are on the device the results of those before it are made and told. Fetching times is dear, and dearer
+// While one job's runs are on the device the results of those before it are made and sent. Fetching times is dear, and dearer
 // while something runs: they are fetched for several jobs at once, between two.
 class DeviceJobs {
  public:
@@ -161,19 +162,19 @@ class DeviceJobs {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr size_t kMostLeft = 32;
-  // Results that are told during one job's runs while another is at hand: more would take longer than these, and come to the
-  // pool all at once. Where there is none it may be for a result that it is waited.
-  static constexpr size_t kToldMeanwhile = 2;
+  // Results that are sent during one job's runs while another is at hand: more would take longer than these, and come to the
+  // pool all at once. Where no other is at hand, somebody may be waiting for a result.
+  static constexpr size_t kSentMeanwhile = 2;
 
   bool take_next() {
     if (next_) return true;
     if (!orders_.any()) {
-      if (!fetch().ok() || !tell()) return false;
+      if (!fetch().ok() || !send_results()) return false;
       if (!orders_.any()) work_.idle();
     }
     auto message = orders_.next();
     if (message.status().code() == Code::exhausted) [[maybe_unused]]
-      Status ignored = orders_.channel().send({{"exhausted", message.status().message()}});
+      Status ignored = send(orders_.channel(), WorkerExhausted{message.status().message()});
     if (message.ok()) next_ = std::make_unique<DeviceJob>(std::move(*message));
     return message.ok();
   }
@@ -182,59 +183,48 @@ class DeviceJobs {
     if (next_ || !orders_.any()) return;
     [[maybe_unused]] const bool there = take_next();
     if (!next_ || !next_->configuration.ok() || !next_->object.ok()) return;
-    [[maybe_unused]] Status ignored = orders_.channel().send({{"id", next_->id}, {"loading", true}});
-    work_.expect(*next_->configuration, *next_->object, next_->message.body["code"]);
+    [[maybe_unused]] Status ignored = send(orders_.channel(), JobLoading{next_->message.id});
+    work_.expect(*next_->configuration, *next_->object, next_->message.code);
   }
 
   // False: the process is of no more use. The pool has what was left measured again.
   bool serve(const DeviceJob& job) {
     left_this_ = false;
     PoolResult result = measure(job);
-    if (left_this_) return leave(job.id);
+    if (left_this_) return leave(job.message.id);
     const bool over = result.failure == Failure::device_fault || result.failure == Failure::worker_lost || !fetch().ok();
-    return tell() && tell(job.id, std::move(result)) && !over;
+    return send_results() && send_result(job.message.id, std::move(result)) && !over;
   }
 
   PoolResult measure(const DeviceJob& job) {
-    const uint64_t id = job.id;
-    const auto failed = [](Failure failure, const std::string& reason) {
-      PoolResult result;
-      result.failure = failure;
-      result.reason = reason;
-      return result;
-    };
+    const JobId id = job.message.id;
     if (!job.configuration.ok()) return failed(Failure::invalid_launch, job.configuration.status().to_string());
     if (!job.object.ok()) return failed(Failure::worker_lost, job.object.status().to_string());
     if (orders_.told_to_stop(id)) return failed(Failure::cancelled, "given up before it was measured");
     // From here on this job is to blame for what happens to the process.
-    [[maybe_unused]] Status ignored = orders_.channel().send({{"id", id}, {"began", true}});
+    [[maybe_unused]] Status ignored = send(orders_.channel(), JobBegan{id});
     DeviceWork::Watch watch;
     watch.timed = [&](std::span<const Nanoseconds> times) {
-      Json numbers = Json::array();
-      for (Nanoseconds time : times) numbers.push_back(time.count());
-      [[maybe_unused]] Status ignored = orders_.channel().send({{"id", id}, {"timed", numbers}});
+      [[maybe_unused]] Status ignored = send(orders_.channel(), JobTimed{id, {times.begin(), times.end()}});
       return !orders_.told_to_stop(id);
     };
     watch.going_on = [&] { return !orders_.told_to_stop(id); };
     watch.waiting = [&] {
-      [[maybe_unused]] const bool told = next_ || orders_.any() ? tell(kToldMeanwhile) : tell();
+      [[maybe_unused]] const bool sent = next_ || orders_.any() ? send_results(kSentMeanwhile) : send_results();
       look_ahead();
     };
-    watch.leave = [&] { return left_this_ = !job.alone && (next_ || orders_.any()); };
-    return work_.measure(*job.configuration, *job.object, job.message.body["code"], watch);
+    watch.leave = [&] { return left_this_ = !job.message.alone && (next_ || orders_.any()); };
+    return work_.measure(*job.configuration, *job.object, job.message.code, watch);
   }
 
-  bool leave(uint64_t id) {
+  bool leave(JobId id) {
     const auto now = Clock::now();
     if (left_.size() == fetched_) left_since_ = now;
     left_.push_back(id);
     if (now - left_since_ < kFetchAfter && left_.size() - fetched_ < kMostLeft) return true;
     Status fetched = fetch();
     if (fetched.ok()) return true;
-    PoolResult lost;
-    lost.failure = Failure::worker_lost;
-    lost.reason = fetched.to_string();
-    [[maybe_unused]] const bool told = tell() && tell(id, std::move(lost));
+    [[maybe_unused]] const bool sent = send_results() && send_result(id, failed(Failure::worker_lost, fetched.to_string()));
     return false;
   }
 
@@ -246,25 +236,21 @@ class DeviceJobs {
   }
 
   // So many at most of what was left and is fetched.
-  bool tell(size_t most = std::numeric_limits<size_t>::max()) {
+  bool send_results(size_t most = std::numeric_limits<size_t>::max()) {
     for (; fetched_ > 0 && most > 0; --fetched_, --most) {
-      const uint64_t id = left_.front();
+      const JobId id = left_.front();
       left_.pop_front();
-      if (!tell(id, work_.take_left())) return false;
+      if (!send_result(id, work_.take_left())) return false;
     }
     return true;
   }
 
-  bool tell(uint64_t id, PoolResult result) {
-    Json json = result.failed() ? failure_of(id, result.failure, result.reason) : Json{{"id", id}};
-    json["details"] = std::move(result.details);
-    return orders_.channel().send(json).ok();
-  }
+  bool send_result(JobId id, PoolResult result) { return send(orders_.channel(), JobEnded{id, std::move(result)}).ok(); }
 
-  Orders orders_;
+  Orders<MeasureJob> orders_;
   DeviceWork& work_;
   std::unique_ptr<DeviceJob> next_;
-  std::deque<uint64_t> left_;  // jobs, the oldest first; of the first `fetched_` there are times
+  std::deque<JobId> left_;  // jobs, the oldest first; of the first `fetched_` there are times
   size_t fetched_ = 0;
   Clock::time_point left_since_;  // the oldest without
   bool left_this_ = false;
@@ -273,22 +259,17 @@ class DeviceJobs {
 }  // namespace
 
 Status announce(Channel& channel, const DeviceProperties& device) {
-  return channel.send({{"device", {{"name", device.name}, {"architecture", device.architecture}}}});
+  return send(channel, DeviceOpened{device.name, device.architecture});
 }
 
 void serve_compile(Channel channel, Result<std::unique_ptr<CompileWork>> work) {
   if (!greet(channel, work)) return;
-  Orders orders(std::move(channel));
+  Orders<CompileJob> orders(std::move(channel));
   for (;;) {
-    auto message = orders.next();
-    if (!message.ok()) return;
+    auto job = orders.next();
+    if (!job.ok()) return;
     LastWords::begin_job();
-    auto configuration = configuration_from_json(message->body["configuration"]);
-    Status status =
-        configuration.ok()
-            ? compile_one(orders, **work, message->body, *configuration)
-            : orders.channel().send(failure_of(message->body["id"], Failure::compile_error, configuration.status().to_string()));
-    if (!status.ok()) return;
+    if (Status status = compile_one(orders, **work, *job); !status.ok()) return;
   }
 }
 

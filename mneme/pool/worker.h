@@ -1,4 +1,4 @@
-// What a pool's worker processes do with the messages they get (see scheduler.h), over the work itself as an interface.
+// What a pool's worker processes do with the messages they get (messages.h), over the work itself as an interface.
 #pragma once
 
 #include <chrono>

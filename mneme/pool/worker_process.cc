@@ -14,6 +14,7 @@
 #include "mneme/pool/compile_work.h"
 #include "mneme/pool/device_work.h"
 #include "mneme/pool/keeper.h"
+#include "mneme/pool/messages.h"
 #include "mneme/pool/recorded_kernel.h"
 #include "mneme/pool/warm_up.h"
 #include "mneme/pool/zygote.h"
@@ -30,35 +31,41 @@ void divert_output() {
   ::dup2(nowhere.number(), STDOUT_FILENO);
 }
 
-Result<std::unique_ptr<DeviceWork>> open_device_work(const RecordedKernel& recorded, DeviceKind kind, const Json& order,
+Result<SharedCopies> receive_copies(Channel& channel) {
+  MNEME_ASSIGN(Message message, channel.receive());
+  MNEME_ASSIGN(ToWorker decoded, decode_to_worker(std::move(message)));
+  const auto* sent = std::get_if<InstanceCopies>(&decoded);
+  if (!sent) return error(Code::corrupt, "a message of the pool's processes: copies of the recorded memory were promised");
+  return std::move(*sent->copies);
+}
+
+Result<std::unique_ptr<DeviceWork>> open_device_work(const RecordedKernel& recorded, DeviceKind kind, const WorkerOrder& order,
                                                      std::unique_ptr<Device>& device, Channel& channel) {
   DeviceCopies copies;
-  for (size_t i = 0; i < order.value("copies", size_t{0}); ++i) {
-    MNEME_ASSIGN(Message message, channel.receive());
-    copies.there.push_back(copies_of(std::move(message)));
+  for (size_t i = 0; i < order.copies; ++i) {
+    MNEME_ASSIGN(SharedCopies there, receive_copies(channel));
+    copies.there.push_back(std::move(there));
   }
-  copies.keep = [&channel](size_t instance, const SharedCopies& shared) {
-    std::vector<int> numbers;
-    for (const Descriptor& descriptor : shared.descriptors) numbers.push_back(descriptor.number());
-    return channel.send(copies_message(instance, shared), numbers);
+  copies.keep = [&channel](size_t instance, SharedCopies shared) {
+    return send(channel, FromWorker(InstanceCopies{instance, std::make_shared<SharedCopies>(std::move(shared))}));
   };
-  copies.no_mask = order.value("no_mask", "");
-  copies.lost_to_mask = [&channel](const std::string& no_mask) { return channel.send({{"no_mask", no_mask}}); };
-  MNEME_ASSIGN(device, Device::open(kind, order.value("device", 0)));
+  copies.no_mask = order.no_mask;
+  copies.lost_to_mask = [&channel](const std::string& no_mask) { return send(channel, MaskLost{no_mask}); };
+  MNEME_ASSIGN(device, Device::open(kind, order.device));
   MNEME_TRY(announce(channel, device->properties()));
   return create_device_work(recorded, *device, std::move(copies));
 }
 
-void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const Json& order, Channel channel) {
-  const std::string role = order.value("role", "");
-  ::prctl(PR_SET_NAME, ("mneme-" + role).c_str());  // for who looks at the system's processes
-  if (role == "compile") {
+void be_worker(const PoolSetup& setup, RecordedKernel& recorded, const WorkerOrder& order, Channel channel) {
+  const std::string name = fmt::format("mneme-{}", to_string(order.role));
+  ::prctl(PR_SET_NAME, name.c_str());  // for people who look at the system's processes
+  if (order.role == WorkerRole::compile) {
     // What runs on a device is timed, and must not wait for a core.
     [[maybe_unused]] int ignored = ::nice(10);
-    return serve_compile(std::move(channel), create_compile_work(recorded, setup.device_kind, order.value("architecture", "")));
+    return serve_compile(std::move(channel), create_compile_work(recorded, setup.device_kind, order.architecture));
   }
   reserve_descriptors(256);  // what a device takes, while there is one thread
-  if (role == "keeper") return serve_keeper(std::move(channel), Device::open(setup.device_kind, order.value("device", 0)));
+  if (order.role == WorkerRole::keeper) return serve_keeper(std::move(channel), Device::open(setup.device_kind, order.device));
   std::unique_ptr<Device> device;
   auto work = open_device_work(recorded, setup.device_kind, order, device, channel);
   serve_device(std::move(channel), std::move(work));
@@ -86,15 +93,16 @@ int run_worker_process(int descriptor) {
   auto setup = pool_setup_from_json(message->body);
   auto recorded = setup.ok() ? RecordedKernel::load(*setup) : setup.status();
   if (!recorded.ok()) {
-    [[maybe_unused]] Status ignored = pool.send({{"reason", recorded.status().to_string()}});
+    [[maybe_unused]] Status ignored = send(pool, ZygoteRefused{recorded.status().to_string()});
     return 1;
   }
   divert_output();
   keep_freed_memory();
   warm_llvm_up(setup->device_kind, architecture_without_device(setup->device_kind, (*recorded)->kernel.arch));
   limit_compile_memory(setup->compile_memory);
-  run_zygote(std::move(pool),
-             [&](const Json& order, Channel channel) { be_worker(*setup, **recorded, order, std::move(channel)); });
+  run_zygote(std::move(pool), [&](const Json& json, Channel channel) {
+    if (auto order = worker_order_from_json(json); order.ok()) be_worker(*setup, **recorded, *order, std::move(channel));
+  });
   return 0;
 }
 

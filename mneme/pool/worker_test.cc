@@ -6,9 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
 #include <deque>
 #include <thread>
+
+#include "mneme/pool/messages.h"
 
 namespace mneme {
 namespace {
@@ -46,30 +47,29 @@ class ScriptedWork final : public DeviceWork {
 // All that a worker says of jobs that it is given at once, in order: "began 1", "told 1", "wrong_result 2".
 std::vector<std::string> told_of(const std::vector<std::string>& jobs, const Status& fetching = {}) {
   auto ends = std::move(*Channel::pair());
-  Descriptor object(::memfd_create("object", MFD_CLOEXEC));
+  const auto object = std::make_shared<Descriptor>(::memfd_create("object", MFD_CLOEXEC));
   std::vector<std::string> passes;
   for (size_t i = 0; i < jobs.size(); ++i) {
     Configuration configuration;
     const bool alone = jobs[i].starts_with("alone ");
     passes.push_back(configuration.passes = jobs[i].substr(alone ? 6 : 0));
-    Json order = {{"id", i + 1}, {"configuration", to_json(configuration)}, {"code", Json::object()}};
-    if (alone) order["alone"] = true;
-    EXPECT_TRUE(ends.first.send(order, std::array{object.number()}).ok());
+    EXPECT_TRUE(send(ends.first, MeasureJob{i + 1, to_json(configuration), Json::object(), object, alone}).ok());
   }
   std::thread worker([&] { serve_device(std::move(ends.second), std::unique_ptr<DeviceWork>(new ScriptedWork(fetching))); });
   std::vector<std::string> told;
   for (size_t results = 0; results < jobs.size();) {
     auto message = ends.first.receive();
     if (!message.ok()) break;
-    const Json& body = message->body;
-    if (body.contains("ready")) continue;
-    const std::string what = body.contains("began")     ? "began"
-                             : body.contains("loading") ? "loading"
-                                                        : body.value("failure", "told");
-    results += what != "began" && what != "loading";
-    told.push_back(fmt::format("{} {}", what, body["id"].get<int>()));
-    if (body.contains("reason") && !body["reason"].get<std::string>().empty()) told.back() += ": " + body.value("reason", "");
-    if (what == "told") EXPECT_EQ(body["details"]["passes"], passes[body["id"].get<size_t>() - 1]);
+    const FromWorker decoded = *decode_from_worker(WorkerRole::device, std::move(*message));
+    if (const auto* job = std::get_if<JobBegan>(&decoded)) told.push_back(fmt::format("began {}", job->id));
+    if (const auto* job = std::get_if<JobLoading>(&decoded)) told.push_back(fmt::format("loading {}", job->id));
+    const auto* ended = std::get_if<JobEnded>(&decoded);
+    if (!ended) continue;
+    ++results;
+    const PoolResult& result = ended->result;
+    told.push_back(fmt::format("{} {}", result.failed() ? to_string(result.failure) : "told", ended->id));
+    if (!result.reason.empty()) told.back() += ": " + result.reason;
+    if (!result.failed()) EXPECT_EQ(result.details["passes"], passes[ended->id - 1]);
   }
   {
     [[maybe_unused]] Channel closed = std::move(ends.first);

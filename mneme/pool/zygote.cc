@@ -56,7 +56,7 @@ class Zygote {
       Status status = pool_.take_in();
       while (auto message = pool_.next()) obey(std::move(*message));
       if (status.code() == Code::exhausted) [[maybe_unused]]
-        Status ignored = pool_.send({{"reason", status.to_string()}});
+        Status ignored = send(pool_, ZygoteRefused{status.to_string()});
       if (!status.ok()) return;
     }
   }
@@ -67,36 +67,40 @@ class Zygote {
   }
 
  private:
+  // What is no message of the pool's program is not obeyed.
   void obey(Message message) {
-    if (message.body.contains("kill")) {
+    auto decoded = decode_to_zygote(message);
+    if (!decoded.ok()) return;
+    if (const auto* kill = std::get_if<KillWorkerProcess>(&*decoded))
       for (const auto& [pid, id] : workers_)
-        if (id == message.body["kill"]) kill_group(pid);
-      return;
-    }
-    if (!message.body.contains("fork") || message.descriptors.empty()) return;
-    const pid_t zygote = ::getpid();
-    const pid_t pid = ::fork();
-    if (pid == 0) become_worker(zygote, std::move(message));
-    if (pid > 0) {
-      ::setpgid(pid, pid);  // also here: it must have its group before it is killed
-      workers_[pid] = message.body["fork"];
-    }
-    if (pid < 0) [[maybe_unused]]
-      Status ignored = pool_.send({{"ended", message.body["fork"]},
-                                   {"status", 0},
-                                   {"reason", fmt::format("was not forked: {}; `ulimit -u` says how many processes there may be",
-                                                          std::strerror(errno))}});
+        if (id == kill->id) kill_group(pid);
+    if (auto* fork = std::get_if<ForkWorker>(&*decoded)) fork_worker(*fork, std::move(message.descriptors));
   }
 
-  [[noreturn]] void become_worker(pid_t zygote, Message message) {
+  void fork_worker(const ForkWorker& worker, std::vector<Descriptor> descriptors) {
+    const pid_t zygote = ::getpid();
+    const pid_t pid = ::fork();
+    if (pid == 0) become_worker(zygote, worker.order, std::move(descriptors));
+    if (pid > 0) {
+      ::setpgid(pid, pid);  // also here: it must have its group before it is killed
+      workers_[pid] = worker.id;
+    }
+    if (pid < 0) [[maybe_unused]]
+      Status ignored = send(
+          pool_, WorkerProcessEnded{
+                     worker.id, 0,
+                     fmt::format("was not forked: {}; `ulimit -u` says how many processes there may be", std::strerror(errno))});
+  }
+
+  [[noreturn]] void become_worker(pid_t zygote, const nlohmann::json& order, std::vector<Descriptor> descriptors) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != zygote) ::_exit(1);
     ::setpgid(0, 0);
     ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
-    if (message.descriptors.size() > 1) LastWords::divert_to(message.descriptors[1]);
+    if (descriptors.size() > 1) LastWords::divert_to(descriptors[1]);
     signals_.close();
     pool_ = Channel();
-    worker_(message.body, Channel(std::move(message.descriptors[0])));
+    worker_(order, Channel(std::move(descriptors[0])));
     ::_exit(0);
   }
 
@@ -108,7 +112,7 @@ class Zygote {
       auto worker = workers_.extract(pid);
       if (worker.empty()) continue;
       ::kill(-pid, SIGKILL);  // what it started
-      MNEME_TRY(pool_.send({{"ended", worker.mapped()}, {"status", status}}));
+      MNEME_TRY(send(pool_, WorkerProcessEnded{worker.mapped(), status, {}}));
     }
     return {};
   }
@@ -168,23 +172,22 @@ void ZygoteProcess::kill() { ::kill(pid_, SIGKILL); }
 
 Result<Channel> ZygoteProcess::fork_worker(uint64_t id, nlohmann::json order, const LastWords& words) {
   MNEME_ASSIGN(auto ends, Channel::pair());
-  order["fork"] = id;
   std::vector<int> descriptors{ends.second.descriptor()};
   if (words.descriptor() >= 0) descriptors.push_back(words.descriptor());
-  MNEME_TRY(channel_.send(order, descriptors));
+  MNEME_TRY(send(channel_, ForkWorker{id, std::move(order)}, descriptors));
   return std::move(ends.first);
 }
 
-Status ZygoteProcess::kill_worker(uint64_t id) { return channel_.send({{"kill", id}}); }
+Status ZygoteProcess::kill_worker(uint64_t id) { return send(channel_, KillWorkerProcess{id}); }
 
-Result<std::vector<ZygoteProcess::Ended>> ZygoteProcess::take_ended() {
+Result<std::vector<WorkerProcessEnded>> ZygoteProcess::take_ended() {
   Status status = channel_.take_in();
-  std::vector<Ended> ended;
-  while (auto message = channel_.next())
-    if (message->body.contains("ended"))
-      ended.push_back({message->body["ended"], message->body["status"], message->body.value("reason", "")});
-    else if (message->body.contains("reason"))
-      reason_ = message->body["reason"];
+  std::vector<WorkerProcessEnded> ended;
+  while (auto message = channel_.next()) {
+    MNEME_ASSIGN(FromZygote decoded, decode_from_zygote(*message));
+    if (auto* end = std::get_if<WorkerProcessEnded>(&decoded)) ended.push_back(std::move(*end));
+    if (auto* refused = std::get_if<ZygoteRefused>(&decoded)) reason_ = std::move(refused->reason);
+  }
   if (!status.ok() && ended.empty()) return reason_.empty() ? status : error(Code::unavailable, "{}", reason_);
   return ended;
 }

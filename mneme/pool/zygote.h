@@ -1,9 +1,9 @@
 // Zygote: a process that has loaded what workers need and forks them, so that one that is lost is replaced within milliseconds.
 //
-//   pool ──{"fork": id, …} + socket──▶ zygote ──fork──▶ worker, which speaks over that socket
-//        ──{"kill": id}──────────────▶
-//        ◀──{"ended": id, "status": wait status}──          with "reason" where it was not forked
-//        ◀──{"reason": …}──                                 there will be no worker
+//   pool ──ForkWorker + socket──▶ zygote ──fork──▶ worker, which speaks over that socket
+//        ──KillWorkerProcess────▶
+//        ◀──WorkerProcessEnded──
+//        ◀──ZygoteRefused───────          there will be no worker
 //
 // The zygote itself only forks, kills and reaps: it has one thread and never hangs. It ends, and every worker with it, when the
 // pool's process ends or closes the connection.
@@ -19,10 +19,11 @@
 #include "mneme/base/status.h"
 #include "mneme/pool/channel.h"
 #include "mneme/pool/last_words.h"
+#include "mneme/pool/zygote_messages.h"
 
 namespace mneme {
 
-// What a worker does: `order` is the message that asked for it. Runs in the worker's own process, which ends when it returns.
+// What a worker does: `order` is ForkWorker::order. Runs in the worker's own process, which ends when it returns.
 using WorkerMain = std::function<void(const nlohmann::json& order, Channel channel)>;
 
 // This process, and every worker of it, ends with the one that started it. To be called first of all.
@@ -34,12 +35,6 @@ void run_zygote(Channel pool, const WorkerMain& worker);
 // The pool's side: a zygote that runs as a child of this process.
 class ZygoteProcess {
  public:
-  struct Ended {
-    uint64_t id;
-    int status;          // as of waitpid()
-    std::string reason;  // why it was never there; empty: it was
-  };
-
   // Starts `command` with `arguments` and one more: the number of the descriptor that it speaks over. The thread that calls this
   // must live as long as the zygote is to.
   static Result<ZygoteProcess> start(const Path& command, std::vector<std::string> arguments);
@@ -53,8 +48,9 @@ class ZygoteProcess {
   Status kill_worker(uint64_t id);  // with the processes that it started
   // At once, for one that does not answer.
   void kill();
-  // What the zygote has told since the last call. unavailable: it has gone, with the reason that it sent, if any.
-  Result<std::vector<Ended>> take_ended();
+  // The workers that have ended since the last call. unavailable: the zygote has gone, with the reason that it sent, if any.
+  // corrupt: it sent what is no message.
+  Result<std::vector<WorkerProcessEnded>> take_ended();
 
  private:
   ZygoteProcess(pid_t pid, Channel channel) : pid_(pid), channel_(std::move(channel)) {}

@@ -21,7 +21,7 @@ class ZygoteTest : public ::testing::Test {
 
   Channel fork_worker(uint64_t id) { return *zygote_->fork_worker(id, {{"greeting", "hello"}}); }
   // The next that ended.
-  ZygoteProcess::Ended ended() {
+  WorkerProcessEnded ended() {
     for (;;) {
       pollfd event{zygote_->channel().descriptor(), POLLIN, 0};
       ::poll(&event, 1, 10'000);
@@ -47,15 +47,15 @@ TEST_F(ZygoteTest, TellsHowAWorkerEnded) {
   EXPECT_TRUE(a.receive().ok());
   ASSERT_TRUE(a.send("crash").ok());
   EXPECT_EQ(a.receive().status().code(), Code::unavailable);
-  ZygoteProcess::Ended end = ended();
+  WorkerProcessEnded end = ended();
   EXPECT_EQ(end.id, 7u);
-  EXPECT_EQ(describe_end(end.status), "ended by signal 6 (Aborted)");
+  EXPECT_EQ(describe_end(end.wait_status), "ended by signal 6 (Aborted)");
 
   Channel b = fork_worker(8);
   b = Channel();
   end = ended();
   EXPECT_EQ(end.id, 8u);
-  EXPECT_EQ(describe_end(end.status), "ended with exit status 0");
+  EXPECT_EQ(describe_end(end.wait_status), "ended with exit status 0");
 }
 
 TEST_F(ZygoteTest, KillsAWorkerThatHangs) {
@@ -63,7 +63,7 @@ TEST_F(ZygoteTest, KillsAWorkerThatHangs) {
   EXPECT_TRUE(a.receive().ok());
   ASSERT_TRUE(a.send("hang").ok());
   ASSERT_TRUE(zygote_->kill_worker(1).ok());
-  EXPECT_EQ(describe_end(ended().status), "ended by signal 9 (Killed)");
+  EXPECT_EQ(describe_end(ended().wait_status), "ended by signal 9 (Killed)");
 }
 
 TEST_F(ZygoteTest, EndsWithItsWorkers) {

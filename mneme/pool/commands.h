@@ -1,0 +1,58 @@
+// What the scheduler wants done: the commands that the pool's thread carries out, in their order.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "mneme/base/status.h"
+#include "mneme/pool/job.h"
+#include "mneme/pool/messages.h"
+#include "mneme/pool/pool_worker.h"
+
+namespace mneme {
+
+// Have the zygote fork a worker. Where that fails: Scheduler::not_started().
+struct StartWorker {
+  WorkerId worker = 0;
+  WorkerOrder order;
+};
+// Have the zygote kill it and what it started. Its end is told in any case.
+struct KillWorker {
+  WorkerId worker = 0;
+};
+// The zygote does not answer: kill it, and with it every worker.
+struct KillZygote {};
+// A message that cannot be sent is no failure: the worker has ended, or will be killed for its silence.
+struct SendToWorker {
+  WorkerId worker = 0;
+  ToWorker message;
+};
+// The worker's time is over. Read all that it has sent so far, and then tell Scheduler::listened().
+struct ListenToWorker {
+  WorkerId worker = 0;
+};
+// The job has a result: write it to the log, if so said, call the caller's on_done, and hand it out.
+struct DeliverResult {
+  std::shared_ptr<FutureState> future;
+  PoolResult result;
+  nlohmann::json configuration;  // the result's, as the log has it
+  Digest digest;                 // whole_digest() of it
+  bool write_to_log = false;
+};
+// The job has been timed that often more.
+struct DeliverTimes {
+  std::shared_ptr<FutureState> future;
+  std::vector<Nanoseconds> times;
+};
+// What Pool::status() is from now on.
+struct SetStatus {
+  Status status;
+};
+
+using Command =
+    std::variant<StartWorker, KillWorker, KillZygote, SendToWorker, ListenToWorker, DeliverResult, DeliverTimes, SetStatus>;
+static_assert(std::is_nothrow_move_constructible_v<Command>, "a list of commands that grows copies none");
+
+}  // namespace mneme

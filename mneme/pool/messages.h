@@ -1,0 +1,136 @@
+// What the pool's program and its workers say to each other: one struct for each message, and one codec for all of them.
+//
+//   pool's program ──CompileJob, AssembleAnswer──────────▶ compile worker ──CodeTranslated, CodeAssembled, JobEnded──────▶ pool's
+//                  ──MeasureJob, StopJob, InstanceCopies─▶ device worker ──JobLoading, JobBegan, JobTimed, JobEnded──────▶
+//                  program ──InstanceCopies──────────────────────▶ keeper                DeviceOpened, InstanceCopies, MaskLost
+//
+// Every worker says first that it is ready or why it cannot start. On the wire a message is a JSON object, whose "type" names the
+// struct and whose other members are the struct's, and the descriptors that go with it. A candidate may have damaged the process
+// that a message comes from, so the codec checks whatever a reader of the struct relies on.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "mneme/base/descriptor.h"
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+#include "mneme/memory/shared_copies.h"
+#include "mneme/pool/channel.h"
+#include "mneme/pool/pool_result.h"
+
+namespace mneme {
+
+using JobId = uint64_t;
+
+// What a worker is for. A keeper holds the device memory that workers have copied (keeper.h).
+enum class WorkerRole { compile, device, keeper };
+std::string_view to_string(WorkerRole role);
+
+// What a worker is forked with.
+struct WorkerOrder {
+  WorkerRole role = WorkerRole::compile;
+  int device = 0;            // the ordinal; a compile worker needs no device
+  std::string architecture;  // that compile workers compile for
+  std::string no_mask;       // why a device worker is to look for no mask; empty: it may
+  size_t copies = 0;         // how many InstanceCopies a device worker receives before anything else
+};
+
+// An object in nameless memory. The last owner closes it.
+using ObjectHandle = std::shared_ptr<Descriptor>;
+
+// Of one instance on one device: from the device worker that made them, to the keeper and to device workers that start later.
+struct InstanceCopies {
+  size_t instance = 0;
+  std::shared_ptr<SharedCopies> copies;
+};
+
+// To a compile worker: translate this. `assemble`: and assemble it unasked, as where nothing is shared.
+struct CompileJob {
+  JobId id = 0;
+  nlohmann::json configuration;
+  bool assemble = false;
+};
+// To a compile worker, which has translated its job: whether it is to assemble it too.
+struct AssembleAnswer {
+  bool assemble = false;
+};
+// To a device worker: measure this object.
+struct MeasureJob {
+  JobId id = 0;
+  nlohmann::json configuration;
+  nlohmann::json code;  // CodeAssembled::description
+  ObjectHandle object;  // null where none arrived
+  bool alone = false;   // its result is to be sent before another job begins
+};
+// To a device worker: end that job after the run that is under way.
+struct StopJob {
+  JobId id = 0;
+};
+using ToWorker = std::variant<CompileJob, AssembleAnswer, MeasureJob, StopJob, InstanceCopies>;
+
+struct WorkerReady {};
+// The worker cannot start, and ends.
+struct WorkerRefused {
+  std::string reason;
+};
+// A device worker's first message, so that compilation can begin while it copies the recorded memory.
+struct DeviceOpened {
+  std::string name, architecture;
+};
+// The search for a mask has cost this worker its device: workers that start later are to look for none.
+struct MaskLost {
+  std::string reason;
+};
+// The worker cannot receive descriptors any more.
+struct WorkerExhausted {
+  std::string reason;
+};
+// A compile worker has translated its job, and waits for an AssembleAnswer unless CompileJob said `assemble`.
+struct CodeTranslated {
+  JobId id = 0;
+  std::string digest;    // of everything that the object will depend on
+  nlohmann::json about;  // what a result says of the compilation: "times" by stage, "specialised" by instance
+};
+struct CodeAssembled {
+  JobId id = 0;
+  nlohmann::json description;  // "digest" of the object, "times" by stage
+  ObjectHandle object;         // null where none arrived
+};
+// While another job runs, the device worker loads the object of this one, until its next message.
+struct JobLoading {
+  JobId id = 0;
+};
+// The job begins on the device. Those that the worker was given before it have ended as they should: their results follow.
+struct JobBegan {
+  JobId id = 0;
+};
+// Further timed runs; none is a sign of life.
+struct JobTimed {
+  JobId id = 0;
+  std::vector<Nanoseconds> times;
+};
+// What the job has ended in: the failure, the reason and the details of the result travel. After a device_fault or worker_lost
+// the device worker ends.
+struct JobEnded {
+  JobId id = 0;
+  PoolResult result;
+};
+using FromWorker = std::variant<WorkerReady, WorkerRefused, DeviceOpened, MaskLost, WorkerExhausted, InstanceCopies,
+                                CodeTranslated, CodeAssembled, JobLoading, JobBegan, JobTimed, JobEnded>;
+
+// Fail as Channel::send() does.
+Status send(Channel& channel, ToWorker message);
+Status send(Channel& channel, FromWorker message);
+// corrupt: it is not what send() wrote.
+Result<ToWorker> decode_to_worker(Message message);
+// corrupt, too, where no worker of that role says such a thing.
+Result<FromWorker> decode_from_worker(WorkerRole role, Message message);
+
+nlohmann::json to_json(const WorkerOrder& order);
+Result<WorkerOrder> worker_order_from_json(const nlohmann::json& json);  // corrupt
+
+}  // namespace mneme

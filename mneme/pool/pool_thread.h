@@ -1,0 +1,111 @@
+// PoolThread: the pool's own thread. It tells the scheduler what happened, and carries out what that commands: it starts and
+// kills worker processes, reads and writes their connections, writes the log, and hands out results.
+//
+// The thread waits until a caller submits or cancels something, a worker or the zygote says something, or the scheduler's next
+// alarm is due. What has happened by then is one turn. Everything but the calls of Pool is done by this thread alone.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mneme/pool/future_state.h"
+#include "mneme/pool/last_words.h"
+#include "mneme/pool/pool.h"
+#include "mneme/pool/result_log.h"
+#include "mneme/pool/scheduler.h"
+#include "mneme/pool/wait_set.h"
+#include "mneme/pool/zygote.h"
+
+namespace mneme {
+
+class PoolThread {
+ public:
+  // Opens the log and starts the zygote. Fails as Pool::open() does.
+  static Result<std::unique_ptr<PoolThread>> start(PoolOptions options);
+  // Cancels what is not done, ends every worker and waits for that.
+  ~PoolThread();
+
+  // For callers, from any thread; as Pool has them.
+  std::shared_ptr<FutureState> submit(const Configuration& configuration, std::function<void(const PoolResult&)> on_done,
+                                      std::string label = {});
+  void drain();
+  PoolProgress progress() const;
+  Status status() const;
+
+ private:
+  // In the wait set, where workers have their ids, which begin with 1.
+  static constexpr uint64_t kWakeUp = 0, kZygote = std::numeric_limits<uint64_t>::max();
+
+  // The pool's end of what connects it with one worker.
+  struct Connection {
+    WorkerRole role = WorkerRole::compile;
+    Channel channel = {};
+    LastWords words = {};
+    bool open = true;
+  };
+
+  explicit PoolThread(PoolOptions options) : options_(std::move(options)) {}
+  Status prepare();
+
+  void run();
+  void begin();
+  // Until something happens; false: the pool closes. `talking` are workers, and kZygote.
+  bool wait(std::vector<uint64_t>& talking);
+  void take_turn(const std::vector<uint64_t>& talking);
+  void take_submissions();
+  enum class Reading { some, all };
+  // Tells the scheduler what a worker has sent; whether it has sent something, or has closed its connection.
+  bool read(WorkerId worker, Reading reading);
+  bool read_messages(WorkerId worker, Connection& connection, bool& broken);
+  void read_zygote();
+  // Has the scheduler give up, whatever fails meanwhile, and carries out what follows.
+  void give_up(const Status& reason);
+
+  // Carries out every command, whatever fails meanwhile. What failed first is thrown then, as a std::runtime_error.
+  void execute();
+  void carry_out(StartWorker& command);
+  void carry_out(KillWorker& command);
+  void carry_out(KillZygote& command);
+  void carry_out(SendToWorker& command);
+  void carry_out(ListenToWorker& command);
+  void carry_out(DeliverResult& command);
+  void carry_out(DeliverTimes& command);
+  void carry_out(SetStatus& command);
+  Status start_worker(const StartWorker& command);
+  void write_to_log(const DeliverResult& delivery);
+  void count(const PoolResult& result);
+  void call_back(const FutureState& future, const PoolResult& result);
+  void publish_progress();
+
+  PoolOptions options_;
+  std::shared_ptr<WakeUp> wake_up_;
+  WaitSet wait_set_;
+  ResultLog log_;
+  std::optional<ZygoteProcess> zygote_;
+  std::map<WorkerId, Connection> connections_;
+  std::optional<Scheduler> scheduler_;
+  std::vector<JobId> cancelled_;
+
+  // Shared with callers.
+  mutable std::mutex mutex_;
+  std::condition_variable drained_;
+  std::map<JobId, Job> submitted_;
+  JobId next_job_ = 1;
+  bool closing_ = false;
+  PoolProgress progress_;
+  uint64_t delivered_ = 0;  // results that somebody can have
+  std::optional<PoolTime> first_ready_;
+  Status status_;
+
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace mneme
