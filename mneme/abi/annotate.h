@@ -4,12 +4,14 @@
  *   mneme::annotate(y, n, {MNEME_F32, 1e-5, MNEME_RELATIVE, MNEME_NO_NORM, MNEME_NAN_AS_RECORDED, "forces"});
  *   mneme::annotate(&histogram, {MNEME_U32, 1});          // a __device__ variable, as a whole; in C: mneme_annotate
  *
- * C99, C++11 and CUDA, and no library: in a program that is linked with `mneme config ldflags` and runs under `mneme record`
- * the annotation is kept with every launch that is recorded from then on; in every other program and run the call does nothing.
+ * The header works in C99, C++11 and CUDA and needs no library. In a program that is linked with `mneme config ldflags` and runs
+ * under `mneme record`, Mneme keeps the annotation with every launch that it records from then on. In every other program and
+ * run the call does nothing.
  *
- * The pointer may lie anywhere in memory of the CUDA runtime that is recorded, or in a __device__ variable: the variable's own
- * name, or its address on the device. What was said before of the same bytes is replaced, of others it is kept; all is
- * forgotten when the memory is freed. What cannot be kept is said once on standard error, and ignored. Thread-safe.
+ * The pointer may lie anywhere in recorded memory: in an allocation of the CUDA runtime on the device, in pinned host memory, or
+ * in a __device__ variable. A variable is given by its own name (&histogram) or by its address on the device. A later annotation
+ * replaces what earlier ones said of the same bytes; of other bytes they still hold. Annotations end when the memory is freed.
+ * One that cannot be kept is ignored, and a warning on standard error says why, once for each reason. Thread-safe.
  */
 #ifndef MNEME_ABI_ANNOTATE_H
 #define MNEME_ABI_ANNOTATE_H
@@ -36,17 +38,18 @@ enum mneme_dtype {
   MNEME_COMPLEX128 = 15 /* two f64 */
 };
 
-/* What the threshold bounds: the difference from the recorded value, that divided by the recorded value's magnitude, or the
- * number of values of the type between the two. */
+/* What the threshold bounds. MNEME_ABSOLUTE: the difference from the recorded value. MNEME_RELATIVE: that difference divided by
+ * the recorded value's magnitude. MNEME_ULP: how many representable values of the type the two are apart. */
 enum mneme_error { MNEME_ABSOLUTE = 0, MNEME_RELATIVE = 1, MNEME_ULP = 2 };
 
-/* Of what: of every element, or of all annotated elements together, by a norm of the differences. */
+/* Whether the threshold holds for each element (MNEME_NO_NORM), or for a norm of the differences of all annotated elements. */
 enum mneme_norm { MNEME_NO_NORM = 0, MNEME_L1 = 1, MNEME_L2 = 2, MNEME_LINF = 3 };
 
-/* A NaN has to be where one was recorded and nowhere else; is left out of the comparison; fails even where one was recorded. */
+/* How NaNs compare. MNEME_NAN_AS_RECORDED: a NaN must be where one was recorded, and nowhere else. MNEME_NAN_ANY: an element in
+ * which either value is a NaN is left out of the comparison. MNEME_NAN_NONE: a NaN fails, even where one was recorded. */
 enum mneme_nan { MNEME_NAN_AS_RECORDED = 0, MNEME_NAN_ANY = 1, MNEME_NAN_NONE = 2 };
 
-/* So that a C++ program names only the first two. */
+/* Defaults for C++14 and later, where a program then names only the element type and the threshold. */
 #if defined(__cplusplus) && __cplusplus >= 201402L
 #define MNEME_BY_DEFAULT(value) = value
 #else
@@ -65,13 +68,13 @@ struct mneme_annotation {
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* Null where the program is not linked with Mneme. Not to be called: mneme_annotate is. */
+/* Call mneme_annotate, not this. It is null in a program that is not linked with Mneme. */
 __attribute__((weak)) void mneme_annotate_hook(const void* pointer, uint64_t count, const struct mneme_annotation* annotation);
 #ifdef __cplusplus
 }
 #endif
 
-/* `count` elements from `pointer` on; 0: as many as there are to the end of the allocation or variable. */
+/* Annotates `count` elements from `pointer` on. With a count of 0, all up to the end of the allocation or variable. */
 static inline void mneme_annotate(const void* pointer, uint64_t count, const struct mneme_annotation* annotation) {
   if (mneme_annotate_hook) mneme_annotate_hook(pointer, count, annotation);
 }

@@ -15,7 +15,7 @@
 #include "mneme/abi/cuda_calls.inc"
 #include "mneme/abi/segment.h"
 
-/* Slots a table can have in a process: one a linked object. */
+/* The most tables that a process can have. Each linked object has one. */
 #define MNEME_MAX_TABLES 32
 #define MNEME_TABLE_UNNUMBERED 0xffffffffu /* `index` before the first interposer attaches */
 
@@ -26,11 +26,12 @@ enum mneme_table_device {
   MNEME_TABLE_CPU = 1,  /* the slots end in the emulation */
 };
 
-/* The address and size of the device global `name` of the image that holds the kernel registered for `host_function`.
- * Returns 0, or not 0 when there is none. */
+/* Finds the device global `name` in the image that holds the kernel registered for `host_function`, and gives its address and
+ * its size in bytes. Returns 0; another number when there is no such global. */
 typedef int (*mneme_find_global_function)(const void* host_function, const char* name, uint64_t* address, uint64_t* size);
 
-/* What the object whose table it is says about memory (annotate.h). Copies what it keeps; says itself what is wrong. */
+/* Receives the annotations (annotate.h) of the object that `table` belongs to. It copies what it keeps of the annotation, and
+ * reports what is wrong with one on standard error itself. */
 struct mneme_annotation;
 struct mneme_call_table;
 typedef void (*mneme_annotate_function)(struct mneme_call_table* table, const void* pointer, uint64_t count,

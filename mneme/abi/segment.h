@@ -55,7 +55,7 @@ struct mneme_segment_header {
   uint64_t ir_offset, ir_bytes;           /* zstd frame */
   uint64_t ir_raw_bytes;                  /* bitcode after decompression */
   uint64_t param_bytes;                   /* size of the packed parameter buffer */
-  struct mneme_segment_string ir_name;    /* the same symbol in the IR, see below */
+  struct mneme_segment_string ir_name;    /* the same symbol in the IR, see above */
   uint64_t reserved[3];
 };
 
@@ -84,11 +84,12 @@ enum mneme_global_flags {
   MNEME_GLOBAL_CONSTANT_SPACE = 1, /* __constant__ */
   MNEME_GLOBAL_MANAGED = 2,        /* __managed__ */
   MNEME_GLOBAL_DECLARATION = 4,    /* defined by another segment; size may be 0 */
-  MNEME_GLOBAL_ESCAPES = 8,        /* its address is used other than to load and store: it may stand in memory */
+  MNEME_GLOBAL_ESCAPES = 8,        /* its address may stand in memory or leave the module: code may reach it by a pointer */
 };
 
-/* A global variable that the code can reach and whose bytes are state: every one in global or constant space that is not
- * both constant and internal to the compiler (string literals, constant tables of the IR are not listed). */
+/* A global variable that the code can reach and whose bytes are state: a variable in global or constant memory that something
+ * may change after the image is loaded (the host, another file, or code of the module). Variables that nothing can change, such
+ * as string literals and constant tables, are not listed. */
 struct mneme_segment_global {
   struct mneme_segment_string name; /* symbol in the image; the plugin gives internal ones a unique visible name */
   uint64_t size;

@@ -1,6 +1,6 @@
 // Activity: what a process is doing for a replay, so that its parent can tell how long it has been at it.
 //
-// Code that may not come back says so with an ActivityScope. Where no parent watches, that costs two stores.
+// Code that may hang or crash is put into an ActivityScope. In a process that no parent watches, a scope costs two stores.
 #pragma once
 
 #include <chrono>
@@ -13,19 +13,20 @@
 namespace mneme {
 
 enum class Activity : uint8_t {
-  working,    // reading, restoring, comparing: it ends, however much there is
+  working,    // reading, restoring, comparing: it takes as long as there is work, but always ends, so it has no limit
   compiling,  // LLVM, the user's pipeline and plugins, the assembler
-  loading,    // a device is opened, or given memory or code: one step of that
+  loading,    // one step of opening a device, or of giving it memory or code
   running,    // one launch of a kernel
-  timing,     // launches that nobody waits for one by one: a batch of timed ones, or those that warm up
-  tracking,   // one launch of a kernel that notes its accesses
+  timing,     // several launches that are waited for together: a batch of timed ones, with the warm-up before it
+  tracking,   // one launch of a kernel whose code was changed to note its memory accesses
 };
 
 // "compiling"
 std::string_view to_string(Activity activity);
 
-// The process is at `activity` while one lives; then again at what it was at before. It may take `allowance` (in whole seconds,
-// rounded up) longer than the activity's limit. Nested, and used by one thread of the process.
+// While a scope lives, the process is at `activity`; when it ends, at the activity before it. The process may take `allowance`
+// longer than the limit of the activity; the allowance counts in whole seconds, rounded up. Scopes nest. Only one thread of a
+// process may use them.
 class ActivityScope {
  public:
   explicit ActivityScope(Activity activity, std::chrono::duration<double> allowance = {});
@@ -37,11 +38,12 @@ class ActivityScope {
   uint64_t before_;
 };
 
-// How much memory this process may take in addition while it compiles; none by default. What is refused then is a failed
-// allocation. (The limit is RLIMIT_DATA's: address space that is only reserved, as GPU drivers do, does not count.)
+// Limits the memory that this process may take, while it compiles, beyond what it has when compiling begins. An allocation beyond
+// the limit fails. Zero, the default, is no limit. (RLIMIT_DATA is what limits: address space that is only reserved, as GPU
+// drivers do, does not count.)
 void limit_compile_memory(Bytes additional);
 
-// Shows one process's activity to another: made before the fork, shared after it.
+// Shows the activity of a child process to its parent. The parent makes the board before it forks; both share it afterwards.
 class ActivityBoard {
  public:
   struct Reading {
@@ -51,12 +53,12 @@ class ActivityBoard {
     friend bool operator==(const Reading&, const Reading&) = default;
   };
 
-  static Result<ActivityBoard> create();  // exhausted
+  static Result<ActivityBoard> create();  // exhausted: no memory to share
   ActivityBoard(ActivityBoard&& other) noexcept;
   ActivityBoard& operator=(ActivityBoard&&) = delete;
   ~ActivityBoard();
 
-  // In the process to be watched: its ActivityScopes are shown from now on. The board must outlive them.
+  // Called in the child: from now on the board shows its ActivityScopes. The board must outlive them.
   void show_this_process() const;
   Reading read() const;
 

@@ -1,4 +1,4 @@
-// Reading and writing of little-endian binary formats. Every read is bounds-checked and a failure names the offset.
+// Reading and writing of little-endian binary formats. Every read is bounds-checked; a failure is corrupt and names the offset.
 #pragma once
 
 #include <string>

@@ -5,8 +5,8 @@
 
 namespace mneme {
 
-// The folder of the shared library, or of the program, that this code is part of: <prefix>/lib, <prefix>/bin or
-// <prefix>/libexec/mneme. What an installation has for itself is found from it, so that a prefix can be moved.
+// The folder of the shared library or program that this code is part of: <prefix>/lib, <prefix>/bin or <prefix>/libexec/mneme.
+// Other files of the installation are looked for relative to it, so an installation can be moved.
 Path code_folder();
 
 }  // namespace mneme

@@ -1,4 +1,4 @@
-// zstd, in memory.
+// Compression and decompression with zstd, from memory to memory.
 #pragma once
 
 #include "mneme/base/status.h"
@@ -6,6 +6,7 @@
 
 namespace mneme {
 
+// One zstd frame. `level` is zstd's own: 1 is the fastest.
 ByteVector compress(ByteSpan bytes, int level = 1);
 
 // corrupt unless `compressed` is one whole frame of exactly `size` bytes of content.

@@ -1,4 +1,4 @@
-// Descriptor: a file descriptor and its owner.
+// Descriptor: owns a file descriptor and closes it. One that owns none has the number -1.
 #pragma once
 
 #include <fcntl.h>
@@ -31,9 +31,9 @@ class Descriptor {
   int number_;
 };
 
-// Makes the process's table of descriptors large enough for `count`, or for as many as it may have. The kernel grows the table
-// of a process that has threads only after it has waited for every processor, some 20 ms where all are busy: that is to be over
-// before there is work.
+// Makes the process's table of descriptors large enough for `count` of them, or for as many as the process may have. To be called
+// before there is work: once a process has threads, Linux grows the table only after it has waited for every processor, which
+// takes some 20 ms where all are busy.
 inline void reserve_descriptors(rlim_t count) {
   rlimit most{};
   if (::getrlimit(RLIMIT_NOFILE, &most) != 0) return;

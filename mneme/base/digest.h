@@ -22,7 +22,8 @@ struct Digest {
 
 Digest digest_of(ByteSpan bytes);
 
-// Digests a sequence of pieces; the split into pieces does not matter, so add lengths where it should.
+// Digests a sequence of pieces. Only the bytes count, not how they are split into pieces: "ab", "c" and "a", "bc" give the same
+// digest. Where the split should count, add the length of each piece too.
 class Hasher {
  public:
   Hasher();
@@ -31,7 +32,7 @@ class Hasher {
   Hasher& operator=(Hasher&&) noexcept;
 
   Hasher& add(ByteSpan bytes);
-  Hasher& add(std::string_view text);  // with its length
+  Hasher& add(std::string_view text);  // adds its length first
   Hasher& add(uint64_t value);
   Digest finish() const;
 

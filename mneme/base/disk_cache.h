@@ -1,13 +1,15 @@
-// DiskCache: blobs by key in a folder that any number of processes use at once, bounded, the least recently used given up first.
+// DiskCache: keeps blobs by key in a folder. Any number of processes may use the folder at once. Its size is bounded: the entries
+// that were not used for longest are removed first.
 //
-// It is only ever a shortcut: an entry may be gone at any moment, and an entry that is damaged (a torn write, a flipped bit) is
-// found by its checksum, removed, and not there. Nothing is synced to the disk. Once writing has failed (a full disk, a folder
-// that cannot be written) one warning is logged and this object stores nothing more; reading goes on.
+// The cache only ever saves work: an entry may be gone at any moment. An entry that is damaged (a torn write, a flipped bit) is
+// found by its checksum and removed, and reading it finds nothing. Nothing is synced to the disk. After a failed write (a full
+// disk, a folder that cannot be written) this object logs one warning and stores nothing more; reading goes on.
 //
-// The folder: `<first two digits of the key>/<32 digits>` for each entry, `tmp/` for those being written, and `usage`, the bytes
-// in all by the count of those who wrote, which each scan corrects. Whoever makes the count pass the limit scans the folder and
-// removes the entries that were not used for longest, down to four fifths of the limit; the others go on meanwhile. It holds the
-// lock `evicting` for that time, so that one process scans at once; `lock` is held while the count is read and written.
+// The folder holds `<first two digits of the key>/<32 digits>` for each entry, `tmp/` for entries that are being written, and
+// `usage`, the number of bytes in the cache. Each process adds to that number what it writes, and each scan of the folder puts it
+// right. The process that makes it pass the limit scans the folder and removes the entries that were not used for longest, down
+// to four fifths of the limit, while the others go on. It holds the lock `evicting` meanwhile, so that only one process scans.
+// The lock `lock` is held while `usage` is read and written.
 #pragma once
 
 #include <atomic>
@@ -28,8 +30,9 @@ struct CachePlace {
   Path folder;
   Bytes limit = kDefaultCacheLimit;
 
-  // $MNEME_CACHE_DIR, else $XDG_CACHE_HOME/mneme/objects, else ~/.cache/mneme/objects; $MNEME_CACHE_SIZE in bytes, or with K, M,
-  // G or T behind it. not_found: none of the three is set. invalid_argument: a size that is none.
+  // The folder is $MNEME_CACHE_DIR, else $XDG_CACHE_HOME/mneme/objects, else ~/.cache/mneme/objects. The limit is
+  // $MNEME_CACHE_SIZE, a number of bytes that may have K, M, G or T behind it ("4G"). not_found: no variable names a folder.
+  // invalid_argument: $MNEME_CACHE_SIZE is no size.
   static Result<CachePlace> from_environment();
 };
 
@@ -44,15 +47,16 @@ class DiskCache {
   explicit DiskCache(CachePlace place, FileSystem& files = FileSystem::posix()) : place_(std::move(place)), files_(files) {}
 
   const CachePlace& place() const { return place_; }
-  // Nothing when there is no such entry. It counts as used now.
+  // The content of an entry, which counts as used now; nothing when there is no such entry.
   std::optional<ByteVector> read(const Digest& key);
-  // An entry of the same key is replaced. What is larger than a quarter of the limit is not stored.
+  // Stores an entry, in place of one of the same key. Content larger than a quarter of the limit is not stored. A failure is
+  // logged (see above), not returned.
   void put(const Digest& key, ByteSpan bytes);
   // Removes an entry whose content turned out to be of no use.
   void drop(const Digest& key);
-  // By looking at every entry.
+  // How much the folder holds, found by looking at every entry.
   Usage usage() const;
-  // Removes every entry, and says what that was.
+  // Removes every entry, and returns how much that was.
   Result<Usage> clear();
 
  private:

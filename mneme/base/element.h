@@ -1,4 +1,4 @@
-// How elements of memory are compared where bytes need not be equal: the types, and what counts as an error.
+// How elements of memory are compared where their bytes need not be equal: the types of elements, and what counts as an error.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,22 @@ enum class ElementType {
   complex128,  // two f64
 };
 
-// The error of an element. `relative` is over the recorded value's magnitude: where zero was recorded, any other value is
-// infinitely far. `ulp` counts the values of the type between the two (-0 and +0 are one). A complex number's magnitude is its
-// modulus, and its ulp the larger of its parts'; an integer's ulp is its absolute error.
+// How the error of an element is measured.
+//   absolute  the difference from the recorded value
+//   relative  the difference divided by the magnitude of the recorded value; infinite where zero was recorded and another value
+//             is found
+//   ulp       how many representable values of the type the two are apart (-0 and +0 are one); for integers the absolute error
+// The magnitude of a complex number is its modulus; its error in ulp is the larger of the errors of its two parts.
 enum class ErrorKind { absolute, relative, ulp };
 
-// none: each element by itself. Else the norm of all differences, relative: over the norm of the recorded values.
+// Whether the threshold bounds the error of each element (none), or a norm of the differences of all elements together. With
+// ErrorKind::relative that norm is divided by the same norm of the recorded values.
 enum class Norm { none, l1, l2, linf };
 
-// recorded: where a NaN was recorded there must be one, and nowhere else. any: an element in which either is a NaN is left out.
-// none: a NaN fails, also where one was recorded.
+// How NaNs are compared.
+//   recorded  a NaN must be where one was recorded, and nowhere else
+//   any       an element in which either value is a NaN is left out of the comparison
+//   none      a NaN fails, even where one was recorded
 enum class NanPolicy { recorded, any, none };
 
 std::string_view to_string(ElementType type);  // "f32"
@@ -45,7 +51,7 @@ std::string_view to_string(ErrorKind kind);    // "relative"
 std::string_view to_string(Norm norm);         // "L2"
 std::string_view to_string(NanPolicy policy);  // "recorded"
 
-// invalid_argument, with all names, for another one.
+// The type of that name. invalid_argument: there is none; the message lists all names.
 Result<ElementType> parse_element_type(std::string_view text);
 
 Bytes size_of(ElementType type);

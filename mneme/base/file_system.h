@@ -15,15 +15,15 @@ namespace mneme {
 
 using Path = std::filesystem::path;
 
-// A file opened for reading. It is read, not mapped: a disk that cannot be read, or somebody who cuts the file short meanwhile,
-// is then an error, where the access to a mapping would end the process. Several threads may read at once.
+// A file opened for reading. Several threads may read at once. The file is read and never mapped: when the disk fails, or
+// somebody cuts the file short, reading returns an error, where access to a mapping would end the process.
 class ReadableFile {
  public:
   virtual ~ReadableFile() = default;
-  virtual Bytes size() const = 0;  // when it was opened
-  // Fills `into` with what stands from `offset` on. corrupt: the file ends before; io.
+  virtual Bytes size() const = 0;  // as it was when the file was opened
+  // Fills all of `into` with the bytes from `offset` on. corrupt: the file ends before that. io: the system cannot read it.
   virtual Status read(uint64_t offset, MutableByteSpan into) = 0;
-  // `size` bytes from `offset` on. exhausted: they are more than the machine's memory.
+  // Reads `size` bytes from `offset` on. exhausted: they do not fit into the machine's memory. Else as read().
   Result<ByteVector> read_range(uint64_t offset, Bytes size);
 };
 
@@ -36,16 +36,16 @@ class WritableFile {
   virtual Status close() = 0;
 };
 
-// A file that is there, being changed in place; as WritableFile otherwise.
+// An existing file that is changed in place. As with WritableFile, nothing is promised about the disk until sync() is ok.
 class ChangeableFile {
  public:
   virtual ~ChangeableFile() = default;
-  virtual Status write(uint64_t offset, ByteSpan bytes) = 0;  // in place of what stands from `offset` on
+  virtual Status write(uint64_t offset, ByteSpan bytes) = 0;  // overwrites what is there from `offset` on
   virtual Status sync() = 0;
 };
 
-// A file under a name that nobody else has. It is locked until it is closed, so that whoever removes what is left over sees that
-// somebody writes it, also in another container or on another host.
+// A new file under a name that nobody else has. It is locked until it is closed. Whoever removes left-over files therefore sees
+// that this one is still being written, even from another container or host (FileSystem::remove_unused()).
 struct TemporaryFile {
   Path path;
   std::unique_ptr<WritableFile> file;
@@ -57,9 +57,9 @@ class FileLock {
   virtual ~FileLock() = default;
 };
 
-// How long somebody else's lock is waited for.
+// How long to wait for a lock that somebody else holds.
 struct LockPatience {
-  std::chrono::milliseconds notice{1000};  // then a warning says who waits for what
+  std::chrono::milliseconds notice{1000};  // then a warning says which file is waited for, and who holds it
   std::chrono::milliseconds limit{5000};   // then waiting ends with Code::timeout
 };
 
@@ -68,38 +68,40 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // io where that is no regular file, which is never waited for.
+  // io: there is no regular file. A FIFO, for example, is refused at once; its writer is never waited for.
   virtual Result<std::unique_ptr<ReadableFile>> open(const Path& path) = 0;
-  virtual Result<std::unique_ptr<WritableFile>> create(const Path& path) = 0;  // truncates
-  // Null where there is a file of that name. Locked, see TemporaryFile.
+  virtual Result<std::unique_ptr<WritableFile>> create(const Path& path) = 0;  // empties a file that exists
+  // Creates a file that does not exist yet, and locks it (see TemporaryFile). Null where the name is taken.
   virtual Result<std::unique_ptr<WritableFile>> create_new(const Path& path) = 0;
-  virtual Result<std::unique_ptr<ChangeableFile>> open_to_change(const Path& path) = 0;  // as it is; not_found
+  virtual Result<std::unique_ptr<ChangeableFile>> open_to_change(const Path& path) = 0;  // not_found: there is none
   virtual Status rename(const Path& from, const Path& to) = 0;                           // atomic, replaces
   virtual Status remove(const Path& path) = 0;
-  // A file that nobody has locked; another stays, which is ok.
+  // Removes a file that nobody has locked. A locked one stays, and the result is ok.
   virtual Status remove_unused(const Path& path) = 0;
   virtual Status create_directories(const Path& path) = 0;
   virtual Status sync_directory(const Path& path) = 0;
   virtual Result<std::vector<std::string>> list(const Path& directory) = 0;  // names, sorted
   virtual bool exists(const Path& path) = 0;
   virtual Result<Bytes> size(const Path& path) = 0;
-  // Creates the file. io where that is no regular file, or a symbolic link; timeout, naming who holds it.
+  // Locks the file, and creates it where there is none. io: something else than a regular file is there, or a symbolic link.
+  // timeout: somebody else held the lock for longer than the patience; the message names who.
   virtual Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience) = 0;
   Result<std::unique_ptr<FileLock>> lock(const Path& path) { return lock(path, {}); }
 
-  // "<target>.tmp.<random>".
+  // Creates "<target>.tmp.<random>", locked.
   Result<TemporaryFile> create_temporary(const Path& target);
 
   Result<ByteVector> read(const Path& path);
-  // Temporary file beside `path`, sync, rename: afterwards `path` is the old content or the new, never a part. A symbolic link is
-  // replaced; io where anything else than a file is there. write_output_file() writes what a user names.
+  // Writes a temporary file beside `path`, syncs it and renames it: whatever happens, `path` has the old content or the new,
+  // never a part. A symbolic link is replaced by the file. io: something else than a file is there. For a file that a user names,
+  // use write_output_file().
   Status write_atomically(const Path& path, ByteSpan bytes);
 
   static FileSystem& posix();
 };
 
-// Wraps a file system and lets a test decide which operations fail. `decide` gets the operation ("open", "read", "create",
-// "append", "sync", "rename", …), the path and the number of bytes, and returns the failure to report, or ok.
+// For tests: wraps a file system so that a test decides which operations fail. `decide` gets the operation ("open", "read",
+// "create", "append", "sync", "rename", …), the path and the number of bytes, and returns the failure to report, or ok.
 std::unique_ptr<FileSystem> faulty_file_system(
     FileSystem& inner, std::function<Status(std::string_view operation, const Path& path, uint64_t bytes)> decide);
 

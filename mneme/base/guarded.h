@@ -1,4 +1,4 @@
-// A piece of work in a child process, which may hang, crash or be killed without taking this one along.
+// Runs a piece of work in a child process, so that work which hangs, crashes or is killed does not take this process along.
 #pragma once
 
 #include <chrono>
@@ -10,12 +10,12 @@
 
 namespace mneme {
 
-// Zero: no limit.
+// What the child may take. Zero: no limit.
 struct GuardLimits {
   using Seconds = std::chrono::duration<double>;
-  Seconds compiling{};     // one time at Activity::compiling
-  Seconds running{};       // one time at Activity::running: one launch; at timing or tracking with what they are allowed more
-  Seconds loading{};       // one time at Activity::loading
+  Seconds compiling{};     // for one stay at Activity::compiling
+  Seconds running{};       // for one launch: Activity::running; timing and tracking get their allowance in addition
+  Seconds loading{};       // for one stay at Activity::loading
   Bytes compile_memory{};  // limit_compile_memory()
 };
 
@@ -31,14 +31,14 @@ struct GuardedEnd {
   How how = How::finished;
   int number = 0;
   Activity activity = Activity::working;
-  GuardLimits::Seconds limit{};  // that ran out
+  GuardLimits::Seconds limit{};  // the one that ran out, with the allowance
   std::string reply;
 };
 
-// Forks, runs `work` in the child, waits, and returns how it ended. Whatever happens, the child and the programs it started (its
-// process group) are gone on return. The child leaves no core file, is killed when this process ends, and stops and continues
-// with it. The caller's process must have one thread, and must not have opened a device yet.
-// io: no child could be made.
+// Forks, runs `work` in the child, waits, and returns how the child ended. Whatever happens, the child and the programs that it
+// started (its process group) are gone on return. The child leaves no core file, is killed when this process ends, and stops and
+// continues with it. The calling process must have one thread, and must not have opened a device yet.
+// io: no child could be made. exhausted: there was no memory to share with it.
 Result<GuardedEnd> run_guarded(const GuardLimits& limits, const std::function<std::string()>& work);
 
 }  // namespace mneme

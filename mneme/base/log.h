@@ -1,4 +1,4 @@
-// Messages to the person at the terminal: one line each on standard error, "mneme: " before it.
+// Messages to the person at the terminal, on standard error. Each begins with "mneme: "; further lines of one are indented.
 //
 // Nothing here writes to standard output, which belongs to the application or to the command's result.
 #pragma once
@@ -13,14 +13,14 @@ namespace mneme::log {
 
 enum class Level { debug, info, warning, error };
 
-// Lines below this level are dropped. The environment variable MNEME_LOG (debug, info, warning, error) sets it at start;
-// without it the level is info, and with a word that names none too, of which a warning is written once.
+// Messages below this level are dropped. The environment variable MNEME_LOG (debug, info, warning, error) sets it at start.
+// Without it the level is info. A word that names no level leaves it at info, too, and a warning is written once.
 Level level();
 void set_level(Level level);
 // The level of that name; nothing where there is none.
 std::optional<Level> level_named(std::string_view name);
 
-// Thread-safe; the line is written with one system call.
+// Thread-safe; the message is written with one system call. Writes whatever the level is: use the functions below.
 void write(Level level, std::string_view message);
 
 template <typename... Args>

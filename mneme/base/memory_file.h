@@ -1,4 +1,4 @@
-// Files that lie in memory and in no folder: nothing is left of them, whatever ends the process.
+// Files that lie in memory and in no folder, so that nothing is left of them, however the process ends.
 #pragma once
 
 #include "mneme/base/descriptor.h"
@@ -7,10 +7,11 @@
 
 namespace mneme {
 
-// A new one that holds `bytes`, closed by exec. io, exhausted: `name`, which tools like lsof show, and why.
+// Makes a file in memory that holds `bytes`. exec() closes it. Tools like lsof show it as `name`. exhausted, io: it could not be
+// made or written; the message has the name and the reason.
 Result<Descriptor> make_memory_file(const char* name, ByteSpan bytes);
 
-// All of an open regular file, wherever it was read last. io.
+// Reads all of an open regular file, from its beginning, whatever was read of it before. io: it cannot be read, or is no file.
 Result<ByteVector> read_whole(int descriptor);
 
 }  // namespace mneme

@@ -14,7 +14,7 @@ struct MemoryRange {
   DevicePtr address;
   Bytes size;
 
-  // One behind the last byte.
+  // The address one behind the last byte.
   constexpr DevicePtr end() const { return address + size; }
   constexpr bool contains(DevicePtr place) const { return place >= address && place < end(); }
   constexpr bool contains(const MemoryRange& other) const { return other.address >= address && other.end() <= end(); }

@@ -1,4 +1,4 @@
-// A file that a user names for what a command writes, which may be anything that can be written to.
+// Writing to a file that a user has named. It need not be a regular file: /dev/stdout or a FIFO may be named, too.
 #pragma once
 
 #include "mneme/base/file_system.h"
@@ -6,19 +6,22 @@
 
 namespace mneme {
 
-// A regular file, or one that is not there, is written as FileSystem::write_atomically() does; anything else (a device, a FIFO)
-// is opened and written to, which waits for the reader of a FIFO. A symbolic link stays, and its target is written.
+// Writes `bytes` to `path`. A regular file, or one that does not exist, is written by FileSystem::write_atomically(). Anything
+// else (a device, a FIFO) is opened and written to, which waits for the reader of a FIFO. A symbolic link stays, and its target
+// is written.
 Status write_output_file(const Path& path, ByteSpan bytes, FileSystem& files = FileSystem::posix());
 
-// not_found: there is no folder for a file of that path. To be asked before the work whose result is to be written there.
+// Whether there is a folder for a file of that path; not_found, and the folder's name, if not. To be asked before the work whose
+// result is to be written there.
 Status check_output_folder(const Path& path);
 
-// Where the symbolic links that `path` ends in lead, whether there is anything or not. io: they lead nowhere, round in a circle.
+// Where `path` leads when the symbolic links at its end are followed. Nothing need exist there. io: the links form a circle, or
+// cannot be read.
 Result<Path> link_target(const Path& path);
 
-// Opens what is there and is no regular file, to write to it. `path` may be a symbolic link.
+// Opens a special file (see is_special_file()) for writing. `path` may be a symbolic link.
 Result<std::unique_ptr<WritableFile>> open_special_file(const Path& path);
-// Whether that is so. False for what is not there.
+// Whether `path` exists and is neither a regular file nor a directory. A symbolic link counts as what it leads to.
 bool is_special_file(const Path& path);
 
 }  // namespace mneme

@@ -3,7 +3,7 @@
 
 namespace mneme {
 
-// Those of its affinity mask, which a batch system or taskset may have narrowed: at least one.
+// The processors in the affinity mask of this process, which a batch system or taskset may have narrowed. At least one.
 unsigned usable_processors();
 
 }  // namespace mneme

@@ -1,4 +1,4 @@
-// RangeMap: what is known of pieces of memory, and which piece holds an address.
+// RangeMap: a map from pieces of memory to values. It tells which piece holds an address.
 #pragma once
 
 #include <iterator>
@@ -9,9 +9,9 @@
 
 namespace mneme {
 
-// Ranges of memory, each with a value, in the order of their addresses. Ranges should not overlap: whoever adds one that may,
-// removes the others first (first_overlap()); else an address belongs to the range that starts last at or before it. Not
-// thread-safe. Iterators and pointers to entries stay valid until their entry is erased.
+// Ranges of memory, each with a value, in the order of their addresses. Ranges should not overlap: before adding one that may
+// overlap others, remove those (first_overlap()). Where ranges overlap all the same, find() looks only at the range that starts
+// last at or before the address. Not thread-safe. Iterators and pointers to entries stay valid until their entry is erased.
 template <class Value = std::monostate>
 class RangeMap {
  public:
@@ -74,7 +74,7 @@ class RangeMap {
     return found == entries_.end() ? nullptr : &found->second;
   }
 
-  // The first entry that shares a byte with `range`, or end(). The next entries that do stand right behind it.
+  // The first entry that shares a byte with `range`, or end(). All others that do follow it directly.
   iterator first_overlap(MemoryRange range) { return iterator(overlapping(entries_, range)); }
   const_iterator first_overlap(MemoryRange range) const { return const_iterator(overlapping(entries_, range)); }
 

@@ -1,5 +1,5 @@
-// Opening what has to be a regular file. What lies in its place (a FIFO, a socket, a device) is refused by its kind: it is never
-// waited for, nor opened, which alone would do something to many a device.
+// Opening of files that must be regular. Anything else in their place (a FIFO, a socket, a device) is refused, and the message
+// says what it is. It is not opened, since opening a FIFO waits, and opening some devices already has an effect.
 #pragma once
 
 #include <sys/types.h>
@@ -12,19 +12,22 @@
 
 namespace mneme {
 
-// "opening db/x.json: No such file or directory": a system call's failure on a path. not_found, exhausted (disk or quota) or io.
+// The Status for a system call that failed on a path, for example "opening db/x.json: No such file or directory". `code` is its
+// errno. The result is not_found, exhausted (the disk or a quota is full) or io.
 Status system_error(int code, std::string_view what, const Path& path);
 
-// io unless `mode`, as stat(2) gives it, is that of a regular file; `what` and `path` begin the message.
+// ok when `mode`, as stat(2) gives it, is that of a regular file; io otherwise. `what` and `path` begin the message.
 Status check_regular(mode_t mode, std::string_view what, const Path& path);
 
-// Writes all of it. Interrupted and partial writes go on.
+// Writes all of `bytes`, going on after interrupted and partial writes. A file that reaches the limit on its size (ulimit -f) is
+// an error like others: the signal that the system sends for it is held back.
 Status write_all(int file, ByteSpan bytes, const Path& path);
 
-// Whether the last part of a path may be a symbolic link.
+// Whether a symbolic link as the last part of a path is followed or refused.
 enum class Links { follow, refuse };
 
-// open(2) with `flags` and O_CLOEXEC. O_TRUNC takes effect only once the file is known to be regular.
+// open(2) with `flags` and O_CLOEXEC, for a regular file; io for anything else. O_TRUNC takes effect only once the file is known
+// to be regular. `what` begins the message.
 Result<Descriptor> open_regular(const Path& path, int flags, Links links, std::string_view what = "opening");
 
 }  // namespace mneme

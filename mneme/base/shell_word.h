@@ -1,4 +1,4 @@
-// A word as a shell takes it.
+// A word as it has to be written in a shell.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace mneme {
 
-// As it is, where no character of it means anything to a shell; else in single quotes: scale, 'scale<float>', 'it'\''s'.
+// The word itself where no character of it means anything to a shell, else the word in single quotes. Examples: scale,
+// 'scale<float>', 'it'\''s'.
 std::string shell_word(std::string_view word);
 
 }  // namespace mneme

@@ -1,4 +1,4 @@
-// The stack that LLVM needs: it recurses as deep as code is nested, and ends the process where the stack is used up.
+// The stack that LLVM needs. LLVM recurses as deep as code is nested, and the process ends where the stack is used up.
 #pragma once
 
 #include "mneme/base/status.h"
@@ -6,12 +6,12 @@
 
 namespace mneme {
 
-// What `ulimit -s` says usually, and the least that LLVM is begun with.
+// The usual `ulimit -s`, and the least stack with which LLVM is started.
 inline constexpr Bytes kUsualStack = 8_MiB, kLeastStack = 1_MiB;
 
-// Raises the process's soft limit on the stack to kUsualStack, or to the hard limit where that is lower: the main thread's stack
-// grows by it from then on. exhausted: the calling thread still has less than kLeastStack; the message has the command that mends
-// it. To be called before LLVM is given work.
+// Raises the process's soft limit on the stack to kUsualStack, or to the hard limit where that is lower. The main thread's stack
+// may then grow up to that. To be called before LLVM is given work. exhausted: the calling thread still has less than
+// kLeastStack; the message has the command that helps.
 Status provide_stack();
 
 }  // namespace mneme

@@ -25,7 +25,7 @@ enum class Code {
   corrupt,           // stored bytes are damaged
   exhausted,         // memory, disk or another limit is used up
   io,                // the operating system refused
-  device_fault,      // the device trapped or its context is poisoned
+  device_fault,      // the device trapped, or its context cannot be used any more
   timeout,           // a limit of time ran out
   internal,          // a defect of Mneme
 };

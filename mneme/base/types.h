@@ -29,7 +29,7 @@ constexpr Bytes operator""_KiB(unsigned long long n) { return Bytes(n << 10); }
 constexpr Bytes operator""_MiB(unsigned long long n) { return Bytes(n << 20); }
 constexpr Bytes operator""_GiB(unsigned long long n) { return Bytes(n << 30); }
 
-// An address that a kernel can dereference; never dereferenced on the host except by the CPU device, which owns it.
+// An address that a kernel can dereference. Host code never dereferences one, except that of the CPU device, which owns it.
 struct DevicePtr {
   uint64_t address = 0;
 

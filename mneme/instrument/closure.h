@@ -19,15 +19,16 @@ namespace mneme::instrument {
 // A function that the host launches, by its calling convention.
 bool is_kernel(const llvm::GlobalValue& value);
 
-// The root and the globals (functions, variables, aliases; definitions and declarations) that it reaches by operands,
-// initialisers and aliasees, in the order in which a walk from the root meets them. Intrinsics are in it.
+// The root and every global that it reaches through operands, initialisers and aliasees, in the order in which a walk from the
+// root meets them. Globals are functions, variables and aliases, defined or only declared; intrinsics are among them.
 struct Closure {
   llvm::GlobalValue* root = nullptr;
   llvm::SetVector<llvm::GlobalValue*> members;
   std::vector<std::string> needs;  // members that another file must define
 };
 
-// Fails, saying why, when the root reaches what a module of its own cannot hold.
+// Fails when the root reaches what a module of its own cannot hold (an ifunc, a thread-local variable, a function that
+// module-level assembly may define). The error says which.
 llvm::Expected<Closure> collect_closure(llvm::GlobalValue& root);
 
 struct ExtractedModule {
@@ -36,12 +37,13 @@ struct ExtractedModule {
   llvm::DenseMap<const llvm::GlobalValue*, llvm::GlobalValue*> clones;  // members to their copies
 };
 
-// Copies a closure to a module of its own, such that it compiles alone and links with other extracted modules of the program:
-// the root and state variables are visible, by their canonical names; other code that was visible is linkonce_odr, and internal
-// code stays so. `tag` (file_tag(), or empty for a closure that is never linked with others) follows the names of the state
-// variables that are the file's own. Nothing of llvm.used, comdats, or other globals' debug information comes along. What clang
-// adds to functions only because optimisation is off (optnone, and noinline with it) is removed. Verified; fails with the
-// verifier's words.
+// Copies a closure to a module of its own, which compiles alone and links with other extracted modules of the program.
+//
+// The root and the state variables are visible under their canonical names. Other code that was visible becomes linkonce_odr
+// (weak where another definition may take its place); internal code stays internal. The name of a state variable of the file's
+// own ends in `tag`, which is file_tag(), or empty for a closure that is never linked with others. llvm.used, comdats and the
+// debug information of other globals are left out. So is what clang adds to functions only because optimisation is off: optnone,
+// and noinline with it. Fails with the verifier's words when the module is not valid.
 llvm::Expected<ExtractedModule> extract(const Closure& closure, llvm::StringRef tag);
 
 }  // namespace mneme::instrument

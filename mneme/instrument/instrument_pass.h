@@ -1,10 +1,12 @@
-// The pass: for every kernel of a device module a segment in that module.
+// The pass that puts segments (mneme/abi/segment.h) into a device module: one for every kernel, and under relocatable device code
+// one for every function and global that the module defines for other files.
 //
-// Runs on the module as the front end made it, before any optimisation; device libraries are linked in by then. Does nothing
-// on a module that is not for NVPTX or AMDGCN, or that has segments already. It adds
-//   one constant per segment, MNEME_SEGMENT_PREFIX and the hash of its bytes, weak, listed in llvm.used;
-//   visibility and a name of their own to internal state variables that a segment lists.
-// Nothing else changes. A kernel that cannot be extracted is left as it is, with a warning (-Wbackend-plugin) that says why.
+// It runs on the module as the front end made it, before any optimisation; device libraries are linked in by then. It does
+// nothing on a module that is not for NVPTX or AMDGCN, or that has segments already. It adds two things, and changes nothing
+// else:
+//   - for each segment a weak constant, named MNEME_SEGMENT_PREFIX and the hash of its bytes, and listed in llvm.used;
+//   - for internal state variables that a segment lists, visibility and a name of their own.
+// A kernel that cannot be extracted is left as it is, and a warning (-Wbackend-plugin) says why.
 #pragma once
 
 #include <llvm/IR/PassManager.h>
@@ -16,7 +18,7 @@
 namespace mneme::instrument {
 
 struct InstrumentOptions {
-  std::optional<Linking> linking;  // unset: found out, see detect_linking()
+  std::optional<Linking> linking;  // unset: detect_linking() finds it out
 };
 
 class InstrumentPass : public llvm::PassInfoMixin<InstrumentPass> {

@@ -14,11 +14,12 @@ enum class Linking {
   relocatable,    // -fgpu-rdc: other files may define what this one uses, and use what it defines
 };
 
-// LLVM IR carries no flag for it. Signs in the module are looked at first, then the compiler's command line; where neither
-// tells, relocatable, which is right for both and only costs space.
+// How the module's device code is linked. LLVM IR has no flag that says so: the function looks for signs in the module, and then
+// at the compiler's command line. Where neither tells, the answer is `relocatable`, which is right in both cases and only costs
+// space.
 Linking detect_linking(const llvm::Module& module);
 
-// clang's -cuid= of this process, or empty.
+// The id of the compilation unit that clang was given (-cuid= on this process's command line), or empty.
 std::string compilation_unit_id();
 
 }  // namespace mneme::instrument

@@ -33,8 +33,8 @@ struct ParameterLayout {
   uint64_t bytes = 0;
 };
 
-// The kernel ABIs of NVPTX and AMDGCN: each parameter at the next multiple of its alignment, a struct by value as its bytes.
-// Fails, saying why, for parameters that no launch can pass.
+// The layout by the kernel ABIs of NVPTX and AMDGCN, which are the same here: each parameter stands at the next multiple of its
+// alignment, and a struct passed by value stands there as its bytes. Fails for a parameter that has no fixed size.
 llvm::Expected<ParameterLayout> parameter_layout(const llvm::Function& kernel);
 
 }  // namespace mneme::instrument

@@ -12,8 +12,8 @@ struct PointerUses {
   bool escapes = false;  // its address may come to stand in memory, or leave the module
 };
 
-// Follows the address through casts, address arithmetic, calls of functions that the module defines, and local variables
-// that only hold it (unoptimised code keeps every argument in one). What it cannot follow counts as both.
+// Follows the address through casts, address arithmetic, calls of functions that the module defines, and local variables that
+// only hold it (unoptimised code keeps every argument in one). A use that it cannot follow counts as writing and as escaping.
 PointerUses pointer_uses(const llvm::GlobalVariable& variable);
 
 }  // namespace mneme::instrument

@@ -1,4 +1,4 @@
-// Writing of segments: mneme/abi/segment.h from values.
+// Writing of segments, whose layout is in mneme/abi/segment.h.
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>
@@ -35,7 +35,7 @@ struct Segment {
   llvm::SmallVector<char, 0> bitcode;
 };
 
-// The bytes of a segment, a multiple of 8 of them. The bitcode is compressed; LLVM must have zstd.
+// The bytes of a segment; their number is a multiple of 8. The bitcode is compressed, so LLVM must have been built with zstd.
 llvm::SmallVector<uint8_t, 0> encode(const Segment& segment);
 
 }  // namespace mneme::instrument

@@ -12,16 +12,18 @@ class Module;
 
 namespace mneme::instrument {
 
-// True for a variable in global or constant memory that something may change after the image is loaded: the host (clang says
-// externally_initialized), another file, or code of the module. An internal variable that no code writes is a constant that
-// nobody called const. Declarations of such variables count.
+// Whether something may change the variable after the image is loaded: the host (clang then says externally_initialized), another
+// file, or code of the module. Only variables in global or constant memory are state. A declaration counts as state, since the
+// file that defines it is not seen. An internal variable that no code writes does not: it is a constant without the word const.
 bool is_state(const llvm::GlobalVariable& variable);
 
-// Gives internal variables a visible symbol, so that the driver finds them by name. The host never knows these by name:
-// clang gives what the host registers external linkage itself. `suffix` as for visible_name().
+// Gives an internal variable a visible symbol, so that the driver finds it by name. Its name may change, since the host does not
+// know it: clang itself gives external linkage to variables that the host registers. `suffix` is that of visible_name(). A
+// variable that is not internal stays as it is.
 void make_visible(llvm::GlobalVariable& variable, llvm::StringRef suffix);
 
-// enum mneme_global_flags of a variable; `clone` is its copy in an extracted module, where every use of it is the closure's.
+// The flags of a variable, of enum mneme_global_flags. `clone` is its copy in an extracted module, where all uses of it are those
+// of the closure; whether the address escapes is found there.
 uint32_t global_flags(const llvm::GlobalVariable& variable, const llvm::GlobalVariable& clone);
 
 }  // namespace mneme::instrument

@@ -13,10 +13,10 @@ namespace mneme::ir {
 struct Module::Impl {
   std::unique_ptr<llvm::LLVMContext> context;  // declared first: destroyed last
   std::unique_ptr<llvm::Module> module;
-  std::optional<Digest> source;  // what it was read from, while it is still that
+  std::optional<Digest> source;  // digest of the bytes that the module was read from; nothing once the module may have changed
 };
 
-// Whoever gets it may change it.
+// Whoever gets the module so may change it, so it no longer counts as what was read.
 inline llvm::Module& llvm_module(Module& module) {
   module.impl().source.reset();
   return *module.impl().module;

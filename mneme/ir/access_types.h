@@ -1,4 +1,4 @@
-// What a kernel takes its memory for: the types by which it reads and writes through its parameters and globals.
+// The types of elements that a kernel reads and writes through its parameters and globals.
 #pragma once
 
 #include <map>
@@ -13,13 +13,14 @@
 namespace mneme::ir {
 
 struct AccessTypes {
-  // One for each parameter; empty where it is no pointer, where accesses are of more than one type or by none of
-  // base/element.h, or where the pointer goes where it cannot be followed. Whole numbers come as signed: IR does not tell.
+  // One entry for each parameter. It is empty where the parameter is no pointer, where the accesses through it have several types
+  // or one that base/element.h does not have, and where the pointer cannot be followed. Integers come as signed, since IR does
+  // not tell.
   std::vector<std::optional<ElementType>> parameters;
-  std::map<std::string, ElementType> globals;
+  std::map<std::string, ElementType> globals;  // by name; those without such a type are left out
 };
 
-// not_found when there is no such kernel. The module is left as it is.
+// Works on a copy of the module. not_found: there is no such kernel.
 Result<AccessTypes> access_types(const Module& module, const std::string& kernel);
 
 }  // namespace mneme::ir

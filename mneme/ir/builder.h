@@ -1,9 +1,11 @@
-// New instructions, at one place of a function.
+// Builder: makes new instructions at one place of a function.
 //
-// What LLVM would assert on is refused with invalid_argument: types, counts, what is local to another function, an instruction
-// behind the end of a block. What only the whole function tells (dominance, phis, arguments that must be constants) is told by
-// verify(). Nothing is folded: each call makes an instruction. New instructions get the source line of what they stand before,
-// else of what stands before them, else line 0 of a function that has debug information.
+// What LLVM would assert on is refused with invalid_argument: wrong types or counts, a value that is local to another function,
+// an instruction behind the end of a block. Errors that only the whole function shows (dominance, phis, arguments that must be
+// constants) are found by verify(). Nothing is folded: each call makes an instruction.
+//
+// A new instruction gets the source line of the instruction that it stands before; at the end of a block, that of the one before
+// it. Where there is none, it gets line 0 if the function has debug information.
 #pragma once
 
 #include <optional>
@@ -16,11 +18,11 @@
 namespace mneme::ir {
 
 struct MemoryOrder {
-  std::string ordering;  // "monotonic", "acquire", …; empty: not atomic
-  std::string scope;     // as in syncscope("…"); empty: everybody
+  std::string ordering;  // "monotonic", "acquire", …; empty: the access is not atomic
+  std::string scope;     // as in syncscope("…"); empty: the whole system
 };
 struct AccessOptions {
-  uint64_t alignment = 0;  // bytes; 0: what the type has by the data layout
+  uint64_t alignment = 0;  // in bytes; 0: the alignment that the data layout gives the type
   bool is_volatile = false;
   MemoryOrder order;
 };
@@ -30,10 +32,10 @@ class Builder {
   static Result<Builder> at_end(const ValueRef& block);
   static Result<Builder> before(const ValueRef& instruction);
 
-  // "add", "fmul", "ashr", …; "fneg".
+  // `opcode` is that of textual IR: "add", "fmul", "ashr", … negate() makes an "fneg".
   Result<ValueRef> binary(const std::string& opcode, const ValueRef& a, const ValueRef& b, const std::string& name) const;
   Result<ValueRef> negate(const ValueRef& value, const std::string& name) const;
-  // "slt", "oeq", …: by the type of the operands.
+  // `predicate` is that of textual IR: "slt", … for integers and pointers, "oeq", … for floating-point numbers.
   Result<ValueRef> compare(const std::string& predicate, const ValueRef& a, const ValueRef& b, const std::string& name) const;
   Result<ValueRef> select(const ValueRef& condition, const ValueRef& a, const ValueRef& b, const std::string& name) const;
   Result<ValueRef> cast(const std::string& opcode, const ValueRef& value, const TypeRef& type, const std::string& name) const;
@@ -62,7 +64,7 @@ class Builder {
                                     const std::string& name) const;
   Result<ValueRef> fence(const MemoryOrder& order) const;
 
-  Result<ValueRef> phi(const TypeRef& type, const std::string& name) const;  // behind the phis that its block has
+  Result<ValueRef> phi(const TypeRef& type, const std::string& name) const;  // stands behind the other phis of its block
   Result<ValueRef> branch(const ValueRef& block) const;
   Result<ValueRef> conditional_branch(const ValueRef& condition, const ValueRef& then, const ValueRef& otherwise) const;
   Result<ValueRef> switch_on(const ValueRef& value, const ValueRef& otherwise,
@@ -70,11 +72,11 @@ class Builder {
   Result<ValueRef> ret(const std::optional<ValueRef>& value) const;
   Result<ValueRef> unreachable() const;
 
-  // `type`: the signature, which a function has itself and a pointer has not.
+  // Calls a function or a pointer. `type` is the signature of the callee; it is needed for a pointer, which has none itself.
   Result<ValueRef> call(const ValueRef& callee, const std::vector<ValueRef>& arguments, const std::optional<TypeRef>& type,
                         const std::string& name) const;
-  // By its name, "llvm.fma" or "llvm.nvvm.barrier.cta.sync.aligned.all", without the types that LLVM adds to it: they follow from
-  // the arguments, and from `result` where they do not.
+  // Calls an intrinsic by its name without the types that LLVM adds: "llvm.fma", "llvm.nvvm.barrier.cta.sync.aligned.all". The
+  // types follow from the arguments; where they do not, `result` gives them.
   Result<ValueRef> intrinsic(const std::string& intrinsic, const std::vector<ValueRef>& arguments,
                              const std::optional<TypeRef>& result, const std::string& name) const;
   Result<ValueRef> inline_assembly(const std::string& text, const std::string& constraints, const TypeRef& type,
@@ -82,7 +84,7 @@ class Builder {
 
  private:
   explicit Builder(ValueRef place) : place_(std::move(place)) {}
-  ValueRef place_;  // a block, at whose end it stands, or an instruction, before which it stands
+  ValueRef place_;  // a block, at whose end instructions are put, or an instruction, before which they are put
 };
 
 }  // namespace mneme::ir

@@ -1,4 +1,4 @@
-// Collects what LLVM reports through a context's diagnostic handler, instead of LLVM's own handler, which prints and exits.
+// Collects the errors that LLVM reports through a context's diagnostic handler. LLVM's own handler prints them and exits.
 #pragma once
 
 #include <llvm/IR/DiagnosticHandler.h>
@@ -12,7 +12,7 @@
 
 namespace mneme::ir {
 
-// For as long as it lives, errors that LLVM reports in `context` are kept here; warnings and remarks are dropped.
+// While a collector lives, it keeps the errors that LLVM reports in `context`, and drops warnings and remarks.
 class DiagnosticCollector {
  public:
   explicit DiagnosticCollector(llvm::LLVMContext& context) : context_(context), previous_(context.getDiagnosticHandler()) {
@@ -23,7 +23,7 @@ class DiagnosticCollector {
   DiagnosticCollector& operator=(const DiagnosticCollector&) = delete;
 
   bool failed() const { return failed_; }
-  const std::string& errors() const { return errors_; }  // "; " between them
+  const std::string& errors() const { return errors_; }  // separated by "; "
 
  private:
   struct Handler : llvm::DiagnosticHandler {

@@ -1,4 +1,4 @@
-// Names of what LLVM has numbers for, for the room itself. Not installed.
+// The checks and names behind global.h and module_ref.h, for this room only. Not installed. All return invalid_argument.
 #pragma once
 
 #include <llvm/IR/GlobalValue.h>

@@ -1,4 +1,4 @@
-// What stands behind the handles, for the room itself and for `compile`. Not installed.
+// What is behind the handles: the LLVM objects and the state of their module. For this room and for `compile`. Not installed.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
@@ -18,7 +18,8 @@
 
 namespace mneme::ir {
 
-// One life of a module: it ends when a pipeline fails, or is run elsewhere, after which the ModuleRef has another.
+// One life of a module. A life ends when a pipeline fails, or when another process has run the pipeline; the ModuleRef then has
+// another state, with the module that takes the place of this one.
 struct ModuleState {
   enum class Phase { usable, running, gone };
 
@@ -26,33 +27,33 @@ struct ModuleState {
   // The next life of a module.
   ModuleState(Module parsed, std::shared_ptr<std::mutex> shared)
       : module(std::make_unique<Module>(std::move(parsed))), mutex(std::move(shared)) {}
-  // Refuses where it is not usable.
+  // ok when the module may be used. unavailable: a pipeline is changing it. not_found: its life has ended.
   Status check() const;
   llvm::Module& llvm() { return *module->impl().module; }
   llvm::LLVMContext& context() { return *module->impl().context; }
-  // Handles that were dropped while a pipeline ran are let go of when the phase ends.
+  // Changes the phase. Handles that other threads dropped while a pipeline ran are destroyed when that phase ends.
   void enter(Phase next);
-  // After a fatal error: nothing of it may be touched again, not even to destroy it.
+  // Ends this life after a fatal error of LLVM: its objects are leaked, since they may not even be destroyed.
   void abandon();
-  // Refuses what is not of the next life, and why.
+  // Ends this life. Handles to it are refused from now on; `why` goes into the messages.
   void end(std::string why);
 
   std::unique_ptr<Module> module;
-  bool is_in_pipeline = false;  // also while a pass of the caller's own may use it
+  bool is_in_pipeline = false;  // a pipeline runs, also while a pass of the caller's own may use the module
   std::string why_gone;
-  // One for all lives of a module. Over which life a handle is of, and over what follows.
+  // One mutex for all lives of a module. It protects which life a handle belongs to, and the members below.
   std::shared_ptr<std::mutex> mutex = std::make_shared<std::mutex>();
   std::atomic<Phase> phase = Phase::usable;
   std::vector<ValueHandle*> dropped_values;
   std::vector<MetadataHandle*> dropped_metadata;
-  std::unordered_set<ValueHandle*> symbols;                        // handles to them
-  std::unordered_map<const llvm::Value*, const void*> identities;  // of symbols that had handles in an earlier life
+  std::unordered_set<ValueHandle*> symbols;                        // handles to functions, variables and aliases
+  std::unordered_map<const llvm::Value*, const void*> identities;  // ValueHandle::identity of symbols from an earlier life
 };
 
 struct ValueHandle {
   std::shared_ptr<ModuleState> state;
   llvm::WeakVH value;
-  const void* identity;  // for hash()
+  const void* identity;  // what hash() is made from: it stays when the value goes
   std::shared_ptr<std::mutex> mutex;
 };
 
@@ -71,13 +72,13 @@ inline const std::shared_ptr<ModuleState>& state_of(const ValueRef& value) { ret
 inline const std::shared_ptr<ModuleState>& state_of(const TypeRef& type) { return type.state(); }
 inline const std::shared_ptr<ModuleState>& state_of(const MetadataRef& metadata) { return metadata.handle()->state; }
 
-// LLVM's parser follows each bracket with a call: what is too deep for this process's stack is refused.
+// LLVM's parser recurses at each bracket. Text with more brackets than the stack has room for is refused with invalid_argument.
 Status check_nesting(const std::string& text);
 
 // "instruction '%x = fmul float %a, %b'", for messages.
 std::string describe(const llvm::Value& value);
 std::string printed(const llvm::Type& type);
-// What values of class T are called in messages.
+// How messages call a value of class T.
 template <typename T>
 constexpr const char* kind_name();
 template <>
@@ -128,28 +129,28 @@ constexpr const char* kind_name<llvm::CallBase>() {
 Result<llvm::Value*> get_value(const ValueRef& ref);
 Status wrong_kind(const llvm::Value& value, const char* wanted);
 
-// What a handle stands for, to be read.
+// The LLVM value that a handle stands for, to be read. invalid_argument: it is of another class; else as ModuleState::check().
 template <typename T = llvm::Value>
 Result<T*> get(const ValueRef& ref) {
   MNEME_ASSIGN(llvm::Value * value, get_value(ref));
   if (auto* found = llvm::dyn_cast<T>(value)) return found;
   return wrong_kind(*value, kind_name<T>());
 }
-// The same, to be changed.
+// The same, to be changed: the module no longer counts as what was read.
 template <typename T = llvm::Value>
 Result<T*> edit(const ValueRef& ref) {
   MNEME_ASSIGN(T * value, get<T>(ref));
-  (void)llvm_module(*state_of(ref)->module);  // it is no longer what was read
+  (void)llvm_module(*state_of(ref)->module);  // resets Module::Impl::source
   return value;
 }
 Result<llvm::Type*> get(const TypeRef& ref);
 Result<llvm::Metadata*> get(const MetadataRef& ref);
 
-// The values and types of another module are refused.
+// The same for values, types and metadata of that module; invalid_argument for those of another one.
 Result<llvm::Value*> get_of(const std::shared_ptr<ModuleState>& state, const ValueRef& ref);
 Result<llvm::Type*> get_of(const std::shared_ptr<ModuleState>& state, const TypeRef& ref);
 Result<llvm::Metadata*> get_of(const std::shared_ptr<ModuleState>& state, const MetadataRef& ref);
-// Whether an instruction of `function` can have the operand: what is local to another function is refused.
+// ok when an instruction of `function` can have the operand; invalid_argument when the operand is local to another function.
 Status check_operand(const llvm::Function* function, const llvm::Value& operand);
 
 template <typename Range>

@@ -1,9 +1,11 @@
-// Handles to live LLVM IR that stay safe whatever happens to it, with no LLVM type in sight.
+// Handles to live LLVM IR that are safe to use whatever happens to the IR. No LLVM type is in this header.
 //
-// A handle keeps its module's memory, not the thing itself: what has been erased, by a call or by a pass, and what belonged to a
-// module whose pipeline failed, is refused with not_found. While a pipeline runs, everything is refused with unavailable. What
-// LLVM would assert on or crash on is refused with invalid_argument. A module and its handles are used by one thread at a time,
-// but for being dropped, which any thread may do at any time. Copies of a handle are the same handle.
+// A handle keeps the memory of its module alive, but not the value itself. Using a handle fails with
+//   not_found         when the value was erased, by a call or by a pass, or when the pipeline of its module has failed;
+//   unavailable       while a pipeline runs on the module;
+//   invalid_argument  where LLVM would assert or crash.
+// One thread at a time may use a module and its handles; any thread may drop handles at any time. Copies of a handle are the same
+// handle.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +22,7 @@ struct ModuleState;
 struct ValueHandle;
 struct MetadataHandle;
 
-// A type, of its module's own context: two modules share none.
+// A type. It belongs to the context of its module, so two modules share no types.
 class TypeRef {
  public:
   TypeRef(std::shared_ptr<ModuleState> state, void* type) : state_(std::move(state)), type_(type) {}

@@ -1,4 +1,4 @@
-// Where a builder puts what it makes, and what it may make it of. For the room itself. Not installed.
+// Insertion: the place where a Builder puts an instruction, and the checks of its operands. For this room only. Not installed.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
@@ -9,19 +9,20 @@ namespace mneme::ir {
 
 class Insertion {
  public:
-  // `kind`: what is to be made, for messages.
+  // `place` is a block, for its end, or the instruction to stand before. `kind` is what is to be made, for messages.
   static Result<Insertion> at(const ValueRef& place, std::string kind, const std::string& name = "");
 
   Result<llvm::Value*> operand(const ValueRef& ref) const;
   Result<std::vector<llvm::Value*>> operands(const std::vector<ValueRef>& refs) const;
-  Result<llvm::BasicBlock*> block(const ValueRef& ref) const;  // of this function, to branch to
+  Result<llvm::BasicBlock*> block(const ValueRef& ref) const;  // a block to branch to, which must be of this function
   Result<llvm::Type*> type(const TypeRef& ref) const { return get_of(state_, ref); }
 
   template <typename... Args>
   Status refused(fmt::format_string<Args...> format, Args&&... args) const {
     return refused_because(fmt::format(format, std::forward<Args>(args)...));
   }
-  // Puts it there, and gives it its name and its source line. Takes it over also where it refuses.
+  // Puts the instruction at the place, and gives it its name and its source line. Takes ownership of it, and deletes it where it
+  // refuses.
   Result<ValueRef> put(llvm::Instruction* made) const;
 
   llvm::Module& module() const { return state_->llvm(); }

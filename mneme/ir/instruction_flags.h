@@ -1,4 +1,4 @@
-// The flags of instructions, by the words of textual IR. For the room itself. Not installed.
+// The flags of instructions, by the words of textual IR. For this room only. Not installed.
 #pragma once
 
 #include <llvm/IR/Instruction.h>

@@ -1,4 +1,4 @@
-// Linking of device modules in one context, where what is already there wins. For the room itself and for `compile`.
+// Linking of device modules of one context. For this room and for `compile`.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -9,10 +9,12 @@
 
 namespace mneme::ir {
 
-// Moves what `from` has and `into` lacks. A symbol that both define keeps the definition of `into`; internal symbols of `from`
-// are renamed where they clash. Module flags of `into` stay as they are. Both modules are of one context.
+// Moves into `into` what it lacks and `from` has. Where both define a symbol, the definition in `into` stays. Internal symbols of
+// `from` are renamed where their names are taken. The module flags of `into` stay as they are. Both modules must be of one
+// context.
 //
-// incompatible: the targets differ, or LLVM's linker refuses (its words are in the message); `into` is then undefined.
+// incompatible: the targets differ, or LLVM's linker refuses (its words are in the message). The content of `into` is then
+// undefined.
 Status link_modules(llvm::Module& into, std::unique_ptr<llvm::Module> from);
 
 }  // namespace mneme::ir

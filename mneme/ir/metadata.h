@@ -13,17 +13,18 @@ namespace mneme::ir {
 
 struct MetadataInfo {
   std::string kind;  // "string", "value", "tuple", or the class of debug information: "DISubprogram"
-  std::string text;  // of a string, itself; of others, as in textual IR
+  std::string text;  // a string itself; other metadata as in textual IR
 };
 Result<MetadataInfo> metadata_info(const MetadataRef& metadata);
-// Of a node; null operands are nothing.
+// The operands of a node. A null operand is nothing. What is no node has none.
 Result<std::vector<std::optional<MetadataRef>>> metadata_operands(const MetadataRef& metadata);
-// What a "value" stands for.
+// The value that metadata of the kind "value" stands for. invalid_argument: it is of another kind.
 Result<ValueRef> metadata_as_value(const MetadataRef& metadata);
 
-// Of an instruction, a function or a global variable. `dbg` is among them.
+// The metadata attached to an instruction, a function or a global variable, each with its kind; `dbg` is among them.
 Result<std::vector<std::pair<std::string, MetadataRef>>> attached_metadata(const ValueRef& value);
-// Nothing removes it. invalid_argument: it is no node, or no debug location where there must be one.
+// Attaches a node, or removes the one of that kind when given nothing. invalid_argument: the metadata is no node, or not the
+// debug information that `dbg` must be.
 Status set_metadata(const ValueRef& value, const std::string& kind, const std::optional<MetadataRef>& node);
 
 struct SourceLocation {
@@ -31,15 +32,16 @@ struct SourceLocation {
   unsigned column = 0;
   std::string file;  // as the compiler saw it
   std::string directory;
-  std::string function;  // the source's name of the function it was written in
+  std::string function;  // the function in the source, by the name that it has there
 };
-// Innermost first: where the instruction was written, then where that was inlined.
+// Where an instruction comes from, innermost first: where it was written, then where that code was inlined, and so on. Empty
+// where it has no debug location.
 Result<std::vector<SourceLocation>> debug_location(const ValueRef& instruction);
-// The function's own source position; nothing without debug information.
+// Where the function itself is defined in the source; nothing without debug information.
 Result<std::optional<SourceLocation>> debug_location_of_function(const ValueRef& function);
-// In the instruction's own function, which must have debug information: invalid_argument otherwise.
+// Sets a location in the instruction's own function. invalid_argument: that function has no debug information.
 Status set_debug_location(const ValueRef& instruction, unsigned line, unsigned column);
-// The other's, also where it was inlined from. invalid_argument: of another function.
+// Copies the location of another instruction, with where that was inlined. invalid_argument: it is of another function.
 Status copy_debug_location(const ValueRef& instruction, const ValueRef& from);
 Status remove_debug_location(const ValueRef& instruction);
 

@@ -1,8 +1,8 @@
-// LLVM IR at hand, with no LLVM type in sight.
+// Module: LLVM IR in memory. No LLVM type is in this header.
 //
-// A Module owns its own LLVM context, so two modules never share state; an object is used by one thread at a time. Failures:
-// corrupt (not bitcode, or it does not verify; LLVM's words are in the message), not_found, incompatible (link conflicts),
-// exhausted (too small a stack for LLVM, see stack_limit.h).
+// A Module owns its own LLVM context, so two modules never share state. One thread at a time may use an object. Failures: corrupt
+// (no LLVM IR, or IR that does not verify; LLVM's words are in the message), incompatible (modules that do not link, names that
+// are taken), exhausted (too small a stack for LLVM, see base/stack_limit.h).
 #pragma once
 
 #include <memory>
@@ -37,25 +37,25 @@ class Module {
   Module(Module&&) noexcept;
   Module& operator=(Module&&) noexcept;
 
-  // Reads bitcode (several concatenated modules are linked, the first one's symbols win) or textual IR. `name` is what errors
-  // call the source.
+  // Reads bitcode or textual IR, and verifies it. Several bitcode files one after another are linked; where two define a symbol,
+  // the first definition stays. Debug information that is not valid is dropped. `name` is what errors call the source.
   static Result<Module> parse(ByteSpan bytes, const std::string& name);
   Result<Module> clone() const;  // in a context of its own
 
   Status link(Module other);  // consumes `other`
-  // Gives the symbol `from` the name `to`; nothing happens when there is no `from`. incompatible when there is a `to` already.
+  // Gives the symbol `from` the name `to`. Does nothing when there is no `from`. incompatible: there is a `to` already.
   Status rename(const std::string& from, const std::string& to);
   Status verify() const;
   std::string print() const;
   ByteVector bitcode() const;
-  // Of what the module was read from; of its bitcode once it has been changed.
+  // The digest of the bytes that the module was read from; once it may have been changed, that of its bitcode.
   Digest digest() const;
 
   std::string target_triple() const;
   std::vector<FunctionInfo> functions() const;
   std::vector<GlobalVariableInfo> global_variables() const;
 
-  // For rooms that include LLVM themselves (compile): see access.h.
+  // For rooms that include LLVM themselves (see access.h).
   struct Impl;
   Impl& impl() { return *impl_; }
   const Impl& impl() const { return *impl_; }

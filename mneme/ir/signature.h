@@ -8,11 +8,11 @@
 
 namespace mneme::ir {
 
-// Whether the kernel `name` of `replacement` takes the place of that of `recorded`: it is for the same kind of target, defined,
-// a kernel, and its parameters lie in a launch's parameter buffer as the recorded ones do. Names of parameters are free.
+// ok when the kernel `name` of `replacement` can be launched in place of the one of `recorded`: it is for the same architecture,
+// it is a kernel, and its parameters lie in the parameter buffer of a launch as the recorded ones do. Their names may differ.
 //
-// incompatible: another target, no kernel but a function, another number of parameters, another type or size of one. not_found:
-// it is not defined there; the message lists the kernels that are.
+// incompatible: the target, the number of parameters, or the type or size of a parameter differs, or `name` is a function and no
+// kernel. not_found: it is not defined; the message lists the kernels that are.
 Status check_replacement(const Module& recorded, const Module& replacement, const std::string& name);
 
 }  // namespace mneme::ir

@@ -1,8 +1,8 @@
-// DeviceLock: one Mneme at a time runs kernels on a GPU, since what another one runs there falsifies times.
+// DeviceLock: lets one Mneme process at a time run kernels on a GPU, since kernels of another process would falsify its times.
 //
-// The lock is on the GPU's folder in sysfs: the processes of every user of this machine find it, and nobody can put another thing
-// in its place. Where there is none (a container without it), it is on a file in a folder of the user's own, and keeps that
-// user's processes apart. It ends with the process that holds it, however that ends.
+// The lock is taken on the GPU's folder in sysfs, which the processes of every user of the machine find, and which nobody can
+// replace. Where there is no such folder (in some containers), it is taken on a file in a folder of the user's own, and then
+// keeps only that user's processes apart. It ends with the process that holds it, however that process ends.
 #pragma once
 
 #include <filesystem>
@@ -15,20 +15,21 @@
 
 namespace mneme {
 
-// Where locks are looked for.
+// Where the lock of a device is looked for.
 struct LockPlaces {
-  std::filesystem::path devices;  // with a folder for each PCI address
+  std::filesystem::path devices;  // has a folder for each PCI address
   std::filesystem::path files;    // the user's own folder; it is made where it is missing
   static LockPlaces of_this_machine();
 };
 
 class DeviceLock {
  public:
-  // Waits until nobody else has it, and says on standard error for whom. io: it cannot be had, and why.
+  // Waits until no other process holds the lock of the hardware with this id (a PCI address). There is no deadline; a message on
+  // standard error says which process it waits for. io: the lock cannot be taken; the message says why.
   static Result<DeviceLock> acquire(const std::string& hardware_id, const LockPlaces& places = LockPlaces::of_this_machine());
-  // Of the hardware of a device; of nothing where there is none to be locked.
+  // The same for the hardware of a device. A device without hardware of its own (the CPU) gives a lock that holds nothing.
   static Result<DeviceLock> acquire(const DeviceProperties& device);
-  DeviceLock() = default;  // of nothing
+  DeviceLock() = default;  // holds nothing
   explicit operator bool() const { return file_.open(); }
 
  private:

@@ -1,4 +1,4 @@
-// Execution: how the compiled kernel is run and timed. Changes no code.
+// Execution: how the compiled kernel is run and timed. None of its knobs changes the code.
 #pragma once
 
 #include <utility>
@@ -27,19 +27,20 @@ inline constexpr std::pair<const char*, CacheState> kCacheNames[] = {
     {"as_it_comes", CacheState::as_it_comes}, {"cold", CacheState::cold}, {"warm", CacheState::warm}};
 
 struct Execution {
-  unsigned iterations = 10;  // timed launches after the verified one, where `stop` is fixed
-  unsigned warm_up = 0;      // launches before those, each from the restored state too
+  unsigned iterations = 10;  // how many launches are timed, where `stop` is fixed
+  unsigned warm_up = 0;      // launches before the timed ones, each from restored memory too
   StopWhen stop = StopWhen::fixed;
-  unsigned min_iterations = 5;  // where `stop` is another
-  unsigned max_iterations = 1000;
-  double relative_error = 0.01;  // standard error of the mean, as a part of the mean
-  double max_time = 1;           // seconds, restoring included
+  unsigned min_iterations = 5;     // bounds on the number of timed launches where `stop` is not fixed
+  unsigned max_iterations = 1000;  // likewise
+  double relative_error = 0.01;    // of StopWhen::relative_error: standard error of the mean, divided by the mean
+  double max_time = 1;             // of StopWhen::time: seconds, restoring included
   CacheState l2 = CacheState::as_it_comes;
-  bool shared_device = false;  // does not wait until no other Mneme runs something on the device
+  bool shared_device = false;  // runs without DeviceLock, so that other processes may use the device meanwhile
   friend bool operator==(const Execution&, const Execution&) = default;
 };
 
-// invalid_argument: bounds that contradict each other. unsupported: a knob without effect on the device, with both named.
+// ok when the device can do what is asked. invalid_argument: bounds that contradict each other. unsupported: a knob that has no
+// effect on this device; the message names both.
 Status check_execution(const Execution& execution, const DeviceProperties& device);
 
 }  // namespace mneme

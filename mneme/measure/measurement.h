@@ -1,5 +1,6 @@
-// Measurement: how launches are timed. Each starts from restored memory with the cache as asked for, and nobody waits between
-// restoring and launching; times are taken a batch at a time. When enough is measured is the StoppingRule's.
+// Measurement: how launches are timed. Each timed launch starts from restored memory, with the cache as Execution asks for. The
+// host does not wait between restoring and launching: it starts a batch of launches and then takes their times together. The
+// StoppingRule decides when enough is measured.
 #pragma once
 
 #include <functional>
@@ -15,19 +16,19 @@ struct MeasuredLaunch {
   const Kernel& kernel;
   const LaunchShape& shape;
   ByteSpan parameters;
-  std::function<Status()> restore;       // puts the memory back; need not wait for it
-  std::function<Status()> read_through;  // reads the kernel's memory through the cache
-  Nanoseconds expected{};  // what one takes, with restoring, as far as is known; a limit of time allows many times that
+  std::function<Status()> restore;       // puts the memory back, in the stream; it need not wait until that is done
+  std::function<Status()> read_through;  // reads the kernel's memory, so that it comes into the cache
+  Nanoseconds expected{};  // how long one launch takes with restoring, or zero; the time limit allows many times that
 };
 
-// The hardware's clocks around a measurement.
+// The device's clocks before, during and after a measurement.
 struct ClockReport {
   uint32_t sm_mhz_before = 0, sm_mhz_after = 0;
-  std::vector<std::string> throttled;  // at any of the readings, each once
+  std::vector<std::string> throttled;  // why clocks were held down at any of the readings; each reason once
 };
 
-// What a person should be told of a measurement under these clocks: that they changed by more than a hundredth, or were held
-// down.
+// What a person should know about times that were measured under these clocks: that the clock changed by more than a hundredth,
+// or was held down. Empty where neither is so.
 std::vector<std::string> describe_problems(const ClockReport& clocks);
 
 struct Measurement {
@@ -36,8 +37,8 @@ struct Measurement {
   std::optional<ClockReport> clocks;  // nothing where they cannot be read, or nothing was timed
 };
 
-// Told the timed launches since its last call, whenever about kReportEvery has passed and more are to come. False: those are all.
-// One that is not set is not told.
+// Is given the times of the launches since its last call, about every kReportEvery while more launches are to come. Returns
+// whether to go on; after false no further launch is timed. May be unset.
 using SeeTimes = std::function<bool(std::span<const Nanoseconds> times)>;
 inline constexpr std::chrono::milliseconds kReportEvery{50};
 
@@ -49,20 +50,27 @@ class Measurer {
   Measurer(const Measurer&) = delete;
   Measurer& operator=(const Measurer&) = delete;
 
+  // Times launches until the stopping rule has enough, and waits for them.
   Result<Measurement> measure(const Execution& execution, const MeasuredLaunch& launch, const SeeTimes& see = {});
-  // The same in two: begin() starts the first launches and does not wait for them (unless time is what stops them), and gives the
-  // number of those that are timed. Then finish(), or forget() when nobody wants the times. `counted`: so many launches that the
-  // stream times already, and has no other since, are the first of the measurement.
+  // The same in two steps. begin() starts the first launches and returns how many of them are timed; it does not wait for them
+  // (where StopWhen::time stops, it waits for the warm-up). Then call finish() for the measurement, or forget() when nobody wants
+  // it. `counted` is the number of launches that the stream has timed already and whose times nobody has taken; they must be the
+  // latest that it has timed, and count as the first of this measurement.
   Result<unsigned> begin(const Execution& execution, const MeasuredLaunch& launch, const SeeTimes& see, unsigned counted = 0);
   Result<Measurement> finish();
   void forget();
-  // Whether the first launch of an object, from the restored state, may be counted so: it begins as the others do, and what it
-  // takes longer (DeviceClock::first_launch) is less than a hundredth of the times that were taken last.
+  // Whether the first launch of a loaded object from restored memory may be passed to begin() as `counted`. It may when it begins
+  // as the later ones do, and when what a first launch takes longer (DeviceClock::first_launch) is less than a hundredth of the
+  // time that was taken last.
   Result<bool> may_count_first(const Execution& execution);
 
-  // Instead of finish(), where no launch depends on the times and the launches have ended: others can begin, and what was left is
-  // taken together, the oldest first. Fetching takes longer while something runs. When it fails all of it is lost, also when
-  // that was in another's finish() or forget().
+  // leave() may stand in place of finish(): it leaves the times on the device, so that the next measurement can begin before they
+  // are fetched. Fetching takes longer while something runs, so several measurements are fetched together.
+  //
+  // can_leave(): whether leave() may be called, which is so when all launches are started, so that none depends on the times. The
+  // caller must also have waited until those launches have ended. take_left() fetches what was left and returns the measurements,
+  // the oldest first. A finish() or forget() in between fetches them with its own. If a fetch fails, all measurements that were
+  // left are lost, and take_left() returns that failure.
   bool can_leave() const;
   void leave();
   Result<std::vector<Measurement>> take_left();
@@ -93,7 +101,7 @@ class Measurer {
   std::vector<Left> left_;
   Status left_lost_;
   Nanoseconds last_time_{};  // 0: none was taken
-  DevicePtr other_memory_;   // larger than the cache
+  DevicePtr other_memory_;   // twice as large as the cache; writing it empties the cache
 };
 
 }  // namespace mneme

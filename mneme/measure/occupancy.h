@@ -1,4 +1,4 @@
-// How full a kernel makes a multiprocessor.
+// Occupancy: how many of the threads that a multiprocessor can hold a kernel uses.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,12 @@
 namespace mneme {
 
 struct Occupancy {
-  uint32_t active_blocks = 0;  // at once on one multiprocessor
-  double warps = 0;            // as a part of those that a multiprocessor can hold
+  uint32_t active_blocks = 0;  // blocks that run at once on one multiprocessor
+  double warps = 0;            // warps of those blocks, divided by the most that a multiprocessor can hold: 0 to 1
 };
 
-// Nothing where the device has no such limits.
+// The occupancy of a launch of that shape, from what the driver says of the loaded kernel. Nothing where the device has no such
+// limits (the CPU). Failures are the driver's.
 Result<std::optional<Occupancy>> occupancy_of(const Kernel& kernel, const LaunchShape& shape, const DeviceProperties& device);
 
 }  // namespace mneme

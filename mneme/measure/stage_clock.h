@@ -1,4 +1,4 @@
-// StageClock: how long each of a row of steps takes.
+// StageClock: times a sequence of steps, each from the end of the one before, by the host's steady clock.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace mneme {
 
 class StageClock {
  public:
-  // Since the last call, or since this was made.
+  // The time since the last call, or since the clock was made.
   Nanoseconds lap() {
     auto now = std::chrono::steady_clock::now();
     return now - std::exchange(last_, now);

@@ -1,4 +1,4 @@
-// StoppingRule: when enough has been measured. Knows nothing of devices: it is asked between batches of launches.
+// StoppingRule: decides when enough has been measured. It is asked between batches of launches, and knows nothing of devices.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ class StoppingRule {
 
   explicit StoppingRule(const Execution& execution) : execution_(execution) {}
 
-  // How many launches to time next, at most kLargestBatch; 0 when what there is suffices. `times` are all so far and `elapsed`
-  // is what they took with everything around them.
+  // How many launches to time next, at most kLargestBatch; 0 when the times so far are enough. `times` are all times so far;
+  // `elapsed` is the time since the first of these launches began, with restoring and everything else between them.
   unsigned next(std::span<const Nanoseconds> times, Nanoseconds elapsed) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a list of measured times says in a few numbers.
+// Statistics of measured times, and how a time is shown.
 #pragma once
 
 #include <span>
@@ -11,14 +11,14 @@ namespace mneme {
 struct TimeStatistics {
   size_t count = 0;
   Nanoseconds min{}, median{}, mean{};
-  Nanoseconds standard_deviation{};  // of the sample; zero for less than two
-  double relative_error = 0;         // standard error of the mean, as a part of the mean; zero for less than two
+  Nanoseconds standard_deviation{};  // of the sample (divided by count - 1); zero for fewer than two times
+  double relative_error = 0;         // standard error of the mean, divided by the mean; zero for fewer than two times
 };
 
 TimeStatistics statistics_of(std::span<const Nanoseconds> times);
 
-// A time for people, with the largest unit in which it is one at least: "912 ns", "12.31 us", "1.20 ms", "3.41 s". What shows a
-// time of a kernel shows it so, in every command and in Python.
+// A time as people read it, in the largest unit in which it is at least one: "912 ns", "12.31 us", "1.20 ms", "3.41 s". Every
+// command and the Python package show the times of kernels with this function.
 std::string format_time(Nanoseconds time);
 
 }  // namespace mneme

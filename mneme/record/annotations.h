@@ -1,7 +1,7 @@
 // Annotations: what the program has said of its memory (mneme/abi/annotate.h), by address.
 //
-// Ranges never overlap: the later word counts, and what it leaves of an earlier range stays as whole elements of that range.
-// Thread-safe.
+// Ranges never overlap: where two annotations meet, the later one counts. The whole elements of the earlier range that lie
+// outside of the later one stay annotated as they were. Thread-safe.
 #pragma once
 
 #include <mutex>
@@ -17,25 +17,26 @@
 
 namespace mneme {
 
-// What the tolerance of a program's annotation is; invalid_argument for an enumerator that is none and for what check() refuses.
+// The tolerance that an annotation of the program asks for. invalid_argument: a number that is no enumerator, or a tolerance that
+// check() (snapshot/tolerance.h) refuses.
 Result<Tolerance> tolerance_of(const mneme_annotation& annotation);
 
-// The elements that `count` (0: all) from `pointer` on are in the memory that holds them. invalid_argument when they reach
-// beyond it, or when no element fits.
+// The range of the `count` elements from `pointer` on, in `memory`, which holds `pointer`. A count of 0 means all that fit.
+// invalid_argument: the elements reach beyond the memory, or none fits.
 Result<MemoryRange> elements_in(const MemoryRange& memory, DevicePtr pointer, uint64_t count, const Tolerance& tolerance);
 
 class Annotations {
  public:
   void set(Annotation annotation);
-  // Forgets what was said of any byte of it.
+  // Forgets the annotations of the elements that lie in `memory`, at least in part. Other elements of the same annotations stay.
   void forget(const MemoryRange& memory);
   void clear();
   bool empty() const;
   std::vector<Annotation> all() const;  // by address
-  // What was said of the regions' memory, by address.
+  // The annotations whose range lies in one region of the state, by address.
   std::vector<Annotation> within(const MemoryState& state) const;
 
-  // Warns, once for each text.
+  // Warns that an annotation is ignored, once for each reason.
   void refuse(const std::string& why);
 
  private:

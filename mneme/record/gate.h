@@ -1,7 +1,7 @@
-// Gate: while one thread captures, the others' calls that change device memory wait for it.
+// Gate: while one thread captures memory, calls of other threads that change device memory wait.
 //
-// It is no lock: nobody waits for longer than `patience`, so an application whose threads need each other goes on; what was
-// being captured is then told to be disturbed, and is given up.
+// The gate is no lock. Nobody waits for longer than `patience`, so that an application whose threads wait for each other goes on.
+// A call that goes on in spite of a capture marks that capture as disturbed, and the recorder then gives the capture up.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,8 @@ class Gate {
  public:
   explicit Gate(std::chrono::milliseconds patience = std::chrono::seconds(10)) : patience_(patience) {}
 
-  // A call that changes device memory, from its begin to its end. The capturing thread's own calls pass.
+  // One use of the gate: a call that changes device memory, from its beginning to its end. Calls of the capturing thread itself
+  // do not wait.
   class Use {
    public:
     explicit Use(Gate& gate) : gate_(gate), counted_(gate.enter()) {}
@@ -31,13 +32,14 @@ class Gate {
     bool counted_;
   };
 
-  // False when a capture is going on, by whichever thread; else a use has begun, to be ended with leave().
+  // Begins a use without waiting, to be ended with leave(). False, and no use, when any thread is capturing.
   bool try_enter();
   void leave();
 
-  // Waits until no other thread captures and no use is going on; false when that takes too long.
+  // Waits until no other thread captures and no use is going on, and begins a capture. False, and no capture, when that takes
+  // longer than the patience.
   bool begin_capture();
-  // Whether another thread's call went on in spite of the capture.
+  // Whether a call of another thread went on in spite of this capture.
   bool disturbed() const { return disturbed_; }
   void end_capture();
 

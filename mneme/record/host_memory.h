@@ -1,8 +1,8 @@
-// HostMemory: the program's memory that is the host's and the device's at once, which any kernel may reach.
+// HostMemory: the program's pinned host memory, which the host and any kernel may reach.
 //
-// What the program allocates (cudaHostAlloc, cudaMallocHost) is served from a range of its own at a fixed address, so that a
-// replay finds the place free; what it registers (cudaHostRegister) stays where the program has it. The hooks pin and unpin it
-// by the vendor's runtime. Thread-safe.
+// Memory that the program allocates (cudaHostAlloc, cudaMallocHost) is served from a reserved range at a fixed address, so that a
+// replay finds that place free. Memory that the program registers (cudaHostRegister) stays where the program has it. This class
+// keeps the list; the hooks pin and unpin the memory through the vendor's runtime. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -20,31 +20,36 @@ class HostMemory {
  public:
   explicit HostMemory(Bytes range) : range_(range) {}
 
-  // Served memory: zeroed, in whole pages, not pinned and not captured yet. Reserves the range at the first call.
+  // Allocates zeroed memory, in whole pages of the recording, from the reserved range. The memory is not pinned, and is captured
+  // only after add(). Reserves the range at the first call. unavailable: the range could not be reserved. exhausted: it is full.
   Result<DevicePtr> serve(Bytes size);
-  // What was served goes back; the vendor must have unpinned it.
+  // Gives served memory back. The vendor must have unpinned it.
   void take_back(DevicePtr address);
   // Whether the address lies in the range of served memory.
   bool owns(uint64_t address) const;
 
-  // From here on captured.
   struct Pinned {
     Bytes size;
     unsigned flags = 0;  // of the program's call
   };
+  // Lists memory as pinned: from now on it is captured.
   void add(DevicePtr address, Bytes size, unsigned flags);
-  // Nothing when no pinned memory starts there.
+  // Takes the pinned memory that starts at the address from the list. Nothing when none starts there.
   std::optional<Pinned> remove(DevicePtr address);
+  // The pinned memory that starts at the address; the one that the address lies in.
   std::optional<Pinned> find(DevicePtr address) const;
   std::optional<MemoryRange> find_around(DevicePtr address) const;
 
-  // All, by address, but registered memory that the program has unmapped without a word.
+  // All pinned memory, by address. Registered memory that the program has unmapped without unregistering it is dropped from the
+  // list first.
   std::vector<MemoryRange> all();
+  // The size of all that is listed.
   Bytes bytes() const;
-  // How many times memory was removed: while it stays the same, all that was listed is there.
+  // How many times memory was removed. While the number stays the same, the program has freed or unregistered nothing that was
+  // listed before.
   uint64_t removals() const;
 
-  // Forgets all and returns it, for the hooks to unpin.
+  // Empties the list and returns the addresses that were on it, for the hooks to unpin.
   std::vector<DevicePtr> clear();
 
  private:
@@ -56,7 +61,7 @@ class HostMemory {
   uint64_t removals_ = 0;
 };
 
-// Copies memory of this process. not_found, and no fault, where a part of it is not mapped any more.
+// Copies memory of this process. Where a part of it is not mapped any more, the result is not_found, and the process goes on.
 Status read_own_memory(MutableByteSpan to, DevicePtr from);
 
 }  // namespace mneme

@@ -1,7 +1,7 @@
 // Profile: how long the program's own launches take (`mneme record --profile`).
 //
-// Every launch of a selected kernel is timed. Times are kept by kernel and shape, and for each instance the time of the very
-// launch that was recorded, since reading all memory around it changes what it finds in the caches. Thread-safe.
+// The launches of selected kernels are timed: those that are recorded, and of each kernel and shape up to kMostOthers others. The
+// time of a recorded launch is kept apart, since reading all memory before it changes what it finds in the caches. Thread-safe.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ namespace mneme {
 
 class Profile {
  public:
-  static constexpr size_t kMostOthers = 1000;  // of one shape; further launches are not timed
+  static constexpr size_t kMostOthers = 1000;  // timed launches of one kernel and shape that are not recorded
 
   explicit Profile(std::unique_ptr<ProgramClock> clock) : clock_(std::move(clock)) {}
 
@@ -27,7 +27,8 @@ class Profile {
     Digest static_hash, dynamic_hash;
     auto operator<=>(const Instance&) const = default;
   };
-  // What the launch is, for those of one kind to be found again. `instance` where its memory was read before.
+  // A launch as the profile tells launches apart: by kernel and shape. `instance` is set for a launch before which memory was
+  // read, either to record it or to find that the database has it already.
   struct Launched {
     Digest static_hash;
     Dim3 grid, block;
@@ -36,11 +37,11 @@ class Profile {
     std::optional<Instance> instance;
   };
 
-  // Around the vendor's call, on the launching thread. Nothing when the launch is not timed.
+  // To be called before and after the vendor's call, on the launching thread. begin() gives nothing when the launch is not timed.
   std::optional<LaunchTag> begin(const Launched& launched, Vendor& vendor, void* stream);
   void end(LaunchTag tag, bool launched);
 
-  // What is known of an instance now; launches must be done to count. Nothing when nothing is known.
+  // The times that are known for an instance now. Launches that have not ended yet do not count. Nothing when no time is known.
   std::optional<RecordedTime> time_of(const Instance& instance);
   std::vector<Instance> instances();
 

@@ -1,4 +1,4 @@
-// ProgramClock: the time of launches that the program makes itself, by the clock that a replay on the same device uses.
+// ProgramClock: times the launches that the program itself makes, by the clock that a replay on the same device uses.
 #pragma once
 
 #include <memory>
@@ -15,18 +15,20 @@ class ProgramClock {
  public:
   virtual ~ProgramClock() = default;
   virtual std::string source() const = 0;
-  // Whether the time of a kernel's first launch is the kernel's alone, without the loading or lowering of its code.
+  // Whether the time of a kernel's first launch is that of the kernel alone, without loading or lowering its code.
   virtual bool counts_first_launches() const { return false; }
-  // The launch that this thread makes between begin and end, in that stream. Nothing when it cannot be timed.
+  // Times the launch that this thread makes in the stream between begin() and end(). Nothing when it cannot be timed. `launched`:
+  // whether the vendor accepted the launch; one that it did not has no time.
   virtual std::optional<LaunchTag> begin(Vendor& vendor, void* stream) = 0;
   virtual void end(LaunchTag tag, bool launched) = 0;
-  // Fetches the times of launches that are done.
+  // Fetches the times of launches that have ended.
   virtual void fetch() {}
-  // Once, when it has been fetched.
+  // The time of a launch, which is then forgotten. Nothing while it has not been fetched.
   virtual std::optional<Nanoseconds> take(LaunchTag tag) = 0;
 };
 
-// The device's observer; without one the vendor's events; and the host's clock where a launch is done when its call returns.
+// The clock for the program's launches on `device`, which must outlive it: the device's observer where it has one, else the
+// vendor's events on CUDA. Elsewhere a launch has ended when its call returns, and the host's clock times it.
 std::unique_ptr<ProgramClock> make_program_clock(Device& device);
 
 }  // namespace mneme

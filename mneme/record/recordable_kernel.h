@@ -12,12 +12,12 @@
 
 namespace mneme {
 
-// Counted by static hash: the same kernel may be registered by several images.
+// What happened to the launches of a kernel. There is one for each static hash, since several images may register one kernel.
 struct KernelCounts {
-  std::atomic<uint64_t> seen = 0;      // launches
-  std::atomic<uint64_t> attempts = 0;  // that were to be recorded
-  std::atomic<bool> recorded = false;
-  std::atomic<bool> refused = false;  // its file in the database cannot be read
+  std::atomic<uint64_t> seen = 0;      // launches of the kernel
+  std::atomic<uint64_t> attempts = 0;  // those of them that were to be recorded
+  std::atomic<bool> recorded = false;  // the database has an instance of it
+  std::atomic<bool> refused = false;   // its file in the database cannot be read
 };
 
 struct RecordableKernel {
@@ -29,24 +29,24 @@ struct RecordableKernel {
 
   const void* function = nullptr;
   std::shared_ptr<const RegisteredKernel> registered;
-  Status status;  // why it cannot be recorded, or ok; the rest only when ok
+  Status status;  // ok, or why it cannot be recorded: then the members below are not filled in
   KernelRecord record;
   std::vector<Global> globals;
-  std::vector<SegmentRange> padding;  // of the parameters
-  bool selected = true;               // by --kernels
+  std::vector<SegmentRange> padding;  // bytes of the parameter buffer that hold no value
+  bool selected = true;               // whether --kernels selects it
   std::shared_ptr<KernelCounts> counts;
 
-  // The name for people.
+  // The name as people read it: demangled where that is known.
   const std::string& display_name() const { return record.demangled.empty() ? registered->name : record.demangled; }
 };
 
-// Never fails: what is wrong is in the status.
+// Describes a kernel by its segments. Never fails: what is wrong is in the status of the result.
 RecordableKernel describe_kernel(const void* function, std::shared_ptr<const RegisteredKernel> registered);
 
-// Bitcode of the kernel's segment and of all it needs, one module after another.
+// The bitcode of the kernel's segment and of all segments that it needs, one module after another.
 Result<ByteVector> kernel_bitcode(const RegisteredKernel& registered);
 
-// The packed parameter buffer of a launch, padding zero. `arguments` has one pointer a parameter.
+// The packed parameter buffer of a launch, with zeros in the padding. `arguments` has one pointer for each parameter.
 ByteVector pack_arguments(const RecordableKernel& kernel, void* const* arguments);
 
 }  // namespace mneme

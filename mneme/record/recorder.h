@@ -1,7 +1,8 @@
-// Recorder: owns device memory at fixed addresses and captures what a launch sees and leaves behind.
+// Recorder: owns device memory at fixed addresses, and captures what a launch finds in memory and what it leaves there.
 //
-// The hooks call it from the application's threads. It never disturbs the application: its first failure ends recording and
-// nothing else. Memory that it has handed out stays valid and can be freed. No lock is held while the vendor's runtime runs.
+// The hooks call it from the application's threads. It never disturbs the application. A failure that concerns one launch or one
+// kernel gives up that launch or kernel; any other ends recording, and nothing else: memory that the recorder has handed out
+// stays valid and can be freed. The lock that fork() takes (fork_mutex()) is not held while the vendor's runtime runs.
 // Thread-safe.
 #pragma once
 
@@ -30,7 +31,7 @@
 
 namespace mneme {
 
-// One launch as the application asked for it. Everything is alive during begin_launch only.
+// One launch as the application asked for it. What its pointers lead to lives only until begin_launch() returns.
 struct Launch {
   Vendor& vendor;
   const void* function = nullptr;  // the host stub
@@ -38,8 +39,8 @@ struct Launch {
   Bytes shared;
   bool cooperative = false;
   void* const* arguments = nullptr;
-  std::optional<NotRecorded> refusal;  // what the hook saw that cannot be recorded
-  std::optional<Digest> known{};       // begin_launch's: the instance in the database that it turned out to be
+  std::optional<NotRecorded> refusal;  // set by the hook, when it sees that this launch cannot be recorded
+  std::optional<Digest> known{};       // set by begin_launch(), when the database has this instance already
 };
 
 class Recorder {
@@ -49,11 +50,11 @@ class Recorder {
     OpenDevice open_device = [](DeviceKind kind, int ordinal) { return Device::open(kind, ordinal); };
     FileSystem* files = &FileSystem::posix();
     std::function<void()> profiling_begins = [] {};                 // called when launches begin to be timed
-    RecordingReport* report = nullptr;                              // outlives the recorder; null: nobody is told
-    std::chrono::milliseconds patience = std::chrono::seconds(10);  // of threads that wait for each other, see Gate
-    LockPatience lock_patience{};                                   // with others who hold the database's lock
+    RecordingReport* report = nullptr;                              // outlives the recorder; null: nothing is reported
+    std::chrono::milliseconds patience = std::chrono::seconds(10);  // how long threads wait for each other, see Gate
+    LockPatience lock_patience{};                                   // how long to wait for the database's lock
   };
-  // A recorder whose options are wrong begins ended. `options_status` says so.
+  // `options_status` says whether the options could be read. With wrong options, recording has ended from the start.
   Recorder(RecordingOptions options, Environment environment, Status options_status = {});
   ~Recorder();
 
@@ -62,35 +63,42 @@ class Recorder {
   HostMemory& host_memory() { return host_memory_; }
   bool is_recording() const { return state_ != State::ended; }
 
-  // Memory of the application, in the reserved range. A failure leaves recording as it is: the hook asks the vendor, and when
-  // the vendor has the memory calls failed_allocation. Nothing in the result: the vendor is to be asked, and remember_foreign
-  // called.
+  // Allocates memory for the application in the reserved range. The first call opens the device. Three outcomes:
+  //   - an address: the memory is the recorder's;
+  //   - nothing: the recorder does not serve this allocation. The hook asks the vendor for it, and calls remember_foreign();
+  //   - a failure, which does not end recording yet: the hook asks the vendor. Only when the vendor has the memory, it calls
+  //     failed_allocation(), which ends recording.
   Result<std::optional<DevicePtr>> allocate(Vendor& vendor, Bytes size);
   void failed_allocation(const Status& status);
+  // Whether the address lies in the reserved range.
   bool owns(uint64_t address) const;
-  // Waits for the device, as the vendor's does. invalid_argument when no allocation of the recorder starts there.
+  // Frees an allocation of the recorder. Waits for the device first, as the vendor's call does. While a launch or a stream is
+  // being captured it does not wait, and the memory is freed later. invalid_argument: no allocation of the recorder starts there.
   Status free(Vendor& vendor, DevicePtr pointer);
 
-  // Memory that is not captured, and why a launch that is given a pointer into it is not recorded.
+  // Remembers memory that the recorder does not capture. A launch that is given a pointer into it is not recorded, for `reason`.
   void remember_foreign(uint64_t address, uint64_t size, NotRecorded reason);
   void forget_foreign(uint64_t address);
 
-  // What the program says of its memory (mneme/abi/annotate.h). Kept with every instance recorded from now on.
+  // Takes an annotation of the program (mneme/abi/annotate.h), and keeps it with every instance that is recorded from now on. One
+  // that cannot be kept is ignored with a warning.
   void annotate(Vendor& vendor, const void* pointer, uint64_t count, const mneme_annotation& annotation);
 
   void forget_annotations(const MemoryRange& memory) { annotations_.forget(memory); }
 
-  // The vendor is about to destroy everything on the device.
+  // To be called before the vendor destroys everything on the device. Frees the recorder's memory and closes its device; the next
+  // allocation or launch opens it again.
   void reset(Vendor& vendor);
-  // Images came or went: what was read from them is forgotten.
+  // To be called when an image is unregistered: forgets what was read of kernels, which may be the image's.
   void forget_kernels();
 
   void begin_stream_capture() { ++stream_captures_; }
   void end_stream_capture() { --stream_captures_; }
   bool in_stream_capture() const { return stream_captures_ > 0; }
 
-  // Null when the launch is passed through, which has then been counted with its reason. Otherwise the launch is to follow on
-  // this thread, and then end_launch.
+  // Decides whether a launch is recorded, and captures the memory before it. Null: the launch passes through and is not recorded;
+  // the report has counted it, with the reason or as one that the database has already. Otherwise this thread must launch the
+  // kernel next, and then call end_launch(), which captures the memory after it and publishes the instance.
   struct Capture;
   struct DeleteCapture {
     void operator()(Capture* capture) const;
@@ -99,16 +107,17 @@ class Recorder {
   CapturePtr begin_launch(Launch& launch);
   void end_launch(CapturePtr capture, bool launched);
 
-  // Between begin_launch and end_launch, around the vendor's call. Nothing when the launch is not timed: without --profile, of a
-  // kernel that is not selected, into a graph, on another device, and right after a launch around which memory was read.
+  // Time one launch for --profile. To be called between begin_launch() and end_launch(), before and after the vendor's call.
+  // begin_timing() gives nothing when the launch is not timed: without --profile, or when the kernel is not selected, when the
+  // launch goes into a graph or to another device, and right after a launch for which memory was read.
   std::optional<LaunchTag> begin_timing(const Launch& launch, const Capture* capture, void* stream);
   void end_timing(std::optional<LaunchTag> timed, bool launched);
-  // Writes the times into the database. At the process's exit, while the vendor's runtime still works.
+  // Writes the times into the database. To be called at the process's exit, while the vendor's runtime still works.
   void finish_profile();
 
-  // In a forked child, which has no device: everything passes through.
+  // To be called in a forked child, which has no device: ends recording there, so that every launch passes through.
   void become_forked_child();
-  // Held around fork, so that the child finds no lock taken.
+  // To be held around fork(), so that the child does not find it taken.
   std::mutex& fork_mutex() { return mutex_; }
 
  private:
@@ -145,20 +154,20 @@ class Recorder {
   Gate gate_;
   HostMemory host_memory_;
   Annotations annotations_;
-  Annotations shadows_;  // of variables, at the addresses that they have in the program
+  Annotations shadows_;  // annotations of variables, at the addresses that the variables have on the host
   std::atomic<State> state_ = State::waiting;
   std::atomic<int> stream_captures_ = 0;
-  std::atomic<bool> memory_was_read_ = false;  // around the launch before
+  std::atomic<bool> memory_was_read_ = false;  // before the latest launch that was looked at for timing
   std::shared_ptr<Profile> profile_;           // under mutex_; null without --profile
   std::atomic<uint64_t> space_begin_ = 0, space_end_ = 0;
-  std::mutex open_mutex_;           // one thread opens
+  std::mutex open_mutex_;           // held by the one thread that opens the device
   std::shared_ptr<Opened> opened_;  // under mutex_
 
   mutable std::mutex mutex_;
   RangeMap<NotRecorded> foreign_;    // memory that is not the recorder's, and why a launch that is given it is not recorded
   std::vector<DevicePtr> deferred_;  // to be freed when no capture is going on
   std::map<Digest, std::shared_ptr<KernelCounts>> counts_;
-  uint64_t written_ = 0;               // to the database
+  uint64_t written_ = 0;               // bytes added to the database
   uint64_t too_large_ = ~uint64_t{0};  // the smallest state that went beyond --max-bytes
 
   std::shared_mutex kernels_mutex_;

@@ -1,4 +1,4 @@
-// What recorder.cc and recorder_launch.cc share. Not for other files.
+// The types that the sources of Recorder share. Not for other files.
 #pragma once
 
 #include "mneme/record/recorder.h"
@@ -12,7 +12,7 @@ struct Recorder::Opened {
   std::unique_ptr<AddressSpace> space;
   std::unique_ptr<Stream> stream;  // for captures
   std::unique_ptr<Database> database;
-  StateCapture states;  // of the capturing thread
+  StateCapture states;  // used by the capturing thread only
 };
 
 struct Recorder::Capture {

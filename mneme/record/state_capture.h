@@ -1,8 +1,8 @@
-// StateCapture: reads what changed in device memory since the last time and hands it to a publication.
+// StateCapture: reads the memory that has changed since the last capture, and hands it to a publication.
 //
-// The device hashes every page; only pages whose hash differs from the last capture's are copied and digested. What is known
-// of a page follows from its content alone, so an allocation that was freed and made again at the same place needs no care.
-// Used by the capturing thread.
+// The device hashes every page. Only pages whose hash differs from that of the last capture are copied and digested. What is
+// remembered of a page depends on its content alone, so memory that was freed and allocated again at the same place is captured
+// rightly. Used by the capturing thread only.
 #pragma once
 
 #include <string>
@@ -26,16 +26,16 @@ struct CapturedGlobal {
 class StateCapture {
  public:
   struct Memory {
-    std::vector<MemoryRange> allocations;  // each by address
+    std::vector<MemoryRange> allocations;  // this list and the next are sorted by address
     std::vector<MemoryRange> host;
     std::vector<CapturedGlobal> globals;
   };
-  // Puts the changed pages of the allocations and of the host's memory and all of the globals into the publication. state() has
-  // the result once the publication's wait() is ok. After a failure, and after giving up a publication that was put to, forget()
-  // everything.
+  // Puts the changed pages of the allocations and of host memory, and all pages of the globals, into the publication. state() has
+  // the result once the publication's wait() is ok. After a failure, and when the publication is given up although the database
+  // does not have its pages, call forget(): a later capture would otherwise take those pages for stored.
   Status capture(Stream& stream, const Memory& memory, Publication& publication);
   MemoryState state() const;
-  // Whether the last capture failed because memory of the host was not there any more.
+  // Whether the last capture failed because host memory was not mapped any more.
   bool lost_host_memory() const { return lost_host_memory_; }
   void forget() { known_.clear(); }
 
@@ -46,7 +46,7 @@ class StateCapture {
     std::vector<Digest> digests;
   };
 
-  class Source;  // of pages: the device, or the host
+  class Source;  // where pages are read from: the device or the host
   class DeviceSource;
   class HostSource;
   Status capture_allocation(Source& source, const MemoryRange& allocation, Publication& publication);

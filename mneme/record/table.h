@@ -1,7 +1,7 @@
 // Table and HookList: how a replaced function knows through which call table it was called.
 //
-// A slot is a plain function pointer without context, and each linked object has its own real functions. So every handler is
-// instantiated once a table (MNEME_MAX_TABLES), and gets its Table as first argument:
+// A slot is a plain function pointer without context, and each linked object has its own real functions. Every handler is
+// therefore instantiated once for each table (MNEME_MAX_TABLES times), and gets its Table as the first argument:
 //
 //   cudaError_t on_malloc(Table& table, void** out, size_t size) { … MNEME_NEXT(table, cudaMalloc)(out, size) … }
 //   using Hooks = HookList<Hook<MNEME_CALL_cudaMalloc, on_malloc>>;
@@ -20,7 +20,7 @@ namespace mneme {
 
 class Table final : public Vendor {
  public:
-  // What stood in the slots before: the vendor's functions, or the emulation's.
+  // Remembers what the slots hold before the recorder replaces them: the functions of the vendor, or of the emulation.
   void attach(mneme_call_table& abi) {
     abi_ = &abi;
     next_.assign(abi.slots, abi.slots + abi.call_count);
@@ -44,9 +44,9 @@ class Table final : public Vendor {
   std::vector<mneme_function> next_;
 };
 
-// The tables that were attached, by their index.
+// The table of that index, below MNEME_MAX_TABLES.
 Table& attached_table(uint32_t index);
-// Of the process. Made at the first attach and never destroyed; null in a process without one.
+// The recorder of this process. It is made when the first table is attached, and never destroyed; null before that.
 Recorder* recorder();
 void set_recorder(Recorder* recorder);
 
@@ -89,13 +89,14 @@ void install_host_memory_hooks(Table& table);
 void install_launch_hooks(Table& table);    // where a launch kind is added
 void install_activity_hooks(Table& table);  // other calls that write device memory
 
-// Before the vendor's device goes: unpins all host memory that was served, and forgets the rest.
+// To be called before the vendor's device goes: unpins all host memory that was served, and forgets the rest.
 void release_host_memory(Table& table);
 
-// The host function of a kernel handle that the program asked for; any other pointer as it is.
+// The host function that a kernel handle stands for, where the program has asked for that handle (cudaGetKernel,
+// cudaGetFuncBySymbol). Any other pointer is returned as it is.
 const void* host_function_of(const void* function);
 
-// Numbers and remembers the table and replaces its slots.
+// Checks and numbers the table (accept_table()), remembers its slots and replaces them. Fails as accept_table() does.
 Status attach_table(mneme_call_table& abi);
 
 }  // namespace mneme

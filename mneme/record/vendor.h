@@ -1,5 +1,5 @@
-// Vendor: what the recorder asks of the runtime that the application was linked with, through the call table the application
-// called from. Implemented by the hooks over a table, and by tests.
+// Vendor: what the recorder asks of the CUDA runtime that the application was linked with, or of the emulation in its place.
+// Implemented by Table, over the call table that the application called through, and by tests.
 #pragma once
 
 #include <optional>
@@ -18,17 +18,19 @@ class Vendor {
   // Lets the vendor's runtime make its context before the recorder's device is opened.
   virtual Status prepare() = 0;
   virtual Result<int> current_device() = 0;
-  // Waits for all of the device's work. A fault of an earlier kernel is reported here, as it is to the application later.
+  // Waits for all work on the current device. A fault of an earlier kernel is reported here, as the application meets it later.
   virtual Status synchronize() = 0;
-  // Events of the vendor's, which time its launches: one recorded in a stream now; the time between two, once both have happened.
+  // The vendor's events, which time launches. record_event() makes one and records it in the stream. elapsed() gives the time
+  // between two, or nothing while one of them has not happened.
   virtual Result<void*> record_event(void*) { return Status(Code::unsupported, "this vendor has no events"); }
   virtual std::optional<Nanoseconds> elapsed(void*, void*) { return std::nullopt; }
   virtual void destroy_event(void*) {}
-  // The same from a thread of the recorder's own.
+  // As synchronize(), but from a thread of the recorder's own, which has no current device yet: waits for device `ordinal`.
   virtual Status synchronize([[maybe_unused]] int ordinal) { return synchronize(); }
-  // Where the device global `name` (in the image) of the kernel's image lies.
+  // Where the kernel's image has the device global of that name. `name` is the one in the image, not the one in the IR.
   virtual Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) = 0;
-  // Where a registered variable, not a managed one, lies; `table` is the index of the call table it was registered through.
+  // Where a registered variable lies, which must not be a managed one. `table` is the index of the call table through which it
+  // was registered.
   virtual Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) = 0;
 };
 
