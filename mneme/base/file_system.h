@@ -68,7 +68,7 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  // io: there is no regular file. A FIFO, for example, is refused at once; its writer is never waited for.
+  // io: something else than a regular file is there. A FIFO, for example, is refused at once; its writer is never waited for.
   virtual Result<std::unique_ptr<ReadableFile>> open(const Path& path) = 0;
   virtual Result<std::unique_ptr<WritableFile>> create(const Path& path) = 0;  // empties a file that exists
   // Creates a file that does not exist yet, and locks it (see TemporaryFile). Null where the name is taken.

@@ -16,7 +16,7 @@ class Module;
 
 namespace mneme::instrument {
 
-// A function that the host launches, by its calling convention.
+// Whether the value is a kernel: a function whose calling convention says that the host launches it.
 bool is_kernel(const llvm::GlobalValue& value);
 
 // The root and every global that it reaches through operands, initialisers and aliasees, in the order in which a walk from the
@@ -24,7 +24,7 @@ bool is_kernel(const llvm::GlobalValue& value);
 struct Closure {
   llvm::GlobalValue* root = nullptr;
   llvm::SetVector<llvm::GlobalValue*> members;
-  std::vector<std::string> needs;  // members that another file must define
+  std::vector<std::string> needs;  // names of members that are declared here and that another file must define
 };
 
 // Fails when the root reaches what a module of its own cannot hold (an ifunc, a thread-local variable, a function that

@@ -24,7 +24,7 @@ struct ModuleState {
   enum class Phase { usable, running, gone };
 
   explicit ModuleState(Module parsed) : module(std::make_unique<Module>(std::move(parsed))) {}
-  // The next life of a module.
+  // Begins the next life of a module, which shares the mutex of the one before.
   ModuleState(Module parsed, std::shared_ptr<std::mutex> shared)
       : module(std::make_unique<Module>(std::move(parsed))), mutex(std::move(shared)) {}
   // ok when the module may be used. unavailable: a pipeline is changing it. not_found: its life has ended.

@@ -31,7 +31,7 @@
 
 namespace mneme {
 
-// One launch as the application asked for it. What its pointers lead to lives only until begin_launch() returns.
+// One launch as the application asked for it. `arguments` is read by begin_launch() only.
 struct Launch {
   Vendor& vendor;
   const void* function = nullptr;  // the host stub
@@ -54,7 +54,7 @@ class Recorder {
     std::chrono::milliseconds patience = std::chrono::seconds(10);  // how long threads wait for each other, see Gate
     LockPatience lock_patience{};                                   // how long to wait for the database's lock
   };
-  // `options_status` says whether the options could be read. With wrong options, recording has ended from the start.
+  // `options_status` says whether the options could be read. If they could not, or are wrong, recording has ended from the start.
   Recorder(RecordingOptions options, Environment environment, Status options_status = {});
   ~Recorder();
 

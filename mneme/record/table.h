@@ -84,9 +84,9 @@ struct HookList {
 };
 
 void install_registration_hooks(Table& table);
-void install_memory_hooks(Table& table);  // where an allocation kind is added
+void install_memory_hooks(Table& table);  // a new kind of allocation is added there
 void install_host_memory_hooks(Table& table);
-void install_launch_hooks(Table& table);    // where a launch kind is added
+void install_launch_hooks(Table& table);    // a new kind of launch is added there
 void install_activity_hooks(Table& table);  // other calls that write device memory
 
 // To be called before the vendor's device goes: unpins all host memory that was served, and forgets the rest.

@@ -1,4 +1,4 @@
-// What every interposer's mneme_attach does first.
+// The check that every interposer's mneme_attach begins with.
 #pragma once
 
 #include "mneme/abi/call_table.h"
@@ -6,9 +6,9 @@
 
 namespace mneme {
 
-// incompatible when the table was linked by a Mneme with another ABI version or another list of CUDA runtime functions: the
-// message names the object and says to build it again. exhausted when MNEME_MAX_TABLES are in use. Otherwise numbers the table,
-// if no interposer has yet. Thread-safe.
+// Checks a table, and numbers it if no interposer has done so yet. Thread-safe. incompatible: the object was linked by a Mneme
+// with another ABI version or another list of CUDA runtime functions; the message names the object and says to build it again.
+// exhausted: MNEME_MAX_TABLES tables are in use.
 Status accept_table(mneme_call_table& table);
 
 }  // namespace mneme

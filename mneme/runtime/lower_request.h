@@ -1,6 +1,6 @@
-// What emulation asks `mneme lower` for, and the answer: both are files, written by one process and read by the other.
+// What the emulation asks `mneme lower` for, and the answer. Both are files that one process writes and the other reads.
 //
-// Thread-compatible values. Reading a damaged file is Code::corrupt with the file's name and the offset.
+// Thread-compatible values. decode() of a damaged file is Code::corrupt; the message has the file's name and the offset.
 #pragma once
 
 #include <string>
@@ -22,6 +22,7 @@ struct LowerModule {
   friend bool operator==(const LowerModule&, const LowerModule&) = default;
 };
 
+// The address at which the code of the image finds a global variable of the modules.
 struct LowerBinding {
   std::string name;
   DevicePtr address;
@@ -46,7 +47,7 @@ struct RefusedKernel {
 };
 
 struct LowerReply {
-  ByteVector image;  // CPU device image; empty when every kernel is refused
+  ByteVector image;  // an image for the CPU device; empty when every kernel is refused
   std::vector<RefusedKernel> refused;
 
   ByteVector encode() const;

@@ -1,4 +1,4 @@
-// Telling from an ELF file whether it is recordable, before it runs.
+// Finds out from an ELF file whether the program in it is recordable, before it runs.
 #pragma once
 
 #include <string>
@@ -12,18 +12,19 @@ namespace mneme {
 
 struct ObjectFile {
   bool recordable = false;            // linked with `mneme config ldflags`
-  mneme_note note{};                  // when recordable
+  mneme_note note{};                  // the object's note, where it is recordable
   bool device_code = false;           // holds device code (section .nv_fatbin)
-  bool dropped_device_code = false;   // was linked from relocatable device code without it (--offload-link was missing)
-  std::vector<std::string> needed;    // DT_NEEDED: the shared libraries that it names
-  std::vector<std::string> run_path;  // where it looks for them, DT_RPATH and DT_RUNPATH; "$ORIGIN" stands as it is written
+  bool dropped_device_code = false;   // should hold device code and does not: it was linked without --offload-link
+  std::vector<std::string> needed;    // the shared libraries that it names (DT_NEEDED)
+  std::vector<std::string> run_path;  // where it looks for them (DT_RPATH, DT_RUNPATH); "$ORIGIN" is not replaced
 };
 
 // Reads an executable or shared library. invalid_argument when it is not an ELF file for this machine (a script, for example),
 // corrupt when its tables reach beyond its end. `name` is what messages call it.
 Result<ObjectFile> read_object_file(ByteSpan bytes, const std::string& name);
 
-// ok when an object with this note works with this Mneme; otherwise incompatible, with what to do.
+// ok when an object with this note works with this Mneme; otherwise incompatible, and the message says what to do. `name` is what
+// the message calls the object.
 Status check_note(const mneme_note& note, const std::string& name);
 
 }  // namespace mneme

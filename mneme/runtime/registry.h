@@ -1,9 +1,10 @@
-// Registry: what a program has registered with the CUDA runtime, by host address. An interposer feeds it from its hooks of
-// __cudaRegisterFatBinary, __cudaRegisterFunction, …Var, …ManagedVar and __cudaUnregisterFatBinary.
+// Registry: the kernels and variables that a program has registered with the CUDA runtime, by their addresses on the host. An
+// interposer feeds it from its hooks of __cudaRegisterFatBinary, __cudaRegisterFunction, …Var, …ManagedVar and
+// __cudaUnregisterFatBinary.
 //
-// Registration happens before main and only stores names and addresses; a fat binary is read when the first of its kernels is
-// asked for. Thread-safe throughout. Lookups take a shared lock for a hash lookup. What a lookup returns stays valid after the
-// fat binary is unregistered, except the segments' views, which die when the object that holds the fat binary is unloaded.
+// Registration happens before main and only stores names and addresses. A fat binary is read when its segments are first asked
+// for. Thread-safe; a lookup takes a shared lock. What a lookup returns stays valid after the fat binary is unregistered, except
+// the views of its segments: they end when the object that holds the fat binary is unloaded.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,7 @@ namespace mneme {
 
 struct RegisteredVariable {
   const void* host_address =
-      nullptr;       // what symbol functions take; for a managed variable, of the pointer that holds its address
+      nullptr;       // what cudaMemcpyToSymbol and the like take; of a managed variable, where the pointer to it lies
   std::string name;  // symbol in the device image
   uint64_t size = 0;
   bool constant = false;
@@ -30,11 +31,11 @@ struct RegisteredVariable {
 };
 
 struct RegisteredFunction {
-  const void* host_function = nullptr;  // the host stub: what launches name the kernel by
+  const void* host_function = nullptr;  // the host stub, by which launches name the kernel
   std::string name;                     // symbol in the device image
 };
 
-// One registered fat binary: one linked device image.
+// One registered fat binary, which holds one linked device image (or several, for different architectures).
 class RegisteredImage {
  public:
   RegisteredImage(uint64_t id, uint32_t table, const void* wrapper, uint32_t sm)
@@ -44,7 +45,7 @@ class RegisteredImage {
   uint32_t table() const { return table_; }  // index of the call table it was registered through
   const void* wrapper() const { return wrapper_; }
 
-  // Read at the first call; later calls return the same. Everything that goes wrong in reading is the status of each call.
+  // What the fat binary holds. The first call reads it; later calls return the same, and the same failure if reading has failed.
   Result<const SegmentTable*> segments() const;
   Result<DeviceElf> device_elf() const;
 
@@ -58,7 +59,7 @@ class RegisteredImage {
   const uint64_t id_;
   const uint32_t table_;
   const void* const wrapper_;
-  std::atomic<uint32_t> sm_;  // until it is read
+  std::atomic<uint32_t> sm_;  // the architecture to be read for; not used after that
   mutable std::mutex mutex_;  // over variables_ and functions_
   std::vector<RegisteredVariable> variables_;
   std::vector<RegisteredFunction> functions_;
@@ -71,7 +72,7 @@ class RegisteredImage {
 struct RegisteredKernel {
   std::string name;
   std::shared_ptr<const RegisteredImage> image;
-  // The kernel's segment; not_found when the image was not built with the plugin, with what to do.
+  // The kernel's segment. not_found: the image was not built with the plugin; the message says what to do.
   Result<const EmbeddedSegment*> segment() const;
 };
 
@@ -82,22 +83,23 @@ struct RegisteredSymbol {
 
 class Registry {
  public:
-  // Which device ELF of a fat binary counts; 0: the newest. Holds for images that have not been read yet, whenever they were
-  // registered.
+  // Chooses the device ELF that is read from each fat binary: the one for architecture `sm` (90 for sm_90), or the newest for 0.
+  // Holds for all images that have not been read yet, registered before or after this call.
   void set_architecture(uint32_t sm);
 
-  // `handle` is what the runtime's own registration returned (or what emulation invents).
+  // `handle` is what the runtime's own registration returned, or what the emulation has made up. `wrapper` is what the program
+  // registered, `table` the index of the call table through which it did.
   std::shared_ptr<const RegisteredImage> add_image(void** handle, uint32_t table, const void* wrapper);
   void add_function(void** handle, const void* host_function, const char* device_name);
   void add_variable(void** handle, RegisteredVariable variable);
   // Returns the image, or null for an unknown handle. Its functions and variables are no longer found.
   std::shared_ptr<const RegisteredImage> remove_image(void** handle);
 
-  // By the host stub's address; null when none is registered. A kernel that several images define is the first one's.
+  // The kernel of a host stub; null when none is registered. Of a stub that several images register, the first image counts.
   std::shared_ptr<const RegisteredKernel> find_kernel(const void* host_function) const;
-  // By the host variable's address, or by the address of a managed variable's pointer; null when none is registered.
+  // The variable with this RegisteredVariable::host_address; null when none is registered.
   std::shared_ptr<const RegisteredSymbol> find_variable(const void* host_address) const;
-  // The variable, not a managed one, whose host variable has that byte.
+  // The variable whose bytes on the host hold this address; managed ones are left out. Looks at all variables.
   std::shared_ptr<const RegisteredSymbol> find_variable_around(const void* host_address) const;
   std::shared_ptr<const RegisteredImage> find_image(void** handle) const;
   std::vector<std::shared_ptr<const RegisteredImage>> images() const;  // in order of registration

@@ -1,8 +1,8 @@
-// Segments, and where they are found: wrapper → fat binary → device ELF → symbol → segment.
+// Reading of segments, and of what they are found in: registration wrapper → fat binary → device ELF → symbol → segment.
 //
-// Everything here is a view into bytes that the caller keeps: the fat binary of a loaded program stays mapped until the object
-// that holds it is unloaded. Functions are pure and may be called by any thread. Damage is Code::corrupt, another ABI version or
-// target is Code::incompatible, a compressed or PTX-only fat binary is Code::unsupported; messages start with the name given.
+// All results are views into bytes that the caller keeps. The fat binary of a loaded program stays mapped until the object that
+// holds it is unloaded. The functions are pure and may be called by any thread. Failures: corrupt (damage), incompatible (another
+// ABI version), unsupported (a fat binary that is compressed, or holds no code for the device). Messages start with `name`.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct SegmentParameter {
 
 struct SegmentGlobal {
   std::string_view name;     // symbol in the device image
-  std::string_view ir_name;  // in the IR
+  std::string_view ir_name;  // the same symbol in the IR
   uint64_t size = 0;         // may be 0 for a declaration
   uint32_t alignment = 1;
   uint32_t flags = 0;  // of mneme_global_flags
@@ -64,7 +64,7 @@ struct EmbeddedSegment {
 // Checks magic, version, checksum and every offset. `bytes` may be longer than the segment (a symbol's size is rounded up).
 Result<EmbeddedSegment> parse_segment(ByteSpan bytes, const std::string& name);
 
-// The bitcode of a segment.
+// Decompresses the bitcode of a segment.
 Result<ByteVector> segment_bitcode(const EmbeddedSegment& segment);
 
 // One device ELF of a fat binary.
@@ -73,11 +73,11 @@ struct DeviceElf {
   uint32_t sm = 0;  // 90 for sm_90
 };
 
-// The bytes of the fat binary that a registration wrapper (__fatBinC_Wrapper_t) points to; their length is what its own header
+// The bytes of the fat binary that a registration wrapper (__fatBinC_Wrapper_t) points to, as many as the fat binary's header
 // says.
 Result<ByteSpan> fat_binary_of_wrapper(const void* wrapper);
 
-// The ELF of a fat binary for `sm`, or the nearest below it of the same major version; 0 asks for the newest.
+// The device ELF for architecture `sm` (90 for sm_90), or the nearest below it of the same major version. 0 asks for the newest.
 Result<DeviceElf> find_device_elf(ByteSpan fat_binary, uint32_t sm, const std::string& name);
 
 // The segments of one device ELF. A damaged segment does not hide the others.
@@ -85,16 +85,17 @@ struct SegmentTable {
   std::vector<EmbeddedSegment> segments;  // in symbol-table order
   std::vector<Status> damaged;            // one for each symbol whose segment did not parse
 
-  // By the name in the device image. not_found; or the first damage, when there is any, since the wanted one may be it.
+  // The segment of that name in the device image. Where there is none: not_found, or the first of `damaged`, since the wanted
+  // segment may be the damaged one.
   Result<const EmbeddedSegment*> find(std::string_view name) const;
-  // The segment and then, each once, all that it needs, directly or through others. not_found names the symbol that no
-  // segment defines and the segment that needs it.
+  // The segment, and then every segment that it needs, directly or through others, each once. not_found: the message names the
+  // symbol that no segment defines, and the segment that needs it.
   Result<std::vector<const EmbeddedSegment*>> closure(const EmbeddedSegment& segment) const;
 };
 Result<SegmentTable> read_segments(ByteSpan device_elf, const std::string& name);
 
-// The initial bytes of a variable in a device ELF; empty for one without (zeros), or that is not there. References in it are
-// not resolved.
+// The initial bytes of a variable in a device ELF. Empty for a variable without initial value, which begins as zeros, and where
+// there is no such variable. Addresses of other symbols in these bytes are not filled in.
 ByteSpan find_initial_value(ByteSpan device_elf, std::string_view variable);
 
 }  // namespace mneme

@@ -1,4 +1,5 @@
-// An instance as a JSON object, in the list of its kernel and, of version 1, in the kernel's own document. Not for other rooms.
+// An instance as a JSON object, as it stands in the list of its kernel, and in version 1 in the kernel's own document. Not for
+// other rooms.
 #pragma once
 
 #include "mneme/snapshot/json_cursor.h"

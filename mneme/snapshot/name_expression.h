@@ -1,8 +1,8 @@
 // NameExpression: the regular expression that selects kernels by their name (`mneme record --kernels`).
 //
-// ECMAScript's, found anywhere in the name. Matching never goes back, so that its time grows with the length of the name and of
-// the expression and no further, whatever both are: it happens in the recorded program. What needs going back is refused:
-// back-references (\\1) and look-ahead ((?=…), (?!…)).
+// It has the syntax of ECMAScript, and may match anywhere in the name. Matching happens in the recorded program, so it must be
+// fast whatever the name and the expression are: it never backtracks, and its time grows only with the product of their lengths.
+// What would need backtracking is refused: back-references (\\1) and look-ahead ((?=…), (?!…)).
 #pragma once
 
 #include <regex>
@@ -14,10 +14,10 @@ namespace mneme {
 
 class NameExpression {
  public:
-  // invalid_argument, naming what is wrong with it.
+  // invalid_argument: it is no expression, or one that is refused; the message says why.
   static Result<NameExpression> parse(const std::string& text);
 
-  // Of a very long name the begin counts.
+  // Of a very long name, only the beginning is looked at.
   bool is_found_in(const std::string& name) const;
 
  private:

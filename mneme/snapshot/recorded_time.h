@@ -1,4 +1,4 @@
-// RecordedTime: what a recorded launch took in the program itself (`mneme record --profile`).
+// RecordedTime: how long a recorded launch took in the program itself (`mneme record --profile`).
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,24 @@ namespace mneme {
 
 class JsonCursor;
 
-// Times are nanoseconds.
+// Times are in nanoseconds.
 struct RecordedTime {
-  std::string clock_source;  // as a replay's
-  // Of the recorded launch. All memory had been read just before: what it found in the caches is not what the program left there.
+  std::string clock_source;  // the clock, by the same names as in a replay's result
+  // The time of the recorded launch itself. All memory was read just before it, so it found other caches than the program had
+  // left.
   std::optional<double> captured;
-  // Of the kernel's launches with the same shape around which nothing was read: as in the program without recording.
+  // The kernel's other launches of the same shape: their number, and their times. No memory was read before them, so they ran as
+  // they do without recording.
   uint64_t others = 0;
   double others_min = 0, others_median = 0;  // zero where there were none
 
-  // What a replay's time is compared with: the median of the others; where there were none, the captured launch's.
+  // The time to compare a replay's time with: the median of the others, or that of the captured launch where there were none.
   double reference() const { return others != 0 ? others_median : captured.value_or(0); }
   friend bool operator==(const RecordedTime&, const RecordedTime&) = default;
 };
 
 nlohmann::json to_json(const RecordedTime& time);
-// corrupt, naming the key, for a wrong type or a time that cannot be.
+// corrupt, with the key: a wrong type, or a time that cannot be.
 Status read_recorded_time(const JsonCursor& at, RecordedTime& out);
 
 }  // namespace mneme

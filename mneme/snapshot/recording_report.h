@@ -1,8 +1,8 @@
-// RecordingReport: what recorders tell `mneme record`, in memory that they share.
+// RecordingReport: what recorders tell `mneme record`, in memory that they share with it.
 //
-// `mneme record` creates it and the application inherits its file descriptor, so that all is told even when the application is
-// killed, and by every process that the application starts. Counters are atomic; a text is written once, by the first who
-// claims it, and may be read when its `state` is kReady. All zeros is the empty report.
+// `mneme record` creates the report, and the application inherits its file descriptor. The report therefore survives when the
+// application is killed, and every process that the application starts adds to it. Counters are atomic. A text is written once,
+// by the first process that claims it, and may be read when its `state` is kReady. The empty report is all zeros but its magic.
 #pragma once
 
 #include <atomic>
@@ -17,17 +17,17 @@ namespace mneme {
 
 // Why a launch was passed through and not recorded.
 enum class NotRecorded : uint32_t {
-  beyond_max,        // --max instances of the kernel are recorded
-  skipped,           // --skip
-  other_kernel,      // --kernels does not match its name
-  beyond_bytes,      // --max-bytes
-  no_segment,        // not built with the plugin
-  ambiguous_names,   // its IR cannot tell two variables apart
-  unknown_kernel,    // never registered: made at run time
-  stream_capture,    // goes into a graph
-  launch_attribute,  // a launch attribute that a recording does not hold
-  other_device,      // on a device other than the first one used
-  managed_memory,    // an argument points to memory that is not captured yet, by kind
+  beyond_max,        // --max launches of the kernel are recorded already
+  skipped,           // one of the first launches, which --skip leaves out
+  other_kernel,      // --kernels does not match the kernel's name
+  beyond_bytes,      // it would add more to the database than --max-bytes allows
+  no_segment,        // the kernel was not built with the plugin
+  ambiguous_names,   // the kernel's IR cannot tell two variables apart
+  unknown_kernel,    // the kernel was never registered, but made at run time
+  stream_capture,    // the launch goes into a graph
+  launch_attribute,  // the launch has an attribute that a recording does not hold
+  other_device,      // it is on a device other than the first one used
+  managed_memory,    // this and the next four: an argument points to memory of a kind that is not captured
   host_memory,
   pool_memory,
   external_memory,
@@ -36,27 +36,28 @@ enum class NotRecorded : uint32_t {
   concurrent,      // other threads did not stop using the device
   waits_for_host,  // the kernel did not end while the host waited for it
   launch_failed,   // the launch itself failed
-  device_lost,     // an earlier one had, with all that comes after it
+  device_lost,     // an earlier launch failed, and the device does nothing more
   damaged_file,    // the kernel's file in the database cannot be read
-  ended,           // recording had ended by a failure
+  ended,           // recording had ended by a failure before
 };
 inline constexpr size_t kNotRecordedReasons = static_cast<size_t>(NotRecorded::ended) + 1;
 
-// "its argument points to managed memory, which is not captured yet": to be read behind "37 launches: ".
+// The reason in words, to stand behind "37 launches: ". Example: "its argument points to managed memory, which is not captured
+// yet".
 std::string_view describe(NotRecorded reason);
 
-// Whether it was to be recorded and something failed: by the wish of whoever records, by what the program does, or because it is
-// not supported, a launch is not recorded without being lost.
+// Whether a launch that should have been recorded is lost because something failed. Launches that the options leave out, that
+// fail in the program itself, or that recording does not support are not lost.
 bool is_lost(NotRecorded reason);
 
-// A text that is set once. Trivially zero-initialised.
+// A text in shared memory that is set once. All zeros is the unset text.
 template <size_t N>
 struct SharedText {
   static constexpr uint32_t kReady = 2;
   std::atomic<uint32_t> state;  // 0, claimed, kReady
   char text[N];
 
-  // True for the one who set it.
+  // Sets the text, cut to fit. False, and no change, when somebody has set it before.
   bool set(std::string_view value) {
     uint32_t empty = 0;
     if (!state.compare_exchange_strong(empty, 1)) return false;
@@ -82,32 +83,32 @@ struct SharedText {
 struct RecordingReport {
   struct Reason {
     std::atomic<uint64_t> launches;
-    SharedText<240> kernel;  // the first one it befell
+    SharedText<240> kernel;  // the first kernel with a launch that was not recorded for this reason
   };
 
   uint64_t magic;
-  std::atomic<uint64_t> recorders;       // processes that a recorder was loaded into
-  std::atomic<uint64_t> launches;        // all that were seen
-  std::atomic<uint64_t> instances;       // published
-  std::atomic<uint64_t> storing;         // being published: in the database or not, where the process has ended meanwhile
-  std::atomic<uint64_t> duplicates;      // launches whose instance was in the database
-  std::atomic<uint64_t> new_kernels;     // first instances of a kernel
-  std::atomic<uint64_t> state_bytes;     // of the memory before each published launch
-  std::atomic<uint64_t> database_bytes;  // written
-  SharedText<1024> failure;              // what ended recording, of the first process it ended in
+  std::atomic<uint64_t> recorders;       // processes into which a recorder was loaded
+  std::atomic<uint64_t> launches;        // all launches that were seen
+  std::atomic<uint64_t> instances;       // instances that were published
+  std::atomic<uint64_t> storing;         // instances being published now; after a process was killed, in the database or not
+  std::atomic<uint64_t> duplicates;      // launches whose instance the database had already
+  std::atomic<uint64_t> new_kernels;     // kernels of which an instance was published, or found in the database; in each process
+  std::atomic<uint64_t> state_bytes;     // size of the memory before the launch, summed over the published instances
+  std::atomic<uint64_t> database_bytes;  // bytes that were added to the database
+  SharedText<1024> failure;              // why recording ended, in the first process where it did
   Reason not_recorded[kNotRecordedReasons];
 
   void count(NotRecorded reason, std::string_view kernel);
-  // Launches that were to be recorded and are not. Of those that were being stored when a process ended nothing is known.
+  // How many launches are lost (is_lost()). Those that were being stored when a process was killed are not counted.
   uint64_t lost() const;
 };
 
 // The mapping of a report. Move-only.
 class RecordingReportMapping {
  public:
-  // A report of zeros behind a new file descriptor that child processes inherit.
+  // Makes an empty report, behind a new file descriptor that child processes inherit. io: there is no memory for it.
   static Result<RecordingReportMapping> create();
-  // The one behind an inherited descriptor; invalid_argument when it is none.
+  // Maps the report behind an inherited descriptor. invalid_argument: there is none behind it.
   static Result<RecordingReportMapping> attach(int descriptor);
 
   RecordingReport& operator*() const { return *report_; }

@@ -1,7 +1,8 @@
-// What a recording is. Values only: no I/O, no device.
+// What a recording consists of, as plain values without I/O or device.
 //
-//   Kernel    one static hash: the code's identity and signature
-//   Instance  one dynamic hash: one launch of it, with the memory before (prologue) and after (epilogue)
+//   Kernel    identified by its static hash: the code's identity and its signature
+//   Instance  identified by its dynamic hash: one launch of a kernel, with the memory before it (prologue) and after it
+//   (epilogue)
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@
 
 namespace mneme {
 
-// Memory is kept in pages of this size, aligned to it by address; the last page of a region may be short.
+// Memory is kept in pages of this size, which begin at multiples of it. The first and the last page of a region may be shorter.
 inline constexpr Bytes kPageSize{64 << 10};
 
 struct Parameter {
@@ -32,12 +33,12 @@ struct Parameter {
 
 // A device global that the kernel can reach, as the kernel declares it.
 struct GlobalInfo {
-  std::string name;  // symbol in the device image and in the recorded IR
+  std::string name;  // symbol in the recorded IR; the program's device image may have it under another name
   uint64_t size = 0;
   uint32_t alignment = 1;
   bool constant_space = false;
   bool managed = false;
-  bool escapes = false;  // its address may stand in memory: replay must give it the recorded one
+  bool escapes = false;  // its address may stand in memory, so replay must place it at the recorded address
   friend bool operator==(const GlobalInfo&, const GlobalInfo&) = default;
 };
 
@@ -54,10 +55,11 @@ struct KernelRecord {
   friend bool operator==(const KernelRecord&, const KernelRecord&) = default;
 };
 
-// One piece of memory and the digests of its pages: page i covers
-// [max(address, first + i*kPageSize), min(address+size, first + (i+1)*kPageSize)), where first is `address` rounded down.
+// One piece of memory and the digests of its pages. Page i covers
+// [max(address, first + i*kPageSize), min(address+size, first + (i+1)*kPageSize)), where first is `address` rounded down to a
+// multiple of kPageSize.
 struct Region {
-  // `host`: memory of the host that the device reaches at the same address.
+  // `host` is pinned host memory, which the device reaches at the same address.
   enum class Kind : uint32_t { allocation = 1, global = 2, host = 3 };
   Kind kind = Kind::allocation;
   DevicePtr address;
@@ -79,10 +81,10 @@ struct MemoryState {
   friend bool operator==(const MemoryState&, const MemoryState&) = default;
 };
 
-// What the program said of a piece of its memory: how far it may differ and still be right.
+// An annotation of the program (mneme/abi/annotate.h): how far a piece of its memory may differ from the recording and be right.
 struct Annotation {
   DevicePtr address;
-  Bytes size;       // whole elements, within one region
+  Bytes size;       // a whole number of elements; the piece lies within one region
   std::string tag;  // may be empty
   Tolerance tolerance;
   MemoryRange range() const { return {address, size}; }
@@ -97,9 +99,9 @@ struct InstanceRecord {
   Bytes dynamic_shared_memory;
   bool cooperative = false;
   ByteVector parameters;    // packed parameter buffer, padding zero
-  std::string device_kind;  // of the recording: "cpu", "cuda"
+  std::string device_kind;  // the device of the recording: "cpu", "cuda"
   std::string device_name;
-  DevicePtr space_base;  // the reserved range
+  DevicePtr space_base;  // the reserved range that the allocations lie in
   Bytes space_size;
   Bytes state_bytes;        // of the prologue
   std::string recorded_at;  // ISO 8601, UTC
@@ -109,7 +111,8 @@ struct InstanceRecord {
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
 
-// Launch shape, argument bytes and the prologue's digests; the epilogue is a consequence, and annotations change no data.
+// The dynamic hash, which identifies a launch of a kernel: the digest of its shape, its argument bytes and the prologue's
+// digests. The epilogue is left out, since it follows from these; so are annotations, which change no data.
 Digest dynamic_hash(const InstanceRecord& instance, const MemoryState& prologue);
 
 }  // namespace mneme

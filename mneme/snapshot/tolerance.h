@@ -1,10 +1,10 @@
-// Tolerance: by how much a piece of memory may differ from what was recorded and still be right.
+// Tolerance: by how much a piece of memory may differ from what was recorded and still be right. Its text form, in examples:
 //
 //   f32, 1e-5, relative
 //   f64, 1e-12, relative, L2
 //   f16, 2, ulp, nan=any
 //
-// Without one, memory must be equal to the byte.
+// Memory without a tolerance must be equal to the byte.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct Tolerance {
   double threshold = 0;  // finite and not negative; an error of exactly this is still right
   ErrorKind error = ErrorKind::absolute;
   Norm norm = Norm::none;
-  NanPolicy nan = NanPolicy::recorded;  // of floating-point types
+  NanPolicy nan = NanPolicy::recorded;  // another policy only for floating-point types
   friend bool operator==(const Tolerance&, const Tolerance&) = default;
 };
 
@@ -32,13 +32,13 @@ struct BufferTolerance {
   friend bool operator==(const BufferTolerance&, const BufferTolerance&) = default;
 };
 
-// invalid_argument unless the threshold is finite and not negative, a norm goes with an absolute or relative error, and a NaN
-// policy with a type that has NaNs.
+// Whether the members fit together. invalid_argument: the threshold is not finite or is negative, a norm is given with an error
+// in ulp, or a NaN policy with a type of integers.
 Status check(const Tolerance& tolerance);
 
-// The text form above; parse(format(t)) is t. What is as by default (no norm, nan=recorded) is left out.
+// The text form above. Defaults (no norm, nan=recorded) are left out. Parsing the text gives the same tolerance again.
 std::string format_tolerance(const Tolerance& tolerance);
-Result<Tolerance> parse_tolerance(std::string_view text);  // invalid_argument, also what check() says
+Result<Tolerance> parse_tolerance(std::string_view text);  // invalid_argument: it cannot be read, or check() refuses it
 
 // "BUFFER: TOLERANCE"
 std::string format_buffer_tolerance(const BufferTolerance& tolerance);

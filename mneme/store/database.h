@@ -1,4 +1,4 @@
-// Database: recordings on disk. The only room that knows paths; docs/reference/database.md specifies every file.
+// Database: recordings on disk. Only this room knows the paths of their files. docs/reference/database.md specifies every file.
 //
 //   DIR/<static-hash>.json                                    a kernel
 //   DIR/Instances_<static-hash>.mneme                         the list of its instances
@@ -7,12 +7,12 @@
 //   DIR/DeviceState.epilogue.<static-hash>.<dynamic-hash>.mneme   memory after it
 //   DIR/pages/<digest>.mneme                                  packs of page contents, each content once
 //
-// An instance exists when its kernel's list has it, which is the last thing that publishing does: what is listed is whole,
-// whenever the recording was killed. Several processes may publish into one database at once. To publish one costs the same
-// however many there are.
+// An instance exists when its kernel's file is there and the kernel's list has it. Publishing writes these last, so an instance
+// that exists is whole, whenever the recording was killed. Several processes may publish into one database at once. Publishing an
+// instance takes the same time however many there are.
 //
-// A Database is movable and thread-safe. Failures: not_found (names what was looked for), corrupt (names the file and the
-// offset or key), incompatible (a newer format), exhausted (disk full), timeout (somebody holds the lock), io.
+// A Database is movable and thread-safe. Failures: not_found (the message says what was looked for), corrupt (it has the file and
+// the offset or key), incompatible (a newer format), exhausted (the disk is full), timeout (another process holds the lock), io.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,7 @@ struct KernelFile {
   Path directory;
   Digest static_hash;
 };
-// not_found when there is no such file, invalid_argument when it is not named like a kernel's file; a directory is told apart.
+// not_found: there is no such file. invalid_argument: it is not named like a kernel's file, or is a directory.
 Result<KernelFile> locate_kernel(const Path& path);
 
 struct RecordedInstance {
@@ -52,10 +52,10 @@ struct PageRequest {
 
 struct Listing {
   std::vector<KernelDocument> kernels;  // by static hash
-  std::vector<Status> damaged;          // one for each kernel's file that cannot be read
+  std::vector<Status> damaged;          // one for each kernel whose file or list cannot be read
 };
 
-// What an instance takes on disk. Pages that it shares with others are in each one's `pages`.
+// What an instance takes on disk. Pages that several instances share count in each of them.
 struct InstanceSize {
   Bytes states;  // its two state files
   Bytes pages;   // stored (compressed) size of the pages that they name, each once
@@ -64,10 +64,10 @@ struct InstanceSize {
 
 class Database {
  public:
-  // For reading. not_found when the directory is missing or holds no recording.
+  // Opens a database for reading. not_found: the directory is missing or holds no recording. invalid_argument: it is a file.
   static Result<Database> open(const Path& directory, FileSystem& files = FileSystem::posix());
-  // For publishing: makes the directory where it is missing, checks that it can be written, and removes what killed recordings
-  // left half-written.
+  // Opens a database for publishing. Makes the directory where it is missing, checks that it can be written, and removes
+  // half-written files of recordings that were killed.
   static Result<Database> create(const Path& directory, FileSystem& files = FileSystem::posix(),
                                  const LockPatience& patience = {});
   ~Database();
@@ -79,7 +79,7 @@ class Database {
   Result<Listing> list() const;
   Result<KernelDocument> load_document(const Digest& static_hash) const;
   Result<KernelRecord> load_kernel(const Digest& static_hash) const;
-  // Bitcode: one module or several, one after another. Its digest is checked.
+  // The recorded bitcode, one module or several one after another. Its digest is checked.
   Result<ByteVector> load_ir(const Digest& static_hash) const;
   Result<RecordedInstance> load_instance(const Digest& static_hash, const Digest& dynamic_hash) const;
 
@@ -96,16 +96,17 @@ class Database {
   // All files of the database, including what no instance names.
   Result<Bytes> disk_size() const;
 
-  // Whether it is listed and whole: one of which files are missing or damaged is to be recorded again, which heals it. What was
-  // found whole is not looked at again. corrupt, incompatible, io: the kernel's own files are there and cannot be read.
+  // Whether the instance is listed and all its files are whole. Where some are missing or damaged the answer is no, so that the
+  // instance is recorded again, which repairs it. An instance that was found whole is not looked at again. corrupt, incompatible,
+  // io: the kernel's own files exist and cannot be read.
   Result<bool> has_instance(const Digest& static_hash, const Digest& dynamic_hash) const;
-  // After a failure with one of these codes: ok unless it is this kernel's alone, because something stands in the place of a file
-  // of its own (a FIFO, a directory) or what is there cannot be read.
+  // Tells whether a failure while an instance was published concerns its kernel alone. It does, and the result is a failure, when
+  // one of the kernel's own files cannot be read, or something else (a FIFO, a directory) stands in its place. ok otherwise.
   Status check_own_files(const Digest& static_hash, const Digest& dynamic_hash) const;
-  // Replaces what is said of the memory of an instance that is there; not_found when it is not.
+  // Replaces the annotations of an instance. not_found: there is no such instance.
   Status set_annotations(const Digest& static_hash, const Digest& dynamic_hash, const std::vector<Annotation>& annotations);
-  // Replaces what is said of the time in the program of several, by dynamic hash. not_found when one is not there; the others are
-  // changed.
+  // Replaces the times in the program of several instances, by dynamic hash. not_found: one of them does not exist; the others
+  // are changed all the same.
   Status set_recorded_times(const Digest& static_hash, const std::map<Digest, RecordedTime>& times);
   // Begins to publish one instance. The database must outlive the publication.
   Result<std::unique_ptr<Publication>> begin_publication(const PublicationOptions& options = {});

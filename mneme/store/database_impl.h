@@ -1,4 +1,4 @@
-// What Database and its publications share. Not for other rooms.
+// The state that Database shares with its publications. Not for other rooms.
 #pragma once
 
 #include <map>
@@ -18,20 +18,21 @@ struct Database::Impl {
   Path path_of(const std::string& name) const { return directory / name; }
   Path lock_path() const { return directory / ".lock"; }
   Result<KernelDocument> load_document(const Digest& static_hash) const;
-  // Without the instances, unless they are in the kernel's own document.
+  // The kernel's own document. It has no instances unless it is of version 1.
   Result<KernelDocument> load_head(const Digest& static_hash) const;
-  // One object a kernel, which knows what it has read.
+  // The list of a kernel, as one object for the life of the database, so that it reads each line once.
   std::shared_ptr<InstanceList> list_of(const KernelRecord& kernel);
   // The same, refreshed. corrupt where the file is missing.
   Result<std::shared_ptr<InstanceList>> open_list(const KernelRecord& kernel);
-  // Whether the IR's file is there and whole. Looked at until it is, once.
+  // Whether the file with the IR is there and whole. Once it was, it is not looked at again.
   bool has_ir(const KernelDocument& document);
   // Nothing when there is no such instance.
   Result<std::optional<InstanceRecord>> find_instance(const Digest& static_hash, const Digest& dynamic_hash);
-  // ok when all that belongs to an instance can be read. What was read once by this object is not read again.
+  // ok when all files of an instance can be read. An instance that was found whole is not read again.
   Status check_files(const KernelDocument& document, const Digest& dynamic_hash);
   Result<StateDocument> load_state(Moment moment, const Digest& static_hash, const Digest& dynamic_hash) const;
-  // In publish.cc. What is to be written to list an instance, and the writing.
+  // These are in publish.cc: what must be written to list an instance, by how many bytes that makes the database grow, and the
+  // writing itself, under the database's lock.
   struct Listed;
   Result<Listed> prepare_listing(const Recording& recording);
   uint64_t growth_of(const Listed& listed, const Recording& recording) const;

@@ -1,9 +1,8 @@
-// InstanceList: the file that lists a kernel's instances, one line each, in the order of recording. It grows at its end: to add
-// an instance, or to say something new of one, costs the same however many there are. Of two lines about one instance the later
-// counts.
+// InstanceList: the file that lists a kernel's instances, one line each, in the order of recording. It only grows at its end, so
+// adding or changing an instance takes the same time however many there are. Of two lines about one instance the later counts.
 //
-// The first line says how much of the file counts, and is written last. What lies beyond was left by a recording that was killed,
-// and is written over by the next. So a reader needs no lock.
+// The first line says how much of the file counts, and is written last. What lies beyond was left by a recording that was killed;
+// the next one overwrites it. A reader therefore needs no lock.
 //
 // Thread-safe. Failures: not_found (no such file), corrupt (names the file and the offset), io.
 #pragma once
@@ -27,18 +26,18 @@ class InstanceList {
   // The content of a whole file.
   static std::string encode(const Digest& static_hash, const std::vector<InstanceRecord>& instances);
 
-  // All instances.
+  // Reads all instances, each as its latest line says.
   Result<std::vector<InstanceRecord>> read_all() const;
 
-  // Reads what was added since the last time, by whomever.
+  // Reads what this or another process has added since the last call.
   Status refresh();
-  // As of the last refresh().
+  // What the list held at the last refresh().
   size_t size() const;
   bool contains(const Digest& dynamic_hash) const;
   // Nothing when there is no such instance.
   Result<std::optional<InstanceRecord>> find(const Digest& dynamic_hash) const;
 
-  // Adds lines. The database's lock is held, and the list is refreshed under it.
+  // Adds a line for each instance. The caller must hold the database's lock, and must have called refresh() since it took it.
   Status append(const std::vector<InstanceRecord>& instances);
 
  private:
@@ -60,7 +59,7 @@ class InstanceList {
   FileSystem& files_;
 
   mutable std::mutex mutex_;
-  InstanceListHeader header_;  // as of the last refresh; no bytes: never
+  InstanceListHeader header_;  // as of the last refresh; `bytes` is 0 before the first one
   std::unordered_map<Digest, Place> places_;
 };
 

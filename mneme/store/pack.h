@@ -1,9 +1,9 @@
-// A pack: one file of the page store. Layout only; the bytes that are written go to whoever calls.
+// A pack: one file of the page store. The functions here make and check its bytes; the caller writes them.
 //
 //   header | stored pages, one after another | index, one entry a page in the order of the pages | footer
 //
-// The footer's checksum covers header, index and footer; each index entry holds the checksum of its stored bytes; so no byte of
-// the file is outside of a checksum.
+// The footer's checksum covers header, index and footer, and each index entry holds the checksum of its page's stored bytes.
+// Every byte of the file is therefore covered by a checksum.
 #pragma once
 
 #include <string>
@@ -20,23 +20,25 @@ enum class PageEncoding : uint32_t { raw = 0, zstd = 1 };
 
 struct PackedPage {
   Digest digest;        // of the content
-  uint64_t offset = 0;  // of the stored bytes in the file
-  uint32_t stored = 0;  // their number
-  uint32_t size = 0;    // bytes of content
+  uint64_t offset = 0;  // where the stored bytes begin in the file
+  uint32_t stored = 0;  // how many bytes are stored
+  uint32_t size = 0;    // how many bytes the content has
   PageEncoding encoding = PageEncoding::raw;
   uint64_t checksum = 0;  // of the stored bytes
 };
 
-// Content as it is stored: compressed where that makes it smaller. `page` gets everything but its offset.
+// The bytes to store for a page's content: compressed, where that makes it smaller. Fills in `page`, but for its offset.
 ByteVector store_page(ByteSpan content, const Digest& digest, PackedPage& page);
 
 ByteVector pack_header();
-// What follows the pages: index and footer. `name` gets the pack's file name without extension, which follows from its content.
+// The index and the footer, which follow the pages. Sets `name` to the pack's file name without extension: the footer's checksum,
+// so that packs of the same pages have the same name.
 ByteVector pack_tail(const std::vector<PackedPage>& pages, Digest& name);
 
 // Reads and checks everything but the pages themselves. `name` is what messages call the file.
 Result<std::vector<PackedPage>> read_pack(ReadableFile& file, const std::string& name);
-// Reads one page of a checked pack, and checks its content against its digest. `scratch` is memory for it, whatever is in it.
+// Reads one page of a pack that read_pack() has checked, and checks the content against its digest. `into` has the page's size.
+// `scratch` is memory that the function uses, and that its next call may use again.
 Status read_page(ReadableFile& file, const PackedPage& page, MutableByteSpan into, ByteVector& scratch, const std::string& name);
 
 }  // namespace mneme

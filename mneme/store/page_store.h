@@ -1,4 +1,4 @@
-// PageStore: the packs of a database, and where in them each page lies. Thread-safe.
+// PageStore: the packs of a database. It knows in which pack each page lies. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -26,18 +26,21 @@ class PageStore {
   const Path& directory() const { return directory_; }
   // Reads the index of every pack that is not known yet. A damaged one is remembered and does not hide the others.
   void refresh();
-  // The same, unless that would make a noticeable part of the time since it was done: it takes as long as there are packs.
+  // As refresh(), but does nothing if that would take more than a fiftieth of the time since the last refresh(). (Refreshing
+  // takes the longer the more packs there are.)
   void look_for_others();
-  // Whether a page of this content and size is stored and can be read. It is read once, until it is whole.
+  // Whether a page of this content and size is stored and can be read. It is read to find out, and not again once it was whole.
   bool holds_whole(const Digest& digest, Bytes size);
   // The name of the pack that holds a page.
   std::optional<Digest> pack_of(const Digest& page) const;
-  // Packs that are to be there: those that are not are named when a page is missing.
+  // Names packs that should exist. When a page is missing, the message names those of them that do not.
   void expect(const std::vector<Digest>& packs);
-  // corrupt, with the first damaged pack where there is one, since the page may be in it, when no pack holds the page.
+  // Where a page is stored. corrupt: no pack holds it. The message is about the first damaged pack where there is one, since the
+  // page may be in that.
   Result<PackedPage> find(const Digest& digest);
+  // Fills every request, by several threads where there are many, and checks the contents against the digests.
   Status read(std::span<const PageRequest> requests);
-  // A pack that this process has just put into the directory, perhaps in place of a damaged one of the same name.
+  // Takes in a pack that this process has just put into the directory, perhaps in place of a damaged one of the same name.
   void add(const Digest& name);
 
  private:
@@ -66,7 +69,7 @@ class PageStore {
   std::vector<std::unique_ptr<Pack>> packs_;
   std::map<std::string, Status> damaged_;  // by name of the pack
   std::unordered_map<Digest, Place> places_;
-  std::unordered_multimap<Digest, Place> others_;  // where the same content is stored as well
+  std::unordered_multimap<Digest, Place> others_;  // further places where the same content is stored
   std::chrono::steady_clock::time_point looked_;   // when refresh() ended
   std::chrono::steady_clock::duration look_{};     // how long that took
 };

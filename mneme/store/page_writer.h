@@ -1,4 +1,4 @@
-// PageWriter: threads that digest, compress and append pages to one new pack. Used by one thread.
+// PageWriter: digests, compresses and appends pages to one new pack, with threads of its own. To be used by one thread.
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,16 @@ class PageWriter {
   PageWriter(PageStore& store, FileSystem& files, const PublicationOptions& options);
   ~PageWriter();  // removes the pack unless finish() was ok
 
+  // As Publication::put() and wait().
   Status put(PageBatch batch);
   Status wait();
-  // Waits, and makes the pack part of the store where there is one (no pack where every page was known).
+  // Waits, and makes the pack part of the store. There is no pack if the store had every page already.
   Status finish();
 
   Bytes written() const;
-  // What it will have written once it is finished. After wait().
+  // How many bytes finish() will have written in all. To be called after wait().
   Bytes finished_size() const;
-  // The packs that hold the pages of a memory state, once it is finished. After wait().
+  // The packs that will hold the pages of a memory state after finish(). To be called after wait().
   std::vector<Digest> packs_of(const MemoryState& state) const;
   bool over_limit() const;
 
@@ -41,7 +42,7 @@ class PageWriter {
 
   void work();
   Status write(const PageBatch& batch);
-  bool claim(const Digest& digest, Bytes size);  // true when this pack is to hold it
+  bool claim(const Digest& digest, Bytes size);  // true when the page must be written to this pack
   Status append(ByteSpan stored, std::vector<PackedPage> pages);
   Status create_pack();
   void stop();

@@ -1,13 +1,13 @@
-// Publication: one instance on its way into the database.
+// Publication: writes one instance into the database.
 //
 //   auto publication = database.begin_publication();
 //   publication->put(batch);          // memory before the launch, in any number of batches
 //   …                                 // the launch; writer threads digest and compress meanwhile
 //   publication->put(batch);          // memory after it
 //   publication->wait();              // now every digest is filled in
-//   publication->commit(recording);   // pages, states, IR, then the kernel's JSON; each whole or not at all
+//   publication->commit(recording);   // pages, states, IR, list, the kernel's JSON; each file whole or not at all
 //
-// Destroying it without commit leaves nothing behind. Used by one thread.
+// A publication that is destroyed without commit() leaves nothing behind. To be used by one thread.
 #pragma once
 
 #include <memory>
@@ -19,20 +19,20 @@
 namespace mneme {
 
 struct PublicationOptions {
-  // Writer threads: 0 is one for each two processors, from 1 to 8.
+  // How many writer threads to use. 0 means one for every two processors, at least 1 and at most 8.
   unsigned threads = 0;
-  // put() waits while more than this is on its way to the writer threads.
+  // put() waits while more bytes than this wait for the writer threads.
   Bytes queue = 256_MiB;
-  // The most that the publication, with all its files, may add to the database; beyond, put, wait and commit say exhausted,
-  // over_limit() is true, and nothing is published.
+  // The most that the publication, with all its files, may add to the database. Beyond it put(), wait() and commit() fail with
+  // exhausted, over_limit() is true, and nothing is published.
   Bytes limit{~uint64_t{0}};
 };
 
 // Page contents, one after another in `bytes`, each with the place where its digest is wanted.
 struct PageBatch {
   struct Page {
-    uint64_t size;   // in bytes; of the next ones in `bytes`
-    Digest* digest;  // must stay valid until wait() or destruction
+    uint64_t size;   // how many of the next bytes in `bytes` are this page's
+    Digest* digest;  // where its digest is written; must stay valid until wait() returns or the publication is destroyed
   };
   std::unique_ptr<std::byte[]> bytes;
   std::vector<Page> pages;
@@ -50,14 +50,15 @@ class Publication {
  public:
   virtual ~Publication() = default;
 
-  // Fails with what the writer threads met, once they have.
+  // Gives pages to the writer threads. Once a writer thread has failed, this and every later call fails with its status.
   virtual Status put(PageBatch batch) = 0;
-  // Until every digest is filled in.
+  // Waits until every digest is filled in.
   virtual Status wait() = 0;
-  // An instance that is there already (another process published it) stays; nothing is added then.
+  // Publishes the instance. One that exists already, because another process has published it, is not listed again; only its
+  // annotations are replaced where they differ.
   virtual Status commit(const Recording& recording) = 0;
 
-  // What the database has grown by so far, and whether the limit is what put, wait or commit failed with.
+  // How many bytes the database has grown by so far, and whether the limit is why put(), wait() or commit() failed.
   virtual Bytes written() const = 0;
   virtual bool over_limit() const = 0;
 };

@@ -1,4 +1,4 @@
-// How a person names what is recorded. Every command, the Python package and completion read and write names with this code.
+// How a person names recorded kernels and launches. Every command, the Python package and shell completion use this code.
 //
 //   DB                        the only kernel of a database
 //   DB KERNEL                 one of its kernels: its name as in the source, with or without parameters, template arguments and
@@ -6,8 +6,8 @@
 //   DB KERNEL#N               a launch of it, by its number: in the order of recording, from 0; KERNEL#0,2 are two of them
 //   DIR/<static-hash>.json    the kernel of that file; #N may stand behind it
 //
-// White space within a name means nothing. A whole name goes before a part of another one. What more than one kernel may mean is
-// refused, and the message has all that there is to choose from.
+// White space within a name means nothing. A kernel whose whole name is given goes before one that has it as a part. A name that
+// several kernels fit is refused, and the message lists them.
 #pragma once
 
 #include <cstdint>
@@ -21,53 +21,57 @@
 
 namespace mneme {
 
-// The word KERNEL#N in its parts.
+// The word KERNEL#N, taken apart.
 struct LaunchName {
-  std::string kernel;               // empty: the only one
-  std::vector<uint64_t> instances;  // numbers; empty: none was named
+  std::string kernel;               // empty: the only kernel of the database
+  std::vector<uint64_t> instances;  // the numbers behind '#'; empty: no launch was named
   friend bool operator==(const LaunchName&, const LaunchName&) = default;
 };
-// What is no number behind the last '#' belongs to the kernel's name, as that of a lambda has one.
+// Takes a word apart at its last '#'. Where no numbers follow, the '#' is a part of the kernel's name: those of lambdas have one.
 LaunchName split_launch_name(std::string_view word);
 
-// The indices of the kernels that `name` may mean, in their order: none, one, or several. An empty name means nothing.
+// The indices of the kernels that `name` fits, in order: none, one or several. An empty name fits none.
 std::vector<size_t> find_kernels(const std::vector<KernelDocument>& kernels, std::string_view name);
-// The only one; with an empty name, the only one that there is. not_found: none, or several; invalid_argument: no name and
-// several; the message has those there are. corrupt: none, and not all could be read.
+// The index of the one kernel that `name` fits; with an empty name, of the only kernel in the database. not_found: it fits none
+// or several. invalid_argument: the name is empty, and there are several. In both cases the message lists kernels to choose from.
+// corrupt: it fits none, and some kernels could not be read.
 Result<size_t> choose_kernel(const Listing& listing, const Path& database, std::string_view name);
 
-// The instance whose dynamic hash begins so; with no digits, the only one. not_found, invalid_argument (no digits and several):
-// the message has those there are.
+// The instance whose dynamic hash begins with these digits; without digits, the only one. not_found: none begins so, or several
+// do. invalid_argument: there are no digits and several instances. The message lists the instances to choose from.
 Result<Digest> find_instance(const KernelDocument& kernel, std::string_view first_digits);
-// The instances of these numbers, each once. not_found: it has no such one; the message says how many it has.
+// The instances with these numbers, each once. not_found: the kernel has no instance of a number; the message says how many it
+// has.
 Result<std::vector<Digest>> numbered_instances(const KernelDocument& kernel, const std::vector<uint64_t>& numbers);
 
-// What was named.
+// A kernel that was named, in its database, and perhaps some of its launches.
 struct RecordedLaunches {
   Database database;
   KernelDocument kernel;
-  std::vector<Digest> instances;  // those that #N named; empty: none was
+  std::vector<Digest> instances;  // the instances that #N named; empty: none was named
 };
-// `database` is DB or DIR/<static-hash>.json[#N], `kernel` the word KERNEL[#N] behind a DB, or empty. invalid_argument: no kernel
-// was named and there are several, or one was named twice; else as choose_kernel(), numbered_instances() and Database::open().
+// Opens the database and finds the kernel. `database` is DB or DIR/<static-hash>.json[#N]; `kernel` is the word KERNEL[#N] behind
+// a DB, or empty. invalid_argument: no kernel was named and there are several, or one was named twice. Other failures are those
+// of choose_kernel(), numbered_instances() and Database::open().
 Result<RecordedLaunches> locate_recorded(const std::string& database, std::string_view kernel = {});
-// Whether that names one kernel's file, so that no KERNEL comes behind it.
+// Whether the word names the file of one kernel, so that no KERNEL follows it.
 bool names_kernel_file(const std::string& database);
-// DIR/<static-hash>.json[#N] in its parts. Where a file of that whole name is there, it is that.
+// DIR/<static-hash>.json[#N], taken apart. Where a file has the whole word as its name, nothing is taken off.
 LaunchName split_file_name(const std::string& database);
 
-// A kernel as it is best named.
+// The best word to name a kernel by.
 struct KernelName {
-  std::string word;       // the shortest that means this kernel alone: of its names, else the first digits of its hash
-  std::string demangled;  // as it is in the database: it may hold any character
+  std::string word;       // the shortest of its names that fits this kernel alone; where none does, first digits of its hash
+  std::string demangled;  // as the database has it; it may hold any character, so show it with shown()
   Digest static_hash;
   size_t instances = 0;
 };
-// Of every kernel that can be read, in the order of the listing.
+// One for every kernel that can be read, in the order of the listing.
 std::vector<KernelName> kernel_names(const Listing& listing);
-// The word that means these instances of a kernel: "scale", where it has no others, else "scale#0,2".
+// The word for these instances of a kernel: "scale" where the kernel has only one, else for example "scale#0,2".
 std::string launch_word(const KernelName& name, const KernelDocument& kernel, const std::vector<Digest>& instances);
-// DB KERNEL#N as a shell takes it, for advice; the database as seen from here, where it is below.
+// The words DB KERNEL#N, quoted for a shell, to be put into advice. The database is given relative to the current folder where it
+// lies below it.
 Result<std::string> launch_words(const Path& database, const Digest& static_hash, const std::vector<Digest>& instances);
 
 }  // namespace mneme
