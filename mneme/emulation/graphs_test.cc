@@ -112,6 +112,29 @@ TEST_F(Graphs, CopiesFillsChildrenAndClones) {
   EXPECT_EQ(CUDA(cudaGraphMemsetNodeSetParams)(copied, &fill), cudaErrorInvalidValue);  // not a fill
 }
 
+TEST_F(Graphs, AChildIsWhatItWasWhenItWasAdded) {
+  cudaMemsetParams fill{};
+  fill.dst = numbers;
+  fill.value = 9;
+  fill.elementSize = 4;
+  fill.width = fill.height = 1;
+  cudaGraphNode_t filled = nullptr, child_node = nullptr, more = nullptr;
+  cudaGraph_t child = nullptr, inner = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphCreate)(&child, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddMemsetNode)(&filled, child, nullptr, 0, &fill), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddChildGraphNode)(&child_node, graph, nullptr, 0, child), cudaSuccess);
+  fill.value = 5;
+  ASSERT_EQ(CUDA(cudaGraphMemsetNodeSetParams)(filled, &fill), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddMemsetNode)(&more, child, &filled, 1, &fill), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphChildGraphNodeGetGraph)(child_node, &inner), cudaSuccess);
+  size_t nodes = 0;
+  EXPECT_EQ(CUDA(cudaGraphGetNodes)(inner, nullptr, &nodes), cudaSuccess);
+  EXPECT_EQ(nodes, 1u);
+  launch_once();
+  EXPECT_EQ(numbers[0], 9);
+  CUDA(cudaGraphDestroy)(child);
+}
+
 TEST_F(Graphs, AnExecutableDoesNotSeeWhatBecomesOfAChild) {
   cudaMemsetParams fill{};
   fill.dst = numbers;

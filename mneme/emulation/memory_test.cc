@@ -139,5 +139,23 @@ TEST(Pools, AllocateInStreamOrder) {
   CUDA(cudaStreamDestroy)(stream);
 }
 
+TEST(Pools, ADestroyedPoolIsTheDevicesNoLonger) {
+  cudaMemPool_t usual = nullptr, own = nullptr, current = nullptr;
+  const cudaMemPoolProps properties{};
+  ASSERT_EQ(CUDA(cudaDeviceGetDefaultMemPool)(&usual, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMemPoolCreate)(&own, &properties), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceGetMemPool)(&current, 0), cudaSuccess);
+  EXPECT_EQ(current, usual);
+  EXPECT_EQ(CUDA(cudaDeviceSetMemPool)(0, own), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceGetMemPool)(&current, 0), cudaSuccess);
+  EXPECT_EQ(current, own);
+  EXPECT_EQ(CUDA(cudaMemPoolDestroy)(own), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceGetMemPool)(&current, 0), cudaSuccess);
+  ASSERT_EQ(current, usual);
+  void* pointer = nullptr;
+  EXPECT_EQ(CUDA(cudaMallocAsync)(&pointer, 64, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(pointer, nullptr), cudaSuccess);
+}
+
 }  // namespace
 }  // namespace mneme::emulation

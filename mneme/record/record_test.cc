@@ -843,6 +843,15 @@ TEST(Record, PitchedMemory) {
   program.call<decltype(cudaPointerGetAttributes)>(MNEME_CALL_cudaPointerGetAttributes, &attributes,
                                                    static_cast<const void*>(out));
   EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
+  EXPECT_EQ(std::pair(volume.xsize, volume.ysize), std::pair(size_t{700}, size_t{3}));
+  // With every row of every slice.
+  EXPECT_EQ(program.launch(program.increment, static_cast<int*>(out), 1), cudaSuccess);
+  const auto instances = program.instances();
+  ASSERT_EQ(instances.size(), 1u);
+  const auto recorded = *Database::open(program.database())->load_instance(instances[0].static_hash, instances[0].dynamic_hash);
+  ASSERT_EQ(recorded.prologue.regions.size(), 2u);
+  EXPECT_EQ(recorded.prologue.regions[0].size, Bytes(3 * 1024));
+  EXPECT_EQ(recorded.prologue.regions[1].size, Bytes(2 * 3 * 1024));
   EXPECT_EQ(program.free(out), cudaSuccess);
 }
 

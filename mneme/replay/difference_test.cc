@@ -201,7 +201,7 @@ TEST_F(Difference, MismatchesAreNamedAsTheBuffer) {
   EXPECT_EQ(describe_wrong(result).rfind("memory differs in 1 place, first argument 'out' (", 0), 0u) << describe_wrong(result);
 }
 
-std::string racing_ir(const std::string& body) {
+std::string racing_ir(const std::string& body, const std::string& declared = "") {
   return R"(
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
@@ -216,22 +216,25 @@ define ptx_kernel void @count(ptr %out) {
   %own = getelementptr i32, ptr %out, i32 %j
   %in_block = getelementptr i32, ptr %out, i32 %i
 )" + body +
-         "  ret void\n}\n";
+         "  ret void\n}\n" + declared;
 }
 
 class Races : public testing::Test {
  protected:
-  // Ten blocks of a hundred threads.
-  Behaviour observe(const std::string& body, unsigned runs = 1, uint64_t seed = 7) {
+  struct Shape {
+    Dim3 grid, block;
+  };
+  Behaviour observe(const std::string& body, unsigned runs = 1, uint64_t seed = 7, Shape shape = {{10, 1, 1}, {100, 1, 1}},
+                    const std::string& declared = "") {
     session_.reset();
     auto device = Device::open(DeviceKind::cpu);
     EXPECT_TRUE(device.ok()) << device.status().to_string();
     device_ = std::move(*device);
     MadeRecording made;
     made.kernel.name = made.kernel.demangled = "count";
-    made.ir = racing_ir(body);
-    made.grid = {10, 1, 1};
-    made.block = {100, 1, 1};
+    made.ir = racing_ir(body, declared);
+    made.grid = shape.grid;
+    made.block = shape.block;
     made.pointer("out", kOut);
     const ByteVector memory(kCount * 4);
     made.regions = {{Region::Kind::allocation, kOut, "", memory, memory}};
@@ -277,6 +280,48 @@ TEST_F(Races, OfOneThreadReadingWhatItsNeighbourWrites) {
   EXPECT_EQ(behaviour.races.races[0].racing, 999u);
   EXPECT_EQ(behaviour.races.races[0].first, 1u);
   EXPECT_EQ(behaviour.races.races[0].what, "thread [1,0,0] of block [0,0,0] writes, and thread [0,0,0] of block [0,0,0] reads");
+}
+
+// Threads and blocks are numbered with x running fastest, and named by their three indices.
+TEST_F(Races, NameThreadsAndBlocksOfThreeDimensions) {
+  std::string places, declared;
+  for (const char* index : {"tid", "ctaid"}) {
+    for (char axis : {'x', 'y', 'z'}) {
+      const std::string function = fmt::format("@llvm.nvvm.read.ptx.sreg.{}.{}()", index, axis);
+      if (axis != 'x') declared += fmt::format("declare i32 {}\n", function);
+      places += fmt::format("  %{}{} = call i32 {}\n", index, axis, function);
+    }
+  }
+  const auto is_at = [](const std::string& name, Dim3 thread, Dim3 block) {
+    std::string text = fmt::format("  %{}0 = icmp eq i32 0, 0\n", name);
+    int step = 0;
+    for (const auto& [index, value] : std::vector<std::pair<std::string, uint32_t>>{{"tidx", thread.x},
+                                                                                    {"tidy", thread.y},
+                                                                                    {"tidz", thread.z},
+                                                                                    {"ctaidx", block.x},
+                                                                                    {"ctaidy", block.y},
+                                                                                    {"ctaidz", block.z}}) {
+      text += fmt::format("  %{}{}e = icmp eq i32 %{}, {}\n", name, step, index, value);
+      text += fmt::format("  %{}{} = and i1 %{}{}, %{}{}e\n", name, step + 1, name, step, name, step);
+      ++step;
+    }
+    return text;
+  };
+  // Of 2x3x4 blocks of 5x2x3 threads.
+  const std::string two_write = places + is_at("one", {4, 1, 2}, {1, 0, 3}) + is_at("other", {3, 0, 1}, {0, 2, 1}) + R"(
+  %go = or i1 %one6, %other6
+  br i1 %go, label %write, label %end
+write:
+  store i32 1, ptr %out
+  br label %end
+end:
+)";
+  const Behaviour behaviour = observe(two_write, 1, 7, {{2, 3, 4}, {5, 2, 3}}, declared);
+  ASSERT_EQ(behaviour.races.not_looked, "");
+  ASSERT_EQ(behaviour.races.races.size(), 1u);
+  EXPECT_EQ(behaviour.races.races[0].racing, 1u);
+  const std::string one = "thread [4,1,2] of block [1,0,3] writes", other = "thread [3,0,1] of block [0,2,1] writes";
+  EXPECT_THAT(behaviour.races.races[0].what, testing::AnyOf(one + ", and " + other, other + ", and " + one));
 }
 
 TEST_F(Races, WithBarriersOnlyBetweenBlocks) {
