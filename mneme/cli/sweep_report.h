@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "mneme/pool/pool.h"
 #include "mneme/sweep/plan.h"
 #include "mneme/sweep/tally.h"
-#include "mneme/pool/pool.h"
 
 namespace mneme::cli {
 
