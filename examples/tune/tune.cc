@@ -2,9 +2,9 @@
 //
 //   tune record-db/<static-hash>.json [cuda|cpu]      without the second: a GPU where there is one, else the CPU device
 #include <mneme/device/device_count.h>
-#include <mneme/pool/grid.h>
 #include <mneme/pool/pool.h>
 #include <mneme/store/database.h>
+#include <mneme/sweep/grid.h>
 
 #include <cstdio>
 #include <map>

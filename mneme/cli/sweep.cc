@@ -14,7 +14,7 @@
 #include "mneme/cli/output.h"
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/cli/supervise.h"
-#include "mneme/cli/sweep_plan.h"
+#include "mneme/sweep/plan.h"
 #include "mneme/cli/sweep_report.h"
 #include "mneme/cli/sweep_run.h"
 #include "mneme/cli/values.h"

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "mneme/cli/sweep_plan.h"
-#include "mneme/cli/sweep_tally.h"
 #include "mneme/pool/pool.h"
+#include "mneme/sweep/plan.h"
+#include "mneme/sweep/tally.h"
 
 namespace mneme::cli {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "mneme/cli/sweep_plan.h"
+#include "mneme/sweep/plan.h"
 #include "mneme/cli/sweep_report.h"
-#include "mneme/cli/sweep_tally.h"
+#include "mneme/sweep/tally.h"
 
 namespace mneme::cli {
 

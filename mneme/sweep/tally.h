@@ -9,7 +9,7 @@
 
 #include "mneme/pool/pool_result.h"
 
-namespace mneme::cli {
+namespace mneme {
 
 // The labels of the baseline's results.
 inline constexpr std::string_view kBaselineAtBegin = "baseline at the begin", kBaselineAtEnd = "baseline at the end";
@@ -75,4 +75,4 @@ class SweepTally {
   std::string baseline_problem_;
 };
 
-}  // namespace mneme::cli
+}  // namespace mneme

@@ -1,4 +1,4 @@
-#include "mneme/cli/sweep_plan.h"
+#include "mneme/sweep/plan.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include "mneme/pool/pipeline_check.h"
 #include "mneme/replay/device_knobs.h"
 
-namespace mneme::cli {
+namespace mneme {
 namespace {
 
 using Json = nlohmann::json;
@@ -235,4 +235,4 @@ Status check_inputs(const SweepFolder& folder, const SweepPlan& plan, FileSystem
   return {};
 }
 
-}  // namespace mneme::cli
+}  // namespace mneme

@@ -10,11 +10,11 @@
 #include "mneme/base/digest.h"
 #include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
-#include "mneme/pool/grid.h"
+#include "mneme/sweep/grid.h"
 #include "mneme/pool/pool.h"
 #include "mneme/replay/configuration.h"
 
-namespace mneme::cli {
+namespace mneme {
 
 struct SweepPlan {
   Path database;  // absolute
@@ -85,4 +85,4 @@ Status move_plan(const SweepFolder& folder, SweepPlan& plan, const Path& databas
 // has changed, or is gone.
 Status check_inputs(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files = FileSystem::posix());
 
-}  // namespace mneme::cli
+}  // namespace mneme

@@ -1,4 +1,4 @@
-#include "mneme/pool/grid.h"
+#include "mneme/sweep/grid.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

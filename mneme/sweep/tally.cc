@@ -1,10 +1,10 @@
-#include "mneme/cli/sweep_tally.h"
+#include "mneme/sweep/tally.h"
 
 #include <algorithm>
 
 #include "mneme/measure/time_statistics.h"
 
-namespace mneme::cli {
+namespace mneme {
 namespace {
 
 using Json = nlohmann::json;
@@ -102,4 +102,4 @@ std::optional<double> SweepTally::speed_up(const Row& row) const {
   return *before / row.time;
 }
 
-}  // namespace mneme::cli
+}  // namespace mneme

@@ -1,4 +1,4 @@
-#include "mneme/cli/sweep_plan.h"
+#include "mneme/sweep/plan.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "mneme/replay/testing/each_member.h"
 
-namespace mneme::cli {
+namespace mneme {
 namespace {
 
 using Json = nlohmann::json;
@@ -252,4 +252,4 @@ TEST(SweepPoints, MoreThanAreDrawnAreRefused) {
 }
 
 }  // namespace
-}  // namespace mneme::cli
+}  // namespace mneme
