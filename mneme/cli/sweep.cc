@@ -8,18 +8,20 @@
 #include <nlohmann/json.hpp>
 
 #include "mneme/base/log.h"
+#include "mneme/base/output_file.h"
 #include "mneme/base/shell_word.h"
+#include "mneme/base/shown.h"
 #include "mneme/cli/command.h"
 #include "mneme/cli/configuration_options.h"
 #include "mneme/cli/output.h"
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/cli/supervise.h"
-#include "mneme/sweep/plan.h"
 #include "mneme/cli/sweep_report.h"
 #include "mneme/cli/sweep_run.h"
 #include "mneme/cli/values.h"
 #include "mneme/device/device_count.h"
 #include "mneme/replay/json_text.h"
+#include "mneme/sweep/plan.h"
 
 namespace mneme::cli {
 namespace {
@@ -170,6 +172,7 @@ class SweepCommand : public Command {
     MNEME_ASSIGN(RecordedLaunches recorded, recorded_.launches());
     plan.instances = std::move(recorded.instances);
     plan.database = std::filesystem::absolute(recorded.database.directory()).lexically_normal();
+    plan.kernel = shown(recorded.kernel.kernel.demangled);
     plan.static_hash = recorded.kernel.kernel.static_hash;
     for (GridAxis& axis : plan.axes) MNEME_TRY(pin_files(axis, FileSystem::posix()));
     MNEME_TRY(choose_kind(plan));
@@ -188,15 +191,15 @@ class SweepCommand : public Command {
     return {};
   }
 
-  Result<SweepFolder> results_folder() const {
+  Result<ResultsFolder> results_folder() const {
     if (results_folder_.empty()) return make_fresh_folder(std::time(nullptr));
-    SweepFolder folder{results_folder_};
+    ResultsFolder folder{results_folder_};
     MNEME_TRY(make_folder(folder));
     return folder;
   }
 
   int resume() const {
-    const SweepFolder folder{resume_folder_};
+    const ResultsFolder folder{resume_folder_};
     auto lock = lock_folder(folder);
     if (!lock.ok()) return report(lock.status());
     auto plan = read_plan(folder);
@@ -209,7 +212,7 @@ class SweepCommand : public Command {
   }
 
   // Of a sweep that is resumed: where it says now, if it does.
-  Status find_kernel(const SweepFolder& folder, SweepPlan& plan) const {
+  Status find_kernel(const ResultsFolder& folder, SweepPlan& plan) const {
     if (!recorded_.given()) return {};
     if (recorded_.names_instances())
       return error(Code::invalid_argument, "--resume {}: its sweep has instances of its own: leave #N out", folder.path.string());
@@ -241,13 +244,15 @@ class SweepCommand : public Command {
     return chosen;
   }
 
-  int sweep(const SweepPlan& plan, const SweepFolder& folder, const SweepOptions& options) const {
+  int sweep(const SweepPlan& plan, const ResultsFolder& folder, const SweepOptions& options) const {
     auto run = SweepRun::open(plan, folder, options);
     if (!run.ok()) return report(run.status(), kDamagedResults);
     const Status status = (*run)->run();
     if (!status.ok() && !(*run)->began()) return report(status);
     std::signal(SIGPIPE, SIG_IGN);  // a reader that is gone is an error as any other, behind which there is more to tell
-    print_results(plan, folder, **run);
+    const nlohmann::json summary = summary_of(plan, folder, **run);
+    keep_summary(folder, **run, summary);
+    print_results(plan, **run, summary);
     if (!status.ok()) report(status);
     tell_what_next(plan, folder, **run);
     if (int signal = (*run)->interrupted()) {
@@ -259,18 +264,26 @@ class SweepCommand : public Command {
     return (*run)->tally().counts().right != 0 ? kExitSomethingVerified : kExitNothingVerified;
   }
 
-  void print_results(const SweepPlan& plan, const SweepFolder& folder, const SweepRun& run) const {
-    if (!json_) {
-      write_output(sweep_table(plan, run.total(), run.tally(), run.rate()));
-      return;
-    }
+  static nlohmann::json summary_of(const SweepPlan& plan, const ResultsFolder& folder, const SweepRun& run) {
     nlohmann::json document = sweep_json(plan, run.total(), run.tally(), run.rate());
     document["results_dir"] = folder.path.string();
     document["interrupted"] = run.interrupted() != 0;
-    write_output(to_text(document));
+    return document;
   }
 
-  static void tell_what_next(const SweepPlan& plan, const SweepFolder& folder, const SweepRun& run) {
+  // A run that had nothing to measure leaves the summary of the one that had.
+  static void keep_summary(const ResultsFolder& folder, const SweepRun& run, const nlohmann::json& summary) {
+    if (run.rate().seconds <= 0 && FileSystem::posix().exists(folder.summary())) return;
+    const std::string text = to_text(summary);
+    if (Status status = write_output_file(folder.summary(), std::as_bytes(std::span(text))); !status.ok())
+      log::warning("{}", status.message());
+  }
+
+  void print_results(const SweepPlan& plan, const SweepRun& run, const nlohmann::json& summary) const {
+    write_output(json_ ? to_text(summary) : sweep_table(plan, run.total(), run.tally(), run.rate()));
+  }
+
+  static void tell_what_next(const SweepPlan& plan, const ResultsFolder& folder, const SweepRun& run) {
     const std::string directory = folder.path.string();
     if (run.tally().counts().done < run.total()) log::info("not all is done; mneme sweep --resume {} goes on", directory);
     if (run.tally().fastest().empty()) {

@@ -14,6 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+// What a sweep has measured once and not in turn with the launch as recorded.
+constexpr char kNotConfirmed[] = "not confirmed";
 constexpr size_t kCellWidth = 40, kLongestValue = 100;
 // The times of the recorded configuration that differ by more make the others' doubtful.
 constexpr double kMuchDrift = 0.05;
@@ -73,7 +75,7 @@ std::string fastest_table(const SweepPlan& plan, const SweepTally& tally) {
     for (const Json& value : row.values) cells.push_back(format_value(value, kCellWidth));
     cells.push_back(format_time(row.time));
     cells.push_back(speed_up_text(tally, row));
-    const Json registers = detail(row.result.details, "reg_usage"), object = detail(row.result.details, "obj_size");
+    const Json registers = detail_of(row.result.details, "reg_usage"), object = detail_of(row.result.details, "obj_size");
     cells.push_back(or_dash(registers, registers.dump()));
     cells.push_back(or_dash(object, object.is_number() ? format_bytes(Bytes(object.get<uint64_t>())) : ""));
     cells.push_back(verified(row));
@@ -135,8 +137,8 @@ Json row_json(const SweepTally& tally, const SweepTally::Row& row) {
           {"digest", whole_digest(row.result.configuration).hex()},
           {"time", row.time.count()},
           {"speed_up", speed_up ? Json(*speed_up) : Json()},
-          {"reg_usage", detail(row.result.details, "reg_usage")},
-          {"obj_size", detail(row.result.details, "obj_size")},
+          {"reg_usage", detail_of(row.result.details, "reg_usage")},
+          {"obj_size", detail_of(row.result.details, "obj_size")},
           {"verified", verified(row)},
           {"alike", tally.alike(row)}};
 }
@@ -228,7 +230,7 @@ Json sweep_json(const SweepPlan& plan, uint64_t total, const SweepTally& tally, 
   for (const auto& [kind, failed] : tally.failures())
     failures[std::string(to_string(kind))] = {
         {"count", failed.count}, {"values", values_json(plan, failed.values)}, {"reason", failed.reason}};
-  const Json device = tally.fastest().empty() ? Json() : detail(tally.fastest().front().result.details, "device");
+  const Json device = tally.fastest().empty() ? Json() : detail_of(tally.fastest().front().result.details, "device");
   return {{"total", total},
           {"device", to_string(plan.device)},
           {"device_name", device},
@@ -247,10 +249,8 @@ Json sweep_json(const SweepPlan& plan, uint64_t total, const SweepTally& tally, 
 Json best_json(const SweepTally& tally) {
   const SweepTally::Row& row = tally.fastest().front();
   auto speed_up = tally.speed_up(row);
-  return {{"configuration", mneme::to_json(row.result.configuration)},
-          {"result", row.result.details},
-          {"time", row.time.count()},
-          {"speed_up", speed_up ? Json(*speed_up) : Json()}};
+  return {{"configuration", mneme::to_json(row.result.configuration)}, {"result", row.result.details}, {"time", row.time.count()},
+          {"speed_up", speed_up ? Json(*speed_up) : Json()},           {"interval", Json()},           {"claim", kNotConfirmed}};
 }
 
 }  // namespace mneme::cli

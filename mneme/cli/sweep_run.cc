@@ -77,7 +77,7 @@ class EndSignals {
 }  // namespace
 
 struct SweepRun::Impl {
-  Impl(const SweepPlan& plan, SweepFolder folder, const SweepOptions& options, Grid grid)
+  Impl(const SweepPlan& plan, ResultsFolder folder, const SweepOptions& options, Grid grid)
       : plan(plan),
         folder(std::move(folder)),
         options(options),
@@ -109,7 +109,7 @@ struct SweepRun::Impl {
   bool to_end() const { return EndSignals::number() != 0; }
 
   const SweepPlan plan;
-  const SweepFolder folder;
+  const ResultsFolder folder;
   const SweepOptions options;
   const Grid grid;
   const SweepPoints points;
@@ -310,7 +310,8 @@ void SweepRun::Impl::show() {
     log::info("sweep: {}", text);
 }
 
-Result<std::unique_ptr<SweepRun>> SweepRun::open(const SweepPlan& plan, const SweepFolder& folder, const SweepOptions& options) {
+Result<std::unique_ptr<SweepRun>> SweepRun::open(const SweepPlan& plan, const ResultsFolder& folder,
+                                                 const SweepOptions& options) {
   MNEME_ASSIGN(Grid grid, Grid::create(plan.base, plan.axes));
   MNEME_TRY(check_sample(grid, plan));
   auto impl = std::make_unique<Impl>(plan, folder, options, std::move(grid));

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "mneme/sweep/plan.h"
 #include "mneme/cli/sweep_report.h"
+#include "mneme/sweep/plan.h"
 #include "mneme/sweep/tally.h"
 
 namespace mneme::cli {
@@ -21,7 +21,7 @@ class SweepRun {
  public:
   // What an earlier run of the plan found out is taken from the log of the folder, which the caller has locked.
   // invalid_argument: what Grid::create() and check_sample() say.
-  static Result<std::unique_ptr<SweepRun>> open(const SweepPlan& plan, const SweepFolder& folder, const SweepOptions& options);
+  static Result<std::unique_ptr<SweepRun>> open(const SweepPlan& plan, const ResultsFolder& folder, const SweepOptions& options);
   ~SweepRun();
 
   // Until everything is done, or a signal asks for the end. What was measured is in the folder, whatever this returns. What

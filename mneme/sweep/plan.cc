@@ -1,13 +1,8 @@
 #include "mneme/sweep/plan.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 
 #include "mneme/base/output_file.h"
@@ -19,10 +14,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr uint64_t kMostRandom = 10'000'000;  // they are held in memory, all the others of a grid are not
 // Of the database, from the folder of results.
 constexpr char kFromHere[] = "database_from_here";
+constexpr char kRandom[] = "random", kExhaustive[] = "exhaustive";  // samplers, as `mneme tune` calls them
 
 Status corrupt(std::string_view what) { return error(Code::corrupt, "the plan of a sweep: {}", what); }
 
@@ -54,7 +50,7 @@ Path whole(const Path& path) { return std::filesystem::absolute(path).lexically_
 
 Path kernel_file(const SweepPlan& plan, const Path& database) { return database / (plan.static_hash.hex() + ".json"); }
 
-Status write_plan(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files) {
+Status write_plan(const ResultsFolder& folder, const SweepPlan& plan, FileSystem& files) {
   Json json = to_json(plan);
   json[kFromHere] = plan.database.lexically_relative(whole(folder.path)).string();
   const std::string text = json.dump(2) + "\n";
@@ -80,12 +76,14 @@ Json to_json(const SweepPlan& plan) {
   }
   return {{"mneme_sweep", kVersion},
           {"database", plan.database.string()},
+          {"kernel", plan.kernel},
           {"static_hash", plan.static_hash.hex()},
           {"instances", instances},
           {"device", to_string(plan.device)},
           {"configuration", mneme::to_json(plan.base)},
           {"grid", grid},
-          {"random", plan.random ? Json(*plan.random) : Json()},
+          {"sampler", plan.random ? kRandom : kExhaustive},
+          {"trials", plan.random ? Json(*plan.random) : Json()},
           {"seed", plan.seed},
           {"share", plan.share},
           {"limits", limits_json(plan.limits)}};
@@ -93,11 +91,13 @@ Json to_json(const SweepPlan& plan) {
 
 Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   if (!json.is_object() || !json.contains("mneme_sweep")) return corrupt("this is none");
-  if (json["mneme_sweep"] != kVersion)
+  const bool first_version = json["mneme_sweep"] == 1;
+  if (!first_version && json["mneme_sweep"] != kVersion)
     return error(Code::incompatible, "the plan of a sweep: its version is {}, and {} is known", json["mneme_sweep"].dump(),
                  kVersion);
   SweepPlan plan;
   plan.database = json.at("database").get<std::string>();
+  plan.kernel = json.value("kernel", "");
   MNEME_ASSIGN(plan.static_hash, Digest::from_hex(json.at("static_hash").get<std::string>()));
   MNEME_ASSIGN(plan.instances, digests(json.at("instances")));
   MNEME_ASSIGN(plan.device, parse_device_kind(json.at("device").get<std::string>()));
@@ -105,7 +105,8 @@ Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   for (const Json& axis : json.at("grid"))
     plan.axes.push_back({axis.at("key").get<std::string>(), axis.at("values").get<std::vector<Json>>(),
                          axis.value("digests", std::vector<std::string>())});
-  if (!json.at("random").is_null()) plan.random = json["random"].get<uint64_t>();
+  const Json& sampled = json.at(first_version ? "random" : "trials");
+  if (!sampled.is_null()) plan.random = sampled.get<uint64_t>();
   plan.seed = json.at("seed").get<uint64_t>();
   plan.share = json.at("share").get<bool>();
   const Json& limits = json.at("limits");
@@ -166,41 +167,18 @@ SweepPoints::SweepPoints(const Grid& grid, const SweepPlan& plan) : all_(grid.si
   if (plan.random && *plan.random < all_) sample_ = grid.sample(*plan.random, plan.seed);
 }
 
-Result<SweepFolder> make_fresh_folder(std::time_t now, const Path& parent) {
-  char text[32] = {};
-  std::strftime(text, sizeof text, "sweep-%Y%m%d-%H%M%S", std::localtime(&now));
-  SweepFolder folder{(parent / text).lexically_normal()};
-  for (int i = 2; ::mkdir(folder.path.c_str(), 0777) != 0; ++i) {
-    if (errno != EEXIST)
-      return error(Code::io, "making a folder for the results, {}: {}; --results-dir names another", folder.path.string(),
-                   std::strerror(errno));
-    folder.path = (parent / fmt::format("{}-{}", text, i)).lexically_normal();
-  }
-  return folder;
-}
-
-Status make_folder(const SweepFolder& folder, FileSystem& files) { return files.create_directories(folder.path); }
-
-Result<Descriptor> lock_folder(const SweepFolder& folder) {
-  Descriptor lock(::open(folder.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock.open())
-    return error(errno == ENOENT ? Code::not_found : Code::io, "opening the folder of results {}: {}", folder.path.string(),
-                 std::strerror(errno));
-  if (::flock(lock.number(), LOCK_EX | LOCK_NB) != 0)
-    return error(Code::unavailable, "another sweep is working on {}: wait for its end, or name another folder",
+Status begin_folder(const ResultsFolder& folder, const SweepPlan& plan, FileSystem& files) {
+  if (files.exists(folder.tuning_plan()))
+    return error(Code::invalid_argument, "{} has the results of a run of tuning already: name another folder",
                  folder.path.string());
-  return lock;
-}
-
-Status begin_folder(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files) {
-  if (files.exists(folder.plan()) || files.exists(folder.log()))
+  if (has_results(folder, files))
     return error(Code::invalid_argument,
                  "{} has the results of a sweep already: --resume {} goes on with it; or name another folder",
                  folder.path.string(), folder.path.string());
   return write_plan(folder, plan, files);
 }
 
-Result<SweepPlan> read_plan(const SweepFolder& folder, FileSystem& files) {
+Result<SweepPlan> read_plan(const ResultsFolder& folder, FileSystem& files) {
   auto bytes = files.read(folder.plan());
   if (bytes.status().code() == Code::not_found)
     return error(Code::not_found, "{} has no sweep.json: give the folder of results of an earlier `mneme sweep`",
@@ -217,12 +195,12 @@ Result<SweepPlan> read_plan(const SweepFolder& folder, FileSystem& files) {
   return plan;
 }
 
-Status move_plan(const SweepFolder& folder, SweepPlan& plan, const Path& database, FileSystem& files) {
+Status move_plan(const ResultsFolder& folder, SweepPlan& plan, const Path& database, FileSystem& files) {
   plan.database = whole(database);
   return write_plan(folder, plan, files);
 }
 
-Status check_inputs(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files) {
+Status check_inputs(const ResultsFolder& folder, const SweepPlan& plan, FileSystem& files) {
   const Path kernel = kernel_file(plan, plan.database);
   if (!files.exists(kernel))
     return error(

@@ -1,23 +1,24 @@
 // SweepPlan: what a sweep was asked for. It is sweep.json of the folder of its results, by which the sweep is resumed.
 #pragma once
 
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "mneme/base/descriptor.h"
 #include "mneme/base/digest.h"
 #include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
-#include "mneme/sweep/grid.h"
 #include "mneme/pool/pool.h"
 #include "mneme/replay/configuration.h"
+#include "mneme/sweep/folder.h"
+#include "mneme/sweep/grid.h"
 
 namespace mneme {
 
 struct SweepPlan {
-  Path database;  // absolute
+  Path database;       // absolute
+  std::string kernel;  // its name for people; empty where an earlier version wrote the plan
   Digest static_hash;
   std::vector<Digest> instances;
   DeviceKind device = DeviceKind::cpu;
@@ -40,7 +41,7 @@ Status check_knobs(const SweepPlan& plan);
 Status check_pipelines(const SweepPlan& plan);
 
 nlohmann::json to_json(const SweepPlan& plan);
-// corrupt, incompatible (another version): it is not what to_json() wrote.
+// Also of what version 1 wrote. corrupt, incompatible (a later version): it is not what to_json() wrote.
 Result<SweepPlan> sweep_plan_from_json(const nlohmann::json& json);
 
 // invalid_argument: more points by chance than are drawn at most, of a grid that has still more.
@@ -58,31 +59,15 @@ class SweepPoints {
   std::optional<std::vector<uint64_t>> sample_;
 };
 
-// The files of a folder of results.
-struct SweepFolder {
-  Path path;
-  Path plan() const { return path / "sweep.json"; }
-  Path log() const { return path / "results.jsonl"; }
-  Path best() const { return path / "best.json"; }
-};
-
-// Makes a folder in `parent`, named after the time, that was not there yet: no two calls get the same one.
-Result<SweepFolder> make_fresh_folder(std::time_t now, const Path& parent = ".");
-// Makes the folder where it is not there.
-Status make_folder(const SweepFolder& folder, FileSystem& files = FileSystem::posix());
-// This process alone works on the folder until the descriptor is closed: taken before anything in it is read or written.
-// unavailable: another has it. not_found: there is no folder.
-Result<Descriptor> lock_folder(const SweepFolder& folder);
-
-// Writes the plan into the locked folder. invalid_argument: it has the results of a sweep.
-Status begin_folder(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files = FileSystem::posix());
+// Writes the plan into the locked folder. invalid_argument: it has the results of a sweep or of a run of tuning.
+Status begin_folder(const ResultsFolder& folder, const SweepPlan& plan, FileSystem& files = FileSystem::posix());
 // Where the database is not where it was, it is looked for beside the folder as it then was. not_found: there is no sweep in it;
 // corrupt, incompatible.
-Result<SweepPlan> read_plan(const SweepFolder& folder, FileSystem& files = FileSystem::posix());
+Result<SweepPlan> read_plan(const ResultsFolder& folder, FileSystem& files = FileSystem::posix());
 // The recorded kernel is in another place now: in `database`.
-Status move_plan(const SweepFolder& folder, SweepPlan& plan, const Path& database, FileSystem& files = FileSystem::posix());
+Status move_plan(const ResultsFolder& folder, SweepPlan& plan, const Path& database, FileSystem& files = FileSystem::posix());
 // Before something is measured. not_found: the recorded kernel is not where the plan says. incompatible, not_found: a file of IR
 // has changed, or is gone.
-Status check_inputs(const SweepFolder& folder, const SweepPlan& plan, FileSystem& files = FileSystem::posix());
+Status check_inputs(const ResultsFolder& folder, const SweepPlan& plan, FileSystem& files = FileSystem::posix());
 
 }  // namespace mneme

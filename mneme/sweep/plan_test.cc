@@ -15,6 +15,7 @@ using Json = nlohmann::json;
 SweepPlan some_plan() {
   SweepPlan plan;
   plan.database = "/somewhere/record-db";
+  plan.kernel = "scale(int*)";
   plan.static_hash = digest_of({});
   plan.instances = {digest_of({}), Digest()};
   plan.device = DeviceKind::cuda;
@@ -38,7 +39,7 @@ struct SweepFolderTest : ::testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder.path); }
   void write_plan(std::string_view text) { std::ofstream(folder.plan()) << text; }
-  SweepFolder folder;
+  ResultsFolder folder;
 };
 
 TEST_F(SweepFolderTest, KeepsThePlan) {
@@ -47,6 +48,7 @@ TEST_F(SweepFolderTest, KeepsThePlan) {
   auto read = read_plan(folder);
   ASSERT_TRUE(read.ok()) << read.status().to_string();
   EXPECT_EQ(to_json(*read), to_json(plan));
+  EXPECT_EQ(read->kernel, "scale(int*)");
   EXPECT_EQ(read->instances, plan.instances);
   EXPECT_EQ(read->base, plan.base);
   EXPECT_EQ(read->axes[1].values, plan.axes[1].values);
@@ -62,7 +64,7 @@ TEST_F(SweepFolderTest, FindsTheDatabaseThatWasMovedWithIt) {
   plan.database = first / "record-db";
   std::filesystem::create_directories(plan.database);
   std::ofstream(plan.database / kernel) << "{}";
-  const SweepFolder before{first / "results"}, after{second / "results"};
+  const ResultsFolder before{first / "results"}, after{second / "results"};
   ASSERT_TRUE(make_folder(before).ok());
   ASSERT_TRUE(begin_folder(before, plan).ok());
   std::filesystem::rename(first, second);
@@ -109,6 +111,37 @@ TEST_F(SweepFolderTest, RefusesOneThatIsInUse) {
                                                                " goes on with it; or name another folder");
 }
 
+TEST_F(SweepFolderTest, RefusesTheFolderOfARunOfTuning) {
+  EXPECT_FALSE(has_results(folder));
+  std::ofstream(folder.tuning_plan()) << "{}";
+  EXPECT_TRUE(has_results(folder));
+  EXPECT_EQ(begin_folder(folder, some_plan()).to_string(),
+            "invalid_argument: " + folder.path.string() + " has the results of a run of tuning already: name another folder");
+}
+
+TEST(SweepPlan, OfVersionOneIsRead) {
+  Json json = to_json(some_plan());
+  json["mneme_sweep"] = 1;
+  for (const char* name : {"kernel", "sampler", "trials"}) json.erase(name);
+  json["random"] = 5;
+  auto plan = sweep_plan_from_json(json);
+  ASSERT_TRUE(plan.ok()) << plan.status().to_string();
+  EXPECT_EQ(plan->random, 5u);
+  EXPECT_EQ(plan->kernel, "");
+  json["random"] = nullptr;
+  EXPECT_FALSE(sweep_plan_from_json(json)->random);
+}
+
+TEST(SweepPlan, SaysHowPointsAreChosenAsARunOfTuningDoes) {
+  SweepPlan plan = some_plan();
+  EXPECT_EQ(to_json(plan)["sampler"], "random");
+  EXPECT_EQ(to_json(plan)["trials"], 5);
+  plan.random.reset();
+  EXPECT_EQ(to_json(plan)["sampler"], "exhaustive");
+  EXPECT_EQ(to_json(plan)["trials"], nullptr);
+  EXPECT_FALSE(sweep_plan_from_json(to_json(plan))->random);
+}
+
 TEST(SweepPlan, RefusesLimitsThatAreNone) {
   for (const char* number : {"-1.0", "0.0", "1e+300"}) {
     nlohmann::json plan = to_json(some_plan());
@@ -150,7 +183,7 @@ TEST_F(SweepFolderTest, SaysWhatIsNoPlan) {
   EXPECT_EQ(read_plan(folder).status().to_string(), "corrupt: " + folder.plan().string() + ": the plan of a sweep: this is none");
   write_plan(R"({"mneme_sweep": 9})");
   EXPECT_EQ(read_plan(folder).status().to_string(),
-            "incompatible: " + folder.plan().string() + ": the plan of a sweep: its version is 9, and 1 is known");
+            "incompatible: " + folder.plan().string() + ": the plan of a sweep: its version is 9, and 2 is known");
   Json cut = to_json(some_plan());
   cut.erase("grid");
   write_plan(cut.dump());
@@ -179,6 +212,7 @@ TEST(SweepPlan, EveryMemberIsKept) {
   ASSERT_TRUE(read.ok()) << read.status().to_string();
   EXPECT_EQ(read->database, plan.database);
   EXPECT_EQ(read->static_hash, plan.static_hash);
+  EXPECT_EQ(read->kernel, "scale(int*)");
   EXPECT_EQ(read->instances, plan.instances);
   EXPECT_EQ(read->device, plan.device);
   EXPECT_EQ(read->base, plan.base);

@@ -23,7 +23,7 @@ void add_stages(const Json& details, std::map<std::string, double>& stages) {
 
 }  // namespace
 
-Json detail(const Json& details, const char* member) {
+Json detail_of(const Json& details, const char* member) {
   if (auto found = details.find(member); found != details.end()) return *found;
   auto instances = details.find("instances");
   if (instances == details.end() || !instances->is_array() || instances->empty()) return {};

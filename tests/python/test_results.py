@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from mneme.results.trials import COMPLETE, Trial
 from mneme.tune import Categorical, SearchSpace, Study, tune
 from mneme.tune.kept.findings import Findings
 
+ROOT = Path(__file__).parents[1]
 GRID = [
     "--grid",
     "block.x=32:256:*2",
@@ -110,3 +113,84 @@ def test_a_front_of_any_number_of_coordinates() -> None:
     assert pareto([]) == []
     trials = [Trial(number, {}, time=time, registers=registers) for number, (time, registers, _) in enumerate(points)]
     assert [trial.number for trial in pareto_front(trials, ("time", "registers"))] == [0, 2]
+
+
+# The folder
+
+
+def test_both_commands_say_of_a_plan_what_they_have_in_common_in_the_same_words(
+    swept: tuple[Path, dict[str, Any]], tuned: Study
+) -> None:
+    sweep_plan = json.loads((swept[0] / "sweep.json").read_text())
+    tune_plan = json.loads((tuned.results_dir / "tune.json").read_text())
+    alike = {"database", "database_from_here", "kernel", "static_hash", "instances", "device", "configuration"}
+    alike |= {"sampler", "trials", "seed", "share", "limits"}
+    assert alike <= sweep_plan.keys() and sweep_plan.keys() - alike == {"mneme_sweep", "grid"}
+    assert alike <= tune_plan.keys()
+    for name in ("kernel", "static_hash", "instances", "device", "sampler", "trials", "share"):
+        assert sweep_plan[name] == tune_plan[name], name
+    bests = [json.loads((folder / "best.json").read_text()) for folder in (swept[0], tuned.results_dir)]
+    assert bests[0].keys() == bests[1].keys()
+    assert (bests[0]["interval"], bests[0]["claim"]) == (None, "not confirmed")
+
+
+def test_the_summary_of_a_sweep_is_what_it_prints(swept: tuple[Path, dict[str, Any]]) -> None:
+    folder, printed = swept
+    kept = (folder / "summary.json").read_bytes()
+    assert json.loads(kept) == printed
+    sweep("--resume", folder, "--top", "1")
+    assert (folder / "summary.json").read_bytes() == kept  # nothing was measured
+
+
+@pytest.mark.parametrize("command", ["sweep", "tune"])
+def test_a_run_begins_in_no_folder_of_the_other_command(
+    command: str, swept: tuple[Path, dict[str, Any]], tuned: Study, recordings: Path, tmp_path: Path
+) -> None:
+    (other,) = {"sweep": [tuned.results_dir / "tune.json"], "tune": [swept[0] / "sweep.json"]}[command]
+    shutil.copy(other, tmp_path)
+    words = {"sweep": ["mneme", "sweep"], "tune": [sys.executable, "-m", "mneme.tune"]}[command]
+    words += [str(recordings), "scale", "--device", "cpu", "--results-dir", str(tmp_path)]
+    words += ["--grid", "block.x=64"] if command == "sweep" else ["--quiet"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=240)
+    theirs = {"sweep": "a run of tuning", "tune": "a sweep"}[command]
+    assert done.returncode != 0
+    assert done.stderr.endswith(f": {tmp_path} has the results of {theirs} already: name another folder\n"), done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [other.name]
+
+
+def old_folder(tmp_path: Path, command: str) -> Path:
+    """What version 1 left, and its database as far from it as it was then; the last of its measurements is lost."""
+    shutil.copytree(ROOT / "corpora" / "2.0", tmp_path / "2.0")
+    folder = tmp_path / "results" / command
+    shutil.copytree(ROOT / "results" / "1" / command, folder)
+    for name in ("results.jsonl", "trials.jsonl"):
+        log = folder / name
+        if log.exists():
+            lines = log.read_text().splitlines(keepends=True)
+            last = max(place for place, line in enumerate(lines) if place and '"label"' not in line)
+            log.write_text("".join(line for place, line in enumerate(lines) if place != last))
+    return folder
+
+
+def test_a_sweep_of_version_1_is_read_and_gone_on_with(tmp_path: Path) -> None:
+    folder = old_folder(tmp_path, "sweep")
+    assert len(read(folder).trials) == 7
+    summary = sweep("--resume", folder)
+    assert (summary["total"], summary["done"], summary["resumed"]) == (8, 8, 7)
+    assert len(read(folder).trials) == 8 and (folder / "summary.json").exists()
+
+
+def test_a_run_of_tuning_of_version_1_is_read_and_gone_on_with(tmp_path: Path) -> None:
+    folder = old_folder(tmp_path, "tune")
+    before = read(folder)
+    assert before.points == 5 and before.is_confirmed
+    words = [sys.executable, "-m", "mneme.tune", "--resume", folder, "--trials", "7", "--quiet", "--json"]
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert (summary["trials"], summary["speed_up"]["rounds"]) == (7, 5)
+    plan = json.loads((folder / "tune.json").read_text())
+    assert plan["mneme_tune"] == 2 and plan["limits"] == {"run_timeout": 20.0}
+    assert plan["share"] is True and plan["compile_workers"] is None
+    run = read(folder)
+    assert run.speed_up is not None and run.speed_up.value == summary["speed_up"]["value"]

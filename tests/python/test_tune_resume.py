@@ -115,7 +115,7 @@ ASKED = Asked(
     confirm=5,
     storage=None,
     storage_name="scale",
-    executor={},
+    limits={},
     probe=4,
 )
 OTHERS: dict[str, Any] = {
@@ -137,7 +137,9 @@ OTHERS: dict[str, Any] = {
     "confirm": 10,
     "storage": "journal",
     "storage_name": "other",
-    "executor": {"run_timeout": 3},
+    "limits": {"run_timeout": 3},
+    "share": False,
+    "compile_workers": 2,
     "probe": 0,
 }
 
@@ -149,7 +151,7 @@ def test_only_what_changes_no_result_may_be_asked_anew(tmp_path: Path, name: str
     assert folder.read() == ASKED
     other = dataclasses.replace(ASKED, **{name: OTHERS[name]})
     assert other != ASKED
-    if name in ("trials", "timeout", "storage", "confirm", "database", "executor"):
+    if name in ("trials", "timeout", "storage", "confirm", "database", "limits", "share", "compile_workers"):
         assert folder.resume(other) == other == folder.read()
     elif name in ("seed", "ahead", "probe", "storage_name"):  # of the earlier run, where they are not asked for
         assert folder.resume(other) == ASKED

@@ -21,6 +21,7 @@ from mneme._views import shown
 from mneme.errors import CorruptError, NotFoundError
 from mneme.results.baseline import Baseline
 from mneme.results.factors import Factor, Value, factors_of, flatten
+from mneme.results.folder import ResultsFolder
 from mneme.results.statistics import LEAST_ROUNDS, SpeedUp, speed_up, speed_up_seen
 from mneme.results.trials import COMPLETE, FAILED, PRUNED, Trial
 
@@ -103,7 +104,7 @@ class Run:
     about: Mapping[str, Any]
     asked: Mapping[str, Any]  # tune.json or sweep.json; empty where there is none
     said: Mapping[str, Any]  # best.json
-    came_to: Mapping[str, Any]  # summary.json, which a tuning run leaves at its end
+    came_to: Mapping[str, Any]  # summary.json, which a run leaves at its end
     command: str  # "tune", "sweep"
     baselines: tuple[LogLine, ...]
     anew: tuple[LogLine, ...]  # the best ones, measured again in turn with the baseline
@@ -269,7 +270,8 @@ def read(folder: Path, *, database: Path | None = None) -> Run:
     Raises `mneme.errors.NotFoundError` where there are no results, `mneme.errors.CorruptError` where a file is not what
     it should be.
     """
-    log = folder / "results.jsonl"
+    files = ResultsFolder(folder)
+    log = files.log
     if not log.is_file():
         raise NotFoundError(
             f"reading results: {folder} has no results.jsonl; give the folder that `mneme tune` or `mneme sweep` named"
@@ -282,11 +284,10 @@ def read(folder: Path, *, database: Path | None = None) -> Run:
     if database is not None:
         folder_of_it = database.parent if database.suffix == ".json" and not database.is_dir() else database
         about = {**about, "database": str(folder_of_it.absolute())}
-    command = "tune" if (folder / "tune.json").is_file() else "sweep"
     lines = [_line(number, line, log) for number, line in enumerate(documents[1:])]
     searched = {line.digest: line for line in lines if not line.label}
     baselines = [line for line in lines if line.label.startswith("baseline")]
-    points = _read_lines(folder / "trials.jsonl") if (folder / "trials.jsonl").is_file() else []
+    points = _read_lines(files.trials) if files.trials.is_file() else []
     given, against = _given_params(points), _against(points)
     rows = [given.get(line.digest, {}) if given else flatten(line.configuration) for line in searched.values()]
     launch = _launch(baselines)
@@ -294,10 +295,10 @@ def read(folder: Path, *, database: Path | None = None) -> Run:
     return Run(
         folder=folder,
         about=about,
-        asked=_read_object(folder / f"{command}.json"),
-        said=_read_best(folder / "best.json"),
-        came_to=_read_object(folder / "summary.json"),
-        command=command,
+        asked=_read_object(files.plan_of(files.command)),
+        said=_read_best(files.best),
+        came_to=_read_object(files.summary),
+        command=files.command,
         baselines=tuple(baselines),
         anew=tuple(line for line in lines if line.label.startswith("best")),
         trials=tuple(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mneme import _json
 from mneme.errors import InvalidArgumentError, UnsupportedError
 from mneme.results.files import write_json
+from mneme.results.folder import make_fresh_folder
 from mneme.results.trials import COMPLETE, Trial, TrialLog, read_trials
 from mneme.tune.arguments import (
     Space,
@@ -29,7 +30,7 @@ from mneme.tune.arguments import (
 from mneme.tune.checks import check_base, check_space
 from mneme.tune.confirm import announce
 from mneme.tune.interrupts import OneInterrupt
-from mneme.tune.kept.asked import Asked, Folder, fresh_folder
+from mneme.tune.kept.asked import Asked, Folder, split_options
 from mneme.tune.kept.storage import Storage, check_storage
 from mneme.tune.kept.writing import write_best, write_results
 from mneme.tune.names import check_keys
@@ -130,6 +131,7 @@ def tune(
     """
     from mneme.session import choose_device
 
+    check_keys("tune", executor_options, [*(tune.__kwdefaults__ or ()), *_EXECUTOR_OPTIONS])
     instances = as_instances(instance)
     kind, _ = choose_device(device, "tuning")
     made, preset = as_space(space, instances[0], kind)
@@ -152,17 +154,15 @@ def tune(
         confirm=as_rounds(confirm),
         storage=storage,
         storage_name="",
-        executor=executor_options,
+        **split_options(executor_options),
         probe=int(_PROBED * (as_trials(trials, sampler) or 0)) if probe else 0,
     )
-    check_keys("tune", executor_options, [*(tune.__kwdefaults__ or ()), *_EXECUTOR_OPTIONS])
     check_storage(storage)
     check_base(as_base(config), instances, kind)
     check_space(made, as_base(config), kind)
-    folder = Folder(fresh_folder() if results_dir is None else Path(results_dir))
-    asked.storage_name = f"{asked.kernel.split('(')[0]} {asked.instances[0][:8]} {folder.path.absolute().name}"
     if resume and results_dir is None:
         raise InvalidArgumentError("resuming: name the folder of results (results_dir, --results-dir)")
+    folder = Folder(Path() if results_dir is None else Path(results_dir))
     with contextlib.ExitStack() as held:
         if resume:
             held.enter_context(folder.alone())
@@ -172,7 +172,11 @@ def tune(
         source = _source(sampler, made, asked, len(before) * _learns(sampler), remarks.append)
         interrupt = held.enter_context(OneInterrupt())  # from here on there is something to go on with
         if not resume:  # nothing is made where something above is wrong
+            if results_dir is None:
+                folder = Folder(make_fresh_folder("tune"))
             held.enter_context(folder.alone(make=True))
+            name = folder.path.absolute().name
+            asked.storage_name = f"{asked.kernel.split('(')[0]} {asked.instances[0][:8]} {name}"
             folder.begin(asked)
         run = _Run(
             asked, folder, made, source, as_base(config), devices=devices, resume=resume, before=before, remarks=remarks

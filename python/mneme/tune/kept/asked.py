@@ -1,22 +1,21 @@
-"""What was asked of a run, as tune.json keeps it, and the folder of its results."""
+"""What was asked of a run, as tune.json keeps it, and how a run begins in its folder or goes on there."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import json
 import os
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mneme import _json
-from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, NotFoundError, UnavailableError
-from mneme.results.files import told, write_json
+from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError
+from mneme.results.files import write_json
+from mneme.results.folder import ResultsFolder
 
-_VERSION = 1
+_VERSION = 2
 # The database, from the folder of results.
 _FROM_HERE = "database_from_here"
 
@@ -25,7 +24,8 @@ _FROM_HERE = "database_from_here"
 class Asked:
     """A run, as JSON has it. `space` is described, `preset` its name where it has one.
 
-    `storage_name`: of the study there. `probe`: so many trials at most are a probe's.
+    `storage_name`: of the study there. `probe`: so many trials at most are a probe's. `limits` has those of
+    compile_timeout, run_timeout and compile_memory that were given; `compile_workers` is None where they were not.
     """
 
     database: str
@@ -46,13 +46,25 @@ class Asked:
     confirm: int
     storage: str | None
     storage_name: str
-    executor: dict[str, Any]
+    limits: dict[str, Any]
+    share: bool = True
+    compile_workers: int | None = None
     probe: int = 0
 
     @property
     def kernel_file(self) -> Path:
         """What was recorded."""
         return Path(self.database, f"{self.static_hash}.json")
+
+    @property
+    def executor(self) -> dict[str, Any]:
+        """What an `Executor` is opened with beside the device and the log."""
+        options = dict(self.limits)
+        if self.share is not True:
+            options["share"] = self.share
+        if self.compile_workers is not None:
+            options["compile_workers"] = self.compile_workers
+        return options
 
     def to_dict(self) -> dict[str, Any]:
         """As tune.json has it."""
@@ -62,13 +74,23 @@ class Asked:
     def from_dict(cls, members: Mapping[str, Any]) -> Asked:
         """What `to_dict` made. Raises ValueError, TypeError or KeyError for what is none."""
         version = members["mneme_tune"]
-        if version != _VERSION:
+        if version not in (1, _VERSION):
             raise IncompatibleError(f"a run of tuning: its version is {version}, and {_VERSION} is known")
-        return cls(**{name: value for name, value in members.items() if name != "mneme_tune"})
+        now = {name: value for name, value in members.items() if name != "mneme_tune"}
+        if version == 1:
+            now |= split_options(now.pop("executor"))
+        return cls(**now)
+
+
+def split_options(executor: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of `Asked` that say what an executor is opened with, as version 1 had them in one."""
+    others = dict(executor)
+    share, workers = others.pop("share", True), others.pop("compile_workers", None)
+    return {"limits": others, "share": share, "compile_workers": workers}
 
 
 # What a resumed run may be asked anew changes no result. The others, what says most first: a preset before what it has.
-_MAY_CHANGE = {"trials", "timeout", "storage", "confirm", "database", "executor"}
+_MAY_CHANGE = {"trials", "timeout", "storage", "confirm", "database", "limits", "share", "compile_workers"}
 _WORDS = {"preset": "space", "objectives": "objective"}
 _SEARCH = sorted(
     {field.name for field in dataclasses.fields(Asked)} - _MAY_CHANGE, key=lambda name: (name == "space", name)
@@ -76,72 +98,17 @@ _SEARCH = sorted(
 
 
 @dataclasses.dataclass(frozen=True)
-class Folder:
-    """A run's files."""
-
-    path: Path
+class Folder(ResultsFolder):
+    """The folder of a run of tuning."""
 
     @property
     def asked(self) -> Path:
         """What was asked."""
-        return self.path / "tune.json"
-
-    @property
-    def log(self) -> Path:
-        """The pool's log: the truth of a run."""
-        return self.path / "results.jsonl"
-
-    @property
-    def trials(self) -> Path:
-        """Each trial as it was done."""
-        return self.path / "trials.jsonl"
-
-    @property
-    def table(self) -> Path:
-        """All trials as Parquet."""
-        return self.path / "trials.parquet"
-
-    @property
-    def best(self) -> Path:
-        """The best configuration."""
-        return self.path / "best.json"
-
-    @property
-    def summary(self) -> Path:
-        """What the run came to."""
-        return self.path / "summary.json"
-
-    @contextlib.contextmanager
-    def alone(self, *, make: bool = False) -> Iterator[None]:
-        """This run alone works on it meanwhile; where it is killed, the kernel lets go. `make`: where there is none.
-
-        Raises UnavailableError where another run works on it, NotFoundError where there is none.
-        """
-        with told(self.path):
-            if make:
-                self.path.mkdir(parents=True, exist_ok=True)
-            try:
-                descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-            except (FileNotFoundError, NotADirectoryError):
-                raise self._nothing() from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise UnavailableError(
-                f"another run of tuning is working on {self.path}: wait for its end, or name another folder"
-            ) from None
-        try:
-            yield
-        finally:
-            os.close(descriptor)
+        return self.plan_of("tune")
 
     def begin(self, asked: Asked) -> None:
         """Begins in it. Raises InvalidArgumentError where it has results."""
-        if self.asked.exists() or self.log.exists():
-            raise InvalidArgumentError(
-                f"{self.path} has results already: resume them (--resume, resume=True), or name another folder"
-            )
+        self.refuse_results()
         self._write(asked)
 
     def undo(self) -> None:
@@ -185,7 +152,7 @@ class Folder:
         try:
             text = self.asked.read_text(encoding="utf-8")
         except FileNotFoundError:
-            raise self._nothing() from None
+            raise self.nothing() from None
         try:
             members = _json.loads(text)
             asked = Asked.from_dict({name: value for name, value in members.items() if name != _FROM_HERE})
@@ -202,18 +169,6 @@ class Folder:
     def _write(self, asked: Asked) -> None:
         from_here = os.path.relpath(asked.database, self.path.absolute())
         write_json(self.asked, {**asked.to_dict(), _FROM_HERE: from_here})
-
-    def _nothing(self) -> NotFoundError:
-        return NotFoundError(f"{self.path} has no tune.json: give the folder of results of an earlier `mneme tune`")
-
-
-def fresh_folder() -> Path:
-    """One that is not there yet: tune-<date>-<time>."""
-    name = time.strftime("tune-%Y%m%d-%H%M%S")
-    path, number = Path(name), 2
-    while path.exists():
-        path, number = Path(f"{name}-{number}"), number + 1
-    return path
 
 
 def _short(value: Any) -> str:

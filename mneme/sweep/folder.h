@@ -1,0 +1,33 @@
+// ResultsFolder: the folder of results that `mneme sweep` and `mneme tune` write (docs/reference/results.md): its files, and who
+// may write. The rules are those of python/mneme/results/folder.py: a run has its folder alone while it works there, and begins
+// only in one that has no results of either command.
+#pragma once
+
+#include <ctime>
+
+#include "mneme/base/descriptor.h"
+#include "mneme/base/file_system.h"
+#include "mneme/base/status.h"
+
+namespace mneme {
+
+struct ResultsFolder {
+  Path path;
+  Path plan() const { return path / "sweep.json"; }        // what a sweep was asked for
+  Path tuning_plan() const { return path / "tune.json"; }  // what a run of tuning was asked for
+  Path log() const { return path / "results.jsonl"; }      // every measurement as it came
+  Path best() const { return path / "best.json"; }         // the best configuration so far
+  Path summary() const { return path / "summary.json"; }   // what the last run came to
+};
+
+// Makes a folder in `parent`, named after the time, that was not there yet: no two calls get the same one.
+Result<ResultsFolder> make_fresh_folder(std::time_t now, const Path& parent = ".");
+// Makes the folder where it is not there.
+Status make_folder(const ResultsFolder& folder, FileSystem& files = FileSystem::posix());
+// This process alone works on the folder until the descriptor is closed: taken before anything in it is read or written.
+// unavailable: another has it. not_found: there is no folder.
+Result<Descriptor> lock_folder(const ResultsFolder& folder);
+// Whether a run of either command has begun in it.
+bool has_results(const ResultsFolder& folder, FileSystem& files = FileSystem::posix());
+
+}  // namespace mneme
