@@ -15,7 +15,7 @@
 
 #include "mneme/pool/pool.h"
 #include "mneme/pool/worker.h"
-#include "mneme/pool/zygote.h"
+#include "mneme/process/zygote.h"
 
 namespace mneme {
 namespace {

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "mneme/base/guarded.h"
+#include "mneme/process/guarded.h"
 
 namespace mneme {
 namespace {

@@ -1,9 +1,9 @@
 #include "mneme/cli/code_order.h"
 
-#include "mneme/base/guarded.h"
 #include "mneme/cli/guarded.h"
 #include "mneme/cli/supervise.h"
 #include "mneme/ir/order_dependence.h"
+#include "mneme/process/guarded.h"
 
 namespace mneme::cli {
 namespace {

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include "mneme/base/activity.h"
-#include "mneme/base/guarded.h"
 #include "mneme/cli/diagnosis.h"
 #include "mneme/cli/guarded.h"
 #include "mneme/device/cuda/cupti.h"
 #include "mneme/device/cuda/driver.h"
 #include "mneme/device/device.h"
 #include "mneme/device/device_count.h"
+#include "mneme/process/guarded.h"
 
 namespace mneme::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "mneme/base/guarded.h"
 #include "mneme/base/status.h"
+#include "mneme/process/guarded.h"
 #include "mneme/replay/result.h"
 
 namespace mneme::cli {

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "mneme/base/guarded.h"
 #include "mneme/device/fake/fake_device.h"
 #include "mneme/measure/stopping_rule.h"
+#include "mneme/process/guarded.h"
 
 namespace mneme {
 namespace {

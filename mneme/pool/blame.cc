@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mneme/pool/zygote.h"
+#include "mneme/process/zygote.h"
 #include "mneme/replay/json_text.h"
 
 namespace mneme {

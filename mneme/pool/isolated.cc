@@ -14,7 +14,7 @@
 #include "mneme/pool/setup.h"
 #include "mneme/pool/warm_up.h"
 #include "mneme/pool/worker_process.h"
-#include "mneme/pool/zygote.h"
+#include "mneme/process/zygote.h"
 
 extern char** environ;
 

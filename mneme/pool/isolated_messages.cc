@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "mneme/pool/message_members.h"
+#include "mneme/process/message_members.h"
 
 namespace mneme {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
-#include "mneme/pool/channel.h"
 #include "mneme/pool/isolated.h"
+#include "mneme/process/channel.h"
 
 namespace mneme {
 

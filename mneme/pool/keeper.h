@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "mneme/device/device.h"
-#include "mneme/pool/channel.h"
+#include "mneme/process/channel.h"
 
 namespace mneme {
 

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "mneme/pool/zygote.h"
+#include "mneme/process/zygote.h"
 
 namespace mneme {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "mneme/pool/message_members.h"
+#include "mneme/process/message_members.h"
 
 namespace mneme {
 namespace {

@@ -19,8 +19,8 @@
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
 #include "mneme/memory/shared_copies.h"
-#include "mneme/pool/channel.h"
 #include "mneme/pool/pool_result.h"
+#include "mneme/process/channel.h"
 
 namespace mneme {
 

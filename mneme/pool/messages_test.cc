@@ -10,7 +10,7 @@
 #include <random>
 
 #include "mneme/pool/isolated_messages.h"
-#include "mneme/pool/zygote_messages.h"
+#include "mneme/process/zygote_messages.h"
 
 namespace mneme {
 namespace {

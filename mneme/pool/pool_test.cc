@@ -24,11 +24,9 @@
 #include "mneme/pool/result_log.h"
 #include "mneme/pool/worker.h"
 #include "mneme/pool/worker_process.h"
-#include "mneme/pool/zygote.h"
+#include "mneme/process/zygote.h"
 
 namespace mneme {
-
-int testing_zygote_main(int descriptor);  // zygote_test.cc
 
 namespace {
 
@@ -1045,7 +1043,6 @@ void be_worker(Channel pool, bool broken) {
 
 int main(int argc, char** argv) {
   const std::string first = argc == 3 ? argv[1] : "";
-  if (first == "--zygote") return mneme::testing_zygote_main(std::atoi(argv[2]));
   if (first == "--worker" || first == "--broken-worker") {
     mneme::be_worker(mneme::Channel(mneme::Descriptor(std::atoi(argv[2]))), first == "--broken-worker");
     return 0;

@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "mneme/pool/future_state.h"
-#include "mneme/pool/last_words.h"
 #include "mneme/pool/pool.h"
 #include "mneme/pool/result_log.h"
 #include "mneme/pool/scheduler.h"
-#include "mneme/pool/wait_set.h"
-#include "mneme/pool/zygote.h"
+#include "mneme/process/last_words.h"
+#include "mneme/process/wait_set.h"
+#include "mneme/process/zygote.h"
 
 namespace mneme {
 

@@ -11,8 +11,8 @@
 #include <optional>
 #include <set>
 
-#include "mneme/pool/last_words.h"
 #include "mneme/pool/messages.h"
+#include "mneme/process/last_words.h"
 
 namespace mneme {
 namespace {

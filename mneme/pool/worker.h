@@ -9,8 +9,8 @@
 
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
-#include "mneme/pool/channel.h"
 #include "mneme/pool/pool_result.h"
+#include "mneme/process/channel.h"
 #include "mneme/replay/configuration.h"
 
 namespace mneme {

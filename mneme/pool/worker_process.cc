@@ -17,7 +17,7 @@
 #include "mneme/pool/messages.h"
 #include "mneme/pool/recorded_kernel.h"
 #include "mneme/pool/warm_up.h"
-#include "mneme/pool/zygote.h"
+#include "mneme/process/zygote.h"
 
 namespace mneme {
 namespace {

@@ -1,4 +1,4 @@
-#include "mneme/pool/zygote.h"
+#include "mneme/process/zygote.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// This test's own program is the zygote's too: see main() in pool_test.cc.
+// This test's own program is the zygote's too: see main().
 class ZygoteTest : public ::testing::Test {
  protected:
   ZygoteTest() : zygote_(ZygoteProcess::start("/proc/self/exe", {"--zygote"})) {}
@@ -95,13 +95,17 @@ void serve(const Json& order, Channel channel) {
   }
 }
 
-}  // namespace
-
-// For main(), which stands in pool_test.cc.
-int testing_zygote_main(int descriptor) {
+int be_zygote(int descriptor) {
   end_with_parent();
   run_zygote(Channel(Descriptor(descriptor)), serve);
   return 0;
 }
 
+}  // namespace
 }  // namespace mneme
+
+int main(int argc, char** argv) {
+  if (argc == 3 && argv[1] == std::string_view("--zygote")) return mneme::be_zygote(std::atoi(argv[2]));
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,4 +1,4 @@
-#include "mneme/pool/wait_set.h"
+#include "mneme/process/wait_set.h"
 
 #include <sys/epoll.h>
 

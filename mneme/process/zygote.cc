@@ -1,4 +1,4 @@
-#include "mneme/pool/zygote.h"
+#include "mneme/process/zygote.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 // Children that do everything a child can do wrong.
-#include "mneme/base/guarded.h"
+#include "mneme/process/guarded.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

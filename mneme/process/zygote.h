@@ -17,9 +17,9 @@
 
 #include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
-#include "mneme/pool/channel.h"
-#include "mneme/pool/last_words.h"
-#include "mneme/pool/zygote_messages.h"
+#include "mneme/process/channel.h"
+#include "mneme/process/last_words.h"
+#include "mneme/process/zygote_messages.h"
 
 namespace mneme {
 

@@ -1,4 +1,4 @@
-#include "mneme/pool/last_words.h"
+#include "mneme/process/last_words.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "mneme/pool/channel.h"
+#include "mneme/process/channel.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

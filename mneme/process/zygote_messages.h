@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "mneme/base/status.h"
-#include "mneme/pool/channel.h"
+#include "mneme/process/channel.h"
 
 namespace mneme {
 

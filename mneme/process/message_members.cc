@@ -1,4 +1,4 @@
-#include "mneme/pool/message_members.h"
+#include "mneme/process/message_members.h"
 
 #include <span>
 #include <utility>

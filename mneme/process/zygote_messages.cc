@@ -1,8 +1,8 @@
-#include "mneme/pool/zygote_messages.h"
+#include "mneme/process/zygote_messages.h"
 
 #include <utility>
 
-#include "mneme/pool/message_members.h"
+#include "mneme/process/message_members.h"
 
 namespace mneme {
 namespace {

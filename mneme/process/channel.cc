@@ -1,4 +1,4 @@
-#include "mneme/pool/channel.h"
+#include "mneme/process/channel.h"
 
 #include <sys/resource.h>
 #include <sys/socket.h>

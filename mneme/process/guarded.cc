@@ -1,4 +1,4 @@
-#include "mneme/base/guarded.h"
+#include "mneme/process/guarded.h"
 
 #include <fcntl.h>
 #include <poll.h>
