@@ -8,9 +8,14 @@ set(api_rooms base snapshot store device memory measure ir verify compile replay
 set(library_rooms ${api_rooms} runtime)  # the command needs this one too
 
 set(objects)
-foreach(room IN LISTS library_rooms)
-  set_target_properties(mneme_${room} PROPERTIES CXX_VISIBILITY_PRESET default)
-  list(APPEND objects $<TARGET_OBJECTS:mneme_${room}>)
+get_property(rooms GLOBAL PROPERTY MNEME_ROOMS)
+foreach(room IN LISTS rooms)
+  string(REGEX REPLACE "/.*" "" outer ${room})  # rooms within belong to the one that they are in
+  if(outer IN_LIST library_rooms)
+    string(REPLACE "/" "_" target mneme_${room})
+    set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET default)
+    list(APPEND objects $<TARGET_OBJECTS:${target}>)
+  endif()
 endforeach()
 add_library(mneme_api SHARED ${objects})
 add_library(mneme::mneme ALIAS mneme_api)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,6 +50,8 @@ struct Backend {
   Result<int> (*count)() = nullptr;
   // unavailable, with the reason and advice, where there is no such device.
   Result<std::unique_ptr<Device>> (*open)(int ordinal) = nullptr;
+  // What order_blocks() does (block_order.h); null where the order is the hardware's.
+  bool (*order_blocks)(Device& device, std::optional<uint64_t> seed) = nullptr;
 };
 
 // The table, in the order in which "auto" tries the rows.

@@ -21,7 +21,8 @@ constexpr Backend kBackends[] = {
      .interposer = "",
      .find = [] { return cuda::open_driver().status(); },
      .count = [] { return cuda::count_devices(); },
-     .open = cuda::open_device},
+     .open = cuda::open_device,
+     .order_blocks = nullptr},
     {.kind = DeviceKind::cpu,
      .name = "cpu",
      .title = "CPU device",
@@ -32,7 +33,8 @@ constexpr Backend kBackends[] = {
      .interposer = "libmneme_emulation.so",
      .find = needs_nothing,
      .count = one_device,
-     .open = cpu::open_device},
+     .open = cpu::open_device,
+     .order_blocks = cpu::order_blocks},
     {.kind = DeviceKind::fake,
      .name = "fake",
      .title = "fake device",
@@ -43,7 +45,8 @@ constexpr Backend kBackends[] = {
      .interposer = "",
      .find = needs_nothing,
      .count = one_device,
-     .open = fake::open_device},
+     .open = fake::open_device,
+     .order_blocks = nullptr},
 };
 
 }  // namespace

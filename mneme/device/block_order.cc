@@ -1,13 +1,12 @@
 #include "mneme/device/block_order.h"
 
-#include "mneme/device/cpu/cpu_device.h"
+#include "mneme/device/backend.h"
 
 namespace mneme {
 
 bool order_blocks(Device& device, std::optional<uint64_t> seed) {
-  auto* cpu = dynamic_cast<cpu::CpuDevice*>(&device);
-  if (cpu) cpu->executor().order_blocks(seed);
-  return cpu != nullptr;
+  const auto order = backend_of(device.properties().kind).order_blocks;
+  return order && order(device, seed);
 }
 
 }  // namespace mneme

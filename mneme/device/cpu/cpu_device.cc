@@ -108,6 +108,12 @@ void raise_heap(Device& device, Bytes size) {
   static_cast<CpuDevice&>(device).executor().heap().set_limit(std::max(size, Heap::kUsual));
 }
 
+bool order_blocks(Device& device, std::optional<uint64_t> seed) {
+  auto* cpu = dynamic_cast<CpuDevice*>(&device);
+  if (cpu) cpu->executor().order_blocks(seed);
+  return cpu != nullptr;
+}
+
 std::span<const mneme_cpu_global> globals_of(const Module& module) {
   const mneme_cpu_image& table = static_cast<const CpuModule&>(module).table();
   return {table.globals, table.global_count};

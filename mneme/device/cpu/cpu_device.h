@@ -49,6 +49,9 @@ std::optional<Fault> last_fault(Device& device);
 // Lets kernels on a device of kind cpu allocate `size` in all, where that is more than they may as it is.
 void raise_heap(Device& device, Bytes size);
 
+// What mneme::order_blocks() does; false for a device that is no CpuDevice.
+bool order_blocks(Device& device, std::optional<uint64_t> seed);
+
 // The globals of a module that a device of kind cpu has loaded, with their initialisers: for who owns the memory that they are
 // bound to. Lives as long as the module.
 std::span<const mneme_cpu_global> globals_of(const Module& module);
