@@ -5,13 +5,13 @@
 # What is exported is the namespace mneme (mneme.map): these rooms are compiled with default visibility. They are also part of what is
 # loaded into users' programs, which hides them again when it is linked (--exclude-libs).
 set(api_rooms base process snapshot store device memory measure ir verify compile replay pool sweep)
-set(library_rooms ${api_rooms} runtime)  # the command needs this one too
+set(library_rooms ${api_rooms} runtime cpu/run cpu/ptx cpu/lower)  # the command needs `runtime` too
 
 set(objects)
 get_property(rooms GLOBAL PROPERTY MNEME_ROOMS)
 foreach(room IN LISTS rooms)
   string(REGEX REPLACE "/.*" "" outer ${room})  # rooms within belong to the one that they are in
-  if(outer IN_LIST library_rooms)
+  if(outer IN_LIST library_rooms OR room IN_LIST library_rooms)
     string(REPLACE "/" "_" target mneme_${room})
     set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET default)
     list(APPEND objects $<TARGET_OBJECTS:${target}>)

@@ -1,9 +1,9 @@
 // The table of compilers: a kind of device that code can be compiled for joins here by one row.
 #include "mneme/compile/backend.h"
-#include "mneme/compile/cpu/compiler.h"
-#include "mneme/compile/cpu/options.h"
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/compiler.h"
+#include "mneme/cpu/lower/compiler.h"
+#include "mneme/cpu/lower/options.h"
 
 namespace mneme {
 namespace {

@@ -1,6 +1,6 @@
 // The table of backends: a kind of device joins here by one row.
+#include "mneme/cpu/run/cpu_device.h"
 #include "mneme/device/backend.h"
-#include "mneme/device/cpu/cpu_device.h"
 #include "mneme/device/cuda/cuda_device.h"
 #include "mneme/device/fake/fake_device.h"
 

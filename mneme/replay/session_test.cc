@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "mneme/device/cpu/cpu_device.h"
+#include "mneme/cpu/run/cpu_device.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/determinism.h"
 #include "mneme/replay/testing/made_recording.h"

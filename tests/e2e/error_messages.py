@@ -22,8 +22,8 @@ REASONS = {"corrupt", "refused", "refuse", "fail", "bad", "wrong", "report_usage
 # The section of what others put before a message, by with_context().
 BEFORE = "What stands before a message"
 # Files that have reasons as values, not in a call: each text of three words or more is one.
-REASON_FILES = {"snapshot/recording_report.cc", "compile/cpu/refusal.cc", "compile/cpu/ptx_asm_thread.cc",
-                "device/cpu/scheduler_faults.cc", "cli/values.cc", "cli/ir_stages.cc"}
+REASON_FILES = {"snapshot/recording_report.cc", "cpu/lower/refusal.cc", "cpu/ptx/ptx_asm_thread.cc",
+                "cpu/run/scheduler_faults.cc", "cli/values.cc", "cli/ir_stages.cc"}
 # Words that stand within messages: they are no messages.
 PARTS = {"a write to", "a read of", "1 thread waits", "… threads wait", "from … to …", "loading a cpu image: it", "not read",
          "integers or pointers", "floating-point numbers", "an array", "an array of strings", "true or false", "one of …",

@@ -1,0 +1,95 @@
+// The one emulated device of a process, and everything that programs make on it.
+//
+// Work is done in the order of the calls: a launch or a copy is finished when its call returns, whatever its stream. Streams,
+// events and graphs therefore only have to keep what can be asked about them.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "mneme/base/range_map.h"
+#include "mneme/base/status.h"
+#include "mneme/cpu/cuda_runtime/images.h"
+#include "mneme/device/device.h"
+#include "mneme/runtime/registry.h"
+
+namespace mneme::emulation {
+
+inline constexpr size_t kDefaultSharedBytes = 48 << 10;  // a block's dynamic shared memory without opt-in
+inline constexpr int kMaxThreadsPerMultiprocessor = 2048;
+inline constexpr int kMaxBlocksPerMultiprocessor = 32;
+
+enum class MemoryKind { device, managed, host, registered };
+
+struct MemoryUse {
+  MemoryKind kind = MemoryKind::device;
+  unsigned flags = 0;  // of host memory
+};
+
+// What the program has allocated. Thread-safe.
+class MemoryTable {
+ public:
+  explicit MemoryTable(Device& device) : device_(device) {}
+
+  // Null on failure: out of memory.
+  void* allocate(size_t size, MemoryKind kind, unsigned flags = 0);
+  // False when no allocation of a kind that `accepts` starts there.
+  bool free(void* pointer, std::initializer_list<MemoryKind> accepts);
+  bool add_registered(void* pointer, size_t size, unsigned flags);
+  // What the allocation is that holds the address.
+  std::optional<MemoryUse> find(const void* pointer) const;
+  uint64_t allocated() const;  // device and managed memory
+
+ private:
+  Device& device_;
+  mutable std::mutex mutex_;
+  RangeMap<MemoryUse> memory_;
+  uint64_t allocated_ = 0;
+};
+
+// Per function: what cudaFuncSetAttribute sets.
+struct FunctionSettings {
+  int max_dynamic_shared_bytes = kDefaultSharedBytes;
+  int preferred_carveout = -1;
+};
+
+class Context {
+ public:
+  // Made at the first use and never destroyed: programs call the runtime from destructors and exit handlers.
+  static Context& get();
+
+  Registry& registry() { return registry_; }
+  Device& device() { return *device_; }
+  Images& images() { return *images_; }
+  MemoryTable& memory() { return *memory_; }
+
+  // Runs one kernel to its end. Calls from several threads take turns.
+  Status launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
+
+  FunctionSettings function_settings(const void* function) const;
+  void set_function_settings(const void* function, const FunctionSettings& settings);
+
+  // Compute capability of the newest code that the program has brought, times ten.
+  uint32_t architecture();
+
+ private:
+  Context();
+
+  Registry registry_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Images> images_;
+  std::unique_ptr<MemoryTable> memory_;
+  std::mutex launch_mutex_;
+  mutable std::mutex settings_mutex_;
+  std::map<const void*, FunctionSettings> settings_;
+};
+
+// The CUDA code of a failure, which is also said once on standard error where the code alone tells too little.
+cudaError_t to_cuda(const Status& status);
+
+}  // namespace mneme::emulation

@@ -1,0 +1,203 @@
+#include <atomic>
+#include <thread>
+
+#include "mneme/cpu/cuda_runtime/testing/program.h"
+
+namespace mneme::emulation {
+namespace {
+
+TEST(Launch, RunsAKernelAndKeepsItsGlobals) {
+  int* numbers = make_numbers(3);
+  int before = 0, after = 0;
+  EXPECT_EQ(CUDA(cudaMemcpyFromSymbol)(&before, &Program::get().state, 4, 0, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_GE(before, 40);  // its initial value, and the launches of other tests
+  EXPECT_EQ(launch_scale(numbers, 10, 3), cudaSuccess);
+  EXPECT_EQ(numbers[2], 30);
+  CUDA(cudaMemcpyFromSymbol)(&after, &Program::get().state, 4, 0, cudaMemcpyDeviceToHost);
+  EXPECT_EQ(after, before + 1);
+  CUDA(cudaFree)(numbers);
+}
+
+TEST(Launch, ConfigurationIsPushedAndPopped) {
+  auto push = reinterpret_cast<unsigned (*)(dim3, dim3, size_t, cudaStream_t)>(
+      Program::get().slots[MNEME_CALL___cudaPushCallConfiguration]);
+  auto pop = reinterpret_cast<cudaError_t (*)(dim3*, dim3*, size_t*, void*)>(
+      Program::get().slots[MNEME_CALL___cudaPopCallConfiguration]);
+  dim3 grid, block;
+  size_t shared = 0;
+  cudaStream_t stream = nullptr;
+  EXPECT_EQ(push(dim3(2, 3, 6), dim3(4, 7, 8), 5, cudaStreamPerThread), 0u);
+  EXPECT_EQ(push(dim3(9), dim3(9), 9, nullptr), 0u);
+  EXPECT_EQ(pop(&grid, &block, &shared, &stream), cudaSuccess);
+  EXPECT_EQ(grid.x, 9u) << "the last one first";
+  EXPECT_EQ(pop(&grid, &block, &shared, &stream), cudaSuccess);
+  EXPECT_EQ((Dim3{grid.x, grid.y, grid.z}), (Dim3{2, 3, 6}));
+  EXPECT_EQ((Dim3{block.x, block.y, block.z}), (Dim3{4, 7, 8}));
+  EXPECT_EQ(shared, 5u);
+  EXPECT_EQ(stream, cudaStreamPerThread);
+  EXPECT_EQ(pop(&grid, &block, &shared, &stream), cudaErrorMissingConfiguration);
+  CUDA(cudaGetLastError)();
+}
+
+TEST(Launch, RefusesShapesThatTheDeviceCannotRun) {
+  Program& program = Program::get();
+  int *data = nullptr, number = 0;
+  void* arguments[] = {&data, &number, &number};
+  auto launch = [&](dim3 grid, dim3 block, size_t shared) {
+    return CUDA(cudaLaunchKernel)(&program.scale, grid, block, arguments, shared, nullptr);
+  };
+  EXPECT_EQ(launch(dim3(0), dim3(1), 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(launch(dim3(1), dim3(1025), 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(launch(dim3(1), dim3(1, 1, 65), 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(launch(dim3(1, 65536), dim3(1), 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(launch(dim3(1), dim3(1024), 0), cudaErrorLaunchOutOfResources);  // the kernel is bound to 512 threads
+  EXPECT_EQ(launch(dim3(1), dim3(1), 49153), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaFuncSetAttribute)(&program.scale, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000), cudaSuccess);
+  EXPECT_EQ(launch(dim3(1), dim3(1), 49153), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFuncSetAttribute)(&program.scale, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaLaunchKernel)(&data, dim3(1), dim3(1), arguments, 0, nullptr), cudaErrorInvalidDeviceFunction);
+  CUDA(cudaGetLastError)();
+}
+
+TEST(Launch, RefusedKernelsAreNamedOnceWithTheReason) {
+  auto launch = [](char& stub) { return CUDA(cudaLaunchKernel)(&stub, dim3(1), dim3(1), nullptr, 0, nullptr); };
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(launch(Program::get().refused), cudaErrorNotSupported);
+  EXPECT_EQ(launch(Program::get().refused), cudaErrorNotSupported);
+  EXPECT_EQ(launch(Program::get().plain), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "mneme: error: kernel refused cannot run on the CPU device: unsupported: wgmma.mma_async\n"
+            "mneme: error: kernel plain: no IR of it in its device image: compile the file that defines it with `mneme config "
+            "cxxflags`\n");
+  CUDA(cudaGetLastError)();
+}
+
+TEST(Launch, ByHandleAndWithAttributes) {
+  Program& program = Program::get();
+  cudaKernel_t kernel = nullptr;
+  cudaFunction_t function = nullptr;
+  int* numbers = make_numbers(2);
+  int factor = 3, count = 2;
+  void* arguments[] = {&numbers, &factor, &count};
+  EXPECT_EQ(CUDA(cudaGetKernel)(&kernel, &program.scale), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGetFuncBySymbol)(&function, &program.scale), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaLaunchKernel)(kernel, dim3(1), dim3(2), arguments, 0, nullptr), cudaSuccess);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(2);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  EXPECT_EQ(CUDA(cudaLaunchKernelExC)(&config, &program.scale, arguments), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaLaunchCooperativeKernel)(&program.scale, dim3(1), dim3(2), arguments, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(numbers[1], 2 * 27);
+  CUDA(cudaFree)(numbers);
+}
+
+TEST(Launch, FromManyThreads) {
+  constexpr int kThreads = 8, kLaunches = 50;
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      int* numbers = make_numbers(4);
+      for (int i = 0; i < kLaunches; ++i) wrong += launch_scale(numbers, -1, 4) != cudaSuccess;
+      wrong += numbers[3] != 4;
+      wrong += CUDA(cudaFree)(numbers) != cudaSuccess;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Functions, AttributesAndOccupancy) {
+  Program& program = Program::get();
+  cudaFuncAttributes attributes;
+  ASSERT_EQ(CUDA(cudaFuncGetAttributes)(&attributes, &program.scale), cudaSuccess);
+  EXPECT_EQ(attributes.sharedSizeBytes, 64u);
+  EXPECT_EQ(attributes.maxThreadsPerBlock, 512);
+  EXPECT_EQ(attributes.binaryVersion, 90);
+  int blocks = 0;
+  EXPECT_EQ(CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, &program.scale, 512, 0), cudaSuccess);
+  EXPECT_EQ(blocks, 4);
+  EXPECT_EQ(CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, &program.scale, 1024, 0), cudaSuccess);
+  EXPECT_EQ(blocks, 0);
+  size_t offset = 0, size = 0;
+  EXPECT_EQ(CUDA(cudaFuncGetParamInfo)(&program.scale, 2, &offset, &size), cudaSuccess);
+  EXPECT_EQ(offset, 12u);
+  EXPECT_EQ(CUDA(cudaFuncGetParamInfo)(&program.scale, 3, &offset, &size), cudaErrorInvalidValue);
+  const char* name = nullptr;
+  EXPECT_EQ(CUDA(cudaFuncGetName)(&name, &program.scale), cudaSuccess);
+  EXPECT_STREQ(name, "scale");
+  CUDA(cudaGetLastError)();
+}
+
+TEST(Symbols, AddressSizeAndCopies) {
+  Program& program = Program::get();
+  void* address = nullptr;
+  size_t size = 0;
+  EXPECT_EQ(CUDA(cudaGetSymbolAddress)(&address, &program.state), cudaSuccess);
+  EXPECT_EQ(address, reinterpret_cast<void*>(0x7b0000000000));
+  cudaPointerAttributes attributes;
+  EXPECT_EQ(CUDA(cudaPointerGetAttributes)(&attributes, address), cudaSuccess);
+  EXPECT_EQ(attributes.type, cudaMemoryTypeDevice);
+  EXPECT_EQ(CUDA(cudaGetSymbolSize)(&size, &program.state), cudaSuccess);
+  EXPECT_EQ(size, 4u);
+  int value = 5, read = 0;
+  EXPECT_EQ(CUDA(cudaMemcpyToSymbol)(&program.unreached, &value, 4, 4, cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemcpyFromSymbol)(&read, &program.unreached, 4, 4, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(read, 5);
+  EXPECT_EQ(CUDA(cudaMemcpyToSymbol)(&program.state, &value, 4, 1, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGetSymbolAddress)(&address, &value), cudaErrorInvalidSymbol);
+  uint64_t place = 0, bytes = 0;
+  EXPECT_EQ(program.table.find_global(&program.scale, "state", &place, &bytes), 0);
+  EXPECT_EQ(place, 0x7b0000000000u);
+  EXPECT_EQ(bytes, 4u);
+  EXPECT_NE(program.table.find_global(&program.scale, "nothing", &place, &bytes), 0);
+  CUDA(cudaGetLastError)();
+}
+
+// In a process of its own: a fault leaves nothing usable behind.
+TEST(FaultDeathTest, IsStickyAndSaidOnce) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        cudaError_t launched = CUDA(cudaLaunchKernel)(&Program::get().fault, dim3(1), dim3(1), nullptr, 0, nullptr);
+        void* pointer = nullptr;
+        bool sticky =
+            CUDA(cudaGetLastError)() == cudaErrorIllegalAddress && CUDA(cudaGetLastError)() == cudaErrorIllegalAddress &&
+            CUDA(cudaMalloc)(&pointer, 4) == cudaErrorIllegalAddress && CUDA(cudaDeviceSynchronize)() == cudaErrorIllegalAddress;
+        std::exit(launched == cudaErrorIllegalAddress && sticky ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "mneme: error: kernel 'fault', block \\[0,0,0\\].*a write to address 0x8");
+}
+
+TEST(LoweringDeathTest, SaysWhatIsWrongWithTheCommand) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  auto first_launch = [] {
+    int value = 0;
+    std::exit(CUDA(cudaMemcpyFromSymbol)(&value, &Program::get().state, 4, 0, cudaMemcpyDeviceToHost) == cudaErrorUnknown ? 0
+                                                                                                                          : 1);
+  };
+  EXPECT_EXIT((Program::get(), ::unsetenv(MNEME_ENV_COMMAND), first_launch()), ::testing::ExitedWithCode(0),
+              "MNEME_COMMAND does not name the mneme command: start the program with `mneme run`");
+  EXPECT_EXIT((Program::get(), ::setenv(MNEME_ENV_COMMAND, "/nowhere/mneme", 1), first_launch()), ::testing::ExitedWithCode(0),
+              "running /nowhere/mneme lower: No such file or directory");
+  EXPECT_EXIT((Program::get(), ::setenv("MNEME_TEST_LOWER_CRASHES", "1", 1), first_launch()), ::testing::ExitedWithCode(0),
+              "lower ended with signal 6 and left no answer");
+}
+
+TEST(Unsupported, IsNamedOnce) {
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(CUDA(cudaMallocArray)(nullptr, nullptr, 1, 1, 0), cudaErrorNotSupported);
+  EXPECT_EQ(CUDA(cudaMallocArray)(nullptr, nullptr, 1, 1, 0), cudaErrorNotSupported);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "mneme: warning: cudaMallocArray is not available on the CPU device: it returns cudaErrorNotSupported\n");
+  EXPECT_EQ(CUDA(cudaGetLastError)(), cudaErrorNotSupported);
+}
+
+}  // namespace
+}  // namespace mneme::emulation

@@ -1,0 +1,161 @@
+#include "mneme/cpu/cuda_runtime/testing/program.h"
+
+namespace mneme::emulation {
+namespace {
+
+TEST(Memory, DeviceAllocationsAreCountedAndChecked) {
+  size_t before = 0, during = 0, total = 0;
+  ASSERT_EQ(CUDA(cudaMemGetInfo)(&before, &total), cudaSuccess);
+  void* pointer = nullptr;
+  ASSERT_EQ(CUDA(cudaMalloc)(&pointer, 1000), cudaSuccess);
+  EXPECT_EQ(reinterpret_cast<uint64_t>(pointer) % 256, 0u);
+  CUDA(cudaMemGetInfo)(&during, &total);
+  EXPECT_EQ(before - during, 1000u);
+  EXPECT_EQ(CUDA(cudaFree)(static_cast<char*>(pointer) + 1), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaFreeHost)(pointer), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaFree)(pointer), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFree)(pointer), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaFree)(nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMalloc)(nullptr, 5), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaMalloc)(&pointer, 0), cudaSuccess);
+  EXPECT_EQ(pointer, nullptr);
+  EXPECT_EQ(CUDA(cudaMalloc)(&pointer, total + 1), cudaErrorMemoryAllocation);
+  EXPECT_EQ(CUDA(cudaGetLastError)(), cudaErrorMemoryAllocation);
+  EXPECT_EQ(CUDA(cudaGetLastError)(), cudaSuccess);
+}
+
+TEST(Memory, LastErrorIsPeekedAndTaken) {
+  CUDA(cudaGetLastError)();
+  EXPECT_EQ(CUDA(cudaMemcpy)(nullptr, nullptr, 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaDeviceSynchronize)(), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaPeekAtLastError)(), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGetLastError)(), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaPeekAtLastError)(), cudaSuccess);
+}
+
+TEST(Memory, PointersKnowWhatTheyAre) {
+  void *device = nullptr, *host = nullptr, *managed = nullptr;
+  int on_stack = 0;
+  CUDA(cudaMalloc)(&device, 64);
+  CUDA(cudaHostAlloc)(&host, 64, cudaHostAllocMapped);
+  CUDA(cudaMallocManaged)(&managed, 64, cudaMemAttachGlobal);
+  auto type = [](const void* pointer) {
+    cudaPointerAttributes attributes;
+    EXPECT_EQ(CUDA(cudaPointerGetAttributes)(&attributes, pointer), cudaSuccess);
+    return attributes.type;
+  };
+  EXPECT_EQ(type(static_cast<char*>(device) + 63), cudaMemoryTypeDevice);
+  EXPECT_EQ(type(static_cast<char*>(device) + 64), cudaMemoryTypeUnregistered);
+  EXPECT_EQ(type(host), cudaMemoryTypeHost);
+  EXPECT_EQ(type(managed), cudaMemoryTypeManaged);
+  EXPECT_EQ(type(&on_stack), cudaMemoryTypeUnregistered);
+  unsigned flags = 0;
+  EXPECT_EQ(CUDA(cudaHostGetFlags)(&flags, host), cudaSuccess);
+  EXPECT_EQ(flags, unsigned{cudaHostAllocMapped});
+  void* mapped = nullptr;
+  EXPECT_EQ(CUDA(cudaHostGetDevicePointer)(&mapped, host, 0), cudaSuccess);
+  EXPECT_EQ(mapped, host);
+  EXPECT_EQ(CUDA(cudaHostRegister)(&on_stack, sizeof on_stack, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaHostRegister)(&on_stack, sizeof on_stack, 0), cudaErrorHostMemoryAlreadyRegistered);
+  EXPECT_EQ(type(&on_stack), cudaMemoryTypeHost);
+  EXPECT_EQ(CUDA(cudaHostUnregister)(&on_stack), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaHostUnregister)(&on_stack), cudaErrorHostMemoryNotRegistered);
+  EXPECT_EQ(CUDA(cudaFree)(managed), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeHost)(host), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFree)(device), cudaSuccess);
+}
+
+TEST(Memory, PitchedMemoryHasEveryRowOfEverySlice) {
+  size_t before = 0, during = 0, total = 0, pitch = 0;
+  CUDA(cudaMemGetInfo)(&before, &total);
+  void* rows = nullptr;
+  ASSERT_EQ(CUDA(cudaMallocPitch)(&rows, &pitch, 700, 3), cudaSuccess);
+  EXPECT_EQ(pitch, 1024u);
+  CUDA(cudaMemGetInfo)(&during, &total);
+  EXPECT_EQ(before - during, 3u * 1024);
+  EXPECT_EQ(CUDA(cudaFree)(rows), cudaSuccess);
+  cudaPitchedPtr slices{};
+  ASSERT_EQ(CUDA(cudaMalloc3D)(&slices, {700, 3, 5}), cudaSuccess);
+  EXPECT_EQ(slices.pitch, 1024u);
+  EXPECT_EQ(slices.xsize, 700u);
+  EXPECT_EQ(slices.ysize, 3u);
+  CUDA(cudaMemGetInfo)(&during, &total);
+  ASSERT_EQ(before - during, 5u * 3 * 1024);
+  EXPECT_EQ(CUDA(cudaMemset3D)(slices, 1, {700, 3, 5}), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFree)(slices.ptr), cudaSuccess);
+}
+
+TEST(Copies, TwoAndThreeDimensions) {
+  char from[12], to[12] = {};
+  for (int i = 0; i < 12; ++i) from[i] = static_cast<char>('a' + i);
+  // Two rows of 3 out of rows of 4, into rows of 6.
+  EXPECT_EQ(CUDA(cudaMemcpy2D)(to, 6, from, 4, 3, 2, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_EQ(std::string(to, 3) + std::string(to + 6, 3), "abcefg");
+  EXPECT_EQ(CUDA(cudaMemcpy2D)(to, 2, from, 4, 3, 2, cudaMemcpyDefault), cudaErrorInvalidPitchValue);
+  cudaMemcpy3DParms volume{};
+  volume.srcPtr = cudaPitchedPtr{from, 2, 2, 3};
+  volume.srcPos = {0, 1, 0};
+  volume.dstPtr = cudaPitchedPtr{to, 2, 2, 2};
+  volume.extent = {2, 2, 2};
+  volume.kind = cudaMemcpyDeviceToDevice;
+  EXPECT_EQ(CUDA(cudaMemcpy3D)(&volume), cudaSuccess);
+  EXPECT_EQ(std::string(to, 8), "cdefijkl");
+  EXPECT_EQ(CUDA(cudaMemcpy)(to, from, 1, static_cast<cudaMemcpyKind>(9)), cudaErrorInvalidMemcpyDirection);
+}
+
+TEST(Copies, Fills) {
+  char bytes[16] = {};
+  EXPECT_EQ(CUDA(cudaMemset)(bytes, 'x', 3), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemset2D)(bytes + 4, 4, 'y', 2, 2), cudaSuccess);
+  EXPECT_EQ(std::string(bytes, 3), "xxx");
+  EXPECT_EQ(bytes[3], 0);
+  EXPECT_EQ(std::string(bytes + 4, 2) + std::string(bytes + 8, 2), "yyyy");
+  EXPECT_EQ(bytes[6], 0);
+  EXPECT_EQ(CUDA(cudaMemset3D)(cudaPitchedPtr{bytes, 2, 2, 2}, 'z', {1, 2, 2}), cudaSuccess);
+  EXPECT_EQ(bytes[0], 'z');
+  EXPECT_EQ(bytes[6], 'z');
+  // A part of each slice: the slices are as far apart as the memory's rows say.
+  char slices[12] = {};
+  EXPECT_EQ(CUDA(cudaMemset3D)(cudaPitchedPtr{slices, 2, 2, 3}, 's', {2, 1, 2}), cudaSuccess);
+  EXPECT_EQ(std::string(slices, 12), std::string("ss\0\0\0\0ss\0\0\0\0", 12));
+  EXPECT_EQ(CUDA(cudaMemset)(nullptr, 0, 1), cudaErrorInvalidValue);
+}
+
+TEST(Pools, AllocateInStreamOrder) {
+  cudaStream_t stream = nullptr;
+  cudaMemPool_t pool = nullptr;
+  void* pointer = nullptr;
+  CUDA(cudaStreamCreate)(&stream);
+  EXPECT_EQ(CUDA(cudaMallocAsync)(&pointer, 64, stream), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemsetAsync)(pointer, 1, 64, stream), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(pointer, stream), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(pointer, stream), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaDeviceGetDefaultMemPool)(&pool, 0), cudaSuccess);
+  uint64_t threshold = 77, read = 0;
+  EXPECT_EQ(CUDA(cudaMemPoolSetAttribute)(pool, cudaMemPoolAttrReleaseThreshold, &threshold), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemPoolGetAttribute)(pool, cudaMemPoolAttrReleaseThreshold, &read), cudaSuccess);
+  EXPECT_EQ(read, 77u);
+  EXPECT_EQ(CUDA(cudaMemPoolDestroy)(pool), cudaErrorInvalidValue);
+  CUDA(cudaStreamDestroy)(stream);
+}
+
+TEST(Pools, ADestroyedPoolIsTheDevicesNoLonger) {
+  cudaMemPool_t usual = nullptr, own = nullptr, current = nullptr;
+  const cudaMemPoolProps properties{};
+  ASSERT_EQ(CUDA(cudaDeviceGetDefaultMemPool)(&usual, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMemPoolCreate)(&own, &properties), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceGetMemPool)(&current, 0), cudaSuccess);
+  EXPECT_EQ(current, usual);
+  EXPECT_EQ(CUDA(cudaDeviceSetMemPool)(0, own), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceGetMemPool)(&current, 0), cudaSuccess);
+  EXPECT_EQ(current, own);
+  EXPECT_EQ(CUDA(cudaMemPoolDestroy)(own), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceGetMemPool)(&current, 0), cudaSuccess);
+  ASSERT_EQ(current, usual);
+  void* pointer = nullptr;
+  EXPECT_EQ(CUDA(cudaMallocAsync)(&pointer, 64, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(pointer, nullptr), cudaSuccess);
+}
+
+}  // namespace
+}  // namespace mneme::emulation

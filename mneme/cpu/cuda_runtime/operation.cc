@@ -1,0 +1,107 @@
+#include "mneme/cpu/cuda_runtime/operation.h"
+
+#include <cstring>
+
+#include "mneme/cpu/cuda_runtime/event.h"
+#include "mneme/cpu/cuda_runtime/graph.h"
+
+namespace mneme::emulation {
+namespace {
+
+std::byte* at(const cudaPitchedPtr& pointer, const cudaPos& position, size_t y, size_t z) {
+  return static_cast<std::byte*>(pointer.ptr) + position.x + (position.y + y) * pointer.pitch +
+         (position.z + z) * pointer.pitch * pointer.ysize;
+}
+
+void copy_rows(const cudaMemcpy3DParms& copy) {
+  for (size_t z = 0; z < copy.extent.depth; ++z)
+    for (size_t y = 0; y < copy.extent.height; ++y)
+      std::memmove(at(copy.dstPtr, copy.dstPos, y, z), at(copy.srcPtr, copy.srcPos, y, z), copy.extent.width);
+}
+
+void fill_row(std::byte* row, unsigned value, size_t element_bytes, size_t elements) {
+  if (element_bytes == 1) {
+    std::memset(row, static_cast<int>(value), elements);
+    return;
+  }
+  for (size_t i = 0; i < elements; ++i) std::memcpy(row + i * element_bytes, &value, element_bytes);
+}
+
+void fill_rows(const Fill& fill) {
+  const cudaMemsetParams& parameters = fill.parameters;
+  for (size_t z = 0; z < fill.depth; ++z)
+    for (size_t y = 0; y < parameters.height; ++y)
+      fill_row(static_cast<std::byte*>(parameters.dst) + z * fill.slice + y * parameters.pitch, parameters.value,
+               parameters.elementSize, parameters.width);
+}
+
+struct Runner {
+  Repeat repeat;
+  cudaError_t operator()(const std::monostate&) const { return cudaSuccess; }
+  cudaError_t operator()(const KernelLaunch& launch) const {
+    return to_cuda(Context::get().launch(*launch.kernel, launch.shape, launch.parameters));
+  }
+  cudaError_t operator()(const Copy& copy) const { return copy_rows(copy.parameters), cudaSuccess; }
+  cudaError_t operator()(const Fill& fill) const { return fill_rows(fill), cudaSuccess; }
+  cudaError_t operator()(const HostCall& host) const { return host.call(), cudaSuccess; }
+  cudaError_t operator()(const EventRecord& record) const { return record.event->record(), cudaSuccess; }
+  cudaError_t operator()(const EventWait&) const { return cudaSuccess; }
+  cudaError_t operator()(const ChildGraph& child) const { return run_graph(*child.graph); }
+  cudaError_t operator()(const Allocation&) const { return cudaSuccess; }
+  cudaError_t operator()(const Release& release) const {
+    if (repeat == Repeat::by_graph) return cudaSuccess;
+    return Context::get().memory().free(release.pointer, {MemoryKind::device}) ? cudaSuccess : cudaErrorInvalidValue;
+  }
+};
+
+}  // namespace
+
+cudaError_t run(const Operation& operation, Repeat repeat) { return std::visit(Runner{repeat}, operation); }
+
+cudaGraphNodeType type_of(const Operation& operation) {
+  constexpr cudaGraphNodeType types[] = {cudaGraphNodeTypeEmpty,     cudaGraphNodeTypeKernel, cudaGraphNodeTypeMemcpy,
+                                         cudaGraphNodeTypeMemset,    cudaGraphNodeTypeHost,   cudaGraphNodeTypeEventRecord,
+                                         cudaGraphNodeTypeWaitEvent, cudaGraphNodeTypeGraph,  cudaGraphNodeTypeMemAlloc,
+                                         cudaGraphNodeTypeMemFree};
+  static_assert(std::size(types) == std::variant_size_v<Operation>);
+  return types[operation.index()];
+}
+
+Copy linear_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return pitched_copy(to, bytes, from, bytes, bytes, 1, kind);
+}
+
+Copy pitched_copy(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                  cudaMemcpyKind kind) {
+  Copy copy;
+  copy.parameters.srcPtr = {const_cast<void*>(from), from_pitch, width, height};
+  copy.parameters.dstPtr = {to, to_pitch, width, height};
+  copy.parameters.extent = {width, height, 1};
+  copy.parameters.kind = kind;
+  return copy;
+}
+
+cudaError_t check(const Copy& copy) {
+  const cudaMemcpy3DParms& parameters = copy.parameters;
+  if (parameters.srcArray || parameters.dstArray) return cudaErrorNotSupported;
+  if (parameters.kind < cudaMemcpyHostToHost || parameters.kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
+  const cudaExtent& extent = parameters.extent;
+  if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return cudaSuccess;
+  if (!parameters.srcPtr.ptr || !parameters.dstPtr.ptr) return cudaErrorInvalidValue;
+  bool rows = extent.height > 1 || extent.depth > 1;
+  if (rows && (parameters.srcPtr.pitch < extent.width || parameters.dstPtr.pitch < extent.width))
+    return cudaErrorInvalidPitchValue;
+  return cudaSuccess;
+}
+
+cudaError_t check(const Fill& fill) {
+  const cudaMemsetParams& parameters = fill.parameters;
+  size_t element = parameters.elementSize;
+  if (element != 1 && element != 2 && element != 4) return cudaErrorInvalidValue;
+  if (parameters.width == 0 || parameters.height == 0 || fill.depth == 0) return cudaSuccess;
+  if (!parameters.dst) return cudaErrorInvalidValue;
+  if (parameters.height > 1 && parameters.pitch < parameters.width * element) return cudaErrorInvalidValue;
+  return cudaSuccess;
+}
+
+}  // namespace mneme::emulation

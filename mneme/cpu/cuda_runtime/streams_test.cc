@@ -1,0 +1,167 @@
+#include <chrono>
+
+#include "mneme/cpu/cuda_runtime/testing/program.h"
+
+namespace mneme::emulation {
+namespace {
+
+TEST(Streams, HandlesAreChecked) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamCreateWithPriority)(&stream, cudaStreamNonBlocking, -1), cudaSuccess);
+  unsigned flags = 0;
+  int priority = 0;
+  EXPECT_EQ(CUDA(cudaStreamGetFlags)(stream, &flags), cudaSuccess);
+  EXPECT_EQ(flags, unsigned{cudaStreamNonBlocking});
+  EXPECT_EQ(CUDA(cudaStreamGetPriority)(stream, &priority), cudaSuccess);
+  EXPECT_EQ(priority, -1);
+  for (cudaStream_t known : {stream, cudaStream_t(nullptr), cudaStreamLegacy, cudaStreamPerThread}) {
+    EXPECT_EQ(CUDA(cudaStreamSynchronize)(known), cudaSuccess);
+    EXPECT_EQ(CUDA(cudaStreamQuery)(known), cudaSuccess);
+  }
+  EXPECT_EQ(CUDA(cudaStreamDestroy)(stream), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(CUDA(cudaStreamDestroy)(stream), cudaErrorInvalidResourceHandle);
+  CUDA(cudaGetLastError)();
+}
+
+TEST(Streams, HostFunctionsAndCallbacksRunInOrder) {
+  static std::string order;
+  order.clear();
+  EXPECT_EQ(CUDA(cudaLaunchHostFunc)(
+                nullptr, [](void* data) { order += *static_cast<char*>(data); }, const_cast<char*>("a")),
+            cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamAddCallback)(
+                nullptr, [](cudaStream_t, cudaError_t error, void*) { order += error == cudaSuccess ? 'b' : 'x'; }, nullptr, 0),
+            cudaSuccess);
+  EXPECT_EQ(order, "ab");
+}
+
+TEST(Events, ElapsedTimeNeedsTwoRecords) {
+  cudaEvent_t start = nullptr, end = nullptr, silent = nullptr;
+  CUDA(cudaEventCreate)(&start);
+  CUDA(cudaEventCreateWithFlags)(&end, cudaEventBlockingSync);
+  CUDA(cudaEventCreateWithFlags)(&silent, cudaEventDisableTiming);
+  float milliseconds = -1;
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaErrorInvalidResourceHandle);
+  for (cudaEvent_t event : {start, end, silent}) EXPECT_EQ(CUDA(cudaEventRecord)(event, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaEventSynchronize)(end), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaSuccess);
+  EXPECT_GE(milliseconds, 0);
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, silent), cudaErrorInvalidResourceHandle);
+  for (cudaEvent_t event : {start, end, silent}) EXPECT_EQ(CUDA(cudaEventDestroy)(event), cudaSuccess);
+  CUDA(cudaGetLastError)();
+}
+
+TEST(Events, ElapsedTimeIsInMilliseconds) {
+  using Clock = std::chrono::steady_clock;
+  using Milliseconds = std::chrono::duration<float, std::milli>;
+  cudaEvent_t start = nullptr, end = nullptr;
+  CUDA(cudaEventCreate)(&start);
+  CUDA(cudaEventCreate)(&end);
+  const auto before = Clock::now();
+  EXPECT_EQ(CUDA(cudaEventRecord)(start, nullptr), cudaSuccess);
+  const auto begin = Clock::now();
+  while (Clock::now() - begin < std::chrono::milliseconds(3)) continue;
+  const Milliseconds within = Clock::now() - begin;
+  EXPECT_EQ(CUDA(cudaEventRecord)(end, nullptr), cudaSuccess);
+  const Milliseconds around = Clock::now() - before;
+  float milliseconds = -1, backwards = 1;
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaSuccess);
+  EXPECT_GE(milliseconds, within.count() * 0.999f);
+  EXPECT_LE(milliseconds, around.count() * 1.001f);
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&backwards, end, start), cudaSuccess);
+  EXPECT_EQ(backwards, -milliseconds);
+  for (cudaEvent_t event : {start, end}) EXPECT_EQ(CUDA(cudaEventDestroy)(event), cudaSuccess);
+}
+
+struct Capturing : ::testing::Test {
+  void SetUp() override {
+    CUDA(cudaStreamCreate)(&first);
+    CUDA(cudaStreamCreate)(&second);
+    CUDA(cudaEventCreate)(&fork);
+    CUDA(cudaEventCreate)(&join);
+    ASSERT_EQ(CUDA(cudaStreamBeginCapture)(first, cudaStreamCaptureModeGlobal), cudaSuccess);
+  }
+  void TearDown() override {
+    CUDA(cudaStreamDestroy)(first);
+    CUDA(cudaStreamDestroy)(second);
+    CUDA(cudaGetLastError)();
+  }
+  cudaStream_t first = nullptr, second = nullptr;
+  cudaEvent_t fork = nullptr, join = nullptr;
+};
+
+TEST_F(Capturing, WorkIsDoneWhenTheGraphIsLaunched) {
+  int* numbers = make_numbers(2);
+  EXPECT_EQ(launch_scale(numbers, 2, 2, first), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemcpyAsync)(numbers + 1, numbers, 4, cudaMemcpyDeviceToDevice, first), cudaSuccess);
+  EXPECT_EQ(numbers[0], 1);
+  cudaStreamCaptureStatus status;
+  EXPECT_EQ(CUDA(cudaStreamIsCapturing)(first, &status), cudaSuccess);
+  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
+  EXPECT_EQ(CUDA(cudaStreamSynchronize)(first), cudaErrorStreamCaptureUnsupported);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(first, &graph), cudaSuccess);
+  size_t nodes = 0;
+  EXPECT_EQ(CUDA(cudaGraphGetNodes)(graph, nullptr, &nodes), cudaSuccess);
+  EXPECT_EQ(nodes, 2u);
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, first), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, first), cudaSuccess);
+  EXPECT_EQ(numbers[0], 4);
+  EXPECT_EQ(numbers[1], 4);
+  EXPECT_EQ(CUDA(cudaGraphExecDestroy)(exec), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphDestroy)(graph), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphDestroy)(graph), cudaErrorInvalidValue);
+}
+
+TEST_F(Capturing, OtherStreamsJoinByEvents) {
+  int* numbers = make_numbers(1);
+  CUDA(cudaEventRecord)(fork, first);
+  CUDA(cudaStreamWaitEvent)(second, fork, 0);
+  EXPECT_EQ(launch_scale(numbers, 5, 1, second), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaEventQuery)(fork), cudaErrorCapturedEvent);
+  CUDA(cudaEventRecord)(join, second);
+  CUDA(cudaStreamWaitEvent)(first, join, 0);
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(second, &graph), cudaErrorStreamCaptureUnmatched);
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(first, &graph), cudaSuccess);
+  size_t nodes = 0;
+  CUDA(cudaGraphGetNodes)(graph, nullptr, &nodes);
+  EXPECT_EQ(nodes, 1u);
+  EXPECT_EQ(numbers[0], 1);
+}
+
+TEST_F(Capturing, AForkThatDoesNotJoinIsRefused) {
+  int* numbers = make_numbers(1);
+  CUDA(cudaEventRecord)(fork, first);
+  CUDA(cudaStreamWaitEvent)(second, fork, 0);
+  launch_scale(numbers, 5, 1, second);
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(first, &graph), cudaErrorStreamCaptureUnjoined);
+  EXPECT_EQ(launch_scale(numbers, 5, 1, second), cudaSuccess);
+  EXPECT_EQ(numbers[0], 5);  // the capture is over: the stream works at once
+}
+
+TEST_F(Capturing, AllocationsOfAGraphStay) {
+  void* pointer = nullptr;
+  ASSERT_EQ(CUDA(cudaMallocAsync)(&pointer, 4, first), cudaSuccess);
+  CUDA(cudaMemsetAsync)(pointer, 7, 4, first);
+  CUDA(cudaFreeAsync)(pointer, first);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(first, &graph), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(*static_cast<char*>(pointer), 7);
+}
+
+TEST(Capture, OfTheLegacyStreamIsRefused) {
+  EXPECT_EQ(CUDA(cudaStreamBeginCapture)(nullptr, cudaStreamCaptureModeGlobal), cudaErrorStreamCaptureUnsupported);
+  CUDA(cudaGetLastError)();
+}
+
+}  // namespace
+}  // namespace mneme::emulation

@@ -1,0 +1,318 @@
+#include "mneme/cpu/lower/compiler.h"
+
+#include <llvm/Config/llvm-config.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <optional>
+
+#include "mneme/compile/fatal_error.h"
+#include "mneme/compile/floating_point.h"
+#include "mneme/compile/pipeline.h"
+#include "mneme/compile/prepare.h"
+#include "mneme/compile/specialise.h"
+#include "mneme/compile/stages.h"
+#include "mneme/compile/track_accesses.h"
+#include "mneme/cpu/lower/device_functions.h"
+#include "mneme/cpu/lower/gpu_arithmetic.h"
+#include "mneme/cpu/lower/host_code.h"
+#include "mneme/cpu/lower/instruction_count.h"
+#include "mneme/cpu/lower/kernel_entry.h"
+#include "mneme/cpu/lower/linker.h"
+#include "mneme/cpu/lower/options.h"
+#include "mneme/cpu/lower/refusal.h"
+#include "mneme/cpu/lower/shared_memory.h"
+#include "mneme/cpu/lower/source_lines.h"
+#include "mneme/cpu/run/image.h"
+#include "mneme/ir/access.h"
+
+namespace mneme::cpu {
+namespace {
+
+// Cleans up after the lowering; what the user's pipeline did to the kernel stays.
+constexpr char kHostPipeline[] = "default<O2>";
+
+std::string device_architecture(const llvm::Module& module) {
+  for (const llvm::Function& function : module)
+    if (function.hasFnAttribute("target-cpu")) return function.getFnAttribute("target-cpu").getValueAsString().str();
+  return "sm_90";
+}
+
+uint32_t launch_bound(const llvm::Function& kernel) {
+  // "nvvm.maxntid"="256" or "16,16,1"
+  uint64_t threads = 1;
+  llvm::StringRef text = kernel.getFnAttribute("nvvm.maxntid").getValueAsString();
+  if (text.empty()) return 0;
+  llvm::SmallVector<llvm::StringRef, 3> extents;
+  text.split(extents, ',');
+  for (llvm::StringRef extent : extents) {
+    uint64_t value = 0;
+    if (extent.trim().getAsInteger(10, value)) return 0;
+    threads *= value;
+  }
+  return threads > UINT32_MAX ? 0 : static_cast<uint32_t>(threads);
+}
+
+// The bytes that bound globals begin with, kept before their uses become addresses.
+std::vector<GlobalEntry> keep_initializers(llvm::Module& module, const std::vector<GlobalBinding>& bindings) {
+  std::vector<GlobalEntry> entries;
+  for (const GlobalBinding& binding : bindings) {
+    llvm::GlobalVariable* variable = module.getNamedGlobal(binding.name);
+    if (!variable || !is_state(*variable)) continue;
+    GlobalEntry entry{binding.name, nullptr, 0, nullptr, true};
+    auto* number = llvm::ConstantInt::get(llvm::Type::getInt64Ty(module.getContext()), binding.address.address);
+    entry.address = llvm::ConstantExpr::getIntToPtr(number, llvm::PointerType::get(module.getContext(), 0));
+    entry.size = module.getDataLayout().getTypeAllocSize(variable->getValueType()).getFixedValue();
+    bool zeros = !variable->hasInitializer() || variable->getInitializer()->isNullValue() ||
+                 llvm::isa<llvm::UndefValue>(variable->getInitializer());
+    if (!zeros) {
+      entry.initializer = new llvm::GlobalVariable(module, variable->getValueType(), true, llvm::GlobalValue::ExternalLinkage,
+                                                   variable->getInitializer(), "__mneme_initial_" + binding.name);
+      entry.initializer->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+// A weak reference to what is nowhere is null. But clang's blockIdx and its like are weak objects that nobody defines and whose
+// address is passed on, as `this`, though nothing reads there: they get one that is not null.
+void define_weak(llvm::GlobalVariable& variable) {
+  llvm::StringRef name = variable.getName();
+  if (name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim") {
+    variable.setInitializer(llvm::Constant::getNullValue(variable.getValueType()));
+    variable.setLinkage(llvm::GlobalValue::InternalLinkage);
+  } else {
+    variable.replaceAllUsesWith(llvm::Constant::getNullValue(variable.getType()));
+  }
+}
+
+// State that no binding placed lies in the image itself.
+Status add_own_globals(llvm::Module& module, std::vector<GlobalEntry>& entries) {
+  for (llvm::GlobalVariable& variable : module.globals()) {
+    if (!is_state(variable)) continue;
+    if (variable.isDeclaration()) {
+      if (variable.use_empty()) continue;
+      if (variable.hasExternalWeakLinkage()) {
+        define_weak(variable);
+        continue;
+      }
+      return error(Code::unsupported, "variable '{}' is nowhere defined", variable.getName().str());
+    }
+    uint64_t size = module.getDataLayout().getTypeAllocSize(variable.getValueType()).getFixedValue();
+    entries.push_back({variable.getName().str(), &variable, size, nullptr, false});
+  }
+  return {};
+}
+
+// What the pipeline has added.
+void add_new_globals(llvm::Module& module, const std::vector<std::string>& state, std::vector<GlobalEntry>& entries) {
+  for (const std::string& name : state) {
+    if (llvm::any_of(entries, [&](const GlobalEntry& entry) { return entry.name == name; })) continue;
+    llvm::GlobalVariable* variable = module.getNamedGlobal(name);
+    uint64_t size = module.getDataLayout().getTypeAllocSize(variable->getValueType()).getFixedValue();
+    entries.push_back({name, variable, size, nullptr, false});
+  }
+}
+
+Status verify(const llvm::Module& module) {
+  std::string words;
+  llvm::raw_string_ostream stream(words);
+  if (llvm::verifyModule(module, &stream)) return error(Code::internal, "the lowered code is not valid LLVM IR: {}", words);
+  return {};
+}
+
+class CpuCompiler final : public Compiler {
+ public:
+  explicit CpuCompiler(std::string architecture) : architecture_(std::move(architecture)) {}
+
+  Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
+    MNEME_ASSIGN(Generated generated, generate(module, options, std::nullopt));
+    Translation translation;
+    translation.code.assign(reinterpret_cast<const char*>(generated.object.data()), generated.object.size());
+    translation.architecture = architecture_;
+    translation.kernels = options.kernels;
+    translation.state = std::move(generated.state);
+    translation.times = generated.stages.take();
+    return translation;
+  }
+
+  Result<CompiledCode> assemble(const Translation& translation) override {
+    const ByteSpan object = std::as_bytes(std::span(translation.code));
+    MNEME_TRY(check_object(object));
+    Stages stages;
+    auto image = stages.time("link", [&] {
+      auto linked = link_shared_object(object);
+      if (linked.ok()) keep_source_lines(*linked);
+      return linked;
+    });
+    if (!image.ok()) return image.status();
+    CompiledCode code;
+    code.image = {DeviceKind::cpu, std::move(*image)};
+    code.digest = digest_of(code.image.bytes);
+    code.translation_digest = translation.digest();
+    if (translation.kernels.size() == 1) code.facts.instructions = count_instructions(object, architecture_);
+    code.state = translation.state;
+    code.times = translation.times;
+    for (StageTime& time : stages.take()) code.times.push_back(std::move(time));
+    code.assembler = "lld";
+    return code;
+  }
+
+  // The processor is part of it, since features of it that it lacks are refused.
+  std::string identity() const override {
+    return fmt::format("cpu {} {} LLVM {} image {}", architecture_, llvm::sys::getHostCPUName().str(), LLVM_VERSION_STRING,
+                       MNEME_CPU_IMAGE_VERSION);
+  }
+
+  Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
+    MNEME_ASSIGN(Generated generated, generate(module, options, stage));
+    return std::move(generated.text);
+  }
+
+  Result<std::string> disassemble(const CodeImage&) const override {
+    return error(Code::unsupported, "the CPU device's objects are not disassembled: its assembly is what they are made of");
+  }
+
+ private:
+  // What a compilation has made: an object when it went to its end, else the text of the stage where it stopped.
+  struct Generated {
+    ByteVector object;
+    std::string text;
+    std::vector<std::string> state;
+    Stages stages;
+  };
+
+  Result<Generated> generate(const ir::Module& module, const CompileOptions& options, std::optional<Stage> last) {
+    MNEME_TRY(check_options(options));
+    Generated generated;
+    MNEME_TRY(run_llvm_on_copy(module, [&](llvm::Module& copy) { return generate_from(copy, options, last, generated); }));
+    return generated;
+  }
+
+  Status generate_from(llvm::Module& module, const CompileOptions& options, std::optional<Stage> last, Generated& generated) {
+    if (!module.getTargetTriple().isNVPTX())
+      return error(Code::unsupported, "lowering to the CPU: the module is for '{}'; only code for NVIDIA GPUs can be lowered",
+                   module.getTargetTriple().str());
+    if (!last) MNEME_TRY(check_processor(options.codegen));
+    MNEME_TRY(refuse_own_names(module));
+    MNEME_ASSIGN(PassPlugins plugins, PassPlugins::load(options.pass_plugins));
+    MNEME_TRY(set_floating_point(module, options.codegen));
+    Stages& stages = generated.stages;
+    std::string device = device_architecture(module);
+    std::vector<GlobalEntry> globals;
+    MNEME_TRY(stages.time("prepare", [&]() -> Status {
+      MNEME_TRY(prepare_module(module, options.kernels, device));
+      globals = keep_initializers(module, options.bindings);
+      MNEME_TRY(bind_globals(module, options.bindings));
+      MNEME_TRY(specialise(module, options.specialisation, device));
+      MNEME_TRY(track_accesses(module, options.tracking));
+      return add_own_globals(module, globals);
+    }));
+    if (last == Stage::specialised) return print_to(generated.text, module);
+    MNEME_ASSIGN(auto device_machine, create_target_machine(module, {device, "", options.codegen.level}));
+    MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *device_machine, options.passes, plugins); }));
+    if (last == Stage::optimised) return print_to(generated.text, module);
+    generated.state = expose_state(module, AllowedNames::any);
+    add_new_globals(module, generated.state, globals);
+    MNEME_ASSIGN(auto machine, make_host_module(module, options, globals, stages));
+    auto emitted = stages.time("codegen", [&] {
+      return emit_file(module, *machine, last ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile, plugins);
+    });
+    MNEME_TRY(emitted.status());
+    if (last)
+      generated.text.assign(reinterpret_cast<const char*>(emitted->data()), emitted->size());
+    else
+      generated.object = std::move(*emitted);
+    return {};
+  }
+
+  Result<std::unique_ptr<llvm::TargetMachine>> make_host_module(llvm::Module& module, const CompileOptions& options,
+                                                                const std::vector<GlobalEntry>& globals, Stages& stages) {
+    std::vector<KernelEntry> entries;
+    MNEME_TRY(stages.time("lower", [&] { return lower(module, entries); }));
+    export_globals(module, live(globals, module));
+    keep_names_apart(module);
+    add_bfloat_conversions(module);
+    MNEME_ASSIGN(auto machine, become_host_module(module, architecture_, options.codegen));
+    MNEME_TRY(verify(module));
+    MNEME_TRY(stages.time("host_optimise", [&] { return run_pipeline(module, *machine, kHostPipeline); }));
+    for (const KernelEntry& entry : entries)
+      export_kernel(module, entry, entry.mode == RunMode::fibers ? stack_bytes(*entry.entry) : 0);
+    return machine;
+  }
+
+  // What the image defines is its own: a variable of the application of the same name, of which a program has a shadow on the
+  // host, must not take its place, nor a device function that of one of the C library's that code generation calls by name.
+  static void keep_names_apart(llvm::Module& module) {
+    for (llvm::GlobalObject& object : module.global_objects()) {
+      if (object.isDeclaration() || object.getName().starts_with("llvm.") || object.getName().starts_with("__mneme_")) continue;
+      if (!object.hasLocalLinkage()) object.setVisibility(llvm::GlobalValue::HiddenVisibility);
+      if (object.hasName() && !object.getName().starts_with("_Z")) object.setName(object.getName() + ".device");
+    }
+  }
+
+  // The user's pipeline may have removed a variable.
+  static std::vector<GlobalEntry> live(const std::vector<GlobalEntry>& globals, llvm::Module& module) {
+    std::vector<GlobalEntry> result;
+    for (GlobalEntry entry : globals) {
+      if (!entry.bound) entry.address = module.getNamedGlobal(entry.name);
+      if (entry.bound) entry.initializer = module.getNamedGlobal("__mneme_initial_" + entry.name);
+      if (entry.address) result.push_back(entry);
+    }
+    return result;
+  }
+
+  static Status lower(llvm::Module& module, std::vector<KernelEntry>& entries) {
+    MNEME_TRY(refuse_host_code(module));
+    drop_device_assumptions(module);
+    std::vector<std::pair<std::string, KernelEntry>> kernels;
+    for (llvm::Function& function : module)
+      if (is_kernel(function) && !function.isDeclaration()) {
+        KernelEntry entry;
+        entry.name = function.getName().str();
+        entry.parameters = kernel_parameters(function);
+        entry.max_threads = launch_bound(function);
+        kernels.push_back({entry.name, entry});
+      }
+    llvm::StringMap<llvm::Function*> bodies = add_thread_parameter(module);
+    guard_calls_by_pointer(module);
+    std::vector<llvm::Function*> functions;
+    for (auto& [name, entry] : kernels) {
+      entry.body = bodies.at(name);
+      entry.mode = kernel_needs_fibers(*entry.body) ? RunMode::fibers : RunMode::loop;
+      functions.push_back(entry.body);
+    }
+    SharedLayout shared = lay_out_shared_memory(module, functions);
+    for (auto& [name, entry] : kernels) {
+      entry.static_shared_bytes = shared.static_bytes[entry.body];
+      entry.shared_alignment = shared.alignments[entry.body];
+    }
+    lower_shared_memory(module, shared);
+    MNEME_TRY(lower_device_code(module));
+    for (auto& [name, entry] : kernels) {
+      make_entry(entry);
+      entries.push_back(entry);
+    }
+    // The descriptions name the entries only after the clean-up, which must not remove them before.
+    for (KernelEntry& entry : entries)
+      entry.entry->setLinkage(llvm::GlobalValue::ExternalLinkage),
+          entry.entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return {};
+  }
+
+  std::string architecture_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture) {
+  initialize_llvm();
+  if (architecture != kArchitecture)
+    return error(Code::unsupported, "the CPU device's code is made for {}, not for '{}'", kArchitecture, architecture);
+  return std::unique_ptr<Compiler>(new CpuCompiler(architecture));
+}
+
+}  // namespace mneme::cpu

@@ -1,0 +1,591 @@
+#include "mneme/cpu/lower/compiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "mneme/cpu/run/image.h"
+
+namespace mneme {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kTarget =
+    "target datalayout = \"e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64\"\n"
+    "target triple = \"nvptx64-nvidia-cuda\"\n"
+    "declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n"
+    "declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()\n"
+    "declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()\n";
+
+Result<CompiledCode> compile(std::string_view body, const CompileOptions& options = {}) {
+  const std::string text = std::string(kTarget) + std::string(body);
+  auto module = ir::Module::parse(std::as_bytes(std::span(text)), "test.ll");
+  if (!module.ok()) return module.status();
+  auto compiler = Compiler::create(DeviceKind::cpu, "x86-64-v3");
+  if (!compiler.ok()) return compiler.status();
+  return (*compiler)->compile(*module, options);
+}
+
+Result<std::string> emit(std::string_view body, Stage stage, const CompileOptions& options = {}) {
+  const std::string text = std::string(kTarget) + std::string(body);
+  auto module = ir::Module::parse(std::as_bytes(std::span(text)), "test.ll");
+  if (!module.ok()) return module.status();
+  auto compiler = Compiler::create(DeviceKind::cpu, "x86-64-v3");
+  if (!compiler.ok()) return compiler.status();
+  return (*compiler)->emit(*module, options, stage);
+}
+
+// An image on the CPU device, and memory that its kernels are given.
+class CpuCompilerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto opened = Device::open(DeviceKind::cpu);
+    ASSERT_TRUE(opened.ok()) << opened.status().to_string();
+    device_ = std::move(*opened);
+    stream_ = std::move(device_->create_stream()).value();
+  }
+
+  void load(std::string_view body, const CompileOptions& options = {}) {
+    auto code = compile(body, options);
+    ASSERT_TRUE(code.ok()) << code.status().to_string();
+    auto loaded = device_->load(code->image);
+    ASSERT_TRUE(loaded.ok()) << loaded.status().to_string();
+    module_ = std::move(*loaded);
+  }
+
+  template <typename... Args>
+  Status run(const std::string& kernel, LaunchShape shape, Args... args) {
+    ByteVector parameters;
+    const auto add = [&](const auto& value) {
+      constexpr size_t alignment = alignof(std::decay_t<decltype(value)>);
+      parameters.resize((parameters.size() + alignment - 1) / alignment * alignment);
+      const auto bytes = std::as_bytes(std::span(&value, 1));
+      parameters.insert(parameters.end(), bytes.begin(), bytes.end());
+    };
+    (add(args), ...);
+    auto found = module_->kernel(kernel);
+    if (!found.ok()) return found.status();
+    if (Status status = stream_->launch(**found, shape, parameters); !status.ok()) return status;
+    return stream_->synchronize();
+  }
+
+  static uint64_t address(const void* memory) { return reinterpret_cast<uint64_t>(memory); }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Module> module_;
+};
+
+constexpr std::string_view kAdd = R"(
+define ptx_kernel void @add(ptr %x, ptr %y, i32 %n, float %a) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %ntid = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %base = mul i32 %ntid, %block
+  %i = add i32 %base, %tid
+  %in = icmp slt i32 %i, %n
+  br i1 %in, label %work, label %done
+work:
+  %px = getelementptr float, ptr %x, i32 %i
+  %py = getelementptr float, ptr %y, i32 %i
+  %vx = load float, ptr %px
+  %vy = load float, ptr %py
+  %ax = fmul float %a, %vx
+  %sum = fadd float %ax, %vy
+  store float %sum, ptr %py
+  br label %done
+done:
+  ret void
+}
+)";
+
+TEST_F(CpuCompilerTest, AKernelRunsUnderEveryPipeline) {
+  for (const char* pipeline : {"default<O0>", "default<O1>", "default<O3>", "instcombine"}) {
+    CompileOptions options;
+    options.passes = pipeline;
+    load(kAdd, options);
+    std::vector<float> x(1000, 2.0f), y(1000, 1.0f);
+    ASSERT_TRUE(run("add", {{16, 1, 1}, {64, 1, 1}, {}}, address(x.data()), address(y.data()), int32_t{999}, 3.0f).ok());
+    for (int i = 0; i < 999; ++i) ASSERT_EQ(y[i], 7.0f) << pipeline << " " << i;
+    EXPECT_EQ(y[999], 1.0f);
+  }
+}
+
+// Wide registers are used by nothing else than a loop over the threads.
+TEST_F(CpuCompilerTest, TheLoopOverTheThreadsIsVectorised) {
+  auto code = compile(kAdd);
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  const std::string bytes(reinterpret_cast<const char*>(code->image.bytes.data()), code->image.bytes.size());
+  EXPECT_THAT(bytes, HasSubstr("\xc4\xe2\x7d\x18"));  // vbroadcastss to a ymm register: the argument `a`
+}
+
+TEST_F(CpuCompilerTest, OnlyTheKernelsToKeepAreInTheImage) {
+  CompileOptions options;
+  options.kernels = {"a"};
+  load("define ptx_kernel void @a() { ret void }\ndefine ptx_kernel void @b() { ret void }", options);
+  EXPECT_TRUE(module_->kernel("a").ok());
+  EXPECT_EQ(module_->kernel("b").status().code(), Code::not_found);
+}
+
+constexpr std::string_view kOwnStructure = R"(
+%pair = type { i32, i64 }
+define ptx_kernel void @k(i8 %first, ptr byval(%pair) align 8 %p, ptr %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %field = getelementptr %pair, ptr %p, i32 0, i32 1
+  %old = load i64, ptr %field
+  %wide = zext i32 %tid to i64
+  %new = add i64 %old, %wide
+  store i64 %new, ptr %field
+  %again = load i64, ptr %field
+  %at = getelementptr i64, ptr %out, i32 %tid
+  store i64 %again, ptr %at
+  ret void
+}
+)";
+
+TEST_F(CpuCompilerTest, StructuresByValueAreEachThreadsOwn) {
+  load(kOwnStructure);
+
+  struct Pair {
+    int32_t a;
+    int64_t b;
+  };
+  std::vector<int64_t> out(4);
+  ASSERT_TRUE(run("k", {{1, 1, 1}, {4, 1, 1}, {}}, int8_t{1}, Pair{5, 100}, address(out.data())).ok());
+  EXPECT_THAT(out, ElementsAre(100, 101, 102, 103));
+}
+
+TEST_F(CpuCompilerTest, ASpecialisedStructureIsEachThreadsOwnToo) {
+  CompileOptions options;
+  options.specialisation.kernel = "k";
+  ByteVector pair(16);
+  pair[8] = std::byte{200};
+  options.specialisation.arguments = {{1, pair}};
+  options.specialisation.dimensions = options.specialisation.ranges = {{1, 1, 1}, {4, 1, 1}};
+  for (const char* pipeline : {"default<O0>", "default<O3>"}) {
+    options.passes = pipeline;
+    load(kOwnStructure, options);
+    std::vector<int64_t> out(4);
+    struct Pair {
+      int32_t a;
+      int64_t b;
+    };
+    ASSERT_TRUE(run("k", {{1, 1, 1}, {4, 1, 1}, {}}, int8_t{1}, Pair{5, 100}, address(out.data())).ok());
+    EXPECT_THAT(out, ElementsAre(200, 201, 202, 203)) << pipeline;
+  }
+}
+
+TEST_F(CpuCompilerTest, BarriersAndStaticAndDynamicSharedMemory) {
+  load(R"(
+@tile = internal addrspace(3) global [64 x i32] undef, align 4
+@tail = external addrspace(3) global [0 x i32], align 4
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define internal i32 @mirror(i32 %i) noinline {
+  %n = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %last = sub i32 %n, 1
+  %j = sub i32 %last, %i
+  %p = getelementptr [64 x i32], ptr addrspacecast (ptr addrspace(3) @tile to ptr), i32 0, i32 %j
+  %v = load i32, ptr %p
+  %q = getelementptr i32, ptr addrspace(3) @tail, i32 %j
+  %w = load i32, ptr addrspace(3) %q
+  %s = mul i32 %v, %w
+  ret i32 %s
+}
+define ptx_kernel void @reverse(ptr %data) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %p = getelementptr i32, ptr %data, i32 %tid
+  %v = load i32, ptr %p
+  %t = getelementptr [64 x i32], ptr addrspace(3) @tile, i32 0, i32 %tid
+  store i32 %v, ptr addrspace(3) %t
+  %d = getelementptr i32, ptr addrspace(3) @tail, i32 %tid
+  store i32 3, ptr addrspace(3) %d
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %r = call i32 @mirror(i32 %tid)
+  store i32 %r, ptr %p
+  ret void
+}
+)");
+  std::vector<int32_t> data(64);
+  for (int i = 0; i < 64; ++i) data[i] = i;
+  ASSERT_TRUE(run("reverse", {{1, 1, 1}, {64, 1, 1}, Bytes(256)}, address(data.data())).ok());
+  for (int i = 0; i < 64; ++i) ASSERT_EQ(data[i], 3 * (63 - i));
+  auto kernel = module_->kernel("reverse");
+  EXPECT_EQ((*kernel)->resources().static_shared_memory, Bytes(256));
+}
+
+TEST_F(CpuCompilerTest, SharedMemoryIsAlignedAsDeclaredAndNoFurther) {
+  load(R"(
+@tile = internal addrspace(3) global [3 x i32] undef, align 64
+@tail = external addrspace(3) global [0 x i8], align 128
+define ptx_kernel void @k(ptr %out) {
+  %t = addrspacecast ptr addrspace(3) @tile to ptr
+  %ti = ptrtoint ptr %t to i64
+  store i64 %ti, ptr %out
+  %d = addrspacecast ptr addrspace(3) @tail to ptr
+  %di = ptrtoint ptr %d to i64
+  %second = getelementptr i64, ptr %out, i64 1
+  store i64 %di, ptr %second
+  ret void
+}
+)");
+  uint64_t addresses[2] = {};
+  ASSERT_TRUE(run("k", {{1, 1, 1}, {1, 1, 1}, Bytes(128)}, address(addresses)).ok());
+  EXPECT_EQ(addresses[0] % 64, 0u);
+  EXPECT_EQ(addresses[1], addresses[0] + 128);
+  EXPECT_EQ(addresses[1] % 4096, 4096u - 128);
+}
+
+// Code made for a launch whose grid is longer in z than one.
+TEST_F(CpuCompilerTest, BlocksOfASpecialisedLaunchHaveTheirOwnIndices) {
+  CompileOptions options;
+  options.specialisation.kernel = "k";
+  options.specialisation.dimensions = options.specialisation.ranges = {{1, 2, 3}, {1, 1, 1}};
+  load(R"(
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.z()
+define ptx_kernel void @k(ptr %out) {
+  %y = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()
+  %z = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.z()
+  %plane = mul i32 %z, 2
+  %i = add i32 %plane, %y
+  %p = getelementptr i32, ptr %out, i32 %i
+  store i32 1, ptr %p
+  ret void
+}
+)",
+       options);
+  std::vector<int32_t> out(6);
+  ASSERT_TRUE(run("k", {{1, 2, 3}, {1, 1, 1}, {}}, address(out.data())).ok());
+  EXPECT_THAT(out, testing::Each(1));
+}
+
+constexpr std::string_view kGlobals = R"(
+@count = addrspace(1) externally_initialized global i32 7
+@table = addrspace(4) externally_initialized constant [2 x i32] [i32 11, i32 12]
+@pointer = addrspace(1) externally_initialized global ptr addrspacecast (ptr addrspace(1) @count to ptr)
+define ptx_kernel void @k(ptr %out) {
+  %p = load ptr, ptr addrspace(1) @pointer
+  %a = load i32, ptr %p
+  %b = load i32, ptr getelementptr (i8, ptr addrspacecast (ptr addrspace(4) @table to ptr), i64 4)
+  %s = add i32 %a, %b
+  store i32 %s, ptr %out
+  store i32 99, ptr addrspace(1) @count
+  ret void
+}
+)";
+
+TEST_F(CpuCompilerTest, GlobalsLieInTheImageAndAreNotFolded) {
+  load(kGlobals);
+  auto count = module_->global("count"), table = module_->global("table");
+  ASSERT_TRUE(count.ok() && table.ok());
+  EXPECT_EQ(table->size, Bytes(8));
+  int32_t out = 0;
+  ASSERT_TRUE(run("k", {{}, {}, {}}, address(&out)).ok());
+  EXPECT_EQ(out, 19);
+  EXPECT_EQ(*reinterpret_cast<int32_t*>(count->address.address), 99);
+  reinterpret_cast<int32_t*>(table->address.address)[1] = 1000;
+  ASSERT_TRUE(run("k", {{}, {}, {}}, address(&out)).ok());
+  EXPECT_EQ(out, 1099);
+}
+
+TEST_F(CpuCompilerTest, BoundGlobalsLieWhereTheyAreGiven) {
+  int32_t count = 20, table[2] = {1, 2}, out = 0;
+  int32_t* pointer = &count;
+  CompileOptions options;
+  options.bindings = {
+      {"count", DevicePtr(address(&count))}, {"table", DevicePtr(address(table))}, {"pointer", DevicePtr(address(&pointer))}};
+  load(kGlobals, options);
+  ASSERT_TRUE(run("k", {{}, {}, {}}, address(&out)).ok());
+  EXPECT_EQ(out, 22);
+  EXPECT_EQ(count, 99);
+  auto found = module_->global("pointer");
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found->address, DevicePtr(address(&pointer)));
+}
+
+TEST_F(CpuCompilerTest, CallsByPointerAndRecursion) {
+  load(R"(
+@table = internal addrspace(1) constant [2 x ptr] [ptr @twice, ptr @sum]
+define internal i32 @twice(i32 %x) { %r = mul i32 %x, 2 ret i32 %r }
+define internal i32 @sum(i32 %x) noinline {
+  %end = icmp eq i32 %x, 0
+  br i1 %end, label %zero, label %more
+zero:
+  ret i32 0
+more:
+  %less = sub i32 %x, 1
+  %rest = call i32 @sum(i32 %less)
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %with = add i32 %rest, %x
+  %all = add i32 %with, %tid
+  ret i32 %all
+}
+define ptx_kernel void @k(ptr %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %slot = getelementptr [2 x ptr], ptr addrspacecast (ptr addrspace(1) @table to ptr), i32 0, i32 %tid
+  %f = load ptr, ptr %slot
+  %r = call i32 %f(i32 10)
+  %p = getelementptr i32, ptr %out, i32 %tid
+  store i32 %r, ptr %p
+  ret void
+}
+)");
+  int32_t out[2] = {};
+  ASSERT_TRUE(run("k", {{}, {2, 1, 1}, {}}, address(out)).ok());
+  EXPECT_THAT(out, ElementsAre(20, 65));
+}
+
+// A thread waits for one that comes later: as a loop it would never end.
+TEST_F(CpuCompilerTest, AWaitingLoopLetsTheOthersRun) {
+  load(R"(
+define ptx_kernel void @k(ptr %flag) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %first = icmp eq i32 %tid, 0
+  br i1 %first, label %wait, label %set
+wait:
+  %v = load volatile i32, ptr %flag
+  %unset = icmp eq i32 %v, 0
+  br i1 %unset, label %wait, label %done
+set:
+  store volatile i32 1, ptr %flag
+  br label %done
+done:
+  ret void
+}
+)");
+  int32_t flag = 0;
+  ASSERT_TRUE(run("k", {{}, {2, 1, 1}, {}}, address(&flag)).ok());
+  EXPECT_EQ(flag, 1);
+}
+
+TEST_F(CpuCompilerTest, ArithmeticIsTheHardwares) {
+  load(R"(
+define ptx_kernel void @k(ptr %out, i32 %x, i32 %by, i32 %zero, float %big, float %nan) {
+  %shl = shl i32 %x, %by
+  %lshr = lshr i32 %x, %by
+  %ashr = ashr i32 %x, %by
+  %div = udiv i32 %x, %zero
+  %rem = srem i32 %x, %zero
+  %minus = sub i32 %zero, 1
+  %least = shl i32 1, 31
+  %over = sdiv i32 %least, %minus
+  %high = fptosi float %big to i32
+  %none = fptosi float %nan to i32
+  %negative = fneg float %big
+  %low = fptoui float %negative to i32
+  store i32 %shl, ptr %out
+  %p1 = getelementptr i32, ptr %out, i32 1
+  store i32 %lshr, ptr %p1
+  %p2 = getelementptr i32, ptr %out, i32 2
+  store i32 %ashr, ptr %p2
+  %p3 = getelementptr i32, ptr %out, i32 3
+  store i32 %div, ptr %p3
+  %p4 = getelementptr i32, ptr %out, i32 4
+  store i32 %rem, ptr %p4
+  %p5 = getelementptr i32, ptr %out, i32 5
+  store i32 %over, ptr %p5
+  %p6 = getelementptr i32, ptr %out, i32 6
+  store i32 %high, ptr %p6
+  %p7 = getelementptr i32, ptr %out, i32 7
+  store i32 %none, ptr %p7
+  %p8 = getelementptr i32, ptr %out, i32 8
+  store i32 %low, ptr %p8
+  ret void
+}
+)");
+  int32_t out[9] = {};
+  ASSERT_TRUE(run("k", {{}, {}, {}}, address(out), int32_t{-7}, int32_t{32}, int32_t{0}, 1e20f, std::nanf("")).ok());
+  EXPECT_THAT(out, ElementsAre(0, 0, -1, -1, -7, INT32_MIN, INT32_MAX, 0, 0));
+  ASSERT_TRUE(run("k", {{}, {}, {}}, address(out), int32_t{-7}, int32_t{1}, int32_t{2}, 1.5f, 2.5f).ok());
+  EXPECT_THAT(out, ElementsAre(-14, 0x7ffffffc, -4, 0x7ffffffc, -1, INT32_MIN, 1, 2, 0));
+}
+
+// The hardware converts to 16 bits at least, and a narrower integer is cut from that.
+TEST_F(CpuCompilerTest, ConversionsToBytesKeepTheLowBits) {
+  load(R"(
+define ptx_kernel void @k(ptr %out, float %x, double %y) {
+  %s = fptosi float %x to i8
+  %u = fptoui float %x to i8
+  %t = fptosi double %y to i8
+  store i8 %s, ptr %out
+  %p1 = getelementptr i8, ptr %out, i32 1
+  store i8 %u, ptr %p1
+  %p2 = getelementptr i8, ptr %out, i32 2
+  store i8 %t, ptr %p2
+  ret void
+}
+)");
+  uint8_t out[3] = {};
+  const auto convert = [&](float x, double y) { return run("k", {{}, {}, {}}, address(out), x, y); };
+  ASSERT_TRUE(convert(300.7f, -300.7).ok());
+  EXPECT_THAT(out, ElementsAre(44, 44, 256 - 44));
+  ASSERT_TRUE(convert(-2.5f, 1e9).ok());
+  EXPECT_THAT(out, ElementsAre(254, 0, 0xff)) << "what 16 bits do not hold becomes the nearest that they do";
+}
+
+TEST_F(CpuCompilerTest, BfloatRoundsToNearestEven) {
+  load(R"(
+define ptx_kernel void @k(ptr %out, float %x, double %y) {
+  %bx = fptrunc float %x to bfloat
+  %by = fptrunc double %y to bfloat
+  store bfloat %bx, ptr %out
+  %p = getelementptr bfloat, ptr %out, i32 1
+  store bfloat %by, ptr %p
+  ret void
+}
+)");
+  uint16_t out[2] = {};
+  ASSERT_TRUE(run("k", {{}, {}, {}}, address(out), std::bit_cast<float>(0x3f808000u), 1.00390625 + 1e-12).ok());
+  EXPECT_THAT(out, ElementsAre(0x3f80, 0x3f81));
+}
+
+// The image's own functions and variables do not meet those of the C library, or of the program.
+TEST_F(CpuCompilerTest, NamesOfTheCLibraryAreTheDevicesOwn) {
+  load(R"(
+@environ = addrspace(1) externally_initialized global i32 5
+define float @sinf(float %x) noinline { ret float 42.0 }
+declare float @llvm.sin.f32(float)
+define ptx_kernel void @exit(ptr %out, float %x) {
+  %own = call float @sinf(float %x)
+  %libms = call float @llvm.sin.f32(float %x)
+  %e = load i32, ptr addrspace(1) @environ
+  %f = sitofp i32 %e to float
+  %a = fadd float %own, %libms
+  %b = fadd float %a, %f
+  store float %b, ptr %out
+  ret void
+}
+)");
+  float out = 0;
+  ASSERT_TRUE(run("exit", {{}, {}, {}}, address(&out), 0.0f).ok());
+  EXPECT_EQ(out, 47.0f);
+}
+
+constexpr std::string_view kDebugInformation = R"(
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2, !6}
+!0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !1, emissionKind: DebugDirectivesOnly)
+!1 = !DIFile(filename: "kernel_with_lines.cu", directory: "/src")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = distinct !DISubprogram(name: "k", file: !1, line: 3, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+!4 = !DISubroutineType(types: !{})
+!5 = !DILocation(line: 4, scope: !3)
+!6 = !{i32 2, !"Dwarf Version", i32 2}
+)";
+
+TEST_F(CpuCompilerTest, LinesAreKept) {
+  auto code = compile("define ptx_kernel void @k(ptr %out) !dbg !3 { store i32 1, ptr %out, !dbg !5 ret void, !dbg !5 }" +
+                      std::string(kDebugInformation));
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  const std::string bytes(reinterpret_cast<const char*>(code->image.bytes.data()), code->image.bytes.size());
+  EXPECT_THAT(bytes, HasSubstr(".debug_line"));
+  EXPECT_THAT(bytes, HasSubstr("kernel_with_lines.cu"));
+}
+
+constexpr std::string_view kFaultOfOneThread = R"(
+define ptx_kernel void @_Z1kPi(ptr %out) !dbg !3 {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x(), !dbg !5
+  %bad = icmp eq i32 %tid, 43, !dbg !5
+  %at = select i1 %bad, ptr inttoptr (i64 4096 to ptr), ptr %out, !dbg !5
+  store i32 1, ptr %at, !dbg !5
+  ret void, !dbg !5
+}
+)";
+
+TEST_F(CpuCompilerTest, AFaultOfALoopNamesItsThreadAndItsLine) {
+  load(std::string(kFaultOfOneThread) + std::string(kDebugInformation));
+  int32_t out = 0;
+  EXPECT_EQ(run("_Z1kPi", {{3, 1, 1}, {64, 1, 1}, {}}, address(&out)).message(),
+            "kernel 'k(int*)', block [0,0,0], thread [43,0,0], kernel_with_lines.cu:4: a write to address 0x1000, which is not "
+            "accessible");
+}
+
+// Without it the kernel ends, and the process with it.
+TEST_F(CpuCompilerTest, ACallOfWhatIsNoFunctionOfTheImageIsAFault) {
+  load("define ptx_kernel void @k(ptr %f) !dbg !3 { call void %f(), !dbg !5 ret void, !dbg !5 }" +
+       std::string(kDebugInformation));
+  void (*host)() = std::abort;
+  const std::string message = run("k", {{}, {2, 1, 1}, {}}, address(reinterpret_cast<void*>(host))).message();
+  EXPECT_THAT(message,
+              testing::StartsWith("kernel 'k', block [0,0,0], thread [0,0,0], kernel_with_lines.cu:4: a call through the "
+                                  "pointer 0x"));
+  EXPECT_THAT(message, testing::EndsWith(", which points to no function of the kernel's"));
+}
+
+TEST_F(CpuCompilerTest, ALaunchBoundIsTheKernels) {
+  load("define ptx_kernel void @k() #0 { ret void }\nattributes #0 = { \"nvvm.maxntid\"=\"16,8\" }");
+  EXPECT_EQ((*module_->kernel("k"))->resources().max_threads_per_block, 128u);
+}
+
+TEST(CpuCompiler, EmitsEachStage) {
+  EXPECT_THAT(emit(kAdd, Stage::specialised).value(), HasSubstr("define ptx_kernel void @add"));
+  EXPECT_THAT(emit(kAdd, Stage::optimised).value(), HasSubstr("target triple = \"nvptx64-nvidia-cuda\""));
+  EXPECT_THAT(emit(kAdd, Stage::assembly).value(), testing::AllOf(HasSubstr("retq"), HasSubstr(".globl")));
+  EXPECT_EQ((*Compiler::create(DeviceKind::cpu, "x86-64-v3"))->disassemble({}).status().to_string(),
+            "unsupported: the CPU device's objects are not disassembled: its assembly is what they are made of");
+}
+
+TEST(CpuCompiler, WhatIsNowhereDefinedIsNamed) {
+  EXPECT_EQ(compile("declare void @missing()\ndefine ptx_kernel void @k() { call void @missing() ret void }").status().message(),
+            "function 'missing', which 'k' calls, is nowhere defined, and the CPU device does not have it");
+  EXPECT_EQ(compile("declare void @missing()\ndefine ptx_kernel void @k(ptr %p) { store ptr @missing, ptr %p ret void }")
+                .status()
+                .message(),
+            "function 'missing', whose address is taken, is nowhere defined, and the CPU device does not have it");
+  EXPECT_EQ(compile("@lost = external addrspace(1) global i32\ndefine ptx_kernel void @k() { store i32 1, ptr addrspace(1) @lost "
+                    "ret void }")
+                .status()
+                .message(),
+            "variable 'lost' is nowhere defined");
+}
+
+TEST(CpuCompiler, RefusalsSayWhatIsRefused) {
+  EXPECT_EQ(Compiler::create(DeviceKind::cpu, "armv8").status().message(),
+            "the CPU device's code is made for x86-64-v3, not for 'armv8'");
+  const std::string amd = "target triple = \"amdgcn-amd-amdhsa\"\n";
+  auto module = ir::Module::parse(std::as_bytes(std::span(amd)), "amd.ll");
+  ASSERT_TRUE(module.ok());
+  auto compiler = Compiler::create(DeviceKind::cpu, "x86-64-v3");
+  ASSERT_TRUE(compiler.ok());
+  EXPECT_EQ((*compiler)->compile(*module, {}).status().message(),
+            "lowering to the CPU: the module is for 'amdgcn-amd-amdhsa'; only code for NVIDIA GPUs can be lowered");
+
+  CompileOptions options;
+  options.passes = "nonsense";
+  EXPECT_EQ(compile("define ptx_kernel void @k() { ret void }", options).status().code(), Code::invalid_argument);
+  options = {};
+  options.kernels = {"other"};
+  EXPECT_EQ(compile("define ptx_kernel void @k() { ret void }", options).status().message(),
+            "kernel 'other' is not in test.ll, which has k");
+}
+
+TEST(CpuCompiler, InstructionsAreAFactOfOneKernel) {
+  const std::string two = std::string(kAdd) + "define ptx_kernel void @nothing() { ret void }";
+  auto add = compile(two, {.kernels = {"add"}}), nothing = compile(two, {.kernels = {"nothing"}});
+  ASSERT_TRUE(add.ok() && nothing.ok());
+  EXPECT_GT(nothing->facts.instructions.value_or(0), 0u);
+  EXPECT_GT(add->facts.instructions.value_or(0), nothing->facts.instructions.value_or(0));
+  EXPECT_EQ(compile(two)->facts.instructions, std::nullopt);
+}
+
+TEST(CpuCompiler, KnobsOfTheAssemblerAreRefusedByName) {
+  auto refusal = [](AssemblerOptions options) { return compile(kAdd, {.assembler = std::move(options)}).status().to_string(); };
+  auto words = [](const char* knob) {
+    return fmt::format("unsupported: assembler.{} has no effect on the CPU device, whose code is not made from PTX: leave it out",
+                       knob);
+  };
+  EXPECT_EQ(refusal({.level = 3}), words("level"));
+  EXPECT_EQ(refusal({.options = {"-w"}}), words("options"));
+  EXPECT_EQ(refusal({.max_registers = 32}), words("max_registers"));
+  EXPECT_EQ(refusal({.load_cache = LoadCache::cg}), words("load_cache"));
+  EXPECT_EQ(refusal({.store_cache = StoreCache::cg}), words("store_cache"));
+}
+
+}  // namespace
+}  // namespace mneme

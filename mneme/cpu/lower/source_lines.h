@@ -1,0 +1,11 @@
+// Where in the source the instructions of an image come from, kept so that a process without LLVM can say where a kernel faulted.
+#pragma once
+
+#include "mneme/base/types.h"
+
+namespace mneme::cpu {
+
+// Adds a line table (mneme/cpu/run/line_table.h) to a shared object that has debug information; without any, does nothing.
+void keep_source_lines(ByteVector& shared_object);
+
+}  // namespace mneme::cpu

@@ -1,0 +1,41 @@
+// The CPU device's stream: every call is done when it returns.
+#pragma once
+
+#include "mneme/cpu/run/executor.h"
+#include "mneme/device/device.h"
+
+namespace mneme::cpu {
+
+class CpuStream final : public Stream {
+ public:
+  CpuStream(const DeviceProperties& properties, Executor& executor) : Stream(properties), executor_(executor) {}
+
+  Status copy_to_device(DevicePtr to, ByteSpan from) override;
+  Status copy_to_host(MutableByteSpan to, DevicePtr from) override;
+  Status copy(DevicePtr to, DevicePtr from, Bytes size) override;
+  Status fill(DevicePtr to, std::byte value, Bytes size) override;
+  Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) override;
+  Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) override;
+  Status synchronize() override;
+  Status read_through(DevicePtr from, Bytes size) override;
+  Status copy_listed(DevicePtr list, uint64_t count) override;
+  Status update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a, DevicePtr b, Bytes size) override;
+  Status compare_later(DevicePtr a, DevicePtr b, Bytes size) override;
+  Result<std::vector<Comparison>> take_comparisons() override;
+  Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) override;
+  Result<std::vector<Nanoseconds>> take_times() override;
+
+ protected:
+  Status launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+  Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
+  Result<element::Tally> tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
+                                             const element::Measure& measure) override;
+
+ private:
+  void copy_bytes(std::byte* to, const std::byte* from, uint64_t count);
+  Executor& executor_;
+  std::vector<Nanoseconds> times_;
+  std::vector<Comparison> comparisons_;
+};
+
+}  // namespace mneme::cpu

@@ -1,0 +1,125 @@
+// Fibers: the threads of a block that can wait, and their stacks.
+#pragma once
+
+#include <boost/context/detail/fcontext.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "mneme/base/status.h"
+#include "mneme/cpu/run/image.h"
+
+namespace mneme::cpu {
+
+class Scheduler;
+struct Block;
+
+// What a fiber waits for.
+enum class Wait : uint8_t { nothing, barrier, meeting, active_mask };
+
+// One fiber: a stack that runs one thread of a block after another. Belongs to one Scheduler.
+struct alignas(64) Fiber {
+  mneme_cpu_thread thread{};                             // thread.fiber points back here
+  boost::context::detail::fcontext_t context = nullptr;  // where it stands while it does not run; null: not begun
+  Fiber* next = nullptr;                                 // in a queue
+  Block* block = nullptr;                                // null: no thread
+  Scheduler* scheduler = nullptr;
+  uint32_t result = 0;  // what the collective that it waited for gives it
+  uint32_t predicate = 0;
+  Wait wait = Wait::nothing;
+  uint8_t barrier = 0;            // Wait::barrier: which
+  uint16_t arrived_barriers = 0;  // those with a valid entry in arrived_phase
+  uint32_t mask = 0;              // Wait::meeting: its mask
+  const void* site = nullptr;     // Wait::active_mask: the call's return address
+  uint32_t arrived_phase[16];     // barrier_arrive: the phase of the barrier that the thread has arrived at
+  std::byte* stack_top = nullptr;
+  std::byte* stack_bottom = nullptr;  // the guard lies below
+};
+
+// First in, first out.
+class FiberQueue {
+ public:
+  bool empty() const { return head_ == nullptr; }
+  Fiber* head() const { return head_; }
+  void push(Fiber* fiber) {
+    fiber->next = nullptr;
+    if (tail_ != nullptr)
+      tail_->next = fiber;
+    else
+      head_ = fiber;
+    tail_ = fiber;
+  }
+  Fiber* pop() {
+    Fiber* fiber = head_;
+    if (fiber != nullptr && (head_ = fiber->next) == nullptr) tail_ = nullptr;
+    return fiber;
+  }
+  void append(FiberQueue& other) {
+    if (other.head_ == nullptr) return;
+    if (tail_ != nullptr)
+      tail_->next = other.head_;
+    else
+      head_ = other.head_;
+    tail_ = other.tail_;
+    other.clear();
+  }
+  void clear() { head_ = tail_ = nullptr; }
+
+ private:
+  Fiber* head_ = nullptr;
+  Fiber* tail_ = nullptr;
+};
+
+// The fibers of one stack size, of one Scheduler. Stacks have an inaccessible guard page below them and take memory as they
+// grow; they are kept until the pool is destroyed.
+class FiberPool {
+ public:
+  static constexpr size_t kGuardBytes = 4096;
+
+  FiberPool(Scheduler* scheduler, size_t stack_bytes) : scheduler_(scheduler), stack_bytes_(stack_bytes) {}
+  ~FiberPool();
+  FiberPool(const FiberPool&) = delete;
+  FiberPool& operator=(const FiberPool&) = delete;
+
+  // Makes sure that `count` fibers exist. exhausted when the system refuses the memory.
+  Status grow(size_t count);
+  Fiber* take() {
+    Fiber* fiber = free_;
+    if (fiber != nullptr) free_ = fiber->next;
+    return fiber;
+  }
+  void give(Fiber* fiber) {
+    fiber->block = nullptr;
+    fiber->next = free_;
+    free_ = fiber;
+  }
+  // After a fault: forgets what every fiber was doing. None may be running.
+  void reset();
+  // The fiber whose guard holds the address, or null.
+  const Fiber* guarded_by(uint64_t address) const;
+  // Calls body(fiber) for each.
+  template <typename Body>
+  void for_each(Body body) const {
+    for (const Slab& slab : slabs_) {
+      for (size_t i = 0; i < slab.count; ++i) body(slab.fibers[i]);
+    }
+  }
+  size_t stack_bytes() const { return stack_bytes_; }
+
+ private:
+  struct Slab {
+    std::byte* memory;
+    size_t bytes;
+    std::unique_ptr<Fiber[]> fibers;
+    size_t count;
+  };
+
+  Scheduler* scheduler_;
+  size_t stack_bytes_;
+  size_t count_ = 0;
+  std::vector<Slab> slabs_;
+  Fiber* free_ = nullptr;
+};
+
+}  // namespace mneme::cpu

@@ -1,0 +1,53 @@
+#include "mneme/cpu/run/heap.h"
+
+#include <gtest/gtest.h>
+
+#include "mneme/cpu/run/testing/test_image.h"
+
+namespace mneme::cpu {
+namespace {
+
+TEST(Heap, EndsAtItsLimit) {
+  Heap heap;
+  heap.set_limit(1_KiB);
+  void* first = heap.allocate(500);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(heap.allocate(600), nullptr);
+  void* second = heap.allocate(300);
+  ASSERT_NE(second, nullptr);
+  EXPECT_TRUE(heap.free(first));
+  first = heap.allocate(600);
+  EXPECT_NE(first, nullptr) << "what was freed, and what was refused, is there again";
+  EXPECT_TRUE(heap.free(first) && heap.free(second));
+}
+
+TEST(Heap, RefusesWhatNoHeapHas) {
+  Heap heap;
+  EXPECT_EQ(heap.allocate(0), nullptr);
+  EXPECT_EQ(heap.allocate(~uint64_t{0}), nullptr);
+  EXPECT_EQ(heap.allocate(~uint64_t{0} - 16), nullptr);
+  EXPECT_EQ(heap.allocate(Heap::kUsual.count), nullptr) << "what is noted of a block counts too";
+  heap.set_limit(Bytes(8));
+  EXPECT_EQ(heap.allocate(1), nullptr);
+}
+
+TEST(Heap, FreesOnce) {
+  Heap heap;
+  alignas(16) char own[64] = {};
+  EXPECT_FALSE(heap.free(own + 32));
+}
+
+// Nothing is touched, so that the machine need not have what would be allocated.
+TEST_F(ExecutorTest, AKernelThatAllocatesWithoutEndGetsNoMore) {
+  constexpr uint64_t kPiece = 256 << 20;
+  auto allocated = [&] {
+    return output("allocate_to_the_end", {.grid = {1, 1, 1}, .block = {1, 1, 1}}, 1, {.a = 100, .b = kPiece})[0];
+  };
+  EXPECT_EQ(allocated(), 3u);  // a GiB, less what is noted of each piece
+  EXPECT_EQ(allocated(), 0u) << "what a kernel does not free stays";
+  raise_heap(device_, 2_GiB);
+  EXPECT_EQ(allocated(), 4u);
+}
+
+}  // namespace
+}  // namespace mneme::cpu

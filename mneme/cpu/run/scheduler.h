@@ -1,0 +1,121 @@
+// Scheduler: one worker's part of a launch. It takes blocks and runs their threads.
+//
+// A kernel in loop mode runs a block with one call. In fiber mode each thread of a block is a fiber; the scheduler runs them in
+// the order of their index, and one that waits hands over to the next that can go on. Usually a worker holds one block at a
+// time; it holds all of its share in a cooperative launch, whose blocks wait for one another, and takes another one when the
+// threads of its blocks only spin. Kernel code always runs on a fiber, so that a fault can leave it from any depth.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "mneme/base/status.h"
+#include "mneme/cpu/run/block.h"
+#include "mneme/cpu/run/fault_handler.h"
+#include "mneme/cpu/run/fiber.h"
+#include "mneme/cpu/run/heap.h"
+#include "mneme/cpu/run/launch.h"
+
+namespace mneme::cpu {
+
+class Scheduler {
+ public:
+  // `heap` is the device's, and outlives this.
+  Scheduler(unsigned worker, Heap& heap);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // Gets stacks and shared memory for what this worker will hold of the launch. exhausted when the system refuses.
+  Status prepare(const Launch& launch);
+  // Runs blocks until none are left for this worker or the launch has failed. After prepare(), on the worker's thread.
+  void run(Launch& launch);
+
+  // What follows is for the services, on a fiber.
+
+  // Lets other fibers run until the current one, which stands in some queue, was made ready.
+  void wait();
+  void yield();
+  void make_ready(Fiber* fiber) {
+    fiber->wait = Wait::nothing;
+    spins_ = 0;
+    ready_.push(fiber);
+  }
+  // All at once; their `wait` stays, which only matters to those that wait.
+  void make_ready(FiberQueue& fibers) {
+    spins_ = 0;
+    ready_.append(fibers);
+  }
+  [[noreturn]] void exit_thread();
+  // The lanes of the current thread's warp that come to the same call while every other thread waits or spins.
+  uint32_t active_mask(const void* site);
+  // Ends the launch with a fault of `thread` and leaves.
+  // `from`: the return address of the kernel's call, where that tells the place.
+  [[noreturn]] void fail(const mneme_cpu_thread& thread, FaultKind kind, std::string what, const void* from = nullptr);
+  // Whether code runs again only to find the thread that has faulted: what it says has been said.
+  bool tracing() const { return tracing_; }
+  Heap& heap() { return heap_; }
+  Meeting* take_meeting();
+  void give_meeting(Meeting* meeting) {
+    meeting->next = free_meetings_;
+    free_meetings_ = meeting;
+  }
+
+ private:
+  [[noreturn]] static void fiber_main(boost::context::detail::transfer_t from);
+  [[noreturn]] static void escape(void* scheduler, const SignalReport& report);
+  [[noreturn]] void run_fiber();
+  void run_loop();
+  void switch_to(Fiber* next);
+  [[noreturn]] void leave_to(Fiber* next);
+
+  Fiber* start_fiber();
+  Fiber* start_fiber_of_another_block();
+  bool assign_thread(Fiber& fiber);
+  Block* take_block();
+  Block* new_block();
+  void place(Block& block, uint64_t linear) const;
+  void retire(Fiber& fiber);
+  Fiber* resolve_idle();
+  void resolve_active_masks();
+  [[noreturn]] void report_deadlock();
+  [[noreturn]] void fail(Fault fault);
+  Fault fault_of_signal(const SignalReport& report) const;
+  // After a fault in loop mode: runs the threads of its block one by one until one faults, and fails the launch with that.
+  void find_thread();
+  void run_threads_alone();
+  [[noreturn]] void leave_trace();
+  void reset_after_failure();
+
+  const unsigned worker_;
+  Heap& heap_;
+  Launch* launch_ = nullptr;
+  Fiber* current_ = nullptr;
+  FiberQueue ready_;
+  Block* starting_ = nullptr;  // has threads that no fiber runs yet
+  uint64_t live_blocks_ = 0;   // not finished
+  uint64_t taken_blocks_ = 0;  // of this launch
+  uint64_t spins_ = 0;         // yields since a thread last got ahead
+  FiberQueue active_waiters_;
+  FiberPool* pool_ = nullptr;  // of this launch's stack size
+  Block* free_blocks_ = nullptr;
+  Meeting* free_meetings_ = nullptr;
+  Block* loop_block_ = nullptr;
+  std::optional<Fault> untraced_;  // of a block whose threads ran as a loop, before its thread is looked for
+  bool tracing_ = false;
+  BlockPosition traced_;  // the thread that runs alone
+
+  Fiber home_;     // the worker's own stack
+  Fiber discard_;  // takes the context of whoever leaves for good
+  FaultTrap trap_;
+  std::map<size_t, std::unique_ptr<FiberPool>> pools_;  // by stack size
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<std::unique_ptr<Meeting>> meetings_;
+  size_t shared_bytes_ = 0;  // what each of blocks_ has room for
+};
+
+// The calls that kernel code makes; see image.h.
+extern const mneme_cpu_services kServices;
+
+}  // namespace mneme::cpu

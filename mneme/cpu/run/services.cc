@@ -1,0 +1,103 @@
+// The services table, and the services that do not wait: output, the heap, ends of threads, clocks.
+#include <immintrin.h>
+#include <x86intrin.h>
+
+#include <cstdio>
+#include <ctime>
+
+#include "mneme/base/shown.h"
+#include "mneme/cpu/run/collectives.h"
+#include "mneme/cpu/run/device_printf.h"
+#include "mneme/cpu/run/scheduler.h"
+
+namespace mneme::cpu {
+namespace {
+
+Scheduler& scheduler_of(const mneme_cpu_thread* thread) { return *static_cast<Scheduler*>(thread->block->executor); }
+
+uint32_t active_mask(mneme_cpu_thread* thread) {
+  if (thread->fiber == nullptr) return uint32_t{1} << thread->lane;
+  return scheduler_of(thread).active_mask(__builtin_return_address(0));
+}
+
+void yield(mneme_cpu_thread* thread) {
+  if (thread->fiber == nullptr) return _mm_pause();
+  scheduler_of(thread).yield();
+}
+
+int32_t vprintf(mneme_cpu_thread* thread, const char* format, const void* arguments) {
+  const DeviceText formatted = format_device_printf(format, arguments);
+  if (!scheduler_of(thread).tracing()) std::fwrite(formatted.text.data(), 1, formatted.text.size(), stdout);
+  return formatted.arguments;
+}
+
+void* heap_allocate(mneme_cpu_thread* thread, uint64_t size) { return scheduler_of(thread).heap().allocate(size); }
+
+void heap_free(mneme_cpu_thread* thread, void* pointer) {
+  if (pointer == nullptr || scheduler_of(thread).heap().free(pointer)) return;
+  scheduler_of(thread).fail(*thread, FaultKind::misuse,
+                            fmt::format("free of {}, which malloc in a kernel did not give or which was freed before", pointer),
+                            __builtin_return_address(0));
+}
+
+void assert_fail(mneme_cpu_thread* thread, const char* message, const char* file, uint32_t line, const char* function) {
+  const uint32_t* block = thread->block->index;
+  const std::string text =
+      fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.", file, line, function, block[0],
+                  block[1], block[2], thread->index[0], thread->index[1], thread->index[2], message);
+  if (!scheduler_of(thread).tracing()) std::fprintf(stderr, "%s\n", shown_message(text).c_str());
+  scheduler_of(thread).fail(*thread, FaultKind::assertion, text);
+}
+
+void trap(mneme_cpu_thread* thread) {
+  scheduler_of(thread).fail(*thread, FaultKind::trap, "the kernel executed a trap instruction", __builtin_return_address(0));
+}
+
+void wild_call(mneme_cpu_thread* thread, const void* target) {
+  scheduler_of(thread).fail(*thread, FaultKind::illegal_instruction,
+                            fmt::format("a call through the pointer {}, which points to no function of the kernel's", target),
+                            __builtin_return_address(0));
+}
+
+void exit(mneme_cpu_thread* thread) {
+  if (thread->fiber == nullptr) {
+    scheduler_of(thread).fail(*thread, FaultKind::misuse, "an exit in a kernel whose image runs its threads as a loop");
+  }
+  scheduler_of(thread).exit_thread();
+}
+
+uint64_t clock(mneme_cpu_thread*) { return __rdtsc(); }
+
+uint64_t global_timer(mneme_cpu_thread*) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+const mneme_cpu_services kServices = {
+    .barrier = barrier,
+    .barrier_arrive = barrier_arrive,
+    .barrier_reduce = barrier_reduce,
+    .warp_sync = warp_sync,
+    .shuffle = shuffle,
+    .vote = vote,
+    .match_any = match_any,
+    .match_all = match_all,
+    .reduce = reduce,
+    .active_mask = active_mask,
+    .yield = yield,
+    .vprintf = vprintf,
+    .malloc = heap_allocate,
+    .free = heap_free,
+    .assert_fail = assert_fail,
+    .trap = trap,
+    .exit = exit,
+    .clock = clock,
+    .global_timer = global_timer,
+    .wild_call = wild_call,
+    .reserved = {},
+};
+
+}  // namespace mneme::cpu
