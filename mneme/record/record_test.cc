@@ -471,6 +471,37 @@ TEST(Record, StreamCaptureIsLeftAlone) {
   EXPECT_EQ(reinterpret_cast<uint64_t>(again), kDefaultAddressSpaceBase.address);  // the one freed in the capture is gone too
 }
 
+TEST(Record, AnInvalidatedStreamCaptureEndsToo) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  const auto stream = reinterpret_cast<cudaStream_t>(8);
+  program.call<decltype(cudaStreamBeginCapture)>(MNEME_CALL_cudaStreamBeginCapture, stream, cudaStreamCaptureModeGlobal);
+  program.vendor().capturing = cudaStreamCaptureStatusInvalidated;
+  program.vendor().end_of_capture = cudaErrorStreamCaptureInvalidated;
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(program.call<decltype(cudaStreamEndCapture)>(MNEME_CALL_cudaStreamEndCapture, stream, &graph),
+            cudaErrorStreamCaptureInvalidated);
+  program.launch(program.increment, data, 1, stream);
+  EXPECT_EQ(program.count(NotRecorded::stream_capture), 0u);
+  EXPECT_EQ(program.instances().size(), 1u);
+}
+
+TEST(Record, ADeviceThatIsResetHasNoOthersMemoryAnyMore) {
+  FakeProgram program;
+  program.allocate<int>(16);
+  alignas(4096) static int memory[1024];
+  program.vendor().foreign = memory;
+  void* out = nullptr;
+  program.call<decltype(cudaMallocAsync)>(MNEME_CALL_cudaMallocAsync, &out, sizeof memory, cudaStream_t{});
+  program.launch(program.increment, memory, 1);
+  EXPECT_EQ(program.count(NotRecorded::pool_memory), 1u);
+  EXPECT_EQ(program.call<decltype(cudaDeviceReset)>(MNEME_CALL_cudaDeviceReset), cudaSuccess);
+  program.call<decltype(cudaHostRegister)>(MNEME_CALL_cudaHostRegister, static_cast<void*>(memory), sizeof memory, 0u);
+  program.launch(program.increment, memory, 1);
+  EXPECT_EQ(program.count(NotRecorded::pool_memory), 1u);
+  EXPECT_EQ(program.instances().size(), 1u);
+}
+
 TEST(Record, AFailedLaunchIsNotPublished) {
   FakeProgram program;
   int* data = program.allocate<int>(16);

@@ -156,6 +156,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"codegen": {"level": {1}}},
         "configuration: 'codegen.level' cannot be of type set: give numbers, text, True or False, ",
     ),
+    ({"pass_plugins": ["a.so", {2}]}, "configuration: 'pass_plugins[1]' cannot be of type set: give numbers, text, "),
     ({"codegen": {1: 2}}, "configuration: 'codegen' has a key of type int: keys are text"),
     ({"passes": "\ud800"}, "configuration: 'passes' has characters that are no Unicode"),
     (

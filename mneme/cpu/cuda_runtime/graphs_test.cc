@@ -112,6 +112,59 @@ TEST_F(Graphs, CopiesFillsChildrenAndClones) {
   EXPECT_EQ(CUDA(cudaGraphMemsetNodeSetParams)(copied, &fill), cudaErrorInvalidValue);  // not a fill
 }
 
+// A node of any kind by one call does what the call of its own kind gives.
+TEST_F(Graphs, NodesAreAddedByTheirKind) {
+  char bytes[16] = {}, copied[16] = {};
+  static int heard;
+  heard = 0;
+  int factor = 7;
+  cudaGraphNode_t node = nullptr, before = nullptr;
+  const auto add = [&](cudaGraphNodeParams parameters) {
+    EXPECT_EQ(CUDA(cudaGraphAddNode)(&node, graph, before ? &before : nullptr, nullptr, before ? 1 : 0, &parameters),
+              cudaSuccess);
+    before = node;
+  };
+  cudaGraphNodeParams fill{};
+  fill.type = cudaGraphNodeTypeMemset;
+  fill.memset.dst = bytes;
+  fill.memset.pitch = 5;
+  fill.memset.value = 'f';
+  fill.memset.elementSize = 1;
+  fill.memset.width = 3;
+  fill.memset.height = 2;
+  add(fill);
+  cudaGraphNodeParams copy{};
+  copy.type = cudaGraphNodeTypeMemcpy;
+  copy.memcpy.copyParams.srcPtr = cudaPitchedPtr{bytes, 16, 16, 1};
+  copy.memcpy.copyParams.dstPtr = cudaPitchedPtr{copied, 16, 16, 1};
+  copy.memcpy.copyParams.extent = {16, 1, 1};
+  copy.memcpy.copyParams.kind = cudaMemcpyDefault;
+  add(copy);
+  cudaGraphNodeParams host{};
+  host.type = cudaGraphNodeTypeHost;
+  host.host.fn = [](void* data) { *static_cast<int*>(data) = 3; };
+  host.host.userData = &heard;
+  add(host);
+  const cudaKernelNodeParams scaled = scale(factor);
+  cudaGraphNodeParams kernel{};
+  kernel.type = cudaGraphNodeTypeKernel;
+  kernel.kernel.func = scaled.func;
+  kernel.kernel.gridDim = scaled.gridDim;
+  kernel.kernel.blockDim = scaled.blockDim;
+  kernel.kernel.kernelParams = scaled.kernelParams;
+  add(kernel);
+  cudaGraphNodeParams empty{};
+  empty.type = cudaGraphNodeTypeEmpty;
+  add(empty);
+  cudaGraphNodeParams unknown{};
+  unknown.type = cudaGraphNodeTypeExtSemaphoreSignal;
+  EXPECT_EQ(CUDA(cudaGraphAddNode)(&node, graph, nullptr, nullptr, 0, &unknown), cudaErrorNotSupported);
+  launch_once();
+  EXPECT_EQ(std::string(copied, 16), std::string("fff\0\0fff\0\0\0\0\0\0\0\0", 16));
+  EXPECT_EQ(heard, 3);
+  EXPECT_EQ(numbers[1], 2 * 7);
+}
+
 TEST_F(Graphs, AChildIsWhatItWasWhenItWasAdded) {
   cudaMemsetParams fill{};
   fill.dst = numbers;

@@ -97,6 +97,33 @@ TEST(Launch, ByHandleAndWithAttributes) {
   CUDA(cudaFree)(numbers);
 }
 
+// All blocks of a cooperative launch are there at once, which has a limit; as many are no matter where they need not be.
+TEST(Launch, CooperativeLaunchesHaveALimit) {
+  Program& program = Program::get();
+  int* numbers = make_numbers(2);
+  int factor = 3, none = 0;
+  void* arguments[] = {&numbers, &factor, &none};
+  const dim3 grid(1 << 18), block(2);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  for (int cooperative : {1, 0}) {
+    const cudaError_t expected = cooperative != 0 ? cudaErrorInvalidConfiguration : cudaSuccess;
+    attribute.val.cooperative = cooperative;
+    EXPECT_EQ(CUDA(cudaLaunchKernelExC)(&config, &program.scale, arguments), expected) << cooperative;
+    EXPECT_EQ(cooperative != 0 ? CUDA(cudaLaunchCooperativeKernel)(&program.scale, grid, block, arguments, 0, nullptr)
+                               : CUDA(cudaLaunchKernel)(&program.scale, grid, block, arguments, 0, nullptr),
+              expected);
+  }
+  EXPECT_EQ(numbers[1], 2);
+  CUDA(cudaGetLastError)();
+  CUDA(cudaFree)(numbers);
+}
+
 TEST(Launch, FromManyThreads) {
   constexpr int kThreads = 8, kLaunches = 50;
   std::vector<std::thread> threads;

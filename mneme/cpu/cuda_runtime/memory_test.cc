@@ -49,6 +49,17 @@ TEST(Memory, PointersKnowWhatTheyAre) {
   EXPECT_EQ(type(host), cudaMemoryTypeHost);
   EXPECT_EQ(type(managed), cudaMemoryTypeManaged);
   EXPECT_EQ(type(&on_stack), cudaMemoryTypeUnregistered);
+  // The addresses by which each side reaches it.
+  const auto sides = [](void* pointer) {
+    cudaPointerAttributes attributes;
+    EXPECT_EQ(CUDA(cudaPointerGetAttributes)(&attributes, pointer), cudaSuccess);
+    return std::pair(attributes.devicePointer, attributes.hostPointer);
+  };
+  void *const nowhere = nullptr, *const own = &on_stack;
+  EXPECT_EQ(sides(device), std::pair(device, nowhere));
+  EXPECT_EQ(sides(host), std::pair(host, host));
+  EXPECT_EQ(sides(managed), std::pair(managed, managed));
+  EXPECT_EQ(sides(own), std::pair(nowhere, own));
   unsigned flags = 0;
   EXPECT_EQ(CUDA(cudaHostGetFlags)(&flags, host), cudaSuccess);
   EXPECT_EQ(flags, unsigned{cudaHostAllocMapped});
@@ -137,6 +148,21 @@ TEST(Pools, AllocateInStreamOrder) {
   EXPECT_EQ(read, 77u);
   EXPECT_EQ(CUDA(cudaMemPoolDestroy)(pool), cudaErrorInvalidValue);
   CUDA(cudaStreamDestroy)(stream);
+}
+
+TEST(Pools, KnowHowMuchWasInUseAtMost) {
+  cudaMemPool_t pool = nullptr;
+  void *large = nullptr, *small = nullptr;
+  uint64_t before = 0, high = 0;
+  ASSERT_EQ(CUDA(cudaDeviceGetDefaultMemPool)(&pool, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemPoolSetAttribute)(pool, cudaMemPoolAttrUsedMemHigh, &high), cudaSuccess) << "begins anew";
+  EXPECT_EQ(CUDA(cudaMemPoolGetAttribute)(pool, cudaMemPoolAttrUsedMemCurrent, &before), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMallocAsync)(&large, 5000, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(large, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMallocAsync)(&small, 64, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemPoolGetAttribute)(pool, cudaMemPoolAttrUsedMemHigh, &high), cudaSuccess);
+  EXPECT_EQ(high, before + 5000);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(small, nullptr), cudaSuccess);
 }
 
 TEST(Pools, ADestroyedPoolIsTheDevicesNoLonger) {

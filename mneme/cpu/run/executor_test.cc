@@ -1,6 +1,7 @@
 #include "mneme/cpu/run/executor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
 #include "mneme/cpu/run/testing/test_image.h"
@@ -51,6 +52,18 @@ TEST_F(ExecutorTest, ThreadsThatExitCountAtABarrierOfSome) {
     Words out = output("part_barrier_after_exit", {.grid = {1, 1, 1}, .block = {96, 1, 1}}, 96, {.a = after});
     for (uint32_t i = 0; i < 96; ++i) EXPECT_EQ(out[i], i < 64 && i % 2 == 0 ? 32u : 0u) << i << (after ? ", exits later" : "");
   }
+}
+
+TEST_F(ExecutorTest, TheGlobalTimerCountsNanosecondsOfTheDay) {
+  const auto now = [] {
+    return static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  };
+  uint64_t times[2] = {};
+  const uint64_t before = now();
+  output("times", {.grid = {1, 1, 1}, .block = {1, 1, 1}}, 0, {.pointer = times});
+  EXPECT_GE(times[0], before);
+  EXPECT_LE(times[0], now());
 }
 
 TEST_F(ExecutorTest, BarrierReductions) {

@@ -51,6 +51,7 @@ struct FakeRuntime {
   cudaError_t lost = cudaSuccess;  // what every look at the device gives
   bool out_of_memory = false;
   cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+  cudaError_t end_of_capture = cudaSuccess;
 };
 inline FakeRuntime* runtime = nullptr;
 
@@ -110,7 +111,7 @@ inline cudaError_t begin_capture(cudaStream_t, cudaStreamCaptureMode) {
   return runtime->capturing = cudaStreamCaptureStatusActive, cudaSuccess;
 }
 inline cudaError_t end_capture(cudaStream_t, cudaGraph_t*) {
-  return runtime->capturing = cudaStreamCaptureStatusNone, cudaSuccess;
+  return runtime->capturing = cudaStreamCaptureStatusNone, runtime->end_of_capture;
 }
 inline void** register_image(void* wrapper) { return new void*(wrapper); }
 // By the host variable.

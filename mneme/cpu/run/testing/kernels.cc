@@ -128,6 +128,13 @@ FIBERS(part_barrier, 4, 256) {
   p.out[linear_thread(t)] = *count;
 }
 
+FIBERS(times, 0, 256) {
+  auto* out = static_cast<uint64_t*>(p.pointer);
+  out[0] = services(t).global_timer(t);
+  out[1] = services(t).clock(t);
+  while (services(t).clock(t) == out[1]) services(t).yield(t);
+}
+
 // Of the first two warps the even threads meet at barrier 2, of 64 threads, and the odd ones exit; p.a: only once the others are
 // there.
 FIBERS(part_barrier_after_exit, 4, 256) {
