@@ -6,6 +6,7 @@
 #include <string>
 
 #include "mneme/base/status.h"
+#include "mneme/process/default_limits.h"
 #include "mneme/process/guarded.h"
 #include "mneme/replay/result.h"
 
@@ -43,8 +44,10 @@ class Guard {
  private:
   static constexpr char kGroup[] = "Limits";
 
-  double compile_seconds_ = 120, run_seconds_ = 60, load_seconds_ = 120;
-  uint64_t compile_gib_ = 8;
+  double compile_seconds_ = static_cast<double>(kLimitsOfOneLaunch.compiling.count());
+  double run_seconds_ = static_cast<double>(kLimitsOfOneLaunch.running.count());
+  double load_seconds_ = static_cast<double>(kLimitsOfOneLaunch.preparing.count());
+  uint64_t compile_gib_ = kCompileMemory.count >> 30;
   bool none_ = false;
   std::string no_mask_;
 };

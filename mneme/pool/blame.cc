@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "mneme/process/zygote.h"
 #include "mneme/replay/json_text.h"
 
 namespace mneme {
@@ -14,7 +13,7 @@ bool pool_ended_it(const PoolWorker& lost) { return lost.cause() == Cause::out_o
 
 JobId charged_job(const PoolWorker& lost, const WorkerEnd& end) {
   const auto& jobs = lost.jobs();
-  const bool crashed = !pool_ended_it(lost) && end.crashed();
+  const bool crashed = !pool_ended_it(lost) && end.process.crashed();
   const bool was_loading = std::find(jobs.begin(), jobs.end(), lost.loading()) != jobs.end();
   return crashed && was_loading ? lost.loading() : jobs.front();
 }
@@ -51,8 +50,8 @@ PoolResult result_of_loss(const PoolWorker& lost, const WorkerEnd& end, const Wo
     return failed_result(compiles ? Failure::compile_error : Failure::device_fault,
                          fmt::format("{} broke its connection with the pool, and was ended",
                                      compiles ? "the compiler's process" : "the process that ran the kernel"));
-  if (end.was_killed())
-    return failed_result(Failure::worker_lost, fmt::format("the worker {}{}", describe_end(end.wait_status), kSomebodyKilledIt));
+  if (end.process.was_killed())
+    return failed_result(Failure::worker_lost, fmt::format("the worker {}{}", end.process.describe(), kSomebodyKilledIt));
   if (compiles) return failed_result(Failure::compile_error, fmt::format("the compiler crashed: its process {}", end.describe()));
   return failed_result(Failure::device_fault, fmt::format("the process that ran the kernel {}", end.describe()));
 }

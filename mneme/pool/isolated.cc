@@ -14,6 +14,7 @@
 #include "mneme/pool/setup.h"
 #include "mneme/pool/warm_up.h"
 #include "mneme/pool/worker_process.h"
+#include "mneme/process/child.h"
 #include "mneme/process/zygote.h"
 
 extern char** environ;
@@ -205,7 +206,7 @@ Result<IsolatedOutcome> IsolatedRun::end() {
   if (!status->not_forked.empty()) return error(Code::unavailable, "{}: its process {}", state.what, status->not_forked);
   const CrashWords words = read_crash_words(state.words.all());
   const std::string last = telling_line(words.before);
-  return error(Code::internal, "{}: its process {}{}{}", state.what, describe_end(status->wait_status),
+  return error(Code::internal, "{}: its process {}{}{}", state.what, ProcessEnd(status->wait_status).describe(),
                words.pass.empty() ? "" : " in " + words.pass, last.empty() ? "" : ": " + last);
 }
 

@@ -15,6 +15,7 @@
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
 #include "mneme/compile/run_passes.h"
+#include "mneme/process/default_limits.h"
 
 namespace mneme {
 
@@ -23,7 +24,7 @@ struct IsolatedWork {
   std::string name;                     // the module's
   std::optional<std::string> pipeline;  // as run_passes() has it; nothing: the source is only read
   PassOptions options;                  // no passes of the caller's own
-  Bytes memory{uint64_t{8} << 30};      // that it may take; 0: no limit
+  Bytes memory = kCompileMemory;        // that it may take; 0: no limit
 };
 
 struct IsolatedOutcome {

@@ -10,6 +10,7 @@
 #include "mneme/base/status.h"
 #include "mneme/pool/messages.h"
 #include "mneme/pool/pool.h"
+#include "mneme/process/child.h"
 
 namespace mneme {
 
@@ -47,14 +48,10 @@ class WorkerLimits {
 
 // How a worker's process ended.
 struct WorkerEnd {
-  int wait_status = 0;     // as of waitpid()
+  ProcessEnd process;
   std::string not_forked;  // why there was no process at all; empty: there was one
   std::string last_words;  // the telling line of its standard error (last_words.h)
 
-  // Somebody killed it, or the system did because memory ran out.
-  bool was_killed() const;
-  // A signal that its own work caused.
-  bool crashed() const;
   // "ended by signal 11 (Segmentation fault), after 'LLVM ERROR: …'"
   std::string describe() const;
 };

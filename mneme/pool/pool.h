@@ -25,6 +25,7 @@
 #include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
 #include "mneme/pool/pool_result.h"
+#include "mneme/process/default_limits.h"
 #include "mneme/replay/configuration.h"
 
 namespace mneme {
@@ -32,11 +33,12 @@ namespace mneme {
 // More than 10 years is no limit.
 struct PoolLimits {
   using Seconds = std::chrono::duration<double>;
-  Seconds compiling{60};  // one configuration, from the worker's start on it
+  Seconds compiling = kLimitsOfAPool.compiling;  // one configuration, from the worker's start on it
   // One step on the device: the restored and verified run, or a timed run (of short ones: those that are waited for together).
-  Seconds running{10};
-  Seconds starting{120};        // a worker, until it is ready: a device worker brings the recorded memory to the device
-  Bytes compile_memory{8_GiB};  // that one compilation may take in addition
+  Seconds running = kLimitsOfAPool.running;
+  Seconds starting =
+      kLimitsOfAPool.preparing;           // a worker, until it is ready: a device worker brings the recorded memory to the device
+  Bytes compile_memory = kCompileMemory;  // that one compilation may take in addition
 };
 
 struct PoolOptions {

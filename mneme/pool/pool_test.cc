@@ -24,6 +24,7 @@
 #include "mneme/pool/result_log.h"
 #include "mneme/pool/worker.h"
 #include "mneme/pool/worker_process.h"
+#include "mneme/process/child.h"
 #include "mneme/process/zygote.h"
 
 namespace mneme {

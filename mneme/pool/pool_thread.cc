@@ -228,7 +228,7 @@ void PoolThread::read_zygote() {
     const auto found = connections_.find(end.id);
     if (found == connections_.end()) continue;
     read(end.id, Reading::all);  // what it said before
-    const WorkerEnd worker_end{end.wait_status, std::move(end.not_forked), found->second.words.read()};
+    const WorkerEnd worker_end{ProcessEnd(end.wait_status), std::move(end.not_forked), found->second.words.read()};
     connections_.erase(found);
     scheduler_->worker_ended(end.id, worker_end, now());
     execute();
@@ -254,7 +254,10 @@ void PoolThread::execute() {
 }
 
 void PoolThread::carry_out(StartWorker& command) {
-  if (Status status = start_worker(command); !status.ok()) scheduler_->not_started(command.worker, std::move(status));
+  Status status = start_worker(command);
+  if (status.ok()) return;
+  if (status.code() == Code::unavailable) read_zygote();  // it has gone, and may have said why
+  scheduler_->not_started(command.worker, std::move(status));
 }
 
 Status PoolThread::start_worker(const StartWorker& command) {

@@ -25,7 +25,7 @@ Configuration with_passes(const std::string& passes) {
 }
 
 // As of waitpid().
-WorkerEnd by_signal(int signal, std::string last_words = {}) { return {signal, {}, std::move(last_words)}; }
+WorkerEnd by_signal(int signal, std::string last_words = {}) { return {ProcessEnd(signal), {}, std::move(last_words)}; }
 WorkerEnd by_itself() { return {}; }
 
 PoolResult with_times(std::initializer_list<int> times) {
@@ -254,7 +254,7 @@ TEST_F(SchedulerTest, OneThatHangsAsItStartsIsKilled) {
 
 TEST_F(SchedulerTest, OneThatCannotBeForkedSaysWhy) {
   open();
-  for (int i = 0; i < 3; ++i) end(device(), {0, "was not forked: Resource temporarily unavailable", {}});
+  for (int i = 0; i < 3; ++i) end(device(), {{}, "was not forked: Resource temporarily unavailable", {}});
   EXPECT_THAT(status_.message(), HasSubstr("the last one was not forked: Resource temporarily unavailable"));
 }
 

@@ -17,6 +17,7 @@
 #include "mneme/pool/messages.h"
 #include "mneme/pool/recorded_kernel.h"
 #include "mneme/pool/warm_up.h"
+#include "mneme/process/child.h"
 #include "mneme/process/zygote.h"
 
 namespace mneme {

@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +14,9 @@
 #include <cstring>
 #include <utility>
 
+#include "mneme/base/descriptor.h"
+#include "mneme/process/child.h"
+
 namespace mneme {
 namespace {
 
@@ -24,21 +25,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 // The child's activity is looked at this often where no limit is nearer.
 constexpr std::chrono::milliseconds kTick(200);
-
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() { close(); }
-  int number() const { return number_; }
-  void close() {
-    if (number_ >= 0) ::close(std::exchange(number_, -1));
-  }
-
- private:
-  int number_;
-};
 
 // While one lives, signals that would end or stop this process, and a child's end, wait in a descriptor. Ending signals that the
 // process ignores stay ignored.
@@ -86,12 +72,8 @@ bool write_all(int descriptor, const void* data, size_t size) {
 
 [[noreturn]] void be_child(const ActivityBoard& board, const GuardLimits& limits, pid_t parent, int reply_to,
                            const std::function<std::string()>& work) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);
-  ::setpgid(0, 0);
+  begin_forked_child(parent);
   ::signal(SIGTTOU, SIG_IGN);  // it writes to the terminal, though not in its foreground group
-  rlimit no_core{0, 0};
-  ::setrlimit(RLIMIT_CORE, &no_core);
   limit_compile_memory(limits.compile_memory);
   board.show_this_process();
   std::string reply = work();
@@ -118,11 +100,9 @@ class Watch {
       if (ready == 0) over = out_of_time(end);
     }
     if (end.how == GuardedEnd::How::finished) end.activity = board_.read().activity;
-    ::kill(-child_, SIGKILL);  // what it started too; a child that is ending by itself keeps its own status
-    ::kill(child_, SIGKILL);   // before it has a group
-    int status = 0;
-    while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) continue;
-    if (end.how == GuardedEnd::How::finished) conclude(status, end);
+    kill_with_group(child_);  // a child that is ending by itself keeps its own status
+    const ProcessEnd ended = wait_for_end(child_).value_or(ProcessEnd());
+    if (end.how == GuardedEnd::How::finished) conclude(ended, end);
     return end;
   }
 
@@ -206,13 +186,13 @@ class Watch {
     return received_.size() - sizeof size == size;
   }
 
-  void conclude(int status, GuardedEnd& end) {
+  void conclude(const ProcessEnd& ended, GuardedEnd& end) {
     if (whole()) {
       end.reply = received_.substr(sizeof(uint64_t));
       return;
     }
-    end.how = WIFSIGNALED(status) ? GuardedEnd::How::signalled : GuardedEnd::How::exited;
-    end.number = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+    end.how = ended.signal() != 0 ? GuardedEnd::How::signalled : GuardedEnd::How::exited;
+    end.number = ended.signal() != 0 ? ended.signal() : ended.exit_status();
   }
 
   pid_t child_;

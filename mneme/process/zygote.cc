@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -15,21 +13,13 @@
 #include <cstring>
 #include <map>
 
-extern char** environ;
+#include "mneme/process/child.h"
 
 namespace mneme {
 namespace {
 
-// The descriptor that a zygote finds its connection at.
-constexpr int kConnection = 3;
-
 // Milliseconds that a zygote has to end.
 constexpr int kEnding = 10'000;
-
-void kill_group(pid_t worker) {
-  ::kill(-worker, SIGKILL);
-  ::kill(worker, SIGKILL);
-}
 
 sigset_t child_signal() {
   sigset_t set;
@@ -62,7 +52,7 @@ class Zygote {
   }
 
   ~Zygote() {
-    for (const auto& [pid, id] : workers_) kill_group(pid);
+    for (const auto& [pid, id] : workers_) kill_with_group(pid);
     while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) continue;
   }
 
@@ -73,7 +63,7 @@ class Zygote {
     if (!decoded.ok()) return;
     if (const auto* kill = std::get_if<KillWorkerProcess>(&*decoded))
       for (const auto& [pid, id] : workers_)
-        if (id == kill->id) kill_group(pid);
+        if (id == kill->id) kill_with_group(pid);
     if (auto* fork = std::get_if<ForkWorker>(&*decoded)) fork_worker(*fork, std::move(message.descriptors));
   }
 
@@ -93,9 +83,7 @@ class Zygote {
   }
 
   [[noreturn]] void become_worker(pid_t zygote, const nlohmann::json& order, std::vector<Descriptor> descriptors) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != zygote) ::_exit(1);
-    ::setpgid(0, 0);
+    begin_forked_child(zygote);
     ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
     if (descriptors.size() > 1) LastWords::divert_to(descriptors[1]);
     signals_.close();
@@ -126,8 +114,6 @@ class Zygote {
 
 }  // namespace
 
-void end_with_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }
-
 void run_zygote(Channel pool, const WorkerMain& worker) {
   rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
@@ -138,22 +124,11 @@ void run_zygote(Channel pool, const WorkerMain& worker) {
 
 Result<ZygoteProcess> ZygoteProcess::start(const Path& command, std::vector<std::string> arguments) {
   MNEME_ASSIGN(auto ends, Channel::pair());
-  Channel own = std::move(ends.first), other = std::move(ends.second);
-  arguments.insert(arguments.begin(), command.string());
-  arguments.push_back(std::to_string(kConnection));
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  // dup2 onto itself clears FD_CLOEXEC too.
-  ::posix_spawn_file_actions_adddup2(&actions, other.descriptor(), kConnection);
-  pid_t pid = 0;
-  int failure = ::posix_spawn(&pid, command.c_str(), &actions, nullptr, argv.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (failure != 0) return error(Code::unavailable, "starting {} for the pool: {}", command.string(), std::strerror(failure));
-  return ZygoteProcess(pid, std::move(own));
+  const Descriptor end_of_zygote = ends.second.release();
+  arguments.push_back(std::to_string(kFirstDescriptor));
+  auto pid = spawn({.program = command, .arguments = std::move(arguments), .descriptors = {&end_of_zygote}});
+  if (!pid.ok()) return error(Code::unavailable, "starting {} for the pool: {}", command.string(), pid.status().message());
+  return ZygoteProcess(*pid, std::move(ends.first));
 }
 
 ZygoteProcess::ZygoteProcess(ZygoteProcess&& other) noexcept
@@ -165,7 +140,7 @@ ZygoteProcess::~ZygoteProcess() {
   Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
   pollfd ended{process.number(), POLLIN, 0};
   if (process.open() && ::poll(&ended, 1, kEnding) == 0) kill();
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+  [[maybe_unused]] const auto end = wait_for_end(pid_);
 }
 
 void ZygoteProcess::kill() { ::kill(pid_, SIGKILL); }
@@ -190,12 +165,6 @@ Result<std::vector<WorkerProcessEnded>> ZygoteProcess::take_ended() {
   }
   if (!status.ok() && ended.empty()) return reason_.empty() ? status : error(Code::unavailable, "{}", reason_);
   return ended;
-}
-
-std::string describe_end(int wait_status) {
-  if (WIFSIGNALED(wait_status))
-    return fmt::format("ended by signal {} ({})", WTERMSIG(wait_status), ::strsignal(WTERMSIG(wait_status)));
-  return fmt::format("ended with exit status {}", WEXITSTATUS(wait_status));
 }
 
 }  // namespace mneme

@@ -26,9 +26,6 @@ namespace mneme {
 // What a worker does: `order` is ForkWorker::order. Runs in the worker's own process, which ends when it returns.
 using WorkerMain = std::function<void(const nlohmann::json& order, Channel channel)>;
 
-// This process, and every worker of it, ends with the one that started it. To be called first of all.
-void end_with_parent();
-
 // The zygote's side: serves until the connection closes. The process must have one thread.
 void run_zygote(Channel pool, const WorkerMain& worker);
 
@@ -58,8 +55,5 @@ class ZygoteProcess {
   Channel channel_;
   std::string reason_;
 };
-
-// "ended by signal 11 (Segmentation fault)", "ended with exit status 3".
-std::string describe_end(int wait_status);
 
 }  // namespace mneme

@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "mneme/process/child.h"
+
 namespace mneme {
 namespace {
 
@@ -49,13 +51,13 @@ TEST_F(ZygoteTest, TellsHowAWorkerEnded) {
   EXPECT_EQ(a.receive().status().code(), Code::unavailable);
   WorkerProcessEnded end = ended();
   EXPECT_EQ(end.id, 7u);
-  EXPECT_EQ(describe_end(end.wait_status), "ended by signal 6 (Aborted)");
+  EXPECT_EQ(ProcessEnd(end.wait_status).describe(), "ended by signal 6 (Aborted)");
 
   Channel b = fork_worker(8);
   b = Channel();
   end = ended();
   EXPECT_EQ(end.id, 8u);
-  EXPECT_EQ(describe_end(end.wait_status), "ended with exit status 0");
+  EXPECT_EQ(ProcessEnd(end.wait_status).describe(), "ended with exit status 0");
 }
 
 TEST_F(ZygoteTest, KillsAWorkerThatHangs) {
@@ -63,7 +65,7 @@ TEST_F(ZygoteTest, KillsAWorkerThatHangs) {
   EXPECT_TRUE(a.receive().ok());
   ASSERT_TRUE(a.send("hang").ok());
   ASSERT_TRUE(zygote_->kill_worker(1).ok());
-  EXPECT_EQ(describe_end(ended().wait_status), "ended by signal 9 (Killed)");
+  EXPECT_EQ(ProcessEnd(ended().wait_status).describe(), "ended by signal 9 (Killed)");
 }
 
 TEST_F(ZygoteTest, EndsWithItsWorkers) {

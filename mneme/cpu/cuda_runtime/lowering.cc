@@ -1,21 +1,16 @@
 // Lowering in a child process, and the cache of its answers.
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
 #include <cstdlib>
-#include <cstring>
 
 #include "mneme/abi/call_table.h"
 #include "mneme/base/disk_cache.h"
 #include "mneme/base/log.h"
 #include "mneme/base/memory_file.h"
 #include "mneme/cpu/cuda_runtime/images.h"
+#include "mneme/process/child.h"
 
 extern char** environ;
 
@@ -54,54 +49,25 @@ std::vector<char*> child_environment() {
   return kept;
 }
 
-// What the child reads and writes, under these numbers there: files without a name, of which a kill leaves nothing behind.
-constexpr int kRequest = 3, kReply = 4;
-
-// A number that is none of the child's, which these are made into.
-Result<Descriptor> beyond_the_childs(Descriptor file) {
-  Descriptor moved(::fcntl(file.number(), F_DUPFD_CLOEXEC, kReply + 1));
-  if (!moved.open()) return error(Code::exhausted, "lowering kernels for the CPU device: {}", std::strerror(errno));
-  return moved;
-}
-
-// Spawns with a clean slate: no input, standard output joined to standard error, the question and the answer, no other file of
-// the program's open, signals as at login.
-Result<pid_t> spawn(const char* command, const Descriptor& request, const Descriptor& reply) {
-  std::string request_text = std::to_string(kRequest), reply_text = std::to_string(kReply);
-  char* arguments[] = {const_cast<char*>(command), const_cast<char*>("lower"), request_text.data(), reply_text.data(), nullptr};
-  std::vector<char*> environment = child_environment();
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, request.number(), kRequest);
-  posix_spawn_file_actions_adddup2(&actions, reply.number(), kReply);
-  posix_spawn_file_actions_addclosefrom_np(&actions, kReply + 1);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  sigdelset(&all, SIGKILL);
-  sigdelset(&all, SIGSTOP);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  pid_t child = 0;
-  int failure = ::posix_spawn(&child, command, &actions, &attributes, arguments, environment.data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failure != 0) return error(Code::unavailable, "running {} lower: {}", command, std::strerror(failure));
-  return child;
-}
-
 // "exit status 2", "signal 11". A program that reaps all children, or ignores SIGCHLD, takes the status away: then it is unknown.
-std::string wait_for(pid_t child) {
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return "an unknown exit status";
-  return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status)) : fmt::format("exit status {}", WEXITSTATUS(status));
+std::string describe(const std::optional<ProcessEnd>& end) {
+  if (!end) return "an unknown exit status";
+  return end->signal() != 0 ? fmt::format("signal {}", end->signal()) : fmt::format("exit status {}", end->exit_status());
+}
+
+// Has the child write its answer to a file without a name, of which a kill leaves nothing behind. Returns how it ended.
+Result<std::string> run_lower(const char* command, const Descriptor& question, const Descriptor& answer) {
+  const std::vector<char*> environment = child_environment();
+  auto child = spawn({.program = command,
+                      .arguments = {"lower", std::to_string(kFirstDescriptor), std::to_string(kFirstDescriptor + 1)},
+                      .descriptors = {&question, &answer},
+                      .environment = environment.data(),
+                      .inherits = Spawn::Inherits::nothing});
+  const Status started = child.status();
+  if (started.code() == Code::exhausted)
+    return error(Code::exhausted, "lowering kernels for the CPU device: {}", started.message());
+  if (!started.ok()) return error(Code::unavailable, "running {} lower: {}", command, started.message());
+  return describe(wait_for_end(*child));
 }
 
 // Nothing when it was not asked before, or the answer is of no use.
@@ -130,12 +96,9 @@ Result<LowerReply> lower(const LowerRequest& request) {
   }
   log::debug("lowering {} kernels with {}", request.kernels.size(), command);
 
-  MNEME_ASSIGN(Descriptor made, make_memory_file("mneme-lower-request", encoded));
-  MNEME_ASSIGN(Descriptor empty, make_memory_file("mneme-lower-reply", {}));
-  MNEME_ASSIGN(Descriptor question, beyond_the_childs(std::move(made)));
-  MNEME_ASSIGN(Descriptor written, beyond_the_childs(std::move(empty)));
-  MNEME_ASSIGN(pid_t child, spawn(command, question, written));
-  const std::string ended = wait_for(child);
+  MNEME_ASSIGN(Descriptor question, make_memory_file("mneme-lower-request", encoded));
+  MNEME_ASSIGN(Descriptor written, make_memory_file("mneme-lower-reply", {}));
+  MNEME_ASSIGN(const std::string ended, run_lower(command, question, written));
   auto answer = read_whole(written.number());
   auto reply = answer.ok() ? LowerReply::decode(*answer, "what " + std::string(command) + " lower answered") : answer.status();
   if (!reply.ok())
