@@ -2,17 +2,14 @@
 
 #include <llvm/Config/llvm-config.h>
 
+#include "mneme/compile/compilation.h"
 #include "mneme/compile/fatal_error.h"
-#include "mneme/compile/floating_point.h"
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/cubin_facts.h"
 #include "mneme/compile/nvptx/disassembler.h"
 #include "mneme/compile/nvptx/ptx_codegen.h"
-#include "mneme/compile/pipeline.h"
 #include "mneme/compile/prepare.h"
-#include "mneme/compile/specialise.h"
 #include "mneme/compile/stages.h"
-#include "mneme/compile/track_accesses.h"
 #include "mneme/ir/access.h"
 
 namespace mneme::nvptx {
@@ -28,15 +25,46 @@ Status check_registers(const char* knob, std::optional<uint32_t> cap, const std:
                architecture, kFewestRegisters, kMostRegisters);
 }
 
+class NvptxCompilation final : public Compilation {
+ public:
+  // `architecture`: the device's.
+  NvptxCompilation(const CompileOptions& options, Stage last, const std::string& architecture)
+      : Compilation(options, last), architecture_(architecture) {}
+
+  // What code is made for: a module's own variant of the device's architecture, or what the options name.
+  const std::string& architecture() const { return architecture_; }
+
+ private:
+  Status check(const llvm::Module&) override { return {}; }
+
+  Result<CodeTarget> target(const llvm::Module& module) override {
+    const CodegenTarget target = CodegenTarget::of(module, architecture_, options().codegen);
+    architecture_ = target.architecture;
+    MNEME_TRY(check_registers("assembler.max_registers", options().assembler.max_registers, architecture_));
+    MNEME_TRY(check_registers("specialise.max_registers", options().specialisation.bounds.max_registers, architecture_));
+    MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(target, options().codegen.level));
+    return CodeTarget{architecture_, std::move(machine)};
+  }
+
+  Status generate(llvm::Module& module, llvm::TargetMachine& machine, const PassPlugins& plugins) override {
+    state() = expose_state(module, AllowedNames::identifiers);
+    MNEME_ASSIGN(code(), stages().time("codegen", [&] { return emit_ptx(module, machine, plugins); }));
+    return {};
+  }
+
+  std::string architecture_;
+};
+
 class NvptxCompiler final : public Compiler {
  public:
   NvptxCompiler(std::string architecture, std::unique_ptr<PtxAssembler> assembler)
       : architecture_(std::move(architecture)), assembler_(std::move(assembler)) {}
 
   Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
-    MNEME_ASSIGN(Generated generated, generate(module, options, Stage::assembly));
-    return Translation{std::move(generated.text), generated.architecture,  options.assembler,
-                       options.kernels,           generated.stages.take(), std::move(generated.state)};
+    NvptxCompilation compilation(options, Stage::assembly, architecture_);
+    MNEME_TRY(run(module, compilation));
+    return Translation{std::move(compilation.code()), compilation.architecture(),    options.assembler, options.kernels,
+                       compilation.stages().take(),   std::move(compilation.state())};
   }
 
   Result<CompiledCode> assemble(const Translation& translation) override {
@@ -66,8 +94,9 @@ class NvptxCompiler final : public Compiler {
   }
 
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
-    MNEME_ASSIGN(Generated generated, generate(module, options, stage));
-    return std::move(generated.text);
+    NvptxCompilation compilation(options, stage, architecture_);
+    MNEME_TRY(run(module, compilation));
+    return std::move(compilation.code());
   }
 
   Result<std::string> disassemble(const CodeImage& image) const override {
@@ -81,14 +110,6 @@ class NvptxCompiler final : public Compiler {
   }
 
  private:
-  // What a compilation has made when it gets to a stage.
-  struct Generated {
-    std::string text;
-    std::string architecture;
-    std::vector<std::string> state;
-    Stages stages;
-  };
-
   // An assembler only warns of a cap that it does not follow; the code would be what it is without one.
   Status check_register_cap(const Translation& translation, const std::vector<std::string>& warnings) const {
     const AssemblerOptions& asked = translation.assembler;
@@ -99,45 +120,18 @@ class NvptxCompiler final : public Compiler {
                  assembler_->name(), knob, ignored);
   }
 
-  Result<Generated> generate(const ir::Module& module, const CompileOptions& options, Stage last) {
+  Status run(const ir::Module& module, NvptxCompilation& compilation) const {
     const llvm::Triple& triple = ir::llvm_module(module).getTargetTriple();
     if (!triple.isNVPTX()) {
       return error(Code::incompatible, "compiling for {}: the module is for '{}', not for NVIDIA GPUs", architecture_,
                    triple.str());
     }
-    Generated generated;
-    generated.architecture = architecture_;
-    Status status = run_llvm_on_copy(module, [&](llvm::Module& copy) { return generate_from(copy, options, last, generated); });
+    Status status = run_llvm_on_copy(module, [&](llvm::Module& copy) { return compilation.run(copy); });
     if (status.code() == Code::internal && status.message().find("Cannot select") != std::string::npos) {
       // How LLVM says that the architecture lacks the instruction for an intrinsic.
-      return Status(Code::unsupported, status.message()).with_context("making PTX for " + generated.architecture);
+      return Status(Code::unsupported, status.message()).with_context("making PTX for " + compilation.architecture());
     }
-    MNEME_TRY(status);
-    return generated;
-  }
-
-  Status generate_from(llvm::Module& module, const CompileOptions& options, Stage last, Generated& generated) {
-    MNEME_ASSIGN(PassPlugins plugins, PassPlugins::load(options.pass_plugins));
-    MNEME_TRY(set_floating_point(module, options.codegen));
-    CodegenTarget target = CodegenTarget::of(module, architecture_, options.codegen);
-    generated.architecture = target.architecture;
-    MNEME_TRY(check_registers("assembler.max_registers", options.assembler.max_registers, target.architecture));
-    MNEME_TRY(check_registers("specialise.max_registers", options.specialisation.bounds.max_registers, target.architecture));
-    MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(target, options.codegen.level));
-    MNEME_TRY(generated.stages.time("prepare", [&]() -> Status {
-      MNEME_TRY(prepare_module(module, options.kernels, target.architecture));
-      MNEME_TRY(bind_globals(module, options.bindings));
-      MNEME_TRY(specialise(module, options.specialisation, target.architecture));
-      return track_accesses(module, options.tracking);
-    }));
-    if (last == Stage::specialised) return print_to(generated.text, module);
-    MNEME_TRY(generated.stages.time("optimise", [&] { return run_pipeline(module, *machine, options.passes, plugins); }));
-    if (last == Stage::optimised) return print_to(generated.text, module);
-    generated.state = expose_state(module, AllowedNames::identifiers);
-    auto ptx = generated.stages.time("codegen", [&] { return emit_ptx(module, *machine, plugins); });
-    MNEME_TRY(ptx.status());
-    generated.text = std::move(*ptx);
-    return {};
+    return status;
   }
 
   std::string architecture_;

@@ -8,13 +8,11 @@
 
 #include <optional>
 
+#include "mneme/compile/compilation.h"
 #include "mneme/compile/fatal_error.h"
-#include "mneme/compile/floating_point.h"
 #include "mneme/compile/pipeline.h"
 #include "mneme/compile/prepare.h"
-#include "mneme/compile/specialise.h"
 #include "mneme/compile/stages.h"
-#include "mneme/compile/track_accesses.h"
 #include "mneme/cpu/lower/device_functions.h"
 #include "mneme/cpu/lower/gpu_arithmetic.h"
 #include "mneme/cpu/lower/host_code.h"
@@ -124,121 +122,54 @@ Status verify(const llvm::Module& module) {
   return {};
 }
 
-class CpuCompiler final : public Compiler {
+// What the CPU device adds to the stages of a compilation: the globals that the image describes, and, behind the user's pipeline,
+// the lowering to the host.
+class CpuCompilation final : public Compilation {
  public:
-  explicit CpuCompiler(std::string architecture) : architecture_(std::move(architecture)) {}
-
-  Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
-    MNEME_ASSIGN(Generated generated, generate(module, options, std::nullopt));
-    Translation translation;
-    translation.code.assign(reinterpret_cast<const char*>(generated.object.data()), generated.object.size());
-    translation.architecture = architecture_;
-    translation.kernels = options.kernels;
-    translation.state = std::move(generated.state);
-    translation.times = generated.stages.take();
-    return translation;
-  }
-
-  Result<CompiledCode> assemble(const Translation& translation) override {
-    const ByteSpan object = std::as_bytes(std::span(translation.code));
-    MNEME_TRY(check_object(object));
-    Stages stages;
-    auto image = stages.time("link", [&] {
-      auto linked = link_shared_object(object);
-      if (linked.ok()) keep_source_lines(*linked);
-      return linked;
-    });
-    if (!image.ok()) return image.status();
-    CompiledCode code;
-    code.image = {DeviceKind::cpu, std::move(*image)};
-    code.digest = digest_of(code.image.bytes);
-    code.translation_digest = translation.digest();
-    if (translation.kernels.size() == 1) code.facts.instructions = count_instructions(object, architecture_);
-    code.state = translation.state;
-    code.times = translation.times;
-    for (StageTime& time : stages.take()) code.times.push_back(std::move(time));
-    code.assembler = "lld";
-    return code;
-  }
-
-  // The processor is part of it, since features of it that it lacks are refused.
-  std::string identity() const override {
-    return fmt::format("cpu {} {} LLVM {} image {}", architecture_, llvm::sys::getHostCPUName().str(), LLVM_VERSION_STRING,
-                       MNEME_CPU_IMAGE_VERSION);
-  }
-
-  Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
-    MNEME_ASSIGN(Generated generated, generate(module, options, stage));
-    return std::move(generated.text);
-  }
-
-  Result<std::string> disassemble(const CodeImage&) const override {
-    return error(Code::unsupported, "the CPU device's objects are not disassembled: its assembly is what they are made of");
-  }
+  CpuCompilation(const CompileOptions& options, std::optional<Stage> last, const std::string& architecture)
+      : Compilation(options, last), architecture_(architecture) {}
 
  private:
-  // What a compilation has made: an object when it went to its end, else the text of the stage where it stopped.
-  struct Generated {
-    ByteVector object;
-    std::string text;
-    std::vector<std::string> state;
-    Stages stages;
-  };
-
-  Result<Generated> generate(const ir::Module& module, const CompileOptions& options, std::optional<Stage> last) {
-    MNEME_TRY(check_options(options));
-    Generated generated;
-    MNEME_TRY(run_llvm_on_copy(module, [&](llvm::Module& copy) { return generate_from(copy, options, last, generated); }));
-    return generated;
-  }
-
-  Status generate_from(llvm::Module& module, const CompileOptions& options, std::optional<Stage> last, Generated& generated) {
+  Status check(const llvm::Module& module) override {
     if (!module.getTargetTriple().isNVPTX())
       return error(Code::unsupported, "lowering to the CPU: the module is for '{}'; only code for NVIDIA GPUs can be lowered",
                    module.getTargetTriple().str());
-    if (!last) MNEME_TRY(check_processor(options.codegen));
-    MNEME_TRY(refuse_own_names(module));
-    MNEME_ASSIGN(PassPlugins plugins, PassPlugins::load(options.pass_plugins));
-    MNEME_TRY(set_floating_point(module, options.codegen));
-    Stages& stages = generated.stages;
+    if (!last()) MNEME_TRY(check_processor(options().codegen));
+    return refuse_own_names(module);
+  }
+
+  Result<CodeTarget> target(const llvm::Module& module) override {
     std::string device = device_architecture(module);
-    std::vector<GlobalEntry> globals;
-    MNEME_TRY(stages.time("prepare", [&]() -> Status {
-      MNEME_TRY(prepare_module(module, options.kernels, device));
-      globals = keep_initializers(module, options.bindings);
-      MNEME_TRY(bind_globals(module, options.bindings));
-      MNEME_TRY(specialise(module, options.specialisation, device));
-      MNEME_TRY(track_accesses(module, options.tracking));
-      return add_own_globals(module, globals);
-    }));
-    if (last == Stage::specialised) return print_to(generated.text, module);
-    MNEME_ASSIGN(auto device_machine, create_target_machine(module, {device, "", options.codegen.level}));
-    MNEME_TRY(stages.time("optimise", [&] { return run_pipeline(module, *device_machine, options.passes, plugins); }));
-    if (last == Stage::optimised) return print_to(generated.text, module);
-    generated.state = expose_state(module, AllowedNames::any);
-    add_new_globals(module, generated.state, globals);
-    MNEME_ASSIGN(auto machine, make_host_module(module, options, globals, stages));
-    auto emitted = stages.time("codegen", [&] {
-      return emit_file(module, *machine, last ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile, plugins);
-    });
-    MNEME_TRY(emitted.status());
-    if (last)
-      generated.text.assign(reinterpret_cast<const char*>(emitted->data()), emitted->size());
-    else
-      generated.object = std::move(*emitted);
+    MNEME_ASSIGN(auto machine, create_target_machine(module, {device, "", options().codegen.level}));
+    return CodeTarget{std::move(device), std::move(machine)};
+  }
+
+  Status before_binding(llvm::Module& module) override {
+    globals_ = keep_initializers(module, options().bindings);
     return {};
   }
 
-  Result<std::unique_ptr<llvm::TargetMachine>> make_host_module(llvm::Module& module, const CompileOptions& options,
-                                                                const std::vector<GlobalEntry>& globals, Stages& stages) {
+  Status after_tracking(llvm::Module& module) override { return add_own_globals(module, globals_); }
+
+  Status generate(llvm::Module& module, llvm::TargetMachine&, const PassPlugins& plugins) override {
+    state() = expose_state(module, AllowedNames::any);
+    add_new_globals(module, state(), globals_);
+    MNEME_ASSIGN(auto machine, make_host_module(module));
+    const auto type = last() ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
+    MNEME_ASSIGN(const ByteVector emitted, stages().time("codegen", [&] { return emit_file(module, *machine, type, plugins); }));
+    code().assign(reinterpret_cast<const char*>(emitted.data()), emitted.size());
+    return {};
+  }
+
+  Result<std::unique_ptr<llvm::TargetMachine>> make_host_module(llvm::Module& module) {
     std::vector<KernelEntry> entries;
-    MNEME_TRY(stages.time("lower", [&] { return lower(module, entries); }));
-    export_globals(module, live(globals, module));
+    MNEME_TRY(stages().time("lower", [&] { return lower(module, entries); }));
+    export_globals(module, live(globals_, module));
     keep_names_apart(module);
     add_bfloat_conversions(module);
-    MNEME_ASSIGN(auto machine, become_host_module(module, architecture_, options.codegen));
+    MNEME_ASSIGN(auto machine, become_host_module(module, architecture_, options().codegen));
     MNEME_TRY(verify(module));
-    MNEME_TRY(stages.time("host_optimise", [&] { return run_pipeline(module, *machine, kHostPipeline); }));
+    MNEME_TRY(stages().time("host_optimise", [&] { return run_pipeline(module, *machine, kHostPipeline); }));
     for (const KernelEntry& entry : entries)
       export_kernel(module, entry, entry.mode == RunMode::fibers ? stack_bytes(*entry.entry) : 0);
     return machine;
@@ -301,6 +232,70 @@ class CpuCompiler final : public Compiler {
       entry.entry->setLinkage(llvm::GlobalValue::ExternalLinkage),
           entry.entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
     return {};
+  }
+
+  const std::string& architecture_;
+  std::vector<GlobalEntry> globals_;
+};
+
+class CpuCompiler final : public Compiler {
+ public:
+  explicit CpuCompiler(std::string architecture) : architecture_(std::move(architecture)) {}
+
+  Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
+    CpuCompilation compilation(options, std::nullopt, architecture_);
+    MNEME_TRY(run(module, options, compilation));
+    Translation translation;
+    translation.code = std::move(compilation.code());
+    translation.architecture = architecture_;
+    translation.kernels = options.kernels;
+    translation.state = std::move(compilation.state());
+    translation.times = compilation.stages().take();
+    return translation;
+  }
+
+  Result<CompiledCode> assemble(const Translation& translation) override {
+    const ByteSpan object = std::as_bytes(std::span(translation.code));
+    MNEME_TRY(check_object(object));
+    Stages stages;
+    auto image = stages.time("link", [&] {
+      auto linked = link_shared_object(object);
+      if (linked.ok()) keep_source_lines(*linked);
+      return linked;
+    });
+    if (!image.ok()) return image.status();
+    CompiledCode code;
+    code.image = {DeviceKind::cpu, std::move(*image)};
+    code.digest = digest_of(code.image.bytes);
+    code.translation_digest = translation.digest();
+    if (translation.kernels.size() == 1) code.facts.instructions = count_instructions(object, architecture_);
+    code.state = translation.state;
+    code.times = translation.times;
+    for (StageTime& time : stages.take()) code.times.push_back(std::move(time));
+    code.assembler = "lld";
+    return code;
+  }
+
+  // The processor is part of it, since features of it that it lacks are refused.
+  std::string identity() const override {
+    return fmt::format("cpu {} {} LLVM {} image {}", architecture_, llvm::sys::getHostCPUName().str(), LLVM_VERSION_STRING,
+                       MNEME_CPU_IMAGE_VERSION);
+  }
+
+  Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
+    CpuCompilation compilation(options, stage, architecture_);
+    MNEME_TRY(run(module, options, compilation));
+    return std::move(compilation.code());
+  }
+
+  Result<std::string> disassemble(const CodeImage&) const override {
+    return error(Code::unsupported, "the CPU device's objects are not disassembled: its assembly is what they are made of");
+  }
+
+ private:
+  static Status run(const ir::Module& module, const CompileOptions& options, CpuCompilation& compilation) {
+    MNEME_TRY(check_options(options));
+    return run_llvm_on_copy(module, [&](llvm::Module& copy) { return compilation.run(copy); });
   }
 
   std::string architecture_;

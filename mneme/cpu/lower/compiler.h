@@ -1,4 +1,4 @@
-// The CPU backend: device IR → the user's pipeline → host IR → a shared object that device/cpu runs (mneme/cpu/run/image.h).
+// The CPU backend: device IR → the user's pipeline → host IR → a shared object that cpu/run runs (mneme/cpu/run/image.h).
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@
 
 #include "mneme/cpu/run/image.h"
 
-namespace mneme {
+namespace mneme::cpu {
 namespace {
 
 using testing::ElementsAre;
@@ -588,4 +588,4 @@ TEST(CpuCompiler, KnobsOfTheAssemblerAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace mneme
+}  // namespace mneme::cpu

@@ -69,13 +69,14 @@ void pass_thread(llvm::CallBase& call) {
 }
 
 // The device library's functions that are services here.
-llvm::Value* call_service(ThreadState& state, llvm::IRBuilder<>& builder, llvm::CallInst& call, llvm::StringRef name) {
+llvm::Value* call_service(ptx::ThreadState& state, llvm::IRBuilder<>& builder, llvm::CallInst& call, llvm::StringRef name) {
   auto argument = [&](unsigned i) { return call.getArgOperand(i); };
-  if (name == "vprintf") return state.call(CpuService::vprintf, {argument(0), argument(1)});
-  if (name == "malloc") return state.call(CpuService::malloc, {builder.CreateZExtOrTrunc(argument(0), builder.getInt64Ty())});
-  if (name == "free") return state.call(CpuService::free, {argument(0)});
+  if (name == "vprintf") return state.call(ptx::CpuService::vprintf, {argument(0), argument(1)});
+  if (name == "malloc")
+    return state.call(ptx::CpuService::malloc, {builder.CreateZExtOrTrunc(argument(0), builder.getInt64Ty())});
+  if (name == "free") return state.call(ptx::CpuService::free, {argument(0)});
   if (name == "__assertfail" || name == "__assert_fail")
-    return state.call(CpuService::assert_fail, {argument(0), argument(1), argument(2), argument(3)});
+    return state.call(ptx::CpuService::assert_fail, {argument(0), argument(1), argument(2), argument(3)});
   return nullptr;
 }
 
@@ -96,7 +97,7 @@ Status lower_library_calls(llvm::Function& function) {
   }
   for (llvm::CallInst* call : calls) {
     llvm::IRBuilder<> builder(call);
-    ThreadState state(builder, thread_of(function));
+    ptx::ThreadState state(builder, thread_of(function));
     llvm::Value* value = call_service(state, builder, *call, call->getCalledFunction()->getName());
     if (!call->getType()->isVoidTy()) call->replaceAllUsesWith(builder.CreateBitOrPointerCast(value, call->getType()));
     call->eraseFromParent();
@@ -156,7 +157,7 @@ void guard_calls_by_pointer(llvm::Module& module) {
     llvm::Instruction* end = llvm::SplitBlockAndInsertIfThen(wild, call->getIterator(), /*Unreachable=*/true, never);
     builder.SetInsertPoint(end);
     builder.SetCurrentDebugLocation(call->getDebugLoc());
-    ThreadState(builder, thread_of(*call->getFunction())).call(CpuService::wild_call, {target});
+    ptx::ThreadState(builder, thread_of(*call->getFunction())).call(ptx::CpuService::wild_call, {target});
   }
 }
 
@@ -165,7 +166,7 @@ Status lower_device_code(llvm::Module& module) {
     if (function.isDeclaration()) continue;
     for (llvm::Instruction* latch : spin_latches(function)) {
       llvm::IRBuilder<> builder(latch);
-      ThreadState(builder, thread_of(function)).call(CpuService::yield, {});
+      ptx::ThreadState(builder, thread_of(function)).call(ptx::CpuService::yield, {});
     }
     MNEME_TRY(lower_device_instructions(function, thread_of(function)));
     MNEME_TRY(lower_library_calls(function));

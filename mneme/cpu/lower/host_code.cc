@@ -52,7 +52,7 @@ std::optional<uint64_t> frames_below(llvm::Function& function, std::map<llvm::Fu
     llvm::Function* callee = call->getCalledFunction();
     if (callee && callee->isDeclaration()) continue;
     if (!callee) {
-      // A service is called through the block's table, which device/cpu's own margin covers; other pointers lead anywhere.
+      // A service is called through the block's table, which cpu/run's own margin covers; other pointers lead anywhere.
       if (!call->getCalledOperand()->getName().starts_with("service")) return std::nullopt;
       continue;
     }

@@ -15,7 +15,7 @@
 #include "mneme/cpu/ptx/ptx_asm.h"
 #include "mneme/cpu/ptx/ptx_asm_emit.h"
 
-namespace mneme {
+namespace mneme::cpu {
 namespace {
 
 enum class What { other, inline_ptx, intrinsic, reflect, trap };
@@ -70,7 +70,7 @@ void fold_reflect(llvm::CallBase& call) {
 
 void call_trap(llvm::CallBase& call, llvm::Value* thread) {
   llvm::IRBuilder<> ir(&call);
-  ThreadState(ir, thread).call(CpuService::trap, {});
+  ptx::ThreadState(ir, thread).call(ptx::CpuService::trap, {});
   call.eraseFromParent();
 }
 
@@ -177,4 +177,4 @@ bool observes_other_threads(const llvm::Instruction& instruction) {
 
 bool is_device_instruction(const llvm::Instruction& instruction) { return classify(instruction) != What::other; }
 
-}  // namespace mneme
+}  // namespace mneme::cpu

@@ -19,7 +19,7 @@
 
 #include "mneme/base/status.h"
 
-namespace mneme {
+namespace mneme::cpu {
 
 // Replaces every call of an llvm.nvvm.* intrinsic, of llvm.trap and its like, and of inline assembly in `function` by host IR,
 // and folds __nvvm_reflect. `thread` is the function's `mneme_cpu_thread*` (mneme/cpu/run/image.h), valid everywhere in it.
@@ -41,4 +41,4 @@ bool observes_other_threads(const llvm::Instruction& instruction);
 // Whether lower_device_instructions() will change this instruction, so that a function that contains one needs `thread`.
 bool is_device_instruction(const llvm::Instruction& instruction);
 
-}  // namespace mneme
+}  // namespace mneme::cpu

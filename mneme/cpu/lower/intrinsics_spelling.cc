@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace mneme {
+namespace mneme::cpu {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -277,4 +277,4 @@ std::optional<std::string> ptx_spelling(const llvm::IntrinsicInst& call) {
   return small_conversion(call, words);
 }
 
-}  // namespace mneme
+}  // namespace mneme::cpu

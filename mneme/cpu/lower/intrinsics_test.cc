@@ -11,10 +11,10 @@
 
 #include "mneme/cpu/ptx/ptx_asm_jit_test.h"
 
-namespace mneme {
+namespace mneme::cpu {
 namespace {
 
-Jit& jit() { return Jit::instance(); }
+ptx::Jit& jit() { return ptx::Jit::instance(); }
 
 // "float", "llvm.nvvm.add.rm.f", "float, float" as a function @f that returns what the intrinsic does.
 std::string wrapper(const std::string& result, const std::string& name, const std::vector<std::string>& types,
@@ -111,12 +111,12 @@ TEST(Intrinsics, ThreadsAndWarps) {
   jit().run_ir<void>(wrapper("void", "llvm.nvvm.bar.warp.sync", {"i32"}), 0xfu);
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.match.any.sync.i64", {"i32", "i64"}), 0xffu, uint64_t{5}), 9u);
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.redux.sync.umax", {"i32", "i32"}), 6u, 0xffu), 9u);
-  EXPECT_EQ(jit().take_calls(), (std::vector<ServiceCall>{{"shuffle", {0xff, MNEME_CPU_SHUFFLE_IDX, 42, 3, 0x1f}},
-                                                          {"barrier", {2, 0}},
-                                                          {"barrier_arrive", {2, 64}},
-                                                          {"warp_sync", {0xf}},
-                                                          {"match_any", {0xff, 5}},
-                                                          {"reduce", {0xff, MNEME_CPU_REDUCE_UMAX, 6}}}));
+  EXPECT_EQ(jit().take_calls(), (std::vector<ptx::ServiceCall>{{"shuffle", {0xff, MNEME_CPU_SHUFFLE_IDX, 42, 3, 0x1f}},
+                                                               {"barrier", {2, 0}},
+                                                               {"barrier_arrive", {2, 64}},
+                                                               {"warp_sync", {0xf}},
+                                                               {"match_any", {0xff, 5}},
+                                                               {"reduce", {0xff, MNEME_CPU_REDUCE_UMAX, 6}}}));
 }
 
 TEST(Intrinsics, MemoryAndAtomics) {
@@ -146,7 +146,7 @@ TEST(Intrinsics, ReflectAndTrap) {
   jit().take_calls();
   jit().run_ir<void>(
       "declare void @llvm.debugtrap()\ndefine void @f(ptr %thread) {\n call void @llvm.debugtrap()\n ret void\n}\n");
-  EXPECT_EQ(jit().take_calls(), (std::vector<ServiceCall>{{"trap", {}}}));
+  EXPECT_EQ(jit().take_calls(), (std::vector<ptx::ServiceCall>{{"trap", {}}}));
 }
 
 std::string refusal(const std::string& ptx, const std::string& constraints, const std::string& signature) {
@@ -239,4 +239,4 @@ TEST(IsDeviceInstruction, KnowsWhatLoweringChanges) {
 }
 
 }  // namespace
-}  // namespace mneme
+}  // namespace mneme::cpu

@@ -7,7 +7,7 @@
 
 #include "mneme/compile/compiler.h"
 
-namespace mneme {
+namespace mneme::cpu {
 namespace {
 
 using testing::HasSubstr;
@@ -219,4 +219,4 @@ TEST_F(ObjectRefusal, OfWhatIsNoObject) {
 }
 
 }  // namespace
-}  // namespace mneme
+}  // namespace mneme::cpu

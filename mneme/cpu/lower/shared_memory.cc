@@ -96,7 +96,7 @@ void lower_shared_memory(llvm::Module& module, const SharedLayout& layout) {
       llvm::Value*& address = addresses[function];
       if (!address) {
         llvm::IRBuilder<> builder(&*function->getEntryBlock().getFirstInsertionPt());
-        ThreadState state(builder, function->getArg(function->arg_size() - 1));
+        ptx::ThreadState state(builder, function->getArg(function->arg_size() - 1));
         llvm::Value* generic =
             builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), state.shared_base(), offset, variable->getName());
         address = builder.CreateAddrSpaceCast(generic, variable->getType());

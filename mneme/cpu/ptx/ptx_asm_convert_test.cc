@@ -6,7 +6,7 @@
 
 #include "mneme/cpu/ptx/ptx_asm_jit_test.h"
 
-namespace mneme {
+namespace mneme::ptx {
 namespace {
 
 Jit& jit() { return Jit::instance(); }
@@ -134,4 +134,4 @@ TEST(PtxConvert, EightBitFloats) {
 }
 
 }  // namespace
-}  // namespace mneme
+}  // namespace mneme::ptx

@@ -11,7 +11,7 @@
 
 #include "mneme/cpu/ptx/ptx_asm_jit_test.h"
 
-namespace mneme {
+namespace mneme::ptx {
 namespace {
 
 Jit& jit() { return Jit::instance(); }
@@ -307,4 +307,4 @@ TEST(PtxSelect, MovesPackAndUnpack) {
 }
 
 }  // namespace
-}  // namespace mneme
+}  // namespace mneme::ptx

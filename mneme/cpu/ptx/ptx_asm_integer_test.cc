@@ -3,7 +3,7 @@
 
 #include "mneme/cpu/ptx/ptx_asm_jit_test.h"
 
-namespace mneme {
+namespace mneme::ptx {
 namespace {
 
 Jit& jit() { return Jit::instance(); }
@@ -239,4 +239,4 @@ TEST(PtxSimd, ScalarVideo) {
 }
 
 }  // namespace
-}  // namespace mneme
+}  // namespace mneme::ptx

@@ -15,7 +15,7 @@
 
 #include "mneme/cpu/lower/intrinsics.h"
 
-namespace mneme {
+namespace mneme::ptx {
 namespace {
 
 std::vector<ServiceCall> calls;
@@ -104,7 +104,7 @@ std::unique_ptr<llvm::Module> module_of_ptx(llvm::LLVMContext& context, const st
 
 Status lower_module(llvm::Module& module) {
   llvm::Function* function = module.getFunction("f");
-  MNEME_TRY(lower_device_instructions(*function, function->getArg(function->arg_size() - 1)));
+  MNEME_TRY(cpu::lower_device_instructions(*function, function->getArg(function->arg_size() - 1)));
   std::string why;
   llvm::raw_string_ostream out(why);
   if (llvm::verifyModule(module, &out)) return error(Code::internal, "{}", why);
@@ -180,4 +180,4 @@ void* Jit::compile_ir(const std::string& ir) {
   return found = add_and_find(std::move(module), std::move(context), ir);
 }
 
-}  // namespace mneme
+}  // namespace mneme::ptx

@@ -14,7 +14,7 @@
 #include "mneme/base/status.h"
 #include "mneme/cpu/run/image.h"
 
-namespace mneme {
+namespace mneme::ptx {
 
 struct ServiceCall {
   std::string name;
@@ -75,4 +75,4 @@ class Jit {
   mneme_cpu_thread thread_{};
 };
 
-}  // namespace mneme
+}  // namespace mneme::ptx

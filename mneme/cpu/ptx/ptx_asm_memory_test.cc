@@ -4,7 +4,7 @@
 
 #include "mneme/cpu/ptx/ptx_asm_jit_test.h"
 
-namespace mneme {
+namespace mneme::ptx {
 namespace {
 
 Jit& jit() { return Jit::instance(); }
@@ -229,4 +229,4 @@ TEST(PtxRegisters, TiedOutputsStructsAndWideRegisters) {
 }
 
 }  // namespace
-}  // namespace mneme
+}  // namespace mneme::ptx

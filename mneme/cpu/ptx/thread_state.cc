@@ -8,7 +8,7 @@
 
 #include "mneme/cpu/run/image.h"
 
-namespace mneme {
+namespace mneme::ptx {
 
 using llvm::Value;
 
@@ -160,4 +160,4 @@ Value* ThreadState::special_register(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace mneme
+}  // namespace mneme::ptx

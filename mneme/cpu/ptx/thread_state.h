@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-namespace mneme {
+namespace mneme::ptx {
 
 // The services of struct mneme_cpu_services, in its order.
 enum class CpuService {
@@ -78,4 +78,4 @@ class ThreadState {
   llvm::Value* thread_;
 };
 
-}  // namespace mneme
+}  // namespace mneme::ptx

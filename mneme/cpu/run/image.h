@@ -1,4 +1,4 @@
-/* What a CPU device image is: the contract between the lowering in `compile`, which makes it, and device/cpu, which runs it.
+/* What a CPU device image is: the contract between cpu/lower, which makes it, and cpu/run, which runs it.
  *
  * An image is an x86-64 shared object that needs nothing but libc and libm. For each kernel it exports one constant
  *   struct mneme_cpu_kernel  MNEME_CPU_KERNEL_PREFIX "<kernel symbol>"
@@ -79,7 +79,7 @@ struct mneme_cpu_services {
   void* reserved[7];
 };
 
-/* One block being run by one worker. Filled by device/cpu. */
+/* One block being run by one worker. Filled by cpu/run. */
 struct mneme_cpu_block {
   const struct mneme_cpu_services* services;
   uint8_t* shared;   /* static shared memory, then dynamic, at static_shared_bytes rounded up to 16 */
@@ -89,7 +89,7 @@ struct mneme_cpu_block {
   uint32_t dynamic_shared_bytes;
   uint32_t worker;       /* %smid */
   uint32_t shared_bytes; /* static and dynamic together: an address less than this beyond `shared` is a shared one */
-  void* executor;        /* device/cpu's own */
+  void* executor;        /* cpu/run's own */
   void* grid_workspace;  /* in a cooperative launch, zero when it begins; else null */
   /* Loop mode: the threads that run_block runs, from `first` to before `end` in each axis. All of the block, but where the thread
    * is looked for that has faulted. */
@@ -97,14 +97,14 @@ struct mneme_cpu_block {
   uint32_t end[3];
 };
 
-/* One thread. In loop mode the image keeps it in registers; in fiber mode device/cpu owns it. */
+/* One thread. In loop mode the image keeps it in registers; in fiber mode cpu/run owns it. */
 struct mneme_cpu_thread {
   struct mneme_cpu_block* block;
   uint32_t index[3]; /* threadIdx */
   uint32_t lane;     /* of its warp of 32: linear index % 32 */
   uint32_t warp;     /* linear index / 32 */
   uint32_t reserved;
-  void* fiber; /* device/cpu's own */
+  void* fiber; /* cpu/run's own */
 };
 
 enum mneme_cpu_mode {
@@ -128,7 +128,7 @@ struct mneme_cpu_global {
   const char* name;
   void* address; /* where code reads and writes it: in the image, or bound */
   uint64_t size;
-  const void* initializer; /* `size` bytes with references resolved, or null for zeros; device/cpu never copies it by itself */
+  const void* initializer; /* `size` bytes with references resolved, or null for zeros; cpu/run never copies it by itself */
   uint32_t bound;          /* 1: `address` was given at compile time and the memory there is the caller's */
   uint32_t reserved;
 };
