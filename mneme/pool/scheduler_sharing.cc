@@ -15,15 +15,12 @@ bool is_of_the_code(Failure kind) { return kind != Failure::worker_lost && kind 
 // The same of one that the compiler is asked the same for: its launch may be another.
 bool is_of_the_compiler(Failure kind) { return kind == Failure::compile_error || kind == Failure::compile_timeout; }
 
-// Throw a Json::exception where a worker sent another kind of it. The stages' times may be missing.
-void must_have_times(const Json& json) {
-  if (json.get_ref<const Json::object_t&>().contains("times")) [[maybe_unused]]
-    const auto& times = json["times"].get_ref<const Json::object_t&>();
-}
+// Throws a Json::exception where a worker sent what is not about compiling: see add_compilation().
 void must_be_about_compiling(const Json& about) {
-  must_have_times(about);
-  if (about.contains("specialised")) [[maybe_unused]]
-    const auto& instances = about["specialised"].get_ref<const Json::array_t&>();
+  [[maybe_unused]] const auto& members = about.get_ref<const Json::object_t&>();
+  ResultDetails scratch;
+  if (const Status status = add_compilation(scratch, about); !status.ok())
+    throw Json::other_error::create(501, status.message(), nullptr);
 }
 
 }  // namespace
@@ -31,9 +28,9 @@ void must_be_about_compiling(const Json& about) {
 // By the object, which the details name where there was one instance.
 void Pool::Scheduler::remember_measurements() {
   for (const auto& [digest, result] : log_.known()) {
-    auto object = result.details.find("obj_hash");
-    if (result.shared_with || object == result.details.end() || !object->is_string()) continue;
-    measurements_[object->get<std::string>() + " " + launch_key(to_json(result.configuration))].outcome.emplace(result, digest);
+    const std::optional<Digest>& object = result.details.together.obj_hash;
+    if (result.shared_with || !object) continue;
+    measurements_[object->hex() + " " + launch_key(to_json(result.configuration))].outcome.emplace(result, digest);
   }
 }
 
@@ -104,7 +101,7 @@ void Pool::Scheduler::hear_translated(Worker& worker, Job& job, const Json& body
 }
 
 void Pool::Scheduler::hear_code(Worker& worker, Job& job, Message& message) {
-  must_have_times(message.body["code"]);
+  must_be_about_compiling(message.body["code"]);
   [[maybe_unused]] const std::string digest = message.body["code"].at("digest");
   leave(worker, job);
   if (message.descriptors.empty())

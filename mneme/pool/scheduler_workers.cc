@@ -37,14 +37,11 @@ bool was_killed(int status) { return WIFSIGNALED(status) && WTERMSIG(status) == 
 // What a worker breaks off for that sends no messages any more, or what is none.
 Failure fate_of_broken(bool compiles) { return compiles ? Failure::compile_error : Failure::device_fault; }
 
-void must_be_object(const Json& json) { [[maybe_unused]] const auto& members = json.get_ref<const Json::object_t&>(); }
-
-void add_compilation(Json& details, const Json& about) {
-  must_be_object(details);
-  if (!about.is_object()) return;
-  if (about.contains("times")) details["times"].update(about["times"]);
-  const Json& specialised = about.value("specialised", Json::array());
-  if (!specialised.empty()) details["specialised"] = specialised.size() == 1 ? specialised[0] : specialised;
+// Throws a Json::exception, as hear() does, for what is none.
+ResultDetails details_of(const Json& body) {
+  auto details = result_details_from_json(body["details"]);
+  if (!details.ok()) throw Json::other_error::create(501, details.status().message(), nullptr);
+  return std::move(*details);
 }
 
 }  // namespace
@@ -192,8 +189,8 @@ void Pool::Scheduler::hear_device(const Json& device) {
 void Pool::Scheduler::hear_failure(Worker& worker, Job& job, const Json& body) {
   PoolResult result =
       failed_result(parse_failure(body["failure"].get<std::string>()).value_or(Failure::worker_lost), body.value("reason", ""));
-  if (body.contains("details")) result.details = body["details"];
-  add_compilation(result.details, job.about);
+  if (body.contains("details")) result.details = details_of(body);
+  [[maybe_unused]] Status compiled = add_compilation(result.details, job.about);  // see hear_translated()
   leave(worker, job);
   if (worker.role == Role::compile) return code_failed(job, result);
   if (result.failure == Failure::device_fault || result.failure == Failure::worker_lost) {  // see serve_device()
@@ -205,8 +202,8 @@ void Pool::Scheduler::hear_failure(Worker& worker, Job& job, const Json& body) {
 
 void Pool::Scheduler::hear_measured(Worker& worker, Job& job, const Json& body) {
   PoolResult result;
-  result.details = body["details"];
-  add_compilation(result.details, job.about);
+  result.details = details_of(body);
+  [[maybe_unused]] Status compiled = add_compilation(result.details, job.about);  // see hear_translated()
   leave(worker, job);
   if (job.told_to_stop) {
     result.failure = Failure::cancelled;
@@ -308,7 +305,7 @@ void Pool::Scheduler::blame(const Worker& gone, Job& job, int status) {
     result = failed_result(Failure::compile_error, fmt::format("the compiler crashed: its process {}", end));
   else
     result = failed_result(Failure::device_fault, fmt::format("the process that ran the kernel {}", end));
-  add_compilation(result.details, job.about);
+  [[maybe_unused]] Status compiled = add_compilation(result.details, job.about);  // see hear_translated()
   if (gone.role == Role::compile) return code_failed(job, result);
   settle(job, std::move(result));
 }

@@ -257,7 +257,7 @@ class DeviceJobs {
 
   bool tell(uint64_t id, PoolResult result) {
     Json json = result.failed() ? failure_of(id, result.failure, result.reason) : Json{{"id", id}};
-    json["details"] = std::move(result.details);
+    json["details"] = to_json(result.details);
     return orders_.channel().send(json).ok();
   }
 

@@ -22,7 +22,7 @@ class ScriptedWork final : public DeviceWork {
   explicit ScriptedWork(Status fetching) : fetching_(std::move(fetching)) {}
   PoolResult measure(const Configuration& configuration, ByteSpan, const Json&, const Watch& watch) override {
     PoolResult result;
-    result.details = {{"passes", configuration.passes}};
+    result.details.together.assembler = configuration.passes;
     if (configuration.passes == "fault") result.failure = Failure::device_fault;
     if (configuration.passes == "wrong") result.failure = Failure::wrong_result;
     if (result.failed()) return result;
@@ -69,7 +69,7 @@ std::vector<std::string> told_of(const std::vector<std::string>& jobs, const Sta
     results += what != "began" && what != "loading";
     told.push_back(fmt::format("{} {}", what, body["id"].get<int>()));
     if (body.contains("reason") && !body["reason"].get<std::string>().empty()) told.back() += ": " + body.value("reason", "");
-    if (what == "told") EXPECT_EQ(body["details"]["passes"], passes[body["id"].get<size_t>() - 1]);
+    if (what == "told") EXPECT_EQ(body["details"]["assembler"], passes[body["id"].get<size_t>() - 1]);
   }
   {
     [[maybe_unused]] Channel closed = std::move(ends.first);
