@@ -30,16 +30,13 @@ std::string all_but(const Json& configuration, Sections sections) {
 }  // namespace
 
 Outcome::Outcome(const PoolResult& result, const Digest& found_for)
-    : failure_(result.failure),
-      reason_(result.reason),
-      details_(nlohmann::json::to_cbor(to_json(result.details))),
-      found_for_(found_for) {}
+    : failure_(result.failure), reason_(result.reason), details_(result.details), found_for_(found_for) {}
 
 PoolResult Outcome::share() const {
   PoolResult result;
   result.failure = failure_;
   result.reason = reason_;
-  result.details = result_details_from_json(nlohmann::json::from_cbor(details_)).value();
+  result.details = details_;
   result.origin = Origin::shared;
   result.shared_with = found_for_;
   return result;

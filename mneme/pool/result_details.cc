@@ -43,6 +43,16 @@ Result<std::vector<SpecialisationReport>> reports_from_json(const Json& json) {
   return reports;
 }
 
+Result<std::vector<StageTime>> times_from_json(const Json& json) {
+  if (!json.is_object()) return corrupt("'times' is no object");
+  std::vector<StageTime> times;
+  for (const auto& [stage, time] : json.items()) {
+    if (!time.is_number()) return corrupt("'times' has what is no number");
+    times.push_back({stage, Nanoseconds(time.get<double>())});
+  }
+  return times;
+}
+
 Result<std::vector<InstanceResult>> instances_from_json(const Json& json) {
   if (!json.is_array()) return corrupt("'instances' is no list");
   std::vector<InstanceResult> instances;
@@ -113,12 +123,12 @@ Status add_compilation(ResultDetails& details, const Json& about) {
     if (!specialised->is_array()) return corrupt("'specialised' is no list");
     MNEME_ASSIGN(reports, reports_from_json(*specialised));
   }
-  ReplayResult compiled;
+  std::vector<StageTime> compiled;
   if (const auto times = about.find("times"); times != about.end()) {
-    MNEME_ASSIGN(compiled, replay_result_from_json({{"times", *times}}));
+    MNEME_ASSIGN(compiled, times_from_json(*times));
   }
   std::vector<StageTime>& known = details.together.times;
-  for (const StageTime& stage : compiled.times) {
+  for (const StageTime& stage : compiled) {
     std::erase_if(known, [&](const StageTime& other) { return other.stage == stage.stage; });
     known.push_back(stage);
   }

@@ -47,7 +47,8 @@ Json statistics(const std::vector<Nanoseconds>& times) {
 
 // The median of the replay over the launch in the program.
 Json ratio(const ReplayResult& result) {
-  const double before = result.recorded_time ? result.recorded_time->reference() : 0;
+  if (!result.recorded_time) return {};
+  const double before = result.recorded_time->reference();
   const TimeStatistics now = statistics_of(result.exec_time);
   return now.count != 0 && before > 0 ? Json(now.median.count() / before) : Json();
 }
@@ -211,7 +212,7 @@ void list_members(Members& members, T& result) {
   members.member("mask", result.mask, "poison");
   members.member("masked_bytes", result.masked_bytes, "poisoned_bytes");
   members.always("exec_time", result.exec_time);
-  members.derived("exec_time_stats", statistics(result.exec_time));
+  if constexpr (!Members::kReads) members.derived("exec_time_stats", statistics(result.exec_time));
   bool timed_too = result.verified_run_timed && !result.exec_time.empty();
   members.member("verified_run_timed", timed_too);
   if constexpr (Members::kReads) result.verified_run_timed = timed_too;
@@ -240,7 +241,7 @@ void list_members(Members& members, T& result) {
   members.member("device", result.device);
   members.member("device_kind", result.device_kind);
   members.member("recorded_time", result.recorded_time);
-  members.derived_in("recorded_time", "ratio", ratio(result));
+  if constexpr (!Members::kReads) members.derived_in("recorded_time", "ratio", ratio(result));
   members.member("recorded_on", result.recorded_on);
 }
 

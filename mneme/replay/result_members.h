@@ -177,8 +177,6 @@ class MemberReader {
       list(members);
     }
   }
-  void derived(const char*, const nlohmann::json&) {}
-  void derived_in(const char*, const char*, const nlohmann::json&) {}
   // nullptr: there is none, or it says nothing.
   const nlohmann::json* find(const char* key) const;
   void refuse(const char* key, std::string_view expected, const nlohmann::json& value);
