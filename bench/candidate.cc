@@ -89,7 +89,7 @@ class Bench {
                changed_blocks(plan).size(), changed_blocks(plan).size() == 1 ? "" : "s",
                copies.all_before ? "all" : "only that of it");
     fmt::print("mask: {} ({} bytes); kernel: {:.2f} us by {} (median of {})\n\n", first.mask, first.masked_bytes.count,
-               microseconds(kernel_), first.clock.source, first.exec_time.size());
+               microseconds(kernel_), first.clock_source, first.exec_time.size());
   }
 
   Status time_step(const char* name, const std::function<Status()>& call, Nanoseconds* into = nullptr) {

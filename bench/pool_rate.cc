@@ -47,14 +47,15 @@ class NoDevice final : public DeviceWork {
   explicit NoDevice(std::chrono::microseconds takes) : takes_(takes) {}
   PoolResult measure(const Configuration&, ByteSpan, const Json&, const Watch& watch) override {
     PoolResult result;
-    result.details = Json::parse(R"({"verified":true,"executed":true,"failed":false,"mask":"on","masked_bytes":81920,
+    static const Json kTold = Json::parse(R"({"verified":true,"executed":true,"failed":false,"mask":"on","masked_bytes":81920,
       "exec_time":[10240.5,10241.5,10242.5,10243.5,10244.5,10245.5,10246.5],"exec_time_stats":{"count":7,"min":1.5,"median":1.5,
-      "mean":1.5,"standard_deviation":0.5,"relative_error":0.01},"clock_source":"cupti_activity","clocks":{"sm_mhz":[1980,1980]},
+      "mean":1.5,"standard_deviation":0.5,"relative_error":0.01},"clock_source":"cupti_activity","clocks":{"sm_mhz":[1980,1980],"throttled":[]},
       "exclusive":true,"occupancy":{"active_blocks":8,"warps":1.0},"reg_usage":32,"local_mem_usage":0,"const_mem_usage":600,
       "shared_mem_usage":0,"obj_size":20000,"obj_hash":"00112233445566778899aabbccddeeff","instructions":80,"stack_frame":0,
       "spill_store_bytes":0,"spill_load_bytes":0,"assembler":"nvptxcompiler","times":{"session":1e9,"load":16000.0,"wait":3000.0,
       "mask":900.0,"restore":9000.0,"run":12000.0,"verify":20000.0,"timed_runs":150000.0},"grid":{"x":1024,"y":1,"z":1},
       "block":{"x":256,"y":1,"z":1},"dynamic_shared_memory":0,"device":"NVIDIA H200","device_kind":"cuda","recorded_on":"cuda"})");
+    result.details = result_details_from_json(kTold).value();
     const auto end = std::chrono::steady_clock::now() + takes_;
     watch.waiting();
     std::this_thread::sleep_until(end);

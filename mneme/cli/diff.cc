@@ -67,7 +67,7 @@ std::string tables(const Found& found) {
   const bool not_written = std::any_of(found.differences.begin(), found.differences.end(),
                                        [](const SegmentDifference& difference) { return difference.not_written != 0; });
   if (not_written)
-    for (const FewerThreads& f : fewer_threads(found.result))
+    for (const FewerThreads& f : found.result.fewer_threads)
       text += fmt::format("{} of {} threads in {} ran: --keep-threads keeps them\n", f.threads, f.recorded, f.axis);
   for (const Mismatch& mismatch : found.result.mismatches)
     if (mismatch.outside) text += fmt::format("{}: {} B were written\n", shown(mismatch.where), mismatch.differing_bytes);

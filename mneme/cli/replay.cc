@@ -61,6 +61,7 @@ class ReplayCommand : public Command {
   struct InstanceResult {
     std::string record_id, kernel;  // empty where none was chosen yet
     ReplayResult result;
+    LaunchShape recorded = {};  // of the launch in the program
   };
 
   static ReplayResult failure(const Status& reason) {
@@ -74,10 +75,10 @@ class ReplayCommand : public Command {
     int failed = 0;
     std::string text;
     nlohmann::json instances = nlohmann::json::array();
-    for (const auto& [record_id, kernel, result] : results) {
+    for (const auto& [record_id, kernel, result, recorded] : results) {
       verified = verified && result.verified;
       if (!result.failure.ok()) failed = kExitCannotRun;
-      if (for_a_person_) text += (text.empty() ? "" : "\n") + replay_text(title(record_id, kernel), result);
+      if (for_a_person_) text += (text.empty() ? "" : "\n") + replay_text(title(record_id, kernel), result, recorded);
       if (!for_a_person_ && result.failure.ok() && !result.verified)
         log::warning("not verified: {}; mneme diff tells more", describe_wrong(result));
       instances.push_back({{"record_id", record_id}, {"result", to_json(result)}});
@@ -116,15 +117,16 @@ class ReplayCommand : public Command {
     MNEME_ASSIGN(auto device, device_.open());
     std::vector<InstanceResult> results;
     for (const Digest& instance : recorded.instances) {
-      auto result = replay_one(recorded.database, recorded.kernel.kernel.static_hash, instance, *device, configuration);
-      results.push_back(
-          {instance.hex(), recorded.kernel.kernel.demangled, result.ok() ? std::move(*result) : failure(result.status())});
+      InstanceResult& one = results.emplace_back(instance.hex(), recorded.kernel.kernel.demangled);
+      const Digest& kernel = recorded.kernel.kernel.static_hash;
+      if (Status status = replay_one(recorded.database, kernel, instance, *device, configuration, one); !status.ok())
+        one.result = failure(status);
     }
     return results;
   }
 
-  Result<ReplayResult> replay_one(const Database& database, const Digest& kernel, const Digest& instance, Device& device,
-                                  const Configuration& configuration) {
+  Status replay_one(const Database& database, const Digest& kernel, const Digest& instance, Device& device,
+                    const Configuration& configuration, InstanceResult& one) {
     Progress line;
     line.stage("preparing the device");
     auto show = [&](std::string_view what, double done) { line.stage(fmt::format("{}: {:.0f} %", what, 100 * done)); };
@@ -133,7 +135,9 @@ class ReplayCommand : public Command {
     MNEME_ASSIGN(auto session, Session::prepare(database, kernel, instance, device, show, std::move(copies)));
     if (cache_) session->use_cache(cache_);
     line.stage(fmt::format("compiling and running {}", session->kernel().demangled));
-    return session->replay(configuration);
+    one.recorded = recorded_shape(session->instance());
+    one.result = session->replay(configuration);
+    return {};
   }
 
   bool json_ = false, for_a_person_ = false;

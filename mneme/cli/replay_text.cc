@@ -32,7 +32,7 @@ void add_times(const ReplayResult& result, Rows& rows) {
       spread = fmt::format(", standard deviation {} ({:.1f} % of the mean)", format_time(now.standard_deviation),
                            now.mean.count() > 0 ? 100 * (now.standard_deviation / now.mean) : 0);
     rows.push_back({"  time", fmt::format("{}, the median of {}; least {}{} ({})", format_time(now.median),
-                                          plural(now.count, "run"), format_time(now.min), spread, result.clock.source)});
+                                          plural(now.count, "run"), format_time(now.min), spread, result.clock_source)});
   }
   if (!result.recorded_time) return;
   const RecordedTime& recorded = *result.recorded_time;
@@ -43,24 +43,22 @@ void add_times(const ReplayResult& result, Rows& rows) {
   rows.push_back({"  recorded", text});
 }
 
-void add_launch(const ReplayResult& result, Rows& rows) {
+void add_launch(const ReplayResult& result, const LaunchShape& then, Rows& rows) {
   if (!result.shape) return;
-  const LaunchShape &now = *result.shape, &then = result.recorded_shape;
+  const LaunchShape& now = *result.shape;
   std::string text = fmt::format("grid {}, block {}", now.grid, now.block);
   const bool same = now.grid == then.grid && now.block == then.block;
   text += same ? ", as recorded" : fmt::format("; recorded: grid {}, block {}", then.grid, then.block);
-  for (const FewerThreads& f : fewer_threads(result))
+  for (const FewerThreads& f : result.fewer_threads)
     text += fmt::format("; {} of {} threads in {}: --keep-threads keeps them", f.threads, f.recorded, f.axis);
   rows.push_back({"  launch", text});
 }
 
 void add_code(const ReplayResult& result, Rows& rows) {
-  const auto registers = result.resources.registers ? result.resources.registers : result.facts.registers;
-  if (registers) rows.push_back({"  registers", fmt::format("{} of a thread", *registers)});
-  if (result.facts.spill_stores && result.facts.spill_loads)
-    rows.push_back(
-        {"  spilled", fmt::format("{} stored, {} loaded", Bytes(*result.facts.spill_stores), Bytes(*result.facts.spill_loads))});
-  if (result.object_size) rows.push_back({"  code", fmt::format("{}", *result.object_size)});
+  if (result.reg_usage) rows.push_back({"  registers", fmt::format("{} of a thread", *result.reg_usage)});
+  if (result.spill_store_bytes && result.spill_load_bytes)
+    rows.push_back({"  spilled", fmt::format("{} stored, {} loaded", *result.spill_store_bytes, *result.spill_load_bytes)});
+  if (result.obj_size) rows.push_back({"  code", fmt::format("{}", *result.obj_size)});
   if (result.occupancy)
     rows.push_back({"  occupancy", fmt::format("{:.0f} %, {} of a multiprocessor", 100 * result.occupancy->warps,
                                                plural(result.occupancy->active_blocks, "block"))});
@@ -85,13 +83,13 @@ void add_differences(const ReplayResult& result, Rows& rows) {
 
 }  // namespace
 
-std::string replay_text(const std::string& title, const ReplayResult& result) {
+std::string replay_text(const std::string& title, const ReplayResult& result, const LaunchShape& recorded) {
   const std::string name = shown(title, 0);
   if (!result.failure.ok()) return fmt::format("{}: could not be replayed\n", name.empty() ? "the launch" : name);
   std::string text = fmt::format("{} on {}\n  {}\n", name, shown(result.device), verdict(result));
   Rows rows;
   add_times(result, rows);
-  add_launch(result, rows);
+  add_launch(result, recorded, rows);
   add_code(result, rows);
   if (!result.mask.empty())
     rows.push_back({"  mask", result.mask == "on" ? fmt::format("on, {}", result.masked_bytes) : shown(result.mask)});

@@ -34,19 +34,18 @@ std::string format_failures(const SweepTally& tally) {
 }
 
 // Whether what was compared was equal to the byte, on each instance where there are several.
-bool is_exact(const Json& details) {
-  if (auto tolerances = details.find("tolerances"); tolerances != details.end() && tolerances->is_array())
-    for (const Json& tolerance : *tolerances)
-      if (tolerance.value("worst_error", Json()) != 0) return false;
-  if (auto instances = details.find("instances"); instances != details.end() && instances->is_array())
-    for (const Json& instance : *instances)
-      if (instance.contains("result") && !is_exact(instance["result"])) return false;
+bool is_exact(const ResultDetails& details) {
+  for (const ReplayResult* result : details.each())
+    for (const ToleranceVerdict& tolerance : result->tolerances)
+      if (tolerance.differences.worst != 0) return false;
   return true;
 }
 
 std::string verified(const SweepTally::Row& row) { return is_exact(row.result.details) ? "to the byte" : "within tolerance"; }
 
-std::string or_dash(const Json& value, const std::string& text) { return value.is_null() ? "-" : text; }
+Json or_null(const std::optional<uint32_t>& value) { return value ? Json(*value) : Json(); }
+
+Json or_null(const std::optional<Bytes>& size) { return size ? Json(size->count) : Json(); }
 
 bool drifted(const SweepTally& tally) {
   const std::vector<Nanoseconds>& times = tally.baseline_times();
@@ -75,9 +74,9 @@ std::string fastest_table(const SweepPlan& plan, const SweepTally& tally) {
     for (const Json& value : row.values) cells.push_back(format_value(value, kCellWidth));
     cells.push_back(format_time(row.time));
     cells.push_back(speed_up_text(tally, row));
-    const Json registers = detail_of(row.result.details, "reg_usage"), object = detail_of(row.result.details, "obj_size");
-    cells.push_back(or_dash(registers, registers.dump()));
-    cells.push_back(or_dash(object, object.is_number() ? format_bytes(Bytes(object.get<uint64_t>())) : ""));
+    const ReplayResult& first = row.result.details.first();
+    cells.push_back(first.reg_usage ? fmt::format("{}", *first.reg_usage) : "-");
+    cells.push_back(first.obj_size ? format_bytes(*first.obj_size) : "-");
     cells.push_back(verified(row));
     cells.push_back(fmt::format("{}", tally.alike(row)));
     rows.push_back(std::move(cells));
@@ -137,8 +136,8 @@ Json row_json(const SweepTally& tally, const SweepTally::Row& row) {
           {"digest", whole_digest(row.result.configuration).hex()},
           {"time", row.time.count()},
           {"speed_up", speed_up ? Json(*speed_up) : Json()},
-          {"reg_usage", detail_of(row.result.details, "reg_usage")},
-          {"obj_size", detail_of(row.result.details, "obj_size")},
+          {"reg_usage", or_null(row.result.details.first().reg_usage)},
+          {"obj_size", or_null(row.result.details.first().obj_size)},
           {"verified", verified(row)},
           {"alike", tally.alike(row)}};
 }
@@ -230,10 +229,10 @@ Json sweep_json(const SweepPlan& plan, uint64_t total, const SweepTally& tally, 
   for (const auto& [kind, failed] : tally.failures())
     failures[std::string(to_string(kind))] = {
         {"count", failed.count}, {"values", values_json(plan, failed.values)}, {"reason", failed.reason}};
-  const Json device = tally.fastest().empty() ? Json() : detail_of(tally.fastest().front().result.details, "device");
+  const std::string device = tally.fastest().empty() ? "" : tally.fastest().front().result.details.first().device;
   return {{"total", total},
           {"device", to_string(plan.device)},
-          {"device_name", device},
+          {"device_name", device.empty() ? Json() : Json(device)},
           {"done", counts.done},
           {"verified", counts.right},
           {"failed", counts.failed},
@@ -249,8 +248,12 @@ Json sweep_json(const SweepPlan& plan, uint64_t total, const SweepTally& tally, 
 Json best_json(const SweepTally& tally) {
   const SweepTally::Row& row = tally.fastest().front();
   auto speed_up = tally.speed_up(row);
-  return {{"configuration", mneme::to_json(row.result.configuration)}, {"result", row.result.details}, {"time", row.time.count()},
-          {"speed_up", speed_up ? Json(*speed_up) : Json()},           {"interval", Json()},           {"claim", kNotConfirmed}};
+  return {{"configuration", mneme::to_json(row.result.configuration)},
+          {"result", to_json(row.result.details)},
+          {"time", row.time.count()},
+          {"speed_up", speed_up ? Json(*speed_up) : Json()},
+          {"interval", Json()},
+          {"claim", kNotConfirmed}};
 }
 
 }  // namespace mneme::cli

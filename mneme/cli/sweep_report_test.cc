@@ -13,9 +13,12 @@ using Json = nlohmann::json;
 PoolResult right(uint32_t block, std::vector<double> times) {
   PoolResult result;
   result.configuration.block.x = block;
-  for (double& time : times) time *= 1000;
-  result.details = {
-      {"exec_time", times}, {"reg_usage", 24}, {"obj_size", 4096}, {"times", {{"optimise", 1e6}, {"session", 1e9}}}};
+  ReplayResult& measured = result.details.together;
+  measured.stage = ReplayStage::done;
+  for (double time : times) measured.exec_time.emplace_back(1000 * time);
+  measured.reg_usage = 24;
+  measured.obj_size = Bytes(4096);
+  measured.times = {{"optimise", Nanoseconds(1e6)}, {"session", Nanoseconds(1e9)}};
   return result;
 }
 
@@ -214,7 +217,7 @@ TEST_F(SweepReport, TheJsonHasEveryFigureInItsOwnPlace) {
   EXPECT_EQ(json, expected) << Json::diff(expected, json).dump(2);
   const Json best = best_json(tally);
   EXPECT_EQ(best, Json({{"configuration", {{"block", {{"x", 128}}}, {"passes", "default<O3>"}}},
-                        {"result", right(128, {5, 5, 6}).details},
+                        {"result", to_json(right(128, {5, 5, 6}).details)},
                         {"time", 5000.0},
                         {"speed_up", 2.2},
                         {"interval", nullptr},
@@ -249,7 +252,7 @@ TEST(SweepTally, LaunchesAreTheVerifiedTheWarmingAndTheTimed) {
     for (unsigned warm_up : {0u, 3u}) {
       PoolResult result = right(64, {2, 4, 3, 9, 3});
       result.configuration.execution.warm_up = warm_up;
-      result.details["verified_run_timed"] = timed_too;
+      result.details.together.verified_run_timed = timed_too;
       SweepTally tally(1);
       tally.add(result, {});
       const uint64_t launches = (timed_too ? 0 : 1) + warm_up + 5;
@@ -260,10 +263,11 @@ TEST(SweepTally, LaunchesAreTheVerifiedTheWarmingAndTheTimed) {
 
 TEST(SweepTally, StagesOfAllInstancesAddUpAndFailuresTakeTimeToo) {
   PoolResult several = right(64, {5});
-  several.details["instances"] = {{{"result", {{"times", {{"run", 10.0}, {"session", 1e9}}}}}},
-                                  {{"result", {{"times", {{"run", 20.0}, {"verify", 5.0}}}}}}};
+  several.details.instances.resize(2);
+  several.details.instances[0].result.times = {{"run", Nanoseconds(10)}, {"session", Nanoseconds(1e9)}};
+  several.details.instances[1].result.times = {{"run", Nanoseconds(20)}, {"verify", Nanoseconds(5)}};
   PoolResult wrong = failed(128, Failure::wrong_result, "memory differs");
-  wrong.details = {{"times", {{"run", 3.0}}}};
+  wrong.details.together.times = {{"run", Nanoseconds(3)}};
   SweepTally tally(1);
   tally.add(several, {});
   tally.add(wrong, {});
@@ -332,20 +336,29 @@ TEST(SweepFormats, AreInWords) {
 }
 
 TEST(SweepResults, OfSeveralInstancesAreReadFromTheFirst) {
-  const Json details = {{"verified", true}, {"instances", {{{"record_id", "00"}, {"result", {{"reg_usage", 12}}}}}}};
-  EXPECT_EQ(detail_of(details, "reg_usage"), 12);
-  EXPECT_EQ(detail_of(details, "verified"), true);
-  EXPECT_EQ(detail_of(details, "obj_size"), nullptr);
+  PoolResult result = right(64, {5});
+  result.details.instances.resize(2);
+  result.details.instances[0].result.reg_usage = 12;
+  result.details.instances[0].result.device = "a device";
+  result.details.instances[1].result.reg_usage = 13;
+  SweepTally tally(1);
+  tally.add(result, {});
+  const Json json = sweep_json({}, 1, tally, {});
+  EXPECT_EQ(json["best"][0]["reg_usage"], 12);
+  EXPECT_EQ(json["best"][0]["obj_size"], nullptr);
+  EXPECT_EQ(json["device_name"], "a device");
 }
 
 TEST(SweepResults, AreEqualToTheByteWhereEachInstanceIs) {
   const auto instance = [](double worst) {
-    return Json{{"record_id", "00"}, {"result", {{"tolerances", {{{"worst_error", worst}}}}}}};
+    InstanceResult made;
+    made.result.tolerances.emplace_back().differences.worst = worst;
+    return made;
   };
   for (const auto& [first, second, said] : {std::tuple(0.0, 0.0, "to the byte"), std::tuple(0.0, 1e-6, "within tolerance"),
                                             std::tuple(1e-6, 0.0, "within tolerance")}) {
     PoolResult result = right(64, {5});
-    result.details["instances"] = {instance(first), instance(second)};
+    result.details.instances = {instance(first), instance(second)};
     SweepTally tally(1);
     tally.add(result, {});
     EXPECT_EQ(sweep_json({}, 1, tally, {})["best"][0]["verified"], said);

@@ -11,18 +11,15 @@ namespace {
 using testing_memory::kData;
 using testing_memory::kOther;
 
-class OutputMaskTest : public testing_memory::OnFakeDevice {
+class OutputMaskTest : public testing_memory::PreparedOnFakeDevice {
  protected:
   void SetUp() override {
-    OnFakeDevice::SetUp();
-    auto memory = prepare();
-    ASSERT_TRUE(memory.ok()) << memory.status().to_string();
-    memory_ = std::move(*memory);
+    PreparedOnFakeDevice::SetUp();
     written_ = zeros();
     read_ = zeros();
   }
   void TearDown() override {
-    memory_.reset();
+    PreparedOnFakeDevice::TearDown();
     for (DevicePtr notes : {written_, read_}) EXPECT_TRUE(device_->free(notes).ok());
   }
   DevicePtr zeros() {
@@ -43,7 +40,6 @@ class OutputMaskTest : public testing_memory::OnFakeDevice {
     return std::move(mask).value();
   }
 
-  std::unique_ptr<PreparedMemory> memory_;
   DevicePtr written_, read_;
 };
 

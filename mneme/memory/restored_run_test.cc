@@ -12,14 +12,8 @@ namespace {
 using testing_memory::kData;
 using testing_memory::kOther;
 
-class RestoredRunTest : public testing_memory::OnFakeDevice {
+class RestoredRunTest : public testing_memory::PreparedOnFakeDevice {
  protected:
-  void SetUp() override {
-    OnFakeDevice::SetUp();
-    auto memory = prepare();
-    ASSERT_TRUE(memory.ok()) << memory.status().to_string();
-    memory_ = std::move(*memory);
-  }
   RestoredRun right_run() {
     RestoredRun run = restored(*memory_);
     run_kernel();
@@ -38,8 +32,6 @@ class RestoredRunTest : public testing_memory::OnFakeDevice {
     write_elsewhere();
     EXPECT_FALSE(checked(right_run()).equal) << "only what changes is put back";
   }
-
-  std::unique_ptr<PreparedMemory> memory_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Devices, RestoredRunTest, testing::Values(1_GiB, 4_MiB),

@@ -41,7 +41,7 @@ class RecordedCompileWork final : public CompileWork {
     Json specialised = Json::array();
     for (const auto& [instance, plan] : recorded_.launches) {
       MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {recorded_.kernel, instance, plan}, *source));
-      if (!configuration.specialise.empty()) specialised.push_back(to_json(request.specialised));
+      if (!configuration.specialise.empty()) specialised.push_back(to_json(report_of(request.specialised)));
       Hasher hasher;
       add_to(hasher, request.options);
       const Digest key = hasher.finish();

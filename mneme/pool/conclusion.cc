@@ -1,11 +1,7 @@
 #include "mneme/pool/conclusion.h"
 
-#include <nlohmann/json.hpp>
-
 namespace mneme {
 namespace {
-
-using Json = nlohmann::json;
 
 Failure failure_of(const ReplayResult& result) {
   if (result.failure.ok()) return result.verified ? Failure::none : Failure::wrong_result;
@@ -26,24 +22,14 @@ std::string reason_of(const ReplayResult& result) {
   return result.failure.ok() ? describe_wrong(result) : result.failure.to_string();
 }
 
-// What says nothing is left out: there are many results.
-Json details_of(const ReplayResult& result) {
-  Json details = to_json(result);
-  details.erase("shared_with");  // which is about the loaded object alone
-  for (auto member = details.begin(); member != details.end();) {
-    const bool empty = member->is_null() || (member->is_structured() && member->empty() && member.key() != "exec_time");
-    member = empty ? details.erase(member) : std::next(member);
-  }
-  return details;
-}
-
 }  // namespace
 
-PoolResult pool_result_of(const ReplayResult& result) {
+PoolResult pool_result_of(ReplayResult result) {
   PoolResult concluded;
   concluded.failure = failure_of(result);
   if (concluded.failed()) concluded.reason = reason_of(result);
-  concluded.details = details_of(result);
+  result.shared_with.reset();  // which is about the loaded object alone
+  concluded.details.together = std::move(result);
   return concluded;
 }
 

@@ -7,6 +7,6 @@
 namespace mneme {
 
 // Failure, reason and details; the configuration is the caller's.
-PoolResult pool_result_of(const ReplayResult& result);
+PoolResult pool_result_of(ReplayResult result);
 
 }  // namespace mneme

@@ -49,23 +49,24 @@ TEST(Conclusion, WhatRanIsRightOnlyWhereItIsVerified) {
   const PoolResult wrong = pool_result_of(result);
   EXPECT_EQ(wrong.failure, Failure::wrong_result);
   EXPECT_EQ(wrong.reason, "memory differs in 1 place, first global table (1 byte, from offset 0 on)");
-  EXPECT_EQ(wrong.details["verified"], false);
+  EXPECT_FALSE(wrong.details.together.verified);
   result.verified = true;
   result.mismatches.clear();
   const PoolResult right = pool_result_of(result);
   EXPECT_EQ(right.failure, Failure::none);
   EXPECT_EQ(right.reason, "");
-  EXPECT_EQ(right.details["verified"], true);
+  EXPECT_TRUE(right.details.together.verified);
 }
 
 // A result is in a log many times; but zero and false say something.
 TEST(Conclusion, OnlyWhatSaysNothingIsLeftOut) {
   ReplayResult result;
+  result.stage = ReplayStage::done;
   result.executed = result.verified = true;
   result.shared_with = digest_of(ByteVector(1));
-  result.resources.registers = 0;
+  result.reg_usage = 0;
   result.occupancy = {0, 0.0};
-  const Json whole = to_json(result), details = pool_result_of(result).details;
+  const Json whole = to_json(result), details = to_json(pool_result_of(result).details);
   for (const auto& [key, value] : whole.items()) {
     const bool says_nothing = value.is_null() || value == Json::array() || value == Json::object();
     const bool kept = key == "exec_time" || (!says_nothing && key != "shared_with");

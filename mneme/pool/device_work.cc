@@ -16,34 +16,33 @@ using Json = nlohmann::json;
 // Of several instances: what a person or a tuner looks at first, and then each instance's own.
 class Together {
  public:
-  void add(const Digest& instance, const ReplayResult& result, Json details) {
-    if (instances_.empty())
-      sums_ = result.exec_time;
-    else
-      for (size_t i = 0; i < std::min(sums_.size(), result.exec_time.size()); ++i) sums_[i] += result.exec_time[i];
-    sums_.resize(std::min(sums_.size(), result.exec_time.size()));
-    verified_ = verified_ && result.verified;
-    executed_ = executed_ && result.executed;
-    instances_.push_back({{"record_id", instance.hex()}, {"result", std::move(details)}});
+  void add(const Digest& instance, ReplayResult result) {
+    ReplayResult& all = details_.together;
+    std::vector<Nanoseconds>& sums = all.exec_time;
+    const bool first = details_.instances.empty();
+    if (first) sums = result.exec_time;
+    sums.resize(std::min(sums.size(), result.exec_time.size()));
+    for (size_t i = 0; i < sums.size() && !first; ++i) sums[i] += result.exec_time[i];
+    all.verified = (first || all.verified) && result.verified;
+    all.executed = (first || all.executed) && result.executed;
+    details_.instances.push_back({instance, std::move(result)});
   }
 
   // The sum of what there is of the run before, and of each time of the last instance.
   std::vector<Nanoseconds> with(std::span<const Nanoseconds> times, size_t from) const {
+    const std::vector<Nanoseconds>& before = details_.together.exec_time;
     std::vector<Nanoseconds> sums(times.begin(), times.end());
-    for (size_t i = 0; i < sums.size() && from + i < sums_.size(); ++i) sums[i] += sums_[from + i];
+    for (size_t i = 0; i < sums.size() && from + i < before.size(); ++i) sums[i] += before[from + i];
     return sums;
   }
 
-  Json details() const {
-    Json times = Json::array();
-    for (Nanoseconds time : sums_) times.push_back(time.count());
-    return {{"verified", verified_}, {"executed", executed_}, {"exec_time", times}, {"instances", instances_}};
+  ResultDetails take() {
+    if (!details_.instances.empty()) details_.together.stage = ReplayStage::done;
+    return std::move(details_);
   }
 
  private:
-  std::vector<Nanoseconds> sums_;
-  bool verified_ = true, executed_ = true;
-  Json instances_ = Json::array();
+  ResultDetails details_;
 };
 
 class RecordedDeviceWork final : public DeviceWork {
@@ -104,7 +103,7 @@ class RecordedDeviceWork final : public DeviceWork {
         left_.push_back(std::move(replayed));
         return result;
       }
-      return pool_result_of(replayed);
+      return pool_result_of(std::move(replayed));
     }
     measure_each(configuration, *code, watch, result);
     return result;
@@ -129,10 +128,10 @@ class RecordedDeviceWork final : public DeviceWork {
   }
 
   PoolResult take_left() override {
-    const ReplayResult replayed = std::move(left_.front());
+    ReplayResult replayed = std::move(left_.front());
     left_.pop_front();
     --fetched_;
-    return pool_result_of(replayed);
+    return pool_result_of(std::move(replayed));
   }
 
   void idle() override { lock_ = DeviceLock(); }
@@ -172,16 +171,16 @@ class RecordedDeviceWork final : public DeviceWork {
         return watch.timed(sums);
       };
       ReplayResult replayed = sessions_[i]->measure(configuration, code.of_instance(i), run_watch(watch, timed));
-      PoolResult one = pool_result_of(replayed);
+      PoolResult one = pool_result_of(std::move(replayed));
       result.failure = one.failure;
       if (result.failed()) result.reason = fmt::format("instance {}: {}", instance.hex(), one.reason);
-      together.add(instance, replayed, std::move(one.details));
+      together.add(instance, std::move(one.details.together));
       if (!result.failed() && !last && !watch.timed({})) {
         result.failure = Failure::cancelled;
         result.reason = "given up before every instance was measured";
       }
     }
-    result.details = together.details();
+    result.details = together.take();
   }
 
   // One session at a time has the recorded addresses.

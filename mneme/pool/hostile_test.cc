@@ -243,7 +243,7 @@ TEST(Hostile, EveryConfigurationEndsInOneResultAndNothingWrongIsRight) {
                              << to_json(result.configuration).dump();
         EXPECT_EQ(result.failed(), !result.reason.empty());
         if (result.failed()) return;
-        EXPECT_EQ(result.details["verified"], true);
+        EXPECT_TRUE(result.details.together.verified);
         EXPECT_GE(result.exec_time().size(), 1u);
         ++right;
       });

@@ -46,19 +46,30 @@ JobEnded read_end(MessageMembers& members, WorkerRole role) {
   if (!failure || (role == WorkerRole::compile && *failure == Failure::none)) members.refuse("failure");
   end.result.failure = failure.value_or(Failure::worker_lost);
   end.result.reason = members.text("reason");
-  end.result.details = members.timed_object("details");
+  if (auto details = result_details_from_json(members.object("details")); details.ok())
+    end.result.details = std::move(*details);
+  else
+    members.refuse("details");
   return end;
 }
 
+// What a compile worker tells of its work becomes part of results: see add_compilation().
+bool is_about_compiling(const Json& about) {
+  ResultDetails details;
+  return add_compilation(details, about).ok();
+}
+
 CodeTranslated read_translated(MessageMembers& members) {
-  CodeTranslated translated{members.number("id"), members.text("digest"), members.timed_object("about")};
-  if (translated.about.contains("specialised") && !translated.about["specialised"].is_array()) members.refuse("about");
+  CodeTranslated translated{members.number("id"), members.text("digest"), members.object("about")};
+  if (!is_about_compiling(translated.about)) members.refuse("about");
   return translated;
 }
 
 CodeAssembled read_assembled(MessageMembers& members, std::vector<Descriptor> descriptors) {
-  CodeAssembled assembled{members.number("id"), members.timed_object("description"), first_of(descriptors)};
-  if (!assembled.description.contains("digest") || !assembled.description["digest"].is_string()) members.refuse("description");
+  CodeAssembled assembled{members.number("id"), members.object("description"), first_of(descriptors)};
+  if (!assembled.description.contains("digest") || !assembled.description["digest"].is_string() ||
+      !is_about_compiling(assembled.description))
+    members.refuse("description");
   return assembled;
 }
 
@@ -175,7 +186,7 @@ Status send(Channel& channel, FromWorker message) {
                                  {"id", job.id},
                                  {"failure", to_string(job.result.failure)},
                                  {"reason", job.result.reason},
-                                 {"details", std::move(job.result.details)}});
+                                 {"details", to_json(job.result.details)}});
           },
       },
       message);

@@ -15,24 +15,6 @@ constexpr std::array<std::string_view, 9> kFailures = {"none",           "wrong_
                                                        "cancelled"};
 constexpr std::array<std::string_view, 3> kOrigins = {"measured", "shared", "resumed"};
 
-// What an older version wrote, each member under the name that it has now.
-Json under_current_names(Json result) {
-  const auto rename = [](Json& object, const char* former, const char* now) {
-    const auto member = object.find(former);
-    if (member == object.end()) return;
-    if (!object.contains(now)) object[now] = *member;
-    object.erase(former);
-  };
-  if (!result.is_object()) return result;
-  rename(result, "poison", "mask");
-  rename(result, "poisoned_bytes", "masked_bytes");
-  if (auto times = result.find("times"); times != result.end() && times->is_object()) rename(*times, "poison", "mask");
-  if (auto instances = result.find("instances"); instances != result.end() && instances->is_array())
-    for (Json& instance : *instances)
-      if (instance.is_object() && instance.contains("result")) instance["result"] = under_current_names(instance["result"]);
-  return result;
-}
-
 Status corrupt(std::string_view what) { return error(Code::corrupt, "a result of a pool: {}", what); }
 
 }  // namespace
@@ -46,17 +28,8 @@ std::optional<Failure> parse_failure(std::string_view name) {
   return static_cast<Failure>(found - kFailures.begin());
 }
 
-std::vector<Nanoseconds> PoolResult::exec_time() const {
-  std::vector<Nanoseconds> times;
-  auto member = details.find("exec_time");
-  if (member == details.end() || !member->is_array()) return times;
-  for (const Json& time : *member)
-    if (time.is_number()) times.emplace_back(time.get<double>());
-  return times;
-}
-
 std::optional<Nanoseconds> PoolResult::best_time() const {
-  std::vector<Nanoseconds> times = exec_time();
+  const std::vector<Nanoseconds>& times = details.together.exec_time;
   if (failed() || times.empty()) return std::nullopt;
   return *std::min_element(times.begin(), times.end());
 }
@@ -77,7 +50,7 @@ Json to_json(const PoolResult& result, Json configuration, const Digest& whole_d
   Json json = {{"configuration", std::move(configuration)},
                {"digest", whole_digest.hex()},
                {"origin", to_string(result.origin)},
-               {"result", result.details}};
+               {"result", to_json(result.details)}};
   json["failure"] = result.failed() ? Json(to_string(result.failure)) : Json();
   if (result.failed()) json["reason"] = result.reason;
   if (result.shared_with) json["shared_with"] = result.shared_with->hex();
@@ -95,8 +68,9 @@ Result<PoolResult> pool_result_from_json(const Json& json) {
     result.failure = *failure;
     if (auto reason = json.find("reason"); reason != json.end() && reason->is_string()) result.reason = *reason;
   }
-  if (auto details = json.find("result"); details != json.end() && details->is_object())
-    result.details = under_current_names(*details);
+  if (auto details = json.find("result"); details != json.end() && !details->is_null()) {
+    MNEME_ASSIGN(result.details, result_details_from_json(*details));
+  }
   if (auto label = json.find("label"); label != json.end() && label->is_string()) result.label = *label;
   if (auto origin = json.find("origin"); origin != json.end() && origin->is_string()) {
     auto found = std::find(kOrigins.begin(), kOrigins.end(), origin->get<std::string>());

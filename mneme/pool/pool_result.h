@@ -9,6 +9,7 @@
 
 #include "mneme/base/digest.h"
 #include "mneme/base/status.h"
+#include "mneme/pool/result_details.h"
 #include "mneme/replay/configuration.h"
 
 namespace mneme {
@@ -41,14 +42,11 @@ struct PoolResult {
   Origin origin = Origin::measured;
   std::optional<Digest> shared_with;  // whole_digest() of the configuration that was measured
   std::string label;                  // that Pool::measure_anew() was given
-  // As `mneme replay` prints its "result": times, registers, sizes. What says nothing, as what a failure left undone, is missing.
-  // Of several instances: "verified", "executed" and "exec_time" of all together, where a timed run is one of each instance, and
-  // "instances" with {"record_id", "result"} of each up to the first that was not right.
-  nlohmann::json details = nlohmann::json::object();
+  ResultDetails details;              // times, registers, sizes: "result" in JSON
 
   bool failed() const { return failure != Failure::none; }
   // The timed runs, in their order; empty where there were none.
-  std::vector<Nanoseconds> exec_time() const;
+  std::vector<Nanoseconds> exec_time() const { return details.together.exec_time; }
   std::optional<Nanoseconds> best_time() const;
 };
 

@@ -18,7 +18,7 @@ using testing_members::change;
 PoolResult result_of(const std::string& passes) {
   PoolResult result;
   result.configuration.passes = passes;
-  result.details = {{"exec_time", {100.5, 101}}};
+  result.details.together.exec_time = {Nanoseconds(100.5), Nanoseconds(101)};
   return result;
 }
 
@@ -36,7 +36,9 @@ void change_each(PoolResult& value, const testing_members::SeeMember& see) {
   for (Origin kind : {Origin::shared, Origin::resumed}) change(origin, kind, "origin", see);
   change(shared_with, digest_of(ByteVector(1)), "shared_with", see);
   change(label, "some", "label", see);
-  change(details, {{"exec_time", {1}}}, "details", see);
+  ResultDetails other_details;
+  other_details.together.exec_time = {Nanoseconds(1)};
+  change(details, other_details, "details", see);
 }
 
 TEST(PoolResult, EveryMemberIsWrittenAndRead) {
@@ -103,9 +105,9 @@ TEST_F(TakenUpLogTest, WhatIsTakenUpSaysTheSameInTheLogAndToTheRun) {
 // By hand, as versions wrote it in which what is masked was called poison.
 constexpr std::string_view kOlderLog =
     R"({"about":{"database":"x"},"mneme_log":1}
-{"configuration":{"passes":"a","verdict":{"poison":false}},"digest":"DIGEST","failure":null,"origin":"measured","result":{"exec_time":[100.5],"poison":"off","poisoned_bytes":0,"times":{"poison":3.0,"run":7.0}}}
-{"configuration":{"passes":"b"},"digest":"OTHER","failure":null,"origin":"measured","result":{"exec_time":[200.0],"instances":[{"record_id":"00112233445566778899aabbccddeeff","result":{"exec_time":[200.0],"poison":"on","poisoned_bytes":64,"times":{"poison":4.0}}}]}}
-{"configuration":{"passes":"c","verdict":{"poison":false}},"digest":"THIRD","failure":null,"origin":"shared","result":{"exec_time":[100.5],"poison":"off","poisoned_bytes":0},"shared_with":"DIGEST"}
+{"configuration":{"passes":"a","verdict":{"poison":false}},"digest":"DIGEST","failure":null,"origin":"measured","result":{"verified":true,"executed":true,"failed":false,"exec_time":[100.5],"poison":"off","poisoned_bytes":0,"times":{"poison":3.0,"run":7.0}}}
+{"configuration":{"passes":"b"},"digest":"OTHER","failure":null,"origin":"measured","result":{"verified":true,"executed":true,"failed":false,"exec_time":[200.0],"instances":[{"record_id":"00112233445566778899aabbccddeeff","result":{"verified":true,"executed":true,"failed":false,"exec_time":[200.0],"poison":"on","poisoned_bytes":64,"times":{"poison":4.0}}}]}}
+{"configuration":{"passes":"c","verdict":{"poison":false}},"digest":"THIRD","failure":null,"origin":"shared","result":{"verified":true,"executed":true,"failed":false,"exec_time":[100.5],"poison":"off","poisoned_bytes":0},"shared_with":"DIGEST"}
 )";
 
 TEST_F(TakenUpLogTest, ALogOfAnOlderVersionIsReadAndTakenUp) {

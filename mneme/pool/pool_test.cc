@@ -39,6 +39,9 @@ using Json = nlohmann::json;
 // ("crash-compile", "fault", …); and two configurations end in the same code when the part before '/' is the same.
 std::string code_of(const std::string& passes) { return passes.substr(0, passes.find('/')); }
 
+// What an object of that code is known by.
+Digest digest_of_code(const std::string& code) { return Hasher().add(std::string_view(code)).finish(); }
+
 // As of a candidate that closes whatever it finds.
 void close_everything() {
   ::close_range(3, ~0u, 0);
@@ -66,7 +69,7 @@ class FakeCompile final : public CompileWork {
     if (code == "crash-assemble") std::abort();
     if (code == "no-digest") return AssembledCode{{}, {{"digest", 5}}};
     auto bytes = std::as_bytes(std::span(code));
-    return AssembledCode{{bytes.begin(), bytes.end()}, {{"digest", code}, {"assembled_by", ::getpid()}}};
+    return AssembledCode{{bytes.begin(), bytes.end()}, {{"digest", digest_of_code(code).hex()}, {"assembled_by", ::getpid()}}};
   }
 
  private:
@@ -77,6 +80,16 @@ class FakeCompile final : public CompileWork {
 void say_garbage() {
   std::array<uint64_t, 3> bytes{4, 0, ~uint64_t{0}};
   for (int socket = 3; socket < 64; ++socket) ::send(socket, bytes.data(), 20, MSG_NOSIGNAL);
+  for (;;) ::pause();
+}
+
+// The same: that of each job, whichever this process has, this became.
+void say_details(const Json& details) {
+  for (int socket = 3; socket < 64; ++socket) {
+    Channel channel{Descriptor(::dup(socket))};
+    for (JobId id = 1; id <= 64; ++id)
+      if (!channel.send({{"type", "ended"}, {"id", id}, {"failure", "none"}, {"reason", ""}, {"details", details}}).ok()) break;
+  }
   for (;;) ::pause();
 }
 
@@ -96,14 +109,17 @@ class FakeDevice final : public DeviceWork {
   }
   PoolResult measure(const Configuration& configuration, ByteSpan object, const Json& code, const Watch& watch) override {
     const std::string what(reinterpret_cast<const char*>(object.data()), object.size());
-    EXPECT_EQ(what, code["digest"].get<std::string>());
+    EXPECT_EQ(digest_of_code(what).hex(), code["digest"].get<std::string>());
     const bool first = note_measured(what);
     // Until the next is at hand.
     do {
       if (what.starts_with("left")) watch.waiting();
     } while (first && what.starts_with("left-loading") && ::usleep(1000) == 0);
     PoolResult result;
-    result.details = {{"exec_time", Json::array()}, {"process", ::getpid()}, {"ordinal", ordinal_}, {"obj_hash", code["digest"]}};
+    ReplayResult& measured = result.details.together;
+    measured.stage = ReplayStage::done;
+    measured.device = std::to_string(ordinal_);
+    measured.obj_hash = digest_of_code(what);
     if (what == "fault") result.failure = Failure::device_fault, result.reason = "an illegal address";
     if (what == "wrong") result.failure = Failure::wrong_result, result.reason = "allocation 0x10 differs";
     if (result.failed()) return result;
@@ -111,12 +127,11 @@ class FakeDevice final : public DeviceWork {
     while (what == "hang-run") ::pause();
     if (what == "killed-run") ::kill(::getpid(), SIGKILL);
     if (what == "garbage") say_garbage();
-    if (what == "no-details") result.details = Json::array({1});
-    if (what == "no-times") result.details["times"] = "none";
-    if (what.starts_with("no-")) return result;
+    if (what == "no-details") say_details(Json::array({1}));
+    if (what == "no-times") say_details({{"times", "none"}});
     const unsigned least = what.starts_with("takes ") ? static_cast<unsigned>(std::stoul(what.substr(6))) : 100;
     for (unsigned i = 0; i < configuration.execution.iterations; ++i) {
-      result.details["exec_time"].push_back(least + i);
+      measured.exec_time.emplace_back(least + i);
       if (!watch.timed(std::array{Nanoseconds(least + i)})) break;
       if (what == "slow") ::usleep(1000);
     }
@@ -623,8 +638,8 @@ TEST_F(PoolTest, AllDevicesAreKeptBusy) {
     slow.block.x = static_cast<uint32_t>(i + 1);
     futures.push_back(pool->submit(slow));
   }
-  std::map<int, int> measured_on;
-  for (const Future& future : futures) ++measured_on[future.get().details["ordinal"].get<int>()];
+  std::map<std::string, int> measured_on;
+  for (const Future& future : futures) ++measured_on[future.get().details.together.device];
   EXPECT_THAT(measured_on, SizeIs(3));
   EXPECT_EQ(pool->progress().devices_ready, 3u);
 }

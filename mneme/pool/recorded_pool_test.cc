@@ -86,9 +86,10 @@ TEST_F(RecordedPoolTest, MeasuresConfigurationsAndResumes) {
       PoolResult result = future.get();
       EXPECT_FALSE(result.failed()) << to_string(result.failure) << ": " << result.reason;
       EXPECT_THAT(result.exec_time(), SizeIs(3));
-      EXPECT_EQ(result.details["block"]["x"], *result.configuration.block.x);
-      EXPECT_TRUE(result.details["times"].contains("run")) << result.details["times"].dump();
-      compiled += result.origin == Origin::measured && result.details["times"].contains("optimise");
+      EXPECT_EQ(result.details.together.shape->block.x, *result.configuration.block.x);
+      const nlohmann::json times = to_json(result.details)["times"];
+      EXPECT_TRUE(times.contains("run")) << times.dump();
+      compiled += result.origin == Origin::measured && times.contains("optimise");
       EXPECT_EQ(result.origin == Origin::shared, result.shared_with.has_value());
       shared += result.origin == Origin::shared;
     }
@@ -113,11 +114,11 @@ TEST_F(RecordedPoolTest, AConfigurationMustBeRightOnEveryInstance) {
   special.specialise.arguments = {"factor"};
   Future a = pool->submit(recorded), b = pool->submit(narrow), c = pool->submit(special);
   EXPECT_FALSE(a.get().failed()) << a.get().reason;
-  EXPECT_EQ(a.get().details["instances"].size(), 2u);
+  EXPECT_EQ(a.get().details.instances.size(), 2u);
   EXPECT_EQ(b.get().failure, Failure::wrong_result);
   EXPECT_THAT(b.get().reason, HasSubstr("instance " + options().instances[1].hex() + ": memory differs in 1 place"));
   EXPECT_FALSE(c.get().failed()) << c.get().reason;
-  EXPECT_EQ(c.get().details["specialised"].size(), 2u);
+  EXPECT_EQ(c.get().details.specialised.size(), 2u);
   EXPECT_EQ(pool->progress().workers_replaced, 0u);
 }
 
@@ -198,7 +199,7 @@ TEST_F(RecordedPoolTest, AWorkerThatReplacesALostOneTakesItsMemoryOver) {
     EXPECT_EQ(pool->submit(outside).get().failure, Failure::device_fault);
     PoolResult after = pool->submit(other).get();
     EXPECT_FALSE(after.failed()) << after.reason;
-    EXPECT_EQ(after.details["mask"], "the kernel writes no byte that it does not also read");
+    EXPECT_EQ(after.details.together.mask, "the kernel writes no byte that it does not also read");
   }
   EXPECT_EQ(pool->progress().workers_replaced, 2u);
 }
@@ -216,9 +217,8 @@ TEST_F(RecordedPoolTest, CodeThatFaultsWhileAMaskIsLookedForIsMeasuredWithoutOne
     Future a = pool->submit({}), b = pool->submit(narrow);
     EXPECT_FALSE(a.get().failed()) << a.get().reason;
     EXPECT_EQ(b.get().failure, Failure::wrong_result) << b.get().reason;
-    ASSERT_EQ(a.get().details["instances"].size(), 2u);
-    for (const auto& instance : a.get().details["instances"])
-      EXPECT_THAT(std::string(instance["result"]["mask"]), StartsWith(why));
+    ASSERT_EQ(a.get().details.instances.size(), 2u);
+    for (const InstanceResult& instance : a.get().details.instances) EXPECT_THAT(instance.result.mask, StartsWith(why));
     EXPECT_EQ(pool->progress().workers_replaced, 0u);
     EXPECT_TRUE(pool->status().ok()) << pool->status().to_string();
   }
@@ -228,7 +228,7 @@ TEST_F(RecordedPoolTest, CodeThatFaultsWhileAMaskIsLookedForIsMeasuredWithoutOne
     if (configuration.passes == "default<O0>") continue;  // which faults too
     PoolResult result = pool->submit(configuration).get();
     EXPECT_FALSE(result.failed()) << result.reason;
-    EXPECT_THAT(std::string(result.details["mask"]), StartsWith(why));
+    EXPECT_THAT(result.details.together.mask, StartsWith(why));
   }
 }
 

@@ -80,8 +80,8 @@ TEST_F(RecordedWorkTest, MeasuresWhatWasCompiled) {
   PoolResult result = measure(timed(4));
   EXPECT_FALSE(result.failed()) << result.reason;
   EXPECT_THAT(result.exec_time(), SizeIs(4));
-  EXPECT_EQ(result.details["verified"], true);
-  EXPECT_FALSE(result.details.contains("error")) << "what says nothing is left out";
+  EXPECT_TRUE(result.details.together.verified);
+  EXPECT_FALSE(to_json(result.details).contains("error")) << "what says nothing is left out";
   EXPECT_TRUE(about_["times"].contains("optimise")) << about_;
 }
 
@@ -93,7 +93,7 @@ TEST_F(RecordedWorkTest, WhatIsWrongSaysWhatDiffersAndIsNotTimed) {
   EXPECT_EQ(result.failure, Failure::wrong_result);
   EXPECT_THAT(result.reason, StartsWith("memory differs in 1 place, first argument 'p' ("));
   EXPECT_TRUE(result.exec_time().empty());
-  EXPECT_EQ(result.details["mismatches"].size(), 1u);
+  EXPECT_THAT(result.details.together.mismatches, SizeIs(1));
 }
 
 TEST_F(RecordedWorkTest, ALaunchThatCannotBeIsToldBeforeAndAfterCompiling) {
@@ -123,11 +123,11 @@ TEST_F(RecordedWorkTest, WhatWasExpectedIsNotTakenForWhatCame) {
   work_->expect(timed(1), ByteSpan(place).first(expected.object.size()), expected.description);
   std::copy(came.object.begin(), came.object.end(), place.begin());
   PoolResult result = work_->measure(other, ByteSpan(place).first(came.object.size()), came.description, watch);
-  EXPECT_EQ(result.details["obj_hash"], came.description["digest"]) << result.reason;
+  EXPECT_EQ(Json(result.details.together.obj_hash->hex()), came.description["digest"]) << result.reason;
 
   work_->expect(timed(1), expected.object, expected.description);
   result = work_->measure(timed(1), expected.object, expected.description, watch);
-  EXPECT_EQ(result.details["obj_hash"], expected.description["digest"]) << result.reason;
+  EXPECT_EQ(Json(result.details.together.obj_hash->hex()), expected.description["digest"]) << result.reason;
 }
 
 TEST_F(RecordedWorkTest, WhatIsLeftIsWholeOnceItIsFetched) {
@@ -151,7 +151,7 @@ TEST_F(RecordedWorkTest, WhatIsLeftIsWholeOnceItIsFetched) {
   ASSERT_TRUE(work_->fetch_left().ok());
   PoolResult left = work_->take_left();
   EXPECT_THAT(left.exec_time(), SizeIs(3));
-  EXPECT_EQ(left.details["verified"], true);
+  EXPECT_TRUE(left.details.together.verified);
   EXPECT_THAT(work_->take_left().exec_time(), SizeIs(4));
 }
 
@@ -159,11 +159,11 @@ TEST_F(RecordedWorkTest, AConfigurationMustBeRightOnEveryInstance) {
   open({scaled(1000, 3), scaled(500, 7)});
   PoolResult result = measure(timed(4));
   EXPECT_FALSE(result.failed()) << result.reason;
-  EXPECT_EQ(result.details["instances"].size(), 2u);
+  ASSERT_THAT(result.details.instances, SizeIs(2));
   ASSERT_THAT(result.exec_time(), SizeIs(4));
-  const Json& first = result.details["instances"][0]["result"]["exec_time"];
-  const Json& second = result.details["instances"][1]["result"]["exec_time"];
-  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(result.exec_time()[i].count(), first[i].get<double>() + second[i].get<double>());
+  const std::vector<Nanoseconds>& first = result.details.instances[0].result.exec_time;
+  const std::vector<Nanoseconds>& second = result.details.instances[1].result.exec_time;
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(result.exec_time()[i], first[i] + second[i]);
 
   // Enough threads for the second alone.
   Configuration narrow = timed(4);
@@ -172,7 +172,7 @@ TEST_F(RecordedWorkTest, AConfigurationMustBeRightOnEveryInstance) {
   EXPECT_EQ(result.failure, Failure::wrong_result);
   EXPECT_THAT(result.reason,
               StartsWith("instance " + recorded_->launches[0].instance.dynamic_hash.hex() + ": memory differs in"));
-  EXPECT_EQ(result.details["instances"].size(), 1u);
+  EXPECT_THAT(result.details.instances, SizeIs(1));
 
   result = measure(timed(4));
   EXPECT_FALSE(result.failed()) << "the one after a wrong one: " << result.reason;
@@ -219,7 +219,7 @@ TEST_F(RecordedWorkTest, TimesAreSumsOverTheInstances) {
   ASSERT_THAT(times, SizeIs(300));
   for (size_t i = 0; i < times.size(); ++i) {
     Nanoseconds sum{};
-    for (const Json& instance : result.details["instances"]) sum += Nanoseconds(instance["result"]["exec_time"][i].get<double>());
+    for (const InstanceResult& instance : result.details.instances) sum += instance.result.exec_time[i];
     ASSERT_DOUBLE_EQ(times[i].count(), sum.count()) << i;
   }
   EXPECT_GT(calls, 1u);
@@ -236,7 +236,7 @@ TEST_F(RecordedWorkTest, ThereAreAsManySumsAsTheLeastRunsOfAnInstance) {
   const PoolResult result = measure(configuration);
   ASSERT_FALSE(result.failed()) << result.reason;
   std::vector<size_t> runs;
-  for (const Json& instance : result.details["instances"]) runs.push_back(instance["result"]["exec_time"].size());
+  for (const InstanceResult& instance : result.details.instances) runs.push_back(instance.result.exec_time.size());
   ASSERT_THAT(runs, SizeIs(3));
   ASSERT_LT(runs[1], runs[0]);
   EXPECT_THAT(result.exec_time(), SizeIs(std::min({runs[0], runs[1], runs[2]})));

@@ -30,7 +30,7 @@ WorkerEnd by_itself() { return {}; }
 
 PoolResult with_times(std::initializer_list<int> times) {
   PoolResult result;
-  result.details = {{"exec_time", times}};
+  for (int time : times) result.details.together.exec_time.emplace_back(time);
   return result;
 }
 
@@ -191,7 +191,7 @@ TEST_F(SchedulerTest, AJobIsCompiledMeasuredAndHasItsResult) {
   EXPECT_THAT(results(), ElementsAre("a: none, measured"));
   EXPECT_TRUE(results_[0].write_to_log);
   EXPECT_EQ(results_[0].digest, whole_digest(with_passes("a")));
-  EXPECT_EQ(results_[0].result.details["times"]["translate"], 5);
+  EXPECT_EQ(to_json(results_[0].result.details)["times"]["translate"], 5);
   EXPECT_EQ(progress().device_busy, milliseconds(3));
   EXPECT_EQ(progress().distinct_objects, 1u);
   EXPECT_EQ(scheduler_->next_alarm(), kNever) << "nobody has anything to do";
@@ -536,14 +536,15 @@ TEST_F(SchedulerTest, WhatAnEarlierRunKnowsIsNotDoneAgain) {
   PoolResult known = with_times({100});
   known.configuration = with_passes("known");
   known.origin = Origin::resumed;
-  known.details["obj_hash"] = "object";
+  const Digest object = Hasher().add(std::string_view("object")).finish();
+  known.details.together.obj_hash = object;
   known_.emplace(whole_digest(known.configuration), known);
   open_ready();
   submit("known");
   EXPECT_THAT(results(), ElementsAre("known: none, resumed"));
   EXPECT_FALSE(results_[0].write_to_log);
   const JobId other = submit("other");
-  compile(other, "object");
+  compile(other, object.hex());
   EXPECT_THAT(results(), ElementsAre("known: none, resumed", "other: none, shared"));
 }
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "mneme/pool/compilation_details.h"
 #include "mneme/pool/scheduler.h"
 #include "mneme/replay/json_text.h"
 
@@ -135,7 +134,7 @@ void Scheduler::handle(PoolWorker& worker, Job& job, JobTimed& message, PoolTime
 void Scheduler::handle(PoolWorker& worker, Job& job, JobEnded& message, PoolTime now) {
   PoolResult result = std::move(message.result);
   result.reason = valid_utf8(result.reason);
-  add_compilation(result, job.about);
+  [[maybe_unused]] const Status compiled = add_compilation(result.details, job.about);  // as checked when it was received
   take_back(worker, job, now);
   if (worker.role() == WorkerRole::compile) return fail_compilation(job, result);
   if (result.failure == Failure::device_fault || result.failure == Failure::worker_lost) {
@@ -193,7 +192,7 @@ void Scheduler::return_jobs(const PoolWorker& lost, const WorkerEnd& end) {
   const LostJobs divided = divide_jobs(lost, end);
   if (Job* job = divided.charged ? find(*divided.charged) : nullptr) {
     PoolResult result = result_of_loss(lost, end, limits_);
-    add_compilation(result, job->about);
+    [[maybe_unused]] const Status compiled = add_compilation(result.details, job->about);  // likewise
     if (lost.role() == WorkerRole::compile)
       fail_compilation(*job, result);
     else

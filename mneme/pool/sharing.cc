@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "mneme/pool/compilation_details.h"
-
 namespace mneme {
 namespace {
 
@@ -24,13 +22,13 @@ NextStep end_as(const Outcome& outcome) { return {Kind::end, outcome.share()}; }
 }  // namespace
 
 Outcome::Outcome(const PoolResult& result, const Digest& found_for)
-    : failure_(result.failure), reason_(result.reason), details_(Json::to_cbor(result.details)), found_for_(found_for) {}
+    : failure_(result.failure), reason_(result.reason), details_(result.details), found_for_(found_for) {}
 
 PoolResult Outcome::share() const {
   PoolResult result;
   result.failure = failure_;
   result.reason = reason_;
-  result.details = Json::from_cbor(details_);
+  result.details = details_;
   result.origin = Origin::shared;
   result.shared_with = found_for_;
   return result;
@@ -38,9 +36,10 @@ PoolResult Outcome::share() const {
 
 void Sharing::remember(const std::map<Digest, PoolResult>& known) {
   for (const auto& [digest, result] : known) {
-    const std::optional<std::string> object = measured_object(result);
+    // Of several instances there is an object for each, which `together` does not name.
+    const std::optional<Digest>& object = result.details.together.obj_hash;
     if (result.shared_with || !object) continue;
-    measurements_[*object + " " + launch_key(to_json(result.configuration))].outcome.emplace(result, digest);
+    measurements_[object->hex() + " " + launch_key(to_json(result.configuration))].outcome.emplace(result, digest);
   }
 }
 
@@ -105,7 +104,7 @@ std::vector<JobId> Sharing::assembled(Job& job, const Json& description, ObjectH
   if (code.assembled.description.is_null()) ++distinct_objects_;
   code.assembling = false;
   code.assembled = {description, std::move(object)};
-  add_assembly(job.about, description);
+  if (description.contains("times")) job.about["times"].update(description["times"]);
   return std::exchange(code.waiting, {});
 }
 

@@ -29,7 +29,7 @@ class Outcome {
  private:
   Failure failure_ = Failure::none;
   std::string reason_;
-  std::vector<uint8_t> details_;  // CBOR, which takes a fraction of the memory
+  ResultDetails details_;
   Digest found_for_;
 };
 

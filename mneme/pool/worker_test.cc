@@ -23,7 +23,7 @@ class ScriptedWork final : public DeviceWork {
   explicit ScriptedWork(Status fetching) : fetching_(std::move(fetching)) {}
   PoolResult measure(const Configuration& configuration, ByteSpan, const Json&, const Watch& watch) override {
     PoolResult result;
-    result.details = {{"passes", configuration.passes}};
+    result.details.together.assembler = configuration.passes;
     if (configuration.passes == "fault") result.failure = Failure::device_fault;
     if (configuration.passes == "wrong") result.failure = Failure::wrong_result;
     if (result.failed()) return result;
@@ -69,7 +69,7 @@ std::vector<std::string> told_of(const std::vector<std::string>& jobs, const Sta
     const PoolResult& result = ended->result;
     told.push_back(fmt::format("{} {}", result.failed() ? to_string(result.failure) : "told", ended->id));
     if (!result.reason.empty()) told.back() += ": " + result.reason;
-    if (!result.failed()) EXPECT_EQ(result.details["passes"], passes[ended->id - 1]);
+    if (!result.failed()) EXPECT_EQ(result.details.together.assembler, passes[ended->id - 1]);
   }
   {
     [[maybe_unused]] Channel closed = std::move(ends.first);

@@ -62,9 +62,8 @@ Json MessageMembers::any(const char* name) {
   return {};
 }
 
-Json MessageMembers::timed_object(const char* name) {
+Json MessageMembers::object(const char* name) {
   Json object = take(name, &Json::is_object);
-  if (object.is_object() && object.contains("times") && !object["times"].is_object()) refuse(name);
   return object.is_object() ? object : Json::object();
 }
 

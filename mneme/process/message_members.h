@@ -30,8 +30,7 @@ class MessageMembers {
   std::vector<double> numbers(const char* name);
   ByteVector bytes(const char* name);
   nlohmann::json any(const char* name);
-  // An object whose "times", where it has any, are an object too, as the times of compilation's stages are.
-  nlohmann::json timed_object(const char* name);
+  nlohmann::json object(const char* name);
   bool has(const char* name) const { return body_.is_object() && body_.contains(name); }
 
   // The member is there and of its kind, and says nonsense all the same.

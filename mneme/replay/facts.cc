@@ -147,9 +147,6 @@ void find_pointer_facts(const SpecialiseOptions& options, const LaunchFacts& lau
   }
 }
 
-Json extent(Dim3 d) { return {{"x", d.x}, {"y", d.y}, {"z", d.z}}; }
-Json dimensions(const LaunchDimensions& d) { return {{"grid", extent(d.grid)}, {"block", extent(d.block)}}; }
-
 }  // namespace
 
 Result<SpecialisedLaunch> resolve_facts(const SpecialiseOptions& options, const LaunchFacts& launch,
@@ -176,23 +173,20 @@ Result<SpecialisedLaunch> resolve_facts(const SpecialiseOptions& options, const 
   return result;
 }
 
-Json to_json(const SpecialisedLaunch& launch) {
+SpecialisationReport report_of(const SpecialisedLaunch& launch) {
   const Specialisation& values = launch.values;
-  Json json = Json::object();
-  for (const ArgumentValue& argument : values.arguments) json["arguments"].push_back(launch.parameters[argument.parameter]);
-  if (values.dimensions) json["dimensions"] = dimensions(*values.dimensions);
-  if (values.ranges) json["ranges"] = dimensions(*values.ranges);
+  SpecialisationReport report;
+  for (const ArgumentValue& argument : values.arguments) report.arguments.push_back(launch.parameters[argument.parameter]);
+  report.dimensions = values.dimensions;
+  report.ranges = values.ranges;
   for (const PointerFacts& facts : values.pointers) {
-    if (facts.alignment > 1) json["alignment"][launch.parameters[facts.parameter]] = facts.alignment;
-    if (facts.no_alias) json["no_alias"].push_back(launch.parameters[facts.parameter]);
+    if (facts.alignment > 1) report.alignment[launch.parameters[facts.parameter]] = facts.alignment;
+    if (facts.no_alias) report.no_alias.push_back(launch.parameters[facts.parameter]);
   }
   for (const UnprovenParameter& parameter : launch.may_alias)
-    json["may_alias"][launch.parameters[parameter.parameter]] = parameter.reason;
-  if (values.bounds.max_threads) json["max_threads"] = *values.bounds.max_threads;
-  if (values.bounds.min_blocks) json["min_blocks"] = *values.bounds.min_blocks;
-  if (values.bounds.max_cluster) json["max_cluster"] = *values.bounds.max_cluster;
-  if (values.bounds.max_registers) json["max_registers"] = *values.bounds.max_registers;
-  return json;
+    report.may_alias[launch.parameters[parameter.parameter]] = parameter.reason;
+  report.bounds = values.bounds;
+  return report;
 }
 
 }  // namespace mneme

@@ -7,6 +7,7 @@
 // pointer points into. A replay would show the opposite as a wrong result.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -50,7 +51,22 @@ struct SpecialisedLaunch {
 Result<SpecialisedLaunch> resolve_facts(const SpecialiseOptions& options, const LaunchFacts& launch,
                                         const Result<PointerUse>& use);
 
-// For a result: only what was asked for.
-nlohmann::json to_json(const SpecialisedLaunch& launch);
+// What a result says of it: only what was asked for, and parameters by their names. Each member is the key of the same name in
+// JSON; those of `bounds` stand beside the others.
+struct SpecialisationReport {
+  std::vector<std::string> arguments;            // that are constants
+  std::optional<LaunchDimensions> dimensions;    // the launch that was meant, where its extents are constants
+  std::optional<LaunchDimensions> ranges;        // the same where indices and dimensions have ranges
+  std::map<std::string, uint64_t> alignment;     // of each pointer
+  std::vector<std::string> no_alias;             // pointers that are proven to alias nothing
+  std::map<std::string, std::string> may_alias;  // the others, each with the reason
+  LaunchBounds bounds;
+  friend bool operator==(const SpecialisationReport&, const SpecialisationReport&) = default;
+};
+SpecialisationReport report_of(const SpecialisedLaunch& launch);
+
+nlohmann::json to_json(const SpecialisationReport& report);
+// corrupt, naming the key.
+Result<SpecialisationReport> specialisation_report_from_json(const nlohmann::json& json);
 
 }  // namespace mneme

@@ -79,7 +79,7 @@ TEST_F(FactsTest, ArgumentsAreFoundByNameAndIndex) {
   EXPECT_EQ(launch->values.kernel, "_Z1k");
   ASSERT_EQ(launch->values.arguments.size(), 3u);
   EXPECT_EQ(launch->values.arguments[1], (ArgumentValue{2, {std::byte{0xe8}, std::byte{3}, {}, {}}}));
-  EXPECT_EQ(to_json(*launch), (Json{{"arguments", {"b", "count", "4"}}}));
+  EXPECT_EQ(to_json(report_of(*launch)), (Json{{"arguments", {"b", "count", "4"}}}));
   EXPECT_EQ(resolve({.arguments = {"*"}})->values.arguments.size(), 5u);
   EXPECT_EQ(resolve({.arguments = {"*"}})->values.arguments[3].bytes.size(), 16u);
 }
@@ -98,22 +98,23 @@ TEST_F(FactsTest, DimensionsAreThoseThatAreLaunched) {
   auto launch = resolve({.dimensions = true, .ranges = true, .bounds = {.max_threads = 256, .min_blocks = 2}});
   ASSERT_TRUE(launch.ok()) << launch.status().to_string();
   const Json shape = {{"grid", {{"x", 5}, {"y", 1}, {"z", 1}}}, {"block", {{"x", 128}, {"y", 2}, {"z", 1}}}};
-  EXPECT_EQ(to_json(*launch), (Json{{"dimensions", shape}, {"ranges", shape}, {"max_threads", 256}, {"min_blocks", 2}}));
+  EXPECT_EQ(to_json(report_of(*launch)),
+            (Json{{"dimensions", shape}, {"ranges", shape}, {"max_threads", 256}, {"min_blocks", 2}}));
   EXPECT_EQ(resolve({.bounds = {.max_threads = 255}}).status().to_string(),
             "invalid_argument: specialise.max_threads is 255, and a block of the launch has 256 threads");
 }
 
 TEST_F(FactsTest, AlignmentIsThatOfTheRecordedPointers) {
-  EXPECT_EQ(to_json(*resolve({.alignment = true})), (Json{{"alignment", {{"a", 4096}, {"b", 8}, {"4", 512}}}}));
+  EXPECT_EQ(to_json(report_of(*resolve({.alignment = true}))), (Json{{"alignment", {{"a", 4096}, {"b", 8}, {"4", 512}}}}));
   set(0, 0);
-  EXPECT_EQ(to_json(*resolve({.arguments = {"b"}, .alignment = true})),
+  EXPECT_EQ(to_json(report_of(*resolve({.arguments = {"b"}, .alignment = true}))),
             (Json{{"arguments", {"b"}}, {"alignment", {{"4", 512}}}}));
 }
 
 TEST_F(FactsTest, PointersIntoDistinctAllocationsDoNotAlias) {
   const PointerUse use{.roots = {root(0, "r"), root(1, "w")}, .other = ""};
   auto launch = resolve({.no_alias = true}, use);
-  EXPECT_EQ(to_json(*launch),
+  EXPECT_EQ(to_json(report_of(*launch)),
             (Json{{"no_alias", {"a", "b"}}, {"may_alias", {{"4", "the kernel accesses no memory through it"}}}}));
 }
 

@@ -36,22 +36,29 @@ ReplayResult everything() {
   result.masked_bytes = Bytes(2048);
   result.exec_time = {Nanoseconds(300), Nanoseconds(100), Nanoseconds(160), Nanoseconds(140)};
   result.verified_run_timed = true;
-  result.clock = {"cupti_activity", "a remark", {}};
+  result.clock_source = "cupti_activity";
+  result.clock_remark = "a remark";
   result.clocks = {1980, 1755, {"power cap"}};
   result.occupancy = {6, 0.75};
   result.exclusive = true;
-  result.resources = {40, Bytes(24), Bytes(352), Bytes(1024), 512};
-  result.object_size = Bytes(9000);
-  result.object_digest = digest_of(ByteVector(1));
+  result.reg_usage = 40;
+  result.local_mem_usage = Bytes(24);
+  result.const_mem_usage = Bytes(352);
+  result.shared_mem_usage = Bytes(1024);
+  result.obj_size = Bytes(9000);
+  result.obj_hash = digest_of(ByteVector(1));
+  result.instructions = 123;
+  result.stack_frame = Bytes(16);
+  result.spill_store_bytes = Bytes(48);
+  result.spill_load_bytes = Bytes(96);
   result.assembler = "nvptxcompiler 12.8";
-  result.facts = {123, 41, Bytes(16), Bytes(48), Bytes(96), Bytes(1040)};
   result.warnings = {"a warning"};
   result.cache = CacheUse::same_code;
   result.shared_with = digest_of(ByteVector(2));
   result.times = {{"codegen", Nanoseconds(11)}, {"load", Nanoseconds(12)}, {"run", Nanoseconds(13)}};
   result.shape = {{7, 8, 9}, {10, 11, 12}, Bytes(256), false};
-  result.recorded_shape = {{7, 8, 18}, {20, 11, 12}, Bytes(512), false};
-  result.specialised = SpecialisedLaunch{{}, {"n"}, {{0, "why"}}};
+  result.fewer_threads = {{'x', 70, 140}, {'z', 108, 216}};
+  result.specialised = report_of({{}, {"n"}, {{0, "why"}}});
   result.device = "a device";
   result.device_kind = DeviceKind::cuda;
   result.recorded_time = {"cuda_event", 400.0, 3, 200.0, 300.0};
@@ -66,7 +73,8 @@ Json not_within() {
 }
 
 Json everything_json() {
-  return {{"verified", false},
+  return {{"stage", "done"},
+          {"verified", false},
           {"executed", true},
           {"failed", false},
           {"error", {}},
@@ -77,13 +85,15 @@ Json everything_json() {
              {"buffer", "argument 'out'"},
              {"differing_bytes", 12},
              {"first_offset", 16},
+             {"outside", false},
              {"tolerance", not_within()}},
             {{"where", "allocation 0x9000"},
              {"address", "0x9000"},
              {"size", 64},
              {"buffer", {}},
              {"differing_bytes", 5},
-             {"first_offset", 6}}}},
+             {"first_offset", 6},
+             {"outside", true}}}},
           {"not_written",
            {{{"where", "argument 'out'"}, {"type", "f64"}, {"elements", 512}, {"not_written", 100}, {"first", 7}, {"wrong", 3}},
             {{"where", "argument 'raw'"}, {"type", {}}, {"elements", 64}, {"not_written", 8}, {"first", 9}, {"wrong", 0}}}},
@@ -131,6 +141,7 @@ Json everything_json() {
           {"grid", {{"x", 7}, {"y", 8}, {"z", 9}}},
           {"block", {{"x", 10}, {"y", 11}, {"z", 12}}},
           {"dynamic_shared_memory", 256},
+          {"cooperative", {}},
           {"specialised", {{"may_alias", {{"n", "why"}}}}},
           {"device", "a device"},
           {"device_kind", "cuda"},
@@ -182,6 +193,7 @@ TEST(ReplayResult, WhatIsNotKnownIsNull) {
                           "grid",
                           "block",
                           "dynamic_shared_memory",
+                          "cooperative",
                           "specialised",
                           "device",
                           "device_kind",
@@ -197,8 +209,6 @@ TEST(ReplayResult, WhatIsNotKnownIsNull) {
 
 TEST(ReplayResult, OneMemberStandsInForAnother) {
   ReplayResult result = everything();
-  result.resources.registers.reset();
-  EXPECT_EQ(to_json(result)["reg_usage"], 41) << "the driver does not tell it: the assembler's";
   result.exec_time.clear();
   EXPECT_EQ(to_json(result)["verified_run_timed"], false) << "no run was timed";
   EXPECT_TRUE(to_json(result)["recorded_time"]["ratio"].is_null());
@@ -216,16 +226,56 @@ TEST(ReplayResult, OneMemberStandsInForAnother) {
   EXPECT_EQ(to_json(result)["tolerances"][1]["difference_norm"], "inf");
 }
 
-TEST(ReplayResult, FewerThreadsAreOfEachDirection) {
+TEST(ReplayResult, WhatIsKnownOfCodeIsPutInItsMembers) {
+  CompiledCode code;
+  code.image.bytes.resize(9000);
+  code.digest = digest_of(ByteVector(1));
+  code.facts = {123, 41, Bytes(16), Bytes(48), Bytes(96), Bytes(1040)};
+  code.assembler = "ptxas";
+  code.warnings = {"a warning"};
+  code.cache = CacheUse::miss;
+  code.times = {{"codegen", Nanoseconds(11)}};
   ReplayResult result;
-  EXPECT_TRUE(fewer_threads(result).empty()) << "no shape";
-  result.recorded_shape = {{2, 3, 4}, {32, 8, 2}, {}, false};
+  result.times = {{"session", Nanoseconds(1)}};
+  result.put(code);
+  EXPECT_EQ(result.obj_size, Bytes(9000));
+  EXPECT_EQ(result.obj_hash, code.digest);
+  EXPECT_EQ(result.instructions, 123u);
+  EXPECT_EQ(result.reg_usage, 41u);
+  EXPECT_EQ(result.stack_frame, Bytes(16));
+  EXPECT_EQ(result.spill_store_bytes, Bytes(48));
+  EXPECT_EQ(result.spill_load_bytes, Bytes(96));
+  EXPECT_EQ(result.assembler, "ptxas");
+  EXPECT_EQ(result.warnings, code.warnings);
+  EXPECT_EQ(result.cache, CacheUse::miss);
+  EXPECT_EQ(result.times.size(), 2u);
+  result.put(KernelResources{{}, Bytes(24), Bytes(352), Bytes(1024), 512});
+  EXPECT_EQ(result.reg_usage, 41u) << "the driver does not tell it: the assembler's";
+  EXPECT_EQ(result.local_mem_usage, Bytes(24));
+  EXPECT_EQ(result.const_mem_usage, Bytes(352));
+  EXPECT_EQ(result.shared_mem_usage, Bytes(1024));
+  result.put(KernelResources{.registers = 40});
+  EXPECT_EQ(result.reg_usage, 40u);
+}
+
+TEST(ReplayResult, CompilingIsEveryStageInWhichCodeIsMade) {
+  ReplayResult result;
+  EXPECT_EQ(compile_time(result), Nanoseconds(0));
+  double all = 0;
+  for (const std::string_view stage : kCompileStages) result.times.push_back({std::string(stage), Nanoseconds(all += 10)});
+  for (const char* other : {"session", "load", "wait", "mask", "run", "timed_runs"})
+    result.times.push_back({other, Nanoseconds(1000)});
+  EXPECT_EQ(compile_time(result), Nanoseconds(360));
+}
+
+TEST(ReplayResult, FewerThreadsAreOfEachDirection) {
+  const LaunchShape recorded{{2, 3, 4}, {32, 8, 2}, {}, false};
   const std::pair<Dim3, const char*> kGrids[] = {
       {{2, 3, 4}, ""}, {{3, 3, 4}, ""}, {{1, 3, 4}, "x: 32 of 64"}, {{2, 2, 4}, "y: 16 of 24"}, {{2, 3, 3}, "z: 6 of 8"}};
   for (const auto& [grid, expected] : kGrids) {
-    result.shape = {grid, {32, 8, 2}, {}, false};
     std::string found;
-    for (const FewerThreads& f : fewer_threads(result)) found += fmt::format("{}: {} of {}", f.axis, f.threads, f.recorded);
+    for (const FewerThreads& f : fewer_threads({grid, {32, 8, 2}, {}, false}, recorded))
+      found += fmt::format("{}: {} of {}", f.axis, f.threads, f.recorded);
     EXPECT_EQ(found, expected);
   }
 }
@@ -245,7 +295,7 @@ TEST(ReplayResult, WhatIsWrongIsSaidWhole) {
   EXPECT_EQ(describe_wrong(result), out + "; " + differs + behind) << "one explains one of two";
   result.not_written.reset();
   result.order_dependences.clear();
-  result.shape = result.recorded_shape;
+  result.fewer_threads.clear();
   EXPECT_EQ(describe_wrong(result), differs);
   result.mismatches = {{"global table", DevicePtr(0x1000), Bytes(4), 1, 0, {}, false, ""}};
   EXPECT_EQ(describe_wrong(result), "memory differs in 1 place, first global table (1 byte, from offset 0 on)");

@@ -169,13 +169,12 @@ TEST_F(RunsTest, AResultSaysWhatItIsOf) {
     EXPECT_EQ(result.device_kind, DeviceKind::cpu);
     EXPECT_EQ(result.recorded_on, instance_.device_kind);
     EXPECT_EQ(result.recorded_time, time);
-    EXPECT_EQ(result.recorded_shape, recorded_shape(instance_));
     EXPECT_EQ(result.shape, recorded_shape(instance_));
-    EXPECT_EQ(result.object_size, Bytes(code_.image.bytes.size()));
-    EXPECT_EQ(result.object_digest, code_.digest);
+    EXPECT_EQ(result.obj_size, Bytes(code_.image.bytes.size()));
+    EXPECT_EQ(result.obj_hash, code_.digest);
     EXPECT_EQ(result.assembler, code_.assembler);
-    EXPECT_EQ(result.facts, code_.facts);
-    EXPECT_EQ(result.clock.source, device_->clock()->source);
+    EXPECT_EQ(result.instructions, code_.facts.instructions);
+    EXPECT_EQ(result.clock_source, device_->clock()->source);
     EXPECT_EQ(result.times.front().stage, "session");
   }
 }

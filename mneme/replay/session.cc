@@ -64,7 +64,6 @@ ReplayResult Session::replay_by(const Configuration& configuration, const Compil
   result.device_kind = device_.properties().kind;
   result.recorded_on = instance_.device_kind;
   result.recorded_time = instance_.recorded_time;
-  result.recorded_shape = recorded_shape(instance_);
   result.times.push_back({"session", prepare_time_});
   result.failure = prepare_and_run(configuration, code, runs, result);
   if (result.stage == ReplayStage::running) result.failure = name_kernel(result.failure, kernel_.demangled, *result.shape);
@@ -84,6 +83,7 @@ ReplayResult Session::replay_by(const Configuration& configuration, const Compil
 Status Session::prepare_and_run(const Configuration& configuration, const CompiledCode* code, const Runs& runs,
                                 ReplayResult& result) {
   MNEME_ASSIGN(result.shape, configuration.launch_shape(instance_));
+  result.fewer_threads = fewer_threads(*result.shape, recorded_shape(instance_));
   MNEME_TRY(check_execution(configuration.execution, device_.properties()));
   MNEME_ASSIGN(Tolerated tolerated, resolve_tolerances(configuration.tolerance, kernel_, instance_, plan_));
   MNEME_TRY(check_target(configuration.codegen, device_.properties()));
@@ -95,7 +95,7 @@ Status Session::prepare_and_run(const Configuration& configuration, const Compil
   }
   result.stage = ReplayStage::loading;
   MNEME_ASSIGN(Loaded loaded, load(configuration, *code, result));
-  result.resources = loaded.kernel->resources();
+  result.put(loaded.kernel->resources());
 
   result.stage = ReplayStage::masking;
   StageClock clock;
@@ -121,7 +121,7 @@ Result<CompiledCode> Session::compile(const Configuration& configuration, Replay
   ActivityScope compiling(Activity::compiling);
   MNEME_ASSIGN(KernelCode * source, sources_->find(configuration.ir));
   MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, *source));
-  if (!configuration.specialise.empty()) result.specialised = std::move(request.specialised);
+  if (!configuration.specialise.empty()) result.specialised = report_of(request.specialised);
   return compiler_->compile(source->module(), request.options);
 }
 
@@ -138,13 +138,7 @@ void Session::use_cache(std::shared_ptr<DiskCache> cache) {
 }
 
 Result<Session::Loaded> Session::load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result) {
-  result.object_size = Bytes(code.image.bytes.size());
-  result.object_digest = code.digest;
-  result.assembler = code.assembler;
-  result.facts = code.facts;
-  result.warnings = code.warnings;
-  result.cache = code.cache;
-  result.times.insert(result.times.end(), code.times.begin(), code.times.end());
+  result.put(code);
 
   auto same =
       std::find_if(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept->translation == code.translation_digest; });

@@ -97,14 +97,19 @@ Status Session::mask_globals(const Loaded& recorded) {
     return !written || read;
   });
   if (names.empty()) return {};
-  MNEME_TRY(memory_->mask_symbols(names));
-  MNEME_TRY(run_masked(recorded).status());
-  MNEME_TRY(memory_->keep_masked_symbols(names, recorded.symbols));
-  if (!memory_->has_masked()) return {};
-  MNEME_ASSIGN(RestoredRun run, run_masked(recorded));
-  MNEME_ASSIGN(const CheckedRun checked, std::move(run).check());
-  if (!checked.equal) memory_->forget_masked_symbols();
-  return {};
+  const auto right_when_masked = [&]() -> Result<bool> {
+    MNEME_TRY(memory_->mask_symbols(names));
+    MNEME_TRY(run_masked(recorded).status());
+    MNEME_TRY(memory_->keep_masked_symbols(names, recorded.symbols));
+    if (!memory_->has_masked()) return true;
+    MNEME_ASSIGN(RestoredRun run, run_masked(recorded));
+    MNEME_ASSIGN(const CheckedRun checked, std::move(run).check());
+    return checked.equal;
+  };
+  const Result<bool> right = right_when_masked();
+  // What is half done would be put back before every run.
+  if (!right.ok() || !*right) memory_->forget_masked_symbols();
+  return right.status();
 }
 
 Result<RestoredRun> Session::run_masked(const Loaded& recorded) {

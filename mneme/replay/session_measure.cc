@@ -179,7 +179,8 @@ Status Session::show_wrong_run(const CheckedRun& wrong, const Loaded& loaded, Re
 
 void Session::put(Measurement measured, ReplayResult& result) {
   result.exec_time = std::move(measured.times);
-  result.clock = measured.clock;
+  result.clock_source = measured.clock.source;
+  result.clock_remark = measured.clock.remark;
   result.clocks = std::move(measured.clocks);
 }
 

@@ -7,37 +7,23 @@
 namespace mneme {
 namespace {
 
-using Json = nlohmann::json;
-
 // Takes place once, whatever is measured afterwards.
 constexpr std::string_view kSessionStage = "session";
 
-void add_stages(const Json& details, std::map<std::string, double>& stages) {
-  if (auto times = details.find("times"); times != details.end() && times->is_object())
-    for (const auto& [stage, time] : times->items())
-      if (stage != kSessionStage && time.is_number()) stages[stage] += time.get<double>();
-  if (auto instances = details.find("instances"); instances != details.end() && instances->is_array())
-    for (const Json& instance : *instances)
-      if (instance.contains("result")) add_stages(instance["result"], stages);
+void add_stages(const ReplayResult& result, std::map<std::string, double>& stages) {
+  for (const StageTime& stage : result.times)
+    if (stage.stage != kSessionStage) stages[stage.stage] += stage.time.count();
 }
 
 }  // namespace
 
-Json detail_of(const Json& details, const char* member) {
-  if (auto found = details.find(member); found != details.end()) return *found;
-  auto instances = details.find("instances");
-  if (instances == details.end() || !instances->is_array() || instances->empty()) return {};
-  const Json& first = instances->front();
-  return first.contains("result") ? first["result"].value(member, Json()) : Json();
-}
-
 std::optional<Nanoseconds> median_time(const PoolResult& result) {
-  const std::vector<Nanoseconds> times = result.exec_time();
+  const std::vector<Nanoseconds>& times = result.details.together.exec_time;
   if (result.failed() || times.empty()) return std::nullopt;
   return statistics_of(times).median;
 }
 
-void SweepTally::add(PoolResult result, std::vector<Json> values) {
+void SweepTally::add(PoolResult result, std::vector<nlohmann::json> values) {
   ++counts_.done;
   ++(result.failed() ? counts_.failed : counts_.right);
   counts_.shared += result.origin == Origin::shared;
@@ -54,11 +40,12 @@ void SweepTally::add(PoolResult result, std::vector<Json> values) {
 }
 
 void SweepTally::count_work(const PoolResult& result) {
-  add_stages(result.details, counts_.stages);
+  add_stages(result.details.together, counts_.stages);
+  for (const InstanceResult& instance : result.details.instances) add_stages(instance.result, counts_.stages);
   const std::optional<Nanoseconds> time = median_time(result);
   if (!time) return;
   ++counts_.measured;
-  const uint64_t untimed = result.details.value("verified_run_timed", false) ? 0 : 1;
+  const uint64_t untimed = result.details.together.verified_run_timed ? 0 : 1;
   const uint64_t launches = untimed + result.configuration.execution.warm_up + result.exec_time().size();
   counts_.launches += launches;
   counts_.kernel_time += *time * static_cast<double>(launches);

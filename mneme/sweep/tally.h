@@ -14,8 +14,6 @@ namespace mneme {
 // The labels of the baseline's results.
 inline constexpr std::string_view kBaselineAtBegin = "baseline at the begin", kBaselineAtEnd = "baseline at the end";
 
-// A member of what `mneme replay` prints of a result; of several instances, the first one's. Null where there is none.
-nlohmann::json detail_of(const nlohmann::json& details, const char* member);
 // The median of the timed runs; nothing where the result is no right one.
 std::optional<Nanoseconds> median_time(const PoolResult& result);
 

@@ -25,7 +25,6 @@ _COLUMNS = (
     "label", "failure", "reason", "verified", "time", "registers", "object_size", "compile_time", "object_hash",
     "origin", "shared_with",
 )  # fmt: skip
-_COMPILING = ("cache", "prepare", "optimise", "codegen", "assemble", "lower", "host_optimise", "link")
 
 
 class Result(Shown):
@@ -57,7 +56,7 @@ class Result(Shown):
     @property
     def verified(self) -> bool:
         """All memory was as recorded, to the byte or within its tolerance."""
-        return bool(self.details.get("verified", False))
+        return self._native.verified
 
     @property
     def failed(self) -> bool:
@@ -92,17 +91,17 @@ class Result(Shown):
     @property
     def registers(self) -> int | None:
         """Of a thread; of several instances the most."""
-        return max(self._all("reg_usage"), default=None)
+        return self._native.registers
 
     @property
     def object_size(self) -> int | None:
         """Bytes of the device object; of several instances the largest."""
-        return max(self._all("obj_size"), default=None)
+        return self._native.object_size
 
     @property
     def object_hash(self) -> str | None:
         """Digest of the object, of several instances' objects joined by "+"; None where there is none."""
-        return "+".join(self._all("obj_hash")) or None
+        return self._native.object_hash
 
     @property
     def compile_time(self) -> float | None:
@@ -110,8 +109,7 @@ class Result(Shown):
 
         Zero where it was asked nothing, because others ended in the same code; None where it failed before.
         """
-        stages = self._all("times")
-        return float(sum(times.get(stage, 0) for times in stages for stage in _COMPILING)) if stages else None
+        return self._native.compile_time
 
     @property
     def origin(self) -> str:
@@ -147,12 +145,6 @@ class Result(Shown):
         """
         members: dict[str, Any] = self._native.to_dict()
         return members
-
-    def _all(self, key: str) -> list[Any]:
-        results = (
-            [one["result"] for one in self.details["instances"]] if "instances" in self.details else [self.details]
-        )
-        return [result[key] for result in results if result.get(key) is not None]
 
     def __setattr__(self, name: str, value: object) -> None:
         if name != "_native" or "_native" in self.__dict__:

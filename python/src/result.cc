@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "arrays.h"
 #include "bind.h"
 #include "config.h"
@@ -22,8 +24,35 @@ std::optional<std::string> failure(const PoolResult& result) {
   return std::string(to_string(result.failure));
 }
 
+// Of several instances the largest.
+std::optional<uint64_t> registers(const PoolResult& self) {
+  std::optional<uint64_t> most;
+  for (const ReplayResult* result : self.details.each())
+    if (result->reg_usage) most = std::max<uint64_t>(most.value_or(0), *result->reg_usage);
+  return most;
+}
+
+std::optional<uint64_t> object_size(const PoolResult& self) {
+  std::optional<uint64_t> most;
+  for (const ReplayResult* result : self.details.each())
+    if (result->obj_size) most = std::max(most.value_or(0), result->obj_size->count);
+  return most;
+}
+
+std::optional<std::string> object_hash(const PoolResult& self) {
+  std::string all;
+  for (const ReplayResult* result : self.details.each())
+    if (result->obj_hash) all += (all.empty() ? "" : "+") + result->obj_hash->hex();
+  return all.empty() ? std::nullopt : std::optional(all);
+}
+
+std::optional<double> compile_time(const PoolResult& self) {
+  const std::optional<Nanoseconds> time = self.details.compile_time();
+  return time ? std::optional(time->count()) : std::nullopt;
+}
+
 std::optional<double> time(const PoolResult& result) {
-  const std::vector<Nanoseconds> times = result.exec_time();
+  const std::vector<Nanoseconds>& times = result.details.together.exec_time;
   if (result.failed() || times.empty()) return std::nullopt;
   return statistics_of(times).median.count();
 }
@@ -44,6 +73,11 @@ void bind_result(nb::module_& module) {
       .def_prop_ro("configuration", [](const PoolResult& self) { return Config(self.configuration); })
       .def_prop_ro("failure", &failure)
       .def_ro("reason", &PoolResult::reason)
+      .def_prop_ro("verified", [](const PoolResult& self) { return self.details.together.verified; })
+      .def_prop_ro("registers", &registers)
+      .def_prop_ro("object_size", &object_size)
+      .def_prop_ro("object_hash", &object_hash)
+      .def_prop_ro("compile_time", &compile_time)
       .def_prop_ro("origin", [](const PoolResult& self) { return std::string(to_string(self.origin)); })
       .def_prop_ro(
           "shared_with",
@@ -53,7 +87,7 @@ void bind_result(nb::module_& module) {
           "times", [](const PoolResult& self) { return array_of(self.exec_time()); }, nb::rv_policy::automatic)
       .def_prop_ro("time", &time)
       .def_prop_ro(
-          "details", [](const PoolResult& self) { return python_of(self.details); },
+          "details", [](const PoolResult& self) { return python_of(to_json(self.details)); },
           nb::sig("def details(self) -> dict[str, typing.Any]"))
       .def(
           "to_dict", [](const PoolResult& self) { return python_of(to_json(self)); },
@@ -64,6 +98,9 @@ void bind_result(nb::module_& module) {
   module.def("read_results", &read_results, nb::arg("path"),
              nb::sig("def read_results(path: str) -> tuple[dict[str, typing.Any], list[PoolResult]]"),
              "What a log is about, and its results.");
+  module.def(
+      "compile_stages", [] { return std::vector<std::string>(kCompileStages.begin(), kCompileStages.end()); },
+      "The stages of a result's times in which code was made, or was found in the cache.");
 }
 
 }  // namespace mneme::python

@@ -27,7 +27,8 @@ REASON_FILES = {"snapshot/recording_report.cc", "cpu/lower/refusal.cc", "cpu/ptx
 # Words that stand within messages: they are no messages.
 PARTS = {"a write to", "a read of", "1 thread waits", "… threads wait", "from … to …", "loading a cpu image: it", "not read",
          "integers or pointers", "floating-point numbers", "an array", "an array of strings", "true or false", "one of …",
-         "a number from … to …", "a whole number from … to …", "no place to look in"}
+         "a number from … to …", "a whole number from … to …", "no place to look in", "an object", "an address", "a list of two",
+         "a type of elements", "a kind of device", "x, y or z"}
 
 
 def tokens(source):

@@ -476,7 +476,7 @@ def test_of_several_instances_a_result_has_the_whole() -> None:
             "result": {
                 "verified": True,
                 "exec_time": [3.0, 1.0],
-                "instances": [{"record_id": "a", "result": one}, {"record_id": "b", "result": other}],
+                "instances": [{"record_id": "a" * 32, "result": one}, {"record_id": "b" * 32, "result": other}],
             },
         }
     )

@@ -198,8 +198,8 @@ def test_a_log_that_an_older_version_began_is_one_log(tmp_path: Path) -> None:
     old, new = {"verdict": {"poison": False}, "passes": "a"}, {"verdict": {"mask": False}, "passes": "b"}
     (tmp_path / "best.json").write_text(json.dumps({"configuration": old, "time": 7.0}))
     run = run_of(tmp_path, [line(1, old, [7.0]), line(2, new, [5.0])])
-    assert [trial.configuration["verdict"] for trial in run.trials] == [{"mask": False}] * 2
-    assert not [parameter for parameter in run.parameters if parameter.name.startswith("verdict")]
+    assert [run.line_of(trial).configuration["verdict"] for trial in run.trials] == [{"mask": False}] * 2
+    assert not [factor for factor in run.factors if factor.name.startswith("verdict")]
     assert run.best is not None and run.best.number == 1, "as best.json says"
 
 

@@ -81,4 +81,18 @@ class OnFakeDevice : public testing::TestWithParam<Bytes> {
   ByteVector before_, after_;
 };
 
+// The same with the memory prepared.
+class PreparedOnFakeDevice : public OnFakeDevice {
+ protected:
+  void SetUp() override {
+    OnFakeDevice::SetUp();
+    auto memory = prepare();
+    ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+    memory_ = std::move(*memory);
+  }
+  void TearDown() override { memory_.reset(); }
+
+  std::unique_ptr<PreparedMemory> memory_;
+};
+
 }  // namespace mneme::testing_memory

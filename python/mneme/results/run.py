@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mneme import _json
+from mneme import _json, _native
 from mneme._views import shown
 from mneme.config import with_current_names
 from mneme.errors import CorruptError, NotFoundError
@@ -34,8 +34,8 @@ DEFAULTS: dict[str, Value] = {
     "shared_memory": 0,
 }
 
-#: Stages of `result.times` that are compiling.
-COMPILING = ("prepare", "optimise", "codegen", "assemble", "lower", "host_optimise", "link")
+#: Stages of `result.times` in which code was made, or was found in the cache: as `Result.compile_time` adds them up.
+COMPILING = tuple(_native.compile_stages())
 
 #: Of the intervals of best.json, which does not say it.
 CONFIDENCE = 0.95
