@@ -54,7 +54,7 @@ class Jobs {
     if (ended->result.failed()) return error(Code::internal, "a candidate is wrong: {}", ended->result.reason);
     if (++told_ <= kFirst) return {};
     ++stages_known_;
-    for (const auto& [stage, time] : ended->result.details["times"].items()) stages_.add(stage, Nanoseconds(time.get<double>()));
+    for (const StageTime& stage : ended->result.details.together.times) stages_.add(stage.stage, stage.time);
     return {};
   }
 
