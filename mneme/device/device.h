@@ -190,7 +190,7 @@ class Device {
  public:
   // Opens device `ordinal` of a kind. unavailable, with the reason and advice, when there is none.
   static Result<std::unique_ptr<Device>> open(DeviceKind kind, int ordinal = 0);
-  // The first of cuda, hip, cpu that opens.
+  // The device that "auto" stands for: of the first backend in the order of the table (backend.h) that opens.
   static Result<std::unique_ptr<Device>> open_best();
   virtual ~Device() = default;
 

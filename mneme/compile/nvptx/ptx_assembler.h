@@ -1,5 +1,5 @@
-// What turns PTX into a cubin: NVIDIA's nvPTXCompiler or nvJitLink library, its ptxas program, or, later, the driver. None needs
-// a GPU.
+// What turns PTX into a cubin: NVIDIA's nvPTXCompiler or nvJitLink library, its ptxas program, or the driver. Only the
+// driver needs a GPU.
 #pragma once
 
 #include <memory>

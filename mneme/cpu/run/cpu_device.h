@@ -1,4 +1,4 @@
-// The CPU device: runs images that `compile` lowers from device IR (see image.h) on all cores.
+// The CPU device: runs images that cpu/lower makes from device IR (see image.h) on all cores.
 //
 // Its memory is the process's own. Launches are done when they return; kernels of several streams take turns. A kernel's memory
 // fault, failed assertion, trap or deadlock ends its launch with device_fault; after one the device refuses further work, as a

@@ -7,8 +7,8 @@
  * Code reaches the device only through the services table in struct mneme_cpu_block, so an image has no undefined symbol of
  * Mneme's. Plain C, fixed layout: bump MNEME_CPU_IMAGE_VERSION with any change.
  */
-#ifndef MNEME_DEVICE_CPU_IMAGE_H
-#define MNEME_DEVICE_CPU_IMAGE_H
+#ifndef MNEME_CPU_RUN_IMAGE_H
+#define MNEME_CPU_RUN_IMAGE_H
 
 #include <stdint.h>
 
