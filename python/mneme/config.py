@@ -84,6 +84,7 @@ class Config:
 
     def __init__(
         self,
+        /,  # so that a member called "self" is refused as any unknown one
         *,
         passes: str | None = None,
         pass_plugins: Sequence[str | os.PathLike[str]] | None = None,
@@ -181,7 +182,7 @@ class Config:
         """
         return self._value.to_json()
 
-    def replace(self, **changes: Any) -> Config:
+    def replace(self, /, **changes: Any) -> Config:
         """A configuration that differs from this one in some members; one inside of another is named by its path.
 
         None takes a member out: it is then as recorded, or as by default.

@@ -181,6 +181,13 @@ def test_refuses_what_is_wrong_and_says_what(members: dict[str, Any], message: s
     assert isinstance(raised.value, ValueError)
 
 
+def test_a_member_called_self_is_unknown_as_any_other() -> None:
+    members: dict[str, Any] = {"self": 1}
+    for call in (mneme.Config, mneme.Config().replace):
+        with pytest.raises(InvalidArgumentError, match="unknown key 'self'"):
+            call(**members)
+
+
 def test_refuses_what_refers_to_itself() -> None:
     endless: list[Any] = []
     endless.append(endless)
