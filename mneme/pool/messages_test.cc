@@ -228,6 +228,9 @@ TEST_F(MessagesTest, WhatAZygoteSaysArrives) {
   ASSERT_TRUE(send(ends_.first, ZygoteRefused{"another version"}).ok());
   message = *ends_.second.receive();
   EXPECT_EQ(std::get<ZygoteRefused>(*decode_from_zygote(message)).reason, "another version");
+  Message from_an_older_version{{{"reason", "the pool's program is of another version"}}, {}};
+  EXPECT_EQ(std::get<ZygoteRefused>(*decode_from_zygote(from_an_older_version)).reason,
+            "the pool's program is of another version");
 }
 
 TEST_F(MessagesTest, WhatIsNoMessageOfAZygoteIsRefused) {

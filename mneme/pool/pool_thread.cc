@@ -131,7 +131,7 @@ void PoolThread::run() {
     scheduler_->close();
     take_submissions();
   };
-  while (!failure_of(close).empty()) continue;
+  while (!failure_of(close).empty()) deliver_what_is_ready();
   connections_.clear();
   zygote_.reset();
 }
@@ -144,6 +144,7 @@ void PoolThread::begin() {
   if (!sent.ok()) scheduler_->give_up(sent.with_context("starting the pool's workers"));
   scheduler_->start(now());
   execute();
+  report_not_started();
   reserve_descriptors(kDescriptors);  // while they start
 }
 
@@ -173,6 +174,7 @@ void PoolThread::take_turn(const std::vector<uint64_t>& talking) {
   execute();
   scheduler_->hand_out(now());
   execute();
+  report_not_started();
   publish_progress();
 }
 
@@ -240,7 +242,12 @@ void PoolThread::give_up(const Status& reason) {
     scheduler_->give_up(reason);
     execute();
   };
-  while (!failure_of(try_it).empty()) continue;
+  while (!failure_of(try_it).empty()) deliver_what_is_ready();
+}
+
+// Where memory has run out while results were made ready: those that are ready give theirs back.
+void PoolThread::deliver_what_is_ready() {
+  [[maybe_unused]] const std::string ignored = failure_of([&] { execute(); });
 }
 
 void PoolThread::execute() {
@@ -254,10 +261,18 @@ void PoolThread::execute() {
 }
 
 void PoolThread::carry_out(StartWorker& command) {
-  Status status = start_worker(command);
-  if (status.ok()) return;
-  if (status.code() == Code::unavailable) read_zygote();  // it has gone, and may have said why
-  scheduler_->not_started(command.worker, std::move(status));
+  if (Status status = start_worker(command); !status.ok()) not_started_.emplace_back(command.worker, std::move(status));
+}
+
+// Not while messages of a worker are read: the zygote may tell that this worker has ended, and its connection goes then.
+void PoolThread::report_not_started() {
+  while (!not_started_.empty()) {
+    const auto [worker, status] = std::move(not_started_.front());
+    not_started_.pop_front();
+    if (status.code() == Code::unavailable) read_zygote();  // it has gone, and may have said why
+    scheduler_->not_started(worker, status);
+    execute();
+  }
 }
 
 Status PoolThread::start_worker(const StartWorker& command) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
@@ -67,7 +68,9 @@ class PoolThread {
   bool read_messages(WorkerId worker, Connection& connection, bool& broken);
   void read_zygote();
   // Has the scheduler give up, whatever fails meanwhile, and carries out what follows.
+  void report_not_started();
   void give_up(const Status& reason);
+  void deliver_what_is_ready();
 
   // Carries out every command, whatever fails meanwhile. What failed first is thrown then, as a std::runtime_error.
   void execute();
@@ -93,6 +96,7 @@ class PoolThread {
   std::map<WorkerId, Connection> connections_;
   std::optional<Scheduler> scheduler_;
   std::vector<JobId> cancelled_;
+  std::deque<std::pair<WorkerId, Status>> not_started_;
 
   // Shared with callers.
   mutable std::mutex mutex_;

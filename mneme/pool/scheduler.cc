@@ -45,10 +45,12 @@ void Scheduler::submit(std::map<JobId, Job> jobs) {
 
 // What a compile worker has comes back soon, and is cancelled then.
 void Scheduler::cancel(std::span<const JobId> jobs) {
+  // All are marked before the first has ended: none is to take over what another one was waiting for.
+  for (JobId id : jobs)
+    if (Job* job = find(id)) job->cancelled = true;
   for (JobId id : jobs) {
     Job* job = find(id);
     if (!job) continue;
-    job->cancelled = true;
     if (!job->at_worker) {
       finish_measurement(*job, failed_result(Failure::cancelled, "given up before it was measured"));
       continue;
@@ -63,6 +65,10 @@ void Scheduler::cancel(std::span<const JobId> jobs) {
 
 // True: a compile worker is to have it. Else it is elsewhere now, or has ended.
 bool Scheduler::needs_compiler(Job& job) {
+  if (job.cancelled) {  // while a worker that was lost had it
+    finish_measurement(job, failed_result(Failure::cancelled, "given up before it was measured"));
+    return false;
+  }
   identify(job);  // not when it is submitted: a hundred thousand may be at once
   NextStep step = sharing_.before_compiling(job);
   if (step.kind == NextStep::Kind::compile) return true;
@@ -113,12 +119,12 @@ void Scheduler::finish(JobId id, PoolResult result) {
   delivery.result = std::move(result);
   const bool nothing_new = delivery.result.origin == Origin::resumed ||
                            (delivery.result.failure == Failure::cancelled && delivery.result.exec_time().empty());
-  delivery.write_to_log = !nothing_new;
   identify(job);
   delivery.digest = job.digest;
   delivery.configuration = std::move(job.json);
   delivery.result.configuration = std::move(job.configuration);
   delivery.result.label = std::move(job.label);
+  delivery.write_to_log = !nothing_new;  // last: a line that is not whole could not be read again
 }
 
 void Scheduler::note_failure(Status failure) {

@@ -484,6 +484,19 @@ TEST_F(SchedulerTest, ATwinThatWaitsForTheObjectOfALostCompilerIsCompiled) {
   EXPECT_THAT(results(), ElementsAre("one: worker_lost, measured", "two: none, measured"));
 }
 
+TEST_F(SchedulerTest, ATwinOfWhatIsCancelledAfterItsCompilerWasLostIsCompiled) {
+  open_ready();
+  const JobId crashes = submit("crashes"), first = submit("same"), twin = submit("same");
+  EXPECT_THAT(to_compile(compiler()), ElementsAre(crashes, first)) << "the twin waits";
+  end(compiler(), by_signal(SIGABRT));
+  cancel(first);
+  receive(compiler(), WorkerReady());
+  EXPECT_THAT(to_compile(compiler()), ElementsAre(twin));
+  compile(twin, "object");
+  measure(twin);
+  EXPECT_THAT(results(), ElementsAre("crashes: compile_error, measured", "same: cancelled, measured", "same: none, measured"));
+}
+
 TEST_F(SchedulerTest, ATwinOfWhatIsLostOnTheDeviceIsMeasured) {
   open_ready();
   const JobId first = submit("one"), twin = submit("two");

@@ -210,7 +210,7 @@ void Scheduler::give_again(WorkerRole role, const std::vector<JobId>& jobs, bool
   for (auto id = jobs.rbegin(); id != jobs.rend(); ++id) {
     Job* job = find(*id);
     if (!job) continue;
-    if (role == WorkerRole::compile) sharing_.compilation_lost(*job);
+    if (role == WorkerRole::compile) put_first(queue, sharing_.compilation_lost(*job));
     if (explained || ++job->losses < kMostUnexplainedLosses)
       queue.push_front(*id);
     else

@@ -132,8 +132,11 @@ std::vector<JobId> Sharing::compilation_failed(const Job& job, const PoolResult&
   return std::exchange(code.waiting, {});
 }
 
-void Sharing::compilation_lost(const Job& job) {
-  if (share_) translations_[job.compile_key].under_way = false;
+std::vector<JobId> Sharing::compilation_lost(const Job& job) {
+  if (!share_) return {};
+  Translation& translation = translations_[job.compile_key];
+  translation.under_way = false;
+  return std::exchange(translation.waiting, {});
 }
 
 const DeviceCode& Sharing::code_of(const Job& job) { return codes_[job.code_digest].assembled; }

@@ -79,8 +79,9 @@ class Sharing {
 
   // The job's compilation has failed. Returned are those that waited for it: their turn to be compiled comes again.
   std::vector<JobId> compilation_failed(const Job& job, const PoolResult& result);
-  // The job was at hand of a compile worker that was lost. Whoever asks for the same is compiled.
-  void compilation_lost(const Job& job);
+  // The job was at hand of a compile worker that was lost. Returned are those that waited for it: their turn to be compiled comes
+  // again, behind that of the job.
+  std::vector<JobId> compilation_lost(const Job& job);
 
   // The code that a job of before_compiling() or translated() ends in.
   const DeviceCode& code_of(const Job& job);

@@ -50,8 +50,10 @@ Result<ToZygote> decode_to_zygote(Message& message) {
 
 Result<FromZygote> decode_from_zygote(Message& message) {
   MessageMembers members(std::move(message.body));
-  const std::string type = members.text("type");
   FromZygote decoded;
+  // How versions before the messages had types refused, among them for being of another version.
+  const bool of_an_older_version = !members.has("type") && members.has("reason");
+  const std::string type = of_an_older_version ? "refused" : members.text("type");
   if (type == "ended")
     decoded = WorkerProcessEnded{members.number("id"), wait_status_of(members), members.text("not_forked")};
   else if (type == "refused")

@@ -99,7 +99,7 @@ void list_members(Members& members, T& direction) {
   std::string axis(1, direction.axis);
   members.member("axis", axis);
   if constexpr (Members::kReads) {
-    if (axis.size() != 1) return members.refuse("axis", "x, y or z", axis);
+    if (axis != "x" && axis != "y" && axis != "z") return members.refuse("axis", "x, y or z", axis);
     direction.axis = axis[0];
   }
   members.member("threads", direction.threads);
@@ -270,7 +270,8 @@ void MemberReader::read(const char* key, const Json& json, bool& out) {
 void MemberReader::read(const char* key, const Json& json, double& out) {
   constexpr std::pair<const char*, double> kNotFinite[] = {{"inf", std::numeric_limits<double>::infinity()},
                                                            {"-inf", -std::numeric_limits<double>::infinity()},
-                                                           {"nan", std::numeric_limits<double>::quiet_NaN()}};
+                                                           {"nan", std::numeric_limits<double>::quiet_NaN()},
+                                                           {"-nan", std::numeric_limits<double>::quiet_NaN()}};
   for (const auto& [text, value] : kNotFinite)
     if (json == text) return void(out = value);
   if (!json.is_number()) return refuse(key, "a number", json);

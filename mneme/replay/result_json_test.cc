@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -119,8 +120,10 @@ TEST(ResultJson, WhatIsNotFiniteIsText) {
   result.tolerances = {verdict_within(0.5, Norm::l2)};
   result.tolerances[0].differences.worst = std::numeric_limits<double>::infinity();
   result.tolerances[0].differences.recorded_norm = std::numeric_limits<double>::quiet_NaN();
+  result.occupancy = Occupancy{1, std::copysign(std::numeric_limits<double>::quiet_NaN(), -1.0)};  // as of inf/inf on x86
   const Json json = to_json(result);
   EXPECT_EQ(json["tolerances"][0]["worst_error"], "inf");
+  EXPECT_EQ(json["occupancy"]["warps"], "nan");
   const auto read = replay_result_from_json(json);
   ASSERT_TRUE(read.ok()) << read.status().to_string();
   EXPECT_EQ(to_json(*read), json);
@@ -185,6 +188,7 @@ TEST(ResultJson, WhatIsNoneIsRefusedByItsKey) {
       {{{"grid", {{"x", "7"}}}}, "'grid.x' must be a whole number from 0 to 4294967295, not \"7\""},
       {{{"clocks", {{"sm_mhz", {1}}}}}, "'clocks.sm_mhz' must be a list of two, not [1]"},
       {{{"fewer_threads", {{{"axis", "xy"}}}}}, "'fewer_threads.axis' must be x, y or z, not \"xy\""},
+      {{{"fewer_threads", {{{"axis", "w"}}}}}, "'fewer_threads.axis' must be x, y or z, not \"w\""},
       {{{"mismatches", {{{"address", "1000"}}}}}, "'mismatches.address' must be an address, not \"1000\""},
       {{{"not_written", {{{"type", "float"}}}}}, "'not_written.type' must be a type of elements, not \"float\""},
       {{{"tolerances", {{{"tolerance", "f32"}}}}}, "'tolerances.tolerance' must be a tolerance, not \"f32\""},

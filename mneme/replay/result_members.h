@@ -93,8 +93,9 @@ class MemberWriter {
 
   static nlohmann::json written(bool value) { return value; }
   static nlohmann::json written(std::unsigned_integral auto value) { return value; }
-  // JSON has no infinity.
+  // JSON has no infinity. The sign of what is no number says nothing.
   static nlohmann::json written(double value) {
+    if (std::isnan(value)) return "nan";
     return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(fmt::format("{}", value));
   }
   static nlohmann::json written(const std::string& text) { return text.empty() ? nlohmann::json() : nlohmann::json(text); }
