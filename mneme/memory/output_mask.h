@@ -18,8 +18,9 @@ namespace mneme {
 // Used by one thread at a time. Plan, stream and expected memory must outlive it.
 class OutputMask {
  public:
-  // The bytes that were noted as written and not as read: `written` and `read` have a byte for each byte of the plan's copy of
-  // memory, not 0 where that is so, and are needed until create() returns. Failures are the device's; exhausted.
+  // Makes a mask of the bytes that were noted as written and not as read. `written` and `read` point to notes on the device, one
+  // byte for each byte of the plan's copy of memory, which is not 0 where the memory was written or read; they are needed until
+  // create() returns. Fails as the device does, and with exhausted where the device has no room for the mask.
   static Result<std::unique_ptr<OutputMask>> create(Device& device, Stream& stream, const MemoryPlan& plan,
                                                     ExpectedMemory& expected, DevicePtr written, DevicePtr read);
   ~OutputMask();
@@ -28,7 +29,7 @@ class OutputMask {
 
   // Makes the masked bytes of memory the complements of what is expected. Ordered in the stream; may return before it is done.
   Status apply();
-  // Takes the bytes out of the mask that are now not as expected.
+  // Takes those bytes out of the mask that do not hold what is expected now, after a run from masked memory.
   Status drop_wrong();
   uint64_t size() const { return size_; }  // in bytes of memory
   // The blocks of memory that have a masked byte, in the plan's order.

@@ -27,8 +27,8 @@ class PreparedMemory;
 using SymbolPlaces = std::map<std::string, DevicePtr>;
 
 // What a launch finds in memory: what was recorded before the launch; or the same with wrong bytes where the recorded kernel
-// writes and does not read, so that code which leaves them out is found out. Where there is none to be made wrong, `masked` is
-// `recorded`.
+// writes and does not read, so that code which leaves them out is found out. Where the memory has no output mask, `masked` means
+// the same as `recorded`.
 enum class StartState { recorded, masked };
 
 // What the check of a run found.

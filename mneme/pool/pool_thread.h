@@ -58,18 +58,21 @@ class PoolThread {
 
   void run();
   void begin();
-  // Until something happens; false: the pool closes. `talking` are workers, and kZygote.
+  // Waits until something happens, and puts into `talking` which workers have sent something, and kZygote where the zygote has.
+  // False: the pool is being closed.
   bool wait(std::vector<uint64_t>& talking);
   void take_turn(const std::vector<uint64_t>& talking);
   void take_submissions();
   enum class Reading { some, all };
-  // Tells the scheduler what a worker has sent; whether it has sent something, or has closed its connection.
+  // Tells the scheduler what a worker has sent. True where the worker has sent something or has closed its connection.
   bool read(WorkerId worker, Reading reading);
   bool read_messages(WorkerId worker, Connection& connection, bool& broken);
   void read_zygote();
-  // Has the scheduler give up, whatever fails meanwhile, and carries out what follows.
+  // Tells the scheduler which workers could not be started. Not to be called while a worker's messages are read.
   void report_not_started();
+  // Has the scheduler give up, whatever fails meanwhile, and carries out what follows.
   void give_up(const Status& reason);
+  // Carries out the commands that are there, so that their memory is free again. What fails meanwhile is not reported.
   void deliver_what_is_ready();
 
   // Carries out every command, whatever fails meanwhile. What failed first is thrown then, as a std::runtime_error.
@@ -96,7 +99,7 @@ class PoolThread {
   std::map<WorkerId, Connection> connections_;
   std::optional<Scheduler> scheduler_;
   std::vector<JobId> cancelled_;
-  std::deque<std::pair<WorkerId, Status>> not_started_;
+  std::deque<std::pair<WorkerId, Status>> not_started_;  // which the scheduler is not told yet, with the reason
 
   // Shared with callers.
   mutable std::mutex mutex_;

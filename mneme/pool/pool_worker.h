@@ -3,11 +3,13 @@
 //                become_ready()            expect_end()
 //     starting ─────────────────▶ serving ─────────────▶ ending         it has sent the failure for which it ends
 //        │                          │  │ disconnect()      │
-//        │                          │  └────────────▶ disconnected      it had jobs: how its process ends says what became of
-//        them │                          │                      │ └──────────┬───────────────┴───────────┬──────────┘
+//        │                          │  └────────────▶ disconnected      it had jobs when it closed its connection
+//        │                          │                      │
+//        └──────────┬───────────────┴───────────┬──────────┘
 //                   │ kill()                    │
 //                   └────────▶ killed ◀─────────┘                       the zygote was told to end it
 //
+// What became of the jobs of a disconnected worker follows from how its process ends.
 // From every state the end of the process, which the zygote tells, takes the worker out of the scheduler. Only a worker that
 // serves is given jobs. A keeper has no jobs and stays in `starting`: it says nothing.
 #pragma once
