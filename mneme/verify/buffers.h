@@ -1,4 +1,4 @@
-// Buffers: what the memory of a recorded launch is called, and which of it may differ by how much.
+// Buffers: names for the parts of a recorded launch's memory, and which of these parts may differ from the recording by how much.
 #pragma once
 
 #include <optional>
@@ -14,34 +14,39 @@
 
 namespace mneme {
 
-// A part of one region of the plan.
+// A named part of one region of the plan.
 struct Buffer {
   enum class Kind { argument, global, annotation, range };
   Kind kind = Kind::range;
-  std::string name;        // "out", "2" for an argument without a name, "s+8" for a pointer in a struct; a global's; a tag
-  unsigned parameter = 0;  // which, for an argument
+  // Of an argument: "out"; "2", its index, where it has no name; "s+8" for the pointer at byte 8 of the struct `s`. Of a global
+  // its name, of an annotation its tag, of a range the text that named it.
+  std::string name;
+  unsigned parameter = 0;  // of an argument: the index of the kernel's parameter
   size_t region = 0;       // index in the plan
-  uint64_t offset = 0;     // in the region
+  uint64_t offset = 0;     // bytes from the region's beginning
   Bytes size;
 };
 std::string describe(const Buffer& buffer);  // "argument 'out'", "global table", "annotation forces", "range 0x…+4096"
-std::string describe(const Region& region);  // "allocation 0x7a0000000000", "global table"
+std::string describe(const Region& region);  // "allocation 0x7a0000000000", "host memory 0x…", "global table"
 
-// Every pointer argument with the memory from where it points to the end of the allocation or global, every global, every
-// annotation with a tag.
+// All buffers of a launch that have a name: every pointer argument, and every pointer in a struct that is passed by value, with
+// the memory from where it points to the end of the allocation or global; then every global; then every annotation with a tag.
+// They may overlap. A pointer to no recorded memory is left out.
 std::vector<Buffer> buffers_of(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryPlan& plan);
 
-// What segments_of() calls the buffer at a recorded address: the argument that points there or nearest before, else the global.
-// Empty where nothing names it.
+// What the buffer at a recorded address is called: "argument 'out'" for the argument that points there or nearest before it in
+// the same region, else "global table". Empty where no argument and no global has the address. `place` is an address of the
+// recording.
 std::string name_of(DevicePtr place, const KernelRecord& kernel, const InstanceRecord& instance, const MemoryPlan& plan);
 
-// The buffers that a name stands for: an argument by name or number, a global, a tag (all that have it), or an address range,
-// "0x7a0000000000+4096" or "0x7a0000000000-0x7a0000001000". not_found, listing what there is; invalid_argument for a range that
-// is none.
+// The buffers that a user's name stands for. It is looked for in this order: an argument's name, a global, a tag (all annotations
+// that have it), an argument's number, an address range ("0x7a0000000000+4096" or "0x7a0000000000-0x7a0000001000"). The number of
+// a struct stands for its first pointer alone. not_found: it is none of these; the message lists the buffers that there are.
+// invalid_argument: a range that is empty, or does not lie within one recorded region.
 Result<std::vector<Buffer>> find_buffers(std::string_view name, const KernelRecord& kernel, const InstanceRecord& instance,
                                          const MemoryPlan& plan);
 
-// What is not compared to the byte.
+// A part of one region that is compared by a tolerance, and not byte for byte.
 struct ToleratedRange {
   std::string name;  // as describe() says
   size_t region = 0;
@@ -50,9 +55,12 @@ struct ToleratedRange {
   Tolerance tolerance;
 };
 
-// The annotations of the recording and then `tolerances`, each of which replaces what it overlaps. By region and offset. A
-// buffer's last bytes that are no whole element stay exact. Failures of find_buffers; invalid_argument for a buffer that holds no
-// element of the type, or not at a multiple of its size.
+// What is compared by which tolerance: first the annotations of the recording are taken, then `tolerances` in their order, and
+// each replaces the earlier ones where it overlaps them. The ranges do not overlap; they are sorted by region and offset. The
+// last bytes of a buffer that are no whole element are compared exactly.
+// Failures: those of find_buffers(); invalid_argument: a
+// tolerance that check() refuses, or a buffer that is smaller than one element of the type or does not begin at a multiple of its
+// size (of a complex type: of half of it); corrupt: an annotation of the recording lies in no recorded region.
 Result<std::vector<ToleratedRange>> resolve_tolerances(const std::vector<BufferTolerance>& tolerances, const KernelRecord& kernel,
                                                        const InstanceRecord& instance, const MemoryPlan& plan);
 

@@ -1,4 +1,4 @@
-// Which bytes of the memory that a run left still are the masked ones it started from: nobody wrote them.
+// MaskLeft: which elements a run has not written, told from the masked bytes (memory/output_mask.h) that they still hold.
 #pragma once
 
 #include <vector>
@@ -7,21 +7,22 @@
 
 namespace mneme {
 
-// A masked byte is the complement of what was recorded. One that a kernel wrote wrong can be that too, once in 256; so a byte
-// counts only where at least this many masked bytes, one behind the other in the piece, are as they were before the run (all of
-// the piece's where it has fewer). What is not masked between them does not part them.
+// How many masked bytes in a row must still be as they were before the run, so that they count as left. (All masked bytes of a
+// piece, where it has fewer.) One alone says little: a masked byte is the complement of the recorded one, and a byte that a
+// kernel writes wrong is that, too, once in 256. Bytes between them that are not masked do not interrupt a row.
 inline constexpr size_t kSurelyLeft = 4;
 
 class MaskLeft {
  public:
+  // Looks through a piece of the memory that a run left. Keeps nothing of it.
   explicit MaskLeft(const MemoryPiece& piece);
 
-  // Whether all masked bytes of [begin, end) of the piece, at least one, were left. Such an element was not written.
+  // Whether the bytes [begin, end) of the piece have masked ones, all of which were left: the element there was not written.
   bool all_of(size_t begin, size_t end) const;
 
  private:
   enum class Byte : uint8_t { not_masked, left, written };
-  std::vector<Byte> bytes_;  // empty: none is left
+  std::vector<Byte> bytes_;  // empty: the run did not start from masked memory
 };
 
 }  // namespace mneme
