@@ -1,4 +1,5 @@
-// AccessNotes: where code that tracks its accesses notes them, on the device.
+// AccessNotes: device memory in which a kernel notes the recorded memory that it accesses. The kernel must be compiled to do so
+// (compile/access_tracking.h).
 #pragma once
 
 #include "mneme/base/status.h"
@@ -8,22 +9,26 @@
 
 namespace mneme {
 
-// Two bytes for each byte of recorded memory, or 24 where it is noted who accessed it.
+// The notes take two bytes for each byte of the plan's copy of memory; 24 where they say which block or thread accessed it.
+// Owns the memory. The device must outlive it.
 class AccessNotes {
  public:
-  // Cleared. exhausted: the device lacks the memory.
+  // Allocates the notes and clears them, ordered in the stream. exhausted: the device lacks the memory.
   static Result<AccessNotes> create(Device& device, Stream& stream, const MemoryPlan& plan, NoteOf note = NoteOf::access);
+  // How much device memory create() would allocate.
   static Bytes size(const MemoryPlan& plan, NoteOf note);
   AccessNotes(AccessNotes&& other) noexcept;
   AccessNotes& operator=(AccessNotes&&) = delete;
   ~AccessNotes();
 
-  // What the compiler is to be told: every region that lies at its recorded address. The same in every process.
+  // What to tell the compiler (CompileOptions::tracking): to note accesses to every region that lies at its recorded address. It
+  // is the same in every process, and so is the code that is compiled with it.
   static AccessTracking tracking(const MemoryPlan& plan, NoteOf note = NoteOf::access);
-  // Has code that was compiled so and is loaded make its notes here.
+  // Tells `tracked`, a loaded module that was compiled with tracking(), to make its notes here. Returns when that is done.
   Status attach(Module& tracked, Stream& stream) const;
   DevicePtr memory() const { return memory_; }
-  // Of NoteOf::access: a byte for each byte of the plan's copy of memory, not 0 where the code wrote it, or read it.
+  // Only with NoteOf::access: one byte for each byte of the plan's copy of memory, in its order. It is not 0 where the code wrote
+  // the byte; where it read it.
   DevicePtr written() const { return memory_; }
   DevicePtr read() const { return memory_ + plane_; }
 

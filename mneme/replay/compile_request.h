@@ -1,4 +1,5 @@
-// What the compiler is asked for a recorded launch: the same for a replay and for whoever only looks at the code.
+// CompileRequest: what the compiler is asked for a recorded launch under a configuration. A replay and `mneme ir`, which only
+// shows code, make the same request, so that what is shown is what would run.
 #pragma once
 
 #include "mneme/base/status.h"
@@ -20,19 +21,21 @@ struct RecordedLaunch {
 };
 
 struct CompileRequest {
-  LaunchShape shape;  // that is launched
-  CompileOptions options;
-  SpecialisedLaunch specialised;
+  LaunchShape shape;              // what is launched
+  CompileOptions options;         // with the specialisation in it
+  SpecialisedLaunch specialised;  // the specialisation, for the result
 };
 
-// Of what a configuration says that does not depend on the launch. Globals that the plan has at their recorded addresses are
-// bound to them.
+// The part of the request that does not depend on the launch: everything but the specialisation. Globals that the plan has at
+// their recorded addresses are bound to them.
 CompileOptions compile_options(const Configuration& configuration, const KernelRecord& kernel, const MemoryPlan& plan);
 
-// All of it. Failures: those of Configuration::launch_shape and of resolve_facts.
+// The whole request. `code` is the IR that will be compiled. Failures: those of Configuration::launch_shape() and
+// resolve_facts().
 Result<CompileRequest> compile_request(const Configuration& configuration, const RecordedLaunch& launch, KernelCode& code);
 
-// The recorded code of a kernel. What the store says of a damaged file; corrupt.
+// Reads the recorded IR of a kernel. Failures: those of Database::load_ir(); corrupt: it is no LLVM IR. Bytes that are damaged in
+// spite of their digest may crash LLVM.
 Result<ir::Module> load_module(const Database& database, const KernelRecord& kernel);
 
 }  // namespace mneme

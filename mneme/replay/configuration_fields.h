@@ -1,11 +1,11 @@
-// The fields of a configuration's JSON: one list a section serves writing, reading, and the names that a wrong key is compared
-// to.
+// Reading and writing a configuration's JSON by one list of fields for each section. The list names each field once, and serves
+// the reader, the writer, and the search for the nearest name when a key is wrong.
 //
 //   template <class Fields> void list_fields(Fields& fields, Execution& execution) {
 //     fields.number("iterations", execution.iterations, {.max = 1'000'000});
 //   }
 //
-// A new knob is one line there. Number fields may be optional: what is not set is not written.
+// A new knob is one line in such a list. A number may be optional; it is written where it is set.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -32,7 +32,8 @@ struct NumberRange {
   uint64_t max = UINT32_MAX;
 };
 
-// Reads the members of one object. The first failure is kept and the rest left alone.
+// Reads the members of one object. A member that the object lacks keeps the value it has. After the first failure nothing more is
+// read; finish() returns it. The object must outlive the reader.
 class FieldReader {
  public:
   // `path` is how messages call the object: "grid"; empty for the configuration itself.
@@ -51,7 +52,7 @@ class FieldReader {
   void flag(std::string_view key, bool& out);
   void text(std::string_view key, std::string& out);
   void texts(std::string_view key, std::vector<std::string>& out);
-  // One of the values of an enumeration, by name.
+  // Reads a value of an enumeration by its name.
   template <class T, size_t N>
   void choice(std::string_view key, T& out, const std::pair<const char*, T> (&names)[N]) {
     const nlohmann::json* value = find(key);
@@ -83,7 +84,8 @@ class FieldReader {
     }
   }
 
-  // The first failure; else invalid_argument for a key that no field has or had, with the nearest that there is, or with all.
+  // To be called when all fields were read. Returns the first failure. Where there was none: invalid_argument for a key of the
+  // object that is no field's name, present or former; the message has the nearest name, or all where none is near.
   Status finish();
 
  private:
@@ -94,7 +96,7 @@ class FieldReader {
     else
       out.reset();
   }
-  // The member, under its former name where the object has that one.
+  // The member, also when the object has it under its former name; nullptr: the object lacks it. Notes that the field is known.
   const nlohmann::json* find(std::string_view key);
   std::optional<uint64_t> read_number(std::string_view key, const nlohmann::json& value, NumberRange range);
   std::string member(std::string_view key) const;
@@ -107,7 +109,7 @@ class FieldReader {
   Status failure_;
 };
 
-// Writes the same fields.
+// Writes the same fields into an object, which take() gives away.
 class FieldWriter {
  public:
   template <class T>

@@ -1,5 +1,6 @@
-// A file with one configuration, as --config of every command and `mneme.Config.read` take it: its JSON alone, or an object that
-// has it under "configuration", as `mneme replay` prints, and best.json and a line of a log are.
+// Files with one configuration, as --config of every command and `mneme.Config.read` take them. The file holds the
+// configuration's JSON, or an object that has it under "configuration": what `mneme replay` prints, best.json, or one line of a
+// log.
 #pragma once
 
 #include <string>
@@ -11,15 +12,16 @@
 
 namespace mneme {
 
-// not_found, io: it cannot be read. invalid_argument: it is no JSON, or no configuration; what it is where that is known (the
-// plan or the log of a sweep, a summary, what describes a search, a folder of results), and where the configuration is that was
-// meant.
+// Reads the configuration in the file `path`. not_found, io: the file cannot be read. invalid_argument: it is no JSON or holds no
+// configuration, or `path` is a folder. For another file of Mneme's (the plan or the log of a sweep, a summary, the description
+// of a search) and for a folder of results the message says what it is, and where best.json is if there is one.
 Result<Configuration> read_configuration(const std::string& path, FileSystem& files);
-// The same of a file's content; `name` is what errors call it.
+// Reads the configuration from a file's content. `name` is the file's path, by which messages call it. invalid_argument, as
+// above.
 Result<Configuration> parse_configuration(std::string_view text, const std::string& name);
 
-// Whether the files are there that a configuration names, its IR and its plugins: to be asked before anything that takes time.
-// Failures: those of pin() and of find_plugin_file().
+// ok when the files that a configuration names are there: its IR, unchanged where its digest is given, and its plugins. Commands
+// ask before anything that takes time. Failures: those of pin() and find_plugin_file().
 Status check_files(const Configuration& configuration, FileSystem& files);
 
 }  // namespace mneme

@@ -12,33 +12,35 @@
 
 namespace mneme {
 
+// What several runs did to one segment.
 struct SegmentBehaviour {
   Segment segment;
-  unsigned unlike_recorded = 0;          // runs that left other bytes than were recorded
-  unsigned contents = 1;                 // different contents that runs left
-  uint64_t elements = 0, differing = 0;  // where the type is known: of the run in which most differ from the recording
-  // See tolerance_proposal.h; none when the type is not known.
-  std::optional<Tolerance> tolerance;
-  std::string no_tolerance;  // why, where the type is known
+  unsigned unlike_recorded = 0;  // runs that left other bytes than were recorded
+  unsigned contents = 1;         // how many different contents the runs left
+  // Where the type is known, else 0: elements of the segment, and how many differ from the recording in the run in which most do.
+  uint64_t elements = 0, differing = 0;
+  std::optional<Tolerance> tolerance;  // proposed, see tolerance_proposal.h; none where the type is not known
+  std::string no_tolerance;            // why none is proposed, where the type is known
 };
 
 struct Behaviour {
   unsigned runs = 0;
-  // Blocks ran in another order each time: in run i, counted from 0, in that of seed + i. Nothing: the device chooses.
+  // The order in which blocks ran: run i, counted from 0, took that of seed + i. Nothing: the device chose the order.
   std::optional<uint64_t> seed;
-  std::vector<ir::OrderDependence> order_dependences;  // that the code shows
+  std::vector<ir::OrderDependence> order_dependences;  // what the code shows, without being run
   RaceReport races;
-  bool deterministic = true;               // all runs left the same bytes
-  ReplayResult result;                     // of the runs: verified when all were right, by the configuration's tolerances
-  std::vector<SegmentBehaviour> segments;  // that were not as recorded, or not always the same
+  bool deterministic = true;               // all runs left the same bytes in the segments
+  ReplayResult result;                     // of all runs, by the configuration's tolerances; see Session::repeat()
+  std::vector<SegmentBehaviour> segments;  // those that were not as recorded, or not always the same
 };
 
-// At least one run. Failures are in the result. Where the device lets Mneme choose the order of blocks, `seed` begins it;
-// afterwards it is the usual one.
+// Replays the configuration `runs` times, which must be at least once, and looks for races in one more run. The runs begin with
+// memory that is not masked. Where the device lets Mneme choose the order of blocks, each run has another one, and on return the
+// device has the usual one again. What fails is in Behaviour::result, or in Behaviour::races.
 Behaviour observe_behaviour(Session& session, const Configuration& configuration, unsigned runs,
                             const std::vector<Segment>& segments, uint64_t seed = 0);
 
-// As an option for the command line: --tolerance 'out: f32, 3, ulp'.
+// The proposed tolerance as an option for the command line: --tolerance 'out: f32, 3, ulp'. Empty where none is proposed.
 std::string tolerance_option(const SegmentBehaviour& behaviour);
 nlohmann::json to_json(const Behaviour& behaviour);
 

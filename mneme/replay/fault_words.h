@@ -1,4 +1,4 @@
-// What is told of a kernel that took the device with it.
+// What a person is told when a kernel has caused a device fault.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace mneme {
 
-// The fault with the kernel's name, as its author wrote it, and the launch before it, and what may tell more behind it; any other
-// status as it is, and a fault that names its kernel already, as those of the CPU device do.
+// Adds to a device_fault which kernel caused it, by the name that its author wrote, with which grid and block, and how more may
+// be found out (--device cpu). Returns any other status as it is, and a fault that names its kernel already, as the CPU device's
+// do.
 Status name_kernel(const Status& status, const std::string& kernel, const LaunchShape& shape);
 
 }  // namespace mneme

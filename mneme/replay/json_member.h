@@ -6,11 +6,11 @@
 
 namespace mneme {
 
-// What a person wrote: JSON where it reads as JSON, and text where it does not.
+// The value that a person wrote on a command line: JSON where it reads as JSON, and else a text. 64 is a number, O1 a text.
 nlohmann::json json_value(std::string_view text);
 
-// Sets the member, and makes the objects that lead to it; null takes it out. False: the path leads through a member that has no
-// members.
+// Sets the member at `path`, and makes the objects on the way to it that are missing. A null takes the member out. False: the
+// path leads through a member that is no object, as "passes.x".
 bool set_member(nlohmann::json& object, std::string_view path, const nlohmann::json& value);
 
 }  // namespace mneme

@@ -1,4 +1,5 @@
-// JSON that holds words of others as text: names out of modules, messages of compilers, what a user typed.
+// Writing JSON whose texts come from elsewhere and may be no UTF-8: names out of modules, messages of compilers, what a user
+// typed.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,18 +10,19 @@
 
 namespace mneme {
 
-// Never fails: what is no UTF-8 becomes U+FFFD. `indent` as in nlohmann::json::dump().
+// The JSON as text. Never fails: bytes that are no UTF-8 become U+FFFD. `indent` as in nlohmann::json::dump().
 inline std::string json_text(const nlohmann::json& json, int indent = -1) {
   return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// The same of a text alone.
+// The text with every byte that is no UTF-8 replaced by U+FFFD.
 inline std::string valid_utf8(const std::string& text) { return nlohmann::json::parse(json_text(text)).get<std::string>(); }
 
-// Else no log and no digest could hold it.
+// Whether every text in it is UTF-8. JSON with a text that is not can be in no log, and no digest can be taken of it.
 inline bool is_utf8(const nlohmann::json& text) { return nlohmann::json::parse(json_text(text)) == text; }
 
-// invalid_argument: a text in it is no UTF-8, which no result and no log could hold; `what` says where the texts are from.
+// invalid_argument: a value in it is a text that is no UTF-8; the message has its place. `what` names the whole in the message:
+// "the configuration".
 inline Status check_texts(const nlohmann::json& json, std::string_view what) {
   const nlohmann::json flat = json.flatten();
   for (const auto& [place, value] : flat.items())

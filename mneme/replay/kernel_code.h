@@ -1,4 +1,4 @@
-// KernelCode: the IR that a replay compiles: what was recorded, or a file in its place.
+// KernelCode: the IR that a replay compiles, which is the recorded one or that of a file in its place.
 #pragma once
 
 #include <map>
@@ -18,23 +18,25 @@ namespace mneme {
 // A file whose IR takes the place of the recorded one.
 struct IrFile {
   std::string path = {};    // empty: none
-  std::string digest = {};  // of its bytes, in hexadecimal digits; what the file must have, where it is given
+  std::string digest = {};  // of its bytes, in hexadecimal digits; where it is given the file must have it
   friend bool operator==(const IrFile&, const IrFile&) = default;
 };
 
-// Gives the digest that the file has now where none is given. What reading it says; incompatible when it has another.
+// Reads the file and notes its digest, by which it is known from then on. Does nothing where no file is named. Failures: those of
+// FileSystem::read(); incompatible: a digest is given already, and the file has another one.
 Status pin(IrFile& file, FileSystem& files);
 
 class KernelCode {
  public:
-  // What the store says of a damaged file; corrupt.
+  // Reads the recorded code. Fails as load_module() does.
   static Result<KernelCode> load(const Database& database, const KernelRecord& kernel);
-  // This kernel by a file with bitcode or textual IR. What reading it says; corrupt (no LLVM IR); incompatible (its bytes are not
-  // those of the digest, or it is for another target, or the kernel takes other parameters); not_found (it has no such kernel).
+  // The same kernel as a file with bitcode or textual IR has it. Failures: those of FileSystem::read(); invalid_argument: it is
+  // no LLVM IR; incompatible: the file does not have the given digest, it is for another target, or the kernel takes other
+  // parameters or is no kernel there; not_found: the file has no such kernel.
   Result<KernelCode> replaced_by(const IrFile& file, FileSystem& files) const;
 
   const ir::Module& module() const { return module_; }
-  // Found when first asked for. See find_pointer_use.
+  // How the kernel reaches memory, as find_pointer_use() tells. It is found when first asked for, and kept.
   const Result<PointerUse>& pointer_use();
 
  private:
@@ -47,14 +49,14 @@ class KernelCode {
   std::optional<Result<PointerUse>> pointer_use_;
 };
 
-// The recorded code, and whatever files have taken its place so far.
+// The recorded code, and the code of every file that has taken its place so far. Used by one thread at a time.
 class KernelSources {
  public:
   explicit KernelSources(KernelCode recorded) : recorded_(std::move(recorded)) {}
 
   const KernelCode& recorded() const { return recorded_; }
-  // The file's, or the recorded one where there is no file. A file is read each time, since it may have changed; the code that is
-  // in it is kept. Failures: those of pin() and replaced_by(). What is returned lives as long as this.
+  // The code of the file, or the recorded code where no file is named. The file is read each time, since it may have changed, but
+  // is parsed once for each content. Failures: those of pin() and replaced_by(). What is returned lives as long as this object.
   Result<KernelCode*> find(IrFile file);
 
  private:

@@ -1,8 +1,8 @@
-// Knobs: what a command line calls the members of a configuration. `mneme replay` and its like, `mneme sweep` and `mneme tune`
-// have the same options, made of this list; each is another spelling of --set KEY=VALUE, whose KEY is the path of the member in
-// a configuration's JSON: --block-dim-x 64 is --set block.x=64.
+// Knobs: the options of a command line that set members of a configuration. `mneme replay` and its like, `mneme sweep` and
+// `mneme tune` have the same options, which are made of this list. Each is another spelling of --set KEY=VALUE, whose KEY is the
+// path of the member in a configuration's JSON: --block-dim-x 64 is --set block.x=64.
 //
-// What a value may be is the field's (configuration_fields()), and is said in its codec's words.
+// Which values a knob takes follows from the member's field (configuration_fields()).
 #pragma once
 
 #include <string>
@@ -17,48 +17,48 @@ namespace mneme {
 
 struct Knob {
   enum class Form {
-    value,          // a number, a text, one of several words
-    flag,           // no text: true
-    off,            // no text: false
-    list,           // texts, one each time it is given
-    words,          // texts, with commas between them
-    arguments,      // the same; "all" is every one
-    path,           // a file, which is kept by its whole path
-    paths,          // files, one each time it is given
-    pipeline,       // a text, or @FILE, which has it
-    pipeline_file,  // a file that has it
-    bounds,         // MAX[,MIN]: two members
-    tolerances,     // BUFFER: TOLERANCE, added to those there are
-    setting,        // KEY=VALUE
+    value,          // takes a number, a text, or one of several words
+    flag,           // takes no value: the member becomes true
+    off,            // takes no value: the member becomes false
+    list,           // takes one text, and may be given several times
+    words,          // takes texts with commas between them
+    arguments,      // takes kernel arguments with commas between them; "all" is every one
+    path,           // takes a file; the member gets its absolute path
+    paths,          // takes one file, and may be given several times; the member gets absolute paths
+    pipeline,       // takes a pipeline, or @FILE for the pipeline in a file
+    pipeline_file,  // takes a file with a pipeline
+    bounds,         // takes MAX[,MIN], and sets two members
+    tolerances,     // takes BUFFER: TOLERANCE, which is added to the tolerances that there are
+    setting,        // takes KEY=VALUE: --set
   };
-  std::vector<std::string> names;  // "--specialise", "--specialize": the first is its own
-  std::string key;                 // "specialise.arguments"; empty: none of its own
-  std::string group;               // the heading that it stands under
-  std::string what;                // for --help
+  std::vector<std::string> names;  // its spellings, "--specialise" and "--specialize"; the first is the one that messages use
+  std::string key;                 // the member's path, "specialise.arguments"; empty for --set
+  std::string group;               // the heading of --help that it stands under
+  std::string what;                // its description in --help
   Form form = Form::value;
-  std::vector<std::string> former_names = {};  // of an option without a value: older spellings, taken and not shown
-  ConfigurationField field = {};               // of `key`
+  std::vector<std::string> former_names = {};  // older spellings of a flag, which are still taken and not shown
+  ConfigurationField field = {};               // the field that `key` names, for a few knobs with narrower values
 
-  std::string value_name() const;  // "N", "FILE", "on|off"; empty where it takes none
+  std::string value_name() const;  // what --help calls the value: "N", "FILE", "on|off"; empty where it takes none
   bool takes_value() const { return form != Form::flag && form != Form::off; }
-  // Whether every text counts when it is given several times; else the last one.
+  // Whether every value counts when the option is given several times. If not, the last one does.
   bool repeats() const;
 };
 
-// In the order of --help.
+// All knobs, in the order of --help.
 const std::vector<Knob>& knobs();
-// nullptr: there is no option of that name ("--block-dim-x"), nor was there one.
+// The knob with this spelling ("--block-dim-x"), present or former. nullptr: there is none.
 const Knob* find_knob(std::string_view name);
 
-// A knob and what was given for it, of an option that repeats each time.
+// A knob and the values that were given for it: one for each time that the option was given, none for a flag.
 struct KnobChange {
   const Knob* knob = nullptr;
   std::vector<std::string> texts;
 };
-// invalid_argument: a text is none that the knob takes, whatever the rest of the configuration is. Reads no file.
+// ok when the knob takes these values, whatever the rest of the configuration is. invalid_argument: it does not. Reads no file.
 Status check_change(const KnobChange& change);
-// The configuration with all changes, one after another. As check_change(); not_found, io, invalid_argument: a file with a
-// pipeline, or the IR, cannot be read. IR is pinned to what its file has now.
+// The configuration with all changes made, in their order. Pipelines are read from their files, and IR is pinned to the present
+// content of its file. Failures: those of check_change(), read_pipeline() and pin(); invalid_argument: a text is no UTF-8.
 Result<Configuration> changed(const Configuration& configuration, const std::vector<KnobChange>& changes, FileSystem& files);
 
 }  // namespace mneme

@@ -9,11 +9,12 @@
 
 namespace mneme {
 
-// The pipeline that `text` spells over several lines: # begins a comment, which the line's end ends; white space beside
-// punctuation is dropped, and is one space elsewhere, where it is an error of LLVM's parser.
+// The pipeline on one line that `text` spells over several: "sroa,  # promotes memory\n instcombine" gives "sroa,instcombine". A
+// # begins a comment that ends with its line. White space beside punctuation is dropped. Elsewhere it becomes one space, which
+// LLVM's parser refuses.
 std::string fold_pipeline(std::string_view text);
 
-// The pipeline in a file. not_found, io; invalid_argument: there is nothing but comments in it.
+// Reads the pipeline in a file. not_found, io: the file cannot be read. invalid_argument: it has nothing but comments.
 Result<std::string> read_pipeline(FileSystem& files, const std::string& path);
 
 }  // namespace mneme

@@ -1,4 +1,4 @@
-// Result of one replay. A replay that does not match is a verdict here, not an error.
+// ReplayResult: what became of one replay. That memory is not as recorded is a verdict of the result, and no failure.
 #pragma once
 
 #include <array>
@@ -34,69 +34,73 @@ struct FewerThreads {
   friend bool operator==(const FewerThreads&, const FewerThreads&) = default;
 };
 
-// What one replay came to. Each member is the key of the same name in JSON (docs/reference/result.md), except `failure`, which is
-// "failed" and "error", and `shape`, which is "grid", "block" and so on. A member that is empty is not known.
+// Each member is the key of the same name in JSON (docs/reference/result.md), except `failure`, which is "failed" and "error",
+// and `shape`, which is "grid", "block" and so on. A member that is empty is not known.
 struct ReplayResult {
-  ReplayStage stage = ReplayStage::preparing;  // how far it came: what `failure` is about
+  ReplayStage stage = ReplayStage::preparing;  // how far the replay came: `failure` is about this stage
   bool verified = false;  // all memory is as recorded, to the byte or within its tolerance, after the first run and the last
   bool executed = false;  // the kernel ran to its end
-  Status failure;         // why it could not run; ok when it ran
+  Status failure;         // why the replay could not run; ok when it ran
   std::vector<Mismatch> mismatches;
-  std::optional<std::vector<NotWritten>> not_written;  // looked for by Session::replay() where the result is wrong
+  // Elements that the kernel has not written. Session::replay() alone looks for them, where the result is wrong and memory was
+  // masked; else nothing.
+  std::optional<std::vector<NotWritten>> not_written;
   std::vector<FewerThreads> fewer_threads;
-  // Of a result of Session::replay() that is wrong: what in the recorded code may give another one each time, as ir::describe()
-  // says.
+  // What in the recorded code may give another result each time, as ir::describe() says. Session::replay() alone looks for it,
+  // where the result is wrong.
   std::vector<std::string> order_dependences;
-  std::vector<ToleranceVerdict> tolerances;  // of every piece of memory that has one
-  std::string mask;                          // "on", "off", or why there is none; empty when it did not come so far
-  Bytes masked_bytes;                        // that were wrong before the run that was verified
+  std::vector<ToleranceVerdict> tolerances;  // one for each piece of memory with a tolerance
+  std::string mask;                          // "on", "off", or why there is no mask; empty: the replay did not come so far
+  Bytes masked_bytes;                        // how many bytes were made wrong before each run
 
-  std::vector<Nanoseconds> exec_time;      // one a timed run, each from the restored state
-  bool verified_run_timed = false;         // the first of them is that of the first run that was verified
-  std::string clock_source, clock_remark;  // the clock that they come from, and why it is not a better one
+  std::vector<Nanoseconds> exec_time;      // of each timed run, in their order; empty where the result is wrong
+  bool verified_run_timed = false;         // the first of `exec_time` is the run that was verified first
+  std::string clock_source, clock_remark;  // the clock that the times come from, and why it is not a better one
   std::optional<ClockReport> clocks;
-  bool exclusive = false;  // no other Mneme ran kernels on the device meanwhile
+  bool exclusive = false;  // the device's lock was held, so that no other Mneme ran kernels on the device meanwhile
   std::optional<Occupancy> occupancy;
 
   std::optional<uint32_t> reg_usage;                                        // registers of a thread
   std::optional<Bytes> local_mem_usage, const_mem_usage, shared_mem_usage;  // of a thread, of the image, of a block
   std::optional<Bytes> obj_size;                                            // of the object that the device loads
-  std::optional<Digest> obj_hash;                                           // of its bytes
-  std::optional<uint64_t> instructions;                                     // as in CodeFacts, these and the following
+  std::optional<Digest> obj_hash;                                           // of that object's bytes
+  std::optional<uint64_t> instructions;                                     // this and the next three: as in CodeFacts
   std::optional<Bytes> stack_frame, spill_store_bytes, spill_load_bytes;
   std::vector<std::string> warnings;  // the assembler's
-  std::string assembler;
+  std::string assembler;              // which one made the object: "nvptxcompiler", "ptxas", "lld"
   CacheUse cache = CacheUse::off;
   std::optional<Digest> shared_with;  // digest of the configuration whose loaded object this one ran, as its code was the same
-  // session (once a session: memory brought to the device), kCompileStages, load, wait, mask; then restore, run, verify,
-  // timed_runs where each is waited for, or start, meanwhile, run, timed_runs where all runs are started together.
+  // Host time of each stage: "session" (preparing it, the same in all results of a session), kCompileStages, "load", "wait" (for
+  // the device's lock), "mask". Then, where each run is waited for: "restore", "run", "verify", "timed_runs"; where all runs are
+  // started together: "start", "meanwhile" (RunWatch::waiting), "run", "timed_runs". Where a run was repeated a stage may come
+  // twice; JSON has the last.
   std::vector<StageTime> times;
-  std::optional<LaunchShape> shape;                 // nothing where the configuration has none for this launch
-  std::optional<SpecialisationReport> specialised;  // which facts the code was made with, where any were asked for
+  std::optional<LaunchShape> shape;                 // what was launched; nothing where the configuration allows no such launch
+  std::optional<SpecialisationReport> specialised;  // which facts the code was compiled with, where any were asked for
   std::string device;
   std::optional<DeviceKind> device_kind;
-  std::optional<RecordedTime> recorded_time;  // of the launch in the program
-  std::string recorded_on;                    // kind of device that made the recording: bytes of two kinds agree only by luck
+  std::optional<RecordedTime> recorded_time;  // how long the launch took in the program
+  std::string recorded_on;                    // the kind of device that recorded; bytes from two kinds agree only by luck
 
-  // What the result says of code that was made, and of what the device says of it when it has loaded it.
+  // Fill in what the compiler says of the code, and what the device says of it once it is loaded.
   void put(const CompiledCode& code);
   void put(const KernelResources& resources);
 };
 
 // The directions in which a launch has fewer threads than the recorded one.
 std::vector<FewerThreads> fewer_threads(const LaunchShape& shape, const LaunchShape& recorded);
-// What kCompileStages took together.
+// How long kCompileStages took together.
 Nanoseconds compile_time(const ReplayResult& result);
-// Why one that ran is not verified: "32768 of 65536 f32 of argument 'out' were not written (128 of 256 threads in x:
-// --keep-threads keeps them)". What else differs comes behind.
+// Why a replay that ran is not verified, for a person: "32768 of 65536 f32 of argument 'out' were not written (128 of 256 threads
+// in x: --keep-threads keeps them)". Memory that differs for another reason is named behind what was not written.
 std::string describe_wrong(const ReplayResult& result);
 
-// The codec (docs/reference/result.md). Beside the members there is what follows from them: statistics of the times, and the
-// ratio to the time in the program.
+// The result as JSON (docs/reference/result.md), with what follows from its members: statistics of the times, and the ratio to
+// the time in the program.
 nlohmann::json to_json(const ReplayResult& result);
-// The same without what is not known or empty.
+// The same without members that are unknown or empty.
 nlohmann::json to_brief_json(const ReplayResult& result);
-// Reads both, of this version or an older one. Keys that it does not know are left alone. corrupt, naming the key, for a value of
+// Reads either form, as this version or an older one wrote it. Unknown keys are ignored. corrupt, naming the key: a value has
 // another type.
 Result<ReplayResult> replay_result_from_json(const nlohmann::json& json);
 

@@ -4,7 +4,7 @@
 //     members.member("elements", result.elements);
 //   }
 //
-// What is not known is null when it is written, or left out (Form::brief); both are read as a value that says nothing.
+// A value that is not known is written as null, or left out (Form::brief). Reading leaves the member as it was in both cases.
 #pragma once
 
 #include <charconv>
@@ -35,9 +35,9 @@ concept Of = std::same_as<std::remove_const_t<T>, Type>;
 template <class Members, class T>
 concept Listed = requires(Members& members, T& value) { list_members(members, value); };
 
-// How what says nothing is written: as null and [], or not at all.
+// How values that say nothing are written: as null and [] (whole), or not at all (brief).
 enum class Form { whole, brief };
-// Of a type that is a member of others.
+// The form in which a type is written where it is a member of another one.
 template <class T>
 inline constexpr Form kFormOf = Form::whole;
 
@@ -47,12 +47,12 @@ class MemberWriter {
   static constexpr bool kReads = false;
   explicit MemberWriter(Form form = Form::whole) : form_(form) {}
 
-  // `former` is for reading.
+  // Writes a member. `former` is used in reading alone.
   template <class T>
   void member(const char* key, const T& value, const char* former [[maybe_unused]] = nullptr) {
     add(key, written(value));
   }
-  // What is known is written, also where it is an empty list.
+  // A value that is known is written in every form, even when it is an empty list.
   template <class T>
   void member(const char* key, const std::optional<T>& value) {
     value ? always(key, *value) : add(key, nullptr);
@@ -76,9 +76,9 @@ class MemberWriter {
       if (meaning == value) name = text;
     add(key, std::move(name));
   }
-  // What follows from other members, and is not read.
+  // A member that follows from others. It is written and never read.
   void derived(const char* key, nlohmann::json value) { add(key, std::move(value)); }
-  // The same in a member that is an object; nothing where it is none.
+  // The same inside of the member `key`. Does nothing where that is no object.
   void derived_in(const char* key, const char* inner, nlohmann::json value) {
     if (const auto object = object_.find(key); object != object_.end() && object->is_object())
       (*object)[inner] = std::move(value);
@@ -93,7 +93,7 @@ class MemberWriter {
 
   static nlohmann::json written(bool value) { return value; }
   static nlohmann::json written(std::unsigned_integral auto value) { return value; }
-  // JSON has no infinity. The sign of what is no number says nothing.
+  // JSON has no infinity and no NaN, which are written as texts. The sign of a NaN says nothing.
   static nlohmann::json written(double value) {
     if (std::isnan(value)) return "nan";
     return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(fmt::format("{}", value));
@@ -111,7 +111,7 @@ class MemberWriter {
   static nlohmann::json written(const std::optional<T>& value) {
     return value ? written(*value) : nlohmann::json();
   }
-  // Of a list or a map, where an empty text is one.
+  // An element of a list or a map, where an empty text is a value, and not null.
   static nlohmann::json element(const std::string& text) { return text; }
   template <class T>
   static nlohmann::json element(const T& value) {
@@ -141,7 +141,8 @@ class MemberWriter {
   nlohmann::json object_ = nlohmann::json::object();
 };
 
-// Reads the same members. The first failure is kept in `failure`, and the rest left alone: corrupt, with the member's path.
+// Reads the same members. The first failure (corrupt, with the member's path) is put into `failure`, and nothing is read after
+// it. The object and `failure` must outlive the reader.
 class MemberReader {
  public:
   static constexpr bool kReads = true;
@@ -150,7 +151,7 @@ class MemberReader {
     if (!object.is_object()) refuse("", "an object", object);
   }
 
-  // `former`: what an older version called it.
+  // Reads a member; `former` is the name by which older versions wrote it.
   template <class T>
   void member(const char* key, T& value, const char* former = nullptr) {
     const nlohmann::json* json = find(key);
@@ -178,8 +179,9 @@ class MemberReader {
       list(members);
     }
   }
-  // nullptr: there is none, or it says nothing.
+  // The member; nullptr where there is none, where it is null, and after a failure.
   const nlohmann::json* find(const char* key) const;
+  // Notes the failure that the member is not what was expected: "'tolerances.where' must be a string, not 3".
   void refuse(const char* key, std::string_view expected, const nlohmann::json& value);
 
  private:

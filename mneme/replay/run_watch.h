@@ -1,4 +1,4 @@
-// RunWatch: who looks at a replay while it runs, and may end it early.
+// RunWatch: what a caller of Session::measure() wants to be asked and told while a replay runs.
 #pragma once
 
 #include <functional>
@@ -9,17 +9,20 @@ namespace mneme {
 
 struct ReplayResult;
 
-// What is not set is not asked. Called by the thread that replays.
+// Each function may be unset. All are called by the thread that replays.
 struct RunWatch {
-  // The run that is verified is done, with the verdict on it. False: nothing is timed.
+  // Called with the verdict on the first run, before its times are taken. False: the result has no times. Where the runs are
+  // short all are started together; then it is called only if all of them were right.
   std::function<bool(const ReplayResult& so_far)> verified;
+  // Called with times as they come; see SeeTimes. False ends the replay with the times that there are.
   SeeTimes timed;
 
-  // All that can be started is, and the device is busy with it: the caller can do something else for that long.
+  // Only where all runs are started together: they are started now, and the device is busy with them, so that the caller can do
+  // something else meanwhile, such as Session::load_ahead().
   std::function<void()> waiting;
 
-  // Every run has ended and was right, and nothing depends on the times. True: the result comes without them, at once, and
-  // Session::add_left_times() adds them later.
+  // Only where all runs are started together: every run has ended and was right, and nothing depends on their times. True: the
+  // result is returned at once without times, and Session::add_left_times() adds them later.
   std::function<bool()> leave_times;
 };
 

@@ -1,11 +1,14 @@
 // Session: prepare one recorded instance on one device, then replay it under any number of configurations.
 //
-// prepare() reserves the recorded addresses and brings both recorded states onto the device once (PreparedMemory says what it
-// keeps there, in whole granules: what lies between allocations is filled and compared too).
-// Configurations that end in the same code share one loaded object. replay() then costs a compilation, copies of what the kernel
-// writes, hashes of all memory, and its runs: where those are short, all are started before the first is waited for.
+// prepare() reserves the recorded addresses and brings both recorded states onto the device, once. Memory is mapped in whole
+// granules, and what lies between allocations there is filled and compared too. Each replay() then compiles, restores what the
+// kernel writes, runs the kernel, compares all memory by hashes, and times further runs. Configurations that end in the same code
+// share one loaded object. Where runs are short all are started before the first is waited for.
 //
-// Used by one thread at a time. The device and database must outlive the session.
+//   MNEME_ASSIGN(auto session, Session::prepare(database, static_hash, dynamic_hash, *device));
+//   const ReplayResult result = session->replay(configuration);
+//
+// Used by one thread at a time. The device and the database must outlive the session.
 #pragma once
 
 #include <deque>
@@ -37,64 +40,74 @@ namespace mneme {
 
 class Session {
  public:
-  // `copies`: as PreparedMemory::create() takes them; where they say why there is no mask none is looked for. Failures: what
-  // the store says of a damaged database; unavailable when the recorded addresses cannot be had; exhausted when the device has
-  // not enough memory, with both figures.
+  // `copies` are copies of the recorded memory that another process has made, as PreparedMemory::create() takes them; where they
+  // say why there is no mask, none is looked for. Failures: those of Database::load_instance() and load_ir(); unavailable: the
+  // recorded addresses cannot be had; exhausted: the device has not enough memory (the message has both figures).
   static Result<std::unique_ptr<Session>> prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash,
                                                   Device& device, const PrepareProgress& progress = {},
                                                   RecordedCopies copies = {});
   ~Session();
 
-  // Never fails as a call: what went wrong is in the result. After a device fault every further replay fails the same way.
+  // Compiles, runs, verifies and times. Never fails as a call: what went wrong is in the result. After a device fault every
+  // further replay fails the same way.
   ReplayResult replay(const Configuration& configuration);
-  // The same with code that was compiled for the configuration elsewhere, by compile_request(). Of a configuration that is
-  // specialised the result does not say to what.
+  // The same with code that was compiled for the configuration elsewhere, as compile_request() asks. The result lacks what only
+  // replay() looks for: ReplayResult::specialised, not_written and order_dependences.
   ReplayResult measure(const Configuration& configuration, const CompiledCode& code, const RunWatch& watch = {});
-  // Adds the times to what measure() gave while RunWatch::leave_times said yes: all of that, in its order. They take longest to
-  // fetch while the device works. When that fails they are lost.
+  // Adds the times to results that measure() returned without them because RunWatch::leave_times said so. `results` must be all
+  // of these since the last call, in their order. Fetching takes longest while the device works. On failure the times are lost.
   Status add_left_times(std::span<ReplayResult* const> results);
-  // Loads such code before it is measured, so that measure() finds it there. Meant for RunWatch::waiting.
+  // Loads such code onto the device before measure() is called with it, which then need not. Meant for RunWatch::waiting.
   Status load_ahead(const Configuration& configuration, const CompiledCode& code);
-  // As long as `lock` holds something, replays do not wait for the device: the caller has. It must outlive the session.
+  // The caller takes the device's lock itself: as long as `lock` holds something, replay(), measure() and repeat() take none.
+  // prepare_mask(), rehearse() and find_races() must not be called meanwhile: they take the lock all the same, and would wait
+  // forever. `lock` must outlive the session.
   void use_lock(const DeviceLock& lock) { callers_lock_ = &lock; }
-  // Looks for what can be masked now, and not in the first replay that wants it. device_fault: the code that looks for it has
-  // faulted, and the device is of no more use to this process; what why_no_mask() says can be told another's prepare().
+  // Looks for what can be masked now, and not in the first replay that wants it. That nothing can be masked is no failure.
+  // device_fault: the code that looks for it has faulted, and the device is of no more use to this process; another process can
+  // replay when its prepare() gets the reason, why_no_mask(), in RecordedCopies::no_mask.
   Status prepare_mask();
-  // Runs and times the recorded launch once, so that what comes with the first of all launches (a profiler has to start) is no
-  // part of a replay. device_fault: it did, and every replay will. Any other failure is for the replays to tell.
+  // Runs the recorded launch twice, timing the second run, so that what happens once in a process (a profiler starts) is no part
+  // of a replay. device_fault: the launch ended in one, and every replay will. Any other failure is ignored: replays will tell
+  // it.
   Status rehearse();
 
-  // Why there is no mask. Empty: there is one, or none was looked for.
+  // Why there is no mask. Empty: there is one, or nobody has looked for one yet.
   const std::string& why_no_mask() const { return why_no_mask_.message(); }
 
-  // What another process that replays the same launch can take over, the mask included. `copies` of prepare() were shareable.
+  // The copies of the recorded memory on the device, and the mask, for another process that replays the same launch. Only for a
+  // session whose prepare() was given shareable `copies`.
   Result<SharedCopies> share_copies() { return memory_->share_copies(why_no_mask()); }
 
-  // Sessions on one device share its addresses: of those whose recorded addresses overlap one can replay at a time. A session
-  // gives its addresses up, and with them what is in memory there, but keeps its copies of the recorded memory; it takes them
-  // back before it replays again. take_addresses() fails as prepare() does, and can be tried again then.
+  // Sessions on one device share its addresses: of two whose recorded addresses overlap only one can replay at a time. The other
+  // gives its addresses up, and takes them back before it replays again. It loses what is in memory there, and keeps its copies
+  // of the recorded memory. take_addresses() fails as prepare() does, and may be tried again then.
   void give_addresses_up() { memory_->give_addresses_up(); }
   Status take_addresses() { return memory_->take_addresses(); }
 
-  // Compiled code is looked for in `cache` first and kept there, from now on. Without one everything is compiled.
+  // From now on compiled code is looked for in `cache` first, and kept there. A session without a cache compiles everything.
+  // Called at most once; `cache` is not null.
   void use_cache(std::shared_ptr<DiskCache> cache);
 
-  // Told of each run, with the verdict on it: its memory is there until the call returns.
+  // Called after each run with the verdict on it. `memory` is what the run left, valid until the call returns. A failure that it
+  // returns ends the runs, and is that of the result.
   using SeeRun = std::function<Status(unsigned run, const ReplayResult& verdict, const RunMemory& memory)>;
-  // Runs a configuration several times, each from the restored state, and times none. The result is that of the last run;
-  // verified when all were right. `before`, where it is set, is told of each run before it begins.
+  // Runs a configuration several times, each from the restored state, and times none. The result is that of the last run, except
+  // that it is verified only when all runs were right. `before`, where it is set, is called before each run.
   using BeforeRun = std::function<void(unsigned run)>;
   ReplayResult repeat(const Configuration& configuration, unsigned runs, const SeeRun& see, const BeforeRun& before = {});
-  // Runs it once more, compiled to note who comes where; why it could not is in the report. After a device fault there every
-  // further replay fails.
+  // Runs the configuration once, compiled to note who accesses what, and looks for races in the notes. Called after a replay,
+  // from which it knows how long a launch takes. What prevents it is in the report; after a device fault every further replay
+  // fails.
   RaceReport find_races(const Configuration& configuration, const std::vector<Segment>& segments);
 
-  // For who measures the parts.
+  // What the session works with, for benchmarks that time its steps one by one.
   PreparedMemory& memory() { return *memory_; }
   Device& device() { return device_; }
   Stream& stream() { return *stream_; }
 
-  // That a configuration compiles: recorded_code(), or what its file has. What reading that says; lives as long as the session.
+  // The IR that a configuration compiles: recorded_code(), or that of its file. It lives as long as the session. Failures: those
+  // of KernelSources::find().
   Result<const ir::Module*> code_of(const Configuration& configuration);
   const ir::Module& recorded_code() const { return sources_->recorded().module(); }
   const MemoryPlan& plan() const { return plan_; }
