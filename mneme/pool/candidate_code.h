@@ -1,4 +1,5 @@
-// CandidateCode: the objects of one configuration, of which each recorded instance runs one.
+// CandidateCode: what a configuration is compiled to: one or more objects, of which each recorded instance runs one. There are
+// several where the code is specialised to the instances and they differ.
 #pragma once
 
 #include <vector>
@@ -9,12 +10,12 @@
 namespace mneme {
 
 struct CandidateCode {
-  std::vector<CompiledCode> objects;  // different ones
-  std::vector<uint32_t> object_of;    // by instance: an index
+  std::vector<CompiledCode> objects;  // each once
+  std::vector<uint32_t> object_of;    // for each instance, the index of its object in `objects`
   const CompiledCode& of_instance(size_t instance) const { return objects[object_of[instance]]; }
 };
 
-// For another process of the same program.
+// As bytes for another process of the same version of Mneme.
 ByteVector encode(const CandidateCode& code);
 // corrupt: it is not what encode() made.
 Result<CandidateCode> decode_candidate_code(ByteSpan bytes);

@@ -1,4 +1,4 @@
-// What the scheduler wants done: the commands that the pool's thread carries out, in their order.
+// Commands: what the scheduler wants done. The pool's thread carries them out, in their order.
 #pragma once
 
 #include <memory>
@@ -13,18 +13,19 @@
 
 namespace mneme {
 
-// Have the zygote fork a worker. Where that fails: Scheduler::not_started().
+// Have the zygote fork a worker. Where that fails, tell Scheduler::not_started().
 struct StartWorker {
   WorkerId worker = 0;
   WorkerOrder order;
 };
-// Have the zygote kill it and what it started. Its end is told in any case.
+// Have the zygote kill the worker and the processes that it started. The zygote tells its end, as it does for every worker.
 struct KillWorker {
   WorkerId worker = 0;
 };
 // The zygote does not answer: kill it, and with it every worker.
 struct KillZygote {};
-// A message that cannot be sent is no failure: the worker has ended, or will be killed for its silence.
+// Send a message to the worker. A message that cannot be sent is no failure: the worker has ended, or will be killed for its
+// silence.
 struct SendToWorker {
   WorkerId worker = 0;
   ToWorker message;
@@ -33,7 +34,7 @@ struct SendToWorker {
 struct ListenToWorker {
   WorkerId worker = 0;
 };
-// The job has a result: write it to the log, if so said, call the caller's on_done, and hand it out.
+// A job has a result: write it to the log where `write_to_log` says so, call the caller's on_done, and give it to the future.
 struct DeliverResult {
   std::shared_ptr<FutureState> future;
   PoolResult result;
@@ -41,7 +42,7 @@ struct DeliverResult {
   Digest digest;                 // whole_digest() of it
   bool write_to_log = false;
 };
-// The job has been timed that often more.
+// A job has further timed runs: add their times to those of the future.
 struct DeliverTimes {
   std::shared_ptr<FutureState> future;
   std::vector<Nanoseconds> times;

@@ -1,4 +1,4 @@
-// What compile workers do: ask the compiler for a configuration what a replay of each recorded instance would ask.
+// What compile workers do: compile a configuration for each recorded instance, as a replay of that instance would.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace mneme {
 
-// No device is needed. Instances whose requests end in the same code share its object. `recorded` must outlive the work.
-// unsupported: there is no compiler for that kind of device.
+// Compiles for devices of this kind and architecture ("sm_90"); none is needed. Instances that end in the same code share one
+// object. `recorded` must outlive the work. unsupported: there is no compiler for that kind of device.
 Result<std::unique_ptr<CompileWork>> create_compile_work(RecordedKernel& recorded, DeviceKind kind,
                                                          const std::string& architecture);
 

@@ -1,4 +1,4 @@
-// What a replay means to whoever gave the configuration.
+// Turns what a device worker's replay came to into the result of a configuration.
 #pragma once
 
 #include "mneme/pool/pool_result.h"
@@ -6,7 +6,8 @@
 
 namespace mneme {
 
-// Failure, reason and details; the configuration is the caller's.
+// Fills in the failure, its reason and the details. `configuration` stays empty, for the caller to fill in. A code of a failed
+// replay that can mean several things counts by the stage: in compiling or loading it is a compile_error, else an invalid_launch.
 PoolResult pool_result_of(ReplayResult result);
 
 }  // namespace mneme

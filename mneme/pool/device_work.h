@@ -11,19 +11,21 @@
 
 namespace mneme {
 
-// Where the copies of each instance's memory come from, and who is to have those that this process makes. A failure of `keep` or
-// `lost_to_mask` is nobody's.
+// Where the copies of each instance's memory come from, and who is told of those that this process makes. What the functions
+// return is ignored.
 struct DeviceCopies {
-  std::vector<SharedCopies> there;
-  std::string no_mask;  // why none is to be looked for, where that is so
+  std::vector<SharedCopies> there;  // what another process has copied, by instance; missing ones are made
+  std::string no_mask;              // why no mask is to be looked for; empty: one may be
+  // Called with each instance's copies that this process has made. Unset: they are not made to be shared.
   std::function<Status(size_t instance, SharedCopies copies)> keep;
-  // Looking for a mask has taken the device along, and the work is not created: another process is to look for none.
+  // Called where the search for a mask has ended in a device fault, with the reason that another process is to get as `no_mask`.
+  // The work is not created then.
   std::function<Status(const std::string& no_mask)> lost_to_mask;
 };
 
-// Prepares a session for each instance. Where there are several, a configuration is right when it is right on each, and one of
-// its timed runs is one of every instance: their times added. `recorded` and `device` must outlive the work. Failures: those of
-// Session::prepare() and prepare_mask().
+// Prepares a session for each instance. With several instances a configuration is right when it is right on each, and each of its
+// timed runs is one run of every instance, their times added. `recorded` and `device` must outlive the work. Failures: those of
+// Session::prepare(), prepare_mask() and rehearse().
 Result<std::unique_ptr<DeviceWork>> create_device_work(const RecordedKernel& recorded, Device& device, DeviceCopies copies = {});
 
 }  // namespace mneme

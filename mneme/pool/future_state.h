@@ -1,4 +1,4 @@
-// FutureState: what a Future and the pool's thread share.
+// FutureState: what a Future and the pool's thread share about one configuration.
 #pragma once
 
 #include <condition_variable>
@@ -14,12 +14,12 @@
 namespace mneme {
 
 struct FutureState {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::optional<PoolResult> result;
-  std::vector<Nanoseconds> times;
+  std::mutex mutex;                  // over `result` and `times`
+  std::condition_variable changed;   // there is a result
+  std::optional<PoolResult> result;  // set once
+  std::vector<Nanoseconds> times;    // of the timed runs so far
 
-  // These do not change.
+  // Set before anybody else has the state, and never changed.
   JobId id = 0;
   std::function<void(const PoolResult&)> on_done;
   std::shared_ptr<WakeUp> wake_up;

@@ -11,43 +11,44 @@
 
 namespace mneme {
 
-struct FutureState;  // future_state.h; a job only carries it
+struct FutureState;  // future_state.h
 
 // What a device worker needs to run a job.
 struct DeviceCode {
-  nlohmann::json description = {};  // CodeAssembled::description; null: it was not assembled yet
-  ObjectHandle object = {};
+  nlohmann::json description = {};  // as CodeAssembled::description; null: the code was not assembled yet
+  ObjectHandle object = {};         // null: it is not kept any more, or was not assembled yet
 };
 
 struct Job {
   JobId id = 0;
   Configuration configuration;
   std::shared_ptr<FutureState> future;
-  std::string label = {};  // not empty: its measurement is shared with none
+  std::string label = {};  // of Pool::measure_anew(); not empty: the measurement is shared with no other job
 
-  // From when it is looked at first, see identify():
+  // Filled in by identify():
   nlohmann::json json = {};      // the configuration
   Digest digest = {};            // whole_digest()
-  std::string compile_key = {};  // what the compiler is asked
-  std::string launch_key = {};   // what its measurement depends on beside the object
+  std::string compile_key = {};  // compile_key()
+  std::string launch_key = {};   // launch_key()
 
   std::string code_digest = {};  // of its translation, once that is known
-  nlohmann::json about = {};     // what the result is to say of its compilation
-  DeviceCode code = {};
-  std::string measurement = {};  // the key of the measurement that others wait for, where it is this job that is measured
-  bool at_worker = false;
-  bool cancelled = false;
-  bool told_to_stop = false;
-  unsigned losses = 0;  // times that a worker was lost before the job began, and nobody knows why
-  bool alone = false;   // a worker was lost while others ran and its result was awaited
+  nlohmann::json about = {};     // what the result is to say of its compilation, as CodeTranslated::about
+  DeviceCode code = {};          // once it is known
+  std::string measurement = {};  // where this job is measured for others too: the key of that measurement in Sharing
+  bool at_worker = false;        // a worker has it
+  bool cancelled = false;        // the caller has given it up
+  bool told_to_stop = false;     // its device worker was sent StopJob
+  unsigned losses = 0;           // how often its worker was lost before it began, for no known cause
+  bool alone = false;            // its result is to be sent before another job begins: a worker was lost that owed the result
 };
 
-// Equal for configurations of which the compiler is asked the same: whatever only the launch or the verdict depends on is left
-// out, unless the code is specialised to the launch. Files count by what the system says of them.
+// A key that two configurations share when the compiler is asked the same for both. It leaves out what only the launch, its
+// timing or the verdict depends on; the launch's shape only where the code is not specialised. IR and plugins count by what the
+// system says of their files (describe_file()), which are not read. `json` is the configuration's.
 std::string compile_key(const Configuration& configuration, const nlohmann::json& json);
-// Of what an object and its facts do not hold.
+// A key of everything that a measurement depends on beside the object: the launch, its timing, and the verdict.
 std::string launch_key(const nlohmann::json& configuration);
-// Fills in what follows from the configuration, once.
+// Fills in the members that follow from the configuration. Does nothing when it is called again.
 void identify(Job& job);
 
 }  // namespace mneme

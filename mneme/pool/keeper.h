@@ -1,8 +1,9 @@
-// Keeper: a process that has what the device workers of one device have copied there of the recorded launches, so that it
-// outlives them and a worker that takes a lost one's place need not read, upload and look for a mask again. It runs nothing on
-// the device.
+// Keeper: a process that holds on to the copies of recorded memory which the workers of one device have made there. The copies
+// outlive the workers, so that a worker which takes the place of a lost one need not read the recording, upload it and look for a
+// mask again. A keeper runs nothing on the device.
 //
-//   device worker ──InstanceCopies──▶ pool ──▶ keeper; to a device worker that starts later the same
+//   device worker ──InstanceCopies──▶ pool ──InstanceCopies──▶ keeper
+//                                          ──InstanceCopies──▶ device workers that start later
 #pragma once
 
 #include <functional>
@@ -13,7 +14,8 @@
 
 namespace mneme {
 
-// Keeps what it is sent, the last of each instance, until the connection closes.
+// Keeps the copies that it is sent, the latest of each instance, until the connection closes or another message comes. Copies
+// that cannot be had are left out. Returns at once where `device` is a failure.
 void serve_keeper(Channel channel, Result<std::unique_ptr<Device>> device);
 
 }  // namespace mneme

@@ -1,5 +1,5 @@
-// When a worker's time is over, and how many workers may fail to start: the limits that a pool holds its workers to. No clock is
-// read here: whoever asks says what time it is.
+// The limits that a pool holds its workers to: when a worker's time is over, and how many workers may fail to start. No clock is
+// read here; the caller passes the present time.
 #pragma once
 
 #include <chrono>
@@ -17,22 +17,23 @@ namespace mneme {
 using PoolClock = std::chrono::steady_clock;
 using PoolTime = PoolClock::time_point;
 
-// Later than any time that comes.
+// Stands for no deadline: it is later than any time that comes.
 inline constexpr PoolTime kNever = PoolTime::max();
 
 class WorkerLimits {
  public:
-  // A worker's process may go on for that long after it has closed its connection, as it does while a driver takes its device
-  // back.
+  // How long a worker's process may go on after it has closed its connection, as it does while a driver takes its device back.
   static constexpr std::chrono::seconds kClosing{5};
-  // The zygote has that long to end a worker that is to be killed, and to say so.
+  // How long the zygote may take to end a worker that is to be killed, and to say so.
   static constexpr std::chrono::seconds kKilling{20};
 
   explicit WorkerLimits(const PoolLimits& limits) : limits_(limits) {}
 
+  // The deadlines that begin now: of a worker that starts,
   PoolTime end_of_start(PoolTime now) const { return after(limits_.starting, now); }
-  // Of one job, from its start or from the last sign of life of it.
+  // of one job, which begins or has given a sign of life,
   PoolTime end_of_job(WorkerRole role, PoolTime now) const { return after(of_job(role), now); }
+  // of a process that has closed its connection, and of one that is killed.
   static PoolTime end_of_closing(PoolTime now) { return now + kClosing; }
   static PoolTime end_of_killing(PoolTime now) { return now + kKilling; }
 
@@ -57,15 +58,17 @@ struct WorkerEnd {
 };
 inline constexpr char kSomebodyKilledIt[] = ": somebody killed it, or the system did because memory ran out";
 
-// Workers that ended before they were ready, counted for each role and device from the last that did become ready.
+// Counts workers that ended before they were ready, in a row: for each role and device, since one last became ready.
 class FailedStarts {
  public:
-  // One that somebody killed says less of the next one than one that ended by itself.
+  // How many make the pool give up: of workers that ended by themselves, and of workers that somebody killed, which says less
+  // about the next one.
   static constexpr unsigned kMost = 3, kMostKilled = 20;
 
-  // Counts one. `why` is what the worker or the pool knows about it; empty: only the end of its process tells. unavailable:
-  // there have been too many in a row.
+  // Counts one more. `why` is what the worker or the pool knows of the reason; empty: only the end of its process tells.
+  // unavailable: there have been too many in a row.
   Status count(WorkerRole role, int device, const std::string& why, const WorkerEnd& end);
+  // One has become ready.
   void forget(WorkerRole role, int device) { counts_.erase({role, device}); }
 
  private:

@@ -1,12 +1,14 @@
 // What the pool's program and its workers say to each other: one struct for each message, and one codec for all of them.
 //
-//   pool's program ──CompileJob, AssembleAnswer──────────▶ compile worker ──CodeTranslated, CodeAssembled, JobEnded──────▶ pool's
-//                  ──MeasureJob, StopJob, InstanceCopies─▶ device worker ──JobLoading, JobBegan, JobTimed, JobEnded──────▶
-//                  program ──InstanceCopies──────────────────────▶ keeper                DeviceOpened, InstanceCopies, MaskLost
+//   worker          gets                                  sends
+//   compile worker  CompileJob, AssembleAnswer            WorkerReady or WorkerRefused; CodeTranslated, CodeAssembled, JobEnded
+//   device worker   InstanceCopies, MeasureJob, StopJob   DeviceOpened, InstanceCopies, MaskLost; WorkerReady or WorkerRefused;
+//                                                         JobLoading, JobBegan, JobTimed, JobEnded, WorkerExhausted
+//   keeper          InstanceCopies                        nothing
 //
-// Every worker says first that it is ready or why it cannot start. On the wire a message is a JSON object, whose "type" names the
-// struct and whose other members are the struct's, and the descriptors that go with it. A candidate may have damaged the process
-// that a message comes from, so the codec checks whatever a reader of the struct relies on.
+// A compile or device worker gets no job before it has sent WorkerReady. On the wire a message is a JSON object, whose "type"
+// names the struct and whose other members are the struct's, and the descriptors that go with it. A candidate may have damaged
+// the process that a message comes from, so the codec checks whatever a reader of the struct relies on.
 #pragma once
 
 #include <memory>
@@ -26,29 +28,31 @@ namespace mneme {
 
 using JobId = uint64_t;
 
-// What a worker is for. A keeper holds the device memory that workers have copied (keeper.h).
+// What a worker is for. A keeper holds on to the copies of recorded memory that workers have made on the device (keeper.h).
 enum class WorkerRole { compile, device, keeper };
 std::string_view to_string(WorkerRole role);
 
 // What a worker is forked with.
 struct WorkerOrder {
   WorkerRole role = WorkerRole::compile;
-  int device = 0;            // the ordinal; a compile worker needs no device
-  std::string architecture;  // that compile workers compile for
+  int device = 0;            // ordinal of a device worker's or keeper's device
+  std::string architecture;  // what a compile worker compiles for: "sm_90"
   std::string no_mask;       // why a device worker is to look for no mask; empty: it may
   size_t copies = 0;         // how many InstanceCopies a device worker receives before anything else
 };
 
-// An object in nameless memory. The last owner closes it.
+// An object in memory that has no name and is reached by a descriptor. The last owner closes it.
 using ObjectHandle = std::shared_ptr<Descriptor>;
 
-// Of one instance on one device: from the device worker that made them, to the keeper and to device workers that start later.
+// The copies of one instance's recorded memory on one device. They go from the device worker that made them to the keeper, and to
+// device workers that start later.
 struct InstanceCopies {
   size_t instance = 0;
   std::shared_ptr<SharedCopies> copies;
 };
 
-// To a compile worker: translate this. `assemble`: and assemble it unasked, as where nothing is shared.
+// To a compile worker: translate this configuration. `assemble`: assemble it too, without waiting for an AssembleAnswer, as where
+// nothing is shared.
 struct CompileJob {
   JobId id = 0;
   nlohmann::json configuration;
@@ -81,11 +85,11 @@ struct WorkerRefused {
 struct DeviceOpened {
   std::string name, architecture;
 };
-// The search for a mask has cost this worker its device: workers that start later are to look for none.
+// The search for a mask has ended in a device fault, and this worker ends. Workers that start later are to look for none.
 struct MaskLost {
   std::string reason;
 };
-// The worker cannot receive descriptors any more.
+// A device worker cannot receive descriptors any more: it has too many open files.
 struct WorkerExhausted {
   std::string reason;
 };
@@ -93,28 +97,28 @@ struct WorkerExhausted {
 struct CodeTranslated {
   JobId id = 0;
   std::string digest;    // of everything that the object will depend on
-  nlohmann::json about;  // what a result says of the compilation: "times" by stage, "specialised" by instance
+  nlohmann::json about;  // what a result says of the compilation: "times" by stage in ns, "specialised" by instance
 };
 struct CodeAssembled {
   JobId id = 0;
-  nlohmann::json description;  // "digest" of the object, "times" by stage
+  nlohmann::json description;  // "digest" of the object, "times" by stage in ns
   ObjectHandle object;         // null where none arrived
 };
-// While another job runs, the device worker loads the object of this one, until its next message.
+// While another job runs, the device worker begins to load the object of this one. Loading has ended when its next message about
+// a job comes.
 struct JobLoading {
   JobId id = 0;
 };
-// The job begins on the device. Those that the worker was given before it have ended as they should: their results follow.
+// The job begins on the device. The jobs that the worker was given before it have run to their end; their results follow.
 struct JobBegan {
   JobId id = 0;
 };
-// Further timed runs; none is a sign of life.
+// The job has been timed further. Without times the message is only a sign of life.
 struct JobTimed {
   JobId id = 0;
   std::vector<Nanoseconds> times;
 };
-// What the job has ended in: the failure, the reason and the details of the result travel. After a device_fault or worker_lost
-// the device worker ends.
+// The job's result. Only its failure, reason and details are sent. After a device_fault or worker_lost the device worker ends.
 struct JobEnded {
   JobId id = 0;
   PoolResult result;
@@ -122,12 +126,13 @@ struct JobEnded {
 using FromWorker = std::variant<WorkerReady, WorkerRefused, DeviceOpened, MaskLost, WorkerExhausted, InstanceCopies,
                                 CodeTranslated, CodeAssembled, JobLoading, JobBegan, JobTimed, JobEnded>;
 
-// Fail as Channel::send() does.
+// Send a message. Failures: those of Channel::send().
 Status send(Channel& channel, ToWorker message);
 Status send(Channel& channel, FromWorker message);
-// corrupt: it is not what send() wrote.
+// Reads a message that a worker gets. corrupt: it is not what send() wrote.
 Result<ToWorker> decode_to_worker(Message message);
-// corrupt, too, where no worker of that role says such a thing.
+// Reads a message that a worker of this role has sent. corrupt: it is not what send() wrote, or no worker of the role sends such
+// messages.
 Result<FromWorker> decode_from_worker(WorkerRole role, Message message);
 
 nlohmann::json to_json(const WorkerOrder& order);

@@ -1,4 +1,5 @@
-// Whether LLVM can parse pass pipelines: asked in processes of their own (isolated.h), before anything begins with them.
+// Finds pass pipelines that LLVM cannot parse, before anything is compiled with them. LLVM is asked in processes of its own
+// (isolated.h).
 #pragma once
 
 #include <optional>
@@ -10,11 +11,12 @@
 namespace mneme {
 
 struct RefusedPipeline {
-  size_t place = 0;  // among those that were asked about
+  size_t place = 0;  // its index in `pipelines`
   Status why;        // invalid_argument, in the words of run_passes()
 };
-// The first that does not parse with these plugins. What goes wrong later than in parsing, as in a plugin or in a pass that finds
-// no function, says nothing of what is compiled, and refuses none.
+// The first of the pipelines that does not parse with these plugins. The pipelines are tried on an empty module, so that a
+// failure later than in parsing (in a plugin, or in a pass that finds no function) says nothing of the code to be compiled, and
+// is ignored; and so is a pipeline that takes longer than ten seconds.
 std::optional<RefusedPipeline> find_refused_pipeline(const std::vector<std::string>& pipelines,
                                                      const std::vector<std::string>& plugins);
 

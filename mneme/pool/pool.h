@@ -4,14 +4,16 @@
 //   Future future = (*pool)->submit(configuration);
 //   PoolResult result = future.get();
 //
-// Whatever a configuration does to the process that compiles or runs it, it ends in exactly one result, and the others go on:
-// processes are the wall (docs/adr/0004-pool.md). Results come in the order in which they are done.
+// Each configuration ends in exactly one result, whatever it does to the process that compiles or runs it, and the others go on:
+// they are kept apart by processes (docs/adr/0004-pool.md). Results come in the order in which they are done.
 //
-// Thread-safe. Futures may outlive the pool: what is not done when it is closed is cancelled. In this process it has one thread,
-// and descriptors: two for each worker, one for each object that it keeps (128) or that waits for a device, and up to four for
-// each instance on each device. Opening one raises this process's soft limit of open files (RLIMIT_NOFILE) to the hard one, 65536
-// at most, which workers inherit. It starts one child process, of which all others are; they end with this process however it
-// ends. Configurations are held in memory from when they are submitted, and what they ended in as long as the pool is.
+// Thread-safe. Futures may outlive the pool: configurations that are not done when it is closed are cancelled.
+//
+// What a pool takes of this process: one thread, and descriptors. These are two for each worker, one for each object that it
+// keeps (128) or that waits for a device, and up to four for each instance on each device. Opening a pool raises this process's
+// soft limit of open files (RLIMIT_NOFILE) to the hard one, at most to 65536; workers inherit it. The pool starts one child
+// process, and all others are children of that one. They end with this process, however it ends. Configurations are in memory
+// from when they are submitted on, and their results for as long as the pool lives.
 #pragma once
 
 #include <chrono>
@@ -30,50 +32,55 @@
 
 namespace mneme {
 
-// More than 10 years is no limit.
+// How long things may take, each more than 0 s; more than 10 years is no limit. And how much memory.
 struct PoolLimits {
   using Seconds = std::chrono::duration<double>;
-  Seconds compiling = kLimitsOfAPool.compiling;  // one configuration, from the worker's start on it
-  // One step on the device: the restored and verified run, or a timed run (of short ones: those that are waited for together).
+  Seconds compiling = kLimitsOfAPool.compiling;  // compiling one configuration
+  // One step on the device: restoring, running and verifying once, or one timed run. Of runs so short that several are waited for
+  // together, all of these.
   Seconds running = kLimitsOfAPool.running;
   Seconds starting =
-      kLimitsOfAPool.preparing;           // a worker, until it is ready: a device worker brings the recorded memory to the device
-  Bytes compile_memory = kCompileMemory;  // that one compilation may take in addition
+      kLimitsOfAPool.preparing;           // a worker's start, in which a device worker brings the recorded memory to its device
+  Bytes compile_memory = kCompileMemory;  // what one compilation may take beside what its process has already; 0: no limit
 };
 
 struct PoolOptions {
-  Path database;                  // the folder
-  Digest static_hash;             // the kernel
-  std::vector<Digest> instances;  // at least one; a configuration must be right on each
+  Path database;                  // folder of the recording
+  Digest static_hash;             // of the kernel
+  std::vector<Digest> instances;  // dynamic hashes, at least one; a configuration must be right on each of these
   DeviceKind device_kind = DeviceKind::cuda;
-  std::vector<int> devices = {0};  // ordinals; all_devices() are all
-  unsigned compile_workers = 0;    // 0: usual_compile_workers()
-  // What the compiler is asked the same for is compiled once, what ends in the same object and launch is measured once, and what
-  // fails there fails once: the others' results are Origin::shared. False: each is done for itself.
+  std::vector<int> devices = {0};  // ordinals, at least one; all_devices() has all of them
+  unsigned compile_workers = 0;    // how many; 0: usual_compile_workers()
+  // Whether configurations share work. Those for which the compiler is asked the same are compiled once, and those that end in
+  // the same object and launch are measured once, or fail once; the results of the others are Origin::shared. False: each
+  // configuration is compiled and measured for itself.
   bool share = true;
   PoolLimits limits;
-  Path log;             // JSON lines, see result_log.h; empty: none
-  bool resume = false;  // what `log` has is not measured again
-  Path command;         // that workers run in; empty: $MNEME_COMMAND, else that of the library's prefix, else of the PATH
+  Path log;             // where results are logged (result_log.h); empty: nowhere
+  bool resume = false;  // configurations whose results the log has are not measured again
+  Path command;         // the mneme that workers run; empty: worker_command()
   std::vector<std::string> command_arguments = {"worker"};
 };
 
-// All that the driver shows, for PoolOptions::devices. unavailable: there is none.
+// The ordinals of all devices of the kind, for PoolOptions::devices. unavailable: there is none.
 Result<std::vector<int>> all_devices(DeviceKind kind);
 
-// As many as there are cores beside the devices' workers, at least one.
+// How many compile workers a pool with so many devices has by default: one for each core that no device worker needs, at least
+// one.
 unsigned usual_compile_workers(size_t devices);
 
+// The result of a configuration, which will be there later. Copies of a future have the same result.
 class Future {
  public:
-  // Waits.
+  // Waits for the result. There always is one.
   PoolResult get() const;
   bool wait_for(std::chrono::duration<double> time) const;  // true: there is a result
   bool done() const { return wait_for({}); }
-  // Gives it up: what has not begun does not, what is being timed ends after the run that is under way. It is
-  // Failure::cancelled then, and keeps its times, in the log too; no run resumes from it.
+  // Gives the configuration up, and returns at once. If it has not begun on a device it does not; if it is being timed it ends
+  // after the run that is under way. Its result is Failure::cancelled then, and has the times so far, also in the log; a resumed
+  // run measures it again. A result that is there already stays.
   void cancel() const;
-  // Times as they come, before the result.
+  // The times of the timed runs so far, while there is no result yet.
   std::vector<Nanoseconds> times_so_far() const;
 
  private:
@@ -83,40 +90,45 @@ class Future {
 };
 
 struct PoolProgress {
+  // Configurations: those with a result are `done`. Of these `measured` were timed for themselves; `shared` and `resumed` are of
+  // that Origin, whatever they ended in.
   uint64_t submitted = 0, done = 0, measured = 0, shared = 0, resumed = 0;
-  std::map<Failure, uint64_t> failures;
+  std::map<Failure, uint64_t> failures;  // of those done, how many failed how
+  // Configurations at compile workers, compiled ones that wait for a device, and those at device workers.
   uint64_t compiling = 0, ready = 0, measuring = 0;
-  uint64_t distinct_objects = 0;
-  uint64_t workers_replaced = 0;
-  uint64_t devices_ready = 0;  // whose worker has the recorded memory there
-  Nanoseconds device_busy{};   // all devices added
-  Nanoseconds compile_busy{};  // all compile workers added
-  Nanoseconds passed{};        // since the first worker was ready
-  std::optional<Nanoseconds> best_time;
+  uint64_t distinct_objects = 0;         // how many different codes were assembled
+  uint64_t workers_replaced = 0;         // workers that were lost after their start
+  uint64_t devices_ready = 0;            // devices whose worker has brought the recorded memory there
+  Nanoseconds device_busy{};             // how long device workers had a job, all added
+  Nanoseconds compile_busy{};            // how long compile workers had a job, all added
+  Nanoseconds passed{};                  // since the first worker was ready
+  std::optional<Nanoseconds> best_time;  // the shortest timed run of any right configuration
 };
 
 class Pool {
  public:
-  // Starts the workers; returns before they are ready. invalid_argument: no instance, no device, a limit that is no time.
-  // not_found: the database has no such kernel. unavailable: there is no command, it does not start, or no thread is to be had.
-  // What a log says: see ResultLog::open.
+  // Starts the workers, and returns before they are ready. invalid_argument: no instance or no device is given, or a time limit
+  // is not more than 0. not_found: the database has no such kernel. unavailable: there is no command, it does not start, or no
+  // thread can be made. Also those of ResultLog::open(). That a worker cannot start is told by status().
   static Result<std::unique_ptr<Pool>> open(PoolOptions options);
-  // Cancels what is not done, ends every worker and waits for that.
+  // Cancels configurations that are not done, ends every worker, and waits for that.
   ~Pool();
 
-  // Never fails as a call, but for memory: what cannot be compiled, or is no UTF-8, ends in a result that says so. `on_done` is
-  // called on the pool's own thread: it must be short and not call the pool. progress() counts the result already. What it throws
-  // is status() from then on; every future has its result nevertheless.
+  // Has the configuration compiled and measured. It never fails as a call, except that it may throw std::bad_alloc: a
+  // configuration that cannot be compiled or run, even one whose texts are no UTF-8, ends in a result that says so. `on_done` is
+  // called with the result on the pool's own thread, before the future has it. It must be short, and must not call the pool,
+  // except for progress(), which counts the result already. What it throws is status() from then on; the future has its result
+  // nevertheless.
   Future submit(const Configuration& configuration, std::function<void(const PoolResult&)> on_done = {});
-  // The same, but measured for itself whatever is known already: for a baseline. The result and its line in the log have the
-  // label; nothing is shared with it, and no run resumes from it.
+  // The same, but the configuration is measured for itself, whatever is known already, as a baseline is. The result and its line
+  // in the log have the label, which is not empty. Its measurement is shared with no other, and a resumed run measures it again.
   Future measure_anew(const Configuration& configuration, std::string label, std::function<void(const PoolResult&)> on_done = {});
   // Waits until everything that was submitted is done.
   void drain();
   PoolProgress progress() const;
-  // Why the pool gave up, since its workers do not start, or there are too many open files, or its own thread ran out of memory;
-  // then whatever was or is submitted fails as worker_lost. Or, with which it goes on: its log cannot be written any more, a
-  // caller's on_done threw. ok while all is well.
+  // What is wrong with the pool; ok while all is well. It may have given up: its workers do not start, there are too many open
+  // files, or its own thread ran out of memory. Then every configuration that is not done, or is submitted later, fails as
+  // worker_lost. Or it goes on, though its log cannot be written any more, or a caller's on_done threw.
   Status status() const;
 
  private:

@@ -1,8 +1,9 @@
-// PoolThread: the pool's own thread. It tells the scheduler what happened, and carries out what that commands: it starts and
-// kills worker processes, reads and writes their connections, writes the log, and hands out results.
+// PoolThread: the pool's own thread. It tells the scheduler what happened, and carries out the scheduler's commands: it starts
+// and kills worker processes, reads and writes their connections, writes the log, and hands out results.
 //
-// The thread waits until a caller submits or cancels something, a worker or the zygote says something, or the scheduler's next
-// alarm is due. What has happened by then is one turn. Everything but the calls of Pool is done by this thread alone.
+// The thread waits until a caller submits or cancels something, a worker or the zygote sends something, or the scheduler's next
+// alarm is due. Then it takes one turn, in which it handles everything that has happened. This thread alone does all of the
+// pool's work; callers' threads only submit, wait, and look.
 #pragma once
 
 #include <condition_variable>
@@ -42,7 +43,7 @@ class PoolThread {
   Status status() const;
 
  private:
-  // In the wait set, where workers have their ids, which begin with 1.
+  // Tags in the wait set. A worker's tag is its id; ids begin with 1.
   static constexpr uint64_t kWakeUp = 0, kZygote = std::numeric_limits<uint64_t>::max();
 
   // The pool's end of what connects it with one worker.
@@ -68,14 +69,14 @@ class PoolThread {
   bool read(WorkerId worker, Reading reading);
   bool read_messages(WorkerId worker, Connection& connection, bool& broken);
   void read_zygote();
-  // Tells the scheduler which workers could not be started. Not to be called while a worker's messages are read.
+  // Tells the scheduler which workers could not be started. Must not be called while a worker's messages are read.
   void report_not_started();
   // Has the scheduler give up, whatever fails meanwhile, and carries out what follows.
   void give_up(const Status& reason);
-  // Carries out the commands that are there, so that their memory is free again. What fails meanwhile is not reported.
+  // Carries out the commands that there are, so that their memory is free again. Failures are ignored.
   void deliver_what_is_ready();
 
-  // Carries out every command, whatever fails meanwhile. What failed first is thrown then, as a std::runtime_error.
+  // Carries out every command, even after one has failed. Then throws the first failure, as a std::runtime_error.
   void execute();
   void carry_out(StartWorker& command);
   void carry_out(KillWorker& command);
@@ -99,7 +100,7 @@ class PoolThread {
   std::map<WorkerId, Connection> connections_;
   std::optional<Scheduler> scheduler_;
   std::vector<JobId> cancelled_;
-  std::deque<std::pair<WorkerId, Status>> not_started_;  // which the scheduler is not told yet, with the reason
+  std::deque<std::pair<WorkerId, Status>> not_started_;  // workers of which report_not_started() is to tell, with the reason
 
   // Shared with callers.
   mutable std::mutex mutex_;
@@ -108,7 +109,7 @@ class PoolThread {
   JobId next_job_ = 1;
   bool closing_ = false;
   PoolProgress progress_;
-  uint64_t delivered_ = 0;  // results that somebody can have
+  uint64_t delivered_ = 0;  // how many futures have their result
   std::optional<PoolTime> first_ready_;
   Status status_;
 

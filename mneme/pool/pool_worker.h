@@ -1,17 +1,17 @@
-// PoolWorker: one worker process as the scheduler knows it. It is in one state, has jobs, and its time is over at some point.
+// PoolWorker: one worker process as the scheduler knows it: its state, its jobs, and the time at which its patience with it ends.
 //
 //                become_ready()            expect_end()
 //     starting ─────────────────▶ serving ─────────────▶ ending         it has sent the failure for which it ends
 //        │                          │  │ disconnect()      │
-//        │                          │  └────────────▶ disconnected      it had jobs when it closed its connection
+//        │                          │  └────────────▶ disconnected      it closed its connection while it had jobs
 //        │                          │                      │
 //        └──────────┬───────────────┴───────────┬──────────┘
 //                   │ kill()                    │
 //                   └────────▶ killed ◀─────────┘                       the zygote was told to end it
 //
-// What became of the jobs of a disconnected worker follows from how its process ends.
-// From every state the end of the process, which the zygote tells, takes the worker out of the scheduler. Only a worker that
-// serves is given jobs. A keeper has no jobs and stays in `starting`: it says nothing.
+// In every state the end of the process, which the zygote tells, takes the worker out of the scheduler. What became of the jobs
+// of a disconnected worker follows from how its process ends. Only a worker that serves is given jobs. A keeper sends nothing and
+// has no jobs, and stays in `starting`.
 #pragma once
 
 #include <deque>
@@ -23,11 +23,12 @@ namespace mneme {
 
 using WorkerId = uint64_t;
 
-// How many jobs a device worker has at hand, by how long they take: three, or as many as take 10 ms.
+// How many jobs a device worker is to have at hand: as many as take 10 ms by the pace of the last ones, but 3 to 16.
 class JobPace {
  public:
   static constexpr size_t kLeast = 3, kMost = 16;
 
+  // A job has begun on the device.
   void job_began(PoolTime now);
   size_t depth() const;
 
@@ -39,16 +40,16 @@ class JobPace {
 class PoolWorker {
  public:
   enum class State { starting, serving, ending, disconnected, killed };
-  // Why its process ends: what it announced, else what became known first.
+  // Why its process ends: what it announced itself, else what the pool found first.
   enum class Cause {
-    unknown,      // nothing: it ended by itself, or somebody killed it
+    unknown,      // nothing is known: it ended by itself, or somebody killed it
     announced,    // it sent a failure after which it ends
     idle_close,   // it closed its connection while it had nothing to do
-    out_of_time,  // it did not start, or a job took longer than its limit
-    broken,       // it sent what is no message, or closed its connection and went on
+    out_of_time,  // it did not start in time, or a job took longer than its limit
+    broken,       // it sent something that is no message, or closed its connection and went on
   };
 
-  // A compile worker has its next job at hand too, so that it need not wait for it.
+  // How many jobs a compile worker has at hand: the one under way and the next, for which it then need not wait.
   static constexpr size_t kCompileDepth = 2;
 
   PoolWorker(WorkerId id, WorkerRole role, int device, PoolTime deadline)
@@ -65,35 +66,38 @@ class PoolWorker {
   const std::string& refusal() const { return refusal_; }
   void refuse(std::string reason) { refusal_ = std::move(reason); }
 
-  // The transitions. Each is false, and changes no state, where the state does not allow it; that it was ready once, and what it
-  // announced, counts all the same when it is heard from a worker that is being killed.
+  // The transitions of the diagram. Each returns false, and leaves the state as it is, where the state does not allow it. What a
+  // worker says while it is being killed counts all the same: become_ready() and expect_end() note it in has_started() and
+  // cause().
   bool become_ready();
   bool expect_end();
   bool disconnect(PoolTime now);
   bool kill(Cause cause, PoolTime now);
 
-  // When its time is over. A worker that is being killed keeps the zygote's deadline.
+  // When its time is over. extend_to() does nothing for a worker that is being killed: it keeps the deadline of its killing.
   PoolTime deadline() const { return deadline_; }
   void extend_to(PoolTime deadline);
 
-  // Jobs that it has been given and that have not ended, in order: on a compile worker, and once it has begun on a device
-  // worker, the first is under way.
+  // Jobs that it has been given and that have not run to their end, in order. The first is under way: on a compile worker always,
+  // on a device worker once the job has begun there.
   const std::deque<JobId>& jobs() const { return jobs_; }
-  // Jobs that have run on the device, before those, and whose results are still to come.
+  // Jobs of a device worker that have run, before those, and whose results are still to come.
   const std::deque<JobId>& awaited() const { return awaited_; }
   bool has(JobId job) const;
   size_t load() const { return jobs_.size() + awaited_.size(); }
-  // Whether the first job runs.
+  // Whether the first of jobs() is under way.
   bool is_running() const { return role_ == WorkerRole::compile || began_; }
   // The job whose object is being loaded while another runs; 0: none.
   JobId loading() const { return loading_; }
   // Whether it may be given another job.
   bool has_room() const;
 
-  void give(JobId job, PoolTime now);
+  void give(JobId job, PoolTime now);  // behind the jobs that it has
   void set_loading(JobId job) { loading_ = job; }
+  // The job has begun on the device: those before it have run, and are awaited.
   void begin(JobId job, PoolTime now);
-  // The job has ended, or is elsewhere: how long the worker was busy since it began, or since the last one ended.
+  // Takes the job from the worker: it has ended, or goes on elsewhere. Returns how long the worker was busy since it got a first
+  // job, or since the last call.
   PoolClock::duration end(JobId job, PoolTime now);
   void drop_jobs();
 

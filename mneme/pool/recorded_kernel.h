@@ -1,5 +1,5 @@
-// RecordedKernel: what workers know of a kernel and of its recorded launches. Read once, in the process that they are forked
-// from.
+// RecordedKernel: what workers know of a kernel and its recorded launches. It is read once, in the process that workers are
+// forked from.
 #pragma once
 
 #include <memory>
@@ -13,17 +13,17 @@
 namespace mneme {
 
 struct RecordedKernel {
-  // What the store says of a damaged database; not_found.
+  // Failures: those of Database::open(), load_kernel() and load_instance(), of plan_memory(), and of KernelCode::load().
   static Result<std::unique_ptr<RecordedKernel>> load(const PoolSetup& setup);
 
   struct Launch {
     InstanceRecord instance;
-    MemoryPlan plan;  // without spans, which are the device's
+    MemoryPlan plan;  // without spans, which depend on the device
   };
 
   Database database;
   KernelRecord kernel;
-  std::vector<Launch> launches;  // of the instances, in their order
+  std::vector<Launch> launches;  // one for each of PoolSetup::instances, in their order
   KernelSources sources;
 };
 

@@ -1,4 +1,4 @@
-// ResultDetails: what is known of a configuration that a pool was given, as far as it came.
+// ResultDetails: everything that a pool found out about a configuration beside whether it is right: times, registers, sizes.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -17,28 +17,30 @@ struct InstanceResult {
 };
 
 struct ResultDetails {
-  // The result of the one instance, with the times and facts of its compilation. Of several instances: whether all are verified
-  // and executed, the times of all together, where a timed run is one of each instance, and the times of the compilation.
+  // With one instance, its result, with the times and facts of its compilation. With several, only what is true of all together:
+  // whether all are verified and executed, the times of the compilation, and exec_time, in which a timed run is one run of each
+  // instance, their times added.
   ReplayResult together;
-  std::vector<InstanceResult> instances;          // of several, in their order, up to the first that was not right
-  std::vector<SpecialisationReport> specialised;  // of several, where facts were asked for
+  std::vector<InstanceResult> instances;          // with several: each one's, in their order, up to the first that was not right
+  std::vector<SpecialisationReport> specialised;  // with several: each one's, where facts were asked for
 
-  // The results of single instances: that of the one, or those of several.
+  // The results of the instances, be it one or several. They live as long as this object is not changed.
   std::vector<const ReplayResult*> each() const;
-  // The first of them; `together` where there is none.
+  // The first of these.
   const ReplayResult& first() const { return instances.empty() ? together : instances.front().result; }
-  // What all stages of the compiler took. Nothing where no stage of anything is known.
+  // How long the compiler's stages took together. Nothing where no times are known at all.
   std::optional<Nanoseconds> compile_time() const;
 };
 
-// As `mneme replay` prints a result, without what is not known or empty. What never came to a device has no verdict either. Of
-// several instances: "verified", "executed", "exec_time", "times" and "instances", each with "record_id" and "result".
+// The JSON of the result as `mneme replay` prints it, without members that are unknown or empty. A configuration that never came
+// to a device has no verdict ("verified") either. With several instances: "verified", "executed", "exec_time" and "times" of all
+// together, "instances", a list of objects with "record_id" and "result", and "specialised", a list.
 nlohmann::json to_json(const ResultDetails& details);
-// Of this version or an older one. corrupt, naming the key: it is not what to_json() wrote.
+// Reads what this version or an older one wrote. corrupt, naming the key: it is not what to_json() wrote.
 Result<ResultDetails> result_details_from_json(const nlohmann::json& json);
 
-// Adds what a compile worker told: {"times": {stage: ns}, "specialised": [a report for each instance]}, each where it is there.
-// corrupt, and nothing is added: it is not that.
+// Adds what a compile worker told (CodeTranslated::about): {"times": {stage: ns}, "specialised": [a report for each instance]}.
+// Either member may be missing. corrupt: `about` is an object of another form; nothing is added then.
 Status add_compilation(ResultDetails& details, const nlohmann::json& about);
 
 }  // namespace mneme

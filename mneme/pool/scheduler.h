@@ -1,11 +1,12 @@
-// Scheduler: gives configurations to the workers of a pool, takes what becomes of them, and replaces workers that are lost.
+// Scheduler: decides which worker of a pool gets which configuration, what becomes of the results, and when workers are started,
+// killed and replaced.
 //
 //   submit() ─▶ to_compile ─▶ a compile worker translates ─┬▶ assembles ──────────────▶ to_measure ─▶ a device worker ─▶ result
 //                   └▶ waits for the same request ─────────┴▶ waits for the same code ─┘     └▶ waits for the same launch of it
 //
-// It is a machine without input and output. The pool's thread (pool_thread.h) tells it what happened and at what time, and then
-// carries out the commands that it returns. So each of its states can be reached in a test, with no process, no clock and no
-// disk. What it is made of can be read alone:
+// It does no input and output. The pool's thread (pool_thread.h) tells it what happened and at what time, and then carries out
+// the commands that it returns. A test can therefore bring it into each of its states with no process, no clock and no disk. Its
+// parts can be read alone:
 //   pool_worker.h  a worker: its states and transitions         sharing.h   what configurations have in common
 //   limits.h       limits of time, workers that do not start    fairness.h  whose turn it is
 //   blame.h        which job is charged with a lost worker      messages.h  what it says to workers, and they to it
@@ -37,37 +38,40 @@ class Scheduler {
   // `known` are the results of an earlier run, by whole_digest(), and must outlive the scheduler.
   Scheduler(const PoolOptions& options, const std::map<Digest, PoolResult>& known);
 
-  // What happened. Each event may leave commands.
+  // The events, which tell the scheduler what happened. Each may leave commands for take_commands().
   void start(PoolTime now);  // the first event: starts the device workers
   void submit(std::map<JobId, Job> jobs);
   void cancel(std::span<const JobId> jobs);
   void receive(WorkerId worker, FromWorker message, PoolTime now);
   void disconnected(WorkerId worker, Disconnection how, PoolTime now);
   void worker_ended(WorkerId worker, const WorkerEnd& end, PoolTime now);
-  // The command to start it could not be carried out: the pool gives up.
+  // The command to start this worker could not be carried out: the pool gives up.
   void not_started(WorkerId worker, Status why);
-  // The time that next_alarm() said has come.
+  // The time is `now`: workers whose deadline has passed are listened to, or killed. Called when next_alarm() is due, or earlier.
   void alarm(PoolTime now);
-  // After ListenToWorker: whether the worker had said something, or had closed its connection.
+  // ListenToWorker was carried out; `had_said_something`: the worker had sent something or closed its connection, and has its
+  // time anew. If not it is killed.
   void listened(WorkerId worker, bool had_said_something, PoolTime now);
+  // The zygote has ended, and every worker with it: the pool gives up.
   void zygote_lost(const Status& why);
   // The pool cannot go on: whatever was or is submitted fails as worker_lost, with the reason.
   void give_up(Status reason);
-  // Something failed with which the pool goes on. The first such status is kept.
+  // Something failed without which the pool can go on. The first such failure becomes the pool's status.
   void note_failure(Status failure);
-  // The pool is closed: what has no result is cancelled.
+  // The pool is closed: configurations that have no result are cancelled.
   void close();
 
-  // Gives workers what they have room for. The last event of each turn, so that what happened at once is seen together.
+  // Gives workers the jobs that they have room for. It is the last event of each turn, so that everything that happened meanwhile
+  // is known by then.
   void hand_out(PoolTime now);
 
   // What is to be done now; each command is returned once.
   std::vector<Command> take_commands();
-  // When alarm() is next due; kNever: no limit runs.
+  // When alarm() is next due; kNever: no worker has a deadline.
   PoolTime next_alarm() const;
   // Fills in what the scheduler knows: how many jobs are where, objects, replaced workers and busy times.
   void describe(PoolProgress& progress) const;
-  // When the first worker was ready; nothing: none has been.
+  // When the first worker was ready; nothing: none has been so far.
   std::optional<PoolTime> first_ready() const { return first_ready_; }
 
  private:

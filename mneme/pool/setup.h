@@ -1,4 +1,4 @@
-// PoolSetup: what a pool tells its zygote first, which every worker is then forked with.
+// PoolSetup: the first message of a pool to its zygote. Every worker that is forked later knows it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,16 +16,16 @@ struct PoolSetup {
   Digest static_hash;
   std::vector<Digest> instances;
   DeviceKind device_kind = DeviceKind::cuda;
-  Bytes compile_memory;  // limit_compile_memory()
+  Bytes compile_memory;  // what one compilation may take; see limit_compile_memory()
 };
 
-// Raised by every change of what workers and who starts them say to each other.
+// The version of the messages between workers and the program that starts them. Every change of a message raises it.
 inline constexpr int kWorkerProtocol = 5;
-// incompatible: the first message to workers is of another version of Mneme.
+// incompatible: `message`, the first to a worker's process, is from a program with another version.
 Status check_protocol(const nlohmann::json& message);
 
 nlohmann::json to_json(const PoolSetup& setup);
-// incompatible: another version of Mneme wrote it. invalid_argument: it is not what to_json() wrote.
+// incompatible: as check_protocol(). invalid_argument: it is not what to_json() wrote.
 Result<PoolSetup> pool_setup_from_json(const nlohmann::json& json);
 
 }  // namespace mneme

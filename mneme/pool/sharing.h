@@ -1,10 +1,10 @@
-// Sharing: what configurations have in common, so that it is done once.
+// Sharing: finds what configurations have in common, so that it is compiled, assembled or measured once.
 //
 //   configuration ──compile key──▶ translation ──its digest──▶ code ──object and launch key──▶ measurement
 //
-// Two configurations with one key there are one thing from there on: it is done for the first, and the others wait for it. What
-// fails for the first fails for those that wait, if the failure says something about them too: a compiler that crashed does, a
-// worker that somebody killed does not, and then the next is tried.
+// Configurations that have the same key at an arrow share what it leads to: it is made for the first of them, and the others
+// wait. A failure of the first is a failure of the others too where it says something about them, as a compiler's crash does.
+// Where it does not (somebody killed the worker), the next of them is tried.
 #pragma once
 
 #include <deque>
@@ -18,12 +18,12 @@
 
 namespace mneme {
 
-// What a configuration ended in, kept for those that end in the same.
+// What a configuration ended in, kept for configurations that share it.
 class Outcome {
  public:
   Outcome() = default;
   Outcome(const PoolResult& result, const Digest& found_for);
-  // The result of another configuration, which says that it is shared and with whom.
+  // The result for another configuration. It says that it is shared, and with which configuration.
   PoolResult share() const;
 
  private:
@@ -37,10 +37,10 @@ class Outcome {
 struct NextStep {
   enum class Kind {
     compile,  // a compile worker is to have it
-    wait,     // another job does the same: the job is named again when that has ended
+    wait,     // another job does the same; the job is returned as waiting when that one has ended
     code,     // its code is there already: Sharing::measure_or_wait() is next
     measure,  // a device worker is to have it
-    end,      // `result` is its result, which another one has found out
+    end,      // `result` is its result, which was found out for another job
   };
   Kind kind = Kind::compile;
   PoolResult result = {};
@@ -48,12 +48,12 @@ struct NextStep {
 
 class Sharing {
  public:
-  // Objects that are kept for launches to come. Each is a descriptor of this process.
+  // How many objects are kept for jobs to come. Each takes a descriptor of this process.
   static constexpr size_t kMostKept = 128;
 
   // False: every configuration is compiled and measured for itself.
   explicit Sharing(bool share) : share_(share) {}
-  // The measurements of an earlier run, by whole_digest().
+  // Takes over the measurements of an earlier run, given by whole_digest().
   void remember(const std::map<Digest, PoolResult>& known);
 
   bool is_on() const { return share_; }
@@ -62,37 +62,36 @@ class Sharing {
   // A job whose turn it is to be compiled: compile, wait, code or end.
   NextStep before_compiling(Job& job);
 
-  // A compile worker has translated the job. `assemble`: it is to go on; else the job has left it and does `next`: wait, code or
-  // end. `again` asked the compiler the same: their turn to be compiled comes again, before all others'.
+  // A compile worker has translated the job.
   struct Translated {
-    bool assemble = false;
-    NextStep next = {};
-    std::vector<JobId> again = {};
+    bool assemble = false;  // the worker is to assemble it too
+    NextStep next = {};     // if not: what the job does next, away from the worker: wait, code or end
+    std::vector<JobId> again =
+        {};  // jobs that waited for this translation: their turn to be compiled comes now, before all others'
   };
   Translated translated(Job& job, const std::string& code_digest, const nlohmann::json& about);
 
-  // A compile worker has assembled the job's code. Returned are the jobs that waited for it: the code of all of them is there.
+  // A compile worker has assembled the job's code. Returns the jobs that waited for it, and now have their code too.
   std::vector<JobId> assembled(Job& job, const nlohmann::json& description, ObjectHandle object);
-  // Keeps the object for jobs to come, and lets the oldest of those that are kept go; to be called once those that waited have
-  // it.
+  // Keeps the object of that code for jobs to come; beyond kMostKept the oldest is no longer kept. Called after assembled(), when
+  // the jobs that waited have got the object.
   void keep_object(const std::string& code_digest);
 
-  // The job's compilation has failed. Returned are those that waited for it: their turn to be compiled comes again.
+  // The job's compilation has failed. Returns the jobs that waited for it: their turn to be compiled comes again.
   std::vector<JobId> compilation_failed(const Job& job, const PoolResult& result);
-  // The job was at hand of a compile worker that was lost. Returned are those that waited for it: their turn to be compiled comes
-  // again, behind that of the job.
+  // The compile worker that had the job was lost, and the job will be given to another. Returns the jobs that waited for it:
+  // their turn to be compiled comes again, behind that of the job.
   std::vector<JobId> compilation_lost(const Job& job);
 
-  // The code that a job of before_compiling() or translated() ends in.
+  // The code of a job whose next step is `code`, or that was assembled.
   const DeviceCode& code_of(const Job& job);
-  // The code is there: measure, wait or end.
+  // The job has its code. The next step is measure, wait or end.
   NextStep measure_or_wait(Job& job, const DeviceCode& code);
 
-  // The job has a result. Where `outcome` is set it is also that of those in `waiting`; else they have the job's code and are
-  // asked again what to do.
+  // The job has a result.
   struct Measured {
-    std::optional<Outcome> outcome = {};
-    std::vector<JobId> waiting = {};
+    std::optional<Outcome> outcome = {};  // the result for the jobs that waited too; nothing: it says nothing about them
+    std::vector<JobId> waiting = {};      // these; without an outcome measure_or_wait() is next for them, with the job's code
   };
   Measured measured(const Job& job, const PoolResult& result);
 

@@ -1,4 +1,5 @@
-// WakeUp: ends a wait of the pool's thread, and tells it what was cancelled; shared by the pool and its futures. Thread-safe.
+// WakeUp: wakes the pool's thread while it waits, and tells it which jobs were cancelled. The pool and its futures share it.
+// Thread-safe.
 #pragma once
 
 #include <memory>
@@ -16,11 +17,11 @@ class WakeUp {
   static Result<std::shared_ptr<WakeUp>> create();  // io
   explicit WakeUp(Descriptor event) : event_(std::move(event)) {}
 
-  void call();
-  void call_to_cancel(JobId job);
-  // Makes descriptor() unreadable until the next call. Returns what was cancelled since the last time.
+  void call();                     // wakes the thread
+  void call_to_cancel(JobId job);  // the same, and the job is cancelled
+  // Makes descriptor() unreadable until the next call. Returns the jobs that were cancelled since the last take().
   std::vector<JobId> take();
-  int descriptor() const { return event_.number(); }
+  int descriptor() const { return event_.number(); }  // readable after a call
 
  private:
   Descriptor event_;

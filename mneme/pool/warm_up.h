@@ -1,4 +1,5 @@
-// Warming up: what compilations cost besides their own work is paid before there is any, by LLVM once, before workers are forked.
+// Warming up: does what only a first compilation takes (LLVM builds its tables, the heap grows) before there is one. The zygote
+// does it once, and the workers that it forks have it done.
 #pragma once
 
 #include <string>
@@ -8,15 +9,16 @@
 
 namespace mneme {
 
-// Memory that a compilation frees stays with the process for the next one, and with those forked from it: at the end of the
-// heap up to 64 MiB.
-// Given back to the system and asked for again it is some 500 page faults a compilation.
+// From now on this process, and those forked from it, keep memory that a compilation frees for the next one, up to 64 MiB at the
+// end of the heap. By default it is given back to the system, and asking for it again makes some 500 page faults for each
+// compilation.
 void keep_freed_memory();
 
-// Translates a small kernel of its own, by a pipeline as a configuration has. Starts no thread; where it fails nothing is warmer.
+// Translates a small kernel by the default pipeline. Starts no thread. A failure is ignored.
 void warm_llvm_up(DeviceKind kind, const std::string& architecture);
 
-// Assembles it too, in the process that will do so again and again: the assembler may start threads, and has its own memory.
+// Translates and assembles the same kernel. Called in the worker and not in the zygote, since the assembler may start threads. A
+// failure is ignored.
 void warm_assembler_up(Compiler& compiler);
 
 }  // namespace mneme

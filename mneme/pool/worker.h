@@ -1,4 +1,5 @@
-// What a pool's worker processes do with the messages they get (messages.h), over the work itself as an interface.
+// The two loops that a pool's workers run: they take messages (messages.h), have the work done, and send what comes of it. The
+// work is an interface, so that tests can put something else in its place.
 #pragma once
 
 #include <chrono>
@@ -17,15 +18,16 @@ namespace mneme {
 
 struct TranslatedCode {
   std::string digest;    // of everything that the object will depend on
-  nlohmann::json about;  // what a result says of it: "times" by stage, "specialised" by instance
+  nlohmann::json about;  // what a result says of it: "times" by stage in ns, "specialised" by instance
 };
 
 struct AssembledCode {
-  ByteVector object;
-  nlohmann::json description;  // "digest" of the object, "times" by stage
+  ByteVector object;           // as DeviceWork::measure() takes it
+  nlohmann::json description;  // "digest" of the object, "times" by stage in ns
 };
 
-// One configuration's compilation, in two steps so that what ends in the same code is assembled once.
+// Compiles one configuration after another, each in two steps, so that configurations which end in the same code are assembled
+// once.
 class CompileWork {
  public:
   virtual ~CompileWork() = default;
@@ -35,40 +37,47 @@ class CompileWork {
   virtual Result<AssembledCode> assemble() = 0;  // what was translated last
 };
 
+// Measures one configuration after another on a device.
+//
+// A configuration may be *left*: its runs have ended and were right, and only their times are still on the device. The next one
+// can then begin at once. fetch_left() gets the times of all that were left, and take_left() returns their results one by one.
 class DeviceWork {
  public:
-  // Each says whether to go on; false: end it here, with the times there are.
+  // What measure() tells and asks while it works. `timed` and `going_on` return whether to go on; after false the measurement
+  // ends with the times that there are.
   struct Watch {
-    // Further timed runs; none is a sign of life.
+    // Called with further times; without times it is a sign of life.
     std::function<bool(std::span<const Nanoseconds>)> timed;
+    // Called when the configuration was found to be right, before it is timed.
     std::function<bool()> going_on;
-    // The device is busy with all that can be started: there is time for something else.
+    // Called when the device is busy with everything that can be started, and there is time for something else. May be unset.
     std::function<void()> waiting = {};
-    // It has run as it should, and only its times are missing. True: it is left as it is for the next to begin, fetch_left() gets
-    // the times, and what measure() gives is no result.
+    // Asks whether to leave the configuration. After true, what measure() returns is no result. May be unset: nothing is left.
     std::function<bool()> leave = {};
   };
   virtual ~DeviceWork() = default;
-  // What is likely measured next, told while another is: whatever can be done ahead. `code` tells one object from another.
+  // What will likely be measured next, told while another configuration is: does ahead what can be done. Arguments as of
+  // measure().
   virtual void expect(const Configuration&, ByteSpan, const nlohmann::json&) {}
-  // Nothing is there to be measured: others may have the device.
+  // There is nothing to measure for now: gives the device's lock up, so that another Mneme may use the device.
   virtual void idle() {}
+  // `object` and `code` are AssembledCode::object and description; the "digest" of `code` tells one object from another.
   virtual PoolResult measure(const Configuration& configuration, ByteSpan object, const nlohmann::json& code,
                              const Watch& watch) = 0;
-  // Gets the times of all that was left, best while nothing runs. On failure there is no more result of any of it.
+  // Gets the times of all configurations that were left, best while nothing runs. On failure these have no result any more.
   virtual Status fetch_left() { return {}; }
-  // The result of the oldest that was left and fetched. Needs no device.
+  // The result of the oldest configuration that was left and fetched. Needs no device.
   virtual PoolResult take_left() { return {}; }
 };
 
-// While there is always a next job, the times of those that were left are fetched that often.
+// How often the times of configurations that were left are fetched while there always is a next job.
 inline constexpr std::chrono::milliseconds kFetchAfter{50};
 
-// A device worker's first words, so that compilation can begin before it is ready.
+// Sends a device worker's first message, DeviceOpened, so that compilation can begin before the worker is ready.
 Status announce(Channel& channel, const DeviceProperties& device);
 
-// Each serves until the connection closes; `work` failing is what the worker could not start for. serve_device() also ends after
-// a device fault, or another failure that leaves its process of no use.
+// Serve until the connection closes. Where `work` is a failure they only send it, as WorkerRefused. serve_device() also returns
+// after a device fault, or another failure after which its process is of no use.
 void serve_compile(Channel channel, Result<std::unique_ptr<CompileWork>> work);
 void serve_device(Channel channel, Result<std::unique_ptr<DeviceWork>> work);
 
