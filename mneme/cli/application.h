@@ -1,4 +1,5 @@
-// The program that `mneme run` and `mneme record` start: found, looked at, and started in place of the command.
+// The program that `mneme run` and `mneme record` start: finding it, checking that it can be recorded, and replacing the command
+// by it.
 #pragma once
 
 #include <string>
@@ -10,16 +11,18 @@
 
 namespace mneme::cli {
 
-// The file that `name` would run: itself when it has a slash in it, else from the PATH. not_found, or invalid_argument when it
-// cannot be executed.
+// The file that a shell would run for `name`: `name` itself when it has a slash in it, else the first executable of that name on
+// the PATH. not_found: there is none. invalid_argument: what `name` names with a slash is no file, or is not executable.
 Result<Path> find_program(const std::string& name);
 
-// ok when the program, or a shared library that it is linked with, is recordable, or when it cannot be told before it runs (a
-// script, or a program without CUDA that may load libraries: the latter is said on standard error). Otherwise invalid_argument or
-// incompatible, with how to build it.
+// ok when the program, or a shared library that it is linked with, is recordable. ok also when that cannot be told before it
+// runs: for a script, and for a program without CUDA, which may load libraries (of this it warns on standard error).
+// invalid_argument: it was not built for Mneme, or was linked wrongly; the message says how to build it. incompatible: it was
+// built for another version. io, not_found: it cannot be read.
 Status check_recordable(const Path& program);
 
-// Replaces the process by the program. `environment` is added to that of the process. Returns only on failure.
+// Replaces this process by the program. `arguments` begin with the program's name. `environment` is added to that of this
+// process. Returns only on failure: io.
 Status exec_application(const Path& program, const std::vector<std::string>& arguments,
                         const std::vector<std::pair<std::string, std::string>>& environment);
 

@@ -19,17 +19,18 @@ struct BuildFlagOptions {
   DeviceCode device_code = DeviceCode::whole;
 };
 
-// Options for clang++ that compile .cu files (not "-x cuda", which would also hold for object files of the same command line).
+// The options with which clang++ compiles .cu files so that their kernels can be recorded. "-x cuda" is not among them, since it
+// would also hold for object files on the same command line.
 std::vector<std::string> cxx_flags(const Installation& installation, const Path& cuda, const BuildFlagOptions& options);
-// The same for CMake's CUDA language, where they also reach CMake's own test of the compiler.
+// The same for CMake's CUDA language. They also fit CMake's own test of the compiler, which gives no architecture.
 std::vector<std::string> cuda_flags(const Installation& installation, const Path& cuda, const BuildFlagOptions& options);
-// What a recordable program or shared library links, behind its objects.
+// The options with which a recordable program or shared library is linked. They stand behind its objects.
 std::vector<std::string> link_flags(const Installation& installation, const Path& cuda, const BuildFlagOptions& options);
 
-// sm_75 to sm_121, with or without the suffix a or f: what CUDA 13 compiles for.
+// Whether CUDA 13 compiles for such an architecture: sm_75 to sm_121, with or without the suffix a or f.
 bool is_architecture(std::string_view text);
 
-// One line for a shell: options with blanks or signs that a shell reads are quoted.
+// The options as one line for a shell. Those with blanks or characters that mean something to a shell are quoted.
 std::string join_for_shell(const std::vector<std::string>& flags);
 
 }  // namespace mneme::cli

@@ -1,4 +1,4 @@
-// --no-cache, and the cache of compiled code that a command uses without it.
+// CacheOption: --no-cache of the subcommands, and the cache of compiled code that they use without it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,8 @@ namespace mneme::cli {
 class CacheOption {
  public:
   void declare(CLI::App& app);
-  // Null with --no-cache, and, after a warning, where no folder for one is known. invalid_argument: MNEME_CACHE_SIZE is no size.
+  // The cache; null with --no-cache, and where no folder for one is known, of which it warns. invalid_argument: MNEME_CACHE_SIZE
+  // is no size.
   Result<std::shared_ptr<DiskCache>> open() const;
 
  private:

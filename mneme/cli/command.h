@@ -1,10 +1,10 @@
-// Command: one subcommand of `mneme`, in one file that registers itself.
+// Command: one subcommand of `mneme`. Each is one source file, which registers itself:
 //
 //   class LsCommand : public Command { … };
 //   const Registration registration({.name = "ls", .summary = "…", .examples = {{"mneme ls db", "…"}}},
 //                                   [] { return std::make_unique<LsCommand>(); });
 //
-// What it declares is also what its help, its completion and its page of the manual are made of.
+// Its help, its completion and its page of the manual are made of what it declares.
 //
 // Conventions that hold for every subcommand: results go to standard output, everything for the person to standard error;
 // exit status 0 is success, kExitUsage a command line that cannot be understood, kExitCannotRun a correct request that failed.
@@ -52,8 +52,8 @@ struct Example {
   std::string purpose;
 };
 
-// The group of options that a command takes but that change nothing in what it does, as where a configuration may have them and
-// nothing is timed: only --help-all shows them.
+// The group of options that a command accepts and that change nothing in what it does, such as --iterations where nothing is
+// timed. Only --help-all shows them.
 inline constexpr char kWithoutEffect[] = "Taken, without effect here";
 
 struct CommandInfo {
@@ -78,18 +78,19 @@ struct DeclaredCommand {
 };
 // nullopt: there is no such command.
 std::optional<DeclaredCommand> declare_command(const std::string& name);
-// Of those that are built in and listed, by name.
+// The names of the listed commands that are built in, in alphabetical order.
 std::vector<std::string> command_names();
 
 inline constexpr std::string_view kDamagedRecording = "take the file from a copy, or remove the kernel's and record it again";
-// Writes "mneme: error: <message>" to standard error, behind damage also what to do about it, and returns kExitCannotRun.
+// Writes "mneme: error: <message>" to standard error, and returns kExitCannotRun. Where the status is corrupt, `about_damage`,
+// which says what to do, stands behind the message.
 int report(const Status& status, std::string_view about_damage = kDamagedRecording);
 // Writes "mneme NAME: <message>" and a pointer to the help to standard error and returns kExitUsage.
 int report_usage(const std::string& command, const std::string& message);
 
-// Everything behind the program's own name. Runs one subcommand and returns the exit status; a name that is not built in is
-// looked for as `mneme-NAME` on the PATH, which then replaces the process. Throws nothing: what was thrown is an error, and so is
-// output that standard output did not take.
+// Runs one subcommand and returns the exit status. `arguments` are everything behind the program's own name. A command that is
+// not built in is looked for as `mneme-NAME` on the PATH, which then replaces this process. Throws nothing: an exception is
+// reported as an error, and so is output that standard output did not take.
 int run_command_line(const std::vector<std::string>& arguments);
 
 }  // namespace mneme::cli

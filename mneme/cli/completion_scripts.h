@@ -1,5 +1,5 @@
-// The scripts that make `mneme` complete with Tab in a shell. They ask `mneme complete`, so that they fit whatever commands,
-// options and kernels there are.
+// The scripts that make `mneme` complete with Tab in a shell. They ask `mneme complete` each time, and therefore need no change
+// when commands, options or kernels do.
 #pragma once
 
 #include <string_view>
@@ -12,6 +12,7 @@ struct CompletionScript {
   std::string_view file;   // where an installation has it, below <prefix>/share
   std::string_view text;
 };
+// One for each shell.
 const std::vector<CompletionScript>& completion_scripts();
 
 }  // namespace mneme::cli

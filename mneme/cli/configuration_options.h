@@ -23,11 +23,11 @@
 
 namespace mneme::cli {
 
-// What a command does with a configuration: all of it, or less, so that some options change nothing there.
+// What a command does with a configuration. Where it does less than a replay some options change nothing.
 enum class ConfigurationUse {
   replay,     // compiles, runs, verifies and times
   one_run,    // compiles, runs and compares; nothing is timed
-  many_runs,  // the same several times, and never from masked memory
+  many_runs,  // the same several times, never from masked memory
   code,       // compiles
 };
 
@@ -41,14 +41,15 @@ class ConfigurationOptions {
   // outlive the parsing.
   void declare(CLI::App& app, ConfigurationUse use = ConfigurationUse::replay);
 
-  // The word PIPELINE, if it was given: between parsing and configuration() the words before it may shift it.
+  // The word PIPELINE, if it was given. RecordedOption changes it after parsing: where DB KERNEL are fewer words than usual,
+  // the parser has put the pipeline in one of their places.
   std::optional<std::string>& pipeline() { return pipeline_; }
 
   // invalid_argument: the pipeline is given twice.
   Status check_pipeline() const;
 
-  // Valid after parsing. not_found, io: a file that is named cannot be read. invalid_argument: a configuration file that is no
-  // JSON, or whose JSON is no configuration; the message names the file. Else as check_pipeline().
+  // The configuration that the command line gives; called after parsing. Failures: those of read_configuration(),
+  // check_pipeline() and changed().
   Result<Configuration> configuration() const;
 
  private:
@@ -57,7 +58,7 @@ class ConfigurationOptions {
   FileSystem& files_;
   std::string file_;
   std::optional<std::string> pipeline_;
-  std::list<KnobChange> given_;  // one for each knob, in their order; without texts it may not have been given
+  std::list<KnobChange> given_;  // one for each knob, in their order; options_ tells whether it was given
   std::vector<std::pair<const CLI::Option*, const KnobChange*>> options_;
 };
 

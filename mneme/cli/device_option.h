@@ -1,5 +1,5 @@
-// DeviceOption: --device of the subcommands. Which kinds there are and what "auto" stands for is the table of backends' matter
-// (mneme/device/backend.h).
+// DeviceOption: --device of the subcommands. The table of backends (mneme/device/backend.h) has the kinds that there are, and
+// says what "auto" stands for.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,18 +13,20 @@ namespace mneme::cli {
 
 class DeviceOption {
  public:
-  // `what`: what the device is for, in the words of the help.
+  // `what` is the option's description in the help.
   void declare(CLI::App& app, const std::string& what);
 
-  // The device, opened: the one that is named, or the first that opens. unavailable: there is none of that kind.
+  // Opens the device: of the kind that is named, or under "auto" of the first kind that opens. unavailable: there is no device of
+  // the kind that is named.
   Result<std::unique_ptr<Device>> open() const;
-  // The kind that is named, whether or not there is a device of it, or the first of which there is one. Opens none.
+  // The kind that is named, whether or not there is a device of it; under "auto" the first kind of which there is one. Opens
+  // none.
   Result<DeviceKind> kind() const;
-  // The kind that a program is started on. A GPU is opened to see that it can be used: unavailable where it is asked for and
-  // cannot; "auto" then says on standard error on what the program runs instead, and why.
+  // The kind of device that a program is started on. A GPU is opened, to see that it can be used. Where it cannot, that is
+  // unavailable if it is named; under "auto" the program runs on the CPU device, which is said on standard error with the reason.
   Result<DeviceKind> kind_for_program() const;
-  // The kind that code is made for, which needs no device; "auto" is the kind that a kernel was compiled for, by its
-  // architecture.
+  // The kind of device that code is made for; none needs to be there. "auto" is the kind that a kernel was compiled for, told
+  // from its architecture ("sm_90").
   Result<DeviceKind> kind_for_code(const std::string& architecture) const;
 
  private:

@@ -1,4 +1,5 @@
-// What `mneme doctor` finds on this machine: what Mneme needs or can use, whether it is there, and what mends it.
+// Diagnosis: what `mneme doctor` finds on this machine. It looks for everything that Mneme needs or can use, and says whether it
+// is there and what to do where it is not.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,8 +11,8 @@ namespace mneme::cli {
 
 enum class Health {
   good,
-  absent,  // Mneme works without it; the detail says what does not
-  broken,  // what was asked about does not work
+  absent,  // it is not there; Mneme works without it, and the detail says what cannot be done
+  broken,  // it is needed, or was asked about, and does not work
 };
 std::string_view to_string(Health health);
 
@@ -25,10 +26,11 @@ struct Finding {
 
 enum class WantedDevice { any, cuda };
 
-// In the order in which they are told. Opens the GPU, in a child process with a limit of time, and changes nothing.
+// Looks at everything, and returns the findings in the order in which they are shown. Opens the GPU in a child process with a
+// limit of time. Changes nothing.
 std::vector<Finding> diagnose(WantedDevice wanted);
 
-// Parts of it. `absent_gpu` is what a GPU that is not there is: absent, or broken where one is wanted.
+// The parts of diagnose(). `absent_gpu` is the health of a GPU that is not there: absent, or broken where one is wanted.
 std::vector<Finding> diagnose_installation();
 std::vector<Finding> diagnose_system();
 std::vector<Finding> diagnose_gpu(Health absent_gpu);

@@ -1,4 +1,5 @@
-// The part of a command that compiles and runs kernels, in a child process: what goes wrong there is an outcome of the command.
+// Guard: runs the part of a command that compiles and runs kernels in a child process, so that a crash or a hang there is an
+// outcome of the command.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,26 +19,28 @@ struct Outcome {
   int exit_status = 0;
 };
 
-// What an outcome's output is: text for a person, JSON included; or a file's content, which write_content() writes.
+// How an outcome's output is written: as text for a person, which JSON is too (write_output()), or as a file's content
+// (write_content()).
 enum class OutputKind { text, content };
 
+// What the work does: compile and run, or only compile.
 enum class GuardedWork { replay, compile };
 
 class Guard {
  public:
-  // --compile-timeout, --run-timeout, --load-timeout, --compile-memory, --no-guard; where nothing is run, its limits are without
-  // effect.
+  // Declares --compile-timeout, --run-timeout, --load-timeout, --compile-memory and --no-guard. Where the work only compiles, the
+  // limits on running are in the group kWithoutEffect.
   void declare(CLI::App& app, GuardedWork work = GuardedWork::replay);
 
-  // Runs `work` in a child, or here under --no-guard, prints its output and returns its exit status. Where the child ended
-  // before its work was done, `failed` makes the outcome of the reason, which goes to standard error here. A signal that ends
-  // this process ends both. No device may have been opened before.
+  // Runs `work` in a child, or in this process under --no-guard, writes its output, and returns its exit status. Where the child
+  // ended before its work was done, the reason is reported on standard error, and `failed` makes the outcome of it. SIGINT,
+  // SIGTERM, SIGHUP and SIGQUIT end the child and then this process. No device may have been opened before.
   int run(const std::function<Outcome()>& work, const std::function<Outcome(const Status&)>& failed,
           OutputKind kind = OutputKind::text);
 
-  // Called by `work` with each result. True: looking for what can be masked has taken the child's device along, so that what
-  // `work` returns is not used. `work` is then done once more, in another child, where no_mask() is the reason why sessions look
-  // for no mask. Always false under --no-guard.
+  // Called by `work` with each result. True: the search for a mask has ended in a device fault, so that the child is of no more
+  // use. What `work` returns is not used then, and run() runs it once more in another child. There no_mask() is not empty: it is
+  // the reason to give to sessions, so that they look for no mask. Always false under --no-guard.
   bool lost_to_mask(const ReplayResult& result);
   const std::string& no_mask() const { return no_mask_; }
 
@@ -52,7 +55,7 @@ class Guard {
   std::string no_mask_;
 };
 
-// Why a child's work was not done, and what to do: for every end but finished and interrupted.
+// Why a child's work was not done, and what to do about it. For every end but finished and interrupted.
 Status explain(const GuardedEnd& end);
 
 }  // namespace mneme::cli

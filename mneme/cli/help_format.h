@@ -1,5 +1,5 @@
-// How a subcommand's --help is written: examples first, what an option takes in words for people, the default behind the
-// description, lines no longer than the terminal's. What has no effect there is for --help-all.
+// HelpFormat: how a subcommand's --help is written. Examples come first; what an option takes is said in words for people, the
+// default behind the description; no line is longer than the terminal's. Options without effect are shown by --help-all alone.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,7 +12,7 @@ namespace mneme::cli {
 
 class HelpFormat : public CLI::Formatter {
  public:
-  // `behind` ends the line that shows the usage; may be empty.
+  // `behind` stands at the end of the line that shows the usage: "-- PROGRAM [ARGUMENT...]"; may be empty.
   HelpFormat(std::string behind, std::vector<Example> examples) : behind_(std::move(behind)), examples_(std::move(examples)) {
     column_width(32);
   }
@@ -30,18 +30,18 @@ class HelpFormat : public CLI::Formatter {
   std::vector<Example> examples_;
 };
 
-// Two lines each: what it is for, and the command.
+// Two lines for each example: what it is for, and the command.
 std::string format_examples(const std::vector<Example>& examples);
-// Columns that help has: $COLUMNS, else those of the terminal that standard output is, else 100.
+// How many columns help has: $COLUMNS, else those of standard output where that is a terminal, else 100.
 size_t help_width();
-// Lines broken between words so that none is longer than `width`. One that begins with a blank stays as it is, as a line for a
-// shell does.
+// The text with its lines broken between words, so that none is longer than `width`. A line that begins with a blank, as one for
+// a shell does, stays as it is.
 std::string wrap(const std::string& text, size_t width);
 // "  name      description\n": the description begins in `column`, further lines of it too.
 std::string help_row(const std::string& name, const std::string& description, size_t column);
 // What an option takes, in words for people: "N", "auto|cuda|cpu", "0..3", "TEXT"; empty for a flag.
 std::string value_name(const CLI::Option& option);
-// The words that it may be, where those are known.
+// The words that an option takes; empty where it takes others, too.
 std::vector<std::string> choices_of(const CLI::Option& option);
 
 // "list the kernels" → "List the kernels."

@@ -1,4 +1,4 @@
-// The stages of `mneme ir --stage`, and what people call them who know other tools.
+// The stages of `mneme ir --stage`, and the names that people may know them by from other tools.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace mneme::cli {
 // "recorded", "specialised", "optimised", "asm", "sass", in the order of compilation.
 const std::vector<std::string>& ir_stages();
 
-// The stage that somebody means who says "ptx" or "disassemble"; empty where it is none.
+// The stage that somebody means by a word: "asm" by "ptx", "sass" by "disassemble", each by its own name. Empty: none is meant.
 std::string_view stage_meant_by(std::string_view word);
 
-// Why that is no stage, with what may be meant: another stage, an option, a command. Empty where it is one.
+// Empty where `word` is a stage. Otherwise a message that says so, with what may be meant: another stage, an option, a command.
 std::string check_stage(const std::string& word);
 
 }  // namespace mneme::cli

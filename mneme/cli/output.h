@@ -1,6 +1,8 @@
-// What a command writes, wherever it goes: a closed terminal, a full disk or a pipe that nobody reads any more throws nothing
-// and ends nothing in the middle. What it says is shown as shown_lines() does (mneme/base/shown.h), so that no text from outside
-// reaches a terminal unescaped; a text from outside that is to be one line goes through shown() before.
+// The functions with which commands write to standard output and standard error.
+//
+// None of them fails: where output is not taken (a closed terminal, a full disk, a pipe that nobody reads any more) the command
+// goes on, and end_output() tells. Text is escaped by shown_lines() (mneme/base/shown.h), so that a name out of a recording
+// cannot control a terminal. The caller puts a text from outside that must stay on one line through shown() first.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,12 +15,12 @@
 
 namespace mneme::cli {
 
-// To standard output. What it does not take is told by end_output().
+// Writes text to standard output.
 void write_output(std::string_view text);
-// The same of what is no text for a person but the content of a file, or a value for another program, which gets every byte as it
-// is. On a terminal it is shown as any text.
+// Writes to standard output what is for another program: the content of a file, or a value. Every byte is written as it is,
+// except on a terminal, where it is shown as text is.
 void write_content(std::string_view content);
-// To standard error. What it does not take has no reader.
+// Writes text to standard error. Nobody is told where that is not taken.
 void write_error(std::string_view text);
 
 template <typename... Args>
@@ -30,10 +32,10 @@ void print_error(fmt::format_string<Args...> format, Args&&... args) {
   write_error(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// JSON for a reader, with a newline at its end. Bytes that are no UTF-8 become U+FFFD.
+// JSON as text over several lines, with a newline at its end. Bytes that are no UTF-8 become U+FFFD.
 std::string to_text(const nlohmann::json& json);
 
-// Writes out what is buffered. io: some of what was written since the last call did not reach standard output.
+// Writes out what is buffered. io: some output since the last call did not reach standard output.
 Status end_output();
 
 }  // namespace mneme::cli

@@ -1,4 +1,4 @@
-// What a command is doing, for a person who waits at a terminal.
+// Progress: the line that tells a person at a terminal what a command is doing.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // "restoring 2.0 GiB", …: what begins now.
+  // Shows what begins now, "restoring 2.0 GiB", with the time since the start.
   void stage(std::string_view what);
   // Erases the line; call it before anything else writes to the terminal.
   void clear();

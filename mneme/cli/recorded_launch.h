@@ -1,4 +1,4 @@
-// Which recorded launch: the options that replay, ir, show and their like share.
+// RecordedOption: the words and options by which replay, ir, show and their like are told which recorded launches they are about.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,43 +14,46 @@
 
 namespace mneme::cli {
 
-// The words behind the command's name, DB [KERNEL[#N]] [PIPELINE] or DIR/<static-hash>.json [PIPELINE], of which -rdb may give
-// the first (mneme/store/recorded_name.h); and -rid and --all-instances.
+// The words are DB [KERNEL[#N]] [PIPELINE] or DIR/<static-hash>.json [PIPELINE] (mneme/store/recorded_name.h); -rdb may give the
+// first. The options are -rid and --all-instances.
 class RecordedOption {
  public:
   enum class Launches {
-    all,      // it is about a kernel, of which #N chooses some: no -rid
-    one,      // about one launch: -rid
-    several,  // one or more: -rid, repeated, and --all-instances
+    all,      // the command is about a database or a kernel, of which #N chooses launches; no -rid
+    one,      // the command is about one launch: -rid
+    several,  // the command is about one or more: -rid, which may be repeated, and --all-instances
   };
 
   explicit RecordedOption(Launches launches) : launches_(launches) {}
   RecordedOption(const RecordedOption&) = delete;  // the declared options refer to it
   RecordedOption& operator=(const RecordedOption&) = delete;
 
-  // What is wrong with the words is a wrong command line. `configuration` has the word PIPELINE, of a command that takes one.
+  // Declares the words and options. A command that takes PIPELINE passes its `configuration`, whose word this then puts right
+  // (ConfigurationOptions::pipeline()). Words that make no sense fail in parsing, as a wrong command line does.
   void declare(CLI::App& app, ConfigurationOptions* configuration = nullptr);
-  // Nothing needs to be named.
+  // The command line need not name anything; given() then tells.
   void make_optional() { optional_ = true; }
 
   bool given() const { return given_; }
   const std::string& database() const { return database_; }
-  // "DB KERNEL", as they were given.
+  // "DB KERNEL", as they were given; "DB" where there was no kernel.
   std::string words() const { return kernel_.empty() ? database_ : database_ + " " + kernel_; }
   // Whether a kernel was named, by a word or by its file.
   bool names_kernel() const { return !kernel_.empty() || names_kernel_file(database_); }
-  // Whether several instances were asked for, be it that they are one.
+  // Whether several instances were asked for: by --all-instances, even where the kernel has one, or by several names.
   bool several() const;
-  // Whether any instance was named.
+  // Whether any instance was asked for, by #N, -rid or --all-instances.
   bool names_instances() const;
 
-  // The kernel; `instances` are those of #N. As locate_recorded().
+  // The kernel that was named; RecordedLaunches::instances has those of #N. Fails as locate_recorded() does.
   Result<RecordedLaunches> kernel() const;
-  // The launches that were named: at least one; where none was, the only one. In the order they were named, each once.
-  // invalid_argument: none was named and there are several, or #N and -rid were; not_found: not one that is so named, or there
-  // is none. Messages list those there are.
+  // The launches that were asked for, at least one: in the order in which they were named, each once. Where none was named it is
+  // the only one of the kernel. invalid_argument: none was named and there are several; #N was given beside -rid or
+  // --all-instances; or #N names several and the command takes one. not_found: no instance has such a name, or the kernel has
+  // none. Messages list the instances that there are.
   Result<RecordedLaunches> launches() const;
-  // The kernel of that hash, for a command that knows it, in the database that was named.
+  // The kernel, for a command that knows its hash already: where a database alone was named, the kernel of that hash in it; else
+  // as kernel().
   Result<RecordedLaunches> kernel_of(const Digest& static_hash) const;
 
  private:
@@ -66,7 +69,7 @@ class RecordedOption {
   bool all_ = false;
 };
 
-// The kernel with these of its instances; with all, where none are given.
+// The kernel with these of its instances alone; with all of them where `instances` is empty.
 KernelDocument only(KernelDocument kernel, const std::vector<Digest>& instances);
 
 }  // namespace mneme::cli

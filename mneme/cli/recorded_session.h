@@ -1,4 +1,5 @@
-// What check and diff open: one recorded launch, prepared on a device, and its memory in segments.
+// RecordedSession: what `mneme check` and `mneme diff` open: one recorded launch, prepared on a device, and its memory in
+// segments.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace mneme::cli {
 
-// DB KERNEL PIPELINE, --rdb, --rid, --device, --dtype and --no-cache.
+// The words and options that say what to open: DB KERNEL PIPELINE, --rdb, --rid, --device, --dtype and --no-cache.
 class RecordedSessionOptions {
  public:
   void declare(CLI::App& app, ConfigurationOptions& configuration);
@@ -28,7 +29,8 @@ class RecordedSessionOptions {
 
 class RecordedSession {
  public:
-  // `no_mask`: as in RecordedCopies.
+  // Opens the database and the device, and prepares the session, with its progress on standard error. `no_mask` is why no mask is
+  // to be looked for, as in RecordedCopies. Failures: those of these steps, of check_files(), and of segments_of().
   static Result<std::unique_ptr<RecordedSession>> open(const RecordedSessionOptions& options, const Configuration& configuration,
                                                        const std::string& no_mask = {});
 

@@ -14,33 +14,36 @@
 
 namespace mneme::cli {
 
-// The last line of `mneme record`: what was recorded where, how large, and what was not and why.
+// What `mneme record` says at its end, in lines: what was recorded where and how large it is; then a line for each reason why
+// launches were not recorded; then why recording ended early, if it did.
 std::vector<std::string> recording_summary(const RecordingReport& report, const RecordingOptions& options);
 
-// "1 launch", "2 launches".
+// A count with its noun in the singular or plural: "1 launch", "2 launches".
 std::string plural(uint64_t count, std::string_view what);
 
-// Rows of cells with the columns aligned, two spaces between; the last column is not padded. A cell is shown() in at most `most`
-// characters.
+// A table as text: columns are aligned, with two spaces between them, and the last one is not padded. Cells are escaped by
+// shown(), and cut to at most `most` characters (0: not cut).
 std::string format_table(std::vector<std::vector<std::string>> rows, size_t most = kShownLength);
 
-// The value of an argument by its kind and size: "0x7a0000000000", "-3", "2.5", or bytes.
+// The value of an argument, by its kind and size: "0x7a0000000000", "-3", "2.5", or its bytes. `parameters` are the recorded ones
+// of the launch; "?" where the argument lies outside of them.
 std::string format_argument(const Parameter& parameter, ByteSpan parameters);
 
 // "forces: f32, 1e-05, relative (4.00 KiB at 0x7a0000000000)"; without the tag where there is none.
 std::string format_annotation(const Annotation& annotation);
 
-// "12.34 us (median of 17 launches), 15.20 us when recorded, by cupti_activity".
+// "12.34 us, the median of 17 launches that were not recorded; 15.20 us when recorded (cupti_activity)".
 std::string format_recorded_time(const RecordedTime& time);
 
-// What a kernel took in the program, as far as its recorded shapes were timed there.
+// How long a kernel took in the program, as far as launches of its recorded shapes were timed there.
 struct TimeInProgram {
-  uint64_t launches = 0;   // that were timed, those recorded included
-  double nanoseconds = 0;  // of them together: what was captured, and the median of the others for each of those
+  uint64_t launches = 0;   // how many were timed, those recorded included
+  double nanoseconds = 0;  // how long they took together; launches that were not recorded count with their median each
 };
-// Nothing where no time was recorded. Launches of one shape count once, however many of them are instances.
+// Nothing where no time was recorded. Several instances of one shape have the same other launches, which count once.
 std::optional<TimeInProgram> time_in_program(const KernelDocument& document);
-// A table of the kernels that have one, the longest first, with their part of all of it; empty where none has.
+// A table of the kernels that have a time in the program, the longest first, each with its share of the whole. Empty where none
+// has.
 std::string format_times_in_program(const std::vector<KernelDocument>& kernels);
 
 // What a launch did to the memory that it saw.
@@ -51,6 +54,7 @@ struct MemoryView {
 };
 MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue);
 
+// As `mneme ls` and `mneme show` print a kernel, and an instance of it.
 nlohmann::json to_json(const KernelRecord& kernel);
 // `size` is left out where it is not known.
 nlohmann::json to_json(const KernelRecord& kernel, const InstanceRecord& instance, const std::optional<InstanceSize>& size);

@@ -1,4 +1,4 @@
-// What `mneme replay` tells a person at a terminal: the verdict, times beside the recorded one, registers, what differed.
+// What `mneme replay` tells a person at a terminal: the verdict, the times beside the recorded one, registers, and what differed.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace mneme::cli {
 
-// Several lines, with a line feed at the end. `title` is the kernel, as it is shown, and `recorded` the launch as it was
-// recorded. Of a replay that could not run it says only that: the reason is a message on standard error.
+// The text, several lines with a line feed at the end. `title` is the kernel's name; `recorded` is the launch as it was recorded.
+// Of a replay that could not run the text says only that; the reason goes to standard error as a message.
 std::string replay_text(const std::string& title, const ReplayResult& result, const LaunchShape& recorded);
 
 }  // namespace mneme::cli

@@ -1,4 +1,4 @@
-// A program run as a child that has the terminal and the signals to itself.
+// Runs a program as a child, in such a way that it meets signals and the terminal as if it ran alone.
 #pragma once
 
 #include <string>
@@ -10,8 +10,10 @@
 
 namespace mneme::cli {
 
-// Runs the program and waits for its end; returns its wait status. Signals that this process is sent are passed on; those that
-// the terminal sends to both are not sent twice. When this process is killed the child is killed too. Used once a process.
+// Runs the program, waits for its end, and returns its wait status, as waitpid() has it. `arguments` begin with the program's
+// name; `environment` is added to that of this process. Signals that others send to this process are passed on to the child;
+// those that the terminal sends to both are not sent twice. When this process is killed the child is killed too. Used once in a
+// process. io: the program cannot be started.
 Result<int> run_supervised(const Path& program, const std::vector<std::string>& arguments,
                            const std::vector<std::pair<std::string, std::string>>& environment);
 

@@ -14,23 +14,23 @@ namespace mneme::cli {
 struct SweepOptions {
   std::vector<int> devices = {0};
   unsigned compile_workers = 0;  // 0: as the pool chooses
-  size_t rows = 10;              // of the table
+  size_t rows = 10;              // how many of the fastest configurations the table has
 };
 
 class SweepRun {
  public:
-  // What an earlier run of the plan found out is taken from the log of the folder, which the caller has locked.
-  // invalid_argument: what Grid::create() and check_sample() say.
+  // Prepares a run of the plan, and reads from the log of the folder what an earlier run of it has found out. The caller has
+  // locked the folder. Failures: those of Grid::create(), check_sample() and read_log(); io.
   static Result<std::unique_ptr<SweepRun>> open(const SweepPlan& plan, const ResultsFolder& folder, const SweepOptions& options);
   ~SweepRun();
 
-  // Until everything is done, or a signal asks for the end. What was measured is in the folder, whatever this returns. What
-  // Pool::open() and Pool::status() say.
+  // Measures until everything is done, or until a signal asks for the end, which is ok too. What was measured is in the folder,
+  // whatever this returns. Failures: those of check_inputs(), Pool::open() and Pool::status().
   Status run();
-  // Whether run() found something out, be it from the log, or was about to: when it failed before, there is nothing to tell but
-  // why.
+  // Whether there is anything to report of the run: it has begun to measure, or the log had results. If not, run() has failed
+  // before, and there is nothing to tell but its failure.
   bool began() const;
-  // The signal (SIGINT, SIGTERM, SIGHUP or SIGQUIT) that ended it; zero: none.
+  // The signal (SIGINT, SIGTERM, SIGHUP or SIGQUIT) that ended the run; 0: none did.
   int interrupted() const;
 
   uint64_t total() const;

@@ -1,4 +1,4 @@
-// What the value of an option may be, checked before it is read, in words.
+// Validators of options' values, which refuse a value in words before it is read.
 //
 //   app.add_option("--max", max_, "…")->check(whole_number(0));
 //   app.add_option("--max-bytes", bytes_, "…")->transform(byte_size());
@@ -12,13 +12,13 @@ namespace mneme::cli {
 
 inline constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
-// "'-1' is not a whole number from 0 to 3", or without "to" where there is no limit.
+// Takes a whole number. Refuses others as "'-1' is not a whole number from 0 to 3", without "to 3" where there is no limit.
 CLI::Validator whole_number(uint64_t least, uint64_t most = kNoLimit);
-// "'x' is not a number from 0.002 to 1024 (GiB)"; `unit` may be empty.
+// Takes a number. Refuses others as "'x' is not a number from 0.002 to 1024 (GiB)"; `unit` may be empty.
 CLI::Validator number(double least, double most, const std::string& unit);
-// Replaces a size like 64K, 1.5G or 20MiB by its bytes; K, M, G and T are powers of 1024.
+// Takes a size like 64K, 1.5G or 20MiB, and replaces it by the number of bytes. K, M, G and T are powers of 1024.
 CLI::Validator byte_size();
-// "'x' does not begin a hash: …"; in lower case.
+// Takes the first digits of a hash, and puts them in lower case. Refuses others as "'x' does not begin a hash: …".
 CLI::Validator hash_digits();
 
 }  // namespace mneme::cli

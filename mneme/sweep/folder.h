@@ -20,14 +20,14 @@ struct ResultsFolder {
   Path summary() const { return path / "summary.json"; }   // what the last run came to
 };
 
-// Makes a folder in `parent`, named after the time, that was not there yet: no two calls get the same one.
+// Makes a new folder in `parent`, named after the local time: "sweep-20260131-093000". No two calls get the same one. io.
 Result<ResultsFolder> make_fresh_folder(std::time_t now, const Path& parent = ".");
 // Makes the folder where it is not there.
 Status make_folder(const ResultsFolder& folder, FileSystem& files = FileSystem::posix());
-// This process alone works on the folder until the descriptor is closed: taken before anything in it is read or written.
-// unavailable: another has it. not_found: there is no folder.
+// Locks the folder, so that this process alone works on it until the descriptor is closed. Called before anything in it is read
+// or written. unavailable: another process has it. not_found: there is no folder. io: it cannot be opened.
 Result<Descriptor> lock_folder(const ResultsFolder& folder);
-// Whether a run of either command has begun in it.
+// Whether a run of `mneme sweep` or `mneme tune` has begun in the folder.
 bool has_results(const ResultsFolder& folder, FileSystem& files = FileSystem::posix());
 
 }  // namespace mneme

@@ -23,15 +23,15 @@ namespace mneme {
 struct GridAxis {
   std::string key;
   std::vector<nlohmann::json> values;
-  // Of the files that the values of "ir" name, one for each: what a configuration's "ir_digest" becomes. Empty: not given.
+  // Of an axis of "ir": for each value the digest of the file that it names, which becomes the configuration's "ir_digest".
+  // Empty: not given.
   std::vector<std::string> digests = {};
 };
 // invalid_argument: it is not of the form above, a value comes twice, or there are more than a million.
 Result<GridAxis> parse_axis(std::string_view text);
 
-// What an axis of "ir" names is that, whatever happens to the files afterwards: paths become absolute, and each file's digest is
-// noted. Other axes stay as they are. Where there are digests already, the files must have them: incompatible. io, not_found: a
-// file cannot be read.
+// Ties an axis of "ir" to the present content of its files: paths become absolute, and each file's digest is noted. Other axes
+// stay as they are. incompatible: there are digests already, and a file has another one. io, not_found: a file cannot be read.
 Status pin_files(GridAxis& axis, FileSystem& files);
 
 class Grid {

@@ -1,4 +1,4 @@
-// SweepPlan: what a sweep was asked for. It is sweep.json of the folder of its results, by which the sweep is resumed.
+// SweepPlan: what a sweep was asked for. The folder of its results has it as sweep.json, from which the sweep is resumed.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -24,27 +24,29 @@ struct SweepPlan {
   DeviceKind device = DeviceKind::cpu;
   Configuration base;  // what the axes change
   std::vector<GridAxis> axes;
-  std::optional<uint64_t> random;  // so many points of the grid; nothing: all of them
+  std::optional<uint64_t> random;  // how many points of the grid are tried, drawn by chance; nothing: all of them
   uint64_t seed = 0;
   bool share = true;
   PoolLimits limits;
 
-  // What it is compared to: the launch as recorded, compiled as by default, timed and judged as the others are.
+  // What the others are compared to: the launch as recorded, compiled as by default, timed and judged as the others are.
   Configuration baseline() const;
 };
 
-// unsupported: what the configurations say, or all values of an axis, has no effect on the kind of device, whatever the launch.
+// unsupported: a knob of the base, or every value of an axis, has no effect on the plan's kind of device, whatever the launch.
+// invalid_argument: as Grid::create(), and for bounds that contradict each other (check_knobs() of a configuration).
 Status check_knobs(const SweepPlan& plan);
 
-// invalid_argument: a pipeline that the plan has does not parse, with its place in the plan. Takes processes of LLVM's. Where
-// plugins are swept over, which may know other passes, none is refused.
+// invalid_argument: a pipeline of the plan does not parse; the message has its place in the plan. LLVM is asked in processes of
+// its own (find_refused_pipeline()). Where plugins are swept over, which may know other passes, no pipeline is refused.
 Status check_pipelines(const SweepPlan& plan);
 
 nlohmann::json to_json(const SweepPlan& plan);
-// Also of what version 1 wrote. corrupt, incompatible (a later version): it is not what to_json() wrote.
+// Reads what this version or version 1 wrote. incompatible: another version of the format. corrupt: members are missing or of
+// another kind. invalid_argument: a hash, the kind of device or the configuration is none.
 Result<SweepPlan> sweep_plan_from_json(const nlohmann::json& json);
 
-// invalid_argument: more points by chance than are drawn at most, of a grid that has still more.
+// invalid_argument: the plan draws more than ten million points, of a grid that has more still.
 Status check_sample(const Grid& grid, const SweepPlan& plan);
 
 // The points of the plan's grid, in the order in which they are tried.
@@ -59,15 +61,16 @@ class SweepPoints {
   std::optional<std::vector<uint64_t>> sample_;
 };
 
-// Writes the plan into the locked folder. invalid_argument: it has the results of a sweep or of a run of tuning.
+// Writes the plan into the folder, which the caller has locked. invalid_argument: the folder has the results of a sweep or of a
+// run of tuning already.
 Status begin_folder(const ResultsFolder& folder, const SweepPlan& plan, FileSystem& files = FileSystem::posix());
-// Where the database is not where it was, it is looked for beside the folder as it then was. not_found: there is no sweep in it;
-// corrupt, incompatible.
+// Reads the plan of the folder. Where the database is not in its place any more, the plan gets the place that it had relative to
+// the folder, if the kernel is there. not_found: the folder has no sweep. Else as sweep_plan_from_json().
 Result<SweepPlan> read_plan(const ResultsFolder& folder, FileSystem& files = FileSystem::posix());
-// The recorded kernel is in another place now: in `database`.
+// Changes the plan, and its file, for a recorded kernel that is in another place now: in `database`.
 Status move_plan(const ResultsFolder& folder, SweepPlan& plan, const Path& database, FileSystem& files = FileSystem::posix());
-// Before something is measured. not_found: the recorded kernel is not where the plan says. incompatible, not_found: a file of IR
-// has changed, or is gone.
+// ok when what the plan names is there; asked before something is measured. not_found: the recorded kernel is not where the plan
+// says, or a file of IR is gone. incompatible: a file of IR has changed. io: one cannot be read.
 Status check_inputs(const ResultsFolder& folder, const SweepPlan& plan, FileSystem& files = FileSystem::posix());
 
 }  // namespace mneme

@@ -11,15 +11,15 @@
 
 namespace mneme {
 
-// The labels of the baseline's results.
+// The labels of the baseline's results: it is measured when a run begins, and when it ends.
 inline constexpr std::string_view kBaselineAtBegin = "baseline at the begin", kBaselineAtEnd = "baseline at the end";
 
-// The median of the timed runs; nothing where the result is no right one.
+// The median of the timed runs; nothing where the configuration failed, or was not timed.
 std::optional<Nanoseconds> median_time(const PoolResult& result);
 
 class SweepTally {
  public:
-  // A measurement that was right. Configurations that ended in the same one have no row of their own.
+  // A configuration that was right, and was measured. Configurations that share its measurement have no row of their own.
   struct Row {
     PoolResult result;
     std::vector<nlohmann::json> values;  // of the grid's axes
@@ -27,19 +27,19 @@ class SweepTally {
   };
   struct FailureKind {
     uint64_t count = 0;
-    std::vector<nlohmann::json> values;  // of the first one
-    std::string reason;                  // its reason
+    std::vector<nlohmann::json> values;  // of the first configuration that failed so
+    std::string reason;                  // why that one failed
   };
   struct Counts {
     uint64_t done = 0, right = 0, failed = 0;
     uint64_t measured = 0;                 // right, and measured for themselves in this run: observations
-    uint64_t shared = 0, resumed = 0;      // whatever they ended in
+    uint64_t shared = 0, resumed = 0;      // by Origin, right or not
     uint64_t launches = 0;                 // of the measured: verified, warm-up and timed runs
     Nanoseconds kernel_time{};             // of those launches, each taken to be as long as the median
     std::map<std::string, double> stages;  // nanoseconds by stage, of all that was not shared or resumed
   };
 
-  // Keeps `rows` of the fastest.
+  // Keeps the `rows` fastest configurations.
   explicit SweepTally(size_t rows) : most_rows_(rows) {}
 
   void add(PoolResult result, std::vector<nlohmann::json> values);
@@ -48,15 +48,17 @@ class SweepTally {
   const Counts& counts() const { return counts_; }
   const std::vector<Row>& fastest() const { return fastest_; }
   const std::map<Failure, FailureKind>& failures() const { return failures_; }
-  // How many configurations ended in the same measurement as this one, itself not counted.
+  // How many other configurations share this one's measurement.
   uint64_t alike(const Row& row) const;
 
+  // The median time of each right measurement of the baseline.
   const std::vector<Nanoseconds>& baseline_times() const { return baselines_; }
-  // Whether they are one from the begin of a run and one from its end.
+  // Whether these are two, one from the beginning of a run and one from its end.
   bool baseline_at_begin_and_end() const;
-  // The median of them. Nothing where the recorded configuration was not measured, for the reason below.
+  // The median of these; nothing where there is none. baseline_problem() then says why, if the baseline failed.
   std::optional<Nanoseconds> baseline() const;
   const std::string& baseline_problem() const { return baseline_problem_; }
+  // baseline() divided by the row's time; nothing where there is no baseline.
   std::optional<double> speed_up(const Row& row) const;
 
  private:
