@@ -115,21 +115,22 @@ class Session {
   const InstanceRecord& instance() const { return instance_; }
 
  private:
-  // A compiled configuration on the device.
+  // Code that is loaded onto the device, with what it needs to run.
   struct Loaded {
     std::shared_ptr<Module> module;
     Kernel* kernel = nullptr;
     SymbolPlaces symbols;
     std::shared_ptr<const OwnState> own_state;
   };
-  struct Kept;  // one that later configurations may share
+  struct Kept;  // loaded code that later configurations may share
 
   Session(const Database& database, Device& device) : database_(database), device_(device) {}
   Status load(const Digest& static_hash, const Digest& dynamic_hash);
 
   using Tolerated = std::vector<ToleratedRange>;
   using Runs = std::function<Status(const Loaded&, const Tolerated&, ReplayResult&)>;
-  // `code` is compiled where it is null.
+  // The common part of replay(), measure() and repeat(): compiles the configuration where `code` is null, loads, takes the lock,
+  // masks, and has `runs` do the rest.
   ReplayResult replay_by(const Configuration& configuration, const CompiledCode* code, const Runs& runs);
   Status prepare_and_run(const Configuration& configuration, const CompiledCode* code, const Runs& runs, ReplayResult& result);
   Result<RestoredRun> run_once(const Loaded& loaded, ReplayResult& result);
@@ -137,40 +138,44 @@ class Session {
   Status run_and_time(const Execution& execution, const RunWatch& watch, const Loaded& loaded, const Tolerated& tolerated,
                       ReplayResult& result);
   Result<CompiledCode> compile(const Configuration& configuration, ReplayResult& result);
-  Result<CompiledCode> compile(const CompileOptions& options);  // the recorded code
-  Result<Loaded> recorded_launch();                             // the code of it, kept
+  Result<CompiledCode> compile(const CompileOptions& options);  // compiles the recorded code
+  Result<Loaded> recorded_launch();                             // the recorded code by default options; loaded once, and kept
   Result<Loaded> load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result);
   Result<Loaded> load_code(const CompiledCode& code);
-  // Puts back what the launch was recorded with, and what the code itself begins with.
+  // Begins a run: puts back the recorded memory, and the variables that the code has of its own.
   Result<RestoredRun> restore(const Loaded& loaded, StartState start);
   Status restore_again(const Loaded& loaded, RestoredRun& run);
-  // What every launch of a candidate begins with.
+  // What each run of a configuration begins with.
   StartState start() const { return masked_ ? StartState::masked : StartState::recorded; }
   Status run_at_once(const Execution& execution, const RunWatch& watch, const Loaded& loaded, ReplayResult& result);
   Status start_verified_run(const Loaded& loaded, const LaunchShape& shape, bool timed);
   Status show_wrong_run(const CheckedRun& wrong, const Loaded& loaded, ReplayResult& result);
-  // All launches of it are one run, which the first of them begins. All must outlive the measurement.
+  // What the measurer is given. All its launches are one run, which the first of them puts into `run`. The arguments must outlive
+  // the measurement.
   MeasuredLaunch measured_launch(const Loaded& loaded, const ReplayResult& result, std::optional<RestoredRun>& run);
   static void put(Measurement measured, ReplayResult& result);
   static void put(Verification verification, ReplayResult& result);
-  // Checks the run, whose launches are the last, and puts the verdict on it into the result.
+  // Checks the run, after which nothing may have been launched, and puts the verdict on it into the result.
   Status verify(RestoredRun&& run, const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
   // What the last run left, beside what was recorded and, where it started from masked memory, beside that.
   Result<RunMemory> observe(const Loaded& loaded);
-  // Adds to a result that is wrong what was not written. The memory is as the run left it.
+  // Adds to a result that is wrong what was not written, and what the order of threads may change. Memory must be as the run left
+  // it.
   Status explain(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
   void name_mismatches(ReplayResult& result) const;
 
   Status look_for_races(const Configuration& configuration, const std::vector<Segment>& segments, RaceReport& report);
-  // Has the candidate's runs masked, or not, and says so in the result. Looks for a mask when that is first wanted.
-  // device_fault: see prepare_mask().
+  // Decides whether the configuration's runs begin with masked memory, and says so in the result. Looks for a mask when one is
+  // first wanted. device_fault: see prepare_mask().
   Status choose_start(const Verdict& verdict, ReplayResult& result);
   Status make_mask();
   Status mask_memory(const Loaded& recorded, Nanoseconds time);
   Status mask_globals(const Loaded& recorded);
   Result<RestoredRun> run_masked(const Loaded& recorded);
-  Result<std::unique_ptr<OutputMask>> mask_candidates(Nanoseconds time);  // that the recorded launch takes
-  // Runs the recorded configuration, and says whether that left the recorded memory, and how long the launch took.
+  // The bytes that might be masked, by a run with notes. `time` is what the recorded launch takes without.
+  Result<std::unique_ptr<OutputMask>> mask_candidates(Nanoseconds time);
+  // Runs the recorded launch, from masked memory where `mask` is not null. Says whether that left the recorded memory, and how
+  // long the launch took.
   struct RecordedRun {
     bool right = false;
     Nanoseconds time{};
@@ -187,8 +192,8 @@ class Session {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Measurer> measurer_;  // of stream_
   std::unique_ptr<PreparedMemory> memory_;
-  Status why_no_mask_;   // ok: there is some, or none was looked for
-  bool masked_ = false;  // whether a candidate's runs start from masked memory
+  Status why_no_mask_;   // ok: there is a mask, or none was looked for
+  bool masked_ = false;  // whether the configuration's runs begin with masked memory
   std::optional<Loaded> recorded_launch_;
   const DeviceLock* callers_lock_ = nullptr;
   Nanoseconds prepare_time_{};

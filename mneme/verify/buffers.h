@@ -58,9 +58,9 @@ struct ToleratedRange {
 // What is compared by which tolerance: first the annotations of the recording are taken, then `tolerances` in their order, and
 // each replaces the earlier ones where it overlaps them. The ranges do not overlap; they are sorted by region and offset. The
 // last bytes of a buffer that are no whole element are compared exactly.
-// Failures: those of find_buffers(); invalid_argument: a
-// tolerance that check() refuses, or a buffer that is smaller than one element of the type or does not begin at a multiple of its
-// size (of a complex type: of half of it); corrupt: an annotation of the recording lies in no recorded region.
+// Failures: those of find_buffers(); invalid_argument: a tolerance that check() refuses, or a buffer that is smaller than one
+// element of the type or does not begin at a multiple of its size (of a complex type: of half of it); corrupt: an annotation of
+// the recording lies in no recorded region.
 Result<std::vector<ToleratedRange>> resolve_tolerances(const std::vector<BufferTolerance>& tolerances, const KernelRecord& kernel,
                                                        const InstanceRecord& instance, const MemoryPlan& plan);
 
