@@ -1,4 +1,5 @@
-// MemoryPlan: what a session must have in device memory, from the two recorded states alone. No device, no I/O.
+// MemoryPlan: what a session must have in device memory, and where. It is made from the recorded launch alone, without a device
+// and without I/O. plan_memory() makes it; map_spans() adds what depends on the device.
 #pragma once
 
 #include <string>
@@ -26,33 +27,36 @@ struct PlannedRegion {
   Region prologue;
   Region epilogue;  // same address, size and name
   Placement placement = Placement::recorded_address;
-  uint64_t offset = 0;           // in the pristine and the expected copy, recorded_address only
+  uint64_t offset = 0;           // in a copy of all mapped memory (MemoryPlan::copy_size); recorded_address only
   std::vector<PageRun> changed;  // pages that the recorded kernel wrote
 };
 
-// A run of whole granules of mapped memory that regions touch. What lies between them is slack: a kernel can write there
-// without a fault.
+// A run of mapped memory: all granules that some regions touch, where no unmapped granule lies between. The bytes of a span
+// that belong to no region are slack: a kernel can write there without a fault.
 struct MappedSpan {
   DevicePtr address;
   Bytes size;
-  uint64_t offset = 0;          // in the two copies
-  std::vector<size_t> regions;  // indices, by address
+  uint64_t offset = 0;          // in a copy of all mapped memory
+  std::vector<size_t> regions;  // indices into MemoryPlan::regions, in the order of addresses
   MemoryRange range() const { return {address, size}; }
 };
 
 struct MemoryPlan {
   std::vector<PlannedRegion> regions;
-  std::vector<MappedSpan> spans;  // by map_spans()
-  Bytes copy_size;                // of each of the two copies; regions lie in them at `offset`, 512-byte aligned
+  std::vector<MappedSpan> spans;  // in the order of addresses; empty before map_spans()
+  // The size of a copy of all mapped memory: the spans, one behind the other. Before map_spans(): of the regions at recorded
+  // addresses alone, each at a multiple of 512 bytes.
+  Bytes copy_size;
 };
 
-// A global keeps its recorded address where its address may stand in memory: it escapes, or a parameter points into it.
-// corrupt when the two states do not list the same regions.
+// Plans the memory of one launch. All regions keep their recorded addresses, but for globals whose address can stand nowhere in
+// memory. A global keeps its address where it escapes or is managed, where a parameter points into it, and where the kernel's
+// record does not know it. corrupt: the two states do not list the same regions.
 Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryState& prologue,
                                const MemoryState& epilogue);
 
-// Lays the copies out anew so that they hold whole spans of the mapped memory, slack included, each as one piece. Memory of the
-// host is mapped in pages of the host.
+// Finds the spans of mapped memory, and lays copies of it out anew so that they hold whole spans, slack included. `granularity`
+// is the device's allocation_granularity; the host's memory is mapped in pages of kHostPage.
 void map_spans(MemoryPlan& plan, Bytes granularity);
 
 }  // namespace mneme

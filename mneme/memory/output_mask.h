@@ -1,8 +1,9 @@
-// OutputMask: the bytes of the recorded memory that the recorded kernel writes and does not read before.
+// OutputMask: the set of the bytes of recorded memory that the recorded kernel writes and does not read.
 //
-// Where a launch was recorded when its output already held the right values, code that does nothing would pass. So runs start
-// from masked memory: the bytes of the mask hold the complement of what is expected, and a kernel that leaves one of them out is
-// found out. The mask is kept on the device, one bit a byte; PreparedMemory keeps the masked memory (keep_masked()).
+// If the output already held the right values when a launch was recorded, code that does nothing would pass verification. A
+// verified run therefore starts from masked memory, in which every byte of the mask holds the complement of what is expected: a
+// kernel that does not write such a byte leaves it wrong, and the check finds it. The mask lies on the device, one bit for a
+// byte; PreparedMemory keeps the masked memory (keep_masked()).
 #pragma once
 
 #include <memory>
@@ -18,27 +19,31 @@ namespace mneme {
 // Used by one thread at a time. Plan, stream and expected memory must outlive it.
 class OutputMask {
  public:
-  // Makes a mask of the bytes that were noted as written and not as read. `written` and `read` point to notes on the device, one
-  // byte for each byte of the plan's copy of memory, which is not 0 where the memory was written or read; they are needed until
-  // create() returns. Fails as the device does, and with exhausted where the device has no room for the mask.
+  // Makes the mask of the bytes that were noted as written and not as read. `written` and `read` point to notes on the device,
+  // which have a byte for each byte of a copy of all mapped memory (MappedSpan::offset), not 0 where that memory was written,
+  // or read. The notes are needed until create() returns. Failures are the device's, exhausted where it has no room for the
+  // mask.
   static Result<std::unique_ptr<OutputMask>> create(Device& device, Stream& stream, const MemoryPlan& plan,
                                                     ExpectedMemory& expected, DevicePtr written, DevicePtr read);
   ~OutputMask();
   OutputMask(const OutputMask&) = delete;
   OutputMask& operator=(const OutputMask&) = delete;
 
-  // Makes the masked bytes of memory the complements of what is expected. Ordered in the stream; may return before it is done.
+  // Sets every masked byte of memory to the complement of what is expected there. Ordered in the stream; may return before it
+  // is done.
   Status apply();
-  // Takes those bytes out of the mask that do not hold what is expected now, after a run from masked memory.
+  // To be called after a run from masked memory: takes those bytes out of the mask that do not hold what is expected. Waits for
+  // the stream.
   Status drop_wrong();
-  uint64_t size() const { return size_; }  // in bytes of memory
-  // The blocks of memory that have a masked byte, in the plan's order.
+  // How many bytes of memory are masked.
+  uint64_t size() const { return size_; }
+  // The blocks (mapped_copy.h) that have a masked byte, as runs in the order of addresses.
   const std::vector<MemoryRange>& blocks() const { return blocks_; }
 
  private:
   OutputMask(Stream& stream, const MemoryPlan& plan, ExpectedMemory& expected)
       : stream_(stream), plan_(plan), expected_(expected) {}
-  // For every block that has a masked byte: what is there, and what is expected.
+  // One step on the set for every block that has a masked byte: `a` is the memory, `b` what is expected there.
   Status update(ByteSetStep step);
   Status count();
   DevicePtr bits_of(const MappedSpan& span, DevicePtr address) const;

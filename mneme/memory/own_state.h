@@ -1,6 +1,8 @@
-// OwnState: the variables of compiled code that the recording does not have. IR that took the recorded one's place can bring
-// some, and so can a pass plugin. A launch begins with what they held when the code was loaded, as the first launch did: code
-// that does its work once and then remembers that would else be verified, and timed doing nothing.
+// OwnState: the variables of compiled code that the recording does not have. IR that is replayed in place of the recorded IR
+// can bring some, and so can a pass plugin.
+//
+// Before each launch they are given the values that they had when the code was loaded. Otherwise code could do its work in the
+// first launch, note that in such a variable, and do nothing in the launches that are timed.
 #pragma once
 
 #include <string>
@@ -15,10 +17,11 @@ namespace mneme {
 // Used by one thread at a time. The device and the module outlive it.
 class OwnState {
  public:
-  // Of `names` those that the module has, nothing of which has run yet. exhausted, with the name and its size.
+  // Copies the present values of the variables `names`; names that the module does not have are left out. No kernel of the
+  // module may have run yet. exhausted: the device has no room for a copy; the message names the variable.
   static Result<OwnState> keep(Device& device, Stream& stream, Module& module, const std::vector<std::string>& names);
 
-  // Ordered in the stream; may return before it is done.
+  // Gives the variables their first values again. Ordered in the stream; may return before it is done.
   Status put_back(Stream& stream) const;
 
  private:

@@ -1,9 +1,10 @@
-// PreparedMemory: the memory of one recorded launch on a device: as it was before the launch, put back as often as wanted, and
-// compared with what it was after.
+// PreparedMemory: the memory of one recorded launch on a device. It is put back to what it was before the launch as often as
+// wanted, and compared with what it was after the launch.
 //
-// Beside the memory that the kernel works on the device holds what the kernel changes, as it was before and as it was after, and
-// a hash of every block after. Where there is room for all of the memory before, all of it is held, and what a wrong kernel has
-// damaged is put back from there, else from the database.
+// Beside the memory that the kernel works on, the device holds what the recorded kernel changes, once as it was before the
+// launch and once as it was after it, and a hash of every block (mapped_copy.h) as it was after it. Where there is room, the
+// device also holds all memory as it was before the launch. What a wrong kernel has damaged is put back from there, and else
+// from the database.
 //
 // Used by one thread at a time. Database, instance, plan, device and stream must outlive it.
 #pragma once
@@ -32,8 +33,10 @@ namespace mneme {
 
 class PreparedMemory {
  public:
-  // `copies` where another process has them already; else they are made, shareable or not. Failures: those of RecordedAddresses;
-  // what the store says of damage; exhausted when the device has not enough memory, with both figures.
+  // Takes the recorded addresses, and has the copies ready that the device is to hold. `copies` that were taken over from
+  // another process (import_copies()) are used as they are. Where `copies` has no buffers they are made from the database, so
+  // that they can be shared if `copies.shareable` says so. Failures: those of RecordedAddresses::reserve(); the store's;
+  // exhausted, with the figures, when the device has not enough memory.
   static Result<std::unique_ptr<PreparedMemory>> create(const Database& database, const InstanceRecord& instance,
                                                         const MemoryPlan& plan, Device& device, Stream& stream,
                                                         const PrepareProgress& progress, RecordedCopies copies = {});
@@ -41,44 +44,55 @@ class PreparedMemory {
   PreparedMemory(const PreparedMemory&) = delete;
   PreparedMemory& operator=(const PreparedMemory&) = delete;
 
-  // not_found: the code has lost a global that it needs. incompatible: one has another size.
+  // Where `module` has the globals at module symbols. A global that the module lacks is left out if the recorded kernel does
+  // not change it and no byte of it is masked. not_found: the module lacks another one. incompatible: a global has another size
+  // than the recorded one.
   Result<SymbolPlaces> places_in(Module& module) const;
 
-  // Puts back what the recorded kernel changes, or everything where the last run left memory untrusted. Ordered in the stream;
-  // may return before it is done. Several runs may be under way, each with its launches behind those of the one before.
+  // Begins a run: puts back what the recorded kernel changes, or everything where the last run left the memory untrusted
+  // (restored_run.h), and the globals at `symbols`. Ordered in the stream; may return before it is done. Several runs may be
+  // under way, each with its launches behind those of the run before it.
   Result<RestoredRun> restore(SymbolPlaces symbols, StartState start = StartState::recorded);
-  // Whether memory that the recorded kernel leaves alone is known to be as it was before the launch; while runs are under way,
-  // whether it will be if their checks find no difference.
+  // Whether the memory that the recorded kernel leaves alone is known to be as it was before the launch. While runs are under
+  // way: whether it will be, if their checks find no difference.
   bool trusted() const { return trusted_; }
-  // Reads all of it through the device's caches.
+  // Reads the recorded regions, and the globals at `symbols`, through the device's caches (Stream::read_through()).
   Status read_through(const SymbolPlaces& symbols);
 
-  // What is in these blocks now is what StartState::masked puts back there. exhausted.
+  // Keeps what memory holds now as what StartState::masked puts back: in `blocks`, and in the blocks that the recorded kernel
+  // changes. `masked_bytes` is how many bytes of it are masked. exhausted: the device has no room for it.
   Status keep_masked(const std::vector<MemoryRange>& blocks, Bytes masked_bytes);
-  // The same for globals at module symbols that the recorded kernel writes and does not read, all of which are made wrong: it is
-  // run from there by the caller, and what it leaves wrong is then taken out, where `now` has them.
+  // The same for globals at module symbols, in two steps. mask_symbols() masks every byte of the globals `names`, at least one,
+  // which the recorded kernel writes and does not read. The caller then runs the recorded kernel from StartState::masked.
+  // keep_masked_symbols() reads the globals where the run had them (`now`) and takes those bytes out of the mask that are not
+  // as recorded. forget_masked_symbols() undoes both.
   Status mask_symbols(const std::set<std::string>& names);
   Status keep_masked_symbols(const std::set<std::string>& names, const SymbolPlaces& now);
   void forget_masked_symbols();
+  // Whether StartState::masked differs from StartState::recorded, and in how many bytes.
   bool has_masked() const { return copies_.masked || copies_.masked_symbols; }
   Bytes masked_bytes() const { return copies_.masked_bytes; }
 
-  // Waits for the stream, and gives what each RestoredRun::check_later() since the last call found, in their order.
+  // Waits for the stream, and returns what each RestoredRun::check_later() since the last call has found, in the order of the
+  // calls. On failure the results are lost, and the memory is untrusted.
   Result<std::vector<CheckedRun>> take_checks();
-  // Drops the checks that were started. As after a run that was not checked the memory is untrusted.
+  // Drops the checks that were started. The memory is then untrusted, as after a run that was not checked.
   void forget_checks();
 
-  // What is there now, beside what was recorded, of a run that began with `start`.
+  // What a run that began with `start` has left, next to what was recorded. `symbols` are those of the run.
   Result<RunMemory> observe(const SymbolPlaces& symbols, StartState start = StartState::recorded);
 
-  // The recorded addresses are free for others until they are taken back; the copies stay. Failures: those of create(), after
-  // which it can be tried again.
+  // give_addresses_up() frees the recorded addresses for others, and with them the memory that kernels work on; the copies
+  // stay. take_addresses() takes them again, and the memory is then untrusted. Its failures are those of
+  // RecordedAddresses::reserve(); it can be tried again.
   void give_addresses_up();
   Status take_addresses();
 
-  // For another process; see mneme::share_copies(). `no_mask`: why there is none, where it was looked for.
+  // Makes the copies ready to be taken over by another process, as mneme::share_copies() does. `no_mask` says why no byte is
+  // masked, where a mask was looked for and none was found; else it is empty.
   Result<SharedCopies> share_copies(const std::string& no_mask);
 
+  // The memory as it was recorded after the launch.
   ExpectedMemory& expected() { return *expected_; }
   const RecordedCopies& copies() const { return copies_; }
 

@@ -1,4 +1,4 @@
-// RecordedAddresses: memory at the addresses that a recorded launch knows, for as long as this lives.
+// RecordedAddresses: owns device and host memory at the addresses that it had in the recorded launch.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,9 @@ namespace mneme {
 
 class RecordedAddresses {
  public:
-  // Takes every region of the plan that lies at its recorded address; what is there is undefined. unavailable when an address
-  // cannot be had, with the owner where the system tells; exhausted.
+  // Takes memory for every region of the plan that lies at its recorded address. What that memory holds is undefined.
+  // unavailable: an address is taken in this process; the message names the owner where the system tells it. exhausted: the
+  // device or the host has not enough memory.
   static Result<RecordedAddresses> reserve(const InstanceRecord& instance, const MemoryPlan& plan, Device& device);
 
  private:

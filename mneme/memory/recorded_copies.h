@@ -1,5 +1,5 @@
-// RecordedCopies: what a device holds of a recording beside the memory that the kernel works on. The same for every process that
-// replays it, so that one can take it over from another.
+// RecordedCopies: what a device holds of a recording beside the memory that the kernel works on. Every process that replays the
+// recording needs the same copies, so that one process can take them over from another (shared_copies.h).
 #pragma once
 
 #include <string>
@@ -13,26 +13,29 @@
 namespace mneme {
 
 struct RecordedCopies {
-  DeviceBuffer before;  // memory before the launch: all spans, or only the blocks that the kernel changes
+  DeviceBuffer before;  // memory before the launch: all spans where `all_before`, else only the blocks that the kernel changes
   DeviceBuffer after;   // those blocks after the launch
-  DeviceBuffer hashes;  // after the launch, of every block of all spans, in the plan's order
-  DeviceBuffer masked;  // what a run that is verified starts from, in `masked_blocks`
+  DeviceBuffer hashes;  // 8 bytes for every block of all spans, as it is after the launch, in the plan's order
+  DeviceBuffer masked;  // what the memory of `masked_blocks` holds when a run starts masked (output_mask.h)
   std::vector<MemoryRange> masked_blocks;
-  DeviceBuffer masked_symbols;  // what globals at module symbols then start from, in the order of their names
-  Bytes masked_bytes;
-  std::string no_mask;  // why there is none, where it was looked for
-  bool all_before = false;
-  bool shareable = false;  // with other processes, where it is to be made
+  // What globals at module symbols hold when a run starts masked: in the order of their names, each at a multiple of 256 bytes.
+  DeviceBuffer masked_symbols;
+  Bytes masked_bytes;       // how many bytes are masked, of memory and of globals
+  std::string no_mask;      // why no byte is masked, where a mask was looked for and none was found
+  bool all_before = false;  // `before` holds all spans
+  bool shareable = false;   // buffers that are made here are allocated so that other processes can have them
 
+  // Whether there are copies.
   explicit operator bool() const { return static_cast<bool>(hashes); }
 };
 
-// How much of a recording a device can hold.
+// How much of a recording a device is to hold.
 struct CopySizes {
-  Bytes mapped, changed;
-  bool all_before = false;
+  Bytes mapped, changed;    // all spans; the blocks that the recorded kernel changes
+  bool all_before = false;  // there is room for a copy of all memory before the launch
 };
-// exhausted, with figures, when not even what the kernel changes can be held beside the memory that it works on.
+// Decides from the device's total memory. exhausted: it has not even room for the memory that the kernel works on and two
+// copies of what the kernel changes; the message has the figures.
 Result<CopySizes> plan_copies(const MemoryPlan& plan, const DeviceProperties& device);
 
 }  // namespace mneme

@@ -4,10 +4,10 @@
 //     ... launch the kernel ...
 //     MNEME_ASSIGN(const CheckedRun checked, std::move(run).check());
 //
-// Only a check tells what a run has left, and a run is checked once. Until a check has found all memory as recorded nobody knows
-// where the kernel wrote: a run that is dropped unchecked, and one that is not equal, leave the memory untrusted, so that the
-// next restore() puts all of it back and not only what the recorded kernel changes. A check that was started and whose result
-// nobody wants is given up by PreparedMemory::forget_checks(), which leaves the memory untrusted too.
+// A run is checked once. Until a check has found all memory as recorded, nobody knows where the kernel wrote. A run that is
+// dropped unchecked, and a run that the check finds different, therefore leave the memory untrusted: the next restore() puts
+// all of it back, and not only what the recorded kernel changes. PreparedMemory::forget_checks() gives up checks that were
+// started and whose results nobody wants; that leaves the memory untrusted too.
 //
 // Used by the thread that uses the PreparedMemory, which must outlive the run.
 #pragma once
@@ -23,18 +23,19 @@ namespace mneme {
 
 class PreparedMemory;
 
-// Where a loaded module has each global that lies at a module symbol; those that the code no longer has are left out.
+// Where a loaded module has each global that is placed at a module symbol (Placement), by name. Globals that the code no longer
+// has are left out.
 using SymbolPlaces = std::map<std::string, DevicePtr>;
 
-// What a launch finds in memory: what was recorded before the launch; or the same with wrong bytes where the recorded kernel
-// writes and does not read, so that code which leaves them out is found out. Where the memory has no output mask, `masked` means
-// the same as `recorded`.
+// What a launch finds in memory. `recorded`: what was recorded before the launch. `masked`: the same, but with wrong bytes
+// where the recorded kernel writes and does not read, so that a check finds code which does not write them (output_mask.h).
+// Where the memory has no output mask, `masked` means the same as `recorded`.
 enum class StartState { recorded, masked };
 
 // What the check of a run found.
 struct CheckedRun {
   bool equal = false;  // all memory is as recorded after the launch, to the byte
-  DevicePtr first;     // the block or global that is not
+  DevicePtr first;     // where it is not: the address of the first block that differs, or of a global
 };
 
 class RestoredRun {
@@ -43,15 +44,18 @@ class RestoredRun {
   RestoredRun& operator=(RestoredRun&&) = delete;
   ~RestoredRun();
 
-  // Puts back what restore() has put back for this run, for another launch of the same code: what the recorded kernel changes, or
-  // everything where the memory was untrusted. In the former case what an earlier launch of the run wrote elsewhere stays there,
-  // and the check of the run sees it. Ordered in the stream; may return before it is done.
+  // Puts back what restore() has put back for this run, for another launch of the same code: what the recorded kernel changes,
+  // or everything where the memory was untrusted. In the former case what an earlier launch of the run wrote elsewhere stays
+  // there, and the check of the run finds it. Ordered in the stream; may return before it is done. internal: the run was
+  // checked, or moved from.
   Status restore_again();
 
-  // Compares all memory with what was recorded, and waits for it. Failures are the device's, and internal: the run was checked
-  // already, or moved from (check_later() says so too), or the result of another check was not taken.
+  // Compares all memory with what was recorded after the launch, and waits for the result. Failures are the device's, and
+  // internal: the run was checked already, or moved from, or the results of earlier check_later() calls were not taken, which
+  // are then lost.
   Result<CheckedRun> check() &&;
-  // The same without waiting: the comparison is ordered in the stream, and PreparedMemory::take_checks() gives its result.
+  // Starts the same comparison, ordered in the stream, without waiting for it; PreparedMemory::take_checks() gives the result.
+  // internal: the run was checked already, or moved from.
   Status check_later() &&;
 
  private:

@@ -1,4 +1,4 @@
-// SharedCopies: a RecordedCopies on its way to another process: what it is, and a descriptor of each buffer.
+// SharedCopies: a RecordedCopies on its way to another process: a description, and a file descriptor for each buffer.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,13 +13,15 @@ namespace mneme {
 
 struct SharedCopies {
   nlohmann::json description;
-  std::vector<Descriptor> descriptors;  // at most four
+  std::vector<Descriptor> descriptors;  // one for each buffer that there is, at most five
 };
 
-// From now on this process, too, can only read them: a kernel that writes there faults. `copies` are shareable; their buffers lie
-// elsewhere then. On failure those that could not be shared are as they were.
+// Makes the copies ready to be taken over by another process. They must have been made shareable; unsupported else. From then
+// on this process, too, can only read them (a kernel that writes there faults), and the buffers of `copies` lie at other
+// addresses. On failure the buffers that could not be shared are as they were.
 Result<SharedCopies> share_copies(RecordedCopies& copies, Device& device);
-// invalid_argument: it is not what share_copies() made.
+// Takes over the copies that share_copies() has made ready in another process, or in this one. invalid_argument: `shared` is
+// not what share_copies() made. Other failures are those of Device::import_shared().
 Result<RecordedCopies> import_copies(const SharedCopies& shared, Device& device);
 
 }  // namespace mneme
