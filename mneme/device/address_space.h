@@ -11,17 +11,19 @@
 
 namespace mneme {
 
-// Where the recorder reserves its range. Free in a process under CUDA, and on the host also under ASan, TSan and MSan.
+// The range that the recorder reserves by default. Nothing else lies there in a process that uses CUDA, nor in one that runs
+// under ASan, TSan or MSan.
 inline constexpr DevicePtr kDefaultAddressSpaceBase{0x7a0000000000};
 inline constexpr Bytes kDefaultAddressSpaceSize = Bytes(uint64_t{256} << 30);
-// Where the emulation places device globals: above every range that the recorder may reserve (at most 1 TiB).
+// From here on the emulation places device globals: above every range that the recorder may reserve, which has at most 1 TiB.
 inline constexpr DevicePtr kEmulatedGlobalsBase{0x7b0000000000};
 
-// Where the recorder puts the host memory that the program allocates for the device (cudaHostAlloc): above those.
+// From here on the recorder places the host memory that the program allocates for the device (cudaHostAlloc): above the
+// globals.
 inline constexpr DevicePtr kHostMemoryBase{0x7c0000000000};
 
-// First fit by address over [base, base+size); allocations are aligned to kAlignment and never overlap. Physical memory is
-// mapped a granule at a time while at least one allocation touches the granule. Thread-safe.
+// A reserved range of addresses, [base, base+size), and the allocations in it, which never overlap. Physical memory is mapped
+// in granules: a granule has memory while at least one allocation touches it. Thread-safe.
 class AddressSpace {
  public:
   static constexpr Bytes kAlignment{512};
@@ -30,23 +32,26 @@ class AddressSpace {
   DevicePtr base() const { return range_.address; }
   Bytes size() const { return range_.size; }
 
-  // exhausted: the range or the device's memory is used up; the message says which and how large both are.
+  // Allocates at the lowest address that has room, aligned to kAlignment. exhausted: the range has no gap that large, or the
+  // device no memory left; the message says which. invalid_argument: `size` is 0.
   Result<DevicePtr> allocate(Bytes size);
-  // The same at a given address (replay). invalid_argument when outside of the range or overlapping.
+  // Allocates at `address`, which need not be aligned: a replay takes the addresses of the recording. invalid_argument: `size`
+  // is 0, the allocation would reach out of the range, or it overlaps another one. exhausted: the device has no memory left.
   Status allocate_at(DevicePtr address, Bytes size);
-  // invalid_argument when no allocation starts at `address`. The device must not be using it.
+  // Frees the allocation that starts at `address`; the device must not be using it. invalid_argument: none starts there.
   Status free(DevicePtr address);
 
   bool contains(DevicePtr address) const { return range_.contains(address); }
   std::vector<MemoryRange> allocations() const;  // by address
-  // The allocation that holds an address.
+  // The allocation that holds an address; nothing where none does.
   std::optional<MemoryRange> find(DevicePtr address) const;
+  // The sum of the sizes of all allocations.
   Bytes allocated() const;
 
  protected:
   AddressSpace(DevicePtr base, Bytes size, Bytes granularity) : range_{base, size}, granularity_(granularity) {}
-  // Creates or gives up physical memory for whole granules. Called under the lock. New memory reads as zero on the CPU device
-  // and as anything on the others.
+  // Map creates physical memory for a run of granules, unmap gives it up. Both are called under the lock. New memory reads as
+  // zero where device memory is host memory, and as anything on a GPU.
   virtual Status map_impl(DevicePtr address, Bytes size) = 0;
   virtual Status unmap_impl(DevicePtr address, Bytes size) = 0;
 

@@ -1,4 +1,4 @@
-// Backend: what the rooms above ask of a kind of device before one of it is open.
+// Backend: what the rooms above ask of a kind of device before a device of that kind is open.
 //
 // Every kind joins by one row of the table in backends.cc; the code generator of a kind joins by one row of its own
 // (mneme/compile/backend.h). Whoever would tell one kind from another asks for a member of its row instead, so that a new kind
@@ -41,33 +41,34 @@ struct Backend {
   Audience audience = Audience::users;
   Hardware hardware = Hardware::own;
   LaunchReturn launch_return = LaunchReturn::when_queued;
-  // The library, of Mneme's own libdir, that serves a program the CUDA runtime on this kind of device; empty where the runtime of
-  // the vendor does.
+  // The library in Mneme's own libdir that implements the CUDA runtime for programs on this kind of device; empty where the
+  // vendor's own runtime does.
   std::string_view interposer = {};
-  // ok where this machine has the software that devices of the kind are reached by; else unavailable, with what is missing.
+  // ok where this machine has the software by which devices of the kind are reached, such as a driver; else unavailable, with
+  // what is missing.
   Status (*find)() = nullptr;
-  // How many devices there are; opens none. Fails where find() does.
+  // How many devices there are, without opening any. Fails where find() does.
   Result<int> (*count)() = nullptr;
-  // unavailable, with the reason and advice, where there is no such device.
+  // Opens a device. unavailable, with the reason and advice: there is no such device.
   Result<std::unique_ptr<Device>> (*open)(int ordinal) = nullptr;
-  // What order_blocks() does (block_order.h); null where the order is the hardware's.
+  // Does the work of order_blocks() (block_order.h) for a device of the kind; null where the hardware chooses the order.
   bool (*order_blocks)(Device& device, std::optional<uint64_t> seed) = nullptr;
 };
 
 // The table, in the order in which "auto" tries the rows.
 std::span<const Backend> backends();
-// The row of a kind. A kind without one is a defect of the caller: it gets the fake device's.
+// The row of a kind. To ask for a kind that has no row is a defect of the caller, who gets the fake device's row.
 const Backend& backend_of(DeviceKind kind);
 // The names that users may give, in the order of the table: "cuda", "cpu".
 std::vector<std::string> user_device_names();
 
-// What "auto" takes for a proof that devices of a kind can be used.
+// What "auto" accepts as a proof that devices of a kind can be used.
 enum class Proof {
-  counted,  // there is one; none is opened
-  opened,   // the first of them opens
+  counted,  // there is at least one device; none is opened
+  opened,   // the first device opens
 };
 
-// A row that "auto" has gone past.
+// A row that "auto" has not chosen.
 struct PassedOver {
   DeviceKind kind;
   bool missing;   // find() has failed, as it does on most machines; else something is wrong with what is there
@@ -76,12 +77,12 @@ struct PassedOver {
 
 struct AutomaticDevice {
   DeviceKind kind;
-  std::unique_ptr<Device> device;  // with Proof::opened
-  std::vector<PassedOver> passed;  // the rows before, in their order
+  std::unique_ptr<Device> device;  // with Proof::opened; else null
+  std::vector<PassedOver> passed;  // the rows for users before the chosen one, in their order
 };
 
-// What "auto" stands for on this machine: the first row for users that gives the proof. unavailable, with the reason of each row,
-// where none does. `table` is there for tests.
+// What "auto" stands for on this machine: the first row for users that gives the proof. unavailable, with the reason of each
+// row: none does. Only tests give another `table`.
 Result<AutomaticDevice> choose_automatically(Proof proof, std::span<const Backend> table = backends());
 
 }  // namespace mneme

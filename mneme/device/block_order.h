@@ -1,4 +1,4 @@
-// In which order a launch's blocks run, where that can be chosen.
+// Chooses the order in which the blocks of a launch run, on devices that let Mneme choose it.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace mneme {
 
-// From now on launches take their blocks in the order of a seed, one after another, so that the same seed does the same; nothing:
-// in the usual order. False, and nothing has changed: the order is not Mneme's to choose, as on a GPU.
+// From now on launches on `device` run their blocks one after another, in an order that `seed` decides: launches with one seed
+// run them in the same order. Without a seed, launches run them as usual again. Returns false, and changes nothing, where Mneme
+// cannot choose the order, as on a GPU.
 bool order_blocks(Device& device, std::optional<uint64_t> seed);
 
 }  // namespace mneme

@@ -1,11 +1,12 @@
 // Device, Stream, Module, AddressSpace: the one interface over every kind of device.
 //
-// A Device is opened once and outlives everything made from it. Objects are owned by their unique_ptr. Unless a method says
-// otherwise an object is used by one thread at a time; different objects of one device may be used by different threads.
-// The public methods check what is common to all devices and then call the backend's *_impl.
+// A Device is opened once and outlives everything made from it. Whoever gets a unique_ptr owns the object; a Kernel belongs to
+// its Module. Unless a class or method says otherwise an object is used by one thread at a time; different objects of one
+// device may be used by different threads. Methods that are not virtual check what is common to all devices, and then call the
+// backend's *_impl.
 //
-// Failures: unavailable (no driver, no device, range taken), exhausted (out of device memory), invalid_argument (a launch
-// shape the device cannot run), device_fault (a kernel trapped; the device object is then of no further use), unsupported.
+// Failures: unavailable (no driver, no device, range taken), exhausted (out of device memory), invalid_argument (a launch shape
+// the device cannot run), device_fault (a kernel trapped; the device object is then of no further use), unsupported.
 #pragma once
 
 #include <chrono>
@@ -37,25 +38,25 @@ struct DeviceProperties {
   Dim3 max_grid{2147483647, 65535, 65535};
   Bytes max_shared_memory_per_block;  // with opt-in, where the device has one
   Bytes total_memory;
-  Bytes allocation_granularity;   // of physical memory in an AddressSpace
+  Bytes allocation_granularity;   // of physical memory in an AddressSpace, and of its base and size
   Bytes reservation_granularity;  // what base and size of a small AddressSpace must be multiples of to lie where it is asked for
-  Bytes l2_cache;                 // shared by the whole device; zero where a replay cannot choose what is in it
+  Bytes l2_cache;                 // the cache of the whole device; zero where a replay cannot choose what it holds
   uint32_t max_threads_per_multiprocessor = 0;  // zero: not known
-  std::string hardware_id;  // of the one piece of hardware that processes share, fit for a file name; empty: not to be locked
+  std::string hardware_id;  // names the hardware that processes share, fit for a file name; empty: it is not to be locked
 };
 
-// What elapsed times come from.
+// The clock that times of launches come from.
 struct DeviceClock {
   std::string source;  // "cupti_activity", "cuda_event", "steady_clock"
-  std::string remark;  // why it is not a better one; empty when it is the best
-  // By how much the first launch of an object is longer than the others; nothing where nobody has measured it.
+  std::string remark;  // why no better clock is used; empty when this is the best
+  // How much longer the first launch of a loaded object takes than later ones; nothing where that was not measured.
   std::optional<Nanoseconds> first_launch = {};
 };
 
 // The clocks of the hardware at one moment.
 struct ClockReading {
   uint32_t sm_mhz = 0;
-  std::vector<std::string> throttled;  // what holds them down: "power cap", "thermal slowdown"
+  std::vector<std::string> throttled;  // what keeps them low: "power cap", "thermal slowdown"
 };
 
 struct LaunchShape {
@@ -72,7 +73,7 @@ class Kernel {
   virtual ~Kernel() = default;
   const std::string& name() const { return name_; }
   const KernelResources& resources() const { return resources_; }
-  // How many blocks of this shape a multiprocessor runs at once; nothing where the device has no such limit.
+  // How many blocks of this shape a multiprocessor runs at once (occupancy); nothing where the device has no such limit.
   virtual Result<std::optional<uint32_t>> active_blocks(const LaunchShape& shape) const;
 
  protected:
@@ -92,72 +93,80 @@ class Module {
 // and is created on demand in granules. Thread-safe. See address_space.h.
 class AddressSpace;
 
-// The pages of two buffers that differ, found on the device.
+// How two ranges of memory differ.
 struct Comparison {
   uint64_t differing_bytes = 0;
-  std::optional<uint64_t> first_difference;  // offset in the range
+  std::optional<uint64_t> first_difference;  // offset in bytes; nothing where they are equal
 };
 
-// One piece of a copy by list.
+// One copy of a list for Stream::copy_listed().
 struct ListedCopy {
   DevicePtr to, from;
   Bytes size;
 };
 
-// A set of the bytes of a range has a bit for each byte: bit i of its byte k stands for byte 8 * k + i of the range. A step
-// changes the set, or `a`, by two ranges `a` and `b` of the range's size.
+// Steps of Stream::update_byte_set(). They work on a set of the bytes of a range, and on two ranges `a` and `b` of the same
+// size. The set has a bit for each byte: bit i of its byte k stands for byte 8 * k + i of the range.
 enum class ByteSetStep {
-  select,      // the set becomes that of the bytes where `a` is not zero and `b` is zero
-  drop_wrong,  // bytes where `a` and `b` differ leave the set
-  complement,  // `a` becomes the complement of `b` where the set has the byte; the set stays
+  select,      // makes the set: it has the bytes where `a` is not zero and `b` is zero
+  drop_wrong,  // takes bytes where `a` and `b` differ out of the set
+  complement,  // sets those bytes of `a` that are in the set to the complement of `b`; the set stays as it is
 };
 
-// An ordered queue of work. Destroying it waits for the work.
+// An ordered queue of work on a device. Destroying it waits for the work.
+//
+// "Ordered in the stream" means: after all work that was given to the stream before, and before all that is given to it later.
+// Some of these calls may return before their work is done; a failure of the work is then reported by a later call.
 class Stream {
  public:
   virtual ~Stream() = default;
 
-  // Copies between host and device memory; ordered in the stream, complete on return.
+  // Copy between host and device memory. Ordered in the stream; complete on return.
   virtual Status copy_to_device(DevicePtr to, ByteSpan from) = 0;
   virtual Status copy_to_host(MutableByteSpan to, DevicePtr from) = 0;
-  // Ordered in the stream; may return before it is done.
+  // Copy, or fill, device memory. Ordered in the stream; may return before it is done.
   virtual Status copy(DevicePtr to, DevicePtr from, Bytes size) = 0;
   virtual Status fill(DevicePtr to, std::byte value, Bytes size) = 0;
-  // The copies of a list of ListedCopy that lies in device memory, by one call; no two of them write the same byte. As ordered as
-  // `copy`. Fast where each is of some ten KiB.
+  // Makes `count` copies. `list` is the address of an array of ListedCopy in device memory; no two of them may write the same
+  // byte. Ordered in the stream; may return before it is done. Faster than single copies where each has some ten KiB.
   virtual Status copy_listed(DevicePtr list, uint64_t count) = 0;
-  // One step on the set of `size` bytes, (size + 7) / 8 of its own, that lies at `set`; as ordered as `copy`.
+  // Makes one step on a set of the bytes of a range. The range, `a` and `b` have `size` bytes; the set lies at `set` and has
+  // (size + 7) / 8 bytes. Ordered in the stream; may return before it is done.
   virtual Status update_byte_set(ByteSetStep step, DevicePtr set, DevicePtr a, DevicePtr b, Bytes size) = 0;
-  // Reads a range through the device's caches, without effect on memory; as ordered as `copy`. unsupported on a device whose
-  // l2_cache is zero.
+  // Reads a range, so that the device's caches hold as much of it as they have room for; memory stays as it is. Ordered in the
+  // stream; may return before it is done. unsupported: the device's l2_cache is zero.
   virtual Status read_through(DevicePtr from, Bytes size) = 0;
-  // Compares [a, a+size) with [b, b+size) on the device, right for any size. Complete on return.
+  // Compares [a, a+size) with [b, b+size) on the device; any size and alignment is right. Complete on return.
   virtual Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) = 0;
-  // Starts such a comparison; ordered in the stream, may return before it is done.
+  // Starts the same comparison. Ordered in the stream; may return before it is done. take_comparisons() gives the result.
   virtual Status compare_later(DevicePtr a, DevicePtr b, Bytes size) = 0;
-  // Waits for the stream, and gives the result of each compare_later since the last call, in their order. On failure they are
-  // lost.
+  // Waits for the stream, and returns the result of each compare_later() since the last call, in their order. On failure the
+  // results are lost.
   virtual Result<std::vector<Comparison>> take_comparisons() = 0;
-  // Compares elements of [actual, actual+size) with those recorded, on the device, right for any number. invalid_argument for a
-  // size that is no multiple of the element's, or an address that is none of its part's. Complete on return.
+  // Compares the elements of [actual, actual+size) with those of [recorded, recorded+size), on the device. Complete on return.
+  // invalid_argument: the size is no multiple of an element's, or an address no multiple of an element's (of a complex number:
+  // of its real part's).
   Result<ElementDifferences> compare_elements(DevicePtr actual, DevicePtr recorded, Bytes size, const ElementComparison& how);
-  // A 64-bit hash of each page of `page` bytes of [from, from+size) (the last may be short), made on the device, to find
-  // pages that changed: comparable only with hashes of the same device kind and Mneme. Two pages that differ
-  // have the same with a probability of some 2^-64, whatever the difference. Complete on return.
+  // Hashes each page of `page` bytes of [from, from+size) on the device, to find pages that changed; the last page may be
+  // short. A hash has 64 bits. It may be compared only with hashes that the same kind of device and the same Mneme have made.
+  // Two different pages have the same hash with a probability of some 2^-64, whatever the difference. Complete on return.
+  // invalid_argument: `page` is 0, or `hashes` does not have one element for each page.
   virtual Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) = 0;
-  // The same into device memory, 8 bytes a page; ordered in the stream, may return before it is done.
+  // The same, but the hashes go to device memory, 8 bytes for each page. Ordered in the stream; may return before it is done.
   virtual Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) = 0;
 
-  // Launches a kernel. `parameters` is the packed parameter buffer: each argument at its offset by the device's ABI.
-  // invalid_argument, with the device's limit in the message, for a shape it cannot run. A fault of the kernel is reported by
-  // this call or by the next synchronize.
+  // Launches a kernel; ordered in the stream. `parameters` is the packed parameter buffer: each argument at its offset by the
+  // device's ABI. invalid_argument: the device cannot run the shape; the message has the limit. A fault of the kernel
+  // (device_fault) is reported by this call, or by a later one that waits for the stream.
   Status launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
-  // Launches as `launch` does and notes the launch for take_times().
+  // Launches as launch() does, and times the launch for take_times().
   Status launch_timed(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
-  // Waits for the stream, and gives the device time of each timed launch since the last call, in their order, by the clock that
-  // Device::clock() names. On failure those times are lost. Asking costs some hundred microseconds on some devices: ask for many.
+  // Waits for the stream, and returns the device time of each launch_timed() since the last call, in their order, by the clock
+  // that Device::clock() names. On failure those times are lost. A call costs some hundred microseconds on some devices: ask
+  // for many times at once.
   virtual Result<std::vector<Nanoseconds>> take_times() = 0;
 
+  // Waits until all work of the stream is done, and reports a fault that it had.
   virtual Status synchronize() = 0;
 
  protected:
@@ -172,51 +181,63 @@ class Stream {
   const DeviceProperties& properties_;
 };
 
-// Times launches that others make through the vendor's runtime in this process. Thread-safe.
+// Stands for one launch that a LaunchObserver times.
 using LaunchTag = uint64_t;
+// Times launches that other code makes through the vendor's runtime in this process. Thread-safe.
 class LaunchObserver {
  public:
   virtual ~LaunchObserver() = default;
-  // The launch that this thread makes between begin and end is timed; `launched` is whether it was made.
+  // Times the launch that the calling thread makes between begin() and end(). `launched` says whether it was made; if not, the
+  // tag is of no further use.
   virtual LaunchTag begin() = 0;
   virtual void end(LaunchTag tag, bool launched) = 0;
-  // Fetches the times of launches that are done.
+  // Fetches the times of launches that are done, for take().
   virtual Status flush() = 0;
-  // The time, once: when it has been fetched.
+  // The time of a launch, which is given once; nothing before flush() has fetched it.
   virtual std::optional<Nanoseconds> take(LaunchTag tag) = 0;
 };
 
 class Device {
  public:
-  // Opens device `ordinal` of a kind. unavailable, with the reason and advice, when there is none.
+  // Opens device `ordinal` of a kind. unavailable, with the reason and advice: there is none. invalid_argument: the kind has no
+  // backend.
   static Result<std::unique_ptr<Device>> open(DeviceKind kind, int ordinal = 0);
-  // The device that "auto" stands for: of the first backend in the order of the table (backend.h) that opens.
+  // Opens the device that "auto" stands for: device 0 of the first backend for users, in the order of the table (backend.h),
+  // that opens. unavailable, with the reason of each: none does.
   static Result<std::unique_ptr<Device>> open_best();
   virtual ~Device() = default;
 
   const DeviceProperties& properties() const { return properties_; }
 
-  virtual Result<std::unique_ptr<Module>> load(const CodeImage& image) = 0;  // incompatible for another device's image
+  // Loads a code image. incompatible: it was made for another device. corrupt: it is cut short, where the backend can tell.
+  virtual Result<std::unique_ptr<Module>> load(const CodeImage& image) = 0;
   virtual Result<std::unique_ptr<Stream>> create_stream() = 0;
-  // Reserves [base, base+size) exactly there; unavailable, with the owner where the system tells, when it is taken.
+  // Reserves [base, base+size) exactly there. unavailable: the range is taken; the message names the owner where the system
+  // tells it. invalid_argument: base or size is no multiple of allocation_granularity, or the size is 0. unsupported: the
+  // device has no virtual memory management.
   virtual Result<std::unique_ptr<AddressSpace>> reserve(DevicePtr base, Bytes size) = 0;
-  // Zeroed host memory that kernels, and the streams' copies, fills, comparisons and hashes, reach at exactly that address; both
-  // multiples of kHostPage. unavailable, with the owner, when it is taken in this process.
+  // Maps zeroed host memory at exactly that address, where kernels, and the streams' copies, fills, comparisons and hashes,
+  // reach it too. invalid_argument: address or size is no multiple of kHostPage, or the size is 0. unavailable, with the owner:
+  // the range is taken in this process. unsupported: the device sees the memory at another address.
   virtual Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) = 0;
-  // Device memory anywhere, for the caller's own buffers (pristine copies, epilogues).
+  // Allocates device memory at any address, for the caller's own buffers, such as copies of recorded memory. exhausted: there
+  // is not enough. Memory of 0 bytes has an address of its own on a GPU, and is invalid_argument where device memory is host
+  // memory.
   virtual Result<DevicePtr> allocate(Bytes size) = 0;
   virtual Status free(DevicePtr pointer) = 0;
-  // Such memory that other processes can have too.
+  // Allocates device memory that other processes can have too. invalid_argument: the size is 0.
   virtual Result<std::unique_ptr<SharedMemory>> allocate_shared(Bytes size) = 0;
-  // Has what allocate_shared(size) made in another process, or this one. Kernels can read it; one that writes there faults.
+  // Maps the memory that allocate_shared(size) has made in another process, or in this one, by a descriptor of it
+  // (SharedMemory::share()). Kernels can read it; a kernel that writes there faults.
   virtual Result<std::unique_ptr<SharedMemory>> import_shared(const Descriptor& descriptor, Bytes size) = 0;
 
-  // The clock of timed launches, made ready by the first call or the first timed launch. unavailable when the environment asks
-  // for one (MNEME_CLOCK) that cannot be had, with the reason.
+  // The clock of timed launches. The first call, or the first timed launch, makes it ready. unavailable, with the reason: the
+  // clock that the environment asks for (MNEME_CLOCK) cannot be had. invalid_argument: there is no clock of that name.
   virtual Result<DeviceClock> clock() = 0;
-  // Nothing where the hardware's clocks cannot be read.
+  // Reads the hardware's clocks; nothing where they cannot be read.
   virtual std::optional<ClockReading> read_clocks() { return std::nullopt; }
-  // Null where other's launches can be timed by the vendor's events only. Lives as long as the process.
+  // What times launches of other code in this process; null where only the vendor's events can time them. It lives as long as
+  // the process.
   virtual LaunchObserver* launch_observer() { return nullptr; }
 
  protected:

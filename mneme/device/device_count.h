@@ -6,7 +6,8 @@
 
 namespace mneme {
 
-// Opens none of them. unavailable: what the kind needs is not on this machine.
+// Counts them without opening any. unavailable: what the kind needs is not on this machine. invalid_argument: the kind has no
+// backend.
 Result<int> count_devices(DeviceKind kind);
 
 }  // namespace mneme

@@ -1,22 +1,22 @@
-// Filter: sees in single precision what most elements are, so that the double precision of see() is for the few that matter.
+// Filter: looks at elements in single precision, so that see(), which is slow in double precision, is needed for few of them.
 //
-// Of an element it can tell for certain, or not at all, that it changes nothing of a tally but the number of those that fail: by
-// an estimate of its error with a margin that is larger than what rounding can do. What it cannot tell is see()'s to say, so that
-// a tally is the same with a filter and without. For device code too: see element_math.h.
+// It estimates an element's error with a margin that is larger than what rounding can do. It is sure of most elements that they
+// change nothing of a tally but the number of those that fail. An element of which it is not sure goes to see(), so that a
+// tally is the same with a filter and without. For device code too: see element_math.h.
 #pragma once
 
 #include "mneme/device/element_math.h"
 
 namespace mneme::element {
 
-// The formats that a filter takes; the others' values and distances are too large for single precision.
+// Whether filters take a format. The values and distances of the others are too large for single precision.
 template <class Format>
 struct IsFiltered {
   static constexpr bool value = Format::kParts == 1 && Format::kBits <= 32;
 };
 
-// An element's error is size / unit, each here with a relative error below 2^-22. Of a NaN or infinity the size is none or
-// infinite.
+// An estimate of an element's error, which is size / unit: each of the two has a relative error below 2^-22. Of a NaN or an
+// infinity the size is no_size() or infinite.
 struct Estimate {
   float size, unit;
 };
@@ -50,7 +50,7 @@ MNEME_ELEMENT Estimate estimate(unsigned actual, unsigned recorded) {
   return estimate;
 }
 
-// Whether a measure is one that filters are for: a sum needs every element's exact size.
+// Whether filters can be used with a measure: not with a sum, which needs every element's exact size.
 MNEME_ELEMENT bool can_filter(const Measure& measure) { return measure.sum == kNoSum && measure.threshold < infinity(); }
 
 // For one thread's elements, in rising order of index, measured by `kError`.
@@ -69,8 +69,8 @@ class Filter {
   }
 
   struct Look {
-    bool known;  // see() would do nothing but count it when it fails
-    bool fails;  // where that is known
+    bool known;  // the filter is sure: see() would at most count the element as one that fails
+    bool fails;  // where `known`: whether it fails
   };
   MNEME_ELEMENT Look look(unsigned actual, unsigned recorded) const {
     const Estimate e = estimate<Format, kError>(actual, recorded);
@@ -78,7 +78,7 @@ class Filter {
     return {e.size <= 0 || (is_no_worse(e, actual, recorded) && (fails || e.size < pass_ * e.unit)), fails};
   }
 
-  // Of several elements at once, where all pass or all fail. There are many of them: no branches.
+  // A look at several elements at once, without branches: it is known where all of them pass, or all of them fail.
   struct Several {
     bool pass = true, fail = true, no_worse = true;
     MNEME_ELEMENT bool known() const { return no_worse && (pass || fail); }
@@ -90,7 +90,7 @@ class Filter {
     several.no_worse = several.no_worse & is_no_worse(e, actual, recorded);
   }
 
-  // After see() had an element.
+  // To be called after see() had an element: takes over what the tally now says.
   MNEME_ELEMENT void learn(const Tally& tally) {
     // Which is the first to fail is see()'s to say.
     fail_ = tally.failing == 0 ? (float)infinity() : fail_later_;

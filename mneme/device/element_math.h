@@ -1,9 +1,10 @@
-// The error of one element, and the sums over many: the same lines for kernels and for the host, so that all devices agree on
-// what is right. No header of a standard library: device code has none.
+// The error of one element, and the sums over many. Kernels and the host compile the same lines, so that all devices agree on
+// what is right. It includes no header of a standard library, since device code has none.
 //
-// An ElementFormat says how a type lies in memory; see_word and see_wide take elements of it into a Tally.
+// A format (F32, Integer<8, true>, Complex<F64>) says how a type lies in memory; see_word and see_wide take elements of a
+// format into a Tally.
 //
-// Whoever includes it for a device defines MNEME_ELEMENT (before functions) first.
+// Device code defines MNEME_ELEMENT, which stands before every function, before it includes this file.
 #pragma once
 
 #ifndef MNEME_ELEMENT
@@ -19,25 +20,28 @@ enum Error : int { kAbsolute, kRelative, kUlp };
 enum Sum : int { kNoSum, kL1, kL2, kLinf };
 enum Nan : int { kNanRecorded, kNanAny, kNanNone };
 
-// What is measured. Differences and magnitudes are multiplied by the scales, powers of two, before they are summed.
+// What is measured of each element. Differences and magnitudes are multiplied by their scales, which are powers of two, before
+// they are summed.
 struct Measure {
   double threshold;
   double difference_scale, magnitude_scale;
-  int error;
-  int sum;  // with one, only what has no size fails here: a NaN or infinity that does not fit
-  int nan;
+  int error;  // an Error
+  int sum;    // a Sum; but for kNoSum an element fails only where it has a NaN or infinity that does not fit
+  int nan;    // a Nan
 };
 
-// What has been seen. merge() of two is exact in all but the sums' rounding, which depends on the order.
+// What is known of the elements that were seen. merge() of two tallies is exact but for the rounding of sums, which depends on
+// the order.
 struct Tally {
   u64 failing = 0;
-  u64 first_failing = ~0ull;               // index
+  u64 first_failing = ~0ull;               // index of an element
   double worst = 0;                        // the largest error of one element; infinite for a NaN or infinity that does not fit
-  u64 worst_at = ~0ull;                    // the first that has it, if it is not 0
+  u64 worst_at = ~0ull;                    // index of the first element that has it, if it is not 0
   double differences = 0, magnitudes = 0;  // L1: sums; L2: of squares; Linf: maxima
   double largest_difference = 0, largest_magnitude = 0;
 };
 
+// Adds `other` to `into`. `sum` is the measure's.
 MNEME_ELEMENT void merge(Tally& into, const Tally& other, int sum) {
   into.failing += other.failing;
   if (other.first_failing < into.first_failing) into.first_failing = other.first_failing;
@@ -71,7 +75,7 @@ struct F64 : Floating<64, 0x7ff0000000000000ull, 0x7ff0000000000001ull> {
 struct F32 : Floating<32, 0x7f800000, 0x7f800001> {
   MNEME_ELEMENT static double value(u64 bits) { return (double)__builtin_bit_cast(float, (unsigned)bits); }
 };
-// The small formats: the bits at their place in a float, whose exponent is put right by an exact multiplication.
+// A value of a small format: its bits are moved to their place in a float, and an exact multiplication puts the exponent right.
 MNEME_ELEMENT double small_value(u64 magnitude, bool negative, float power) {
   float value = __builtin_bit_cast(float, (unsigned)magnitude) * power;
   return (double)(negative ? -value : value);
@@ -94,7 +98,7 @@ struct Integer {
   static constexpr bool kIsFloating = false;
   static constexpr int kBits = kBitsOf;
   static constexpr int kParts = 1;
-  // Adding it makes the order of signed numbers that of unsigned ones.
+  // Added to a number, it lets numbers be compared as unsigned ones.
   static constexpr u64 kBias = kIsSigned ? 1ull << (kBitsOf - 1) : 0;
   static constexpr u64 kMask = ~0ull >> (64 - kBitsOf);
 };
@@ -120,7 +124,7 @@ struct Gap {
   double difference = 0;  // magnitude of the difference
   double magnitude = 0;   // of the recorded value
   double ulps = 0;
-  bool unfit = false;  // a NaN or infinity that the recorded one does not allow
+  bool unfit = false;  // there is a NaN or an infinity, and the two do not fit (special_fits)
 };
 
 template <class Format>
@@ -131,7 +135,8 @@ MNEME_ELEMENT bool is_nan(u64 bits) {
     return false;
 }
 
-// At least one of the two is an infinity or a NaN. What fits has no size and stays out of errors and sums.
+// Whether two elements fit of which at least one is an infinity or a NaN. Those that fit have no error and stay out of the
+// sums.
 template <class Format>
 MNEME_ELEMENT bool special_fits(u64 actual, u64 recorded, int policy) {
   bool nan = is_nan<Format>(actual), recorded_nan = is_nan<Format>(recorded);
@@ -139,7 +144,8 @@ MNEME_ELEMENT bool special_fits(u64 actual, u64 recorded, int policy) {
   return actual == recorded;
 }
 
-// Of values multiplied by `unit`.
+// The gap between two parts (a number; the real or the imaginary part of a complex number), whose values are multiplied by
+// `unit`.
 template <class Format>
 MNEME_ELEMENT Gap part_gap(u64 actual, u64 recorded, const Measure& measure, double unit) {
   Gap gap;
@@ -188,14 +194,14 @@ template <class Format>
 MNEME_ELEMENT Gap gap_of(const u64 (&actual)[2], const u64 (&recorded)[2], const Measure& measure) {
   Gap gap = gap_in_units<Format>(actual, recorded, measure, 1);
   if constexpr (Format::kIsFloating && Format::kBits == 64) {
-    // Too large for a double, but its ratio to what was recorded is not.
+    // The difference is too large for a double, but its ratio to what was recorded is not.
     if (gap.difference == infinity() && measure.error == kRelative && measure.sum == kNoSum)
       gap = gap_in_units<Format>(actual, recorded, measure, 0.25);
   }
   return gap;
 }
 
-// The error of an element, exactly as it is reported.
+// The error of an element, exactly as it is reported. `error` is an Error.
 MNEME_ELEMENT double error_of(const Gap& gap, int error) {
   if (gap.unfit) return infinity();
   if (error == kUlp) return gap.ulps;
@@ -216,7 +222,7 @@ MNEME_ELEMENT void add_to_sums(Tally& tally, const Gap& gap, const Measure& meas
   }
 }
 
-// Takes one element in. Elements of one tally come in rising order of index.
+// Takes one element into the tally. Elements of one tally come in rising order of index.
 template <class Format>
 MNEME_ELEMENT void see(Tally& tally, const u64 (&actual)[2], const u64 (&recorded)[2], u64 index, const Measure& measure) {
   Gap gap = gap_of<Format>(actual, recorded, measure);
@@ -237,10 +243,11 @@ MNEME_ELEMENT void see(Tally& tally, const u64 (&actual)[2], const u64 (&recorde
   if (measure.sum != kNoSum) add_to_sums(tally, gap, measure);
 }
 
-// Equal bits need no look: they have no error, are in no sum and are allowed whatever they are.
+// Whether elements with equal bits need not be seen: they then have no error, are in no sum, and are right even if they are
+// NaNs.
 MNEME_ELEMENT bool equal_is_enough(const Measure& measure) { return measure.sum == kNoSum && measure.nan != kNanNone; }
 
-// The elements in 8 bytes of memory, of which the first has the index `index`. For formats of at most 8 bytes.
+// Takes the elements in 8 bytes of memory into the tally; the first has the index `index`. For formats of at most 8 bytes.
 template <class Format>
 MNEME_ELEMENT void see_word(Tally& tally, u64 actual, u64 recorded, u64 index, const Measure& measure) {
   constexpr int kBits = Format::kBits * Format::kParts;
@@ -259,7 +266,7 @@ MNEME_ELEMENT void see_word(Tally& tally, u64 actual, u64 recorded, u64 index, c
   }
 }
 
-// The elements in 16 bytes.
+// Takes the elements in 16 bytes into the tally; the first has the index `index`.
 template <class Format>
 MNEME_ELEMENT void see_wide(Tally& tally, const u64 (&actual)[2], const u64 (&recorded)[2], u64 index, const Measure& measure) {
   constexpr int kBits = Format::kBits * Format::kParts;

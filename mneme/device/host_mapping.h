@@ -1,13 +1,14 @@
-// HostMapping: the host's memory that kernels reach, at the same address on both sides.
+// HostMapping: host memory that kernels reach too, at the same address on the host and on the device.
 #pragma once
 
 #include "mneme/base/types.h"
 
 namespace mneme {
 
-// Whole pages of the host, unmapped when destroyed; nothing on the device may use them then.
+// The size of a page of the host. Address and size of a HostMapping are multiples of it.
 inline constexpr Bytes kHostPage{4096};
 
+// Owns the memory. It is unmapped when the object is destroyed; nothing on the device may use it then.
 class HostMapping {
  public:
   virtual ~HostMapping() = default;

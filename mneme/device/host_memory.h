@@ -1,4 +1,4 @@
-// Host memory that devices of the kinds cpu and fake hand out as device memory.
+// Host memory at addresses of choice, and buffers of it. Devices of the kinds cpu and fake hand it out as device memory.
 #pragma once
 
 #include <map>
@@ -15,18 +15,20 @@ namespace mneme {
 
 inline constexpr Bytes kHostGranularity = 2_MiB;
 
-// Reserves [base, base+size) exactly there without memory behind it; memory comes zeroed, on demand, under allocations.
-// Unreserved when destroyed. invalid_argument unless both are multiples of the granularity, in which memory comes and goes;
-// unavailable when another mapping holds a part of the range (the message names it) or the system refuses.
+// Reserves [base, base+size) exactly there. No memory is behind it at first: allocations get theirs, zeroed, in granules of
+// `granularity`. The range is unreserved when the object is destroyed. invalid_argument: base or size is no multiple of the
+// granularity, or the size is 0. unavailable: another mapping holds a part of the range (the message names it), or the system
+// refuses.
 Result<std::unique_ptr<AddressSpace>> reserve_host_range(DevicePtr base, Bytes size, Bytes granularity = kHostGranularity);
 
-// Zeroed memory exactly there, as Device::map_host.
+// Zeroed memory exactly there. Failures are those of Device::map_host().
 Result<std::unique_ptr<HostMapping>> map_host_range(DevicePtr address, Bytes size);
 
-// The mappings of this process that overlap the range, as one line: "0x…-0x… /lib/x.so, …"; empty when there are none.
+// The mappings of this process that overlap the range, for a message: "0x…-0x… /lib/x.so, …". It names the first three and
+// counts the others; empty when there are none.
 std::string mappings_in(DevicePtr base, Bytes size);
 
-// Zeroed buffers anywhere, in whole pages. Thread-safe. What is left when it is destroyed is given back.
+// Allocates zeroed buffers of whole pages, at any address. Its destructor frees those that are left. Thread-safe.
 class HostAllocator {
  public:
   HostAllocator() = default;

@@ -1,4 +1,4 @@
-// Host memory without a name, which devices of the kinds cpu and fake share between processes.
+// Host memory that processes share by a file descriptor; it has no name. Devices of the kinds cpu and fake use it.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,8 @@
 
 namespace mneme {
 
-// As Device::allocate_shared() and Device::import_shared().
+// What Device::allocate_shared() and Device::import_shared() promise. invalid_argument: the size is 0, or the descriptor is of
+// smaller memory, or of none. exhausted: the system has no memory, address space or descriptor left.
 Result<std::unique_ptr<SharedMemory>> allocate_shared_host_memory(Bytes size);
 Result<std::unique_ptr<SharedMemory>> import_shared_host_memory(const Descriptor& descriptor, Bytes size);
 

@@ -1,4 +1,4 @@
-// SharedMemory: device memory that several processes have, so that it outlives each of them.
+// SharedMemory: device memory that several processes can have mapped.
 #pragma once
 
 #include "mneme/base/descriptor.h"
@@ -7,14 +7,14 @@
 
 namespace mneme {
 
-// Unmapped when destroyed; nothing on the device may use it then. The memory itself goes with the last process that has it, or a
-// descriptor of it.
+// One process's mapping of the memory. The memory is unmapped when the object is destroyed; nothing on the device may use that
+// mapping then. It is freed when no process has it mapped, or has a descriptor of it, any more.
 class SharedMemory {
  public:
   virtual ~SharedMemory() = default;
   DevicePtr address() const { return address_; }
   Bytes size() const { return size_; }
-  // What Device::import_shared() takes, also in another process.
+  // A new descriptor of the memory, which Device::import_shared() takes in this process or in another one.
   virtual Result<Descriptor> share() const = 0;
 
  protected:

@@ -1,7 +1,9 @@
-// The conformance suite: what every kind of device must do, compiled once and linked with one target for each kind.
+// The conformance suite: tests of what every kind of device must do. It is compiled once, and linked with one target for each
+// kind.
 //
-// A device that is unavailable skips the suite with its reason; anything else that goes wrong fails it. To let a new backend
-// join: write <kind>_target.cc and link it with the suite. Each executable runs alone: the kernels' image is inside.
+// Where no such device is available the suite is skipped, with the reason; anything else that goes wrong fails it. A new
+// backend joins by a file <kind>_target.cc that is linked with the suite. Each executable holds its kernels' image, and so runs
+// alone.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,15 +23,15 @@ struct Target {
   DeviceKind kind;
   // Opens a device on which image() can be loaded.
   Result<std::unique_ptr<Device>> (*open)();
-  // conformance_kernels.cu for this kind of device.
+  // conformance_kernels.cu, compiled for this kind of device.
   CodeImage (*image)();
   // An address that no kernel may write to.
   uint64_t wild_address;
-  // Why writes to memory that a device has for reading do not fault; empty where they do.
+  // Why a kernel that writes to imported memory (Device::import_shared()) does not fault; empty where it does.
   const char* no_write_protection = "";
 };
 
-// The one that this executable is for.
+// The target of this executable, which <kind>_target.cc defines.
 const Target& target();
 
 // Packs arguments as the device's ABI does: each at the next offset that its alignment allows.
@@ -57,7 +59,7 @@ class Conformance : public testing::Test {
   void SetUp() override;
   void TearDown() override;
 
-  // Device memory until the end of the test.
+  // Device memory, which is freed at the end of the test.
   DevicePtr allocate(Bytes size);
   template <typename T>
   DevicePtr upload(const std::vector<T>& values) {

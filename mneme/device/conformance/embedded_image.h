@@ -1,6 +1,6 @@
 // The bytes of the file MNEME_CONFORMANCE_IMAGE, inside the executable. Included once, by a target.
 //
-// By the assembler and not by #embed, since compiler caches know the one and not the other.
+// The assembler includes it (.incbin), and not #embed, because compiler caches know the one and do not know the other.
 #pragma once
 
 #include "mneme/base/types.h"
@@ -16,7 +16,7 @@ extern "C" __attribute__((visibility("hidden"))) const std::byte mneme_conforman
 
 namespace mneme::conformance {
 
-// A zero byte, which text needs at its end, follows the bytes.
+// The bytes, without the zero byte that follows them and ends an image that is text.
 inline ByteSpan embedded_image() { return {mneme_conformance_image_begin, mneme_conformance_image_end}; }
 
 }  // namespace mneme::conformance

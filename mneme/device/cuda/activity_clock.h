@@ -1,7 +1,9 @@
-// ActivityClock: the device time of kernels by CUPTI's activity records, each found by its launch's correlation id.
+// ActivityClock: times kernels on the device by CUPTI's activity records. A record is matched with its launch by the
+// correlation id.
 //
-// One a process, since CUPTI has one subscriber and one pair of buffer callbacks. Once open it records every kernel of the
-// process, at some microseconds a launch; what nobody asked for is dropped as it arrives. Thread-safe.
+// A process has at most one, since CUPTI has one subscriber and one pair of buffer callbacks. Once it is open CUPTI records
+// every kernel of the process, which costs some microseconds a launch; records that nobody asked for are dropped as they
+// arrive. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -19,8 +21,9 @@ namespace mneme::cuda {
 
 class ActivityClock final : public LaunchObserver {
  public:
-  // The process's one, which the first call that succeeds makes. unavailable: none of `paths` opens, another profiler is
-  // attached, no permission, or it was opened by another path.
+  // The process's clock. The first call that succeeds opens CUPTI by the first of `paths` that opens; the clock then lives as
+  // long as the process. unavailable: none of `paths` opens, another profiler is attached, there is no permission, or CUPTI is
+  // open already by a path that is not among `paths`.
   static Result<ActivityClock*> open(const std::vector<std::string>& paths);
 
   LaunchTag begin() override;
@@ -28,8 +31,11 @@ class ActivityClock final : public LaunchObserver {
   Status flush() override;
   std::optional<Nanoseconds> take(LaunchTag tag) override;
 
-  // The times of launches that are done, in the order of the tags; internal when CUPTI has no record of one. Forgets them all.
+  // The times of launches that are done, in the order of the tags, all of which are then forgotten. Waits up to some 20 ms for
+  // late records, at last by force, which loses the time of a kernel that still runs in another stream. internal: CUPTI has no
+  // record of one of the launches.
   Result<std::vector<Nanoseconds>> take_all(std::span<const LaunchTag> tags);
+  // Gives up the time of a launch.
   void forget(LaunchTag tag);
 
  private:

@@ -1,4 +1,5 @@
-// The device's primary context, which is also the CUDA runtime's in the same process, and whether it is still of use.
+// Context: a device's primary context, which the CUDA runtime uses too in the same process. It knows whether a fault has made
+// it unusable.
 #pragma once
 
 #include <atomic>
@@ -11,10 +12,11 @@
 
 namespace mneme::cuda {
 
-// How many devices the driver shows. unavailable: it does not start.
+// How many devices the driver shows. unavailable: the driver does not start.
 Result<int> count_devices(const Driver& driver);
 
-// Retained while this object lives. Thread-safe. Everything made on a device refers to its Context and is destroyed before it.
+// Retains the primary context while this object lives. Thread-safe. All that is made on a device refers to its Context, and is
+// destroyed before it.
 class Context {
  public:
   // unavailable: the driver does not start, or there is no device `ordinal`.
@@ -27,19 +29,20 @@ class Context {
   CUdevice device() const { return device_; }
   CUcontext handle() const { return handle_; }
 
-  // The status of a driver call; the format and its arguments name the call and what was passed, and are only used on failure.
-  // A fault poisons the context.
+  // The status of a driver call that has returned `result`. The format and its arguments name the call and what was passed to
+  // it, for the message: check(result, "cuMemAlloc({})", size). A fault poisons the context.
   template <typename... Args>
   Status check(CUresult result, fmt::format_string<Args...> call, Args&&... args) const {
     if (result == CUDA_SUCCESS) return {};
     return failed(result, fmt::format(call, std::forward<Args>(args)...));
   }
 
-  // device_fault once a fault has been seen, with the words of the first.
+  // device_fault, with the words of the first fault, once the context is poisoned; else ok.
   Status usable() const;
-  // For destructors: whether giving things back to the driver still makes sense.
+  // Whether a fault has been seen. Destructors then give nothing back to the driver, since every call would fail.
   bool poisoned() const { return poisoned_.load(std::memory_order_acquire); }
 
+  // An attribute of the device; `name` is for the message.
   Result<int> attribute(CUdevice_attribute attribute, const char* name) const;
 
  private:
@@ -54,7 +57,7 @@ class Context {
   mutable std::string fault_;
 };
 
-// Makes the context current on this thread for as long as it lives, and leaves the thread as it was found.
+// Makes the context current on this thread while the scope lives; then the context that was current before is current again.
 class ContextScope {
  public:
   explicit ContextScope(const Context& context);
@@ -62,7 +65,7 @@ class ContextScope {
   ContextScope(const ContextScope&) = delete;
   ContextScope& operator=(const ContextScope&) = delete;
 
-  // device_fault when the context is poisoned, or why it could not be made current.
+  // ok, or why the context is not current: device_fault when it is poisoned, else the driver's reason.
   const Status& status() const { return status_; }
 
  private:

@@ -1,4 +1,4 @@
-// An AddressSpace of the CUDA driver's virtual memory: one reservation, physical memory mapped into it on demand.
+// An AddressSpace of the CUDA driver's virtual memory: one reservation, into which physical memory is mapped on demand.
 #pragma once
 
 #include <map>
@@ -10,8 +10,10 @@ namespace mneme::cuda {
 
 class CudaAddressSpace final : public AddressSpace {
  public:
-  // invalid_argument: base or size is not a multiple of `granularity`. unsupported: the device has no virtual memory
-  // management. unavailable: the driver gave another address; names what stands in the range where the system tells.
+  // Reserves [base, base+size). `granularity` is the device's allocation_granularity. Where the driver places a small range
+  // elsewhere a larger one is reserved, of which only `size` is used. invalid_argument: base or size is no multiple of
+  // `granularity`, or the size is 0. unsupported: the device has no virtual memory management. unavailable: the driver refuses
+  // or gives another address; the message names what lies in the range where the system tells.
   static Result<std::unique_ptr<AddressSpace>> reserve(const Context& context, DevicePtr base, Bytes size, Bytes granularity);
   ~CudaAddressSpace() override;
 
@@ -31,7 +33,8 @@ class CudaAddressSpace final : public AddressSpace {
   std::map<uint64_t, uint64_t> pieces_;
 };
 
-// Who holds memory in [base, base+size) of this process, for messages: "0x7a…-0x7b… /dev/nvidiactl", or empty.
+// The first mapping of this process that overlaps [base, base+size), for messages: "0x7a…-0x7b… /dev/nvidiactl"; empty where
+// there is none. (mappings_in() of host_memory.h names several.)
 std::string mapping_in(DevicePtr base, Bytes size);
 
 }  // namespace mneme::cuda

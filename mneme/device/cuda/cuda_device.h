@@ -1,4 +1,4 @@
-// NVIDIA GPUs by the CUDA driver API, opened at run time.
+// NVIDIA GPUs, reached by the CUDA driver API. The driver's library is opened at run time.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,13 @@ Result<std::unique_ptr<Device>> open_device(int ordinal);
 // How many GPUs the driver shows. unavailable: no driver.
 Result<int> count_devices(const std::string& library = kDriverLibrary);
 
-// The libraries that it is reached by.
+// The libraries by which a GPU is reached.
 struct Libraries {
   std::string driver = kDriverLibrary;
-  std::vector<std::string> cupti;  // the first that opens
-  std::string management;
+  std::vector<std::string> cupti;  // the first that opens is used
+  std::string management;          // NVML
 };
-// The same by other libraries, for tests.
+// Opens it by other libraries, for tests.
 Result<std::unique_ptr<Device>> open_device(int ordinal, const Libraries& libraries);
 
 }  // namespace mneme::cuda

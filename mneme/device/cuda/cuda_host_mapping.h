@@ -1,4 +1,4 @@
-// Pinned memory of the host at a given address.
+// Pinned host memory at a given address, which kernels reach at the same address.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace mneme::cuda {
 
 class CudaHostMapping final : public HostMapping {
  public:
-  // As Device::map_host.
+  // What Device::map_host() promises.
   static Result<std::unique_ptr<HostMapping>> map(const Context& context, DevicePtr address, Bytes size);
   ~CudaHostMapping() override;
 

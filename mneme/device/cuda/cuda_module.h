@@ -17,8 +17,8 @@ class CudaKernel final : public Kernel {
 
   CUfunction function() const { return function_; }
   Result<std::optional<uint32_t>> active_blocks(const LaunchShape& shape) const override;
-  // Opts in to as much dynamic shared memory as one launch asks for, where that is more than the kernel has by itself.
-  // invalid_argument when the device does not have so much. Thread-safe.
+  // Lets launches of the kernel use `size` of dynamic shared memory; a kernel may use only a part of the device's without
+  // asking. invalid_argument: the device does not have so much. Thread-safe.
   Status allow_dynamic_shared_memory(Bytes size) const;
 
  private:
@@ -33,7 +33,8 @@ class CudaKernel final : public Kernel {
 
 class CudaModule final : public Module {
  public:
-  // incompatible: not an image that this device loads (the JIT's words are in the message); corrupt: a cubin that is cut short.
+  // Loads a cubin, a fat binary or PTX text, of which the driver's JIT makes code. incompatible: this device does not load the
+  // image (the JIT's words are in the message). corrupt: a cubin that is cut short.
   static Result<std::unique_ptr<CudaModule>> load(const Context& context, const CodeImage& image);
   ~CudaModule() override;
 

@@ -1,4 +1,4 @@
-// Memory of the CUDA driver that other processes have by a file descriptor.
+// Device memory of the CUDA driver that other processes import by a file descriptor.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,10 @@ namespace mneme::cuda {
 
 class CudaSharedMemory final : public SharedMemory {
  public:
-  // Whole granules are taken. unsupported: the device has no virtual memory management.
+  // What Device::allocate_shared() promises. Takes whole granules: `granularity` is the device's allocation_granularity.
+  // unsupported: the device has no virtual memory management.
   static Result<std::unique_ptr<SharedMemory>> allocate(const Context& context, Bytes size, Bytes granularity);
-  // Kernels can read it and not write it.
+  // What Device::import_shared() promises: kernels can read the memory and not write it.
   static Result<std::unique_ptr<SharedMemory>> import(const Context& context, const Descriptor& descriptor, Bytes size,
                                                       Bytes granularity);
   ~CudaSharedMemory() override;
@@ -21,14 +22,14 @@ class CudaSharedMemory final : public SharedMemory {
  private:
   CudaSharedMemory(const Context& context, CUmemGenericAllocationHandle handle, DevicePtr address, Bytes size, Bytes mapped)
       : SharedMemory(address, size), context_(context), handle_(handle), mapped_(mapped) {}
-  // Takes the handle, also on failure.
+  // Owns the handle from here on: a failure releases it.
   static Result<std::unique_ptr<CudaSharedMemory>> map(const Context& context, CUmemGenericAllocationHandle handle, Bytes size,
                                                        Bytes mapped, CUmemAccess_flags access);
 
   const Context& context_;
   CUmemGenericAllocationHandle handle_;
   Bytes mapped_;
-  Descriptor imported_;  // that it came by; the driver exports only what was allocated here
+  Descriptor imported_;  // by which it was imported: share() duplicates it, since the driver exports only what was allocated here
 };
 
 }  // namespace mneme::cuda

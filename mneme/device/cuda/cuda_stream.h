@@ -12,7 +12,7 @@
 
 namespace mneme::cuda {
 
-// Does not wait for the legacy default stream, nor it for this one.
+// A non-blocking stream: it does not wait for work of the legacy default stream, nor does that wait for this one.
 class CudaStream final : public Stream {
  public:
   static Result<std::unique_ptr<CudaStream>> create(const Context& context, const DeviceProperties& properties,
@@ -64,8 +64,8 @@ class CudaStream final : public Stream {
   uint64_t scratch_size_ = 0;
   ActivityClock* activity_ = nullptr;  // once a launch was timed by it
   std::vector<LaunchTag> timed_;       // by the activity clock, not taken yet
-  // Results of comparisons that were started, on the device, and behind them what each of them is before; then the same pinned on
-  // the host.
+  // On the device: the results of comparisons that were started, and behind them the values to set them back to. On the host,
+  // pinned: where the results are copied to.
   CUdeviceptr results_ = 0;
   uint64_t* host_results_ = nullptr;
   uint64_t results_used_ = 0;

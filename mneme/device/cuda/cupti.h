@@ -1,7 +1,8 @@
 // CUPTI's functions, opened at run time, and the few of its types that Mneme reads.
 //
-// Declared here, as its documented binary interface has them, so that the program is not tied to the version it was built with:
-// the begin of a kernel's record has been the same since CUDA 9. A test compares them with CUPTI's own headers.
+// The types are declared here, as CUPTI's documented binary interface has them, so that the program is not tied to the version
+// that it was built with: the beginning of a kernel's record has been the same since CUDA 9. A test compares them with CUPTI's
+// own headers.
 #pragma once
 
 #include <cuda.h>
@@ -29,7 +30,7 @@ struct CuptiActivity {
   uint32_t kind;
 };
 
-// The begin of a record of kind kCuptiConcurrentKernel.
+// The beginning of a record of kind kCuptiConcurrentKernel.
 struct CuptiKernelRecord {
   uint32_t kind;
   uint8_t before_start[12];
@@ -72,14 +73,15 @@ struct Cupti {
 
   std::string library;  // the name it was opened under
 
-  // ok for success; else unavailable: "<call>: CUPTI_ERROR_NAME".
+  // ok if `result` is success; else unavailable: "<call>: CUPTI_ERROR_NAME".
   Status check(CuptiResult result, const std::string& call) const;
 };
 
-// Where libcupti is looked for: beside this code, in CUDA_HOME, in the usual toolkit, and where the loader looks.
+// Where libcupti is looked for, in this order: beside this code, in CUDA_HOME, in the toolkit of the build, in /usr/local/cuda,
+// and where the loader looks. Of the folders only those that have the library are named.
 std::vector<std::string> cupti_paths();
 
-// The table of the first library that opens. unavailable, with the reasons, when none does.
+// The functions of the first library of `paths` that opens and has them all. unavailable, with the reason of each: none does.
 Result<Cupti> open_cupti(const std::vector<std::string>& paths);
 
 }  // namespace mneme::cuda

@@ -1,7 +1,8 @@
 // The CUDA driver's functions, opened at run time.
 //
-// One table holds every driver function that Mneme calls, so that one build runs with and without a driver, and tests run on a
-// library of their own. The table is made once a library and stays for the life of the process; reading it is thread-safe.
+// One table holds every driver function that Mneme calls. One build therefore runs with and without a driver, and tests use a
+// library of their own. There is one table for each library; it stays for the life of the process, and may be read by several
+// threads.
 #pragma once
 
 #include <cuda.h>
@@ -70,7 +71,8 @@ struct Driver {
 #define MNEME_CUDA_MEMBER(name) decltype(&::name) name = nullptr;
   MNEME_CUDA_FUNCTIONS(MNEME_CUDA_MEMBER)
 #undef MNEME_CUDA_MEMBER
-  // Opened under its first name: the second version, which cuda.h prefers, has the same signature but came with CUDA 12.8.
+  // cuEventElapsedTime. It is opened under its first name: the second version, which cuda.h prefers, has the same signature,
+  // but came with CUDA 12.8.
   CUresult (*event_elapsed_time)(float* milliseconds, CUevent start, CUevent end) = nullptr;
 
   std::string library;  // the name it was opened under
@@ -78,7 +80,8 @@ struct Driver {
 
 inline constexpr const char* kDriverLibrary = "libcuda.so.1";
 
-// The table of `library`. unavailable, with advice, when the library cannot be opened or lacks a function.
+// The table of `library`, which the first call opens. unavailable, with advice: the library cannot be opened, or lacks a
+// function. Thread-safe.
 Result<const Driver*> open_driver(const std::string& library = kDriverLibrary);
 
 }  // namespace mneme::cuda

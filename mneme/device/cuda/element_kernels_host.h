@@ -1,4 +1,5 @@
-// element_kernels.cu as host code, a thread after another, for tests. Include it in one source.
+// element_kernels.cu compiled as host code, for tests. The threads of a launch run one after another. To be included by one
+// source.
 #pragma once
 
 #include "mneme/device/cuda/memory_kernels_host.h"

@@ -1,4 +1,4 @@
-// What the CUDA driver's result codes mean here. The only place that knows them.
+// What the CUDA driver's result codes mean in Mneme. No other place knows them.
 #pragma once
 
 #include <string_view>
@@ -8,13 +8,15 @@
 
 namespace mneme::cuda {
 
+// internal for a code that is not in the table.
 Code code_of(CUresult result);
 
-// The context is of no further use after this result: a kernel trapped or the device failed. Such results come back from every
-// later call, whichever it is.
+// Whether the context is of no further use after this result: a kernel trapped, or the device failed. Every later call,
+// whichever it is, then returns such a result.
 bool is_fault(CUresult result);
 
-// ok for CUDA_SUCCESS; else "<call>: CUDA_ERROR_NAME (the driver's words)". `call` has the function's name and its arguments.
+// ok for CUDA_SUCCESS; else code_of(result), with the message "<call>: CUDA_ERROR_NAME (the driver's words)". `call` names the
+// function and its arguments.
 Status status_of(const Driver& driver, CUresult result, std::string_view call);
 
 }  // namespace mneme::cuda

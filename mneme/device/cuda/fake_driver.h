@@ -1,7 +1,8 @@
-// A CUDA driver for tests: a shared library with the functions of driver.h, whose one device is host memory.
+// A CUDA driver for tests: a shared library with the functions of driver.h. It has one device, whose memory is host memory.
 //
-// It checks what the real driver would refuse (granularity, unmapping a part of a mapping, access before cuMemSetAccess) and
-// runs Mneme's own memory kernels. Of any other kernel it notes the launch; one named "trap" makes every later call fail.
+// It refuses what the real driver refuses (a wrong granularity, unmapping a part of a mapping, access before cuMemSetAccess),
+// and runs Mneme's own memory kernels. Of any other kernel it only notes the launch; one named "trap" makes every later call
+// fail.
 #pragma once
 
 #include <cuda.h>
@@ -58,7 +59,7 @@ struct FakeDriverState {
 
 inline constexpr uint64_t kFakeGranularity = 2 << 20;
 
-// Inside of the library: what each function begins with, and what a launch does.
+// For the library's sources: what each function begins with, the state, and the activity record that a launch leaves.
 CUresult fake_enter(const char* function);
 FakeDriverState& fake_state();
 void fake_activity(uint64_t time, bool own);

@@ -1,5 +1,5 @@
-// LaunchClock: what times launches on a device, chosen when it is first needed: CUPTI where it opens, else events. MNEME_CLOCK
-// (cupti, event) allows only one.
+// LaunchClock: what times launches on a device: CUPTI's activity records where CUPTI opens, else CUDA events. The environment
+// variable MNEME_CLOCK (cupti or event) allows only one of them.
 #pragma once
 
 #include <mutex>
@@ -17,11 +17,13 @@ struct LaunchClock {
   DeviceClock name;
 };
 
-// Thread-safe. Starting CUPTI takes some milliseconds, and from then on every launch some microseconds.
+// Chooses the clock when it is first needed: starting CUPTI takes some milliseconds, and from then on every launch takes some
+// microseconds more. Thread-safe.
 class LazyLaunchClock {
  public:
   explicit LazyLaunchClock(std::vector<std::string> cupti_paths) : cupti_paths_(std::move(cupti_paths)) {}
-  // unavailable, with the reason, when MNEME_CLOCK is cupti and it does not open; invalid_argument for another word.
+  // unavailable, with the reason: MNEME_CLOCK is cupti, and CUPTI does not open. invalid_argument: MNEME_CLOCK is another word.
+  // After a failure the next call tries again.
   Result<LaunchClock> get();
 
  private:

@@ -14,10 +14,11 @@
 
 namespace mneme::cuda {
 
-// PTX, with its terminator behind the view. Made at build time.
+// The kernels as PTX, which the build makes. A zero byte follows the view, as the driver wants it.
 std::string_view memory_kernels_ptx();
 std::string_view element_kernels_ptx();
-// The PTX of some kernels of `ptx`, which share nothing but the lines before the first: the driver compiles only these.
+// Cuts the kernels `names` out of `ptx`, so that the driver compiles only them. Kernels of `ptx` share nothing but the lines
+// before the first one. A name that `ptx` lacks is left out.
 std::string ptx_of_kernels(std::string_view ptx, std::initializer_list<std::string_view> names);
 
 struct MemoryKernels {
@@ -25,21 +26,21 @@ struct MemoryKernels {
   CUfunction compare = nullptr;
   CUfunction hash_pages = nullptr;
   CUfunction copy_listed = nullptr;
-  uint32_t compare_blocks = 1;  // as many as run at once
+  uint32_t compare_blocks = 1;  // how many blocks of `compare` the device runs at once
 };
 
-// One that is loaded alone.
+// A kernel in a module of its own.
 struct LoneKernel {
   std::unique_ptr<CudaModule> module;
   CUfunction function = nullptr;
   std::string name;
-  uint32_t blocks = 1;  // as many as run at once
+  uint32_t blocks = 1;  // how many blocks of it the device runs at once
 };
 
-// Thread-safe.
+// Loads each kernel when it is first asked for, and keeps it. What is returned lives as long as this object. Thread-safe.
 class LazyMemoryKernels {
  public:
-  static constexpr uint32_t kThreads = 256;  // a block; part of the definition of a page's hash
+  static constexpr uint32_t kThreads = 256;  // threads of a block; another number would give pages other hashes
 
   LazyMemoryKernels(const Context& context, uint32_t multiprocessors) : context_(context), multiprocessors_(multiprocessors) {}
   Result<const MemoryKernels*> get();

@@ -1,10 +1,12 @@
-// memory_kernels.cu as host code, a thread after another, for tests. Include it in one source.
+// memory_kernels.cu compiled as host code, for tests. The threads of a launch run one after another. To be included by one
+// source.
 #pragma once
 
 #include <cstdint>
 
 namespace mneme::cuda::host {
 
+// Which thread of the launch runs now.
 struct Place {
   unsigned thread = 0, threads = 1, block = 0, blocks = 1;
 };
@@ -27,6 +29,7 @@ inline void add_from_warp(unsigned long long* to, unsigned long long value) { *t
 #define MNEME_MEMBER inline
 #include "mneme/device/cuda/memory_kernels.cu"
 
+// Calls `kernel` for every thread of a launch of `blocks` blocks with `threads` threads each.
 template <typename Function>
 void run(unsigned blocks, unsigned threads, Function&& kernel) {
   for (unsigned block = 0; block < blocks; ++block) {

@@ -1,4 +1,5 @@
-// The clocks of a GPU, read through NVIDIA's management library, which is opened at run time. Nothing is ever set.
+// ClockMonitor: reads the clocks of a GPU through NVIDIA's management library (NVML), which is opened at run time. It sets
+// nothing.
 #pragma once
 
 #include <memory>
@@ -16,9 +17,10 @@ inline constexpr const char* kManagementLibrary = "libnvidia-ml.so.1";
 // Used by one thread at a time.
 class ClockMonitor {
  public:
-  // Of the GPU at a PCI address ("0000:1b:00.0"). unavailable, with the reason.
+  // Opens the monitor of the GPU at a PCI address ("0000:1b:00.0"). unavailable, with the reason: NVML does not open, or does
+  // not know the GPU.
   static Result<std::unique_ptr<ClockMonitor>> open(const std::string& pci_address, const std::string& library);
-  // Nothing when the GPU does not tell.
+  // What the clocks are now; nothing when the GPU does not tell.
   std::optional<ClockReading> read() const;
 
  private:
@@ -28,7 +30,8 @@ class ClockMonitor {
   Handle device_ = nullptr;
 };
 
-// The bits of NVML's clocks event reasons that hold clocks down against the user's will.
+// The names of those of NVML's clocks event reasons that keep clocks low against the user's will: "power cap". An idle GPU and
+// clocks that somebody has set are not among them.
 std::vector<std::string> throttle_reasons(unsigned long long bits);
 
 }  // namespace mneme::cuda

@@ -1,7 +1,7 @@
-// Copies between host memory of any kind and the device at the bus's rate.
+// Staging: copies between host memory of any kind and the device, as fast as the bus allows.
 //
-// Small copies go to the driver as they are. Large ones pass through pinned buffers, several host threads filling or emptying
-// them while the bus works, since one core copies slower than the bus.
+// Small copies go to the driver as they are. Large ones pass through pinned buffers, which several host threads fill or empty
+// while the bus works: one core copies slower than the bus.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@
 
 namespace mneme::cuda {
 
-// Belongs to one stream and is used by one thread at a time; a large copy starts threads that end with it and that take no
-// signals. The buffers are pinned on first use and freed with the object, when the stream is idle.
+// Belongs to one stream, and is used by one thread at a time. A large copy starts threads, which end with it and block all
+// signals. The buffers are pinned on first use, and freed with the object; the stream must be idle then.
 class Staging {
  public:
-  static constexpr uint64_t kDirectBytes = 8 << 20;  // up to here the driver's own path
-  static constexpr uint64_t kChunkBytes = 4 << 20;
-  static constexpr unsigned kLanes = 4;  // host threads
+  static constexpr uint64_t kDirectBytes = 8 << 20;  // the driver copies up to this size by itself
+  static constexpr uint64_t kChunkBytes = 4 << 20;   // size of a pinned buffer
+  static constexpr unsigned kLanes = 4;              // most host threads of a copy; each has two buffers
 
   Staging(const Context& context, CUstream stream) : context_(context), stream_(stream) {}
   ~Staging();

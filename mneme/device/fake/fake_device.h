@@ -1,8 +1,8 @@
 // FakeDevice: a scriptable device in host memory, for tests of the rooms above.
 //
-// Kernels are host functions registered by name; any call can be made to fail. It checks what the other devices check, and a
-// kernel that returns device_fault poisons it as a trap poisons a CUDA context. A CodeImage for it is any text: kernels see it,
-// so a test can let two images behave differently.
+// Its kernels are host functions that a test registers by name, and a test can make any call fail. The device checks what other
+// devices check. A kernel that returns device_fault poisons it, as a trap poisons a CUDA context. A CodeImage for it is any
+// text, which kernels are given, so that a test can let two images behave differently.
 #pragma once
 
 #include <functional>
@@ -33,31 +33,34 @@ struct FakeKernel {
   std::optional<uint32_t> active_blocks{};  // on a multiprocessor
 };
 
-// Called before each call of the device with its name: "load", "create_stream", "reserve", "allocate", "free", "kernel",
-// "global", "copy_to_device", "copy_to_host", "copy", "fill", "read_through", "compare", "hash_pages", "launch", "launch_timed",
-// "take_times", "synchronize", "clock", "copy_listed", "compare_later", "take_comparisons", "hash_pages_to", "allocate_shared",
-// "import_shared".
-// What it returns, unless ok, is the call's result and the call does nothing else.
+// Called before each call of the device, with the call's name. If it does not return ok, the call does nothing and returns
+// that. The names are those of the methods: of the device "load", "create_stream", "reserve", "map_host", "allocate", "free",
+// "allocate_shared", "import_shared" and "clock"; of a module "kernel" and "global"; of a stream "copy_to_device",
+// "copy_to_host", "copy", "fill", "copy_listed", "update_byte_set", "read_through", "compare", "compare_later",
+// "take_comparisons", "compare_elements", "hash_pages", "hash_pages_to", "launch", "launch_timed", "take_times" and
+// "synchronize".
 using FailureScript = std::function<Status(std::string_view call)>;
 
-// Thread-safe where Device promises it; kernels run in the launching thread.
+// Kernels run in the thread that launches them. The methods of Device itself may be called by several threads.
 class FakeDevice final : public Device {
  public:
   explicit FakeDevice(DeviceProperties properties = default_properties());
   ~FakeDevice() override;
   static DeviceProperties default_properties();
 
-  // Before load(): modules resolve these by name at Module::kernel and Module::global.
+  // Modules find these by name in Module::kernel() and Module::global(). A module keeps the definition of a kernel that it has
+  // found.
   void define_kernel(const std::string& name, FakeKernel kernel);
   void define_kernel(const std::string& name, KernelBody body) {
     define_kernel(name, FakeKernel{std::move(body), {}, Nanoseconds(1000), {}});
   }
   Result<MemoryRange> define_global(const std::string& name, Bytes size);  // zeroed memory of the device's own
 
+  // Replaces the script; an empty one lets every call through.
   void set_failures(FailureScript script);
-  // What read_clocks() gives, one after the other, and then the last again.
+  // What read_clocks() gives, one after the other; the last is given again and again. Nothing where there are none.
   void set_clock_readings(std::vector<ClockReading> readings);
-  // The calls made so far, in order, also those that failed.
+  // The names of the calls so far, as the FailureScript gets them, in order; those that failed are among them.
   std::vector<std::string> calls() const;
 
   Result<std::unique_ptr<Module>> load(const CodeImage& image) override;

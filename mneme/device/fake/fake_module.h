@@ -1,4 +1,4 @@
-// The fake device's modules: names that resolve to what the test defined.
+// The fake device's modules, which find by name the kernels and globals that the test has defined.
 #pragma once
 
 #include <map>

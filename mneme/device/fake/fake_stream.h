@@ -1,4 +1,4 @@
-// The fake device's stream: every call is done when it returns.
+// The fake device's stream. The work of every call is done when the call returns.
 #pragma once
 
 #include "mneme/device/fake/fake_device.h"
