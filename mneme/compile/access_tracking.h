@@ -1,7 +1,7 @@
-// AccessTracking: what code that is compiled to find out what it reads and writes notes, and where.
+// AccessTracking: has a kernel compiled so that it notes what memory it reads and writes.
 //
-// The notes are two planes of bytes, one for writes and one for reads, that lie wherever the process which runs the code has put
-// them: the code finds their address in a variable of its own. So it is the same code in every process.
+// The notes are planes in device memory, one plane for each kind of access. The process that runs the code allocates them
+// anywhere, and writes their address into a variable of the code. The code is therefore the same in every process.
 #pragma once
 
 #include <vector>
@@ -10,34 +10,35 @@
 
 namespace mneme {
 
-// The name of that variable, 8 bytes that the loaded module has. They must hold the notes' address before the code is launched.
+// The name of that variable of the loaded module. It has 8 bytes, which must hold the notes' address before the code is
+// launched.
 inline constexpr char kAccessNotesVariable[] = "__mneme_access_notes";
 
-// The bytes of [base, base+size) are watched. The one at base has its note `offset` behind the beginning of each plane.
+// The bytes of [base, base+size) are watched. The byte at `base` has the note with the index `offset` in each plane.
 struct TrackedRange {
   DevicePtr base;
   Bytes size;
   Bytes offset;
 };
 
-// What a note says.
+// What a note says. Every watched byte has one note in each plane.
 enum class NoteOf {
-  // One byte, in two planes: it becomes 1 when its byte is stored to (in the first plane) or loaded from (in the second, `plane`
-  // behind the first), whatever came first. An atomic operation does both.
+  // Whether there was an access. A note is one byte, which becomes 1. There are two planes: the first for stores, the second
+  // for loads. An atomic operation is noted in both.
   access,
-  // Who came: two words of 32 bits, the first that came and one other, in three planes: of stores, loads, and atomic or volatile
-  // accesses that change memory (those that only load leave no note). Zero: nobody. A block is its index in the grid plus 1, a
-  // thread
-  // its index among all threads of the launch plus 1. A plane then has `plane` notes, that is eight times as many bytes.
+  // Who made the accesses. A note is two words of 32 bits: the first block, or thread, that came, and one other that came
+  // later. There are three planes: for stores, for loads, and for atomic or volatile accesses that change memory (atomic and
+  // volatile loads leave no note). A block is written as its index in the grid plus 1, a thread as its index among all threads
+  // of the launch plus 1; zero is nobody.
   block,
   thread,
 };
-inline constexpr uint64_t kNoteWords = 2;  // of NoteOf::block and NoteOf::thread
+inline constexpr uint64_t kNoteWords = 2;  // 32-bit words of a note of NoteOf::block or NoteOf::thread
 
-// Ranges do not overlap. Without ranges nothing is watched.
+// Ranges may be in any order and must not overlap. Without ranges nothing is watched.
 struct AccessTracking {
   std::vector<TrackedRange> ranges = {};
-  Bytes plane = {};  // also the distance of planes, counted in notes
+  Bytes plane = {};  // how many notes a plane has; the planes lie one behind the other
   NoteOf note = NoteOf::access;
 };
 

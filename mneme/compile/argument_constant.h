@@ -9,12 +9,13 @@
 
 namespace mneme {
 
-// The value of `type` that lies in memory as `bytes`; null for a type that no argument has, or where there are too few bytes.
-// A pointer in the generic space of an NVIDIA GPU is made one of the global space, which is where a kernel's arguments point.
+// The constant of `type` that lies in memory as `bytes`. Null: no argument can have that type, or there are too few bytes. A
+// generic pointer on an NVIDIA GPU becomes a pointer to the global space that is cast to the generic one, since a kernel's
+// arguments point to global memory.
 llvm::Constant* argument_constant(llvm::Type* type, ByteSpan bytes, const llvm::Module& module);
 
-// An initialiser of exactly these bytes, padding included (a union's members may lie there), in which the pointers that `type`
-// has are pointers.
+// An initialiser for a variable that holds exactly these bytes, padding included, since members of a union may lie there. Where
+// `type` has a pointer the initialiser has one too; its type is not `type`.
 llvm::Constant* bytes_constant(llvm::Type* type, ByteSpan bytes, const llvm::Module& module);
 
 }  // namespace mneme

@@ -1,5 +1,5 @@
-// What can be said to the assembler that turns PTX into machine code. Each member is a knob of the configuration's section
-// "assembler"; what is not set is left to the assembler.
+// AssemblerOptions: options of the assembler that turns PTX into machine code. Each member is a knob of the configuration's
+// section "assembler". What is not set is left to the assembler.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace mneme {
 
-// Cache operators of the PTX ISA, for loads and stores that say none themselves.
+// Cache operators of the PTX ISA, for those loads and stores that name none themselves.
 enum class LoadCache { unset, ca, cg, cs, lu, cv };
 enum class StoreCache { unset, wb, cg, cs, wt };
 
@@ -25,7 +25,7 @@ inline constexpr std::pair<const char*, StoreCache> kStoreCacheNames[] = {{"defa
 
 struct AssemblerOptions {
   std::optional<unsigned> level = {};          // 0 to 4
-  std::vector<std::string> options = {};       // handed over as they are, in the assembler's own spelling
+  std::vector<std::string> options = {};       // given to the assembler as they are, in its own spelling
   std::optional<unsigned> max_registers = {};  // a thread
   LoadCache load_cache = LoadCache::unset;
   StoreCache store_cache = StoreCache::unset;

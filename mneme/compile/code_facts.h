@@ -1,4 +1,5 @@
-// What is known of compiled code without loading it: of an object with one kernel, the kernel with the functions that it calls.
+// CodeFacts: what is known of compiled code without loading it. The facts are about a kernel and the functions that it calls,
+// in an object that has only this kernel.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +9,14 @@
 
 namespace mneme {
 
-// Empty where it is not known.
+// A member is empty where it is not known.
 struct CodeFacts {
   // Machine instructions. On the CPU device the loop over a block's threads is among them.
   std::optional<uint64_t> instructions;
   std::optional<uint32_t> registers;          // a thread
-  std::optional<Bytes> stack_frame;           // a thread, with the frames of functions that are called where their depth is known
-  std::optional<Bytes> spill_stores;          // bytes that the code's store instructions spill, each instruction counted once
-  std::optional<Bytes> spill_loads;           // and that its load instructions bring back
+  std::optional<Bytes> stack_frame;           // a thread, with the frames of called functions where the tool knows their depth
+  std::optional<Bytes> spill_stores;          // bytes that store instructions spill, each instruction of the code counted once
+  std::optional<Bytes> spill_loads;           // bytes that load instructions bring back, counted in the same way
   std::optional<Bytes> static_shared_memory;  // a block
 
   friend bool operator==(const CodeFacts&, const CodeFacts&) = default;

@@ -1,6 +1,6 @@
-// What a configuration says of code generation, and of the floating-point arithmetic that it works on.
+// CodegenOptions: what a configuration says of code generation and of floating-point arithmetic.
 //
-// A value that a target cannot honour is refused when it compiles: unsupported, naming the option and the target.
+// Compiling with a value that the target cannot honour fails: unsupported, naming the option and the target.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@ namespace mneme {
 
 // Whether a multiplication and an addition may become one operation that rounds once.
 enum class Contraction {
-  recorded,  // where the application was compiled so; never on the CPU device, so that every pipeline gives the same bytes there
+  recorded,  // as in the application; on the CPU device never, so that every pipeline gives the same bytes there
   fast,      // everywhere
-  on,        // where the language's rules let it within one expression (llvm.fmuladd, which clang writes for -ffp-contract=on)
+  on,        // within one expression, as the language's rules allow (llvm.fmuladd, which clang writes for -ffp-contract=on)
   off,       // nowhere
 };
 inline constexpr std::pair<const char*, Contraction> kContractions[] = {
@@ -30,9 +30,9 @@ struct CodegenOptions {
   unsigned level = 3;                               // of LLVM's code generator, 0 to 3
   std::string target;                               // "sm_90a"; empty: the device's architecture
   std::string features;                             // as llc's -mattr takes them: "+ptx87"
-  std::vector<std::string> fast_math;               // of kFastMathFlags: set on every operation before the pipeline
-  FlushDenormals ftz = FlushDenormals::recorded;    // never on the CPU device, which refuses `on`
-  Contraction contraction = Contraction::recorded;  // what it says prevails over the recording's flags
+  std::vector<std::string> fast_math;               // some of kFastMathFlags, set on every operation before the pipeline
+  FlushDenormals ftz = FlushDenormals::recorded;    // the CPU device never flushes, and refuses `on`
+  Contraction contraction = Contraction::recorded;  // another value prevails over the flags in the recorded IR
   friend bool operator==(const CodegenOptions&, const CodegenOptions&) = default;
 };
 

@@ -1,10 +1,10 @@
-// Compilation: the way from recorded IR to code, whose stages all compilers share in one order.
+// Compilation: takes recorded IR to code. All compilers share its stages and their order:
 //
 //   check() → plugins, floating point → target() → prepare → before_binding() → bind → specialise → track → after_tracking()
 //           → the user's pipeline → generate()
 //
 // A backend derives its own class from Compilation, makes one object of it for each compilation, and calls run(), which calls
-// what the backend has overridden. What run() times stands in CompiledCode::times as "prepare" and "optimise".
+// the functions that the backend has overridden. run() times the stages "prepare" and "optimise" (StageTime).
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -22,7 +22,7 @@
 
 namespace mneme {
 
-// What the device code is made for: the user's pipeline may name the machine's own passes.
+// What the code is made for. The user's pipeline may name passes of the machine's own.
 struct CodeTarget {
   std::string architecture;  // "sm_90"
   std::unique_ptr<llvm::TargetMachine> machine;
@@ -30,28 +30,30 @@ struct CodeTarget {
 
 class Compilation {
  public:
-  // With `last` the compilation ends there, and code() is that stage's text; else it goes to what an assembler or a linker takes.
-  // `options` outlive it.
+  // With `last` the compilation ends after that stage, and code() is the stage's text. Without, it goes on to what an assembler
+  // or a linker takes. `options` must outlive the object.
   Compilation(const CompileOptions& options, std::optional<Stage> last) : options_(options), last_(last) {}
   virtual ~Compilation() = default;
 
-  // Changes `module`, which is of no further use then. Called once, within run_llvm_on_copy().
+  // Compiles `module`, which is of no further use then. To be called once, within run_llvm_on_copy().
   Status run(llvm::Module& module);
 
+  // The result of run(): the text or the object, and Translation::state.
   std::string& code() { return code_; }
-  std::vector<std::string>& state() { return state_; }  // as in Translation
+  std::vector<std::string>& state() { return state_; }
   Stages& stages() { return stages_; }
 
  protected:
-  // Refuses a module that the backend cannot compile, before anything is done to it.
+  // Called first: refuses a module that the backend cannot compile.
   virtual Status check(const llvm::Module& module) = 0;
-  // The target, by the module as it was recorded.
+  // The target, chosen by the module as it was recorded and by options().
   virtual Result<CodeTarget> target(const llvm::Module& module) = 0;
-  // Sees the globals before those that are bound become addresses.
+  // Called before bound globals become addresses (bind_globals()).
   virtual Status before_binding(llvm::Module&) { return {}; }
-  // Sees the module as the user's pipeline will get it.
+  // Called last before the user's pipeline.
   virtual Status after_tracking(llvm::Module&) { return {}; }
-  // Makes code() and state() of the optimised module: what the assembler or the linker takes, or assembly where last() is that.
+  // Fills code() and state() from the optimised module: with what the assembler or the linker takes, or with assembly text
+  // where last() is Stage::assembly.
   virtual Status generate(llvm::Module& module, llvm::TargetMachine& machine, const PassPlugins& plugins) = 0;
 
   const CompileOptions& options() const { return options_; }

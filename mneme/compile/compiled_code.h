@@ -1,4 +1,4 @@
-// Compiled code as bytes.
+// The codec of CompiledCode, for files and messages.
 #pragma once
 
 #include <string>
@@ -9,9 +9,10 @@
 
 namespace mneme {
 
-// Everything but the times and how the cache was used. A change of what is written raises the version that is written first.
+// Writes all members but `times` and `cache`. The version comes first; whoever changes what is written raises it.
 ByteVector encode(const CompiledCode& code);
-// corrupt: cut short, of another version, or not what its digest says; `name` is what the message calls it.
+// corrupt: the bytes are cut short or too many, of another version, or the image does not have its digest. The message calls
+// them `name`.
 Result<CompiledCode> decode_compiled_code(ByteSpan bytes, const std::string& name);
 
 }  // namespace mneme

@@ -1,11 +1,12 @@
-// Compiler: recorded IR and a configuration in, a device code image out.
+// Compiler: makes a device code image of recorded IR and a configuration.
 //
 //   recorded IR → (link, pin launch facts, bind globals) → pass pipeline → code generation → Translation   translate()
 //   Translation → PTX assembler, or linker → CodeImage                                                     assemble()
 //
-// Thread-compatible: one Compiler is used by one thread at a time. Failures: invalid_argument (a pipeline that does not parse,
-// in LLVM's own words), unsupported (an instruction or intrinsic that the target device cannot run, by name), unavailable (no
-// PTX assembler found, with what was looked for), internal (LLVM reported a fatal error).
+// One Compiler is used by one thread at a time. Failures: invalid_argument (a pipeline that does not parse, in LLVM's own
+// words), unsupported (an instruction or intrinsic that the target device cannot run, by name), not_found (a kernel to keep, or
+// the file of a plugin), unavailable (the PTX assembler does not run), internal (LLVM reported a fatal error), exhausted (LLVM
+// ran out of memory).
 #pragma once
 
 #include <chrono>
@@ -27,7 +28,7 @@
 
 namespace mneme {
 
-// A global that must lie at a given address: its uses become that address, and the image does not define it.
+// A global that must lie at a given address. Its uses become that address, and the image does not define it.
 struct GlobalBinding {
   std::string name;
   DevicePtr address;
@@ -39,10 +40,10 @@ struct CompileOptions {
   CodegenOptions codegen = {};
   AssemblerOptions assembler = {};
   std::vector<GlobalBinding> bindings = {};
-  // Kernels to keep; everything else is internalised. Empty: all kernels of the module.
+  // Kernels to keep; the image does not show the others. Empty: all kernels of the module.
   std::vector<std::string> kernels = {};
   Specialisation specialisation = {};
-  AccessTracking tracking = {};  // unsupported, by name, where an access cannot be followed
+  AccessTracking tracking = {};  // unsupported, by name: the module has an access that cannot be followed
 };
 
 struct StageTime {
@@ -50,7 +51,7 @@ struct StageTime {
   Nanoseconds time;
 };
 
-// What code generation leaves for the assembler or the linker.
+// What code generation gives to the assembler or the linker.
 struct Translation {
   std::string code;          // PTX, or a relocatable object of the host
   std::string architecture;  // "sm_90", "sm_90a", "x86-64-v3"
@@ -59,22 +60,22 @@ struct Translation {
   std::vector<StageTime> times;         // in order
   std::vector<std::string> state = {};  // names of the variables that the code defines and may write
 
-  // Of everything but the times: translations with one digest become one object.
+  // A digest of all members but `times`. Translations with the same digest become the same object.
   Digest digest() const;
 };
 
 // What the cache of compiled code did for a compilation.
 enum class CacheUse {
-  off,        // it was not asked
-  miss,       // nothing: the code was made, and kept
-  same_code,  // another compilation had ended in the same translation: what was assembled then was taken
-  hit,        // the compilation had been done before: its code was taken
+  off,        // there was none
+  miss,       // it did not have the code, which was made and kept
+  same_code,  // another compilation had led to the same translation; what was assembled then was taken
+  hit,        // the same compilation had been done before; its code was taken
 };
 
 struct CompiledCode {
   CodeImage image;
   Digest digest;              // of the image's bytes
-  Digest translation_digest;  // two compilations that agree in it ended in the same code
+  Digest translation_digest;  // Translation::digest(): compilations that agree in it led to the same code
   CodeFacts facts;
   std::vector<std::string> warnings;  // the assembler's, in its own words
   CacheUse cache = CacheUse::off;
@@ -83,32 +84,35 @@ struct CompiledCode {
   std::string assembler;           // what made the image: "nvptxcompiler", "nvjitlink", "ptxas", "driver", "lld"
 };
 
-// Where a compilation can be looked at.
+// The stages after which emit() can show a compilation.
 enum class Stage {
   specialised,  // IR as the pass pipeline gets it
-  optimised,    // IR as it leaves it
+  optimised,    // IR as the pass pipeline leaves it
   assembly,     // PTX, or the host's assembly
 };
 
-// unsupported when `codegen` names a target whose code the device does not run; the message names both.
+// Whether the device runs code for the target that `codegen` names, if it names one. unsupported: it does not; the message
+// names both.
 Status check_target(const CodegenOptions& codegen, const DeviceProperties& device);
 
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  // For a device of this kind and architecture; no device is needed.
+  // Makes a compiler for a kind of device and an architecture; no device is needed. unsupported: there is none for the kind, or
+  // LLVM does not know the architecture. unavailable: the PTX assembler that MNEME_PTX_ASSEMBLER names is not there.
   static Result<std::unique_ptr<Compiler>> create(DeviceKind kind, const std::string& architecture);
 
-  // Both steps.
+  // translate(), then assemble(); a compiler with a cache may leave out either.
   virtual Result<CompiledCode> compile(const ir::Module& module, const CompileOptions& options);
   virtual Result<Translation> translate(const ir::Module& module, const CompileOptions& options) = 0;
   virtual Result<CompiledCode> assemble(const Translation& translation) = 0;
-  // Everything besides the arguments that the code depends on: device kind, architecture, versions of what makes it.
+  // Names everything besides the arguments that the code depends on: the kind of device, the architecture, and the versions of
+  // the tools. It is part of the keys of a cache.
   virtual std::string identity() const = 0;
-  // The text that compile() would have at a stage; it fails as compile() would have until then. IR is textual.
+  // The text that compile() would have after a stage: IR, or assembly. Fails as compile() would have failed until then.
   virtual Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) = 0;
-  // The instructions of an object that was compiled: SASS. unsupported on the CPU device; unavailable where no tool for it is
-  // installed, with what was looked for, or where the driver is what assembles.
+  // The machine instructions of a compiled image, as text: SASS. unsupported: on the CPU device. unavailable: no tool for it is
+  // installed (the message has what was looked for), or the driver assembles the PTX only when it loads it.
   virtual Result<std::string> disassemble(const CodeImage& image) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// What LLVM was doing when its process crashed, told by that process and read by another.
+// What LLVM was doing when its process crashed: the process that crashes writes it, and another one reads it.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace mneme {
 
-// From now on this process, when a signal ends it, writes which passes were running to standard error.
+// From now on, if a signal ends this process, it first writes to standard error which passes were running.
 void write_words_when_crashing();
 
-// Of what such a process has written.
+// What is read from the standard error of such a process.
 struct CrashWords {
-  std::string pass;    // "pass \"gvn\" on function \"saxpy\"": the innermost that was running; empty where none was
+  std::string pass;    // the innermost pass that was running: "pass \"gvn\" on function \"saxpy\""; empty where none was
   std::string before;  // what was written before it crashed
 };
 CrashWords read_crash_words(std::string_view written);

@@ -1,4 +1,5 @@
-// Options that no device of a kind has a use for. They are refused wherever code is compiled; who compiles much asks before.
+// Checks for options that no device of a kind can use. Every compilation refuses them; whoever is about to compile many
+// configurations can ask before.
 #pragma once
 
 #include "mneme/base/status.h"
@@ -6,7 +7,7 @@
 
 namespace mneme {
 
-// unsupported, naming the knob: an option that no code has on any device of the kind.
+// unsupported, naming the knob: no device of the kind can use an option. ok for a kind that no code can be compiled for.
 Status check_device_options(const CompileOptions& options, DeviceKind kind);
 
 }  // namespace mneme

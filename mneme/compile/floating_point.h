@@ -1,4 +1,4 @@
-// What CodegenOptions say of floating-point arithmetic, put into IR.
+// Puts into IR what CodegenOptions say of floating-point arithmetic.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -9,16 +9,17 @@
 
 namespace mneme {
 
-// Sets fast-math flags on every operation, sets or removes the contract flag as `contraction` says, and lets clang's attribute
-// and module flag say what `ftz` says: prepare_module, which folds __nvvm_reflect, then takes libdevice's variant. Before the
-// pipeline. invalid_argument: a fast-math flag that there is not, with the nearest; contract among the flags and contraction on
-// or off.
+// Adds the fast-math flags to every floating-point operation. The contract flag is set everywhere for Contraction::fast, and
+// removed everywhere for `on` and `off`. `ftz`, unless it is `recorded`, sets the attribute and the module flag that clang uses
+// for it. To be called before prepare_module(), which by the module flag chooses the variants of libdevice's functions.
+// invalid_argument: there is no such fast-math flag (the message has the nearest); or `contract` is among the flags and
+// contraction is `on` or `off`.
 Status set_floating_point(llvm::Module& module, const CodegenOptions& codegen);
 
-// What code generation may fuse, where the recording (`recorded`) was compiled with or without contraction.
+// What code generation may fuse. `recorded` is whether the application was compiled with contraction.
 llvm::FPOpFusion::FPOpFusionMode fusion_mode(Contraction contraction, bool recorded);
 
-// Whether the options themselves, whatever was recorded, have multiplications and additions contracted.
+// Whether the options ask for contraction, whatever was recorded: by `contraction`, or by a fast-math flag.
 bool contracts(const CodegenOptions& codegen);
 
 }  // namespace mneme

@@ -1,9 +1,10 @@
-// Compiled code kept on the disk, so that the same code is not made twice, by whichever process.
+// A cache of compiled code on disk, which all processes share, so that the same code is not made twice.
 //
-// Two kinds of entries of a DiskCache. A compilation's, by the digest of everything that it depends on (the module, the options,
-// the compiler's identity, this build of Mneme), names an object. An object's, by the digest of the translation and the
-// compiler's identity, is the finished code with what is known of it. So a compilation that was done before costs two reads, and
-// one that ends in the same translation as another is not assembled again.
+// It has two kinds of entries in a DiskCache. The entry of a compilation names an object; its key is the digest of everything
+// that the compilation depends on: the module, the options, the compiler's identity and this build of Mneme. The entry of an
+// object holds the finished code with its facts; its key is the digest of the translation, the compiler's identity and this
+// build. A compilation that was done before thus takes two reads, and one that leads to the same translation as another is not
+// assembled again.
 #pragma once
 
 #include <memory>
@@ -13,8 +14,8 @@
 
 namespace mneme {
 
-// A compiler like `inner` that looks into `cache` first, and keeps there what it makes. CompiledCode::cache says what was found.
-// Never fails where `inner` would not.
+// A compiler whose compile() looks into `cache` first, and keeps there what `inner` makes. CompiledCode::cache says what was
+// found. It never fails where `inner` would not. translate(), assemble(), emit() and disassemble() are those of `inner`.
 std::unique_ptr<Compiler> create_caching_compiler(std::unique_ptr<Compiler> inner, std::shared_ptr<DiskCache> cache);
 
 }  // namespace mneme

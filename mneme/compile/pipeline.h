@@ -20,18 +20,18 @@ struct TargetChoice {
 };
 
 // A target machine for the module's triple, which makes position-independent code. unsupported: LLVM has no such target.
-// invalid_argument: it has no such feature.
+// invalid_argument: the target has no such feature.
 Result<std::unique_ptr<llvm::TargetMachine>> create_target_machine(const llvm::Module& module, const TargetChoice& choice);
 
-// Runs `pipeline` ("default<O3>", "sroa,instcombine,function(gvn)", …) with the target's own passes and the plugins', library
-// information and alias analyses. `instcombine` without options of its own does not verify its fixpoint, which would end LLVM in
-// a fatal error. invalid_argument: it does not parse; the message has LLVM's own words and the nearest pass that it
-// knows, and the module is unchanged. LLVM's
-// fatal errors are the caller's: run_llvm(). Errors reported to the context are internal.
+// Runs `pipeline` ("default<O3>", "sroa,instcombine,function(gvn)", …) on the module. The pipeline may name the target's own
+// passes and those of plugins; alias analyses and library information are there. An `instcombine` whose options do not ask for
+// it does not verify its fixpoint, since LLVM makes a fixpoint that it does not reach a fatal error. invalid_argument: the
+// pipeline does not parse; the message has LLVM's own words and the nearest pass that LLVM knows, and the module is unchanged.
+// internal: a pass reported an error to the context. To be called within run_llvm(), which catches LLVM's fatal errors.
 Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline,
                     const PassPlugins& plugins = {});
-// The same where there may be no target, and where `add_passes` makes more passes known; `keep_on` is asked before each pass that
-// may be left out: where it says no, the pipeline ends there.
+// The same with three more choices. `machine` may be null: the module then has no target. `add_passes` makes more passes known
+// to the builder. `keep_on` is asked before each pass that is not required: if it returns false, that pass is left out.
 Status run_pipeline(llvm::Module& module, llvm::TargetMachine* machine, const std::string& pipeline, const PassPlugins& plugins,
                     llvm::function_ref<void(llvm::PassBuilder&)> add_passes, llvm::function_ref<bool()> keep_on);
 

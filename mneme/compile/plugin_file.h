@@ -1,4 +1,4 @@
-// The file of a pass plugin, with no LLVM in sight: pass_plugins.h loads it.
+// Finds the file of a pass plugin. This header includes nothing of LLVM; pass_plugins.h loads the file.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,8 @@
 
 namespace mneme {
 
-// Where it lies, symbolic links followed. not_found: there is no such file, with the nearest name beside it.
+// The file's absolute path, with symbolic links followed. not_found: there is no such file; the message has the nearest name in
+// the same folder.
 Result<std::filesystem::path> find_plugin_file(const std::string& path);
 
 }  // namespace mneme

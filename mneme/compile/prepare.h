@@ -1,4 +1,4 @@
-// What is done to recorded IR before the user's pipeline sees it, whichever device it is compiled for.
+// Prepares recorded IR for the user's pipeline. This is the same whichever device it is compiled for.
 #pragma once
 
 #include <llvm/IR/GlobalVariable.h>
@@ -12,34 +12,36 @@
 
 namespace mneme {
 
-// A kernel by its calling convention, NVPTX's or AMDGCN's.
+// Whether the function has the calling convention of kernels, NVPTX's or AMDGCN's.
 bool is_kernel(const llvm::Function& function);
 
-// Whether the bytes of `variable` belong to the application's state: what the host, an earlier launch or the recording may have
-// written. That is every variable in generic, global or constant space, unless it is a constant that the host cannot set (one
-// that is not externally_initialized).
+// Whether the bytes of `variable` belong to the application's state, which the host, an earlier launch or the recording may
+// have written. That is every variable in generic, global or constant space, but for constants that are defined here and that
+// the host cannot set (they are not externally_initialized), and for LLVM's own (llvm.*).
 bool is_state(const llvm::GlobalVariable& variable);
 
 // Makes the module ready for any pipeline:
 //  - calls of __nvvm_reflect become constants, __CUDA_ARCH being that of `architecture` ("sm_90");
 //  - optnone, and the noinline that came with it, are removed (clang -O0 puts them on every function);
-//  - aliases of functions are resolved; llvm.used and llvm.compiler.used are dropped;
-//  - every function but the kernels to keep becomes internal; other kernels lose their bodies where nothing calls them;
+//  - aliases are replaced by what they stand for; llvm.used and llvm.compiler.used are dropped;
+//  - every function but the kernels to keep becomes internal; other kernels are removed where nothing refers to them;
 //  - threadIdx and its like, which clang declares and nobody defines, are defined (the address of one may be taken);
 //  - no pipeline can fold a state variable to its initialiser, remove it, or split it.
 // not_found: a kernel to keep is not defined in the module; the message lists the kernels that are.
 Status prepare_module(llvm::Module& module, const std::vector<std::string>& kernels, const std::string& architecture);
 
-// Every use of a bound variable, also in other variables' initialisers, becomes its address, and the variable is removed from the
-// module. In a cast to the generic space it becomes the generic pointer; elsewhere a pointer of the variable's own space, whose
-// value is the same number. A name that the module lacks is ignored: one recording's bindings serve each of its kernels.
-// invalid_argument: the name is a function, or a variable that is no state (shared memory, a constant of the compiler).
+// Replaces every use of a bound variable by its address, also in the initialisers of other variables, and removes the variable
+// from the module. A cast of it to the generic space becomes the generic pointer; elsewhere it becomes a pointer of the
+// variable's own space, whose value is the same number. A name that the module lacks is ignored, so that the bindings of a
+// recording serve each of its kernels. invalid_argument: the name is that of a function, or of a variable that is no state
+// (shared memory, a constant of the compiler).
 Status bind_globals(llvm::Module& module, const std::vector<GlobalBinding>& bindings);
 
-// What is left of the module's state after its pipeline, and what the pipeline or a pass plugin has added to it: each such
-// variable that is defined becomes visible outside of the image, by its name or, where that is not allowed, by a new one. Returns
-// the names.
-enum class AllowedNames { any, identifiers };  // PTX takes letters, digits, _ and $
+// Which names variables can have outside of the image. PTX takes only identifiers: letters, digits, _ and $, no digit first.
+enum class AllowedNames { any, identifiers };
+// To be called after the pipeline: makes every variable of the module's state that is defined visible outside of the image,
+// also those that the pipeline or a pass plugin has added. A variable gets a new name where its own is not allowed, or where it
+// was internal and its name is no identifier. Returns the names.
 std::vector<std::string> expose_state(llvm::Module& module, AllowedNames allowed);
 
 }  // namespace mneme

@@ -1,4 +1,4 @@
-// What LLVM has registered under names that a pipeline can have.
+// Lists the passes that LLVM knows by name, for a pipeline.
 #pragma once
 
 #include <string>
@@ -7,19 +7,19 @@
 
 namespace mneme {
 
-// What a pass works on, and so where it stands in a pipeline.
+// What a pass works on, which decides where in a pipeline it can stand.
 enum class PassLevel { module, cgscc, function, loop };
 std::string_view to_string(PassLevel level);
 
 struct RegisteredPass {
   PassLevel level = PassLevel::module;
   std::string name;                     // "loop-unroll"
-  std::vector<std::string> parameters;  // that it may have: "O3", "full-unroll-max=N"
+  std::vector<std::string> parameters;  // that it can be given: "O3", "full-unroll-max=N"
   friend bool operator==(const RegisteredPass&, const RegisteredPass&) = default;
 };
 
-// Every pass but those that leave something (dot-*, view-*: they write files, or start programs that show them), by level, in
-// LLVM's order. A name may stand at several levels. The target's own passes and those of plugins are not among them.
+// All passes, by level, in LLVM's order; a name may stand at several levels. Left out are passes that leave something behind
+// (dot-* and view-*, which write files or start programs that show them), the target's own passes, and those of plugins.
 std::vector<RegisteredPass> registered_passes();
 
 }  // namespace mneme

@@ -1,4 +1,4 @@
-// Passes on a module that is held by handles (mneme/ir/module_ref.h): a pipeline in which passes of the caller's own can stand.
+// Runs a pipeline on a module that is held by handles (mneme/ir/module_ref.h). Passes of the caller's own can stand in it.
 #pragma once
 
 #include <functional>
@@ -10,32 +10,32 @@
 
 namespace mneme {
 
-// Called where its name stands in the pipeline, on the thread that runs it, with the module that runs as it is then: to be read
-// and changed by its handles. What it fails with ends the pipeline.
+// A pass of the caller's own. `run` is called where the name stands in the pipeline, on the thread that runs the pipeline. It
+// may read and change the module by handles. If it fails, the pipeline ends, and fails with its status.
 struct ModulePass {
-  std::string name;
+  std::string name;  // of letters, digits, '-', '_' and '.'; no name of a pass of LLVM's
   std::function<Status()> run;
 };
 
 struct PassOptions {
   std::vector<std::string> plugins;  // files; see PassPlugins
-  std::vector<ModulePass> passes;    // known by their names in the pipeline
+  std::vector<ModulePass> passes;    // which the pipeline may name
   std::string cpu;                   // "sm_90"; the target's default when empty
   std::string features;
   unsigned codegen_level = 3;
 };
 
-// Runs any pipeline of LLVM's new pass manager on a module of any target, or of none. Handles to what the passes leave alone stay
-// good.
+// Runs any pipeline of LLVM's new pass manager on a module of any target, or of none. Handles to what the passes leave alone
+// stay good.
 //
-// A module that does not verify is refused: corrupt, also after each pass of the caller's own. What failed leaves the module as
-// it had been, and handles that were taken before are gone; a refusal before anything runs leaves them good. Fatal errors of LLVM
-// are internal, and leak the module's memory. Crashes are not caught: what may
-// crash is run in another process, by mneme/pool/isolated.h.
+// corrupt: the module does not verify, before the pipeline or after a pass of the caller's own. invalid_argument: the pipeline
+// does not parse, or a pass has a name that it cannot have. internal: LLVM reported an error; a fatal one leaks the module's
+// memory. After a failure the module is as it was before. Handles that were taken before are then refused, unless nothing had
+// run yet. Crashes are not caught: mneme/pool/isolated.h runs passes that may crash in another process.
 Status run_passes(ir::ModuleRef& module, const std::string& pipeline, const PassOptions& options = {});
 
-// The same in three steps, of which only the middle one takes long: other threads may use (and are refused) the module meanwhile,
-// as long as nobody does during the first and the last. `module` and `options` outlive it.
+// The same in three steps, of which only run() takes long. While it runs, other threads may call the module's functions, which
+// refuse them (unavailable); nobody may do so during begin() and end(). `module` and `options` must outlive the object.
 class PassRun {
  public:
   static Result<PassRun> begin(ir::ModuleRef& module, const PassOptions& options);

@@ -1,5 +1,5 @@
-// Specialisation: what a compilation may take for granted of the launches of one kernel, as values. Code that is made with it is
-// right only for launches of which all of it is true.
+// Specialisation: what a compilation may take for granted about the launches of one kernel. Code that is made with it is right
+// only for launches of which all of it is true.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@
 
 namespace mneme {
 
-// A parameter that is a constant.
+// A parameter that has the same value in all launches.
 struct ArgumentValue {
   unsigned parameter = 0;  // index
   ByteVector bytes;        // as they lie in the packed parameter buffer
   friend bool operator==(const ArgumentValue&, const ArgumentValue&) = default;
 };
 
-// What is known of a parameter that is a pointer.
+// What is known about a parameter that is a pointer.
 struct PointerFacts {
   unsigned parameter = 0;
   uint64_t alignment = 1;  // of its value: a power of two
-  bool no_alias = false;   // memory that is reached through it is not reached in another way, or is written by nobody
+  bool no_alias = false;   // the memory reached through it is reached in no other way, or nobody writes it
   friend bool operator==(const PointerFacts&, const PointerFacts&) = default;
 };
 
@@ -32,7 +32,8 @@ struct LaunchDimensions {
   friend bool operator==(const LaunchDimensions&, const LaunchDimensions&) = default;
 };
 
-// What the code generator is promised or told. PTX has no minimum of registers; none of these has an effect on the CPU device.
+// What the code generator is promised or told about launches. The CPU device refuses all of these. (PTX has no minimum of
+// registers.)
 struct LaunchBounds {
   std::optional<uint32_t> max_threads = {};    // of a block
   std::optional<uint32_t> min_blocks = {};     // that a multiprocessor is to hold at once; goes with a bound of the threads
@@ -42,11 +43,11 @@ struct LaunchBounds {
 };
 
 struct Specialisation {
-  std::string kernel = {};  // symbol; the other members are about its launches
+  std::string kernel = {};  // symbol of the kernel; empty: nothing is specialised
   std::vector<ArgumentValue> arguments = {};
   std::vector<PointerFacts> pointers = {};
-  std::optional<LaunchDimensions> dimensions = {};  // blockDim and gridDim are constants
-  std::optional<LaunchDimensions> ranges = {};      // threadIdx, blockIdx, blockDim and gridDim lie below these
+  std::optional<LaunchDimensions> dimensions = {};  // blockDim and gridDim are these
+  std::optional<LaunchDimensions> ranges = {};      // blockDim and gridDim are at most these; threadIdx and blockIdx lie below
   LaunchBounds bounds = {};
   friend bool operator==(const Specialisation&, const Specialisation&) = default;
 };

@@ -1,4 +1,4 @@
-// The stages of a compilation: how long they take, and what IR they leave.
+// Stages: notes how long the stages of a compilation take.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -11,7 +11,7 @@
 
 namespace mneme {
 
-// Writes the module as textual IR.
+// Replaces `text` by the module as textual IR.
 Status print_to(std::string& text, const llvm::Module& module);
 
 class Stages {
@@ -24,6 +24,7 @@ class Stages {
     times_.push_back({stage, std::chrono::steady_clock::now() - begin});
     return result;
   }
+  // The times so far, in the order in which the stages ended.
   std::vector<StageTime> take() { return std::move(times_); }
 
  private:

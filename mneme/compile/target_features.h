@@ -1,4 +1,4 @@
-// Features of a target, as `-mattr` names them.
+// Checks the names of target features.
 #pragma once
 
 #include <llvm/MC/MCSubtargetInfo.h>
@@ -9,8 +9,9 @@
 
 namespace mneme {
 
-// `features` is a list with commas, each with + or - before it; empty is right. invalid_argument: one without a sign, or unknown
-// to the target, with the nearest that is known. `target` is what messages call it: "sm_90".
+// `features` is a list as llc's -mattr takes it: "+ptx87,-sse4a"; it may be empty. invalid_argument: a feature has no + or -
+// before it, or the target does not know it; the message has the nearest name that it knows, and calls the target `target`:
+// "sm_90".
 Status check_features(const std::string& features, const llvm::MCSubtargetInfo& known, const std::string& target);
 
 }  // namespace mneme

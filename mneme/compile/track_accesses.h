@@ -1,4 +1,4 @@
-// The instrumentation behind AccessTracking.
+// Instruments IR so that it notes its accesses, as AccessTracking says.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -8,11 +8,13 @@
 
 namespace mneme {
 
-// Puts the note of it before each load, store, atomic and memory intrinsic that may reach global memory. To be run before the
-// pass pipeline, so that what is noted is what the source does. Local variables, which stay in memory where their address is
-// noted, are aligned for the widest access that they have room for. Does nothing where nothing is to be tracked.
-// unsupported: the module has an access that cannot be followed (inline assembly, an intrinsic or a function that is not known),
-// by name.
+// Puts code before each load, store, atomic operation and memory intrinsic that may reach global memory, which notes the
+// access. To be called before the user's pipeline, so that the notes are about what the source does. Does nothing where no
+// range is tracked.
+//
+// Local variables become aligned for the widest access that they have room for: notes keep local arrays in memory that would
+// else be in registers, and code may read these as vectors. unsupported, by name: the module has an access that cannot be
+// followed, in inline assembly, by an intrinsic, or in a function that is not known.
 Status track_accesses(llvm::Module& module, AccessTracking tracking);
 
 }  // namespace mneme

@@ -1,4 +1,4 @@
-// The CUDA backend: device IR → the user's pipeline → PTX → cubin.
+// The compiler of the CUDA backend: device IR → the user's pipeline → PTX → cubin.
 #pragma once
 
 #include <memory>
@@ -9,16 +9,16 @@
 
 namespace mneme::nvptx {
 
-// `architecture` is the device's, for example "sm_90"; a module made for sm_90a is compiled for that. unsupported for one that
-// LLVM does not know. The environment variable MNEME_PTX_ASSEMBLER (nvptxcompiler, nvjitlink, ptxas or driver) chooses the
-// assembler.
+// `architecture` is the device's, for example "sm_90"; a module that was made for sm_90a is compiled for that. The environment
+// variable MNEME_PTX_ASSEMBLER (nvptxcompiler, nvjitlink, ptxas or driver) chooses the assembler. unsupported: LLVM does not
+// know the architecture. Other failures are those of find_assembler().
 //
-// What compile() of it adds to Compiler's failures: incompatible (the module is for another target, or the assembler does not
-// take the PTX or an option, in the tool's words); invalid_argument (it does not follow a register cap, in the tool's words);
-// unsupported (the assembler has no such option). Multiplications and additions are contracted where the application's were.
-// Debug lines are kept.
+// Unless the options say otherwise, multiplications and additions are contracted where the application's were. Debug lines are
+// kept. compile() has these failures besides those of Compiler: incompatible (the module is for another target, or the
+// assembler does not take the PTX or an option, in the tool's words); invalid_argument (a register cap that a kernel cannot
+// have, or that the assembler does not follow); unsupported (the assembler has no such option).
 Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture);
-// The same with another search for the assembler.
+// The same, but `search` chooses the assembler.
 Result<std::unique_ptr<Compiler>> create_compiler(const std::string& architecture, const AssemblerSearch& search);
 
 }  // namespace mneme::nvptx

@@ -1,4 +1,4 @@
-// A cubin's instructions as text, by NVIDIA's nvdisasm, which need not be there.
+// Shows a cubin's instructions as text, by NVIDIA's program nvdisasm, which need not be installed.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace mneme::nvptx {
 
-// Where nvdisasm may be: in CUDA_HOME/bin, /usr/local/cuda/bin, and the folders of PATH.
+// The paths where nvdisasm may be: in CUDA_HOME/bin, /usr/local/cuda/bin, and the folders of PATH.
 std::vector<std::string> nvdisasm_paths();
 
-// unavailable: none of `paths` is a program, with all of them in the message, or it does not run to its end. incompatible: it
-// refuses the cubin, in its own words.
+// Disassembles by the first of `paths` that can be executed. unavailable: none can (the message has all of them), or the
+// program does not run to its end. incompatible: it refuses the cubin, in its own words. io: a temporary file cannot be
+// written.
 Result<std::string> disassemble(ByteSpan cubin, const std::vector<std::string>& paths);
 
 }  // namespace mneme::nvptx

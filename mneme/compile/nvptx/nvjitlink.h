@@ -1,4 +1,4 @@
-// nvJitLink, opened at run time.
+// The CUDA toolkit's library nvJitLink, opened at run time.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace mneme::nvptx {
 
-// The first of `paths` that opens and has the functions; it stays open for the life of the process. unavailable: none, with
-// each and why.
+// Opens the first of `paths` that opens and has the functions; it stays open for the life of the process. unavailable: none
+// does; the message has the reason of each.
 Result<std::unique_ptr<PtxAssembler>> open_nvjitlink(const std::vector<std::string>& paths);
 
 }  // namespace mneme::nvptx

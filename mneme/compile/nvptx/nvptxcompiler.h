@@ -1,4 +1,5 @@
-// nvPTXCompiler, opened at run time: the toolkit has it as a static archive, of which the build makes a shared library.
+// nvPTXCompiler, opened at run time. The CUDA toolkit has it as a static archive, of which Mneme's build makes a shared
+// library.
 #pragma once
 
 #include <memory>
@@ -9,8 +10,8 @@
 
 namespace mneme::nvptx {
 
-// The first of `paths` that opens and has the functions; it stays open for the life of the process. unavailable: none, with
-// each and why.
+// Opens the first of `paths` that opens and has the functions; it stays open for the life of the process. unavailable: none
+// does; the message has the reason of each.
 Result<std::unique_ptr<PtxAssembler>> open_nvptxcompiler(const std::vector<std::string>& paths);
 
 }  // namespace mneme::nvptx

@@ -1,4 +1,4 @@
-// ptxas, run as a process.
+// The CUDA toolkit's program ptxas, run as a process.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace mneme::nvptx {
 
-// The first of `paths` that is an executable file. unavailable: none, with where it was looked for.
+// Takes the first of `paths` that can be executed. unavailable: none can; the message has all of them.
 Result<std::unique_ptr<PtxAssembler>> open_ptxas(const std::vector<std::string>& paths);
 
 }  // namespace mneme::nvptx

@@ -1,4 +1,4 @@
-// A tool of NVIDIA's that is a library, opened at run time.
+// Opens tools of NVIDIA's that are libraries, at run time.
 #pragma once
 
 #include <initializer_list>
@@ -9,16 +9,19 @@
 
 namespace mneme::nvptx {
 
+// A function of the library, and the pointer that is to be set to it.
 struct ToolFunction {
   const char* name;
   void** function;
 };
 
-// Opens the first of `paths` that has all `functions`, sets them, and returns the file's path; it stays open for the life of the
-// process. unavailable: "<path>: <reason>; <path>: …".
+// Opens the first of `paths` that has all `functions`, sets their pointers, and returns the path of the file that the loader
+// has opened. It stays open for the life of the process. unavailable: none has them; the message is the reasons, with "; "
+// between.
 Result<std::string> open_tool_library(const std::vector<std::string>& paths, std::initializer_list<ToolFunction> functions);
 
-// The tool's log with its size from two functions of the usual form; without its terminator and the last line's end.
+// Reads a tool's log by two functions, of which the first gives its size. The terminator and line feeds at the end are left
+// out.
 template <typename Handle>
 std::string read_tool_log(Handle handle, int (*size_of)(Handle, size_t*), int (*read)(Handle, char*)) {
   size_t size = 0;

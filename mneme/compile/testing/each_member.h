@@ -1,4 +1,5 @@
-// Each member of what the compiler is asked, and of what it gives, changed alone; see base/testing/each_member.h.
+// For tests: changes each member of the compiler's options and results alone, one after another; see
+// base/testing/each_member.h.
 #pragma once
 
 #include "mneme/base/testing/each_member.h"
