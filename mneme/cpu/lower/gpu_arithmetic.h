@@ -1,4 +1,4 @@
-// Arithmetic that LLVM leaves open and a GPU answers all the same.
+// Defines the results of arithmetic that LLVM leaves undefined, as a GPU does.
 #pragma once
 
 #include <llvm/IR/Function.h>
@@ -6,13 +6,14 @@
 
 namespace mneme::cpu {
 
-// Programs depend on what the hardware does where IR has no defined value, and x86 does something else, or traps. As in PTX:
-// shifts by the width or more give 0 (or the sign), division by zero gives all bits set and its remainder the dividend, the most
-// negative integer divided by -1 is itself, a conversion to an integer saturates and takes NaN to 0. Operations whose operands
-// are known to be ordinary stay as they are.
+// Changes operations of `function` so that they do what PTX says where IR has no defined value: programs depend on what a GPU
+// does there, and x86 does something else, or traps. A shift by the width or more gives 0 (or the sign). A division by zero
+// gives all bits set, and its remainder is the dividend. The most negative integer divided by -1 is itself. A conversion to an
+// integer saturates and takes NaN to 0. Operations whose operands are known to need none of this stay as they are.
 void define_arithmetic(llvm::Function& function);
 
-// Adds what code generation calls by name where x86-64 has no instruction and libc no function: float and double to bfloat.
+// Adds the functions that convert float and double to bfloat. Code generation calls them by name, x86-64 has no instruction for
+// it, and libc has no such functions.
 void add_bfloat_conversions(llvm::Module& module);
 
 }  // namespace mneme::cpu

@@ -1,4 +1,4 @@
-// From lowered IR to a host object: target, clean-up and code generation.
+// Makes a host object of lowered IR.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -15,21 +15,21 @@
 
 namespace mneme::cpu {
 
-// Turns a module of a device's target into one of the host: triple, layout, and what the device's attributes said of code
-// generation. Multiplications and additions are contracted only where the options say so: every pipeline then gives the same
-// bytes here. Of the debug information the lines are kept. invalid_argument: a feature that the host's architecture does not
-// have.
+// Turns a module for a device into one for the host: it gets the host's triple and data layout, and loses the attributes that
+// tell how to generate device code. Multiplications and additions are contracted only if the options say so, so that every
+// pipeline gives the same bytes here. Of the debug information the lines are kept. Returns the machine that makes the code.
+// invalid_argument: the host's architecture has no such feature.
 Result<std::unique_ptr<llvm::TargetMachine>> become_host_module(llvm::Module& module, const std::string& architecture,
                                                                 const CodegenOptions& codegen);
 
-// unsupported where the options enable a feature that this machine's processor lacks, with its name.
+// Whether this machine's processor can run the code. unsupported, by name: the options enable a feature that it lacks.
 Status check_processor(const CodegenOptions& codegen);
 
-// The most that a thread's frames may take below `entry`, estimated from what the functions allocate and hold; 0 where it is not
-// bounded (recursion, calls by pointer).
+// How many bytes of stack a thread needs at most from `entry` on, estimated from the variables and the number of instructions
+// of the functions; 0 where there is no bound (recursion, calls through a pointer).
 uint64_t stack_bytes(llvm::Function& entry);
 
-// An object, or assembly, unless a plugin writes it.
+// Generates code: an object or assembly, as `type` says. A plugin may write the file instead (PassPlugins::generate()).
 Result<ByteVector> emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
                              const PassPlugins& plugins);
 

@@ -1,4 +1,4 @@
-// How many machine instructions an object has.
+// Counts the machine instructions of an object.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace mneme::cpu {
 
-// Those of all functions of a relocatable object, by disassembling them; padding between functions is not counted. Nothing where
-// the object cannot be read.
+// Disassembles all functions of a relocatable object and counts their instructions, without the padding between functions.
+// Nothing where the object cannot be read.
 std::optional<uint64_t> count_instructions(ByteSpan object, const std::string& architecture);
 
 }  // namespace mneme::cpu

@@ -1,4 +1,4 @@
-// Device instructions that have no meaning on a host: NVPTX intrinsics and inline PTX, replaced by plain IR.
+// Replaces device instructions, which have no meaning on a host, by plain IR: NVPTX intrinsics and inline PTX.
 //
 // Both take the same way: an intrinsic is spelled as the PTX instruction it stands for ("llvm.nvvm.fma.rm.ftz.f" is
 // "fma.rm.ftz.f32"), and one opcode table (ptx_asm_emit.h) says what each PTX instruction does. Semantics follow the PTX ISA:
@@ -23,7 +23,7 @@ namespace mneme::cpu {
 
 // Replaces every call of an llvm.nvvm.* intrinsic, of llvm.trap and its like, and of inline assembly in `function` by host IR,
 // and folds __nvvm_reflect. `thread` is the function's `mneme_cpu_thread*` (mneme/cpu/run/image.h), valid everywhere in it.
-// Call it once a function, before the module's target triple or data layout is changed or after; new blocks may appear.
+// To be called once for a function, before or after the module's target triple and data layout are changed. It may add blocks.
 //
 // unsupported: "inline PTX 'mma.sync.aligned…': …" or "intrinsic 'llvm.nvvm.tex.1d.v4f32.s32': …", by name; the function is
 // then in an undefined but verifiable state and must not be used. invalid_argument: inline PTX that does not parse, with the
@@ -31,11 +31,11 @@ namespace mneme::cpu {
 Status lower_device_instructions(llvm::Function& function, llvm::Value* thread);
 
 // Whether a thread that executes this instruction may have to wait for another thread of its block, or may end: barriers, warp
-// collectives, exit, nanosleep, and inline PTX with one of these or with a backward branch. Asked before lowering.
+// collectives, exit, nanosleep, and inline PTX with one of these or with a backward branch. To be asked before lowering.
 bool needs_fibers(const llvm::Instruction& instruction);
 
-// Whether this instruction reads memory in a way that is meant to see what other threads write: volatile and atomic loads and
-// read-modify-writes, in IR or in PTX. A loop that waits for another thread has one; ask before lowering.
+// Whether this instruction reads memory in a way that is meant to see what other threads write: volatile loads, atomic loads
+// and atomic read-modify-writes, in IR or in PTX. A loop that waits for another thread has one. To be asked before lowering.
 bool observes_other_threads(const llvm::Instruction& instruction);
 
 // Whether lower_device_instructions() will change this instruction, so that a function that contains one needs `thread`.

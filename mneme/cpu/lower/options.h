@@ -1,4 +1,4 @@
-// What the CPU device has no use for.
+// Options for the CPU device.
 #pragma once
 
 #include "mneme/base/status.h"
@@ -6,10 +6,11 @@
 
 namespace mneme::cpu {
 
-// The one that code is made for.
+// The only architecture that code is made for.
 inline constexpr char kArchitecture[] = "x86-64-v3";
 
-// unsupported, naming the knob.
+// Refuses options that the CPU device cannot use, such as those of the PTX assembler and launch bounds: unsupported, naming the
+// knob.
 Status check_options(const CompileOptions& options);
 
 }  // namespace mneme::cpu

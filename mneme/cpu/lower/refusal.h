@@ -1,8 +1,9 @@
-// What the CPU device does not take of IR, which may be an attacker's: what would run on the host while an image is loaded, or
-// without being one of the image's own kernels.
+// Refuses IR that would run something on the host besides the image's own kernels, for example while the image is loaded. IR
+// may be an attacker's.
 //
-// The IR is looked through for what names it best, and the object that LLVM makes of it is looked through again, where only what
-// is known to be harmless passes: what a new version of LLVM can be told by an attribute is refused too (docs/guide/trust.md).
+// There are two checks. The IR is checked for what is known to be harmful, since its names make the best messages. The object
+// that LLVM makes of it is checked again, and there only what is known to be harmless passes: an attribute that a new version
+// of LLVM obeys is thus refused too (docs/guide/trust.md).
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -12,16 +13,17 @@
 
 namespace mneme::cpu {
 
-// unsupported: a variable or function with a name that the lowering gives itself. Before anything is done with a module.
+// To be called before anything is done with a module. unsupported: a variable or function has a name that only the lowering
+// gives.
 Status refuse_own_names(const llvm::Module& module);
 
-// unsupported: constructors, sections, ifuncs, assembly of the module, prologue data, variables and functions of the host's, its
-// intrinsics and its like, by name. Of a module as it is lowered, after every pass of the user's.
+// To be called after the user's passes, before the module is lowered. unsupported, by name: constructors, sections, ifuncs,
+// assembly of the module, prologue data, variables and functions of the host, intrinsics of its processor, and the like.
 Status refuse_host_code(const llvm::Module& module);
 
-// unsupported: a relocatable object with a section that an image does not have, with a symbol that the dynamic loader calls, or
-// with an undefined one that is no function of the C library's that LLVM calls by itself; the message names the operation of
-// which LLVM made a call of a function that an image does not have. corrupt: it is no object.
+// Checks a relocatable object. unsupported: it has a section that an image does not have, a symbol that the dynamic loader acts
+// on, or an undefined symbol that is none of the C library's functions which LLVM calls by itself. If LLVM made the call of
+// such a symbol from an operation without an instruction, the message names the operation. corrupt: it is no object.
 Status check_object(ByteSpan object);
 
 }  // namespace mneme::cpu

@@ -1,4 +1,4 @@
-// Shared memory: variables in address space 3 become places in the block's own.
+// Shared memory: variables in address space 3 get places in the shared memory of the running block.
 #pragma once
 
 #include <llvm/ADT/MapVector.h>
@@ -10,20 +10,21 @@
 
 namespace mneme::cpu {
 
-// Where each shared variable lies from the start of the block's shared memory, so that no two that one kernel can reach overlap,
-// and how much static shared memory each kernel has, at what alignment.
+// Where each shared variable lies, in bytes from the beginning of the block's shared memory, and how much static shared memory
+// each kernel has, at what alignment. No two variables that one kernel can reach overlap.
 struct SharedLayout {
   llvm::MapVector<llvm::GlobalVariable*, uint64_t> offsets;
   llvm::MapVector<llvm::Function*, uint64_t> static_bytes;
-  llvm::MapVector<llvm::Function*, uint64_t> alignments;  // from 16 on
+  llvm::MapVector<llvm::Function*, uint64_t> alignments;  // 16 or more
 };
 
-// `kernels` are functions with the thread parameter. Variables of no size (extern __shared__) stand for the dynamic memory.
+// Lays out the shared variables of the module. `kernels` are functions with the thread parameter. Variables of size 0 (extern
+// __shared__) stand for the dynamic shared memory.
 SharedLayout lay_out_shared_memory(llvm::Module& module, const std::vector<llvm::Function*>& kernels);
 
-// Replaces every use of a shared variable by its address in the running thread's block, and removes the variables. A dynamic one
-// lies at the kernel's static size rounded up to its alignment, which the layout makes the same for all kernels that share the
-// function.
+// Replaces every use of a shared variable by its address in the running thread's block, and removes the variables. A dynamic
+// variable lies behind the kernel's static ones, aligned; the layout makes its place the same for all kernels that can reach
+// it.
 void lower_shared_memory(llvm::Module& module, const SharedLayout& layout);
 
 }  // namespace mneme::cpu

@@ -1,4 +1,5 @@
-// Where in the source the instructions of an image come from, kept so that a process without LLVM can say where a kernel faulted.
+// Keeps in an image which source lines its instructions come from, so that a process without LLVM can say where a kernel
+// faulted.
 #pragma once
 
 #include "mneme/base/types.h"

@@ -1,4 +1,4 @@
-// Loops in which a thread may wait for what another thread writes: with no one else running they would not end.
+// Finds loops in which a thread may wait for what another thread writes. Where only that thread runs they do not end.
 #pragma once
 
 #include <llvm/IR/Function.h>
@@ -8,10 +8,12 @@
 
 namespace mneme::cpu {
 
-// The last instruction of each back edge of such loops, where the thread must let others run. A loop counts when whether it goes
-// on depends only on what it reads by volatile or atomic accesses. Loops that end by their own count, and compare-and-swap loops
-// that try again with the value that they found, do not: they end when no other thread runs. Asked before the device's
-// instructions are lowered.
+// The branches back of such loops: there the thread must let others run. To be asked before the device's instructions are
+// lowered.
+//
+// A loop counts as one if it reads memory by volatile or atomic accesses, itself or in a function that it calls, unless it ends
+// when no other thread runs. That is taken to be so of loops with an exit by their own count, of compare-and-swap loops that
+// try again with the value that they found, and of loops whose only such accesses are atomic additions, which hand out work.
 std::vector<llvm::Instruction*> spin_latches(llvm::Function& function);
 
 }  // namespace mneme::cpu

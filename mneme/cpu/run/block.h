@@ -1,4 +1,5 @@
-// The state of one block whose threads run as fibers: its barriers, and the meetings of its warps.
+// Block: the state of one block while it runs. If its threads run as fibers it holds their barriers and the meetings of their
+// warps.
 #pragma once
 
 #include <array>
@@ -14,15 +15,18 @@ inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kBarriers = 16;
 inline constexpr uint32_t kMaxThreads = 1024;
 
-// One of the sixteen barriers of a block. A phase begins with the first arrival and ends with the release.
+// One of the sixteen barriers of a block. A phase begins with the first thread that arrives and ends when the barrier releases
+// all threads that wait.
 struct Barrier {
   uint32_t phase = 0;
-  uint32_t expected = 0;  // threads; 0: all of the block
-  uint32_t arrived = 0;   // with, for a given number, the missing lanes of warps that arrived (barriers count whole warps)
-  uint32_t absent = 0;    // threads that exited without arriving in this phase
-  uint32_t warps = 0;     // those that have arrived, a bit each
-  uint32_t count = 0;     // of true predicates
-  uint32_t predicates = 0;
+  uint32_t expected = 0;  // how many threads it waits for; 0: all of the block
+  // How many threads have arrived. If `expected` is a number, barriers count whole warps: the lanes that a warp lacks, or that
+  // have exited, count as arrived with the first lane of the warp that arrives.
+  uint32_t arrived = 0;
+  uint32_t absent = 0;      // threads that exited without arriving in this phase
+  uint32_t warps = 0;       // warps of which a lane has arrived, a bit each
+  uint32_t count = 0;       // true predicates
+  uint32_t predicates = 0;  // all predicates
   FiberQueue waiting;
 
   bool complete(uint32_t threads) const { return expected == 0 ? arrived + absent >= threads : arrived >= expected; }
@@ -30,7 +34,8 @@ struct Barrier {
 
 enum class Meet : uint16_t { sync, shuffle, vote, match_any, match_all, reduce };
 
-// Lanes of a warp on their way to the same collective: the same mask and the same kind of call.
+// The lanes of a warp that have called one collective, with the same mask and the same kind of call, and wait for the other
+// lanes of the mask.
 struct Meeting {
   uint32_t mask = 0;
   uint32_t kind = 0;  // Meet << 8 | mode
@@ -50,16 +55,16 @@ struct Warp {
 struct Block {
   mneme_cpu_block abi{};
   uint32_t threads = 0;
-  uint32_t started = 0;  // threads that have been given to a fiber
+  uint32_t started = 0;  // threads that a fiber has begun to run
   uint32_t exited = 0;
-  uint32_t open_barriers = 0;   // those in the middle of a phase, a bit each
+  uint32_t open_barriers = 0;   // barriers in the middle of a phase, a bit each
   uint32_t next_index[3] = {};  // of the next thread to start
   std::array<Barrier, kBarriers> barriers;
   std::array<Warp, kMaxThreads / kWarpSize> warps;
   Block* next = nullptr;             // in a list of free blocks
   uint8_t* shared_memory = nullptr;  // owned by the scheduler
 
-  // For the next block of the grid, all threads to be started.
+  // Makes it ready for the next block of the grid, of which no thread has started.
   void begin() {
     started = exited = 0;
     next_index[0] = next_index[1] = next_index[2] = 0;

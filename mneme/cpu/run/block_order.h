@@ -1,4 +1,4 @@
-// BlockOrder: an order of a launch's blocks, chosen by a seed.
+// BlockOrder: an order in which a launch's blocks run, chosen by a seed.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 
 namespace mneme::cpu {
 
-// A permutation of the numbers below `count`, computed place by place: a Feistel network over the next even number of bits,
-// walked until it is back below `count`. The same for the same seed on every machine.
+// A permutation of the numbers below `count`. It is the same for the same seed on every machine. Each place is computed by
+// itself, by a Feistel network over the next even number of bits, which is applied until the result is below `count`.
 class BlockOrder {
  public:
   BlockOrder(uint64_t seed, uint64_t count) : count_(count) {
@@ -17,7 +17,7 @@ class BlockOrder {
     for (uint64_t& key : keys_) key = mix(seed += 0x9e3779b97f4a7c15);
   }
 
-  // The block that comes at a place, which is below the count.
+  // The number of the block that runs at `place`. `place` is below `count`.
   uint64_t at(uint64_t place) const {
     uint64_t value = place;
     do value = encrypt(value);

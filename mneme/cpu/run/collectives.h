@@ -1,15 +1,17 @@
-// Barriers of a block and collectives of a warp, for threads that are fibers. The rules are the PTX ISA's.
+// Barriers of a block and collectives of a warp, for threads that are fibers. These are the services of the same names
+// (image.h), with the rules of the PTX ISA. A call that the rules forbid is a fault of the kernel (FaultKind::misuse).
 #pragma once
 
 #include "mneme/cpu/run/scheduler.h"
 
 namespace mneme::cpu {
 
-// When a thread ends: it leaves the masks of its warp's meetings and the barriers of its block, which may release others.
-// Called before the block counts it as exited.
+// To be called when a thread ends, before its block counts it as exited: takes it out of its warp's meetings and of the
+// barriers of its block, which may release other threads.
 void leave_collectives(Scheduler& scheduler, Fiber& fiber);
 
-// shfl.sync's source lane: `value` is the lane operand b, `clamp` the operand c. The source is the lane itself when out of range.
+// The lane that shfl.sync reads from. `value` is the instruction's lane operand b, `clamp` its operand c. A source out of range
+// becomes the lane itself.
 struct ShuffleSource {
   uint32_t lane;
   bool in_range;

@@ -1,8 +1,8 @@
-// The CPU device: runs images that cpu/lower makes from device IR (see image.h) on all cores.
+// CpuDevice: runs images that cpu/lower makes from device IR (image.h), on all cores.
 //
-// Its memory is the process's own. Launches are done when they return; kernels of several streams take turns. A kernel's memory
-// fault, failed assertion, trap or deadlock ends its launch with device_fault; after one the device refuses further work, as a
-// poisoned CUDA context does, and last_fault() says what it was.
+// Its memory is the process's own. A launch is done when it returns; launches of several streams take turns. A fault of a
+// kernel (a wild access, a failed assertion, a trap, a deadlock) ends its launch with device_fault. After it the device refuses
+// further work, as a poisoned CUDA context does, and last_fault() says what it was.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace mneme::cpu {
 
 class CpuDevice final : public Device {
  public:
-  // `workers` counts the launching thread.
+  // `workers` is how many threads run kernels, the launching thread included.
   explicit CpuDevice(unsigned workers);
 
   Result<std::unique_ptr<Module>> load(const CodeImage& image) override;
@@ -40,20 +40,21 @@ class CpuDevice final : public Device {
   HostAllocator memory_;
 };
 
-// unavailable on a processor older than x86-64-v3, and for any ordinal but 0.
+// unavailable: the processor is older than x86-64-v3, or the ordinal is not 0.
 Result<std::unique_ptr<Device>> open_device(int ordinal);
 
-// The fault that poisoned a device of kind cpu; nothing for a sound one.
+// The fault that has poisoned a device; nothing for a sound one, or one of another kind.
 std::optional<Fault> last_fault(Device& device);
 
-// Lets kernels on a device of kind cpu allocate `size` in all, where that is more than they may as it is.
+// Sets how much kernels on a device may allocate in all, by malloc: `size`, or Heap::kUsual if that is more. Does nothing for a
+// device of another kind.
 void raise_heap(Device& device, Bytes size);
 
-// What mneme::order_blocks() does; false for a device that is no CpuDevice.
+// Does the work of mneme::order_blocks(); false for a device that is no CpuDevice.
 bool order_blocks(Device& device, std::optional<uint64_t> seed);
 
-// The globals of a module that a device of kind cpu has loaded, with their initialisers: for who owns the memory that they are
-// bound to. Lives as long as the module.
+// The globals of a module that a CpuDevice has loaded, with their initialisers. Whoever owns the memory that globals are bound
+// to initialises it by these. They live as long as the module.
 std::span<const mneme_cpu_global> globals_of(const Module& module);
 
 }  // namespace mneme::cpu

@@ -1,4 +1,4 @@
-// A loaded image of the CPU device: a shared object opened from memory.
+// CpuModule: a loaded image of the CPU device, which is a shared object that is opened from memory.
 #pragma once
 
 #include <map>
@@ -20,13 +20,13 @@ struct LoadedCode {
   Descriptor file;              // holds the image's bytes
 
   bool holds(uint64_t address) const { return address >= begin && address < end; }
-  // "saxpy.cu:12"; nothing where the image does not tell (line_table.h).
+  // The source line of an instruction: "saxpy.cu:12"; nothing where the image does not tell (line_table.h).
   std::optional<std::string> line_of(uint64_t address) const;
 };
 
 class CpuKernel final : public Kernel {
  public:
-  // `code` is the module's and outlives the kernel.
+  // `code` belongs to the module and must outlive the kernel.
   CpuKernel(std::string name, const mneme_cpu_kernel& entry, const LoadedCode& code);
   const mneme_cpu_kernel& entry() const { return entry_; }
   const LoadedCode& code() const { return code_; }
@@ -38,7 +38,8 @@ class CpuKernel final : public Kernel {
 
 class CpuModule final : public Module {
  public:
-  // incompatible for another device's image or another version of image.h; corrupt when the bytes cannot be loaded.
+  // incompatible: the image is for another device, or of another version of image.h. corrupt: the bytes cannot be loaded.
+  // exhausted: there is no memory for them.
   static Result<std::unique_ptr<CpuModule>> load(const CodeImage& image);
   ~CpuModule() override;
 
@@ -52,7 +53,7 @@ class CpuModule final : public Module {
   Status read_globals();
 
   void* object_;
-  LoadedCode code_;  // its file is open as long as the object, whose name it is
+  LoadedCode code_;  // its file stays open as long as the object: the loader knows the object by the descriptor's number
   const mneme_cpu_image* table_ = nullptr;
   std::map<std::string, MemoryRange> globals_;
   std::map<std::string, std::unique_ptr<CpuKernel>> kernels_;

@@ -1,4 +1,4 @@
-// The CPU device's stream: every call is done when it returns.
+// The CPU device's stream. The work of every call is done when the call returns.
 #pragma once
 
 #include "mneme/cpu/run/executor.h"

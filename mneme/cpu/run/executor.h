@@ -1,4 +1,4 @@
-// Executor: runs launches of one CPU device on its workers.
+// Executor: runs the launches of one CPU device on its workers.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace mneme::cpu {
 
-// The most threads that a cooperative launch may have: each keeps a stack for as long as the launch runs.
+// The most threads that a cooperative launch may have. Each of them keeps a stack as long as the launch runs.
 inline constexpr uint64_t kMaxCooperativeThreads = 1 << 18;
 
 // Thread-safe: launches take turns.
@@ -28,17 +28,18 @@ class Executor {
   WorkerPool& pool() { return pool_; }
   Heap& heap() { return heap_; }
 
-  // Runs a whole launch; the calling thread is one of the workers. device_fault (see fault()), invalid_argument (too few bytes
-  // of parameters; a cooperative launch that cannot be resident), exhausted. After a fault every launch is refused.
+  // Runs a whole launch; the calling thread is one of the workers. device_fault: the kernel faulted (fault() tells how), or one
+  // did before. invalid_argument: too few bytes of parameters, or a cooperative launch of too many threads. exhausted: there is
+  // no memory for stacks or shared memory.
   Status run(const CpuKernel& kernel, const LaunchShape& shape, ByteSpan parameters);
 
-  // Launches from now on: see device/block_order.h. One worker runs them.
+  // Sets the order of blocks for launches from now on, as mneme::order_blocks() says. With a seed one worker runs all blocks.
   void order_blocks(std::optional<uint64_t> seed) {
     std::lock_guard lock(launching_);
     order_ = seed;
   }
 
-  // The first fault. The device is of no further use after it.
+  // The fault of a kernel, after which the device is of no further use; nothing before.
   std::optional<Fault> fault() const;
   // device_fault after a fault, else ok.
   Status usable() const;

@@ -11,14 +11,14 @@
 namespace mneme::cpu {
 
 enum class FaultKind {
-  memory_access,        // an address that is not mapped or not writable
+  memory_access,        // an access to an address that is not mapped, or a write to one that is not writable
   stack_overflow,       // a thread's frames outgrew its stack
   arithmetic,           // integer division by zero or overflow of a division
-  illegal_instruction,  // the host cannot execute an instruction
+  illegal_instruction,  // the host cannot execute an instruction; a call through a pointer to no function of the image
   assertion,            // assert() failed
   trap,                 // __trap()
   deadlock,             // all threads of a block wait for one another
-  misuse,               // a collective called in a way that its definition forbids
+  misuse,               // a call that its definition forbids: of a collective, of free with a wrong pointer
 };
 
 struct BlockPosition {
@@ -27,13 +27,14 @@ struct BlockPosition {
 
 struct Fault {
   FaultKind kind = FaultKind::trap;
-  std::string kernel;  // as its author wrote it
+  std::string kernel;  // demangled
   BlockPosition block;
-  std::optional<BlockPosition> thread;  // not known where the threads of a block ran as a loop, and none faulted again by itself
-  uint64_t instruction = 0;             // 0: not known
-  std::optional<std::string> line;      // "saxpy.cu:12", where the code was compiled with lines
-  uint64_t address = 0;                 // memory_access, stack_overflow
-  std::string what;                     // one clause
+  // Nothing where the threads of the block ran as a loop, and none faulted when they were run again one by one.
+  std::optional<BlockPosition> thread;
+  uint64_t instruction = 0;         // 0: not known
+  std::optional<std::string> line;  // "saxpy.cu:12", where the code was compiled with lines
+  uint64_t address = 0;             // memory_access, stack_overflow
+  std::string what;                 // what happened, in one clause
 
   // device_fault: "kernel 'k(int*)', block [0,0,0], thread [1,0,0], k.cu:12: <what>"
   Status status() const;

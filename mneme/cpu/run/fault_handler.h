@@ -1,7 +1,7 @@
-// Turns SIGSEGV, SIGBUS, SIGFPE and SIGILL raised by kernel code into a jump out of it.
+// Catches faults of kernel code: turns SIGSEGV, SIGBUS, SIGFPE and SIGILL that it raises into a jump out of it.
 //
-// The handlers are in place only while a launch runs (SignalHandlers), and act only on a thread that is inside kernel code
-// (FaultTrap, armed); every other signal goes on to the handler that was there before.
+// The signal handlers are in place only while a launch runs (SignalHandlers). They act only on a thread that is inside kernel
+// code (an armed FaultTrap); every other signal goes on to the handler that was there before.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,14 @@
 namespace mneme::cpu {
 
 struct SignalReport {
-  int signal = 0;  // 0: not a fault, but the end of a TimeLimit
+  int signal = 0;  // 0: no fault; a TimeLimit has ended the code
   int code = 0;
   uint64_t address = 0;
   uint64_t instruction = 0;
-  bool write = false;  // SIGSEGV, SIGBUS: what the access was
+  bool write = false;  // of SIGSEGV and SIGBUS: the access was a write
 };
 
-// Holds the handlers in place. Several at once are counted.
+// Keeps the handlers in place while it lives. There may be several at a time. Thread-safe.
 class SignalHandlers {
  public:
   SignalHandlers();
@@ -30,8 +30,8 @@ class SignalHandlers {
   SignalHandlers& operator=(const SignalHandlers&) = delete;
 };
 
-// Where a thread goes when its kernel code faults: `escape(context, report)` is called on a stack of the trap's own, outside of
-// the signal handler, and must not return. One a worker; used by one thread at a time.
+// Where a thread goes when its kernel code faults: `escape(context, report)` is called, on a stack of the trap's own and
+// outside of the signal handler. It must not return. Each worker has one; it is used by one thread at a time.
 class FaultTrap {
  public:
   using Escape = void (*)(void* context, const SignalReport& report);
@@ -40,8 +40,8 @@ class FaultTrap {
   FaultTrap(const FaultTrap&) = delete;
   FaultTrap& operator=(const FaultTrap&) = delete;
 
-  // Makes this trap the calling thread's, with a signal stack, until leave() on the same thread. Then arm() and disarm()
-  // enclose kernel code; a caught fault disarms.
+  // enter() makes this trap the calling thread's, with a signal stack, until leave() is called on the same thread. In between,
+  // arm() and disarm() enclose kernel code. A fault that is caught disarms the trap.
   void enter();
   void leave();
   void arm() { armed_ = 1; }
@@ -63,8 +63,9 @@ class FaultTrap {
   uint64_t limited_begin_ = 0, limited_end_ = 0;
 };
 
-// Ends the kernel code that the calling thread runs under `trap` when it goes on beyond `limit`, once it is at an instruction
-// from `begin` to before `end`: what it calls may hold a lock. One at a time a trap, while SignalHandlers are in place.
+// Ends the kernel code that the calling thread runs under `trap` if that takes longer than `limit`. It waits until the code is
+// at an instruction in [begin, end), since a library function that the code calls may hold a lock. Where the system gives no
+// timer there is no limit. A trap has one at a time, while SignalHandlers are in place.
 class TimeLimit {
  public:
   TimeLimit(FaultTrap& trap, std::chrono::milliseconds limit, uint64_t begin, uint64_t end);

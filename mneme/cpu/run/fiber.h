@@ -1,4 +1,4 @@
-// Fibers: the threads of a block that can wait, and their stacks.
+// Fibers: they run those threads of a block that may have to wait, each on a stack of its own.
 #pragma once
 
 #include <boost/context/detail/fcontext.hpp>
@@ -18,26 +18,26 @@ struct Block;
 // What a fiber waits for.
 enum class Wait : uint8_t { nothing, barrier, meeting, active_mask };
 
-// One fiber: a stack that runs one thread of a block after another. Belongs to one Scheduler.
+// A stack that runs threads of blocks, one after another. Belongs to one Scheduler.
 struct alignas(64) Fiber {
   mneme_cpu_thread thread{};                             // thread.fiber points back here
-  boost::context::detail::fcontext_t context = nullptr;  // where it stands while it does not run; null: not begun
+  boost::context::detail::fcontext_t context = nullptr;  // where it goes on; null: it has not begun
   Fiber* next = nullptr;                                 // in a queue
-  Block* block = nullptr;                                // null: no thread
+  Block* block = nullptr;                                // null: it has no thread
   Scheduler* scheduler = nullptr;
   uint32_t result = 0;  // what the collective that it waited for gives it
   uint32_t predicate = 0;
   Wait wait = Wait::nothing;
-  uint8_t barrier = 0;            // Wait::barrier: which
-  uint16_t arrived_barriers = 0;  // those with a valid entry in arrived_phase
-  uint32_t mask = 0;              // Wait::meeting: its mask
+  uint8_t barrier = 0;            // Wait::barrier: its number
+  uint16_t arrived_barriers = 0;  // barriers with a valid entry in arrived_phase, a bit each
+  uint32_t mask = 0;              // Wait::meeting: the collective's mask
   const void* site = nullptr;     // Wait::active_mask: the call's return address
-  uint32_t arrived_phase[16];     // barrier_arrive: the phase of the barrier that the thread has arrived at
+  uint32_t arrived_phase[16];     // for each barrier, the phase in which the thread has called barrier_arrive
   std::byte* stack_top = nullptr;
   std::byte* stack_bottom = nullptr;  // the guard lies below
 };
 
-// First in, first out.
+// A queue of fibers, first in, first out. A fiber is in at most one.
 class FiberQueue {
  public:
   bool empty() const { return head_ == nullptr; }
@@ -71,8 +71,9 @@ class FiberQueue {
   Fiber* tail_ = nullptr;
 };
 
-// The fibers of one stack size, of one Scheduler. Stacks have an inaccessible guard page below them and take memory as they
-// grow; they are kept until the pool is destroyed.
+// The fibers of one Scheduler that have one stack size. Stacks take memory as they grow, and are kept until the pool is
+// destroyed. Below each of them lies an inaccessible guard page, but for stacks beyond the first 24000 of the process, which
+// only large cooperative launches need: the system allows only so many mappings.
 class FiberPool {
  public:
   static constexpr size_t kGuardBytes = 4096;
@@ -82,23 +83,25 @@ class FiberPool {
   FiberPool(const FiberPool&) = delete;
   FiberPool& operator=(const FiberPool&) = delete;
 
-  // Makes sure that `count` fibers exist. exhausted when the system refuses the memory.
+  // Makes fibers until there are `count` of them. exhausted: the system refuses the memory.
   Status grow(size_t count);
+  // A fiber that has no thread; null where all have one.
   Fiber* take() {
     Fiber* fiber = free_;
     if (fiber != nullptr) free_ = fiber->next;
     return fiber;
   }
+  // Gives a fiber back.
   void give(Fiber* fiber) {
     fiber->block = nullptr;
     fiber->next = free_;
     free_ = fiber;
   }
-  // After a fault: forgets what every fiber was doing. None may be running.
+  // To be called after a fault: gives back all fibers, whatever they were doing. None may be running.
   void reset();
-  // The fiber whose guard holds the address, or null.
+  // The fiber below whose stack the address lies, in the guard page; null where there is none.
   const Fiber* guarded_by(uint64_t address) const;
-  // Calls body(fiber) for each.
+  // Calls body(fiber) for each fiber.
   template <typename Body>
   void for_each(Body body) const {
     for (const Slab& slab : slabs_) {

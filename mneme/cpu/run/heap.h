@@ -1,4 +1,4 @@
-// What kernels allocate by themselves, with malloc: bounded, as a GPU's heap is.
+// Heap: the memory that kernels allocate by malloc. It is limited, as a GPU's heap is.
 #pragma once
 
 #include <atomic>
@@ -8,16 +8,18 @@
 
 namespace mneme::cpu {
 
-// One a device; thread-safe. What a kernel does not free stays, as on a GPU, also when the heap ends.
+// Each device has one. Memory that no kernel frees stays allocated, as on a GPU, even when the heap is destroyed. Thread-safe.
 class Heap {
  public:
-  // A GPU has 8 MiB until a program asks for more, which a recording does not tell.
+  // The limit at first. A GPU's is 8 MiB until a program asks for more; since a recording does not tell whether it did, more is
+  // allowed.
   static constexpr Bytes kUsual = 1_GiB;
 
   void set_limit(Bytes limit) { limit_ = limit.count; }
-  // Null when the limit, or the memory of the machine, is used up, and for no bytes.
+  // Null when the limit or the machine's memory is used up, and for a size of 0. 16 bytes more than `size` count.
   void* allocate(uint64_t size);
-  // False for what allocate() did not give, or what was freed before.
+  // False: allocate() has not given the pointer, or it was freed before. This is told by the 16 bytes before the pointer, which
+  // are read: a pointer to unmapped memory is a memory fault of the kernel.
   bool free(void* pointer);
 
  private:

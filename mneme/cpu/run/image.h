@@ -1,6 +1,6 @@
 /* What a CPU device image is: the contract between cpu/lower, which makes it, and cpu/run, which runs it.
  *
- * An image is an x86-64 shared object that needs nothing but libc and libm. For each kernel it exports one constant
+ * An image is an x86-64 shared object that needs no library but libc and libm. For each kernel it exports one constant
  *   struct mneme_cpu_kernel  MNEME_CPU_KERNEL_PREFIX "<kernel symbol>"
  * and, for the device globals that it defines itself and those bound to given addresses, one table
  *   struct mneme_cpu_image   MNEME_CPU_IMAGE_SYMBOL
@@ -16,10 +16,10 @@
 #define MNEME_CPU_IMAGE_SYMBOL "__mneme_cpu_image"
 #define MNEME_CPU_KERNEL_PREFIX "__mneme_cpu_kernel_"
 
-/* The bytes before a block's shared memory that are the block's too: what a GPU reserves there for the system
- * (%reserved_smem_offset_begin), and cooperative groups use. */
+/* How many bytes before a block's shared memory belong to the block too. A GPU reserves them for the system
+ * (%reserved_smem_offset_begin); cooperative groups use them. */
 #define MNEME_CPU_RESERVED_SHARED_BYTES 1024u
-/* What the blocks of a cooperative launch have in common (%envreg1 and %envreg2). */
+/* The size of the memory that all blocks of a cooperative launch share (%envreg1 and %envreg2). */
 #define MNEME_CPU_GRID_WORKSPACE_BYTES 64u
 
 #ifdef __cplusplus
@@ -47,15 +47,15 @@ enum mneme_cpu_reduce {
   MNEME_CPU_REDUCE_POPC = 8,
 };
 
-/* Every service takes the thread that calls. Collectives follow the PTX ISA's words for the instruction of the same name:
- * they wait until each thread of the mask that has not exited arrives. The same mask and kind of call meet. */
+/* Every service takes the thread that calls it. Collectives do what the PTX ISA says of the instruction of the same name: they
+ * wait until each thread of the mask has arrived, or has exited. Calls with one mask and of one kind belong together. */
 struct mneme_cpu_services {
-  /* bar.sync / barrier.sync: `threads` 0 means all of the block. `aligned` is only for diagnostics. */
+  /* bar.sync and barrier.sync. `threads` is how many threads the barrier waits for; 0 is all of the block. */
   void (*barrier)(struct mneme_cpu_thread*, uint32_t id, uint32_t threads);
   void (*barrier_arrive)(struct mneme_cpu_thread*, uint32_t id, uint32_t threads);
   uint32_t (*barrier_reduce)(struct mneme_cpu_thread*, uint32_t id, uint32_t threads, uint32_t reduce, uint32_t predicate);
   void (*warp_sync)(struct mneme_cpu_thread*, uint32_t mask);
-  /* shfl.sync: `c` is the instruction's packed clamp and segment mask operand; *in_range gets the predicate (0 or 1). */
+  /* shfl.sync. `c` is the instruction's operand with the clamp and the segment mask; *in_range gets the predicate, 0 or 1. */
   uint32_t (*shuffle)(struct mneme_cpu_thread*, uint32_t mask, uint32_t mode, uint32_t value, uint32_t lane, uint32_t c,
                       uint32_t* in_range);
   uint32_t (*vote)(struct mneme_cpu_thread*, uint32_t mask, uint32_t mode, uint32_t predicate);
@@ -63,7 +63,7 @@ struct mneme_cpu_services {
   uint32_t (*match_all)(struct mneme_cpu_thread*, uint32_t mask, uint64_t value, uint32_t* predicate);
   uint32_t (*reduce)(struct mneme_cpu_thread*, uint32_t mask, uint32_t reduce, uint32_t value);
   uint32_t (*active_mask)(struct mneme_cpu_thread*);
-  /* Called where a thread may be spinning on what another thread will write. */
+  /* Lets other threads run. Called in loops that may wait for what another thread writes. */
   void (*yield)(struct mneme_cpu_thread*);
   int32_t (*vprintf)(struct mneme_cpu_thread*, const char* format, const void* arguments); /* CUDA's packed argument buffer */
   void* (*malloc)(struct mneme_cpu_thread*, uint64_t size);
@@ -74,25 +74,25 @@ struct mneme_cpu_services {
   void (*exit)(struct mneme_cpu_thread*);             /* ends this thread; does not return */
   uint64_t (*clock)(struct mneme_cpu_thread*);        /* a counter that rises */
   uint64_t (*global_timer)(struct mneme_cpu_thread*); /* nanoseconds */
-  /* A call through a pointer to what is no function of the image. Does not return. */
+  /* Called in place of a call through a pointer to something that is no function of the image. Does not return. */
   void (*wild_call)(struct mneme_cpu_thread*, const void* target);
   void* reserved[7];
 };
 
-/* One block being run by one worker. Filled by cpu/run. */
+/* A block that a worker runs. cpu/run fills it in. */
 struct mneme_cpu_block {
   const struct mneme_cpu_services* services;
-  uint8_t* shared;   /* static shared memory, then dynamic, at static_shared_bytes rounded up to 16 */
+  uint8_t* shared;   /* static shared memory; dynamic begins at static_shared_bytes rounded up to 16 */
   uint32_t grid[3];  /* extents in blocks */
   uint32_t block[3]; /* extents in threads */
   uint32_t index[3]; /* of this block */
   uint32_t dynamic_shared_bytes;
   uint32_t worker;       /* %smid */
-  uint32_t shared_bytes; /* static and dynamic together: an address less than this beyond `shared` is a shared one */
+  uint32_t shared_bytes; /* static and dynamic together: shared addresses are those in [shared, shared + shared_bytes) */
   void* executor;        /* cpu/run's own */
-  void* grid_workspace;  /* in a cooperative launch, zero when it begins; else null */
-  /* Loop mode: the threads that run_block runs, from `first` to before `end` in each axis. All of the block, but where the thread
-   * is looked for that has faulted. */
+  void* grid_workspace;  /* in a cooperative launch: memory that is zero at first; else null */
+  /* Loop mode: the threads that run_block runs, in each axis from `first` to before `end`. That is all of the block, except when
+   * cpu/run looks for the thread that has faulted. */
   uint32_t first[3];
   uint32_t end[3];
 };
@@ -108,8 +108,8 @@ struct mneme_cpu_thread {
 };
 
 enum mneme_cpu_mode {
-  MNEME_CPU_LOOP = 0,   /* no barrier, collective, exit or spin: run_block runs all threads, one after another */
-  MNEME_CPU_FIBERS = 1, /* run_thread runs one thread and may call services that switch */
+  MNEME_CPU_LOOP = 0,   /* the kernel has no barrier, collective, exit or spin: run_block runs the threads one after another */
+  MNEME_CPU_FIBERS = 1, /* run_thread runs one thread, and may call services that let other threads run */
 };
 
 struct mneme_cpu_kernel {
@@ -128,7 +128,7 @@ struct mneme_cpu_global {
   const char* name;
   void* address; /* where code reads and writes it: in the image, or bound */
   uint64_t size;
-  const void* initializer; /* `size` bytes with references resolved, or null for zeros; cpu/run never copies it by itself */
+  const void* initializer; /* of a bound global: `size` bytes, references resolved; null: zeros. cpu/run does not copy it */
   uint32_t bound;          /* 1: `address` was given at compile time and the memory there is the caller's */
   uint32_t reserved;
 };

@@ -1,4 +1,4 @@
-// One launch while it runs: what all workers share.
+// Launch: one launch while it runs, which all workers share. take(), stop() and fail() may be called by all of them at a time.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Launch {
         blocks_(shape.grid.volume()),
         parameters_(parameters.size() / 16 + 1) {
     if (!parameters.empty()) std::memcpy(parameters_.data(), parameters.data(), parameters.size());
-    // Loops over small blocks are taken in runs; fibers one at a time, since a block may wait for an earlier one.
+    // In loop mode a worker takes runs of blocks; in fiber mode one at a time, since a block may wait for an earlier one.
     constexpr uint64_t kRunsPerWorker = 32, kLongestRun = 1024;
     if (order) order_.emplace(*order, blocks_);
     if (kernel_.mode == MNEME_CPU_LOOP && !order_)
@@ -41,13 +41,14 @@ class Launch {
   const LaunchShape& shape() const { return shape_; }
   const void* parameters() const { return parameters_.data(); }
   uint32_t threads() const { return static_cast<uint32_t>(shape_.block.volume()); }
-  uint64_t share() const { return share_; }  // the most blocks that one worker takes
+  // The most blocks that one worker takes.
+  uint64_t share() const { return share_; }
   void* grid_workspace() { return shape_.cooperative ? grid_workspace_.data() : nullptr; }
 
   struct Range {
     uint64_t begin, end;
   };
-  // The next blocks for a worker; empty when there are none or the launch has failed.
+  // The next blocks for a worker, by their numbers in the grid; empty when there are none, or the launch has failed.
   Range take() {
     if (failed()) return {0, 0};
     const uint64_t begin = next_.fetch_add(run_, std::memory_order_relaxed);
@@ -56,10 +57,10 @@ class Launch {
     const uint64_t block = order_->at(begin);
     return {block, block + 1};
   }
-  // Gives out no more blocks: the launch will fail, with a fault that is still looked into.
+  // From now on take() gives out no blocks: the launch will fail, but its fault is still looked into.
   void stop() { failed_.store(true, std::memory_order_relaxed); }
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
-  // The first fault stays.
+  // Ends the launch with a fault. If it has one already, that one stays.
   void fail(Fault fault) {
     std::lock_guard lock(mutex_);
     if (!fault_) fault_ = std::move(fault);

@@ -1,9 +1,10 @@
-// Scheduler: one worker's part of a launch. It takes blocks and runs their threads.
+// Scheduler: runs one worker's part of a launch. It takes blocks and runs their threads.
 //
-// A kernel in loop mode runs a block with one call. In fiber mode each thread of a block is a fiber; the scheduler runs them in
-// the order of their index, and one that waits hands over to the next that can go on. Usually a worker holds one block at a
-// time; it holds all of its share in a cooperative launch, whose blocks wait for one another, and takes another one when the
-// threads of its blocks only spin. Kernel code always runs on a fiber, so that a fault can leave it from any depth.
+// In loop mode one call runs all threads of a block. In fiber mode each thread of a block has a fiber. The scheduler starts the
+// threads in the order of their index; a thread that has to wait hands over to the next one that can go on. A worker holds one
+// block at a time, with two exceptions: in a cooperative launch, whose blocks wait for one another, it holds all of its share;
+// and it takes one more block when the threads of those that it holds only spin. Kernel code always runs on a fiber, so that a
+// fault can leave it from any depth.
 #pragma once
 
 #include <map>
@@ -21,41 +22,47 @@ namespace mneme::cpu {
 
 class Scheduler {
  public:
-  // `heap` is the device's, and outlives this.
+  // `worker` is the worker's number. `heap` is the device's, and must outlive the scheduler.
   Scheduler(unsigned worker, Heap& heap);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // Gets stacks and shared memory for what this worker will hold of the launch. exhausted when the system refuses.
+  // Gets stacks and shared memory for what this worker will hold of the launch. exhausted: the system refuses the memory.
   Status prepare(const Launch& launch);
-  // Runs blocks until none are left for this worker or the launch has failed. After prepare(), on the worker's thread.
+  // Runs blocks until none are left for this worker, or the launch has failed. To be called after prepare(), on the worker's
+  // thread.
   void run(Launch& launch);
 
-  // What follows is for the services, on a fiber.
+  // What follows is for the services, which call it on a fiber.
 
-  // Lets other fibers run until the current one, which stands in some queue, was made ready.
+  // Lets other fibers run until make_ready() is called for the current one. The caller has put that into some queue before.
   void wait();
+  // Lets other fibers run; the current one stays ready.
   void yield();
   void make_ready(Fiber* fiber) {
     fiber->wait = Wait::nothing;
     spins_ = 0;
     ready_.push(fiber);
   }
-  // All at once; their `wait` stays, which only matters to those that wait.
+  // Makes all fibers of a queue ready. Their `wait` stays as it is: it has a meaning only while a fiber waits.
   void make_ready(FiberQueue& fibers) {
     spins_ = 0;
     ready_.append(fibers);
   }
+  // Ends the current thread.
   [[noreturn]] void exit_thread();
-  // The lanes of the current thread's warp that come to the same call while every other thread waits or spins.
+  // The lanes of the current thread's warp that come to the same call, whose return address is `site`. Waits for them until
+  // every other thread waits or spins.
   uint32_t active_mask(const void* site);
-  // Ends the launch with a fault of `thread` and leaves.
-  // `from`: the return address of the kernel's call, where that tells the place.
+  // Ends the launch with a fault of `thread`. `from` is the return address of the kernel's call of the service, if that is the
+  // place of the fault.
   [[noreturn]] void fail(const mneme_cpu_thread& thread, FaultKind kind, std::string what, const void* from = nullptr);
-  // Whether code runs again only to find the thread that has faulted: what it says has been said.
+  // Whether a block runs again only to find the thread that has faulted. What its code prints was printed before, and is left
+  // out.
   bool tracing() const { return tracing_; }
   Heap& heap() { return heap_; }
+  // Meetings that are in no use. Whoever takes one gives it back.
   Meeting* take_meeting();
   void give_meeting(Meeting* meeting) {
     meeting->next = free_meetings_;
@@ -82,7 +89,8 @@ class Scheduler {
   [[noreturn]] void report_deadlock();
   [[noreturn]] void fail(Fault fault);
   Fault fault_of_signal(const SignalReport& report) const;
-  // After a fault in loop mode: runs the threads of its block one by one until one faults, and fails the launch with that.
+  // Called after a fault in loop mode: runs the threads of the block one by one until one faults, and fails the launch with
+  // that fault; with the first one where none does.
   void find_thread();
   void run_threads_alone();
   [[noreturn]] void leave_trace();
@@ -115,7 +123,7 @@ class Scheduler {
   size_t shared_bytes_ = 0;  // what each of blocks_ has room for
 };
 
-// The calls that kernel code makes; see image.h.
+// The services that kernel code calls (image.h).
 extern const mneme_cpu_services kServices;
 
 }  // namespace mneme::cpu

@@ -1,4 +1,4 @@
-// The threads that run kernels and memory operations: one a core, made once.
+// WorkerPool: the threads that run kernels and memory operations. They are started once and wait for work.
 #pragma once
 
 #include <atomic>
@@ -11,26 +11,27 @@
 namespace mneme::cpu {
 
 enum class Join {
-  in_time,  // whoever comes before the work is done
+  in_time,  // a worker takes part if it comes before the work is done
   all,      // every worker takes part, sooner or later
 };
 
+// Thread-safe: several callers take turns.
 class WorkerPool {
  public:
   using Work = std::function<void(unsigned worker)>;
 
-  // `workers` counts the calling thread of run(), which is worker 0.
+  // `workers` is how many workers there are, with the thread that calls run(), which is worker 0.
   explicit WorkerPool(unsigned workers);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   unsigned workers() const { return static_cast<unsigned>(threads_.size()) + 1; }
-  // Calls work(w) at most once for each worker, for 0 on the calling thread; returns when all calls have. `useful` is how many
-  // workers there is work for: with Join::in_time no more than these are woken. Several callers take turns. work must not call
-  // run.
+  // Calls work(w) at most once for each worker w, and work(0) on the calling thread; returns when all these calls have
+  // returned. `useful` is how many workers there is work for: with Join::in_time no more than these are woken. `work` must not
+  // call run().
   void run(const Work& work, uint64_t useful, Join join = Join::in_time);
-  // Calls body(i) for each i below count, spread over the workers.
+  // Calls body(i) for each i below `count`, spread over the workers; returns when all calls have returned.
   void for_each(uint64_t count, const std::function<void(uint64_t)>& body);
 
  private:

@@ -14,7 +14,7 @@
 
 namespace mneme::cpu {
 
-// What kernels.cc takes.
+// The parameters of the kernels in kernels.cc.
 struct TestParameters {
   uint32_t* out = nullptr;
   uint32_t a = 0, b = 0, c = 0, d = 0;
@@ -43,7 +43,7 @@ class ExecutorTest : public testing::Test {
     if (!kernel.ok()) return kernel.status();
     return stream_->launch(**kernel, shape, std::as_bytes(std::span(&parameters, 1)));
   }
-  // Runs with `count` words of output, all zero before.
+  // Launches with `count` words of output, which are zero before, and returns them.
   std::vector<uint32_t> output(const std::string& name, const LaunchShape& shape, size_t count, TestParameters parameters = {}) {
     std::vector<uint32_t> out(count);
     parameters.out = out.data();
