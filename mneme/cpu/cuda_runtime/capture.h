@@ -1,4 +1,4 @@
-// Streams, and the capture of their work into graphs.
+// The program's streams, and the capture of their work into graphs.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,10 +12,11 @@ namespace mneme::emulation {
 
 struct ProgramStream;
 
-// One capture, from cudaStreamBeginCapture to cudaStreamEndCapture; streams join it by waiting for its events.
+// One capture, from cudaStreamBeginCapture to cudaStreamEndCapture. Other streams join it by waiting for an event that was
+// recorded in it.
 struct Capture {
   std::shared_ptr<Graph> graph;
-  ProgramStream* origin = nullptr;
+  ProgramStream* origin = nullptr;      // the stream that began it
   std::vector<ProgramStream*> streams;  // all that take part
   unsigned long long id = 0;
 };
@@ -29,18 +30,21 @@ struct ProgramStream {
   std::vector<GraphNode*> last;      // what the next captured operation depends on
 };
 
-// The stream of a handle, the default ones included; null for a handle that is none.
+// The stream of a handle, default streams included; null for a handle of no stream.
 ProgramStream* find_stream(cudaStream_t handle);
+// False also for a handle of no stream.
 bool is_capturing(cudaStream_t handle);
 
-// Does the operation, or, while the stream is capturing, adds it to the graph.
+// Does the operation; while the stream is capturing, adds it to the capture's graph instead. cudaErrorInvalidResourceHandle:
+// there is no such stream.
 cudaError_t submit(cudaStream_t stream, Operation operation);
 
-// The parts of cudaEventRecord and cudaStreamWaitEvent that concern captures; false when the stream, or the event, is in none.
+// What cudaEventRecord and cudaStreamWaitEvent do in a capture. They return false, and do nothing, if the stream that records,
+// or the event that is waited for, is in none.
 bool record_captured(ProgramStream& stream, Event& event);
 bool wait_captured(ProgramStream& stream, Event& event);
 
-// For cudaStreamDestroy: the stream leaves its capture.
+// Takes a stream that is about to be destroyed out of its capture.
 void leave_capture(ProgramStream& stream);
 
 }  // namespace mneme::emulation

@@ -1,7 +1,7 @@
 // The one emulated device of a process, and everything that programs make on it.
 //
-// Work is done in the order of the calls: a launch or a copy is finished when its call returns, whatever its stream. Streams,
-// events and graphs therefore only have to keep what can be asked about them.
+// A launch or a copy is finished when its call returns, whatever its stream. Streams, events and graphs therefore only keep
+// what a program can ask about them.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -35,14 +35,15 @@ class MemoryTable {
  public:
   explicit MemoryTable(Device& device) : device_(device) {}
 
-  // Null on failure: out of memory.
+  // Null: there is not enough memory, or `size` is 0.
   void* allocate(size_t size, MemoryKind kind, unsigned flags = 0);
-  // False when no allocation of a kind that `accepts` starts there.
+  // Frees an allocation, or forgets registered memory. False: no allocation of one of the kinds in `accepts` starts there.
   bool free(void* pointer, std::initializer_list<MemoryKind> accepts);
+  // Notes host memory of the program's own (cudaHostRegister). False: an allocation holds `pointer` already.
   bool add_registered(void* pointer, size_t size, unsigned flags);
-  // What the allocation is that holds the address.
+  // The use of the allocation that holds the address; nothing where none does.
   std::optional<MemoryUse> find(const void* pointer) const;
-  uint64_t allocated() const;  // device and managed memory
+  uint64_t allocated() const;  // bytes of device and managed memory
 
  private:
   Device& device_;
@@ -51,15 +52,17 @@ class MemoryTable {
   uint64_t allocated_ = 0;
 };
 
-// Per function: what cudaFuncSetAttribute sets.
+// What cudaFuncSetAttribute sets for a function.
 struct FunctionSettings {
   int max_dynamic_shared_bytes = kDefaultSharedBytes;
   int preferred_carveout = -1;
 };
 
+// Thread-safe.
 class Context {
  public:
-  // Made at the first use and never destroyed: programs call the runtime from destructors and exit handlers.
+  // The context of the process. It is made at the first use and never destroyed: programs call the runtime from destructors and
+  // exit handlers.
   static Context& get();
 
   Registry& registry() { return registry_; }
@@ -67,13 +70,14 @@ class Context {
   Images& images() { return *images_; }
   MemoryTable& memory() { return *memory_; }
 
-  // Runs one kernel to its end. Calls from several threads take turns.
+  // Runs one kernel to its end. Calls of several threads take turns.
   Status launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
 
+  // Those that were set last; the defaults where none were.
   FunctionSettings function_settings(const void* function) const;
   void set_function_settings(const void* function, const FunctionSettings& settings);
 
-  // Compute capability of the newest code that the program has brought, times ten.
+  // The compute capability of the newest code that the program has brought, times ten; 90 where it has brought none.
   uint32_t architecture();
 
  private:
@@ -89,7 +93,8 @@ class Context {
   std::map<const void*, FunctionSettings> settings_;
 };
 
-// The CUDA code of a failure, which is also said once on standard error where the code alone tells too little.
+// The CUDA error for a status. A device_fault is also written to standard error and poisons the context (slots.h); of other
+// failures the caller says what is to be said.
 cudaError_t to_cuda(const Status& status);
 
 }  // namespace mneme::emulation

@@ -1,5 +1,6 @@
-// The CUDA runtime API over the CPU device, as an interposer: libmneme_emulation.so puts it into the call table of a recordable
-// program, which then runs unchanged with no GPU and no driver. Kernels are lowered by the mneme command in a process of its own.
+// The emulation: the CUDA runtime API over the CPU device. It is an interposer: libmneme_emulation.so puts its functions into
+// the call table of a recordable program, which then runs unchanged without a GPU and a driver. The mneme command lowers the
+// kernels, in a process of its own.
 #pragma once
 
 #include "mneme/abi/call_table.h"
@@ -7,8 +8,8 @@
 
 namespace mneme::emulation {
 
-// Fills every slot of the table; slots of functions that are not emulated return cudaErrorNotSupported and say so once.
-// incompatible, with the table unchanged, for a table of another build.
+// Fills every slot of the table. A function that is not emulated returns cudaErrorNotSupported, and says so once on standard
+// error. incompatible, with the table unchanged: the table is of another build.
 Status attach(mneme_call_table& table);
 
 }  // namespace mneme::emulation

@@ -1,4 +1,4 @@
-// Events. Work is done when it is asked for, so an event is the time at which it was recorded.
+// The program's events. Since all work is done when its call returns, an event is the time at which it was recorded.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,8 +19,8 @@ struct Event {
 
   unsigned flags = 0;
   std::mutex mutex;
-  std::optional<Clock::time_point> time;
-  // When it was last recorded in a stream that was being captured: what a wait for it depends on.
+  std::optional<Clock::time_point> time;  // nothing: it was never recorded
+  // If it was last recorded in a stream that was capturing: the capture, and the nodes that a wait for the event depends on.
   std::shared_ptr<Capture> capture;
   std::vector<GraphNode*> captured;
 

@@ -1,8 +1,8 @@
 // The kernels and globals of the program's fat binaries, lowered to the CPU and loaded.
 //
-// A fat binary is loaded when one of its kernels or variables is first used: all its kernels are lowered by `mneme lower` in a
-// process of its own, or the result of an earlier run is taken from the cache; its globals get memory at addresses that depend
-// only on the order of registration, so that the cache serves the next run of the same program.
+// A fat binary is loaded when one of its kernels or variables is first used. `mneme lower` lowers all its kernels, in a process
+// of its own, unless the cache has the result of an earlier run. Its globals get memory at addresses that depend only on the
+// order in which fat binaries were registered, so that the next run of the same program finds the code in the cache.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@
 
 namespace mneme::emulation {
 
-// Where the globals of one fat binary lie: its own window of the address space.
+// The window of the address space in which the globals of one fat binary lie. There are kCount windows of kBytes each.
 class GlobalWindow {
  public:
   static constexpr Bytes kBytes = 4_GiB;
@@ -34,7 +34,8 @@ class GlobalWindow {
 
   DevicePtr base() const;
   uint32_t index() const { return index_; }
-  // Zeroed memory for the first `size` bytes. unavailable when something else lies there, exhausted when it is too large.
+  // Maps zeroed memory for the first `size` bytes. unavailable: something else lies there. exhausted: `size` is more than
+  // kBytes.
   Status map(Bytes size);
 
  private:
@@ -42,17 +43,18 @@ class GlobalWindow {
   Bytes mapped_;
 };
 
-// A program's image, loaded. Thread-safe.
+// A fat binary that is loaded. Thread-safe.
 class LoadedImage {
  public:
-  // `window` is where its globals go.
+  // Lowers and loads it. Its globals go into `window`. Failures: those of lower(), of GlobalWindow::map() and of
+  // Device::load().
   static Result<std::shared_ptr<LoadedImage>> load(Device& device, const RegisteredImage& image,
                                                    std::unique_ptr<GlobalWindow> window);
 
-  // not_found for a kernel without IR, with what to do; unsupported for one that the CPU cannot run, with the instruction.
+  // not_found, with what to do: the kernel has no IR. unsupported, with the instruction: the CPU device cannot run it.
   Result<Kernel*> kernel(const RegisteredKernel& registered) const;
   Result<MemoryRange> global(const std::string& name) const;  // not_found
-  // Says on standard error why a kernel does not run, the first time.
+  // Writes to standard error why a kernel does not run, once for each kernel.
   void say_once(const std::string& kernel, const Status& failure);
 
  private:
@@ -67,15 +69,16 @@ class LoadedImage {
   std::set<std::string> said_;
 };
 
-// Everything loaded in this process.
+// All fat binaries of the process. Thread-safe.
 class Images {
  public:
   explicit Images(Device& device) : device_(device) {}
 
-  // In the order of registration; the image gets the lowest window that is free.
+  // To be called in the order of registration: the image gets the lowest window that is free.
   void add(const RegisteredImage& image);
   void remove(const RegisteredImage& image);
-  // Loads at the first call. A failure is remembered, and reported on standard error once.
+  // Loads the image at the first call. A failure is remembered, and reported on standard error once. not_found: the image was
+  // not added. exhausted: there are more than GlobalWindow::kCount.
   Result<std::shared_ptr<LoadedImage>> find(const RegisteredImage& image);
 
  private:
@@ -91,8 +94,9 @@ class Images {
   std::vector<bool> used_windows_;
 };
 
-// Lowers by the cache or by a child process: $MNEME_COMMAND lower REQUEST REPLY. unavailable when there is no command or it
-// cannot be run; internal, with its exit status, when it leaves no answer.
+// Takes the answer from the cache, or starts a child process that lowers: $MNEME_COMMAND lower REQUEST REPLY. unavailable:
+// there is no command, or it cannot be run. exhausted: there are no descriptors left. internal, with its exit status: it leaves
+// no answer.
 Result<LowerReply> lower(const LowerRequest& request);
 
 }  // namespace mneme::emulation

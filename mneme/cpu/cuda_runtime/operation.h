@@ -1,4 +1,4 @@
-// One piece of device work: what a stream does at once, and what a node of a graph holds.
+// Operation: one piece of device work. A stream does it at once, and a node of a graph holds it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -23,7 +23,7 @@ struct KernelLaunch {
   LaunchShape shape;
   ByteVector parameters;                    // packed
   std::vector<uint64_t> parameter_offsets;  // of each argument in it
-  std::vector<void*> arguments;             // for cudaGraphKernelNodeGetParams: where each lies in `parameters`
+  std::vector<void*> arguments;             // pointers to each in `parameters`, for cudaGraphKernelNodeGetParams
 };
 
 struct Copy {
@@ -32,8 +32,8 @@ struct Copy {
 
 struct Fill {
   cudaMemsetParams parameters{};
-  size_t depth = 1;  // of a three-dimensional fill, slices of
-  size_t slice = 0;  // `slice` bytes
+  size_t depth = 1;  // how many slices a three-dimensional fill has
+  size_t slice = 0;  // bytes from the beginning of a slice to that of the next
 };
 
 struct HostCall {
@@ -61,32 +61,37 @@ struct Release {
 using Operation =
     std::variant<std::monostate, KernelLaunch, Copy, Fill, HostCall, EventRecord, EventWait, ChildGraph, Allocation, Release>;
 
-// How an operation is being done: the first time, or again by a graph that owns what it has captured.
+// Who does an operation: a stream, once; or a graph, each time that it is launched. A graph keeps the memory that its nodes
+// release.
 enum class Repeat { once, by_graph };
 
+// Does the operation, to its end.
 cudaError_t run(const Operation& operation, Repeat repeat = Repeat::once);
 cudaGraphNodeType type_of(const Operation& operation);
 
-// A launch checked against the device's limits, with its arguments packed. `arguments` are pointers to values, as for
-// cudaLaunchKernel; `extra`, when not null, is CU_LAUNCH_PARAM style and refused.
+// Makes a launch: finds the kernel, checks the shape against the limits of device and function, and packs the arguments.
+// `arguments` are pointers to the values, as for cudaLaunchKernel.
 cudaError_t prepare_launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, bool cooperative,
                            KernelLaunch& out);
 
-// What the program registered for a function, loaded; the failure has been said on standard error.
+// The kernel that the program has registered for a host function, loaded.
 struct ResolvedKernel {
   std::shared_ptr<LoadedImage> image;
   const EmbeddedSegment* segment = nullptr;
   Kernel* kernel = nullptr;
 };
+// Loads the kernel's fat binary if need be. Says on standard error why a registered kernel cannot be had, once.
+// cudaErrorInvalidDeviceFunction: no kernel was registered for the function.
 cudaError_t resolve_kernel(const void* function, ResolvedKernel& out);
-// For when a fat binary is unregistered: another may later be loaded at its addresses.
+// Forgets what resolve_kernel() has found. To be called when a fat binary is unregistered: another one may later be loaded at
+// its addresses.
 void forget_resolved_kernels();
 
-// Copies of one and two dimensions, as the three-dimensional one that graphs keep.
+// Copies of one and of two dimensions, in the three-dimensional form that graphs keep. Sizes are in bytes.
 Copy linear_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 Copy pitched_copy(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                   cudaMemcpyKind kind);
-// cudaErrorInvalidValue or …InvalidMemcpyDirection for a copy that CUDA refuses, cudaErrorNotSupported for one with arrays.
+// Whether CUDA would refuse the operation, and with what. A copy with arrays is cudaErrorNotSupported: the emulation has none.
 cudaError_t check(const Copy& copy);
 cudaError_t check(const Fill& fill);
 

@@ -1,5 +1,5 @@
-// How emulated functions get into a call table, and what every call of one does before and after: a fault that a kernel left
-// behind is returned by every later call, and each call's failure becomes the thread's last error.
+// Slots: puts emulated functions into a call table. Each gets a guard around it: once a kernel has faulted, every later call
+// returns that error, and the failure of a call becomes the thread's last error.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,11 +13,11 @@ namespace mneme::emulation {
 
 // Notes a call's result as the calling thread's last error, unless it is success, and returns it.
 cudaError_t finish(cudaError_t result);
-// The error that a fault left behind, or success.
+// The error of the fault that has poisoned the context; success where there was none.
 cudaError_t fault();
-// A kernel faulted: from now on every call fails with `error`, as in a poisoned context.
+// To be called after a fault of a kernel: from now on every call fails with `error`, as in a poisoned CUDA context.
 void poison(cudaError_t error);
-// cudaGetLastError and cudaPeekAtLastError.
+// What cudaGetLastError and cudaPeekAtLastError return.
 cudaError_t take_last_error();
 cudaError_t peek_last_error();
 
@@ -38,26 +38,28 @@ struct Guard<kFunction> {
 // The slots of one table while they are being filled.
 class Slots {
  public:
-  // Every slot first answers cudaErrorNotSupported and says so once.
+  // Fills every slot with a function that returns cudaErrorNotSupported, and says so once on standard error.
   explicit Slots(mneme_call_table& table);
 
+  // Puts a function, with its guard, into a slot.
   template <auto kFunction>
   void set(mneme_call call) {
     set_raw(call, &Guard<kFunction>::call);
   }
-  // For functions that have nothing to do with errors.
+  // Puts a function into a slot without a guard: one that has nothing to do with errors, or sets them itself.
   template <typename R, typename... A>
   void set_raw(mneme_call call, R (*function)(A...)) {
     table_.slots[call] = reinterpret_cast<mneme_function>(function);
   }
-  // For functions of the linked runtime that need no device, such as the texts of errors.
+  // Leaves a slot to the function of the linked runtime: one that needs no device, such as the texts of errors.
   void keep(mneme_call call) { table_.slots[call] = table_.real[call]; }
 
  private:
   mneme_call_table& table_;
 };
 
-// The families. Each sets its slots; MNEME_EMULATE checks an implementation against the prototype in CUDA's header.
+// Each sets the slots of one family of functions. MNEME_EMULATE checks an implementation against the prototype in CUDA's
+// header.
 void fill_errors(Slots& slots);
 void fill_registration(Slots& slots, uint32_t table);
 void fill_launch(Slots& slots);
@@ -74,7 +76,7 @@ void fill_graphs(Slots& slots);
 void fill_graph_nodes(Slots& slots);
 
 #define MNEME_EMULATE(name, function) slots.set<static_cast<decltype(&::name)>(&function)>(MNEME_CALL_##name)
-// With the variants for programs that are compiled with per-thread default streams.
+// These also set the variant of the function for programs that are compiled with per-thread default streams.
 #define MNEME_EMULATE_PTSZ(name, function) \
   MNEME_EMULATE(name, function);           \
   slots.set<static_cast<decltype(&::name)>(&function)>(MNEME_CALL_##name##_ptsz)

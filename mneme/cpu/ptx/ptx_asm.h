@@ -1,9 +1,9 @@
-// Inline PTX as data: what a string of PTX statements says, before anything is made of it.
+// Inline PTX as data: parses a string of PTX statements.
 //
-// The text is that of an LLVM inline-assembly call: `$0` and `${0}` name its operands, `$$` is a dollar sign, `${:uid}` a
-// number of this place. Statements, `{ }` scopes with `.reg` declarations, predicates, labels, vectors, addresses and immediates
-// follow the grammar of the PTX ISA. Names of registers and labels are resolved here; what an instruction means is not known
-// here.
+// The text is that of an LLVM inline-assembly call: `$0` and `${0}` name its operands, `$$` is a dollar sign, and `${:uid}` a
+// number that no other call of the function has. Statements, `{ }` scopes with `.reg` declarations, predicates, labels,
+// vectors, addresses and immediates follow the grammar of the PTX ISA. Names of registers and labels are resolved here. What an
+// instruction means is not known here (ptx_asm_emit.h).
 //
 // No LLVM. Values are plain data; parse() is a pure function.
 #pragma once
@@ -44,7 +44,7 @@ inline constexpr Type kU64{TypeKind::unsigned_integer, 64};
 inline constexpr Type kF32{TypeKind::real, 32};
 inline constexpr Type bits_type(unsigned bits) { return {TypeKind::bits, bits}; }
 
-// "u32" (no dot) and the like; none when it is not a type.
+// The type of a name without its dot: "u32". Nothing where it is no type.
 std::optional<Type> parse_type(std::string_view name);
 
 struct Operand {
@@ -84,7 +84,7 @@ struct Instruction {
   std::vector<Operand> operands;
   std::optional<Operand> guard;  // @p, @!p
   size_t scope = 0;
-  // "cvt.rn.f16x2.f32"
+  // Opcode and modifiers as they are written: "cvt.rn.f16x2.f32".
   std::string spelling() const;
 };
 
@@ -99,11 +99,12 @@ struct Program {
   std::vector<std::string> labels;  // their names; a Statement places each once
   std::vector<Statement> statements;
 
-  bool has_control_flow() const;  // a guard or a label
-  bool branches_back() const;     // a loop is possible
+  bool has_control_flow() const;  // there is a guard or a label
+  bool branches_back() const;     // a branch goes backwards, so that there may be a loop
 };
 
-// `unique` is what ${:uid} stands for. invalid_argument names the statement and what was expected.
+// `unique` is what ${:uid} stands for. invalid_argument: the text does not parse; the message names the statement and what was
+// expected.
 Result<Program> parse(std::string_view text, unsigned unique = 0);
 
 }  // namespace mneme::ptx

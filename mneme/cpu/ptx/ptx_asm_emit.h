@@ -1,9 +1,10 @@
-// From parsed PTX to IR: the registers, the control flow, and the table of what each opcode does.
+// Makes IR of parsed PTX: of its registers, its control flow, and of each instruction by a table of opcodes.
 //
-// A FunctionLowering holds what all the PTX of one function shares; emit() replaces one call. An opcode's handler gets an Op,
-// which is one instruction at the builder's insertion point: it takes the modifiers it knows, reads operands as typed values and
-// writes results. The first failure sticks: later reads give zeros, so handlers need not check; what a handler leaves untaken
-// of the modifiers is a failure too. Handlers are in the ptx_asm_<family>.cc files, one table a file.
+// A FunctionLowering holds what all PTX of one function shares; its emit() replaces one call. The handler of an opcode gets an
+// Op, which is one instruction at the builder's insertion point. The handler takes the modifiers that it knows, reads operands
+// as typed values, and writes results. The first failure stays, and later reads give zeros, so that handlers need not check for
+// failures. A modifier that a handler has not taken is a failure too. Handlers are in the files ptx_asm_<family>.cc, each of
+// which has one table.
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>
@@ -40,9 +41,9 @@ class FunctionLowering {
 
   llvm::Function& function() { return function_; }
   llvm::Value* thread() { return thread_; }
-  llvm::AllocaInst* register_slot(llvm::Type* type);  // zero at first, becomes a value in finish()
-  llvm::AllocaInst* scratch(llvm::Type* type);        // stays memory: for services that write a result
-  llvm::AllocaInst* carry();                          // i1: the carry flag, which outlives a statement and a call
+  llvm::AllocaInst* register_slot(llvm::Type* type);  // memory of a register: zero at first; finish() makes a value of it
+  llvm::AllocaInst* scratch(llvm::Type* type);        // memory that stays memory, for services that write a result
+  llvm::AllocaInst* carry();                          // the carry flag (i1), which lives on from call to call
 
  private:
   llvm::Function& function_;
@@ -53,6 +54,7 @@ class FunctionLowering {
 
 class Emission;  // one call being replaced
 
+// One instruction that is being replaced, as its handler sees it.
 class Op {
  public:
   Op(Emission& emission, const Instruction& instruction);
@@ -60,7 +62,7 @@ class Op {
   llvm::IRBuilder<>& ir;
   ThreadState& thread;
 
-  // Modifiers: each call takes what it finds.
+  // Modifiers. Each call takes the one that it finds, so that finish() does not count it as unknown.
   bool flag(std::string_view modifier);
   std::string_view choice(std::initializer_list<std::string_view> modifiers, std::string_view otherwise = {});
   std::string_view next();  // whatever comes next, empty at the end
@@ -76,24 +78,24 @@ class Op {
   llvm::Value* in(const Operand& operand, Type type);
   void out(size_t index, llvm::Value* value, Type type) { out(operand(index), value, type); }
   void out(const Operand& operand, llvm::Value* value, Type type);
-  // The d and the p of "d|p"; the second is a sink where there is no pair.
+  // The d and the p of "d|p". Where there is no pair, the first is the operand itself and the second a sink.
   const Operand& first(size_t index);
   const Operand& second(size_t index);
   // A host pointer for an address operand of the state space ("", "global", "shared", "shared::cta", …).
   llvm::Value* pointer(size_t index, std::string_view space);
-  // The value as a compile-time constant, or a failure.
+  // The operand's value, which must be a constant; a failure else.
   uint64_t constant(size_t index);
-  // Applies `element` to each lane of `arguments`.
+  // Applies `element` to each lane of `arguments`, which have the lanes of `type`, and makes a vector of the results.
   using Lane = llvm::function_ref<llvm::Value*(llvm::ArrayRef<llvm::Value*>)>;
   llvm::Value* lanes(Type type, llvm::ArrayRef<llvm::Value*> arguments, Lane element);
 
   llvm::Value* zero(Type type);
   llvm::Value* i32(uint32_t value) { return ir.getInt32(value); }
   FunctionLowering& function();
-  // Ends the straight line: the builder moves to a new block at the end of the open code, so that branches can be emitted.
+  // For handlers that branch: opens the code for control flow, and makes blocks in it.
   llvm::BasicBlock* new_block(const char* name);
   void open_control_flow();
-  // A label's block, and the way out of the function.
+  // The block of a label; and a return from the function.
   llvm::BasicBlock* label(const Operand& operand);
   bool is_behind(const Operand& label);  // a branch to it goes backwards
   void return_from_function();
@@ -101,7 +103,7 @@ class Op {
   void fail(std::string_view why);  // unsupported: inline PTX '<spelling>': <why>
   bool failed() const { return !status_.ok(); }
   const Status& status() const { return status_; }
-  Status finish();  // the failure, or that of a modifier not taken
+  Status finish();  // the first failure; else the failure of a modifier that was not taken; else ok
   const Instruction& instruction() const { return instruction_; }
 
  private:
@@ -111,6 +113,7 @@ class Op {
   Status status_;
 };
 
+// Makes the IR of one instruction.
 using Handler = void (*)(Op&);
 struct Entry {
   std::string_view opcode;
@@ -131,7 +134,7 @@ Handler find_handler(std::string_view opcode);
 // Why there is no handler, in the user's words: "matrix instructions are not available on the CPU device".
 std::string_view why_unsupported(std::string_view opcode);
 
-// Used by more than one family: the float sides of add, sub, mul, mad, div, abs, neg, min, max.
+// For several families: add, sub, mul, mad and div of floats; min and max; abs and neg.
 void emit_float_arithmetic(Op& op, Type type);
 void emit_float_minmax(Op& op, Type type);
 void emit_float_sign(Op& op, Type type);

@@ -35,9 +35,9 @@ class FloatMath {
   llvm::Value* negate(Type type, llvm::Value* a);
   llvm::Value* absolute(Type type, llvm::Value* a);
 
-  // Subnormals become zeros of their sign. f16, bf16 and f64 too.
+  // Subnormal values become zeros of their sign, in all four types.
   llvm::Value* flush(Type type, llvm::Value* a);
-  // Into [0, 1]; NaN becomes +0.
+  // Clamps into [0, 1]; NaN becomes +0.
   llvm::Value* saturate(Type type, llvm::Value* a);
   // Negative values become +0; NaN stays.
   llvm::Value* relu(Type type, llvm::Value* a);
@@ -47,12 +47,12 @@ class FloatMath {
   // From float or double to any of the four, rounded once.
   llvm::Value* narrow(llvm::Value* wide, Type to, Round round);
   llvm::Value* from_integer(llvm::Value* value, bool is_signed, Type to, Round round);
-  // Saturating, as cvt does; `a` must hold an integral value or what rounds toward zero. NaN gives `nan`.
+  // Saturates, as cvt does, and rounds toward zero. NaN gives `nan`.
   llvm::Value* to_integer(llvm::Value* a, Type to, uint64_t nan);
 
-  // The 8-bit floats: round to nearest even; what is too large becomes the largest finite value.
+  // To an 8-bit float: rounds to nearest even; a value that is too large becomes the largest finite one. And back, to float.
   llvm::Value* to_small(llvm::Value* float_or_double, Type small);
-  llvm::Value* from_small(llvm::Value* byte, Type small);  // float
+  llvm::Value* from_small(llvm::Value* byte, Type small);
 
   llvm::Value* call(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> arguments);
 

@@ -1,4 +1,4 @@
-// The tokens of inline PTX. See ptx_asm.h for what dollar signs mean.
+// Divides inline PTX into tokens. ptx_asm.h tells what dollar signs mean.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ struct Token {
   size_t begin = 0, end = 0;  // in the source
 };
 
-// An identifier that follows a dot may begin with a digit and may hold "::" (".L2::128B"): it is lexed as one.
+// The tokens of `text`, with one of kind `end` behind them. `unique` is what ${:uid} stands for. An identifier that follows a
+// dot may begin with a digit and may hold "::", as in ".L2::128B". invalid_argument: something is no token.
 Result<std::vector<Token>> tokenize(std::string_view text, unsigned unique);
 
 }  // namespace mneme::ptx

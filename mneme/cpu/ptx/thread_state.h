@@ -1,5 +1,5 @@
-// IR that reads what a running thread knows of itself, and that calls the CPU device's services, by the layouts of
-// mneme/cpu/run/image.h.
+// ThreadState: makes IR that reads what a running thread knows of itself, and that calls the CPU device's services, by the
+// layouts of mneme/cpu/run/image.h.
 //
 // A ThreadState emits at its builder's insertion point; it owns nothing and lives no longer than builder and thread value. Loads
 // from the block's description are marked invariant: it never changes while the image's function runs.

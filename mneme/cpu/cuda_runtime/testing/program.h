@@ -33,10 +33,10 @@ struct Program {
                          nullptr};
   ByteVector fat_binary;
   mneme::testing::TestWrapper wrapper;
-  // Addresses that stand for host stubs and host variables.
+  // Their addresses stand for those of host stubs and host variables.
   char scale = 0, fault = 0, refused = 0, plain = 0, state = 0, unreached = 0;
 
-  // One for all tests of the process: the emulated device is one too.
+  // The one program of all tests in the process, which has one emulated device too.
   static Program& get() {
     static Program* program = new Program;
     return *program;
