@@ -30,6 +30,7 @@ NOT_RUN = {
 # The same in less time.
 SHORTER = {
     r"--trials \d+": "--trials 6",
+    r"\./cg 112 1000": "./cg 10 100",
     r"block\.x=\d+:1024:\d+": "block.x=64:128:64",
     r"^python$": "python -c pass",
     r"examples/cg/cg.cu": f"{ROOT}/examples/cg/cg.cu",
@@ -37,6 +38,7 @@ SHORTER = {
 }
 # What a page finds beside the recording: commands that make it.
 BEFORE = {
+    "gpu-session": "rm -r record-db; cp app cg",
     "to-your-program": "mneme tune record-db --trials 4 --results-dir results --quiet --confirm 5",
 }
 

@@ -1,0 +1,15 @@
+# What a package runs on a GPU, bin/mneme-check-gpu, runs on the CPU device too and passes there: it goes stale where nobody runs it.
+mkdir -p package/bin package/examples
+cp "$CASE_FOLDER/../../scripts/check-gpu" package/bin/mneme-check-gpu
+ln -s "$MNEME_PREFIX/bin/mneme" package/bin/mneme
+for example in vecadd cg stencil reduction; do compile "$EXAMPLES/$example/$example.cu" "package/examples/$example"; done
+cp package/examples/vecadd package/examples/vecadd-shared
+expect 0 package/bin/mneme-check-gpu --device cpu
+contains out "PASS  vecadd: 16 of 32 configurations are right"
+contains out "0 failed on cpu"
+# It says what fails, with what the command printed.
+printf '#!/bin/sh\necho "reduction: wrong"\nexit 3\n' >package/examples/reduction
+expect 1 package/bin/mneme-check-gpu --device cpu
+contains out "FAIL  reduction: mneme run"
+contains out "reduction: wrong"
+if [ ! -e /dev/nvidiactl ]; then expect 77 package/bin/mneme-check-gpu; fi
