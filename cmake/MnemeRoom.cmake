@@ -1,10 +1,53 @@
-# mneme_precompile(<target> [<header>...]) compiles headers from outside the project once for the target, not once for each source.
-# Every source names what it includes all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without.
+# Headers that most sources include are compiled once for all rooms, not once for each source: those from outside the project, and
+# those of `base` that nearly every source names. A precompiled header serves sources of the same options only, so there are six: for
+# rooms and for their tests (-O0, with the test framework), each plain, with LLVM's headers (and -fno-rtti), and with those of the command
+# line (and -O1: its code runs once a command). Every source names what it includes all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+# builds without.
+foreach(kind headers headers_llvm headers_cli)
+  foreach(test "" _test)
+    set(target mneme_${kind}${test})
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${target}.cc CONTENT "")
+    add_library(${target} OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/${target}.cc)
+    target_link_libraries(${target} PRIVATE mneme_warnings)
+    target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # ccache goes by contents
+    target_precompile_headers(${target} PRIVATE <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <condition_variable> <cstdint>
+      <cstring> <deque> <filesystem> <fstream> <functional> <future> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string>
+      <string_view> <thread> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>
+      ${CMAKE_SOURCE_DIR}/mneme/base/log.h ${CMAKE_SOURCE_DIR}/mneme/base/status.h ${CMAKE_SOURCE_DIR}/mneme/base/types.h)
+    if(kind STREQUAL headers_llvm)
+      target_precompile_headers(${target} PRIVATE <llvm/IR/InstIterator.h> <llvm/IR/IntrinsicInst.h> <llvm/IR/IRBuilder.h>
+        <llvm/IR/Module.h> <llvm/Passes/PassBuilder.h> <llvm/Support/raw_ostream.h>)
+      target_link_libraries(${target} PRIVATE mneme_llvm)
+    elseif(kind STREQUAL headers_cli)
+      target_precompile_headers(${target} PRIVATE <CLI/CLI.hpp>)
+      target_compile_options(${target} PRIVATE -O1)
+    endif()
+    if(test)
+      target_link_libraries(${target} PRIVATE GTest::gtest GTest::gmock)
+      target_precompile_headers(${target} PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+      target_compile_options(${target} PRIVATE -O0)  # tests are compiled more often than they run
+    endif()
+  endforeach()
+endforeach()
+
+# mneme_precompile(<target> [LLVM | CLI] [TEST]): the target's sources are compiled with the precompiled headers of that kind and with
+# their options, but -fno-rtti, which the target mneme_llvm brings.
 function(mneme_precompile target)
-  target_precompile_headers(${target} PRIVATE <algorithm> <atomic> <chrono> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional>
-    <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread> <unordered_map> <utility> <vector> <fmt/format.h>
-    <fmt/ranges.h> ${ARGN})
-  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # ccache goes by contents
+  list(JOIN ARGV _ headers)
+  string(REGEX REPLACE "^${target}" mneme_headers headers ${headers})
+  string(TOLOWER ${headers} headers)
+  target_precompile_headers(${target} REUSE_FROM ${headers})
+  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  if("TEST" IN_LIST ARGN)
+    target_compile_options(${target} PRIVATE -O0)
+  elseif("CLI" IN_LIST ARGN)
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL EXECUTABLE)  # compiled as libraries are, for the same reason
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
 endfunction()
 
 # mneme_room_root(<room> <variable>) makes the include root of a room: a folder of the build in which "mneme/<room>" is the room's
@@ -46,7 +89,7 @@ function(mneme_use_headers target)
 endfunction()
 
 # mneme_room(NAME <room> [SOURCES <file>...] [DEPS <room>...] [LIBRARIES <target>...] [TEST_DEPS <target>...] [TESTS <file>...]
-#            [TABLE <file> [TABLE_ROOMS <room>...]] [PRECOMPILED_AS <room>])
+#            [TABLE <file> [TABLE_ROOMS <room>...]])
 #
 # Declares one room: a static library mneme_<room> and, from the *_test.cc files that stand beside its sources, one test
 # executable mneme_<room>_test. Headers are included as "mneme/<room>/<file>.h". Every room has an include root of its own
@@ -61,27 +104,26 @@ endfunction()
 #   TESTS      the test sources; default: every *_test.cc in the room's folder
 #   TEST_DEPS  what only the tests link
 #   FLAGS      compile options of the sources and tests
-#   PRECOMPILE headers from outside the project that most sources include, beside those that all rooms precompile
 #   TABLE      the source that may include the rooms within, and those of TABLE_ROOMS, which are linked as they are
-#   PRECOMPILED_AS  the room, declared before, that has precompiled the same headers with the same options
 function(mneme_room)
-  cmake_parse_arguments(ROOM "" "NAME;TABLE;PRECOMPILED_AS" "TABLE_ROOMS;SOURCES;DEPS;LIBRARIES;TESTS;TEST_DEPS;FLAGS;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(ROOM "" "NAME;TABLE" "TABLE_ROOMS;SOURCES;DEPS;LIBRARIES;TESTS;TEST_DEPS;FLAGS" ${ARGN})
   mneme_room_root(${ROOM_NAME} root)
   string(REPLACE "/" "_" target mneme_${ROOM_NAME})
   string(REPLACE "/" "." dotted ${ROOM_NAME})
   list(TRANSFORM ROOM_DEPS PREPEND mneme_ OUTPUT_VARIABLE deps)
   list(TRANSFORM deps REPLACE "/" "_")
+  set(kind "")
+  if("mneme_llvm" IN_LIST ROOM_LIBRARIES)
+    set(kind LLVM)
+  elseif("CLI11::CLI11" IN_LIST ROOM_LIBRARIES)
+    set(kind CLI)
+  endif()
   if(ROOM_SOURCES)
     add_library(${target} STATIC ${ROOM_SOURCES})
     target_include_directories(${target} PUBLIC ${root})
     target_link_libraries(${target} PUBLIC ${deps} PRIVATE ${ROOM_LIBRARIES} mneme_warnings)
     target_compile_options(${target} PRIVATE ${ROOM_FLAGS})
-    if(ROOM_PRECOMPILED_AS)
-      target_precompile_headers(${target} REUSE_FROM mneme_${ROOM_PRECOMPILED_AS})
-      target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-    else()
-      mneme_precompile(${target} ${ROOM_PRECOMPILE})
-    endif()
+    mneme_precompile(${target} ${kind})
   else()
     add_library(${target} INTERFACE)
     target_include_directories(${target} INTERFACE ${root})
@@ -109,13 +151,8 @@ function(mneme_room)
   if(ROOM_TESTS AND BUILD_TESTING)
     add_executable(${target}_test ${ROOM_TESTS})
     target_link_libraries(${target}_test PRIVATE ${target} ${ROOM_LIBRARIES} ${ROOM_TEST_DEPS} mneme_warnings GTest::gtest GTest::gmock GTest::gtest_main)
-    target_compile_options(${target}_test PRIVATE -O0 ${ROOM_FLAGS})  # tests are compiled more often than they run
-    if(ROOM_PRECOMPILED_AS)
-      target_precompile_headers(${target}_test REUSE_FROM mneme_${ROOM_PRECOMPILED_AS}_test)
-      target_compile_options(${target}_test PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-    else()
-      mneme_precompile(${target}_test <gmock/gmock.h> <gtest/gtest.h> ${ROOM_PRECOMPILE})
-    endif()
+    target_compile_options(${target}_test PRIVATE ${ROOM_FLAGS})
+    mneme_precompile(${target}_test ${kind} TEST)
     gtest_discover_tests(${target}_test TEST_PREFIX ${dotted}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
   endif()
 endfunction()

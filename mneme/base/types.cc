@@ -14,4 +14,8 @@ std::string format_bytes(Bytes bytes) {
   return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, kUnits[unit]);
 }
 
+std::string format_address(DevicePtr address) { return fmt::format("{:#x}", address.address); }
+
+std::string format_extents(const Dim3& extents) { return fmt::format("{}x{}x{}", extents.x, extents.y, extents.z); }
+
 }  // namespace mneme

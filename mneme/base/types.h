@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace mneme {
@@ -51,28 +53,35 @@ using ByteSpan = std::span<const std::byte>;
 using MutableByteSpan = std::span<std::byte>;
 using ByteVector = std::vector<std::byte>;
 
-// "1.5 MiB"
+// As {fmt} shows them too: "1.5 MiB", "0x7a0000000200", "128x4x1".
 std::string format_bytes(Bytes bytes);
+std::string format_address(DevicePtr address);
+std::string format_extents(const Dim3& extents);
 
 }  // namespace mneme
 
+// These call functions that are compiled once: {fmt}'s own would be compiled anew in every source that shows one of the types.
 template <>
-struct fmt::formatter<mneme::Bytes> : fmt::formatter<std::string> {
+struct fmt::formatter<mneme::Bytes> {
+  constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   auto format(mneme::Bytes bytes, fmt::format_context& context) const {
-    return fmt::formatter<std::string>::format(mneme::format_bytes(bytes), context);
+    const std::string text = mneme::format_bytes(bytes);
+    return std::copy(text.begin(), text.end(), context.out());
   }
 };
 template <>
 struct fmt::formatter<mneme::DevicePtr> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   auto format(mneme::DevicePtr p, fmt::format_context& context) const {
-    return fmt::format_to(context.out(), "{:#x}", p.address);
+    const std::string text = mneme::format_address(p);
+    return std::copy(text.begin(), text.end(), context.out());
   }
 };
 template <>
 struct fmt::formatter<mneme::Dim3> {
   constexpr auto parse(fmt::format_parse_context& context) { return context.begin(); }
   auto format(const mneme::Dim3& d, fmt::format_context& context) const {
-    return fmt::format_to(context.out(), "{}x{}x{}", d.x, d.y, d.z);
+    const std::string text = mneme::format_extents(d);
+    return std::copy(text.begin(), text.end(), context.out());
   }
 };

@@ -12,6 +12,7 @@
 #include "mneme/device/device.h"
 #include "mneme/device/device_count.h"
 #include "mneme/process/guarded.h"
+#include "mneme/replay/json_text.h"
 
 namespace mneme::cli {
 namespace {
@@ -94,12 +95,12 @@ std::vector<Finding> look(Health absent_gpu) {
 std::string encode(const std::vector<Finding>& findings) {
   nlohmann::json json = nlohmann::json::array();
   for (const Finding& f : findings) json.push_back({f.what, static_cast<int>(f.health), f.detail, f.remedy});
-  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(json);
 }
 
 std::vector<Finding> decode(const std::string& text) {
   std::vector<Finding> findings;
-  for (const auto& f : nlohmann::json::parse(text)) findings.push_back({f[0], static_cast<Health>(f[1].get<int>()), f[2], f[3]});
+  for (const auto& f : parse_json(text)) findings.push_back({f[0], static_cast<Health>(f[1].get<int>()), f[2], f[3]});
   return findings;
 }
 

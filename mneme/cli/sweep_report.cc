@@ -8,6 +8,7 @@
 #include "mneme/base/shown.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/measure/time_statistics.h"
+#include "mneme/replay/json_text.h"
 
 namespace mneme::cli {
 namespace {
@@ -21,7 +22,7 @@ constexpr size_t kCellWidth = 40, kLongestValue = 100;
 constexpr double kMuchDrift = 0.05;
 
 std::string format_value(const Json& value, size_t most) {
-  std::string text = value.is_null() ? "-" : value.is_string() ? value.get<std::string>() : value.dump();
+  std::string text = value.is_null() ? "-" : value.is_string() ? value.get<std::string>() : json_text(value);
   std::replace(text.begin(), text.end(), '\n', ' ');
   return shown(text, most);
 }

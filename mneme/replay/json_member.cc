@@ -1,13 +1,16 @@
 #include "mneme/replay/json_member.h"
 
+#include <nlohmann/json.hpp>
 #include <string>
+
+#include "mneme/replay/json_text.h"
 
 namespace mneme {
 
 using Json = nlohmann::json;
 
 Json json_value(std::string_view text) {
-  Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  Json value = parse_json(text);
   return value.is_discarded() ? Json(text) : value;
 }
 

@@ -8,6 +8,7 @@
 #include "mneme/base/output_file.h"
 #include "mneme/pool/pipeline_check.h"
 #include "mneme/replay/device_knobs.h"
+#include "mneme/replay/json_text.h"
 
 namespace mneme {
 namespace {
@@ -53,7 +54,7 @@ Path kernel_file(const SweepPlan& plan, const Path& database) { return database 
 Status write_plan(const ResultsFolder& folder, const SweepPlan& plan, FileSystem& files) {
   Json json = to_json(plan);
   json[kFromHere] = plan.database.lexically_relative(whole(folder.path)).string();
-  const std::string text = json.dump(2) + "\n";
+  const std::string text = json_text(json, 2) + "\n";
   return write_output_file(folder.plan(), std::as_bytes(std::span(text)), files);
 }
 
@@ -93,7 +94,7 @@ Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   if (!json.is_object() || !json.contains("mneme_sweep")) return corrupt("this is none");
   const bool first_version = json["mneme_sweep"] == 1;
   if (!first_version && json["mneme_sweep"] != kVersion)
-    return error(Code::incompatible, "the plan of a sweep: its version is {}, and {} is known", json["mneme_sweep"].dump(),
+    return error(Code::incompatible, "the plan of a sweep: its version is {}, and {} is known", json_text(json["mneme_sweep"]),
                  kVersion);
   SweepPlan plan;
   plan.database = json.at("database").get<std::string>();
@@ -185,7 +186,7 @@ Result<SweepPlan> read_plan(const ResultsFolder& folder, FileSystem& files) {
                  folder.path.string());
   MNEME_TRY(bytes.status());
   const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json(text);
   auto plan = sweep_plan_from_json(json);
   if (!plan.ok()) return plan.status().with_context(folder.plan().string());
   if (auto from_here = json.find(kFromHere); from_here != json.end() && from_here->is_string()) {
