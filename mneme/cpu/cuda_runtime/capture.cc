@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "mneme/cpu/cuda_runtime/event.h"
 #include "mneme/cpu/cuda_runtime/slots.h"
@@ -138,7 +139,7 @@ bool record_captured(ProgramStream& stream, Event& event) {
 
 bool wait_captured(ProgramStream& stream, Event& event) {
   std::lock_guard lock(event.mutex);
-  if (!event.capture || event.capture->origin->capture != event.capture) return false;
+  if (!event.capture || !event.capture->origin || event.capture->origin->capture != event.capture) return false;
   join(stream, event.capture);
   add_missing(stream.last, event.captured);
   return true;
@@ -146,8 +147,14 @@ bool wait_captured(ProgramStream& stream, Event& event) {
 
 void leave_capture(ProgramStream& stream) {
   if (!stream.capture) return;
-  std::erase(stream.capture->streams, &stream);
-  stream.capture.reset();
+  const std::shared_ptr<Capture> capture = std::exchange(stream.capture, nullptr);
+  std::erase(capture->streams, &stream);
+  if (capture->origin != &stream) return;
+  capture->origin = nullptr;  // events may hold the capture for longer
+  for (ProgramStream* other : std::exchange(capture->streams, {})) {
+    other->capture.reset();
+    other->last.clear();
+  }
 }
 
 void fill_capture(Slots& slots) {

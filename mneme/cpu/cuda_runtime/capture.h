@@ -16,7 +16,7 @@ struct ProgramStream;
 // recorded in it.
 struct Capture {
   std::shared_ptr<Graph> graph;
-  ProgramStream* origin = nullptr;      // the stream that began it
+  ProgramStream* origin = nullptr;      // the stream that began it; null: it has been destroyed
   std::vector<ProgramStream*> streams;  // all that take part
   unsigned long long id = 0;
 };
@@ -44,7 +44,8 @@ cudaError_t submit(cudaStream_t stream, Operation operation);
 bool record_captured(ProgramStream& stream, Event& event);
 bool wait_captured(ProgramStream& stream, Event& event);
 
-// Takes a stream that is about to be destroyed out of its capture.
+// Takes a stream that is about to be destroyed out of its capture. The capture that the stream began itself is over, for all
+// streams that take part.
 void leave_capture(ProgramStream& stream);
 
 }  // namespace mneme::emulation

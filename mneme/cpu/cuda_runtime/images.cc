@@ -52,6 +52,10 @@ Status GlobalWindow::map(Bytes size) {
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == MAP_FAILED)
     return error(Code::unavailable, "placing device globals of {} at {}: {}", size, base(), std::strerror(errno));
+  if (got != wanted) {  // kernels before 4.17 take the address as a wish
+    ::munmap(got, size.count);
+    return error(Code::unavailable, "placing device globals of {} at {}: something else lies there", size, base());
+  }
   mapped_ = size;
   return {};
 }

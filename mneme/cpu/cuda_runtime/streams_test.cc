@@ -144,6 +144,20 @@ TEST_F(Capturing, AForkThatDoesNotJoinIsRefused) {
   EXPECT_EQ(numbers[0], 5);  // the capture is over: the stream works at once
 }
 
+TEST_F(Capturing, EndsWithTheStreamThatBeganIt) {
+  int* numbers = make_numbers(1);
+  CUDA(cudaEventRecord)(fork, first);
+  CUDA(cudaStreamWaitEvent)(second, fork, 0);
+  ASSERT_EQ(CUDA(cudaStreamDestroy)(first), cudaSuccess);
+  cudaStreamCaptureStatus status;
+  EXPECT_EQ(CUDA(cudaStreamIsCapturing)(second, &status), cudaSuccess);
+  EXPECT_EQ(status, cudaStreamCaptureStatusNone);
+  EXPECT_EQ(CUDA(cudaStreamWaitEvent)(second, fork, 0), cudaSuccess);  // of a capture that is over
+  EXPECT_EQ(launch_scale(numbers, 5, 1, second), cudaSuccess);
+  EXPECT_EQ(numbers[0], 5);
+  CUDA(cudaStreamCreate)(&first);
+}
+
 TEST_F(Capturing, AllocationsOfAGraphStay) {
   void* pointer = nullptr;
   ASSERT_EQ(CUDA(cudaMallocAsync)(&pointer, 4, first), cudaSuccess);
