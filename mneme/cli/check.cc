@@ -21,14 +21,14 @@ namespace {
 constexpr int kExitRight = 0;
 constexpr int kExitNotRight = 1;
 
-std::string describe(const SegmentBehaviour& s, unsigned runs) {
-  std::string text = fmt::format("  {}, {}{}: ", shown(s.segment.where), s.segment.size,
-                                 s.segment.type ? fmt::format(" of {}", to_string(*s.segment.type)) : "");
+std::string describe(const RangeBehaviour& s, unsigned runs) {
+  std::string text = fmt::format("  {}, {}{}: ", shown(s.range.where), s.range.size,
+                                 s.range.type ? fmt::format(" of {}", to_string(*s.range.type)) : "");
   text += fmt::format("{} of {} runs unlike the recording, {}\n", s.unlike_recorded, runs,
                       s.contents == 1 ? "all runs the same" : fmt::format("{} different contents", s.contents));
   if (s.tolerance) return text + fmt::format("    accepted with {}\n", shown(tolerance_option(s)));
-  if (s.segment.type) return text + fmt::format("    {}\n", s.no_tolerance);
-  return text + fmt::format("    what it holds is not known: --dtype '{}:f32' says so\n", shown(s.segment.buffer));
+  if (s.range.type) return text + fmt::format("    {}\n", s.no_tolerance);
+  return text + fmt::format("    what it holds is not known: --dtype '{}:f32' says so\n", shown(s.range.buffer));
 }
 
 std::string describe(const Behaviour& behaviour, const std::string& title) {
@@ -42,7 +42,7 @@ std::string describe(const Behaviour& behaviour, const std::string& title) {
   std::string text = fmt::format("{}: {} runs, {}\n", title, behaviour.runs, verdict);
   if (behaviour.seed)
     text += fmt::format("  blocks ran in another order each time, chosen by --seed {}, which repeats them\n", *behaviour.seed);
-  for (const SegmentBehaviour& segment : behaviour.segments) text += describe(segment, behaviour.runs);
+  for (const RangeBehaviour& range : behaviour.ranges) text += describe(range, behaviour.runs);
   for (const ir::OrderDependence& dependence : behaviour.order_dependences)
     text += fmt::format("  the kernel {}\n", shown(ir::describe(dependence)));
   for (const std::string& line : describe(behaviour.races)) text += fmt::format("  {}\n", shown(line, 0));
@@ -87,7 +87,7 @@ class CheckCommand : public Command {
       MNEME_ASSIGN(Configuration configuration, configuration_.configuration());
       MNEME_ASSIGN(auto recorded, RecordedSession::open(recorded_, configuration));
       title = recorded->title();
-      return observe_behaviour(recorded->session(), configuration, runs_, recorded->segments(),
+      return observe_behaviour(recorded->session(), configuration, runs_, recorded->ranges(),
                                seed_.value_or(std::random_device()()));
     }();
     if (!behaviour.ok()) return behaviour.status();

@@ -25,7 +25,7 @@ std::string line(const std::string& name, const ElementSample& s) {
                      s.error.absolute, s.error.relative, s.error.ulp);
 }
 
-std::string histogram(const SegmentDifference& d) {
+std::string histogram(const RangeDifference& d) {
   std::vector<std::pair<std::string, uint64_t>> rows;
   for (const auto& [decade, count] : d.decades) rows.emplace_back(fmt::format("1e{} to 1e{}", decade, decade + 1), count);
   if (d.from_zero != 0) rows.emplace_back("zero recorded", d.from_zero);
@@ -42,9 +42,9 @@ std::string histogram(const SegmentDifference& d) {
   return text;
 }
 
-std::string table(const SegmentDifference& d) {
-  std::string text = fmt::format("{} at {}, {} {}: {} differ\n", shown(d.segment.where), d.address, d.elements,
-                                 d.segment.type ? std::string(to_string(d.type)) : "bytes", d.differing);
+std::string table(const RangeDifference& d) {
+  std::string text = fmt::format("{} at {}, {} {}: {} differ\n", shown(d.range.where), d.address, d.elements,
+                                 d.range.type ? std::string(to_string(d.type)) : "bytes", d.differing);
   if (d.not_written != 0)
     text += fmt::format("  {} elements were not written by this configuration, the first at index {}\n", d.not_written,
                         d.first_not_written.value_or(0));
@@ -58,14 +58,14 @@ std::string table(const SegmentDifference& d) {
 
 struct Found {
   ReplayResult result;
-  std::vector<SegmentDifference> differences;
+  std::vector<RangeDifference> differences;
 };
 
 std::string tables(const Found& found) {
   std::string text;
-  for (const SegmentDifference& difference : found.differences) text += table(difference) + "\n";
+  for (const RangeDifference& difference : found.differences) text += table(difference) + "\n";
   const bool not_written = std::any_of(found.differences.begin(), found.differences.end(),
-                                       [](const SegmentDifference& difference) { return difference.not_written != 0; });
+                                       [](const RangeDifference& difference) { return difference.not_written != 0; });
   if (not_written)
     for (const FewerThreads& f : found.result.fewer_threads)
       text += fmt::format("{} of {} threads in {} ran: --keep-threads keeps them\n", f.threads, f.recorded, f.axis);
@@ -76,7 +76,7 @@ std::string tables(const Found& found) {
 
 std::string json(const Found& found) {
   nlohmann::json buffers = nlohmann::json::array();
-  for (const SegmentDifference& difference : found.differences) buffers.push_back(to_json(difference));
+  for (const RangeDifference& difference : found.differences) buffers.push_back(to_json(difference));
   return to_text({{"buffers", buffers}, {"result", to_json(found.result)}});
 }
 
@@ -123,7 +123,7 @@ class DiffCommand : public Command {
     Found found;
     found.result =
         recorded->session().repeat(configuration, 1, [&](unsigned, const ReplayResult&, const RunMemory& memory) -> Status {
-          MNEME_ASSIGN(found.differences, find_differences(memory, recorded->segments()));
+          MNEME_ASSIGN(found.differences, find_differences(memory, recorded->ranges()));
           return {};
         });
     return found;

@@ -27,25 +27,25 @@ std::string fitting(std::string text, unsigned width) {
   return text.size() <= letters ? text : text.substr(0, letters - 3) + "...";
 }
 
-size_t cell_count(const SegmentDifference& d) { return std::max<size_t>(d.cells.size(), 1); }
+size_t cell_count(const RangeDifference& d) { return std::max<size_t>(d.cells.size(), 1); }
 
-Colour colour_of_cell(const SegmentDifference& d, size_t cell) {
+Colour colour_of_cell(const RangeDifference& d, size_t cell) {
   if (cell >= d.cells.size()) return kBehind;
   return cell < d.cells_not_written.size() && d.cells_not_written[cell] ? kNotWrittenColour : colour_of(d.cells[cell]);
 }
 
-void draw_title(Canvas& canvas, const Plot& plot, const SegmentDifference& d) {
+void draw_title(Canvas& canvas, const Plot& plot, const RangeDifference& d) {
   const unsigned y = plot.area.y - kTitle;
-  const std::string type = d.segment.type ? std::string(to_string(d.type)) : "bytes";
+  const std::string type = d.range.type ? std::string(to_string(d.type)) : "bytes";
   std::string what = fmt::format("{} differ", d.wrong());
   if (d.not_written != 0) what += fmt::format(", {} not written", d.not_written);
   if (d.cell != 1) what += fmt::format("; a cell is {}", d.cell);
-  canvas.text(8, y, fitting(fmt::format("{}: {} {}", d.segment.where, d.elements, type), kWidth - 16), kInk);
+  canvas.text(8, y, fitting(fmt::format("{}: {} {}", d.range.where, d.elements, type), kWidth - 16), kInk);
   canvas.text(8, y + kLine, fitting(what, kWidth - 16), kInk);
 }
 
 // Beside the rows the index of their first element, below them the distance from it.
-void draw_axes(Canvas& canvas, const Plot& plot, const SegmentDifference& d) {
+void draw_axes(Canvas& canvas, const Plot& plot, const RangeDifference& d) {
   const auto& [x, y, width, height] = plot.area;
   canvas.fill({x - 1, y, 1, height + 1}, kInk);
   canvas.fill({x - 1, y + height, width + 1, 1}, kInk);
@@ -63,7 +63,7 @@ void draw_axes(Canvas& canvas, const Plot& plot, const SegmentDifference& d) {
   }
 }
 
-void draw_plot(Canvas& canvas, const Plot& plot, const SegmentDifference& d) {
+void draw_plot(Canvas& canvas, const Plot& plot, const RangeDifference& d) {
   draw_title(canvas, plot, d);
   for (size_t cell = 0; cell < size_t{plot.columns} * plot.rows; ++cell) {
     const auto column = static_cast<unsigned>(cell % plot.columns), row = static_cast<unsigned>(cell / plot.columns);
@@ -115,7 +115,7 @@ Colour colour_of(double relative_error) {
   return {mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue)};
 }
 
-std::vector<Plot> layout(const std::vector<SegmentDifference>& differences) {
+std::vector<Plot> layout(const std::vector<RangeDifference>& differences) {
   std::vector<Plot> plots;
   unsigned y = 8;
   for (size_t i = 0; i < std::min(differences.size(), kMostPlots); ++i) {
@@ -131,7 +131,7 @@ std::vector<Plot> layout(const std::vector<SegmentDifference>& differences) {
   return plots;
 }
 
-Canvas draw(const std::vector<SegmentDifference>& differences) {
+Canvas draw(const std::vector<RangeDifference>& differences) {
   const std::vector<Plot> plots = layout(differences);
   const unsigned end = plots.back().area.y + plots.back().area.height + kAxis + kLine;
   Canvas canvas(kWidth, end + kLegend, kPaper);
@@ -140,7 +140,7 @@ Canvas draw(const std::vector<SegmentDifference>& differences) {
   return canvas;
 }
 
-Status write_picture(const std::vector<SegmentDifference>& differences, const Path& file) {
+Status write_picture(const std::vector<RangeDifference>& differences, const Path& file) {
   return draw(differences).write_png(file);
 }
 

@@ -27,11 +27,11 @@ struct Plot {
 inline constexpr size_t kMostPlots = 64;
 // Where the plots are, one below the other from the top of the picture on: of the first kMostPlots differences. A plot is 512
 // pixels wide, and has 64, 128, 256 or 512 columns.
-std::vector<Plot> layout(const std::vector<SegmentDifference>& differences);
+std::vector<Plot> layout(const std::vector<RangeDifference>& differences);
 
 // Draws the picture. `differences` are those of at least one buffer; the picture has the first kMostPlots.
-Canvas draw(const std::vector<SegmentDifference>& differences);
+Canvas draw(const std::vector<RangeDifference>& differences);
 // Draws the picture and writes it as PNG. io.
-Status write_picture(const std::vector<SegmentDifference>& differences, const Path& file);
+Status write_picture(const std::vector<RangeDifference>& differences, const Path& file);
 
 }  // namespace mneme::cli

@@ -19,8 +19,8 @@ TEST(DifferencePicture, ColoursFollowTheErrorsDecades) {
 }
 
 TEST(DifferencePicture, HasABandForEachBuffer) {
-  SegmentDifference one, two;
-  one.segment.where = "argument 'out'";
+  RangeDifference one, two;
+  one.range.where = "argument 'out'";
   one.elements = one.differing = 600;
   one.cells.assign(600, 0);
   one.cells_not_written.assign(600, false);
@@ -79,9 +79,9 @@ bool shows(const Canvas& canvas, const std::string& text) {
 }
 
 TEST(DifferencePicture, HasAxesAndALegend) {
-  SegmentDifference one;
-  one.segment.where = "argument 'out'";
-  one.segment.type = one.type = ElementType::f32;
+  RangeDifference one;
+  one.range.where = "argument 'out'";
+  one.range.type = one.type = ElementType::f32;
   one.elements = 65536;
   one.differing = 40000;
   one.not_written = 32768;
@@ -94,7 +94,7 @@ TEST(DifferencePicture, HasAxesAndALegend) {
                            "no relative error: NaN, infinity, 0", "behind the last element"})
     EXPECT_TRUE(shows(canvas, text)) << text;
   EXPECT_FALSE(shows(canvas, "more buffers differ"));
-  EXPECT_TRUE(shows(draw(std::vector<SegmentDifference>(kMostPlots + 2, one)), "2 more buffers differ"));
+  EXPECT_TRUE(shows(draw(std::vector<RangeDifference>(kMostPlots + 2, one)), "2 more buffers differ"));
 }
 
 TEST(PictureCanvas, TextIsDrawnWithDotsAndKeepsInside) {
@@ -108,7 +108,7 @@ TEST(PictureCanvas, TextIsDrawnWithDotsAndKeepsInside) {
 }
 
 TEST(DifferencePicture, SaysWhatItCouldNotWrite) {
-  SegmentDifference one;
+  RangeDifference one;
   one.cells.assign(1, 1);
   Status status = write_picture({one}, "/no/such/folder/p.png");
   EXPECT_EQ(status.code(), Code::io);

@@ -31,11 +31,11 @@ Result<std::unique_ptr<RecordedSession>> RecordedSession::open(const RecordedSes
   MNEME_ASSIGN(opened->session_, Session::prepare(*opened->database_, recorded.kernel.kernel.static_hash, recorded.instances[0],
                                                   *opened->device_, show, std::move(copies)));
   if (cache) opened->session_->use_cache(std::move(cache));
-  MNEME_TRY(opened->find_segments(options, configuration));
+  MNEME_TRY(opened->find_ranges(options, configuration));
   return opened;
 }
 
-Status RecordedSession::find_segments(const RecordedSessionOptions& options, const Configuration& configuration) {
+Status RecordedSession::find_ranges(const RecordedSessionOptions& options, const Configuration& configuration) {
   const Session& s = *session_;
   std::vector<BufferType> types;
   for (const std::string& text : options.types_) {
@@ -44,7 +44,7 @@ Status RecordedSession::find_segments(const RecordedSessionOptions& options, con
   }
   MNEME_ASSIGN(auto tolerances, resolve_tolerances(configuration.tolerance, s.kernel(), s.instance(), s.plan()));
   MNEME_ASSIGN(ir::AccessTypes accesses, ir::access_types(s.recorded_code(), s.kernel().name));
-  MNEME_ASSIGN(segments_, segments_of(s.kernel(), s.instance(), s.plan(), tolerances, accesses, types));
+  MNEME_ASSIGN(ranges_, typed_ranges_of(s.kernel(), s.instance(), s.plan(), tolerances, accesses, types));
   return {};
 }
 

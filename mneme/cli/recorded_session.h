@@ -1,5 +1,5 @@
 // RecordedSession: what `mneme check` and `mneme diff` open: one recorded launch, prepared on a device, and its memory in
-// segments.
+// ranges.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 #include "mneme/cli/device_option.h"
 #include "mneme/cli/recorded_launch.h"
 #include "mneme/replay/session.h"
-#include "mneme/verify/segments.h"
+#include "mneme/verify/typed_ranges.h"
 
 namespace mneme::cli {
 
@@ -30,22 +30,22 @@ class RecordedSessionOptions {
 class RecordedSession {
  public:
   // Opens the database and the device, and prepares the session, with its progress on standard error. `no_mask` is why no mask is
-  // to be looked for, as in RecordedCopies. Failures: those of these steps, of check_files(), and of segments_of().
+  // to be looked for, as in RecordedCopies. Failures: those of these steps, of check_files(), and of typed_ranges_of().
   static Result<std::unique_ptr<RecordedSession>> open(const RecordedSessionOptions& options, const Configuration& configuration,
                                                        const std::string& no_mask = {});
 
   Session& session() { return *session_; }
-  const std::vector<Segment>& segments() const { return segments_; }
+  const std::vector<TypedRange>& ranges() const { return ranges_; }
   // "vecadd(float*) on cpu"
   std::string title() const;
 
  private:
-  Status find_segments(const RecordedSessionOptions& options, const Configuration& configuration);
+  Status find_ranges(const RecordedSessionOptions& options, const Configuration& configuration);
 
   std::unique_ptr<Database> database_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Session> session_;
-  std::vector<Segment> segments_;
+  std::vector<TypedRange> ranges_;
 };
 
 }  // namespace mneme::cli

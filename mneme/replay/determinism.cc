@@ -14,12 +14,12 @@ using Json = nlohmann::json;
 
 class Observer {
  public:
-  explicit Observer(const std::vector<Segment>& segments) : seen_(segments.size()) {
-    for (size_t i = 0; i < segments.size(); ++i) seen_[i].segment = &segments[i];
+  explicit Observer(const std::vector<TypedRange>& ranges) : seen_(ranges.size()) {
+    for (size_t i = 0; i < ranges.size(); ++i) seen_[i].range = &ranges[i];
   }
 
   Status see(const RunMemory& memory) {
-    for (Seen& seen : seen_) MNEME_TRY(see_segment(memory, seen));
+    for (Seen& seen : seen_) MNEME_TRY(see_range(memory, seen));
     return {};
   }
 
@@ -27,24 +27,24 @@ class Observer {
     for (const Seen& seen : seen_) {
       if (seen.contents.size() > 1) behaviour.deterministic = false;
       if (seen.unlike_recorded == 0 && seen.contents.size() <= 1) continue;
-      SegmentBehaviour& out = behaviour.segments.emplace_back();
-      out.segment = *seen.segment;
+      RangeBehaviour& out = behaviour.ranges.emplace_back();
+      out.range = *seen.range;
       out.unlike_recorded = seen.unlike_recorded;
       out.contents = static_cast<unsigned>(seen.contents.size());
-      if (seen.segment->type) propose(seen, *seen.segment->type, out);
+      if (seen.range->type) propose(seen, *seen.range->type, out);
     }
   }
 
  private:
   struct Seen {
-    const Segment* segment = nullptr;
+    const TypedRange* range = nullptr;
     unsigned unlike_recorded = 0;
     std::set<std::string> contents;
     ErrorsSeen strict, with_any_nan;
     std::optional<double> typical;  // magnitude of what was recorded
   };
 
-  static void propose(const Seen& seen, ElementType type, SegmentBehaviour& out) {
+  static void propose(const Seen& seen, ElementType type, RangeBehaviour& out) {
     ToleranceProposal proposal = propose_tolerance(type, NanPolicy::recorded, seen.strict, seen.typical.value_or(0));
     out.elements = seen.strict.elements;
     out.differing = seen.strict.differing;
@@ -58,25 +58,25 @@ class Observer {
     out.no_tolerance = proposal.none_because;
   }
 
-  static Status see_segment(const RunMemory& memory, Seen& seen) {
-    const Segment& segment = *seen.segment;
-    MNEME_ASSIGN(Digest content, memory.digest(segment.region, segment.offset, segment.size));
+  static Status see_range(const RunMemory& memory, Seen& seen) {
+    const TypedRange& range = *seen.range;
+    MNEME_ASSIGN(Digest content, memory.digest(range.region, range.offset, range.size));
     const bool is_new = seen.contents.insert(content.hex()).second;
-    MNEME_ASSIGN(Comparison comparison, memory.compare_bytes(segment.region, segment.offset, segment.size));
+    MNEME_ASSIGN(Comparison comparison, memory.compare_bytes(range.region, range.offset, range.size));
     if (comparison.differing_bytes == 0) return {};
     ++seen.unlike_recorded;
-    if (!is_new || !segment.type) return {};
+    if (!is_new || !range.type) return {};
     if (!seen.typical) {
-      MNEME_ASSIGN(seen.typical, typical_magnitude(memory, segment));
+      MNEME_ASSIGN(seen.typical, typical_magnitude(memory, range));
     }
-    MNEME_TRY(measure(memory, segment, NanPolicy::recorded, seen.strict));
-    return is_integer(*segment.type) ? Status() : measure(memory, segment, NanPolicy::any, seen.with_any_nan);
+    MNEME_TRY(measure(memory, range, NanPolicy::recorded, seen.strict));
+    return is_integer(*range.type) ? Status() : measure(memory, range, NanPolicy::any, seen.with_any_nan);
   }
 
-  static Status measure(const RunMemory& memory, const Segment& segment, NanPolicy nan, ErrorsSeen& largest) {
+  static Status measure(const RunMemory& memory, const TypedRange& range, NanPolicy nan, ErrorsSeen& largest) {
     auto raise = [&](ErrorKind kind, double& error) -> Status {
-      MNEME_ASSIGN(ElementDifferences differences, memory.compare_elements(segment.region, segment.offset, segment.size,
-                                                                           {*segment.type, 0, kind, Norm::none, nan}));
+      MNEME_ASSIGN(ElementDifferences differences,
+                   memory.compare_elements(range.region, range.offset, range.size, {*range.type, 0, kind, Norm::none, nan}));
       error = std::max(error, differences.worst);
       largest.elements = differences.elements;
       largest.differing = std::max(largest.differing, differences.failing);
@@ -93,10 +93,10 @@ class Observer {
 }  // namespace
 
 Behaviour observe_behaviour(Session& session, const Configuration& configuration, unsigned runs,
-                            const std::vector<Segment>& segments, uint64_t seed) {
+                            const std::vector<TypedRange>& ranges, uint64_t seed) {
   Behaviour behaviour;
   behaviour.runs = runs;
-  Observer observer(segments);
+  Observer observer(ranges);
   // A byte that not every run writes must be seen as recorded there, not as masked.
   Configuration plain = configuration;
   plain.verdict.mask = false;
@@ -109,28 +109,28 @@ Behaviour observe_behaviour(Session& session, const Configuration& configuration
   observer.report(behaviour);
   auto code = session.code_of(configuration);
   if (code.ok()) behaviour.order_dependences = ir::find_order_use(**code).dependences;
-  if (behaviour.result.failure.ok()) behaviour.races = session.find_races(configuration, segments);
+  if (behaviour.result.failure.ok()) behaviour.races = session.find_races(configuration, ranges);
   return behaviour;
 }
 
-std::string tolerance_option(const SegmentBehaviour& behaviour) {
+std::string tolerance_option(const RangeBehaviour& behaviour) {
   if (!behaviour.tolerance) return {};
-  return fmt::format("--tolerance '{}'", format_buffer_tolerance({behaviour.segment.buffer, *behaviour.tolerance}));
+  return fmt::format("--tolerance '{}'", format_buffer_tolerance({behaviour.range.buffer, *behaviour.tolerance}));
 }
 
 Json to_json(const Behaviour& behaviour) {
-  Json segments = Json::array();
-  for (const SegmentBehaviour& s : behaviour.segments) {
-    segments.push_back({{"where", s.segment.where},
-                        {"buffer", s.segment.buffer},
-                        {"size", s.segment.size.count},
-                        {"type", s.segment.type ? Json(to_string(*s.segment.type)) : Json()},
-                        {"unlike_recorded", s.unlike_recorded},
-                        {"contents", s.contents},
-                        {"elements", s.elements},
-                        {"differing", s.differing},
-                        {"no_tolerance", s.no_tolerance.empty() ? Json() : Json(s.no_tolerance)},
-                        {"tolerance", s.tolerance ? Json(format_buffer_tolerance({s.segment.buffer, *s.tolerance})) : Json()}});
+  Json ranges = Json::array();
+  for (const RangeBehaviour& s : behaviour.ranges) {
+    ranges.push_back({{"where", s.range.where},
+                      {"buffer", s.range.buffer},
+                      {"size", s.range.size.count},
+                      {"type", s.range.type ? Json(to_string(*s.range.type)) : Json()},
+                      {"unlike_recorded", s.unlike_recorded},
+                      {"contents", s.contents},
+                      {"elements", s.elements},
+                      {"differing", s.differing},
+                      {"no_tolerance", s.no_tolerance.empty() ? Json() : Json(s.no_tolerance)},
+                      {"tolerance", s.tolerance ? Json(format_buffer_tolerance({s.range.buffer, *s.tolerance})) : Json()}});
   }
   Json dependences = Json::array();
   for (const ir::OrderDependence& d : behaviour.order_dependences)
@@ -141,7 +141,7 @@ Json to_json(const Behaviour& behaviour) {
           {"order_dependences", dependences},
           {"races", to_json(behaviour.races)},
           {"deterministic", behaviour.deterministic},
-          {"buffers", segments},
+          {"buffers", ranges},
           {"result", to_json(behaviour.result)}};
 }
 

@@ -87,18 +87,18 @@ class Difference : public testing::Test {
     session_ = std::move(*session);
   }
 
-  std::vector<Segment> segments(const std::vector<BufferType>& types = {}) {
+  std::vector<TypedRange> ranges(const std::vector<BufferType>& types = {}) {
     auto accesses = ir::access_types(session_->recorded_code(), "count");
     EXPECT_TRUE(accesses.ok()) << accesses.status().to_string();
-    auto result = segments_of(session_->kernel(), session_->instance(), session_->plan(), {}, *accesses, types);
+    auto result = typed_ranges_of(session_->kernel(), session_->instance(), session_->plan(), {}, *accesses, types);
     EXPECT_TRUE(result.ok()) << result.status().to_string();
     return *result;
   }
 
-  std::vector<SegmentDifference> differences(const std::vector<BufferType>& types = {}) {
-    std::vector<SegmentDifference> found;
+  std::vector<RangeDifference> differences(const std::vector<BufferType>& types = {}) {
+    std::vector<RangeDifference> found;
     ReplayResult result = session_->repeat({}, 1, [&](unsigned, const ReplayResult&, const RunMemory& memory) -> Status {
-      MNEME_ASSIGN(found, find_differences(memory, segments(types)));
+      MNEME_ASSIGN(found, find_differences(memory, ranges(types)));
       return {};
     });
     EXPECT_TRUE(result.failure.ok()) << result.failure.to_string();
@@ -110,18 +110,17 @@ class Difference : public testing::Test {
   std::unique_ptr<Session> session_;
 };
 
-TEST_F(Difference, SegmentsAreNamedAndTypedByTheRecordedCodeOrTheUser) {
+TEST_F(Difference, RangesAreNamedAndTypedByTheRecordedCodeOrTheUser) {
   prepare("%r = fadd float %right, 0.0");
-  auto shown = [](const std::vector<Segment>& all) {
+  auto shown = [](const std::vector<TypedRange>& all) {
     std::vector<std::string> texts;
-    for (const Segment& s : all)
+    for (const TypedRange& s : all)
       texts.push_back(fmt::format("{} ({}): {} from {}, {}", s.where, s.buffer, s.size.count, s.offset,
                                   s.type ? to_string(*s.type) : "bytes"));
     return texts;
   };
-  EXPECT_THAT(shown(segments()),
-              ElementsAre("argument 'out' (out): 4000 from 0, f32", "argument 'out' (out): 3 from 4000, bytes"));
-  EXPECT_THAT(shown(segments({{"0x7a0000000008+16", ElementType::f64}})),
+  EXPECT_THAT(shown(ranges()), ElementsAre("argument 'out' (out): 4000 from 0, f32", "argument 'out' (out): 3 from 4000, bytes"));
+  EXPECT_THAT(shown(ranges({{"0x7a0000000008+16", ElementType::f64}})),
               ElementsAre("argument 'out' (out): 8 from 0, f32", "range 0x7a0000000008+16 (0x7a0000000008+16): 16 from 8, f64",
                           "argument 'out' (out): 3976 from 24, f32", "argument 'out' (out): 3 from 4000, bytes"));
   EXPECT_EQ(parse_buffer_type("out").status().to_string(), "invalid_argument: reading the type 'out': it is written BUFFER:TYPE");
@@ -136,7 +135,7 @@ TEST_F(Difference, IsToldByElementsWithValuesErrorsAndAHistogram) {
   prepare(kTwoWrong);
   auto found = differences();
   ASSERT_EQ(found.size(), 1u);
-  const SegmentDifference& d = found[0];
+  const RangeDifference& d = found[0];
   EXPECT_EQ(d.elements, kCount);
   EXPECT_EQ(d.differing, 2u);
   EXPECT_EQ(d.unfit, 1u);
@@ -157,9 +156,9 @@ TEST_F(Difference, WhatWasNotWrittenIsAClassOfItsOwn) {
   prepare("%r = fadd float %right, 0.0");
   Configuration half;
   half.block.x = kCount / 2;
-  std::vector<SegmentDifference> found;
+  std::vector<RangeDifference> found;
   ReplayResult result = session_->repeat(half, 1, [&](unsigned, const ReplayResult&, const RunMemory& memory) -> Status {
-    MNEME_ASSIGN(found, find_differences(memory, segments()));
+    MNEME_ASSIGN(found, find_differences(memory, ranges()));
     return {};
   });
   ASSERT_TRUE(result.failure.ok()) << result.failure.to_string();
@@ -242,8 +241,8 @@ class Races : public testing::Test {
     EXPECT_TRUE(session.ok()) << session.status().to_string();
     session_ = std::move(*session);
     auto accesses = ir::access_types(session_->recorded_code(), "count");
-    auto segments = segments_of(session_->kernel(), session_->instance(), session_->plan(), {}, *accesses, {});
-    return observe_behaviour(*session_, {}, runs, *segments, seed);
+    auto ranges = typed_ranges_of(session_->kernel(), session_->instance(), session_->plan(), {}, *accesses, {});
+    return observe_behaviour(*session_, {}, runs, *ranges, seed);
   }
 
   MadeDatabase database_;
@@ -257,7 +256,7 @@ TEST_F(Races, BetweenThreadsWithoutBarriers) {
   EXPECT_EQ(behaviour.races.between, NoteOf::thread);
   ASSERT_EQ(behaviour.races.races.size(), 1u);
   const Race& race = behaviour.races.races[0];
-  EXPECT_EQ(race.segment.where, "argument 'out'");
+  EXPECT_EQ(race.range.where, "argument 'out'");
   EXPECT_EQ(race.elements, kCount);
   EXPECT_EQ(race.racing, 100u);
   EXPECT_EQ(race.first, 0u);
@@ -376,12 +375,12 @@ end:
   while (differing.size() < 2 || differing.back() >= differing[differing.size() - 2]) {
     ASSERT_LT(differing.size(), 30u) << "no order has fewer than the one before";
     const Behaviour one = observe(first_decides, 1, differing.size());
-    ASSERT_EQ(one.segments.size(), 1u);
-    differing.push_back(one.segments[0].differing);
+    ASSERT_EQ(one.ranges.size(), 1u);
+    differing.push_back(one.ranges[0].differing);
   }
   const Behaviour both = observe(first_decides, 2, differing.size() - 2);
-  ASSERT_EQ(both.segments.size(), 1u);
-  EXPECT_EQ(both.segments[0].differing, differing[differing.size() - 2]) << "and not " << differing.back();
+  ASSERT_EQ(both.ranges.size(), 1u);
+  EXPECT_EQ(both.ranges[0].differing, differing[differing.size() - 2]) << "and not " << differing.back();
 }
 
 // Sums of floats by atomics: the order of blocks is another one each run, and the same for the same seed.
@@ -400,7 +399,7 @@ TEST_F(Races, FloatSumsAreSeenByOtherOrdersOfBlocks) {
   EXPECT_EQ(behaviour.order_dependences[0].kind, ir::OrderDependence::Kind::float_sum);
   EXPECT_EQ(to_json(behaviour)["seed"], 7);
   EXPECT_EQ(to_json(behaviour)["order_dependences"][0]["kind"], "float_sum");
-  const auto contents = [](const Behaviour& b) { return b.segments.empty() ? 0u : b.segments[0].contents; };
+  const auto contents = [](const Behaviour& b) { return b.ranges.empty() ? 0u : b.ranges[0].contents; };
   EXPECT_EQ(contents(observe(sum, 8)), contents(behaviour)) << "the same seed does the same";
   Behaviour whole = observe("  %old = atomicrmw add ptr %out, i32 %j monotonic\n", 8);
   EXPECT_TRUE(whole.deterministic);
@@ -450,53 +449,53 @@ TEST_F(Difference, WhatIsRightHasNone) {
 
 TEST_F(Difference, TheSameEveryTimeIsDeterministic) {
   prepare("%r = fadd float %right, 0.0");
-  Behaviour behaviour = observe_behaviour(*session_, {}, 3, segments());
+  Behaviour behaviour = observe_behaviour(*session_, {}, 3, ranges());
   EXPECT_TRUE(behaviour.deterministic);
   EXPECT_TRUE(behaviour.result.verified);
-  EXPECT_TRUE(behaviour.segments.empty());
+  EXPECT_TRUE(behaviour.ranges.empty());
 }
 
 TEST_F(Difference, AlwaysTheSameButWrongIsDeterministicAndNotRight) {
   prepare("%off = fmul float %right, 0x3FF0147AE0000000\n  %r = select i1 %is_three, float %off, float %right");  // 1.005
-  Behaviour behaviour = observe_behaviour(*session_, {}, 3, segments());
+  Behaviour behaviour = observe_behaviour(*session_, {}, 3, ranges());
   EXPECT_TRUE(behaviour.deterministic);
   EXPECT_FALSE(behaviour.result.verified);
-  ASSERT_EQ(behaviour.segments.size(), 1u);
-  EXPECT_EQ(behaviour.segments[0].unlike_recorded, 3u);
-  EXPECT_EQ(behaviour.segments[0].contents, 1u);
-  EXPECT_EQ(tolerance_option(behaviour.segments[0]), "--tolerance 'out: f32, 0.005, relative'");
+  ASSERT_EQ(behaviour.ranges.size(), 1u);
+  EXPECT_EQ(behaviour.ranges[0].unlike_recorded, 3u);
+  EXPECT_EQ(behaviour.ranges[0].contents, 1u);
+  EXPECT_EQ(tolerance_option(behaviour.ranges[0]), "--tolerance 'out: f32, 0.005, relative'");
 }
 
 TEST_F(Difference, WhatIsNoRoundingGetsNoTolerance) {
   prepare("%off = fmul float %right, 1.5\n  %r = select i1 %is_three, float %off, float %right");
-  Behaviour behaviour = observe_behaviour(*session_, {}, 2, segments());
-  ASSERT_EQ(behaviour.segments.size(), 1u);
-  EXPECT_EQ(tolerance_option(behaviour.segments[0]), "");
-  EXPECT_EQ(behaviour.segments[0].no_tolerance,
+  Behaviour behaviour = observe_behaviour(*session_, {}, 2, ranges());
+  ASSERT_EQ(behaviour.ranges.size(), 1u);
+  EXPECT_EQ(tolerance_option(behaviour.ranges[0]), "");
+  EXPECT_EQ(behaviour.ranges[0].no_tolerance,
             "no tolerance is proposed: 1 of 1000 f32 differ, by up to 50 % of the recorded value: this is not rounding");
-  EXPECT_EQ(to_json(behaviour)["buffers"][0]["no_tolerance"], behaviour.segments[0].no_tolerance);
+  EXPECT_EQ(to_json(behaviour)["buffers"][0]["no_tolerance"], behaviour.ranges[0].no_tolerance);
 }
 
 TEST_F(Difference, ANanIsAcceptedOnlyBySayingSo) {
   prepare("%r = select i1 %is_three, float 0x7FF8000000000000, float %right");
-  Behaviour behaviour = observe_behaviour(*session_, {}, 1, segments());
-  ASSERT_EQ(behaviour.segments.size(), 1u);
-  EXPECT_EQ(tolerance_option(behaviour.segments[0]), "--tolerance 'out: f32, 0, ulp, nan=any'");
+  Behaviour behaviour = observe_behaviour(*session_, {}, 1, ranges());
+  ASSERT_EQ(behaviour.ranges.size(), 1u);
+  EXPECT_EQ(tolerance_option(behaviour.ranges[0]), "--tolerance 'out: f32, 0, ulp, nan=any'");
 }
 
 TEST_F(Difference, WhatChangesFromRunToRunGetsTheToleranceThatAcceptsIt) {
   prepare(kClock);
   constexpr unsigned kRuns = 60;
-  Behaviour behaviour = observe_behaviour(*session_, {}, kRuns, segments());
+  Behaviour behaviour = observe_behaviour(*session_, {}, kRuns, ranges());
   EXPECT_FALSE(behaviour.deterministic);
   EXPECT_FALSE(behaviour.result.verified);
-  ASSERT_EQ(behaviour.segments.size(), 1u);
-  EXPECT_GT(behaviour.segments[0].contents, 1u);
-  ASSERT_TRUE(behaviour.segments[0].tolerance.has_value());
-  EXPECT_EQ(*behaviour.segments[0].tolerance, (Tolerance{ElementType::f32, 3, ErrorKind::ulp}));
+  ASSERT_EQ(behaviour.ranges.size(), 1u);
+  EXPECT_GT(behaviour.ranges[0].contents, 1u);
+  ASSERT_TRUE(behaviour.ranges[0].tolerance.has_value());
+  EXPECT_EQ(*behaviour.ranges[0].tolerance, (Tolerance{ElementType::f32, 3, ErrorKind::ulp}));
   Configuration tolerant;
-  tolerant.tolerance = {{"out", *behaviour.segments[0].tolerance}};
-  behaviour = observe_behaviour(*session_, tolerant, kRuns, segments());
+  tolerant.tolerance = {{"out", *behaviour.ranges[0].tolerance}};
+  behaviour = observe_behaviour(*session_, tolerant, kRuns, ranges());
   EXPECT_TRUE(behaviour.result.verified);
   EXPECT_FALSE(behaviour.deterministic);
 }

@@ -56,14 +56,14 @@ std::optional<RacingPair> race_in(const Comers& c) {
 }
 
 Result<std::optional<Race>> find_race(Stream& stream, const NotesOfLaunch& notes, const MemoryPlan& plan,
-                                      const Segment& segment) {
-  const uint64_t element = segment.type ? size_of(*segment.type).count : 1;
-  Race race{segment, segment.size.count / element, 0, 0, {}};
-  const uint64_t begin = plan.regions[segment.region].offset + segment.offset;
+                                      const TypedRange& range) {
+  const uint64_t element = range.type ? size_of(*range.type).count : 1;
+  Race race{range, range.size.count / element, 0, 0, {}};
+  const uint64_t begin = plan.regions[range.region].offset + range.offset;
   std::vector<Words> planes[3];
   uint64_t last = UINT64_MAX;
-  for (uint64_t at = 0; at < segment.size.count; at += kPiece) {
-    const uint64_t count = std::min(kPiece, segment.size.count - at);
+  for (uint64_t at = 0; at < range.size.count; at += kPiece) {
+    const uint64_t count = std::min(kPiece, range.size.count - at);
     for (size_t i = 0; i < std::size(planes); ++i) {
       planes[i].resize(count);
       const DevicePtr from = notes.memory + Bytes(i * notes.plane.count + (begin + at) * sizeof(Words));
@@ -88,16 +88,16 @@ std::vector<std::string> describe(const RaceReport& report) {
   std::vector<std::string> lines;
   for (const Race& race : report.races)
     lines.push_back(fmt::format("race: {} of {} {} of {}, the first at index {}: {}{}", race.racing, race.elements,
-                                race.segment.type ? to_string(*race.segment.type) : "bytes", race.segment.where, race.first,
-                                race.what, report.may_be_ordered ? " (fences or flags may order them: that is not seen)" : ""));
+                                race.range.type ? to_string(*race.range.type) : "bytes", race.range.where, race.first, race.what,
+                                report.may_be_ordered ? " (fences or flags may order them: that is not seen)" : ""));
   return lines;
 }
 
 Json to_json(const RaceReport& report) {
   Json buffers = Json::array();
   for (const Race& race : report.races)
-    buffers.push_back({{"where", race.segment.where},
-                       {"type", race.segment.type ? Json(to_string(*race.segment.type)) : Json()},
+    buffers.push_back({{"where", race.range.where},
+                       {"type", race.range.type ? Json(to_string(*race.range.type)) : Json()},
                        {"elements", race.elements},
                        {"racing", race.racing},
                        {"first", race.first},

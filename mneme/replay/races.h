@@ -18,13 +18,13 @@
 
 #include "mneme/compile/access_tracking.h"
 #include "mneme/device/device.h"
-#include "mneme/verify/segments.h"
+#include "mneme/verify/typed_ranges.h"
 
 namespace mneme {
 
 struct Race {
-  Segment segment;
-  uint64_t elements = 0, racing = 0;  // of the segment in all, and those that race; bytes where the segment has no type
+  TypedRange range;
+  uint64_t elements = 0, racing = 0;  // of the range in all, and those that race; bytes where the range has no type
   uint64_t first = 0;                 // index of the first element that races
   std::string what;                   // who races for that one: "block [0,0,0] writes, and block [1,0,0] writes"
 };
@@ -33,7 +33,7 @@ struct RaceReport {
   std::string not_looked;          // why races were not looked for; empty: they were
   NoteOf between = NoteOf::block;  // what was told apart: blocks or threads
   bool may_be_ordered = false;     // the code has fences or flags, which may order what is reported
-  std::vector<Race> races;         // at most one for each segment
+  std::vector<Race> races;         // at most one for each range
 };
 
 // Who accessed one byte, as AccessTracking notes it: blocks or threads by their number from 1 on, of each kind of access the
@@ -56,8 +56,9 @@ struct NotesOfLaunch {
   NoteOf note = NoteOf::block;
   LaunchShape shape;
 };
-// Looks through the notes of one segment, which must lie at its recorded address. Nothing: there is no race.
-Result<std::optional<Race>> find_race(Stream& stream, const NotesOfLaunch& notes, const MemoryPlan& plan, const Segment& segment);
+// Looks through the notes of one range, which must lie at its recorded address. Nothing: there is no race.
+Result<std::optional<Race>> find_race(Stream& stream, const NotesOfLaunch& notes, const MemoryPlan& plan,
+                                      const TypedRange& range);
 
 // One line for each race; where races were not looked for, one line that says why.
 std::vector<std::string> describe(const RaceReport& report);

@@ -309,17 +309,17 @@ TEST(Behaviour, EveryMemberIsInItsOwnPlace) {
   behaviour.races = {
       "", NoteOf::thread, true, {{{"argument 'out'", "out", 1, 2, Bytes(40), ElementType::f32}, 10, 6, 4, "both"}}};
   behaviour.deterministic = false;
-  SegmentBehaviour segment;
-  segment.segment = {"argument 'out'", "out", 1, 2, Bytes(40), ElementType::f32};
-  segment.unlike_recorded = 2;
-  segment.contents = 3;
-  segment.elements = 10;
-  segment.differing = 6;
-  segment.tolerance = Tolerance{ElementType::f32, 3, ErrorKind::ulp, Norm::none, NanPolicy::recorded};
-  SegmentBehaviour untyped;
-  untyped.segment = {"allocation 0x1000", "0x1000+8", 0, 0, Bytes(8), {}};
+  RangeBehaviour range;
+  range.range = {"argument 'out'", "out", 1, 2, Bytes(40), ElementType::f32};
+  range.unlike_recorded = 2;
+  range.contents = 3;
+  range.elements = 10;
+  range.differing = 6;
+  range.tolerance = Tolerance{ElementType::f32, 3, ErrorKind::ulp, Norm::none, NanPolicy::recorded};
+  RangeBehaviour untyped;
+  untyped.range = {"allocation 0x1000", "0x1000+8", 0, 0, Bytes(8), {}};
   untyped.no_tolerance = "why";
-  behaviour.segments = {segment, untyped};
+  behaviour.ranges = {range, untyped};
   Json json = to_json(behaviour);
   EXPECT_EQ(json["result"], to_json(behaviour.result));
   json.erase("result");
@@ -358,11 +358,11 @@ TEST(Behaviour, EveryMemberIsInItsOwnPlace) {
          {"no_tolerance", "why"},
          {"tolerance", {}}}}}};
   EXPECT_EQ(json, expected) << Json::diff(expected, json).dump(2);
-  EXPECT_EQ(tolerance_option(segment), "--tolerance 'out: f32, 3, ulp'");
+  EXPECT_EQ(tolerance_option(range), "--tolerance 'out: f32, 3, ulp'");
   EXPECT_EQ(tolerance_option(untyped), "");
 }
 
-TEST(SegmentDifference, EveryMemberIsInItsOwnPlace) {
+TEST(RangeDifference, EveryMemberIsInItsOwnPlace) {
   const auto sample = [](uint64_t index, double of) {
     return ElementSample{index, fmt::format("r{}", index), fmt::format("a{}", index), {of, of + 1, of + 2, false}};
   };
@@ -374,8 +374,8 @@ TEST(SegmentDifference, EveryMemberIsInItsOwnPlace) {
                 {"relative", of + 1},
                 {"ulp", of + 2}};
   };
-  SegmentDifference difference;
-  difference.segment = {"argument 'out'", "out", 0, 16, Bytes(400), ElementType::f32};
+  RangeDifference difference;
+  difference.range = {"argument 'out'", "out", 0, 16, Bytes(400), ElementType::f32};
   difference.address = DevicePtr(0x1010);
   difference.type = ElementType::f32;
   difference.elements = 100;

@@ -292,14 +292,14 @@ TEST_F(RunsTest, TheToleranceOfRunsThatDifferIsThatOfTheLargestError) {
       std::memcpy(at(kOut), &first, sizeof first);
     };
     wrong_ = {1, 2, 3};  // nothing more
-    const Segment out{"argument 'out'", "out", 0, 0, Bytes(kSize), ElementType::f32};
+    const TypedRange out{"argument 'out'", "out", 0, 0, Bytes(kSize), ElementType::f32};
     const Behaviour behaviour = observe_behaviour(*session_, configuration_, 3, {out});
     EXPECT_TRUE(behaviour.result.failure.ok()) << behaviour.result.failure.to_string();
     EXPECT_FALSE(behaviour.deterministic || behaviour.result.verified);
-    ASSERT_EQ(behaviour.segments.size(), 1u);
-    EXPECT_EQ(behaviour.segments[0].contents, std::set<uint32_t>(ulps.begin(), ulps.end()).size());
-    EXPECT_EQ(behaviour.segments[0].unlike_recorded, static_cast<unsigned>(3 - std::count(ulps.begin(), ulps.end(), 0u)));
-    EXPECT_EQ(behaviour.segments[0].tolerance, (Tolerance{ElementType::f32, 3, ErrorKind::ulp}));
+    ASSERT_EQ(behaviour.ranges.size(), 1u);
+    EXPECT_EQ(behaviour.ranges[0].contents, std::set<uint32_t>(ulps.begin(), ulps.end()).size());
+    EXPECT_EQ(behaviour.ranges[0].unlike_recorded, static_cast<unsigned>(3 - std::count(ulps.begin(), ulps.end(), 0u)));
+    EXPECT_EQ(behaviour.ranges[0].tolerance, (Tolerance{ElementType::f32, 3, ErrorKind::ulp}));
   }
 }
 

@@ -99,7 +99,7 @@ class Session {
   // Runs the configuration once, compiled to note who accesses what, and looks for races in the notes. Called after a replay,
   // from which it knows how long a launch takes. What prevents it is in the report; after a device fault every further replay
   // fails.
-  RaceReport find_races(const Configuration& configuration, const std::vector<Segment>& segments);
+  RaceReport find_races(const Configuration& configuration, const std::vector<TypedRange>& ranges);
 
   // What the session works with, for benchmarks that time its steps one by one.
   PreparedMemory& memory() { return *memory_; }
@@ -164,7 +164,7 @@ class Session {
   Status explain(const Loaded& loaded, const Tolerated& tolerated, ReplayResult& result);
   void name_mismatches(ReplayResult& result) const;
 
-  Status look_for_races(const Configuration& configuration, const std::vector<Segment>& segments, RaceReport& report);
+  Status look_for_races(const Configuration& configuration, const std::vector<TypedRange>& ranges, RaceReport& report);
   // Decides whether the configuration's runs begin with masked memory, and says so in the result. Looks for a mask when one is
   // first wanted. device_fault: see prepare_mask().
   Status choose_start(const Verdict& verdict, ReplayResult& result);

@@ -2,7 +2,7 @@
 #include "mneme/ir/order_dependence.h"
 #include "mneme/replay/session.h"
 #include "mneme/verify/difference.h"
-#include "mneme/verify/segments.h"
+#include "mneme/verify/typed_ranges.h"
 
 namespace mneme {
 
@@ -18,13 +18,13 @@ Status Session::explain(const Loaded& loaded, const Tolerated& tolerated, Replay
     result.order_dependences.push_back(describe(dependence));
   if (!masked_) return {};
   MNEME_ASSIGN(const ir::AccessTypes accesses, ir::access_types(recorded_code(), kernel_.name));
-  MNEME_ASSIGN(const std::vector<Segment> segments, segments_of(kernel_, instance_, plan_, tolerated, accesses, {}));
+  MNEME_ASSIGN(const std::vector<TypedRange> ranges, typed_ranges_of(kernel_, instance_, plan_, tolerated, accesses, {}));
   MNEME_ASSIGN(const RunMemory memory, observe(loaded));
-  MNEME_ASSIGN(const std::vector<SegmentDifference> differences, find_differences(memory, segments));
+  MNEME_ASSIGN(const std::vector<RangeDifference> differences, find_differences(memory, ranges));
   auto& found = result.not_written.emplace();
-  for (const SegmentDifference& d : differences)
+  for (const RangeDifference& d : differences)
     if (d.not_written != 0)
-      found.push_back({d.segment.where, d.segment.type, d.elements, d.not_written, d.first_not_written.value_or(0), d.wrong()});
+      found.push_back({d.range.where, d.range.type, d.elements, d.not_written, d.first_not_written.value_or(0), d.wrong()});
   return {};
 }
 

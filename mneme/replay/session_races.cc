@@ -25,14 +25,14 @@ Result<NoteOf> note_of(const ir::OrderUse& use, const LaunchShape& shape) {
 
 }  // namespace
 
-RaceReport Session::find_races(const Configuration& configuration, const std::vector<Segment>& segments) {
+RaceReport Session::find_races(const Configuration& configuration, const std::vector<TypedRange>& ranges) {
   RaceReport report;
-  const Status status = look_for_races(configuration, segments, report);
+  const Status status = look_for_races(configuration, ranges, report);
   if (!status.ok()) report.not_looked = status.message();
   return report;
 }
 
-Status Session::look_for_races(const Configuration& configuration, const std::vector<Segment>& segments, RaceReport& report) {
+Status Session::look_for_races(const Configuration& configuration, const std::vector<TypedRange>& ranges, RaceReport& report) {
   if (plan_.copy_size == Bytes()) return error(Code::unsupported, "the launch has no memory at recorded addresses");
   if (run_time_ > kLongestLaunch)
     return error(Code::unsupported, "the launch takes more than {} s, and many times that when it notes its accesses",
@@ -64,9 +64,9 @@ Status Session::look_for_races(const Configuration& configuration, const std::ve
     MNEME_TRY(stream_->synchronize());
   }
   const NotesOfLaunch taken{notes.memory(), Bytes(size.count / 3), report.between, request.shape};
-  for (const Segment& segment : segments) {
-    if (plan_.regions[segment.region].placement != Placement::recorded_address) continue;
-    MNEME_ASSIGN(std::optional<Race> race, find_race(*stream_, taken, plan_, segment));
+  for (const TypedRange& range : ranges) {
+    if (plan_.regions[range.region].placement != Placement::recorded_address) continue;
+    MNEME_ASSIGN(std::optional<Race> race, find_race(*stream_, taken, plan_, range));
     if (race) report.races.push_back(std::move(*race));
   }
   return {};

@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 
 class Collector {
  public:
-  explicit Collector(SegmentDifference& out) : out_(out), size_(size_of(out.type).count) {}
+  explicit Collector(RangeDifference& out) : out_(out), size_(size_of(out.type).count) {}
 
   void see(const MemoryPiece& piece) {
     constexpr size_t kBlock = 4096;  // memcmp skips what is equal
@@ -25,7 +25,7 @@ class Collector {
       for (size_t at = begin; at < end; at += size_) {
         ByteSpan actual = piece.actual.subspan(at, size_), recorded = piece.recorded.subspan(at, size_);
         if (std::memcmp(actual.data(), recorded.data(), size_) == 0) continue;
-        const uint64_t index = (piece.offset - out_.segment.offset + at) / size_;
+        const uint64_t index = (piece.offset - out_.range.offset + at) / size_;
         ++out_.differing;
         if (left.all_of(at, at + size_))
           see_not_written(index);
@@ -65,7 +65,7 @@ class Collector {
       ++out_.decades[static_cast<int>(std::floor(std::log10(error.relative)))];
   }
 
-  SegmentDifference& out_;
+  RangeDifference& out_;
   const uint64_t size_;
 };
 
@@ -82,21 +82,21 @@ Json to_json(const ElementSample& sample) {
 
 }  // namespace
 
-Result<std::vector<SegmentDifference>> find_differences(const RunMemory& memory, const std::vector<Segment>& segments) {
-  std::vector<SegmentDifference> differences;
-  for (const Segment& segment : segments) {
-    MNEME_ASSIGN(Comparison bytes, memory.compare_bytes(segment.region, segment.offset, segment.size));
+Result<std::vector<RangeDifference>> find_differences(const RunMemory& memory, const std::vector<TypedRange>& ranges) {
+  std::vector<RangeDifference> differences;
+  for (const TypedRange& range : ranges) {
+    MNEME_ASSIGN(Comparison bytes, memory.compare_bytes(range.region, range.offset, range.size));
     if (bytes.differing_bytes == 0) continue;
-    SegmentDifference& difference = differences.emplace_back();
-    difference.segment = segment;
-    difference.address = memory.address(segment.region) + Bytes(segment.offset);
-    difference.type = segment.type.value_or(ElementType::u8);
-    difference.elements = segment.size.count / size_of(difference.type).count;
+    RangeDifference& difference = differences.emplace_back();
+    difference.range = range;
+    difference.address = memory.address(range.region) + Bytes(range.offset);
+    difference.type = range.type.value_or(ElementType::u8);
+    difference.elements = range.size.count / size_of(difference.type).count;
     difference.cell = (difference.elements + kPictureCells - 1) / kPictureCells;
     difference.cells.resize((difference.elements + difference.cell - 1) / difference.cell);
     difference.cells_not_written.resize(difference.cells.size());
     Collector collector(difference);
-    MNEME_TRY(memory.read(segment.region, segment.offset, segment.size, [&](const MemoryPiece& piece) {
+    MNEME_TRY(memory.read(range.region, range.offset, range.size, [&](const MemoryPiece& piece) {
       collector.see(piece);
       return Status();
     }));
@@ -110,14 +110,14 @@ std::string describe_not_written(const std::string& where, std::optional<Element
                      not_written == 1 ? "was" : "were");
 }
 
-Json to_json(const SegmentDifference& d) {
+Json to_json(const RangeDifference& d) {
   const auto sample = [&](const ElementSample& s) { return d.wrong() != 0 ? to_json(s) : Json(); };
   Json decades = Json::object();
   for (const auto& [decade, count] : d.decades) decades[fmt::format("1e{}", decade)] = count;
-  return {{"where", d.segment.where},
+  return {{"where", d.range.where},
           {"address", fmt::format("{}", d.address)},
-          {"size", d.segment.size.count},
-          {"type", d.segment.type ? Json(to_string(d.type)) : Json()},
+          {"size", d.range.size.count},
+          {"type", d.range.type ? Json(to_string(d.type)) : Json()},
           {"elements", d.elements},
           {"differing", d.differing},
           {"not_written", d.not_written},

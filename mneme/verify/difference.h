@@ -10,23 +10,23 @@
 #include "mneme/base/status.h"
 #include "mneme/device/element_error.h"
 #include "mneme/memory/run_memory.h"
-#include "mneme/verify/segments.h"
+#include "mneme/verify/typed_ranges.h"
 
 namespace mneme {
 
 // One element that differs.
 struct ElementSample {
-  uint64_t index = 0;            // in its segment
+  uint64_t index = 0;            // in its range
   std::string recorded, actual;  // as format_element() shows them
   ElementError error;
 };
 
-// How one segment differs. An element that differs was either not written by the run, and then has no error, or it was written
+// How one range differs. An element that differs was either not written by the run, and then has no error, or it was written
 // and is wrong. The samples, the errors and the counts below `first_not_written` are about wrong elements alone.
-struct SegmentDifference {
-  Segment segment;
-  DevicePtr address;                          // where the segment is now
-  ElementType type = ElementType::u8;         // u8 where the segment has no type
+struct RangeDifference {
+  TypedRange range;
+  DevicePtr address;                          // where the range is now
+  ElementType type = ElementType::u8;         // u8 where the range has no type
   uint64_t elements = 0, differing = 0;       // `differing`: whose bytes differ
   uint64_t not_written = 0;                   // of those that differ: they still hold the masked bytes that the run started from
   std::optional<uint64_t> first_not_written;  // the index of the first of these
@@ -39,7 +39,7 @@ struct SegmentDifference {
   // not in it (zero was recorded, or the element is unfit), nor are those whose error is 0 though their bytes differ (-0 and 0).
   std::map<int, uint64_t> decades;
   uint64_t from_zero = 0;  // another number stands where zero was recorded
-  // For a picture: the segment is divided into runs of `cell` elements, at most kPictureCells of them. cells[i] is the largest
+  // For a picture: the range is divided into runs of `cell` elements, at most kPictureCells of them. cells[i] is the largest
   // relative error in run i: 0 where no element is wrong, infinite where one has no relative error.
   uint64_t cell = 1;
   std::vector<double> cells;
@@ -54,10 +54,10 @@ std::string describe_not_written(const std::string& where, std::optional<Element
 
 inline constexpr uint64_t kPictureCells = 512 * 512;
 
-// How each of the segments differs that does, in their order. Failures are the device's.
-Result<std::vector<SegmentDifference>> find_differences(const RunMemory& memory, const std::vector<Segment>& segments);
+// How each of the ranges differs that does, in their order. Failures are the device's.
+Result<std::vector<RangeDifference>> find_differences(const RunMemory& memory, const std::vector<TypedRange>& ranges);
 
 // As `mneme diff --json` prints it. Samples are null where wrong() is 0, and errors that are not finite are text.
-nlohmann::json to_json(const SegmentDifference& difference);
+nlohmann::json to_json(const RangeDifference& difference);
 
 }  // namespace mneme

@@ -37,14 +37,14 @@ struct Mismatch {
   std::string buffer = {};                    // name of what lies at the first difference: "argument 'out'"; empty: it has none
 };
 
-// Elements of one segment that were not written: they held masked bytes (memory/output_mask.h) before the run that was verified,
-// and hold them still.
+// Elements of one typed range that were not written: they held masked bytes (memory/output_mask.h) before the run that was
+// verified, and hold them still.
 struct NotWritten {
-  std::string where;                       // the segment's: "argument 'out'"
+  std::string where;                       // the range's: "argument 'out'"
   std::optional<ElementType> type;         // nothing: elements are bytes
-  uint64_t elements = 0, not_written = 0;  // of the segment in all; of these, not written
+  uint64_t elements = 0, not_written = 0;  // of the range in all; of these, not written
   uint64_t first = 0;                      // index of the first that was not written
-  uint64_t wrong = 0;                      // elements of the segment that were written, and differ
+  uint64_t wrong = 0;                      // elements of the range that were written, and differ
 };
 
 // "memory differs in 2 places, first argument 'out' (12 bytes, from offset 0 on)". Where nothing names what lies there, it says

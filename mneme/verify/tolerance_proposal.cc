@@ -75,15 +75,15 @@ ToleranceProposal propose_tolerance(ElementType type, NanPolicy nan, const Error
                       errors.elements, to_string(type), share_of_value(errors, typical))};
 }
 
-Result<double> typical_magnitude(const RunMemory& memory, const Segment& segment) {
-  const uint64_t size = size_of(*segment.type).count;
-  const uint64_t step = size * std::max<uint64_t>(1, segment.size.count / size / kLookedAt);
+Result<double> typical_magnitude(const RunMemory& memory, const TypedRange& range) {
+  const uint64_t size = size_of(*range.type).count;
+  const uint64_t step = size * std::max<uint64_t>(1, range.size.count / size / kLookedAt);
   const ByteVector zero(size);
   std::map<int, uint64_t> exponents;
   uint64_t count = 0;
-  MNEME_TRY(memory.read(segment.region, segment.offset, segment.size, [&](const MemoryPiece& piece) -> Status {
+  MNEME_TRY(memory.read(range.region, range.offset, range.size, [&](const MemoryPiece& piece) -> Status {
     for (uint64_t at = 0; at + size <= piece.recorded.size(); at += step) {
-      const ElementError magnitude = element_error(*segment.type, piece.recorded.subspan(at, size), zero);
+      const ElementError magnitude = element_error(*range.type, piece.recorded.subspan(at, size), zero);
       if (magnitude.unfit || magnitude.absolute == 0 || !std::isfinite(magnitude.absolute)) continue;
       ++exponents[std::ilogb(magnitude.absolute)];
       ++count;

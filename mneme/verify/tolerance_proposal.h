@@ -15,7 +15,7 @@
 
 #include "mneme/memory/run_memory.h"
 #include "mneme/snapshot/tolerance.h"
-#include "mneme/verify/segments.h"
+#include "mneme/verify/typed_ranges.h"
 
 namespace mneme {
 
@@ -37,8 +37,8 @@ struct ToleranceProposal {
 ToleranceProposal propose_tolerance(ElementType type, NanPolicy nan, const ErrorsSeen& errors, double typical);
 
 // A power of two that at least half of the recorded elements reach in magnitude; zeros, infinities and NaNs are left out. 0 where
-// there are no others. Of a large segment it takes a sample: less than about two million elements, evenly spread. `segment` must
+// there are no others. Of a large range it takes a sample: less than about two million elements, evenly spread. `range` must
 // have a type.
-Result<double> typical_magnitude(const RunMemory& memory, const Segment& segment);
+Result<double> typical_magnitude(const RunMemory& memory, const TypedRange& range);
 
 }  // namespace mneme

@@ -105,9 +105,9 @@ class Executor:
         log: A file that each result is written to as it comes (docs/reference/results.md). There must be none yet, but
             with `resume`.
         resume: What `log` has is not measured again.
-        compile_timeout: Seconds for one configuration's compilation.
-        run_timeout: Seconds for one step on the device.
-        compile_memory: Bytes that one compilation may take.
+        compile_timeout: Seconds for one configuration's compilation (default: 60).
+        run_timeout: Seconds for one step on the device (default: 10).
+        compile_memory: Bytes that one compilation may take (default: 8 GiB).
         progress: True shows a bar, in a terminal or a notebook; a function is called with a `Progress` up to ten times
             a second and at the end, by a thread of the executor's; it should be short.
 
@@ -134,9 +134,9 @@ class Executor:
         share: bool = True,
         log: str | os.PathLike[str] | None = None,
         resume: bool = False,
-        compile_timeout: float = 60,
-        run_timeout: float = 10,
-        compile_memory: int = 8 << 30,
+        compile_timeout: float = _native.LIMITS_OF_A_POOL[0],
+        run_timeout: float = _native.LIMITS_OF_A_POOL[1],
+        compile_memory: int = _native.COMPILE_MEMORY,
         progress: bool | Callable[[Progress], object] | None = None,
     ) -> None:
         self.instances = _instances(instance)
@@ -273,8 +273,8 @@ def replay(
     *,
     device: str | None = None,
     isolated: bool = True,
-    compile_timeout: float = 60,
-    run_timeout: float = 60,
+    compile_timeout: float = _native.LIMITS_OF_ONE_LAUNCH[0],
+    run_timeout: float = _native.LIMITS_OF_ONE_LAUNCH[1],
 ) -> Result:
     """Replays a recorded launch once. What is wrong with the configuration is in the result.
 
@@ -285,8 +285,8 @@ def replay(
         isolated: By processes of its own, as an `Executor` has them: a compiler that crashes, a kernel that faults or
             never ends is a failed result. False: by a `Session`, in this process, which is quicker by a tenth or
             two of a second, looks for compiled code in the cache, and has no limits of time.
-        compile_timeout: Seconds for the compilation.
-        run_timeout: Seconds for one step on the device.
+        compile_timeout: Seconds for the compilation (default: 120, as of `mneme replay`).
+        run_timeout: Seconds for one step on the device (default: 60).
 
     Raises:
         InvalidArgumentError: An argument is wrong.

@@ -15,6 +15,7 @@
 #include "bind.h"
 #include "config.h"
 #include "errors.h"
+#include "mneme/process/default_limits.h"
 #include "mneme/store/database.h"
 
 namespace mneme::python {
@@ -175,6 +176,13 @@ nb::dict progress(OpenPool& self) {
 }  // namespace
 
 void bind_pool(nb::module_& module) {
+  // In seconds and bytes: (compiling, running), of one launch and of a pool, and the memory of a compilation.
+  const auto seconds = [](const DefaultLimits& limits) {
+    return nb::make_tuple(double(limits.compiling.count()), double(limits.running.count()));
+  };
+  module.attr("LIMITS_OF_ONE_LAUNCH") = seconds(kLimitsOfOneLaunch);
+  module.attr("LIMITS_OF_A_POOL") = seconds(kLimitsOfAPool);
+  module.attr("COMPILE_MEMORY") = kCompileMemory.count;
   nb::class_<Options>(module, "PoolOptions")
       .def(nb::init<>())
       .def_rw("instances", &Options::instances)

@@ -3,8 +3,10 @@
 import asyncio
 import concurrent.futures
 import gc
+import inspect
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,6 +28,16 @@ LONG = {"stop": "time", "max_time": 10000, "max_iterations": 1000000}  # so long
 
 def config(**members: Any) -> mneme.Config:
     return mneme.Config(execution=members.pop("execution", QUICK), **members)
+
+
+def test_the_limits_are_those_that_the_reference_lists() -> None:
+    text = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text()
+    listed = {row[0].split(";")[0]: row[1:] for row in re.findall(r"^\| (.*?) \| (\d+) \S+ \| (\d+) \S+ \|$", text, re.M)}
+    for column, call in enumerate((mneme.replay, mneme.Executor)):
+        defaults = {name: parameter.default for name, parameter in inspect.signature(call).parameters.items()}
+        assert defaults["compile_timeout"] == float(listed["one compilation"][column])
+        assert defaults["run_timeout"] == float(listed["one launch"][column])
+    assert defaults["compile_memory"] == int(listed["memory that one compilation takes in addition"][1]) << 30
 
 
 def until(what: Callable[[], object]) -> None:

@@ -1,59 +1,60 @@
-#include "mneme/verify/segments.h"
+#include "mneme/verify/typed_ranges.h"
 
 #include <algorithm>
 
 namespace mneme {
 namespace {
 
-uint64_t end_of(const Segment& segment) { return segment.offset + segment.size.count; }
+uint64_t end_of(const TypedRange& range) { return range.offset + range.size.count; }
 
 class Canvas {
  public:
   explicit Canvas(const MemoryPlan& plan) : plan_(plan) {}
 
   // Over what is there.
-  void paint(Segment segment) {
-    if (segment.size.count == 0) return;
-    std::vector<Segment> left;
-    for (Segment& old : segments_) {
-      if (old.region != segment.region || end_of(old) <= segment.offset || old.offset >= end_of(segment)) {
+  void paint(TypedRange range) {
+    if (range.size.count == 0) return;
+    std::vector<TypedRange> left;
+    for (TypedRange& old : ranges_) {
+      if (old.region != range.region || end_of(old) <= range.offset || old.offset >= end_of(range)) {
         left.push_back(std::move(old));
         continue;
       }
-      Segment before = old, after = old;
-      before.size = Bytes(segment.offset > old.offset ? segment.offset - old.offset : 0);
-      after.offset = end_of(segment);
+      TypedRange before = old, after = old;
+      before.size = Bytes(range.offset > old.offset ? range.offset - old.offset : 0);
+      after.offset = end_of(range);
       after.size = Bytes(end_of(old) > after.offset ? end_of(old) - after.offset : 0);
       if (before.size.count != 0) left.push_back(std::move(before));
       if (after.size.count != 0) left.push_back(std::move(after));
     }
-    left.push_back(std::move(segment));
-    segments_ = std::move(left);
+    left.push_back(std::move(range));
+    ranges_ = std::move(left);
   }
 
-  // A type that does not fit the place is none, and what is no whole element is a segment of its own.
-  std::vector<Segment> take() {
-    std::vector<Segment> result;
-    for (Segment& segment : segments_) {
-      const uint64_t address = plan_.regions[segment.region].prologue.address.address + segment.offset;
-      if (segment.type && address % std::min<uint64_t>(size_of(*segment.type).count, 8) != 0) segment.type.reset();
-      const uint64_t element = segment.type ? size_of(*segment.type).count : 1;
-      Segment rest = segment;
-      segment.size = Bytes(segment.size.count / element * element);
-      rest.offset = end_of(segment);
-      rest.size = Bytes(rest.size.count - segment.size.count);
+  // A type that does not fit the place is none, and what is no whole element is a range of its own.
+  std::vector<TypedRange> take() {
+    std::vector<TypedRange> result;
+    for (TypedRange& range : ranges_) {
+      const uint64_t address = plan_.regions[range.region].prologue.address.address + range.offset;
+      if (range.type && address % std::min<uint64_t>(size_of(*range.type).count, 8) != 0) range.type.reset();
+      const uint64_t element = range.type ? size_of(*range.type).count : 1;
+      TypedRange rest = range;
+      range.size = Bytes(range.size.count / element * element);
+      rest.offset = end_of(range);
+      rest.size = Bytes(rest.size.count - range.size.count);
       rest.type.reset();
-      if (segment.size.count != 0) result.push_back(segment);
+      if (range.size.count != 0) result.push_back(range);
       if (rest.size.count != 0) result.push_back(rest);
     }
-    std::sort(result.begin(), result.end(),
-              [](const Segment& a, const Segment& b) { return std::pair(a.region, a.offset) < std::pair(b.region, b.offset); });
+    std::sort(result.begin(), result.end(), [](const TypedRange& a, const TypedRange& b) {
+      return std::pair(a.region, a.offset) < std::pair(b.region, b.offset);
+    });
     return result;
   }
 
  private:
   const MemoryPlan& plan_;
-  std::vector<Segment> segments_;
+  std::vector<TypedRange> ranges_;
 };
 
 std::string range_text(const MemoryPlan& plan, size_t region, uint64_t offset, Bytes size) {
@@ -80,9 +81,9 @@ Result<BufferType> parse_buffer_type(std::string_view text) {
   return BufferType{std::string(text.substr(0, colon)), *type};
 }
 
-Result<std::vector<Segment>> segments_of(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryPlan& plan,
-                                         const std::vector<ToleratedRange>& tolerances, const ir::AccessTypes& accesses,
-                                         const std::vector<BufferType>& types) {
+Result<std::vector<TypedRange>> typed_ranges_of(const KernelRecord& kernel, const InstanceRecord& instance,
+                                                const MemoryPlan& plan, const std::vector<ToleratedRange>& tolerances,
+                                                const ir::AccessTypes& accesses, const std::vector<BufferType>& types) {
   Canvas canvas(plan);
   for (size_t i = 0; i < plan.regions.size(); ++i) {
     const Region& region = plan.regions[i].prologue;
