@@ -570,6 +570,37 @@ TEST_F(SchedulerTest, ACompilerThatSendsNoObjectFailsItsJobAlone) {
   EXPECT_EQ(results_.at(0).result.reason, "the compile worker sent no object");
 }
 
+TEST_F(SchedulerTest, AWorkerWhoseMessagesCannotBeIsKilledAndItsJobFails) {
+  open_ready();
+  const auto broken = [&](const std::string& passes, auto says) {
+    const JobId job = submit(passes);
+    const WorkerId worker = says(job);
+    EXPECT_EQ(killed_.empty() ? 0 : killed_.back(), worker) << passes;
+    end(worker, by_signal(SIGKILL));
+    for (WorkerRole role : {WorkerRole::device, WorkerRole::compile}) receive(workers(role).back(), WorkerReady());
+  };
+  broken("assembled first", [&](JobId job) {
+    const WorkerId worker = compiler();
+    assemble(job, "object");
+    return worker;
+  });
+  broken("translated twice", [&](JobId job) {
+    const WorkerId worker = compiler();
+    translate(job, "object");
+    translate(job, "object");
+    return worker;
+  });
+  broken("translated by the device", [&](JobId job) {
+    const WorkerId worker = device();
+    compile(job, "another");
+    receive(worker, CodeTranslated{job, "another", {{"times", {{"translate", 5}}}}});
+    return worker;
+  });
+  EXPECT_THAT(results(), ElementsAre("assembled first: compile_error, measured", "translated twice: compile_error, measured",
+                                     "translated by the device: device_fault, measured"));
+  EXPECT_EQ(results_[0].result.reason, "the compiler's process broke its connection with the pool, and was ended");
+}
+
 // Whose turn it is.
 
 TEST_F(SchedulerTest, AnIdleWorkerIsGivenAJobBeforeASecondOneForAnother) {

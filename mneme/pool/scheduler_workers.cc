@@ -94,7 +94,10 @@ void Scheduler::handle(PoolWorker& worker, OfJob& message, PoolTime now) {
   handle(worker, *job, message, now);
 }
 
+// A job is translated once, and then assembled, by a compiler. A worker that says otherwise is not what was started, and a job
+// that was believed to be in another state would wait for ever.
 void Scheduler::handle(PoolWorker& worker, Job& job, CodeTranslated& message, PoolTime now) {
+  if (worker.role() != WorkerRole::compile || !job.code_digest.empty()) return kill(worker, Cause::broken, now);
   Sharing::Translated translated = sharing_.translated(job, message.digest, message.about);
   put_first(to_compile_, translated.again);
   // Where nothing is shared it was told to assemble with the job.
@@ -105,6 +108,7 @@ void Scheduler::handle(PoolWorker& worker, Job& job, CodeTranslated& message, Po
 }
 
 void Scheduler::handle(PoolWorker& worker, Job& job, CodeAssembled& message, PoolTime now) {
+  if (worker.role() != WorkerRole::compile || job.code_digest.empty()) return kill(worker, Cause::broken, now);
   take_back(worker, job, now);
   if (!message.object) return fail_compilation(job, failed_result(Failure::worker_lost, "the compile worker sent no object"));
   const std::string code_digest = job.code_digest;
