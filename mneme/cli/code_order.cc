@@ -31,7 +31,7 @@ Result<json> order_dependences_in(ByteSpan bitcode, const std::string& name) {
   MNEME_ASSIGN(GuardedEnd end, run_guarded(kLimits, [&] { return look(bitcode, name); }));
   if (end.how == GuardedEnd::How::interrupted) end_as(end.number);
   if (end.how != GuardedEnd::How::finished) return explain(end);
-  json found = parse_json(end.reply);
+  json found = json_in(end.reply);
   if (found.is_array()) return found;
   return error(Code::corrupt, "{}", found.is_object() ? found.value("error", std::string()) : "what was found cannot be read");
 }

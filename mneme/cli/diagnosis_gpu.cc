@@ -100,7 +100,7 @@ std::string encode(const std::vector<Finding>& findings) {
 
 std::vector<Finding> decode(const std::string& text) {
   std::vector<Finding> findings;
-  for (const auto& f : parse_json(text)) findings.push_back({f[0], static_cast<Health>(f[1].get<int>()), f[2], f[3]});
+  for (const auto& f : json_in(text)) findings.push_back({f[0], static_cast<Health>(f[1].get<int>()), f[2], f[3]});
   return findings;
 }
 

@@ -65,7 +65,7 @@ Result<LoggedRun> read_log(const Path& path, FileSystem& files) {
   for (size_t line = 1; !text.empty(); ++line) {
     size_t end = text.find('\n');
     if (end == std::string_view::npos) break;  // cut off
-    Json json = parse_json(text.substr(0, end));
+    Json json = json_in(text.substr(0, end));
     text.remove_prefix(end + 1);
     if (line == 1) {
       if (!is_header(json)) return error(Code::corrupt, "reading the results in {}: this is no log of Mneme", path.string());

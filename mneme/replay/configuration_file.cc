@@ -62,7 +62,7 @@ Status check_kind(const Json& json, const std::string& name) {
 Status check_lines(std::string_view text, const std::string& name) {
   const size_t end = text.find('\n');
   if (end == std::string_view::npos) return {};
-  const Json first = parse_json(text.substr(0, end));
+  const Json first = json_in(text.substr(0, end));
   if (!first.is_object()) return {};
   MNEME_TRY(check_kind(first, name));
   return no_configuration(name, "a log, with a JSON object on each line");

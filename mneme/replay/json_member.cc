@@ -10,7 +10,7 @@ namespace mneme {
 using Json = nlohmann::json;
 
 Json json_value(std::string_view text) {
-  Json value = parse_json(text);
+  Json value = json_in(text);
   return value.is_discarded() ? Json(text) : value;
 }
 

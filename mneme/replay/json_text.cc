@@ -8,11 +8,11 @@ std::string json_text(const nlohmann::json& json, int indent) {
   return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-nlohmann::json parse_json(std::string_view text) { return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false); }
+nlohmann::json json_in(std::string_view text) { return nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false); }
 
-std::string valid_utf8(const std::string& text) { return parse_json(json_text(text)).get<std::string>(); }
+std::string valid_utf8(const std::string& text) { return json_in(json_text(text)).get<std::string>(); }
 
-bool is_utf8(const nlohmann::json& text) { return parse_json(json_text(text)) == text; }
+bool is_utf8(const nlohmann::json& text) { return json_in(json_text(text)) == text; }
 
 Status check_texts(const nlohmann::json& json, std::string_view what) {
   const nlohmann::json flat = json.flatten();

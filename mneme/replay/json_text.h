@@ -16,7 +16,7 @@ std::string json_text(const nlohmann::json& json, int indent = -1);
 
 // The JSON that the text is. Never throws: where the text is no JSON, is_discarded() of what is returned is true, and it is of no
 // type that one asks for.
-nlohmann::json parse_json(std::string_view text);
+nlohmann::json json_in(std::string_view text);
 
 // The text with every byte that is no UTF-8 replaced by U+FFFD.
 std::string valid_utf8(const std::string& text);

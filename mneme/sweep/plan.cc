@@ -186,7 +186,7 @@ Result<SweepPlan> read_plan(const ResultsFolder& folder, FileSystem& files) {
                  folder.path.string());
   MNEME_TRY(bytes.status());
   const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-  const Json json = parse_json(text);
+  const Json json = json_in(text);
   auto plan = sweep_plan_from_json(json);
   if (!plan.ok()) return plan.status().with_context(folder.plan().string());
   if (auto from_here = json.find(kFromHere); from_here != json.end() && from_here->is_string()) {
