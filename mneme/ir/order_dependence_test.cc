@@ -179,6 +179,7 @@ TEST(OrderDependence, WhatWaitsIsTold) {
   EXPECT_TRUE(use_of("  fence seq_cst\n").orders_blocks);
   EXPECT_TRUE(use_of("  %v = load volatile i32, ptr %p\n").orders_blocks);
   EXPECT_FALSE(use_of("  %v = atomicrmw add ptr %p, i32 1 monotonic\n").orders_blocks) << "nobody learns from it";
+  EXPECT_TRUE(use_of("  %v = atomicrmw xchg ptr %p, i32 0 monotonic\n").orders_blocks) << "as a lock is given back";
 }
 
 }  // namespace

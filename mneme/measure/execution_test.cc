@@ -59,6 +59,9 @@ TEST(StoppingRule, ARelativeErrorEndsWhenTheMeanIsKnown) {
   EXPECT_EQ(rule.next(times({8, 12, 8, 12}), Nanoseconds(0)), 4u);    // 11.5 %: five times as many, twice at once
   EXPECT_EQ(rule.next(times({8, 11, 9, 11}), Nanoseconds(0)), 4u);    // 7.7 %
   EXPECT_EQ(rule.next(std::vector<Nanoseconds>(20, Nanoseconds(5)), Nanoseconds(0)), 0u);
+  execution.min_iterations = 1;
+  EXPECT_EQ(StoppingRule(execution).next({}, Nanoseconds(0)), 2u) << "one has no spread";
+  EXPECT_EQ(StoppingRule(execution).next(times({10}), Nanoseconds(0)), 1u);
   std::vector<Nanoseconds> wild;
   for (int i = 0; i < 18; ++i) wild.emplace_back(i % 2 == 0 ? 1 : 100);
   EXPECT_EQ(rule.next(wild, Nanoseconds(0)), 2u);  // the most

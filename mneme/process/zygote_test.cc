@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <fstream>
 
 #include "mneme/process/child.h"
 
@@ -68,6 +69,24 @@ TEST_F(ZygoteTest, KillsAWorkerThatHangs) {
   EXPECT_EQ(ProcessEnd(ended().wait_status).describe(), "ended by signal 9 (Killed)");
 }
 
+TEST_F(ZygoteTest, WhatAWorkerStartedEndsWithIt) {
+  Channel a = fork_worker(1);
+  EXPECT_TRUE(a.receive().ok());
+  ASSERT_TRUE(a.send("fork").ok());
+  const pid_t started = a.receive()->body;
+  ASSERT_EQ(::kill(started, 0), 0);
+  a = Channel();
+  EXPECT_EQ(ProcessEnd(ended().wait_status).describe(), "ended with exit status 0");
+  // It is nobody's child any more, and may be a zombie until init has seen it.
+  const auto is_alive = [&] {
+    std::ifstream status("/proc/" + std::to_string(started) + "/stat");
+    std::string pid, name, state;
+    return status >> pid >> name >> state && state != "Z" && state != "X";
+  };
+  for (int i = 0; is_alive() && i < 1000; ++i) ::usleep(10'000);
+  EXPECT_FALSE(is_alive());
+}
+
 TEST_F(ZygoteTest, EndsWithItsWorkers) {
   Channel a = fork_worker(1);
   pid_t worker = a.receive()->body["pid"];
@@ -93,6 +112,11 @@ void serve(const Json& order, Channel channel) {
     if (!message.ok()) return;
     if (message->body == "crash") std::abort();
     while (message->body == "hang") ::pause();
+    if (message->body == "fork") {
+      const pid_t started = ::fork();
+      while (started == 0) ::pause();
+      message->body = started;
+    }
     if (!channel.send(message->body).ok()) return;
   }
 }

@@ -152,6 +152,20 @@ TEST_F(Difference, IsToldByElementsWithValuesErrorsAndAHistogram) {
   EXPECT_TRUE(std::isinf(d.cells[7]));
 }
 
+// A NaN has no error that others could be larger than: the worst is the worst of those that have one.
+TEST_F(Difference, TheWorstIsNoNaNWhereThereIsAnother) {
+  prepare(R"(
+  %off = fmul float %right, 1.5
+  %one = select i1 %is_seven, float %off, float %right
+  %r = select i1 %is_three, float 0x7FF8000000000000, float %one)");
+  const auto found = differences();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].first.index, 3u);
+  EXPECT_TRUE(found[0].first.error.unfit);
+  for (const ElementSample& worst : {found[0].worst_absolute, found[0].worst_relative, found[0].worst_ulp})
+    EXPECT_EQ(worst.index, 7u);
+}
+
 TEST_F(Difference, WhatWasNotWrittenIsAClassOfItsOwn) {
   prepare("%r = fadd float %right, 0.0");
   Configuration half;

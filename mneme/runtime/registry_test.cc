@@ -40,6 +40,11 @@ TEST(Registry, FindsKernelsAndVariablesUntilUnregistered) {
       "not_found: kernel other: no IR of it in its device image: compile the file that defines it with `mneme config cxxflags`");
   EXPECT_EQ(registry.find_kernel(&program), nullptr);
   EXPECT_EQ(registry.find_variable(&program.variable)->variable.name, "state");
+  const auto* begin = reinterpret_cast<const char*>(&program.variable);
+  EXPECT_EQ(registry.find_variable_around(begin)->variable.name, "state");
+  EXPECT_EQ(registry.find_variable_around(begin + 7)->variable.name, "state");
+  EXPECT_EQ(registry.find_variable_around(begin + 8), nullptr) << "behind its last byte";
+  EXPECT_EQ(registry.find_variable_around(begin - 1), nullptr);
   EXPECT_EQ(image->functions().size(), 2u);
   EXPECT_EQ(image->device_elf()->sm, 90u);
 

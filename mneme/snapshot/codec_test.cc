@@ -384,6 +384,10 @@ TEST(StateCodec, BoundsWhatTheChecksumLetsThrough) {
   document = state_document();
   std::swap(document.state.regions[0], document.state.regions[1]);
   EXPECT_THAT(refusal_of(document), HasSubstr("the region at 0x7a0000000000 overlaps the one before it"));
+  document = state_document();
+  const Region& first = document.state.regions[0];
+  document.state.regions[1].address = first.address + (first.size - Bytes(1));  // the last byte of the one before
+  EXPECT_THAT(refusal_of(document), HasSubstr(" overlaps the one before it"));
 }
 
 }  // namespace

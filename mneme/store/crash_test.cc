@@ -52,6 +52,32 @@ TEST(Crash, AtEveryOperationWhatIsListedIsWhole) {
   }
 }
 
+// What is there of a kernel that was not in the database before is there whole: its file comes last.
+TEST(Crash, AtEveryOperationOfAKernelsFirstInstanceItIsThereWholeOrNotAtAll) {
+  const KernelRecord kernel = sample_kernel();
+  bool published = false;
+  for (int operations = 0; !published; ++operations) {
+    ASSERT_LT(operations, 100);
+    TemporaryDirectory directory;
+    Crash crash;
+    crash.allowed = 1 << 20;
+    auto database = Database::create(directory.path(), *crash.files);
+    ASSERT_TRUE(database.ok());
+    crash.allowed = operations;
+    published = publish_sample(*database, kernel, sample_memory(2, 3 * kPageSize.count)).ok();
+    auto document = Database::open(directory.path())->load_document(kernel.static_hash);
+    if (!document.ok()) {
+      EXPECT_EQ(document.status().code(), Code::not_found)
+          << "after " << operations << " operations: " << document.status().message();
+      continue;
+    }
+    ASSERT_EQ(document->instances.size(), 1u) << "after " << operations << " operations";
+    const Status whole =
+        Database::open(directory.path())->check_instance(kernel.static_hash, document->instances[0].dynamic_hash);
+    EXPECT_TRUE(whole.ok()) << "after " << operations << " operations: " << whole.message();
+  }
+}
+
 TEST(Crash, FullDiskIsToldByItsFile) {
   TemporaryDirectory directory;
   Crash crash;

@@ -150,6 +150,35 @@ TEST_F(Heal, OnlyWhatIsDamagedIsStoredAgain) {
   EXPECT_TRUE(reader->check_instance(kernel_.static_hash, dynamic_).ok()) << "the other launch has the same page";
 }
 
+// Pages are checked some hundred at a time. The one that was stored first is the last of the launch's.
+TEST_F(Heal, APageIsFoundHoweverManyAreBeforeIt) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  auto publication = *database->begin_publication({.threads = 1});
+  constexpr size_t kPages = 1100;
+  Region region{Region::Kind::allocation, DevicePtr(0x7a0000000000), Bytes(kPages * kPageSize.count), "", {}};
+  region.pages.resize(kPages);
+  for (size_t i = kPages; i-- > 0;) {
+    PageBatch batch;
+    batch.bytes = std::make_unique<std::byte[]>(kPageSize.count);
+    const ByteVector some = noise(i + 1 == kPages ? kPageSize.count : 16, static_cast<uint32_t>(i));
+    std::memcpy(batch.bytes.get(), some.data(), some.size());
+    batch.pages.push_back({kPageSize.count, &region.pages[i]});
+    ASSERT_TRUE(publication->put(std::move(batch)).ok());
+  }
+  ASSERT_TRUE(publication->wait().ok());
+  Recording recording{kernel_, noise(500, 7), sample_instance(kernel_), {{region}}, {{region}}};
+  recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
+  ASSERT_TRUE(publication->commit(recording).ok());
+  const auto check = [&] {
+    return Database::open(directory.path())->check_instance(kernel_.static_hash, recording.instance.dynamic_hash);
+  };
+  EXPECT_TRUE(check().ok()) << check().message();
+  const Path pages = directory.path() / "pages";
+  flip(pages / FileSystem::posix().list(pages)->front(), 1000);
+  EXPECT_EQ(check().code(), Code::corrupt);
+}
+
 // Threads of one recording meet the same damaged page: one stores it.
 TEST_F(Heal, SeveralThreadsHealOnce) {
   const Path pages = directory_.path() / "pages", pack = pages / FileSystem::posix().list(pages)->front();

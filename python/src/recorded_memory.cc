@@ -8,7 +8,7 @@
 #include "mneme/ir/access_types.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/verify/buffers.h"
-#include "mneme/verify/segments.h"
+#include "mneme/verify/typed_ranges.h"
 
 namespace mneme::python {
 namespace {

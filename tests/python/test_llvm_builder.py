@@ -171,6 +171,17 @@ def test_what_llvm_does_not_have_is_refused(action: Action, message: str) -> Non
     assert len(kernel.instructions) == count
 
 
+def test_after_at_it_stands_where_it_stood() -> None:
+    kernel = llvm.example().functions["saxpy"]
+    build = llvm.Builder(kernel.blocks["done"].terminator)
+    with build.at(kernel.blocks["entry"].terminator):
+        assert build.fence("seq_cst").block.name == "entry"
+    assert build.fence("seq_cst").block.name == "done"
+    with pytest.raises(KeyError), build.at(kernel.blocks["entry"].terminator):
+        raise KeyError
+    assert build.block.name == "done"
+
+
 def test_nothing_stands_before_a_phi() -> None:
     function = sum_of(llvm.Module("mine"))
     with pytest.raises(errors.InvalidArgumentError, match="only phis stand before a phi"):

@@ -165,6 +165,25 @@ TEST_F(Graphs, NodesAreAddedByTheirKind) {
   EXPECT_EQ(numbers[1], 2 * 7);
 }
 
+TEST_F(Graphs, ANodeOfAnExecutableKeepsItsKind) {
+  int factor = 3;
+  const cudaKernelNodeParams scaled = scale(factor);
+  cudaMemsetParams fill{};
+  fill.dst = numbers;
+  fill.elementSize = 4;
+  fill.value = 5;
+  fill.width = fill.height = 1;
+  cudaGraphNode_t filling = nullptr, scaling = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphAddMemsetNode)(&filling, graph, nullptr, 0, &fill), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddKernelNode)(&scaling, graph, &filling, 1, &scaled), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphExecKernelNodeSetParams)(exec, filling, &scaled), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGraphExecMemsetNodeSetParams)(exec, scaling, &fill), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(numbers[0], 5 * 3) << "both are what they were";
+}
+
 TEST_F(Graphs, AChildIsWhatItWasWhenItWasAdded) {
   cudaMemsetParams fill{};
   fill.dst = numbers;

@@ -416,6 +416,19 @@ TEST_F(CudaDeviceTest, WithoutCuptiTimedLaunchesHaveTheEventsDifference) {
   EXPECT_FALSE(device->read_clocks().has_value());
 }
 
+TEST_F(CudaDeviceTest, ATimedLaunchThatFailsHasNoTime) {
+  open();
+  auto module = load();
+  Kernel* kernel = module->kernel("work").value();
+  ASSERT_TRUE(stream->launch_timed(*kernel, {}, {}).ok());
+  fail("cuLaunchKernelEx", CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  ASSERT_FALSE(stream->launch_timed(*kernel, {}, {}).ok());
+  ASSERT_TRUE(stream->launch_timed(*kernel, {}, {}).ok());
+  auto times = stream->take_times();
+  ASSERT_TRUE(times.ok()) << times.status().to_string();
+  EXPECT_EQ(times->size(), 2u);
+}
+
 TEST_F(CudaDeviceTest, OccupancyIsTheDrivers) {
   open();
   auto module = load();
