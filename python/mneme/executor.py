@@ -134,8 +134,8 @@ class Executor:
         share: bool = True,
         log: str | os.PathLike[str] | None = None,
         resume: bool = False,
-        compile_timeout: float = _native.LIMITS_OF_A_POOL[0],
-        run_timeout: float = _native.LIMITS_OF_A_POOL[1],
+        compile_timeout: float = _native.POOL_COMPILE_TIMEOUT,
+        run_timeout: float = _native.POOL_RUN_TIMEOUT,
         compile_memory: int = _native.COMPILE_MEMORY,
         progress: bool | Callable[[Progress], object] | None = None,
     ) -> None:
@@ -273,8 +273,8 @@ def replay(
     *,
     device: str | None = None,
     isolated: bool = True,
-    compile_timeout: float = _native.LIMITS_OF_ONE_LAUNCH[0],
-    run_timeout: float = _native.LIMITS_OF_ONE_LAUNCH[1],
+    compile_timeout: float = _native.LAUNCH_COMPILE_TIMEOUT,
+    run_timeout: float = _native.LAUNCH_RUN_TIMEOUT,
 ) -> Result:
     """Replays a recorded launch once. What is wrong with the configuration is in the result.
 

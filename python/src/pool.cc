@@ -176,12 +176,11 @@ nb::dict progress(OpenPool& self) {
 }  // namespace
 
 void bind_pool(nb::module_& module) {
-  // In seconds and bytes: (compiling, running), of one launch and of a pool, and the memory of a compilation.
-  const auto seconds = [](const DefaultLimits& limits) {
-    return nb::make_tuple(double(limits.compiling.count()), double(limits.running.count()));
-  };
-  module.attr("LIMITS_OF_ONE_LAUNCH") = seconds(kLimitsOfOneLaunch);
-  module.attr("LIMITS_OF_A_POOL") = seconds(kLimitsOfAPool);
+  // The default limits in seconds, of one launch and in a pool, and in bytes.
+  module.attr("LAUNCH_COMPILE_TIMEOUT") = double(kLimitsOfOneLaunch.compiling.count());
+  module.attr("LAUNCH_RUN_TIMEOUT") = double(kLimitsOfOneLaunch.running.count());
+  module.attr("POOL_COMPILE_TIMEOUT") = double(kLimitsOfAPool.compiling.count());
+  module.attr("POOL_RUN_TIMEOUT") = double(kLimitsOfAPool.running.count());
   module.attr("COMPILE_MEMORY") = kCompileMemory.count;
   nb::class_<Options>(module, "PoolOptions")
       .def(nb::init<>())

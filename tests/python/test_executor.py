@@ -32,8 +32,10 @@ def config(**members: Any) -> mneme.Config:
 
 def test_the_limits_are_those_that_the_reference_lists() -> None:
     text = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text()
-    listed = {row[0].split(";")[0]: row[1:] for row in re.findall(r"^\| (.*?) \| (\d+) \S+ \| (\d+) \S+ \|$", text, re.M)}
-    for column, call in enumerate((mneme.replay, mneme.Executor)):
+    rows = re.findall(r"^\| (.*?) \| (\d+) \S+ \| (\d+) \S+ \|$", text, re.M)
+    listed = {row[0].split(";")[0]: row[1:] for row in rows}
+    calls: tuple[Callable[..., object], ...] = (mneme.replay, mneme.Executor)
+    for column, call in enumerate(calls):
         defaults = {name: parameter.default for name, parameter in inspect.signature(call).parameters.items()}
         assert defaults["compile_timeout"] == float(listed["one compilation"][column])
         assert defaults["run_timeout"] == float(listed["one launch"][column])

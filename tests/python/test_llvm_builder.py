@@ -173,11 +173,13 @@ def test_what_llvm_does_not_have_is_refused(action: Action, message: str) -> Non
 
 def test_after_at_it_stands_where_it_stood() -> None:
     kernel = llvm.example().functions["saxpy"]
-    build = llvm.Builder(kernel.blocks["done"].terminator)
-    with build.at(kernel.blocks["entry"].terminator):
+    entry, done = kernel.blocks["entry"].terminator, kernel.blocks["done"].terminator
+    assert entry is not None and done is not None
+    build = llvm.Builder(done)
+    with build.at(entry):
         assert build.fence("seq_cst").block.name == "entry"
     assert build.fence("seq_cst").block.name == "done"
-    with pytest.raises(KeyError), build.at(kernel.blocks["entry"].terminator):
+    with pytest.raises(KeyError), build.at(entry):
         raise KeyError
     assert build.block.name == "done"
 
