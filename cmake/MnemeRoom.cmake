@@ -5,6 +5,9 @@
 # builds without.
 foreach(kind headers headers_llvm headers_cli)
   foreach(test "" _test)
+    if(test AND NOT BUILD_TESTING)
+      continue()
+    endif()
     set(target mneme_${kind}${test})
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${target}.cc CONTENT "")
     add_library(${target} OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/${target}.cc)
