@@ -153,6 +153,7 @@ class Watch {
       auto begin = Clock::now();
       ::kill(-child_, SIGSTOP);
       ::raise(SIGSTOP);
+      look();  // at what it was at when it was stopped: it may have begun with that just before
       ::kill(-child_, SIGCONT);
       stopped_ += Clock::now() - begin;
     }

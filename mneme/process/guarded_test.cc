@@ -115,6 +115,48 @@ TEST(Guarded, TheLimitIsThatOfOneTimeAtIt) {
   EXPECT_EQ(run(work, {{}, GuardLimits::Seconds(1), {}, {}}).reply, "done");
 }
 
+// Ends with how run_guarded() ended in a process of its own, which is stopped for three seconds when the work has reached
+// `stopped_at`, as Ctrl-Z does it, and is then continued. The work is there for one second, and at `then` for as many as it says.
+int end_when_stopped_at(Activity stopped_at, Activity then, int seconds, const GuardLimits& limits) {
+  int there[2];
+  if (::pipe(there) != 0) return -1;
+  const pid_t guard = ::fork();
+  if (guard == 0) {
+    const auto end = run_guarded(limits, [&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the activity is one that nobody has looked at yet
+      {
+        ActivityScope first(stopped_at);
+        if (::write(there[1], "x", 1) != 1) ::_exit(1);
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+      }
+      ActivityScope second(then);
+      std::this_thread::sleep_for(std::chrono::seconds(seconds));
+      return "done";
+    });
+    ::_exit(end.ok() ? static_cast<int>(end->how) : 99);
+  }
+  char byte = 0;
+  int status = 0;
+  const bool stopped = ::read(there[0], &byte, 1) == 1 && ::kill(guard, SIGTSTP) == 0 &&
+                       ::waitpid(guard, &status, WUNTRACED) == guard && WIFSTOPPED(status);
+  EXPECT_TRUE(stopped);
+  if (stopped) std::this_thread::sleep_for(std::chrono::seconds(3));
+  ::kill(guard, stopped ? SIGCONT : SIGKILL);
+  ::waitpid(guard, &status, 0);
+  for (int end : there) ::close(end);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Guarded, TimeStoppedCountsForNoLimit) {
+  const GuardLimits limits{.running = GuardLimits::Seconds(2)};
+  EXPECT_EQ(end_when_stopped_at(Activity::running, Activity::working, 0, limits), static_cast<int>(How::finished));
+}
+
+TEST(Guarded, TimeStoppedDoesNotExtendTheNextLimit) {
+  const GuardLimits limits{.running = GuardLimits::Seconds(1.5)};
+  EXPECT_EQ(end_when_stopped_at(Activity::compiling, Activity::running, 3, limits), static_cast<int>(How::out_of_time));
+}
+
 TEST(Guarded, ACrashIsTheSignalAndTheActivity) {
   for (int signal : {SIGSEGV, SIGABRT, SIGKILL}) {
     GuardedEnd end = run([&] {
@@ -199,6 +241,63 @@ TEST(Guarded, MemoryIsLimitedWhileCompilingOnly) {
       },
       {{}, {}, {}, 32_MiB});
   EXPECT_EQ(end.reply, "given refused given ");
+}
+
+// Also of work that compiles while it compiles, runs in between, and compiles again.
+TEST(Guarded, MemoryIsLimitedWheneverItCompiles) {
+  GuardedEnd end = run(
+      [] {
+        const auto refused = [] {
+          void* memory = std::malloc(64 << 20);
+          std::free(memory);
+          return memory == nullptr ? "refused " : "given ";
+        };
+        std::string reply;
+        for (int i = 0; i < 2; ++i) {
+          {
+            ActivityScope compiling(Activity::compiling);
+            {
+              ActivityScope again(Activity::compiling);
+            }
+            reply += refused();
+            {
+              ActivityScope running(Activity::running);
+              reply += refused();
+            }
+            reply += refused();
+          }
+          reply += refused();
+        }
+        return reply;
+      },
+      {{}, {}, {}, 32_MiB});
+  EXPECT_EQ(end.reply, "refused given refused given refused given refused given ");
+}
+
+TEST(Guarded, TheLongestAllowanceIsTwelveDays) {
+  auto board = ActivityBoard::create();
+  ASSERT_TRUE(board.ok());
+  board->show_this_process();
+  const auto before = std::chrono::steady_clock::now();
+  ActivityScope timing(Activity::timing, std::chrono::hours(24 * 365));
+  const ActivityBoard::Reading reading = board->read();
+  EXPECT_EQ(reading.activity, Activity::timing);
+  EXPECT_EQ(reading.allowance, std::chrono::seconds((1 << 20) - 1));
+  EXPECT_GE(reading.since, before - std::chrono::milliseconds(1));
+  EXPECT_LE(reading.since, std::chrono::steady_clock::now());
+}
+
+TEST(Guarded, ABoardThatIsGoneShowsNothingMore) {
+  EXPECT_EXIT(
+      {
+        {
+          auto board = ActivityBoard::create();
+          board->show_this_process();
+        }
+        ActivityScope running(Activity::running);
+        ::_exit(0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

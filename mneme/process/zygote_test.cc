@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 
 #include "mneme/process/child.h"
 
@@ -69,6 +70,53 @@ TEST_F(ZygoteTest, KillsAWorkerThatHangs) {
   EXPECT_EQ(ProcessEnd(ended().wait_status).describe(), "ended by signal 9 (Killed)");
 }
 
+TEST_F(ZygoteTest, KillsNoOtherWorker) {
+  Channel a = fork_worker(1), b = fork_worker(2), c = fork_worker(3);
+  for (Channel* each : {&a, &b, &c}) EXPECT_TRUE(each->receive().ok());
+  ASSERT_TRUE(zygote_->kill_worker(2).ok());
+  EXPECT_EQ(ended().id, 2u);
+  for (Channel* each : {&a, &c}) {
+    ASSERT_TRUE(each->send("still there?").ok());
+    EXPECT_EQ(each->receive()->body, "still there?");
+  }
+}
+
+// The zygote gets one signal for them.
+TEST_F(ZygoteTest, TellsOfWorkersThatEndTogether) {
+  Channel a = fork_worker(1), b = fork_worker(2);
+  const Json one = a.receive()->body, two = b.receive()->body;
+  const pid_t zygote = one["parent"];
+  ASSERT_EQ(::kill(zygote, SIGSTOP), 0);
+  const auto letter = [](pid_t process) {
+    std::ifstream status("/proc/" + std::to_string(process) + "/stat");
+    std::string pid, name, state;
+    status >> pid >> name >> state;
+    return state;
+  };
+  while (letter(zygote) != "T") ::usleep(1'000);
+  for (const Json& worker : {one, two}) {
+    ASSERT_EQ(::kill(worker["pid"], SIGKILL), 0);
+    while (letter(worker["pid"]) != "Z") ::usleep(1'000);
+  }
+  ASSERT_EQ(::kill(zygote, SIGCONT), 0);
+  std::set<uint64_t> ids;
+  for (int i = 0; i < 10 && ids.size() < 2; ++i) {
+    pollfd event{zygote_->channel().descriptor(), POLLIN, 0};
+    ::poll(&event, 1, 1'000);
+    if (event.revents == 0) continue;
+    auto all = zygote_->take_ended();
+    ASSERT_TRUE(all.ok());
+    for (const WorkerProcessEnded& end : *all) ids.insert(end.id);
+  }
+  EXPECT_EQ(ids, (std::set<uint64_t>{1, 2}));
+}
+
+// The zygote blocks a signal for itself.
+TEST_F(ZygoteTest, AWorkerHasTheSignalsItsProgramHad) {
+  Channel a = fork_worker(1);
+  EXPECT_EQ(a.receive()->body["child_signal"], "free");
+}
+
 TEST_F(ZygoteTest, WhatAWorkerStartedEndsWithIt) {
   Channel a = fork_worker(1);
   EXPECT_TRUE(a.receive().ok());
@@ -107,6 +155,10 @@ TEST(ZygoteProcess, SaysWhatCannotBeStarted) {
 void serve(const Json& order, Channel channel) {
   Json greeting = order;
   greeting["pid"] = ::getpid();
+  greeting["parent"] = ::getppid();
+  sigset_t blocked;
+  ::sigprocmask(SIG_BLOCK, nullptr, &blocked);
+  greeting["child_signal"] = sigismember(&blocked, SIGCHLD) == 1 ? "blocked" : "free";
   if (!channel.send(greeting).ok()) return;
   while (true) {
     auto message = channel.receive();
