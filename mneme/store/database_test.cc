@@ -68,6 +68,65 @@ TEST(Database, TheTimeInTheProgramMayComeLater) {
   EXPECT_EQ(database->load_instance(kernel.static_hash, *dynamic)->instance.recorded_time, other);
 }
 
+// Also of several instances at once: each is found again where it was written, and those that are written next.
+TEST(Database, TheTimesOfSeveralInstancesComeTogether) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  const KernelRecord kernel = sample_kernel();
+  std::map<Digest, RecordedTime> times;
+  for (uint32_t i = 1; i <= 3; ++i)
+    times[*publish_sample(*database, kernel, sample_memory(i, 300))] = {"cupti_activity", 1000.0 * i, i, 1000, 1100.25};
+  for (int round = 0; round < 2; ++round) {
+    for (auto& [hash, time] : times) time.others += 10;
+    ASSERT_TRUE(database->set_recorded_times(kernel.static_hash, times).ok());
+    auto other = Database::open(directory.path());
+    for (const auto& [hash, time] : times) {
+      for (const Database* each : {&*database, &*other}) {
+        auto instance = each->load_instance(kernel.static_hash, hash);
+        ASSERT_TRUE(instance.ok()) << instance.status().message();
+        EXPECT_EQ(instance->instance.recorded_time, time);
+      }
+    }
+    EXPECT_EQ(other->load_document(kernel.static_hash)->instances.size(), 3u);
+  }
+}
+
+TEST(Database, WhatChangesNothingWaitsForNobody) {
+  TemporaryDirectory directory;
+  const LockPatience short_patience{.notice = std::chrono::seconds(1), .limit = std::chrono::milliseconds(20)};
+  auto database = Database::create(directory.path(), FileSystem::posix(), short_patience);
+  const KernelRecord kernel = sample_kernel();
+  const Digest dynamic = *publish_sample(*database, kernel, sample_memory(1, 300));
+  const std::vector<Annotation> annotations = {{DevicePtr(0x7a0000000000), Bytes(8), "a", {ElementType::f64, 0.5}}};
+  ASSERT_TRUE(database->set_annotations(kernel.static_hash, dynamic, annotations).ok());
+  auto held = FileSystem::posix().lock(directory.path() / ".lock");
+  EXPECT_TRUE(database->set_annotations(kernel.static_hash, dynamic, annotations).ok());
+  EXPECT_EQ(database->set_annotations(kernel.static_hash, dynamic, {}).code(), Code::timeout);
+}
+
+// A kernel that was removed and recorded anew has another list under the same name.
+TEST(Database, AListThatTookThePlaceOfAnotherIsReadAnew) {
+  TemporaryDirectory directory;
+  const KernelRecord kernel = sample_kernel();
+  auto early = Database::create(directory.path());
+  const Digest first = *publish_sample(*early, kernel, sample_memory(1, 300)),
+               second = *publish_sample(*early, kernel, sample_memory(2, 300));
+  ASSERT_TRUE(*early->has_instance(kernel.static_hash, first));
+  ASSERT_TRUE(*early->has_instance(kernel.static_hash, second));
+  std::filesystem::remove(directory.path() / kernel_file_name(kernel.static_hash));
+  std::filesystem::remove(directory.path() / list_file_name(kernel.static_hash));
+  auto other = Database::create(directory.path());
+  const Digest third = *publish_sample(*other, kernel, sample_memory(3, 300));
+  for (const Digest& gone : {first, second}) {
+    auto there = early->has_instance(kernel.static_hash, gone);
+    ASSERT_TRUE(there.ok()) << there.status().message();
+    EXPECT_FALSE(*there);
+  }
+  EXPECT_TRUE(*early->has_instance(kernel.static_hash, third));
+  ASSERT_TRUE(publish_sample(*early, kernel, sample_memory(2, 300)).ok());
+  EXPECT_EQ(Database::open(directory.path())->load_document(kernel.static_hash)->instances.size(), 2u);
+}
+
 TEST(Database, ContentIsStoredOnce) {
   TemporaryDirectory directory;
   auto database = Database::create(directory.path());
@@ -388,6 +447,22 @@ TEST(Database, AnInstanceOfADatabaseOfAnOlderVersionIsChanged) {
   ASSERT_TRUE(after.ok()) << after.status().message();
   EXPECT_EQ(after->instances, std::vector{expected}) << "all else is as it was";
   EXPECT_TRUE(Database::open(old)->check_instance(static_hash, dynamic_hash).ok());
+}
+
+TEST(Database, WhatADatabaseOfAnOlderVersionDoesNotHaveIsNotChanged) {
+  TemporaryDirectory directory;
+  const Path old = directory.path() / "db";
+  std::filesystem::copy(Path(MNEME_TEST_CORPORA) / "1.1", old, std::filesystem::copy_options::recursive);
+  auto database = Database::create(old);
+  const KernelDocument before = database->list()->kernels.at(0);
+  const Digest& static_hash = before.kernel.static_hash;
+  const Digest& dynamic_hash = before.instances.at(0).dynamic_hash;
+  const std::string missing = "not_found: the kernel " + static_hash.hex() + " has no instance " + Digest{}.hex();
+  EXPECT_EQ(database->set_annotations(static_hash, Digest{}, {}).to_string(), missing);
+  EXPECT_TRUE(Database::open(old)->load_document(static_hash)->lists_instances) << "nothing is written for nothing";
+  const RecordedTime time{"cuda_event", 7.5, 1, 7.5, 7.5};
+  EXPECT_EQ(database->set_recorded_times(static_hash, {{Digest{}, time}, {dynamic_hash, time}}).to_string(), missing);
+  EXPECT_EQ(Database::open(old)->load_document(static_hash)->instances.at(0).recorded_time, time);
 }
 
 TEST(Database, WaitingForTheLockEnds) {

@@ -136,6 +136,69 @@ TEST_F(Heal, WhatWasKnownOfTheLaunchStays) {
   EXPECT_EQ(healed.recorded_time, time);
 }
 
+// The kernel's file says of the IR that there is now, which another build may have written otherwise.
+TEST_F(Heal, AnotherIrTakesThePlaceOfTheOneThatIsDamaged) {
+  const Path ir = directory_.path() / ir_file_name(kernel_.static_hash);
+  for (size_t size : {size_t{500}, size_t{700}, size_t{300}}) {
+    flip(ir, 40);
+    auto database = Database::create(directory_.path());
+    auto publication = *database->begin_publication({});
+    const ByteVector other = noise(size, static_cast<uint32_t>(size));
+    Region before = sample_region(memory_), after = before;
+    ASSERT_TRUE(publication->put(batch_of(memory_.before, before)).ok());
+    ASSERT_TRUE(publication->put(batch_of(memory_.after, after)).ok());
+    ASSERT_TRUE(publication->wait().ok());
+    Recording recording{kernel_, other, sample_instance(kernel_), {{before}}, {{after}}};
+    recording.instance.state_bytes = recording.prologue.bytes();
+    recording.instance.dynamic_hash = dynamic_;
+    const Bytes had = *database->disk_size();
+    ASSERT_TRUE(publication->commit(recording).ok());
+    const Bytes has = *database->disk_size();
+    if (has > had) EXPECT_EQ(publication->written(), has - had) << "what is written over does not count";
+    EXPECT_EQ(*Database::open(directory_.path())->load_ir(kernel_.static_hash), other);
+    EXPECT_TRUE(check().ok()) << check().message();
+  }
+}
+
+TEST_F(Heal, AListThatIsDamagedIsWrittenAnewWithoutItsKernelsFileOnly) {
+  const Path list = directory_.path() / list_file_name(kernel_.static_hash);
+  flip(list, static_cast<int64_t>(std::filesystem::file_size(list)) / 2);
+  auto database = Database::create(directory_.path());
+  EXPECT_EQ(publish_sample(*database, kernel_, memory_).status().code(), Code::corrupt);
+  std::filesystem::remove(directory_.path() / kernel_file_name(kernel_.static_hash));
+  auto again = publish_sample(*database, kernel_, memory_);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(Database::open(directory_.path())->load_document(kernel_.static_hash)->instances.size(), 1u);
+  EXPECT_TRUE(check().ok()) << check().message();
+}
+
+// One batch of pages makes the same pack, of the same name, every time.
+TEST_F(Heal, APackThatIsWholeAgainIsNotBlamed) {
+  TemporaryDirectory directory;
+  const auto publish = [&](Database& database) {
+    auto publication = *database.begin_publication({});
+    Region region = sample_region(memory_);
+    EXPECT_TRUE(publication->put(batch_of(memory_.before, region)).ok());
+    EXPECT_TRUE(publication->wait().ok());
+    Recording recording{kernel_, noise(500, 7), sample_instance(kernel_), {{region}}, {{region}}};
+    recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
+    return publication->commit(recording);
+  };
+  {
+    auto database = Database::create(directory.path());
+    ASSERT_TRUE(publish(*database).ok());
+  }
+  const Path pages = directory.path() / "pages", pack = pages / FileSystem::posix().list(pages)->front();
+  flip(pack, static_cast<int64_t>(std::filesystem::file_size(pack)) - 1);
+  auto database = Database::create(directory.path());
+  ByteVector bytes(100);
+  const PageRequest request{Digest(), bytes};
+  EXPECT_THAT(database->read_pages({&request, 1}).message(), testing::HasSubstr(pack.string()));
+  ASSERT_TRUE(publish(*database).ok());
+  EXPECT_EQ(FileSystem::posix().list(pages)->size(), 1u);
+  EXPECT_EQ(database->read_pages({&request, 1}).message(), pages.string() + ": no pack of pages holds page " + Digest().hex());
+}
+
 TEST_F(Heal, OnlyWhatIsDamagedIsStoredAgain) {
   const Path pack = directory_.path() / "pages" / FileSystem::posix().list(directory_.path() / "pages")->front();
   flip(pack, 1000);  // in the page of noise, which is the first
