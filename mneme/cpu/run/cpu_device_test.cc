@@ -122,6 +122,57 @@ TEST(CpuDevice, ComparesAndHashesBeyondFourGigabytes) {
   for (size_t i = 0; i < 2050; ++i) ASSERT_EQ(hashes_a[i] == hashes_b[i], i != 2049) << i;
 }
 
+// What is spread over the workers is more than one piece of each, and the last piece is not whole.
+TEST(CpuDevice, WorkOfManyPiecesIsDoneWhole) {
+  CpuDevice device(3);
+  auto stream = std::move(device.create_stream()).value();
+  const uint64_t size = (7_MiB).count + 13;
+  std::vector<std::byte> content(size + 1), found(size);
+  for (uint64_t i = 0; i < content.size(); ++i) content[i] = static_cast<std::byte>(i * 2654435761 >> 13);
+  const std::vector<std::byte> first(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(size));
+  DevicePtr a = *device.allocate(Bytes(size + 1)), b = *device.allocate(Bytes(size + 1));
+  ASSERT_TRUE(stream->copy_to_device(a, content).ok());
+  ASSERT_TRUE(stream->copy(b, a, Bytes(size)).ok());
+  ASSERT_TRUE(stream->copy_to_host(found, b).ok());
+  EXPECT_TRUE(found == first);
+  // Onto themselves, a byte further in each direction.
+  ASSERT_TRUE(stream->copy(a + Bytes(1), a, Bytes(size)).ok());
+  ASSERT_TRUE(stream->copy_to_host(found, a + Bytes(1)).ok());
+  EXPECT_TRUE(found == first);
+  ASSERT_TRUE(stream->copy(a, a + Bytes(1), Bytes(size)).ok());
+  ASSERT_TRUE(stream->copy_to_host(found, a).ok());
+  EXPECT_TRUE(found == first);
+
+  constexpr uint64_t kCopies = 101;
+  std::vector<ListedCopy> list;
+  for (uint64_t i = 0; i < kCopies; ++i) list.push_back({a + Bytes(8 * i), b + Bytes(8 * (kCopies - i)), Bytes(8)});
+  DevicePtr copies = *device.allocate(Bytes(list.size() * sizeof(ListedCopy)));
+  ASSERT_TRUE(stream->copy_to_device(copies, std::as_bytes(std::span(list))).ok());
+  ASSERT_TRUE(stream->copy_listed(copies, kCopies).ok());
+  ASSERT_TRUE(stream->copy_to_host(found, a).ok());
+  for (uint64_t i = 0; i < kCopies; ++i) {
+    const auto* from = content.data() + 8 * (kCopies - i);
+    EXPECT_TRUE(std::equal(from, from + 8, found.data() + 8 * i)) << i;
+  }
+  EXPECT_EQ(found[8 * kCopies], first[8 * kCopies]);
+
+  DevicePtr set = *device.allocate(Bytes(size / 8 + 1));
+  ASSERT_TRUE(stream->fill(set, std::byte{0}, Bytes(size / 8 + 1)).ok());
+  ASSERT_TRUE(stream->fill(a, std::byte{0}, Bytes(size)).ok());
+  ASSERT_TRUE(stream->fill(b, std::byte{0}, Bytes(size)).ok());
+  std::vector<uint64_t> places;
+  for (uint64_t at = 3; at < size; at += (1_MiB).count + 1) places.push_back(at);
+  places.push_back(size - 1);
+  for (uint64_t at : places) *reinterpret_cast<std::byte*>((a + Bytes(at)).address) = std::byte{1};
+  ASSERT_TRUE(stream->update_byte_set(ByteSetStep::select, set, a, b, Bytes(size)).ok());
+  std::vector<std::byte> bits(size / 8 + 1);
+  ASSERT_TRUE(stream->copy_to_host(bits, set).ok());
+  std::vector<uint64_t> differ;
+  for (uint64_t i = 0; i < size; ++i)
+    if ((bits[i / 8] >> (i % 8) & std::byte{1}) != std::byte{0}) differ.push_back(i);
+  EXPECT_EQ(differ, places);
+}
+
 // Only the first page of the memory is there: work that goes on behind it faults, and work whose size lost its upper half ends
 // there.
 TEST(CpuDeviceDeathTest, FillsAndCopiesDoNotEndAtFourGigabytesLess) {

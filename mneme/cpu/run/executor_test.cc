@@ -39,6 +39,29 @@ TEST_F(ExecutorTest, ArrivalsAtABarrierCountAfterTheExit) {
   EXPECT_EQ(output("produce_consume", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, 32), Words(32, 7));
 }
 
+TEST_F(ExecutorTest, AnArrivalCountsForOneUseOfTheBarrierOnly) {
+  EXPECT_EQ(output("arrive_and_exit_later", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, 32), Words(32, 7));
+}
+
+// A block that comes later has the fibers of an earlier one, and its barriers count their uses anew.
+TEST_F(ExecutorTest, AnArrivalIsOfItsBlockOnly) {
+  const LaunchShape shape{.grid = {1, 1, 1}, .block = {96, 1, 1}};
+  EXPECT_EQ(output("arrive_or_exit", shape, 32, {.a = 0}), Words(32, 0));
+  EXPECT_EQ(output("arrive_or_exit", shape, 32, {.a = 1}), Words(32, 7));
+}
+
+// The last warp is not whole, for which each use makes up.
+TEST_F(ExecutorTest, ABarrierOfSomeThreadsIsUsedAgain) {
+  Words expected(80, 144);
+  std::fill_n(expected.begin(), 32, 0);
+  EXPECT_EQ(output("part_barrier_again", {.grid = {1, 1, 1}, .block = {80, 1, 1}}, 80, {.a = 3}), expected);
+}
+
+TEST_F(ExecutorTest, ABlockOfOneThreadWaitsForNobody) {
+  const Words out = output("loop_alone", {.grid = {1, 1, 1}, .block = {1, 1, 1}}, 13);
+  EXPECT_EQ(out, (Words{1, 0, 77, 78, 1, 0, 1, 0, 1, 1, 1, 1, 42}));
+}
+
 TEST_F(ExecutorTest, NamedBarriersOfPartOfTheBlock) {
   // 64 of 160 threads; then a partial last warp, which a barrier counts as a whole one.
   Words out = output("part_barrier", {.grid = {1, 1, 1}, .block = {160, 1, 1}}, 160, {.a = 64, .b = 64});

@@ -78,6 +78,32 @@ LOOP(loop_barrier, 0) {
   b->services->barrier(&t, 0, 0);
 }
 
+// A block of one thread, where nobody is waited for.
+LOOP(loop_alone, 0) {
+  Thread t{b, {}, 0, 0, 0, nullptr};
+  const mneme_cpu_services& s = *b->services;
+  uint32_t in_range = 9, out_of_range = 9, predicate = 9;
+  s.barrier(&t, 0, 0);
+  s.barrier_arrive(&t, 1, 0);
+  s.warp_sync(&t, ~0u);
+  const uint32_t results[] = {
+      s.barrier_reduce(&t, 0, 0, MNEME_CPU_REDUCE_POPC, 5),
+      s.barrier_reduce(&t, 0, 0, MNEME_CPU_REDUCE_OR, 0),
+      s.shuffle(&t, ~0u, MNEME_CPU_SHUFFLE_DOWN, 77, 0, 31, &in_range),
+      s.shuffle(&t, ~0u, MNEME_CPU_SHUFFLE_UP, 78, 1, 0, &out_of_range),
+      in_range,
+      out_of_range,
+      s.vote(&t, ~0u, MNEME_CPU_VOTE_UNI, 0),
+      s.vote(&t, ~0u, MNEME_CPU_VOTE_ALL, 0),
+      s.vote(&t, ~0u, MNEME_CPU_VOTE_ANY, 8),
+      s.match_any(&t, ~0u, 40),
+      s.match_all(&t, ~0u, 41, &predicate),
+      predicate,
+      s.reduce(&t, ~0u, MNEME_CPU_REDUCE_ADD, 42),
+  };
+  for (uint32_t i = 0; i < sizeof results / sizeof *results; ++i) p.out[i] = results[i];
+}
+
 LOOP(loop_misaligned_division, 0) { p.out[0] = p.a / p.b; }
 
 // In which place each block came.
@@ -115,6 +141,46 @@ FIBERS(produce_consume, 4, 256) {
   }
   services(t).barrier(t, 1, 64);
   p.out[t->lane] = *value;
+}
+
+// Warp 1 arrives at barrier 1 and exits only when warp 0 is at the next use of it, for which it is not needed.
+FIBERS(arrive_and_exit_later, 0, 256) {
+  if (t->warp == 0) {
+    services(t).barrier(t, 1, 64);
+    services(t).barrier(t, 2, 64);
+    services(t).barrier(t, 1, 0);
+    p.out[t->lane] = 7;
+  } else {
+    services(t).barrier_arrive(t, 1, 64);
+    services(t).barrier(t, 2, 64);
+    for (uint32_t i = 0; i < 100; ++i) services(t).yield(t);
+  }
+}
+
+// p.a = 0: warp 1 arrives at barrier 1, where nobody waits. 1: the block waits there but for warp 0, which exits later.
+FIBERS(arrive_or_exit, 0, 256) {
+  if (p.a == 0) {
+    if (t->warp == 1) services(t).barrier_arrive(t, 1, 64);
+  } else if (t->warp == 0) {
+    for (uint32_t i = 0; i < 100; ++i) services(t).yield(t);
+  } else {
+    services(t).barrier(t, 1, 0);
+    p.out[t->lane] = 7;
+  }
+}
+
+// p.a rounds at barrier 2, of 64 threads: all but those of warp 0.
+FIBERS(part_barrier_again, 4, 256) {
+  auto* count = reinterpret_cast<uint32_t*>(t->block->shared);
+  if (linear_thread(t) == 0) *count = 0;
+  services(t).barrier(t, 0, 0);
+  if (t->warp == 0) return;
+  for (uint32_t round = 0; round < p.a; ++round) {
+    __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+    services(t).barrier(t, 2, 64);
+    p.out[linear_thread(t)] = *count;
+    services(t).barrier(t, 2, 64);
+  }
 }
 
 // p.a threads at barrier 2; the rest exits at once.
