@@ -44,7 +44,7 @@ bool MemoryTable::free(void* pointer, std::initializer_list<MemoryKind> accepts)
 bool MemoryTable::add_registered(void* pointer, size_t size, unsigned flags) {
   const MemoryRange memory{DevicePtr(reinterpret_cast<uint64_t>(pointer)), Bytes(size)};
   std::lock_guard lock(mutex_);
-  if (memory_.find(memory.address)) return false;
+  if (memory_.first_overlap(memory) != memory_.end()) return false;
   memory_.set(memory, {MemoryKind::registered, flags});
   return true;
 }

@@ -184,6 +184,219 @@ TEST_F(Graphs, ANodeOfAnExecutableKeepsItsKind) {
   EXPECT_EQ(numbers[0], 5 * 3) << "both are what they were";
 }
 
+// Of a node in a graph, which every executable that is made later has, and of a node in an executable.
+TEST_F(Graphs, NodesOfEachKindAreSetInAGraphAndInAnExecutable) {
+  static std::string order;
+  order.clear();
+  int bytes[] = {1, 2, 3, 4}, to[2] = {}, two = 2, three = 3, seven = 7;
+  const auto host = [](const char* letter) {
+    return cudaHostNodeParams{[](void* data) { order += static_cast<const char*>(data); }, const_cast<char*>(letter)};
+  };
+  const cudaHostNodeParams a = host("a"), b = host("b"), c = host("c");
+  const auto fill = [&](unsigned value) {
+    cudaMemsetParams parameters{};
+    parameters.dst = &to[1];
+    parameters.value = value;
+    parameters.elementSize = 4;
+    parameters.width = parameters.height = 1;
+    return parameters;
+  };
+  const cudaMemsetParams fives = fill(5), sixes = fill(6), eights = fill(8);
+  cudaKernelNodeParams scaled = scale(two);
+  cudaGraphNode_t calling = nullptr, copying = nullptr, filling = nullptr, scaling = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphAddHostNode)(&calling, graph, nullptr, 0, &a), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddMemcpyNode1D)(&copying, graph, nullptr, 0, to, bytes, 4, cudaMemcpyDefault), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddMemsetNode)(&filling, graph, nullptr, 0, &fives), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddKernelNode)(&scaling, graph, nullptr, 0, &scaled), cudaSuccess);
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+
+  EXPECT_EQ(CUDA(cudaGraphHostNodeSetParams)(calling, &b), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphMemcpyNodeSetParams1D)(copying, to, bytes + 1, 4, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphMemsetNodeSetParams)(filling, &sixes), cudaSuccess);
+  scaled = scale(three);
+  EXPECT_EQ(CUDA(cudaGraphKernelNodeSetParams)(scaling, &scaled), cudaSuccess);
+  cudaHostNodeParams called{};
+  EXPECT_EQ(CUDA(cudaGraphHostNodeGetParams)(calling, &called), cudaSuccess);
+  EXPECT_EQ(called.userData, b.userData);
+  cudaMemsetParams filled{};
+  EXPECT_EQ(CUDA(cudaGraphMemsetNodeGetParams)(filling, &filled), cudaSuccess);
+  EXPECT_EQ(filled.value, 6u);
+
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(order, "a") << "an executable is what the graph was";
+  EXPECT_EQ(std::pair(to[0], to[1]), std::pair(1, 5));
+  EXPECT_EQ(numbers[0], 2);
+  launch_once();
+  EXPECT_EQ(order, "ab");
+  EXPECT_EQ(std::pair(to[0], to[1]), std::pair(2, 6));
+  EXPECT_EQ(numbers[0], 2 * 3);
+
+  EXPECT_EQ(CUDA(cudaGraphExecHostNodeSetParams)(exec, calling, &c), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphExecMemcpyNodeSetParams1D)(exec, copying, to, bytes + 2, 4, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphExecMemsetNodeSetParams)(exec, filling, &eights), cudaSuccess);
+  scaled = scale(seven);
+  EXPECT_EQ(CUDA(cudaGraphExecKernelNodeSetParams)(exec, scaling, &scaled), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(order, "abc");
+  EXPECT_EQ(std::pair(to[0], to[1]), std::pair(3, 8));
+  EXPECT_EQ(numbers[0], 2 * 3 * 7);
+  launch_once();
+  EXPECT_EQ(order, "abcb") << "the graph is what it was";
+  EXPECT_EQ(std::pair(to[0], to[1]), std::pair(2, 6));
+
+  // The same by the calls for any kind.
+  cudaGraphNodeParams any{};
+  any.type = cudaGraphNodeTypeHost;
+  any.host = {c.fn, c.userData};
+  EXPECT_EQ(CUDA(cudaGraphNodeSetParams)(calling, &any), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphNodeSetParams)(filling, &any), cudaErrorInvalidValue);
+  any.host.userData = a.userData;
+  EXPECT_EQ(CUDA(cudaGraphExecNodeSetParams)(exec, calling, &any), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphExecNodeSetParams)(exec, filling, &any), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  launch_once();
+  EXPECT_EQ(order, "abcbac");
+  CUDA(cudaGraphExecDestroy)(exec);
+}
+
+TEST_F(Graphs, CopiesToAndFromSymbols) {
+  char* const symbol = &Program::get().unreached;
+  int values[] = {11, 22, 33, 44}, read[2] = {};
+  cudaGraphNode_t writing = nullptr, reading = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphAddMemcpyNodeToSymbol)(&writing, graph, nullptr, 0, symbol, values, 8, 0, cudaMemcpyDefault),
+            cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddMemcpyNodeFromSymbol)(&reading, graph, &writing, 1, read, symbol, 4, 4, cudaMemcpyDefault),
+            cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphAddMemcpyNodeToSymbol)(&writing, graph, nullptr, 0, symbol, values, 8, 1, cudaMemcpyDefault),
+            cudaErrorInvalidValue);
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(read[0], 22);
+  EXPECT_EQ(CUDA(cudaGraphExecMemcpyNodeSetParamsToSymbol)(exec, writing, symbol, values + 2, 4, 4, cudaMemcpyDefault),
+            cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphExecMemcpyNodeSetParamsFromSymbol)(exec, reading, read, symbol, 8, 0, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(std::pair(read[0], read[1]), std::pair(11, 33));
+  CUDA(cudaGraphExecDestroy)(exec);
+}
+
+TEST_F(Graphs, QueriesGiveAsManyNodesAsThereIsRoomFor) {
+  cudaGraphNode_t a = nullptr, b = nullptr, c = nullptr;
+  CUDA(cudaGraphAddEmptyNode)(&a, graph, nullptr, 0);
+  CUDA(cudaGraphAddEmptyNode)(&b, graph, nullptr, 0);
+  const cudaGraphNode_t both[] = {a, b};
+  ASSERT_EQ(CUDA(cudaGraphAddEmptyNode)(&c, graph, both, 2), cudaSuccess);
+  cudaGraphNode_t found[4] = {c, c, c, c}, to[4] = {};
+  size_t count = 1;
+  EXPECT_EQ(CUDA(cudaGraphGetRootNodes)(graph, found, &count), cudaSuccess);
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(std::pair(found[0], found[1]), std::pair(a, c)) << "what is behind the room stays";
+  count = 4;
+  EXPECT_EQ(CUDA(cudaGraphGetRootNodes)(graph, found, &count), cudaSuccess);
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(std::vector(found, found + 4), (std::vector<cudaGraphNode_t>{a, b, nullptr, nullptr}));
+  count = 1;
+  EXPECT_EQ(CUDA(cudaGraphGetEdges)(graph, found, to, nullptr, &count), cudaSuccess);
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(std::pair(found[0], to[0]), std::pair(a, c));
+  EXPECT_EQ(std::pair(found[1], to[1]), std::pair(b, cudaGraphNode_t(nullptr)));
+  count = 4;
+  EXPECT_EQ(CUDA(cudaGraphGetEdges)(graph, found, to, nullptr, &count), cudaSuccess);
+  EXPECT_EQ(count, 2u);
+  EXPECT_EQ(std::pair(found[1], to[1]), std::pair(b, c));
+
+  // A node that is gone is nobody's dependency, and neither is one whose edge was taken away.
+  EXPECT_EQ(CUDA(cudaGraphDestroyNode)(a), cudaSuccess);
+  count = 4;
+  EXPECT_EQ(CUDA(cudaGraphNodeGetDependencies)(c, found, nullptr, &count), cudaSuccess);
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(found[0], b);
+  CUDA(cudaGraphAddEmptyNode)(&a, graph, nullptr, 0);
+  EXPECT_EQ(CUDA(cudaGraphAddDependencies)(graph, &a, &c, nullptr, 1), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphRemoveDependencies)(graph, &b, &c, nullptr, 1), cudaSuccess);
+  count = 4;
+  EXPECT_EQ(CUDA(cudaGraphNodeGetDependencies)(c, found, nullptr, &count), cudaSuccess);
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(found[0], a) << "the other edge stays";
+  EXPECT_EQ(CUDA(cudaGraphRemoveDependencies)(graph, &a, &c, nullptr, 1), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphRemoveDependencies)(graph, &b, &c, nullptr, 1), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGraphGetRootNodes)(graph, nullptr, &count), cudaSuccess);
+  EXPECT_EQ(count, 3u);
+  launch_once();
+}
+
+TEST_F(Graphs, ACloneIsWhatTheGraphWas) {
+  static std::string order;
+  order.clear();
+  const auto host = [](const char* letter) {
+    return cudaHostNodeParams{[](void* data) { order += static_cast<const char*>(data); }, const_cast<char*>(letter)};
+  };
+  const cudaHostNodeParams a = host("a"), b = host("b"), c = host("c");
+  cudaGraphNode_t first = nullptr, second = nullptr, found = nullptr;
+  CUDA(cudaGraphAddHostNode)(&second, graph, nullptr, 0, &b);
+  CUDA(cudaGraphAddHostNode)(&first, graph, nullptr, 0, &a);
+  ASSERT_EQ(CUDA(cudaGraphAddDependencies)(graph, &first, &second, nullptr, 1), cudaSuccess);
+  cudaGraph_t clone = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphClone)(&clone, graph), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphHostNodeSetParams)(first, &c), cudaSuccess);
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, clone, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(order, "ab");
+  cudaHostNodeParams read{};
+  ASSERT_EQ(CUDA(cudaGraphNodeFindInClone)(&found, second, clone), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphHostNodeGetParams)(found, &read), cudaSuccess);
+  EXPECT_EQ(read.userData, b.userData);
+  EXPECT_EQ(CUDA(cudaGraphNodeFindInClone)(&found, found, clone), cudaErrorInvalidValue) << "it is no original";
+  CUDA(cudaGraphExecDestroy)(exec);
+  CUDA(cudaGraphDestroy)(clone);
+}
+
+TEST_F(Graphs, ANodeIsDisabledAndEnabledAgain) {
+  int factor = 2;
+  const cudaKernelNodeParams parameters = scale(factor);
+  cudaGraphNode_t node = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  CUDA(cudaGraphAddKernelNode)(&node, graph, nullptr, 0, &parameters);
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  int expected = 1;
+  for (unsigned enabled : {1u, 0u, 0u, 1u}) {
+    unsigned read = 9;
+    EXPECT_EQ(CUDA(cudaGraphNodeSetEnabled)(exec, node, enabled), cudaSuccess);
+    EXPECT_EQ(CUDA(cudaGraphNodeGetEnabled)(exec, node, &read), cudaSuccess);
+    EXPECT_EQ(read, enabled);
+    EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+    EXPECT_EQ(numbers[0], expected *= enabled != 0 ? 2 : 1);
+  }
+  CUDA(cudaGraphExecDestroy)(exec);
+}
+
+TEST_F(Graphs, AnEventIsRecordedByEachLaunch) {
+  cudaEvent_t start = nullptr, end = nullptr, read = nullptr;
+  cudaGraphNode_t node = nullptr, waiting = nullptr;
+  CUDA(cudaEventCreate)(&start);
+  CUDA(cudaEventCreate)(&end);
+  ASSERT_EQ(CUDA(cudaGraphAddEventRecordNode)(&node, graph, nullptr, 0, end), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddEventWaitNode)(&waiting, graph, nullptr, 0, start), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphEventRecordNodeGetEvent)(node, &read), cudaSuccess);
+  EXPECT_EQ(read, end);
+  EXPECT_EQ(CUDA(cudaGraphEventWaitNodeGetEvent)(waiting, &read), cudaSuccess);
+  EXPECT_EQ(read, start);
+  EXPECT_EQ(CUDA(cudaGraphEventRecordNodeGetEvent)(waiting, &read), cudaErrorInvalidValue);
+  float milliseconds = -1;
+  CUDA(cudaEventRecord)(start, nullptr);
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaErrorInvalidResourceHandle);
+  for (int i = 0; i < 2; ++i) {
+    CUDA(cudaEventRecord)(start, nullptr);
+    launch_once();
+    EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaSuccess);
+    EXPECT_GE(milliseconds, 0) << "of this launch";
+  }
+  for (cudaEvent_t event : {start, end}) CUDA(cudaEventDestroy)(event);
+}
+
 TEST_F(Graphs, AChildIsWhatItWasWhenItWasAdded) {
   cudaMemsetParams fill{};
   fill.dst = numbers;
@@ -251,6 +464,14 @@ TEST_F(Graphs, AnExecutableTakesTheChangesOfAGraphOfTheSameShape) {
   CUDA(cudaGraphAddEmptyNode)(&empty, other, nullptr, 0);
   EXPECT_EQ(CUDA(cudaGraphExecUpdate)(exec, other, &info), cudaErrorGraphExecUpdateFailure);
   EXPECT_EQ(info.result, cudaGraphExecUpdateErrorTopologyChanged);
+  ASSERT_EQ(CUDA(cudaGraphDestroyNode)(other_node), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphExecUpdate)(exec, other, &info), cudaErrorGraphExecUpdateFailure);
+  EXPECT_EQ(info.result, cudaGraphExecUpdateErrorNodeTypeChanged);
+  // It is still known by the nodes of the graph that it was made from.
+  factor = 3;
+  EXPECT_EQ(CUDA(cudaGraphExecKernelNodeSetParams)(exec, node, &parameters), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(numbers[0], 7 * 3);
 }
 
 }  // namespace

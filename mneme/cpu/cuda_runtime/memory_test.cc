@@ -76,6 +76,16 @@ TEST(Memory, PointersKnowWhatTheyAre) {
   EXPECT_EQ(CUDA(cudaFree)(device), cudaSuccess);
 }
 
+TEST(Memory, NoByteIsRegisteredTwice) {
+  char bytes[12] = {};
+  ASSERT_EQ(CUDA(cudaHostRegister)(bytes + 4, 4, 0), cudaSuccess);
+  for (const auto& [begin, size] : {std::pair(0, 5), {0, 12}, {5, 2}, {7, 5}})
+    EXPECT_EQ(CUDA(cudaHostRegister)(bytes + begin, static_cast<size_t>(size), 0), cudaErrorHostMemoryAlreadyRegistered) << begin;
+  for (int begin : {0, 8}) EXPECT_EQ(CUDA(cudaHostRegister)(bytes + begin, 4, 0), cudaSuccess) << begin;
+  for (int begin : {0, 4, 8}) EXPECT_EQ(CUDA(cudaHostUnregister)(bytes + begin), cudaSuccess) << begin;
+  CUDA(cudaGetLastError)();
+}
+
 TEST(Memory, PitchedMemoryHasEveryRowOfEverySlice) {
   size_t before = 0, during = 0, total = 0, pitch = 0;
   CUDA(cudaMemGetInfo)(&before, &total);
@@ -111,6 +121,19 @@ TEST(Copies, TwoAndThreeDimensions) {
   volume.kind = cudaMemcpyDeviceToDevice;
   EXPECT_EQ(CUDA(cudaMemcpy3D)(&volume), cudaSuccess);
   EXPECT_EQ(std::string(to, 8), "cdefijkl");
+  // A place inside of each memory, in each dimension.
+  char inner[27] = {};
+  cudaMemcpy3DParms corner{};
+  corner.srcPtr = cudaPitchedPtr{from, 2, 2, 2};
+  corner.srcPos = {1, 0, 1};
+  corner.dstPtr = cudaPitchedPtr{inner, 3, 3, 3};
+  corner.dstPos = {2, 1, 1};
+  corner.extent = {1, 2, 2};
+  corner.kind = cudaMemcpyDefault;
+  EXPECT_EQ(CUDA(cudaMemcpy3D)(&corner), cudaSuccess);
+  std::string expected(27, '\0');
+  expected[9 + 3 + 2] = 'f', expected[9 + 6 + 2] = 'h', expected[18 + 3 + 2] = 'j', expected[18 + 6 + 2] = 'l';
+  EXPECT_EQ(std::string(inner, 27), expected);
   EXPECT_EQ(CUDA(cudaMemcpy)(to, from, 1, static_cast<cudaMemcpyKind>(9)), cudaErrorInvalidMemcpyDirection);
 }
 
@@ -163,6 +186,41 @@ TEST(Pools, KnowHowMuchWasInUseAtMost) {
   EXPECT_EQ(CUDA(cudaMemPoolGetAttribute)(pool, cudaMemPoolAttrUsedMemHigh, &high), cudaSuccess);
   EXPECT_EQ(high, before + 5000);
   EXPECT_EQ(CUDA(cudaFreeAsync)(small, nullptr), cudaSuccess);
+}
+
+TEST(Pools, EachHasItsOwnAttributes) {
+  const cudaMemPoolAttr flags[] = {cudaMemPoolReuseFollowEventDependencies, cudaMemPoolReuseAllowOpportunistic,
+                                   cudaMemPoolReuseAllowInternalDependencies};
+  cudaMemPool_t usual = nullptr, own = nullptr;
+  const cudaMemPoolProps properties{};
+  ASSERT_EQ(CUDA(cudaDeviceGetDefaultMemPool)(&usual, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMemPoolCreate)(&own, &properties), cudaSuccess);
+  const auto read = [&](cudaMemPool_t pool) {
+    std::vector<int> values(3, 9);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(CUDA(cudaMemPoolGetAttribute)(pool, flags[i], &values[i]), cudaSuccess);
+    return values;
+  };
+  for (int i = 0; i < 3; ++i) {
+    std::vector<int> expected(3, 1);
+    expected[i] = 0;
+    for (int value : {0, 1}) {
+      EXPECT_EQ(CUDA(cudaMemPoolSetAttribute)(own, flags[i], &value), cudaSuccess);
+      EXPECT_EQ(read(own), value == 0 ? expected : std::vector<int>(3, 1)) << i;
+      EXPECT_EQ(read(usual), std::vector<int>(3, 1));
+    }
+  }
+  uint64_t none = 0, high = 0;
+  void* pointer = nullptr;
+  EXPECT_EQ(CUDA(cudaMemPoolSetAttribute)(usual, cudaMemPoolAttrUsedMemHigh, &none), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMallocFromPoolAsync)(&pointer, 5000, own, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemPoolGetAttribute)(usual, cudaMemPoolAttrUsedMemHigh, &high), cudaSuccess);
+  EXPECT_EQ(high, 0u);
+  EXPECT_EQ(CUDA(cudaMemPoolGetAttribute)(own, cudaMemPoolAttrUsedMemHigh, &high), cudaSuccess);
+  EXPECT_GE(high, 5000u);
+  EXPECT_EQ(CUDA(cudaMemPoolSetAttribute)(own, cudaMemPoolAttrUsedMemCurrent, &none), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(pointer, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemPoolDestroy)(own), cudaSuccess);
+  CUDA(cudaGetLastError)();
 }
 
 TEST(Pools, ADestroyedPoolIsTheDevicesNoLonger) {

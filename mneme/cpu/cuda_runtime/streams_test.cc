@@ -158,6 +158,49 @@ TEST_F(Capturing, EndsWithTheStreamThatBeganIt) {
   CUDA(cudaStreamCreate)(&first);
 }
 
+// An event that is recorded outside of it is none of a capture any more, and joins no stream to the next.
+TEST_F(Capturing, AnEventLeavesItsCaptureWhenItIsRecordedAgain) {
+  CUDA(cudaEventRecord)(fork, first);
+  EXPECT_EQ(CUDA(cudaEventQuery)(fork), cudaErrorCapturedEvent);
+  EXPECT_EQ(CUDA(cudaEventRecord)(fork, second), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaEventQuery)(fork), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamWaitEvent)(second, fork, 0), cudaSuccess);
+  cudaStreamCaptureStatus status;
+  EXPECT_EQ(CUDA(cudaStreamIsCapturing)(second, &status), cudaSuccess);
+  EXPECT_EQ(status, cudaStreamCaptureStatusNone);
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(first, &graph), cudaSuccess);
+  CUDA(cudaGraphDestroy)(graph);
+}
+
+TEST_F(Capturing, GoesOnInAGraphThatThereIs) {
+  int* numbers = make_numbers(1);
+  cudaGraph_t graph = nullptr, same = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(first, &graph), cudaSuccess);
+  cudaGraphNode_t before = nullptr, other = nullptr;
+  CUDA(cudaGraphAddEmptyNode)(&before, graph, nullptr, 0);
+  CUDA(cudaGraphAddEmptyNode)(&other, graph, nullptr, 0);
+  ASSERT_EQ(CUDA(cudaStreamBeginCaptureToGraph)(first, graph, &before, nullptr, 1, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamUpdateCaptureDependencies)(first, &other, nullptr, 1, cudaStreamAddCaptureDependencies), cudaSuccess);
+  EXPECT_EQ(launch_scale(numbers, 5, 1, first), cudaSuccess);
+  const auto dependencies_of_last = [&] {
+    cudaGraphNode_t nodes[8] = {}, found[8] = {};
+    size_t count = 8, dependencies = 8;
+    CUDA(cudaGraphGetNodes)(graph, nodes, &count);
+    CUDA(cudaGraphNodeGetDependencies)(nodes[count - 1], found, nullptr, &dependencies);
+    return std::vector<cudaGraphNode_t>(found, found + dependencies);
+  };
+  EXPECT_EQ(dependencies_of_last(), (std::vector{before, other}));
+  EXPECT_EQ(CUDA(cudaStreamUpdateCaptureDependencies)(first, &other, nullptr, 1, cudaStreamSetCaptureDependencies), cudaSuccess);
+  EXPECT_EQ(launch_scale(numbers, 5, 1, first), cudaSuccess);
+  EXPECT_EQ(dependencies_of_last(), std::vector{other});
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(first, &same), cudaSuccess);
+  EXPECT_EQ(same, graph);
+  EXPECT_EQ(CUDA(cudaStreamUpdateCaptureDependencies)(first, &other, nullptr, 1, cudaStreamAddCaptureDependencies),
+            cudaErrorIllegalState);
+  CUDA(cudaGraphDestroy)(graph);
+}
+
 TEST_F(Capturing, AllocationsOfAGraphStay) {
   void* pointer = nullptr;
   ASSERT_EQ(CUDA(cudaMallocAsync)(&pointer, 4, first), cudaSuccess);
