@@ -55,6 +55,26 @@ TEST(Annotations, OnlyThoseOfTheRegions) {
   EXPECT_THAT(lines_of(annotations.within(state)), ElementsAre("0x3e8+100 a f32, 1, absolute", "0xbb8+8 c f32, 1, absolute"));
 }
 
+// One that reaches out of its region is left out, and those behind it are not.
+TEST(Annotations, OnlyThoseThatARegionHoldsWhole) {
+  Annotations annotations;
+  annotations.set(annotation(896, 8, "before"));
+  annotations.set(annotation(904, 4, "first"));
+  annotations.set(annotation(1000, 8, "inside"));
+  annotations.set(annotation(1096, 4, "last"));
+  MemoryState state;
+  const auto within = [&](uint64_t begin, uint64_t end) {
+    state.regions = {{Region::Kind::allocation, DevicePtr(begin), Bytes(end - begin), "", {}}};
+    std::string tags;
+    for (const Annotation& each : annotations.within(state)) tags += each.tag + " ";
+    return tags;
+  };
+  EXPECT_EQ(within(896, 1100), "before first inside last ");
+  EXPECT_EQ(within(897, 1100), "first inside last ");
+  EXPECT_EQ(within(904, 1099), "first inside ");
+  EXPECT_EQ(within(905, 1100), "inside last ");
+}
+
 class Annotating : public ::testing::Test {
  protected:
   // As mneme_annotate in the program does.

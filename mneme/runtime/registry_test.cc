@@ -66,6 +66,42 @@ TEST(Registry, AKernelOfTwoImagesIsTheFirstOnes) {
   EXPECT_NE(registry.find_kernel(&first.kernel_stub)->image, image);
 }
 
+TEST(Registry, AVariableOfTwoImagesIsThatOfTheOneThatStays) {
+  for (bool first_goes : {true, false}) {
+    Program first, second;
+    Registry registry;
+    auto one = registry.add_image(first.handle, 0, &first.wrapper), two = registry.add_image(second.handle, 0, &second.wrapper);
+    for (void** handle : {first.handle, second.handle}) {
+      registry.add_function(handle, &first.kernel_stub, "kernel");
+      registry.add_variable(handle, {&first.variable, "state", 8, false, false});
+    }
+    EXPECT_EQ(registry.find_variable(&first.variable)->image, one);
+    registry.remove_image(first_goes ? first.handle : second.handle);
+    EXPECT_EQ(registry.find_variable(&first.variable)->image, first_goes ? two : one);
+    EXPECT_EQ(registry.find_kernel(&first.kernel_stub)->image, first_goes ? two : one);
+    EXPECT_EQ(registry.images(), std::vector<std::shared_ptr<const RegisteredImage>>{first_goes ? two : one});
+    registry.remove_image(first_goes ? second.handle : first.handle);
+    EXPECT_EQ(registry.find_variable(&first.variable), nullptr);
+    EXPECT_EQ(registry.find_variable_around(&first.variable), nullptr);
+    auto again = registry.add_image(first.handle, 0, &first.wrapper);
+    registry.add_variable(first.handle, {&first.variable, "state", 8, false, false});
+    EXPECT_EQ(registry.find_variable(&first.variable)->image, again);
+  }
+}
+
+TEST(Registry, NoManagedVariableIsAroundAnAddress) {
+  Program program;
+  Registry registry;
+  registry.add_image(program.handle, 0, &program.wrapper);
+  char memory[24] = {};
+  registry.add_variable(program.handle, {memory, "managed", 8, false, true});
+  registry.add_variable(program.handle, {memory + 8, "state", 8, false, false});
+  registry.add_variable(program.handle, {memory + 16, "behind", 8, false, false});
+  EXPECT_EQ(registry.find_variable_around(memory + 7), nullptr);
+  EXPECT_EQ(registry.find_variable_around(memory + 15)->variable.name, "state");
+  EXPECT_EQ(registry.find_variable_around(memory + 16)->variable.name, "behind");
+}
+
 TEST(Registry, ArchitectureChoosesTheImageUntilItIsRead) {
   TestSegment older, newer;
   older.parameter_bytes = 8;

@@ -147,6 +147,23 @@ TEST(Segment, RefusesTablesThatReachOutside) {
             std::string::npos);
 }
 
+// The last byte of each may be the buffer's last, and not the one behind it.
+TEST(Segment, ParametersAndPaddingEndWithTheBuffer) {
+  TestSegment written = saxpy();
+  written.parameters = {{MNEME_PARAM_INTEGER, 0, 4, "a"}, {MNEME_PARAM_INTEGER, 8, 8, "b"}};
+  written.parameter_bytes = 16;
+  written.padding = {{4, 4}};
+  EXPECT_TRUE(parse_segment(written.build(), "x").ok());
+  written.padding = {{4, 12}};
+  EXPECT_TRUE(parse_segment(written.build(), "x").ok());
+  written.padding = {{4, 13}};
+  EXPECT_NE(failure(written.build()).find("padding at 4 of 13 bytes reaches beyond the parameter buffer's 16 bytes"),
+            std::string::npos);
+  written.padding = {};
+  written.parameters[1].size = 9;
+  EXPECT_NE(failure(written.build()).find("a parameter at 8 of 9 bytes reaches beyond"), std::string::npos);
+}
+
 TEST(Segment, AnyFlippedHeaderByteIsARefusalOrHarmless) {
   const ByteVector whole = saxpy().build();
   for (size_t at = 0; at < sizeof(mneme_segment_header); ++at) {
@@ -177,6 +194,26 @@ TEST(DeviceElf, FindsSegmentsAndKeepsDamageApart) {
   ASSERT_TRUE(table.ok());
   EXPECT_TRUE(table->find("scale").ok());
   EXPECT_EQ(table->find("_Z5saxpyPfi__uid").status().code(), Code::corrupt);
+}
+
+TEST(DeviceElf, ClosureHasEachSegmentOnce) {
+  TestSegment first, second, third;
+  for (TestSegment* segment : {&first, &second, &third}) segment->kind = MNEME_SEGMENT_FUNCTION;
+  first.name = "first";
+  second.name = "second";
+  third.name = "third";
+  first.needs = {"first", "second", "third"};
+  second.needs = {"third", "first"};
+  third.needs = {"second"};
+  const ByteVector elf = make_device_elf({first.build(), second.build(), third.build()});
+  Result<SegmentTable> table = read_segments(elf, "x");
+  ASSERT_TRUE(table.ok()) << table.status().to_string();
+  for (const EmbeddedSegment& segment : table->segments) {
+    auto all = table->closure(segment);
+    ASSERT_TRUE(all.ok());
+    EXPECT_EQ(all->size(), 3u) << segment.name;
+    EXPECT_EQ(all->front(), &segment);
+  }
 }
 
 TEST(DeviceElf, ClosureNamesWhatIsMissing) {
