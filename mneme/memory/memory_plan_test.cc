@@ -128,5 +128,18 @@ TEST(WholeBlocks, AreThoseThatAPieceTouchesOnceAndByAddress) {
       << "the last of a span may be short";
 }
 
+TEST(MemoryPlan, SpansAreLaidOutAnewForAnotherDevice) {
+  MemoryState state{{allocation(0x7a0000000000, {digest(1)}), allocation(0x7a0000200000, {digest(1)})}};
+  auto plan = plan_memory({}, {}, state, state);
+  ASSERT_TRUE(plan.ok());
+  for (Bytes granularity : {2_MiB, 64_KiB, 2_MiB}) {
+    map_spans(*plan, granularity);
+    const bool apart = granularity == 64_KiB;  // no unmapped granule lies between large ones
+    EXPECT_EQ(plan->spans.size(), apart ? 2u : 1u);
+    EXPECT_EQ(plan->copy_size, apart ? 128_KiB : 4_MiB);
+    EXPECT_EQ(plan->regions[1].offset, apart ? kPageSize.count : (2_MiB).count);
+  }
+}
+
 }  // namespace
 }  // namespace mneme

@@ -44,7 +44,7 @@ Status OutputMask::drop_wrong() {
 }
 
 Status OutputMask::count() {
-  constexpr uint64_t kOfABlock = kBlock.count / 8, kPiece = 2048 * kOfABlock;
+  constexpr uint64_t kOfABlock = kBlock.count / 8, kPiece = 128 * kOfABlock;
   size_ = 0;
   std::vector<MemoryRange> used;
   ByteVector piece;

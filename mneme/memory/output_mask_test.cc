@@ -94,5 +94,47 @@ TEST_P(OutputMaskTest, IsEmptyWhereNothingIsOnlyWritten) {
   EXPECT_EQ(bytes_at(kData, before_.size()), before_);
 }
 
+// Two spans, of which the first is larger than a piece of the bits that are looked at together (8 MiB of memory).
+class LargeOutputMask : public OutputMaskTest {
+ protected:
+  static constexpr Bytes kLarge = 20_MiB;
+  static constexpr DevicePtr kFar = kData + 64_MiB;
+
+  void SetUp() override {
+    OnFakeDevice::SetUp();
+    testing_store::MadeRecording made;
+    made.kernel.name = made.kernel.demangled = "none";
+    made.ir = "none, with much memory";
+    made.pointer("data", kData);
+    const ByteVector large(kLarge.count, std::byte{7}), far(3 * kPageSize.count, std::byte{9});
+    made.regions = {{Region::Kind::allocation, kData, "", large, large}, {Region::Kind::allocation, kFar, "", far, far}};
+    publish(made);
+    auto memory = prepare();
+    ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+    memory_ = std::move(*memory);
+    written_ = zeros();
+    read_ = zeros();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Devices, LargeOutputMask, testing::Values(1_GiB), [](const auto&) { return "Large"; });
+
+TEST_P(LargeOutputMask, HasWhatLiesBehindTheFirstPieceAndTheFirstSpan) {
+  const std::vector<DevicePtr> bytes = {kData + Bytes((8_MiB).count - 1), kData + 8_MiB, kData + 16_MiB + Bytes(5),
+                                        kFar + kPageSize + Bytes(3)};
+  for (DevicePtr byte : bytes) note(written_, byte) = std::byte{1};
+  auto masked = mask();
+  EXPECT_EQ(masked->size(), 4u);
+  const DevicePtr last_of_piece = kData + Bytes((8_MiB).count - kBlock.count);
+  const std::vector<MemoryRange> blocks = {
+      {last_of_piece, kBlock + kBlock}, {kData + 16_MiB, kBlock}, {kFar + kPageSize, kBlock}};
+  EXPECT_EQ(masked->blocks(), blocks);
+  RestoredRun run = restored(*memory_);
+  ASSERT_TRUE(masked->apply().ok());
+  for (DevicePtr byte : bytes) EXPECT_EQ(*at(byte), byte < kFar ? ~std::byte{7} : ~std::byte{9}) << byte.address;
+  EXPECT_EQ(*at(kFar + Bytes(3)), std::byte{9});
+  EXPECT_EQ(checked(std::move(run)).first, last_of_piece);
+}
+
 }  // namespace
 }  // namespace mneme

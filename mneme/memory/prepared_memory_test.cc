@@ -252,6 +252,126 @@ TEST_P(PreparedGlobals, TheFirstThatDiffersIsNamed) {
   EXPECT_EQ(first_wrong(false, wrong, written_), kData + kPageSize) << "the first page that the kernel changes";
 }
 
+TEST_P(PreparedGlobals, EachHasItsOwnPlaceInWhatIsMasked) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  auto symbols = places(**memory, {{"read", Bytes(read_.size())}, {"written", Bytes(written_.size())}});
+  ASSERT_TRUE(symbols.ok()) << symbols.status().to_string();
+  ASSERT_TRUE((*memory)->mask_symbols({"written"}).ok());
+  const auto start = [&](StartState state) {
+    restored(**memory, state, *symbols);
+    return std::pair(bytes_at(symbols->at("read"), read_.size()), bytes_at(symbols->at("written"), written_.size()));
+  };
+  EXPECT_EQ(start(StartState::masked), std::pair(read_, ByteVector(written_.size(), ~std::byte{1})));
+  EXPECT_EQ(start(StartState::recorded), std::pair(read_, written_));
+  for (const StartState state : {StartState::recorded, StartState::masked}) {
+    auto seen = (*memory)->observe(*symbols, state);
+    ASSERT_TRUE(seen.ok()) << seen.status().to_string();
+    const auto see = [&](const MemoryPiece& piece) {
+      EXPECT_EQ(piece.started.empty(), state == StartState::recorded);
+      return Status();
+    };
+    EXPECT_TRUE(seen->read(2, 0, Bytes(written_.size()), see).ok());
+  }
+}
+
+TEST_P(PreparedGlobals, WhatIsMaskedNoMoreIsNeededNoMore) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  auto without = places(**memory, {{"written", Bytes(written_.size())}});
+  ASSERT_TRUE(without.ok()) << without.status().to_string();
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE((*memory)->mask_symbols({"read"}).ok());
+    ASSERT_TRUE(stream_->copy_to_device(without->at("written"), read_).ok());
+    ASSERT_TRUE((*memory)->keep_masked_symbols({"read"}, {{"read", without->at("written")}}).ok());
+    EXPECT_EQ((*memory)->masked_bytes(), Bytes(read_.size()));
+    EXPECT_FALSE((*memory)->places_in(*module_).ok());
+    (*memory)->forget_masked_symbols();
+    EXPECT_EQ((*memory)->masked_bytes(), Bytes());
+    EXPECT_TRUE((*memory)->places_in(*module_).ok());
+  }
+}
+
+TEST_P(PreparedGlobals, AreReadThroughTheCacheToo) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  auto symbols = places(**memory, {{"read", Bytes(read_.size())}, {"written", Bytes(written_.size())}});
+  ASSERT_TRUE(symbols.ok()) << symbols.status().to_string();
+  const Status read = (*memory)->read_through(*symbols);
+  ASSERT_TRUE(read.ok()) << read.to_string();
+  EXPECT_EQ(count("read_through"), 3u) << "the allocation and the two";
+}
+
+// Other processes may have their part of the device.
+TEST_P(PreparedMemoryTest, WhereThereIsNoRoomForAllOfItWhatChangesIsKept) {
+  size_t prepared = 0;
+  for (int failing = 1; failing <= 8; ++failing) {
+    int allocations = 0;
+    device_->set_failures([&](std::string_view call) {
+      return call == "allocate" && ++allocations == failing ? error(Code::exhausted, "scripted") : Status();
+    });
+    auto memory = prepare();
+    device_->set_failures({});
+    if (!memory.ok()) {
+      EXPECT_EQ(memory.status().code(), Code::exhausted);
+      continue;
+    }
+    prepared += allocations >= failing;
+    for (int i = 0; i < 2; ++i) {
+      RestoredRun run = restored(**memory);
+      EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+      run_kernel();
+      EXPECT_TRUE(checked(std::move(run)).equal);
+    }
+  }
+  EXPECT_EQ(prepared, GetParam() == 1_GiB ? 1u : 0u);
+}
+
+// Host memory is mapped in pages that are smaller than blocks.
+TEST_P(PreparedMemoryTest, SpansThatAreShorterThanABlockAreWholeAgainToo) {
+  constexpr DevicePtr kHost = kHostMemoryBase + Bytes(1 << 30);
+  MadeRecording made;
+  made.kernel.name = made.kernel.demangled = "none";
+  made.ir = "none, with memory of the host";
+  made.pointer("data", kData);
+  const ByteVector host(100, std::byte{1}), host_after(100, std::byte{2}), other(100, std::byte{3});
+  const DevicePtr far = kHost + Bytes(16 * kHostPage.count);
+  made.regions = {{Region::Kind::allocation, kData, "", before_, after_},
+                  {Region::Kind::host, kHost, "", host, host_after},
+                  {Region::Kind::host, far, "", other, other}};
+  publish(made);
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  for (int i = 0; i < 3; ++i) {
+    RestoredRun run = restored(**memory);
+    EXPECT_EQ(bytes_at(kHost, host.size()), host);
+    EXPECT_EQ(bytes_at(far, other.size()), other);
+    run_kernel();
+    std::copy(host_after.begin(), host_after.end(), at(kHost));
+    if (i == 1) *at(far) = std::byte{4};
+    const CheckedRun check = checked(std::move(run));
+    EXPECT_EQ(check.first, i == 1 ? far : DevicePtr());
+  }
+}
+
+TEST_P(PreparedMemoryTest, GlobalsOfOneReservationKeepTheirAddresses) {
+  MadeRecording made;
+  made.kernel.name = made.kernel.demangled = "none";
+  made.ir = "none, with globals at recorded addresses";
+  constexpr DevicePtr kFirst{0x7b0000000000}, kSecond = kFirst + Bytes(0x1000), kThird = kFirst + Bytes(8 << 20);
+  const ByteVector one(64, std::byte{1}), two(64, std::byte{2}), three(64, std::byte{3});
+  made.regions = {{Region::Kind::global, kFirst, "one", one, one},
+                  {Region::Kind::global, kSecond, "two", two, two},
+                  {Region::Kind::global, kThird, "three", three, three}};
+  publish(made);
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  restored(**memory);
+  EXPECT_EQ(bytes_at(kFirst, 64), one);
+  EXPECT_EQ(bytes_at(kSecond, 64), two);
+  EXPECT_EQ(bytes_at(kThird, 64), three);
+}
+
 TEST(CopySizes, WhatDoesNotFitIsRefusedWithFigures) {
   MemoryPlan plan;
   PlannedRegion region;

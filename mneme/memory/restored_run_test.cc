@@ -144,5 +144,15 @@ TEST_P(RestoredRunTest, ACheckIsNotMixedUpWithOneThatWasNotTaken) {
   EXPECT_EQ(right_run().check().status().to_string(), "internal: checking a run while 1 others were not taken");
 }
 
+TEST_P(RestoredRunTest, ChecksWhoseResultsAreLostLeaveMemoryUntrusted) {
+  EXPECT_TRUE(checked(right_run()).equal);
+  ASSERT_TRUE(right_run().check_later().ok());
+  device_->set_failures(
+      [](std::string_view call) { return call == "take_comparisons" ? error(Code::io, "scripted") : Status(); });
+  EXPECT_EQ(memory_->take_checks().status().to_string(), "io: scripted");
+  device_->set_failures({});
+  expect_untrusted();
+}
+
 }  // namespace
 }  // namespace mneme

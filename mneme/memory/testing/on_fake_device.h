@@ -22,6 +22,7 @@ class OnFakeDevice : public testing::TestWithParam<Bytes> {
   void SetUp() override {
     DeviceProperties properties = fake::FakeDevice::default_properties();
     properties.total_memory = GetParam();
+    properties.l2_cache = 1_MiB;
     device_ = std::make_unique<fake::FakeDevice>(properties);
     stream_ = std::move(device_->create_stream()).value();
     before_.resize(kPages * kPageSize.count);
