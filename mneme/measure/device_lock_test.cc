@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "mneme/base/testing/temporary_folder.h"
@@ -37,7 +38,7 @@ class DeviceLockTest : public testing::Test {
   }
 
   // What acquire() says while a child has the lock, which gives it back once this process waits.
-  std::string told_while_held() {
+  std::string told_while_held(const std::function<void()>& before_release = {}) {
     int locked[2], release[2];
     EXPECT_EQ(::pipe(locked), 0);
     EXPECT_EQ(::pipe(release), 0);
@@ -54,6 +55,7 @@ class DeviceLockTest : public testing::Test {
     testing::internal::CaptureStderr();
     std::thread releaser([&] {
       wait_until_somebody_waits();
+      if (before_release) before_release();
       [[maybe_unused]] auto ignored = ::write(release[1], "x", 1);
     });
     auto lock = DeviceLock::acquire(kAddress, places_);
@@ -102,6 +104,22 @@ TEST_F(DeviceLockTest, IsOnAFileInTheUsersOwnFolderElse) {
   EXPECT_EQ(fs::status(lock_file()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
+// As what cleans a temporary folder does. A process that comes later makes a new one, and has to find it locked.
+TEST_F(DeviceLockTest, IsNotOnAFileThatWasRemovedWhileItWaited) {
+  told_while_held([&] { fs::remove(lock_file()); });
+  EXPECT_TRUE(fs::exists(lock_file()));
+}
+
+TEST_F(DeviceLockTest, WritesItsHolderInPlaceOfTheOneBefore) {
+  make_own_folder();
+  std::ofstream(lock_file()) << "123456789012345";
+  auto lock = DeviceLock::acquire(kAddress, places_);
+  ASSERT_TRUE(lock.ok()) << lock.status().to_string();
+  std::string holder;
+  std::ifstream(lock_file()) >> holder;
+  EXPECT_EQ(holder, std::to_string(::getpid()));
+}
+
 TEST_F(DeviceLockTest, GivesAModeOnlyToWhatItMakes) {
   make_own_folder();
   std::ofstream(lock_file()) << "content";
@@ -129,8 +147,11 @@ TEST_F(DeviceLockTest, IsNoLinkNoSecondNameAndNothingElse) {
 
 TEST_F(DeviceLockTest, RefusesAFolderThatIsNotTheUsersAlone) {
   make_own_folder();
-  fs::permissions(places_.files, fs::perms::all);
-  EXPECT_EQ(refusal(), words(places_.files, "others may write to the folder: chmod 700 it"));
+  for (fs::perms others :
+       {fs::perms::all, fs::perms::owner_all | fs::perms::group_write, fs::perms::owner_all | fs::perms::others_write}) {
+    fs::permissions(places_.files, others);
+    EXPECT_EQ(refusal(), words(places_.files, "others may write to the folder: chmod 700 it"));
+  }
   fs::remove(places_.files);
   fs::create_directory_symlink(places_.devices, places_.files);
   EXPECT_EQ(refusal(), words(places_.files, "Not a directory"));

@@ -109,5 +109,12 @@ TEST(Execution, RefusesWhatHasNoEffect) {
             "invalid_argument: execution.min_iterations 9 is more than execution.max_iterations 8");
 }
 
+TEST(Execution, AsFewIterationsAsThereMayBeAtMost) {
+  Execution execution;
+  execution.stop = StopWhen::relative_error;
+  execution.min_iterations = execution.max_iterations = 8;
+  EXPECT_TRUE(check_execution(execution, {}).ok());
+}
+
 }  // namespace
 }  // namespace mneme

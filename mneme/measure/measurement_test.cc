@@ -268,5 +268,47 @@ TEST_F(MeasurementTest, WhatFailsIsPassedOn) {
   }
 }
 
+TEST_F(MeasurementTest, WhoWatchesIsToldAfterAsManyLaunchesAsFitBetweenTwoReports) {
+  const auto seen = [&](Nanoseconds expected, unsigned count) {
+    std::vector<size_t> batches;
+    const auto see = [&](std::span<const Nanoseconds> times) {
+      batches.push_back(times.size());
+      return true;
+    };
+    const MeasuredLaunch launch{*kernel_, shape_, {}, [] { return Status(); }, {}, expected};
+    EXPECT_EQ(measurer_->measure(iterations(count), launch, see)->times.size(), count);
+    return batches;
+  };
+  EXPECT_THAT(seen(Nanoseconds(kReportEvery) / 2, 5), ElementsAre(2, 2));
+  EXPECT_THAT(seen(Nanoseconds(kReportEvery) * 3, 3), ElementsAre(1, 1)) << "one at least";
+}
+
+TEST_F(MeasurementTest, TheLatestTimeTellsWhetherAFirstLaunchCounts) {
+  for (const bool long_last : {false, true}) {
+    begin(1, long_last ? 1 : 1000);
+    measurer_->leave();
+    begin(1, long_last ? 1000 : 1);
+    ASSERT_TRUE(measurer_->finish().ok());
+    EXPECT_EQ(*measurer_->may_count_first(iterations(7)), long_last);
+    ASSERT_TRUE(measurer_->take_left().ok());
+  }
+}
+
+TEST_F(MeasurementTest, WhatIsForgottenIsNotLeft) {
+  begin(1, 10);
+  measurer_->forget();
+  EXPECT_FALSE(measurer_->can_leave());
+}
+
+TEST_F(MeasurementTest, WhereATimeStopsItBeginsBehindTheWarmUp) {
+  Execution execution;
+  execution.stop = StopWhen::time;
+  execution.warm_up = 1;
+  execution.min_iterations = 1;
+  execution.max_time = 1e-9;
+  ASSERT_TRUE(measure(execution).ok());
+  EXPECT_THAT(calls(), ElementsAre("clock", "copy", "launch", "synchronize", "copy", "launch_timed", "take_times"));
+}
+
 }  // namespace
 }  // namespace mneme
