@@ -791,5 +791,137 @@ TEST_F(SchedulerTest, WhatIsSaidOfAnothersJobIsIgnored) {
   EXPECT_EQ(progress().compiling, 1u);
 }
 
+// Limits begin anew, and what a worker is doing is not what it did before.
+
+TEST_F(DeviceLossTest, EverySignOfLifeOfADeviceBeginsItsLimitAnew) {
+  open_ready();
+  const std::vector<JobId> jobs = give(2);
+  const auto after = [&](FromWorker message) {
+    now_ += seconds(1);
+    receive(device(), std::move(message));
+    return scheduler_->next_alarm() - now_;
+  };
+  EXPECT_EQ(after(JobTimed{jobs[0], {Nanoseconds(100)}}), seconds(10));
+  EXPECT_EQ(after(JobLoading{jobs[1]}), seconds(10));
+  EXPECT_EQ(after(JobBegan{jobs[1]}), seconds(10));
+  PoolResult fault;
+  fault.failure = Failure::device_fault;
+  EXPECT_EQ(after(JobEnded{jobs[0], with_times({100})}), seconds(10));
+  EXPECT_EQ(after(JobEnded{jobs[1], fault}), seconds(10)) << "it has that long to end";
+}
+
+TEST_F(DeviceLossTest, AnObjectThatWasLoadedIsNotBlamedForALaterCrash) {
+  open_ready();
+  const std::vector<JobId> jobs = give(2);
+  receive(device(), JobLoading{jobs[1]});
+  receive(device(), JobTimed{jobs[0], {Nanoseconds(100)}});
+  end(device(), by_signal(SIGABRT));
+  EXPECT_THAT(results(), ElementsAre("job 0: device_fault, measured"));
+}
+
+TEST_F(DeviceLossTest, LossesThatAreExplainedAreNotCountedAgainstAJob) {
+  open_ready();
+  const JobId patient = submit("patient");
+  compile(patient, "object");
+  PoolResult fault;
+  fault.failure = Failure::device_fault;
+  for (int i = 0; i < 4; ++i) {
+    const JobId faulty = submit(fmt::format("faulty {}", i));
+    compile(faulty, fmt::format("object {}", i));
+    measure(faulty, fault);
+    end(device(), by_itself());
+    become_ready(device());
+  }
+  EXPECT_THAT(results_, SizeIs(4));
+  EXPECT_THAT(to_measure(device()), ElementsAre(patient));
+}
+
+TEST_F(SchedulerTest, AWorkerThatStartsAndSaysSomethingHasTheLimitOfAStartAnew) {
+  open();
+  now_ += seconds(500);
+  scheduler_->alarm(now_);
+  note();
+  ASSERT_THAT(listen_to_, ElementsAre(device()));
+  scheduler_->listened(device(), true, now_);
+  EXPECT_EQ(scheduler_->next_alarm(), now_ + seconds(120));
+  scheduler_->listened(device(), false, now_);  // of an alarm that is over
+  note();
+  EXPECT_THAT(killed_, IsEmpty());
+}
+
+TEST_F(SchedulerTest, WhatACompilerHandedOverIsCancelledWhileItWaits) {
+  open_ready();
+  const JobId first = submit("one"), twin = submit("two");
+  translate(first, "object");
+  translate(twin, "object");
+  cancel(twin);
+  EXPECT_THAT(results(), ElementsAre("two: cancelled, measured")) << "no worker has it";
+}
+
+TEST_F(SchedulerTest, WhatWasOnADeviceThatIsLostIsCancelledAtOnce) {
+  open_ready();
+  const JobId job = submit("a");
+  compile(job, "object");
+  end(device(), by_signal(SIGKILL));
+  cancel(job);
+  EXPECT_THAT(results(), ElementsAre("a: cancelled, measured"));
+}
+
+TEST_F(SchedulerTest, AFailureStaysOneWhereTheJobWasToldToStop) {
+  open_ready();
+  const JobId job = submit("a");
+  compile(job, "object");
+  run(job);
+  cancel(job);
+  PoolResult wrong;
+  wrong.failure = Failure::wrong_result;
+  measure(job, wrong);
+  EXPECT_THAT(results(), ElementsAre("a: wrong_result, measured"));
+}
+
+TEST_F(SchedulerTest, EachDeviceHasKeepersOfItsOwn) {
+  options_.devices = {0, 1};
+  open_ready();
+  const std::vector<WorkerId> devices = workers(WorkerRole::device);
+  const auto copies = [&](WorkerId worker) { receive(worker, InstanceCopies{0, std::make_shared<SharedCopies>()}); };
+  copies(devices[0]);
+  for (int i = 0; i < 3; ++i) end(workers(WorkerRole::keeper).back(), by_signal(SIGKILL));
+  ASSERT_THAT(workers(WorkerRole::keeper), SizeIs(3));
+  copies(devices[1]);
+  ASSERT_THAT(workers(WorkerRole::keeper), SizeIs(4)) << "those that were lost were the other device's";
+  EXPECT_EQ(started_.back().order.device, 1);
+  copies(devices[0]);
+  EXPECT_THAT(workers(WorkerRole::keeper), SizeIs(4)) << "and it has no more";
+  const WorkerId of_second = workers(WorkerRole::keeper).back();
+  EXPECT_THAT(sent_[of_second], SizeIs(1));
+  copies(devices[1]);
+  EXPECT_THAT(sent_[of_second], SizeIs(2)) << "copies that were made anew go to the keeper that there is";
+}
+
+TEST_F(SchedulerTest, CompileWorkersGetNoCopies) {
+  open_ready();
+  receive(device(), InstanceCopies{0, std::make_shared<SharedCopies>()});
+  end(compiler(), by_signal(SIGKILL));
+  EXPECT_THAT(sent_[compiler()], IsEmpty());
+}
+
+TEST_F(SchedulerTest, WhereNothingIsSharedACompilerIsNotToldToAssemble) {
+  options_.share = false;
+  open_ready();
+  const JobId job = submit("a");
+  translate(job, "object");
+  EXPECT_THAT(sent_[compiler()], SizeIs(1)) << "the job alone";
+}
+
+TEST_F(SchedulerTest, WhatAWorkerSaidOfItsStartCountsMoreThanWhatCameAfterIt) {
+  open();
+  for (int i = 0; i < 3; ++i) {
+    receive(device(), WorkerRefused{"unavailable: no GPU today"});
+    scheduler_->disconnected(device(), Disconnection::broken, now_);
+    end(device(), by_signal(SIGKILL));
+  }
+  EXPECT_EQ(status_.message(), "3 workers in a row did not start: the last one unavailable: no GPU today");
+}
+
 }  // namespace
 }  // namespace mneme

@@ -129,5 +129,93 @@ TEST(Sharing, WhereItIsOffNothingIsKeptAndNobodyWaits) {
   EXPECT_TRUE(seen.expired());
 }
 
+TEST(Sharing, WhoIsCompiledAnewAfterTheObjectWasLostFailsLikeAnyOther) {
+  Sharing sharing(true);
+  Job first = job(1, "a"), same_code = job(2, "b"), same_request = job(3, "b", 128);
+  EXPECT_EQ(sharing.before_compiling(first).kind, Kind::compile);
+  EXPECT_TRUE(sharing.translated(first, "code", kAbout).assemble);
+  EXPECT_EQ(sharing.before_compiling(same_code).kind, Kind::compile);
+  EXPECT_EQ(sharing.translated(same_code, "code", kAbout).next.kind, Kind::wait);
+  EXPECT_THAT(sharing.compilation_failed(first, failed(Failure::worker_lost)), ElementsAre(2));
+  EXPECT_EQ(sharing.before_compiling(same_code).kind, Kind::compile);
+  EXPECT_EQ(sharing.before_compiling(same_request).kind, Kind::wait);
+  EXPECT_THAT(sharing.compilation_failed(same_code, failed(Failure::compile_timeout)), ElementsAre(3));
+  EXPECT_EQ(sharing.before_compiling(same_request).kind, Kind::end);
+}
+
+TEST(Sharing, WhatCannotBeAssembledFailsForAllThatEndInThatCode) {
+  Sharing sharing(true);
+  Job first = job(1, "a"), waiting = job(2, "b"), late = job(3, "c"), late_launch = job(4, "b", 128);
+  for (Job* one : {&first, &waiting}) EXPECT_EQ(sharing.before_compiling(*one).kind, Kind::compile);
+  EXPECT_TRUE(sharing.translated(first, "code", kAbout).assemble);
+  EXPECT_EQ(sharing.translated(waiting, "code", kAbout).next.kind, Kind::wait);
+  EXPECT_THAT(sharing.compilation_failed(first, failed(Failure::compile_error)), ElementsAre(2));
+  EXPECT_EQ(sharing.before_compiling(waiting).kind, Kind::end);
+  EXPECT_EQ(sharing.before_compiling(late_launch).kind, Kind::end) << "its translation is known";
+  EXPECT_EQ(sharing.before_compiling(late).kind, Kind::compile);
+  const auto translated = sharing.translated(late, "code", kAbout);
+  EXPECT_FALSE(translated.assemble);
+  EXPECT_EQ(translated.next.kind, Kind::end);
+  EXPECT_EQ(translated.next.result.shared_with, first.digest);
+}
+
+// Has compiled and measured a job of one launch, and its object is not kept any more.
+Job measured_without_object(Sharing& sharing) {
+  Job first = job(1, "a");
+  EXPECT_EQ(sharing.before_compiling(first).kind, Kind::compile);
+  sharing.translated(first, "code", {{"specialised", {"n"}}});
+  sharing.assembled(first, {{"digest", "object"}, {"times", {{"assemble", 7}}}}, some_object());
+  EXPECT_EQ(sharing.measure_or_wait(first, sharing.code_of(first)).kind, Kind::measure);
+  sharing.measured(first, PoolResult());
+  for (size_t i = 0; i <= Sharing::kMostKept; ++i) sharing.keep_object(i == 0 ? "code" : fmt::format("code {}", i));
+  first.code = {};
+  return first;
+}
+
+TEST(Sharing, WhatIsMeasuredNeedsNoObject) {
+  Sharing sharing(true);
+  measured_without_object(sharing);
+  Job same_request = job(2, "a"), same_code = job(3, "b");
+  EXPECT_EQ(sharing.before_compiling(same_request).kind, Kind::code);
+  EXPECT_EQ(sharing.measure_or_wait(same_request, sharing.code_of(same_request)).kind, Kind::end);
+  EXPECT_EQ(sharing.before_compiling(same_code).kind, Kind::compile);
+  EXPECT_FALSE(sharing.translated(same_code, "code", kAbout).assemble);
+}
+
+TEST(Sharing, AnObjectThatIsGoneIsMadeOnceMoreForAllOtherLaunches) {
+  Sharing sharing(true);
+  measured_without_object(sharing);
+  Job first = job(2, "a", 128), second = job(3, "a", 256);
+  EXPECT_EQ(sharing.before_compiling(first).kind, Kind::compile);
+  EXPECT_EQ(sharing.before_compiling(second).kind, Kind::wait);
+  EXPECT_TRUE(sharing.translated(first, "code", kAbout).assemble);
+  sharing.assembled(first, {{"digest", "object"}}, some_object());
+  EXPECT_EQ(sharing.distinct_objects(), 1u) << "the same one";
+}
+
+TEST(Sharing, AJobSaysOfItsCompilationWhatWasDoneForItAndWhatItShares) {
+  Sharing sharing(true);
+  Job first = job(1, "a"), late = job(2, "a", 128);
+  EXPECT_EQ(sharing.before_compiling(first).kind, Kind::compile);
+  sharing.translated(first, "code", {{"specialised", {"n"}}, {"times", {{"translate", 5}}}});
+  sharing.assembled(first, {{"digest", "object"}, {"times", {{"assemble", 7}}}}, some_object());
+  EXPECT_EQ(first.about, (Json{{"specialised", {"n"}}, {"times", {{"translate", 5}, {"assemble", 7}}}}));
+  EXPECT_EQ(sharing.before_compiling(late).kind, Kind::code);
+  EXPECT_EQ(late.about, (Json{{"specialised", {"n"}}}));
+}
+
+TEST(Sharing, WhatAnEarlierRunSharedIsNoMeasurementOfIts) {
+  const Job measured = job(1, "a"), shared = job(2, "b");
+  PoolResult result;
+  result.details.together.obj_hash = digest_of({});
+  result.configuration = shared.configuration;
+  result.shared_with = measured.digest;
+  Sharing sharing(true);
+  sharing.remember({{shared.digest, result}});
+  Job twin = job(3, "c");
+  EXPECT_EQ(sharing.measure_or_wait(twin, {{{"digest", result.details.together.obj_hash->hex()}}, some_object()}).kind,
+            Kind::measure);
+}
+
 }  // namespace
 }  // namespace mneme
