@@ -154,5 +154,28 @@ TEST(Grid, SamplesDifferentPointsByTheSeed) {
   EXPECT_EQ(std::set<uint64_t>(most.begin(), most.end()).size(), 999u);
 }
 
+TEST(GridAxis, WhatGoesOnBehindANumberIsText) {
+  EXPECT_EQ(parse_axis("passes=1:2x")->values, (std::vector<Json>{"1:2x"}));
+  EXPECT_EQ(parse_axis("passes=1:2:*2x")->values, (std::vector<Json>{"1:2:*2x"}));
+}
+
+TEST(GridAxis, HasAMillionValuesAtMost) {
+  EXPECT_EQ(parse_axis("n=1:1000000")->values.size(), 1'000'000u);
+  EXPECT_EQ(refusal("n=1:1000000|0"), "grid 'n=1:1000000|0': an axis has at most 1000000 values");
+}
+
+TEST(Grid, HasTwoToTheSixtyThirdPointsAtMost) {
+  std::vector<GridAxis> axes;
+  for (const char* key : {"block.x", "block.y", "block.z", "grid.x", "grid.y", "grid.z"})
+    axes.push_back(*parse_axis(fmt::format("{}=1:1024", key)));
+  axes.push_back(*parse_axis("execution.iterations=1:8"));
+  auto grid = Grid::create({}, axes);
+  ASSERT_TRUE(grid.ok()) << grid.status().to_string();
+  EXPECT_EQ(grid->size(), uint64_t{1} << 63);
+  EXPECT_EQ(grid->values_at(grid->size() - 1).front(), 1024);
+  axes.push_back(*parse_axis("execution.warm_up=0|1"));
+  EXPECT_EQ(Grid::create({}, axes).status().message(), "grid: it has more than 2^63 points");
+}
+
 }  // namespace
 }  // namespace mneme

@@ -300,5 +300,73 @@ TEST(SweepPoints, MoreThanAreDrawnAreRefused) {
   EXPECT_EQ(SweepPoints(grid, plan).size(), grid.size());
 }
 
+TEST_F(SweepFolderTest, TheDatabaseInItsPlaceIsPreferredToOneBesideTheResults) {
+  SweepPlan plan = some_plan();
+  const Path first = folder.path / "first", copy = folder.path / "copy";
+  plan.database = first / "record-db";
+  std::filesystem::create_directories(plan.database);
+  std::ofstream(plan.database / (plan.static_hash.hex() + ".json")) << "{}";
+  ASSERT_TRUE(make_folder({first / "results"}).ok());
+  ASSERT_TRUE(begin_folder({first / "results"}, plan).ok());
+  std::filesystem::copy(first, copy, std::filesystem::copy_options::recursive);
+  auto read = read_plan({copy / "results"});
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->database, plan.database);
+}
+
+TEST_F(SweepFolderTest, AFileOfIrThatHasChangedIsRefusedInTheBaseToo) {
+  SweepPlan plan = some_plan();
+  plan.database = folder.path;
+  std::ofstream(folder.path / (plan.static_hash.hex() + ".json")) << "{}";
+  const Path ir = folder.path / "a.ll";
+  std::ofstream(ir) << "one";
+  plan.base.ir = {ir.string(), digest_of(std::as_bytes(std::span("one", 3))).hex()};
+  EXPECT_TRUE(check_inputs(folder, plan).ok());
+  std::ofstream(ir) << "two";
+  EXPECT_EQ(check_inputs(folder, plan).code(), Code::incompatible);
+}
+
+TEST_F(SweepFolderTest, ADatabaseThatWasMovedIsKeptWithItsWholePath) {
+  SweepPlan plan = some_plan();
+  ASSERT_TRUE(move_plan(folder, plan, "moved/./record-db").ok());
+  EXPECT_EQ(plan.database, std::filesystem::current_path() / "moved/record-db");
+}
+
+TEST_F(SweepFolderTest, ALogAloneIsResultsToo) {
+  std::ofstream(folder.log()) << "";
+  EXPECT_TRUE(has_results(folder));
+}
+
+TEST(SweepPlan, LimitsAreFromAThousandthToAMillionSeconds) {
+  nlohmann::json plan = to_json(some_plan());
+  for (double right : {0.001, 1e6}) {
+    plan["limits"]["run_timeout"] = right;
+    EXPECT_TRUE(sweep_plan_from_json(plan).ok()) << right;
+  }
+  for (double wrong : {0.0009, 1000001.0}) {
+    plan["limits"]["run_timeout"] = wrong;
+    EXPECT_FALSE(sweep_plan_from_json(plan).ok()) << wrong;
+  }
+}
+
+TEST(SweepPoints, TenMillionAreDrawn) {
+  SweepPlan plan = some_plan();
+  plan.axes = {*parse_axis("block.x=1:10000"), *parse_axis("block.y=1:10000")};
+  const Grid grid = *Grid::create({}, plan.axes);
+  plan.random = 10'000'000;
+  EXPECT_TRUE(check_sample(grid, plan).ok());
+  plan.random = 10'000'001;
+  EXPECT_FALSE(check_sample(grid, plan).ok());
+}
+
+TEST(SweepPlan, APipelineThatDoesNotParseIsNamedByItsPlace) {
+  SweepPlan plan = some_plan();
+  plan.axes = {*parse_axis("passes=null|default<O1>|no-such-pass")};
+  EXPECT_TRUE(check_pipelines(plan).to_string().starts_with("invalid_argument: grid 'passes', value 3 of 3: "))
+      << check_pipelines(plan).to_string();
+  plan.axes.push_back(*parse_axis("pass_plugins=[]"));
+  EXPECT_TRUE(check_pipelines(plan).ok()) << "which plugins may know";
+}
+
 }  // namespace
 }  // namespace mneme
