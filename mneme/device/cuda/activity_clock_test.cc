@@ -200,6 +200,16 @@ TEST_F(ActivityClockTest, TheHardwaresClocksAreRead) {
             "unavailable: reading the GPU's clocks: libm.so.6 lacks a function");
 }
 
+TEST_F(ActivityClockTest, AProcessHasOneCupti) {
+  ASSERT_EQ(device->clock()->source, "cupti_activity");
+  auto other = open_device(0, {kFakeLibrary, {"libm.so.6"}, kFakeLibrary});
+  ASSERT_TRUE(other.ok()) << other.status().to_string();
+  auto clock = (*other)->clock();
+  ASSERT_TRUE(clock.ok()) << clock.status().to_string();
+  EXPECT_EQ(clock->source, "cuda_event");
+  EXPECT_EQ(clock->remark, fmt::format("opening CUPTI: this process has it open as {}", kFakeLibrary));
+}
+
 #if __has_include(<cupti.h>)
 TEST(CuptiLayout, IsThatOfItsHeaders) {
   using Header = CUpti_ActivityKernel9;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "mneme/device/address_space.h"
+#include "mneme/device/cuda/cuda_address_space.h"
 #include "mneme/device/cuda/error.h"
 #include "mneme/device/cuda/fake_driver.h"
 #include "mneme/device/cuda/memory_kernels.h"
@@ -654,6 +655,84 @@ TEST(MemoryKernelsImage, IsPtxWithBothKernels) {
   EXPECT_EQ(ptx.data()[ptx.size()], '\0');
   for (const char* part : {".target sm_70", ".entry mneme_compare(", ".entry mneme_hash_pages("})
     EXPECT_THAT(ptx, HasSubstr(part));
+}
+
+// More than there is room for before their results are fetched.
+TEST_F(CudaDeviceTest, EachOfManyComparisonsHasItsOwnResult) {
+  open();
+  auto a = device->allocate(64_KiB), b = device->allocate(64_KiB);
+  ASSERT_TRUE(a.ok() && b.ok());
+  ASSERT_TRUE(stream->fill(*a, std::byte{1}, 64_KiB).ok());
+  ASSERT_TRUE(stream->fill(*b, std::byte{1}, 64_KiB).ok());
+  ASSERT_TRUE(stream->fill(*b + Bytes(1000), std::byte{2}, Bytes(600)).ok());
+  for (int round = 0; round < 2; ++round) {
+    constexpr uint64_t kCount = 600;
+    for (uint64_t i = 0; i < kCount; ++i)
+      ASSERT_TRUE(stream->compare_later(*a + Bytes(1000 + i), *b + Bytes(1000 + i), Bytes(2000)).ok());
+    auto found = stream->take_comparisons();
+    ASSERT_TRUE(found.ok()) << found.status().to_string();
+    ASSERT_EQ(found->size(), kCount);
+    for (uint64_t i = 0; i < kCount; ++i) EXPECT_EQ((*found)[i].differing_bytes, kCount - i) << round;
+  }
+  EXPECT_TRUE(device->free(*a).ok() && device->free(*b).ok());
+}
+
+TEST_F(CudaDeviceTest, PagesBehindThoseThatAreHashedAtOnceHaveTheirOwnHash) {
+  open();
+  constexpr uint64_t kPages = (1 << 20) + 3, kPage = 16, kSize = kPages * kPage - 1;
+  auto memory = device->allocate(Bytes(kSize + 1));
+  ASSERT_TRUE(memory.ok());
+  ASSERT_TRUE(stream->fill(*memory, std::byte{1}, Bytes(kSize + 1)).ok());
+  ASSERT_TRUE(stream->fill(*memory + Bytes(kSize - 20), std::byte{2}, Bytes(1)).ok());
+  std::vector<uint64_t> hashes(kPages);
+  ASSERT_TRUE(stream->hash_pages(hashes, *memory, Bytes(kSize), Bytes(kPage)).ok());
+  EXPECT_EQ(hashes[kPages - 3], hashes[0]);
+  EXPECT_NE(hashes[kPages - 2], hashes[0]);
+  EXPECT_NE(hashes[kPages - 1], hashes[0]) << "the last one is shorter";
+  EXPECT_TRUE(device->free(*memory).ok());
+}
+
+TEST_F(CudaDeviceTest, WhatRunsOutOfMemoryMeanwhileGivesBackWhatItHas) {
+  open();
+  auto memory = device->allocate(64_KiB);
+  ASSERT_TRUE(memory.ok());
+  ASSERT_TRUE(stream->compare(*memory, *memory, 64_KiB).ok());
+  std::vector<uint64_t> hashes(1024);
+  fail("cuMemAlloc_v2", CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(stream->hash_pages(hashes, *memory, 64_KiB, Bytes(64)).code(), Code::exhausted) << "more results than before";
+  auto compared = stream->compare(*memory, *memory, 64_KiB);
+  ASSERT_TRUE(compared.ok()) << compared.status().to_string();
+  EXPECT_EQ(compared->differing_bytes, 0u);
+
+  const int allocations = state->allocations;
+  fail("cuMemcpyHtoDAsync_v2", CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(stream->compare_later(*memory, *memory, 64_KiB).code(), Code::invalid_argument);
+  EXPECT_EQ(state->allocations, allocations);
+
+  auto module = load();
+  fail("cuEventCreate", CUDA_ERROR_OUT_OF_MEMORY, 1);
+  const int events = state->events;
+  EXPECT_EQ(stream->launch_timed(*module->kernel("work").value(), {}, {}).code(), Code::exhausted);
+  EXPECT_EQ(state->events, events);
+  EXPECT_TRUE(device->free(*memory).ok());
+  stream.reset();
+  EXPECT_EQ(state->allocations, 0);
+}
+
+TEST_F(CudaDeviceTest, TheOneBehindTheLastDeviceIsUnavailable) {
+  EXPECT_THAT(open_device(1, kFakeLibraries).status().to_string(),
+              HasSubstr("unavailable: opening CUDA device 1: the driver shows 1 device; "));
+}
+
+TEST(CudaAddressSpaceOwner, IsNoNeighbour) {
+  constexpr uint64_t kPage = 4096, kBase = kDefaultAddressSpaceBase.address;
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  for (uint64_t page : {kBase, kBase + 2 * kPage})
+    ASSERT_NE(mmap(reinterpret_cast<void*>(page), kPage, PROT_NONE, kFlags, -1, 0), MAP_FAILED);
+  EXPECT_EQ(mapping_in(DevicePtr(kBase + kPage), Bytes(kPage)), "");
+  EXPECT_NE(mapping_in(DevicePtr(kBase + kPage), Bytes(kPage + 1)), "");
+  EXPECT_NE(mapping_in(DevicePtr(kBase + kPage - 1), Bytes(kPage)), "");
+  for (uint64_t page : {kBase, kBase + 2 * kPage}) munmap(reinterpret_cast<void*>(page), kPage);
 }
 
 }  // namespace
