@@ -117,5 +117,14 @@ TEST(Analysis, CountsFeatures) {
   EXPECT_EQ(feature("calls"), 1);
 }
 
+TEST(Builder, PhisStandBeforeAllElse) {
+  Example example;
+  const ValueRef negated = *example.build.negate(example.x, "y");
+  const ValueRef phi = *example.build.phi(*example.module.type("float"), "z");
+  EXPECT_EQ(*block_instructions(example.block), (std::vector<ValueRef>{phi, negated}));
+  EXPECT_THAT(Builder::before(phi)->negate(example.x, "").status().message(),
+              testing::HasSubstr(" follows, and only phis stand before a phi"));
+}
+
 }  // namespace
 }  // namespace mneme::ir

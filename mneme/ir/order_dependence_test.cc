@@ -182,5 +182,12 @@ TEST(OrderDependence, WhatWaitsIsTold) {
   EXPECT_TRUE(use_of("  %v = atomicrmw xchg ptr %p, i32 0 monotonic\n").orders_blocks) << "as a lock is given back";
 }
 
+TEST(OrderDependence, AtomicAccessesOrderBlocks) {
+  EXPECT_FALSE(use_of("  %v = load i32, ptr %p\n").orders_blocks);
+  EXPECT_TRUE(use_of("  %v = load atomic i32, ptr %p monotonic, align 4\n").orders_blocks);
+  EXPECT_TRUE(use_of("  store atomic i32 1, ptr %p monotonic, align 4\n").orders_blocks);
+  EXPECT_TRUE(use_of("  %v = cmpxchg ptr %p, i32 1, i32 2 monotonic monotonic\n").orders_blocks);
+}
+
 }  // namespace
 }  // namespace mneme::ir

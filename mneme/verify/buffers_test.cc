@@ -76,6 +76,42 @@ TEST(Buffers, AnAddressRangeIsGivenBySizeOrEnd) {
   EXPECT_EQ(resolve({"0x7a0000000004+0: f32, 1, ulp"}).status().code(), Code::invalid_argument);
 }
 
+TEST(Buffers, ARangeMayGoToTheEndAndNoFurther) {
+  EXPECT_THAT(shown({"0x7a0000001010+48: u8, 1, absolute"}), ElementsAre("range 0x7a0000001010+48: 48 from 16 in 1"));
+  EXPECT_EQ(resolve({"0x7a0000001010+49: u8, 1, absolute"}).status().code(), Code::invalid_argument);
+  Launch l = launch();
+  l.instance.annotations = {annotation(0x7a0000001010, 48, "rest")};
+  EXPECT_TRUE(resolve_tolerances({}, l.kernel, l.instance, l.plan).ok());
+  l.instance.annotations = {annotation(0x7a0000001010, 49, "rest")};
+  EXPECT_EQ(resolve_tolerances({}, l.kernel, l.instance, l.plan).status().code(), Code::corrupt);
+  const Status empty = find_buffers("0x7a0000001010-0x7a0000001010", l.kernel, l.instance, l.plan).status();
+  EXPECT_EQ(empty.to_string(),
+            "invalid_argument: the range '0x7a0000001010-0x7a0000001010' lies in no recorded allocation or "
+            "global: allocation 0x7a0000001000 has 48 B from there");
+  EXPECT_EQ(resolve({"0x7a0000000004-134140418588684: f32, 1, ulp"}).status().code(), Code::not_found) << "no address";
+}
+
+TEST(Buffers, ElementsLieAtMultiplesOfTheirParts) {
+  EXPECT_THAT(shown({"0x7a0000001008+32: complex128, 1, absolute"}), ElementsAre("range 0x7a0000001008+32: 32 from 8 in 1"));
+  EXPECT_THAT(resolve({"0x7a0000001004+32: complex128, 1, absolute"}).status().message(),
+              testing::HasSubstr("hold no complex128, which lies at a multiple of 8 B"));
+  EXPECT_EQ(resolve({"0x7a0000001002+8: f32, 1, ulp"}).status().code(), Code::invalid_argument);
+}
+
+TEST(Buffers, ANumberIsThatOfTheParameter) {
+  EXPECT_THAT(shown({"1: f64, 1, ulp"}), ElementsAre("argument 's+8': 64 from 0 in 1"));
+  EXPECT_EQ(resolve({"2: f64, 1, ulp"}).status().code(), Code::not_found) << "it points nowhere";
+}
+
+TEST(Buffers, WhatHasNoTagHasNoName) {
+  Launch l = launch();
+  l.instance.annotations = {annotation(0x7a0000001000, 16, ""), annotation(0x7a0000001010, 16, "named")};
+  std::vector<std::string> names;
+  for (const Buffer& buffer : buffers_of(l.kernel, l.instance, l.plan))
+    if (buffer.kind == Buffer::Kind::annotation) names.push_back(buffer.name);
+  EXPECT_THAT(names, ElementsAre("named"));
+}
+
 TEST(Buffers, ALaterToleranceReplacesWhatItOverlaps) {
   EXPECT_THAT(shown({"x: f32, 1, ulp", "x: f64, 1, ulp"}), ElementsAre("argument 'x': 600 from 400 in 0"));
   EXPECT_THAT(
