@@ -22,13 +22,15 @@ set(MNEME_CUDA_HOME "/usr/local/cuda" CACHE PATH "CUDA 13 toolkit: headers, libd
 add_library(mneme_warnings INTERFACE)
 target_compile_options(mneme_warnings INTERFACE -Wall -Wextra -Wpedantic -Werror=return-type -Wno-unused-parameter -Wno-gnu-zero-variadic-macro-arguments)
 
-# LLVM, linked as the shared library so that users' pass plugins load into the same one. Only rooms that name this target
-# see an LLVM header.
+# LLVM's headers without its code, for pass plugins: these take the code from the process that loads them. Only what names this
+# target or mneme_llvm sees an LLVM header.
+add_library(mneme_llvm_headers INTERFACE)
+target_include_directories(mneme_llvm_headers SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+target_compile_definitions(mneme_llvm_headers INTERFACE ${LLVM_DEFINITIONS_LIST})
+target_compile_options(mneme_llvm_headers INTERFACE -fno-rtti)
+# LLVM, linked as the shared library so that users' pass plugins load into the same one.
 add_library(mneme_llvm INTERFACE)
-target_include_directories(mneme_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
-target_compile_definitions(mneme_llvm INTERFACE ${LLVM_DEFINITIONS_LIST})
-target_compile_options(mneme_llvm INTERFACE -fno-rtti)
-target_link_libraries(mneme_llvm INTERFACE LLVM)
+target_link_libraries(mneme_llvm INTERFACE mneme_llvm_headers LLVM)
 
 # Small header-only or static libraries, hidden inside what links them.
 add_library(mneme_zstd INTERFACE)

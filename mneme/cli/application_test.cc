@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "mneme/cli/installation.h"
@@ -36,6 +37,17 @@ TEST_F(ProgramFile, IsFoundOnThePathOrWhereItIsNamed) {
             "not_found: running no-such-program: there is no such program on the PATH");
   EXPECT_EQ(find_program(folder.string() + "/").status().to_string(),
             fmt::format("invalid_argument: running {}/: it is not a file", folder.string()));
+}
+
+TEST_F(ProgramFile, OnThePathIsTheFirstThatIsExecutable) {
+  for (const char* name : {"first", "second", "second/tool", "third"}) std::filesystem::create_directories(folder / name);
+  write("first/tool", "text", 0644);
+  const Path script = write("third/tool", "#!/bin/sh\n", 0755);
+  const std::string before = std::getenv("PATH");
+  ::setenv("PATH", fmt::format("{0}/first:{0}/second::{0}/third:/bin", folder.string()).c_str(), 1);
+  const Result<Path> found = find_program("tool");
+  ::setenv("PATH", before.c_str(), 1);
+  EXPECT_EQ(*found, script);
 }
 
 TEST_F(ProgramFile, IsCheckedBeforeItRuns) {

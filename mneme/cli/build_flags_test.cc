@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "mneme/base/suggestion.h"
 
@@ -30,8 +32,8 @@ TEST(Installation, RefusesACommandOutsideOfBin) {
 }
 
 TEST(Architecture, IsOneOfCudas) {
-  for (const char* right : {"sm_75", "sm_90", "sm_90a", "sm_120f"}) EXPECT_TRUE(is_architecture(right)) << right;
-  for (const char* wrong : {"80", "sm_", "sm_70", "sm_999", "sm_90b", "SM_90", "sm_9 0", "native", ""})
+  for (const char* right : {"sm_75", "sm_90", "sm_90a", "sm_120f", "sm_121"}) EXPECT_TRUE(is_architecture(right)) << right;
+  for (const char* wrong : {"80", "sm_", "sm_70", "sm_74", "sm_122", "sm_999", "sm_90b", "SM_90", "sm_9 0", "native", ""})
     EXPECT_FALSE(is_architecture(wrong)) << wrong;
 }
 
@@ -42,6 +44,16 @@ TEST(Installation, RefusesACudaHomeThatIsNone) {
   EXPECT_EQ(find_cuda_toolkit().status().to_string(),
             "not_found: CUDA_HOME is /nonexistent/cuda, which is no CUDA toolkit (no include/cuda_runtime.h, or no "
             "nvvm/libdevice/libdevice.10.bc): set it to the folder of a CUDA 13 toolkit, or unset it");
+  const Path folder = Path(::testing::TempDir()) / fmt::format("half-a-toolkit-{}", ::getpid());
+  std::filesystem::create_directories(folder / "include");
+  std::ofstream(folder / "include" / "cuda_runtime.h") << "// headers alone compile nothing\n";
+  ::setenv("CUDA_HOME", folder.c_str(), 1);
+  EXPECT_THAT(find_cuda_toolkit().status().message(), HasSubstr("which is no CUDA toolkit"));
+  std::filesystem::remove_all(folder);
+  ::unsetenv("CUDA_HOME");
+  const std::string unset = find_cuda_toolkit().status().to_string();
+  ::setenv("CUDA_HOME", "", 1);
+  EXPECT_EQ(find_cuda_toolkit().status().to_string(), unset) << "an empty one names none";
   kept.empty() ? ::unsetenv("CUDA_HOME") : ::setenv("CUDA_HOME", kept.c_str(), 1);
 }
 
@@ -85,6 +97,8 @@ TEST(BuildFlags, RelocatableDeviceCodeIsAlwaysLinked) {
 TEST(BuildFlags, AreQuotedForTheShell) {
   EXPECT_EQ(join_for_shell({"-O2", "-Wl,@/a/b", "-I/some where"}), "-O2 -Wl,@/a/b '-I/some where'");
   EXPECT_EQ(join_for_shell({"it's"}), "'it'\\''s'");
+  for (const char c : std::string(" \t\n\"\\$`*?[]()<>|&;#~!{}"))
+    EXPECT_EQ(join_for_shell({fmt::format("a{}b", c)}), fmt::format("'a{}b'", c));
 }
 
 TEST(Suggestion, NearestCountsSwappedLetters) {

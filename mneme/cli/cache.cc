@@ -5,7 +5,7 @@
 
 #include "mneme/base/disk_cache.h"
 #include "mneme/base/shown.h"
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/command.h"
 #include "mneme/cli/output.h"
 
 namespace mneme::cli {

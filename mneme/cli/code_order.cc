@@ -1,6 +1,6 @@
 #include "mneme/cli/code_order.h"
 
-#include "mneme/cli/guarded.h"
+#include "mneme/cli/guarded_end.h"
 #include "mneme/cli/supervise.h"
 #include "mneme/ir/order_dependence.h"
 #include "mneme/process/guarded.h"

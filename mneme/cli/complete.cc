@@ -1,6 +1,6 @@
 // mneme complete -- WORD...: what the last word of a command line may become; for the shells' scripts.
-#include "mneme/cli/candidates.h"
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/candidates.h"
+#include "mneme/cli/options/command.h"
 #include "mneme/cli/output.h"
 
 namespace mneme::cli {

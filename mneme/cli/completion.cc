@@ -1,6 +1,6 @@
 // mneme completion SHELL: the script that makes `mneme` complete with Tab there.
-#include "mneme/cli/command.h"
 #include "mneme/cli/completion_scripts.h"
+#include "mneme/cli/options/command.h"
 #include "mneme/cli/output.h"
 
 namespace mneme::cli {

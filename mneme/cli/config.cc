@@ -6,8 +6,8 @@
 
 #include "mneme/base/suggestion.h"
 #include "mneme/cli/build_flags.h"
-#include "mneme/cli/command.h"
 #include "mneme/cli/installation.h"
+#include "mneme/cli/options/command.h"
 #include "mneme/cli/output.h"
 
 namespace mneme::cli {

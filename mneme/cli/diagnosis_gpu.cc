@@ -6,7 +6,7 @@
 
 #include "mneme/base/activity.h"
 #include "mneme/cli/diagnosis.h"
-#include "mneme/cli/guarded.h"
+#include "mneme/cli/guarded_end.h"
 #include "mneme/device/cuda/cupti.h"
 #include "mneme/device/cuda/driver.h"
 #include "mneme/device/device.h"

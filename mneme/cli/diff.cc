@@ -6,13 +6,13 @@
 
 #include "mneme/base/output_file.h"
 #include "mneme/base/shown.h"
-#include "mneme/cli/command.h"
-#include "mneme/cli/configuration_options.h"
 #include "mneme/cli/difference_picture.h"
 #include "mneme/cli/diverted_output.h"
-#include "mneme/cli/guarded.h"
+#include "mneme/cli/options/command.h"
+#include "mneme/cli/options/configuration_options.h"
+#include "mneme/cli/options/guarded.h"
+#include "mneme/cli/options/recorded_session.h"
 #include "mneme/cli/output.h"
-#include "mneme/cli/recorded_session.h"
 
 namespace mneme::cli {
 namespace {

@@ -97,6 +97,17 @@ TEST(DifferencePicture, HasAxesAndALegend) {
   EXPECT_TRUE(shows(draw(std::vector<RangeDifference>(kMostPlots + 2, one)), "2 more buffers differ"));
 }
 
+TEST(DifferencePicture, ATitleThatIsTooLongIsCut) {
+  RangeDifference one;
+  one.range.where = "argument '" + std::string(60, 'x') + "'";
+  one.cells.assign(1, 0);
+  const Canvas canvas = draw({one});
+  const size_t letters = (canvas.width() - 16) / Canvas::kLetterWidth;
+  EXPECT_TRUE(shows(canvas, (one.range.where + ": 0 bytes").substr(0, letters - 3) + "..."));
+  one.range.where = std::string(letters - std::string(": 0 bytes").size(), 'y');
+  EXPECT_TRUE(shows(draw({one}), one.range.where + ": 0 bytes")) << "just as long as there is room";
+}
+
 TEST(PictureCanvas, TextIsDrawnWithDotsAndKeepsInside) {
   Canvas canvas(30, 14, {});
   canvas.text(0, 0, "I|\x01|", {255, 255, 255});

@@ -1,6 +1,6 @@
 // mneme doctor: what is there and what is missing on this machine, with the command that mends it.
-#include "mneme/cli/command.h"
 #include "mneme/cli/diagnosis.h"
+#include "mneme/cli/options/command.h"
 #include "mneme/cli/output.h"
 
 namespace mneme::cli {

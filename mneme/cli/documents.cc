@@ -2,9 +2,9 @@
 #include <filesystem>
 
 #include "mneme/base/file_system.h"
-#include "mneme/cli/command.h"
 #include "mneme/cli/completion_scripts.h"
-#include "mneme/cli/manual_page.h"
+#include "mneme/cli/options/command.h"
+#include "mneme/cli/options/manual_page.h"
 
 namespace mneme::cli {
 namespace {

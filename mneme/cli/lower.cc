@@ -5,7 +5,7 @@
 #include "mneme/base/compress.h"
 #include "mneme/base/memory_file.h"
 #include "mneme/base/regular_file.h"
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/command.h"
 #include "mneme/compile/backend.h"
 #include "mneme/runtime/lower_request.h"
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/command.h"
+#include "mneme/cli/options/recorded_launch.h"
 #include "mneme/cli/output.h"
-#include "mneme/cli/recorded_launch.h"
 #include "mneme/cli/recording_view.h"
 
 namespace mneme::cli {

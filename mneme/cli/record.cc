@@ -6,12 +6,12 @@
 #include "mneme/abi/call_table.h"
 #include "mneme/base/log.h"
 #include "mneme/cli/application.h"
-#include "mneme/cli/command.h"
-#include "mneme/cli/device_option.h"
 #include "mneme/cli/installation.h"
+#include "mneme/cli/options/command.h"
+#include "mneme/cli/options/device_option.h"
+#include "mneme/cli/options/values.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/cli/supervise.h"
-#include "mneme/cli/values.h"
 #include "mneme/device/backend.h"
 
 namespace mneme::cli {

@@ -1,6 +1,8 @@
 #include "mneme/cli/recording_view.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,6 +58,13 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
             "recording ended early: disk full");
 }
 
+TEST_F(Summary, OneThatWasTheSameIsOne) {
+  report_->recorders = 1;
+  report_->launches = report_->duplicates = 1;
+  EXPECT_EQ(text(),
+            "recorded 0 launches of 0 kernels in /data/db (0 B of memory, 0 B on disk); 1 launch was the same as a recorded one");
+}
+
 TEST_F(Summary, SaysFirstThatLaunchesAreLost) {
   report_->recorders = 1;
   report_->launches = 3;
@@ -107,12 +116,20 @@ TEST(RecordedTimes, OfAKernelAddUpWithEachShapeOnce) {
   ASSERT_TRUE(time.has_value());
   EXPECT_EQ(time->launches, 2u + 12 + 3);
   EXPECT_EQ(time->nanoseconds, 2000 + 3000 + 12 * 1000 + 3 * 6000);
+  std::swap(busy.instances[0], busy.instances[1]);
+  EXPECT_EQ(time_in_program(busy)->launches, time->launches) << "the one that knows most, wherever it stands";
+  EXPECT_EQ(time_in_program(busy)->nanoseconds, time->nanoseconds);
   EXPECT_FALSE(time_in_program(untimed).has_value());
   EXPECT_EQ(format_times_in_program({idle, untimed, busy}),
             "TIME IN PROGRAM  PART    LAUNCHES  KERNEL\n"
             "35.00 us         87.5 %  17        busy(\\x1b)\n"
             "5.00 us          12.5 %  1         idle()\n");
   EXPECT_EQ(format_times_in_program({untimed}), "");
+  idle.instances[0].recorded_time->captured = 0;
+  EXPECT_EQ(format_times_in_program({idle}),
+            "TIME IN PROGRAM  PART   LAUNCHES  KERNEL\n"
+            "0 ns             0.0 %  1         idle()\n")
+      << "a clock that is too coarse for all of them";
 }
 
 // The launches that were not recorded are counted by shape, and each instance of a shape tells of all of them.
@@ -295,6 +312,26 @@ TEST(Supervise, EndsAsTheProgramDid) {
     else
       EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
   }
+}
+
+// A supervisor that is killed leaves no program behind, which would write to a recording that nobody tells of.
+TEST(Supervise, TheProgramEndsWithItsSupervisor) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  pid_t process = ::fork();
+  if (process == 0) {
+    ::close(ends[0]);
+    end_as(*run_supervised("/bin/sh", {"sh", "-c", fmt::format("echo there >&{}; exec sleep 600", ends[1])}, {}));
+  }
+  ::close(ends[1]);
+  char said[16];
+  ASSERT_GT(::read(ends[0], said, sizeof said), 0);
+  ::kill(process, SIGKILL);
+  ::waitpid(process, nullptr, 0);
+  pollfd end{ends[0], POLLIN, 0};
+  EXPECT_EQ(::poll(&end, 1, 30'000), 1);
+  EXPECT_EQ(end.revents & POLLIN ? ::read(ends[0], said, sizeof said) : 0, 0) << "nobody can write there any more";
+  ::close(ends[0]);
 }
 
 TEST(Supervise, PassesSignalsOn) {

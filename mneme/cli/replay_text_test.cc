@@ -73,6 +73,14 @@ TEST(ReplayText, ATimeOfOneRunHasNoSpread) {
                         "  recorded   10.00 us when recorded (cuda_event); this is 0.50 of it\n"));
 }
 
+TEST(ReplayText, OneOtherLaunchHasNoLeast) {
+  ReplayResult result = right();
+  for (const auto& [others, least] : {std::pair<uint64_t, bool>(1, false), std::pair<uint64_t, bool>(2, true)}) {
+    result.recorded_time->others = others;
+    EXPECT_EQ(replay_text("k", result, kRecorded).find(", least 19.00 us") != std::string::npos, least) << others;
+  }
+}
+
 TEST(ReplayText, ToTheByteIsSaidOnlyWhereNothingIsOff) {
   ReplayResult result = right();
   ToleranceVerdict exact{"argument 'out'", DevicePtr(0x1000), Bytes(4), {}, {}}, off = exact;
@@ -101,6 +109,7 @@ TEST(ReplayText, EightPlacesAreListedAndTheOthersCounted) {
         count, text.find("more places") == std::string::npos ? std::string() : text.substr(text.find("more places") - 2, 13));
   };
   EXPECT_EQ(lines_of(8), std::pair(size_t{8}, std::string()));
+  EXPECT_EQ(lines_of(9), std::pair(size_t{8}, std::string("1 more places")));
   EXPECT_EQ(lines_of(11), std::pair(size_t{8}, std::string("3 more places")));
   wrong.not_written = std::vector<NotWritten>{{"argument 'out'", ElementType::f32, 256, 128, 7, 3}};
   EXPECT_THAT(replay_text("k", wrong, kRecorded), HasSubstr("were not written, the first at index 7; 3 that were are wrong\n"));

@@ -1,9 +1,9 @@
 // mneme run: runs a recordable program without recording, on a GPU or on the CPU device.
 #include "mneme/abi/call_table.h"
 #include "mneme/cli/application.h"
-#include "mneme/cli/command.h"
-#include "mneme/cli/device_option.h"
 #include "mneme/cli/installation.h"
+#include "mneme/cli/options/command.h"
+#include "mneme/cli/options/device_option.h"
 #include "mneme/device/backend.h"
 
 namespace mneme::cli {

@@ -7,9 +7,9 @@
 
 #include "mneme/base/shown.h"
 #include "mneme/cli/code_order.h"
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/command.h"
+#include "mneme/cli/options/recorded_launch.h"
 #include "mneme/cli/output.h"
-#include "mneme/cli/recorded_launch.h"
 #include "mneme/cli/recording_view.h"
 
 namespace mneme::cli {

@@ -232,6 +232,12 @@ TEST_F(SweepReport, ABaselineThatChangedByMoreThanATwentiethIsTold) {
   }
 }
 
+TEST_F(SweepReport, OneOfSeveralBaselinesThatDiffersIsEnough) {
+  tally.add_baseline(baseline(kBaselineAtEnd, {10.1}));
+  tally.add_baseline(baseline(kBaselineAtBegin, {10.6}));
+  EXPECT_NE(sweep_table(plan, 8, tally, rate).find("they differ by 6 %"), std::string::npos);
+}
+
 TEST(SweepTally, TheBaselineIsTheMedianOfItsMeasurements) {
   SweepTally tally(1);
   EXPECT_FALSE(tally.baseline().has_value());

@@ -1,5 +1,5 @@
 // mneme worker DESCRIPTOR: the process of a pool's workers, which starts it; with --llvm, of isolated work of LLVM's.
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/command.h"
 #include "mneme/pool/isolated.h"
 #include "mneme/pool/worker_process.h"
 

@@ -2,14 +2,22 @@
 // in the attribute "test-plugin" under the default pipelines.
 //
 // Compiled with TEST_API_VERSION it says that it has that version of the plugin interface, with TEST_NO_ENTRY it is no plugin,
-// with TEST_MISSING_SYMBOL it calls a function of LLVM that there is not.
+// with TEST_MISSING_SYMBOL it calls a function of LLVM that there is not, and with TEST_OTHER its pass is "test-other", and what
+// it writes in the place of code a line of its own.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Plugins/PassPlugin.h>
+#include <llvm/Support/raw_ostream.h>
 
 #ifndef TEST_API_VERSION
 #define TEST_API_VERSION LLVM_PLUGIN_API_VERSION
+#endif
+
+#ifdef TEST_OTHER
+#define TEST_PASS "test-other"
+#else
+#define TEST_PASS "test-subtract"
 #endif
 
 namespace llvm {
@@ -43,7 +51,7 @@ struct Mark : llvm::PassInfoMixin<Mark> {
 #endif
   builder.registerPipelineParsingCallback(
       [](llvm::StringRef name, llvm::FunctionPassManager& passes, llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
-        if (name != "test-subtract") return false;
+        if (name != TEST_PASS) return false;
         passes.addPass(Subtract());
         return true;
       });
@@ -51,10 +59,19 @@ struct Mark : llvm::PassInfoMixin<Mark> {
       [](llvm::ModulePassManager& passes, llvm::OptimizationLevel, llvm::ThinOrFullLTOPhase) { passes.addPass(Mark()); });
 }
 
+[[maybe_unused]] bool generate(llvm::Module&, llvm::TargetMachine&, llvm::CodeGenFileType, llvm::raw_pwrite_stream& out) {
+  out << "// by a plugin\n";
+  return true;
+}
+
 }  // namespace
 
 #ifndef TEST_NO_ENTRY
 extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
-  return {TEST_API_VERSION, "test", "1", register_callbacks};
+#ifdef TEST_OTHER
+  return {TEST_API_VERSION, "other", "1", register_callbacks, generate};
+#else
+  return {TEST_API_VERSION, "test", "1", register_callbacks, nullptr};
+#endif
 }
 #endif

@@ -1,4 +1,4 @@
-#include "mneme/cli/configuration_options.h"
+#include "mneme/cli/options/configuration_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/command.h"
 #include "mneme/replay/pipeline_file.h"
 
 namespace mneme::cli {
@@ -56,6 +56,16 @@ TEST(ConfigurationOptions, EachIsSeenInTheConfiguration) {
             wanted);
 }
 
+TEST(ConfigurationOptions, OfWhatDoesNotRepeatTheLastHolds) {
+  Configuration wanted;
+  wanted.passes = "gvn";
+  wanted.block.x = 64;
+  wanted.codegen.level = 2;
+  EXPECT_EQ(*configure({"--block-dim-x", "32", "--passes=sroa", "--codegen-opt=1", "--block-dim-x=64", "--passes", "gvn",
+                        "--codegen-opt", "2"}),
+            wanted);
+}
+
 TEST(ConfigurationOptions, AToleranceTakesOnlyWhatIsBehindIt) {
   Configuration wanted;
   wanted.passes = "sroa";
@@ -88,7 +98,10 @@ TEST(ConfigurationOptions, ThePipelineMayStandInAFile) {
   File empty("# nothing\n");
   EXPECT_EQ(configure({"@" + empty.path()}).status().to_string(),
             "invalid_argument: there is no pass pipeline in " + empty.path());
-  EXPECT_FALSE(configure({"gvn", "--passes-file", file.path()}).ok());
+  EXPECT_EQ(configure({"gvn", "--passes-file", file.path()}).status().message(),
+            "PIPELINE and --passes-file both give the pass pipeline: leave one of the two out");
+  EXPECT_EQ(configure({"--passes-file", file.path(), "--passes=gvn"}).status().message(),
+            "--passes and --passes-file both give the pass pipeline: leave one of the two out");
 }
 
 TEST(ConfigurationOptions, PassPluginsAreKeptByTheirWholePaths) {

@@ -1,4 +1,4 @@
-#include "mneme/cli/values.h"
+#include "mneme/cli/options/values.h"
 
 #include <gtest/gtest.h>
 

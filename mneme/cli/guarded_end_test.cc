@@ -1,4 +1,4 @@
-#include "mneme/cli/guarded.h"
+#include "mneme/cli/guarded_end.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "mneme/cli/candidates.h"
+#include "mneme/cli/options/candidates.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "mneme/base/shown.h"
-#include "mneme/cli/command.h"
-#include "mneme/cli/help_format.h"
+#include "mneme/cli/options/command.h"
+#include "mneme/cli/options/help_format.h"
 #include "mneme/cli/python_commands.h"
 #include "mneme/store/recorded_name.h"
 
@@ -70,8 +70,11 @@ Typed read(const CLI::App& app, const std::vector<std::string>& words) {
       typed.waiting = nullptr;
     } else if (option == nullptr) {
       typed.arguments.push_back(words[i]);
-    } else if (takes_value(*option) && equals == std::string::npos) {
-      typed.waiting = option;
+    } else if (takes_value(*option)) {
+      if (equals == std::string::npos)
+        typed.waiting = option;
+      else if (option->check_name("--rdb"))
+        typed.database = words[i].substr(equals + 1);
     }
   }
   return typed;

@@ -1,10 +1,10 @@
-#include "mneme/cli/manual_page.h"
+#include "mneme/cli/options/manual_page.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "mneme/cli/help_format.h"
+#include "mneme/cli/options/help_format.h"
 #include "mneme/cli/python_commands.h"
 
 namespace mneme::cli {

@@ -1,10 +1,10 @@
-#include "mneme/cli/recorded_launch.h"
+#include "mneme/cli/options/recorded_launch.h"
 
 #include <algorithm>
 #include <deque>
 
 #include "mneme/base/shown.h"
-#include "mneme/cli/values.h"
+#include "mneme/cli/options/values.h"
 
 namespace mneme::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/command.h"
 
 namespace mneme::cli {
 

@@ -1,4 +1,4 @@
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/command.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "mneme/base/file_system.h"
-#include "mneme/cli/help_format.h"
+#include "mneme/cli/options/help_format.h"
 
 namespace mneme::cli {
 namespace {
@@ -228,6 +228,10 @@ TEST(CommandLine, HelpIsAsWideAsTheTerminal) {
   const std::string narrow = run({"launch", "--help"}).out, commands = run({"help"}).out;
   ::setenv("COLUMNS", "200", 1);
   const std::string wide = run({"help"}).out;
+  for (const char* none : {"60x", "0", "-60", ""}) {
+    ::setenv("COLUMNS", none, 1);
+    EXPECT_EQ(help_width(), 100u) << "'" << none << "'";
+  }
   ::unsetenv("COLUMNS");
   EXPECT_THAT(narrow, HasSubstr("  --help-all                    print this with every option\n"
                                 "                                that is taken, and exit\n"));
@@ -280,6 +284,20 @@ TEST(CommandLine, WhatIsThrownIsAnError) {
   const Outcome outcome = run({"throw"});
   EXPECT_EQ(outcome.status, kExitCannotRun);
   EXPECT_EQ(outcome.err, "mneme: error: mneme throw: resource temporarily unavailable\n");
+}
+
+TEST(CommandLine, AnExternalCommandThatDoesNotRunIsNoUnknownOne) {
+  const Path folder = Path(testing::TempDir()) / ("refused-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "mneme-probe") << "#!/bin/sh\n";
+  ::chmod((folder / "mneme-probe").c_str(), 0644);
+  const std::string before = getenv("PATH");
+  setenv("PATH", folder.c_str(), 1);
+  const Outcome outcome = run({"probe"});
+  setenv("PATH", before.c_str(), 1);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(outcome.status, kExitCannotRun);
+  EXPECT_EQ(outcome.err, "mneme: error: running mneme-probe: Permission denied\n");
 }
 
 TEST(CommandLine, PrintsTheVersion) { EXPECT_EQ(run({"--version"}).out, std::string("mneme ") + MNEME_VERSION + "\n"); }

@@ -1,4 +1,4 @@
-#include "mneme/cli/device_option.h"
+#include "mneme/cli/options/device_option.h"
 
 #include "mneme/base/activity.h"
 #include "mneme/base/log.h"

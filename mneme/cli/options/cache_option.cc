@@ -1,4 +1,4 @@
-#include "mneme/cli/cache_option.h"
+#include "mneme/cli/options/cache_option.h"
 
 #include "mneme/base/log.h"
 

@@ -9,7 +9,7 @@
 
 #include "mneme/base/digest.h"
 #include "mneme/base/status.h"
-#include "mneme/cli/configuration_options.h"
+#include "mneme/cli/options/configuration_options.h"
 #include "mneme/store/recorded_name.h"
 
 namespace mneme::cli {

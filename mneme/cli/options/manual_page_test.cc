@@ -1,4 +1,4 @@
-#include "mneme/cli/manual_page.h"
+#include "mneme/cli/options/manual_page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +14,7 @@ class DrawCommand : public Command {
   void add_options(CLI::App& app) override {
     app.add_option("FILE", text_, "what 'is' drawn")->required();
     app.add_option("--size", number_, "how large; \\ is no line")->check(CLI::Range(0, 3))->group("Look");
+    app.add_option("--former-size", number_, "as the former one")->group("");
     app.footer(".first line\nsecond line");
   }
   int run() override { return 0; }
@@ -39,6 +40,7 @@ TEST(ManualPage, IsMadeOfWhatACommandDeclares) {
   EXPECT_THAT(page.text, HasSubstr(".TP\n\\fBFILE\\fR\nwhat \\(aqis\\(aq drawn\n"));
   EXPECT_THAT(page.text, HasSubstr(".SS Look\n.TP\n\\fB\\-\\-size\\fR 0..3\nhow large; \\e is no line\n"));
   EXPECT_THAT(page.text, HasSubstr(".SH NOTES\n.PP\n\\&.first line\n.PP\nsecond line\n"));
+  EXPECT_THAT(page.text, Not(HasSubstr("former"))) << "taken, and not shown";
 }
 
 TEST(ManualPage, ThereIsOneForEachCommandAndOneOfAll) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/command.h"
 
 namespace mneme::cli {
 

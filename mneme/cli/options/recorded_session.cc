@@ -1,4 +1,4 @@
-#include "mneme/cli/recorded_session.h"
+#include "mneme/cli/options/recorded_session.h"
 
 #include "mneme/base/shown.h"
 #include "mneme/cli/progress.h"

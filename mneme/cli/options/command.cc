@@ -1,4 +1,4 @@
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/command.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -12,8 +12,8 @@
 #include "mneme/base/log.h"
 #include "mneme/base/shown.h"
 #include "mneme/base/suggestion.h"
-#include "mneme/cli/help_format.h"
 #include "mneme/cli/ir_stages.h"
+#include "mneme/cli/options/help_format.h"
 #include "mneme/cli/output.h"
 #include "mneme/cli/python_commands.h"
 

@@ -1,11 +1,11 @@
-#include "mneme/cli/configuration_options.h"
+#include "mneme/cli/options/configuration_options.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/command.h"
 
 namespace mneme::cli {
 namespace {

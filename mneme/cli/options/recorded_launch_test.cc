@@ -1,4 +1,4 @@
-#include "mneme/cli/recorded_launch.h"
+#include "mneme/cli/options/recorded_launch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -107,6 +107,9 @@ TEST_F(RecordedOptionTest, SeveralLaunchesAreNamedAtOnce) {
   EXPECT_THAT(parse({db(), "scale#2,0"}).instances, ElementsAre(hash(2), hash(0)));
   EXPECT_THAT(parse({db(), "scale", "--all-instances"}).instances, ElementsAre(hash(0), hash(1), hash(2)));
   EXPECT_THAT(parse({db(), "scale", "--rid", hash(2), "--rid", hash(0)}).instances, ElementsAre(hash(2), hash(0)));
+  EXPECT_THAT(parse({db(), "scale", "--rid", hash(2), "--rid", hash(0), "--rid", hash(2).substr(0, 12)}).instances,
+              ElementsAre(hash(2), hash(0)))
+      << "each once";
   EXPECT_EQ(parse({db(), "scale#2,0"}, RecordedOption::Launches::one).failure,
             "scale(int*): one instance is taken, and 2 are named");
 }
@@ -144,6 +147,24 @@ TEST_F(RecordedOptionTest, AFolderMayHaveANumberInItsName) {
   of_folder.declare(alone);
   alone.parse(std::vector<std::string>{db() + "#7,8"});
   EXPECT_FALSE(of_folder.names_instances() || of_folder.several());
+}
+
+// Where there are several, each has a result of its own.
+TEST_F(RecordedOptionTest, SeveralAreSeveralHoweverTheyAreNamed) {
+  const auto several = [&](std::vector<std::string> words) {
+    CLI::App app;
+    RecordedOption recorded(RecordedOption::Launches::several);
+    recorded.declare(app);
+    std::reverse(words.begin(), words.end());
+    app.parse(words);
+    return recorded.several();
+  };
+  EXPECT_TRUE(several({db(), "scale#2,0"}));
+  EXPECT_TRUE(several({file() + "#2,0"}));
+  EXPECT_TRUE(several({db(), "scale", "--all-instances"}));
+  EXPECT_TRUE(several({db(), "scale", "--rid", hash(1), "--rid", hash(0)}));
+  EXPECT_FALSE(several({db(), "scale#2"}));
+  EXPECT_FALSE(several({db(), "scale", "--rid", hash(1)}));
 }
 
 TEST_F(RecordedOptionTest, AKernelWithoutInstancesHasNoneToBeRight) {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "mneme/cli/cache_option.h"
-#include "mneme/cli/device_option.h"
-#include "mneme/cli/recorded_launch.h"
+#include "mneme/cli/options/cache_option.h"
+#include "mneme/cli/options/device_option.h"
+#include "mneme/cli/options/recorded_launch.h"
 #include "mneme/replay/session.h"
 #include "mneme/verify/typed_ranges.h"
 

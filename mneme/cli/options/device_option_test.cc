@@ -1,4 +1,4 @@
-#include "mneme/cli/device_option.h"
+#include "mneme/cli/options/device_option.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "mneme/cli/candidates.h"
+#include "mneme/cli/options/candidates.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "mneme/base/testing/temporary_folder.h"
-#include "mneme/cli/command.h"
+#include "mneme/cli/options/command.h"
+#include "mneme/store/instance_list.h"
 
 namespace mneme::cli {
 namespace {
@@ -83,6 +85,34 @@ TEST(Candidates, AreTheKernelsOfTheDatabase) {
   EXPECT_THAT(words({"pick", MNEME_TEST_CORPUS, "scale#"}), ElementsAre("scale#0"));
   EXPECT_THAT(words({"pick", MNEME_TEST_CORPUS, "cale#"}), ElementsAre("cale#0"));
   EXPECT_THAT(words({"pick", "/nonexistent", ""}), IsEmpty());
+  EXPECT_THAT(words({"pick", "--device=cpu", MNEME_TEST_CORPUS, "sc"}), ElementsAre("scale")) << "its value is there already";
+  EXPECT_THAT(words({"pick", std::string("--rdb=") + MNEME_TEST_CORPUS, "sc"}), ElementsAre("scale"));
+}
+
+// Of a name that several kernels may have it is not known whose instances are meant.
+TEST(Candidates, AreNoInstancesOfSeveralKernels) {
+  TemporaryDirectory folder;
+  for (const char* name : {"upscale", "downscale"}) {
+    KernelDocument document;
+    document.kernel.name = document.kernel.demangled = name;
+    document.kernel.static_hash = digest_of(std::as_bytes(std::span(std::string_view(name))));
+    document.kernel.target = "nvptx";
+    document.kernel.arch = "sm_90";
+    InstanceRecord instance;
+    instance.static_hash = document.kernel.static_hash;
+    instance.dynamic_hash = document.kernel.static_hash;
+    instance.device_kind = instance.device_name = "cpu";
+    instance.space_base = DevicePtr(0x7a0000000000);
+    instance.space_size = 1_GiB;
+    instance.recorded_at = "2026-01-01T00:00:00Z";
+    instance.mneme_version = "0.1.0";
+    const Digest& hash = document.kernel.static_hash;
+    std::ofstream(folder.path() / kernel_file_name(hash)) << encode_kernel(document);
+    std::ofstream(folder.path() / list_file_name(hash)) << InstanceList::encode(hash, {instance});
+  }
+  EXPECT_THAT(words({"pick", folder.path().string(), "up"}), ElementsAre("upscale"));
+  EXPECT_THAT(words({"pick", folder.path().string(), "upscale#"}), ElementsAre("upscale#0"));
+  EXPECT_THAT(words({"pick", folder.path().string(), "scale#"}), IsEmpty());
 }
 
 TEST(Candidates, AreTheInstancesOfTheKernel) {
@@ -90,6 +120,8 @@ TEST(Candidates, AreTheInstancesOfTheKernel) {
   EXPECT_THAT(words({"pick", file, "--rid", ""}), ElementsAre(kInstance));
   EXPECT_THAT(words({"pick", "--rdb", file, "--rid", "59"}), ElementsAre(kInstance));
   EXPECT_THAT(words({"pick", file, "--rid", "6"}), IsEmpty());
+  EXPECT_THAT(words({"pick", file, "default<O1>", "--rid", ""}), ElementsAre(kInstance))
+      << "no kernel stands behind a kernel's file";
   EXPECT_THAT(words({"pick", MNEME_TEST_CORPUS, "scale", "--rid", ""}), ElementsAre(kInstance));
   EXPECT_THAT(words({"pick", MNEME_TEST_CORPUS, "--rid", ""}), ElementsAre(kInstance)) << "the only kernel";
 }

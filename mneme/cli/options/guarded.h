@@ -8,7 +8,6 @@
 
 #include "mneme/base/status.h"
 #include "mneme/process/default_limits.h"
-#include "mneme/process/guarded.h"
 #include "mneme/replay/result.h"
 
 namespace mneme::cli {
@@ -54,8 +53,5 @@ class Guard {
   bool none_ = false;
   std::string no_mask_;
 };
-
-// Why a child's work was not done, and what to do about it. For every end but finished and interrupted.
-Status explain(const GuardedEnd& end);
 
 }  // namespace mneme::cli

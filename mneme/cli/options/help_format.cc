@@ -1,4 +1,4 @@
-#include "mneme/cli/help_format.h"
+#include "mneme/cli/options/help_format.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
