@@ -48,11 +48,21 @@ TEST(ByteReader, RefusesCountsThatCannotFit) {
   EXPECT_EQ(reader.read_count(16).status().code(), Code::corrupt);
 }
 
+TEST(ByteReader, RefusesStringsThatAreTooLong) {
+  ByteWriter writer;
+  writer.put_string("name");
+  std::string text;
+  EXPECT_TRUE(ByteReader(writer.buffer(), "f").read_string(text, 4).ok());
+  EXPECT_EQ(ByteReader(writer.buffer(), "f").read_string(text, 3).to_string(),
+            "corrupt: f: offset 4: a string of 4 bytes is longer than 3");
+}
+
 TEST(Compress, RoundTripAndDamage) {
   ByteVector content(100000, std::byte{3});
   ByteVector packed = compress(content);
   EXPECT_EQ(*decompress(packed, Bytes(content.size())), content);
   EXPECT_FALSE(decompress(packed, Bytes(content.size() - 1)).ok());
+  EXPECT_FALSE(decompress(packed, Bytes(content.size() + 1)).ok());
   packed[packed.size() / 2] ^= std::byte{0xff};
   packed.resize(packed.size() - 1);
   EXPECT_FALSE(decompress(packed, Bytes(content.size())).ok());
@@ -119,6 +129,21 @@ TEST(Log, EachLevelHasItsNameAndItsBegin) {
   }
   log::set_level(usual);
   EXPECT_EQ(log::level_named("loud"), std::nullopt);
+}
+
+// The environment is read once in a process: it is one of its own.
+TEST(Log, AWordThatNamesNoLevelIsToldAndChangesNothing) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  ::setenv("MNEME_LOG", "loud", 1);
+  EXPECT_EXIT(
+      {
+        log::debug("a word");
+        log::info("a word");
+        ::_exit(0);
+      },
+      ::testing::ExitedWithCode(0),
+      ::testing::EndsWith("mneme: warning: MNEME_LOG=loud names no level: debug, info, warning or error\nmneme: a word\n"));
+  ::unsetenv("MNEME_LOG");
 }
 
 TEST(Processors, AreThoseThatTheProcessMayUse) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <compare>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,7 +16,10 @@ namespace mneme {
 struct Digest {
   std::array<uint8_t, 16> bytes{};
 
-  friend auto operator<=>(const Digest&, const Digest&) = default;
+  friend bool operator==(const Digest& a, const Digest& b) { return (a <=> b) == 0; }
+  friend std::strong_ordering operator<=>(const Digest& a, const Digest& b) {
+    return std::memcmp(a.bytes.data(), b.bytes.data(), sizeof a.bytes) <=> 0;
+  }
   std::string hex() const;                               // 32 lower-case digits, most significant first
   static Result<Digest> from_hex(std::string_view hex);  // invalid_argument unless exactly 32 hex digits
 };

@@ -27,6 +27,18 @@ class DiskCacheTest : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   DiskCache cache(Bytes limit = 1_MiB) { return DiskCache({folder_, limit}); }
+  // What the file `usage` says.
+  uint64_t count() const {
+    uint64_t value = 0;
+    auto bytes = FileSystem::posix().read(folder_ / "usage");
+    EXPECT_TRUE(bytes.ok() && bytes->size() == sizeof value);
+    if (bytes.ok() && bytes->size() == sizeof value) std::memcpy(&value, bytes->data(), sizeof value);
+    return value;
+  }
+  void set_count(uint64_t value) const {
+    auto file = FileSystem::posix().create(folder_ / "usage");
+    ASSERT_TRUE(file.ok() && (*file)->append(std::as_bytes(std::span(&value, 1))).ok());
+  }
   Path path_of(uint64_t number) const {
     const std::string name = key_of(number).hex();
     return folder_ / name.substr(0, 2) / name;
@@ -106,13 +118,6 @@ TEST_F(DiskCacheTest, TheCountIsTheSizeOfItsFiles) {
   cache.put(key_of(1), content_of(1));  // of a new folder: scanned
   uint64_t expected = 0;
   for (uint64_t i = 2; i < 8; ++i) {
-    const auto count = [&] {
-      uint64_t value = 0;
-      auto bytes = FileSystem::posix().read(folder_ / "usage");
-      EXPECT_TRUE(bytes.ok() && bytes->size() == sizeof value);
-      std::memcpy(&value, bytes->data(), sizeof value);
-      return value;
-    };
     const uint64_t before = count();
     cache.put(key_of(i), content_of(i));
     EXPECT_EQ(count() - before, content_of(i).size() + 56) << "with its header";
@@ -136,11 +141,7 @@ TEST_F(DiskCacheTest, ACountThatIsWrongIsPutRight) {
     std::fclose(file);
     DiskCache cache = this->cache();
     cache.put(key_of(2), content_of(2));
-    uint64_t count = 0;
-    auto bytes = FileSystem::posix().read(folder_ / "usage");
-    ASSERT_TRUE(bytes.ok() && bytes->size() == sizeof count);
-    std::memcpy(&count, bytes->data(), sizeof count);
-    EXPECT_LE(count, 4000u) << text;
+    EXPECT_LE(count(), 4000u) << text;
     EXPECT_TRUE(cache.read(key_of(1)).has_value());
   }
 }
@@ -150,19 +151,102 @@ TEST_F(DiskCacheTest, ProcessesThatDieWhileWritingLeaveNothingForEver) {
   cache.put(key_of(0), content_of(0));
   const Path torn = folder_ / "tmp" / "torn", fresh = folder_ / "tmp" / "fresh";
   for (const Path& path : {torn, fresh}) std::fclose(std::fopen(path.c_str(), "wb"));
-  std::filesystem::last_write_time(torn, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::filesystem::last_write_time(torn, now - std::chrono::hours(2));
+  std::filesystem::last_write_time(fresh, now - std::chrono::minutes(30));
   for (uint64_t i = 1; i < 30; ++i) cache.put(key_of(i), content_of(i));
   EXPECT_FALSE(std::filesystem::exists(torn));
   EXPECT_TRUE(std::filesystem::exists(fresh)) << "another process may be writing it";
+}
+
+TEST_F(DiskCacheTest, WhatProcessesThatDiedLeftIsRemovedHoweverLittleThereIs) {
+  DiskCache cache = this->cache();
+  cache.put(key_of(1), content_of(1));
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::filesystem::last_write_time(path_of(1), now - std::chrono::hours(3));
+  const Path torn = folder_ / "tmp" / "torn";
+  std::fclose(std::fopen(torn.c_str(), "wb"));
+  std::filesystem::last_write_time(torn, now - std::chrono::hours(2));
+  EXPECT_EQ(cache.usage().entries, 1u) << "it is no entry";
+  set_count(~uint64_t{0} / 2);  // which has the folder scanned
+  cache.put(key_of(2), content_of(2));
+  EXPECT_FALSE(std::filesystem::exists(torn));
+  EXPECT_TRUE(cache.read(key_of(1)).has_value());
+}
+
+// Another process may do the same at any moment.
+TEST_F(DiskCacheTest, WhatAnotherHasRemovedMeanwhileIsGoneAndNoFailure) {
+  cache().put(key_of(0), content_of(0));
+  auto files = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) {
+    if (operation != "remove") return Status();
+    std::filesystem::remove(path);
+    return error(Code::not_found, "removing {}: No such file or directory", path.string());
+  });
+  DiskCache cache({folder_, 16_KiB}, *files);
+  for (uint64_t i = 1; i < 60; ++i) {
+    cache.put(key_of(i), content_of(i));
+    EXPECT_LE(cache.usage().size, 16_KiB) << i;
+    if (i > 30) EXPECT_GE(cache.usage().size, 8_KiB) << i << ": no more is removed than has to be";
+  }
+  auto removed = cache.clear();
+  ASSERT_TRUE(removed.ok()) << removed.status().to_string();
+  EXPECT_EQ(cache.usage().entries, 0u);
+  EXPECT_EQ(count(), 0u);
+}
+
+TEST_F(DiskCacheTest, WhatAnotherAddsWhileOneRemovesIsCounted) {
+  std::optional<DiskCache> other;
+  uint64_t added = 0;
+  auto files = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t) {
+    if (operation == "remove" && added++ == 0) other->put(key_of(1000), content_of(1000));
+    return Status();
+  });
+  other.emplace(CachePlace{folder_, 16_KiB});
+  DiskCache cache({folder_, 16_KiB}, *files);
+  for (uint64_t i = 0; i < 40 && added == 0; ++i) cache.put(key_of(i), content_of(i));
+  ASSERT_GT(added, 0u);
+  EXPECT_TRUE(other->read(key_of(1000)).has_value());
+  EXPECT_EQ(Bytes(count()), cache.usage().size);
+}
+
+// Else each that is added would have all of it looked at again.
+TEST_F(DiskCacheTest, WhatCannotBeRemovedIsNotTriedForEachThatIsAdded) {
+  int tries = 0;
+  auto files = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) {
+    return operation == "remove" ? ++tries, error(Code::io, "removing {}: Operation not permitted", path.string()) : Status();
+  });
+  DiskCache cache({folder_, 16_KiB}, *files);
+  uint64_t next = 0;
+  while (tries == 0) cache.put(key_of(next++), content_of(0));
+  const int once = tries;
+  cache.put(key_of(next++), content_of(0));
+  EXPECT_EQ(tries, once);
+}
+
+TEST_F(DiskCacheTest, WhileAnotherRemovesNobodyWaitsAndAllIsKept) {
+  cache().put(key_of(0), content_of(0));
+  auto other = FileSystem::posix().lock(folder_ / "evicting");
+  ASSERT_TRUE(other.ok());
+  DiskCache cache = this->cache(16_KiB);
+  testing::internal::CaptureStderr();
+  for (uint64_t i = 1; i < 40; ++i) {
+    cache.put(key_of(i), content_of(i));
+    EXPECT_TRUE(cache.read(key_of(i)).has_value()) << i;
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(DiskCacheTest, ClearingRemovesEverything) {
   DiskCache cache = this->cache();
   for (uint64_t i = 0; i < 20; ++i) cache.put(key_of(i), content_of(i));
   EXPECT_EQ(cache.usage().entries, 20u);
+  const Path others = folder_ / "zz" / "file";  // somebody else's, in the folder that a person has named
+  std::filesystem::create_directory(others.parent_path());
+  std::fclose(std::fopen(others.c_str(), "wb"));
   auto removed = cache.clear();
   ASSERT_TRUE(removed.ok()) << removed.status().to_string();
   EXPECT_EQ(removed->entries, 20u);
+  EXPECT_TRUE(std::filesystem::exists(others));
   EXPECT_EQ(cache.usage().entries, 0u);
   EXPECT_EQ(cache.usage().size, Bytes(0));
   cache.put(key_of(1), content_of(1));

@@ -4,18 +4,26 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <thread>
 
 #include "mneme/base/descriptor.h"
 #include "mneme/base/output_file.h"
+#include "mneme/base/regular_file.h"
+#include "mneme/base/testing/failing_system_calls.h"
 #include "mneme/base/testing/temporary_folder.h"
 
 namespace mneme {
@@ -115,6 +123,64 @@ TEST_F(Files, ALimitOnTheSizeOfFilesIsAnError) {
     EXPECT_EQ(each.to_string(), "io: writing " + path("file").string() + ": File too large");
 }
 
+// Its signals are the program's own: one that waits for it stays, and none is held back afterwards.
+TEST_F(Files, AWriteLeavesTheProgramsSignalsAsTheyAre) {
+  sigset_t limit, before, after, waiting;
+  sigemptyset(&limit);
+  sigaddset(&limit, SIGXFSZ);
+  ASSERT_EQ(::pthread_sigmask(SIG_UNBLOCK, &limit, &before), 0);
+  ASSERT_TRUE((*files_.create(path("file")))->append(bytes_of("x")).ok());
+  ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &limit, &after), 0);
+  EXPECT_EQ(sigismember(&after, SIGXFSZ), 0);
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const rlimit none{0, usual.rlim_max};
+  auto file = files_.create(path("other"));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
+  const Status status = (*file)->append(bytes_of("x"));
+  ::setrlimit(RLIMIT_FSIZE, &usual);
+  EXPECT_EQ(status.code(), Code::io);
+  ::sigpending(&waiting);
+  EXPECT_EQ(sigismember(&waiting, SIGXFSZ), 1) << "the program held it back itself, and will look for it";
+  const timespec now{};
+  ::sigtimedwait(&limit, nullptr, &now);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// umask(2) says who may read what a program writes.
+TEST_F(Files, WhoMayReadAFileIsForTheProgramToSay) {
+  const mode_t usual = ::umask(0);
+  for (mode_t mask : {0, 022, 077}) {
+    ::umask(mask);
+    ASSERT_TRUE(files_.create(path("made")).ok());
+    ASSERT_TRUE(files_.lock(path("lock")).ok());
+    ASSERT_TRUE(files_.write_atomically(path("written"), bytes_of("x")).ok());
+    for (const char* name : {"made", "lock", "written"}) {
+      struct stat info{};
+      ASSERT_EQ(::stat(path(name).c_str(), &info), 0);
+      EXPECT_EQ(info.st_mode & 0777, 0666 & ~mask) << name;
+      std::filesystem::remove(path(name));
+    }
+  }
+  ::umask(usual);
+}
+
+TEST_F(Files, AFullQuotaIsAFullDisk) {
+  for (int code : {ENOSPC, EDQUOT}) EXPECT_EQ(system_error(code, "writing", "x").code(), Code::exhausted);
+  EXPECT_EQ(system_error(ENOENT, "opening", "x").to_string(), "not_found: opening x: No such file or directory");
+  EXPECT_EQ(system_error(EIO, "reading", "x").to_string(), "io: reading x: Input/output error");
+}
+
+TEST_F(Files, NamesAreListedInOrder) {
+  std::vector<std::string> expected;
+  for (int i = 0; i < 100; ++i) {
+    expected.push_back(fmt::format("{:02}", i * 37 % 100));
+    write(path(expected.back()), "");
+  }
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(names(), expected);
+}
+
 // A file that is nearly all hole takes no disk, and would take all memory.
 TEST_F(Files, AFileThatIsLargerThanMemoryIsRefused) {
   write(path("file"), "x");
@@ -132,6 +198,62 @@ TEST_F(Files, WritingAtomicallyReplacesALinkAndNotItsTarget) {
   EXPECT_EQ(contents(path("link")), "new");
 }
 
+TEST_F(Files, WritingAtomicallyNeedsNoFolderInTheName) {
+  const Path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  const Status status = files_.write_atomically("file", bytes_of("new"));
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(status.ok()) << status.to_string();
+  EXPECT_EQ(contents(path("file")), "new");
+}
+
+// Whoever removes left-overs may come at any moment.
+TEST_F(Files, WhatIsWrittenAtomicallyIsLockedUntilItHasItsName) {
+  auto files = faulty_file_system(files_, [&](std::string_view operation, const Path&, uint64_t) {
+    if (operation == "rename")
+      for (const std::string& name : names()) EXPECT_TRUE(files_.remove_unused(path(name)).ok()) << name;
+    return Status();
+  });
+  const Status status = files->write_atomically(path("file"), bytes_of("new"));
+  EXPECT_TRUE(status.ok()) << status.to_string();
+  EXPECT_EQ(contents(path("file")), "new");
+}
+
+TEST_F(Files, AFailureWhileWritingAtomicallyLeavesTheOldFileAlone) {
+  write(path("file"), "old");
+  for (std::string_view broken : {"append", "sync", "rename"}) {
+    auto files = faulty_file_system(files_, [&](std::string_view operation, const Path&, uint64_t) {
+      return operation == broken ? error(Code::exhausted, "scripted") : Status();
+    });
+    EXPECT_EQ(files->write_atomically(path("file"), bytes_of("new")).to_string(), "exhausted: scripted") << broken;
+    EXPECT_EQ(contents(path("file")), "old") << broken;
+    EXPECT_THAT(names(), testing::ElementsAre("file")) << broken;
+  }
+}
+
+// What write() is ok for may still be in the machine's memory alone.
+TEST_F(Files, ADiskThatDoesNotTakeWhatWasWrittenIsAnError) {
+  write(path("changed"), "content");
+  const auto in_a_process = [&](const std::function<bool()>& as_told) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      testing_base::fail_system_calls({SYS_fsync, SYS_fdatasync}, EIO);
+      ::_exit(as_told() ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return status;
+  };
+  const auto told = [](const Status& status, const Path& of) {
+    return status.to_string() == "io: syncing " + of.string() + ": Input/output error";
+  };
+  if (WEXITSTATUS(in_a_process([] { return true; })) == testing_base::kCannotFail)
+    GTEST_SKIP() << "no system call can be made to fail here";
+  EXPECT_EQ(in_a_process([&] { return told((*files_.create(path("made")))->sync(), path("made")); }), 0);
+  EXPECT_EQ(in_a_process([&] { return told((*files_.open_to_change(path("changed")))->sync(), path("changed")); }), 0);
+  EXPECT_EQ(in_a_process([&] { return told(files_.sync_directory(folder_), folder_); }), 0);
+}
+
 TEST_F(Files, AnOutputGoesToTheTargetOfItsLink) {
   std::filesystem::create_directory(path("elsewhere"));
   write(path("elsewhere") / "file", "old");
@@ -147,6 +269,16 @@ TEST_F(Files, AnOutputGoesToTheTargetOfItsLink) {
   EXPECT_EQ(write_output_file(path("circle"), bytes_of("x")).to_string(),
             "io: following the link " + path("circle").string() + ": Too many levels of symbolic links");
   EXPECT_THAT(*files_.list(path("elsewhere")), testing::ElementsAre("file", "made"));
+}
+
+TEST_F(Files, ThatAnOutputsFolderIsMissingIsKnownBeforehand) {
+  std::filesystem::create_directory(path("folder"));
+  std::filesystem::create_symlink("folder/out", path("good"));
+  std::filesystem::create_symlink("nowhere/out", path("bad"));
+  for (const Path& there : {Path("out"), path("out"), path("folder") / "out", path("good")})
+    EXPECT_TRUE(check_output_folder(there).ok()) << there;
+  EXPECT_EQ(check_output_folder(path("bad")).to_string(),
+            "not_found: writing " + path("bad").string() + ": there is no folder " + path("nowhere").string());
 }
 
 TEST_F(Files, AnOutputIsWrittenToADeviceAndAFifoAsTheyAre) {

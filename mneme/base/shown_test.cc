@@ -71,6 +71,8 @@ TEST(ShownMessage, HasNoLineThatLooksLikeAnother) {
   EXPECT_EQ(shown_message(std::string(9000, 'x')).size(), kShownLineLength);
 }
 
+TEST(ShownMessage, LinesThatAreIndentedStayAsTheyAre) { EXPECT_EQ(shown_message("a\n b\n\tc\nd\n"), "a\n b\n\tc\n  d"); }
+
 TEST(ShownMessage, IsHowMessagesAreWritten) {
   ::testing::internal::CaptureStderr();
   log::error("reading {}: no such file", "a\x1b]0;title\x07\nmneme: recorded 2 launches");

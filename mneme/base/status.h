@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 namespace mneme {
 
@@ -65,15 +64,15 @@ template <typename T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}
-  Result(Status status) : value_(std::move(status)) { assert(!std::get<Status>(value_).ok()); }
+  Result(Status status) : status_(std::move(status)) { assert(!status_.ok()); }
 
-  bool ok() const { return std::holds_alternative<T>(value_); }
+  bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
-  Status status() const { return ok() ? Status() : std::get<Status>(value_); }
+  Status status() const { return status_; }
 
-  T& value() & { return std::get<T>(value_); }
-  const T& value() const& { return std::get<T>(value_); }
-  T&& value() && { return std::get<T>(std::move(value_)); }
+  T& value() & { return value_.value(); }
+  const T& value() const& { return value_.value(); }
+  T&& value() && { return std::move(value_).value(); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -81,7 +80,8 @@ class [[nodiscard]] Result {
   const T* operator->() const { return &value(); }
 
  private:
-  std::variant<T, Status> value_;
+  std::optional<T> value_;
+  Status status_;  // ok where there is a value
 };
 
 }  // namespace mneme

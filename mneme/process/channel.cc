@@ -11,8 +11,6 @@
 namespace mneme {
 namespace {
 
-constexpr size_t kMostDescriptors = 4;  // of one message
-
 // Before each body.
 struct Header {
   uint64_t size;
@@ -20,7 +18,7 @@ struct Header {
 };
 
 union Control {
-  std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> bytes;
+  std::array<char, CMSG_SPACE(Channel::kMostDescriptors * sizeof(int))> bytes;
   cmsghdr aligned;
 };
 
@@ -39,7 +37,8 @@ nlohmann::json body_of(std::span<const std::byte> bytes) try {
 }
 
 Status cut_off(size_t had) {
-  if (had == kMostDescriptors) return error(Code::io, "receiving a message: it has more than {} descriptors", kMostDescriptors);
+  if (had == Channel::kMostDescriptors)
+    return error(Code::io, "receiving a message: it has more than {} descriptors", Channel::kMostDescriptors);
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   return error(
@@ -63,6 +62,9 @@ Result<std::pair<Channel, Channel>> Channel::pair() {
 }
 
 Status Channel::send(const nlohmann::json& body, std::span<const int> descriptors) {
+  if (descriptors.size() > kMostDescriptors)
+    return error(Code::internal, "sending a message: {} descriptors are more than the {} of one message", descriptors.size(),
+                 kMostDescriptors);
   std::vector<uint8_t> bytes(sizeof(Header));
   nlohmann::json::to_cbor(body, bytes);
   Header header{bytes.size() - sizeof(Header), descriptors.size()};

@@ -26,12 +26,14 @@ struct Message {
 
 class Channel {
  public:
+  static constexpr size_t kMostDescriptors = 8;  // of one message
   // Two connected ends. Both are closed on exec.
   static Result<std::pair<Channel, Channel>> pair();
   Channel() = default;
   explicit Channel(Descriptor socket) : socket_(std::move(socket)) {}
 
-  // The descriptors stay the caller's. unavailable, after 10 s, when the other end does not read.
+  // The descriptors stay the caller's. unavailable, after 10 s, when the other end does not read. internal: there are more than
+  // kMostDescriptors of them.
   Status send(const nlohmann::json& body, std::span<const int> descriptors = {});
   // Waits for the next message.
   Result<Message> receive();

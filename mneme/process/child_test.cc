@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -61,15 +62,30 @@ TEST(Spawn, DescriptorsMayHaveTheChildsNumbersInAnyOrder) {
 
 TEST(Spawn, OneThatInheritsNothingHasNoInputNoOtherFileAndSignalsAsAtLogin) {
   const Descriptor open(::fcntl(STDERR_FILENO, F_DUPFD, 20));  // not closed on exec
+  const int kept = ::fcntl(4, F_DUPFD_CLOEXEC, 10);
+  ASSERT_EQ(::dup2(open.number(), 4), 4);  // nor is the one behind those that it gets
   const auto before = ::signal(SIGUSR1, SIG_IGN);
   const std::string script = fmt::format(
-      "read line || echo no input >&3; [ -e /proc/self/fd/{} ] && echo a file >&3; "
+      "read line || echo no input >&3; [ -e /proc/$$/fd/{} ] && echo a file >&3; "
+      "[ -e /proc/$$/fd/4 ] && echo another file >&3; "
       "sh -c 'kill -USR1 $$'; [ $? -gt 128 ] && echo ended by the signal >&3; true",
       open.number());
   EXPECT_EQ(said_by_shell(script, Spawn::Inherits::nothing), "no input\nended by the signal\n");
   ::signal(SIGUSR1, before);
   EXPECT_EQ(said_by_shell(fmt::format("[ -e /proc/self/fd/{} ] && echo a file >&3", open.number()), Spawn::Inherits::everything),
             "a file\n");
+  kept >= 0 ? (void)::dup2(kept, 4), (void)::close(kept) : (void)::close(4);
+}
+
+TEST(Spawn, HasTheEnvironmentThatItIsGiven) {
+  const Descriptor file = memory();
+  std::string variable = "WORD=given";
+  char* const environment[] = {variable.data(), nullptr};
+  auto child = spawn(
+      {.program = "/bin/sh", .arguments = {"-c", "echo $WORD$HOME >&3"}, .descriptors = {&file}, .environment = environment});
+  ASSERT_TRUE(child.ok()) << child.status().to_string();
+  wait_for_end(*child);
+  EXPECT_EQ(content(file), "given\n");
 }
 
 TEST(Spawn, SaysWhatCannotBeStarted) {
@@ -97,6 +113,49 @@ TEST(ForkedChild, IsEndedWithWhatItStarted) {
   ::close(ends[0]);
 }
 
+// It is forked just now, say.
+TEST(ForkedChild, IsEndedThoughItHasNoGroupYet) {
+  const pid_t child = ::fork();
+  while (child == 0) ::pause();
+  kill_with_group(child);
+  EXPECT_EQ(wait_for_end(child)->describe(), "ended by signal 9 (Killed)");
+}
+
+TEST(ForkedChild, EndsWithItsParent) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    const pid_t self = ::getpid(), child = ::fork();
+    if (child == 0) {
+      begin_forked_child(self);
+      const pid_t here = ::getpid();
+      if (::write(ends[1], &here, sizeof here) != sizeof here) ::_exit(1);
+      for (;;) ::pause();
+    }
+    for (;;) ::pause();
+  }
+  pid_t child = 0;
+  ASSERT_EQ(::read(ends[0], &child, sizeof child), sizeof child);
+  ::close(ends[1]);
+  ::kill(parent, SIGKILL);
+  wait_for_end(parent);
+  pollfd end{ends[0], POLLIN, 0};
+  EXPECT_EQ(::poll(&end, 1, 10'000), 1) << "it has the pipe open as long as it lives";
+  if (end.revents == 0) ::kill(child, SIGKILL);
+  ::close(ends[0]);
+}
+
+// Its parent may end before it can ask to be told of that.
+TEST(ForkedChild, DoesNotBeginWhereItsParentHasEnded) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    begin_forked_child(::getppid() + 1);
+    ::_exit(0);
+  }
+  EXPECT_EQ(wait_for_end(child)->exit_status(), 1);
+}
+
 TEST(ProcessEnd, TellsASignalFromAnExit) {
   const ProcessEnd crashed(SIGSEGV), killed(SIGKILL), exited(3 << 8);
   EXPECT_TRUE(crashed.crashed());
@@ -112,6 +171,22 @@ TEST(ProcessEnd, TellsASignalFromAnExit) {
 }
 
 TEST(WaitForEnd, OfNoChildIsNothing) { EXPECT_FALSE(wait_for_end(::getpid())); }
+
+TEST(WaitForEnd, GoesOnAfterASignal) {
+  struct sigaction action{}, before{};
+  action.sa_handler = [](int) {};  // without SA_RESTART
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Again and again, as one may come before it is waited for.
+    for (int i = 0; i < 20; ++i) ::kill(::getppid(), SIGUSR1), ::usleep(1000);
+    ::_exit(7);
+  }
+  const std::optional<ProcessEnd> end = wait_for_end(child);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->exit_status(), 7);
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
 
 }  // namespace
 }  // namespace mneme

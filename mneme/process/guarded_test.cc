@@ -1,13 +1,19 @@
 // Children that do everything a child can do wrong.
 #include "mneme/process/guarded.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <new>
 #include <thread>
 #include <vector>
@@ -116,8 +122,9 @@ TEST(Guarded, TheLimitIsThatOfOneTimeAtIt) {
 }
 
 // Ends with how run_guarded() ended in a process of its own, which is stopped for three seconds when the work has reached
-// `stopped_at`, as Ctrl-Z does it, and is then continued. The work is there for one second, and at `then` for as many as it says.
-int end_when_stopped_at(Activity stopped_at, Activity then, int seconds, const GuardLimits& limits) {
+// `stopped_at`, as Ctrl-Z does it, and is then continued: `times` times, and three seconds in all. The work
+// is there for one second, and at `then` for as many as it says.
+int end_when_stopped_at(Activity stopped_at, Activity then, int seconds, const GuardLimits& limits, int times = 1) {
   int there[2];
   if (::pipe(there) != 0) return -1;
   const pid_t guard = ::fork();
@@ -127,7 +134,8 @@ int end_when_stopped_at(Activity stopped_at, Activity then, int seconds, const G
       {
         ActivityScope first(stopped_at);
         if (::write(there[1], "x", 1) != 1) ::_exit(1);
-        std::this_thread::sleep_for(std::chrono::seconds(1));
+        // In pieces: the time that passes while it is stopped is not slept.
+        for (int i = 0; i < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
       }
       ActivityScope second(then);
       std::this_thread::sleep_for(std::chrono::seconds(seconds));
@@ -137,11 +145,16 @@ int end_when_stopped_at(Activity stopped_at, Activity then, int seconds, const G
   }
   char byte = 0;
   int status = 0;
-  const bool stopped = ::read(there[0], &byte, 1) == 1 && ::kill(guard, SIGTSTP) == 0 &&
-                       ::waitpid(guard, &status, WUNTRACED) == guard && WIFSTOPPED(status);
+  bool stopped = ::read(there[0], &byte, 1) == 1;
+  for (int i = 0; stopped && i < times; ++i) {
+    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the guard has the work go on
+    stopped = ::kill(guard, SIGTSTP) == 0 && ::waitpid(guard, &status, WUNTRACED) == guard && WIFSTOPPED(status);
+    if (!stopped) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(3000 / times));
+    ::kill(guard, SIGCONT);
+  }
   EXPECT_TRUE(stopped);
-  if (stopped) std::this_thread::sleep_for(std::chrono::seconds(3));
-  ::kill(guard, stopped ? SIGCONT : SIGKILL);
+  if (!stopped) ::kill(guard, SIGKILL);
   ::waitpid(guard, &status, 0);
   for (int end : there) ::close(end);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -150,6 +163,11 @@ int end_when_stopped_at(Activity stopped_at, Activity then, int seconds, const G
 TEST(Guarded, TimeStoppedCountsForNoLimit) {
   const GuardLimits limits{.running = GuardLimits::Seconds(2)};
   EXPECT_EQ(end_when_stopped_at(Activity::running, Activity::working, 0, limits), static_cast<int>(How::finished));
+}
+
+TEST(Guarded, TimeStoppedAgainAndAgainCountsForNoLimit) {
+  const GuardLimits limits{.running = GuardLimits::Seconds(2)};
+  EXPECT_EQ(end_when_stopped_at(Activity::running, Activity::working, 0, limits, 2), static_cast<int>(How::finished));
 }
 
 TEST(Guarded, TimeStoppedDoesNotExtendTheNextLimit) {
@@ -272,6 +290,162 @@ TEST(Guarded, MemoryIsLimitedWheneverItCompiles) {
       },
       {{}, {}, {}, 32_MiB});
   EXPECT_EQ(end.reply, "refused given refused given refused given refused given ");
+}
+
+// What it starts can be ended by a signal, too.
+TEST(Guarded, TheWorkHasTheSignalsItsProgramHad) {
+  EXPECT_EQ(run([] {
+              sigset_t blocked;
+              ::sigprocmask(SIG_BLOCK, nullptr, &blocked);
+              std::string held;
+              for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCHLD})
+                if (sigismember(&blocked, signal) == 1) held += fmt::format("{} ", ::strsignal(signal));
+              return held;
+            }).reply,
+            "");
+}
+
+// As a shell's `ulimit -d` sets it.
+TEST(Guarded, AStricterLimitOfThePersonsOwnHoldsWhileCompilingToo) {
+  GuardedEnd end = run(
+      [] {
+        rlimit limit{};
+        ::getrlimit(RLIMIT_DATA, &limit);
+        limit.rlim_cur = (512_MiB).count;
+        ::setrlimit(RLIMIT_DATA, &limit);
+        void* memory = nullptr;
+        {
+          ActivityScope compiling(Activity::compiling);
+          memory = std::malloc((768_MiB).count);
+          std::free(memory);
+        }
+        ::getrlimit(RLIMIT_DATA, &limit);
+        return fmt::format("{}, then {}", memory == nullptr ? "refused" : "given", Bytes(limit.rlim_cur));
+      },
+      {{}, {}, {}, 4_GiB});
+  EXPECT_EQ(end.reply, "refused, then 512 MiB");
+}
+
+TEST(Guarded, CompilingAgainAndAgainTakesNoDescriptor) {
+  GuardedEnd end = run(
+      [] {
+        const int before = ::dup(0);
+        ::close(before);
+        for (int i = 0; i < 10; ++i) ActivityScope compiling(Activity::compiling);
+        const int after = ::dup(0);
+        return std::to_string(after - before);
+      },
+      {{}, {}, {}, 1_GiB});
+  EXPECT_EQ(end.reply, "0");
+}
+
+TEST(Guarded, WhatIsPrintedComesOnce) {
+  testing::internal::CaptureStdout();
+  std::printf("before, ");
+  run([] {
+    std::printf("meanwhile, ");
+    return "";
+  });
+  std::printf("after");
+  std::fflush(stdout);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "before, meanwhile, after");
+}
+
+char letter_of(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/stat");
+  std::string pid, name, state;
+  return status >> pid >> name >> state ? state.at(0) : 'X';
+}
+
+void wait_for_letter(pid_t process, const std::string& letters) {
+  for (int i = 0; i < 5000 && letters.find(letter_of(process)) == std::string::npos; ++i) ::usleep(1000);
+  EXPECT_NE(letters.find(letter_of(process)), std::string::npos) << letter_of(process);
+}
+
+// A process of its own that guards: `work` tells a process id by its argument, which is returned.
+struct Guarding {
+  explicit Guarding(const std::function<std::string(const std::function<void(pid_t)>& tell)>& work) {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    guard = ::fork();
+    if (guard == 0) {
+      const auto tell = [&](pid_t process) {
+        if (::write(ends[1], &process, sizeof process) != sizeof process) ::_exit(1);
+      };
+      const auto end = run_guarded({}, [&] { return work(tell); });
+      ::_exit(end.ok() && end->how == How::finished && end->reply == std::string(40'000, 'x') ? 0 : 1);
+    }
+    EXPECT_EQ(::read(ends[0], &told, sizeof told), sizeof told);
+    for (int end : ends) ::close(end);
+  }
+  int end() const {
+    int status = 0;
+    ::waitpid(guard, &status, 0);
+    return status;
+  }
+  pid_t guard = -1, told = -1;
+};
+
+// It has ended before anybody reads what it has written.
+TEST(Guarded, AReplyIsReadWholeWhenTheChildHasEnded) {
+  const Guarding guarding([](const auto& tell) {
+    ::kill(::getppid(), SIGSTOP);
+    tell(::getpid());
+    return std::string(40'000, 'x');
+  });
+  wait_for_letter(guarding.guard, "T");
+  wait_for_letter(guarding.told, "Z");
+  ::kill(guarding.guard, SIGCONT);
+  EXPECT_EQ(guarding.end(), 0);
+}
+
+TEST(Guarded, ProgramsThatTheWorkStartedStopAndContinueWithIt) {
+  const Guarding guarding([](const auto& tell) {
+    const pid_t program = ::fork();
+    if (program == 0) hang();
+    tell(program);
+    return hang();
+  });
+  ::kill(guarding.guard, SIGTSTP);
+  wait_for_letter(guarding.guard, "T");
+  wait_for_letter(guarding.told, "T");
+  ::kill(guarding.guard, SIGCONT);
+  wait_for_letter(guarding.told, "S");
+  ::kill(guarding.guard, SIGTERM);
+  guarding.end();
+  wait_for_letter(guarding.told, "ZX");
+}
+
+// A program that it started holds the pipe for its reply.
+TEST(Guarded, ACrashIsSeenThoughAProgramOfTheWorkGoesOn) {
+  const GuardedEnd end = run([]() -> std::string {
+    if (::fork() == 0) hang();
+    ::_exit(7);
+  });
+  EXPECT_EQ(end.how, How::exited);
+  EXPECT_EQ(end.number, 7);
+}
+
+// A terminal may stop those in its background that write to it (`stty tostop`), and the child is in a group of its own.
+TEST(Guarded, TheWorkMayWriteToATerminalThatStopsItsBackground) {
+  int terminal = -1;
+  const pid_t guard = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  ASSERT_GE(guard, 0);
+  if (guard == 0) {
+    termios settings{};
+    ::tcgetattr(STDOUT_FILENO, &settings);
+    settings.c_lflag |= TOSTOP;
+    ::tcsetattr(STDOUT_FILENO, TCSANOW, &settings);
+    const auto end = run_guarded({.running = GuardLimits::Seconds(5)}, [] {
+      ActivityScope running(Activity::running);
+      return ::write(STDOUT_FILENO, "x", 1) == 1 ? "done" : "refused";
+    });
+    ::_exit(end.ok() && end->reply == "done" ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(guard, &status, 0);
+  EXPECT_EQ(status, 0);
+  ::close(terminal);
 }
 
 TEST(Guarded, TheLongestAllowanceIsTwelveDays) {

@@ -23,6 +23,7 @@ uint64_t MessageMembers::number(const char* name) {
 
 int64_t MessageMembers::whole_number(const char* name) {
   const Json member = take(name, &Json::is_number_integer);
+  if (member.is_number_unsigned() && !std::in_range<int64_t>(member.get<uint64_t>())) refuse(name);
   return member.is_null() ? 0 : member.get<int64_t>();
 }
 

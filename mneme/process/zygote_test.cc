@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -147,6 +148,55 @@ TEST_F(ZygoteTest, EndsWithItsWorkers) {
   EXPECT_EQ(errno, ESRCH);
 }
 
+// Ctrl-C at the terminal is for the pool's process, which ends the zygote.
+TEST_F(ZygoteTest, AKeyAtTheTerminalIsNotForIt) {
+  Channel a = fork_worker(1);
+  const pid_t zygote = a.receive()->body["parent"];
+  ASSERT_EQ(::kill(zygote, SIGINT), 0);
+  Channel b = fork_worker(2);
+  auto greeting = b.receive();
+  ASSERT_TRUE(greeting.ok()) << greeting.status().to_string();
+  EXPECT_EQ(greeting->body["parent"], zygote);
+}
+
+TEST_F(ZygoteTest, WhatAWorkerSaysIsKept) {
+  auto words = LastWords::create();
+  ASSERT_TRUE(words.ok());
+  auto worker = zygote_->fork_worker(1, {}, *words);
+  ASSERT_TRUE(worker.ok() && worker->receive().ok());
+  ASSERT_TRUE(worker->send("say").ok());
+  EXPECT_TRUE(worker->receive().ok());
+  EXPECT_EQ(words->all(), "said\n");
+}
+
+// How one of a version before the messages had types refused.
+TEST(ZygoteProcess, AnOlderOnesRefusalIsHeard) {
+  Message message{{{"reason", "another version"}}, {}};
+  auto decoded = decode_from_zygote(message);
+  ASSERT_TRUE(decoded.ok()) << decoded.status().to_string();
+  ASSERT_TRUE(std::holds_alternative<ZygoteRefused>(*decoded));
+  EXPECT_EQ(std::get<ZygoteRefused>(*decoded).reason, "another version");
+}
+
+// What it has said before it goes is heard first.
+TEST(ZygoteProcess, WhatOneThatHasGoneSaidIsHeard) {
+  for (const char* mode : {"--gone", "--refusing"}) {
+    auto zygote = ZygoteProcess::start("/proc/self/exe", {mode});
+    ASSERT_TRUE(zygote.ok()) << zygote.status().to_string();
+    pollfd event{zygote->channel().descriptor(), 0, 0};
+    ASSERT_EQ(::poll(&event, 1, 10'000), 1) << "it ends";
+    if (mode == std::string_view("--gone")) {
+      auto ended = zygote->take_ended();
+      ASSERT_TRUE(ended.ok()) << ended.status().to_string();
+      ASSERT_EQ(ended->size(), 1u);
+      EXPECT_EQ(ended->front().id, 7u);
+      EXPECT_EQ(zygote->take_ended().status().to_string(), "unavailable: receiving a message: the other process has gone");
+    }
+    if (mode == std::string_view("--refusing"))
+      for (int i = 0; i < 2; ++i) EXPECT_EQ(zygote->take_ended().status().to_string(), "unavailable: there will be no worker");
+  }
+}
+
 TEST(ZygoteProcess, SaysWhatCannotBeStarted) {
   EXPECT_EQ(ZygoteProcess::start("/nowhere/mneme", {}).status().message(),
             "starting /nowhere/mneme for the pool: No such file or directory");
@@ -165,6 +215,7 @@ void serve(const Json& order, Channel channel) {
     if (!message.ok()) return;
     if (message->body == "crash") std::abort();
     while (message->body == "hang") ::pause();
+    if (message->body == "say" && ::write(STDERR_FILENO, "said\n", 5) != 5) return;
     if (message->body == "fork") {
       const pid_t started = ::fork();
       while (started == 0) ::pause();
@@ -180,11 +231,20 @@ int be_zygote(int descriptor) {
   return 0;
 }
 
+int be_gone(int descriptor, bool refusing) {
+  Channel channel{Descriptor(descriptor)};
+  const Status sent =
+      refusing ? send(channel, ZygoteRefused{"there will be no worker"}) : send(channel, WorkerProcessEnded{7, 0, {}});
+  return sent.ok() ? 0 : 1;
+}
+
 }  // namespace
 }  // namespace mneme
 
 int main(int argc, char** argv) {
   if (argc == 3 && argv[1] == std::string_view("--zygote")) return mneme::be_zygote(std::atoi(argv[2]));
+  if (argc == 3 && (argv[1] == std::string_view("--gone") || argv[1] == std::string_view("--refusing")))
+    return mneme::be_gone(std::atoi(argv[2]), argv[1] == std::string_view("--refusing"));
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }
