@@ -197,6 +197,50 @@ TEST_F(Damage, StateOfAnotherInstance) {
   EXPECT_EQ(check().message(), state(Moment::prologue).string() + ": offset 40: the file holds the state of another instance");
 }
 
+// Of another kernel whose launch is alike, and of another moment.
+TEST_F(Damage, AStateThatDiffersInOneOfItsNamesOnly) {
+  auto database = Database::create(directory_.path());
+  const KernelRecord other = sample_kernel("other");
+  ASSERT_EQ(*publish_sample(*database, other, sample_memory(1, kPageSize.count + 3000)), dynamic_);
+  for (Moment moment : {Moment::prologue, Moment::epilogue}) {
+    const std::string whole = contents(state(moment));
+    for (const Path& wrong : {path(state_file_name(moment, other.static_hash, dynamic_)),
+                              state(moment == Moment::prologue ? Moment::epilogue : Moment::prologue)}) {
+      replace(state(moment), contents(wrong));
+      EXPECT_EQ(check().message(), state(moment).string() + ": offset 40: the file holds the state of another instance");
+    }
+    replace(state(moment), whole);
+  }
+  EXPECT_TRUE(check().ok());
+}
+
+// The pages of each state lie in other packs.
+TEST_F(Damage, APackThatIsMissingIsNamedWhicheverStateNeedsIt) {
+  const SampleMemory first = sample_memory(1, kPageSize.count + 3000);
+  auto database = Database::create(directory_.path());
+  InstanceRecord instance = sample_instance(kernel_);
+  instance.grid = {2, 1, 1};
+  auto publication = *database->begin_publication({});
+  Region before = sample_region(first), after = before;
+  ASSERT_TRUE(publication->put(batch_of(first.before, before)).ok());
+  ASSERT_TRUE(publication->put(batch_of(noise(first.before.size(), 9), after)).ok());
+  ASSERT_TRUE(publication->wait().ok());
+  Recording recording{kernel_, noise(500, 7), instance, {{before}}, {{after}}};
+  recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
+  ASSERT_TRUE(publication->commit(recording).ok());
+  std::vector<std::string> packs = *FileSystem::posix().list(directory_.path() / "pages");
+  ASSERT_EQ(packs.size(), 2u);
+  for (const std::string& pack : packs) {
+    const Path file = directory_.path() / "pages" / pack, aside = directory_.path() / "aside";
+    std::filesystem::rename(file, aside);
+    auto reader = Database::open(directory_.path()), sizes = Database::open(directory_.path());
+    for (const Status& status : {reader->check_instance(kernel_.static_hash, recording.instance.dynamic_hash),
+                                 sizes->instance_size(kernel_.static_hash, recording.instance.dynamic_hash).status()})
+      EXPECT_THAT(status.message(), testing::EndsWith("; missing, though recordings name it: " + pack));
+    std::filesystem::rename(aside, file);
+  }
+}
+
 TEST_F(Damage, FilesOfAnotherKernel) {
   auto database = Database::create(directory_.path());
   const KernelRecord other = sample_kernel("other");

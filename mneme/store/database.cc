@@ -314,7 +314,7 @@ Status Database::Impl::check_files(const KernelDocument& document, const Digest&
   if (!has_ir(document)) return error(Code::corrupt, "{} is damaged", path_of(ir_file_name(static_hash)).string());
   {
     std::lock_guard lock(mutex);
-    if (whole_instances.contains(dynamic_hash)) return {};
+    if (whole_instances.contains({static_hash, dynamic_hash})) return {};
   }
   MNEME_ASSIGN(StateDocument prologue, load_state(Moment::prologue, static_hash, dynamic_hash));
   MNEME_ASSIGN(StateDocument epilogue, load_state(Moment::epilogue, static_hash, dynamic_hash));
@@ -328,7 +328,7 @@ Status Database::Impl::check_files(const KernelDocument& document, const Digest&
     if (!whole) return error(Code::corrupt, "{}: page {} is damaged", store.directory().string(), page.digest.hex());
   }
   std::lock_guard lock(mutex);
-  whole_instances.insert(dynamic_hash);
+  whole_instances.emplace(static_hash, dynamic_hash);
   return {};
 }
 

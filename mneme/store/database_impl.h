@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "mneme/store/database.h"
 #include "mneme/store/instance_list.h"
@@ -48,8 +49,8 @@ struct Database::Impl {
 
   std::mutex mutex;  // over everything below
   std::map<Digest, std::shared_ptr<InstanceList>> lists;
-  std::set<Digest> whole_ir;         // of kernels
-  std::set<Digest> whole_instances;  // by dynamic hash
+  std::set<Digest> whole_ir;                            // of kernels
+  std::set<std::pair<Digest, Digest>> whole_instances;  // by static and dynamic hash: launches of two kernels may be alike
 };
 
 }  // namespace mneme

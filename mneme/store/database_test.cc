@@ -127,6 +127,22 @@ TEST(Database, AListThatTookThePlaceOfAnotherIsReadAnew) {
   EXPECT_EQ(Database::open(directory.path())->load_document(kernel.static_hash)->instances.size(), 2u);
 }
 
+// It has as many lines, and they are shorter.
+TEST(Database, AShorterListThatTookThePlaceOfAnotherIsReadAnew) {
+  TemporaryDirectory directory;
+  const KernelRecord kernel = sample_kernel();
+  auto early = Database::create(directory.path());
+  const Digest first = *publish_sample(*early, kernel, sample_memory(1, 30'000));
+  ASSERT_TRUE(*early->has_instance(kernel.static_hash, first));
+  std::filesystem::remove(directory.path() / kernel_file_name(kernel.static_hash));
+  std::filesystem::remove(directory.path() / list_file_name(kernel.static_hash));
+  auto other = Database::create(directory.path());
+  const Digest second = *publish_sample(*other, kernel, sample_memory(2, 300));
+  EXPECT_FALSE(*early->has_instance(kernel.static_hash, first));
+  EXPECT_TRUE(*early->has_instance(kernel.static_hash, second));
+  EXPECT_TRUE(early->load_instance(kernel.static_hash, second).ok());
+}
+
 TEST(Database, ContentIsStoredOnce) {
   TemporaryDirectory directory;
   auto database = Database::create(directory.path());
@@ -396,6 +412,8 @@ TEST(Database, ADatabaseOfAnOlderVersionIsRecordedInto) {
   auto database = Database::create(old);
   const KernelDocument before = database->list()->kernels.at(0);
   ASSERT_TRUE(before.lists_instances);
+  EXPECT_TRUE(*database->has_instance(before.kernel.static_hash, before.instances[0].dynamic_hash));
+  EXPECT_FALSE(*database->has_instance(before.kernel.static_hash, Digest{}));
   const std::vector<Annotation> annotations = {{DevicePtr(0x7a0000000000), Bytes(8), "new", {ElementType::f64, 0.5}}};
   KernelRecord kernel = before.kernel;
   SampleMemory memory = sample_memory(1, 300);
@@ -471,8 +489,11 @@ TEST(Database, WaitingForTheLockEnds) {
   auto database = Database::create(directory.path(), FileSystem::posix(), short_patience);
   ASSERT_TRUE(database.ok());
   auto held = FileSystem::posix().lock(directory.path() / ".lock");
-  EXPECT_EQ(Database::create(directory.path(), FileSystem::posix(), short_patience).status().code(), Code::timeout);
-  EXPECT_EQ(publish_sample(*database, sample_kernel(), sample_memory(1, 300)).status().code(), Code::timeout);
+  for (const Status& status : {Database::create(directory.path(), FileSystem::posix(), short_patience).status(),
+                               publish_sample(*database, sample_kernel(), sample_memory(1, 300)).status()}) {
+    EXPECT_EQ(status.code(), Code::timeout);
+    EXPECT_EQ(status.message().find(" has held it for 5."), std::string::npos) << status.message() << ": its own patience";
+  }
   EXPECT_TRUE(Database::open(directory.path())->list()->kernels.empty());
   held->reset();
   EXPECT_TRUE(publish_sample(*database, sample_kernel(), sample_memory(1, 300)).ok());
@@ -507,6 +528,121 @@ TEST(Database, SaysWhatIsMissing) {
             "invalid_argument: the database has no name: give the directory of a recording");
   EXPECT_EQ(locate_kernel("").status().to_string(),
             "invalid_argument: the recorded kernel has no name: give DIR/<static-hash>.json");
+}
+
+TEST(Database, OneThatWasMadeAndHoldsNothingYetIsOne) {
+  TemporaryDirectory directory;
+  ASSERT_TRUE(Database::create(directory.path()).ok());
+  auto database = Database::open(directory.path());
+  ASSERT_TRUE(database.ok()) << database.status().to_string();
+  EXPECT_TRUE(database->list()->kernels.empty());
+  EXPECT_EQ(*database->disk_size(), Bytes(0));
+}
+
+TEST(Database, AFolderOfPagesThatIsGoneIsMadeAgain) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  std::filesystem::remove(directory.path() / "pages");
+  const KernelRecord kernel = sample_kernel();
+  auto dynamic = publish_sample(*database, kernel, sample_memory(1, 300));
+  ASSERT_TRUE(dynamic.ok()) << dynamic.status().to_string();
+  EXPECT_TRUE(database->check_instance(kernel.static_hash, *dynamic).ok());
+}
+
+// Another recording that begins removes left-overs.
+TEST(Database, WhatIsBeingPublishedIsNotLeftOver) {
+  TemporaryDirectory directory;
+  std::filesystem::create_directory(directory.path() / "pages");
+  auto files = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t) {
+    const std::vector<std::string> names = *FileSystem::posix().list(directory.path() / "pages");
+    if (operation == "rename")
+      for (const std::string& name : names)
+        if (name.find(".tmp.") != std::string::npos)
+          EXPECT_TRUE(FileSystem::posix().remove_unused(directory.path() / "pages" / name).ok());
+    return Status();
+  });
+  auto database = Database::create(directory.path(), *files);
+  const KernelRecord kernel = sample_kernel();
+  auto dynamic = publish_sample(*database, kernel, sample_memory(1, 300));
+  EXPECT_TRUE(dynamic.ok()) << dynamic.status().to_string();
+}
+
+// As somebody makes it who copies files around.
+TEST(Database, AFileThatIsNotNamedAsAKernelsIsNone) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  const KernelRecord kernel = sample_kernel();
+  ASSERT_TRUE(publish_sample(*database, kernel, sample_memory(1, 300)).ok());
+  std::string upper = kernel.static_hash.hex();
+  for (char& c : upper) c = static_cast<char>(std::toupper(c));
+  ASSERT_NE(upper, kernel.static_hash.hex());
+  for (const std::string& name : {upper + ".json", "copy of " + kernel_file_name(kernel.static_hash)})
+    std::filesystem::copy_file(directory.path() / kernel_file_name(kernel.static_hash), directory.path() / name);
+  const Listing listing = *database->list();
+  EXPECT_EQ(listing.kernels.size(), 1u);
+  EXPECT_TRUE(listing.damaged.empty());
+}
+
+// It is opened before a line comes, and says afterwards that there is one.
+TEST(Database, AListThatGrowsWhileItIsReadIsReadAgain) {
+  TemporaryDirectory directory;
+  const KernelRecord kernel = sample_kernel();
+  auto writer = Database::create(directory.path());
+  ASSERT_TRUE(publish_sample(*writer, kernel, sample_memory(1, 300)).ok());
+  const Path list = directory.path() / list_file_name(kernel.static_hash);
+  int reads = 0;
+  auto files = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) {
+    if (operation == "read" && path == list && ++reads == 1)
+      EXPECT_TRUE(publish_sample(*writer, kernel, sample_memory(2, 300)).ok());
+    return Status();
+  });
+  auto reader = Database::open(directory.path(), *files);
+  auto document = reader->load_document(kernel.static_hash);
+  ASSERT_TRUE(document.ok()) << document.status().to_string();
+  EXPECT_EQ(document->instances.size(), 2u);
+}
+
+TEST(Database, WhatIsDamagedOfTheKernelsOwnFilesIsTold) {
+  TemporaryDirectory directory;
+  const KernelRecord kernel = sample_kernel();
+  auto database = Database::create(directory.path());
+  const Digest dynamic = *publish_sample(*database, kernel, sample_memory(1, 300));
+  EXPECT_TRUE(database->check_own_files(kernel.static_hash, dynamic).ok());
+  EXPECT_TRUE(database->check_own_files(kernel.static_hash, Digest{}).ok()) << "what is not there is not damaged";
+  EXPECT_TRUE(database->check_own_files(Digest{}, dynamic).ok());
+  for (const std::string& name :
+       {kernel_file_name(kernel.static_hash), list_file_name(kernel.static_hash), ir_file_name(kernel.static_hash),
+        state_file_name(Moment::prologue, kernel.static_hash, dynamic),
+        state_file_name(Moment::epilogue, kernel.static_hash, dynamic)}) {
+    const Path file = directory.path() / name, aside = directory.path() / "aside";
+    std::filesystem::rename(file, aside);
+    std::filesystem::create_directory(file);
+    EXPECT_THAT(database->check_own_files(kernel.static_hash, dynamic).to_string(), testing::HasSubstr(file.string())) << name;
+    std::filesystem::remove(file);
+    std::filesystem::rename(aside, file);
+  }
+}
+
+// Or a program that is faster than its disk would fill the memory.
+TEST(Database, NoMoreThanTheQueueWaitsToBeWritten) {
+  TemporaryDirectory directory;
+  std::atomic<int> written = 0;
+  auto files = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t size) {
+    if (operation == "append" && size > kPageSize.count / 2) ++written;
+    return Status();
+  });
+  auto database = Database::create(directory.path(), *files);
+  constexpr int kQueued = 4, kBatches = 100;
+  auto publication = *database->begin_publication({.threads = 2, .queue = Bytes(kQueued * kPageSize.count)});
+  std::vector<Digest> digests(kBatches);
+  const ByteVector some = noise(kPageSize.count + kBatches, 5);
+  for (int i = 0; i < kBatches; ++i) {
+    PageBatch batch{std::make_unique<std::byte[]>(kPageSize.count), {{kPageSize.count, &digests[static_cast<size_t>(i)]}}};
+    std::memcpy(batch.bytes.get(), some.data() + i, kPageSize.count);
+    ASSERT_TRUE(publication->put(std::move(batch)).ok());
+    ASSERT_LE(i + 1 - written, kQueued);
+  }
+  EXPECT_TRUE(publication->wait().ok());
 }
 
 TEST(LocateKernel, TakesTheNameOfAKernelsFile) {

@@ -82,6 +82,20 @@ TEST_F(Heal, TheLaunchesStayWhereTheKernelsFileWasRemoved) {
   EXPECT_TRUE(Database::open(directory_.path())->check_instance(kernel_.static_hash, *other).ok());
 }
 
+// Launches of two kernels are alike where both have the same shape, arguments and memory.
+TEST_F(Heal, AKernelWhoseLaunchIsLikeThatOfAnother) {
+  const KernelRecord other = sample_kernel("other");
+  auto database = Database::create(directory_.path());
+  ASSERT_EQ(*publish_sample(*database, other, memory_), dynamic_);
+  ASSERT_TRUE(*database->has_instance(kernel_.static_hash, dynamic_));
+  for (Moment moment : {Moment::prologue, Moment::epilogue}) {
+    std::filesystem::remove(directory_.path() / state_file_name(moment, other.static_hash, dynamic_));
+    EXPECT_FALSE(*database->has_instance(other.static_hash, dynamic_));
+    ASSERT_TRUE(publish_sample(*database, other, memory_).ok());
+    EXPECT_TRUE(Database::open(directory_.path())->check_instance(other.static_hash, dynamic_).ok());
+  }
+}
+
 TEST_F(Heal, FilesThatAreDamaged) {
   for (const Path& path : files()) {
     SCOPED_TRACE(path.string());
@@ -240,6 +254,35 @@ TEST_F(Heal, APageIsFoundHoweverManyAreBeforeIt) {
   const Path pages = directory.path() / "pages";
   flip(pages / FileSystem::posix().list(pages)->front(), 1000);
   EXPECT_EQ(check().code(), Code::corrupt);
+}
+
+// Packs that others have stored may go, or be damaged, after a reader has looked at what they hold.
+TEST_F(Heal, APageIsReadFromWhicheverPackHasItWhole) {
+  const Path pages = directory_.path() / "pages";
+  for (uint32_t seed : {5, 6}) {  // of the same pages and one more
+    TemporaryDirectory elsewhere;
+    SampleMemory other = memory_;
+    const ByteVector first = noise(kPageSize.count, seed);
+    std::copy(first.begin(), first.end(), other.after.begin());
+    auto database = Database::create(elsewhere.path());
+    ASSERT_TRUE(publish_sample(*database, kernel_, other).ok());
+    const std::string pack = FileSystem::posix().list(elsewhere.path() / "pages")->front();
+    std::filesystem::copy_file(elsewhere.path() / "pages" / pack, pages / pack);
+  }
+  const std::vector<std::string> packs = *FileSystem::posix().list(pages);
+  ASSERT_EQ(packs.size(), 3u);
+  std::filesystem::copy(pages, whole_.path() / "pages", kAll);
+  for (const std::string& whole : packs) {
+    for (bool gone : {true, false}) {
+      auto reader = Database::open(directory_.path());
+      ASSERT_TRUE(reader->check_instance(kernel_.static_hash, dynamic_).ok());
+      for (const std::string& pack : packs)
+        if (pack != whole) gone ? void(std::filesystem::remove(pages / pack)) : std::filesystem::resize_file(pages / pack, 40);
+      const Status status = reader->check_instance(kernel_.static_hash, dynamic_);
+      EXPECT_TRUE(status.ok()) << status.to_string();
+      undo();
+    }
+  }
 }
 
 // Threads of one recording meet the same damaged page: one stores it.

@@ -36,7 +36,7 @@ TEST(RecordedName, AKernelIsFoundByEachOfItsNames) {
   const std::string hash = kKernels[3].kernel.static_hash.hex();
   std::string upper = hash;
   for (char& c : upper) c = static_cast<char>(std::toupper(c));
-  for (const std::string& name : {hash, upper, hash.substr(0, 8)})
+  for (const std::string& name : {hash, upper, hash.substr(0, 8), upper.substr(0, 8)})
     EXPECT_THAT(find_kernels(kKernels, name), ElementsAre(3)) << name;
 }
 
@@ -47,6 +47,15 @@ TEST(RecordedName, AWholeNameGoesBeforeAPartOfAnother) {
   EXPECT_THAT(find_kernels(kKernels, "nothing"), IsEmpty());
   EXPECT_THAT(find_kernels(kKernels, ""), IsEmpty());
   EXPECT_THAT(find_kernels(kKernels, "::"), IsEmpty()) << "punctuation is in many names, and means none";
+  const std::vector<KernelDocument> brackets = {kernel("void arrow<decltype (x->y)>(int)"), kernel("arrows()"),
+                                                kernel("f()::{unnamed type#1}::step(int)"), kernel("steps()")};
+  EXPECT_THAT(find_kernels(brackets, "arrow"), ElementsAre(0));
+  EXPECT_THAT(find_kernels(brackets, "step"), ElementsAre(2));
+  const std::vector<KernelDocument> kernels = {kernel("twice()", "_Z5twicev"), kernel("other()", "_Z5twicevX"),
+                                               kernel("gr\xc3\xb6\xc3\x9f"
+                                                      "e()")};
+  EXPECT_THAT(find_kernels(kernels, "_Z5twicev"), ElementsAre(0));
+  EXPECT_THAT(find_kernels(kernels, "\xc3\xb6"), ElementsAre(2)) << "letters of any language are a part of a name";
 }
 
 TEST(RecordedName, ANumberBehindTheLastMarkIsOfLaunches) {
@@ -63,6 +72,7 @@ TEST(RecordedName, EachKernelIsNamedAsShortAsItMayBe) {
   listing.kernels.push_back(kernel("twice()", "_Z5twicev"));
   listing.kernels.push_back(kernel("twice()", "_Z5twicevX"));  // of other code
   listing.kernels.push_back(kernel("\x1b]0;title\x07()"));
+  listing.kernels.push_back(kernel("launch#1()"));  // whose short name would be another's second launch
   const std::vector<KernelName> names = kernel_names(listing);
   ASSERT_EQ(names.size(), listing.kernels.size());
   EXPECT_EQ(names[0].word, "scale");
@@ -70,9 +80,11 @@ TEST(RecordedName, EachKernelIsNamedAsShortAsItMayBe) {
   EXPECT_EQ(names[3].word, "rescale");
   EXPECT_EQ(names[4].word, "fill");
   EXPECT_EQ(names[5].word, "each");
+  EXPECT_EQ(names[9].word, "launch#1()");
   for (size_t i = 0; i < names.size(); ++i) {
     EXPECT_THAT(find_kernels(listing.kernels, names[i].word), ElementsAre(i)) << names[i].word;
-    if (i >= 6) EXPECT_TRUE(listing.kernels[i].kernel.static_hash.hex().starts_with(names[i].word)) << names[i].word;
+    if (i >= 6 && i < 9) EXPECT_TRUE(listing.kernels[i].kernel.static_hash.hex().starts_with(names[i].word)) << names[i].word;
+    if (i >= 6 && i < 9) EXPECT_LT(names[i].word.size(), 10u) << "as many digits as it takes";
   }
 }
 
@@ -117,6 +129,8 @@ TEST_F(RecordedNames, ALaunchGoesByItsNumber) {
 TEST_F(RecordedNames, AKernelsFileIsItsName) {
   EXPECT_TRUE(names_kernel_file(file()));
   EXPECT_FALSE(names_kernel_file(path()));
+  std::filesystem::create_directory(directory_.path() / "folder.json");
+  EXPECT_FALSE(names_kernel_file(path() + "/folder.json"));
   EXPECT_EQ(locate_recorded(file())->kernel.kernel.static_hash, scale_.static_hash);
   EXPECT_EQ(locate_recorded(file(), "scale").status().to_string(),
             "invalid_argument: " + file() + " names one kernel already, and 'scale' is another name: leave one of the two out");
@@ -143,6 +157,24 @@ TEST_F(RecordedNames, DamageIsSaidWhereItMayBeWhatIsMeant) {
   EXPECT_TRUE(locate_recorded(path(), "scale").ok());
   EXPECT_EQ(locate_recorded(path(), "other").status().code(), Code::corrupt);
   EXPECT_THAT(locate_recorded(path()).status().message(), HasSubstr("\n  damaged: "));
+  EXPECT_THAT(locate_recorded(path()).status().message(), HasSubstr(" has 2 kernels: "));
+  std::filesystem::remove(file());
+  EXPECT_EQ(locate_recorded(path()).status().code(), Code::corrupt) << "which it is, rather than empty";
+}
+
+TEST_F(RecordedNames, NamesControlNoTerminal) {
+  KernelDocument escaping = kernel("\x1b[2J()");
+  Listing listing{{escaping, kernel("other()")}, {}};
+  for (int i = 0; i < 2; ++i) escaping.instances.push_back(sample_instance(escaping.kernel));
+  for (const Status& status : {choose_kernel(listing, "db", "").status(), choose_kernel(listing, "db", "\x1b[3J").status(),
+                               find_instance(escaping, "").status(), find_instance(escaping, "\x1b").status(),
+                               numbered_instances(escaping, {2}).status()}) {
+    EXPECT_THAT(status.message(), HasSubstr("\\x1b[2J()"));
+    EXPECT_EQ(status.message().find('\x1b'), std::string::npos);
+  }
+  escaping.instances.resize(1);
+  EXPECT_EQ(numbered_instances(escaping, {1}).status().to_string(),
+            "not_found: \\x1b[2J() has 1 instance, numbered from 0, and none is #1");
 }
 
 TEST_F(RecordedNames, AnInstanceGoesByTheFirstDigitsOfItsHash) {
