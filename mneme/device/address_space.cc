@@ -79,56 +79,31 @@ Status AddressSpace::insert(MemoryRange allocation) {
   return {};
 }
 
-// Granules are mapped and unmapped in runs, so that a large allocation is one call to the backend.
+// Only the first granule and the last may have other users, since allocations do not overlap: what is new, or is given up, is
+// one run of granules, and one call to the backend.
 Status AddressSpace::map_granules(MemoryRange allocation) {
   const uint64_t step = granularity_.count;
   const uint64_t first = round_down(allocation.address.address, step), last = round_up(allocation.end().address, step);
-  uint64_t granule = first;
-  while (granule < last) {
-    if (granule_users_.contains(granule)) {
-      granule += step;
-      continue;
-    }
-    uint64_t run_end = granule + step;
-    while (run_end < last && !granule_users_.contains(run_end)) run_end += step;
-    if (Status status = map_impl(DevicePtr(granule), Bytes(run_end - granule)); !status.ok()) {
-      // What was mapped for this allocation has no other user: give it back.
-      for (uint64_t undo = first; undo < granule; undo += step) {
-        auto user = granule_users_.find(undo);
-        if (user == granule_users_.end() || user->second != 0) continue;
-        granule_users_.erase(user);
-        (void)unmap_impl(DevicePtr(undo), granularity_);
-      }
-      return status;
-    }
-    for (; granule < run_end; granule += step) granule_users_[granule] = 0;
-  }
-  for (granule = first; granule < last; granule += step) ++granule_users_[granule];
+  uint64_t begin = first, end = last;
+  if (granule_users_.contains(begin)) begin += step;
+  if (begin < end && granule_users_.contains(end - step)) end -= step;
+  if (begin < end) MNEME_TRY(map_impl(DevicePtr(begin), Bytes(end - begin)));
+  for (uint64_t granule = first; granule < last; granule += step) ++granule_users_[granule];
   return {};
 }
 
 Status AddressSpace::unmap_granules(MemoryRange allocation) {
   const uint64_t step = granularity_.count;
-  const uint64_t last = round_up(allocation.end().address, step);
-  Status status;
-  uint64_t run_begin = 0, run_end = 0;
-  auto flush = [&] {
-    if (run_end == run_begin) return;
-    if (Status failed = unmap_impl(DevicePtr(run_begin), Bytes(run_end - run_begin)); status.ok()) status = failed;
-    run_begin = run_end = 0;
-  };
-  for (uint64_t granule = round_down(allocation.address.address, step); granule < last; granule += step) {
+  const uint64_t first = round_down(allocation.address.address, step), last = round_up(allocation.end().address, step);
+  uint64_t begin = first, end = first;
+  for (uint64_t granule = first; granule < last; granule += step) {
     auto user = granule_users_.find(granule);
-    if (--user->second != 0) {
-      flush();
-      continue;
-    }
+    if (--user->second != 0) continue;
     granule_users_.erase(user);
-    if (run_end != granule) flush(), run_begin = granule;
-    run_end = granule + step;
+    if (begin == end) begin = granule;
+    end = granule + step;
   }
-  flush();
-  return status;
+  return begin < end ? unmap_impl(DevicePtr(begin), Bytes(end - begin)) : Status();
 }
 
 }  // namespace mneme

@@ -16,6 +16,7 @@ class CountingSpace final : public AddressSpace {
   static constexpr uint64_t kGranule = 4096;
   CountingSpace(DevicePtr base, Bytes size, size_t most = SIZE_MAX) : AddressSpace(base, size, Bytes(kGranule)), most_(most) {}
   const std::set<uint64_t>& mapped() const { return mapped_; }
+  void refuse_to_unmap() { refuses_ = true; }
 
  protected:
   Status map_impl(DevicePtr address, Bytes size) override {
@@ -24,12 +25,14 @@ class CountingSpace final : public AddressSpace {
     return {};
   }
   Status unmap_impl(DevicePtr address, Bytes size) override {
+    if (refuses_) return error(Code::device_fault, "the device was lost");
     for (uint64_t at = address.address; at < address.address + size.count; at += kGranule) EXPECT_EQ(mapped_.erase(at), 1u);
     return {};
   }
 
  private:
   size_t most_;
+  bool refuses_ = false;
   std::set<uint64_t> mapped_;
 };
 
@@ -142,6 +145,37 @@ TEST(AddressSpace, AgreesWithASimpleModel) {
   ASSERT_EQ(space.allocations().size(), model.size());
   for (const MemoryRange& allocation : space.allocations())
     ASSERT_EQ(model.at(allocation.address.address), allocation.size.count);
+}
+
+TEST(AddressSpace, AnAllocationMayReachTheEndOfTheRange) {
+  CountingSpace space(kBase, 64_KiB);
+  const DevicePtr address = kBase + Bytes(8192);
+  EXPECT_TRUE(space.allocate_at(address, 64_KiB - Bytes(8192)).ok());
+  ASSERT_TRUE(space.free(address).ok());
+  EXPECT_FALSE(space.allocate_at(address, 64_KiB - Bytes(8191)).ok());
+  EXPECT_EQ(*space.allocate(64_KiB), kBase);
+}
+
+// Of three neighbours in a row of granules, each of which shares its ends with another.
+TEST(AddressSpace, AGranuleGoesWithTheLastThatTouchesIt) {
+  CountingSpace space(kBase, 64_KiB);
+  const uint64_t places[] = {0, 2 * 4096 + 512, 5 * 4096 + 1024}, ends[] = {2 * 4096 + 512, 5 * 4096 + 1024, 7 * 4096};
+  for (int i : {0, 2, 1}) ASSERT_TRUE(space.allocate_at(kBase + Bytes(places[i]), Bytes(ends[i] - places[i])).ok());
+  EXPECT_EQ(space.mapped().size(), 7u);
+  ASSERT_TRUE(space.free(kBase + Bytes(places[1])).ok());
+  EXPECT_EQ(space.mapped().size(), 5u);
+  EXPECT_TRUE(space.mapped().contains(kBase.address + 2 * 4096) && space.mapped().contains(kBase.address + 5 * 4096));
+  ASSERT_TRUE(space.free(kBase + Bytes(places[0])).ok());
+  EXPECT_EQ(space.mapped().size(), 2u);
+  ASSERT_TRUE(space.free(kBase + Bytes(places[2])).ok());
+  EXPECT_TRUE(space.mapped().empty());
+}
+
+TEST(AddressSpace, WhatTheDeviceDoesNotTakeBackIsTold) {
+  CountingSpace space(kBase, 64_KiB);
+  ASSERT_TRUE(space.allocate(Bytes(100)).ok());
+  space.refuse_to_unmap();
+  EXPECT_EQ(space.free(kBase).to_string(), "device_fault: the device was lost");
 }
 
 }  // namespace

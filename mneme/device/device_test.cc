@@ -55,6 +55,24 @@ TEST_F(Launches, ShapesBeyondTheDeviceAreRefusedWithItsLimit) {
             "device's 49152 B for a block");
 }
 
+TEST_F(Launches, SharedMemoryThatOverflowsIsRefused) {
+  EXPECT_EQ(refusal({.grid = {1, 1, 1}, .block = {1, 1, 1}, .dynamic_shared_memory = 47_KiB}), "ok");
+  EXPECT_NE(refusal({.grid = {1, 1, 1}, .block = {1, 1, 1}, .dynamic_shared_memory = Bytes(~uint64_t{0} - 100)}), "ok");
+}
+
+TEST_F(Launches, ElementsOfEitherMemoryLieAtMultiplesOfTheirParts) {
+  const DevicePtr memory = *device_.allocate(Bytes(256));
+  const auto compared = [&](uint64_t actual, uint64_t recorded, ElementType type) {
+    return stream_->compare_elements(memory + Bytes(actual), memory + Bytes(recorded), Bytes(32), {type}).status().code();
+  };
+  EXPECT_EQ(compared(0, 64, ElementType::f32), Code::ok);
+  EXPECT_EQ(compared(2, 64, ElementType::f32), Code::invalid_argument);
+  EXPECT_EQ(compared(0, 66, ElementType::f32), Code::invalid_argument);
+  EXPECT_EQ(compared(8, 72, ElementType::complex128), Code::ok);
+  EXPECT_EQ(compared(4, 68, ElementType::complex64), Code::ok);
+  EXPECT_EQ(compared(0, 68, ElementType::complex128), Code::invalid_argument);
+}
+
 TEST_F(Launches, AFaultPoisonsTheFakeDevice) {
   EXPECT_EQ(stream_->launch(**module_->kernel("faulty"), {}, {}).to_string(), "device_fault: it trapped");
   EXPECT_EQ(stream_->synchronize().to_string(), "device_fault: the device faulted before and is of no further use: it trapped");
@@ -71,6 +89,32 @@ TEST_F(Launches, TheFakeDeviceFailsByScript) {
   auto times = stream_->take_times();
   ASSERT_TRUE(times.ok());
   EXPECT_EQ(*times, std::vector<Nanoseconds>{Nanoseconds(5)});
+}
+
+TEST_F(Launches, TheFirstFaultIsTheOneThatIsTold) {
+  std::string words = "first";
+  device_.define_kernel("again", [&](const fake::FakeLaunch&) { return error(Code::device_fault, "{}", words); });
+  Kernel& kernel = **module_->kernel("again");
+  EXPECT_EQ(module_->kernel("again").value(), &kernel) << "a module's kernel is one object";
+  const LaunchShape shape{{1, 1, 1}, {1, 1, 1}};
+  EXPECT_EQ(stream_->launch_timed(kernel, shape, {}).to_string(), "device_fault: first");
+  words = "second";
+  for (int i = 0; i < 2; ++i) (void)stream_->launch(kernel, shape, {});
+  EXPECT_EQ(stream_->synchronize().to_string(), "device_fault: the device faulted before and is of no further use: first");
+}
+
+TEST_F(Launches, ATimedLaunchThatFailsHasNoTime) {
+  device_.define_kernel("failing", [](const fake::FakeLaunch&) { return error(Code::internal, "not today"); });
+  const LaunchShape shape{{1, 1, 1}, {1, 1, 1}};
+  EXPECT_EQ(stream_->launch_timed(**module_->kernel("failing"), shape, {}).code(), Code::internal);
+  EXPECT_TRUE(stream_->launch_timed(**module_->kernel("bounded"), shape, {}).ok());
+  EXPECT_EQ(stream_->take_times().value(), std::vector<Nanoseconds>{Nanoseconds(5)});
+}
+
+TEST_F(Launches, TheLastReadingOfTheClocksStays) {
+  EXPECT_FALSE(device_.read_clocks().has_value());
+  device_.set_clock_readings({{.sm_mhz = 1000, .throttled = {}}, {.sm_mhz = 900, .throttled = {}}});
+  for (uint32_t mhz : {1000, 900, 900}) EXPECT_EQ(device_.read_clocks().value().sm_mhz, mhz);
 }
 
 }  // namespace

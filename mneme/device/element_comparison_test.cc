@@ -38,6 +38,7 @@ TEST(ElementComparison, CountsAndPlacesWhatFails) {
   result = compare(actual, recorded, {ElementType::f32, 0.5, ErrorKind::relative});
   EXPECT_TRUE(result.within);
   EXPECT_EQ(result.worst, 0.5);
+  EXPECT_EQ(result.worst_index, 30u) << "also of what is within";
   EXPECT_FALSE(result.first_failing.has_value());
 }
 
@@ -225,6 +226,49 @@ TEST(ElementComparison, ADifferenceOfNothingIsWithinANormOfNothing) {
   std::vector<float> other = zeros;
   other[3] = 1e-40f;
   EXPECT_FALSE(compare(other, zeros, {ElementType::f32, 10, ErrorKind::relative, Norm::l2}).within);
+}
+
+// Each part is a number that a double holds; the modulus of the two is not.
+TEST(ElementComparison, ComplexNumbersTooLargeForADoubleAreComparedToo) {
+  const double large = 1.7e308;
+  const std::vector<double> recorded = {large, large}, opposite = {-large, -large}, half = {large / 2, large / 2};
+  for (double threshold : {1.0, 1e308}) {
+    const ElementComparison how{ElementType::complex128, threshold, ErrorKind::absolute};
+    EXPECT_FALSE(compare(opposite, recorded, how).within) << threshold;
+    EXPECT_EQ(compare(opposite, recorded, how).worst, kInf);
+    EXPECT_TRUE(compare(recorded, recorded, how).within);
+  }
+  const auto relative = [&](const std::vector<double>& actual, double threshold) {
+    return compare(actual, recorded, {ElementType::complex128, threshold, ErrorKind::relative});
+  };
+  EXPECT_EQ(relative(opposite, 0).worst, 2);
+  EXPECT_FALSE(relative(opposite, 1.99).within);
+  EXPECT_DOUBLE_EQ(relative(half, 0).worst, 0.5);
+  EXPECT_FALSE(relative(half, 0.49).within);
+  EXPECT_TRUE(relative(half, 0.51).within);
+}
+
+TEST(ElementComparison, ANormHoldsWhereOnlyWhatWasRecordedIsLarge) {
+  const std::vector<double> recorded = {1e200, 3}, actual = {1e200, 4};
+  for (Norm norm : {Norm::l1, Norm::l2, Norm::linf}) {
+    const ElementDifferences result = compare(actual, recorded, {ElementType::f64, 1e-199, ErrorKind::relative, norm});
+    EXPECT_TRUE(result.within) << to_string(norm);
+    EXPECT_DOUBLE_EQ(result.difference_norm, 1) << to_string(norm);
+    EXPECT_DOUBLE_EQ(result.recorded_norm, 1e200) << to_string(norm);
+    EXPECT_FALSE(compare(actual, recorded, {ElementType::f64, 1e-201, ErrorKind::relative, norm}).within) << to_string(norm);
+  }
+}
+
+// Of a part of memory, as one of several threads sees it.
+TEST(ElementComparison, IndicesBeginWhereThePartDoes) {
+  const std::vector<float> recorded(2000, 1);
+  std::vector<float> actual = recorded;
+  actual[1500] = 3;
+  const element::Measure measure = measure_of({ElementType::f32, 0.5, ErrorKind::absolute});
+  const auto tally = tally_host_elements(ElementType::f32, std::as_bytes(std::span(actual)), std::as_bytes(std::span(recorded)),
+                                         uint64_t{1} << 33, measure);
+  EXPECT_EQ(tally.first_failing, (uint64_t{1} << 33) + 1500);
+  EXPECT_EQ(tally.worst_at, (uint64_t{1} << 33) + 1500);
 }
 
 }  // namespace

@@ -38,5 +38,16 @@ TEST(ElementError, ElementsAreWrittenByTheirType) {
   EXPECT_EQ(format_element(ElementType::complex64, span_of(complex)), "(1, -2)");
 }
 
+TEST(ElementError, OfAComplexNumberEitherPartMayBeUnfit) {
+  const float recorded[2] = {1, 2}, nan = std::numeric_limits<float>::quiet_NaN();
+  const float of_real[2] = {nan, 2}, of_imaginary[2] = {1, nan};
+  for (const auto* actual : {&of_real, &of_imaginary}) {
+    const ElementError e = element_error(ElementType::complex64, span_of(*actual), span_of(recorded));
+    EXPECT_TRUE(e.unfit);
+    EXPECT_EQ(e.absolute, std::numeric_limits<double>::infinity());
+  }
+  EXPECT_EQ(element_error(ElementType::complex64, span_of(of_real), span_of(of_real)).absolute, 0);
+}
+
 }  // namespace
 }  // namespace mneme

@@ -172,7 +172,7 @@ MNEME_ELEMENT Gap part_gap(u64 actual, u64 recorded, const Measure& measure, dou
 
 MNEME_ELEMENT double modulus(double x, double y) {
   double large = x > y ? x : y, small = x > y ? y : x;
-  if (large == 0) return 0;
+  if (large == 0 || large == infinity()) return large;
   double ratio = small / large;
   return large * __builtin_sqrt(1 + ratio * ratio);
 }
@@ -194,8 +194,9 @@ template <class Format>
 MNEME_ELEMENT Gap gap_of(const u64 (&actual)[2], const u64 (&recorded)[2], const Measure& measure) {
   Gap gap = gap_in_units<Format>(actual, recorded, measure, 1);
   if constexpr (Format::kIsFloating && Format::kBits == 64) {
-    // The difference is too large for a double, but its ratio to what was recorded is not.
-    if (gap.difference == infinity() && measure.error == kRelative && measure.sum == kNoSum)
+    // One of the two is too large for a double, but their ratio is not.
+    bool too_large = gap.difference == infinity() || gap.magnitude == infinity();
+    if (too_large && measure.error == kRelative && measure.sum == kNoSum)
       gap = gap_in_units<Format>(actual, recorded, measure, 0.25);
   }
   return gap;

@@ -149,6 +149,22 @@ TEST_F(ActivityClockTest, RecordsThatComeOnlyByForceAreTaken) {
   EXPECT_THAT(*stream->take_times(), ElementsAre(Nanoseconds(930)));
 }
 
+TEST_F(ActivityClockTest, RecordsAreNotForcedBeforeTheirKernelsHaveEnded) {
+  state->kernels_end_after = 2;
+  ASSERT_TRUE(stream->launch_timed(*kernel, {}, {}).ok());
+  EXPECT_THAT(*stream->take_times(), ElementsAre(Nanoseconds(930)));
+  // Where it has still not ended it has no time.
+  state->kernels_end_after = state->flushes + 100;
+  ASSERT_TRUE(stream->launch_timed(*kernel, {}, {}).ok());
+  EXPECT_THAT(stream->take_times().status().message(), HasSubstr("CUPTI has records of 0 of them only"));
+}
+
+TEST_F(ActivityClockTest, AKernelMayTakeMoreThanFourSeconds) {
+  state->kernel_times = {5'000'000'000};
+  ASSERT_TRUE(stream->launch_timed(*kernel, {}, {}).ok());
+  EXPECT_THAT(*stream->take_times(), ElementsAre(Nanoseconds(5e9)));
+}
+
 TEST_F(ActivityClockTest, ALostRecordIsAnErrorAndNoTime) {
   ASSERT_TRUE(stream->launch_timed(*kernel, {}, {}).ok());
   state->lose_records = true;

@@ -151,6 +151,7 @@ TEST_F(CudaDeviceTest, SharedMemoryIsImportedForReadingOnly) {
   }
   EXPECT_EQ(state->mappings, 0);
   EXPECT_EQ(state->reservations, 0);
+  EXPECT_EQ(state->memory_handles, 0);
 }
 
 TEST_F(CudaDeviceTest, SharedMemoryThatCannotBeHadIsGivenBack) {
@@ -160,6 +161,7 @@ TEST_F(CudaDeviceTest, SharedMemoryThatCannotBeHadIsGivenBack) {
     EXPECT_EQ(device->allocate_shared(2_MiB).status().code(), Code::exhausted) << function;
     EXPECT_EQ(state->mappings, 0) << function;
     EXPECT_EQ(state->reservations, 0) << function;
+    EXPECT_EQ(state->memory_handles, 0) << function;
   }
   fail("cuMemCreate", CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_EQ(device->allocate_shared(3_MiB).status().message(),
@@ -279,10 +281,13 @@ TEST_F(CudaDeviceTest, EverythingIsGivenBackAndTheThreadLeftAsItWas) {
   auto space = device->reserve(kDefaultAddressSpaceBase, 64_MiB);
   ASSERT_TRUE(space.ok()) << space.status().to_string();
   ASSERT_TRUE((*space)->allocate(Bytes(9 << 20)).ok());
+  EXPECT_EQ(state->memory_handles, 0) << "the mapping keeps the memory";
   std::vector<std::byte> bytes(40 << 20);
   auto memory = device->allocate(Bytes(bytes.size()));
   ASSERT_TRUE(memory.ok());
   ASSERT_TRUE(stream->copy_to_device(*memory, bytes).ok());
+  ASSERT_TRUE(stream->copy_to_device(*memory, std::span(bytes).first(9 << 20)).ok());
+  EXPECT_LE(state->open_to_signals.size(), 1u) << "only this one";
   ASSERT_TRUE(device->free(*memory).ok());
   EXPECT_GT(state->pinned, 0);
   EXPECT_GT(state->mappings, 0);
@@ -291,7 +296,7 @@ TEST_F(CudaDeviceTest, EverythingIsGivenBackAndTheThreadLeftAsItWas) {
   stream.reset();
   device.reset();
   for (int left : {state->contexts, state->modules, state->streams, state->events, state->reservations, state->mappings,
-                   state->allocations, state->pinned}) {
+                   state->allocations, state->pinned, state->memory_handles}) {
     EXPECT_EQ(left, 0);
   }
 }
@@ -300,7 +305,7 @@ TEST_F(CudaDeviceTest, CopiesOfEverySizeArriveWhole) {
   open();
   for (size_t size : {size_t{1}, size_t{4096}, size_t{8} << 20, (size_t{8} << 20) + 1, (size_t{70} << 20) + 12345}) {
     std::vector<std::byte> bytes(size), back(size);
-    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 13);
+    for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 24);
     auto memory = device->allocate(Bytes(size));
     ASSERT_TRUE(memory.ok());
     ASSERT_TRUE(stream->copy_to_device(*memory, bytes).ok());
@@ -308,6 +313,38 @@ TEST_F(CudaDeviceTest, CopiesOfEverySizeArriveWhole) {
     EXPECT_TRUE(bytes == back) << size;
     ASSERT_TRUE(device->free(*memory).ok());
   }
+}
+
+TEST_F(CudaDeviceTest, CopiesArriveWholeHoweverLateTheBusIs) {
+  open();
+  state->late_copies = true;
+  for (size_t size : {size_t{4096}, (size_t{40} << 20) + 12345}) {
+    std::vector<std::byte> bytes(size), back(size);
+    for (size_t i = 0; i < size; i += 64) bytes[i] = static_cast<std::byte>(i * 2654435761u >> 24);
+    auto memory = device->allocate(Bytes(size));
+    ASSERT_TRUE(memory.ok());
+    ASSERT_TRUE(stream->copy_to_device(*memory, bytes).ok());
+    ASSERT_TRUE(stream->copy_to_host(back, *memory).ok());
+    EXPECT_TRUE(bytes == back) << size;
+    ASSERT_TRUE(device->free(*memory).ok());
+  }
+}
+
+// What was under way when a copy failed is waited for, and is none of the next one's.
+TEST_F(CudaDeviceTest, ACopyThatFailsLeavesNothingToTheNext) {
+  open();
+  std::vector<std::byte> target(64 << 20);
+  auto memory = device->allocate(Bytes(target.size()));
+  ASSERT_TRUE(memory.ok());
+  ASSERT_TRUE(stream->fill(*memory, std::byte{1}, Bytes(target.size())).ok());
+  state->late_copies = true;
+  fail("cuMemcpyDtoHAsync_v2", CUDA_ERROR_INVALID_VALUE, 10);
+  EXPECT_EQ(stream->copy_to_host(target, *memory).code(), Code::invalid_argument);
+  std::fill(target.begin(), target.end(), std::byte{0});
+  const auto first = std::span(target).first(20 << 20);
+  ASSERT_TRUE(stream->copy_to_host(first, *memory).ok());
+  EXPECT_EQ(std::count(target.begin(), target.end(), std::byte{1}), static_cast<ptrdiff_t>(first.size()));
+  ASSERT_TRUE(device->free(*memory).ok());
 }
 
 TEST_F(CudaDeviceTest, FailureInTheMiddleOfALargeCopyEndsIt) {
@@ -734,6 +771,155 @@ TEST(CudaAddressSpaceOwner, IsNoNeighbour) {
   EXPECT_NE(mapping_in(DevicePtr(kBase + kPage - 1), Bytes(kPage)), "");
   for (uint64_t page : {kBase, kBase + 2 * kPage}) munmap(reinterpret_cast<void*>(page), kPage);
 }
+
+ByteVector cubin_of(size_t size) {
+  ByteVector cubin(size);
+  memcpy(cubin.data(), "\177ELF", 4);
+  cubin[18] = std::byte{190};
+  return cubin;
+}
+
+// The driver takes no size: it would read past the end.
+TEST_F(CudaDeviceTest, ACubinThatIsCutShortIsRefusedWhereverItIsCut) {
+  open();
+  EXPECT_TRUE(device->load({DeviceKind::cuda, cubin_of(64)}).ok());
+  for (const auto& [offset, entry, count] : {std::array{40, 58, 60}, std::array{32, 54, 56}}) {  // of sections, of segments
+    ByteVector cubin = cubin_of(64 + 3 * 64);
+    cubin[offset] = std::byte{64};
+    cubin[entry] = std::byte{64};
+    cubin[count] = std::byte{3};
+    EXPECT_TRUE(device->load({DeviceKind::cuda, cubin}).ok());
+    cubin.pop_back();
+    EXPECT_EQ(device->load({DeviceKind::cuda, cubin}).status().code(), Code::corrupt);
+    cubin = cubin_of(64);
+    cubin[offset + 1] = std::byte{1};  // an empty table behind the end
+    EXPECT_EQ(device->load({DeviceKind::cuda, cubin}).status().code(), Code::corrupt);
+  }
+}
+
+TEST_F(CudaDeviceTest, WhatIsAssembledAlreadyIsNotToldHowToBe) {
+  open();
+  ByteVector fat_binary(64);
+  const uint32_t magic = 0xba55ed50;
+  memcpy(fat_binary.data(), &magic, sizeof magic);
+  for (const ByteVector& bytes : {cubin_of(64), fat_binary}) {
+    CodeImage image{DeviceKind::cuda, bytes, {}};
+    image.jit.level = 1;
+    ASSERT_TRUE(device->load(image).ok());
+    EXPECT_TRUE(state->jit_options.empty());
+  }
+  fail("cuModuleLoadDataEx", CUDA_ERROR_INVALID_PTX);
+  state->jit_log = "words \n \n";
+  EXPECT_EQ(device->load({DeviceKind::cuda, ByteVector(1)}).status().message(),
+            "cuModuleLoadDataEx(PTX of 1 bytes): words: CUDA_ERROR_INVALID_PTX (words of the driver)");
+}
+
+TEST_F(CudaDeviceTest, ThereIsNoDeviceBeforeTheFirst) {
+  EXPECT_EQ(open_device(-1, kFakeLibraries).status().code(), Code::unavailable);
+}
+
+TEST_F(CudaDeviceTest, ACacheOfNoKnownSizeIsNone) {
+  state->attributes[CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE] = -1;
+  open();
+  EXPECT_EQ(device->properties().l2_cache, Bytes(0));
+}
+
+TEST_F(CudaDeviceTest, MemoryOfNothingHasAnAddress) {
+  open();
+  const auto one = device->allocate(Bytes(0)), other = device->allocate(Bytes(0));
+  ASSERT_TRUE(one.ok() && other.ok());
+  EXPECT_NE(*one, *other);
+  for (DevicePtr memory : {*one, *other}) EXPECT_TRUE(device->free(memory).ok());
+}
+
+// As of a program that uses another device.
+TEST_F(CudaDeviceTest, AnotherContextIsLeftCurrentAndNotWorkedIn) {
+  open();
+  const Driver& driver = **open_driver(kFakeLibrary);
+  CUcontext current = nullptr;
+  driver.cuCtxGetCurrent(&current);
+  EXPECT_EQ(current, nullptr);
+  const auto others = reinterpret_cast<CUcontext>(&current);
+  driver.cuCtxPushCurrent(others);
+  const DevicePtr memory = *device->allocate(Bytes(64));
+  EXPECT_TRUE(stream->compare(memory, memory, Bytes(64)).ok());
+  EXPECT_NE(state->current, others) << "in the midst of it";
+  EXPECT_TRUE(device->free(memory).ok());
+  driver.cuCtxGetCurrent(&current);
+  EXPECT_EQ(current, others);
+  driver.cuCtxPopCurrent(&current);
+}
+
+TEST_F(CudaDeviceTest, AFaultWhileARangeIsReservedIsOne) {
+  open();
+  fail("cuMemAddressReserve", CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(device->reserve(kDefaultAddressSpaceBase, 64_MiB).status().code(), Code::device_fault);
+}
+
+TEST_F(CudaDeviceTest, SharedMemoryHasTheSizeThatWasAskedFor) {
+  open();
+  const auto memory = device->allocate_shared(Bytes(100));
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  EXPECT_EQ((*memory)->size(), Bytes(100));
+  const auto imported = device->import_shared(*(*memory)->share(), Bytes(100));
+  ASSERT_TRUE(imported.ok()) << imported.status().to_string();
+  EXPECT_EQ((*imported)->size(), Bytes(100));
+}
+
+TEST_F(CudaDeviceTest, AShortLastPageHasTheHashOfItsBytes) {
+  open();
+  std::vector<std::byte> bytes(8192);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
+  const DevicePtr memory = *device->allocate(Bytes(bytes.size())), hashes = *device->allocate(Bytes(16));
+  ASSERT_TRUE(stream->copy_to_device(memory, bytes).ok());
+  std::array<uint64_t, 2> two{};
+  std::array<uint64_t, 1> last{};
+  ASSERT_TRUE(stream->hash_pages(two, memory, Bytes(5000), Bytes(4096)).ok());
+  ASSERT_TRUE(stream->hash_pages(last, memory + Bytes(4096), Bytes(904), Bytes(4096)).ok());
+  EXPECT_EQ(two[1], last[0]);
+  for (int i = 0; i < 2; ++i) {
+    std::array<uint64_t, 2> again{};
+    ASSERT_TRUE(stream->hash_pages_to(hashes, memory, Bytes(5000), Bytes(4096)).ok());
+    ASSERT_TRUE(stream->copy_to_host(std::as_writable_bytes(std::span(again)), hashes).ok());
+    EXPECT_EQ(again, two) << "whatever was there before";
+  }
+  for (DevicePtr one : {memory, hashes}) EXPECT_TRUE(device->free(one).ok());
+}
+
+TEST_F(CudaDeviceTest, ResultsThatCouldNotBeTakenAreNobodysLater) {
+  open();
+  const DevicePtr memory = *device->allocate(Bytes(64));
+  for (int i = 0; i < 300; ++i) ASSERT_TRUE(stream->compare_later(memory, memory, Bytes(64)).ok());
+  fail("cuStreamSynchronize", CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(stream->take_comparisons().status().code(), Code::exhausted);
+  ASSERT_TRUE(stream->compare_later(memory, memory, Bytes(64)).ok());
+  EXPECT_EQ(stream->take_comparisons()->size(), 1u);
+  EXPECT_TRUE(device->free(memory).ok());
+}
+
+TEST_F(CudaDeviceTest, SharedMemoryIsAskedForWhereTheStaticPartLeavesNone) {
+  open();
+  state->static_shared_bytes = 50'000;
+  auto module = load();
+  ASSERT_TRUE(stream->launch(**module->kernel("work"), with_shared(1000), {}).ok());
+  EXPECT_EQ(state->dynamic_shared_limit, 1000);
+}
+
+TEST_F(CudaDeviceTest, ClocksAreReadThoughTheGpuDoesNotSayWhatKeepsThemLow) {
+  const auto reading = [&](const char* function) {
+    auto opened = open_device(0, {kFakeLibrary, {}, kFakeLibrary});
+    EXPECT_TRUE(opened.ok()) << opened.status().to_string();
+    fail(function, CUDA_ERROR_UNKNOWN);
+    return (*opened)->read_clocks();
+  };
+  const auto without_reasons = reading("nvmlDeviceGetCurrentClocksEventReasons");
+  ASSERT_TRUE(without_reasons.has_value());
+  EXPECT_EQ(without_reasons->sm_mhz, 1980u);
+  EXPECT_FALSE(reading("nvmlInit_v2").has_value());
+  EXPECT_FALSE(reading("nvmlDeviceGetClockInfo").has_value());
+}
+
+TEST(CudaErrors, WhatIsContainedIsAFault) { EXPECT_EQ(code_of(CUDA_ERROR_CONTAINED), Code::device_fault); }
 
 }  // namespace
 }  // namespace mneme::cuda

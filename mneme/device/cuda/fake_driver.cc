@@ -1,11 +1,15 @@
 #include "mneme/device/cuda/fake_driver.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -27,7 +31,12 @@ std::set<CUdeviceptr> allocations;
 std::map<CUfunction, std::string> functions;
 uint64_t next_handle = 1;
 
-int context_object, module_object, stream_object, event_object;
+// Copies that are still to be done, and what each event waits for.
+std::deque<std::function<void()>> late;
+uint64_t late_done = 0;
+std::map<CUevent, uint64_t> recorded;
+
+int context_object, module_object, stream_object;
 template <typename Handle, typename Object>
 Handle handle_of(Object& object) {
   return reinterpret_cast<Handle>(&object);
@@ -47,6 +56,24 @@ CUresult enter(const char* function) {
   if (CUresult result = enter(__func__); result != CUDA_SUCCESS) return result
 #define NEED_CONTEXT() \
   if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT
+
+void do_late(uint64_t until = UINT64_MAX) {
+  for (; late_done < until && !late.empty(); ++late_done) {
+    late.front()();
+    late.pop_front();
+  }
+}
+void copy(void* to, const void* from, size_t size) {
+  {
+    std::lock_guard lock(mutex);
+    if (state.late_copies) {
+      late.push_back([=] { memcpy(to, from, size); });
+      return;
+    }
+    do_late();
+  }
+  memcpy(to, from, size);
+}
 
 bool aligned(uint64_t value) { return value % kFakeGranularity == 0; }
 
@@ -268,6 +295,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, in
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra) {
   ENTER();
   NEED_CONTEXT();
+  do_late();
   mneme::cuda::FakeLaunch launch;
   launch.kernel = functions.at(function);
   launch.shared_bytes = config->sharedMemBytes;
@@ -306,34 +334,39 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
 }
 CUresult cuStreamDestroy(CUstream) {
   ENTER();
+  do_late();
   --state.streams;
   return CUDA_SUCCESS;
 }
 CUresult cuStreamSynchronize(CUstream) {
   ENTER();
   NEED_CONTEXT();
+  do_late();
   return CUDA_SUCCESS;
 }
 CUresult cuEventCreate(CUevent* event, unsigned) {
   ENTER();
   NEED_CONTEXT();
   ++state.events;
-  *event = handle_of<CUevent>(event_object);
+  *event = reinterpret_cast<CUevent>(next_handle++);
   return CUDA_SUCCESS;
 }
-CUresult cuEventDestroy(CUevent) {
+CUresult cuEventDestroy(CUevent event) {
   ENTER();
+  recorded.erase(event);
   --state.events;
   return CUDA_SUCCESS;
 }
-CUresult cuEventRecord(CUevent, CUstream) {
+CUresult cuEventRecord(CUevent event, CUstream) {
   ENTER();
   NEED_CONTEXT();
+  recorded[event] = late_done + late.size();
   return CUDA_SUCCESS;
 }
-CUresult cuEventSynchronize(CUevent) {
+CUresult cuEventSynchronize(CUevent event) {
   ENTER();
   NEED_CONTEXT();
+  do_late(recorded[event]);
   return CUDA_SUCCESS;
 }
 #undef cuEventElapsedTime
@@ -395,8 +428,11 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t size, CUstre
   {
     ENTER();
     NEED_CONTEXT();
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    if (sigismember(&blocked, SIGUSR1) == 0) state.open_to_signals.insert(pthread_self());
   }
-  memcpy(reinterpret_cast<void*>(to), from, size);
+  copy(reinterpret_cast<void*>(to), from, size);
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t size, CUstream) {
@@ -404,18 +440,20 @@ CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t size, CUstream) {
     ENTER();
     NEED_CONTEXT();
   }
-  memcpy(to, reinterpret_cast<void*>(from), size);
+  copy(to, reinterpret_cast<void*>(from), size);
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size, CUstream) {
   ENTER();
   NEED_CONTEXT();
+  do_late();
   memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size);
   return CUDA_SUCCESS;
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t size, CUstream) {
   ENTER();
   NEED_CONTEXT();
+  do_late();
   memset(reinterpret_cast<void*>(to), value, size);
   return CUDA_SUCCESS;
 }
@@ -453,6 +491,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size, const CU
   if (!aligned(size) || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   *handle = next_handle++;
   created[*handle] = size;
+  ++state.memory_handles;
   if (properties->requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) {
     shared[*handle] = memfd_create("fake", MFD_CLOEXEC);
     if (ftruncate(shared[*handle], static_cast<off_t>(size)) != 0) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -477,6 +516,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, vo
   created[*handle] = static_cast<size_t>(status.st_size);
   shared[*handle] = dup(descriptor);
   imported.insert(*handle);
+  ++state.memory_handles;
   return CUDA_SUCCESS;
 }
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
@@ -486,7 +526,9 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
     shared.erase(memory);
     imported.erase(handle);
   }
-  return created.erase(handle) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  if (created.erase(handle) == 0) return CUDA_ERROR_INVALID_VALUE;
+  --state.memory_handles;
+  return CUDA_SUCCESS;
 }
 CUresult cuMemMap(CUdeviceptr pointer, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long flags) {

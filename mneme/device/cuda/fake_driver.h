@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct FakeDriverState {
   uint64_t kernel_time = 930;
   bool lose_records = false;
   bool records_by_force_only = false;
+  int kernels_end_after = 0;  // flushes: before, a record comes by force only, and then without times
   int flushes = 0;
 
   // NVML.
@@ -53,8 +55,11 @@ struct FakeDriverState {
   uint64_t occupancy_shared_bytes = 0;
   int dynamic_shared_limit = 0;  // set by cuFuncSetAttribute
   int contexts = 0, modules = 0, streams = 0, events = 0, reservations = 0, mappings = 0, allocations = 0, pinned = 0;
-  uint64_t host_offset = 0;     // between a pinned page's two addresses
-  CUcontext current = nullptr;  // of the last thread that asked
+  int memory_handles = 0;                   // of cuMemCreate() and imports
+  bool late_copies = false;                 // between host and device: done no sooner than they are waited for
+  std::set<unsigned long> open_to_signals;  // threads that copied to the device with signals unblocked
+  uint64_t host_offset = 0;                 // between a pinned page's two addresses
+  CUcontext current = nullptr;              // of the last thread that asked
 };
 
 inline constexpr uint64_t kFakeGranularity = 2 << 20;
