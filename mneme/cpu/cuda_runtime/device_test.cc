@@ -18,6 +18,8 @@ TEST(DeviceQueries, ThereIsOneDeviceAndItSaysWhatItIs) {
   EXPECT_EQ(properties.minor, 0);
   EXPECT_EQ(properties.warpSize, 32);
   EXPECT_EQ(properties.maxThreadsPerBlock, 1024);
+  EXPECT_EQ(properties.sharedMemPerBlock, 49152u) << "without opt-in";
+  EXPECT_GT(properties.sharedMemPerBlockOptin, 49152u);
   EXPECT_EQ(CUDA(cudaGetDeviceProperties)(&properties, 1), cudaErrorInvalidDevice);
   CUDA(cudaGetLastError)();
 }
@@ -33,6 +35,16 @@ TEST(DeviceQueries, AttributesAgreeWithProperties) {
   EXPECT_EQ(attribute(cudaDevAttrMultiProcessorCount), properties.multiProcessorCount);
   EXPECT_EQ(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), static_cast<int>(properties.sharedMemPerBlockOptin));
   EXPECT_EQ(attribute(cudaDevAttrComputeCapabilityMajor), 9);
+  const std::pair<cudaDeviceAttr, size_t> extents[] = {
+      {cudaDevAttrMaxBlockDimX, 1024},       {cudaDevAttrMaxBlockDimY, 1024},
+      {cudaDevAttrMaxBlockDimZ, 64},         {cudaDevAttrMaxGridDimX, 0x7fffffff},
+      {cudaDevAttrMaxGridDimY, 65535},       {cudaDevAttrMaxGridDimZ, 65535},
+      {cudaDevAttrMaxThreadsPerBlock, 1024}, {cudaDevAttrMaxThreadsPerMultiProcessor, 2048}};
+  for (const auto& [which, expected] : extents) EXPECT_EQ(attribute(which), static_cast<int>(expected)) << which;
+  for (int i : {0, 1, 2}) {
+    EXPECT_EQ(attribute(static_cast<cudaDeviceAttr>(cudaDevAttrMaxBlockDimX + i)), properties.maxThreadsDim[i]);
+    EXPECT_EQ(attribute(static_cast<cudaDeviceAttr>(cudaDevAttrMaxGridDimX + i)), properties.maxGridSize[i]);
+  }
   int value = 0;
   EXPECT_EQ(CUDA(cudaDeviceGetAttribute)(&value, static_cast<cudaDeviceAttr>(100000), 0), cudaErrorInvalidValue);
   CUDA(cudaGetLastError)();
@@ -44,9 +56,21 @@ TEST(DeviceQueries, LimitsFlagsAndVersions) {
   EXPECT_EQ(CUDA(cudaDeviceGetLimit)(&limit, cudaLimitStackSize), cudaSuccess);
   EXPECT_EQ(limit, 4096u);
   EXPECT_EQ(CUDA(cudaSetDeviceFlags)(cudaDeviceScheduleBlockingSync), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaSetDeviceFlags)(~0u), cudaErrorInvalidValue);
+  CUDA(cudaGetLastError)();
   unsigned flags = 0;
   EXPECT_EQ(CUDA(cudaGetDeviceFlags)(&flags), cudaSuccess);
   EXPECT_EQ(flags, unsigned{cudaDeviceScheduleBlockingSync});
+  int can = 9;
+  EXPECT_EQ(CUDA(cudaDeviceCanAccessPeer)(&can, 0, 0), cudaSuccess);
+  EXPECT_EQ(can, 0) << "a device is no peer of itself";
+  char id[16] = "---------------";
+  EXPECT_EQ(CUDA(cudaDeviceGetPCIBusId)(id, 5, 0), cudaSuccess);
+  EXPECT_EQ(std::string(id, 7), std::string("0000\0--", 7)) << "as much as there is room for, with its end";
+  EXPECT_EQ(CUDA(cudaDeviceGetPCIBusId)(id, sizeof id, 0), cudaSuccess);
+  int device = 9;
+  EXPECT_EQ(CUDA(cudaDeviceGetByPCIBusId)(&device, id), cudaSuccess);
+  EXPECT_EQ(device, 0);
   int version = 0;
   EXPECT_EQ(CUDA(cudaRuntimeGetVersion)(&version), cudaSuccess);
   EXPECT_EQ(version, CUDART_VERSION);

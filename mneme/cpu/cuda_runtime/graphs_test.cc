@@ -156,6 +156,34 @@ TEST_F(Graphs, NodesAreAddedByTheirKind) {
   cudaGraphNodeParams empty{};
   empty.type = cudaGraphNodeTypeEmpty;
   add(empty);
+  cudaEvent_t start = nullptr, end = nullptr;
+  CUDA(cudaEventCreate)(&start);
+  CUDA(cudaEventCreate)(&end);
+  CUDA(cudaEventRecord)(start, nullptr);
+  cudaGraphNodeParams recording{};
+  recording.type = cudaGraphNodeTypeEventRecord;
+  recording.eventRecord.event = end;
+  add(recording);
+  cudaGraphNodeParams waiting{};
+  waiting.type = cudaGraphNodeTypeWaitEvent;
+  waiting.eventWait.event = start;
+  add(waiting);
+  // A child is what it was when it was added.
+  char filled = 0;
+  cudaGraph_t child = nullptr;
+  cudaGraphNode_t inner = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphCreate)(&child, 0), cudaSuccess);
+  cudaMemsetParams one_byte{};
+  one_byte.dst = &filled;
+  one_byte.value = 'c';
+  one_byte.elementSize = one_byte.width = one_byte.height = 1;
+  ASSERT_EQ(CUDA(cudaGraphAddMemsetNode)(&inner, child, nullptr, 0, &one_byte), cudaSuccess);
+  cudaGraphNodeParams nested{};
+  nested.type = cudaGraphNodeTypeGraph;
+  nested.graph.graph = child;
+  add(nested);
+  one_byte.value = 'x';
+  ASSERT_EQ(CUDA(cudaGraphMemsetNodeSetParams)(inner, &one_byte), cudaSuccess);
   cudaGraphNodeParams unknown{};
   unknown.type = cudaGraphNodeTypeExtSemaphoreSignal;
   EXPECT_EQ(CUDA(cudaGraphAddNode)(&node, graph, nullptr, nullptr, 0, &unknown), cudaErrorNotSupported);
@@ -163,6 +191,126 @@ TEST_F(Graphs, NodesAreAddedByTheirKind) {
   EXPECT_EQ(std::string(copied, 16), std::string("fff\0\0fff\0\0\0\0\0\0\0\0", 16));
   EXPECT_EQ(heard, 3);
   EXPECT_EQ(numbers[1], 2 * 7);
+  float milliseconds = -1;
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaSuccess) << "the event was recorded";
+  EXPECT_EQ(filled, 'c');
+  cudaGraphNode_t nodes[8] = {};
+  size_t count = 8;
+  ASSERT_EQ(CUDA(cudaGraphGetNodes)(graph, nodes, &count), cudaSuccess);
+  std::vector<cudaGraphNodeType> types(count);
+  for (size_t i = 0; i < count; ++i) EXPECT_EQ(CUDA(cudaGraphNodeGetType)(nodes[i], &types[i]), cudaSuccess);
+  EXPECT_EQ(types, (std::vector{cudaGraphNodeTypeMemset, cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeHost, cudaGraphNodeTypeKernel,
+                                cudaGraphNodeTypeEmpty, cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeWaitEvent,
+                                cudaGraphNodeTypeGraph}));
+  CUDA(cudaGraphDestroy)(child);
+  for (cudaEvent_t event : {start, end}) CUDA(cudaEventDestroy)(event);
+}
+
+TEST_F(Graphs, NodesOfACaptureSayThatTheyAllocateAndRelease) {
+  cudaStream_t stream = nullptr;
+  void* pointer = nullptr;
+  cudaGraph_t captured = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamCreate)(&stream), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMallocAsync)(&pointer, 4, stream), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(pointer, stream), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(stream, &captured), cudaSuccess);
+  cudaGraphNode_t nodes[2] = {};
+  size_t count = 2;
+  ASSERT_EQ(CUDA(cudaGraphGetNodes)(captured, nodes, &count), cudaSuccess);
+  ASSERT_EQ(count, 2u);
+  cudaGraphNodeType type;
+  EXPECT_EQ(CUDA(cudaGraphNodeGetType)(nodes[0], &type), cudaSuccess);
+  EXPECT_EQ(type, cudaGraphNodeTypeMemAlloc);
+  EXPECT_EQ(CUDA(cudaGraphNodeGetType)(nodes[1], &type), cudaSuccess);
+  EXPECT_EQ(type, cudaGraphNodeTypeMemFree);
+  CUDA(cudaGraphDestroy)(captured);
+  CUDA(cudaStreamDestroy)(stream);
+}
+
+TEST_F(Graphs, AreInstantiatedWithFlagsAndSayWhetherTheyWere) {
+  cudaGraphNode_t a = nullptr, b = nullptr;
+  CUDA(cudaGraphAddEmptyNode)(&a, graph, nullptr, 0);
+  CUDA(cudaGraphAddEmptyNode)(&b, graph, &a, 1);
+  cudaGraphExec_t exec = nullptr;
+  unsigned long long flags = 0;
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, cudaGraphInstantiateFlagUseNodePriority), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphExecGetFlags)(exec, &flags), cudaSuccess);
+  EXPECT_EQ(flags, unsigned{cudaGraphInstantiateFlagUseNodePriority});
+  CUDA(cudaGraphExecDestroy)(exec);
+  cudaGraphInstantiateParams parameters{};
+  parameters.flags = cudaGraphInstantiateFlagUpload;
+  parameters.result_out = cudaGraphInstantiateError;
+  ASSERT_EQ(CUDA(cudaGraphInstantiateWithParams)(&exec, graph, &parameters), cudaSuccess);
+  EXPECT_EQ(parameters.result_out, cudaGraphInstantiateSuccess);
+  EXPECT_EQ(CUDA(cudaGraphExecGetFlags)(exec, &flags), cudaSuccess);
+  EXPECT_EQ(flags, unsigned{cudaGraphInstantiateFlagUpload});
+  CUDA(cudaGraphExecDestroy)(exec);
+  ASSERT_EQ(CUDA(cudaGraphAddDependencies)(graph, &b, &a, nullptr, 1), cudaSuccess);  // a circle
+  EXPECT_EQ(CUDA(cudaGraphInstantiateWithParams)(&exec, graph, &parameters), cudaErrorInvalidValue);
+  EXPECT_EQ(parameters.result_out, cudaGraphInstantiateError);
+}
+
+TEST_F(Graphs, NodesThatCannotBeAreRefused) {
+  int factor = 2;
+  cudaKernelNodeParams parameters = scale(factor);
+  void* extra[] = {nullptr};
+  parameters.extra = extra;
+  cudaGraphNode_t node = nullptr;
+  EXPECT_EQ(CUDA(cudaGraphAddKernelNode)(&node, graph, nullptr, 0, &parameters), cudaErrorNotSupported);
+  parameters.extra = nullptr;
+  for (const dim3& grid : {dim3(0), dim3(1, 65536), dim3(1, 1, 65536)}) {
+    parameters.gridDim = grid;
+    EXPECT_EQ(CUDA(cudaGraphAddKernelNode)(&node, graph, nullptr, 0, &parameters), cudaErrorInvalidConfiguration);
+  }
+  parameters.gridDim = dim3(1);
+  parameters.blockDim = dim3(1, 1, 65);
+  EXPECT_EQ(CUDA(cudaGraphAddKernelNode)(&node, graph, nullptr, 0, &parameters), cudaErrorInvalidConfiguration);
+  parameters.blockDim = dim3(1);
+  parameters.kernelParams = nullptr;
+  EXPECT_EQ(CUDA(cudaGraphAddKernelNode)(&node, graph, nullptr, 0, &parameters), cudaErrorInvalidValue);
+  // Rows of four elements of 4 bytes do not fit into less than 16.
+  cudaMemsetParams fill{};
+  fill.dst = numbers;
+  fill.elementSize = 4;
+  fill.width = 4;
+  fill.height = 2;
+  for (const auto& [pitch, expected] : {std::pair(4, cudaErrorInvalidValue), {15, cudaErrorInvalidValue}, {16, cudaSuccess}}) {
+    fill.pitch = static_cast<size_t>(pitch);
+    EXPECT_EQ(CUDA(cudaGraphAddMemsetNode)(&node, graph, nullptr, 0, &fill), expected) << pitch;
+  }
+  fill.pitch = 64;
+  for (unsigned element : {0u, 3u, 8u}) {
+    fill.elementSize = element;
+    EXPECT_EQ(CUDA(cudaGraphAddMemsetNode)(&node, graph, nullptr, 0, &fill), cudaErrorInvalidValue) << element;
+  }
+}
+
+TEST_F(Graphs, NodesSayWhatTheyDo) {
+  int factor = 2;
+  cudaKernelNodeParams parameters = scale(factor);
+  parameters.gridDim = dim3(2, 3, 4);
+  parameters.blockDim = dim3(5, 6, 7);
+  parameters.sharedMemBytes = 128;
+  cudaGraphNode_t launching = nullptr, copying = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphAddKernelNode)(&launching, graph, nullptr, 0, &parameters), cudaSuccess);
+  cudaKernelNodeParams launched{};
+  ASSERT_EQ(CUDA(cudaGraphKernelNodeGetParams)(launching, &launched), cudaSuccess);
+  EXPECT_EQ((Dim3{launched.gridDim.x, launched.gridDim.y, launched.gridDim.z}), (Dim3{2, 3, 4}));
+  EXPECT_EQ((Dim3{launched.blockDim.x, launched.blockDim.y, launched.blockDim.z}), (Dim3{5, 6, 7}));
+  EXPECT_EQ(launched.sharedMemBytes, 128u);
+  cudaMemcpy3DParms copy{};
+  copy.srcPtr = cudaPitchedPtr{numbers, 8, 8, 1};
+  copy.dstPtr = cudaPitchedPtr{numbers + 1, 4, 4, 1};
+  copy.extent = {4, 1, 1};
+  copy.kind = cudaMemcpyDeviceToDevice;
+  ASSERT_EQ(CUDA(cudaGraphAddMemcpyNode)(&copying, graph, nullptr, 0, &copy), cudaSuccess);
+  cudaMemcpy3DParms copied{};
+  ASSERT_EQ(CUDA(cudaGraphMemcpyNodeGetParams)(copying, &copied), cudaSuccess);
+  EXPECT_EQ(copied.srcPtr.ptr, numbers);
+  EXPECT_EQ(copied.dstPtr.ptr, numbers + 1);
+  EXPECT_EQ(copied.extent.width, 4u);
+  EXPECT_EQ(copied.kind, cudaMemcpyDeviceToDevice);
 }
 
 TEST_F(Graphs, ANodeOfAnExecutableKeepsItsKind) {
@@ -289,7 +437,15 @@ TEST_F(Graphs, QueriesGiveAsManyNodesAsThereIsRoomFor) {
   const cudaGraphNode_t both[] = {a, b};
   ASSERT_EQ(CUDA(cudaGraphAddEmptyNode)(&c, graph, both, 2), cudaSuccess);
   cudaGraphNode_t found[4] = {c, c, c, c}, to[4] = {};
-  size_t count = 1;
+  size_t count = 4;
+  cudaGraphNode_t d = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphAddEmptyNode)(&d, graph, &a, 1), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphNodeGetDependentNodes)(a, found, nullptr, &count), cudaSuccess);
+  ASSERT_EQ(count, 2u);
+  EXPECT_EQ(std::pair(found[0], found[1]), std::pair(c, d));
+  ASSERT_EQ(CUDA(cudaGraphDestroyNode)(d), cudaSuccess);
+  std::fill_n(found, 4, c);
+  count = 1;
   EXPECT_EQ(CUDA(cudaGraphGetRootNodes)(graph, found, &count), cudaSuccess);
   EXPECT_EQ(count, 1u);
   EXPECT_EQ(std::pair(found[0], found[1]), std::pair(a, c)) << "what is behind the room stays";
@@ -370,6 +526,11 @@ TEST_F(Graphs, ANodeIsDisabledAndEnabledAgain) {
     EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
     EXPECT_EQ(numbers[0], expected *= enabled != 0 ? 2 : 1);
   }
+  // An update changes what nodes do, and not which of them do it.
+  EXPECT_EQ(CUDA(cudaGraphNodeSetEnabled)(exec, node, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphExecUpdate)(exec, graph, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(numbers[0], expected);
   CUDA(cudaGraphExecDestroy)(exec);
 }
 
@@ -442,6 +603,14 @@ TEST_F(Graphs, AnExecutableDoesNotSeeWhatBecomesOfAChild) {
   EXPECT_EQ(numbers[0], 9);
   launch_once();
   EXPECT_EQ(numbers[0], 5) << "one that is made now";
+  // Nor what becomes of one that it is given later.
+  fill.value = 6;
+  ASSERT_EQ(CUDA(cudaGraphMemsetNodeSetParams)(filled, &fill), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphExecChildGraphNodeSetParams)(exec, child_node, child), cudaSuccess);
+  fill.value = 7;
+  ASSERT_EQ(CUDA(cudaGraphMemsetNodeSetParams)(filled, &fill), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(numbers[0], 6);
   CUDA(cudaGraphExecDestroy)(exec);
   CUDA(cudaGraphDestroy)(child);
 }
@@ -467,6 +636,11 @@ TEST_F(Graphs, AnExecutableTakesTheChangesOfAGraphOfTheSameShape) {
   ASSERT_EQ(CUDA(cudaGraphDestroyNode)(other_node), cudaSuccess);
   EXPECT_EQ(CUDA(cudaGraphExecUpdate)(exec, other, &info), cudaErrorGraphExecUpdateFailure);
   EXPECT_EQ(info.result, cudaGraphExecUpdateErrorNodeTypeChanged);
+  cudaGraphNode_t second = nullptr;
+  CUDA(cudaGraphAddEmptyNode)(&second, other, &empty, 1);
+  ASSERT_EQ(CUDA(cudaGraphAddDependencies)(other, &second, &empty, nullptr, 1), cudaSuccess);  // a circle
+  EXPECT_EQ(CUDA(cudaGraphExecUpdate)(exec, other, &info), cudaErrorGraphExecUpdateFailure);
+  EXPECT_EQ(info.result, cudaGraphExecUpdateError);
   // It is still known by the nodes of the graph that it was made from.
   factor = 3;
   EXPECT_EQ(CUDA(cudaGraphExecKernelNodeSetParams)(exec, node, &parameters), cudaSuccess);

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "mneme/cpu/cuda_runtime/testing/program.h"
@@ -50,10 +51,14 @@ TEST(Launch, RefusesShapesThatTheDeviceCannotRun) {
   EXPECT_EQ(launch(dim3(1), dim3(1025), 0), cudaErrorInvalidConfiguration);
   EXPECT_EQ(launch(dim3(1), dim3(1, 1, 65), 0), cudaErrorInvalidConfiguration);
   EXPECT_EQ(launch(dim3(1, 65536), dim3(1), 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(launch(dim3(1, 1, 65536), dim3(1), 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(launch(dim3(1, 1, 65535), dim3(1), 49152), cudaSuccess) << "the most";
   EXPECT_EQ(launch(dim3(1), dim3(1024), 0), cudaErrorLaunchOutOfResources);  // the kernel is bound to 512 threads
   EXPECT_EQ(launch(dim3(1), dim3(1), 49153), cudaErrorInvalidValue);
   EXPECT_EQ(CUDA(cudaFuncSetAttribute)(&program.scale, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000), cudaSuccess);
   EXPECT_EQ(launch(dim3(1), dim3(1), 49153), cudaSuccess);
+  EXPECT_EQ(launch(dim3(1), dim3(1), 60000), cudaSuccess);
+  EXPECT_EQ(launch(dim3(1), dim3(1), 60001), cudaErrorInvalidValue);
   EXPECT_EQ(CUDA(cudaFuncSetAttribute)(&program.scale, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20),
             cudaErrorInvalidValue);
   EXPECT_EQ(CUDA(cudaLaunchKernel)(&data, dim3(1), dim3(1), arguments, 0, nullptr), cudaErrorInvalidDeviceFunction);
@@ -94,6 +99,46 @@ TEST(Launch, ByHandleAndWithAttributes) {
   EXPECT_EQ(CUDA(cudaLaunchKernelExC)(&config, &program.scale, arguments), cudaSuccess);
   EXPECT_EQ(CUDA(cudaLaunchCooperativeKernel)(&program.scale, dim3(1), dim3(2), arguments, 0, nullptr), cudaSuccess);
   EXPECT_EQ(numbers[1], 2 * 27);
+  CUDA(cudaFree)(numbers);
+}
+
+TEST(Launch, ByConfigurationIsInItsStreamAndWithoutClusters) {
+  Program& program = Program::get();
+  int* numbers = make_numbers(2);
+  int factor = 3, count = 2;
+  void* arguments[] = {&numbers, &factor, &count};
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamCreate)(&stream), cudaSuccess);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(2, 2, 2);
+  config.blockDim = dim3(1);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  const auto launch = [&](dim3 cluster) {
+    attribute.val.clusterDim.x = cluster.x;
+    attribute.val.clusterDim.y = cluster.y;
+    attribute.val.clusterDim.z = cluster.z;
+    return CUDA(cudaLaunchKernelExC)(&config, &program.scale, arguments);
+  };
+  for (const dim3& cluster : {dim3(2), dim3(1, 2), dim3(1, 1, 2)}) EXPECT_EQ(launch(cluster), cudaErrorNotSupported);
+  EXPECT_EQ(numbers[1], 2);
+  config.gridDim = dim3(2);
+  EXPECT_EQ(launch(dim3(1)), cudaSuccess);
+  EXPECT_EQ(numbers[1], 6);
+  config.stream = stream;
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_EQ(launch(dim3(1)), cudaSuccess);
+  EXPECT_EQ(numbers[1], 6) << "it is captured";
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(stream, &graph), cudaSuccess);
+  size_t nodes = 0;
+  EXPECT_EQ(CUDA(cudaGraphGetNodes)(graph, nullptr, &nodes), cudaSuccess);
+  EXPECT_EQ(nodes, 1u);
+  CUDA(cudaGraphDestroy)(graph);
+  CUDA(cudaStreamDestroy)(stream);
+  CUDA(cudaGetLastError)();
   CUDA(cudaFree)(numbers);
 }
 
@@ -152,14 +197,140 @@ TEST(Functions, AttributesAndOccupancy) {
   EXPECT_EQ(blocks, 4);
   EXPECT_EQ(CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, &program.scale, 1024, 0), cudaSuccess);
   EXPECT_EQ(blocks, 0);
+  // What threads, blocks and shared memory, with the kernel's own 64 bytes, leave room for.
+  int available = 0;
+  ASSERT_EQ(CUDA(cudaDeviceGetAttribute)(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0), cudaSuccess);
+  const auto room = [&](int threads, int shared) {
+    EXPECT_EQ(CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor)(&blocks, &program.scale, threads, static_cast<size_t>(shared)),
+              cudaSuccess);
+    return blocks;
+  };
+  EXPECT_EQ(room(32, 0), 32) << "no more blocks than that";
+  EXPECT_EQ(room(128, 0), 16);
+  EXPECT_EQ(room(128, available - 64), 1);
+  EXPECT_EQ(room(128, available - 63), 0);
+  EXPECT_EQ(room(128, available / 2 - 64), 2);
+  size_t bytes = 0;
+  EXPECT_EQ(CUDA(cudaOccupancyAvailableDynamicSMemPerBlock)(&bytes, &program.scale, 1, 32), cudaSuccess);
+  EXPECT_EQ(bytes, 49152u);
+  EXPECT_EQ(CUDA(cudaOccupancyAvailableDynamicSMemPerBlock)(&bytes, &program.scale, 32, 32), cudaSuccess);
+  EXPECT_EQ(bytes, static_cast<size_t>(available) / 32);
   size_t offset = 0, size = 0;
   EXPECT_EQ(CUDA(cudaFuncGetParamInfo)(&program.scale, 2, &offset, &size), cudaSuccess);
   EXPECT_EQ(offset, 12u);
+  EXPECT_EQ(size, 4u);
   EXPECT_EQ(CUDA(cudaFuncGetParamInfo)(&program.scale, 3, &offset, &size), cudaErrorInvalidValue);
   const char* name = nullptr;
   EXPECT_EQ(CUDA(cudaFuncGetName)(&name, &program.scale), cudaSuccess);
   EXPECT_STREQ(name, "scale");
   CUDA(cudaGetLastError)();
+}
+
+TEST(Functions, EachSettingStaysWhenAnotherIsMade) {
+  const void* function = &Program::get().fault;
+  const auto set = [&](cudaFuncAttribute attribute, int value) { return CUDA(cudaFuncSetAttribute)(function, attribute, value); };
+  EXPECT_EQ(set(cudaFuncAttributePreferredSharedMemoryCarveout, 100), cudaSuccess);
+  EXPECT_EQ(set(cudaFuncAttributePreferredSharedMemoryCarveout, 101), cudaErrorInvalidValue);
+  EXPECT_EQ(set(cudaFuncAttributeMaxDynamicSharedMemorySize, 50000), cudaSuccess);
+  EXPECT_EQ(set(cudaFuncAttributeMaxDynamicSharedMemorySize, -1), cudaErrorInvalidValue);
+  int most = 0;
+  ASSERT_EQ(CUDA(cudaDeviceGetAttribute)(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0), cudaSuccess);
+  EXPECT_EQ(set(cudaFuncAttributeMaxDynamicSharedMemorySize, most + 1), cudaErrorInvalidValue);
+  EXPECT_EQ(set(cudaFuncAttributeMaxDynamicSharedMemorySize, most), cudaSuccess);
+  EXPECT_EQ(set(cudaFuncAttributeMaxDynamicSharedMemorySize, 50000), cudaSuccess);
+  cudaFuncAttributes attributes;
+  ASSERT_EQ(CUDA(cudaFuncGetAttributes)(&attributes, function), cudaSuccess);
+  EXPECT_EQ(attributes.preferredShmemCarveout, 100);
+  EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 50000);
+  EXPECT_EQ(set(cudaFuncAttributePreferredSharedMemoryCarveout, -1), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaFuncGetAttributes)(&attributes, function), cudaSuccess);
+  EXPECT_EQ(attributes.preferredShmemCarveout, -1);
+  EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 50000);
+  CUDA(cudaGetLastError)();
+}
+
+TEST(Symbols, AVariableThatNoKernelReachesHasItsInitialValue) {
+  int values[3] = {};
+  EXPECT_EQ(CUDA(cudaMemcpyFromSymbol)(values, &Program::get().initial, sizeof values, 0, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(std::vector(values, values + 3), (std::vector{11, 22, 33}));
+}
+
+// As a library that is closed and opened again.
+TEST(Images, AreGoneWhenTheyAreUnregistered) {
+  using testing::TestSegment;
+  Program& program = Program::get();
+  program.load();
+  static char variable = 0, kernel = 0;
+  ByteVector fat = testing::make_fat_binary({{2, 80, testing::make_device_elf({TestSegment{.name = "fault"}.build()})}});
+  const testing::TestWrapper wrapper{.fat_binary = fat.data()};
+  uint64_t places[2] = {};
+  for (uint64_t& place : places) {
+    void** handle = program.add_image(&wrapper);
+    program.add_variable(handle, variable, "variable", 4);
+    program.add_function(handle, kernel, "fault");
+    void* address = nullptr;
+    ASSERT_EQ(CUDA(cudaGetSymbolAddress)(&address, &variable), cudaSuccess);
+    place = reinterpret_cast<uint64_t>(address);
+    EXPECT_EQ(*static_cast<int*>(address), 0);
+    *static_cast<int*>(address) = 5;
+    cudaFuncAttributes attributes;
+    EXPECT_EQ(CUDA(cudaFuncGetAttributes)(&attributes, &kernel), cudaSuccess);
+    EXPECT_EQ(attributes.binaryVersion, 90) << "of the newest code that there is";
+    program.remove_image(handle);
+    EXPECT_EQ(CUDA(cudaFuncGetAttributes)(&attributes, &kernel), cudaErrorInvalidDeviceFunction);
+    EXPECT_EQ(CUDA(cudaGetSymbolAddress)(&address, &variable), cudaErrorInvalidSymbol);
+  }
+  EXPECT_EQ(places[0], places[1]) << "its window is free again";
+  CUDA(cudaGetLastError)();
+}
+
+// Of a variable of several segments the one that defines it says how large it is.
+TEST(Images, PlaceVariablesAsTheirDefinitionsSay) {
+  using testing::TestSegment;
+  Program& program = Program::get();
+  program.load();
+  static char small = 0, wide = 0, common = 0;
+  TestSegment uses{.kind = MNEME_SEGMENT_FUNCTION, .name = "uses"}, defines{.kind = MNEME_SEGMENT_GLOBAL, .name = "common"};
+  uses.globals = {{"common", 0, MNEME_GLOBAL_DECLARATION, "", 4}, {"small", 4, 0, "", 4}, {"wide", 4, 0, "", 4096}};
+  defines.globals = {{"common", 16, 0, "", 4}};
+  ByteVector fat = testing::make_fat_binary({{2, 90, testing::make_device_elf({uses.build(), defines.build()})}});
+  const testing::TestWrapper wrapper{.fat_binary = fat.data()};
+  void** handle = program.add_image(&wrapper);
+  program.add_variable(handle, small, "small", 4);
+  program.add_variable(handle, wide, "wide", 4);
+  program.add_variable(handle, common, "common", 16);
+  size_t size = 0;
+  EXPECT_EQ(CUDA(cudaGetSymbolSize)(&size, &common), cudaSuccess);
+  EXPECT_EQ(size, 16u);
+  std::set<uint64_t> places;
+  for (char* variable : {&small, &wide, &common}) {
+    void* address = nullptr;
+    ASSERT_EQ(CUDA(cudaGetSymbolAddress)(&address, variable), cudaSuccess);
+    places.insert(reinterpret_cast<uint64_t>(address));
+    if (variable == &wide) EXPECT_EQ(reinterpret_cast<uint64_t>(address) % 4096, 0u);
+  }
+  EXPECT_EQ(places.size(), 3u);
+  program.remove_image(handle);
+}
+
+TEST(Images, DamageIsSaidAndHidesNothingElse) {
+  using testing::TestSegment;
+  Program& program = Program::get();
+  static char variable = 0;
+  ByteVector damaged = TestSegment{.name = "scale"}.build();
+  damaged.back() ^= std::byte{1};
+  ByteVector fat = testing::make_fat_binary({{2, 90, testing::make_device_elf({damaged})}});
+  const testing::TestWrapper wrapper{.fat_binary = fat.data()};
+  void** handle = program.add_image(&wrapper);
+  program.add_variable(handle, variable, "variable", 4);
+  void* address = nullptr;
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(CUDA(cudaGetSymbolAddress)(&address, &variable), cudaSuccess);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("mneme: warning: fat binary "), std::string::npos) << said;
+  EXPECT_NE(said.find("the checksum is "), std::string::npos) << said;
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  program.remove_image(handle);
 }
 
 TEST(Symbols, AddressSizeAndCopies) {
@@ -200,6 +371,50 @@ TEST(FaultDeathTest, IsStickyAndSaidOnce) {
         std::exit(launched == cudaErrorIllegalAddress && sticky ? 0 : 1);
       },
       ::testing::ExitedWithCode(0), "mneme: error: kernel 'fault', block \\[0,0,0\\].*a write to address 0x8");
+}
+
+TEST(Launch, AKernelMayAllocateAsMuchAsTheLimitSays) {
+  int* had = make_numbers(1);
+  size_t limit = 0;
+  ASSERT_EQ(CUDA(cudaDeviceGetLimit)(&limit, cudaLimitMallocHeapSize), cudaSuccess);
+  uint64_t size = uint64_t{3} << 30;
+  void* arguments[] = {&had, &size};
+  const auto launch = [&] {
+    EXPECT_EQ(CUDA(cudaLaunchKernel)(&Program::get().allocate, dim3(1), dim3(1), arguments, 0, nullptr), cudaSuccess);
+    return *had;
+  };
+  EXPECT_EQ(launch(), 0);
+  EXPECT_EQ(CUDA(cudaDeviceSetLimit)(cudaLimitMallocHeapSize, size_t{4} << 30), cudaSuccess);
+  EXPECT_EQ(launch(), 1);
+  EXPECT_EQ(CUDA(cudaDeviceSetLimit)(cudaLimitMallocHeapSize, limit), cudaSuccess);
+  CUDA(cudaFree)(had);
+}
+
+TEST(FaultDeathTest, EachKindHasAnErrorOfItsOwn) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto launch = [](int what, cudaError_t expected) {
+    void* arguments[] = {&what};
+    const cudaError_t got = CUDA(cudaLaunchKernel)(&Program::get().misbehave, dim3(1), dim3(2), arguments, 0, nullptr);
+    std::exit(got == expected ? 0 : 1);
+  };
+  EXPECT_EXIT(launch(0, cudaErrorLaunchTimeout), ::testing::ExitedWithCode(0), "mneme: error: kernel 'misbehave'");
+  EXPECT_EXIT(launch(1, cudaErrorAssert), ::testing::ExitedWithCode(0), "it holds");
+  EXPECT_EXIT(launch(2, cudaErrorLaunchFailure), ::testing::ExitedWithCode(0), "mneme: error: kernel 'misbehave'");
+}
+
+TEST(FaultDeathTest, OfANodeIsThatOfItsGraph) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto launch_graph = [] {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
+    cudaGraphNode_t node = nullptr;
+    const cudaKernelNodeParams parameters{&Program::get().fault, dim3(1), dim3(1), 0, nullptr, nullptr};
+    CUDA(cudaGraphCreate)(&graph, 0);
+    CUDA(cudaGraphAddKernelNode)(&node, graph, nullptr, 0, &parameters);
+    CUDA(cudaGraphInstantiate)(&exec, graph, 0);
+    std::exit(CUDA(cudaGraphLaunch)(exec, nullptr) == cudaErrorIllegalAddress ? 0 : 1);
+  };
+  EXPECT_EXIT(launch_graph(), ::testing::ExitedWithCode(0), "a write to address 0x8");
 }
 
 TEST(LoweringDeathTest, SaysWhatIsWrongWithTheCommand) {

@@ -44,10 +44,40 @@ TEST_F(LoweringTest, ASecondRunTakesTheAnswerOfTheFirst) {
   EXPECT_EQ(lower(request).status().code(), Code::internal);  // another address is another question
 }
 
+// Another version may lower in another way.
+TEST_F(LoweringTest, AnAnswerIsThatOfItsCommand) {
+  const Path command = cache / "command";
+  std::filesystem::copy_file(MNEME_TEST_LOWER_COMMAND, command);
+  const auto before = std::filesystem::last_write_time(command);
+  ::setenv(MNEME_ENV_COMMAND, command.c_str(), 1);
+  ASSERT_TRUE(lower(request).ok());
+  ::setenv("MNEME_TEST_LOWER_CRASHES", "1", 1);
+  EXPECT_TRUE(lower(request).ok());
+  std::filesystem::last_write_time(command, before + std::chrono::microseconds(1));
+  EXPECT_EQ(lower(request).status().code(), Code::internal) << "it was made anew";
+  std::filesystem::last_write_time(command, before + std::chrono::seconds(1));
+  EXPECT_EQ(lower(request).status().code(), Code::internal);
+  std::filesystem::last_write_time(command, before);
+  EXPECT_TRUE(lower(request).ok());
+}
+
 TEST_F(LoweringTest, ADamagedAnswerIsMadeAgain) {
   ASSERT_TRUE(lower(request).ok());
   std::filesystem::resize_file(cached()[0], 20);
   EXPECT_TRUE(lower(request).ok());
+}
+
+TEST_F(LoweringTest, SaysHowACommandThatLeavesNoAnswerEnded) {
+  ::setenv(MNEME_ENV_COMMAND, "/bin/false", 1);
+  EXPECT_EQ(lower(request).status().to_string(),
+            "internal: lowering kernels for the CPU device: /bin/false lower ended with exit status 1 and left no answer");
+}
+
+// The test's command fails where it finds any of them.
+TEST_F(LoweringTest, WhatIsLoadedIntoTheProgramIsNotLoadedIntoTheCommand) {
+  for (const char* name : {"LD_PRELOAD", MNEME_ENV_INTERPOSERS}) ::setenv(name, "", 1);
+  EXPECT_TRUE(lower(request).ok());
+  ::unsetenv("LD_PRELOAD");
 }
 
 TEST_F(LoweringTest, WorksWithoutACacheFolder) {

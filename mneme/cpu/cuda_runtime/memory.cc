@@ -30,16 +30,20 @@ cudaError_t malloc_managed(void** pointer, size_t size, unsigned flags) {
 }
 
 cudaError_t malloc_pitch(void** pointer, size_t* pitch, size_t width, size_t height) {
-  if (!pitch) return cudaErrorInvalidValue;
+  if (!pointer || !pitch) return cudaErrorInvalidValue;
+  *pointer = nullptr;
   *pitch = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
-  return allocate(pointer, *pitch * height, MemoryKind::device);
+  size_t size = 0;
+  if (*pitch < width || __builtin_mul_overflow(*pitch, height, &size)) return cudaErrorMemoryAllocation;
+  return allocate(pointer, size, MemoryKind::device);
 }
 
 cudaError_t malloc_3d(cudaPitchedPtr* pitched, cudaExtent extent) {
   if (!pitched) return cudaErrorInvalidValue;
   void* pointer = nullptr;
-  size_t pitch = 0;
-  cudaError_t result = malloc_pitch(&pointer, &pitch, extent.width, extent.height * extent.depth);
+  size_t pitch = 0, rows = 0;
+  if (__builtin_mul_overflow(extent.height, extent.depth, &rows)) return cudaErrorMemoryAllocation;
+  cudaError_t result = malloc_pitch(&pointer, &pitch, extent.width, rows);
   *pitched = {pointer, pitch, extent.width, extent.height};
   return result;
 }

@@ -20,8 +20,29 @@ TEST(Memory, DeviceAllocationsAreCountedAndChecked) {
   EXPECT_EQ(CUDA(cudaMalloc)(&pointer, 0), cudaSuccess);
   EXPECT_EQ(pointer, nullptr);
   EXPECT_EQ(CUDA(cudaMalloc)(&pointer, total + 1), cudaErrorMemoryAllocation);
+  void* other = nullptr;
+  ASSERT_EQ(CUDA(cudaMalloc)(&other, 1000), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMalloc)(&pointer, total - 999), cudaErrorMemoryAllocation) << "together they are too much";
+  EXPECT_EQ(CUDA(cudaFree)(other), cudaSuccess);
   EXPECT_EQ(CUDA(cudaGetLastError)(), cudaErrorMemoryAllocation);
   EXPECT_EQ(CUDA(cudaGetLastError)(), cudaSuccess);
+}
+
+TEST(Memory, ManagedMemoryCountsAsTheDevices) {
+  size_t before = 0, during = 0, after = 0, total = 0;
+  void *managed = nullptr, *host = nullptr;
+  ASSERT_EQ(CUDA(cudaMemGetInfo)(&before, &total), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMallocManaged)(&managed, 1000, cudaMemAttachGlobal), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMallocHost)(&host, 1000), cudaSuccess);
+  CUDA(cudaMemGetInfo)(&during, &total);
+  EXPECT_EQ(before - during, 1000u) << "the host's does not";
+  EXPECT_EQ(CUDA(cudaFree)(managed), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeHost)(host), cudaSuccess);
+  CUDA(cudaMemGetInfo)(&after, &total);
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(CUDA(cudaMallocManaged)(&managed, 0, cudaMemAttachGlobal), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaMallocManaged)(&managed, 8, cudaMemAttachSingle), cudaErrorInvalidValue);
+  CUDA(cudaGetLastError)();
 }
 
 TEST(Memory, LastErrorIsPeekedAndTaken) {
@@ -53,6 +74,7 @@ TEST(Memory, PointersKnowWhatTheyAre) {
   const auto sides = [](void* pointer) {
     cudaPointerAttributes attributes;
     EXPECT_EQ(CUDA(cudaPointerGetAttributes)(&attributes, pointer), cudaSuccess);
+    EXPECT_EQ(attributes.device, attributes.type == cudaMemoryTypeUnregistered ? -2 : 0);
     return std::pair(attributes.devicePointer, attributes.hostPointer);
   };
   void *const nowhere = nullptr, *const own = &on_stack;
@@ -66,7 +88,9 @@ TEST(Memory, PointersKnowWhatTheyAre) {
   void* mapped = nullptr;
   EXPECT_EQ(CUDA(cudaHostGetDevicePointer)(&mapped, host, 0), cudaSuccess);
   EXPECT_EQ(mapped, host);
-  EXPECT_EQ(CUDA(cudaHostRegister)(&on_stack, sizeof on_stack, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaHostRegister)(&on_stack, sizeof on_stack, cudaHostRegisterMapped), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaHostGetFlags)(&flags, &on_stack), cudaSuccess);
+  EXPECT_EQ(flags, unsigned{cudaHostRegisterMapped});
   EXPECT_EQ(CUDA(cudaHostRegister)(&on_stack, sizeof on_stack, 0), cudaErrorHostMemoryAlreadyRegistered);
   EXPECT_EQ(type(&on_stack), cudaMemoryTypeHost);
   EXPECT_EQ(CUDA(cudaHostUnregister)(&on_stack), cudaSuccess);
@@ -106,6 +130,23 @@ TEST(Memory, PitchedMemoryHasEveryRowOfEverySlice) {
   EXPECT_EQ(CUDA(cudaFree)(slices.ptr), cudaSuccess);
 }
 
+// Sizes that do not fit into 64 bits, of which nothing or little would remain.
+TEST(Memory, PitchedMemoryIsNotCutShort) {
+  const size_t huge = size_t{1} << 55;
+  void* rows = &rows;
+  size_t pitch = 0;
+  for (const auto& [width, height] : {std::pair(size_t{512}, huge), {size_t{512}, huge + 1}, {~size_t{0}, size_t{2}}}) {
+    EXPECT_EQ(CUDA(cudaMallocPitch)(&rows, &pitch, width, height), cudaErrorMemoryAllocation) << width;
+    EXPECT_EQ(rows, nullptr);
+  }
+  for (const cudaExtent& extent : {cudaExtent{512, huge + 1, 1}, cudaExtent{512, huge / 2 + 1, 2}, cudaExtent{8, huge, 1 << 9}}) {
+    cudaPitchedPtr slices{};
+    EXPECT_EQ(CUDA(cudaMalloc3D)(&slices, extent), cudaErrorMemoryAllocation);
+    EXPECT_EQ(slices.ptr, nullptr);
+  }
+  CUDA(cudaGetLastError)();
+}
+
 TEST(Copies, TwoAndThreeDimensions) {
   char from[12], to[12] = {};
   for (int i = 0; i < 12; ++i) from[i] = static_cast<char>('a' + i);
@@ -121,6 +162,14 @@ TEST(Copies, TwoAndThreeDimensions) {
   volume.kind = cudaMemcpyDeviceToDevice;
   EXPECT_EQ(CUDA(cudaMemcpy3D)(&volume), cudaSuccess);
   EXPECT_EQ(std::string(to, 8), "cdefijkl");
+  // Slices of one row are rows behind each other, too.
+  cudaMemcpy3DParms narrow = volume;
+  narrow.srcPos = {};
+  narrow.extent = {2, 1, 2};
+  EXPECT_EQ(CUDA(cudaMemcpy3D)(&narrow), cudaSuccess);
+  narrow.dstPtr.pitch = 1;
+  EXPECT_EQ(CUDA(cudaMemcpy3D)(&narrow), cudaErrorInvalidPitchValue);
+  CUDA(cudaGetLastError)();
   // A place inside of each memory, in each dimension.
   char inner[27] = {};
   cudaMemcpy3DParms corner{};
@@ -155,6 +204,16 @@ TEST(Copies, Fills) {
   EXPECT_EQ(CUDA(cudaMemset)(nullptr, 0, 1), cudaErrorInvalidValue);
 }
 
+TEST(Copies, BetweenDevicesThatAreThere) {
+  int from = 5, to = 0;
+  EXPECT_EQ(CUDA(cudaMemcpyPeer)(&to, 0, &from, 1, 4), cudaErrorInvalidDevice);
+  EXPECT_EQ(CUDA(cudaMemcpyPeer)(&to, 1, &from, 0, 4), cudaErrorInvalidDevice);
+  EXPECT_EQ(to, 0);
+  EXPECT_EQ(CUDA(cudaMemcpyPeer)(&to, 0, &from, 0, 4), cudaSuccess);
+  EXPECT_EQ(to, 5);
+  CUDA(cudaGetLastError)();
+}
+
 TEST(Pools, AllocateInStreamOrder) {
   cudaStream_t stream = nullptr;
   cudaMemPool_t pool = nullptr;
@@ -164,6 +223,9 @@ TEST(Pools, AllocateInStreamOrder) {
   EXPECT_EQ(CUDA(cudaMemsetAsync)(pointer, 1, 64, stream), cudaSuccess);
   EXPECT_EQ(CUDA(cudaFreeAsync)(pointer, stream), cudaSuccess);
   EXPECT_EQ(CUDA(cudaFreeAsync)(pointer, stream), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaMallocAsync)(&pointer, 0, stream), cudaSuccess);
+  EXPECT_EQ(pointer, nullptr) << "nothing";
+  EXPECT_EQ(CUDA(cudaFreeAsync)(pointer, stream), cudaSuccess);
   EXPECT_EQ(CUDA(cudaDeviceGetDefaultMemPool)(&pool, 0), cudaSuccess);
   uint64_t threshold = 77, read = 0;
   EXPECT_EQ(CUDA(cudaMemPoolSetAttribute)(pool, cudaMemPoolAttrReleaseThreshold, &threshold), cudaSuccess);

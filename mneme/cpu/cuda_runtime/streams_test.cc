@@ -1,4 +1,5 @@
 #include <chrono>
+#include <set>
 
 #include "mneme/cpu/cuda_runtime/testing/program.h"
 
@@ -14,14 +15,42 @@ TEST(Streams, HandlesAreChecked) {
   EXPECT_EQ(flags, unsigned{cudaStreamNonBlocking});
   EXPECT_EQ(CUDA(cudaStreamGetPriority)(stream, &priority), cudaSuccess);
   EXPECT_EQ(priority, -1);
-  for (cudaStream_t known : {stream, cudaStream_t(nullptr), cudaStreamLegacy, cudaStreamPerThread}) {
+  std::set<unsigned long long> ids;
+  cudaStream_t another = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamCreate)(&another), cudaSuccess);
+  for (cudaStream_t known : {stream, another, cudaStream_t(nullptr), cudaStreamLegacy, cudaStreamPerThread}) {
     EXPECT_EQ(CUDA(cudaStreamSynchronize)(known), cudaSuccess);
     EXPECT_EQ(CUDA(cudaStreamQuery)(known), cudaSuccess);
+    unsigned long long id = 0;
+    EXPECT_EQ(CUDA(cudaStreamGetId)(known, &id), cudaSuccess);
+    ids.insert(id);
   }
+  EXPECT_EQ(ids.size(), 4u) << "null is the legacy stream";
+  EXPECT_EQ(CUDA(cudaStreamDestroy)(another), cudaSuccess);
   EXPECT_EQ(CUDA(cudaStreamDestroy)(stream), cudaSuccess);
   EXPECT_EQ(CUDA(cudaStreamSynchronize)(stream), cudaErrorInvalidResourceHandle);
   EXPECT_EQ(CUDA(cudaStreamDestroy)(stream), cudaErrorInvalidResourceHandle);
   CUDA(cudaGetLastError)();
+}
+
+TEST(Streams, WhatIsNoStreamAndNoEventIsRefused) {
+  cudaStream_t stream = nullptr;
+  cudaEvent_t event = nullptr;
+  EXPECT_EQ(CUDA(cudaStreamCreateWithFlags)(&stream, 2), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaEventCreateWithFlags)(&event, 0x80), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaStreamWaitEvent)(nullptr, nullptr, 0), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(CUDA(cudaEventRecord)(nullptr, nullptr), cudaErrorInvalidResourceHandle);
+  CUDA(cudaGetLastError)();
+}
+
+TEST(Streams, ACallbackIsGivenItsStream) {
+  cudaStream_t stream = nullptr, given = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamCreate)(&stream), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamAddCallback)(
+                stream, [](cudaStream_t own, cudaError_t, void* data) { *static_cast<cudaStream_t*>(data) = own; }, &given, 0),
+            cudaSuccess);
+  EXPECT_EQ(given, stream);
+  EXPECT_EQ(CUDA(cudaStreamDestroy)(stream), cudaSuccess);
 }
 
 TEST(Streams, HostFunctionsAndCallbacksRunInOrder) {
@@ -48,6 +77,7 @@ TEST(Events, ElapsedTimeNeedsTwoRecords) {
   EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, end), cudaSuccess);
   EXPECT_GE(milliseconds, 0);
   EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, start, silent), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, silent, end), cudaErrorInvalidResourceHandle);
   for (cudaEvent_t event : {start, end, silent}) EXPECT_EQ(CUDA(cudaEventDestroy)(event), cudaSuccess);
   CUDA(cudaGetLastError)();
 }
@@ -133,6 +163,30 @@ TEST_F(Capturing, OtherStreamsJoinByEvents) {
   EXPECT_EQ(numbers[0], 1);
 }
 
+// By way of what came between, and each only once.
+TEST_F(Capturing, AForkThatJoinedLongAgoIsJoined) {
+  int* numbers = make_numbers(1);
+  EXPECT_EQ(CUDA(cudaStreamBeginCapture)(first, cudaStreamCaptureModeGlobal), cudaErrorIllegalState) << "one is going on";
+  CUDA(cudaEventRecord)(fork, first);
+  CUDA(cudaStreamWaitEvent)(second, fork, 0);
+  EXPECT_EQ(launch_scale(numbers, 5, 1, second), cudaSuccess);
+  CUDA(cudaEventRecord)(join, second);
+  for (int i = 0; i < 2; ++i) CUDA(cudaStreamWaitEvent)(first, join, 0);
+  const cudaGraphNode_t* next = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaStreamCaptureStatus status;
+  size_t count = 0;
+  EXPECT_EQ(CUDA(cudaStreamGetCaptureInfo)(first, &status, nullptr, &graph, &next, nullptr, &count), cudaSuccess);
+  EXPECT_EQ(count, 1u);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(launch_scale(numbers, 2, 1, first), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(first, &graph), cudaSuccess);
+  // An event of a capture that is over joins nobody to it.
+  EXPECT_EQ(CUDA(cudaStreamWaitEvent)(second, fork, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaStreamIsCapturing)(second, &status), cudaSuccess);
+  EXPECT_EQ(status, cudaStreamCaptureStatusNone);
+  CUDA(cudaGraphDestroy)(graph);
+}
+
 TEST_F(Capturing, AForkThatDoesNotJoinIsRefused) {
   int* numbers = make_numbers(1);
   CUDA(cudaEventRecord)(fork, first);
@@ -156,6 +210,89 @@ TEST_F(Capturing, EndsWithTheStreamThatBeganIt) {
   EXPECT_EQ(launch_scale(numbers, 5, 1, second), cudaSuccess);
   EXPECT_EQ(numbers[0], 5);
   CUDA(cudaStreamCreate)(&first);
+}
+
+TEST_F(Capturing, SaysWhichCaptureItIsAndWhatComesNext) {
+  int* numbers = make_numbers(1);
+  cudaStreamCaptureStatus status;
+  unsigned long long id = 0, same = 0, other = 0;
+  cudaGraph_t graph = nullptr, ended = nullptr;
+  const cudaGraphNode_t* next = nullptr;
+  size_t count = 9;
+  const auto ask = [&](cudaStream_t stream, unsigned long long& id) {
+    EXPECT_EQ(CUDA(cudaStreamGetCaptureInfo)(stream, &status, &id, &graph, &next, nullptr, &count), cudaSuccess);
+  };
+  ask(first, id);
+  EXPECT_EQ(status, cudaStreamCaptureStatusActive);
+  EXPECT_EQ(count, 0u);
+  EXPECT_EQ(launch_scale(numbers, 5, 1, first), cudaSuccess);
+  ask(first, same);
+  EXPECT_EQ(same, id);
+  ASSERT_EQ(count, 1u);
+  cudaGraphNode_t added = nullptr;
+  size_t nodes = 1;
+  EXPECT_EQ(CUDA(cudaGraphGetNodes)(graph, &added, &nodes), cudaSuccess);
+  EXPECT_EQ(next[0], added);
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(second, cudaStreamCaptureModeGlobal), cudaSuccess);
+  ask(second, other);
+  EXPECT_NE(other, id);
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(second, &ended), cudaSuccess);
+  EXPECT_EQ(ended, graph);
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(first, &ended), cudaSuccess);
+  ask(first, same);
+  EXPECT_EQ(status, cudaStreamCaptureStatusNone);
+}
+
+TEST_F(Capturing, AnEventThatIsRecordedExternallyIsANodeOfTheGraph) {
+  float milliseconds = -1;
+  EXPECT_EQ(CUDA(cudaEventRecord)(fork, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaEventRecordWithFlags)(join, first, cudaEventRecordExternal), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaEventQuery)(join), cudaSuccess) << "it is none of the capture";
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(first, &graph), cudaSuccess);
+  cudaGraphNode_t node = nullptr;
+  size_t nodes = 1;
+  ASSERT_EQ(CUDA(cudaGraphGetNodes)(graph, &node, &nodes), cudaSuccess);
+  ASSERT_EQ(nodes, 1u);
+  cudaEvent_t recorded = nullptr;
+  EXPECT_EQ(CUDA(cudaGraphEventRecordNodeGetEvent)(node, &recorded), cudaSuccess);
+  EXPECT_EQ(recorded, join);
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, fork, join), cudaErrorInvalidResourceHandle);
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaEventElapsedTime)(&milliseconds, fork, join), cudaSuccess);
+  CUDA(cudaGraphExecDestroy)(exec);
+  CUDA(cudaGraphDestroy)(graph);
+}
+
+TEST_F(Capturing, IsNotGivenWhatAGraphCannotHold) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphCreate)(&graph, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, first), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(
+      CUDA(cudaStreamAddCallback)(first, [](cudaStream_t, cudaError_t, void*) {}, nullptr, 0), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(first, &graph), cudaSuccess);
+  CUDA(cudaGraphExecDestroy)(exec);
+}
+
+TEST_F(Capturing, GoesOnWithoutAStreamThatIsDestroyed) {
+  int* numbers = make_numbers(1);
+  CUDA(cudaEventRecord)(fork, first);
+  CUDA(cudaStreamWaitEvent)(second, fork, 0);
+  EXPECT_EQ(launch_scale(numbers, 5, 1, second), cudaSuccess);
+  CUDA(cudaEventRecord)(join, second);
+  CUDA(cudaStreamWaitEvent)(first, join, 0);
+  ASSERT_EQ(CUDA(cudaStreamDestroy)(second), cudaSuccess);
+  EXPECT_EQ(launch_scale(numbers, 5, 1, first), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(first, &graph), cudaSuccess);
+  size_t nodes = 0;
+  CUDA(cudaGraphGetNodes)(graph, nullptr, &nodes);
+  EXPECT_EQ(nodes, 2u);
+  CUDA(cudaStreamCreate)(&second);
 }
 
 // An event that is recorded outside of it is none of a capture any more, and joins no stream to the next.
@@ -213,6 +350,16 @@ TEST_F(Capturing, AllocationsOfAGraphStay) {
   EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
   EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
   EXPECT_EQ(*static_cast<char*>(pointer), 7);
+}
+
+TEST(Capture, TheModeOfAThreadIsExchanged) {
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  EXPECT_EQ(CUDA(cudaThreadExchangeStreamCaptureMode)(&mode), cudaSuccess);
+  const cudaStreamCaptureMode usual = mode;
+  EXPECT_EQ(usual, cudaStreamCaptureModeGlobal);
+  mode = usual;
+  EXPECT_EQ(CUDA(cudaThreadExchangeStreamCaptureMode)(&mode), cudaSuccess);
+  EXPECT_EQ(mode, cudaStreamCaptureModeRelaxed) << "what it was set to";
 }
 
 TEST(Capture, OfTheLegacyStreamIsRefused) {

@@ -59,9 +59,10 @@ std::vector<GlobalEntry> keep_initializers(llvm::Module& module, const std::vect
   for (const GlobalBinding& binding : bindings) {
     llvm::GlobalVariable* variable = module.getNamedGlobal(binding.name);
     if (!variable || !is_state(*variable)) continue;
+    // Its address stays a number until live(): a pipeline may free what a pointer of that number is.
     GlobalEntry entry{binding.name, nullptr, 0, nullptr, true};
     auto* number = llvm::ConstantInt::get(llvm::Type::getInt64Ty(module.getContext()), binding.address.address);
-    entry.address = llvm::ConstantExpr::getIntToPtr(number, llvm::PointerType::get(module.getContext(), 0));
+    entry.address = number;
     entry.size = module.getDataLayout().getTypeAllocSize(variable->getValueType()).getFixedValue();
     bool zeros = !variable->hasInitializer() || variable->getInitializer()->isNullValue() ||
                  llvm::isa<llvm::UndefValue>(variable->getInitializer());
@@ -185,12 +186,15 @@ class CpuCompilation final : public Compilation {
     }
   }
 
-  // The user's pipeline may have removed a variable.
+  // The user's pipeline may have removed a variable, and a pointer that only stood in what a variable began with.
   static std::vector<GlobalEntry> live(const std::vector<GlobalEntry>& globals, llvm::Module& module) {
     std::vector<GlobalEntry> result;
     for (GlobalEntry entry : globals) {
       if (!entry.bound) entry.address = module.getNamedGlobal(entry.name);
-      if (entry.bound) entry.initializer = module.getNamedGlobal("__mneme_initial_" + entry.name);
+      if (entry.bound) {
+        entry.address = llvm::ConstantExpr::getIntToPtr(entry.address, llvm::PointerType::get(module.getContext(), 0));
+        entry.initializer = module.getNamedGlobal("__mneme_initial_" + entry.name);
+      }
       if (entry.address) result.push_back(entry);
     }
     return result;

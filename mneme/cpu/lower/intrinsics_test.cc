@@ -45,6 +45,10 @@ TEST(Intrinsics, FloatingPoint) {
   EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.saturate.f", {"float"}), 3.0f), 1.0f);
   EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.round.f", {"float"}), 2.5f), 2.0f);
   EXPECT_EQ(jit().run_ir<double>(wrapper("double", "llvm.nvvm.ceil.d", {"double"}), 2.5), 3.0);
+  EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.floor.f", {"float"}), -2.5f), -3.0f);
+  EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.ceil.ftz.f", {"float"}), 0x1p-140f), 0.0f);
+  EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.ceil.f", {"float"}), 0x1p-140f), 1.0f);
+  EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.trunc.f", {"float"}), -2.5f), -2.0f);
   EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.sqrt.f", {"float"}), 16.0f), 4.0f);
   EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.ex2.approx.ftz.f32", {"float"}), 3.0f), 8.0f);
   EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.fabs.ftz.f32", {"float"}), -3.0f), 3.0f);
@@ -89,6 +93,20 @@ TEST(Intrinsics, Integers) {
   EXPECT_EQ(
       jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.fshl.clamp.i32", {"i32", "i32", "i32"}), 0x01234567u, 0x89abcdefu, 8u),
       0x23456789u);
+  EXPECT_EQ(
+      jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.fshr.clamp.i32", {"i32", "i32", "i32"}), 0x01234567u, 0x89abcdefu, 8u),
+      0x6789abcdu);
+  EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.prmt.f4e", {"i32", "i32", "i32"}), 0x33221100u, 0x77665544u, 1u),
+            0x44332211u);
+  for (const auto& [half, sum] : {std::pair("false", 1 * 2 + 1 * 3), {"true", 1 * 4 + 1 * 5}}) {
+    const std::string ir =
+        std::string("declare i32 @llvm.nvvm.idp2a.s.s(i32, i32, i1 immarg, i32)\n") +
+        "define i32 @f(i32 %a, i32 %b, i32 %c, ptr %thread) {\n  %r = call i32 @llvm.nvvm.idp2a.s.s(i32 %a, i32 "
+        "%b, i1 " +
+        half + ", i32 %c)\n  ret i32 %r\n}\n";
+    EXPECT_EQ(jit().run_ir<uint32_t>(ir, 0x00010001u, 0x05040302u, 10u), static_cast<uint32_t>(10 + sum)) << half;
+  }
+  EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.flo.u.i32", {"i32"}, "i1 false"), 0x100u), 8u);
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.flo.u.i32", {"i32"}, "i1 true"), 0x100u), 23u);
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.idp4a.s.u", {"i32", "i32", "i32"}), ~0u, ~0u, 0u),
             static_cast<uint32_t>(-4 * 255));
@@ -119,6 +137,31 @@ TEST(Intrinsics, ThreadsAndWarps) {
                                                                {"reduce", {0xff, MNEME_CPU_REDUCE_UMAX, 6}}}));
 }
 
+TEST(Intrinsics, CollectivesWithTwoResults) {
+  jit().take_calls();
+  jit().next_result = 21;
+  const auto both = [](const std::string& name, const std::string& types, const std::string& arguments) {
+    return "declare { i32, i1 } @" + name + "(" + types + ")\ndefine i32 @f(i32 %a, ptr %thread) {\n  %r = call { i32, i1 } @" +
+           name + "(" + arguments +
+           ")\n  %v = extractvalue { i32, i1 } %r, 0\n  %p = extractvalue { i32, i1 } %r, 1\n  %s = select i1 %p, i32 %v, i32 0\n"
+           "  ret i32 %s\n}\n";
+  };
+  EXPECT_EQ(
+      jit().run_ir<uint32_t>(both("llvm.nvvm.shfl.sync.down.i32p", "i32, i32, i32, i32", "i32 255, i32 %a, i32 3, i32 31"), 42u),
+      21u);
+  EXPECT_EQ(jit().run_ir<uint32_t>(both("llvm.nvvm.match.all.sync.i32p", "i32, i32", "i32 255, i32 %a"), 42u), 21u);
+  EXPECT_EQ(jit().take_calls(),
+            (std::vector<ptx::ServiceCall>{{"shuffle", {0xff, MNEME_CPU_SHUFFLE_DOWN, 42, 3, 31}}, {"match_all", {0xff, 42}}}));
+  const std::pair<const char*, uint32_t> reductions[] = {{"add", MNEME_CPU_REDUCE_ADD},   {"min", MNEME_CPU_REDUCE_MIN},
+                                                         {"umin", MNEME_CPU_REDUCE_UMIN}, {"max", MNEME_CPU_REDUCE_MAX},
+                                                         {"and", MNEME_CPU_REDUCE_AND},   {"or", MNEME_CPU_REDUCE_OR},
+                                                         {"xor", MNEME_CPU_REDUCE_XOR}};
+  for (const auto& [name, reduce] : reductions) {
+    jit().run_ir<uint32_t>(wrapper("i32", std::string("llvm.nvvm.redux.sync.") + name, {"i32", "i32"}), 6u, 0xffu);
+    EXPECT_EQ(jit().take_calls(), (std::vector<ptx::ServiceCall>{{"reduce", {0xff, reduce, 6}}})) << name;
+  }
+}
+
 TEST(Intrinsics, MemoryAndAtomics) {
   float cell = 1.0f;
   EXPECT_EQ(jit().run_ir<float>(wrapper("float", "llvm.nvvm.atomic.add.gen.f.sys.f32.p0", {"ptr", "float"}), &cell, 2.0f), 1.0f);
@@ -129,6 +172,8 @@ TEST(Intrinsics, MemoryAndAtomics) {
   EXPECT_EQ(word, 8u);
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.atomic.dec.gen.i.cta.i32.p0", {"ptr", "i32"}), &word, 7u), 8u);
   EXPECT_EQ(word, 7u);
+  jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.atomic.max.gen.i.cta.i32.p0", {"ptr", "i32"}), &word, ~0u);
+  EXPECT_EQ(word, 7u) << "of signed numbers";
 }
 
 TEST(Intrinsics, ReflectAndTrap) {
@@ -143,7 +188,20 @@ TEST(Intrinsics, ReflectAndTrap) {
       ret i32 %r
     })";
   EXPECT_EQ(jit().run_ir<uint32_t>(ir), 900u);
+  const char* flush = R"(
+    @ftz = private constant [11 x i8] c"__CUDA_FTZ\00"
+    declare i32 @__nvvm_reflect(ptr)
+    define i32 @f(ptr %thread) {
+      %a = call i32 @__nvvm_reflect(ptr @ftz)
+      ret i32 %a
+    }
+    !llvm.module.flags = !{!0}
+    !0 = !{i32 4, !"nvvm-reflect-ftz", i32 1})";
+  EXPECT_EQ(jit().run_ir<uint32_t>(flush), 1u);
   jit().take_calls();
+  jit().run_ir<void>(
+      "declare void @llvm.ubsantrap(i8 immarg)\ndefine void @f(ptr %thread) {\n call void @llvm.ubsantrap(i8 7)\n ret void\n}\n");
+  EXPECT_EQ(jit().take_calls(), (std::vector<ptx::ServiceCall>{{"trap", {}}}));
   jit().run_ir<void>(
       "declare void @llvm.debugtrap()\ndefine void @f(ptr %thread) {\n call void @llvm.debugtrap()\n ret void\n}\n");
   EXPECT_EQ(jit().take_calls(), (std::vector<ptx::ServiceCall>{{"trap", {}}}));
@@ -216,6 +274,10 @@ TEST(NeedsFibers, IsAskedOfIntrinsicsAndOfInlinePtx) {
   EXPECT_TRUE(fibers(wrapper("i32", "llvm.nvvm.vote.ballot.sync", {"i32", "i1"})));
   EXPECT_TRUE(fibers(wrapper("void", "llvm.nvvm.exit", {})));
   EXPECT_TRUE(fibers(inline_ptx("{ .reg .pred p; @p bar.sync 0; }")));
+  for (const char* waiting : {"shfl.sync.idx.b32 r, r, 0, 31, -1", "vote.sync.ballot.b32 r, p, -1", "match.any.sync.b32 r, r, -1",
+                              "redux.sync.add.u32 r, r, -1", "activemask.b32 r", "elect.sync r|p, -1", "nanosleep.u32 20", "exit",
+                              "barrier.sync 0", "bar.warp.sync -1"})
+    EXPECT_TRUE(fibers(inline_ptx(std::string("{ .reg .b32 r; .reg .pred p; ") + waiting + "; }"))) << waiting;
   EXPECT_TRUE(fibers(inline_ptx("again: bra again;")));
   EXPECT_FALSE(fibers(inline_ptx("bra out; out:")));
   EXPECT_FALSE(fibers(inline_ptx("membar.gl; trap;")));
@@ -227,6 +289,17 @@ TEST(ObservesOtherThreads, VolatileAndAtomicReads) {
   EXPECT_TRUE(observes("define i32 @f(ptr %p) {\n %v = load volatile i32, ptr %p\n ret i32 %v\n}\n"));
   EXPECT_TRUE(observes("define i32 @f(ptr %p) {\n %v = atomicrmw add ptr %p, i32 1 monotonic\n ret i32 %v\n}\n"));
   EXPECT_FALSE(observes("define i32 @f(ptr %p) {\n %v = load i32, ptr %p\n ret i32 %v\n}\n"));
+  EXPECT_TRUE(observes("define i32 @f(ptr %p) {\n %v = load atomic i32, ptr %p monotonic, align 4\n ret i32 %v\n}\n"));
+  EXPECT_TRUE(
+      observes("define i1 @f(ptr %p) {\n %v = cmpxchg ptr %p, i32 1, i32 2 monotonic monotonic\n %b = extractvalue { i32, i1 } "
+               "%v, 1\n ret "
+               "i1 %b\n}\n"));
+  EXPECT_FALSE(observes("define void @f(ptr %p) {\n store volatile i32 1, ptr %p\n ret void\n}\n"));
+  EXPECT_FALSE(observes("define void @f(ptr %p) {\n fence seq_cst\n ret void\n}\n"));
+  for (const char* how : {"ld.volatile.u32", "ld.relaxed.gpu.u32", "ld.mmio.relaxed.sys.u32", "ld.global.cv.u32"})
+    EXPECT_TRUE(observes(inline_ptx(std::string("{ .reg .u32 r; ") + how + " r, [64]; }"))) << how;
+  EXPECT_TRUE(observes(inline_ptx("{ .reg .u32 r; atom.add.u32 r, [64], 1; }")));
+  EXPECT_FALSE(observes(inline_ptx("red.add.u32 [64], 1;")));
   EXPECT_TRUE(observes(inline_ptx("{ .reg .u32 r; ld.acquire.gpu.u32 r, [64]; }")));
   EXPECT_FALSE(observes(inline_ptx("{ .reg .u32 r; ld.global.nc.u32 r, [64]; }")));
   EXPECT_TRUE(observes(wrapper("i32", "llvm.nvvm.atomic.cas.gen.i.cta.i32.p0", {"ptr", "i32", "i32"})));

@@ -65,14 +65,15 @@ llvm::Value* common_argument(llvm::IRBuilder<>& builder, llvm::Value* packed, co
   return value;
 }
 
-llvm::Value* own_copy(llvm::IRBuilder<>& builder, llvm::Value* packed, const KernelParameter& parameter, llvm::Type* type) {
+llvm::Value* own_copy(llvm::IRBuilder<>& builder, llvm::Value* packed, const KernelParameter& parameter,
+                      const llvm::Argument& argument) {
   llvm::Value* at = builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), packed, parameter.offset);
   llvm::Function* function = builder.GetInsertBlock()->getParent();
   llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
   llvm::AllocaInst* copy = entry.CreateAlloca(parameter.by_value);
-  copy->setAlignment(llvm::Align(16));
-  builder.CreateMemCpy(copy, llvm::Align(16), at, llvm::Align(1), parameter.size);
-  return builder.CreateAddrSpaceCast(copy, type);
+  copy->setAlignment(std::max(llvm::Align(16), argument.getParamAlign().valueOrOne()));
+  builder.CreateMemCpy(copy, copy->getAlign(), at, llvm::Align(1), parameter.size);
+  return builder.CreateAddrSpaceCast(copy, argument.getType());
 }
 
 llvm::Function* make_function(const KernelEntry& entry, const char* prefix) {
@@ -95,7 +96,7 @@ void call_body(llvm::IRBuilder<>& builder, const KernelEntry& entry, llvm::Value
                llvm::Value* thread) {
   for (size_t i = 0; i < arguments.size(); ++i)
     if (!arguments[i])
-      arguments[i] = own_copy(builder, packed, entry.parameters[i], entry.body->getArg(static_cast<unsigned>(i))->getType());
+      arguments[i] = own_copy(builder, packed, entry.parameters[i], *entry.body->getArg(static_cast<unsigned>(i)));
   arguments.push_back(thread);
   llvm::CallInst* call = builder.CreateCall(entry.body, arguments);
   call->setCallingConv(entry.body->getCallingConv());

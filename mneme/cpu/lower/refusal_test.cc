@@ -6,6 +6,9 @@
 #include <cstring>
 
 #include "mneme/compile/compiler.h"
+#include "mneme/compile/fatal_error.h"
+#include "mneme/cpu/lower/host_code.h"
+#include "mneme/ir/access.h"
 
 namespace mneme::cpu {
 namespace {
@@ -87,6 +90,16 @@ TEST(Refusal, OfCodeOfTheHostsOwn) {
             words("function 'f' has address space 257, which no GPU has"));
 }
 
+TEST(Refusal, OfWhatOnlyAHostsCodeHas) {
+  EXPECT_EQ(refusal("declare i32 @p(...)\ndefine void @f() personality ptr @p { ret void }"),
+            words("function 'f' has a personality function"));
+  EXPECT_EQ(refusal("define void @f() partition \"part\" { ret void }"), words("function 'f' has the partition 'part'"));
+  EXPECT_EQ(refusal("@x = global i32 1, !exclude !0\n!0 = !{}"), words("variable 'x' has metadata '!exclude'"));
+  EXPECT_EQ(refusal("define void @f() {\n  callbr void asm sideeffect \"\", \"!i\"() to label %a [label %b]\na:\n  ret void\nb:\n"
+                    "  ret void\n}"),
+            words("function 'f' has assembly that branches"));
+}
+
 TEST(Refusal, OfIntrinsicsOfTheHost) {
   const auto intrinsic = [](const char* name) {
     return fmt::format("unsupported: intrinsic '{}' is for a host's code, which the CPU device does not take from IR", name);
@@ -139,6 +152,67 @@ TEST(Refusal, OfNamesThatStandForKernels) {
             "unsupported: '__mneme_cpu_kernel_k' has a name that only Mneme gives: give it another");
   EXPECT_EQ(refusal("define void @__mneme_cpu_image() { ret void }"),
             "unsupported: '__mneme_cpu_image' has a name that only Mneme gives: give it another");
+}
+
+TEST(Refusal, OfTheirNamesAsAnAssemblerHasThem) {
+  EXPECT_THAT(refusal("@\"\\01__mneme_cpu_kernel_k\" = global i64 1"),
+              HasSubstr("has a name that only Mneme gives: give it another"));
+}
+
+// IR of a host, as an object that no check of IR has seen.
+std::string object_refusal(std::string_view text) {
+  initialize_llvm();
+  auto module = ir::Module::parse(std::as_bytes(std::span(text)), "host.ll");
+  EXPECT_TRUE(module.ok()) << module.status().to_string();
+  auto machine = become_host_module(ir::llvm_module(*module), "x86-64-v3", {});
+  EXPECT_TRUE(machine.ok()) << machine.status().to_string();
+  auto object = emit_file(ir::llvm_module(*module), **machine, llvm::CodeGenFileType::ObjectFile, PassPlugins());
+  EXPECT_TRUE(object.ok()) << object.status().to_string();
+  return check_object(*object).to_string();
+}
+
+TEST(ObjectCheck, TakesCodeAndData) {
+  EXPECT_EQ(
+      object_refusal("@a = hidden global i32 1\n@b = hidden global i32 0\n@c = hidden constant [2 x double] [double 1.0, double "
+                     "2.0]\ndefine hidden double @f(ptr %p) { %v = load double, ptr @c ret double %v }"),
+      "ok");
+}
+
+TEST(ObjectCheck, RefusesWhatALoaderActsOn) {
+  const auto section = [](const char* name, const char* type) {
+    return fmt::format(
+        "unsupported: the code has a section '{}' of type {}: the CPU device loads kernels, and no other code that IR brings to "
+        "the "
+        "host",
+        name, type);
+  };
+  const auto symbol = [](const char* name) {
+    return fmt::format("unsupported: the code has a symbol '{}' that a host's loader acts on by itself", name);
+  };
+  EXPECT_EQ(object_refusal("@x = hidden thread_local global i32 1"), section(".tdata", "0x1"));
+  EXPECT_EQ(object_refusal("@x = hidden thread_local global i32 1, section \".data.x\""), section(".data.x", "0x1"));
+  EXPECT_EQ(object_refusal("@x = external thread_local global i32\n"
+                           "define hidden i32 @f() { %v = load i32, ptr @x ret i32 %v }"),
+            symbol("x"));
+  EXPECT_EQ(object_refusal("define hidden ptr @r() { ret ptr null }\n@i = hidden ifunc void (), ptr @r"), symbol("i"));
+  EXPECT_EQ(
+      object_refusal("@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @f, ptr "
+                     "null }]\ndefine hidden void @f() { ret void }"),
+      section(".ctors", "0x1"));
+  EXPECT_EQ(object_refusal("@x = hidden global ptr null, section \".init_array\""), section(".init_array", "0xe"));
+  EXPECT_THAT(object_refusal("@x = hidden global i32 1, section \".note.x\""),
+              HasSubstr("has a section '.note.x' of type 0x7: "));
+  EXPECT_EQ(object_refusal("@x = hidden global i32 1, section \".database\""), section(".database", "0x1"));
+  EXPECT_EQ(object_refusal("define hidden void @f() section \".data.code\" { ret void }"), section(".data.code", "0x1"));
+}
+
+TEST(ObjectCheck, RefusesNamesThatMeanSomethingToAHost) {
+  EXPECT_EQ(object_refusal("define hidden void @_init() { ret void }"),
+            "unsupported: the code exports '_init', which a host's loader may take for its own");
+  EXPECT_EQ(
+      object_refusal("declare void @_Unwind_Resume(ptr)\ndefine hidden void @f(ptr %p) { call void @_Unwind_Resume(ptr %p) ret "
+                     "void }"),
+      "unsupported: the code uses '_Unwind_Resume' of the host, which is no function that code for the CPU device calls");
 }
 
 TEST(Refusal, IsNotOfNotesOfAccesses) {

@@ -51,6 +51,8 @@ TEST(PtxConvert, IntegersOfOtherWidths) {
   EXPECT_EQ(jit().run<uint32_t>("cvt.sat.s32.u32 $0, $1;", "=r,r", 0xffffffffu), 0x7fffffffu);
   EXPECT_EQ(jit().run<uint32_t>("cvt.pack.sat.u8.s32.b32 $0, $1, $2, $3;", "=r,r,r,r", 300u, static_cast<uint32_t>(-1), 0x1234u),
             0x1234ff00u);
+  EXPECT_EQ(jit().run<uint32_t>("cvt.pack.sat.s16.s32 $0, $1, $2;", "=r,r,r", 1u, ~0u), 0x0001ffffu);
+  EXPECT_EQ(jit().run<uint32_t>("cvt.pack.sat.u16.s32 $0, $1, $2;", "=r,r,r", 70000u, ~0u), 0xffff0000u);
 }
 
 TEST(PtxConvert, FloatToIntegralFloat) {
@@ -63,6 +65,9 @@ TEST(PtxConvert, FloatToIntegralFloat) {
   EXPECT_EQ(round("rzi", -2.5f), -2.0f);
   EXPECT_EQ(round("sat", 3.0f), 1.0f);
   EXPECT_EQ(round("sat", kNan), 0.0f);
+  EXPECT_EQ(jit().run<float>("cvt.rn.sat.f32.s32 $0, $1;", "=f,r", 5u), 1.0f);
+  EXPECT_EQ(jit().run<float>("cvt.rz.f32.u32 $0, $1;", "=f,r", ~0u), 0x1.fffffep31f);
+  EXPECT_EQ(jit().run<float>("cvt.rp.f32.u32 $0, $1;", "=f,r", ~0u), 0x1p32f);
   EXPECT_EQ(std::bit_cast<uint32_t>(round("ftz", real(0x80000001))), 0x80000000u);
 }
 
@@ -79,6 +84,9 @@ TEST(PtxConvert, HalfWithEveryRounding) {
   EXPECT_EQ(half("rn", 70000.0f), 0x7c00);
   EXPECT_EQ(half("rz", 70000.0f), 0x7bff);
   EXPECT_EQ(half("rn.satfinite", 70000.0f), 0x7bff);
+  EXPECT_EQ(half("rn.satfinite", -70000.0f), 0xfbff);
+  EXPECT_GT(half("rn.satfinite", kNan) & 0x7fff, 0x7c00);
+  EXPECT_GT(half("rn.relu", kNan) & 0x7fff, 0x7c00);
   EXPECT_EQ(half("rn.relu", -1.0f), 0);
   EXPECT_EQ(half("rn", 0x1p-25f), 0);
   EXPECT_EQ(half("rp", 0x1p-30f), 1);
@@ -98,6 +106,15 @@ TEST(PtxConvert, BrainAndTensorFloat) {
   EXPECT_EQ(brain("rn", kNan), 0x7fff);
   EXPECT_EQ(brain("rn", real(0x7f7fffff)), 0x7f80);
   EXPECT_EQ(brain("rn", kInf), 0x7f80);
+  EXPECT_EQ(brain("rn.satfinite", kInf), 0x7f7f);
+  const float above = 1 + 0x1p-20f;
+  EXPECT_EQ(brain("rp", 1.0f), 0x3f80);
+  EXPECT_EQ(brain("rp", above), 0x3f81);
+  EXPECT_EQ(brain("rp", -above), 0xbf80);
+  EXPECT_EQ(brain("rm", above), 0x3f80);
+  EXPECT_EQ(brain("rm", -above), 0xbf81);
+  EXPECT_EQ(brain("rna", 1 + 0x1p-8f), 0x3f81);
+  EXPECT_EQ(jit().run<uint16_t>("cvt.rn.bf16.f64 $0, $1;", "=h,d", 1 + 0x1p-8 + 0x1p-40), 0x3f81);
   EXPECT_EQ(jit().run<float>("cvt.f32.bf16 $0, $1;", "=f,h", uint16_t{0xbf80}), -1.0f);
   EXPECT_EQ(jit().run<uint32_t>("cvt.rn.relu.bf16x2.f32 $0, $1, $2;", "=r,f,f", -1.0f, 2.0f), 0x00004000u);
   EXPECT_EQ(jit().run<uint16_t>("cvt.rn.bf16.s32 $0, $1;", "=h,r", static_cast<uint32_t>(-3)), 0xc040);
@@ -105,6 +122,10 @@ TEST(PtxConvert, BrainAndTensorFloat) {
   EXPECT_EQ(to_int("cvt.rn.tf32.f32", real(0x3f801000)), 0x3f800000u);
   EXPECT_EQ(to_int("cvt.rz.tf32.f32", real(0x3f801fff)), 0x3f800000u);
   EXPECT_EQ(to_int("cvt.rna.tf32.f32", kInf), 0x7f800000u);
+  EXPECT_EQ(to_int("cvt.rn.tf32.f32", real(0x3f803000)), 0x3f804000u);
+  EXPECT_EQ(to_int("cvt.rna.satfinite.tf32.f32", real(0xff7fffff)), 0xff7fe000u);
+  EXPECT_EQ(to_int("cvt.rn.relu.tf32.f32", -1.0f), 0u);
+  EXPECT_EQ(to_int("cvt.rn.relu.tf32.f32", 1.0f), 0x3f800000u);
 }
 
 TEST(PtxConvert, EightBitFloats) {
@@ -125,6 +146,8 @@ TEST(PtxConvert, EightBitFloats) {
   EXPECT_EQ(back("e4m3x2", 0x017e), 0x18005f00u);
   EXPECT_EQ(back("e5m2x2", 0x7c01), 0x7c000100u);
   EXPECT_EQ(jit().run<uint16_t>("cvt.rn.satfinite.e4m3x2.f16x2 $0, $1;", "=h,r", 0x3c00c000u), 0x38c0);
+  EXPECT_EQ(jit().run<uint16_t>("cvt.rn.satfinite.relu.e4m3x2.f32 $0, $1, $2;", "=h,f,f", -1.0f, 2.0f), 0x0040);
+  EXPECT_EQ(jit().run<uint32_t>("cvt.rn.relu.f16x2.e4m3x2 $0, $1;", "=r,h", uint16_t{0xb838}), 0x00003c00u);
   // Every value goes there and back.
   for (uint32_t byte = 0; byte < 256; ++byte) {
     if ((byte & 0x7f) == 0x7f) continue;

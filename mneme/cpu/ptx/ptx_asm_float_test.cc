@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <tuple>
 
 #include "mneme/cpu/ptx/ptx_asm_jit_test.h"
 
@@ -198,6 +199,11 @@ TEST(PtxHalf, ArithmeticAndPacking) {
   EXPECT_EQ(r2("mul.bf16x2", 0x3f804000, 0x40003f80), 0x40004000u);
   EXPECT_EQ(r2("sub.rn.bf16x2", 0x3f803f80, 0x3f800000), 0x00003f80u);
   EXPECT_EQ(jit().run<uint32_t>("fma.rn.relu.f16x2 $0, $1, $2, $3;", "=r,r,r,r", 0x3c00bc00u, 0x3c003c00u, 0u), 0x3c000000u);
+  EXPECT_EQ(jit().run<uint32_t>("fma.rn.relu.bf16x2 $0, $1, $2, $3;", "=r,r,r,r", 0x3f80bf80u, 0x3f803f80u, 0u), 0x3f800000u);
+  EXPECT_EQ(h2("add.ftz.f16", 0x0200, 0), 0);
+  EXPECT_EQ(h2("add.ftz.f16", 0x0400, 0), 0x0400);
+  EXPECT_EQ(h2("add.ftz.bf16", 0x0040, 0), 0);
+  EXPECT_EQ(h2("add.ftz.bf16", 0x0080, 0), 0x0080);
   EXPECT_EQ(jit().run<uint32_t>("{neg.f16x2 $0,$1;}", "=r,r", 0x3c00bc00u), 0xbc003c00u);
   EXPECT_EQ(jit().run<uint32_t>("{abs.bf16x2 $0,$1;}", "=r,r", 0xbf80ff80u), 0x3f807f80u);
   EXPECT_EQ(jit().run<uint16_t>("ex2.approx.f16 $0, $1;", "=h,h", uint16_t{0x4000}), 0x4400);
@@ -244,6 +250,8 @@ TEST(PtxFloat, MinMaxOfNanAndSignedZero) {
   EXPECT_EQ(f2("min.xorsign.abs.f32", -3.0f, 2.0f), -2.0f);
   EXPECT_EQ(f2("max.xorsign.abs.f32", -3.0f, -2.0f), 3.0f);
   EXPECT_EQ(jit().run<double>("min.f64 $0, $1, $2;", "=d,d,d", -0.0, 0.0), 0.0);
+  EXPECT_EQ(jit().run<float>("min.f32 $0, $1, $2, $3;", "=f,f,f,f", 3.0f, 2.0f, 1.0f), 1.0f);
+  EXPECT_EQ(jit().run<float>("max.NaN.f32 $0, $1, $2, $3;", "=f,f,f,f", 3.0f, 2.0f, 4.0f), 4.0f);
 }
 
 TEST(PtxFloat, Approximations) {
@@ -266,7 +274,20 @@ TEST(PtxFloat, SignsAndClasses) {
   const char* subnormal = "{ .reg .pred p; testp.subnormal.f32 p, $1; selp.u32 $0, 1, 0, p; }";
   EXPECT_EQ(jit().run<uint32_t>(subnormal, "=r,f", real(1)), 1u);
   EXPECT_EQ(jit().run<uint32_t>(subnormal, "=r,f", 1.0f), 0u);
-  EXPECT_EQ(jit().run<uint32_t>("{ .reg .pred p; testp.normal.f32 p, $1; selp.u32 $0, 1, 0, p; }", "=r,f", 0.0f), 1u);
+  auto is = [](const char* what, float a) {
+    return jit().run<uint32_t>(std::string("{ .reg .pred p; testp.") + what + ".f32 p, $1; selp.u32 $0, 1, 0, p; }", "=r,f", a);
+  };
+  const float signaling = real(0x7f800001), tiny = real(1);
+  const std::tuple<const char*, std::vector<float>, std::vector<float>> classes[] = {
+      {"finite", {0.0f, -1.0f, tiny}, {kInf, -kInf, real(kNan), signaling}},
+      {"infinite", {kInf, -kInf}, {1.0f, real(kNan), signaling}},
+      {"number", {0.0f, -1.0f, tiny, kInf, -kInf}, {real(kNan), signaling}},
+      {"notanumber", {real(kNan), signaling}, {0.0f, 1.0f, kInf}},
+      {"normal", {0.0f, 1.0f}, {tiny, kInf, real(kNan)}}};
+  for (const auto& [what, yes, no] : classes) {
+    for (float a : yes) EXPECT_EQ(is(what, a), 1u) << what << " " << a;
+    for (float a : no) EXPECT_EQ(is(what, a), 0u) << what << " " << a;
+  }
 }
 
 TEST(PtxSelect, ComparisonsWithNan) {
@@ -282,19 +303,67 @@ TEST(PtxSelect, ComparisonsWithNan) {
   EXPECT_EQ(compare("nan", 1.0f, real(kNan)), 1u);
   EXPECT_EQ(compare("num", 1.0f, real(kNan)), 0u);
   EXPECT_EQ(compare("eq.ftz", real(1), 0.0f), 1u);
+  EXPECT_EQ(compare("eq.ftz", 0.0f, real(1)), 1u);
+}
+
+TEST(PtxSelect, EveryComparison) {
+  auto is = [](const char* how, const char* type, const char* constraints, auto a, auto b) {
+    return jit().run<uint32_t>(std::string("{ .reg .pred p; setp.") + how + "." + type + " p, $1, $2; selp.u32 $0, 1, 0, p; }",
+                               constraints, a, b) != 0;
+  };
+  struct Row {
+    const char* name;
+    bool less, equal, greater;
+  };
+  const Row ordered[] = {{"eq", false, true, false}, {"ne", true, false, true},  {"lt", true, false, false},
+                         {"le", true, true, false},  {"gt", false, false, true}, {"ge", false, true, true}};
+  const Row unsigned_only[] = {
+      {"lo", true, false, false}, {"ls", true, true, false}, {"hi", false, false, true}, {"hs", false, true, true}};
+  const auto check = [&](const Row& row, const char* type, uint32_t low, uint32_t high) {
+    EXPECT_EQ(is(row.name, type, "=r,r,r", low, high), row.less) << row.name << type;
+    EXPECT_EQ(is(row.name, type, "=r,r,r", low, low), row.equal) << row.name << type;
+    EXPECT_EQ(is(row.name, type, "=r,r,r", high, low), row.greater) << row.name << type;
+  };
+  for (const Row& row : ordered) {
+    check(row, "u32", 1, ~0u);
+    check(row, "s32", ~0u, 1);
+    for (const std::string& name : {std::string(row.name), std::string(row.name) + "u"}) {
+      EXPECT_EQ(is(name.c_str(), "f32", "=r,f,f", 1.0f, 2.0f), row.less) << name;
+      EXPECT_EQ(is(name.c_str(), "f32", "=r,f,f", 2.0f, 2.0f), row.equal) << name;
+      EXPECT_EQ(is(name.c_str(), "f32", "=r,f,f", 2.0f, 1.0f), row.greater) << name;
+      EXPECT_EQ(is(name.c_str(), "f32", "=r,f,f", 2.0f, real(kNan)), name.size() == 3) << name;
+    }
+  }
+  for (const Row& row : unsigned_only) check(row, "u32", 1, ~0u);
 }
 
 TEST(PtxSelect, PredicatesAndMasks) {
   const char* both = "{ .reg .pred p, q; setp.lt.and.s32 p|q, $1, $2, 1; selp.u32 $0, 1, 0, p; @q add.u32 $0, $0, 2; }";
   EXPECT_EQ(jit().run<uint32_t>(both, "=r,r,r", 1u, 2u), 1u);
   EXPECT_EQ(jit().run<uint32_t>(both, "=r,r,r", 2u, 1u), 2u);
+  auto combined = [](const char* how, uint32_t a, uint32_t q) {
+    return jit().run<uint32_t>(
+        std::string("{ .reg .pred p, q; setp.ne.u32 q, $2, 0; setp.lt.") + how + ".s32 p, $1, 5, q; selp.u32 $0, 1, 0, p; }",
+        "=r,r,r", a, q);
+  };
+  for (uint32_t less : {0u, 1u})
+    for (uint32_t q : {0u, 1u}) {
+      EXPECT_EQ(combined("and", less ? 1 : 9, q), less & q);
+      EXPECT_EQ(combined("or", less ? 1 : 9, q), less | q);
+      EXPECT_EQ(combined("xor", less ? 1 : 9, q), less ^ q);
+    }
   EXPECT_EQ(r2("set.lt.u32.s32", ~0u, 0), ~0u);
   EXPECT_EQ(r2("set.lt.f32.u32", ~0u, 0), 0u);
   EXPECT_EQ(r2("set.eq.f16x2.f16x2", 0x3c000000, 0x3c004000), 0x3c000000u);
   EXPECT_EQ(r2("set.eq.u32.f16x2", 0x3c000000, 0x3c004000), 0xffff0000u);
   const char* lanes = "{ .reg .pred p, q; setp.gt.f16x2 p|q, $1, $2; selp.u32 $0, 1, 0, p; @q add.u32 $0, $0, 2; }";
   EXPECT_EQ(jit().run<uint32_t>(lanes, "=r,r,r", 0x3c000000u, 0x00003c00u), 2u);
+  EXPECT_EQ(r2("set.eq.bf16x2.bf16x2", 0x3f800000, 0x3f804000), 0x3f800000u);
   EXPECT_EQ(jit().run<uint32_t>("slct.u32.s32 $0, $1, $2, $3;", "=r,r,r,r", 1u, 2u, 0u), 1u);
+  EXPECT_EQ(jit().run<uint32_t>("slct.u32.s32 $0, $1, $2, $3;", "=r,r,r,r", 1u, 2u, ~0u), 2u);
+  EXPECT_EQ(jit().run<uint32_t>("slct.u32.f32 $0, $1, $2, $3;", "=r,r,r,f", 1u, 2u, -0.0f), 1u);
+  EXPECT_EQ(jit().run<uint32_t>("slct.u32.f32 $0, $1, $2, $3;", "=r,r,r,f", 1u, 2u, real(0x80000001)), 2u);
+  EXPECT_EQ(jit().run<uint32_t>("slct.ftz.u32.f32 $0, $1, $2, $3;", "=r,r,r,f", 1u, 2u, real(0x80000001)), 1u);
   EXPECT_EQ(jit().run<uint32_t>("slct.u32.f32 $0, $1, $2, $3;", "=r,r,r,f", 1u, 2u, real(kNan)), 2u);
 }
 
@@ -304,6 +373,15 @@ TEST(PtxSelect, MovesPackAndUnpack) {
   EXPECT_EQ(jit().run<uint16_t>("{ .reg .b16 lo, hi; mov.b32 {lo, hi}, $1; mov.b16 $0, hi; }", "=h,r", 0x12345678u), 0x1234);
   EXPECT_EQ(jit().run<float>("mov.f32 $0, 0f40490fdb;", "=f"), 0x1.921fb6p1f);
   EXPECT_EQ(jit().run<uint32_t>("mov.u32 $0, -1;", "=r"), ~0u);
+}
+
+TEST(PtxSelect, ConstantsAreOfTheInstructionsType) {
+  EXPECT_EQ(jit().run<float>("add.f32 $0, $1, 1.5;", "=f,f", 1.0f), 2.5f);
+  EXPECT_EQ(jit().run<float>("add.f32 $0, $1, 2;", "=f,f", 1.0f), 3.0f);
+  EXPECT_EQ(jit().run<double>("add.f64 $0, $1, 0f3fc00000;", "=d,d", 1.0), 2.5);
+  EXPECT_EQ(jit().run<double>("add.f64 $0, $1, -1.5e+1;", "=d,d", 1.0), -14.0);
+  EXPECT_EQ(jit().run<uint32_t>("add.s32 $0, $1, -$2;", "=r,r,r", 5u, 3u), 2u);
+  EXPECT_EQ(jit().run<float>("add.f32 $0, $1, -$2;", "=f,f,f", 5.0f, 3.0f), 2.0f);
 }
 
 }  // namespace

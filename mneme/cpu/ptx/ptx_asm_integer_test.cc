@@ -89,6 +89,9 @@ TEST(PtxInteger, Multiply) {
   EXPECT_EQ(r2("mul24.lo.u32", 0x01ffffff, 2), 0x1fffffeu);
   EXPECT_EQ(r2("mul24.lo.s32", 0x00ffffff, 2), 0xfffffffeu);
   EXPECT_EQ(r2("mul24.hi.u32", 0xffffff, 0xffffff), 0xfffffe00u);
+  EXPECT_EQ(r3("mad24.lo.s32", 3, 0x00ffffff, 5), 2u);
+  EXPECT_EQ(r3("mad24.hi.s32", 0x7fffff, 0x7fffff, 1), 0x3fffff01u);
+  EXPECT_EQ(r3("mad24.hi.sat.s32", 0x7fffff, 0x7fffff, kMax), kMax);
   EXPECT_EQ(l2("mul.hi.s64", ~uint64_t{0}, 5), ~uint64_t{0});
 }
 
@@ -105,6 +108,7 @@ TEST(PtxInteger, MinMaxAbsSad) {
   EXPECT_EQ(r2("min.s32", kOnes, 1), kOnes);
   EXPECT_EQ(r2("min.u32", kOnes, 1), 1u);
   EXPECT_EQ(r2("max.relu.s32", kMin, kOnes), 0u);
+  EXPECT_EQ(r2("min.relu.s32", kOnes, 3), 0u);
   EXPECT_EQ(r2("max.s16x2", 0x7fff8000, 0x8000ffff), 0x7fffffffu);
   EXPECT_EQ(r1("abs.s32", kMin), kMin);
   EXPECT_EQ(r1("neg.s32", 5), static_cast<uint32_t>(-5));
@@ -118,6 +122,8 @@ TEST(PtxInteger, DotProducts) {
   EXPECT_EQ(r3("dp4a.s32.u32", 0xffffffff, 0xffffffff, 0), static_cast<uint32_t>(-4 * 255));
   EXPECT_EQ(r3("dp2a.lo.s32.s32", 0xffff0002, 0x0403ff02, 0), static_cast<uint32_t>(4 + 1));
   EXPECT_EQ(r3("dp2a.hi.s32.s32", 0xffff0002, 0x0403ff02, 0), static_cast<uint32_t>(6 - 4));
+  EXPECT_EQ(r3("dp2a.lo.s32.u32", 0xffff0002, 0x0000ff01, 0), static_cast<uint32_t>(2 - 255));
+  EXPECT_EQ(r3("dp2a.lo.u32.s32", 0xffff0002, 0x0000ff01, 0), static_cast<uint32_t>(2 - 65535));
 }
 
 TEST(PtxBits, LogicAndLop3) {
@@ -132,6 +138,13 @@ TEST(PtxBits, LogicAndLop3) {
   const char* with_predicate = "{ .reg .pred p; lop3.or.b32 $0|p, $1, $2, $3, 0x80, 0; selp.u32 $0, 1, 0, p; }";
   EXPECT_EQ(jit().run<uint32_t>(with_predicate, "=r,r,r,r", 1u, 1u, 1u), 1u);
   EXPECT_EQ(jit().run<uint32_t>(with_predicate, "=r,r,r,r", 1u, 2u, 1u), 0u);
+  auto combined = [](const char* with, uint32_t a) {
+    return jit().run<uint32_t>(std::string("{ .reg .pred p; lop3.") + with + "; selp.u32 $0, 1, 0, p; }", "=r,r", a);
+  };
+  EXPECT_EQ(combined("and.b32 $0|p, $1, $1, $1, 0x80, 0", 1), 0u);
+  EXPECT_EQ(combined("and.b32 $0|p, $1, $1, $1, 0x80, 1", 1), 1u);
+  EXPECT_EQ(combined("xor.b32 $0|p, $1, $1, $1, 0x80, 1", 1), 0u);
+  EXPECT_EQ(combined("xor.b32 $0|p, $1, $1, $1, 0x80, 1", 0), 1u);
 }
 
 TEST(PtxBits, ShiftsByTheWidthAndMore) {
@@ -186,6 +199,8 @@ TEST(PtxBits, CountAndFind) {
   EXPECT_EQ(r1("bfind.shiftamt.u32", 0x100), 23u);
   EXPECT_EQ(r1("bfind.shiftamt.u32", 0), kOnes);
   EXPECT_EQ(jit().run<uint32_t>("bfind.u64 $0, $1;", "=r,l", uint64_t{1} << 40), 40u);
+  EXPECT_EQ(jit().run<uint32_t>("bfind.s64 $0, $1;", "=r,l", ~(uint64_t{1} << 40)), 40u);
+  EXPECT_EQ(r3("fns.b32", 0x0000f0f0, 13, static_cast<uint32_t>(-1)), 13u);
   EXPECT_EQ(r3("fns.b32", 0x0000f0f0, 0, 1), 4u);
   EXPECT_EQ(r3("fns.b32", 0x0000f0f0, 5, 4), 12u);
   EXPECT_EQ(r3("fns.b32", 0x0000f0f0, 13, static_cast<uint32_t>(-3)), 7u);
@@ -204,6 +219,7 @@ TEST(PtxBits, PermuteInEveryMode) {
   EXPECT_EQ(r3("prmt.b32.rc8", a, b, 2), 0x22222222u);
   EXPECT_EQ(r3("prmt.b32.ecl", a, b, 1), 0x33221111u);
   EXPECT_EQ(r3("prmt.b32.ecr", a, b, 1), 0x11111100u);
+  EXPECT_EQ(r3("prmt.b32.ecr", a, b, 3), a);
   EXPECT_EQ(r3("prmt.b32.rc16", a, b, 1), 0x33223322u);
 }
 
@@ -216,6 +232,8 @@ TEST(PtxBits, ExtendAndMask) {
   EXPECT_EQ(r2("bmsk.clamp.b32", 4, 8), 0xff0u);
   EXPECT_EQ(r2("bmsk.clamp.b32", 28, 40), 0xf0000000u);
   EXPECT_EQ(r2("bmsk.wrap.b32", 36, 40), 0xff0u);
+  EXPECT_EQ(r2("bmsk.clamp.b32", 36, 8), 0u);
+  EXPECT_EQ(r2("szext.wrap.s32", 0x80, 40), 0xffffff80u);
 }
 
 TEST(PtxSimd, PackedVideo) {
@@ -226,6 +244,9 @@ TEST(PtxSimd, PackedVideo) {
   EXPECT_EQ(r3("vavrg4.u32.u32.u32", 0x00000103, 0x00000102, 0), 0x00000103u);
   EXPECT_EQ(r3("vmax2.s32.s32.s32", 0xffff0001, 0x00000002, 0), 0x00000002u);
   EXPECT_EQ(r3("vset4.u32.u32.lt", 0x01020304, 0x02020205, 0), 0x01000001u);
+  EXPECT_EQ(r3("vavrg4.s32.s32.s32", 0x000000fd, 0x000000fe, 0), 0x000000fdu);  // -2.5 away from zero
+  EXPECT_EQ(r3("vsub4.u32.u32.u32.sat", 0x01020304, 0x02020101, 0), 0x00000203u);
+  EXPECT_EQ(r3("vmin4.s32.s32.s32", 0xff010280, 0x0101ff01, 0), 0xff01ff80u);
 }
 
 TEST(PtxSimd, ScalarVideo) {
@@ -236,6 +257,11 @@ TEST(PtxSimd, ScalarVideo) {
   EXPECT_EQ(r2("vabsdiff.u32.s32.s32", static_cast<uint32_t>(-3), 4), 7u);
   EXPECT_EQ(r3("vmad.u32.u32.u32.sat", kOnes, 2, 3), kOnes);
   EXPECT_EQ(r3("vset.s32.u32.lt.max", kOnes, 1, 0), 1u);
+  EXPECT_EQ(r2("vmin.s32.s32.s32", kOnes, 1), kOnes);
+  EXPECT_EQ(r2("vmin.u32.u32.u32", kOnes, 1), 1u);
+  EXPECT_EQ(r3("vadd.u32.u32.u32.min", 1, 1, kOnes), 2u);
+  EXPECT_EQ(r3("vadd.s32.s32.s32.min", 1, 1, kOnes), kOnes);
+  EXPECT_EQ(r3("vmad.s32.s32.s32.sat", 1, 1, static_cast<uint32_t>(-5)), static_cast<uint32_t>(-4));
 }
 
 }  // namespace

@@ -29,6 +29,13 @@ TEST(PtxMemory, LoadsAndStoresOfEveryWidth) {
   EXPECT_EQ(memory[3], 0x3ff00000u);
 }
 
+TEST(PtxMemory, AddressesOfSeveralParts) {
+  const std::array<uint32_t, 4> memory = {1, 2, 0x80000003, 4};
+  EXPECT_EQ(jit().run<uint32_t>("ld.u32 $0, [$1-4];", "=r,l", memory.data() + 1), 1u);
+  EXPECT_EQ(jit().run<uint32_t>("ld.u32 $0, [$1+$2];", "=r,l,l", memory.data(), uint64_t{4}), 2u);
+  EXPECT_EQ(jit().run<uint64_t>("{ .reg .s64 a; ld.v2.s32 {a, $0}, [$1]; }", "=l,l", memory.data() + 1), 0xffffffff80000003u);
+}
+
 TEST(PtxMemory, PredicatedAccessTouchesNothing) {
   const char* text = "{ .reg .pred p; setp.ne.u32 p, $2, 0; mov.u32 $0, 99; @p ld.u32 $0, [$1]; }";
   uint32_t value = 7;
@@ -45,6 +52,8 @@ TEST(PtxMemory, SharedAddressesAreTheLow32Bits) {
       "{ .reg .u64 a; .reg .u32 b; cvta.to.shared.u64 a, $1; cvt.u32.u64 b, a; st.shared.u32 [b+4], 77; cvta.shared.u64 a, a; "
       "ld.u32 $0, [a+4]; }";
   EXPECT_EQ(jit().run<uint32_t>(through, "=r,l", shared), 77u);
+  const char* of_the_block = "{ .reg .u64 a; cvt.u64.u32 a, $1; cvta.shared::cta.u64 a, a; ld.u32 $0, [a+4]; }";
+  EXPECT_EQ(jit().run<uint32_t>(of_the_block, "=r,r", address), 77u);
 }
 
 TEST(PtxMemory, ReservedSharedMemoryLiesBeforeTheBlocksOwn) {
@@ -54,7 +63,15 @@ TEST(PtxMemory, ReservedSharedMemoryLiesBeforeTheBlocksOwn) {
       "g; }";
   EXPECT_EQ(jit().run<uint8_t*>(text, "=l"), jit().shared() - MNEME_CPU_RESERVED_SHARED_BYTES / 2);
   EXPECT_EQ(jit().shared()[-static_cast<int>(MNEME_CPU_RESERVED_SHARED_BYTES) / 2], 5u);
-  EXPECT_EQ(jit().run<uint32_t>("mov.u32 $0, %reserved_smem_offset_cap;", "=r"), MNEME_CPU_RESERVED_SHARED_BYTES);
+  auto read = [](const char* part) {
+    return jit().run<uint32_t>(std::string("mov.u32 $0, %reserved_smem_offset_") + part + ";", "=r");
+  };
+  const auto own = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(jit().shared()));
+  EXPECT_EQ(read("cap"), MNEME_CPU_RESERVED_SHARED_BYTES);
+  EXPECT_EQ(read("begin"), own - MNEME_CPU_RESERVED_SHARED_BYTES);
+  EXPECT_EQ(read("0"), own - MNEME_CPU_RESERVED_SHARED_BYTES);
+  EXPECT_EQ(read("1"), own - MNEME_CPU_RESERVED_SHARED_BYTES / 2);
+  EXPECT_EQ(read("end"), own);
 }
 
 TEST(PtxMemory, WhichSpaceAnAddressIsIn) {
@@ -99,10 +116,12 @@ TEST(PtxAtomic, EveryOperation) {
   EXPECT_EQ(atom("min.s32", 5, ~0u), ~0u);
   EXPECT_EQ(atom("min.u32", 5, ~0u), 5u);
   EXPECT_EQ(atom("cta.max.s32", 5, ~0u), 5u);
+  EXPECT_EQ(atom("max.u32", 5, ~0u), ~0u);
   EXPECT_EQ(atom("and.b32", 6, 3), 2u);
   EXPECT_EQ(atom("or.b32", 6, 3), 7u);
   EXPECT_EQ(atom("xor.b32", 6, 3), 5u);
   EXPECT_EQ(atom("add.noftz.f16x2", 0x3c004000, 0x3c003c00), 0x40004200u);
+  EXPECT_EQ(atom("max.bf16x2", 0x3f804000, 0x40003f80), 0x40004000u);
   EXPECT_EQ(atom("min.bf16x2", 0x3f804000, 0x40003f80), 0x3f803f80u);
   jit().run<void>("red.relaxed.sys.global.add.u32 [$0], $1;", "l,r,~{memory}", &cell, 1u);
   EXPECT_EQ(cell, 0x3f803f81u);
@@ -129,6 +148,9 @@ TEST(PtxAtomic, FloatsCompareAndSwapAndVectors) {
                              vector.data(), 10.0f),
             2.0f);
   EXPECT_EQ(vector, (std::array<float, 2>{11, 12}));
+  alignas(8) std::array<uint32_t, 3> halves = {0x3c003c00, 0x40004000, 7};
+  jit().run<void>("red.global.v2.f16x2.add.noftz [$0], {$1, $2};", "l,r,r,~{memory}", halves.data(), 0x3c003c00u, 0x3c000000u);
+  EXPECT_EQ(halves, (std::array<uint32_t, 3>{0x40004000, 0x42004000, 7}));
 }
 
 TEST(PtxThread, Barriers) {
@@ -143,6 +165,8 @@ TEST(PtxThread, Barriers) {
   const char* all = "{ .reg .pred p; bar.red.and.pred p, 1, 32, 1; selp.u32 $0, 1, 0, p; }";
   EXPECT_EQ(jit().run<uint32_t>(all, "=r"), 1u);
   EXPECT_EQ(jit().take_calls(), (Calls{{"barrier_reduce", {1, 32, MNEME_CPU_REDUCE_AND, 1}}}));
+  EXPECT_EQ(jit().run<uint32_t>("{ .reg .pred p; bar.red.or.pred p, 1, 0; selp.u32 $0, 1, 0, p; }", "=r"), 1u);
+  EXPECT_EQ(jit().take_calls(), (Calls{{"barrier_reduce", {1, 0, MNEME_CPU_REDUCE_OR, 0}}}));
 }
 
 TEST(PtxThread, WarpCollectives) {
@@ -167,6 +191,65 @@ TEST(PtxThread, WarpCollectives) {
   EXPECT_EQ(jit().run<uint32_t>("{ .reg .pred p; elect.sync $0|p, -1; @p add.u32 $0, $0, 100; }", "=r"), 4u);
   jit().next_result = 0xe0;  // the lowest lane is this one, 5
   EXPECT_EQ(jit().run<uint32_t>("{ .reg .pred p; elect.sync $0|p, -1; @p add.u32 $0, $0, 100; }", "=r"), 105u);
+}
+
+TEST(PtxThread, EveryKindOfCollectiveIsItsOwn) {
+  jit().take_calls();
+  jit().next_result = 3;
+  for (const char* mode : {"up", "down", "bfly", "idx"})
+    jit().run<uint32_t>(std::string("shfl.sync.") + mode + ".b32 $0, $1, 2, 0x1f, -1;", "=r,r", 77u);
+  EXPECT_EQ(jit().take_calls(), (Calls{{"shuffle", {~0u, MNEME_CPU_SHUFFLE_UP, 77, 2, 0x1f}},
+                                       {"shuffle", {~0u, MNEME_CPU_SHUFFLE_DOWN, 77, 2, 0x1f}},
+                                       {"shuffle", {~0u, MNEME_CPU_SHUFFLE_BFLY, 77, 2, 0x1f}},
+                                       {"shuffle", {~0u, MNEME_CPU_SHUFFLE_IDX, 77, 2, 0x1f}}}));
+  for (const char* mode : {"all", "any", "uni"})
+    jit().run<uint32_t>(std::string("{ .reg .pred p; vote.sync.") + mode + ".pred p, 1, 7; selp.u32 $0, 1, 0, p; }", "=r");
+  EXPECT_EQ(
+      jit().take_calls(),
+      (Calls{{"vote", {7, MNEME_CPU_VOTE_ALL, 1}}, {"vote", {7, MNEME_CPU_VOTE_ANY, 1}}, {"vote", {7, MNEME_CPU_VOTE_UNI, 1}}}));
+  const std::pair<const char*, uint32_t> reductions[] = {{"add.u32", MNEME_CPU_REDUCE_ADD},  {"min.s32", MNEME_CPU_REDUCE_MIN},
+                                                         {"min.u32", MNEME_CPU_REDUCE_UMIN}, {"max.s32", MNEME_CPU_REDUCE_MAX},
+                                                         {"max.u32", MNEME_CPU_REDUCE_UMAX}, {"and.b32", MNEME_CPU_REDUCE_AND},
+                                                         {"or.b32", MNEME_CPU_REDUCE_OR},    {"xor.b32", MNEME_CPU_REDUCE_XOR}};
+  for (const auto& [name, reduce] : reductions) {
+    jit().run<uint32_t>(std::string("redux.sync.") + name + " $0, $1, 7;", "=r,r", 9u);
+    EXPECT_EQ(jit().take_calls(), (Calls{{"reduce", {7, reduce, 9}}})) << name;
+  }
+}
+
+// Those of before sm_70 are of the lanes that come together.
+TEST(PtxThread, CollectivesWithoutAMask) {
+  jit().take_calls();
+  jit().next_result = 0xf5;
+  jit().run<uint32_t>("shfl.down.b32 $0, $1, 2, 0x1f;", "=r,r", 77u);
+  jit().run<uint32_t>("{ .reg .pred p; vote.all.pred p, 1; selp.u32 $0, 1, 0, p; }", "=r");
+  EXPECT_EQ(jit().take_calls(), (Calls{{"active_mask", {}},
+                                       {"shuffle", {0xf5, MNEME_CPU_SHUFFLE_DOWN, 77, 2, 0x1f}},
+                                       {"active_mask", {}},
+                                       {"vote", {0xf5, MNEME_CPU_VOTE_ALL, 1}}}));
+}
+
+TEST(PtxThread, ReturnsAndExits) {
+  const char* ir = R"(
+    define void @f(i32 %a, ptr %p, ptr %thread) {
+      call void asm sideeffect "{ .reg .pred p; setp.eq.u32 p, $0, 1; @p ret; }", "r"(i32 %a)
+      store i32 9, ptr %p
+      ret void
+    })";
+  uint32_t value = 0;
+  jit().run_ir<void>(ir, 1u, &value);
+  EXPECT_EQ(value, 0u);
+  jit().run_ir<void>(ir, 2u, &value);
+  EXPECT_EQ(value, 9u);
+  jit().take_calls();
+  jit().run<void>("exit;", "");
+  jit().run<void>("brkpt;", "");
+  EXPECT_EQ(jit().take_calls(), (Calls{{"exit", {}}, {"trap", {}}}));
+}
+
+TEST(PtxThread, BranchesWithoutAPredicate) {
+  EXPECT_EQ(jit().run<uint32_t>("mov.u32 $0, 1; bra out; mov.u32 $0, 2; out:", "=r"), 1u);
+  EXPECT_EQ(jit().run<uint32_t>("{ mov.u32 $0, 1; { bra out; } mov.u32 $0, 2; out: }", "=r"), 1u) << "out of an inner scope";
 }
 
 TEST(PtxThread, EndsAndWaits) {
@@ -211,6 +294,16 @@ TEST(PtxThread, SpecialRegisters) {
   EXPECT_EQ(read("envreg1"), 0x11223344u);  // the workspace of a cooperative grid
   EXPECT_EQ(read("envreg2"), 0x55667788u);
   EXPECT_EQ(read("cluster_nctaid.x"), 1u);
+  EXPECT_EQ(read("cluster_ctaid.x"), 0u);
+  EXPECT_EQ(read("cluster_nctarank"), 1u);
+  EXPECT_EQ(read("cluster_ctarank"), 0u);
+  EXPECT_EQ(read("nclusterid.x"), 7u);
+  EXPECT_EQ(read("ntid.y"), 2u);
+  EXPECT_EQ(read("ntid.w"), 1u);
+  EXPECT_EQ(read("nctaid.w"), 1u);
+  EXPECT_EQ(read("ctaid.w"), 0u);
+  EXPECT_EQ(read("clock"), 0x55667788u);
+  EXPECT_EQ(read("globaltimer_hi"), 0x99aabbccu);
   EXPECT_EQ(jit().run<uint64_t>("mov.u64 $0, %clock64;", "=l"), 0x1122334455667788u);
 }
 

@@ -35,6 +35,10 @@ TEST(PtxParse, Immediates) {
   for (const Operand& operand : only(program).operands) bits.push_back(operand.bits);
   EXPECT_EQ(bits, (std::vector<uint64_t>{42, ~uint64_t{0}, 0x1f, 15, 5, 7, 0x3f800000, 0x4000000000000000, 0x3ff8000000000000,
                                          0xc000000000000000, 32, ~uint64_t{0}}));
+  const Program more = parsed("x -0F3F800000, 7u, 1.5e+3, 15E-1;");
+  bits.clear();
+  for (const Operand& operand : only(more).operands) bits.push_back(operand.bits);
+  EXPECT_EQ(bits, (std::vector<uint64_t>{0xbf800000, 7, 0x4097700000000000, 0x3ff8000000000000}));
   EXPECT_EQ(only(program).operands[6].kind, Operand::Kind::real32);
   EXPECT_EQ(only(program).operands[7].kind, Operand::Kind::real64);
 }
@@ -78,6 +82,7 @@ TEST(PtxParse, PairsSinksSpecialRegistersAndAddresses) {
 
 TEST(PtxParse, CommentsAndAdviceAreNothing) {
   EXPECT_TRUE(parsed("// add\n/* sub.u32; */ .pragma \"nounroll\"; ;;").statements.empty());
+  EXPECT_EQ(only(parsed("// add\nsub.u32 $0, $1, $2; // and\n")).opcode, "sub");
 }
 
 std::string failure(std::string_view text) { return parse(text).status().to_string(); }

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -60,6 +61,7 @@ TEST(CpuModule, FindsKernelsAndGlobalsByName) {
             "corrupt: the image's kernel 'without_code' has no code for its mode 1");
   EXPECT_EQ(*(*module)->kernel("reverse"), *(*module)->kernel("reverse"));
   EXPECT_EQ((*(*module)->kernel("reverse"))->resources().static_shared_memory, Bytes(4096));
+  EXPECT_EQ((*(*module)->kernel("reverse"))->resources().local_memory, Bytes(256));
 
   auto global = (*module)->global("counter");
   ASSERT_TRUE(global.ok());
@@ -71,6 +73,25 @@ TEST(CpuModule, FindsKernelsAndGlobalsByName) {
   auto second = device.load(read_image(MNEME_TEST_KERNELS));
   ASSERT_TRUE(second.ok());
   EXPECT_NE((*second)->global("counter")->address, global->address);
+}
+
+TEST(CpuDevice, TellsOfTheMachine) {
+  CpuDevice device(3);
+  struct sysinfo machine{};
+  ASSERT_EQ(::sysinfo(&machine), 0);
+  EXPECT_EQ(device.properties().total_memory, Bytes(uint64_t{machine.totalram} * machine.mem_unit));
+  EXPECT_EQ(device.properties().multiprocessors, 3u);
+  const std::string& name = device.properties().name;
+  ASSERT_FALSE(name.empty());
+  EXPECT_EQ(name.find_first_of("\n\t"), std::string::npos) << name;
+  EXPECT_TRUE(name.front() != ' ' && name.back() != ' ') << "'" << name << "'";
+}
+
+TEST(CpuDevice, ThereIsOne) {
+  EXPECT_TRUE(open_device(0).ok());
+  for (int ordinal : {-1, 1})
+    EXPECT_EQ(open_device(ordinal).status().to_string(),
+              fmt::format("unavailable: opening cpu device {}: there is only device 0, which uses all cores", ordinal));
 }
 
 TEST(CpuDevice, ReservesExactlyThereOrSaysWhoIsThere) {
@@ -233,9 +254,39 @@ TEST(CpuDevice, CountsFromTheBeginOfTheMemoryAndNotOfAPiece) {
   auto later = stream->take_comparisons();
   ASSERT_TRUE(later.ok() && later->size() == 1);
   EXPECT_EQ((*later)[0].first_difference, kFirst * 4 + 2);
+  EXPECT_TRUE(stream->take_comparisons()->empty()) << "they are taken once";
   auto* pages = reinterpret_cast<uint64_t*>((*device.allocate(Bytes(9 * 8))).address);
   ASSERT_TRUE(stream->hash_pages_to(DevicePtr(reinterpret_cast<uint64_t>(pages)), b, 9_MiB, 1_MiB).ok());
   for (int page = 0; page < 9; ++page) EXPECT_EQ(pages[page] == pages[0], page != 5 && page != 7) << page;
+}
+
+// The last piece is one byte, with which a worker is done long before the other is with the first.
+TEST(CpuDevice, TheFirstDifferenceIsTheFirstWhicheverPieceIsDoneFirst) {
+  CpuDevice device(2);
+  auto stream = std::move(device.create_stream()).value();
+  const Bytes size = 2_MiB + Bytes(1);
+  DevicePtr a = *device.allocate(size), b = *device.allocate(size);
+  auto* bytes = reinterpret_cast<uint8_t*>(b.address);
+  bytes[7] = bytes[size.count - 1] = 1;
+  for (int i = 0; i < 100; ++i) {
+    auto found = stream->compare(a, b, size);
+    ASSERT_TRUE(found.ok());
+    ASSERT_EQ(found->first_difference, 7u);
+    ASSERT_EQ(found->differing_bytes, 2u);
+  }
+}
+
+TEST(CpuDevice, PagesMayBeLargerThanPiecesOfWork) {
+  CpuDevice device(2);
+  auto stream = std::move(device.create_stream()).value();
+  DevicePtr memory = *device.allocate(9_MiB);
+  std::memset(reinterpret_cast<void*>(memory.address), 0, (9_MiB).count);
+  reinterpret_cast<uint8_t*>(memory.address)[7 << 20] = 1;
+  std::vector<uint64_t> hashes(3), before(3);
+  ASSERT_TRUE(stream->hash_pages(hashes, memory, 9_MiB, 4_MiB).ok());
+  reinterpret_cast<uint8_t*>(memory.address)[7 << 20] = 0;
+  ASSERT_TRUE(stream->hash_pages(before, memory, 9_MiB, 4_MiB).ok());
+  for (size_t page = 0; page < 3; ++page) EXPECT_EQ(hashes[page] == before[page], page != 1) << page;
 }
 
 TEST(DevicePrintf, AllConversions) {
@@ -265,6 +316,28 @@ TEST(DevicePrintf, AllConversions) {
   EXPECT_EQ(format_device_printf("%s", &null).text, "(null)");
   double large = 1e300;
   EXPECT_EQ(format_device_printf("%f", &large).text.size(), 308u);
+}
+
+TEST(DevicePrintf, LengthsAndNumbersFromArguments) {
+  const struct {
+    int32_t precision = -1, i = 5;
+    int32_t byte = 0x1ff, width = -4, j = 6;
+    uint32_t padding = 0;
+    int64_t wide[5] = {int64_t{1} << 40, int64_t{2} << 40, int64_t{3} << 40, int64_t{4} << 40, int64_t{5} << 40};
+  } arguments;
+  EXPECT_EQ(format_device_printf("%.*d|%hhd|%*d|%jd %td %ld %qd %zd", &arguments).text,
+            "5|-1|6   |1099511627776 2199023255552 3298534883328 4398046511104 5497558138880");
+  const struct {
+    void* nowhere = nullptr;
+    int32_t i = 7;
+  } written;
+  const DeviceText text = format_device_printf("%n%d", &written);
+  EXPECT_EQ(text.text, "7");
+  EXPECT_EQ(text.arguments, 2);
+  for (size_t width : {255, 256, 257}) {
+    const std::string format = "%" + std::to_string(width) + "d";
+    EXPECT_EQ(format_device_printf(format.c_str(), &written.i).text, std::string(width - 1, ' ') + "7");
+  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "mneme/cpu/run/executor.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <chrono>
 #include <numeric>
@@ -62,6 +64,10 @@ TEST_F(ExecutorTest, ABlockOfOneThreadWaitsForNobody) {
   EXPECT_EQ(out, (Words{1, 0, 77, 78, 1, 0, 1, 0, 1, 1, 1, 1, 42}));
 }
 
+TEST_F(ExecutorTest, ABarrierOfAsManyThreadsAsThereAreIsThatOfTheBlock) {
+  EXPECT_EQ(output("barrier_of_all", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, 64), Words(64, 1));
+}
+
 TEST_F(ExecutorTest, NamedBarriersOfPartOfTheBlock) {
   // 64 of 160 threads; then a partial last warp, which a barrier counts as a whole one.
   Words out = output("part_barrier", {.grid = {1, 1, 1}, .block = {160, 1, 1}}, 160, {.a = 64, .b = 64});
@@ -94,11 +100,28 @@ TEST_F(ExecutorTest, BarrierReductions) {
   for (uint32_t i = 0; i < 70; ++i) EXPECT_EQ(Words(out.begin() + i * 4, out.begin() + i * 4 + 4), (Words{35, 0, 1, 1})) << i;
 }
 
+TEST_F(ExecutorTest, AReductionAtABarrierIsOfItsOwnUse) {
+  Words out = output("barrier_reductions_again", {.grid = {1, 1, 1}, .block = {40, 1, 1}}, 80);
+  for (uint32_t i = 0; i < 80; ++i) EXPECT_EQ(out[i], i % 2 == 0 ? 40u : 0u) << i;
+}
+
 TEST_F(ExecutorTest, ExitedThreadsAreNotWaitedFor) {
   Words out = output("barrier_after_exit", {.grid = {1, 1, 1}, .block = {100, 1, 1}}, 100);
   for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(out[i], i % 2 == 0 ? 0u : 50u) << i;
   out = output("collectives_after_exit", {.grid = {1, 1, 1}, .block = {48, 1, 1}}, 48);
   for (uint32_t i = 0; i < 48; ++i) EXPECT_EQ(out[i], i % 2 == 1 ? 0 : i < 32 ? 0x55555555u + 16 : 0x5555u + 8) << i;
+}
+
+TEST_F(ExecutorTest, AnExitEndsEveryMeetingThatWaitsForIt) {
+  Words expected(31, 23);
+  std::fill_n(expected.begin(), 8, 8);
+  EXPECT_EQ(output("two_meetings_and_an_exit", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, 31), expected);
+}
+
+TEST_F(ExecutorTest, ALaneThatItsOwnMaskLeavesOutIsAlone) {
+  Words expected(32);
+  std::iota(expected.begin(), expected.end(), 0);
+  EXPECT_EQ(output("left_out_of_the_own_mask", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, 32), expected);
 }
 
 TEST_F(ExecutorTest, ExitsFromDeepFramesReuseTheirFibers) {
@@ -181,6 +204,13 @@ TEST_F(ExecutorTest, ActiveMaskIsWhoComesToTheCall) {
   Words out = output("active_masks", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, 32);
   for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(out[lane], lane == 3 ? 0 : lane < 8 ? 0xf7u : 0xffffff00u) << lane;
   EXPECT_EQ(output("active_mask_and_spin", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, 1), Words{1});
+}
+
+// One worker holds all blocks of a cooperative launch whose order is given.
+TEST_F(ExecutorTest, ActiveMasksAreOfOneWarpOfOneBlock) {
+  device_.executor().order_blocks(1);
+  const LaunchShape shape{.grid = {3, 1, 1}, .block = {64, 1, 1}, .cooperative = true};
+  EXPECT_EQ(output("active_masks_of_warps", shape, 6), (Words{0x3, 0xc, 0x30, 0xc0, 0x300, 0xc00}));
 }
 
 TEST_F(ExecutorTest, ASpinningThreadLetsOthersRun) {
@@ -275,6 +305,23 @@ TEST_F(ExecutorTest, TimedLaunchesTakeTime) {
   ASSERT_TRUE(times.ok());
   ASSERT_EQ(times->size(), 1u);
   EXPECT_GT((*times)[0].count(), 0);
+  EXPECT_TRUE(stream_->take_times()->empty()) << "they are taken once";
+}
+
+// The application's own way of computing is neither the kernel's nor lost.
+TEST_F(ExecutorTest, KernelsRunInTheDefaultFloatingPointEnvironment) {
+  constexpr unsigned kFlags = 0x3f, kFlushAndRoundDown = 0xbfc0;
+  static unsigned inside;
+  uint32_t out = 0;
+  auto look = +[] { inside = _mm_getcsr(); };
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(kFlushAndRoundDown);
+  const Status status = launch("call_host", {}, {.out = &out, .pointer = reinterpret_cast<void*>(look)});
+  const unsigned after = _mm_getcsr();
+  _mm_setcsr(before);
+  EXPECT_TRUE(status.ok()) << status.to_string();
+  EXPECT_EQ(inside & ~kFlags, 0x1f80u);
+  EXPECT_EQ(after & ~kFlags, kFlushAndRoundDown & ~kFlags);
 }
 
 TEST_F(ExecutorTest, LaunchesFromSeveralThreadsTakeTurns) {

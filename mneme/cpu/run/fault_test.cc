@@ -1,7 +1,9 @@
 #include "mneme/cpu/run/fault.h"
 
+#include <array>
 #include <csignal>
 
+#include "mneme/cpu/run/fault_handler.h"
 #include "mneme/cpu/run/testing/test_image.h"
 
 namespace mneme::cpu {
@@ -98,6 +100,20 @@ TEST_F(FaultTest, StackOverflow) {
   EXPECT_EQ(kind(), FaultKind::stack_overflow);
 }
 
+// Stacks that a larger block needed later are guarded as the first ones are.
+TEST_F(FaultTest, StackOverflowOfALargerBlock) {
+  ASSERT_TRUE(launch("overflow", {.grid = {1, 1, 1}, .block = {32, 1, 1}}, {.out = std::array<uint32_t, 1>{}.data()}).ok());
+  fault("overflow", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, {.a = 100000});
+  EXPECT_EQ(kind(), FaultKind::stack_overflow);
+}
+
+TEST_F(FaultTest, IllegalInstruction) {
+  EXPECT_EQ(fault("illegal", {.grid = {1, 1, 1}, .block = {1, 1, 1}}),
+            "kernel 'illegal', block [0,0,0], thread [0,0,0]: an instruction that this processor does not have, or the end of "
+            "code that cannot be reached");
+  EXPECT_EQ(kind(), FaultKind::illegal_instruction);
+}
+
 TEST_F(FaultTest, SharedMemoryOverrun) {
   const std::string message = fault("shared_overrun", {.grid = {1, 1, 1}, .block = {1, 1, 1}}, {.a = 256});
   EXPECT_NE(message.find("a write to address 0x"), std::string::npos) << message;
@@ -134,6 +150,22 @@ TEST_F(FaultTest, AssertionInCudasWords) {
   EXPECT_EQ(kind(), FaultKind::assertion);
 }
 
+TEST_F(FaultTest, AnAssertionThatFailsOnlyInTheSearchForAThreadIsNotTold) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(fault("loop_fault_then_assert", {.grid = {1, 1, 1}, .block = {4, 1, 1}}),
+            "kernel 'loop_fault_then_assert', block [0,0,0], one of its threads: a write to address 0x1000, which is not "
+            "accessible");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(FaultTest, AnAssertionsWordsDoNothingToATerminal) {
+  testing::internal::CaptureStderr();
+  fault("assertion_with_controls", {.grid = {1, 1, 1}, .block = {1, 1, 1}});
+  const std::string written = testing::internal::GetCapturedStderr();
+  EXPECT_NE(written.find("[2J"), std::string::npos) << "something is there in its place";
+  EXPECT_EQ(written.find('\x1b'), std::string::npos);
+}
+
 TEST_F(FaultTest, DeadlockNamesWhoWaitsWhere) {
   EXPECT_EQ(
       fault("deadlock", {.grid = {1, 1, 1}, .block = {64, 1, 1}}),
@@ -141,6 +173,26 @@ TEST_F(FaultTest, DeadlockNamesWhoWaitsWhere) {
       "0 ([0,0,0], "
       "[2,0,0], [4,0,0], [5,0,0] and 58 more); 1 thread waits in a warp collective with mask 0xffffffff in warp 0 ([1,0,0])");
   EXPECT_EQ(kind(), FaultKind::deadlock);
+}
+
+TEST_F(FaultTest, DeadlockOfAsManyAsAreNamed) {
+  EXPECT_EQ(fault("deadlock", {.grid = {1, 1, 1}, .block = {6, 1, 1}}),
+            "kernel 'deadlock', block [0,0,0], thread [0,0,0]: deadlock: no thread of the block can go on: 4 threads wait at "
+            "barrier 0 ([0,0,0], [2,0,0], [4,0,0], [5,0,0]); 1 thread waits in a warp collective with mask 0xffffffff in warp 0 "
+            "([1,0,0])");
+}
+
+// One worker holds both.
+TEST_F(FaultTest, DeadlockOfSeveralBlocksIsToldOfOne) {
+  device_.executor().order_blocks(1);
+  const std::string message = fault("deadlock", {.grid = {2, 1, 1}, .block = {64, 1, 1}, .cooperative = true});
+  EXPECT_NE(message.find(": 62 threads wait at barrier 0 ("), std::string::npos) << message;
+}
+
+TEST_F(FaultTest, CollectivesOfTwoKindsDoNotMeet) {
+  const std::string message = fault("two_kinds_of_collectives", {.grid = {1, 1, 1}, .block = {32, 1, 1}});
+  EXPECT_NE(message.find(": 32 threads wait in a warp collective with mask 0xffffffff in warp 0 ("), std::string::npos)
+      << message;
 }
 
 TEST_F(FaultTest, BarrierMisuse) {
@@ -182,6 +234,61 @@ TEST_F(FaultTest, OtherSignalsGoToThePreviousHandler) {
   EXPECT_EQ(previous_handler_calls, 1);
   sigaction(SIGSEGV, &before, &after);
   EXPECT_EQ(after.sa_handler, mine.sa_handler);
+}
+
+TEST_F(FaultTest, APreviousHandlerIsToldOfTheSignal) {
+  static int told;
+  struct sigaction mine{}, before{};
+  mine.sa_flags = SA_SIGINFO;
+  mine.sa_sigaction = [](int, siginfo_t* info, void* context) { told = context != nullptr ? info->si_signo : 0; };
+  ASSERT_EQ(sigaction(SIGFPE, &mine, &before), 0);
+  uint32_t out = 0;
+  auto raise_it = +[] { raise(SIGFPE); };
+  EXPECT_TRUE(launch("call_host", {}, {.out = &out, .pointer = reinterpret_cast<void*>(raise_it)}).ok());
+  EXPECT_EQ(told, SIGFPE);
+  sigaction(SIGFPE, &before, nullptr);
+}
+
+using FaultDeathTest = FaultTest;
+
+TEST_F(FaultDeathTest, WithoutAHandlerASignalThatIsSentDoesWhatItDoes) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto raise_with = [&](void (*disposition)(int)) {
+    ::signal(SIGSEGV, disposition);
+    uint32_t out = 0;
+    auto raise_it = +[] { raise(SIGSEGV); };
+    const Status status = launch("call_host", {}, {.out = &out, .pointer = reinterpret_cast<void*>(raise_it)});
+    std::_Exit(status.ok() && ::signal(SIGSEGV, SIG_DFL) == disposition ? 0 : 1);
+  };
+  EXPECT_EXIT(raise_with(SIG_DFL), testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(raise_with(SIG_IGN), testing::ExitedWithCode(0), "");
+}
+
+TEST_F(FaultTest, TheHandlersStayUntilTheLastLaunchEnds) {
+  struct sigaction before{}, left{}, after{};
+  sigaction(SIGBUS, nullptr, &before);
+  {
+    SignalHandlers handlers;
+    {
+      SignalHandlers others;
+    }
+    sigaction(SIGBUS, nullptr, &left);
+    EXPECT_NE(left.sa_sigaction, before.sa_sigaction);
+  }
+  sigaction(SIGBUS, nullptr, &after);
+  EXPECT_EQ(after.sa_sigaction, before.sa_sigaction);
+}
+
+TEST_F(FaultTest, TheApplicationsSignalStackIsGivenBack) {
+  static std::array<std::byte, 64 << 10> memory;
+  stack_t mine{}, before{}, after{};
+  mine.ss_sp = memory.data();
+  mine.ss_size = memory.size();
+  ASSERT_EQ(sigaltstack(&mine, &before), 0);
+  std::vector<uint32_t> out(64);
+  EXPECT_TRUE(launch("barriers", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, {.out = out.data(), .a = 1}).ok());
+  sigaltstack(&before, &after);
+  EXPECT_EQ(after.ss_sp, mine.ss_sp);
 }
 
 TEST_F(FaultTest, AHandlerThatTheApplicationSetsMeanwhileStays) {

@@ -31,10 +31,35 @@ TEST(Heap, RefusesWhatNoHeapHas) {
   EXPECT_EQ(heap.allocate(1), nullptr);
 }
 
+TEST(Heap, WhatTheMachineDoesNotHaveIsNotCounted) {
+  Heap heap;
+  heap.set_limit(Bytes(~uint64_t{0}));
+  EXPECT_EQ(heap.allocate(uint64_t{1} << 62), nullptr);
+  heap.set_limit(1_KiB);
+  void* memory = heap.allocate(500);
+  ASSERT_NE(memory, nullptr);
+  EXPECT_TRUE(heap.free(memory));
+}
+
+TEST(Heap, WhatIsFreedIsThereAgainHoweverOften) {
+  Heap heap;
+  heap.set_limit(1_KiB);
+  for (int i = 0; i < 1000; ++i) {
+    void* block = heap.allocate(1000);
+    ASSERT_NE(block, nullptr) << "the " << i << "th";
+    EXPECT_TRUE(heap.free(block));
+  }
+}
+
 TEST(Heap, FreesOnce) {
   Heap heap;
   alignas(16) char own[64] = {};
   EXPECT_FALSE(heap.free(own + 32));
+}
+
+TEST_F(ExecutorTest, AHeapIsNotMadeSmaller) {
+  raise_heap(device_, 1_KiB);
+  EXPECT_EQ(output("allocate_to_the_end", {.grid = {1, 1, 1}, .block = {1, 1, 1}}, 1, {.a = 1, .b = 1 << 20})[0], 1u);
 }
 
 // Nothing is touched, so that the machine need not have what would be allocated.

@@ -22,6 +22,9 @@
 /* The size of the memory that all blocks of a cooperative launch share (%envreg1 and %envreg2). */
 #define MNEME_CPU_GRID_WORKSPACE_BYTES 64u
 
+/* The alignment of the packed parameters that run_block and run_thread are given: the most that PTX has for a parameter. */
+#define MNEME_CPU_PARAMETER_ALIGNMENT 128u
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -26,7 +26,7 @@ class Launch {
         kernel_(kernel.entry()),
         shape_(shape),
         blocks_(shape.grid.volume()),
-        parameters_(parameters.size() / 16 + 1) {
+        parameters_(parameters.size() / sizeof(Word) + 1) {
     if (!parameters.empty()) std::memcpy(parameters_.data(), parameters.data(), parameters.size());
     // In loop mode a worker takes runs of blocks; in fiber mode one at a time, since a block may wait for an earlier one.
     constexpr uint64_t kRunsPerWorker = 32, kLongestRun = 1024;
@@ -69,8 +69,9 @@ class Launch {
   const std::optional<Fault>& fault() const { return fault_; }
 
  private:
-  struct alignas(16) Word {
-    std::byte bytes[16];
+  // A structure by value may be aligned to as much, which code that reads it takes for granted.
+  struct alignas(MNEME_CPU_PARAMETER_ALIGNMENT) Word {
+    std::byte bytes[MNEME_CPU_PARAMETER_ALIGNMENT];
   };
   const LoadedCode& code_;
   const mneme_cpu_kernel& kernel_;

@@ -34,13 +34,34 @@ struct Program {
   ByteVector fat_binary;
   mneme::testing::TestWrapper wrapper;
   // Their addresses stand for those of host stubs and host variables.
-  char scale = 0, fault = 0, refused = 0, plain = 0, state = 0, unreached = 0;
+  char scale = 0, fault = 0, refused = 0, plain = 0, state = 0, unreached = 0, initial = 0, allocate = 0, misbehave = 0;
 
   // The one program of all tests in the process, which has one emulated device too.
   static Program& get() {
     static Program* program = new Program;
     return *program;
   }
+
+  // What the code that clang generates calls.
+  void** add_image(const mneme::testing::TestWrapper* wrapper) {
+    return call<void** (*)(void*)>(MNEME_CALL___cudaRegisterFatBinary)(const_cast<mneme::testing::TestWrapper*>(wrapper));
+  }
+  void add_function(void** handle, char& stub, const char* name) {
+    using Function = void (*)(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*, dim3*, int*);
+    call<Function>(MNEME_CALL___cudaRegisterFunction)(handle, &stub, nullptr, name, -1, nullptr, nullptr, nullptr, nullptr,
+                                                      nullptr);
+  }
+  void add_variable(void** handle, char& host, const char* name, size_t size) {
+    using Function = void (*)(void**, char*, char*, const char*, int, size_t, int, int);
+    call<Function>(MNEME_CALL___cudaRegisterVar)(handle, &host, nullptr, name, 0, size, 0, 0);
+  }
+  // Loads the program's own image, which maps `state`: every image of these tests is lowered to kernels.c, which begins that
+  // variable.
+  void load() {
+    void* address = nullptr;
+    EXPECT_EQ(call<decltype(&::cudaGetSymbolAddress)>(MNEME_CALL_cudaGetSymbolAddress)(&address, &state), cudaSuccess);
+  }
+  void remove_image(void** handle) { call<void (*)(void**)>(MNEME_CALL___cudaUnregisterFatBinary)(handle); }
 
  private:
   Program() {
@@ -58,26 +79,28 @@ struct Program {
         {MNEME_PARAM_POINTER, 0, 8, "data"}, {MNEME_PARAM_INTEGER, 8, 4, "factor"}, {MNEME_PARAM_INTEGER, 12, 4, "count"}};
     scale_segment.parameter_bytes = 16;
     scale_segment.globals = {{"state", 4}};
+    TestSegment allocate_segment{.name = "allocate"}, misbehave_segment{.name = "misbehave"};
+    allocate_segment.parameters = {{MNEME_PARAM_POINTER, 0, 8, "had"}, {MNEME_PARAM_INTEGER, 8, 8, "size"}};
+    allocate_segment.parameter_bytes = 16;
+    misbehave_segment.parameters = {{MNEME_PARAM_INTEGER, 0, 4, "what"}};
+    misbehave_segment.parameter_bytes = 4;
     fat_binary = mneme::testing::make_fat_binary(
-        {{2, 90, mneme::testing::make_device_elf({scale_segment.build(), fault_segment.build(), refused_segment.build()})}});
+        {{2, 90,
+          mneme::testing::make_device_elf({scale_segment.build(), fault_segment.build(), refused_segment.build(),
+                                           allocate_segment.build(), misbehave_segment.build()},
+                                          {{"initial", std::vector<int>{11, 22, 33}}, {"initially", std::vector<int>{9}}})}});
     wrapper.fat_binary = fat_binary.data();
 
-    auto** handle = call<void** (*)(void*)>(MNEME_CALL___cudaRegisterFatBinary)(&wrapper);
-    using RegisterFunction = void (*)(void**, const char*, char*, const char*, int, uint3*, uint3*, dim3*, dim3*, int*);
-    auto function = [&](char& stub, const char* name) {
-      call<RegisterFunction>(MNEME_CALL___cudaRegisterFunction)(handle, &stub, nullptr, name, -1, nullptr, nullptr, nullptr,
-                                                                nullptr, nullptr);
-    };
-    function(scale, "scale");
-    function(fault, "fault");
-    function(refused, "refused");
-    function(plain, "plain");
-    using RegisterVariable = void (*)(void**, char*, char*, const char*, int, size_t, int, int);
-    auto variable = [&](char& host, const char* name, size_t size) {
-      call<RegisterVariable>(MNEME_CALL___cudaRegisterVar)(handle, &host, nullptr, name, 0, size, 0, 0);
-    };
-    variable(state, "state", 4);
-    variable(unreached, "unreached", 8);
+    void** handle = add_image(&wrapper);
+    add_function(handle, scale, "scale");
+    add_function(handle, fault, "fault");
+    add_function(handle, refused, "refused");
+    add_function(handle, plain, "plain");
+    add_function(handle, allocate, "allocate");
+    add_function(handle, misbehave, "misbehave");
+    add_variable(handle, state, "state", 4);
+    add_variable(handle, unreached, "unreached", 8);
+    add_variable(handle, initial, "initial", 12);
   }
 
   template <typename F>

@@ -71,6 +71,13 @@ LOOP(loop_print_and_fault, 0) {
   *reinterpret_cast<volatile uint32_t*>(uint64_t{0x1000}) = 1;
 }
 
+// Run again, it fails an assertion.
+LOOP(loop_fault_then_assert, 0) {
+  if (p.out[0]++ == 0) *reinterpret_cast<volatile uint32_t*>(uint64_t{0x1000}) = 1;
+  Thread t{b, {}, 0, 0, 0, nullptr};
+  b->services->assert_fail(&t, "again", "app.cu", 12, "void check(int)");
+}
+
 LOOP(_Z5crashPfi, 0) { *reinterpret_cast<volatile uint32_t*>(uint64_t{0x1000}) = 1; }
 
 LOOP(loop_barrier, 0) {
@@ -194,6 +201,12 @@ FIBERS(part_barrier, 4, 256) {
   p.out[linear_thread(t)] = *count;
 }
 
+// Warp 0 says how many threads the block has, warp 1 that all of them are waited for.
+FIBERS(barrier_of_all, 0, 256) {
+  services(t).barrier(t, 1, t->warp == 0 ? block_threads(*t->block) : 0);
+  p.out[linear_thread(t)] = 1;
+}
+
 FIBERS(times, 0, 256) {
   auto* out = static_cast<uint64_t*>(p.pointer);
   out[0] = services(t).global_timer(t);
@@ -225,6 +238,13 @@ FIBERS(barrier_reductions, 0, 256) {
   p.out[i * 4 + 1] = services(t).barrier_reduce(t, 0, 0, MNEME_CPU_REDUCE_AND, odd);
   p.out[i * 4 + 2] = services(t).barrier_reduce(t, 0, 0, MNEME_CPU_REDUCE_OR, odd);
   p.out[i * 4 + 3] = services(t).barrier_reduce(t, 0, 0, MNEME_CPU_REDUCE_AND, 5);
+}
+
+// Sums over all threads, and then over none of which the predicate is true.
+FIBERS(barrier_reductions_again, 0, 256) {
+  uint32_t* out = p.out + 2 * linear_thread(t);
+  out[0] = services(t).barrier_reduce(t, 0, 0, MNEME_CPU_REDUCE_POPC, 1);
+  out[1] = services(t).barrier_reduce(t, 0, 0, MNEME_CPU_REDUCE_POPC, 0);
 }
 
 // Half of the block exits before the barrier.
@@ -276,6 +296,29 @@ FIBERS(reductions, 0, 256) {
   p.out[linear_thread(t)] = services(t).reduce(t, mask, p.a, (t->lane - 8) * 3);
 }
 
+// Each lane names all lanes but itself.
+FIBERS(left_out_of_the_own_mask, 0, 256) {
+  p.out[linear_thread(t)] = services(t).reduce(t, ~(uint32_t{1} << t->lane), MNEME_CPU_REDUCE_ADD, t->lane);
+}
+
+// The lanes of a warp call two collectives with one mask.
+FIBERS(two_kinds_of_collectives, 0, 256) {
+  if (t->lane % 2 == 0)
+    services(t).reduce(t, ~0u, MNEME_CPU_REDUCE_ADD, 1);
+  else
+    services(t).vote(t, ~0u, MNEME_CPU_VOTE_BALLOT, 1);
+}
+
+// Two groups of lanes wait for the last lane, which exits.
+FIBERS(two_meetings_and_an_exit, 0, 256) {
+  if (t->lane == 31) {
+    for (uint32_t i = 0; i < 100; ++i) services(t).yield(t);
+    return;
+  }
+  const uint32_t mask = t->lane < 8 ? 0x800000ffu : 0xffffff00u;
+  p.out[t->lane] = services(t).reduce(t, mask, MNEME_CPU_REDUCE_ADD, 1);
+}
+
 // Odd lanes exit; the others go on with the full mask.
 FIBERS(collectives_after_exit, 0, 256) {
   const uint32_t i = linear_thread(t);
@@ -309,6 +352,13 @@ FIBERS(active_masks, 0, 256) {
   } else {
     p.out[i] = services(t).active_mask(t) & services(t).vote(t, services(t).active_mask(t), MNEME_CPU_VOTE_BALLOT, 1);
   }
+}
+
+// The lanes that come are others in each warp and in each block.
+FIBERS(active_masks_of_warps, 0, 256) {
+  const uint32_t which = linear_block(*t->block) * 2 + t->warp;
+  if (t->lane / 2 != which) return;
+  p.out[which] = services(t).active_mask(t);
 }
 
 // A thread waits in active_mask while another spins for what it does next.
@@ -400,6 +450,8 @@ FIBERS(assertion, 0, 256) {
   if (global_thread(t) == p.a) services(t).assert_fail(t, "n > 0", "app.cu", 12, "void check(int)");
 }
 
+FIBERS(assertion_with_controls, 0, 256) { services(t).assert_fail(t, "s != \"\x1b[2J\"", "app.cu", 12, "void check(int)"); }
+
 FIBERS(trap, 0, 256) {
   if (global_thread(t) == p.a) services(t).trap(t);
   services(t).barrier(t, 0, 0);
@@ -420,6 +472,8 @@ static uint32_t recurse(uint32_t n, volatile uint32_t* sink) {
 }
 FIBERS(overflow, 0, 1024) { p.out[0] = recurse(p.a, p.out); }
 FIBERS(unknown_stack, 0, 0) { p.out[linear_thread(t)] = recurse(p.a, p.out + 64) != 0; }
+
+FIBERS(illegal, 0, 256) { __builtin_trap(); }
 
 FIBERS(divide, 0, 256) {
   if (linear_thread(t) == 1) p.out[0] = p.a / p.b;
