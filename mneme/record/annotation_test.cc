@@ -107,10 +107,15 @@ TEST_F(Annotating, IsKeptWithTheInstance) {
 TEST_F(Annotating, IsForgottenWithTheMemory) {
   int* data = program.allocate<int>(100);
   annotate(data, 0, {MNEME_I32, 1});
+  EXPECT_EQ(program.free(data + 1), cudaErrorInvalidValue);
+  program.launch(program.increment, data, 1);
+  EXPECT_THAT(recorded(), ElementsAre("0x7a0000000000+400  i32, 1, absolute")) << "it is still there";
+  const Digest before = program.instances().back().dynamic_hash;
   EXPECT_EQ(program.free(data), cudaSuccess);
   ASSERT_EQ(program.allocate<int>(100), data);
-  program.launch(program.increment, data, 1);
-  EXPECT_THAT(recorded(), IsEmpty());
+  program.launch(program.increment, data, 0);
+  for (const InstanceRecord& instance : program.instances())
+    if (instance.dynamic_hash != before) EXPECT_THAT(instance.annotations, IsEmpty());
 }
 
 TEST_F(Annotating, ChangesNoHashAndIsRenewedByAnEqualLaunch) {
@@ -136,6 +141,79 @@ TEST_F(Annotating, VariablesByTheirNameAndByTheirPlace) {
   auto place = reinterpret_cast<uint64_t>(program.table);
   EXPECT_THAT(lines_of(annotations), ElementsAre(fmt::format("{:#x}+8 by name i32, 3, absolute", place + 16),
                                                  fmt::format("{:#x}+32 by place i32, 4, absolute", place + 32)));
+}
+
+TEST_F(Annotating, AsManyElementsAsThereAre) {
+  float* data = program.allocate<float>(5);
+  annotate(data, 5, {MNEME_F32, 1});
+  annotate(data + 4, 1, {MNEME_F32, 2});
+  program.launch(program.increment, reinterpret_cast<int*>(data), 1);
+  EXPECT_THAT(recorded(), ElementsAre("0x7a0000000000+16  f32, 1, absolute", "0x7a0000000010+4  f32, 2, absolute"));
+}
+
+// The last of each kind; what follows it is none.
+TEST_F(Annotating, EveryTypeErrorNormAndPolicy) {
+  double* data = program.allocate<double>(4);
+  annotate(data, 1, {MNEME_COMPLEX128, 1, MNEME_ABSOLUTE, MNEME_LINF, MNEME_NAN_NONE});
+  annotate(data + 2, 1, {MNEME_F64, 1, MNEME_ULP});
+  program.launch(program.increment, reinterpret_cast<int*>(data), 0);
+  EXPECT_THAT(recorded(),
+              ElementsAre("0x7a0000000000+16  complex128, 1, absolute, Linf, nan=none", "0x7a0000000010+8  f64, 1, ulp"));
+  EXPECT_EQ(refusal(data, 1, {static_cast<mneme_dtype>(MNEME_COMPLEX128 + 1), 1}),
+            "mneme: warning: annotating 0x7a0000000000: 16 is no mneme_dtype; the annotation is ignored\n");
+  EXPECT_EQ(refusal(data, 1, {MNEME_F64, 1, MNEME_ABSOLUTE, static_cast<mneme_norm>(MNEME_LINF + 1)}),
+            "mneme: warning: annotating 0x7a0000000000: 4 is no mneme_norm; the annotation is ignored\n");
+  EXPECT_EQ(refusal(data, 1, {MNEME_F64, 1, MNEME_ABSOLUTE, MNEME_L1, static_cast<mneme_nan>(MNEME_NAN_NONE + 1)}),
+            "mneme: warning: annotating 0x7a0000000000: 3 is no mneme_nan; the annotation is ignored\n");
+}
+
+TEST_F(Annotating, IsForgottenWithMemoryThatIsFreedInAStreamCapture) {
+  int* data = program.allocate<int>(100);
+  annotate(data, 0, {MNEME_I32, 1});
+  const auto stream = reinterpret_cast<cudaStream_t>(8);
+  program.call<decltype(cudaStreamBeginCapture)>(MNEME_CALL_cudaStreamBeginCapture, stream, cudaStreamCaptureModeGlobal);
+  EXPECT_EQ(program.free(data), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  program.call<decltype(cudaStreamEndCapture)>(MNEME_CALL_cudaStreamEndCapture, stream, &graph);
+  program.launch(program.increment, program.allocate<int>(100), 0);  // frees what was freed in the capture
+  EXPECT_THAT(recorded(), IsEmpty());
+}
+
+// Memory and variables are others then.
+TEST_F(Annotating, IsForgottenWithTheDevice) {
+  int* data = program.allocate<int>(100);
+  annotate(data, 0, {MNEME_I32, 1});
+  annotate(program.shadow, 0, {MNEME_I32, 1});
+  EXPECT_EQ(program.call<decltype(cudaDeviceReset)>(MNEME_CALL_cudaDeviceReset), cudaSuccess);
+  ASSERT_EQ(program.allocate<int>(100), data);
+  program.launch(program.add_table, data);
+  EXPECT_THAT(recorded(), IsEmpty());
+}
+
+// The program is not to find an error of a call that it did not make.
+TEST_F(Annotating, AVariableThatIsNotThereHidesNoOtherAndLeavesNoError) {
+  static int missing_shadow[4], other_shadow[4], managed_shadow[4];
+  alignas(16) static int other[4];
+  static const char reader[] = "reader";
+  void** image = program.add_image({program.segment(reader, {{"other", sizeof other}})}, {reader});
+  program.vendor().kernels[reader] = [](void**) { return cudaSuccess; };
+  program.add_variable(image, missing_shadow, "missing", sizeof missing_shadow);
+  program.add_variable(image, other_shadow, "other", sizeof other_shadow);
+  program.vendor().symbols[other_shadow] = {other, sizeof other};
+  program.vendor().globals["other"] = {other, sizeof other};
+  program.launch(program.plain, program.allocate<int>(100));  // opens the device
+  EXPECT_EQ(refusal(other + 2, 1, {MNEME_I32, 1}), "");
+  EXPECT_EQ(program.vendor().last_error, cudaSuccess);
+  program.vendor().last_error = cudaErrorInvalidPitchValue;
+  EXPECT_EQ(refusal(other + 2, 1, {MNEME_I32, 1}), "");
+  EXPECT_NE(program.vendor().last_error, cudaSuccess) << "the program's own stays";
+  program.launch(reader, other);
+  EXPECT_THAT(recorded(), ElementsAre(fmt::format("{:#x}+4  i32, 1, absolute", reinterpret_cast<uint64_t>(other + 2))));
+  // A managed variable's memory is not at its shadow.
+  program.add_managed_variable(image, managed_shadow, "managed", sizeof managed_shadow);
+  EXPECT_EQ(refusal(managed_shadow, 1, {MNEME_I32, 1}),
+            fmt::format("mneme: warning: annotating {:#x}: no memory that is recorded lies there; the annotation is ignored\n",
+                        reinterpret_cast<uint64_t>(managed_shadow)));
 }
 
 TEST_F(Annotating, WhatCannotBeKeptIsSaidOnce) {

@@ -109,6 +109,61 @@ TEST_F(ProfileTest, AnotherShapeInAnyMemberIsNoOther) {
   EXPECT_EQ(profile_->time_of(instance_), (RecordedTime{"cuda_event", std::nullopt, 3, 100, 200}));
 }
 
+TEST_F(ProfileTest, TheFirstLaunchOfEachKernelIsNotTimed) {
+  for (const char* hash : {"00000000000000000000000000000002", "00000000000000000000000000000003"}) {
+    const Profile::Launched launched{*Digest::from_hex(hash), {1, 1, 1}, {32, 1, 1}, {}, false, {}};
+    EXPECT_FALSE(profile_->begin(launched, vendor_, nullptr).has_value()) << hash;
+    EXPECT_TRUE(profile_->begin(launched, vendor_, nullptr).has_value()) << hash;
+  }
+}
+
+// As of kernels on a GPU whose activities are traced.
+TEST(ProfileOfAnObserver, TakesEveryTimeThatTheDeviceKnows) {
+  class Observer final : public LaunchObserver {
+   public:
+    LaunchTag begin() override { return ++last_; }
+    void end(LaunchTag tag, bool launched) override {
+      if (launched) done_.insert(tag);
+    }
+    Status flush() override { return fetched_.merge(done_), Status(); }
+    std::optional<Nanoseconds> take(LaunchTag tag) override {
+      return fetched_.erase(tag) != 0 ? std::optional(Nanoseconds(100.0 * static_cast<double>(tag))) : std::nullopt;
+    }
+
+   private:
+    LaunchTag last_ = 0;
+    std::set<LaunchTag> done_, fetched_;
+  };
+  class ObservedDevice final : public Device {
+   public:
+    Result<std::unique_ptr<Module>> load(const CodeImage&) override { return kNone; }
+    Result<std::unique_ptr<Stream>> create_stream() override { return kNone; }
+    Result<std::unique_ptr<AddressSpace>> reserve(DevicePtr, Bytes) override { return kNone; }
+    Result<std::unique_ptr<HostMapping>> map_host(DevicePtr, Bytes) override { return kNone; }
+    Result<DevicePtr> allocate(Bytes) override { return kNone; }
+    Status free(DevicePtr) override { return kNone; }
+    Result<std::unique_ptr<SharedMemory>> allocate_shared(Bytes) override { return kNone; }
+    Result<std::unique_ptr<SharedMemory>> import_shared(const Descriptor&, Bytes) override { return kNone; }
+    Result<DeviceClock> clock() override { return kNone; }
+    LaunchObserver* launch_observer() override { return &observer_; }
+
+   private:
+    const Status kNone{Code::unsupported, "this device only observes"};
+    Observer observer_;
+  };
+  ObservedDevice device;
+  EventVendor vendor;
+  Profile profile(make_program_clock(device));
+  const Profile::Instance instance{{}, *Digest::from_hex("00000000000000000000000000000001")};
+  for (const auto& which : {std::optional(instance), {}, {}}) {
+    auto tag = profile.begin({{}, {1, 1, 1}, {32, 1, 1}, {}, false, which}, vendor, nullptr);
+    ASSERT_TRUE(tag.has_value()) << "the first, too: its time is that of the kernel alone";
+    profile.end(*tag, true);
+  }
+  EXPECT_EQ(profile.time_of(instance), (RecordedTime{"", 100.0, 2, 200, 250}));
+  EXPECT_TRUE(vendor.streams.empty());
+}
+
 // Else a program of many launches would keep events for each of them.
 TEST_F(ProfileTest, TimesAreFetchedMeanwhile) {
   vendor_.between = Nanoseconds(1);
@@ -124,6 +179,11 @@ TEST_F(ProfileTest, WhatCannotBeTimedLeavesNothingBehind) {
   launch();
   vendor_.fails = false;
   launch({}, false);
+  if (auto tag = profile_->begin({{}, {1, 1, 1}, {32, 1, 1}, {}, false, {}}, vendor_, &vendor_)) {
+    vendor_.fails = true;  // the second event only
+    profile_->end(*tag, true);
+    vendor_.fails = false;
+  }
   vendor_.between = Nanoseconds(1);
   launch(instance_, false);
   EXPECT_FALSE(profile_->time_of(instance_).has_value());

@@ -109,6 +109,47 @@ TEST(RecordProfile, LaunchesThatFailHaveNoTime) {
   EXPECT_EQ(program.instances()[0].recorded_time->others, 1u);
 }
 
+// For a program that does not come to its end.
+TEST(RecordProfile, WhatIsKnownIsKeptWithEachInstance) {
+  FakeProgram program(profiling(2));
+  int* data = program.allocate<int>(100);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(program.launch(program.increment, data, 100), cudaSuccess);
+  const auto instances = program.instances();
+  ASSERT_EQ(instances.size(), 2u);
+  EXPECT_NE(instances[0].recorded_time.has_value(), instances[1].recorded_time.has_value()) << "of all but the first launch";
+}
+
+TEST(RecordProfile, AResetKeepsTheTimes) {
+  FakeProgram program(profiling(1));
+  int* data = program.allocate<int>(100);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(program.launch(program.increment, data, 100), cudaSuccess);
+  EXPECT_EQ(program.call<decltype(cudaDeviceReset)>(MNEME_CALL_cudaDeviceReset), cudaSuccess);
+  ASSERT_EQ(program.instances().size(), 1u);
+  ASSERT_TRUE(program.instances()[0].recorded_time.has_value());
+  EXPECT_EQ(program.instances()[0].recorded_time->others, 2u);
+}
+
+TEST(RecordProfile, ALaunchThatWasGivenUpIsNoCauseForAWarning) {
+  FakeProgram program(profiling(3));
+  int* data = program.allocate<int>(100);
+  const auto body = program.vendor().kernels[program.increment];
+  for (int i = 0; i < 4; ++i) {
+    program.vendor().kernels[program.increment] = body;
+    if (i == 1)  // accepted, and not ended well
+      program.vendor().kernels[program.increment] = [&](void** arguments) {
+        program.vendor().fault = cudaErrorLaunchTimeout;
+        return body(arguments);
+      };
+    EXPECT_EQ(program.launch(program.increment, data, 100), cudaSuccess);
+    program.vendor().fault = cudaSuccess;
+  }
+  EXPECT_EQ(program.count(NotRecorded::launch_failed), 1u);
+  ::testing::internal::CaptureStderr();
+  recorder()->finish_profile();
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(program.instances().size(), 2u);
+}
+
 TEST(Record, CapturesWhatALaunchSeesAndLeavesBehind) {
   FakeProgram program;
   constexpr int kCount = 50'000;  // several pages
@@ -320,6 +361,146 @@ TEST(Record, KernelsAreSelectedByName) {
   EXPECT_EQ(program.count(NotRecorded::other_kernel), 1u);
 }
 
+TEST(Record, KernelsAreSelectedByTheirMangledNameToo) {
+  static const char kernel[] = "_Z5scalePii", other[] = "_Z5countPii";
+  for (const char* expression : {"^_Z5scale", "^scale\\(int\\*"}) {
+    RecordingOptions options;
+    options.kernels = expression;
+    FakeProgram program(options);
+    int* data = program.allocate<int>(16);
+    program.add_image({program.segment(kernel, {}), program.segment(other, {})}, {kernel, other});
+    for (const char* stub : {kernel, other}) {
+      program.vendor().kernels[stub] = [](void**) { return cudaSuccess; };
+      EXPECT_EQ(program.launch(stub, data), cudaSuccess);
+    }
+    EXPECT_EQ(program.instances().size(), 1u) << expression;
+    EXPECT_EQ(program.count(NotRecorded::other_kernel), 1u) << expression;
+  }
+}
+
+// As of a template that two files use.
+TEST(Record, TheLimitsAreOfAKernelWhereverItIsRegistered) {
+  static const char kernel[] = "twice", same[] = "twice";
+  RecordingOptions options;
+  options.max = 1;
+  FakeProgram program(options);
+  int* data = program.allocate<int>(16);
+  const ByteVector segment = program.segment("twice", {});
+  for (const char* stub : {&kernel[0], &same[0]}) {
+    program.add_image({segment}, {stub});
+    program.vendor().kernels[stub] = program.vendor().kernels[program.increment];
+    EXPECT_EQ(program.launch(stub, data, 1), cudaSuccess);
+  }
+  ASSERT_NE(static_cast<const void*>(kernel), static_cast<const void*>(same));
+  EXPECT_EQ(program.instances().size(), 1u);
+  EXPECT_EQ(program.count(NotRecorded::beyond_max), 1u);
+}
+
+// The code that the program runs is that of its device.
+TEST(Record, OfTheCodeOfAnImageThatOfTheDeviceIsRecorded) {
+  static const char kernel[] = "of two architectures";
+  FakeProgram program({}, [](Recorder::Environment& environment) {
+    environment.open_device = [](DeviceKind, int) -> Result<std::unique_ptr<Device>> {
+      DeviceProperties properties = fake::FakeDevice::default_properties();
+      properties.architecture = "sm_80";
+      return std::unique_ptr<Device>(std::make_unique<fake::FakeDevice>(properties));
+    };
+  });
+  program.vendor().kernels[kernel] = [](void**) { return cudaSuccess; };
+  TestSegment older, newer;
+  older.name = newer.name = kernel;
+  older.parameters = newer.parameters = {{MNEME_PARAM_POINTER, 0, 8, "data"}};
+  older.parameter_bytes = newer.parameter_bytes = 8;
+  older.hash = 80;
+  newer.hash = 90;
+  program.add_fat_binary(make_fat_binary({{2, 80, make_device_elf({older.build()})}, {2, 90, make_device_elf({newer.build()})}}),
+                         {kernel});
+  EXPECT_EQ(program.launch(kernel, program.allocate<int>(16)), cudaSuccess);
+  ASSERT_EQ(program.instances().size(), 1u);
+  EXPECT_EQ(program.instances()[0].static_hash.bytes[0], 80);
+}
+
+// Wherever it stands among the arguments.
+TEST(Record, APointerInTheLastArgumentIsOne) {
+  static const char kernel[] = "last pointer";
+  FakeProgram program;
+  int* own = program.allocate<int>(16);
+  TestSegment segment;
+  segment.name = kernel;
+  segment.parameters = {{MNEME_PARAM_INTEGER, 0, 8, "n"}, {MNEME_PARAM_POINTER, 8, 8, "data"}};
+  segment.parameter_bytes = 16;
+  segment.hash = 200;
+  TestSegment other;
+  other.name = "somebody";
+  other.globals = {{"table.file", 64, 0, "table"}};
+  program.add_image({segment.build(), other.build()}, {kernel});
+  program.vendor().kernels[kernel] = [](void**) { return cudaSuccess; };
+  uint64_t n = 0;
+  const auto launch = [&](void* data) {
+    void* arguments[] = {&n, &data};
+    EXPECT_EQ(program.call<decltype(cudaLaunchKernel)>(MNEME_CALL_cudaLaunchKernel, kernel, dim3(1), dim3(1),
+                                                       static_cast<void**>(arguments), size_t{0}, cudaStream_t{}),
+              cudaSuccess);
+  };
+  void* managed = nullptr;
+  program.call<decltype(cudaMallocManaged)>(MNEME_CALL_cudaMallocManaged, &managed, size_t{64}, 1u);
+  launch(managed);
+  EXPECT_EQ(program.count(NotRecorded::managed_memory), 1u);
+  launch(program.table);
+  launch(own);
+  const auto database = *Database::open(program.database());
+  std::vector<size_t> regions;
+  for (const InstanceRecord& instance : program.instances())
+    regions.push_back(database.load_instance(instance.static_hash, instance.dynamic_hash)->prologue.regions.size());
+  EXPECT_THAT(regions, ElementsAre(2, 1)) << "with the variable that it points into";
+}
+
+// Its address may stand in memory, as one kernel's code says, and another's does not.
+TEST(Record, AVariableThatEscapesAnywhereIsCapturedForEveryKernel) {
+  static const char kernel[] = "sees by pointer";
+  static int escaping[4], managed[4], seen[4];
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  for (auto& [name, memory] : {std::pair("escaping", &escaping), {"managed", &managed}, {"seen", &seen}})
+    program.vendor().globals[name] = {*memory, sizeof *memory};
+  program.add_image({program.segment("one", {{"escaping", 16, 0}, {"seen", 16, 0}}),
+                     program.segment("two", {{"escaping", 16, MNEME_GLOBAL_ESCAPES},
+                                             {"managed", 16, MNEME_GLOBAL_ESCAPES | MNEME_GLOBAL_MANAGED}}),
+                     program.segment("three", {{"escaping", 16, 0}}), program.segment(kernel, {})},
+                    {kernel});
+  program.vendor().kernels[kernel] = [](void**) { return cudaSuccess; };
+  EXPECT_EQ(program.launch(kernel, data), cudaSuccess);
+  ASSERT_EQ(program.instances().size(), 1u);
+  const InstanceRecord instance = program.instances()[0];
+  const auto recorded = *Database::open(program.database())->load_instance(instance.static_hash, instance.dynamic_hash);
+  std::vector<std::string> names;
+  for (const Region& region : recorded.prologue.regions)
+    if (region.kind == Region::Kind::global) names.push_back(region.name);
+  EXPECT_THAT(names, ElementsAre("escaping"));
+}
+
+// Without an emulation the vendor is asked, by the variable that the program registered under the name.
+TEST(Record, VariablesAreFoundByTheirOwnNames) {
+  static const char kernel[] = "reads the second";
+  static int first[4], second[4], first_shadow[4], second_shadow[4];
+  FakeProgram program;
+  program.call_table().find_global = nullptr;
+  int* data = program.allocate<int>(16);
+  void** image = program.add_image({program.segment(kernel, {{"second", sizeof second}})}, {kernel});
+  program.add_variable(image, first_shadow, "first", sizeof first);
+  program.add_variable(image, second_shadow, "second", sizeof second);
+  program.vendor().symbols[first_shadow] = {first, sizeof first};
+  program.vendor().symbols[second_shadow] = {second, sizeof second};
+  program.vendor().kernels[kernel] = [](void**) { return cudaSuccess; };
+  EXPECT_EQ(program.launch(kernel, data), cudaSuccess);
+  ASSERT_EQ(program.instances().size(), 1u);
+  const InstanceRecord instance = program.instances()[0];
+  const auto recorded = *Database::open(program.database())->load_instance(instance.static_hash, instance.dynamic_hash);
+  EXPECT_TRUE(std::any_of(recorded.prologue.regions.begin(), recorded.prologue.regions.end(), [](const Region& region) {
+    return region.name == "second" && region.address.address == reinterpret_cast<uint64_t>(second);
+  }));
+}
+
 TEST(Record, MaxBytesEndsWithTheLastWholeInstance) {
   RecordingOptions options;
   options.max_bytes = 200_KiB;
@@ -421,6 +602,10 @@ TEST(Record, MemoryThatWasGivenBackIsForgotten) {
     const cudaExternalMemoryBufferDesc description{.offset = 0, .size = sizeof memory, .flags = 0, .reserved = {}};
     program.call<decltype(cudaExternalMemoryGetMappedBuffer)>(slot, &out, cudaExternalMemory_t{}, &description);
   };
+  const auto map_graphics = [&](mneme_call slot) {
+    size_t size = 0;
+    program.call<decltype(cudaGraphicsResourceGetMappedPointer)>(slot, &out, &size, cudaGraphicsResource_t{});
+  };
   struct Way {
     mneme_call get;
     std::function<void(mneme_call)> gets;
@@ -434,7 +619,9 @@ TEST(Record, MemoryThatWasGivenBackIsForgotten) {
       {MNEME_CALL_cudaMallocFromPoolAsync, any_pool, MNEME_CALL_cudaFreeAsync, free_async, NotRecorded::pool_memory},
       {MNEME_CALL_cudaMallocFromPoolAsync_ptsz, any_pool, MNEME_CALL_cudaFree, free_any, NotRecorded::pool_memory},
       {MNEME_CALL_cudaIpcOpenMemHandle, open_ipc, MNEME_CALL_cudaIpcCloseMemHandle, free_any, NotRecorded::external_memory},
-      {MNEME_CALL_cudaExternalMemoryGetMappedBuffer, map_buffer, MNEME_CALL_cudaFree, free_any, NotRecorded::external_memory}};
+      {MNEME_CALL_cudaExternalMemoryGetMappedBuffer, map_buffer, MNEME_CALL_cudaFree, free_any, NotRecorded::external_memory},
+      {MNEME_CALL_cudaGraphicsResourceGetMappedPointer, map_graphics, MNEME_CALL_cudaFree, free_any,
+       NotRecorded::external_memory}};
   for (const Way& way : ways) {
     const uint64_t refused = program.count(way.reason), recorded = program.report().instances;
     way.gets(way.get);
@@ -563,6 +750,21 @@ TEST(Record, FullDiskEndsRecordingOnly) {
   expect_undisturbed(program, data, "No space left on device");
 }
 
+// What would not have been recorded anyway is not lost.
+TEST(Record, NoMoreIsLostThanWasToBeRecorded) {
+  auto full = faulty_file_system(FileSystem::posix(), [](std::string_view operation, const Path& path, uint64_t) -> Status {
+    return operation == "append" ? error(Code::exhausted, "writing {}: No space left on device", path.string()) : Status();
+  });
+  RecordingOptions options;
+  options.max = 2;
+  FakeProgram program(options, [&](Recorder::Environment& environment) { environment.files = full.get(); });
+  int* data = program.allocate<int>(16);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(program.launch(program.increment, data, 16), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::ended), 2u);
+  EXPECT_EQ(program.count(NotRecorded::beyond_max), 3u);
+  EXPECT_EQ(program.report().lost(), 2u);
+}
+
 TEST(Record, WhatWasPublishedBeforeTheDiskFilledStays) {
   std::atomic<bool> is_full = false;
   auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) -> Status {
@@ -644,6 +846,19 @@ TEST(Record, AFailureIsSaidInFullOnce) {
   EXPECT_THAT(program.report().failure.get(), HasSubstr("the range is taken"));
 }
 
+TEST(Record, AFailureIsSaidHereWhereNothingIsSaidAtTheEnd) {
+  FakeProgram program;
+  program.failures = [](std::string_view call) {
+    return call == "reserve" ? error(Code::unavailable, "the range is taken") : Status();
+  };
+  const log::Level usual = log::level();
+  log::set_level(log::Level::warning);
+  ::testing::internal::CaptureStderr();
+  program.allocate<int>(16);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("the range is taken"));
+  log::set_level(usual);
+}
+
 TEST(Record, RangeTakenEndsRecordingOnly) {
   FakeProgram program;
   program.failures = [](std::string_view call) {
@@ -689,6 +904,7 @@ TEST(Record, WhatIsDamagedIsRecordedAgain) {
     EXPECT_EQ(program.launch(program.increment, data, 10), cudaSuccess);
     EXPECT_EQ(program.report().instances, round == 2 ? 0u : 1u) << round;
     EXPECT_EQ(program.report().duplicates, round == 2 ? 1u : 0u) << round;
+    EXPECT_EQ(program.report().new_kernels, 1u) << round;
     auto listing = Database::open(options.database)->list();
     ASSERT_EQ(listing->kernels.size(), 1u);
     ASSERT_EQ(listing->kernels[0].instances.size(), 1u);
@@ -773,6 +989,29 @@ TEST(Record, ThreadsThatNeedEachOtherGoOnAndTheLaunchIsNotRecorded) {
   EXPECT_EQ(data[8], 77);
   EXPECT_EQ(program.count(NotRecorded::concurrent), 1u);
   EXPECT_TRUE(program.instances().empty());
+  program.vendor().kernels[program.increment] = body;
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_EQ(program.instances().size(), 1u) << "the next one is disturbed by nobody";
+}
+
+TEST(Record, ACaptureThatCannotBeginKeepsNoLaterOneFromIt) {
+  FakeProgram program({}, [](Recorder::Environment& environment) { environment.patience = std::chrono::milliseconds(20); });
+  int* data = program.allocate<int>(16);
+  std::atomic<bool> busy = false, ends = false;
+  program.vendor().kernels[program.plain] = [&](void**) {
+    busy = true;
+    while (!ends) std::this_thread::yield();
+    return cudaSuccess;
+  };
+  std::thread other([&] { program.launch(program.plain, data); });
+  while (!busy) std::this_thread::yield();
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::concurrent), 1u);
+  ends = true;
+  other.join();
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::concurrent), 1u);
+  EXPECT_EQ(program.instances().size(), 1u);
 }
 
 TEST(Record, MemoryFreedDuringACaptureStaysUntilItsEnd) {

@@ -113,5 +113,18 @@ TEST_F(RecordableKernelTest, OfSeveralSegmentsItIsAllOfThem) {
   EXPECT_NE(describe({first, second, third}).record.static_hash, whole) << "the same hashes in another order";
 }
 
+// Of any two, however many lie between them.
+TEST_F(RecordableKernelTest, VariablesThatTheIrCannotTellApartRefuseIt) {
+  TestSegment segment = kernel();
+  segment.globals = {
+      {"state__a", 4, 0, "state", 4}, {"other", 4, 0, "", 4}, {"third", 4, 0, "", 4}, {"state__b", 4, 0, "state", 4}};
+  EXPECT_EQ(
+      describe({segment}).status.to_string(),
+      "unsupported: two files of the same name have a static variable 'state' each, which its recorded IR cannot tell apart; "
+      "rename one of the files");
+  segment.globals.pop_back();
+  EXPECT_TRUE(describe({segment}).status.ok());
+}
+
 }  // namespace
 }  // namespace mneme

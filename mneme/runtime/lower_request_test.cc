@@ -32,6 +32,10 @@ TEST(LowerRequest, RefusesDamage) {
 TEST(LowerReply, RoundTrip) {
   LowerReply reply{{std::byte{5}}, {{"kernel", "unsupported: wgmma"}}};
   EXPECT_EQ(*LowerReply::decode(reply.encode(), "file"), reply);
+  const LowerReply short_texts{{}, {{"a", "b"}, {"", ""}}};
+  Result<LowerReply> read = LowerReply::decode(short_texts.encode(), "file");
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(*read, short_texts);
 }
 
 }  // namespace

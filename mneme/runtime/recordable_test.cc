@@ -1,9 +1,11 @@
 #include "mneme/runtime/recordable.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "mneme/base/file_system.h"
 
@@ -59,6 +61,16 @@ TEST(Recordable, SaysWhichInterposerIsMissing) {
             ": it does not export mneme_attach\nconstructor 0\nmain 0 0\n");
 }
 
+TEST(Recordable, AMissingInterposerKeepsNoOtherFromBeingLoaded) {
+  const std::string warning =
+      "mneme: warning: " MNEME_TEST_PROGRAM
+      " goes on without the interposer /nowhere.so: /nowhere.so: cannot open shared object file: No such file or directory\n";
+  EXPECT_EQ(run("MNEME_INTERPOSERS=/nowhere.so:" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM),
+            warning + "constructor 1100\nmain 1100 0\n");
+  EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER ":/nowhere.so", MNEME_TEST_PROGRAM),
+            warning + "constructor 1100\nmain 1100 0\n");
+}
+
 TEST(ObjectFile, TellsRecordableFilesFromOthers) {
   auto read = [](const char* path) {
     auto file = FileSystem::posix().read(path);
@@ -74,6 +86,82 @@ TEST(ObjectFile, TellsRecordableFilesFromOthers) {
   EXPECT_FALSE(read(MNEME_TEST_INTERPOSER)->recordable);
   EXPECT_EQ(read_object_file(std::as_bytes(std::span("#!/bin/sh")), "script").status().to_string(),
             "invalid_argument: script is not a program file (64-bit ELF)");
+}
+
+// An ELF file with sections of these names and contents, and a dynamic section.
+ByteVector make_object(const std::vector<std::pair<std::string, size_t>>& sections, const std::vector<Elf64_Dyn>& dynamic,
+                       const std::string& texts) {
+  std::string names(1, '\0');
+  std::vector<Elf64_Shdr> headers(1);
+  std::string content;
+  const auto add = [&](const std::string& name, uint32_t type, const void* data, size_t size) -> Elf64_Shdr& {
+    Elf64_Shdr& header = headers.emplace_back();
+    header.sh_name = static_cast<uint32_t>(names.size());
+    header.sh_type = type;
+    header.sh_offset = sizeof(Elf64_Ehdr) + content.size();
+    header.sh_size = size;
+    names += name + '\0';
+    if (data) content.append(static_cast<const char*>(data), size);
+    return header;
+  };
+  for (const auto& [name, size] : sections) add(name, SHT_PROGBITS, std::string(size, 'x').data(), size);
+  add(".dynstr", SHT_STRTAB, texts.data(), texts.size());
+  const auto strings = static_cast<uint32_t>(headers.size() - 1);
+  add(".dynamic", SHT_DYNAMIC, dynamic.data(), dynamic.size() * sizeof(Elf64_Dyn)).sh_link = strings;
+  Elf64_Shdr& last = add(".shstrtab", SHT_STRTAB, nullptr, 0);
+  last.sh_size = names.size();
+  content += names;
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_machine = EM_X86_64;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = static_cast<uint16_t>(headers.size());
+  header.e_shstrndx = static_cast<uint16_t>(headers.size() - 1);
+  header.e_shoff = sizeof header + content.size();
+  ByteVector out(sizeof header + content.size() + headers.size() * sizeof(Elf64_Shdr));
+  std::memcpy(out.data(), &header, sizeof header);
+  std::memcpy(out.data() + sizeof header, content.data(), content.size());
+  std::memcpy(out.data() + header.e_shoff, headers.data(), headers.size() * sizeof(Elf64_Shdr));
+  return out;
+}
+
+TEST(ObjectFile, SaysWhereItLooksForWhichLibraries) {
+  const std::string texts("\0liba.so\0/one:$ORIGIN/two:/three\0/old\0libb.so\0", 50);
+  const auto at = [&](const char* text) { return texts.find(text); };
+  std::vector<Elf64_Dyn> entries;
+  for (const auto& [tag, text] : std::vector<std::pair<Elf64_Sxword, const char*>>{
+           {DT_NEEDED, "liba.so"}, {DT_RPATH, "/old"}, {DT_RUNPATH, "/one:"}, {DT_SONAME, "/one:"}, {DT_NEEDED, "libb.so"}}) {
+    Elf64_Dyn entry{};
+    entry.d_tag = tag;
+    entry.d_un.d_val = at(text);
+    entries.push_back(entry);
+  }
+  Result<ObjectFile> object = read_object_file(make_object({}, entries, texts), "x");
+  ASSERT_TRUE(object.ok()) << object.status().to_string();
+  EXPECT_EQ(object->needed, (std::vector<std::string>{"liba.so", "libb.so"}));
+  EXPECT_EQ(object->run_path, (std::vector<std::string>{"/old", "/one", "$ORIGIN/two", "/three"}));
+}
+
+TEST(ObjectFile, IsOfThisMachine) {
+  ByteVector other = make_object({}, {}, std::string(1, '\0'));
+  EXPECT_TRUE(read_object_file(other, "x").ok());
+  other[offsetof(Elf64_Ehdr, e_machine)] = std::byte{EM_AARCH64};
+  EXPECT_EQ(read_object_file(other, "x").status().to_string(), "invalid_argument: x is a program for another machine (183)");
+}
+
+TEST(ObjectFile, TellsDeviceCodeFromWhatTheLinkerDropped) {
+  const auto read = [](const std::vector<std::pair<std::string, size_t>>& sections) {
+    return *read_object_file(make_object(sections, {}, std::string(1, '\0')), "x");
+  };
+  EXPECT_TRUE(read({{".nv_fatbin", 8}}).device_code);
+  EXPECT_FALSE(read({{".nv_fatbin", 0}}).device_code) << "an empty section has none";
+  EXPECT_FALSE(read({{".text", 8}}).device_code);
+  EXPECT_TRUE(read({{"llvm_offload_entries", 8}}).dropped_device_code);
+  EXPECT_TRUE(read({{"llvm_offload_entries", 8}, {".nv_fatbin", 0}}).dropped_device_code);
+  EXPECT_FALSE(read({{"llvm_offload_entries", 8}, {".nv_fatbin", 8}}).dropped_device_code);
+  EXPECT_FALSE(read({{".nv_fatbin", 8}, {"llvm_offload_entries", 8}}).dropped_device_code);
+  EXPECT_FALSE(read({{".text", 8}}).dropped_device_code);
 }
 
 TEST(ObjectFile, RefusesTruncatedFiles) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <set>
 #include <thread>
 
 #include "mneme/runtime/attach.h"
@@ -117,6 +120,41 @@ TEST(Registry, ArchitectureChoosesTheImageUntilItIsRead) {
   EXPECT_EQ((*image->segments())->segments[0].parameter_bytes, 8u);
 }
 
+TEST(Registry, ArchitectureHoldsForImagesThatComeLater) {
+  TestSegment older, newer;
+  older.parameter_bytes = 8;
+  newer.parameter_bytes = 16;
+  Program program;
+  program.fat = make_fat_binary({{2, 90, make_device_elf({older.build()})}, {2, 100, make_device_elf({newer.build()})}});
+  program.wrapper.fat_binary = program.fat.data();
+  Registry registry;
+  registry.set_architecture(90);
+  auto image = registry.add_image(program.handle, 0, &program.wrapper);
+  EXPECT_EQ((*image->segments())->segments[0].parameter_bytes, 8u);
+}
+
+TEST(Registry, ImagesAreInTheOrderOfRegistration) {
+  Program program;
+  Registry registry;
+  void* targets[4] = {};
+  std::vector<std::shared_ptr<const RegisteredImage>> expected;
+  for (int i : {2, 0, 3, 1}) expected.push_back(registry.add_image(&targets[i], 0, &program.wrapper));
+  EXPECT_EQ(registry.images(), expected);
+}
+
+// Compiling it again would not help.
+TEST(Registry, SaysThatAKernelsSegmentIsDamaged) {
+  Program program;
+  ByteVector damaged = TestSegment().build();
+  damaged.back() ^= std::byte{1};
+  program.fat = make_fat_binary({{2, 90, make_device_elf({damaged})}});
+  program.wrapper.fat_binary = program.fat.data();
+  Registry registry;
+  registry.add_image(program.handle, 0, &program.wrapper);
+  registry.add_function(program.handle, &program.kernel_stub, "kernel");
+  EXPECT_EQ(registry.find_kernel(&program.kernel_stub)->segment().status().code(), Code::corrupt);
+}
+
 TEST(Registry, SaysHowToBuildAProgramWithoutSegments) {
   Program program;
   program.fat = make_fat_binary({{2, 90, make_device_elf({})}});
@@ -161,6 +199,28 @@ TEST(AcceptTable, NumbersTablesOnceAndRefusesOtherBuilds) {
   other = table;
   other.calls_digest = 1;
   EXPECT_EQ(accept_table(other).code(), Code::incompatible);
+}
+
+// In a process of its own, which has none of the numbers left.
+TEST(AcceptTableDeathTest, HasAsManyNumbersAsThereMayBeTables) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        std::set<uint32_t> numbers;
+        for (uint32_t i = 0; i <= MNEME_MAX_TABLES; ++i) {
+          mneme_call_table table{};
+          table.object = "app";
+          table.abi_version = MNEME_ABI_VERSION;
+          table.call_count = MNEME_CALL_COUNT;
+          table.calls_digest = MNEME_CUDA_CALLS_DIGEST;
+          table.index = MNEME_TABLE_UNNUMBERED;
+          const Status status = accept_table(table);
+          if (status.ok()) numbers.insert(table.index);
+          if (i == MNEME_MAX_TABLES) std::fprintf(stderr, "%s\n", status.to_string().c_str());
+        }
+        std::exit(numbers.size() == MNEME_MAX_TABLES && *numbers.rbegin() == MNEME_MAX_TABLES - 1 ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "exhausted: app is one recordable object too many in this process: at most 32 are possible");
 }
 
 }  // namespace

@@ -164,6 +164,18 @@ TEST(Segment, ParametersAndPaddingEndWithTheBuffer) {
   EXPECT_NE(failure(written.build()).find("a parameter at 8 of 9 bytes reaches beyond"), std::string::npos);
 }
 
+TEST(Segment, AlignmentsArePowersOfTwo) {
+  for (uint32_t wrong : {0u, 3u, 24u}) {
+    const std::string expected = std::to_string(wrong) + " is no alignment";
+    TestSegment written = saxpy();
+    written.globals[0].alignment = wrong;
+    EXPECT_NE(failure(written.build()).find(expected), std::string::npos) << wrong;
+    written = saxpy();
+    written.parameters[1].alignment = wrong;
+    EXPECT_NE(failure(written.build()).find(expected), std::string::npos) << wrong;
+  }
+}
+
 TEST(Segment, AnyFlippedHeaderByteIsARefusalOrHarmless) {
   const ByteVector whole = saxpy().build();
   for (size_t at = 0; at < sizeof(mneme_segment_header); ++at) {
@@ -224,6 +236,53 @@ TEST(DeviceElf, ClosureNamesWhatIsMissing) {
             "config cxxflags`");
 }
 
+// It says what is wrong, and nobody goes on without it.
+TEST(DeviceElf, ClosureNeedsWhatIsDamaged) {
+  ByteVector damaged = saxpy().build();
+  damaged.back() ^= std::byte{1};
+  TestSegment kernel;
+  kernel.needs = {"_Z5saxpyPfi__uid"};
+  const ByteVector elf = make_device_elf({kernel.build(), damaged});
+  Result<SegmentTable> table = read_segments(elf, "x");
+  ASSERT_TRUE(table.ok()) << table.status().to_string();
+  const Status status = table->closure(table->segments[0]).status();
+  EXPECT_EQ(status.code(), Code::corrupt);
+  EXPECT_NE(status.message().find("the checksum is "), std::string::npos) << status.message();
+}
+
+TEST(DeviceElf, SymbolsAreCountedFromTheirSection) {
+  const std::vector<testing::TestVariable> variables = {{"state", {1, 2, 3}}, {"stateful", {4}}, {"last", {5, 6}}};
+  for (uint64_t address : {0, 0x700}) {
+    const ByteVector elf = make_device_elf({saxpy().build()}, variables, address);
+    Result<SegmentTable> table = read_segments(elf, "x");
+    ASSERT_TRUE(table.ok()) << table.status().to_string();
+    ASSERT_EQ(table->segments.size(), 1u) << address;
+    EXPECT_EQ(table->segments[0].name, "_Z5saxpyPfi__uid");
+    for (const auto& [name, value] : variables) {
+      const ByteSpan found = find_initial_value(elf, name);
+      ASSERT_EQ(found.size(), value.size() * sizeof(int)) << name << " at " << address;
+      EXPECT_EQ(std::memcmp(found.data(), value.data(), found.size()), 0) << name << " at " << address;
+    }
+    EXPECT_TRUE(find_initial_value(elf, "stat").empty());
+  }
+}
+
+// The kernel that is wanted may be the one behind it.
+TEST(DeviceElf, ASymbolBeyondItsSectionIsDamage) {
+  TestSegment scale;
+  scale.name = "scale";
+  ByteVector elf = make_device_elf({saxpy().build(), scale.build()});
+  Elf64_Shdr symbols;
+  std::memcpy(&symbols, elf.data() + sizeof(Elf64_Ehdr) + 2 * sizeof symbols, sizeof symbols);
+  put(elf, symbols.sh_offset + sizeof(Elf64_Sym) + offsetof(Elf64_Sym, st_size), uint64_t{1} << 20);
+  Result<SegmentTable> table = read_segments(elf, "x");
+  ASSERT_TRUE(table.ok()) << table.status().to_string();
+  EXPECT_EQ(table->segments.size(), 1u);
+  EXPECT_EQ(table->damaged.size(), 1u);
+  EXPECT_EQ(table->find("_Z5saxpyPfi__uid").status().code(), Code::corrupt);
+  EXPECT_TRUE(table->find("scale").ok());
+}
+
 TEST(DeviceElf, RefusesDamage) {
   const ByteVector whole = make_device_elf({saxpy().build()});
   EXPECT_EQ(read_segments(bytes_of("no ELF"), "x").status().to_string(), "corrupt: x: device ELF offset 0: no 64-bit ELF header");
@@ -241,10 +300,25 @@ TEST(FatBinary, ChoosesTheNearestArchitecture) {
   EXPECT_EQ(find_device_elf(fat, 85, "x")->sm, 80u);
   ByteSpan bytes = find_device_elf(fat, 90, "x")->bytes;
   EXPECT_EQ(ByteVector(bytes.begin(), bytes.end()), c);
+  EXPECT_EQ(find_device_elf(fat, 100, "x").status().code(), Code::unsupported) << "of another major version";
   EXPECT_EQ(find_device_elf(fat, 75, "x").status().to_string(),
             "unsupported: x: no device code that sm_75 runs (it holds code for sm_80, code for sm_86, code for sm_90, PTX for "
             "sm_90): compile with "
             "--offload-arch");
+}
+
+// Later versions may write longer headers of entries.
+TEST(FatBinary, EntriesSayHowLongTheirHeadersAre) {
+  ByteVector fat = make_fat_binary({{2, 80, bytes_of("elf80...")}, {2, 90, bytes_of("elf90...")}});
+  const size_t entry = 16, longer = 8;
+  fat.insert(fat.begin() + entry + 64, longer, std::byte{0});
+  put(fat, 8, uint64_t{fat.size() - 16});
+  put(fat, entry + 4, uint32_t{64 + longer});
+  for (uint32_t sm : {80u, 90u}) {
+    Result<DeviceElf> found = find_device_elf(fat, sm, "x");
+    ASSERT_TRUE(found.ok()) << found.status().to_string();
+    EXPECT_EQ(ByteVector(found->bytes.begin(), found->bytes.end()), bytes_of(sm == 80 ? "elf80..." : "elf90..."));
+  }
 }
 
 TEST(FatBinary, RefusesCompressionAndDamage) {

@@ -136,6 +136,12 @@ TEST(KernelCodec, NamesWhatIsWrong) {
             "corrupt: k.json: /kernel/parameter_bytes: 1099511627776 is above 1048576");
   EXPECT_EQ(refusal([](json& j) { j["kernel"]["globals"][0]["alignment"] = 3; }),
             "corrupt: k.json: /kernel/globals/0/alignment: 3 is no alignment");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["parameters"][1]["alignment"] = 0; }),
+            "corrupt: k.json: /kernel/parameters/1/alignment: 0 is no alignment");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["parameters"][1]["alignment"] = (uint64_t{1} << 32) + 8; }),
+            "corrupt: k.json: /kernel/parameters/1/alignment: 4294967304 is above 4294967295");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["dynamic_shared_memory"] = uint64_t{1} << 32; }),
+            "corrupt: k.json: /instances/0/dynamic_shared_memory: 4294967296 is above 4294967295");
   EXPECT_EQ(refusal([](json& j) { j["kernel"]["static_hash"] = "../../etc/passwd"; }),
             "corrupt: k.json: /kernel/static_hash: '../../etc/passwd' is not a hash (32 hexadecimal digits)");
 }
@@ -150,6 +156,8 @@ TEST(KernelCodec, AnnotationsAreElementsInOrder) {
             "corrupt: k.json: /instances/0/annotations/0: 7 bytes at 0x7a0000000000 are no elements of f32");
   EXPECT_EQ(refusal([&](json& j) { annotations(j)[1]["bytes"] = 0; }),
             "corrupt: k.json: /instances/0/annotations/1: 0 bytes at 0x7a0000000200 are no elements of complex128");
+  EXPECT_EQ(refusal([&](json& j) { annotations(j)[1]["address"] = "0xfffffffffffffff8"; }),
+            "corrupt: k.json: /instances/0/annotations/1: 16 bytes at 0xfffffffffffffff8 are no elements of complex128");
   EXPECT_EQ(refusal([&](json& j) { annotations(j)[0]["bytes"] = 516; }),
             "corrupt: k.json: /instances/0/annotations/1: the annotation at 0x7a0000000200 overlaps the one before it");
   EXPECT_EQ(refusal([&](json& j) { annotations(j)[0].erase("tag"); }),
@@ -177,8 +185,24 @@ TEST(KernelCodec, RecordedTimesAreTimes) {
   document.lists_instances = true;
   EXPECT_EQ(*decode_kernel(encode_version_1(document), "k.json"), document);
   EXPECT_EQ(document.instances[0].recorded_time->reference(), 7.0);
+  EXPECT_EQ((RecordedTime{"steady_clock", 7.0, 3, 4.0, 5.0}).reference(), 5.0) << "of the launches that nothing was read before";
   document.instances[0].recorded_time.reset();
   EXPECT_EQ(*decode_kernel(encode_version_1(document), "k.json"), document);
+}
+
+// The recorder writes names that a program, a file system or a driver has made.
+TEST(KernelCodec, NamesMayHoldAnyByte) {
+  KernelDocument document = kernel_document();
+  document.kernel.source = "gr\xf6\xdf.cu:12";
+  auto kernel = decode_kernel(encode_kernel(document), "k.json");
+  ASSERT_TRUE(kernel.ok()) << kernel.status().to_string();
+  EXPECT_EQ(kernel->kernel.source, "gr\ufffd\ufffd.cu:12");
+  InstanceRecord instance = document.instances[0];
+  instance.device_name = "a \xff";
+  const std::string line = encode_instance(instance);
+  auto read = decode_instance(std::string_view(line).substr(0, line.size() - 1), document.kernel, "l.mneme", 256);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->device_name, "a \ufffd");
 }
 
 TEST(KernelCodec, NoDocumentNamesAFileElsewhere) {
@@ -228,6 +252,7 @@ TEST(KernelCodec, NoticesTruncationAtEveryByte) {
   for (size_t size = 0; size + 1 < text.size(); ++size) EXPECT_FALSE(decode_kernel(text.substr(0, size), "k.json").ok()) << size;
   EXPECT_EQ(decode_kernel("", "k.json").status().message(), "k.json: offset 0: the file is empty");
   EXPECT_EQ(decode_kernel("{\"a\": ?}", "k.json").status().message(), "k.json: offset 6: this is not JSON");
+  EXPECT_THAT(decode_kernel("{\"a\": 1e999}", "k.json").status().to_string(), HasSubstr("corrupt: k.json: this is not JSON: "));
 }
 
 TEST(KernelCodec, RefusesDeepNesting) {
@@ -275,6 +300,26 @@ TEST(InstanceListCodec, NoticesEveryFlippedBitAndTruncation) {
     }
   }
   EXPECT_EQ(decode_list_header("", "l.mneme").status().message(), "l.mneme: offset 0: the file is empty");
+}
+
+TEST(InstanceListCodec, SaysWhatIsWrong) {
+  const auto refusal = [](const std::function<void(json&)>& change) {
+    json header = json::parse(encode_list_header({digest("kernel"), 1000, 1}).substr(33));
+    change(header);
+    std::string text = header.dump();
+    text.resize(kListHeaderBytes - 34, ' ');
+    return decode_list_header(digest_of(std::as_bytes(std::span(text))).hex() + " " + text + "\n", "l.mneme")
+        .status()
+        .to_string();
+  };
+  EXPECT_EQ(refusal([](json&) {}), "ok");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 3; }),
+            "incompatible: l.mneme: format version 3.0, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
+  EXPECT_EQ(refusal([](json& j) { j["format"] = "mneme kernel"; }),
+            "corrupt: l.mneme: /format: 'mneme instances' expected, not 'mneme kernel'");
+  EXPECT_EQ(refusal([](json& j) { j["bytes"] = kListHeaderBytes; }), "ok");
+  EXPECT_EQ(refusal([](json& j) { j["bytes"] = kListHeaderBytes - 1; }),
+            "corrupt: l.mneme: /bytes: 255 bytes, of which the first line alone has 256");
 }
 
 StateDocument state_document() {
@@ -388,6 +433,10 @@ TEST(StateCodec, BoundsWhatTheChecksumLetsThrough) {
   const Region& first = document.state.regions[0];
   document.state.regions[1].address = first.address + (first.size - Bytes(1));  // the last byte of the one before
   EXPECT_THAT(refusal_of(document), HasSubstr(" overlaps the one before it"));
+  document.state.regions[1].address = first.range().end();
+  EXPECT_EQ(refusal_of(document), "") << "neighbours";
+  document.state.regions[1].address = DevicePtr(~uint64_t{0} - 1000);  // its page would end beyond all addresses
+  EXPECT_THAT(refusal_of(document), HasSubstr("a region at 0xfffffffffffffc17 of 64 bytes"));
 }
 
 }  // namespace

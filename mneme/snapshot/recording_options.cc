@@ -1,5 +1,6 @@
 #include "mneme/snapshot/recording_options.h"
 
+#include "mneme/base/shown.h"
 #include "mneme/snapshot/json_cursor.h"
 #include "mneme/snapshot/name_expression.h"
 
@@ -10,6 +11,13 @@ constexpr char kName[] = "the recorder's options";
 constexpr Bytes kStep = 2_MiB;
 constexpr Bytes kLargest{uint64_t{1} << 40};
 
+bool is_utf8(const std::string& text) try {
+  (void)nlohmann::json(text).dump();
+  return true;
+} catch (const nlohmann::json::type_error&) {
+  return false;
+}
+
 }  // namespace
 
 Status check_recording_options(const RecordingOptions& options) {
@@ -17,6 +25,10 @@ Status check_recording_options(const RecordingOptions& options) {
   if (space.count == 0 || space > kLargest || space.count % kStep.count != 0)
     return error(Code::invalid_argument, "an address range of {} cannot be reserved: from {} to {}, in steps of {}", space, kStep,
                  kLargest, kStep);
+  // Others would reach the recorder under another name.
+  if (!is_utf8(options.database))
+    return error(Code::invalid_argument, "recording to {}: its path is no UTF-8: name the folder otherwise",
+                 shown(options.database));
   return NameExpression::parse(options.kernels).status();
 }
 

@@ -29,7 +29,8 @@ struct RecordingOptions {
 std::string encode_recording_options(const RecordingOptions& options);
 // corrupt, with the key: not the JSON of such options. invalid_argument: as check_recording_options().
 Result<RecordingOptions> decode_recording_options(std::string_view json);
-// Checks the values of options. invalid_argument: a regular expression that does not parse, or a range that cannot be.
+// Checks the values of options. invalid_argument: a regular expression that does not parse, a range that cannot be, or a path
+// that is no UTF-8.
 Status check_recording_options(const RecordingOptions& options);
 
 }  // namespace mneme

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "mneme/base/testing/each_member.h"
 #include "mneme/snapshot/recording_options.h"
@@ -68,6 +69,11 @@ TEST(RecordingOptions, Refusals) {
             "an address range of 2.00 TiB cannot be reserved: from 2.00 MiB to 1.00 TiB, in steps of 2.00 MiB");
   EXPECT_EQ(decode_recording_options("{}").status().to_string(),
             "corrupt: the recorder's options: /: the key 'database' is missing");
+  options = {};
+  options.database = "db\xff";
+  EXPECT_EQ(check_recording_options(options).message(), "recording to db\\xff: its path is no UTF-8: name the folder otherwise");
+  options.database = "d\u00e9p\u00f4t";
+  EXPECT_TRUE(check_recording_options(options).ok());
 }
 
 TEST(RecordingReport, IsSharedThroughItsDescriptor) {
@@ -103,6 +109,27 @@ TEST(RecordingReport, LostAreThoseThatWereToBeRecorded) {
 TEST(RecordingReport, AnotherFileIsNone) {
   EXPECT_EQ(RecordingReportMapping::attach(0).status().message(), "file descriptor 0 is no report of a recording");
   EXPECT_EQ(RecordingReportMapping::attach(-1).status().message(), "file descriptor -1 is no report of a recording");
+  auto report = RecordingReportMapping::create();
+  ASSERT_TRUE(report.ok());
+  for (size_t size : {sizeof(RecordingReport) - 1, sizeof(RecordingReport) + 1}) {  // of another Mneme
+    ASSERT_EQ(::ftruncate(report->descriptor(), static_cast<off_t>(size)), 0);
+    EXPECT_FALSE(RecordingReportMapping::attach(report->descriptor()).ok()) << size;
+  }
+}
+
+TEST(RecordingReport, ATextIsCutToItsPlaceAndSetOnce) {
+  struct {
+    SharedText<8> whole, cut;
+    char behind;
+  } memory{};
+  EXPECT_EQ(memory.whole.get(), "");
+  EXPECT_TRUE(memory.whole.set("1234567"));
+  EXPECT_FALSE(memory.whole.set("x"));
+  memory.behind = 'b';
+  EXPECT_TRUE(memory.cut.set("12345678"));
+  EXPECT_EQ(memory.whole.get(), "1234567");
+  EXPECT_EQ(memory.cut.get(), "1234567");
+  EXPECT_EQ(memory.behind, 'b');
 }
 
 TEST(RecordingReport, EveryReasonHasWords) {

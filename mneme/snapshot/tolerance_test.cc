@@ -79,6 +79,10 @@ TEST(Tolerance, SaysWhatIsWrong) {
   EXPECT_EQ(message("f32, nan, ulp"),
             "invalid_argument: reading the tolerance 'f32, nan, ulp': a tolerance's threshold is a finite number that is not "
             "negative, not nan");
+  EXPECT_EQ(
+      message("f32, inf, absolute"),
+      "invalid_argument: reading the tolerance 'f32, inf, absolute': a tolerance's threshold is a finite number that is not "
+      "negative, not inf");
   EXPECT_EQ(message("f32, 1, ulp, L1"),
             "invalid_argument: reading the tolerance 'f32, 1, ulp, L1': a tolerance with the norm L1 is absolute or relative: "
             "ulp is of single elements");

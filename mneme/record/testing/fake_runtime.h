@@ -26,6 +26,9 @@ void __cudaRegisterFunction(void** handle, const char* host_function, char* devi
                             int thread_limit, uint3* tid, uint3* bid, dim3* block, dim3* grid, int* warp_size);
 void __cudaRegisterVar(void** handle, char* host_variable, char* device_address, const char* device_name, int external,
                        size_t size, int constant, int global);
+void __cudaRegisterManagedVar(void** handle, void** host_pointer, char* device_address, const char* device_name, int external,
+                              size_t size, int constant, int global);
+void __cudaUnregisterFatBinary(void** handle);
 }
 
 namespace mneme::testing {
@@ -45,15 +48,22 @@ struct FakeRuntime {
   cudaError_t last_error = cudaSuccess;
   std::atomic<bool> busy = false;  // the device's work does not end
   std::function<void()> pending;   // work of the device that ends only when it is waited for
+  int pending_on = 0;              // the device that does it
   int device = 0;
   int synchronizations = 0;
   cudaError_t fault = cudaSuccess;
   cudaError_t lost = cudaSuccess;  // what every look at the device gives
   bool out_of_memory = false;
   cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+  cudaError_t begin_of_capture = cudaSuccess;
   cudaError_t end_of_capture = cudaSuccess;
+  std::vector<cudaStream_t> event_streams;  // in which events were recorded
+  std::set<cudaEvent_t> events;
+  bool cannot_record_events = false;
+  std::optional<float> milliseconds;  // between two events; nothing: they have not happened
 };
 inline FakeRuntime* runtime = nullptr;
+inline thread_local int device_of_thread = 0;  // as the vendor keeps it: a new thread is on the first device
 
 namespace fake_calls {
 inline long nothing() { return 0; }
@@ -63,6 +73,17 @@ inline cudaError_t malloc(void** out, size_t size) {
   return cudaSuccess;
 }
 inline cudaError_t malloc_managed(void** out, size_t size, unsigned) { return fake_calls::malloc(out, size); }
+// Rows without room between them.
+inline cudaError_t malloc_pitch(void** out, size_t* pitch, size_t width, size_t height) {
+  return *pitch = width, fake_calls::malloc(out, width * height);
+}
+inline cudaError_t malloc_3d(cudaPitchedPtr* out, cudaExtent extent) {
+  *out = {nullptr, extent.width, extent.width, extent.height};
+  return fake_calls::malloc(&out->ptr, extent.width * extent.height * extent.depth);
+}
+inline cudaError_t graphics_pointer(void** out, size_t* size, cudaGraphicsResource_t) {
+  return *out = runtime->foreign, *size = 4096, cudaSuccess;
+}
 inline cudaError_t foreign(void** out) { return *out = runtime->foreign, cudaSuccess; }
 inline cudaError_t free(void* pointer) {
   if (!pointer) return cudaSuccess;
@@ -72,7 +93,7 @@ inline cudaError_t free(void* pointer) {
 }
 inline cudaError_t synchronize() {
   while (runtime && runtime->busy) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (runtime && runtime->pending) std::exchange(runtime->pending, nullptr)();
+  if (runtime && runtime->pending && runtime->pending_on == device_of_thread) std::exchange(runtime->pending, nullptr)();
   return ++runtime->synchronizations, runtime->fault;
 }
 inline cudaError_t fails(cudaError_t code) { return runtime->last_error = code; }
@@ -94,6 +115,7 @@ inline cudaError_t host_unregister(void* pointer) {
 inline cudaError_t host_get_flags(unsigned* flags, void* pointer) {
   return *flags = 100 + runtime->host_allocations.at(pointer), cudaSuccess;
 }
+inline cudaError_t set_device(int device) { return device_of_thread = device, cudaSuccess; }
 inline cudaError_t get_device(int* device) { return *device = runtime->device, runtime->lost; }
 inline cudaError_t copy(void* to, const void* from, size_t size, cudaMemcpyKind) {
   return std::memcpy(to, from, size), cudaSuccess;
@@ -108,16 +130,37 @@ inline cudaError_t is_capturing(cudaStream_t, cudaStreamCaptureStatus* status) {
   return *status = runtime->capturing, cudaSuccess;
 }
 inline cudaError_t begin_capture(cudaStream_t, cudaStreamCaptureMode) {
+  if (runtime->begin_of_capture != cudaSuccess) return runtime->begin_of_capture;
   return runtime->capturing = cudaStreamCaptureStatusActive, cudaSuccess;
+}
+inline cudaError_t begin_capture_to_graph(cudaStream_t, cudaGraph_t, const cudaGraphNode_t*, const cudaGraphEdgeData*, size_t,
+                                          cudaStreamCaptureMode mode) {
+  return begin_capture(nullptr, mode);
 }
 inline cudaError_t end_capture(cudaStream_t, cudaGraph_t*) {
   return runtime->capturing = cudaStreamCaptureStatusNone, runtime->end_of_capture;
+}
+inline cudaError_t make_event(cudaEvent_t* event, unsigned) {
+  *event = reinterpret_cast<cudaEvent_t>(new char);
+  return runtime->events.insert(*event), cudaSuccess;
+}
+inline cudaError_t record_event(cudaEvent_t, cudaStream_t stream) {
+  if (runtime->cannot_record_events) return fails(cudaErrorNotSupported);
+  return runtime->event_streams.push_back(stream), cudaSuccess;
+}
+inline cudaError_t elapsed_time(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+  if (!runtime->milliseconds) return fails(cudaErrorNotReady);
+  return *milliseconds = *runtime->milliseconds, cudaSuccess;
+}
+inline cudaError_t destroy_event(cudaEvent_t event) {
+  if (runtime->events.erase(event) == 0) return cudaErrorInvalidResourceHandle;
+  return delete reinterpret_cast<char*>(event), cudaSuccess;
 }
 inline void** register_image(void* wrapper) { return new void*(wrapper); }
 // By the host variable.
 inline cudaError_t symbol_address(void** address, const void* symbol) {
   auto found = runtime->symbols.find(symbol);
-  if (found == runtime->symbols.end()) return cudaErrorInvalidSymbol;
+  if (found == runtime->symbols.end()) return fails(cudaErrorInvalidSymbol);
   return *address = found->second.first, cudaSuccess;
 }
 inline cudaError_t symbol_size(size_t* size, const void* symbol) {
@@ -134,7 +177,9 @@ inline int find_global(const void*, const char* name, uint64_t* address, uint64_
 
 class FakeProgram {
  public:
-  explicit FakeProgram(RecordingOptions options = {}, std::function<void(Recorder::Environment&)> adjust = {}) {
+  // `vendor` may replace functions of the vendor's runtime before the recorder sees them.
+  explicit FakeProgram(RecordingOptions options = {}, std::function<void(Recorder::Environment&)> adjust = {},
+                       std::function<void(std::vector<mneme_function>& slots)> vendor = {}) {
     runtime = &runtime_;
     if (options.database.empty()) {
       char pattern[] = "/tmp/mneme-record-XXXXXX";
@@ -156,7 +201,7 @@ class FakeProgram {
     if (adjust) adjust(environment);
     recorder_ = std::make_unique<Recorder>(options, environment);
     set_recorder(recorder_.get());
-    make_table();
+    make_table(vendor);
     if (Status status = attach_table(table_); !status.ok()) std::abort();
     register_kernels();
   }
@@ -193,6 +238,47 @@ class FakeProgram {
     return reinterpret_cast<F*>(slots_[slot])(arguments...);
   }
 
+  // Registers an image with these segments, and a kernel for each stub, which is its name, too.
+  void** add_image(const std::vector<ByteVector>& segments, const std::vector<const void*>& stubs) {
+    return add_fat_binary(make_fat_binary({{2, 90, make_device_elf(segments)}}), stubs);
+  }
+  void** add_fat_binary(ByteVector fat_binary, const std::vector<const void*>& stubs) {
+    images_.push_back(std::move(fat_binary));
+    wrappers_.push_back(std::make_unique<TestWrapper>());
+    wrappers_.back()->fat_binary = images_.back().data();
+    auto add = reinterpret_cast<decltype(&__cudaRegisterFatBinary)>(slots_[MNEME_CALL___cudaRegisterFatBinary]);
+    auto name = reinterpret_cast<decltype(&__cudaRegisterFunction)>(slots_[MNEME_CALL___cudaRegisterFunction]);
+    void** handle = add(wrappers_.back().get());
+    for (const void* stub : stubs)
+      name(handle, static_cast<const char*>(stub), nullptr, static_cast<const char*>(stub), -1, nullptr, nullptr, nullptr,
+           nullptr, nullptr);
+    return handle;
+  }
+
+  void remove_image(void** handle) {
+    reinterpret_cast<decltype(&__cudaUnregisterFatBinary)>(slots_[MNEME_CALL___cudaUnregisterFatBinary])(handle);
+  }
+  void add_variable(void** handle, void* shadow, const char* name, size_t size) {
+    reinterpret_cast<decltype(&__cudaRegisterVar)>(slots_[MNEME_CALL___cudaRegisterVar])(handle, static_cast<char*>(shadow),
+                                                                                         nullptr, name, 0, size, 0, 0);
+  }
+  void add_managed_variable(void** handle, void* pointer, const char* name, size_t size) {
+    reinterpret_cast<decltype(&__cudaRegisterManagedVar)>(slots_[MNEME_CALL___cudaRegisterManagedVar])(
+        handle, static_cast<void**>(pointer), nullptr, name, 0, size, 0, 0);
+  }
+  // Of a kernel with the parameters (int* data, int n).
+  ByteVector segment(const char* name, std::vector<TestGlobal> globals) {
+    TestSegment segment;
+    segment.name = name;
+    segment.parameters = {{MNEME_PARAM_POINTER, 0, 8, "data"}, {MNEME_PARAM_INTEGER, 8, 4, "n"}};
+    segment.parameter_bytes = 12;
+    segment.globals = std::move(globals);
+    ByteVector bytes = segment.build();
+    // Each kernel has a hash of its own.
+    bytes[offsetof(mneme_segment_header, static_hash)] = static_cast<std::byte>(++hashes_);
+    return bytes;
+  }
+
   uint64_t count(NotRecorded reason) const { return (*mapping_)->not_recorded[static_cast<size_t>(reason)].launches; }
   const RecordingReport& report() const { return **mapping_; }
   FakeRuntime& vendor() { return runtime_; }
@@ -223,7 +309,7 @@ class FakeProgram {
     slots_[slot] = reinterpret_cast<mneme_function>(function);
   }
 
-  void make_table() {
+  void make_table(const std::function<void(std::vector<mneme_function>& slots)>& vendor) {
     slots_.assign(MNEME_CALL_COUNT, reinterpret_cast<mneme_function>(&fake_calls::nothing));
     set(MNEME_CALL_cudaMalloc, fake_calls::malloc);
     set(MNEME_CALL_cudaMallocManaged, fake_calls::malloc_managed);
@@ -231,9 +317,13 @@ class FakeProgram {
          {MNEME_CALL_cudaMallocAsync, MNEME_CALL_cudaMallocAsync_ptsz, MNEME_CALL_cudaMallocFromPoolAsync,
           MNEME_CALL_cudaMallocFromPoolAsync_ptsz, MNEME_CALL_cudaIpcOpenMemHandle, MNEME_CALL_cudaExternalMemoryGetMappedBuffer})
       set(slot, fake_calls::foreign);
+    set(MNEME_CALL_cudaMallocPitch, fake_calls::malloc_pitch);
+    set(MNEME_CALL_cudaMalloc3D, fake_calls::malloc_3d);
+    set(MNEME_CALL_cudaGraphicsResourceGetMappedPointer, fake_calls::graphics_pointer);
     set(MNEME_CALL_cudaFree, fake_calls::free);
     set(MNEME_CALL_cudaDeviceSynchronize, fake_calls::synchronize);
     set(MNEME_CALL_cudaGetDevice, fake_calls::get_device);
+    set(MNEME_CALL_cudaSetDevice, fake_calls::set_device);
     set(MNEME_CALL_cudaPeekAtLastError, fake_calls::peek_error);
     set(MNEME_CALL_cudaGetLastError, fake_calls::take_error);
     set(MNEME_CALL_cudaHostAlloc, fake_calls::host_alloc);
@@ -243,44 +333,28 @@ class FakeProgram {
     set(MNEME_CALL_cudaHostUnregister, fake_calls::host_unregister);
     set(MNEME_CALL_cudaHostGetFlags, fake_calls::host_get_flags);
     set(MNEME_CALL_cudaMemcpy, fake_calls::copy);
-    set(MNEME_CALL_cudaLaunchKernel, fake_calls::launch);
-    set(MNEME_CALL_cudaLaunchCooperativeKernel, fake_calls::launch);
-    set(MNEME_CALL_cudaLaunchKernelExC, fake_calls::launch_extended);
+    for (mneme_call slot :
+         {MNEME_CALL_cudaLaunchKernel, MNEME_CALL_cudaLaunchKernel_ptsz, MNEME_CALL_cudaLaunchCooperativeKernel,
+          MNEME_CALL_cudaLaunchCooperativeKernel_ptsz, MNEME_CALL___cudaLaunchKernel, MNEME_CALL___cudaLaunchKernel_ptsz})
+      set(slot, fake_calls::launch);
+    for (mneme_call slot : {MNEME_CALL_cudaLaunchKernelExC, MNEME_CALL_cudaLaunchKernelExC_ptsz})
+      set(slot, fake_calls::launch_extended);
+    set(MNEME_CALL_cudaEventCreateWithFlags, fake_calls::make_event);
+    set(MNEME_CALL_cudaEventRecord, fake_calls::record_event);
+    set(MNEME_CALL_cudaEventElapsedTime, fake_calls::elapsed_time);
+    set(MNEME_CALL_cudaEventDestroy, fake_calls::destroy_event);
     set(MNEME_CALL_cudaStreamIsCapturing, fake_calls::is_capturing);
     set(MNEME_CALL_cudaStreamBeginCapture, fake_calls::begin_capture);
+    set(MNEME_CALL_cudaStreamBeginCaptureToGraph, fake_calls::begin_capture_to_graph);
     set(MNEME_CALL_cudaStreamEndCapture, fake_calls::end_capture);
     set(MNEME_CALL___cudaRegisterFatBinary, fake_calls::register_image);
     set(MNEME_CALL_cudaGetSymbolAddress, fake_calls::symbol_address);
     set(MNEME_CALL_cudaGetSymbolSize, fake_calls::symbol_size);
+    if (vendor) vendor(slots_);
     real_ = slots_;
     // Tables are numbered for the whole process; each test takes the same number.
     table_ = {MNEME_ABI_VERSION,       MNEME_CALL_COUNT,        0,      MNEME_TABLE_CPU, slots_.data(), real_.data(),
               fake_calls::find_global, MNEME_CUDA_CALLS_DIGEST, "test", nullptr};
-  }
-
-  void** add_image(const std::vector<ByteVector>& segments, const std::vector<const void*>& stubs) {
-    images_.push_back(make_fat_binary({{2, 90, make_device_elf(segments)}}));
-    wrappers_.push_back(std::make_unique<TestWrapper>());
-    wrappers_.back()->fat_binary = images_.back().data();
-    auto add = reinterpret_cast<decltype(&__cudaRegisterFatBinary)>(slots_[MNEME_CALL___cudaRegisterFatBinary]);
-    auto name = reinterpret_cast<decltype(&__cudaRegisterFunction)>(slots_[MNEME_CALL___cudaRegisterFunction]);
-    void** handle = add(wrappers_.back().get());
-    for (const void* stub : stubs)
-      name(handle, static_cast<const char*>(stub), nullptr, static_cast<const char*>(stub), -1, nullptr, nullptr, nullptr,
-           nullptr, nullptr);
-    return handle;
-  }
-
-  ByteVector segment(const char* name, std::vector<TestGlobal> globals) {
-    TestSegment segment;
-    segment.name = name;
-    segment.parameters = {{MNEME_PARAM_POINTER, 0, 8, "data"}, {MNEME_PARAM_INTEGER, 8, 4, "n"}};
-    segment.parameter_bytes = 12;
-    segment.globals = std::move(globals);
-    ByteVector bytes = segment.build();
-    // Each kernel has a hash of its own.
-    bytes[offsetof(mneme_segment_header, static_hash)] = static_cast<std::byte>(++hashes_);
-    return bytes;
   }
 
   void register_kernels() {
@@ -288,8 +362,7 @@ class FakeProgram {
                               segment("managed_reader", {{"m", 4, MNEME_GLOBAL_MANAGED}}),
                               segment("two_names", {{"table.file", 64, 0, "table"}, {"table.alias", 64, 0, "alias"}})},
                              {increment, add_table, managed_reader, two_names});
-    reinterpret_cast<decltype(&__cudaRegisterVar)>(slots_[MNEME_CALL___cudaRegisterVar])(
-        image, reinterpret_cast<char*>(shadow), nullptr, "table.file", 0, sizeof shadow, 0, 0);
+    add_variable(image, shadow, "table.file", sizeof shadow);
     runtime_.symbols[shadow] = {table, sizeof table};
     add_image({}, {plain});
     runtime_.kernels[increment] = [](void** arguments) {

@@ -106,22 +106,29 @@ struct TestSegment {
   }
 };
 
-// A device ELF whose section .nv.global.init holds each of `segments` as a symbol.
-inline ByteVector make_device_elf(const std::vector<ByteVector>& segments) {
+// A variable with its initial value.
+using TestVariable = std::pair<std::string, std::vector<int>>;
+
+// A device ELF whose section .nv.global.init holds each of `segments` as a symbol, and the variables. `address` is where the
+// section would lie, from which symbols are counted.
+inline ByteVector make_device_elf(const std::vector<ByteVector>& segments, const std::vector<TestVariable>& variables = {},
+                                  uint64_t address = 0) {
   ByteVector content;
   std::string strings(1, '\0');
   std::vector<Elf64_Sym> symbols(1);
-  for (size_t i = 0; i < segments.size(); ++i) {
+  auto add = [&](const std::string& name, ByteSpan value) {
     content.resize((content.size() + 7) / 8 * 8);
     Elf64_Sym symbol{};
     symbol.st_name = static_cast<uint32_t>(strings.size());
     symbol.st_shndx = 1;
-    symbol.st_value = content.size();
-    symbol.st_size = segments[i].size();
+    symbol.st_value = address + content.size();
+    symbol.st_size = value.size();
     symbols.push_back(symbol);
-    strings += MNEME_SEGMENT_PREFIX + std::to_string(i) + '\0';
-    content.insert(content.end(), segments[i].begin(), segments[i].end());
-  }
+    strings += name + '\0';
+    content.insert(content.end(), value.begin(), value.end());
+  };
+  for (size_t i = 0; i < segments.size(); ++i) add(MNEME_SEGMENT_PREFIX + std::to_string(i), segments[i]);
+  for (const auto& [name, value] : variables) add(name, std::as_bytes(std::span(value)));
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -134,6 +141,7 @@ inline ByteVector make_device_elf(const std::vector<ByteVector>& segments) {
   Elf64_Shdr sections[4] = {};
   uint64_t offset = sizeof header + sizeof sections;
   sections[1].sh_type = SHT_PROGBITS;
+  sections[1].sh_addr = address;
   sections[1].sh_offset = offset;
   sections[1].sh_size = content.size();
   sections[2].sh_type = SHT_SYMTAB;
