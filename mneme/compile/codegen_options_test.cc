@@ -154,6 +154,8 @@ TEST(FastMath, RefusesWhatItDoesNotKnow) {
     EXPECT_EQ(refusal(kind, fast_math({"nnan", "contrct"})),
               "invalid_argument: there is no fast-math flag 'contrct'; did you mean 'contract'?");
     CodegenOptions codegen = fast_math({"fast"});
+    codegen.contraction = Contraction::on;
+    EXPECT_THAT(refusal(kind, codegen), HasSubstr("contraction 'on' contradict each other"));
     codegen.contraction = Contraction::off;
     EXPECT_EQ(
         refusal(kind, codegen),
@@ -234,6 +236,11 @@ TEST(Target, OneThatTheDeviceDoesNotRunIsRefusedWithBothNames) {
   device.architecture = "sm_90";
   EXPECT_TRUE(check_target({}, device).ok());
   EXPECT_TRUE(check_target(target("sm_90a"), device).ok());
+  device.architecture = "sm_86";
+  EXPECT_TRUE(check_target(target("sm_80"), device).ok());
+  device.architecture = "sm_80";
+  EXPECT_FALSE(check_target(target("sm_86"), device).ok());
+  device.architecture = "sm_90";
   EXPECT_EQ(
       check_target(target("sm_100"), device).to_string(),
       "unsupported: NVIDIA H200 (sm_90) does not run code for sm_100: leave the target out; mneme ir, which runs nothing, takes "

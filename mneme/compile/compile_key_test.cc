@@ -1,5 +1,6 @@
 #include "mneme/compile/compile_key.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -73,6 +74,59 @@ TEST(CompiledCodeCodec, EveryMemberIsWrittenAndRead) {
     ASSERT_TRUE(decoded.ok()) << name << ": " << decoded.status().to_string();
     EXPECT_EQ(encode(*decoded), changed) << name << " is not read";
   });
+}
+
+TEST(CompileKey, WhereTheFirstPluginEndsCounts) {
+  const TemporaryDirectory folder;
+  CompileOptions options;
+  for (const char* name : {"one.so", "two.so"}) options.pass_plugins.push_back((folder.path() / name).string());
+  const auto digest_with = [&](std::string_view one, std::string_view two) {
+    std::ofstream(options.pass_plugins[0]) << one;
+    std::ofstream(options.pass_plugins[1]) << two;
+    Hasher hasher;
+    add_to(hasher, options);
+    return hasher.finish();
+  };
+  EXPECT_NE(digest_with("ab", "c"), digest_with("a", "bc"));
+}
+
+TEST(CompileKey, TheBuildIsTheFileThatRuns) {
+  EXPECT_THAT(build_identity(), testing::EndsWith(describe_file(std::filesystem::read_symlink("/proc/self/exe"))));
+}
+
+TEST(CompiledCodeCodec, AnotherVersionAndBytesBehindTheEndAreRefused) {
+  CompiledCode code;
+  code.image.bytes.assign(40, std::byte{7});
+  const ByteVector usual = encode(code);
+  ByteVector longer = usual;
+  longer.push_back(std::byte{0});
+  EXPECT_THAT(decode_compiled_code(longer, "x").status().message(), testing::HasSubstr("more than belongs there"));
+  for (int step : {-1, 1}) {
+    ByteVector other = usual;
+    other[0] = std::byte(std::to_integer<int>(other[0]) + step);
+    EXPECT_THAT(decode_compiled_code(other, "x").status().message(), testing::HasSubstr("version")) << step;
+  }
+}
+
+TEST(CompileKey, WhereAListAndAnArgumentEndCounts) {
+  const auto digest = [](const CompileOptions& options) {
+    Hasher hasher;
+    add_to(hasher, options);
+    return hasher.finish();
+  };
+  CompileOptions options, kernels;
+  options.assembler.options = {""};
+  kernels.kernels = {""};
+  EXPECT_NE(digest(options), digest(kernels));
+
+  const auto bytes = [](std::initializer_list<uint64_t> values) {
+    const auto parts = std::as_bytes(std::span(values.begin(), values.size()));
+    return ByteVector(parts.begin(), parts.end());
+  };
+  CompileOptions one, other;
+  one.specialisation.arguments = {{0, bytes({7, 1, 8})}, {1, bytes({9})}};
+  other.specialisation.arguments = {{0, bytes({7})}, {1, bytes({8, 1, 9})}};
+  EXPECT_NE(digest(one), digest(other));
 }
 
 }  // namespace

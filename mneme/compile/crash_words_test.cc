@@ -24,5 +24,12 @@ TEST(CrashWords, OfOneThatSaidNothingAreEmpty) {
   EXPECT_EQ(read_crash_words("Killed\n").before, "Killed\n");
 }
 
+TEST(CrashWords, AreThoseOfTheLastDumpAndOfAReasonableLength) {
+  const CrashWords words = read_crash_words("Stack dump:\n0.\tRunning pass \"first\"\nStack dump:\n0.\tRunning pass \"" +
+                                            std::string(400, 'x') + "\"\n");
+  EXPECT_EQ(words.pass, "pass \"" + std::string(294, 'x'));
+  EXPECT_EQ(words.before, "Stack dump:\n0.\tRunning pass \"first\"\n");
+}
+
 }  // namespace
 }  // namespace mneme

@@ -106,5 +106,25 @@ TEST(PassPlugins, OneThatChangedUnderTheProcessIsRefused) {
   std::filesystem::remove(path);
 }
 
+TEST(PassPlugins, ANameWithoutAFolderIsLookedForInTheCurrentOne) {
+  const std::filesystem::path plugin = MNEME_TEST_PLUGIN, before = std::filesystem::current_path();
+  std::string misspelt = plugin.filename().string();
+  misspelt.erase(misspelt.size() - 4, 1);
+  std::filesystem::current_path(plugin.parent_path());
+  const std::string words = refusal(misspelt);
+  std::filesystem::current_path(before);
+  EXPECT_THAT(words, testing::EndsWith("; did you mean '" + plugin.filename().string() + "'?"));
+}
+
+TEST(PassPlugins, OfSeveralEachHasItsPassesAndMayMakeTheCode) {
+  const std::vector<std::string> both = {MNEME_TEST_PLUGIN, MNEME_TEST_OTHER_PLUGIN};
+  for (const char* pass : {"test-subtract", "test-other"}) {
+    auto text = emit(DeviceKind::cuda, Stage::optimised, pass, both);
+    ASSERT_TRUE(text.ok()) << text.status().to_string();
+    EXPECT_THAT(*text, HasSubstr("fsub float")) << pass;
+  }
+  EXPECT_THAT(emit(DeviceKind::cuda, Stage::assembly, "verify", both).value(), HasSubstr("// by a plugin"));
+}
+
 }  // namespace
 }  // namespace mneme

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <llvm/IR/ValueHandle.h>
 #include <llvm/Support/ErrorHandling.h>
 
 #include "mneme/compile/fatal_error.h"
@@ -193,6 +194,108 @@ TEST(RunPipeline, NamesLevelsOfTheCompilerAsPipelines) {
   EXPECT_EQ(run(module, "O3").message(), "pass pipeline 'O3' does not parse: unknown pass name 'O3'; it is written default<O3>");
   EXPECT_EQ(run(module, "").message(),
             "pass pipeline '' does not parse: unknown pass name ''; the least there is, is default<O0>");
+}
+
+TEST(Pipeline, OtherSpellingsOfALevelAndOfAPassThatStopsAtAFixpoint) {
+  ir::Module module = parse("define i32 @f(i32 %x) { %a = add i32 %x, 0 ret i32 %a }");
+  EXPECT_THAT(run(module, "-O3").message(), HasSubstr("; it is written default<O3>"));
+  EXPECT_TRUE(run(module, "function(aggressive-instcombine,instcombine)").ok());
+}
+
+TEST(Pipeline, MemoryThatLlvmDoesNotGetIsAStatusToo) {
+  bool abandoned = false;
+  const Status status = run_llvm([]() -> Status { llvm::report_bad_alloc_error("Allocation failed"); }, &abandoned);
+  EXPECT_EQ(status.code(), Code::exhausted) << status.to_string();
+}
+
+TEST(PipelineDeathTest, AFatalErrorAfterARunEndsTheProcess) {
+  bool abandoned = false;
+  EXPECT_TRUE(run_llvm([] { return Status(); }, &abandoned).ok());
+  EXPECT_DEATH(llvm::report_fatal_error("outside"), "LLVM ERROR: outside");
+}
+
+TEST(Prepare, AnAliasThatIsSeenGivesItsNameToWhatIsNot) {
+  ir::Module module = parse("@seen = alias void (), ptr @hidden\ndefine internal ptx_kernel void @hidden() { ret void }");
+  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {"seen"}, "sm_90").ok());
+  EXPECT_THAT(module.print(), HasSubstr("define dso_local ptx_kernel void @seen()"));
+}
+
+TEST(Prepare, OnlyAKernelCanBeKeptAndOneThatIsCalledStays) {
+  constexpr std::string_view text =
+      "define void @plain() { ret void }\n"
+      "define ptx_kernel void @child() { ret void }\n"
+      "define ptx_kernel void @k(ptr %out) { store ptr @child, ptr %out ret void }\n";
+  ir::Module refused = parse(text), kept = parse(text);
+  EXPECT_EQ(prepare_module(ir::llvm_module(refused), {"plain"}, "sm_90").code(), Code::not_found);
+  ASSERT_TRUE(prepare_module(ir::llvm_module(kept), {"k"}, "sm_90").ok());
+  EXPECT_TRUE(kept.verify().ok());
+  EXPECT_THAT(kept.print(), HasSubstr("define internal ptx_kernel void @child()"));
+}
+
+TEST(Prepare, DropsWhatALinkerWouldLookAt) {
+  ir::Module module = parse(R"(
+$f = comdat any
+$v = comdat any
+@v = linkonce_odr addrspace(1) global i32 1, comdat
+@state = internal unnamed_addr addrspace(1) global i32 7
+@table = addrspace(4) externally_initialized constant i32 11
+@llvm.used = appending global [1 x ptr] [ptr addrspacecast (ptr addrspace(1) @v to ptr)], section "llvm.metadata"
+@llvm.compiler.used = appending global [1 x ptr] [ptr addrspacecast (ptr addrspace(1) @state to ptr)], section "llvm.metadata"
+define weak_odr ptx_kernel void @f() comdat { ret void }
+)");
+  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90").ok());
+  const std::string printed = module.print();
+  EXPECT_THAT(printed, Not(HasSubstr(", comdat")));
+  EXPECT_THAT(printed, Not(HasSubstr(") comdat")));
+  EXPECT_THAT(printed, Not(HasSubstr("unnamed_addr")));
+  EXPECT_THAT(printed, Not(HasSubstr("@llvm.")));
+  EXPECT_THAT(printed, HasSubstr("@table = addrspace(4) externally_initialized global i32 11"));
+}
+
+TEST(Prepare, OnlyClangsOwnUndefinedVariablesAreDefined) {
+  ir::Module module = parse("@threadIdx = addrspace(1) externally_initialized global i32 5\n");
+  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90").ok());
+  EXPECT_THAT(module.print(), HasSubstr("@threadIdx = addrspace(1) externally_initialized global i32 5"));
+}
+
+TEST(Prepare, StateGetsANameThatCanBeLookedUp) {
+  constexpr std::string_view text =
+      "@\"a.b\" = internal addrspace(1) global i32 7\n@\"c.d\" = addrspace(1) global i32 8\n@e = internal addrspace(1) global "
+      "i32 9\n";
+  ir::Module any = parse(text), identifiers = parse(text);
+  EXPECT_THAT(expose_state(ir::llvm_module(any), AllowedNames::any), testing::ElementsAre("mneme_state_0", "c.d", "e"));
+  EXPECT_THAT(any.print(), HasSubstr("@mneme_state_0 = dso_local addrspace(1) global"));
+  EXPECT_THAT(any.print(), HasSubstr("@e = dso_local addrspace(1) global"));
+  EXPECT_THAT(expose_state(ir::llvm_module(identifiers), AllowedNames::identifiers),
+              testing::ElementsAre("mneme_state_0", "mneme_state_1", "e"));
+}
+
+TEST(Pipeline, WhatAFatalErrorLeftHalfDoneIsNotTouchedAgain) {
+  const ir::Module module = parse("define void @f() { ret void }");
+  llvm::WeakVH seen;
+  const Status status = run_llvm_on_copy(module, [&](llvm::Module& copy) -> Status {
+    seen = copy.getFunction("f");
+    llvm::report_fatal_error("this cannot be");
+  });
+  EXPECT_EQ(status.code(), Code::internal);
+  EXPECT_TRUE(seen);
+}
+
+// Two rounds are needed here: that the stores are the same is only seen when the one between them is gone.
+TEST(Pipeline, APassThatIsNotDoneIsAFailureOnlyWhereItIsAskedFor) {
+  constexpr std::string_view text =
+      "define i32 @f(ptr %out) {\n  %local = alloca i32\n  store i32 3, ptr %out\n  store i32 4, ptr %local\n"
+      "  store i32 3, ptr %out\n  %v = load i32, ptr %local\n  ret i32 %v\n}\n";
+  const auto status = [&](const std::string& pipeline) {
+    return run_llvm_on_copy(parse(text), [&](llvm::Module& module) -> Status {
+      MNEME_ASSIGN(auto machine, create_target_machine(module, {.cpu = "sm_90", .features = ""}));
+      return run_pipeline(module, *machine, pipeline);
+    });
+  };
+  for (const char* pipeline : {"instcombine", "instcombine<>", "instcombine<max-iterations=1>",
+                               "instcombine<max-iterations=1>,instcombine<max-iterations=1>,instcombine<verify-fixpoint>"})
+    EXPECT_TRUE(status(pipeline).ok()) << pipeline << ": " << status(pipeline).to_string();
+  EXPECT_THAT(status("instcombine<verify-fixpoint>").message(), HasSubstr("did not reach a fixpoint"));
 }
 
 }  // namespace

@@ -131,5 +131,72 @@ TEST(PointerUse, AnUnusedPointerIsNoRoot) {
   EXPECT_THAT(roots(use_of("define ptx_kernel void @k(ptr %a, ptr %b) { store ptr %a, ptr %b ret void }")), ElementsAre("1 w"));
 }
 
+TEST(PointerUse, RootsAreKeptApartAndTheirAccessesTogether) {
+  EXPECT_THAT(roots(use_of("%s = type { ptr, ptr }\n"
+                           "@x = addrspace(1) externally_initialized global i32 0\n"
+                           "@y = addrspace(1) externally_initialized global i32 0\n"
+                           "define ptx_kernel void @k(ptr byval(%s) %s, ptr %c) {\n"
+                           "  %p = load ptr, ptr %s\n  %at = getelementptr i8, ptr %s, i64 8\n  %q = load ptr, ptr %at\n"
+                           "  %v = load i32, ptr %p\n  store i32 %v, ptr %q\n"
+                           "  %x = load i32, ptr addrspace(1) @x\n  store i32 %x, ptr addrspace(1) @y\n"
+                           "  store i32 %v, ptr %c\n  %far = getelementptr i8, ptr %c, i64 64\n"
+                           "  %w = load i32, ptr %far\n  store i32 %w, ptr addrspace(1) @y\n  ret void }")),
+              UnorderedElementsAre("0+0 r", "0+8 w", "x r", "y w", "1 rw"));
+}
+
+TEST(PointerUse, WhatExchangesReadsAndWrites) {
+  for (const char* what : {"%v = atomicrmw add ptr %a, i32 1 monotonic", "%v = cmpxchg ptr %a, i32 1, i32 2 monotonic monotonic"})
+    EXPECT_THAT(roots(use_of(fmt::format("define ptx_kernel void @k(ptr %a) {{ {} ret void }}", what))), ElementsAre("0 rw"))
+        << what;
+}
+
+TEST(PointerUse, CopiesOfVolatileMemorySynchronise) {
+  EXPECT_TRUE(use_of("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
+                     "define ptx_kernel void @k(ptr %a, ptr %b, i64 %n) {\n"
+                     "  call void @llvm.memcpy.p0.p0.i64(ptr %a, ptr %b, i64 %n, i1 true) ret void }")
+                  .synchronises);
+}
+
+TEST(PointerUse, AnAddressMayComeAsAnIntegerAndAFunctionMayOnlyRead) {
+  EXPECT_EQ(use_of("define ptx_kernel void @k(i64 %a, ptr %b) {\n"
+                   "  %v = call i32 asm \"ld.global.u32 $0, [$1];\", \"=r,l\"(i64 %a) memory(none)\n"
+                   "  store i32 %v, ptr %b ret void }")
+                .other,
+            "inline PTX that is given an address");
+  EXPECT_EQ(use_of("declare i32 @f(ptr) memory(read)\n"
+                   "define ptx_kernel void @k(ptr %a, ptr %b) { %v = call i32 @f(ptr %a) store i32 %v, ptr %b ret void }")
+                .other,
+            "the function 'f', which is not inlined");
+}
+
+TEST(PointerUse, AStructureThatIsExchangedIsAChangedOne) {
+  EXPECT_EQ(use_of("%s = type { ptr, ptr }\n"
+                   "define ptx_kernel void @k(ptr byval(%s) %s, ptr %b, i64 %i, i64 %n) {\n"
+                   "  %at = getelementptr i64, ptr %s, i64 %i\n  %old = atomicrmw xchg ptr %at, i64 %n monotonic\n"
+                   "  %p = load ptr, ptr %s\n  store i32 1, ptr %p ret void }")
+                .other,
+            "a pointer in a structure that the kernel changes");
+}
+
+TEST(PointerUse, APointerBeforeAStructureIsNoneOfItsOwn) {
+  EXPECT_EQ(use_of("%s = type { ptr, ptr }\n"
+                   "define ptx_kernel void @k(ptr byval(%s) %s) {\n"
+                   "  %at = getelementptr i8, ptr %s, i64 -8\n  %p = load ptr, ptr %at\n  store i32 1, ptr %p ret void }")
+                .other,
+            "a pointer that is loaded from memory");
+}
+
+TEST(PointerUse, ARootIsFoundBehindAnyNumberOfSteps) {
+  std::string body = "define ptx_kernel void @k(ptr %a, ptr %b) {\n  %p0 = getelementptr i8, ptr %a, i64 4\n";
+  for (int i = 0; i < 12; ++i)
+    body += fmt::format(
+        "  %v{0} = load volatile i64, ptr %b\n  %p{1} = getelementptr [{2} x i8], ptr %p{0}, i64 %v{0}\n"
+        "  store i32 {0}, ptr %p{1}\n",
+        i, i + 1, i + 3);
+  const PointerUse use = use_of(body + "  ret void\n}\n");
+  EXPECT_THAT(roots(use), UnorderedElementsAre("0 w", "1 r"));
+  EXPECT_EQ(use.other, "");
+}
+
 }  // namespace
 }  // namespace mneme

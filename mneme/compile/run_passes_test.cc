@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/ErrorHandling.h>
 
 #include "mneme/ir/global.h"
+#include "mneme/ir/handle_access.h"
 #include "mneme/ir/value.h"
 
 namespace mneme {
@@ -107,6 +109,29 @@ TEST(RunPasses, AFatalErrorLeavesTheModuleAsItWas) {
   const Status status = run_passes(module, "function(instcombine),die", options);
   EXPECT_EQ(status.to_string(), "internal: LLVM reported a fatal error: this cannot be");
   EXPECT_EQ(ir::name_of(f).status().code(), Code::not_found);
+  EXPECT_EQ(*module.print(), before);
+}
+
+TEST(RunPasses, APassOfTheCallersTakesNoPassesOfItsOwn) {
+  ir::ModuleRef module = parse();
+  const PassOptions options = with({{"look", [] { return Status(); }}});
+  EXPECT_EQ(run_passes(module, "look(function(instcombine))", options).code(), Code::invalid_argument);
+}
+
+TEST(RunPasses, AnInternalErrorOfAPassHasItsName) {
+  ir::ModuleRef module = parse();
+  const PassOptions options = with({{"fail", [] { return error(Code::internal, "no disk"); }}});
+  EXPECT_THAT(run_passes(module, "fail", options).to_string(), HasSubstr("no disk"));
+}
+
+TEST(RunPasses, WhatLlvmReportsIsAFailureAndLeavesTheModuleAsItWas) {
+  ir::ModuleRef module = parse();
+  const std::string before = *module.print();
+  const PassOptions options =
+      with({{"report", [&] { return module.state()->llvm().getContext().emitError("out of registers"), Status(); }}});
+  const Status status = run_passes(module, "function(instcombine),report", options);
+  EXPECT_EQ(status.code(), Code::internal);
+  EXPECT_THAT(status.message(), HasSubstr("out of registers"));
   EXPECT_EQ(*module.print(), before);
 }
 

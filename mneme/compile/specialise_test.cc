@@ -297,5 +297,71 @@ TEST(Specialise, RefusesBoundsWithoutEffect) {
             "incompatible: specialise.max_cluster: 'k' has a cluster size of its own, 2,1,1");
 }
 
+TEST(Specialise, AValueAndThePlaceOfItsElementsAreAsLongAsTheirTypes) {
+  const char* kernel = "define ptx_kernel void @k(ptr %out, i32 %n) { store i32 %n, ptr %out ret void }";
+  EXPECT_EQ(refusal(kernel, with_argument(1, bytes(1, 2))),
+            "invalid_argument: specialising parameter 1 of 'k': it has 4 bytes, and its value 8");
+  const auto constant = [](const char* type, const ByteVector& value) {
+    return made(fmt::format("define ptx_kernel void @k(ptr %out, {0} %x) {{ store {0} %x, ptr %out ret void }}", type),
+                with_argument(1, value), "default<O0>");
+  };
+  EXPECT_THAT(constant("[2 x i24]", bytes(0x00010203, 0x00040506)), HasSubstr("[2 x i24] [i24 66051, i24 263430]"));
+  EXPECT_THAT(constant("{ i32, [0 x i32] }", bytes(7)), HasSubstr("{ i32, [0 x i32] } { i32 7, [0 x i32] zeroinitializer }"));
+}
+
+TEST(Specialise, PointersOfStructuresInStructuresAreAddressesOfGlobalMemory) {
+  const std::string body = R"(
+%inner = type { i64, ptr }
+%s = type { i64, [2 x %inner] }
+define ptx_kernel void @k(ptr byval(%s) align 8 %s) {
+  %one = getelementptr %s, ptr %s, i32 0, i32 1, i32 0, i32 1
+  %p = load ptr, ptr %one
+  store i32 1, ptr %p
+  %other = getelementptr %s, ptr %s, i32 0, i32 1, i32 1, i32 1
+  %q = load ptr, ptr %other
+  store i32 2, ptr %q
+  ret void
+}
+)";
+  const std::string text = made(
+      body, with_argument(0, bytes(uint64_t{1}, uint64_t{2}, uint64_t{0x7a0000000000}, uint64_t{3}, uint64_t{0x7b0000000000})));
+  EXPECT_THAT(text, HasSubstr("store i32 1, ptr addrspacecast (ptr addrspace(1) inttoptr (i64 134140418588672 to"));
+  EXPECT_THAT(text, HasSubstr("store i32 2, ptr addrspacecast (ptr addrspace(1) inttoptr (i64 135239930216448 to"));
+}
+
+TEST(Specialise, AStructureKeepsTheAlignmentThatItsParameterHas) {
+  const std::string text =
+      made("define ptx_kernel void @k(ptr %out, ptr byval({ i32, i32 }) align 32 %s) { store ptr %s, ptr %out ret void }",
+           with_argument(1, bytes(1, 2)), "default<O0>");
+  EXPECT_THAT(text, ContainsRegex("alloca .*align 32"));
+  EXPECT_THAT(text, ContainsRegex("@k.argument.1 = .*align 32"));
+}
+
+TEST(Specialise, FactsAreOfPointersAndRangesOfOneKernel) {
+  Specialisation facts{.kernel = "k"};
+  facts.pointers = {{0, 16, true}};
+  EXPECT_EQ(refusal("define ptx_kernel void @k(ptr byval({ i32 }) align 4 %s) { ret void }", facts),
+            "invalid_argument: specialising parameter 0 of 'k': it is no pointer");
+  EXPECT_EQ(refusal("define ptx_kernel void @k() { call ptx_kernel void @child() ret void }\n"
+                    "define ptx_kernel void @child() { ret void }",
+                    {.kernel = "k", .ranges = kDimensions}),
+            "unsupported: specialising the dimensions of 'k': it refers to the kernel 'child', which has others");
+}
+
+TEST(Specialise, BlocksCanBeBoundWhereThreadsAreRequired) {
+  Specialisation s{.kernel = "k"};
+  s.bounds.min_blocks = 2;
+  EXPECT_THAT(made("define ptx_kernel void @k() \"nvvm.reqntid\"=\"64\" { ret void }", s, "default<O0>"),
+              HasSubstr("\"nvvm.minctasm\"=\"2\""));
+}
+
+TEST(Specialise, AStructureByReferenceIsTheConstantItself) {
+  const std::string text =
+      made("define ptx_kernel void @k(ptr %out, ptr byref({ i32, i32 }) align 4 %s) { store ptr %s, ptr %out ret void }",
+           with_argument(1, bytes(1, 2)), "default<O0>");
+  EXPECT_THAT(text, HasSubstr("@k.argument.1"));
+  EXPECT_THAT(text, Not(HasSubstr("alloca")));
+}
+
 }  // namespace
 }  // namespace mneme

@@ -144,5 +144,88 @@ TEST(TrackAccesses, PlainAssemblyIsNoAccess) {
   EXPECT_EQ(refusal("  %v = call i32 asm sideeffect \"mov.u32 $0, %laneid;\", \"=r\"()\n"), "");
 }
 
+std::string printed(const std::string& body, const std::string& declarations = "") {
+  auto text = tracked(kernel(body, declarations), DeviceKind::cuda, "sm_90");
+  EXPECT_TRUE(text.ok()) << text.status().to_string();
+  return text.ok() ? *text : "";
+}
+
+TEST(TrackAccesses, NotesAreAsLongAsTheAccess) {
+  EXPECT_THAT(printed("  %v = cmpxchg ptr %p, i64 1, i64 2 seq_cst seq_cst\n"),
+              testing::ContainsRegex("call void @__mneme_track\\(i64 %?[^,]*, i64 8,"));
+  EXPECT_THAT(printed("  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)\n",
+                      "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),
+              testing::ContainsRegex("call void @__mneme_track\\(i64 %?[^,]*, i64 %n,"));
+}
+
+TEST(TrackAccesses, AStructureByValueIsAThreadsOwn) {
+  const std::string text = R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @k(ptr byval({ i32, i32 }) %s) { store i32 1, ptr %s ret void }
+)";
+  auto printed = tracked(text, DeviceKind::cuda, "sm_90");
+  ASSERT_TRUE(printed.ok()) << printed.status().to_string();
+  EXPECT_EQ(printed->find("call void @__mneme_track("), std::string::npos);
+}
+
+TEST(TrackAccesses, ATextureIsNoAccessThatIsFollowed) {
+  EXPECT_THAT(refusal("  call void asm sideeffect \"tex.1d.v4.f32.s32 {a, b, c, d}, t, {i};\", \"\"()\n"),
+              HasSubstr("unsupported: inline assembly accesses memory"));
+}
+
+TEST(TrackAccesses, NorIsOneOfATextureOrSurfaceThatANumberNames) {
+  const std::string four = "{ float, float, float, float }", name = "@llvm.nvvm.tex.unified.1d.v4f32.s32";
+  EXPECT_EQ(refusal("  %v = call " + four + " " + name + "(i64 %n, i32 1)\n", "declare " + four + " " + name + "(i64, i32)"),
+            "unsupported: accesses of 'llvm.nvvm.tex.unified.1d.v4f32.s32' are not followed");
+  EXPECT_EQ(refusal("  call void @llvm.nvvm.sust.b.1d.i32.trap(i64 %n, i32 0, i32 1)\n",
+                    "declare void @llvm.nvvm.sust.b.1d.i32.trap(i64, i32, i32)"),
+            "unsupported: accesses of 'llvm.nvvm.sust.b.1d.i32.trap' are not followed");
+}
+
+TEST(TrackAccesses, RangesAreSortedAndFunctionsThatNoteTouchMemory) {
+  const std::string text =
+      printed("  call void @own(ptr %p) memory(argmem: write)\n",
+              "define void @own(ptr %p) noinline memory(argmem: write) {\n  store i32 1, ptr %p\n  ret void\n}\n");
+  const size_t first = text.find("134140418588672"), second = text.find("134140418592768");  // 0x7a0000000000, 0x7a0000001000
+  ASSERT_NE(first, std::string::npos);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_LT(first, second);
+  EXPECT_THAT(text, HasSubstr("i64 134140418588772")) << "the first's end";
+  EXPECT_EQ(text.find("memory(argmem: write)"), std::string::npos);
+}
+
+TEST(TrackAccesses, BlocksAndThreadsAreNumberedOverAllTheirDimensions) {
+  auto text = tracked(kernel("  store i32 1, ptr %p\n"), DeviceKind::cuda, "sm_90", Stage::optimised, NoteOf::thread);
+  ASSERT_TRUE(text.ok()) << text.status().to_string();
+  for (const char* step :
+       {"%by = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.y()", "%gx = call i32 @llvm.nvvm.read.ptx.sreg.nctaid.x()",
+        "mul i32 %bz, %gy", "mul i32 %row, %gx", "mul i32 %tz, %ny", "mul i32 %line, %nx"})
+    EXPECT_THAT(*text, HasSubstr(step));
+  EXPECT_THAT(*text, HasSubstr(fmt::format("%plane = mul i64 %class, {}", 1024 * kNoteWords * sizeof(uint32_t))));
+}
+
+TEST(TrackAccesses, ACopyOfASpecialisedStructureIsAlignedToo) {
+  const std::string text = R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+define ptx_kernel void @k(ptr %p, ptr byval([4 x i32]) align 4 %s, i64 %i) {
+  %at = getelementptr i32, ptr %s, i64 %i
+  store i32 1, ptr %at
+  ret void
+}
+)";
+  const auto module = ir::Module::parse(std::as_bytes(std::span(text)), "test");
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  CompileOptions options;
+  options.passes = "verify";
+  options.specialisation.kernel = "k";
+  options.specialisation.arguments = {{1, ByteVector(16)}};
+  options.tracking = {{{DevicePtr(0x7a0000000000), Bytes(100), Bytes(0)}}, Bytes(1024), NoteOf::access};
+  auto printed = Compiler::create(DeviceKind::cuda, "sm_90").value()->emit(*module, options, Stage::optimised);
+  ASSERT_TRUE(printed.ok()) << printed.status().to_string();
+  EXPECT_THAT(*printed, testing::ContainsRegex("alloca [^,]*, align 16"));
+}
+
 }  // namespace
 }  // namespace mneme

@@ -250,6 +250,22 @@ std::vector<Group> constants() {
       of("texts", "[2 x i8]", {"c\"ab\"", "c\"ac\"", "c\"b\\00\""})};
 }
 
+// Types, of which nothing but their structure counts.
+std::vector<Group> types() {
+  const auto of = [](const char* about, const std::vector<std::string>& types) {
+    std::vector<std::string> texts;
+    for (const std::string& type : types) texts.push_back("%r = alloca " + type + ", align 16");
+    return lines(about, texts);
+  };
+  return {of("arrays", {"[4 x i32]", "[8 x i32]", "[0 x i32]", "[4 x i64]", "[2 x [4 x i32]]", "[4 x [2 x i32]]"}),
+          of("vectors", {"<4 x i32>", "<8 x i32>", "<4 x float>", "<4 x i64>"}),
+          of("structures", {"{i8, i32}", "<{i8, i32}>", "{i32, i8}", "{i8, {i32}}", "{{i8, i32}}", "{i8, i32, i32}", "{}"}),
+          of("integers", {"i1", "i8", "i32", "i33", "i128"}),
+          of("reals", {"half", "bfloat", "float", "double"}),
+          of("pointers", {"ptr", "ptr addrspace(1)", "ptr addrspace(3)"}),
+          lines("signatures", {"call void %p(i32 %x)", "call void (i32, ...) %p(i32 %x)", "call i32 %p(i32 %x)"})};
+}
+
 std::vector<Group> globals() {
   const auto of = [](const std::vector<std::string>& texts) {
     Group group{"variable", {}};
@@ -279,7 +295,10 @@ std::vector<Group> globals() {
                  "define void @own(i32 %x) \"some\"=\"other\" {\n  ret void\n}",
                  "define void @own(i32 %x) align 16 {\n  ret void\n}", "define void @own(i32 %x) section \"s\" {\n  ret void\n}",
                  "define fastcc void @own(i32 %x) {\n  ret void\n}", "define void @own(i32 %x) unnamed_addr {\n  ret void\n}",
-                 "declare void @own(i32)", "define void @own(i32 %x) {\n  unreachable\n}"}),
+                 "declare void @own(i32)", "define void @own(i32 %x) {\n  unreachable\n}",
+                 "define void @own(i32 %x) !noted !0 {\n  ret void\n}\n!0 = !{i32 1}",
+                 "define void @own(i32 %x) !noted !0 {\n  ret void\n}\n!0 = !{i32 2}",
+                 "define void @own(i32 %x) !other !0 {\n  ret void\n}\n!0 = !{i32 1}"}),
       aliases};
 }
 
@@ -304,6 +323,10 @@ std::vector<Group> metadata() {
            {loop({}), loop({"!{!\"llvm.loop.mustprogress\"}"}), loop({"!{!\"llvm.loop.unroll.count\", i32 4}"}),
             loop({"!{!\"llvm.loop.unroll.count\", i32 8}"}), loop({"!{!\"llvm.loop.unroll.disable\"}"}),
             loop({"!{!\"llvm.loop.mustprogress\"}", "!{!\"llvm.loop.unroll.disable\"}"})}},
+          {"module flags",
+           {line(""), line("") + "!llvm.module.flags = !{!0}\n!0 = !{i32 4, !\"nvvm-reflect-ftz\", i32 1}\n",
+            line("") + "!llvm.module.flags = !{!0}\n!0 = !{i32 4, !\"nvvm-reflect-ftz\", i32 0}\n",
+            line("") + "!llvm.module.flags = !{!0}\n!0 = !{i32 4, !\"another\", i32 1}\n"}},
           {"metadata of a load",
            {load("", ""), load(", !range !0", "!0 = !{i32 0, i32 10}"), load(", !range !0", "!0 = !{i32 0, i32 11}"),
             load(", !invariant.load !0", "!0 = !{}"), load(", !nontemporal !0", "!0 = !{i32 1}"),
@@ -313,7 +336,7 @@ std::vector<Group> metadata() {
 std::vector<Group> all_groups() {
   std::vector<Group> all;
   for (const auto& some :
-       {terminators(), arithmetic(), casts(), memory(), other_instructions(), constants(), globals(), metadata()})
+       {terminators(), arithmetic(), casts(), memory(), other_instructions(), constants(), types(), globals(), metadata()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }
@@ -362,6 +385,56 @@ TEST_F(StaticHashTest, ALoopsNodeIsWhatWasAskedOfTheLoop) {
   EXPECT_EQ(hash(loop({place})), hash(loop({})));
   const std::string unrolled = "!{!\"llvm.loop.unroll.count\", i32 4}";
   EXPECT_EQ(hash(loop({unrolled, place})), hash(loop({unrolled})));
+}
+
+TEST_F(StaticHashTest, HowAFileWasCompiledDoesNotCount) {
+  EXPECT_EQ(hash(line("") + "!llvm.module.flags = !{!0}\n!0 = !{i32 2, !\"Dwarf Version\", i32 4}\n"), hash(line("")));
+}
+
+TEST_F(StaticHashTest, EqualKernelsOfTwoNamesAreTwo) {
+  const auto text = [](const std::string& name) {
+    std::string text = line("store i32 %x, ptr %p");
+    return text.replace(text.find("@k("), 2, "@" + name);
+  };
+  const auto hash_of = [&](const std::string& name) {
+    auto module = parse(text(name));
+    return static_hash(*module->getFunction(name));
+  };
+  EXPECT_NE(hash_of("first"), hash_of("second"));
+  EXPECT_EQ(hash_of("first"), hash_of("first__static__0123"));
+}
+
+// Where the same names stand, and not which they are.
+TEST_F(StaticHashTest, NamesOfScopesAndTypesDoNotCount) {
+  const auto scoped = [](const std::string& kind, const std::string& domain, const std::string& scope) {
+    return line("%r = load i32, ptr %p, align 4, !" + kind + " !0") + "!0 = !{!1}\n!1 = distinct !{!1, !2, !\"" + scope +
+           "\"}\n!2 = distinct !{!2, !\"" + domain + "\"}\n";
+  };
+  for (const char* kind : {"alias.scope", "noalias"})
+    EXPECT_EQ(hash(scoped(kind, "domain", "scope")), hash(scoped(kind, "another domain", "another scope"))) << kind;
+  EXPECT_NE(hash(scoped("alias.scope", "domain", "scope")), hash(scoped("noalias", "domain", "scope")));
+  const auto typed = [](const std::string& name) {
+    return line("%r = load i32, ptr %p, align 4, !tbaa !0") + "!0 = !{!1, !1, i64 0}\n!1 = !{!\"" + name +
+           "\", !2, i64 0}\n!2 = !{!\"root\"}\n";
+  };
+  EXPECT_EQ(hash(typed("int")), hash(typed("another int")));
+}
+
+// File, line and function of an assertion move with every edit of the file; its text is the program's.
+TEST_F(StaticHashTest, WhereAnAssertionStandsDoesNotCount) {
+  const auto asserts = [](const std::string& name, const std::string& arguments) {
+    return line("call void @" + name + "(" + arguments + ")") + "declare void @" + name +
+           "(ptr, ptr, i32, ptr, i64)\n@text = internal constant [2 x i8] c\"a\\00\"\n@one = internal constant [2 x i8] "
+           "c\"b\\00\"\n@two = internal constant [2 x i8] c\"c\\00\"\n";
+  };
+  for (const std::string name : {"__assertfail", "__assert_fail"}) {
+    const StaticHash usual = hash(asserts(name, "ptr @text, ptr @one, i32 3, ptr @one, i64 1"));
+    EXPECT_EQ(hash(asserts(name, "ptr @text, ptr @two, i32 4, ptr @two, i64 1")), usual) << name;
+    EXPECT_NE(hash(asserts(name, "ptr @one, ptr @one, i32 3, ptr @one, i64 1")), usual) << name;
+    EXPECT_NE(hash(asserts(name, "ptr @text, ptr @one, i32 3, ptr @one, i64 2")), usual) << name;
+  }
+  EXPECT_NE(hash(asserts("somebody", "ptr @text, ptr @one, i32 3, ptr @one, i64 1")),
+            hash(asserts("somebody", "ptr @text, ptr @one, i32 4, ptr @one, i64 1")));
 }
 
 // An instruction or a constant that a new LLVM has must be tried here.

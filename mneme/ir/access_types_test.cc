@@ -65,5 +65,25 @@ TEST(AccessTypes, NamesAKernelThatIsNotThere) {
             "not_found: looking for the types of accesses: the IR has no kernel 'kernel'");
 }
 
+TEST(AccessTypes, FollowsChoicesAndPassesOverWhatSaysNothing) {
+  AccessTypes types = types_of(R"(
+target triple = "nvptx64-nvidia-cuda"
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define ptx_kernel void @kernel(ptr %exchanged, ptr %compared, ptr %cleared, i1 %which, ptr %one, ptr %other, ptr %mixed) {
+  %old = cmpxchg ptr %exchanged, i16 1, i16 2 monotonic monotonic
+  %null = icmp eq ptr %compared, null
+  %f = load float, ptr %compared
+  call void @llvm.memset.p0.i64(ptr %cleared, i8 0, i64 16, i1 false)
+  store double 1.0, ptr %cleared
+  %chosen = select i1 %which, ptr %one, ptr %other
+  store float %f, ptr %chosen
+  store { float, i32 } zeroinitializer, ptr %mixed
+  ret void
+}
+)");
+  EXPECT_EQ(types.parameters, (Types{ElementType::i16, ElementType::f32, ElementType::f64, std::nullopt, ElementType::f32,
+                                     ElementType::f32, std::nullopt}));
+}
+
 }  // namespace
 }  // namespace mneme::ir

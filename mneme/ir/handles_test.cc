@@ -321,5 +321,230 @@ TEST(Metadata, IsAttachedWhereItFits) {
   EXPECT_THAT(message(set_debug_location(product, 3, 1)), HasSubstr("its function 'scaled' has no debug information"));
 }
 
+TEST(Change, AttributesAreThoseOfTheirPlace) {
+  const ModuleRef module = parse(
+      "declare float @g(float, float)\n"
+      "define float @f(float %x) { %y = call float @g(float %x, float %x) ret float %y }\n");
+  const ValueRef f = function(module, "f"), call = instruction(module, "f", "y");
+  const AttributePlace second{.of = AttributePlace::Of::argument, .argument = 1}, result{.of = AttributePlace::Of::result};
+  ASSERT_TRUE(add_attribute(call, second, "noundef").ok());
+  EXPECT_EQ(attributes(call, second)->size(), 1u);
+  EXPECT_TRUE(attributes(call, {.of = AttributePlace::Of::argument, .argument = 0})->empty());
+  EXPECT_FALSE(add_attribute(call, {.of = AttributePlace::Of::argument, .argument = 2}, "noundef").ok());
+  EXPECT_FALSE(add_attribute(f, second, "noundef").ok());
+  ASSERT_TRUE(add_attribute(f, result, "noundef").ok());
+  EXPECT_EQ(attributes(f, result)->size(), 1u);
+  EXPECT_TRUE(*remove_attribute(f, result, "noundef"));
+  EXPECT_TRUE(attributes(f, result)->empty());
+}
+
+TEST(Change, AFlagThatIsSetLeavesTheOthers) {
+  const ModuleRef module = parse(
+      "define void @f(ptr %p, float %a) {\n  %x = fmul nnan float %a, %a\n  %q = getelementptr nusw i8, ptr %p, i64 1\n"
+      "  %e = cmpxchg ptr %p, i32 1, i32 2 acq_rel monotonic\n  ret void\n}\n");
+  const ValueRef x = instruction(module, "f", "x"), q = instruction(module, "f", "q"), e = instruction(module, "f", "e");
+  ASSERT_TRUE(set_flag(x, "ninf", true).ok());
+  EXPECT_THAT(*flags(x), ElementsAre("nnan", "ninf"));
+  ASSERT_TRUE(set_flag(q, "nuw", true).ok());
+  EXPECT_THAT(*flags(q), testing::UnorderedElementsAre("nusw", "nuw"));
+  ASSERT_TRUE(set_flag(q, "nuw", false).ok());
+  EXPECT_THAT(*flags(q), ElementsAre("nusw"));
+  ASSERT_TRUE(set_flag(e, "volatile", true).ok());
+  EXPECT_TRUE(traits(e)->is_volatile);
+  EXPECT_EQ(*ordering(e), "acq_rel");
+}
+
+TEST(Handles, LaunchBoundsAreReadByName) {
+  const ModuleRef module = parse(
+      "define ptx_kernel void @k() \"nvvm.reqntid\"=\"32,2\" \"nvvm.minctasm\"=\"3\" \"nvvm.maxnreg\"=\"40\" { ret void }\n"
+      "define amdgpu_kernel void @a() { ret void }\n");
+  const auto bounds = launch_bounds(function(module, "k"));
+  EXPECT_THAT(bounds->required_threads, ElementsAre(32, 2));
+  EXPECT_EQ(bounds->least_blocks, 3u);
+  EXPECT_EQ(bounds->most_registers, 40u);
+  EXPECT_TRUE(*is_kernel(function(module, "a")));
+}
+
+constexpr std::string_view kLines =
+    "define void @f(i1 %c) !dbg !4 {\n"
+    "entry:\n  %here = add i32 1, 2, !dbg !6\n  br i1 %c, label %next, label %next\n"
+    "next:\n  ret void\n}\n"
+    "define i32 @other() !dbg !5 {\n  %there = add i32 1, 2, !dbg !9\n  ret i32 %there\n}\n"
+    "!llvm.dbg.cu = !{!0}\n!llvm.module.flags = !{!2}\n"
+    "!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, emissionKind: FullDebug)\n"
+    "!1 = !DIFile(filename: \"f.c\", directory: \"/source\")\n"
+    "!2 = !{i32 2, !\"Debug Info Version\", i32 3}\n!3 = !DISubroutineType(types: !{})\n"
+    "!4 = distinct !DISubprogram(name: \"f\", scope: !1, file: !1, line: 1, type: !3, spFlags: DISPFlagDefinition, unit: !0)\n"
+    "!5 = distinct !DISubprogram(name: \"other\", scope: !1, file: !1, line: 9, type: !3, spFlags: DISPFlagDefinition, unit: "
+    "!0)\n"
+    "!6 = !DILocation(line: 12, column: 3, scope: !5, inlinedAt: !7)\n"
+    "!7 = distinct !DILocation(line: 2, column: 5, scope: !4)\n"
+    "!9 = !DILocation(line: 10, column: 1, scope: !5)\n";
+
+TEST(Metadata, LinesAreToldWithWhereTheyWereInlined) {
+  const ModuleRef module = parse(kLines);
+  const ValueRef here = instruction(module, "f", "here"), there = instruction(module, "other", "there");
+  const auto lines = *debug_location(here);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].function, "other");
+  EXPECT_EQ(lines[1].line, 2u);
+  EXPECT_EQ(lines[1].directory, "/source");
+  EXPECT_FALSE(copy_debug_location(there, here).ok());
+  const ValueRef copy = *copy_instruction(here, Place::after, here);
+  EXPECT_EQ(debug_location(copy)->size(), 2u);
+  ASSERT_TRUE(set_debug_location(there, 11, 7).ok());
+  EXPECT_EQ(debug_location(there)->front().column, 7u);
+}
+
+TEST(Change, BlocksAreCountedOnceAndAnInstructionStaysBeforeItself) {
+  const ModuleRef module = parse(kLines);
+  const ValueRef here = instruction(module, "f", "here");
+  EXPECT_EQ(predecessors(*parent_block(instructions(function(module, "f"))->back()))->size(), 1u);
+  EXPECT_TRUE(move_instruction(here, Place::before, here).ok());
+  EXPECT_EQ(*name_of(instructions(function(module, "f"))->front()), "here");
+}
+
+TEST(Change, APhiLosesTheValueOfTheBlockThatIsNamed) {
+  const ModuleRef module = parse();
+  const ValueRef phi = instruction(module, "kernel", "result");
+  EXPECT_FALSE(
+      add_incoming(phi, arguments(function(module, "kernel"))->back(), blocks(function(module, "kernel"))->front()).ok());
+  ASSERT_TRUE(remove_incoming(phi, *parent_block(instruction(module, "kernel", "value"))).ok());
+  ASSERT_EQ(incoming(phi)->size(), 1u);
+  EXPECT_EQ(*name_of(incoming(phi)->front().second), "entry");
+}
+
+TEST(Values, NamesAndNumbersAreThoseOfTheirModule) {
+  const ModuleRef module = parse();
+  const ValueRef kernel = function(module, "kernel");
+  EXPECT_FALSE(set_name(kernel, "scaled").ok());
+  EXPECT_TRUE(set_name(kernel, "kernel").ok());
+  EXPECT_EQ(*name_of(kernel), "kernel");
+  EXPECT_EQ(std::get<std::string>(*constant_value(*integer(*module.type("i1"), "1"))), "1");
+  EXPECT_EQ(std::get<std::string>(*constant_value(*integer(*module.type("i8"), "-3"))), "-3");
+  EXPECT_FALSE(integer(*module.type("i8"), "--3").ok());
+  EXPECT_FALSE(set_name(instructions(kernel)->back(), "nothing").ok());
+}
+
+TEST(Change, ADefinitionWhoseBlocksAreTakenStays) {
+  const ModuleRef module = parse(
+      "@taken = global ptr blockaddress(@f, %next)\n@v = global i32 1\n"
+      "define void @f(ptr %p) {\n  br label %next\nnext:\n  ret void\n}\n");
+  EXPECT_FALSE(delete_body(function(module, "f")).ok());
+  const ValueRef variable = named(*module.global_variables(), "v");
+  EXPECT_FALSE(set_initializer(variable, *integer(*module.type("i64"), "1")).ok());
+  EXPECT_TRUE(set_initializer(variable, *integer(*module.type("i32"), "2")).ok());
+  EXPECT_TRUE(set_alignment_of_global(variable, uint64_t{1} << 32).ok());
+  EXPECT_FALSE(set_alignment_of_global(variable, uint64_t{1} << 33).ok());
+}
+
+TEST(Values, UsesComeInTheirOrderAndAllocationsAreOfTheirType) {
+  const ModuleRef module = parse(
+      "define i32 @f(i32 %x) {\n  %memory = alloca i64\n  %one = add i32 %x, 1\n  %two = add i32 %x, 2\n  ret i32 %two\n}\n");
+  const ValueRef f = function(module, "f");
+  const auto all = *uses(arguments(f)->front());
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(*name_of(all[0].user), "one");
+  EXPECT_EQ(*name_of(all[1].user), "two");
+  EXPECT_EQ(type_info(**accessed_type(instruction(module, "f", "memory")))->text, "i64");
+}
+
+TEST(Change, AnAttributesValueStandsWithoutItsBrackets) {
+  const ModuleRef module = parse();
+  const AttributePlace first{.of = AttributePlace::Of::argument, .argument = 0};
+  ASSERT_TRUE(add_attribute(function(module, "kernel"), first, "dereferenceable(16)").ok());
+  ASSERT_EQ(attributes(function(module, "kernel"), first)->size(), 1u);
+  EXPECT_EQ(attributes(function(module, "kernel"), first)->front().name, "dereferenceable");
+  EXPECT_EQ(attributes(function(module, "kernel"), first)->front().value, "16");
+}
+
+TEST(Change, ContractLeavesTheOthersAndACallLosesItsTail) {
+  const ModuleRef module = parse(
+      "declare float @g(float)\ndefine float @f(float %a) {\n  %x = fmul nnan float %a, %a\n"
+      "  %y = tail call float @g(float %x)\n  ret float %y\n}\n");
+  const ValueRef x = instruction(module, "f", "x"), y = instruction(module, "f", "y");
+  ASSERT_TRUE(set_flag(x, "contract", true).ok());
+  EXPECT_THAT(*flags(x), ElementsAre("nnan", "contract"));
+  EXPECT_THAT(*flags(y), ElementsAre("tail"));
+  ASSERT_TRUE(set_flag(y, "tail", false).ok());
+  EXPECT_TRUE(flags(y)->empty());
+}
+
+TEST(Change, ConventionsEndAndBlocksStandInTheirFunction) {
+  const ModuleRef module = parse();
+  const ValueRef kernel = function(module, "kernel"), scaled = function(module, "scaled");
+  EXPECT_TRUE(set_calling_convention(kernel, "1023").ok());
+  EXPECT_FALSE(set_calling_convention(kernel, "1024").ok());
+  EXPECT_THAT(message(add_block(scaled, "new", blocks(kernel)->front()).status()),
+              HasSubstr("that is a block of function '@kernel'"));
+  EXPECT_EQ(blocks(scaled)->size(), 1u);
+  EXPECT_EQ(blocks(kernel)->size(), 3u);
+}
+
+TEST(Change, WhatOnlyItselfOrNobodyAnyLongerUsesMayGo) {
+  const ModuleRef module =
+      parse("@g = global [4 x i8] zeroinitializer\ndefine void @f(i32 %n) {\n  call void @f(i32 %n)\n  ret void\n}\n");
+  ASSERT_TRUE(module.constant("ptr getelementptr (i8, ptr @g, i64 1)").ok());
+  const Status variable = erase(module.global_variables()->front()), recursive = erase(function(module, "f"));
+  EXPECT_TRUE(variable.ok()) << variable.message();
+  EXPECT_TRUE(recursive.ok()) << recursive.message();
+  EXPECT_TRUE(module.functions()->empty());
+}
+
+TEST(Constants, MayHaveAsManyElementsAndBracketsAsIsSaid) {
+  const ModuleRef module = parse();
+  EXPECT_TRUE(special(*module.type("<16777216 x i8>"), Special::null).ok());
+  EXPECT_FALSE(special(*module.type("<16777217 x i8>"), Special::null).ok());
+  EXPECT_TRUE(module.type(std::string(1000, '{') + std::string(1000, '}')).ok());
+  EXPECT_FALSE(module.type(std::string(1001, '{') + std::string(1001, '}')).ok());
+}
+
+TEST(Metadata, IsWrittenWithoutItsNumber) {
+  const ModuleRef module = parse();
+  const MetadataRef node = *module.metadata_node({*module.metadata_string("a"), std::nullopt});
+  EXPECT_EQ(metadata_info(node)->text, "!{!\"a\", null}");
+}
+
+TEST(ModuleRef, ItsDigestChangesWithIt) {
+  ModuleRef module = parse();
+  const Digest before = *module.digest();
+  ASSERT_TRUE(module.add_function("more", *module.type("void ()"), "external").ok());
+  EXPECT_NE(*module.digest(), before);
+}
+
+TEST(ModuleRef, IsAsItWasWhenAnotherCannotBeLinked) {
+  ModuleRef module = parse("target triple = \"nvptx64-nvidia-cuda\"\n@list = global [1 x i32] [i32 1]\n");
+  const ModuleRef elsewhere = parse("target triple = \"amdgcn-amd-amdhsa\"\n"),
+                  other = parse(
+                      "target triple = \"nvptx64-nvidia-cuda\"\n@more = global i32 1\n"
+                      "@list = appending global [1 x i32] [i32 2]\n");
+  const Digest before = *module.digest();
+  const std::string printed = *module.print();
+  for (const ModuleRef* refused : {&elsewhere, &other}) {
+    EXPECT_FALSE(module.link(*refused).ok());
+    EXPECT_EQ(*module.digest(), before);
+    EXPECT_EQ(*module.print(), printed);
+  }
+}
+
+TEST(ModuleRef, RunsOnePipelineAfterAnother) {
+  ModuleRef module = parse();
+  for (int i = 0; i < 2; ++i) {
+    const Status begun = module.begin_run();
+    EXPECT_TRUE(begun.ok()) << begun.message();
+    EXPECT_EQ(module.begin_run().code(), Code::unavailable);
+    module.end_run();
+  }
+  EXPECT_TRUE(module.verify().ok());
+}
+
+TEST(ModuleRef, LlvmsNamesAndAddressesOfBlocksAreRefused) {
+  ModuleRef module = parse();
+  EXPECT_THAT(message(module.add_function("llvm.mine", *module.type("void ()"), "external").status()),
+              HasSubstr("names that begin with llvm. are LLVM's own"));
+  EXPECT_EQ(module.functions()->size(), 2u);
+  EXPECT_EQ(module.constant("ptr blockaddress(@kernel, %body)").status().code(), Code::unsupported);
+}
+
 }  // namespace
 }  // namespace mneme::ir

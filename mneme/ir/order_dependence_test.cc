@@ -189,5 +189,78 @@ TEST(OrderDependence, AtomicAccessesOrderBlocks) {
   EXPECT_TRUE(use_of("  %v = cmpxchg ptr %p, i32 1, i32 2 monotonic monotonic\n").orders_blocks);
 }
 
+TEST(OrderDependence, AtomicIntrinsicsClocksAndPlacesByOtherNames) {
+  const auto kinds = [](const std::string& body, const std::string& declaration) {
+    std::vector<std::string> all;
+    for (const OrderDependence& d : use_of(body, declaration).dependences) all.emplace_back(to_string(d.kind));
+    return all;
+  };
+  EXPECT_THAT(
+      kinds("  %v = call i64 @llvm.readcyclecounter()\n  store i64 %v, ptr %p\n", "declare i64 @llvm.readcyclecounter()\n"),
+      ElementsAre("clock"));
+  EXPECT_THAT(kinds("  %v = call i32 @llvm.nvvm.read.ptx.sreg.warpid()\n  store i32 %v, ptr %p\n",
+                    "declare i32 @llvm.nvvm.read.ptx.sreg.warpid()\n"),
+              ElementsAre("placement"));
+  EXPECT_THAT(kinds("  %v = call i32 @llvm.nvvm.atomic.cas.gen.i.cta.i32.p0(ptr %p, i32 1, i32 2)\n",
+                    "declare i32 @llvm.nvvm.atomic.cas.gen.i.cta.i32.p0(ptr, i32, i32)\n"),
+              ElementsAre("exchange"));
+  EXPECT_THAT(kinds("  %v = call float @llvm.nvvm.atomic.add.gen.f.cta.f32.p0(ptr %p, float 1.0)\n",
+                    "declare float @llvm.nvvm.atomic.add.gen.f.cta.f32.p0(ptr, float)\n"),
+              ElementsAre("float_sum"));
+}
+
+// Of a module whose debug information is this: sum.cu with the kernel !3, and a header of the compiler with the function !7.
+std::string place_in(const std::string& functions) {
+  const std::string ir = "target triple = \"nvptx64-nvidia-cuda\"\n" + functions + R"(
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2}
+!0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !1, emissionKind: FullDebug)
+!1 = !DIFile(filename: "sum.cu", directory: "/")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = distinct !DISubprogram(name: "k", file: !1, line: 1, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+!4 = !DISubroutineType(types: !{})
+!5 = !DILocation(line: 12, column: 3, scope: !3)
+!6 = !DILocation(line: 13, column: 3, scope: !3)
+!7 = distinct !DISubprogram(name: "atomicAdd", file: !8, line: 1, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+!8 = !DIFile(filename: "/usr/lib/llvm-22/lib/clang/22/include/__clang_cuda_device_functions.h", directory: "/")
+!9 = !DILocation(line: 177, column: 3, scope: !7)
+!10 = !DILocation(line: 177, column: 3, scope: !7, inlinedAt: !11)
+!11 = distinct !DILocation(line: 14, column: 3, scope: !3)
+!12 = distinct !DISubprogram(name: "add", file: !8, line: 2, type: !4, unit: !0, spFlags: DISPFlagDefinition)
+!13 = !DILocation(line: 90, column: 3, scope: !12)
+)";
+  auto module = Module::parse(std::as_bytes(std::span(ir)), "test.ll");
+  EXPECT_TRUE(module.ok()) << module.status().to_string();
+  if (!module.ok()) return "";
+  const OrderUse use = find_order_use(*module);
+  EXPECT_EQ(use.dependences.size(), 1u);
+  return use.dependences.empty() ? "" : use.dependences[0].first;
+}
+
+TEST(OrderDependence, ThePlaceIsTheFirstAndBehindAsManyFunctionsOfALibraryAsThereAre) {
+  const std::string inner =
+      "define internal float @add(ptr %p) !dbg !12 {\n"
+      "  %v = atomicrmw fadd ptr %p, float 1.0 monotonic, !dbg !13\n  ret float %v\n}\n";
+  const std::string outer =
+      "define internal float @atomicAdd(ptr %p) !dbg !7 {\n"
+      "  %v = call float @add(ptr %p), !dbg !9\n  ret float %v\n}\n";
+  const std::string call = "  %a = call float @atomicAdd(ptr %p), !dbg !5\n";
+  const std::string own = "  %b = atomicrmw fadd ptr %p, float 1.0 monotonic, !dbg !6\n";
+  const std::string inlined = "  %c = atomicrmw fadd ptr %p, float 1.0 monotonic, !dbg !10\n";
+  const auto kernel = [](const std::string& body) {
+    return "define ptx_kernel void @k(ptr %p) !dbg !3 {\n" + body + "  ret void\n}\n";
+  };
+  EXPECT_EQ(place_in(inner + outer + kernel(call)), "sum.cu:12");
+  EXPECT_EQ(place_in(inner + outer + kernel(call + own + inlined)), "sum.cu:12");
+  EXPECT_EQ(place_in(kernel(inlined)), "sum.cu:14");
+}
+
+TEST(OrderDependence, AtomicIntrinsicsOrderBlocksWhereTheirResultIsUsed) {
+  const std::string name = "@llvm.nvvm.atomic.add.gen.i.cta.i32.p0", declaration = "declare i32 " + name + "(ptr, i32)\n";
+  const std::string call = "  %v = call i32 " + name + "(ptr %p, i32 1)\n";
+  EXPECT_FALSE(use_of(call, declaration).orders_blocks);
+  EXPECT_TRUE(use_of(call + "  store i32 %v, ptr %q\n", declaration).orders_blocks);
+}
+
 }  // namespace
 }  // namespace mneme::ir

@@ -56,5 +56,16 @@ TEST(Signature, AnotherTargetIsRefused) {
             "incompatible: new.ll is for the target 'x86_64-pc-linux-gnu', and the recorded kernel for 'nvptx64-nvidia-cuda'");
 }
 
+TEST(Signature, StructuresMayComeByReferenceAndAsThemselves) {
+  const Module recorded = parse("define ptx_kernel void @k({ i32, i32 } %s, ptr byref({ i64, i64 }) align 8 %r) { ret void }");
+  EXPECT_TRUE(check_replacement(
+                  recorded, parse("define ptx_kernel void @k([2 x i32] %s, ptr byref([2 x i64]) align 8 %r) { ret void }"), "k")
+                  .ok());
+  EXPECT_FALSE(check_replacement(
+                   recorded, parse("define ptx_kernel void @k([3 x i32] %s, ptr byref([2 x i64]) align 8 %r) { ret void }"), "k")
+                   .ok());
+  EXPECT_FALSE(check_replacement(recorded, parse("define ptx_kernel void @k([2 x i32] %s, ptr %r) { ret void }"), "k").ok());
+}
+
 }  // namespace
 }  // namespace mneme::ir

@@ -110,6 +110,30 @@ TEST_F(DeviceLockTest, IsNotOnAFileThatWasRemovedWhileItWaited) {
   EXPECT_TRUE(fs::exists(lock_file()));
 }
 
+// Of some devices the id has a '/', which no file's name has.
+TEST_F(DeviceLockTest, AnyIdNamesAFile) {
+  auto lock = DeviceLock::acquire("Slot:A/0", places_);
+  ASSERT_TRUE(lock.ok()) << lock.status().to_string();
+  EXPECT_TRUE(fs::exists(places_.files / "device-slot-a-0.lock"));
+}
+
+TEST_F(DeviceLockTest, ADeviceWithoutHardwareNeedsNone) {
+  auto lock = DeviceLock::acquire(DeviceProperties());
+  ASSERT_TRUE(lock.ok()) << lock.status().to_string();
+  EXPECT_FALSE(*lock);
+}
+
+TEST_F(DeviceLockTest, WaitsOnAfterASignal) {
+  struct sigaction action{}, before{};
+  action.sa_handler = [](int) {};  // without SA_RESTART
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  const pthread_t waiting = ::pthread_self();
+  told_while_held([&] {
+    for (int i = 0; i < 20; ++i) ::pthread_kill(waiting, SIGUSR1), ::usleep(1000);
+  });
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
+
 TEST_F(DeviceLockTest, WritesItsHolderInPlaceOfTheOneBefore) {
   make_own_folder();
   std::ofstream(lock_file()) << "123456789012345";

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "mneme/measure/stage_clock.h"
 #include "mneme/measure/stopping_rule.h"
 #include "mneme/measure/time_statistics.h"
 
@@ -32,6 +33,28 @@ TEST(TimeStatistics, OfNoneOneAndMany) {
   EXPECT_DOUBLE_EQ(many.standard_deviation.count(), std::sqrt(26.0 / 3));
   EXPECT_DOUBLE_EQ(many.relative_error, std::sqrt(26.0 / 3) / 5 / 2);
   EXPECT_EQ(statistics_of(times({3, 1, 2})).median.count(), 2);
+}
+
+TEST(FormatTime, IsInTheLargestUnitInWhichItIsAtLeastOne) {
+  const std::pair<double, const char*> kTimes[] = {{0, "0 ns"},
+                                                   {0.25, "0.25 ns"},
+                                                   {1, "1 ns"},
+                                                   {9.99, "9.99 ns"},
+                                                   {9.996, "10 ns"},
+                                                   {912.4, "912 ns"},
+                                                   {999.4, "999 ns"},
+                                                   {999.6, "1.00 us"},
+                                                   {12'310, "12.31 us"},
+                                                   {999'994, "999.99 us"},
+                                                   {999'996, "1.00 ms"},
+                                                   {1'200'000, "1.20 ms"},
+                                                   {999'994'000, "999.99 ms"},
+                                                   {999'996'000, "1.00 s"},
+                                                   {3.41e9, "3.41 s"},
+                                                   {999.994e9, "999.99 s"},
+                                                   {999.996e9, "1000 s"},
+                                                   {12'345e9, "12345 s"}};
+  for (const auto& [time, text] : kTimes) EXPECT_EQ(format_time(Nanoseconds(time)), text) << time;
 }
 
 TEST(StoppingRule, AFixedNumberComesInBatches) {
@@ -62,6 +85,9 @@ TEST(StoppingRule, ARelativeErrorEndsWhenTheMeanIsKnown) {
   execution.min_iterations = 1;
   EXPECT_EQ(StoppingRule(execution).next({}, Nanoseconds(0)), 2u) << "one has no spread";
   EXPECT_EQ(StoppingRule(execution).next(times({10}), Nanoseconds(0)), 1u);
+  execution.max_iterations = 1;
+  EXPECT_EQ(StoppingRule(execution).next({}, Nanoseconds(0)), 1u);
+  EXPECT_EQ(StoppingRule(execution).next(times({10}), Nanoseconds(0)), 0u);
   std::vector<Nanoseconds> wild;
   for (int i = 0; i < 18; ++i) wild.emplace_back(i % 2 == 0 ? 1 : 100);
   EXPECT_EQ(rule.next(wild, Nanoseconds(0)), 2u);  // the most
@@ -76,10 +102,24 @@ TEST(StoppingRule, ATimeEndsWhenItIsOver) {
   StoppingRule rule(execution);
   EXPECT_EQ(rule.next({}, Nanoseconds(0)), 2u);
   EXPECT_EQ(rule.next(times({1, 1}), Nanoseconds(100)), 18u);
+  EXPECT_EQ(rule.next(times({1, 1}), Nanoseconds(300)), 4u) << "a seventh would begin too late";
   EXPECT_EQ(rule.next(times({1, 1}), Nanoseconds(900)), 1u);
   EXPECT_EQ(rule.next(times({1, 1}), Nanoseconds(1000)), 0u);
   EXPECT_EQ(rule.next(times({1}), Nanoseconds(5000)), 1u);  // the least, however long it takes
   EXPECT_EQ(rule.next(times({1, 1}), Nanoseconds(1e-3)), 64u);
+}
+
+TEST(StageClock, TimesEachStepFromTheEndOfTheOneBefore) {
+  const auto begin = std::chrono::steady_clock::now();
+  StageClock clock;
+  Nanoseconds sum{};
+  for (int i = 0; i < 100; ++i) {
+    for (const auto now = std::chrono::steady_clock::now(); std::chrono::steady_clock::now() == now;) continue;
+    const Nanoseconds lap = clock.lap();
+    EXPECT_GT(lap.count(), 0);
+    sum += lap;
+  }
+  EXPECT_LE(sum, std::chrono::steady_clock::now() - begin);
 }
 
 TEST(Execution, RefusesWhatHasNoEffect) {

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
+#include "mneme/base/activity.h"
 #include "mneme/device/fake/fake_device.h"
 #include "mneme/measure/stopping_rule.h"
 #include "mneme/process/guarded.h"
@@ -147,6 +149,19 @@ TEST_F(MeasurementTest, WhatWasLeftIsLostWithTheTimesOfAnother) {
   EXPECT_EQ(measurer_->take_left().status().message(), "no times today");
   EXPECT_TRUE(measurer_->take_left()->empty());
 
+  // All that were left are.
+  begin(1, 10);
+  measurer_->leave();
+  begin(1, 20);
+  measurer_->leave();
+  begin(1, 30);
+  device_->set_failures(
+      [](std::string_view call) { return call == "take_times" ? error(Code::device_fault, "no times today") : Status(); });
+  EXPECT_FALSE(measurer_->finish().ok());
+  device_->set_failures({});
+  EXPECT_EQ(measurer_->take_left().status().message(), "no times today");
+  measurer_->forget();  // what the stream has of them
+
   begin(2, 10);
   measurer_->leave();
   ASSERT_TRUE(stream_->take_times().ok());  // somebody else has
@@ -258,6 +273,26 @@ TEST_F(MeasurementTest, LaunchesThatNeverEndAreNoticedByWhoWatches) {
     ASSERT_TRUE(end.ok()) << end.status().to_string();
     EXPECT_EQ(end->how, GuardedEnd::How::out_of_time) << hanging << ": " << end->reply;
     EXPECT_EQ(end->activity, Activity::timing) << hanging;
+  }
+}
+
+// What is waited for together may take as long as all of it does.
+TEST_F(MeasurementTest, TimedLaunchesMayTakeAsLongAsTheWarmUpAndAllOfThem) {
+  auto board = ActivityBoard::create();
+  ASSERT_TRUE(board.ok());
+  board->show_this_process();
+  std::map<std::string, ActivityBoard::Reading> at;
+  device_->set_failures([&](std::string_view call) {
+    at[std::string(call)] = board->read();
+    return Status();
+  });
+  Execution execution = iterations(3);
+  execution.warm_up = 2;
+  ASSERT_TRUE(measurer_->measure(execution, {*kernel_, shape_, {}, [] { return Status(); }, {}, std::chrono::seconds(1)}).ok());
+  device_->set_failures({});
+  for (const char* call : {"launch", "launch_timed", "take_times"}) {
+    EXPECT_EQ(at[call].activity, Activity::timing) << call;
+    EXPECT_EQ(at[call].allowance, std::chrono::seconds(51)) << call << ": ten times each, and a little more";
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 
 #include "mneme/memory/mapped_copy.h"
 
@@ -103,6 +104,14 @@ TEST(MemoryPlan, RefusesStatesThatDoNotBelongTogether) {
   EXPECT_EQ(plan_memory({}, {}, before, {}).status().message(), "the prologue has 1 regions and the epilogue 0");
   EXPECT_EQ(plan_memory({}, {}, before, after).status().message(),
             "region 0 at 0x7a0000000000 is not the same in prologue and epilogue");
+  for (const auto& change : std::vector<std::function<void(Region&)>>{
+           [](Region& region) { region.kind = Region::Kind::host; }, [](Region& region) { region.size = Bytes(1); },
+           [](Region& region) { region.name = "another"; }, [](Region& region) { region.pages.push_back(digest(1)); }}) {
+    after = before;
+    change(after.regions[0]);
+    EXPECT_EQ(plan_memory({}, {}, before, after).status().code(), Code::corrupt);
+    EXPECT_EQ(plan_memory({}, {}, after, before).status().code(), Code::corrupt);
+  }
 }
 
 TEST(WholeBlocks, AreThoseThatAPieceTouchesOnceAndByAddress) {
@@ -126,6 +135,10 @@ TEST(WholeBlocks, AreThoseThatAPieceTouchesOnceAndByAddress) {
   EXPECT_EQ(of({{other + Bytes(block + 99), Bytes(1)}, {base + Bytes(9 * block), Bytes(1)}}),
             (Runs{{base + Bytes(9 * block), kBlock}, {other + kBlock, Bytes(100)}}))
       << "the last of a span may be short";
+  plan.spans = {{base, Bytes(block + 100), 0, {}}, {base + Bytes(block + 100), Bytes(block), 0, {}}};
+  EXPECT_EQ(of({{base + Bytes(block), Bytes(1)}, {base + Bytes(block + 101), Bytes(1)}}),
+            (Runs{{base + kBlock, Bytes(100)}, {base + Bytes(block + 100), kBlock}}))
+      << "a run is of one span";
 }
 
 TEST(MemoryPlan, SpansAreLaidOutAnewForAnotherDevice) {

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <set>
+
+#include "mneme/base/activity.h"
+#include "mneme/device/host_mapping.h"
 #include "mneme/memory/testing/on_fake_device.h"
 
 namespace mneme {
@@ -30,6 +35,15 @@ TEST_P(PreparedMemoryTest, RestoresAndChecksAsOftenAsWanted) {
     run_kernel();
     EXPECT_TRUE(checked(std::move(run)).equal);
   }
+}
+
+TEST_P(PreparedMemoryTest, WhatWasTakenOfTheDeviceIsGivenBack) {
+  {
+    auto memory = prepare();
+    ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  }
+  EXPECT_GT(count("allocate"), 0u);
+  EXPECT_EQ(count("free"), count("allocate"));
 }
 
 TEST_P(PreparedMemoryTest, ARightRunCostsOneCopyAndOneCheck) {
@@ -64,6 +78,8 @@ TEST_P(PreparedMemoryTest, MaskedMemoryIsPutBackToo) {
   std::copy(masked.begin(), masked.end(), at(kData));
   ASSERT_TRUE((*memory)->keep_masked({{kData, kPageSize}, {kData + Bytes(4 * kPageSize.count), kPageSize}}, Bytes(2)).ok());
   EXPECT_EQ((*memory)->masked_bytes(), Bytes(2));
+  ASSERT_TRUE((*memory)->keep_masked({{kData, kPageSize}, {kData + Bytes(4 * kPageSize.count), kPageSize}}, Bytes(2)).ok());
+  EXPECT_EQ((*memory)->masked_bytes(), Bytes(2)) << "in place of what was kept before";
   for (int i = 0; i < 2; ++i) {
     RestoredRun run = restored(**memory, StartState::masked);
     EXPECT_EQ(bytes_at(kData, before_.size()), masked);
@@ -208,6 +224,25 @@ TEST_P(PreparedGlobals, CodeMayHaveLostOnlyWhatCannotHaveChanged) {
   EXPECT_THAT(status.message(), testing::HasSubstr("looking up the recorded global 'written' in the compiled code"));
 }
 
+TEST_P(PreparedGlobals, OneThatTheCodeHasNoMoreDiffersNowhere) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  auto symbols = places(**memory, {{"written", Bytes(written_.size())}});
+  ASSERT_TRUE(symbols.ok()) << symbols.status().to_string();
+  restored(**memory, StartState::recorded, *symbols);
+  auto seen = (*memory)->observe(*symbols);
+  ASSERT_TRUE(seen.ok()) << seen.status().to_string();
+  for (size_t region : {0, 2}) EXPECT_TRUE(seen->has(region)) << region;
+  EXPECT_EQ(seen->address(0), kData);
+  EXPECT_EQ(seen->address(2), symbols->at("written")) << "not where it was recorded";
+  EXPECT_EQ(seen->compare_bytes(2, 0, Bytes(8))->differing_bytes, 8u);
+  EXPECT_FALSE(seen->has(1));
+  EXPECT_EQ(seen->compare_bytes(1, 0, Bytes(8))->differing_bytes, 0u);
+  EXPECT_EQ(seen->compare_elements(1, 0, Bytes(8), {.type = ElementType::u8})->failing, 0u);
+  EXPECT_EQ(*seen->digest(1, 0, Bytes(8)), Digest());
+  EXPECT_TRUE(seen->read(1, 0, Bytes(8), [](const MemoryPiece&) { return error(Code::internal, "there is nothing"); }).ok());
+}
+
 TEST_P(PreparedGlobals, WhatWasMaskedIsNeededToo) {
   auto memory = prepare();
   ASSERT_TRUE(memory.ok()) << memory.status().to_string();
@@ -275,6 +310,56 @@ TEST_P(PreparedGlobals, EachHasItsOwnPlaceInWhatIsMasked) {
   }
 }
 
+TEST_P(PreparedGlobals, OnlyWhatWasMaskedIsNotAsBeforeTheLaunch) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  auto symbols = places(**memory, {{"read", Bytes(read_.size())}, {"written", Bytes(written_.size())}});
+  ASSERT_TRUE(symbols.ok()) << symbols.status().to_string();
+  const auto start = [&] {
+    restored(**memory, StartState::masked, *symbols);
+    return std::pair(bytes_at(symbols->at("read"), read_.size()), bytes_at(symbols->at("written"), written_.size()));
+  };
+  ASSERT_TRUE((*memory)->mask_symbols({"read"}).ok());
+  EXPECT_EQ(start(), std::pair(ByteVector(read_.size(), ~read_[0]), written_));
+  (*memory)->forget_masked_symbols();
+
+  ASSERT_TRUE((*memory)->mask_symbols({"written"}).ok());
+  ByteVector left = written_after_, masked(written_.size(), ~written_after_[0]);
+  std::fill_n(left.begin(), 32, std::byte{7});  // the kernel has not written these
+  std::fill_n(masked.begin(), 32, written_[0]);
+  ASSERT_TRUE(stream_->copy_to_device(symbols->at("written"), left).ok());
+  ASSERT_TRUE((*memory)->keep_masked_symbols({"written"}, *symbols).ok());
+  EXPECT_EQ((*memory)->masked_bytes(), Bytes(32));
+  EXPECT_EQ(start(), std::pair(read_, masked));
+
+  // A part of one is compared and read alone.
+  ASSERT_TRUE(stream_->copy_to_device(symbols->at("written"), left).ok());
+  auto seen = (*memory)->observe(*symbols, StartState::masked);
+  ASSERT_TRUE(seen.ok()) << seen.status().to_string();
+  const ElementComparison bytes{.type = ElementType::u8};
+  EXPECT_EQ(seen->compare_bytes(2, 24, Bytes(16))->differing_bytes, 8u);
+  EXPECT_EQ(seen->compare_elements(2, 24, Bytes(16), bytes)->failing, 8u);
+  EXPECT_EQ(seen->compare_elements(2, 32, Bytes(32), bytes)->failing, 0u);
+  EXPECT_EQ(*seen->digest(2, 32, Bytes(16)), *seen->digest(2, 48, Bytes(16)));
+  EXPECT_NE(*seen->digest(2, 16, Bytes(16)), *seen->digest(2, 32, Bytes(16)));
+  const auto see = [&](const MemoryPiece& piece) {
+    EXPECT_EQ(piece.offset, 24u);
+    EXPECT_TRUE(std::equal(piece.actual.begin(), piece.actual.end(), left.begin() + 24, left.begin() + 40));
+    EXPECT_TRUE(std::equal(piece.recorded.begin(), piece.recorded.end(), written_after_.begin(), written_after_.begin() + 16));
+    EXPECT_TRUE(std::equal(piece.started.begin(), piece.started.end(), masked.begin() + 24, masked.begin() + 40));
+    return Status();
+  };
+  EXPECT_TRUE(seen->read(2, 24, Bytes(16), see).ok());
+
+  // Where the kernel has written none of it nothing is masked.
+  (*memory)->forget_masked_symbols();
+  ASSERT_TRUE((*memory)->mask_symbols({"written"}).ok());
+  ASSERT_TRUE(stream_->fill(symbols->at("written"), std::byte{7}, Bytes(written_.size())).ok());
+  ASSERT_TRUE((*memory)->keep_masked_symbols({"written"}, *symbols).ok());
+  EXPECT_FALSE((*memory)->has_masked());
+  EXPECT_EQ((*memory)->masked_bytes(), Bytes());
+}
+
 TEST_P(PreparedGlobals, WhatIsMaskedNoMoreIsNeededNoMore) {
   auto memory = prepare();
   ASSERT_TRUE(memory.ok()) << memory.status().to_string();
@@ -325,6 +410,133 @@ TEST_P(PreparedMemoryTest, WhereThereIsNoRoomForAllOfItWhatChangesIsKept) {
     }
   }
   EXPECT_EQ(prepared, GetParam() == 1_GiB ? 1u : 0u);
+}
+
+TEST_P(PreparedMemoryTest, WhatIsKeptWhereThereIsLittleRoomIsSharedToo) {
+  int allocations = 0;
+  device_->set_failures([&](std::string_view call) {
+    return call == "allocate_shared" && ++allocations == 3 ? error(Code::exhausted, "scripted") : Status();
+  });
+  RecordedCopies wanted;
+  wanted.shareable = true;
+  auto memory = prepare(std::move(wanted));
+  device_->set_failures({});
+  ASSERT_EQ(memory.ok(), GetParam() == 1_GiB) << memory.status().to_string();
+  if (!memory.ok()) return;
+  auto shared = (*memory)->share_copies("nothing is written");
+  ASSERT_TRUE(shared.ok()) << shared.status().to_string();
+  auto copies = import_copies(*shared, *device_);
+  ASSERT_TRUE(copies.ok()) << copies.status().to_string();
+  EXPECT_EQ(copies->no_mask, "nothing is written");
+  EXPECT_FALSE(copies->all_before);
+  shared->descriptors.pop_back();
+  EXPECT_EQ(import_copies(*shared, *device_).status().to_string(),
+            "invalid_argument: taking over copies of a recording: 3 buffers and 2 descriptors");
+}
+
+TEST_P(PreparedMemoryTest, WhatFailsHalfwayLeavesMemoryUntrusted) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  const auto fail = [&](std::string_view failing) {
+    device_->set_failures([=](std::string_view call) { return call == failing ? error(Code::io, "scripted") : Status(); });
+  };
+  const auto run_rightly = [&] {
+    device_->set_failures({});
+    RestoredRun run = restored(**memory);
+    EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+    run_kernel();
+    EXPECT_TRUE(checked(std::move(run)).equal);
+    EXPECT_TRUE((*memory)->trusted());
+  };
+  run_rightly();
+  fail("copy_listed");
+  EXPECT_EQ((*memory)->restore({}).status().to_string(), "io: scripted");
+  EXPECT_FALSE((*memory)->trusted());
+  for (const char* failing : {"hash_pages_to", "compare_later"}) {
+    run_rightly();
+    RestoredRun run = restored(**memory);
+    fail(failing);
+    EXPECT_EQ(std::move(run).check_later().to_string(), "io: scripted") << failing;
+    EXPECT_FALSE((*memory)->trusted()) << failing;
+  }
+  run_rightly();
+}
+
+// Whoever watches limits each step on the device, and not the reading of the disk.
+TEST_P(PreparedMemoryTest, StepsOnTheDeviceAreLoading) {
+  auto board = ActivityBoard::create();
+  ASSERT_TRUE(board.ok());
+  board->show_this_process();
+  std::set<std::string> loading;
+  device_->set_failures([&](std::string_view call) {
+    if (board->read().activity == Activity::loading) loading.insert(std::string(call));
+    return Status();
+  });
+  std::vector<double> done;
+  std::set<std::string> steps;
+  const auto progress = [&](std::string_view what, double part) {
+    EXPECT_EQ(board->read().activity, Activity::working);
+    steps.insert(std::string(what));
+    done.push_back(part);
+  };
+  auto memory = PreparedMemory::create(*database_, instance_, plan_, *device_, *stream_, progress);
+  device_->set_failures({});
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  EXPECT_THAT(loading, testing::IsSupersetOf({"reserve", "allocate", "copy_to_device"}));
+  EXPECT_THAT(steps, testing::ElementsAre("reading the memory after the launch", "reading the memory before the launch"));
+  EXPECT_THAT(done, testing::Each(1.0)) << "each is of one batch";
+}
+
+// The system places a program's libraries elsewhere each time, where the program may have had memory.
+TEST_P(PreparedMemoryTest, HostMemoryThatIsTakenIsToldWithWhatHelps) {
+  device_->set_failures(
+      [](std::string_view call) { return call == "map_host" ? error(Code::unavailable, "scripted") : Status(); });
+  for (DevicePtr address : {DevicePtr(0x6f0000000000), kHostMemoryBase}) {
+    MadeRecording made;
+    made.kernel.name = made.kernel.demangled = "none";
+    made.ir = fmt::format("none, with memory of the host at {}", address);
+    const ByteVector host(100, std::byte{1});
+    made.regions = {{Region::Kind::host, address, "", host, host}};
+    publish(made);
+    EXPECT_EQ(prepare().status().to_string(),
+              std::string("unavailable: mapping the recorded host memory: scripted") +
+                  (address < kHostMemoryBase
+                       ? "; the program had registered memory of its own there (cudaHostRegister): try again, since the system "
+                         "places libraries elsewhere each time"
+                       : ""));
+  }
+}
+
+// A batch is 64 MiB; behind the second one there is one page.
+TEST_P(PreparedMemoryTest, EveryPageIsUploadedHoweverManyThereAre) {
+  constexpr size_t kMany = 2049;
+  const Region& region = plan_.regions.front().prologue;
+  auto place = DeviceBuffer::allocate(*device_, Bytes(2 * kPageSize.count));
+  ASSERT_TRUE(place.ok());
+  std::vector<PageUpload> pages(kMany, {region.pages[0], place->address(), kPageSize});
+  pages.back() = {region.pages[2], place->address() + kPageSize, kPageSize};
+  std::vector<double> done;
+  const Status status =
+      upload_pages(*database_, *stream_, pages, [&](std::string_view, double part) { done.push_back(part); }, "");
+  ASSERT_TRUE(status.ok()) << status.to_string();
+  EXPECT_THAT(done, testing::ElementsAre(1024.0 / kMany, 2048.0 / kMany, 1.0));
+  EXPECT_EQ(std::memcmp(at(place->address()), before_.data(), kPageSize.count), 0);
+  EXPECT_EQ(std::memcmp(at(place->address() + kPageSize), before_.data() + 2 * kPageSize.count, kPageSize.count), 0);
+}
+
+// A copy has no more than it was made of.
+TEST_P(PreparedMemoryTest, APartOfACopyLiesWithinOneOfItsRuns) {
+  const auto place = DeviceBuffer::allocate(*device_, Bytes(4 * kPageSize.count));
+  ASSERT_TRUE(place.ok());
+  const MemoryRange run{kData + kPageSize, Bytes(2 * kPageSize.count)};
+  auto copy = MappedCopy::create(*device_, *stream_, {run}, place->address());
+  ASSERT_TRUE(copy.ok());
+  auto second = copy->part(*device_, *stream_, {{kData + Bytes(2 * kPageSize.count), kPageSize}});
+  ASSERT_TRUE(second.ok()) << second.status().to_string();
+  EXPECT_EQ(second->pieces().front().copy, place->address() + kPageSize);
+  for (const MemoryRange& wrong :
+       {MemoryRange{kData, kPageSize}, MemoryRange{run.address, run.size + Bytes(1)}, MemoryRange{run.end(), kPageSize}})
+    EXPECT_EQ(copy->part(*device_, *stream_, {wrong}).status().code(), Code::internal);
 }
 
 // Host memory is mapped in pages that are smaller than blocks.
@@ -388,6 +600,8 @@ TEST(CopySizes, WhatDoesNotFitIsRefusedWithFigures) {
       "in all, and a small one has 3.00 MiB; record a smaller problem, or replay on a device with more memory");
   device.total_memory = 5_MiB;
   EXPECT_FALSE(plan_copies(plan, device)->all_before);
+  device.total_memory = 6_MiB;
+  EXPECT_FALSE(plan_copies(plan, device)->all_before) << "some is for others";
   device.total_memory = 7_MiB;
   EXPECT_TRUE(plan_copies(plan, device)->all_before);
 }

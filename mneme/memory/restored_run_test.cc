@@ -74,6 +74,18 @@ TEST_P(RestoredRunTest, OneOfSeveralThatIsWrongLeavesMemoryUntrusted) {
   }
 }
 
+TEST_P(RestoredRunTest, OneOfSeveralThatIsDroppedUncheckedLeavesMemoryUntrusted) {
+  {
+    RestoredRun dropped = restored(*memory_), right = restored(*memory_);
+    run_kernel();
+    ASSERT_TRUE(std::move(right).check_later().ok());
+  }
+  auto checks = memory_->take_checks();
+  ASSERT_TRUE(checks.ok() && checks->size() == 1) << checks.status().to_string();
+  EXPECT_TRUE(checks->front().equal);
+  EXPECT_FALSE(memory_->trusted());
+}
+
 TEST_P(RestoredRunTest, AChecksResultThatNobodyTookLeavesMemoryUntrusted) {
   EXPECT_TRUE(checked(right_run()).equal);
   ASSERT_TRUE(right_run().check_later().ok());

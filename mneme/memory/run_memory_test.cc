@@ -62,6 +62,9 @@ TEST_P(RunMemoryTest, RangesOfAnySizeAreComparedOneAfterTheOther) {
       auto elements = run.compare_elements(0, kPageSize.count - 8, Bytes(size), bytes);
       ASSERT_TRUE(elements.ok()) << elements.status().to_string();
       EXPECT_EQ(elements->failing, 0u) << size;
+      elements = run.compare_elements(0, 2 * kPageSize.count - 8, Bytes(size), bytes);  // out of what the kernel changes
+      ASSERT_TRUE(elements.ok()) << elements.status().to_string();
+      EXPECT_EQ(elements->failing, 0u) << size;
     }
     const MappedSpan& span = plan_.spans.front();
     const uint64_t other = (kOther - span.address).count;
@@ -88,6 +91,11 @@ TEST_P(RunMemoryTest, WhatARunStartedFromIsReadFromAnyPlaceOn) {
     EXPECT_EQ(started[place - offset], ~before_[place]) << offset;
     EXPECT_EQ(started[place - offset + 1], before_[place + 1]) << offset;
   }
+  const auto see = [&](const MemoryPiece& piece) {
+    EXPECT_TRUE(piece.started.empty()) << "it did not start masked";
+    return Status();
+  };
+  EXPECT_TRUE(observed(StartState::recorded).read(0, place, Bytes(16), see).ok());
 }
 
 // More than is copied to the host, or brought from the database, at a time.

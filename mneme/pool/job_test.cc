@@ -73,5 +73,17 @@ TEST(JobKeys, TheDigestHasEveryMember) {
   });
 }
 
+TEST(JobKeys, IrIsWhatLiesInItsFile) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path file = folder.path() / "code.ll";
+  std::ofstream(file) << "one";
+  Configuration configuration;
+  configuration.ir.path = file;
+  const Keys before = keys_of(configuration);
+  EXPECT_EQ(keys_of(configuration).compile, before.compile);
+  std::ofstream(file) << "another";
+  EXPECT_NE(keys_of(configuration).compile, before.compile);
+}
+
 }  // namespace
 }  // namespace mneme

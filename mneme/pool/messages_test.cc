@@ -64,12 +64,12 @@ TEST_F(MessagesTest, WhatIsSentToAWorkerArrives) {
 
 TEST_F(MessagesTest, CopiesArriveInBothDirectionsWithTheirDescriptors) {
   SharedCopies copies{{{"size", 4096}}, {}};
-  for (int i = 0; i < 3; ++i) copies.descriptors.push_back(std::move(*some_memory()));
+  for (int i = 0; i < 5; ++i) copies.descriptors.push_back(std::move(*some_memory()));  // as many as there may be
   const InstanceCopies sent{5, std::make_shared<SharedCopies>(std::move(copies))};
   for (const InstanceCopies& arrived : {to_worker_and_back(sent), from_worker_and_back(WorkerRole::device, sent)}) {
     EXPECT_EQ(arrived.instance, 5u);
     EXPECT_EQ(arrived.copies->description["size"], 4096);
-    EXPECT_THAT(arrived.copies->descriptors, SizeIs(3));
+    EXPECT_THAT(arrived.copies->descriptors, SizeIs(5));
   }
 }
 
@@ -237,6 +237,7 @@ TEST_F(MessagesTest, WhatIsNoMessageOfAZygoteIsRefused) {
   const std::vector<Json> kWrong = {{{"type", "fork"}, {"id", 1u}, {"order", {}}},  // no connection came with it
                                     {{"type", "kill"}},
                                     {{"type", "ended"}, {"id", 1u}, {"status", uint64_t{1} << 40}, {"not_forked", ""}},
+                                    {{"type", "ended"}, {"id", 1u}, {"status", ~uint64_t{0}}, {"not_forked", ""}},
                                     {{"type", "ended"}, {"id", -1}, {"status", 0}, {"not_forked", ""}},
                                     {{"type", "refused"}},
                                     {{"fork", 1u}},
@@ -270,6 +271,15 @@ TEST_F(MessagesTest, IsolatedWorkArrives) {
     EXPECT_EQ(arrived->memory, Bytes(5));
   }
   EXPECT_EQ(decode_isolated_work(Message{{{"source", "text"}}, {}}).status().code(), Code::corrupt);
+  const Json whole = {{"source", Json::binary({1})}, {"name", "a"}, {"pipeline", nullptr},
+                      {"plugins", Json::array()},    {"cpu", ""},   {"features", ""},
+                      {"codegen_level", 2u},         {"memory", 5u}};
+  EXPECT_TRUE(decode_isolated_work(Message{whole, {}}).ok());
+  for (const auto& [key, wrong] : {std::pair("pipeline", Json(5)), std::pair("codegen_level", Json((uint64_t{1} << 32) + 2))}) {
+    Json damaged = whole;
+    damaged[key] = wrong;
+    EXPECT_EQ(decode_isolated_work(Message{damaged, {}}).status().code(), Code::corrupt) << key;
+  }
 }
 
 TEST_F(MessagesTest, WhatCameOfIsolatedWorkArrives) {
@@ -279,8 +289,10 @@ TEST_F(MessagesTest, WhatCameOfIsolatedWorkArrives) {
   EXPECT_THAT(*bitcode, ElementsAre(std::byte{7}));
   ASSERT_TRUE(send(ends_.first, IsolatedReply(error(Code::invalid_argument, "no such pass"))).ok());
   EXPECT_EQ(decode_isolated_reply(*ends_.second.receive()).status().to_string(), "invalid_argument: no such pass");
-  EXPECT_EQ(decode_isolated_reply(Message{{{"code", 99u}, {"message", ""}, {"bitcode", Json::binary({})}}, {}}).status().code(),
-            Code::corrupt);
+  for (unsigned code : {static_cast<unsigned>(Code::internal) + 1, 99u})
+    EXPECT_EQ(
+        decode_isolated_reply(Message{{{"code", code}, {"message", ""}, {"bitcode", Json::binary({})}}, {}}).status().code(),
+        Code::corrupt);
   EXPECT_EQ(decode_isolated_reply(Message{Json(), {}}).status().code(), Code::corrupt);
 }
 

@@ -146,5 +146,22 @@ TEST_F(TakenUpLogTest, ALogOfAnOlderVersionIsReadAndTakenUp) {
   for (const nlohmann::json& line : lines(path)) EXPECT_EQ(line.dump().find("poison"), std::string::npos) << line.dump();
 }
 
+TEST(PoolResult, OfAFailureNoTimeIsTheBest) {
+  PoolResult result;
+  result.details.together.exec_time = {Nanoseconds(7), Nanoseconds(5), Nanoseconds(6)};
+  EXPECT_EQ(result.best_time(), Nanoseconds(5));
+  result.failure = Failure::cancelled;
+  EXPECT_EQ(result.best_time(), std::nullopt);
+}
+
+TEST(PoolResult, AFailureThatIsSharedHasItsReasonToo) {
+  PoolResult result;
+  result.failure = Failure::wrong_result;
+  result.reason = "it differs";
+  result.origin = Origin::shared;
+  result.shared_with = Digest();
+  EXPECT_EQ(pool_result_from_json(to_json(result))->reason, "it differs");
+}
+
 }  // namespace
 }  // namespace mneme

@@ -130,5 +130,43 @@ TEST(JobPace, IsThreeJobsOrAsManyAsTakeTenMilliseconds) {
   }
 }
 
+TEST(PoolWorker, OneThatOnlyOwesResultsIsNotWaitedForEither) {
+  PoolWorker worker = worker_in(State::serving);
+  for (JobId job : {1, 2}) worker.give(job, kNow);
+  worker.begin(2, kNow);
+  worker.end(2, kNow);
+  ASSERT_THAT(worker.awaited(), ElementsAre(1));
+  EXPECT_FALSE(worker.disconnect(kNow));
+}
+
+TEST(PoolWorker, ResultsAreAwaitedInTheOrderInWhichTheirJobsRan) {
+  PoolWorker worker = worker_in(State::serving);
+  for (JobId job : {1, 2, 3, 4}) worker.give(job, kNow);
+  worker.begin(2, kNow);
+  worker.begin(4, kNow);
+  EXPECT_THAT(worker.awaited(), ElementsAre(1, 2, 3));
+}
+
+// A worker that owes a result is busy.
+TEST(PoolWorker, ItIsBusyFromItsFirstJobOn) {
+  PoolWorker worker = worker_in(State::serving);
+  for (JobId job : {1, 2}) worker.give(job, kNow);
+  worker.begin(2, kNow + seconds(1));
+  EXPECT_EQ(worker.end(2, kNow + seconds(2)), seconds(2));
+  worker.give(3, kNow + seconds(5));
+  EXPECT_EQ(worker.end(3, kNow + seconds(6)), seconds(4)) << "the first was still to come";
+  EXPECT_EQ(worker.end(1, kNow + seconds(7)), seconds(1));
+  worker.give(4, kNow + seconds(20));
+  EXPECT_EQ(worker.end(4, kNow + seconds(21)), seconds(1)) << "it had nothing to do meanwhile";
+}
+
+TEST(JobPace, OneSlowJobDoesNotEmptyTheHands) {
+  JobPace pace;
+  for (int i = 0; i < 10; ++i) pace.job_began(kNow + i * milliseconds(1));
+  ASSERT_EQ(pace.depth(), 10u);
+  pace.job_began(kNow + milliseconds(9 + 9));
+  EXPECT_EQ(pace.depth(), 5u) << "an eighth of it counts: 2 ms";
+}
+
 }  // namespace
 }  // namespace mneme

@@ -110,6 +110,24 @@ TEST_F(RecordedWorkTest, ALaunchThatCannotBeIsToldBeforeAndAfterCompiling) {
   EXPECT_EQ(compile_->check_launch(configuration).code(), Code::invalid_argument);
 }
 
+TEST_F(RecordedWorkTest, ALaunchMustBePossibleOfEveryInstance) {
+  open({scaled(1000, 3), scaled(500, 3)});
+  Configuration configuration;
+  configuration.keep_threads = true;
+  configuration.block.x = 512;
+  EXPECT_TRUE(compile_->check_launch(configuration).ok());
+  configuration.block.x = 1024;
+  EXPECT_EQ(compile_->check_launch(configuration).code(), Code::invalid_argument) << "the second has 512 threads";
+}
+
+TEST_F(RecordedWorkTest, EachStageIsToldOnce) {
+  open({scaled(1000, 3)});
+  const AssembledCode code = assemble(timed(1));
+  ASSERT_FALSE(about_["times"].empty());
+  ASSERT_FALSE(code.description["times"].empty());
+  for (const auto& [stage, time] : code.description["times"].items()) EXPECT_FALSE(about_["times"].contains(stage)) << stage;
+}
+
 TEST_F(RecordedWorkTest, WhatWasExpectedIsNotTakenForWhatCame) {
   open({scaled(1000, 3)});
   Configuration other = timed(1);

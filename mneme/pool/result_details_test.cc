@@ -95,5 +95,28 @@ TEST(ResultDetails, WhatIsNoneIsRefused) {
   EXPECT_EQ(to_json(details), Json::object()) << "nothing of it was added";
 }
 
+TEST(ResultDetails, ReportsOfSeveralInstancesStayApart) {
+  ResultDetails details;
+  ASSERT_TRUE(add_compilation(details, {{"specialised", {{{"arguments", {"n"}}}, {{"arguments", {"m"}}}}}}).ok());
+  EXPECT_FALSE(details.together.specialised.has_value());
+  ASSERT_EQ(details.specialised.size(), 2u);
+  EXPECT_EQ(details.specialised[1].arguments, std::vector<std::string>{"m"});
+}
+
+// A time that is told again is the one that counts.
+TEST(ResultDetails, AStageIsThereOnce) {
+  ResultDetails details;
+  for (int time : {4, 5}) ASSERT_TRUE(add_compilation(details, {{"times", {{"codegen", time}}}}).ok());
+  EXPECT_EQ(details.compile_time(), Nanoseconds(5));
+}
+
+TEST(ResultDetails, WhatCameToADeviceHasAVerdict) {
+  ResultDetails details;
+  details.together.stage = ReplayStage::loading;
+  EXPECT_EQ(to_json(details)["verified"], false);
+  details.together.stage = ReplayStage::compiling;
+  EXPECT_FALSE(to_json(details).contains("verified"));
+}
+
 }  // namespace
 }  // namespace mneme

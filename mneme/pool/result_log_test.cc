@@ -109,5 +109,34 @@ TEST_F(ResultLogTest, ANewLogIsThereAfterALossOfPower) {
   EXPECT_EQ(read_log(folder_ / "log")->about, Json({{"database", "x"}}));
 }
 
+TEST_F(ResultLogTest, OfTwoResultsOfAConfigurationTheLaterCounts) {
+  PoolResult result;
+  result.configuration.passes = "a";
+  {
+    auto log = open(folder_ / "log");
+    ASSERT_TRUE(log.ok()) << log.status().to_string();
+    for (double time : {5, 7}) {
+      result.details.together.exec_time = {Nanoseconds(time)};
+      ASSERT_TRUE(log->append(result, to_json(result.configuration), whole_digest(result.configuration)).ok());
+    }
+  }
+  const auto log = open(folder_ / "log");
+  ASSERT_TRUE(log.ok()) << log.status().to_string();
+  ASSERT_EQ(log->known().size(), 1u);
+  EXPECT_EQ(log->known().begin()->second.exec_time(), std::vector<Nanoseconds>{Nanoseconds(7)});
+}
+
+// A line that was cut off is the last. One in between that is none is no accident of a run that was killed.
+TEST_F(ResultLogTest, ADamagedLineIsNamedByItsNumber) {
+  const std::string header = R"({"about":{"database":"x"},"mneme_log":1})",
+                    whole = R"({"configuration":{"passes":"a"},"failure":null})";
+  std::ofstream(folder_ / "log") << header << "\n" << whole << "\n{\n" << whole << "\n";
+  EXPECT_EQ(read_log(folder_ / "log").status().to_string(),
+            "corrupt: reading line 3 of " + (folder_ / "log").string() + ": a result of a pool: members are missing");
+  EXPECT_FALSE(open(folder_ / "log").ok());
+  std::ofstream(folder_ / "log") << header << "\n" << whole << "\n{";
+  EXPECT_EQ(read_log(folder_ / "log")->results.size(), 1u);
+}
+
 }  // namespace
 }  // namespace mneme

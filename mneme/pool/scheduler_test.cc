@@ -923,5 +923,128 @@ TEST_F(SchedulerTest, WhatAWorkerSaidOfItsStartCountsMoreThanWhatCameAfterIt) {
   EXPECT_EQ(status_.message(), "3 workers in a row did not start: the last one unavailable: no GPU today");
 }
 
+TEST_F(SchedulerTest, AllThatAreSubmittedAtOnceAreCompiled) {
+  options_.compile_workers = 2;
+  open_ready();
+  std::map<JobId, Job> jobs;
+  for (const char* passes : {"a", "b", "c"}) {
+    const JobId id = ++jobs_;
+    jobs.emplace(id, Job{.id = id, .configuration = with_passes(passes), .future = {}});
+  }
+  scheduler_->submit(std::move(jobs));
+  hand_out();
+  EXPECT_EQ(progress().compiling, 3u);
+}
+
+TEST_F(SchedulerTest, AnEarlierRunKnowsNothingOfWhatHasALabel) {
+  known_[whole_digest(with_passes("a"))] = with_times({5});
+  open_ready();
+  submit("a");
+  EXPECT_THAT(results(), ElementsAre("a: none, measured"));
+  const JobId anew = submit("a", "round 1");
+  EXPECT_THAT(to_compile(compiler()), ElementsAre(anew));
+}
+
+TEST_F(SchedulerTest, OneThatWaitsBehindAnotherOnItsDeviceIsToldToStop) {
+  open_ready();
+  const JobId running = submit("a"), behind = submit("b");
+  compile(running, "one");
+  compile(behind, "other");
+  run(running);
+  cancel(behind);
+  EXPECT_THAT(given<StopJob>(device()), ElementsAre(behind));
+}
+
+TEST_F(SchedulerTest, AnotherJobGivesTheRunningOneNoMoreTime) {
+  open_ready();
+  const JobId running = submit("a"), behind = submit("b");
+  compile(running, "one");
+  run(running);
+  const PoolTime end = now_ + seconds(10);
+  now_ += seconds(9);
+  compile(behind, "other");
+  EXPECT_THAT(to_measure(device()), ElementsAre(running, behind));
+  EXPECT_EQ(scheduler_->next_alarm(), end);
+}
+
+TEST_F(SchedulerTest, AWorkerThatOwesAResultHasALimit) {
+  open_ready();
+  const JobId first = submit("a"), second = submit("b");
+  compile(first, "one");
+  compile(second, "other");
+  run(first);
+  run(second);
+  EXPECT_EQ(progress().measuring, 2u) << "the first one's result is still to come";
+  measure(second);
+  EXPECT_EQ(progress().measuring, 1u);
+  EXPECT_EQ(scheduler_->next_alarm(), now_ + seconds(10));
+  measure(first);
+  EXPECT_EQ(scheduler_->next_alarm(), kNever);
+}
+
+TEST_F(SchedulerTest, DevicesThatAreReadyAreCountedAlone) {
+  open_ready();
+  EXPECT_EQ(progress().devices_ready, 1u);
+}
+
+TEST_F(SchedulerTest, NothingIsUnderWayOnceItHasGivenUp) {
+  open_ready();
+  for (const char* passes : {"a", "b", "c", "d", "e"}) compile(submit(passes), passes);
+  ASSERT_GT(progress().ready, 0u);
+  ASSERT_GT(progress().measuring, 0u);
+  scheduler_->zygote_lost(error(Code::unavailable, "gone"));
+  note();
+  EXPECT_EQ(progress().ready + progress().measuring + progress().compiling, 0u);
+}
+
+TEST_F(SchedulerTest, AReasonThatIsNoUtf8IsMadeOne) {
+  open_ready();
+  const JobId told = submit("a"), lost = submit("b");
+  compile(told, "one");
+  run(told);
+  PoolResult wrong;
+  wrong.failure = Failure::wrong_result;
+  wrong.reason = "differs\xff";
+  measure(told, wrong);
+  end(compiler(), by_signal(SIGSEGV, "LLVM\xff"));
+  ASSERT_THAT(results(), ElementsAre("a: wrong_result, measured", "b: compile_error, measured"));
+  EXPECT_EQ(results_[0].result.reason, "differs\xef\xbf\xbd");
+  EXPECT_THAT(results_[1].result.reason, HasSubstr("LLVM\xef\xbf\xbd"));
+  EXPECT_EQ(results_[1].result.configuration.passes, "b") << lost;
+}
+
+TEST_F(SchedulerTest, ADeviceThatEndsForAnInnerFailureGetsNoFurtherJob) {
+  open_ready();
+  const JobId first = submit("a"), second = submit("b");
+  compile(first, "one");
+  run(first);
+  PoolResult failed;
+  failed.failure = Failure::worker_lost;
+  measure(first, failed);
+  compile(second, "other");
+  EXPECT_THAT(to_measure(device()), ElementsAre(first));
+  end(device(), by_itself());
+  become_ready(device());
+  EXPECT_THAT(to_measure(device()), ElementsAre(second));
+}
+
+TEST_F(SchedulerTest, ObjectsOfJobsThatAreDoneAreNotAllKept) {
+  open_ready();
+  std::vector<std::weak_ptr<Descriptor>> objects;
+  for (size_t i = 0; i < Sharing::kMostKept + 1; ++i) {
+    const std::string name = fmt::format("{}", i);
+    const JobId job = submit(name);
+    translate(job, name);
+    auto object = std::make_shared<Descriptor>();
+    objects.push_back(object);
+    receive(compiler(), CodeAssembled{job, {{"digest", name}}, std::move(object)});
+    run(job);
+    measure(job);
+  }
+  sent_.clear();
+  EXPECT_TRUE(objects.front().expired());
+  EXPECT_FALSE(objects.back().expired());
+}
+
 }  // namespace
 }  // namespace mneme

@@ -26,6 +26,7 @@ class ScriptedWork final : public DeviceWork {
     result.details.together.assembler = configuration.passes;
     if (configuration.passes == "fault") result.failure = Failure::device_fault;
     if (configuration.passes == "wrong") result.failure = Failure::wrong_result;
+    if (configuration.passes == "lost") result.failure = Failure::worker_lost;
     if (result.failed()) return result;
     watch.waiting();
     if (configuration.passes == "long") std::this_thread::sleep_for(kFetchAfter + std::chrono::milliseconds(1));
@@ -44,8 +45,10 @@ class ScriptedWork final : public DeviceWork {
   std::deque<PoolResult> left_;
 };
 
-// All that a worker says of jobs that it is given at once, in order: "began 1", "told 1", "wrong_result 2".
-std::vector<std::string> told_of(const std::vector<std::string>& jobs, const Status& fetching = {}) {
+// All that a worker says of jobs that it is given at once, in order: "began 1", "told 1", "wrong_result 2". Those in `given_up`
+// it is told to stop.
+std::vector<std::string> told_of(const std::vector<std::string>& jobs, const Status& fetching = {},
+                                 const std::vector<JobId>& given_up = {}) {
   auto ends = std::move(*Channel::pair());
   const auto object = std::make_shared<Descriptor>(::memfd_create("object", MFD_CLOEXEC));
   std::vector<std::string> passes;
@@ -55,6 +58,7 @@ std::vector<std::string> told_of(const std::vector<std::string>& jobs, const Sta
     passes.push_back(configuration.passes = jobs[i].substr(alone ? 6 : 0));
     EXPECT_TRUE(send(ends.first, MeasureJob{i + 1, to_json(configuration), Json::object(), object, alone}).ok());
   }
+  for (JobId job : given_up) EXPECT_TRUE(send(ends.first, StopJob{job}).ok());
   std::thread worker([&] { serve_device(std::move(ends.second), std::unique_ptr<DeviceWork>(new ScriptedWork(fetching))); });
   std::vector<std::string> told;
   for (size_t results = 0; results < jobs.size();) {
@@ -107,6 +111,87 @@ TEST(DeviceWorker, EndsWhenTimesCannotBeFetched) {
   EXPECT_THAT(told_of({"long", "long", "short"}, failure),
               ElementsAre("began 1", "loading 2", "began 2", "loading 3", "worker_lost 2: internal: no times today"));
   EXPECT_THAT(told_of({"short", "wrong", "short"}, failure), ElementsAre("began 1", "loading 2", "began 2", "wrong_result 2"));
+}
+
+TEST(DeviceWorker, EachThatWasGivenUpIsNotBegun) {
+  EXPECT_THAT(told_of({"short", "short", "short"}, {}, {2, 3}),
+              ElementsAre("began 1", "loading 2", "told 1", "cancelled 2: given up before it was measured",
+                          "cancelled 3: given up before it was measured"));
+}
+
+TEST(DeviceWorker, EndsAfterAFailureOfItsOwn) {
+  EXPECT_THAT(told_of({"lost", "short"}), ElementsAre("began 1", "worker_lost 1"));
+}
+
+// What its passes say, a configuration fails at.
+class ScriptedCompiling final : public CompileWork {
+ public:
+  Status check_launch(const Configuration& configuration) override { return failing(configuration, "launch"); }
+  Result<TranslatedCode> translate(const Configuration& configuration) override {
+    MNEME_TRY(failing(configuration, "translate"));
+    assembling_ = failing(configuration, "assemble");
+    return TranslatedCode{configuration.passes, Json::object()};
+  }
+  Result<AssembledCode> assemble() override {
+    MNEME_TRY(Status(assembling_));
+    return AssembledCode{ByteVector(5, std::byte{7}), {{"digest", "x"}}};
+  }
+
+ private:
+  static Status failing(const Configuration& configuration, const char* step) {
+    return configuration.passes == step ? error(Code::invalid_argument, "not today") : Status();
+  }
+  Status assembling_;
+};
+
+struct CompileStep {
+  std::string passes;
+  bool at_once = true;    // it is assembled without being asked about
+  bool if_asked = false;  // else the answer
+};
+
+// What a compile worker says of jobs that it is given at once, until the last has ended.
+std::vector<std::string> told_by_compiler(const std::vector<CompileStep>& jobs) {
+  auto ends = std::move(*Channel::pair());
+  JobId last = 0;
+  for (const CompileStep& job : jobs) {
+    Configuration configuration;
+    configuration.passes = job.passes;
+    EXPECT_TRUE(send(ends.first, CompileJob{++last, to_json(configuration), job.at_once}).ok());
+    if (!job.at_once) EXPECT_TRUE(send(ends.first, AssembleAnswer{job.if_asked}).ok());
+  }
+  std::thread worker([&] { serve_compile(std::move(ends.second), std::unique_ptr<CompileWork>(new ScriptedCompiling)); });
+  std::vector<std::string> told;
+  for (bool ended = false; !ended;) {
+    auto message = ends.first.receive();
+    if (!message.ok()) break;
+    const FromWorker decoded = *decode_from_worker(WorkerRole::compile, std::move(*message));
+    if (const auto* job = std::get_if<CodeTranslated>(&decoded)) told.push_back(fmt::format("translated {}", job->id));
+    if (const auto* job = std::get_if<CodeAssembled>(&decoded)) {
+      told.push_back(fmt::format("assembled {}", job->id));
+      std::array<std::byte, 8> object{};
+      EXPECT_EQ(::pread(job->object->number(), object.data(), object.size(), 0), 5);
+      ended = job->id == last;
+    }
+    if (const auto* job = std::get_if<JobEnded>(&decoded)) {
+      told.push_back(fmt::format("{} {}: {}", to_string(job->result.failure), job->id, job->result.reason));
+      ended = job->id == last;
+    }
+  }
+  ends.first = {};
+  worker.join();
+  return told;
+}
+
+TEST(CompileWorker, EachStepThatFailsIsToldByItsKind) {
+  EXPECT_THAT(told_by_compiler({{"launch"}, {"translate"}, {"assemble"}, {"right"}}),
+              ElementsAre("invalid_launch 1: invalid_argument: not today", "compile_error 2: invalid_argument: not today",
+                          "translated 3", "compile_error 3: invalid_argument: not today", "translated 4", "assembled 4"));
+}
+
+TEST(CompileWorker, EachTranslationHasItsOwnAnswer) {
+  EXPECT_THAT(told_by_compiler({{"a", false, false}, {"b", false, true}, {"c", false, false}, {"d"}}),
+              ElementsAre("translated 1", "translated 2", "assembled 2", "translated 3", "translated 4", "assembled 4"));
 }
 
 }  // namespace

@@ -95,5 +95,33 @@ TEST_F(ConfigurationFile, AFolderHintsAtItsBest) {
                            at("best.json"));
 }
 
+TEST_F(ConfigurationFile, ThirtyTwoLevelsAreNotTooDeep) {
+  const auto nested = [&](size_t depth) {
+    return read(R"({"passes": )" + std::string(depth, '[') + std::string(depth, ']') + "}").status().message();
+  };
+  EXPECT_THAT(nested(31), testing::HasSubstr("'passes' must be a string"));
+  EXPECT_THAT(nested(33), testing::EndsWith("is nested deeper than 32"));
+}
+
+TEST_F(ConfigurationFile, ANumberThatCannotBeReadIsNamedByItsPlace) {
+  EXPECT_THAT(read(R"({"grid": {"x": 1e999}})").status().message(),
+              testing::HasSubstr("the number 1e999 at byte 16 is larger than any that can be read"));
+}
+
+TEST_F(ConfigurationFile, WhatHasAnyMemberOfASearchDescribesOne) {
+  for (const std::string key : {"space", "parameters", "constraints", "sampler"})
+    EXPECT_THAT(refusal("{\"" + key + "\": {}}"), testing::HasSubstr("describes a search ('" + key + "')"));
+}
+
+TEST_F(ConfigurationFile, AFileOfIrThatHasChangedIsRefused) {
+  std::ofstream(folder_ / "code.ll") << "one";
+  Configuration configuration;
+  configuration.ir.path = at("code.ll");
+  ASSERT_TRUE(pin(configuration.ir, FileSystem::posix()).ok());
+  EXPECT_TRUE(check_files(configuration, FileSystem::posix()).ok());
+  std::ofstream(folder_ / "code.ll") << "other";
+  EXPECT_EQ(check_files(configuration, FileSystem::posix()).code(), Code::incompatible);
+}
+
 }  // namespace
 }  // namespace mneme

@@ -5,8 +5,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "mneme/replay/testing/each_member.h"
 
@@ -228,6 +230,58 @@ TEST(Configuration, ItsTextForDigestsHasTheFirstNameOfEachMember) {
   EXPECT_EQ(text_under_first_names(to_json(plain)), first);
   EXPECT_EQ(text_under_first_names(Json::parse(first)), first);
   EXPECT_EQ(text_under_first_names(to_json(Configuration())), R"({"passes":"default<O3>"})");
+}
+
+// By hand, for each number the least and the largest value: what is let through here is given to compilers and devices.
+TEST(Configuration, EachNumberHasItsBounds) {
+  constexpr uint64_t kMost = UINT32_MAX, kLaunches = 1'000'000;
+  const std::tuple<const char*, const char*, uint64_t, uint64_t> kNumbers[] = {
+      {"grid", "x", 0, kMost},
+      {"grid", "y", 0, kMost},
+      {"grid", "z", 0, kMost},
+      {"block", "x", 0, kMost},
+      {"block", "y", 0, kMost},
+      {"block", "z", 0, kMost},
+      {"specialise", "max_threads", 1, 1024},
+      {"specialise", "min_blocks", 1, 1024},
+      {"specialise", "max_cluster", 1, 1024},
+      {"specialise", "max_registers", 1, 255},
+      {"codegen", "level", 0, 3},
+      {"assembler", "level", 0, 4},
+      {"assembler", "max_registers", 1, kMost},
+      {"execution", "iterations", 0, kLaunches},
+      {"execution", "warm_up", 0, kLaunches},
+      {"execution", "min_iterations", 1, kLaunches},
+      {"execution", "max_iterations", 1, kLaunches},
+  };
+  const auto takes = [](const char* section, const char* key, const Json& value) {
+    return configuration_from_json({{section, {{key, value}}}}).ok();
+  };
+  for (const auto& [section, key, least, most] : kNumbers) {
+    EXPECT_TRUE(takes(section, key, least)) << section << "." << key;
+    EXPECT_TRUE(takes(section, key, most)) << section << "." << key;
+    EXPECT_FALSE(takes(section, key, static_cast<int64_t>(least) - 1)) << section << "." << key;
+    EXPECT_FALSE(takes(section, key, most + 1)) << section << "." << key;
+    EXPECT_FALSE(takes(section, key, (uint64_t{1} << 32) + least + 1)) << section << "." << key << " is not cut to 32 bits";
+  }
+  for (const auto& [key, least, most] : {std::tuple("relative_error", 1e-6, 1.0), std::tuple("max_time", 1e-6, 1e6)}) {
+    EXPECT_TRUE(takes("execution", key, least)) << key;
+    EXPECT_TRUE(takes("execution", key, most)) << key;
+    EXPECT_FALSE(takes("execution", key, least * 0.999)) << key;
+    EXPECT_FALSE(takes("execution", key, 0)) << key;
+    EXPECT_FALSE(takes("execution", key, most * 1.001)) << key;
+    EXPECT_FALSE(takes("execution", key, std::numeric_limits<double>::quiet_NaN())) << key;
+  }
+}
+
+TEST(Configuration, KeepsThreadsBeyondThirtyTwoBits) {
+  InstanceRecord instance;
+  instance.grid = {1u << 26, 1, 1};
+  instance.block = {128, 1, 1};
+  Configuration c;
+  c.keep_threads = true;
+  c.block.x = 64;
+  EXPECT_EQ(c.launch_shape(instance)->grid.x, 1u << 27);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "mneme/replay/determinism.h"
@@ -29,6 +30,7 @@ std::string kernel_ir(const std::string& change) {
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
 declare i64 @llvm.nvvm.read.ptx.sreg.clock64()
 define ptx_kernel void @count(ptr %out) {
   %i = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
@@ -205,6 +207,33 @@ TEST_F(Difference, WhatWasNotWrittenIsAClassOfItsOwn) {
   EXPECT_FALSE(result.not_written.has_value()) << "nobody can tell without a mask";
 }
 
+TEST_F(Difference, WhatIsWrongIsToldBesideWhatWasNotWritten) {
+  prepare(R"(
+  %width = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %usual = icmp eq i32 %width, 1000
+  %off = fmul float %right, 1.5
+  %other = select i1 %is_three, float %off, float %right
+  %r = select i1 %usual, float %right, float %other)");
+  Configuration half;
+  half.block.x = kCount / 2;
+  ReplayResult result = session_->replay(half);
+  ASSERT_EQ(result.mask, "on");
+  ASSERT_TRUE(result.not_written && result.not_written->size() == 1) << describe_wrong(result);
+  const NotWritten& found = result.not_written->front();
+  EXPECT_EQ(found.type, ElementType::f32);
+  EXPECT_EQ(found.elements, kCount);
+  EXPECT_EQ(found.not_written, 500u);
+  EXPECT_EQ(found.first, 500u);
+  EXPECT_EQ(found.wrong, 1u);
+  EXPECT_EQ(describe_wrong(result).rfind("500 of 1000 f32 of argument 'out' were not written; memory differs in 1 place", 0), 0u)
+      << describe_wrong(result);
+
+  half.tolerance = {{"out", {ElementType::i32, 0, ErrorKind::absolute}}};
+  result = session_->replay(half);
+  ASSERT_TRUE(result.not_written && !result.not_written->empty()) << describe_wrong(result);
+  EXPECT_EQ(result.not_written->front().type, ElementType::i32) << "as its tolerance says";
+}
+
 TEST_F(Difference, MismatchesAreNamedAsTheBuffer) {
   prepare(kTwoWrong);
   Configuration half;
@@ -368,6 +397,50 @@ TEST_F(Races, NoneWhereEachHasItsOwnOrAtomicsMeet) {
             "inline assembly accesses memory: 'st.global.u32 [$0], $1;'");
 }
 
+// Of the configuration's code and shape, not of those that were recorded.
+TEST_F(Races, AreThoseOfTheConfiguration) {
+  EXPECT_TRUE(observe("  store i32 1, ptr %own\n").races.races.empty());
+  const std::string sum = "  %old = atomicrmw fadd ptr %out, float 1.0 monotonic\n";
+  const std::string other = racing_ir(sum + "  store i32 1, ptr %in_block\n");
+  Configuration configuration;
+  configuration.ir.path = std::filesystem::temp_directory_path() / fmt::format("mneme-races-{}.ll", ::getpid());
+  ASSERT_TRUE(FileSystem::posix().write_atomically(configuration.ir.path, std::as_bytes(std::span(other))).ok());
+  configuration.grid.x = 20;
+  configuration.block.x = 30;
+  auto accesses = ir::access_types(session_->recorded_code(), "count");
+  auto ranges = typed_ranges_of(session_->kernel(), session_->instance(), session_->plan(), {}, *accesses, {});
+  Behaviour behaviour = observe_behaviour(*session_, configuration, 1, *ranges, 7);
+  ASSERT_EQ(behaviour.races.not_looked, "");
+  ASSERT_EQ(behaviour.order_dependences.size(), 1u);
+  EXPECT_EQ(behaviour.order_dependences[0].kind, ir::OrderDependence::Kind::float_sum);
+  ASSERT_EQ(behaviour.races.races.size(), 1u);
+  EXPECT_EQ(behaviour.races.races[0].racing, 30u);
+  EXPECT_EQ(behaviour.races.between, NoteOf::thread);
+  EXPECT_THAT(behaviour.races.races[0].what,
+              testing::MatchesRegex(R"((thread \[0,0,0\] of block \[[0-9]+,0,0\] writes(, and )?){2})"));
+
+  const std::string barrier =
+      racing_ir("  store i32 1, ptr %in_block\n  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n");
+  ASSERT_TRUE(FileSystem::posix().write_atomically(configuration.ir.path, std::as_bytes(std::span(barrier))).ok());
+  EXPECT_EQ(session_->find_races(configuration, *ranges).between, NoteOf::block);
+  std::filesystem::remove(configuration.ir.path);
+
+  // 2^32 threads: more than have numbers. There are more for a block than the device has, so that none runs.
+  configuration.ir.path.clear();
+  configuration.grid.x = 1 << 21;
+  configuration.block.x = 1 << 11;
+  EXPECT_EQ(session_->find_races(configuration, *ranges).between, NoteOf::block);
+  configuration.grid.x = 1 << 20;
+  configuration.grid.y = 1 << 12;
+  EXPECT_EQ(session_->find_races(configuration, *ranges).not_looked, "the launch has more than 4294967294 blocks");
+
+  configuration.block.x = 4096;
+  configuration.grid = {};
+  behaviour = observe_behaviour(*session_, configuration, 1, *ranges, 7);
+  EXPECT_FALSE(behaviour.result.failure.ok());
+  EXPECT_TRUE(describe(behaviour.races).empty()) << "what does not run is not looked into";
+}
+
 // The block that comes first decides how many elements are written: what is told is of the run in which most differ.
 TEST_F(Races, AsManyElementsDifferAsInTheWorstRun) {
   const std::string first_decides = R"(
@@ -488,6 +561,15 @@ TEST_F(Difference, WhatIsNoRoundingGetsNoTolerance) {
   EXPECT_EQ(behaviour.ranges[0].no_tolerance,
             "no tolerance is proposed: 1 of 1000 f32 differ, by up to 50 % of the recorded value: this is not rounding");
   EXPECT_EQ(to_json(behaviour)["buffers"][0]["no_tolerance"], behaviour.ranges[0].no_tolerance);
+}
+
+// A NaN hides how far the others are off: that is told without it.
+TEST_F(Difference, WhatIsNoRoundingBesideANanIsToldByItsErrors) {
+  prepare(kTwoWrong);
+  const Behaviour behaviour = observe_behaviour(*session_, {}, 1, ranges());
+  ASSERT_EQ(behaviour.ranges.size(), 1u);
+  EXPECT_EQ(behaviour.ranges[0].no_tolerance,
+            "no tolerance is proposed: 2 of 1000 f32 differ, by up to 50 % of the recorded value: this is not rounding");
 }
 
 TEST_F(Difference, ANanIsAcceptedOnlyBySayingSo) {

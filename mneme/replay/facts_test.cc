@@ -166,5 +166,24 @@ TEST_F(FactsTest, DamagedParametersAreRefused) {
       "corrupt: k(float*, float*, int, S, float*): its parameter at 24 has 16 bytes, and 20 bytes of parameters were recorded");
 }
 
+TEST_F(FactsTest, AVariableThatIsWrittenIsWrittenMemory) {
+  region(kVariable + 0x1000, 64, "other");
+  PointerRoot variable{.kind = PointerRoot::Kind::variable, .variable = "other", .written = true};
+  set(0, kVariable + 0x1000);
+  EXPECT_EQ(doubt({{.roots = {root(0, "r"), variable}, .other = ""}}),
+            "the variable other points into the same memory, which the kernel writes to")
+      << "and nothing else writes there";
+  set(0, kVariable);
+  EXPECT_EQ(doubt({{.roots = {root(0, "rw"), variable}, .other = ""}}), "") << "it is of another variable";
+}
+
+TEST_F(FactsTest, ParametersEndWhereTheRecordedOnesDo) {
+  EXPECT_TRUE(resolve({.arguments = {"4"}}).ok());
+  instance_.parameters.resize(47);
+  EXPECT_EQ(
+      resolve({.arguments = {"a"}}).status().to_string(),
+      "corrupt: k(float*, float*, int, S, float*): its parameter at 40 has 8 bytes, and 47 bytes of parameters were recorded");
+}
+
 }  // namespace
 }  // namespace mneme

@@ -170,5 +170,50 @@ TEST(Knobs, FilesAreKeptByTheirWholePathsAndDigests) {
   EXPECT_EQ(set({{"--load-pass-plugin", "p.so"}})->pass_plugins[0], std::filesystem::absolute("p.so").string());
 }
 
+TEST(Knobs, WhatStandsBehindANumberIsRefused) {
+  EXPECT_EQ(refusal("--block-dim-x", "64x"), "invalid_argument: '64x' is not a whole number from 1 to 4294967295");
+  EXPECT_EQ(refusal("--block-dim-x", "4294967296"), "invalid_argument: '4294967296' is not a whole number from 1 to 4294967295");
+  EXPECT_EQ(refusal("--relative-error", "0"), "invalid_argument: '0' is not a number from 1e-06 to 1");
+  EXPECT_EQ(refusal("--max-time", "1s"), "invalid_argument: '1s' is not a number from 1e-06 to 1000000");
+  for (const char* wrong : {"256;2", "256,2,3", "256,", "1025", "0", ""})
+    EXPECT_EQ(refusal("--launch-bounds", wrong),
+              fmt::format("invalid_argument: MAX or MAX,MIN is expected, each from 1 to 1024, not {}", wrong));
+}
+
+TEST(Knobs, AMemberThatThereIsNotCannotBeTakenOutEither) {
+  for (const char* wrong : {"blok=null", "bloc=null", "block.w=null"})
+    EXPECT_THAT(refusal("--set", wrong), testing::HasSubstr("configuration: unknown key '")) << wrong;
+  EXPECT_EQ(set({{"--set", "grid=8"}})->grid, (ExtentOverride{8, {}, {}}));
+  Configuration base;
+  base.codegen.target = "sm_90a";
+  EXPECT_EQ(set({{"--set", "codegen.target=null"}}, base)->codegen.target, "") << "no text, though the member is one";
+}
+
+TEST(Knobs, WhatIsNoUtf8IsSaidOfTheWholeConfiguration) {
+  EXPECT_TRUE(check_change({find_knob("--passes"), {"\xff"}}).ok());
+  EXPECT_EQ(refusal("--passes", "\xff"),
+            "invalid_argument: the configuration: \"\xef\xbf\xbd\" at /passes is no UTF-8, and results are JSON, which is: "
+            "spell it otherwise");
+}
+
+// Only words have commas between them.
+TEST(Knobs, AFileMayHaveACommaInItsName) {
+  EXPECT_EQ(set({{"--load-pass-plugin", "/a,b.so"}})->pass_plugins, std::vector<std::string>{"/a,b.so"});
+  EXPECT_EQ(set({{"--assembler-option", "-a,-b"}})->assembler.options, std::vector<std::string>{"-a,-b"});
+  EXPECT_EQ(set({{"--assembler-option", "all"}})->assembler.options, std::vector<std::string>{"all"}) << "as of arguments alone";
+}
+
+TEST(Knobs, AChangeIsCheckedWithoutItsFile) {
+  for (const auto& [name, text] :
+       {std::pair("--passes", "@/nowhere/pipeline"), std::pair("--passes-file", "/nowhere/pipeline")}) {
+    EXPECT_TRUE(check_change({find_knob(name), {text}}).ok()) << name;
+    EXPECT_EQ(set({{name, text}}).status().code(), Code::not_found) << name;
+  }
+}
+
+TEST(Knobs, OfAnOptionThatIsGivenTwiceTheLastCounts) {
+  EXPECT_EQ(changed({}, {{find_knob("--block-dim-x"), {"32", "64"}}}, FileSystem::posix())->block.x, 64u);
+}
+
 }  // namespace
 }  // namespace mneme

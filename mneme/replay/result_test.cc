@@ -429,5 +429,10 @@ TEST(RaceIn, IsOfTwoOfWhichOneWrites) {
   EXPECT_EQ(pair_of({{}, {4}, {4}}), "none");
 }
 
+TEST(ReplayResult, ThreadsAreCountedBeyondThirtyTwoBits) {
+  const LaunchShape recorded{{1u << 26, 1, 1}, {128, 1, 1}}, half{{1u << 25, 1, 1}, {128, 1, 1}};
+  EXPECT_EQ(fewer_threads(half, recorded), (std::vector<FewerThreads>{{'x', uint64_t{1} << 32, uint64_t{1} << 33}}));
+}
+
 }  // namespace
 }  // namespace mneme

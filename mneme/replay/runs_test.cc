@@ -11,6 +11,7 @@
 #include "mneme/measure/stopping_rule.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/determinism.h"
+#include "mneme/replay/fault_words.h"
 #include "mneme/replay/testing/made_recording.h"
 
 namespace mneme {
@@ -31,13 +32,18 @@ define ptx_kernel void @work(ptr %out) {
 }
 )";
 
+DeviceProperties cpu_properties() {
+  DeviceProperties properties = fake::FakeDevice::default_properties();
+  properties.kind = DeviceKind::cpu;
+  properties.architecture = "x86-64-v3";
+  properties.allocation_granularity = kPageSize;  // little to compare, so that a run is short on any machine
+  return properties;
+}
+
 class RunsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    DeviceProperties properties = fake::FakeDevice::default_properties();
-    properties.kind = DeviceKind::cpu;
-    properties.architecture = "x86-64-v3";
-    properties.allocation_granularity = kPageSize;  // little to compare, so that a run is short on any machine
+  void SetUp() override { use(cpu_properties()); }
+  void use(const DeviceProperties& properties) {
     device_ = std::make_unique<fake::FakeDevice>(properties);
     device_->define_kernel("work", [this](const fake::FakeLaunch&) -> Status {
       ++launches_;
@@ -155,6 +161,8 @@ TEST_F(RunsTest, WhatIsRightIsVerifiedAndTimed) {
   EXPECT_TRUE(result.verified) << result.failure.to_string();
   EXPECT_EQ(result.exec_time.size(), 3u);
   EXPECT_EQ(launches_, result.verified_run_timed ? 3 : 4);
+  device_->set_clock_readings({{1500, {}}});
+  EXPECT_TRUE(measure_at_once().clocks.has_value());
 }
 
 TEST_F(RunsTest, AResultSaysWhatItIsOf) {
@@ -162,8 +170,10 @@ TEST_F(RunsTest, AResultSaysWhatItIsOf) {
   const RecordedTime time{"cuda_event", 400.0, 3, 200.0, 300.0};
   auto database = Database::create(recordings_.directory());
   ASSERT_TRUE(database.ok() && database->set_recorded_times(instance_.static_hash, {{instance_.dynamic_hash, time}}).ok());
+  device_->set_clock_readings({{1500, {}}});
   configuration_.execution.iterations = 1;
   for (const ReplayResult& result : {measure_first(), measure_at_once()}) {
+    EXPECT_TRUE(result.clocks.has_value());
     EXPECT_EQ(result.stage, ReplayStage::done);
     EXPECT_EQ(result.device, device_->properties().name);
     EXPECT_EQ(result.device_kind, DeviceKind::cpu);
@@ -202,7 +212,10 @@ TEST_F(RunsTest, AToleranceHoldsInEachRun) {
   ASSERT_EQ(within.tolerances.size(), 1u);
   EXPECT_EQ(within.tolerances[0].differences.worst, 1);
   off = 2;
-  expect_refused(measure());
+  const ReplayResult beyond = measure();
+  expect_refused(beyond);
+  ASSERT_EQ(beyond.tolerances.size(), 1u);
+  EXPECT_EQ(beyond.tolerances[0].differences.worst, 2);
   // In the last run only.
   on_launch_ = [&] { std::fill_n(at(kOut), kSize, std::byte(7 + (launches_ < 4 ? 1 : 2))); };
   expect_refused(measure());
@@ -268,6 +281,183 @@ TEST_F(RunsTest, EveryRunBeginsAsTheFirstDoes) {
   EXPECT_EQ(launches_, 3);
 }
 
+TEST_F(RunsTest, WhatTheCallerDeclinesLeavesNoTimesToTheNext) {
+  prepare(std::byte{0});
+  RunWatch watch;
+  watch.verified = [](const ReplayResult&) { return false; };
+  ReplayResult result = measure_at_once(watch);
+  EXPECT_TRUE(result.verified && result.exec_time.empty());
+  result = measure();
+  EXPECT_TRUE(result.verified) << result.failure.to_string();
+  EXPECT_EQ(result.exec_time.size(), 3u);
+}
+
+TEST_F(RunsTest, WhatFailsOnTheWayLeavesNothingToTheNext) {
+  prepare(std::byte{0});
+  for (const char* failing : {"launch", "launch_timed", "compare_later", "take_comparisons"}) {
+    for (int after = 0; after < 4; ++after) {
+      EXPECT_TRUE(measure_at_once().verified);
+      int left = after;
+      device_->set_failures(
+          [&](std::string_view call) { return call == failing && left-- == 0 ? error(Code::exhausted, "no room") : Status(); });
+      const ReplayResult failed = measure();
+      device_->set_failures({});
+      EXPECT_EQ(failed.failure.ok(), left >= 0) << failing << " " << after;
+      for (int i = 0; i < 2; ++i) {
+        const ReplayResult next = measure();
+        EXPECT_TRUE(next.verified) << failing << " " << after << ": " << next.failure.to_string();
+        EXPECT_EQ(next.exec_time.size(), 3u) << failing << " " << after;
+      }
+    }
+  }
+}
+
+TEST_F(RunsTest, ARunThatWasWrongOnceOnlyIsToldByWhereItWas) {
+  prepare(std::byte{0});
+  EXPECT_TRUE(measure_at_once().verified);
+  wrong_ = {1};
+  const ReplayResult result = measure_at_once();
+  expect_refused(result);
+  ASSERT_EQ(result.mismatches.size(), 1u);
+  EXPECT_EQ(result.mismatches[0].where, "a run that another of the same code was not like");
+  EXPECT_EQ(result.mismatches[0].address, kOut);
+}
+
+TEST_F(RunsTest, AFaultNamesTheKernelAndItsLaunch) {
+  prepare(std::byte{0});
+  device_->define_kernel("work", [](const fake::FakeLaunch&) { return error(Code::device_fault, "it trapped"); });
+  begin_session();
+  const ReplayResult result = measure();
+  EXPECT_EQ(result.stage, ReplayStage::running);
+  EXPECT_EQ(result.failure.to_string(), name_kernel(error(Code::device_fault, "it trapped"), "work", *result.shape).to_string());
+  EXPECT_NE(result.failure.message().find("work"), std::string::npos) << result.failure.message();
+}
+
+TEST_F(RunsTest, CodeThatHasLostTheKernelIsAFailureThatSaysHow) {
+  prepare(std::byte{0});
+  session_.reset();
+  fake::FakeDevice empty(cpu_properties());
+  auto session = Session::prepare(*database_, instance_.static_hash, instance_.dynamic_hash, empty);
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  const ReplayResult result = (*session)->measure(configuration_, code_);
+  EXPECT_EQ(result.failure.code(), Code::not_found);
+  EXPECT_EQ(
+      result.failure.message().rfind("the compiled code has lost the kernel, as a pipeline that internalises symbols does: ", 0),
+      0u)
+      << result.failure.message();
+}
+
+TEST_F(RunsTest, ARehearsalThatFailsIsForTheReplaysToTell) {
+  prepare(std::byte{0});
+  int left = 0;
+  device_->set_failures(
+      [&](std::string_view call) { return call == "launch" && left-- == 0 ? error(Code::exhausted, "no room") : Status(); });
+  EXPECT_TRUE(session_->rehearse().ok());
+  on_launch_ = [&] { device_->set_failures({}); };
+  EXPECT_TRUE(measure().verified);
+}
+
+TEST_F(RunsTest, CodeThatIsSharedHasItsResourcesInEachResult) {
+  fake::FakeKernel kernel;
+  kernel.body = [](const fake::FakeLaunch&) -> Status {
+    std::fill_n(at(kOut), kSize, kRight);
+    return {};
+  };
+  kernel.resources = {40u, Bytes(16), Bytes(32), Bytes(64), 1024u};
+  device_->define_kernel("work", kernel);
+  prepare(std::byte{0});
+  EXPECT_TRUE(measure().verified);
+  Configuration same = configuration_;
+  same.passes = "default<O2>,verify";
+  const ReplayResult result = session_->measure(same, code_);
+  EXPECT_TRUE(result.verified) << result.failure.to_string();
+  EXPECT_EQ(result.shared_with, configuration_.digest());
+  EXPECT_EQ(result.reg_usage, 40u);
+  EXPECT_EQ(result.local_mem_usage, Bytes(16));
+  EXPECT_EQ(result.const_mem_usage, Bytes(32));
+  EXPECT_EQ(result.shared_mem_usage, Bytes(64));
+}
+
+// Of more objects than are kept the first that was loaded goes.
+TEST_F(RunsTest, TheNewestObjectsStayLoaded) {
+  prepare(std::byte{0});
+  const auto loads_of = [&](int number) {
+    CompiledCode code = code_;
+    code.translation_digest = digest_of(std::as_bytes(std::span(&number, 1)));
+    const auto loads = [&] {
+      const std::vector<std::string> calls = device_->calls();
+      return std::count(calls.begin(), calls.end(), "load");
+    };
+    const auto before = loads();
+    EXPECT_TRUE(session_->load_ahead(configuration_, code).ok());
+    return loads() - before;
+  };
+  constexpr int kObjects = 70;  // more than are kept
+  for (int i = 0; i < kObjects; ++i) EXPECT_EQ(loads_of(i), 1) << i;
+  for (int i = kObjects - 10; i < kObjects; ++i) EXPECT_EQ(loads_of(i), 0) << i;
+  EXPECT_EQ(loads_of(0), 1);
+}
+
+TEST_F(RunsTest, NotesOfWhoComesWhereTakeNoMoreThanAPartOfTheMemory) {
+  DeviceProperties properties = cpu_properties();
+  properties.total_memory = 1_MiB;
+  use(properties);
+  prepare(std::byte{0});
+  EXPECT_EQ(session_->find_races(configuration_, {}).not_looked,
+            "notes of who comes where take 1.50 MiB, and only 256 KiB of the device's memory may be theirs");
+}
+
+// A variable that the kernel writes and does not read begins masked, unless the recorded code is then not right each time.
+TEST(MaskedGlobals, ThatTheRecordedCodeDoesNotMakeRightAreNot) {
+  for (const Status& failure : {Status(), error(Code::exhausted, "no room")}) {
+    for (int bad : {0, 2, 3}) {
+      fake::FakeDevice device(cpu_properties());
+      auto global = device.define_global("result", Bytes(sizeof(uint32_t)));
+      ASSERT_TRUE(global.ok() && device.define_global("factor", Bytes(sizeof(uint32_t))).ok());
+      auto* result = reinterpret_cast<uint32_t*>(global->address.address);
+      int launches = 0;
+      device.define_kernel("work", [&](const fake::FakeLaunch&) -> Status {
+        if (++launches == bad) return failure;
+        *result = 7;
+        return {};
+      });
+      MadeRecording made;
+      made.kernel.name = made.kernel.demangled = "work";
+      made.kernel.globals = {{"factor", 4, 4, false, false, false}, {"result", 4, 4, false, false, false}};
+      made.ir = R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+@factor = addrspace(1) externally_initialized global i32 0
+@result = addrspace(1) externally_initialized global i32 0
+define ptx_kernel void @work(i32 %n) {
+  %factor = load i32, ptr addrspace(1) @factor
+  store i32 %factor, ptr addrspace(1) @result
+  ret void
+}
+)";
+      made.grid = made.block = {1, 1, 1};
+      made.argument(Parameter::Kind::integer, "n", "i32", 1);
+      const ByteVector seven = testing_replay::bytes_of<uint32_t>({7});
+      made.regions = {{Region::Kind::global, kEmulatedGlobalsBase + Bytes(4096), "result", seven, seven},
+                      {Region::Kind::global, kEmulatedGlobalsBase + Bytes(8192), "factor", seven, seven}};
+      MadeDatabase database;
+      auto session = database.prepare(made, device);
+      ASSERT_TRUE(session.ok()) << session.status().to_string();
+      Configuration configuration;
+      configuration.execution.iterations = 1;
+      const ReplayResult replayed = (*session)->replay(configuration);
+      EXPECT_TRUE(replayed.verified) << bad << ": " << replayed.failure.to_string();
+      EXPECT_EQ(replayed.mask == "on", bad == 0) << bad << ": " << replayed.mask;
+      EXPECT_EQ(replayed.masked_bytes, Bytes(bad == 0 ? 4 : 0)) << bad;
+      EXPECT_EQ((*session)->why_no_mask().empty(), bad == 0) << bad;
+      const int before = launches;
+      EXPECT_TRUE((*session)->replay(configuration).verified) << bad;
+      EXPECT_EQ(launches - before, 2) << "a mask is looked for once";
+      EXPECT_EQ((*session)->find_races(configuration, {}).not_looked, "the launch has no memory at recorded addresses");
+    }
+  }
+}
+
 TEST_F(RunsTest, OwnStateThatCannotBeKeptIsAFailureWithItsName) {
   prepare(std::byte{0});
   int left = 0;
@@ -277,11 +467,32 @@ TEST_F(RunsTest, OwnStateThatCannotBeKeptIsAFailureWithItsName) {
   EXPECT_EQ(result.failure.to_string(), "exhausted: keeping what the compiled code's own variable 'state' begins with: no room");
 }
 
+TEST_F(RunsTest, WholeNumbersAndBytesThatDifferAreSeenToo) {
+  prepare(std::byte{0});
+  wrong_ = {1, 2, 3};  // nothing more
+  on_launch_ = [&] {
+    std::fill_n(at(kOut), kSize, kRight);
+    *at(kOut) = std::byte(7 + launches_);
+  };
+  const Tolerance three{ElementType::i32, 3, ErrorKind::absolute};
+  for (const std::optional<ElementType> type : {std::optional(ElementType::i32), std::optional<ElementType>()}) {
+    launches_ = 0;
+    const Behaviour behaviour =
+        observe_behaviour(*session_, configuration_, 3, {{"argument 'out'", "out", 0, 0, Bytes(kSize), type}});
+    EXPECT_FALSE(behaviour.deterministic);
+    ASSERT_EQ(behaviour.ranges.size(), 1u);
+    EXPECT_EQ(behaviour.ranges[0].contents, 3u);
+    EXPECT_EQ(behaviour.ranges[0].tolerance, type ? std::optional(three) : std::nullopt) << behaviour.ranges[0].no_tolerance;
+  }
+}
+
 // The largest of several runs, whichever it was of.
 TEST_F(RunsTest, TheToleranceOfRunsThatDifferIsThatOfTheLargestError) {
   prepare(std::byte{0});
   // What 7s make of a number, and its neighbours.
-  const std::vector<std::vector<uint32_t>> orders = {{1, 3, 2}, {3, 2, 1}, {1, 2, 3}, {0, 3, 0}};
+  const std::vector<std::vector<uint32_t>> orders = {{1, 3, 2}, {3, 2, 1},          {1, 2, 3},
+                                                     {0, 3, 0}, {6000, 3000, 2000}, {2000, 6000, 3000}};
+  std::optional<Tolerance> of_many;  // ULPs
   for (const std::vector<uint32_t>& ulps : orders) {
     launches_ = 0;
     on_launch_ = [&] {
@@ -299,7 +510,14 @@ TEST_F(RunsTest, TheToleranceOfRunsThatDifferIsThatOfTheLargestError) {
     ASSERT_EQ(behaviour.ranges.size(), 1u);
     EXPECT_EQ(behaviour.ranges[0].contents, std::set<uint32_t>(ulps.begin(), ulps.end()).size());
     EXPECT_EQ(behaviour.ranges[0].unlike_recorded, static_cast<unsigned>(3 - std::count(ulps.begin(), ulps.end(), 0u)));
-    EXPECT_EQ(behaviour.ranges[0].tolerance, (Tolerance{ElementType::f32, 3, ErrorKind::ulp}));
+    if (ulps[1] < 1000) {
+      EXPECT_EQ(behaviour.ranges[0].tolerance, (Tolerance{ElementType::f32, 3, ErrorKind::ulp}));
+      continue;
+    }
+    ASSERT_TRUE(behaviour.ranges[0].tolerance.has_value()) << behaviour.ranges[0].no_tolerance;
+    EXPECT_EQ(behaviour.ranges[0].tolerance->error, ErrorKind::relative);
+    if (of_many) EXPECT_EQ(behaviour.ranges[0].tolerance, of_many);
+    of_many = behaviour.ranges[0].tolerance;
   }
 }
 

@@ -253,6 +253,7 @@ write:
   result = (*session)->replay(other);
   EXPECT_TRUE(result.verified);
   EXPECT_EQ(result.mask, "off");
+  EXPECT_EQ(result.masked_bytes, Bytes());
   EXPECT_TRUE((*session)->replay({}).verified);
 }
 
@@ -275,6 +276,9 @@ TEST_F(SessionTest, CodeThatFaultsWithNotesIsReplayedWithoutAMaskOnAFreshDevice)
                                           "; a new process can replay the launch without one: --no-mask, "
                                           R"({"verdict": {"mask": false}})");
   EXPECT_EQ((*session)->replay({}).failure.code(), Code::device_fault);
+  Configuration off;
+  off.verdict.mask = false;
+  EXPECT_EQ((*session)->replay(off).failure.to_string(), lost.failure.to_string()) << "not on this device";
   EXPECT_EQ((*session)->prepare_mask().to_string(), lost.failure.to_string());
   session->reset();
 
@@ -418,13 +422,18 @@ TEST_F(SessionTest, TimesThatAreLeftComeToTheirResultsWhateverRanBetween) {
 
   std::vector<ReplayResult*> results;
   for (ReplayResult& result : left) results.push_back(&result);
+  const auto begin = std::chrono::steady_clock::now();
   Status added = (*session)->add_left_times(results);
+  const Nanoseconds all = std::chrono::steady_clock::now() - begin;
   ASSERT_TRUE(added.ok()) << added.to_string();
+  Nanoseconds fetching{};
   for (size_t i = 0; i < left.size(); ++i) {
     EXPECT_EQ(left[i].exec_time.size(), 3 + i);
     EXPECT_EQ(left[i].clock_source, whole.clock_source);
     EXPECT_EQ(left[i].times.back().stage, "timed_runs");
+    fetching += left[i].times.back().time;
   }
+  EXPECT_LE(fetching, all) << "each has its share";
   EXPECT_TRUE((*session)->add_left_times({}).ok()) << "nothing is left";
   EXPECT_EQ((*session)->add_left_times(results).message(), "0 results were left without times, and 3 are to get them");
 }

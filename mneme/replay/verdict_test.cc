@@ -347,6 +347,34 @@ define ptx_kernel void @far(ptr %out) {{
   EXPECT_TRUE(replay_far(next, {*parse_buffer_tolerance("out: u8, 1, absolute")}).verified);
 }
 
+TEST_F(Verdict, OfTwoArgumentsInOneAllocationTheWrongOneIsNamed) {
+  std::string ir = kernel_ir(kOneUlp);
+  ir.replace(ir.find("i32 %n)"), 7, "i32 %n, ptr %tail, ptr %behind)");
+  MadeRecording made = recording(ir);
+  made.pointer("tail", kOut + Bytes(kPlanted * 4 - 100));
+  made.pointer("behind", kOut + Bytes(kPlanted * 4 + 4));
+  MadeDatabase database;
+  auto session = database.prepare(made, *device_);
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  const ReplayResult result = (*session)->replay({});
+  ASSERT_EQ(result.mismatches.size(), 1u) << result.failure.to_string();
+  EXPECT_EQ(result.mismatches[0].where, "allocation 0x7a0000800000");
+  EXPECT_EQ(result.mismatches[0].buffer, "argument 'tail'");
+}
+
+// A variable of a module lies elsewhere in each: nobody knows who comes there.
+TEST_F(Verdict, RacesAreLookedForAtRecordedAddresses) {
+  MadeDatabase database;
+  const std::string ir = kernel_ir("%wrong = fadd float %right, 0.0", "  store float 1.0, ptr %in\n");
+  auto session = database.prepare(recording(ir), *device_);
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  const RaceReport report = (*session)->find_races({}, {{"global table", "table", 3, 0, Bytes(16), ElementType::f32},
+                                                        {"argument 'in'", "in", 0, 0, Bytes(16), ElementType::f32}});
+  EXPECT_EQ(report.not_looked, "");
+  ASSERT_EQ(report.races.size(), 1u);
+  EXPECT_EQ(report.races[0].range.where, "argument 'in'");
+}
+
 TEST_F(Verdict, AGlobalIsComparedByItsToleranceToo) {
   const std::string ir =
       kernel_ir("%wrong = fadd float %right, 0.0",

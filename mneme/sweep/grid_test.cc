@@ -177,5 +177,32 @@ TEST(Grid, HasTwoToTheSixtyThirdPointsAtMost) {
   EXPECT_EQ(Grid::create({}, axes).status().message(), "grid: it has more than 2^63 points");
 }
 
+TEST(Grid, KeepThreadsComputesTheWholeGrid) {
+  Configuration kept;
+  kept.keep_threads = true;
+  EXPECT_EQ(Grid::create(kept, {*parse_axis(R"(grid={"x":4})")}).status().message(),
+            "grid 'grid': keep_threads computes the grid: leave one of the two out");
+}
+
+TEST_F(GridFilesTest, NoPathIsTheRecordedCode) {
+  GridAxis axis = *parse_axis("ir=\"\"|" + (folder / "a.ll").string());
+  const Status pinned = pin_files(axis, FileSystem::posix());
+  ASSERT_TRUE(pinned.ok()) << pinned.to_string();
+  EXPECT_EQ(axis.values[0], "");
+  EXPECT_EQ(axis.digests[0], "");
+  EXPECT_EQ(Grid::create({}, {axis})->at(0), Configuration());
+}
+
+// A sweep that is resumed, by another version on another machine too, goes on with the points that it began with.
+TEST(Grid, ASampleIsTheSameEverywhere) {
+  EXPECT_EQ(make({"block.x=1:1000", "block.y=1:1000"}).sample(4, 7), (std::vector<uint64_t>{470989, 956704, 723633, 333046}));
+  std::vector<std::string> axes;
+  for (const char* key : {"block.x", "block.y", "block.z", "grid.x", "grid.y", "grid.z"})
+    axes.push_back(fmt::format("{}=1:1024", key));
+  axes.push_back("execution.iterations=1:7");
+  EXPECT_EQ(make(axes).sample(4, 7),
+            (std::vector<uint64_t>{5845502106427382186, 2165911192842364878, 2606000371313139421, 1016289395134552428}));
+}
+
 }  // namespace
 }  // namespace mneme

@@ -256,6 +256,8 @@ TEST(SweepPlan, WhatTheDeviceHasNoUseForIsRefusedAtTheStart) {
       check_knobs(plan).to_string(),
       "unsupported: grid 'assembler.max_registers': assembler.max_registers has no effect on the CPU device, whose code is not "
       "made from PTX: leave it out");
+  plan.axes.back() = *parse_axis("assembler.max_registers=32|64|null");
+  EXPECT_TRUE(check_knobs(plan).ok()) << "the last can be had";
   plan.axes.back() = *parse_axis("execution.l2=cold|warm");
   EXPECT_EQ(
       check_knobs(plan).to_string(),
@@ -282,6 +284,21 @@ TEST(SweepPoints, AreAllOrASample) {
   plan.random.reset();
   EXPECT_EQ(SweepPoints(grid, plan).size(), 8u);
   EXPECT_EQ(SweepPoints(grid, plan).at(7), 7u);
+}
+
+TEST(SweepPoints, AreDrawnByTheSeed) {
+  SweepPlan plan = some_plan();
+  plan.axes = {*parse_axis("block.x=1:1000")};
+  const Grid grid = *Grid::create(plan.base, plan.axes);
+  const auto drawn = [&](uint64_t seed) {
+    plan.seed = seed;
+    const SweepPoints points(grid, plan);
+    std::vector<uint64_t> all;
+    for (uint64_t i = 0; i < points.size(); ++i) all.push_back(points.at(i));
+    return all;
+  };
+  EXPECT_EQ(drawn(3), grid.sample(5, 3));
+  EXPECT_NE(drawn(3), drawn(0));
 }
 
 TEST(SweepPoints, MoreThanAreDrawnAreRefused) {
@@ -312,6 +329,22 @@ TEST_F(SweepFolderTest, TheDatabaseInItsPlaceIsPreferredToOneBesideTheResults) {
   auto read = read_plan({copy / "results"});
   ASSERT_TRUE(read.ok()) << read.status().to_string();
   EXPECT_EQ(read->database, plan.database);
+}
+
+TEST_F(SweepFolderTest, AFolderGivenRelativelyMovesWithItsDatabaseToo) {
+  SweepPlan plan = some_plan();
+  const Path first = folder.path / "first", moved = folder.path / "moved", before = std::filesystem::current_path();
+  plan.database = first / "record-db";
+  std::filesystem::create_directories(plan.database);
+  std::ofstream(plan.database / (plan.static_hash.hex() + ".json")) << "{}";
+  std::filesystem::current_path(first);
+  const bool begun = make_folder({"results"}).ok() && begin_folder({"results"}, plan).ok();
+  std::filesystem::current_path(before);
+  ASSERT_TRUE(begun);
+  std::filesystem::rename(first, moved);
+  auto read = read_plan({moved / "results"});
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->database, moved / "record-db");
 }
 
 TEST_F(SweepFolderTest, AFileOfIrThatHasChangedIsRefusedInTheBaseToo) {

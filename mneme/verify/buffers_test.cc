@@ -213,5 +213,35 @@ TEST(Buffers, MappedSpansHoldWholeGranulesAndTheirRegions) {
   EXPECT_EQ(l.plan.copy_size, 6_MiB);
 }
 
+TEST(Buffers, ARangeDoesNotEndBeforeItBegins) {
+  EXPECT_EQ(resolve({"0x7a0000000010-0x7a0000000008: u8, 1, absolute"}).status().code(), Code::not_found);
+}
+
+// Where an allocation begins is of no concern: what the device loads has an address.
+TEST(Buffers, ElementsLieAtMultiplesOfTheirAddress) {
+  Launch l = launch();
+  l.plan.regions[0].prologue.address = l.plan.regions[0].epilogue.address = DevicePtr(0x7a0000000002);
+  const auto resolved = [&](const char* text) {
+    return resolve_tolerances({*parse_buffer_tolerance(text)}, l.kernel, l.instance, l.plan).status().code();
+  };
+  EXPECT_EQ(resolved("0x7a0000000004+8: f32, 1, ulp"), Code::ok);
+  EXPECT_EQ(resolved("0x7a0000000002+8: f32, 1, ulp"), Code::invalid_argument);
+}
+
+TEST(Buffers, ThoseThatThereAreAreListedWithTheirPlaces) {
+  EXPECT_EQ(resolve({"z: f32, 1, ulp"}).status().message(),
+            "the tolerance 'z: f32, 1, ulp': there is no buffer 'z' in the recorded launch; there are\n"
+            "  argument 'x'  0x7a0000000190, 603 B\n"
+            "  argument 's+8'  0x7a0000001000, 64 B\n"
+            "  global table  0x7b0000000000, 32 B\n"
+            "or name a range of recorded memory: 0xADDRESS+SIZE");
+}
+
+TEST(Buffers, ARegionSaysOfWhatKindItIs) {
+  EXPECT_EQ(describe(region(Region::Kind::allocation, 0x7a0000000000, 8)), "allocation 0x7a0000000000");
+  EXPECT_EQ(describe(region(Region::Kind::host, 0x7c0000000000, 8)), "host memory 0x7c0000000000");
+  EXPECT_EQ(describe(region(Region::Kind::global, 0x7b0000000000, 8, "table")), "global table");
+}
+
 }  // namespace
 }  // namespace mneme

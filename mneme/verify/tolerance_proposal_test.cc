@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <limits>
 
 namespace mneme {
@@ -55,6 +57,34 @@ TEST(ToleranceProposal, WhereMostDifferOnlyTheLastPlaces) {
             "no tolerance is proposed: 900 of 1000 i32 differ, by up to 0.0001 % of the recorded value: this is not rounding");
   EXPECT_EQ(proposed(ElementType::f32, {0, 0, 0, 1000, 900}, 1, NanPolicy::any),
             "no tolerance is proposed: 900 of 1000 f32 differ, by up to 0 % of the recorded value: this is not rounding");
+}
+
+// Of each type one unit in the last place is allowed, also where that is more than a hundredth.
+TEST(ToleranceProposal, UnitsAreThoseOfTheType) {
+  EXPECT_EQ(proposed(ElementType::f8e4m3, {1, 0.1, 2, 1000, 10}, 1), "f8e4m3, 0.1, relative");
+  EXPECT_EQ(proposed(ElementType::f8e5m2, {1, 0.2, 2, 1000, 10}, 1), "f8e5m2, 0.2, relative");
+  EXPECT_EQ(proposed(ElementType::f8e4m3, {1, 0.125, 1, 1000, 900}, 1), "f8e4m3, 1, ulp");
+  EXPECT_EQ(proposed(ElementType::bf16, {1, 0.009, 2, 1000, 10}, 1), "bf16, 0.009, relative");
+  EXPECT_EQ(proposed(ElementType::f16, {1, 0.009, 10, 1000, 10}, 1), "f16, 10, ulp");
+  EXPECT_EQ(proposed(ElementType::f16, {1, 0.009, 11, 1000, 10}, 1), "f16, 0.009, relative");
+  EXPECT_EQ(proposed(ElementType::f32, {1, 1e-4, 1024, 1000, 900}, 1), "f32, 1024, ulp");
+  EXPECT_EQ(proposed(ElementType::f32, {1, 1e-4, 1025, 1000, 900}, 1), "f32, 0.0001, relative");
+  EXPECT_EQ(proposed(ElementType::complex64, {1, 1e-4, 1024, 1000, 900}, 1), "complex64, 1024, ulp");
+  EXPECT_EQ(proposed(ElementType::complex128, {1, 1e-13, 1024, 1000, 900}, 1), "complex128, 1024, ulp");
+}
+
+TEST(ToleranceProposal, ARoundedThresholdAcceptsWhatWasSeen) {
+  for (int exponent = -12; exponent < -2; ++exponent)
+    for (int digits = 10; digits < 100; ++digits) {
+      const double seen = std::strtod(fmt::format("{}e{}", digits, exponent - 1).c_str(), nullptr);
+      for (double error : {seen, std::nextafter(seen, 0.0), std::nextafter(seen, 1.0)}) {
+        if (error > 0.01) continue;
+        const auto proposal = propose_tolerance(ElementType::f64, NanPolicy::recorded, {1, error, 1e9, 1000, 10}, 1);
+        ASSERT_TRUE(proposal.tolerance.has_value()) << error;
+        EXPECT_GE(proposal.tolerance->threshold, error);
+        EXPECT_LE(proposal.tolerance->threshold, error * 1.11);
+      }
+    }
 }
 
 }  // namespace

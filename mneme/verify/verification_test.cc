@@ -81,5 +81,36 @@ TEST_P(VerificationTest, WhatDiffersBehindAToleratedPartIsTold) {
   EXPECT_EQ(verification->mismatches[0].first_offset, place);
 }
 
+// What the caller knows to be equal is not looked at, and its tolerances have their verdicts all the same.
+TEST_P(VerificationTest, WhatIsEqualHasTheVerdictOfItsTolerance) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  RestoredRun run = restored(**memory);
+  run_kernel();
+  const CheckedRun check = checked(std::move(run));
+  ASSERT_TRUE(check.equal);
+  const std::vector<ToleratedRange> tolerated = {{"data", 0, 16, Bytes(64), {ElementType::u16, 1, ErrorKind::absolute}}};
+  auto verification = judge(**memory, check, {}, tolerated);
+  ASSERT_TRUE(verification.ok()) << verification.status().to_string();
+  EXPECT_TRUE(verification->exact);
+  ASSERT_EQ(verification->tolerances.size(), 1u);
+  EXPECT_EQ(verification->tolerances[0].address, kData + Bytes(16));
+  EXPECT_EQ(verification->tolerances[0].differences.elements, 32u);
+  EXPECT_TRUE(verification->tolerances[0].differences.within);
+}
+
+TEST_P(VerificationTest, MemoryOfNobodyThatDiffersIsNotExact) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  RestoredRun run = restored(**memory);
+  run_kernel();
+  *at(kData + Bytes(before_.size() + 16)) ^= std::byte{1};  // between the two allocations
+  auto verification = judge(**memory, checked(std::move(run)), {}, {});
+  ASSERT_TRUE(verification.ok()) << verification.status().to_string();
+  EXPECT_FALSE(verification->exact);
+  ASSERT_EQ(verification->mismatches.size(), 1u);
+  EXPECT_EQ(verification->mismatches[0].where, "16 B behind the end of allocation 0x7a0000000000");
+}
+
 }  // namespace
 }  // namespace mneme

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 #include <llvm/Object/ELFObjectFile.h>
 
+#include <cstring>
 #include <set>
 
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/compiler.h"
 #include "mneme/compile/nvptx/cubin_facts.h"
+#include "mneme/compile/nvptx/ptx_assembler.h"
 
 namespace mneme::nvptx {
 namespace {
@@ -234,6 +236,84 @@ TEST(CubinFacts, SpillsOfCalledFunctionsCount) {
   EXPECT_EQ(facts.spill_loads, Bytes(212));
   EXPECT_EQ(facts.registers, 32u);
   EXPECT_EQ(facts.static_shared_memory, Bytes(48));
+}
+
+// A cubin with a section of code for each name, whose instructions are these numbers.
+ByteVector cubin_of(const std::vector<std::pair<std::string, std::vector<uint64_t>>>& sections) {
+  using Elf = llvm::object::ELF64LE;
+  std::string names = std::string(1, '\0') + ".shstrtab" + '\0', contents;
+  std::vector<Elf::Shdr> headers(2);
+  for (Elf::Shdr& header : headers) std::memset(&header, 0, sizeof header);
+  for (const auto& [name, operations] : sections) {
+    Elf::Shdr& header = headers.emplace_back();
+    std::memset(&header, 0, sizeof header);
+    header.sh_name = static_cast<uint32_t>(names.size());
+    header.sh_type = llvm::ELF::SHT_PROGBITS;
+    header.sh_offset = sizeof(Elf::Ehdr) + contents.size();
+    header.sh_size = 16 * operations.size();
+    names += name + '\0';
+    for (uint64_t operation : operations) {
+      const uint64_t words[] = {operation, 0};
+      contents.append(reinterpret_cast<const char*>(words), sizeof words);
+    }
+  }
+  headers[1].sh_name = 1;
+  headers[1].sh_type = llvm::ELF::SHT_STRTAB;
+  headers[1].sh_offset = sizeof(Elf::Ehdr) + contents.size();
+  headers[1].sh_size = names.size();
+  contents += names;
+  contents.resize((contents.size() + 7) / 8 * 8);
+  Elf::Ehdr file;
+  std::memset(&file, 0, sizeof file);
+  std::memcpy(file.e_ident,
+              "\x7f"
+              "ELF\x02\x01\x01",
+              7);
+  file.e_shoff = sizeof file + contents.size();
+  file.e_shentsize = sizeof(Elf::Shdr);
+  file.e_shnum = static_cast<uint16_t>(headers.size());
+  file.e_shstrndx = 1;
+  ByteVector result;
+  const auto add = [&](const void* from, size_t size) {
+    const auto* begin = static_cast<const std::byte*>(from);
+    result.insert(result.end(), begin, begin + size);
+  };
+  add(&file, sizeof file);
+  add(contents.data(), contents.size());
+  add(headers.data(), headers.size() * sizeof(Elf::Shdr));
+  return result;
+}
+
+TEST(CubinFacts, InstructionsAreCountedWithoutTheEndsOfFunctions) {
+  constexpr uint64_t kSome = 0x123, kNop = 0x918, kBranch = 0x947;
+  const ByteVector cubin = cubin_of({{".text.k", {kSome, 0x7000 + kSome, kBranch, kNop, kNop}},
+                                     {".nv.info", {kSome, kSome}},
+                                     {".text.helper", {kNop, kBranch, kBranch}}});
+  EXPECT_EQ(read_facts(cubin, "", "k").instructions, 4u);
+  EXPECT_EQ(read_facts(cubin, "", "other").instructions, std::nullopt);
+}
+
+TEST(CubinFacts, AFrameIsThatOfTheKernelWhoseWholeNameItIs) {
+  const std::string log =
+      "ptxas info    : Function properties for k\n    64 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+      "ptxas info    : Function properties for ask\n    16 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n";
+  EXPECT_EQ(read_facts({}, log, "k").stack_frame, Bytes(64));
+}
+
+TEST(CubinFacts, WarningsAreWrittenInTwoWays) {
+  EXPECT_THAT(read_warnings("ptxas info    : well\nptxas warning : one\nnvJitLink warning: two\nthree"),
+              testing::ElementsAre("ptxas warning : one", "nvJitLink warning: two"));
+}
+
+TEST(Architecture, IsMadeOfTwoDigitsOrMore) {
+  EXPECT_FALSE(runs_on("sm_9", "sm_9"));
+  EXPECT_TRUE(runs_on("sm_90", "sm_90"));
+  EXPECT_TRUE(runs_on("sm_100f", "sm_103"));
+}
+
+TEST(PtxasArguments, TheLevelIsTheHighestWhereNoneIsGiven) {
+  EXPECT_THAT(ptxas_arguments({.ptx = "", .architecture = "sm_90"}), testing::Contains("-O3"));
+  EXPECT_THAT(ptxas_arguments({.ptx = "", .architecture = "sm_90", .options = {.level = 1}}), testing::Contains("-O1"));
 }
 
 }  // namespace

@@ -12,7 +12,9 @@
 
 #include "mneme/base/testing/temporary_folder.h"
 #include "mneme/compile/nvptx/nvjitlink.h"
+#include "mneme/compile/nvptx/ptx_codegen.h"
 #include "mneme/compile/nvptx/ptxas.h"
+#include "mneme/ir/access.h"
 
 namespace mneme::nvptx {
 namespace {
@@ -489,6 +491,122 @@ TEST(PtxAssembler, AProgramIsGivenNoFilesOnDisk) {
   ASSERT_TRUE(cubin.ok()) << cubin.status().to_string();
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(cubin->image.bytes.data()), cubin->image.bytes.size()), "some code");
   EXPECT_EQ(cubin->log, "a warning");
+}
+
+TEST(PtxAssembler, IsLookedForInEveryFolderOfThePathAndInNoEmptyOne) {
+  const std::string path = ::getenv("PATH");
+  ::setenv("CUDA_HOME", "", 1);
+  ::setenv("PATH", "/first::/second", 1);
+  const AssemblerSearch search = AssemblerSearch::from_environment();
+  ::setenv("PATH", path.c_str(), 1);
+  ::unsetenv("CUDA_HOME");
+  EXPECT_THAT(search.ptxas_paths, testing::IsSupersetOf({"/first/ptxas", "/second/ptxas"}));
+  for (const std::vector<std::string>& paths : {search.ptxas_paths, search.nvjitlink_paths})
+    for (const char* relative : {"ptxas", "bin/ptxas", "lib/libnvJitLink.so.13", "lib64/libnvJitLink.so.13"})
+      EXPECT_THAT(paths, Not(testing::Contains(relative)));
+}
+
+TEST(PtxAssembler, AProgramThatIsBuiltAnewIsAnother) {
+  const TemporaryDirectory folder;
+  const std::filesystem::path program = folder.path() / "ptxas";
+  std::ofstream(program) << "#!/bin/sh\n";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  auto identity = [&] { return open_ptxas({program}).value()->identity(); };
+  const std::string before = identity();
+  EXPECT_EQ(identity(), before);
+  std::ofstream(program, std::ios::app) << "exit 0\n";
+  EXPECT_NE(identity(), before);
+  AssemblerSearch search{.only = "ptxas", .ptxas_paths = {program}};
+  EXPECT_THAT((*create_compiler("sm_90", search))->identity(), HasSubstr(identity()));
+}
+
+CodegenTarget target_of(const std::string& attributes, const std::string& architecture = "sm_90",
+                        const std::string& sum = "fadd float %x, %x") {
+  const std::string text = kHeader + ("define float @f(float %x) #0 { %a = " + sum + " ret float %a }\n") +
+                           "define float @g(float %x) #1 { %a = fadd float %x, %x ret float %a }\n" + attributes;
+  auto module = ir::Module::parse(std::as_bytes(std::span(text)), "test.ll");
+  EXPECT_TRUE(module.ok()) << module.status().to_string();
+  return CodegenTarget::of(ir::llvm_module(*module), architecture);
+}
+
+TEST(CodegenTarget, IsTheNewestThatAFunctionWasMadeFor) {
+  const auto features = [](const char* of_f, const char* of_g) {
+    return target_of(fmt::format("attributes #0 = {{ \"target-features\"=\"{}\" }}\nattributes #1 = {{ "
+                                 "\"target-features\"=\"{}\" }}\n",
+                                 of_f, of_g))
+        .features;
+  };
+  EXPECT_EQ(features("+ptx88", "+ptx80"), "+ptx88");
+  EXPECT_EQ(features("+ptx80", "+ptx88"), "+ptx88");
+  EXPECT_EQ(features("+ptx78", "+ptx78"), "+ptx78") << "the oldest that has the architecture";
+  EXPECT_EQ(features("+ptx88,+ptx80", "+ptx78"), "+ptx88");
+}
+
+TEST(CodegenTarget, KeepsTheVariantThatTheModuleWasMadeFor) {
+  const auto architecture = [](const char* cpu, const char* device) {
+    return target_of(
+               fmt::format("attributes #0 = {{ \"target-cpu\"=\"{}\" }}\nattributes #1 = {{ \"target-cpu\"=\"sm_90\" }}\n", cpu),
+               device)
+        .architecture;
+  };
+  EXPECT_EQ(architecture("sm_90a", "sm_90"), "sm_90a");
+  EXPECT_EQ(architecture("sm_100f", "sm_100"), "sm_100f");
+  EXPECT_EQ(architecture("sm_100f", "sm_103"), "sm_103");
+}
+
+TEST(CodegenTarget, ContractsWhereAnyFunctionDid) {
+  EXPECT_EQ(target_of("", "sm_90", "fadd contract float %x, %x").fusion, llvm::FPOpFusion::Fast);
+  EXPECT_NE(target_of("").fusion, llvm::FPOpFusion::Fast);
+}
+
+TEST(CodegenTarget, TheOldestPtxOfAnArchitectureIsNewEnough) {
+  EXPECT_TRUE(create_machine({.architecture = "sm_70", .features = "+ptx60"}, 3).ok());
+  EXPECT_FALSE(create_machine({.architecture = "sm_90", .features = "+ptx60"}, 3).ok());
+}
+
+TEST(EmitPtx, LinesAreDirectivesOfTheirOwn) {
+  EXPECT_TRUE(has_lines("{\n\t.loc\t1 2 3\n}"));
+  EXPECT_FALSE(has_lines("// .loc\n\tret;\n"));
+}
+
+TEST(EmitPtx, LinesOfEveryUnitAreDirectivesOfTheirOwn) {
+  auto ptx = nvptx::compiler("driver")->emit(parse(R"(
+define ptx_kernel void @first(ptr %out) !dbg !6 {
+  store i32 1, ptr %out, !dbg !8
+  ret void, !dbg !8
+}
+define ptx_kernel void @second(ptr %out) !dbg !7 {
+  store i32 1, ptr %out, !dbg !9
+  ret void, !dbg !9
+}
+!llvm.dbg.cu = !{!0, !1}
+!llvm.module.flags = !{!2, !3}
+!0 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !4, emissionKind: FullDebug)
+!1 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !5, emissionKind: FullDebug)
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = !{i32 7, !"Dwarf Version", i32 2}
+!4 = !DIFile(filename: "first.cu", directory: "/src")
+!5 = !DIFile(filename: "second.cu", directory: "/src")
+!6 = distinct !DISubprogram(name: "first", scope: !4, file: !4, line: 3, type: !10, spFlags: DISPFlagDefinition, unit: !0)
+!7 = distinct !DISubprogram(name: "second", scope: !5, file: !5, line: 5, type: !10, spFlags: DISPFlagDefinition, unit: !1)
+!8 = !DILocation(line: 4, column: 3, scope: !6)
+!9 = !DILocation(line: 6, column: 3, scope: !7)
+!10 = !DISubroutineType(types: !{null})
+)"),
+                                             {}, Stage::assembly);
+  ASSERT_TRUE(ptx.ok()) << ptx.status().to_string();
+  EXPECT_THAT(*ptx, HasSubstr("first.cu\""));
+  EXPECT_THAT(*ptx, HasSubstr("second.cu\""));
+  EXPECT_THAT(*ptx, Not(HasSubstr(".debug_info")));
+  EXPECT_THAT(*ptx, Not(ContainsRegex("\\.target [^\n]*debug")));
+}
+
+TEST(EmitPtx, WhatLlvmReportsIsARefusal) {
+  const auto refused = nvptx::compiler("driver")->emit(
+      parse("define ptx_kernel void @k(i32 %x) { call void asm sideeffect \"mov.u32 $0, $0;\", \"{nowhere}\"(i32 %x) ret void }"),
+      {}, Stage::assembly);
+  EXPECT_EQ(refused.status().code(), Code::unsupported);
+  EXPECT_THAT(refused.status().message(), StartsWith("making PTX for sm_90: "));
 }
 
 }  // namespace

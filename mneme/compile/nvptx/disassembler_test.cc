@@ -84,8 +84,11 @@ TEST(Disassembler, IsLookedForInTheToolkitsAndThePath) {
   ::setenv("CUDA_HOME", "/opt/toolkit", 1);
   ::setenv("PATH", "/usr/bin::/usr/local/cuda/bin", 1);
   auto paths = nvdisasm_paths();
+  ::setenv("CUDA_HOME", "", 1);
+  auto without_home = nvdisasm_paths();
   ::setenv("PATH", path.c_str(), 1);
   ::unsetenv("CUDA_HOME");
+  EXPECT_THAT(without_home, testing::ElementsAre("/usr/local/cuda/bin/nvdisasm", "/usr/bin/nvdisasm"));
   EXPECT_THAT(paths, testing::ElementsAre("/opt/toolkit/bin/nvdisasm", "/usr/local/cuda/bin/nvdisasm", "/usr/bin/nvdisasm"));
 }
 
