@@ -26,6 +26,12 @@ contains err "did you mean 'cxxflags'?"
 
 expect 64 mneme config cxxflags --arch 80
 contains err "--arch: '80' is no GPU architecture from sm_75 to sm_121"
+expect 64 env MNEME_ARCH=80 mneme config cxxflags
+contains err "MNEME_ARCH: '80' is no GPU architecture from sm_75 to sm_121"
+for arch in "" sm_80; do
+  expect 0 env MNEME_ARCH=$arch mneme config cxxflags
+  contains out "--offload-arch=${arch:-sm_90}"
+done
 expect 2 env CUDA_HOME=/nonexistent mneme config cudadir
 contains err "CUDA_HOME is /nonexistent, which is no CUDA toolkit"
 expect 0 env MNEME_LOG=verbose mneme version

@@ -23,6 +23,14 @@ once "DeviceState.prologue.$hash.$first"
 contains out "instance $first"
 contains out "damaged"
 contains out "instance $second"
+expect 2 mneme show --check "hurt/$hash.json"
+lacks out "all whole"
+# Of several instances the sound ones have their results; what could not be replayed is not right, wherever it stands.
+for order in "$first $second" "$second $first"; do
+  read -r one other <<<"$order"
+  expect 2 mneme replay "hurt/$hash.json" --device cpu --iterations 1 -rid "$one" -rid "$other"
+  [ "$(json out 'd["verified"], sorted(i["result"]["verified"] for i in d["instances"])')" = "(False, [False, True])" ] || fail "the instances' verdict"
+done
 expect 2 mneme show --json "hurt/$hash.json"
 [ "$(json out '[i["pages"] is None for i in d["instances"]], len(d["damaged"])')" = "([True, False], 1)" ] || fail "the instances"
 

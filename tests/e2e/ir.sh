@@ -51,6 +51,14 @@ expect 0 mneme ir "$kernel" --bitcode -o optimised.bc
 [ "$(head -c 2 optimised.bc)" = BC ] || fail "--bitcode writes no bitcode"
 expect 64 mneme ir "$kernel" --bitcode --stage asm
 contains err "--bitcode is of IR, and the stage 'asm' is text"
+expect 64 mneme ir "$kernel" --bitcode --stage sass
+contains err "--bitcode is of IR, and the stage 'sass' is text"
+# IR in place of the recorded one.
+expect 0 mneme ir "$kernel" --stage recorded -o other.ll
+sed -i 's/fadd/fsub/' other.ll
+expect 0 mneme ir "$kernel" --stage asm --ir other.ll
+contains out "sub.f32"
+lacks out "add.f32"
 expect 64 mneme ir "$kernel" --stage compiled
 expect 2 mneme ir "$kernel" -o nowhere/optimised.ll
 contains err nowhere

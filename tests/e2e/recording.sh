@@ -77,8 +77,41 @@ cmp -s out narrow.out || fail "the output differs when the range is too small"
 # What is lost is said first, and with --strict by the exit status.
 expect 2 record -rdb narrow --strict -vass 0.002 -- ./app 6 1000000
 contains err "recorded nothing in $PWD/narrow; 8 launches that were to be recorded are lost"
+expect 7 record -rdb narrow --strict -vass 0.002 -- sh -c './app 6 1000000; exit 7'
+contains err "that were to be recorded are lost"
 expect 0 record -rdb strict --strict --max 2 -- ./app
 lacks err lost
+# Also a launch that was being stored when the program ended, by a thread that did not make it.
+cat >leaves.cu <<'SOURCE'
+#include <unistd.h>
+#include <cstdint>
+#include <filesystem>
+#include <thread>
+__global__ void scatter(uint64_t* data) {
+  uint64_t i = blockIdx.x * blockDim.x + threadIdx.x;
+  uint64_t x = (i + 1) * 0x9e3779b97f4a7c15ull;
+  data[i] = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9ull;
+}
+int main(int, char** argv) {
+  constexpr unsigned kBlocks = 1 << 16;
+  uint64_t* data = nullptr;
+  if (cudaMalloc(&data, kBlocks * 256 * sizeof *data) != cudaSuccess) return 90;
+  // Before the launch all pages are alike.
+  std::thread([=] {
+    for (uintmax_t bytes = 0; bytes < 8 << 20; usleep(1000)) {
+      std::error_code ignored;
+      bytes = 0;
+      for (const auto& file : std::filesystem::directory_iterator(argv[1], ignored)) bytes += file.file_size(ignored);
+    }
+    _exit(0);
+  }).detach();
+  scatter<<<kBlocks, 256>>>(data);
+  return 91;
+}
+SOURCE
+compile leaves.cu leaves
+expect 2 record -rdb left --strict -- ./leaves "$PWD/left/pages"
+contains err "perhaps 1 more, which was being stored when the program ended"
 
 # A database that cannot be: the program does not run in vain.
 echo "a file" >file

@@ -47,3 +47,14 @@ for cudart in static shared; do
     done
   done
 done
+# A program without kernels of its own is recordable by a library of its libraries, wherever their run paths say that these lie.
+mkdir lib
+mv liblibrary.so lib
+echo 'extern "C" int library_sum(); int between() { return library_sum(); }' >between.cc
+echo '#include <cstdio>
+int between(); int main() { std::printf("library %d\n", between()); }' >plain.cc
+$(mneme config cxx) -fPIC -shared between.cc -o lib/libbetween.so -Llib -llibrary -Wl,-rpath,'$ORIGIN'
+$(mneme config cxx) plain.cc -o plain -Llib -lbetween -Wl,-rpath,'${ORIGIN}/lib' -Wl,-rpath-link,lib
+expect 0 mneme run --device cpu -- ./plain
+contains out "library 32"
+lacks err "no recordable code"

@@ -70,8 +70,16 @@ expect 0 sweep --grid 'passes=default<O2>|default<O2>,verify|default<O2>,verify,
 [ "$(json out 'd["measured"], d["shared"], len(d["best"])')" = "(3, 0, 3)" ] || fail "shared"
 
 # As many compilers as have something to do.
-expect 0 sweep --grid block.x=64 --compile-workers 300 --results-dir two --json
+expect 0 sweep --grid block.x=64 --compile-workers 300 --devices 0,0 --compile-memory 2 --results-dir two --json
 [ "$(json out 'd["rate"]["compile_workers"]')" -eq 1 ] || fail "$(json out 'd["rate"]["compile_workers"]') compilers for one point"
+[ "$(json out 'd["rate"]["devices"]')" -eq 1 ] || fail "a device that is named twice is two"
+[ "$(json two/sweep.json 'd["limits"]["compile_memory"] == 2 << 30')" = True ] || fail "the limits: $(json two/sweep.json 'd["limits"]')"
+# A best.json that was lost is there again; the sweep's instances are its own.
+rm two/best.json
+expect 0 mneme sweep --resume two
+[ "$(json two/best.json 'd["configuration"]["block"]["x"]')" -eq 64 ] || fail "no best.json"
+expect 2 mneme sweep --resume two db 'add#0'
+contains err "--resume two: its sweep has instances of its own: leave #N out"
 
 # By chance: the same points for the same seed. Where no name is given the folder has a new one.
 for i in 1 2; do
@@ -82,6 +90,11 @@ for i in 1 2; do
 done
 cmp -s points1 points2 || fail "other points for the same seed: $(cat points1 points2)"
 [ "$(tr -cd , <points1 | wc -c)" -eq 3 ] || fail "not four points"
+
+# A recorded launch that fails is a warning once, though it is measured at the begin and at the end.
+expect 1 sweep --grid block.x=64 --compile-timeout 0.001 --results-dir hurried
+[ "$(grep -c "the launch as it was recorded fails here" err)" -eq 1 ] || fail "not one warning"
+[ "$(grep -c '"label":"baseline at the' hurried/results.jsonl)" -eq 2 ] || fail "the baseline was not measured twice"
 
 # What is wrong has its reason and an example. Nothing right: 1.
 expect 0 mneme ir "$kernel" --stage recorded -o recorded.ll
@@ -199,7 +212,7 @@ contains err "grid 'ir': the IR in place of the recorded one, $PWD/one.ll, has c
 
 # Killed at any moment it can be resumed, and nothing is measured twice. A signal ends it with that signal's status.
 expect 0 python3 - "$kernel" <<'P'
-import collections, fcntl, json, os, pty, select, signal, subprocess, sys, time
+import collections, fcntl, json, os, pty, select, signal, statistics, struct, subprocess, sys, termios, time
 kernel, total = sys.argv[1], 60
 def start(folder, *how):
     return subprocess.Popen(["mneme", "sweep", *how, "--compile-workers", "1"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -269,6 +282,44 @@ time.sleep(1.2)
 assert run.poll() is None, run.returncode
 run.send_signal(signal.SIGTERM)
 assert run.wait() == -signal.SIGTERM, run.returncode
+
+# While it goes on best.json has the fastest until then, and one that is left is told. What is resumed has new limits.
+folder, short = "long", range(2, 22)
+counts = "|".join(map(str, (*short, 1000000)))
+child, terminal = pty.fork()
+if child == 0:
+    fcntl.ioctl(2, termios.TIOCSWINSZ, struct.pack("4H", 24, 30, 0, 0))
+    os.dup2(os.open("long.out", os.O_WRONLY | os.O_CREAT), 1)
+    axis = f"execution.iterations={counts}"
+    os.execvp("mneme", ["mneme", "sweep", kernel, "--device", "cpu", "--grid", axis, "--no-share", "--results-dir", folder, "--compile-workers", "1"])
+said = b""
+def read_terminal():
+    global said
+    while select.select([terminal], [], [], 0.02)[0]:
+        try:
+            said += os.read(terminal, 65536)
+        except OSError:  # it is closed
+            return
+def fastest():
+    lines = [json.loads(line) for line in open(folder + "/results.jsonl") if line.endswith("\n")]
+    return min(statistics.median(line["result"]["exec_time"]) for line in lines if "digest" in line and "label" not in line)
+end = time.monotonic() + 60
+while len(results(folder)) < len(short) or json.load(open(folder + "/best.json"))["time"] != fastest():
+    assert time.monotonic() < end, "best.json is not that of the fastest"
+    read_terminal()
+os.kill(child, signal.SIGINT)
+while b"goes on" not in said and time.monotonic() < end:
+    read_terminal()
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGINT
+assert f"\n{len(short)} of {len(short) + 1} configurations done: " in open("long.out").read(), open("long.out").read()
+assert b"not all is done; mneme sweep --resume long goes on" in said, said
+# A line that is drawn over stays off the edge of the terminal, where it would begin another.
+drawn = [part.split("\r")[0] for part in said.decode().split("\r\033[K")[1:] if part.startswith("[")]
+assert max(map(len, drawn)) == 29, drawn
+resumed = subprocess.run(["mneme", "sweep", "--resume", folder, "--json", "--compile-timeout", "0.001"], stdout=subprocess.PIPE)
+told = json.loads(resumed.stdout)
+assert (resumed.returncode, told["resumed"], list(told["failures"])) == (0, len(short), ["compile_timeout"]), told
+folder = "ended-15"
 
 # A terminal that is closed is a signal too.
 folder = "closed"

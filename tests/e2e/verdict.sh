@@ -91,3 +91,39 @@ sed "${last}s/^ *store float \([^,]*\), ptr \([^,]*\),.*/$beside/" recorded.ll >
 expect 1 mneme diff "$kernel" -rid "$first" --device cpu --ir behind.ll
 contains out "0 B behind the end of allocation 0x7a"
 lacks out "differ"
+expect 1 mneme check "$kernel" -rid "$first" --device cpu --runs 2 --ir behind.ll
+contains out "behind the end of allocation 0x7a"
+
+# Another number where zero was recorded.
+beside=${beside/i64 64/i64 1}
+sed "${last}s/^ *store float \([^,]*\), ptr \([^,]*\),.*/$beside/" recorded.ll >zero.ll
+expect 1 mneme diff "$kernel" -rid "$first" --device cpu --ir zero.ll
+contains out "zero recorded                   1 "
+lacks out "no error"
+
+# All that belongs to a kernel is checked, before its launches and after them.
+expect 0 mneme show --json "$kernel"
+pages=$(($(json out 'd["instances"][0]["pages"]') + 2))
+expect 0 mneme show --check "$kernel"
+# The second begins where the first ends, and each changes one page.
+contains out "checked: the IR, 2 instances and $pages pages: all whole"
+
+# What is within a tolerance each time need not be the same each time.
+cat >order.cu <<'SOURCE'
+__global__ void order(float* total) { atomicAdd(total, 1.0f / static_cast<float>(1 + blockIdx.x * 37 % 101)); }
+__global__ void fill(float* places) { places[threadIdx.x] = static_cast<float>(1 + threadIdx.x); }
+int main() {
+  float *total, *places;
+  if (cudaMalloc(&total, sizeof(float)) || cudaMemset(total, 0, sizeof(float)) || cudaMalloc(&places, 64 * sizeof(float))) return 90;
+  order<<<96, 1>>>(total);
+  fill<<<1, 64>>>(places);
+  return cudaDeviceSynchronize() || cudaFree(total) || cudaFree(places);
+}
+SOURCE
+compile order.cu order
+expect 0 mneme record -rdb orders --device cpu -- ./order
+expect 1 mneme check orders order --device cpu --runs 5 --seed 1 --tolerance 'total: f32, 1e-3, relative'
+contains out "5 runs, not deterministic"
+# Numbers that fewer threads do not write are counted from the first on.
+expect 1 mneme diff orders fill --device cpu --block-dim-x 48
+contains out "16 elements were not written by this configuration, the first at index 48"

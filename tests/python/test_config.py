@@ -255,6 +255,23 @@ def test_ir_in_memory_travels_with_it(
     assert changed.failure == "compile_error"
     assert "has changed: its digest is" in changed.reason
     assert config.replace(ir="other.ll").to_dict() == {"passes": "default<O3>", "ir": "other.ll"}
+    Path(members["ir"]).write_bytes(bitcode[:100])
+    assert mneme.Config(module=Ir(bitcode)) == config
+    assert Path(members["ir"]).read_bytes() == bitcode, "a file that was cut off is written anew"
+    assert Path(members["ir"]).stat().st_mode & 0o777 == 0o644, "logs that name it are others' to read too"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MNEME_IR_DIR", "here")
+    assert mneme.Config(module=Ir(bitcode)).to_dict()["ir"] == str(tmp_path / "here" / f"{members['ir_digest']}.bc")
+
+
+def test_a_wrong_member_is_named_by_its_own_path() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^configuration: 'block\.y' cannot be of type bytes: "):
+        mneme.Config.from_dict({"codegen": {"level": 1}, "pass_plugins": ["a.so"], "block": {"x": 32, "y": b"1"}})
+
+
+def test_many_members_side_by_side_are_not_deep() -> None:
+    config = mneme.Config(tolerance=[f"b{number}: f32, 1e-5, relative" for number in range(100)])
+    assert mneme.Config.from_dict(config.to_dict()) == config and len(config.to_dict()["tolerance"]) == 100
 
 
 def test_ir_in_memory_has_a_place_that_lasts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

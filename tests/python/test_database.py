@@ -144,18 +144,92 @@ def test_memory_is_as_it_was_recorded(instance: mneme.Instance) -> None:
     assert buffers["scaled"].kind == "annotation"
 
 
-def test_what_is_called_alike_is_all_there(copied_recordings: Path) -> None:
-    """A program may give an annotation the name of an argument: the second of a name goes by its range."""
-    file = copied_recordings / f"{HASH}.json"
-    document = json.loads(file.read_text())
-    document["instances"][0]["annotations"] = [
-        {"address": f"{address:#x}", "bytes": 400, "tag": tag, "tolerance": "i32, 1, absolute"}
-        for address, tag in ((0x7A0000000200, "data"), (0x7A0000000400, "twice"), (0x7A0000000600, "twice"))
-    ]
-    del document["checksum"]
+def write_document(folder: Path, document: dict[str, Any]) -> None:
+    """A kernel's file, under the checksum that it has then."""
+    document.pop("checksum", None)
     compact = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     document["checksum"] = _native.digest_of(compact.encode())
-    file.write_text(json.dumps(document))
+    (folder / f"{document['kernel']['static_hash']}.json").write_text(json.dumps(document))
+
+
+def annotate(folder: Path, annotations: list[tuple[int, int, str, str]]) -> None:
+    """Gives the recorded launch annotations, each an address, a number of bytes, a tag and a type."""
+    document = json.loads((folder / f"{HASH}.json").read_text())
+    document["instances"][0]["annotations"] = [
+        {"address": f"{address:#x}", "bytes": size, "tag": tag, "tolerance": f"{type}, 1, absolute"}
+        for address, size, tag, type in annotations
+    ]
+    write_document(folder, document)
+
+
+def test_each_type_of_element_has_its_own_of_numpy(copied_recordings: Path) -> None:
+    types = {
+        **{f"{sign}{bits}": f"{sign}nt{bits}".replace("unt", "uint") for sign in "iu" for bits in (8, 16, 32, 64)},
+        **{"f16": "float16", "f32": "float32", "f64": "float64", "complex64": "complex64", "complex128": "complex128"},
+        **{"bf16": "uint16", "f8e4m3": "uint8", "f8e5m2": "uint8"},
+    }
+    annotate(copied_recordings, [(0x7A0000001000 + 512 * place, 320, type, type) for place, type in enumerate(types)])
+    buffers = mneme.Database(copied_recordings)["scale"][0].buffers()
+    assert {type: str(buffers[type].dtype) for type in types} == types
+    for type in types:
+        assert buffers[type].element == type
+        assert len(buffers[type]) == len(buffers[type].prologue) == 320 // buffers[type].dtype.itemsize
+
+
+def test_an_annotation_is_of_its_own_bytes(copied_recordings: Path) -> None:
+    """Of a part of an allocation it says nothing of the rest."""
+    allocation, part = "0x7a0000000000+100", (0x7A0000000000, 40, "part", "i32")
+    annotate(copied_recordings, [part])
+    buffers = mneme.Database(copied_recordings)["scale"][0].buffers()
+    assert list(buffers) == ["data", "odd", "table", "part", allocation]
+    assert (buffers["part"].size, buffers["part"].prologue.tolist()) == (40, [0x07070707] * 10)
+    assert (buffers[allocation].element, buffers[allocation].size) == (None, 100)
+    annotate(copied_recordings, [(0x7A0000000000, 100, "whole", "u16")])
+    buffers = mneme.Database(copied_recordings)["scale"][0].buffers()
+    assert (buffers[allocation].element, len(buffers[allocation])) == ("u16", 50)
+
+
+def test_a_launch_is_another_where_it_lies_elsewhere(instance: mneme.Instance, copied_recordings: Path) -> None:
+    here, there = mneme.Database(copied_recordings), mneme.Database(copied_recordings)["scale"][0]
+    assert here["scale"][0] == there and hash(here["scale"][0]) == hash(there)
+    assert there != instance and (there.kernel.hash, there.hash) == (instance.kernel.hash, instance.hash)
+
+
+def with_others(folder: Path, *names: str) -> mneme.Database:
+    """A database with more kernels than there were."""
+    document = json.loads((folder / f"{HASH}.json").read_text())
+    for number, name in enumerate(names):
+        other = f"{number + 1:032x}"
+        document["kernel"] |= {"demangled": name, "name": f"_Z{number}", "static_hash": other}
+        document["ir"]["file"], document["instances"] = f"RecordedIR_{other}.bc", []
+        write_document(folder, document)
+    return mneme.Database(folder)
+
+
+def test_a_name_that_is_of_several_kernels_is_of_none(copied_recordings: Path) -> None:
+    database = with_others(copied_recordings, "void rescale<float>(float*, int)", "fill(int*)", "fill(float*)")
+    assert len(database) == 4
+    assert database["^rescale$"].demangled == "void rescale<float>(float*, int)"
+    assert "scale" in database and "fill" not in database and ".*cale" not in database
+    with pytest.raises(NotFoundError) as raised:
+        database[".*cale"]
+    assert str(raised.value).startswith(f"2 kernels in {copied_recordings} match '.*cale': choose one by its hash\n  ")
+    with pytest.raises(NotFoundError, match="choose"):
+        database["fill"]
+    assert database.get("fill(int*)") is not None
+
+
+def test_numbers_behind_a_name_go_before_those_behind_a_file(recordings: Path) -> None:
+    database = mneme.Database(f"{recordings / HASH}.json#0")
+    with pytest.raises(NotFoundError, match=r"none is #1$"):
+        database.launches("scale#1")
+    assert mneme.Database(f"{recordings / HASH}.json#7").launches("#0")[0].hash == INSTANCE
+
+
+def test_what_is_called_alike_is_all_there(copied_recordings: Path) -> None:
+    """A program may give an annotation the name of an argument: the second of a name goes by its range."""
+    annotations = [(0x7A0000000200, 400, "data", "i32"), (0x7A0000000400, 400, "twice", "i32")]
+    annotate(copied_recordings, [*annotations, (0x7A0000000600, 400, "twice", "i32")])
     buffers = mneme.Database(copied_recordings)["scale"][0].buffers()
     assert list(buffers) == [
         "data", "odd", "table", "0x7a0000000200+400", "twice", "0x7a0000000600+400", "0x7a0000000000+100",

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,8 @@ from typing import Any
 import mneme
 import pytest
 from mneme.errors import ClosedError, IncompatibleError, InvalidArgumentError, MnemeError, UnavailableError
+from mneme.executor import _Told, _Work
+from mneme.progress import Bar
 
 OtherCode = Callable[[str], str]
 QUICK = {"iterations": 2}
@@ -98,6 +101,23 @@ def test_maps_in_order_and_asks_for_no_more_than_it_needs(executor: mneme.Execut
 def test_a_map_that_takes_too_long_says_so(executor: mneme.Executor) -> None:
     with pytest.raises(TimeoutError):
         list(executor.map([config(execution=LONG)], timeout=0.01))
+
+
+def test_the_time_of_a_map_is_that_of_all_its_results(
+    executor: mneme.Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited = []
+
+    class Waited(concurrent.futures.Future[int]):
+        def result(self, timeout: float | None = None) -> int:
+            waited.append(timeout)
+            return len(waited)
+
+    times = iter([100.0, 101.0, 104.0, 109.0])
+    monkeypatch.setattr(executor, "submit", lambda config: Waited())
+    monkeypatch.setattr("mneme.executor.time", types.SimpleNamespace(monotonic=lambda: next(times)))
+    assert list(executor.map([config()] * 3, timeout=10)) == [1, 2, 3]
+    assert waited == [9.0, 6.0, 1.0]
 
 
 def test_a_map_that_is_left_gives_the_rest_up(executor: mneme.Executor) -> None:
@@ -610,3 +630,39 @@ def test_processes_of_multiprocessing_may_be_forked_meanwhile(executor: mneme.Ex
     with multiprocessing.get_context("fork").Pool(2) as workers:
         assert workers.map(abs, [-1, -2]) == [1, 2]
     assert future.result().verified
+
+
+def test_what_is_shown_of_it_ends_where_it_does_not_open(
+    instance: mneme.Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[object] = []
+    monkeypatch.setenv("MNEME_COMMAND", "/nowhere/mneme")
+    monkeypatch.setattr(Bar, "close", lambda bar: ended.append(bar))
+    with pytest.raises(UnavailableError):
+        mneme.Executor(instance, device="cpu", progress=True)
+    assert len(ended) == 1
+
+
+def test_progress_is_told_no_more_often_than_each_tenth_of_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("mneme.executor.time", types.SimpleNamespace(monotonic=lambda: now))
+    seen: list[int] = []
+    told = _Told(lambda progress: seen.append(progress.done))
+    for done, now in enumerate((100.0, 100.05, 100.09, 100.11, 100.15, 100.25)):  # noqa: B007
+        told.tell(lambda: {"done": done})  # noqa: B023
+    assert seen == [0, 3, 5] and told.next_in() == pytest.approx(0.1)
+    told.tell(lambda: {"done": 6}, last=True)
+    assert seen == [0, 3, 5, 6]
+
+
+def test_the_best_time_is_the_least() -> None:
+    done = [mneme._native.PoolResult.from_dict(line_of(time)) for time in (30.0, 20.0, 40.0, None)]
+    arrived: Iterator[Any] = iter([[(1, done[0]), (2, done[1])], [(3, done[2])], [(4, done[3])], None])
+    work = _Work(types.SimpleNamespace(take=lambda seconds: next(arrived), progress=dict), None)  # type: ignore[arg-type]
+    work._thread.join()
+    assert work.progress() == {"best_time": 20.0}
+
+
+def line_of(time: float | None) -> dict[str, Any]:
+    result = {"verified": True, "exec_time": [time]} if time else {}
+    return {"configuration": {}, "failure": None if time else "run_timeout", "reason": "", "result": result}

@@ -9,6 +9,7 @@ import nbformat
 import pytest
 from mneme import _live
 from mneme._live import Live
+from mneme.progress import Bar
 from mneme.tune import Study
 from mneme.tune.shown.progress import Display
 from nbclient import NotebookClient
@@ -96,3 +97,19 @@ def test_a_notebook_keeps_how_it_ended(instance: mneme.Instance) -> None:
     assert output.data["text/plain"].startswith("scale(int*, int, int): 2 of 2, ")
     assert '<progress value="2" max="2"></progress> 2 of 2, ' in output.data["text/html"]
     assert [other for other in notebook.cells[0].outputs if other is not output] == []
+
+
+def test_what_is_shown_in_any_case_is_not_written_into_a_file() -> None:
+    stream = io.StringIO()
+    live = Live("scale", stream)
+    live.update(1, 4, "1 of 4", now=True)
+    assert stream.getvalue() == ""
+
+
+def test_the_bar_shows_all_that_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    bar = Bar("scale")
+    monkeypatch.setattr(bar._live, "update", lambda *shown: drawn.append(shown))
+    for progress in (mneme.Progress(), mneme.Progress(submitted=4, done=3, measured=1)):
+        bar(progress)
+    assert [shown[:2] for shown in drawn] == [(0, None), (3, 4)] and drawn[1][2].startswith("3 of 4, ")

@@ -262,3 +262,59 @@ def test_the_reference_says_every_feature() -> None:
         for name in re.findall(r"`(\w+)`", line.split("|")[1])
     ]
     assert sorted(names) == sorted(llvm.FEATURES)
+
+
+def test_a_number_is_a_vector_of_it_where_one_is_wanted() -> None:
+    module = llvm.Module("mine")
+    function = module.add_function("twice", "<2 x i32> (<2 x i32>)")
+    build = llvm.Builder(function.add_block("entry"))
+    build.ret(build.add(function.arguments[0], 7, "more"))
+    module.verify()
+    assert re.search(r"add <2 x i32> %\w+, (splat \(i32 7\)|<i32 7, i32 7>)", str(module))
+
+
+def test_a_call_has_the_type_that_is_told() -> None:
+    module = llvm.Module("mine")
+    callee = module.add_function("callee", "void (i32)")
+    build = llvm.Builder(module.add_function("caller", "void ()").add_block("entry"))
+    assert str(build.call(callee, 1, type="float (i64)", name="r")).strip() == "%r = call float @callee(i64 1)"
+
+
+def test_a_loop_within_the_first_has_that_as_its_parent() -> None:
+    module = llvm.Module("mine")
+    function = module.add_function("nested", "void (i1)")
+    entry, outer, inner, end = (function.add_block(name) for name in ("entry", "outer", "inner", "end"))
+    llvm.Builder(entry).br(outer)
+    llvm.Builder(outer).br(inner)
+    after = function.add_block("after")
+    llvm.Builder(inner).cond_br(function.arguments[0], inner, after)
+    llvm.Builder(after).cond_br(function.arguments[0], outer, end)
+    llvm.Builder(end).ret()
+    module.verify()
+    loops = {loop.header.name: loop for loop in function.loops}
+    assert loops["outer"].parent is None
+    parent = loops["inner"].parent
+    assert parent is not None and parent.header == loops["outer"].header
+
+
+def test_a_kernel_that_is_only_declared_is_none() -> None:
+    text = "declare ptx_kernel void @elsewhere()\ndefine ptx_kernel void @there() {\n  ret void\n}\n"
+    module = llvm.parse(text)
+    assert module.functions["elsewhere"].is_kernel
+    assert [kernel.name for kernel in module.kernels] == ["there"]
+
+
+def test_what_does_not_fit_is_told_with_its_names() -> None:
+    module = llvm.example()
+    build: Any = llvm.Builder(module.functions["saxpy"].instructions["index"])
+    with pytest.raises(errors.InvalidArgumentError, match=r"does not take \(.*nobody=int"):
+        build.fneg(module.functions["saxpy"].arguments["a"], nobody=3)
+
+
+def test_what_a_pointer_calls_is_no_function_that_is_reached() -> None:
+    module = llvm.Module("mine")
+    caller = module.add_function("caller", "void (ptr)")
+    build = llvm.Builder(caller.add_block("entry"))
+    build.call(caller.arguments[0], type="void ()")
+    build.ret()
+    assert module.call_graph().reachable(caller) == {caller}

@@ -13,6 +13,9 @@ import sys
 from typing import Any
 
 import mneme
+import mneme._help
+import mneme._json
+import mneme._views
 import mneme.llvm._builder
 import mneme.report
 import mneme.tune.extras
@@ -159,3 +162,61 @@ def test_another_package_is_imported_after_it_and_before_it(other: str) -> None:
     for code in (f"import mneme._native, {other}", f"import {other}, mneme._native"):
         done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True)
         assert done.returncode == 0, f"{code}: {done.stderr}"
+
+
+def parser(summary: str, epilog: str = "") -> mneme._help.Parser:
+    made = mneme._help.Parser(summary, [("draw a", "one file")], prog="draw", usage="draw [-q] FILE", epilog=epilog)
+    made.add_argument("-q", "--quiet", action="store_true", help="says nothing")
+    made.add_argument("file", metavar="FILE", help="what is drawn")
+    return made
+
+
+def test_completion_offers_long_names_and_what_stands_for_itself() -> None:
+    lines = mneme._help.option_lines(parser("Draws.")).splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["--help", "--help-all", "--quiet", "FILE"]
+
+
+def test_no_line_of_a_manual_page_is_taken_for_a_request() -> None:
+    page = mneme._help.manual_page(parser("Draws.", "Its own are in\n.drawn, and others' too:\n  .a\n.b"))
+    assert "\n\\&.drawn, and others\\(aq too:\n  .a\n\\&.b\n" in page
+    requests = [line.split(" ")[0] for line in page.splitlines() if line.startswith(".")]
+    assert set(requests) == {".TH", ".SH", ".PP", ".RS", ".nf", ".fi", ".RE", ".TP", ".BR"}
+
+
+def test_help_fills_paragraphs_and_keeps_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = parser("Draws " + "a line and " * 6 + "no more.\n\nAs one of:\n  a square\n  a circle").format_help()
+    first, second, _ = shown.split("\n\n", 2)
+    assert len(first.splitlines()) == 2 and max(map(len, first.splitlines())) <= 40
+    assert second == "As one of:\n  a square\n  a circle"
+
+
+def test_each_code_of_an_error_has_its_exception() -> None:
+    codes = {
+        "invalid_argument": "InvalidArgumentError",
+        "not_found": "NotFoundError",
+        "unsupported": "UnsupportedError",
+        "unavailable": "UnavailableError",
+        "incompatible": "IncompatibleError",
+        "corrupt": "CorruptError",
+        "exhausted": "ExhaustedError",
+        "io": "IoError",
+        "device_fault": "DeviceFaultError",
+        "timeout": "TimeLimitError",
+        "internal": "InternalError",
+        "of tomorrow": "InternalError",
+    }
+    assert {code: mneme.errors.of_code(code).__name__ for code in codes} == codes
+
+
+def test_json_may_be_as_deep_as_is_said() -> None:
+    deepest = mneme._json.DEEPEST
+    mneme._json.loads("[[], " + "[" * (deepest - 1) + "]" * (deepest - 1) + "]")
+    with pytest.raises(ValueError, match="nested deeper than 64"):
+        mneme._json.loads("[" * (deepest + 1) + "]" * (deepest + 1))
+
+
+def test_a_table_that_just_fits_has_a_line_for_each_row() -> None:
+    table = mneme._views.Table("Best", ["RANK", "PASSES"], [["1", "default<O1>"]])
+    longest = max(map(len, table.text().splitlines()))
+    assert table.text(longest) == table.text() != table.text(longest - 1)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mneme.report import charts, page
-from mneme.results.factors import Factor, Value, flatten
-from mneme.results.importance import importance, medians_by_value
+from mneme.report import charts, code, page
+from mneme.results.factors import Factor, Value, at_most, factors_of, flatten
+from mneme.results.importance import importance, medians_by_value, never_right
 from mneme.results.run import COMPILING, LogLine, Run, read
 from mneme.results.statistics import SpeedUp
 from mneme.results.trials import COMPLETE, FAILED, Trial
@@ -134,6 +134,15 @@ def test_what_is_left_is_shared_out_by_the_next() -> None:
     assert found == {"a": pytest.approx(of_a), "b": pytest.approx(1 - of_a)}
 
 
+def test_what_a_parameter_uses_up_is_not_there_for_the_next() -> None:
+    points = [(a, b, noise) for a in (-1, 0, 1) for b in (-0.5, 0.5) for noise in (-0.5, 0.5)]
+    trials = [trial(number, math.exp(10 * a + b + noise), a=a, b=b) for number, (a, b, noise) in enumerate(points)]
+    found = importance([Factor("a", (-1, 0, 1)), Factor("b", (-0.5, 0.5))], trials)
+    # By hand: of 806 in all, of 11 degrees, a leaves 6 of 9; of these b leaves 3, of 8.
+    of_a = 1 - (6 / 9) / (806 / 11)
+    assert found == {"a": pytest.approx(of_a), "b": pytest.approx((1 - of_a) * (1 - (3 / 8) / (6 / 9)))}
+
+
 def test_a_claim_without_best_json_is_over_the_baselines(tmp_path: Path) -> None:
     lines = [
         line(900 + place, {}, [20.0] * 3, label=f"baseline at the {at}") for place, at in enumerate(("begin", "end"))
@@ -201,6 +210,90 @@ def test_a_log_that_an_older_version_began_is_one_log(tmp_path: Path) -> None:
     assert [run.line_of(trial).configuration["verdict"] for trial in run.trials] == [{"mask": False}] * 2
     assert not [factor for factor in run.factors if factor.name.startswith("verdict")]
     assert run.best is not None and run.best.number == 1, "as best.json says"
+
+
+def test_what_is_left_out_is_as_the_first_baseline_that_ran(tmp_path: Path) -> None:
+    shape = {"block": {"x": 256, "y": 1, "z": 1}}
+    run = run_of(
+        tmp_path,
+        [
+            line(8, {}, [], label="baseline at the begin", failure="run_timeout"),
+            line(9, {}, [9.0], label="baseline at the end", **shape),
+        ],
+    )
+    assert run.left_out("block.x", [64]) == 256
+
+
+def test_what_shares_the_recorded_launch_is_the_recorded_launch(tmp_path: Path) -> None:
+    recorded, shared = {"passes": "default<O3>"}, {"passes": "default<O3>,verify"}
+    lines = [
+        line(900, recorded, [40.0], label="baseline at the begin"),
+        line(1, recorded, [40.0]),
+        line(2, shared, [40.0], origin="shared", shared_with=f"{1:032x}"),
+        line(3, {"passes": "sroa"}, [40.0]),
+    ]
+    run = run_of(tmp_path, lines)
+    assert [run.is_recorded(trial) for trial in run.trials] == [True, True, False]
+
+
+def test_the_baseline_is_what_the_summary_has_measured_in_turn(tmp_path: Path) -> None:
+    (tmp_path / "tune.json").write_text("{}")
+    told = {"begin": 10.0, "end": 30.0, "in_turn": 12.0}
+    (tmp_path / "summary.json").write_text(json.dumps({"baseline": told}))
+    lines = [line(900, {}, [10.0], label="baseline at the begin"), line(1, {"shared_memory": 8}, [6.0])]
+    assert run_of(tmp_path, lines).baseline == 12.0  # of a log without the lines of the rounds
+    (tmp_path / "summary.json").write_text(json.dumps({"baseline": {**told, "in_turn": None}}))
+    assert read(tmp_path).baseline == 20.0
+
+
+def test_a_trial_is_against_the_baseline_of_its_run(tmp_path: Path) -> None:
+    known = [None, None, 20.0, None, 40.0, None]  # in the order in which they were done, of two runs and a third
+    points = [
+        {"digest": f"{number:032x}", "params": {"a": number}, "baseline": baseline}
+        for number, baseline in enumerate(known)
+    ]
+    (tmp_path / "trials.jsonl").write_text("".join(f"{json.dumps(point)}\n" for point in points))
+    run = run_of(tmp_path, [line(number, {"shared_memory": number}, [9.0]) for number in range(len(known))])
+    assert [trial.baseline for trial in run.trials] == [20.0, 20.0, 20.0, 40.0, 40.0, None]
+
+
+def test_a_folder_may_be_called_as_a_file_is(tmp_path: Path) -> None:
+    database = tmp_path / "recordings.json"
+    database.mkdir()
+    run_of(tmp_path, [line(1, {}, [9.0])])
+    assert read(tmp_path, database=database).about["database"] == str(database)
+    assert read(tmp_path, database=database / "5be9.json").about["database"] == str(database)
+
+
+def test_values_of_which_all_that_were_tried_failed_are_three_at_least() -> None:
+    trials = [trial(number, None if number % 2 else 5.0, a=number % 2) for number in range(6)]
+    assert never_right([Factor("a", (0, 1))], trials) == [("a", 1, 3)]
+    assert never_right([Factor("a", (0, 1))], trials[:5]) == []
+
+
+def test_a_pass_is_told_apart_by_two_pipelines_that_have_it_and_two_that_have_not() -> None:
+    names = {"in_one": 1, "in_two": 2, "not_in_two": 16, "not_in_one": 17}
+    rows = [
+        {"passes": ",".join(["sroa"] * (1 + row) + [name for name, some in names.items() if row < some])}
+        for row in range(18)
+    ]
+    factors, values = factors_of(rows, lambda key, present: None)
+    assert [factor.name for factor in factors] == ["passes", "passes: length", "passes: not_in_two", "passes: in_two"]
+    assert [row["passes: in_two"] for row in values] == [True] * 2 + [False] * 16
+    assert [factor.is_endless for factor in factors] == [True, False, False, False]
+    choice, *others = factors_of(rows[:16], lambda key, present: None)[0]
+    assert len(choice.values) == 16 and not choice.is_endless and not others
+
+
+def test_values_are_in_order_and_what_was_left_out_is_first() -> None:
+    rows: list[dict[str, Value]] = [{"text": "z", "number": 9}, {"number": 2.5}, {"text": "a"}, {"text": "z"}]
+    factors, values = factors_of(rows, lambda key, present: None)
+    assert [factor.values for factor in factors] == [(None, "z", "a"), (None, 2.5, 9)]
+    assert values[1] == {"text": None, "number": 2.5}
+
+
+def test_a_text_that_has_just_room_is_whole() -> None:
+    assert [at_most(count, "function(gvn)") for count in (14, 13, 12)] == ["function(gvn)"] * 2 + ["function(gv…"]
 
 
 def folder_of_charts(folder: Path) -> Run:
@@ -311,3 +404,153 @@ def test_a_configuration_is_flat() -> None:
         "a.d": '[1, {"e": 2}]',
         "f": None,
     }
+
+
+def test_a_shared_best_has_its_row(tmp_path: Path) -> None:
+    lines = [
+        line(900, {}, [40.0], label="baseline at the begin"),
+        line(1, {"block": {"x": 32}}, [10.0]),
+        line(2, {"block": {"x": 64}}, [9.0], origin="shared", shared_with=f"{1:032x}"),
+    ]
+    run_of(tmp_path, lines)
+    (tmp_path / "best.json").write_text(json.dumps({"configuration": {"block": {"x": 64}}}))
+    rows = page._rows(read(tmp_path))
+    assert [(row["rank"], row["time"], row["params"]) for row in rows] == [
+        (None, 40.0, {}),
+        (1, 9.0, {"block.x": 64}),
+        (2, 10.0, {"block.x": 32}),
+    ]
+
+
+def test_what_hovering_over_a_trial_says(tmp_path: Path) -> None:
+    texts = page._trial_texts(folder_of_charts(tmp_path))
+    assert [texts[number].split("<br>")[0] for number in range(1, 7)] == [
+        "<b>30.00 us</b>  (no. 1)",
+        "<b>wrong_result</b>  (no. 2)",
+        "<b>20.00 us</b>  (no. 3)",
+        "<b>25.00 us</b>  (no. 4)",
+        "<b>given up</b>  (no. 5)",
+        "<b>10.00 us</b>  (no. 6)",
+    ]
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_is_within_a_tolerance_on_one_instance_is_not_as_recorded_to_the_byte(tmp_path: Path, place: int) -> None:
+    instances: list[dict[str, Any]] = [{"result": {}, "tolerances": []}, {"result": {}, "tolerances": []}]
+    recorded = line(900, {}, [40.0], label="baseline at the begin")
+    run = run_of(tmp_path, [recorded, line(1, {"shared_memory": 8}, [10.0], instances=instances)])
+    answer = page._answer(run)
+    assert answer is not None and answer["to_the_byte"]
+    instances[place]["tolerances"] = instances[place]["result"]["tolerances"] = [{"where": "totals", "within": True}]
+    run = run_of(tmp_path, [recorded, line(1, {"shared_memory": 8}, [10.0], instances=instances)])
+    answer = page._answer(run)
+    assert answer is not None and not answer["to_the_byte"]
+
+
+def test_texts_inside_a_script_end_no_line_and_have_no_control_characters() -> None:
+    assert page.for_script("a\u2028b\u2029<!--&") == r'"a\u2028b\u2029\u003c!--\u0026"'
+    assert page.safe_texts({"a\x1b": ["b\x1b", 1, {"c\x1b": "d\x1b"}]}) == {
+        r"a\x1b": [r"b\x1b", 1, {r"c\x1b": r"d\x1b"}]
+    }
+
+
+def test_operations_are_by_how_much_they_differ() -> None:
+    old = ["\tadd"] * 5 + ["\tmul"] * 2 + ["\tret"] + ["\tnop"] * 3
+    found = code.difference("asm", "asm", old, ["\tmul"] * 6 + ["\tret", "\tsub"])
+    assert found.counts == (("add", 5, 0), ("mul", 2, 6), ("nop", 3, 0), ("sub", 0, 1))
+
+
+def test_what_is_shown_of_a_difference_is_cut_over_all_its_places() -> None:
+    same = [f"\tmov {number}" for number in range(10)]
+    old = [*(f"\tadd {number}" for number in range(2000)), *same, *(f"\tsub {number}" for number in range(2000))]
+    found = code.difference("asm", "asm", old, same)
+    assert [len(hunk) for hunk in found.hunks] == [2000 + code.CONTEXT, code.MOST_SHOWN - 2000 - code.CONTEXT]
+    left_out = 4000 + 2 * code.CONTEXT - code.MOST_SHOWN
+    assert found.problem == f"{left_out:,} more lines of what differs are left out here"
+
+
+@pytest.fixture
+def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `mneme` command that says what is told to it, and that shows a kernel with two instances, or fails."""
+    script, shown = tmp_path / "mneme", tmp_path / "shown.json"
+    launches = [
+        {"dynamic_hash": name, "grid": {"x": grid}, "block": {"x": 32}} for name, grid in (("1f00", 7), ("2a9e", 9))
+    ]
+    shown.write_text(json.dumps({"demangled": "add(int)", "instances": launches}))
+    script.write_text(
+        f"#!/bin/sh\n[ $1 = show ] && exec cat {shown}\n"
+        f"[ -e {tmp_path}/fails ] && {{ printf 'a warning\\nthe reason\\n' >&2; exit 2; }}\n"
+        'for word in "$@"; do echo "$word"; done\n'
+    )
+    script.chmod(0o755)
+    monkeypatch.setenv("MNEME_COMMAND", str(script))
+    return tmp_path
+
+
+def of_instances(folder: Path) -> Run:
+    """A run of two instances of a recorded kernel, in another order than the database has them."""
+    database = folder / "db"
+    database.mkdir()
+    (database / "5be9.json").touch()
+    run_of(folder, [line(900, {}, [40.0], label="baseline at the begin"), line(1, {"shared_memory": 8}, [10.0])])
+    log = folder / "results.jsonl"
+    about = {"database": str(database), "static_hash": "5be9", "instances": ["2a9e", "1f00"], "device": "cpu"}
+    log.write_text("\n".join([json.dumps({"mneme_log": 1, "about": about}), *log.read_text().splitlines()[1:]]) + "\n")
+    return read(folder)
+
+
+def test_the_launch_on_the_page_is_the_first_that_was_measured(told: Path) -> None:
+    about = page._about(of_instances(told))
+    assert (about["kernel"], about["grid"], about["block"]) == ("add(int)", "9", "32")
+
+
+def test_the_code_is_that_of_the_first_instance(told: Path) -> None:
+    run = of_instances(told)
+    (found,) = code.compare(run, ["asm"])
+    assert (found.problem, found.gone, found.new) == ("", 1, 1)
+    words = ["ir", str(told / "db/5be9.json"), "-rid", "2a9e", "--device", "cpu", "--stage", "asm", "--config"]
+    assert found.lines == (len(words) + 1, len(words) + 1)
+    assert [row.text for row in found.hunks[0]][: code.CONTEXT] == words[-code.CONTEXT :]
+    assert code._arguments(run, "asm") == words[1:-1]
+
+
+def test_code_that_cannot_be_had_is_told_by_its_reason_and_sass_is_left_out(told: Path) -> None:
+    run = of_instances(told)
+    (told / "fails").touch()
+    found = list(code.compare(run, ["optimised", "asm", "sass"]))
+    assert [(each.stage, each.problem) for each in found] == [("optimised", "the reason"), ("asm", "the reason")]
+
+
+def test_many_trials_are_thinned_in_the_charts_of_each_factor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charts, "MANY_POINTS", 3)
+    run = folder_of_charts(tmp_path)
+    assert charts.thinning(run) == 2
+    (factor,) = run.factors
+    given_up, right, medians = charts.slices(run, factor).data
+    assert (list(given_up.y), list(right.y), list(medians.y)) == ([90.0], [30.0, 25.0], [30.0, 20.0, 25.0, 90.0, 10.0])
+
+
+def test_a_name_that_is_short_is_told_apart() -> None:
+    names = ["specialise.dimensions.x", "passes: function: x", "assembler.max_registers"]
+    assert charts.short_names([Factor(name, (1, 2)) for name in names]) == [
+        "specialise.dime\u2026",
+        "passes: functio\u2026",
+        "max_registers",
+    ]
+
+
+def test_a_time_of_nothing_has_an_axis(tmp_path: Path) -> None:
+    assert "type" not in charts._time_axis([0.0, 5.0]) and charts._time_axis([0.5, 5.0])["type"] == "log"
+
+
+def test_what_a_pipeline_has_is_drawn_where_it_explains_something(tmp_path: Path) -> None:
+    rows = ["gvn,sroa", "dce,sroa", "gvn,dce,sroa", "sroa"]
+    lines = [
+        line(number, {"passes": f"{rows[number % 4]}{',verify' * (number // 4)}"}, [10.0 if number % 2 else 20.0])
+        for number in range(20)
+    ]
+    run = run_of(tmp_path, lines)
+    found = importance(run.studied, run.timed)
+    worth = [parameter.name for parameter in charts.chosen(run)]
+    assert any(part < 0.01 for part in found.values())
+    assert worth and all(found[name] >= 0.01 for name in worth)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import mneme
 import pytest
 from mneme.results.baseline import Baseline
 from mneme.results.front import pareto, pareto_front
@@ -111,6 +112,7 @@ def test_a_front_of_any_number_of_coordinates() -> None:
     points = [(1.0, 5.0, 3.0), (1.0, 5.0, 3.0), (2.0, 4.0, 3.0), (2.0, 5.0, 2.0), (3.0, 5.0, 3.0)]
     assert pareto(points) == [0, 2, 3]
     assert pareto([]) == []
+    assert pareto([(1.0, 6.0), (1.0, 5.0), (2.0, 5.0), (1.0, 5.0)]) == [1]
     trials = [Trial(number, {}, time=time, registers=registers) for number, (time, registers, _) in enumerate(points)]
     assert [trial.number for trial in pareto_front(trials, ("time", "registers"))] == [0, 2]
 
@@ -194,3 +196,14 @@ def test_a_run_of_tuning_of_version_1_is_read_and_gone_on_with(tmp_path: Path) -
     assert plan["share"] is True and plan["compile_workers"] is None
     run = read(folder)
     assert run.speed_up is not None and run.speed_up.value == summary["speed_up"]["value"]
+
+
+def test_a_log_shows_its_first_results_whole() -> None:
+    def shown(count: int) -> list[str]:
+        configuration = {"verdict": {"mask": False}, "keep_threads": True}
+        line = {"configuration": configuration, "failure": None, "result": {"verified": True, "exec_time": [1500.0]}}
+        return repr(mneme.Log({}, [mneme.Result.from_dict(line)] * count)).splitlines()
+
+    assert shown(1)[2].split()[4:] == ["keep_threads", "passes=default<O3>", "verdict.mask=False"]
+    assert len(shown(20)) == 2 + 20 and "more" not in shown(20)[-1]
+    assert len(shown(21)) == 2 + 21 and shown(21)[-1].endswith("1 more: dataframe() has all")

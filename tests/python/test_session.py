@@ -3,6 +3,7 @@
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -171,7 +172,36 @@ def test_a_forked_process_cannot_use_it(instance: mneme.Instance) -> None:
         assert session.replay(mneme.Config(execution=QUICK)).verified
 
 
+def test_a_forked_process_waits_for_no_thread_of_the_other(instance: mneme.Instance) -> None:
+    with mneme.Session(instance, device="cpu") as session:
+        with session._lock:  # as a thread has it that replays
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                try:
+                    session.replay(mneme.Config())
+                except ClosedError:
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_the_interpreter_ends_with_a_session_open(recordings: Any) -> None:
     code = f"import mneme; s = mneme.Session(mneme.Database({str(recordings)!r})['scale'][0], device='cpu')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_a_place_for_a_cache_everything_is_compiled(
+    instance: mneme.Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MNEME_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    with mneme.Session(instance, device="cpu") as session:
+        assert session.replay(mneme.Config(execution=QUICK)).verified
+
+
+def test_a_device_that_is_not_there_is_refused(instance: mneme.Instance) -> None:
+    with pytest.raises(UnavailableError):
+        mneme.Session(instance, device="cpu:1")

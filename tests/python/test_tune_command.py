@@ -11,9 +11,11 @@ from typing import Any
 
 import mneme
 import pytest
+from mneme.errors import InvalidArgumentError
 from mneme.results.trials import read_trials
-from mneme.tune import Categorical, SearchSpace, Study, command, preset, tune, yaml_text
+from mneme.tune import Categorical, Int, SearchSpace, Study, command, preset, tune, yaml_text
 from mneme.tune.extras import TUNE
+from mneme.tune.kept.asked import Asked, Folder
 from mneme.tune.shown.progress import progress_line
 
 SCALE = "scale(int*, int, int)"
@@ -515,6 +517,111 @@ def test_what_is_wrong_is_named(
     told = message.replace("DB", str(recordings)) if arguments else message
     assert capsys.readouterr().err.startswith(f"mneme tune: {told}")
     assert not list(tmp_path.iterdir())
+
+
+def asked(*words: object) -> dict[str, Any]:
+    """What tune() is called with."""
+    return command._asked(command._parsed(command.parser(), list(map(str, words))))
+
+
+def test_a_run_that_goes_on_is_asked_for_what_it_was(instance: Any, tmp_path: Path) -> None:
+    space = SearchSpace({"codegen.level": Int(0, 3)})
+    folder = Folder(tmp_path / "r")
+    folder.path.mkdir()
+    folder.begin(
+        Asked(
+            database=instance.database.path,
+            kernel=instance.kernel.demangled,
+            static_hash=instance.kernel.hash,
+            instances=[instance.hash],
+            device="cpu",
+            space=space.describe(),
+            preset=None,
+            sampler="random",
+            seed=3,
+            trials=7,
+            timeout=5.5,
+            objectives=["object_size", "time"],
+            configuration={"passes": "default<O1>"},
+            ahead=17,
+            prune=False,
+            confirm=6,
+            storage="journal",
+            storage_name="scale",
+            limits={"run_timeout": 3.0},
+            share=False,
+            compile_workers=2,
+        )
+    )
+    before: dict[str, Any] = {
+        "instance": [instance],
+        "sampler": "random",
+        "trials": 7,
+        "timeout": 5.5,
+        "objectives": ["object_size", "time"],
+        "config": mneme.Config(passes="default<O1>"),
+        "device": "cpu",
+        "ahead": 17,
+        "prune": False,
+        "confirm": 6,
+        "storage": "journal",
+        "run_timeout": 3.0,
+        "share": False,
+        "compile_workers": 2,
+        "results_dir": str(folder.path),
+        "resume": True,
+    }
+    for words in (
+        ["--resume", folder.path],
+        ["--resume", "--results-dir", folder.path],
+        ["--resume", folder.path, "-rid", instance.hash[:6]],
+    ):
+        made = asked(*words)
+        assert made.pop("space").describe() == space.describe() and made == before
+    anew: dict[str, Any] = {
+        "trials": 9,
+        "timeout": 2.0,
+        "confirm": 0,
+        "storage": "sqlite",
+        "run_timeout": 4.0,
+        "compile_timeout": 8.0,
+        "compile_memory": 2 << 30,
+        "compile_workers": 3,
+        "devices": [0],
+    }
+    texts = {
+        **{name: f"{value:g}" for name, value in anew.items() if isinstance(value, int | float)},
+        "compile_memory": 2,
+        "devices": 0,
+        "storage": "sqlite",
+    }
+    made = asked(
+        "--resume",
+        folder.path,
+        *(word for name, text in texts.items() for word in (f"--{name.replace('_', '-')}", text)),
+    )
+    assert made.pop("space").describe() == space.describe() and made == before | anew
+
+
+def test_a_configuration_on_the_command_line_goes_before_that_of_a_file(recordings: Path, tmp_path: Path) -> None:
+    search, base = tmp_path / "f.json", tmp_path / "base.json"
+    search.write_text(json.dumps({"configuration": {"passes": "default<O1>", "block": {"x": 64}}}))
+    base.write_text(json.dumps({"passes": "default<O2>"}))
+    assert asked(recordings, "--search", search)["config"] == mneme.Config(passes="default<O1>", block=64)
+    assert asked(recordings, "--search", search, "--config", base)["config"] == mneme.Config(passes="default<O2>")
+    assert asked(recordings, "--search", search, "--passes", "gvn")["config"] == mneme.Config(passes="gvn", block=64)
+
+
+def test_instances_are_named_in_one_way(recordings: Path, instance: Any) -> None:
+    file = recordings / f"{instance.kernel.hash}.json"
+    for named in ([recordings, "scale#0"], [f"{file}#0"]):
+        assert asked(*named)["instance"] == [instance]
+        for again in (["-rid", instance.hash[:6]], ["--all-instances"]):
+            with pytest.raises(InvalidArgumentError, match="#N names instances, and so does -rid or --all-instances"):
+                asked(*named, *again)
+    assert (
+        asked(file, "-rid", instance.hash[:6])["instance"] == asked(file, "--all-instances")["instance"] == [instance]
+    )
 
 
 def called(words: list[str]) -> Any:

@@ -145,7 +145,8 @@ def test_confirmed_come_first_and_others_are_marked(monkeypatch: pytest.MonkeyPa
 
     use(monkeypatch, Busy(in_search))
     space = SearchSpace({"block.x": Categorical([128, 32, 64, 256])})
-    rows = [line.split("  ") for line in str(go(tmp_path / "r", space=space, confirm=5)).splitlines()[1:6]]
+    study = go(tmp_path / "r", space=space, confirm=5)
+    rows = [line.split("  ") for line in str(study).splitlines()[1:6]]
     assert [[cell.strip() for cell in row if cell] for row in rows] == [
         ["RANK", "TRIAL", "TIME", "SPEED-UP", "95 % INTERVAL", "REGISTERS", "OBJECT", "CONFIGURATION"],
         ["1", "1", "1.00 us", "1.040", "1.040 to 1.040", "40", "4096", "block.x=32"],
@@ -153,6 +154,10 @@ def test_confirmed_come_first_and_others_are_marked(monkeypatch: pytest.MonkeyPa
         ["2", "2", "1.01 us", "1.03", "not confirmed", "40", "4096", "block.x=64"],
         ["3", "3", "1.50 us", "0.69", "not confirmed", "40", "4096", "block.x=256"],
     ]
+    # The launch as recorded is none of those that are asked for.
+    for top, ranks in ((1, ["1", "-"]), (2, ["1", "-", "2"]), (4, ["1", "-", "2", "3"])):
+        lines = summary_text(study, top=top).splitlines()[2:]
+        assert [line.split()[0] for line in lines[: lines.index("")]] == ranks
 
 
 def test_a_narrow_terminal_cuts_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -50,7 +50,12 @@ def test_launch_knows_legal_blocks() -> None:
 
 
 def test_launch_bounds_of_the_kernel() -> None:
-    for attribute, most in (('"nvvm.maxntid"="256"', 256), ('"nvvm.maxntid"="16,16,1"', 256), ("", 1024)):
+    for attribute, most in (
+        ('"nvvm.maxntid"="256"', 256),
+        ('"nvvm.maxntid"="16,16,1"', 256),
+        ('"nvvm.maxntid"="2048"', 1024),
+        ("", 1024),
+    ):
         text = f"define void @_Z5scalePii() {attribute} {{ ret void }}"
         launch = fake_instance(module=lambda text=text: llvm.parse(text))
         assert LaunchFacts.of(launch).most_threads == most
@@ -246,6 +251,10 @@ def test_specialise_takes_numbers_and_no_pointers() -> None:
         "max_threads": 128,
         "min_blocks": 2,
     }
+    for scalars, all_together in (("abcdef", False), ("abcdefg", True)):
+        names = presets.specialise(LaunchFacts((1, 1, 1), (32, 1, 1), scalars=tuple(scalars), device="cpu")).parameters
+        assert ("specialise.arguments" in names) is all_together
+        assert sum(name.startswith("specialise.arguments.") for name in names) == (0 if all_together else 6)
     many = presets.specialise(LaunchFacts((1, 1, 1), (32, 1, 1), scalars=tuple("abcdefgh"), device="cpu"))
     point = dict.fromkeys(many.parameters, False) | {"specialise.arguments": True}
     assert many.derive(point).to_dict()["specialise"] == {"arguments": list("abcdefgh")}

@@ -7,7 +7,14 @@ from typing import Any
 
 import mneme
 import pytest
-from mneme.errors import CorruptError, InvalidArgumentError, NotFoundError, UnavailableError
+from mneme.errors import (
+    CorruptError,
+    InvalidArgumentError,
+    MnemeError,
+    NotFoundError,
+    UnavailableError,
+    UnsupportedError,
+)
 from mneme.results.trials import read_trials
 from mneme.tune import command
 from mneme.tune.kept.asked import Asked, Folder
@@ -51,6 +58,71 @@ def test_resuming_what_is_done_with_other_rounds_measures_only_the_winner(
     study = go(tmp_path / "r", resume=True, confirm=5)
     assert len(study.trials) == 64 and len(executor.submitted) == submitted
     assert study.speed_up is not None and study.speed_up.rounds == 5
+
+
+def test_resuming_what_is_done_with_fewer_rounds_measures_the_winner_so_often(
+    executor: FakeExecutor, tmp_path: Path
+) -> None:
+    go(tmp_path / "r", confirm=6)
+    study = go(tmp_path / "r", resume=True, confirm=5)
+    assert study.speed_up is not None and study.speed_up.rounds == 5
+
+
+def test_what_is_interrupted_in_its_rounds_goes_on(
+    executor: FakeExecutor, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = go(tmp_path / "r", trials=8, confirm=0)
+    study.interrupted = True
+    command._say_what_next({"instance": [fake_instance()]}, study)
+    assert capsys.readouterr().err.startswith(
+        f"mneme tune: not all is done; mneme tune --resume {tmp_path}/r goes on\n"
+    )
+
+
+def test_what_is_done_is_kept_where_a_run_cannot_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    use(monkeypatch, FakeExecutor(measure))
+    go(tmp_path / "r", trials=8)
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir() if path.name != "tune.json"}
+
+    def refuse(instances: Any, options: Any) -> FakeExecutor:
+        raise MnemeError("there is no such device")
+
+    monkeypatch.setattr("mneme.tune.run.open_executor", refuse)
+    with pytest.raises(MnemeError, match="there is no such device"):
+        go(tmp_path / "r", trials=12, resume=True)
+    assert kept == {path.name: path.read_bytes() for path in (tmp_path / "r").iterdir() if path.name != "tune.json"}
+    use(monkeypatch, FakeExecutor(measure))
+    assert len(go(tmp_path / "r", trials=12, resume=True).trials) == 12
+
+
+def test_failures_are_kept_where_the_device_does_not_tell_an_objective(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Untold(FakeExecutor):
+        def submit(self, config: mneme.Config) -> Any:
+            future = super().submit(config)
+            future.result().registers = None
+            return future
+
+    use(monkeypatch, FakeExecutor(lambda config: "run_timeout"))
+    go(tmp_path / "r", trials=4, objectives="time,registers")
+    use(monkeypatch, Untold(lambda config: 1000.0))
+    with pytest.raises(UnsupportedError):
+        go(tmp_path / "r", trials=8, objectives="time,registers", resume=True)
+    assert len(read_trials(tmp_path / "r/trials.jsonl")) == 4
+
+
+def test_a_recording_that_is_still_at_its_place_is_used_there(tmp_path: Path) -> None:
+    for where in ("here", "copy"):
+        (tmp_path / where / "db").mkdir(parents=True)
+        (tmp_path / where / "db" / f"{ASKED.static_hash}.json").touch()
+    asked = dataclasses.replace(ASKED, database=str(tmp_path / "here/db"))
+    Folder(tmp_path / "here/r").path.mkdir()
+    Folder(tmp_path / "here/r").begin(asked)
+    (tmp_path / "here/r").rename(tmp_path / "copy/r")
+    assert Folder(tmp_path / "copy/r").read() == asked
+    asked.kernel_file.unlink()
+    assert Folder(tmp_path / "copy/r").read().database == str(tmp_path / "copy/db")
 
 
 def test_a_summary_that_is_nested_too_deep_is_written_anew(executor: FakeExecutor, tmp_path: Path) -> None:

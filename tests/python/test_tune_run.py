@@ -160,6 +160,8 @@ def test_optunas_study_is_at_hand(executor: FakeExecutor, tmp_path: Path) -> Non
     assert len(optunas.trials) == 64 and optunas.best_value == 1011
     assert [trial.state.name for trial in optunas.trials].count("PRUNED") == 16  # what failed
     assert optunas.best_trial.user_attrs["number"] == study.ranking()[0].number
+    study.trials.append(Trial(99, {"block.x": 48, "codegen.level": 3, "passes": ("default<O2>",)}, state="failed"))
+    assert len(study.optuna_study().trials) == 64, "of a space that has become smaller"
     with pytest.raises(InvalidArgumentError, match="needs the search space, which this study does not have"):
         Study("scale", ("time",), tmp_path).optuna_study()
 
@@ -189,6 +191,13 @@ def test_nothing_is_left_where_nothing_could_begin(monkeypatch: pytest.MonkeyPat
         with pytest.raises(MnemeError, match="there is no such device"):
             go(tmp_path / "r", storage=storage)
         assert not (tmp_path / "r/tune.json").exists()
+
+
+def test_a_space_with_as_many_points_as_trials_has_enough(executor: FakeExecutor, tmp_path: Path) -> None:
+    said = "the space has 64 points, fewer than 65 trials: --sampler exhaustive tries each once"
+    assert said not in go(tmp_path / "enough", sampler="random", trials=64, confirm=0).remarks
+    assert go(tmp_path / "enough", sampler="random", trials=64, confirm=0, resume=True).remarks == []
+    assert said in go(tmp_path / "few", sampler="random", trials=65, confirm=0).remarks
 
 
 def test_several_objectives_have_a_front(executor: FakeExecutor, tmp_path: Path) -> None:

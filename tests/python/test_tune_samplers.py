@@ -15,7 +15,7 @@ from mneme.results.trials import Trial
 from mneme.tune import Bool, Categorical, Float, Int, Pipeline, SearchSpace
 from mneme.tune.extras import TUNE
 from mneme.tune.search.proposals import BATCH, Proposals
-from mneme.tune.search.samplers import FromTpe, Numbered, Source, source_of
+from mneme.tune.search.samplers import FromTpe, Numbered, Source, distributions, source_of
 from mneme.tune.space.search_space import key_of
 
 SPACE = SearchSpace(
@@ -203,6 +203,24 @@ def test_steps_do_not_lead_past_the_end(name: str, high: float) -> None:
             source.tell(measure(number, params))
     assert seen <= {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7}
     assert 0.7 in seen
+
+
+def test_optuna_has_the_axes_as_they_are() -> None:
+    space = SearchSpace(
+        {
+            "log": Float(1e-3, 1.0, log=True),
+            "steps": Float(0.0, 1.1, step=0.25),
+            "whole, log": Int(1, 1000, log=True),
+            "whole, steps": Int(1, 12, step=5),
+        }
+    )
+    axes: dict[str, Any] = distributions(space)
+    assert {name: (type(axis).__name__, axis.low, axis.high, axis.step, axis.log) for name, axis in axes.items()} == {
+        "log": ("FloatDistribution", 1e-3, 1.0, None, True),
+        "steps": ("FloatDistribution", 0.0, 1.0, 0.25, False),
+        "whole, log": ("IntDistribution", 1, 1000, 1, True),
+        "whole, steps": ("IntDistribution", 1, 11, 5, False),
+    }
 
 
 def test_random_ends_when_all_was_there() -> None:
@@ -498,7 +516,7 @@ def test_what_ends_a_source_is_heard() -> None:
 
 
 def test_stopping_ends_the_thread() -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     events: queue.SimpleQueue[Any] = queue.SimpleQueue()
     proposals = Proposals(Counting(), count=None, ahead=8, put=events.put)
     proposals.start()
@@ -506,7 +524,7 @@ def test_stopping_ends_the_thread() -> None:
     proposals.stop()
     assert events.get(timeout=60) is None
     proposals._thread.join(60)
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before  # threads of other tests may end meanwhile
 
 
 def run_listed(name: str, space: SearchSpace, count: int) -> list[Numbered]:

@@ -19,6 +19,7 @@ PARAMETERS: dict[str, Parameter] = {
     "int": Int(2, 11, step=3),
     "int, log": Int(1, 1000, log=True),
     "float": Float(0.0, 1.0, step=0.25),
+    "float, tenths": Float(0.0, 1.0, step=0.1),
     "float, log": Float(1e-3, 1.0, log=True),
     "categorical": Categorical(["a", None, 3, [1]]),
     "ordered": Categorical([32, 64, 128], ordered=True),
@@ -50,6 +51,7 @@ def test_sizes() -> None:
         "int": 4,
         "int, log": 1000,
         "float": 5,
+        "float, tenths": 11,
         "float, log": None,
         "categorical": 4,
         "ordered": 3,
@@ -68,6 +70,18 @@ def test_values_of_steps() -> None:
     assert scale.value({"": 0.1 + 0.2}) == 0.3
     assert not any(scale.contains(value) for value in (0.05, 0.35, 0.3001, 0.75, 0.8, None, True, "0.1"))
     assert Float(0.0, 1.0).contains(0.3)
+    # The last step ends before `high`, and nearer to it than to the value before.
+    coarse = Float(0.0, 1.0, step=0.6)
+    assert not coarse.contains(1.0)
+    assert coarse.value({"": 1.0}) == 0.6
+    assert coarse.coordinates(1.0) == {"": 0.6}
+
+
+def test_what_is_no_such_sequence() -> None:
+    pipeline = Pipeline(["a", "b"], min_length=1, max_length=2, first=["x"])
+    assert all(pipeline.contains(value) for value in (("x", "a"), ("x", "b", "a"), ["x", "a"]))
+    for value in ((), ("x",), ("a",), ("a", "b"), ("x", "a", "b", "a"), ("x", "x"), ("x", "c"), "xa", None):
+        assert not pipeline.contains(value), value
 
 
 def test_log_draws_small_numbers_as_often_as_large_ones() -> None:
@@ -310,7 +324,13 @@ def test_derive_gives_changes_or_a_configuration() -> None:
     assert changes.derive(point).to_dict()["grid"] == {"x": 2}
     whole = SearchSpace({"n": Int(32, 64)}, derive=lambda params: mneme.Config(block=params["n"]))
     assert whole.derive(point) == mneme.Config(block=64)
-    joined = SearchSpace({"codegen.level": Int(0, 3)}) | changes
+    level = SearchSpace({"codegen.level": Int(0, 3)})
+    for both, config in (
+        (level | whole, mneme.Config(block=32)),
+        (whole | level, mneme.Config(block=32, codegen={"level": 2})),
+    ):
+        assert both.derive({"codegen.level": 2, "n": 32}, mneme.Config(keep_threads=True)) == config
+    joined = level | changes
     assert joined.derive({"codegen.level": 2, "n": 32}) == mneme.Config(codegen={"level": 2}, block=32, grid=4)
 
 

@@ -12,7 +12,7 @@ from mneme.results.baseline import Baseline
 from mneme.results.trials import Trial, TrialLog, read_trials, rows, write_parquet
 from mneme.tune import SpeedUp, Study, confirm
 from mneme.tune.search.loop import CompileTimes
-from mneme.tune.shown.summary import summary_lines
+from mneme.tune.shown.summary import only_recorded, summary_lines
 
 from fake_executor import FakeExecutor, FakeResult, go, measure, use
 
@@ -263,6 +263,22 @@ def test_the_recorded_launch_is_kept_where_nothing_is_faster(
     assert not dataclasses.replace(study, objectives=("registers", "time")).keep_recorded
 
 
+def test_more_trials_are_asked_for_where_the_one_was_the_recorded_launch(tmp_path: Path) -> None:
+    quick = {"execution": {"iterations": 3}}
+
+    def studied(config: mneme.Config, wanted: int | None = 1, trials: int = 1) -> Study:
+        study = Study("kernel()", ("time",), tmp_path, wanted=wanted, base=quick, recorded={"passes": "default<O3>"})
+        for number in range(trials):
+            study.add(Trial(number, {}, config, state="complete", time=9.0))
+        return study
+
+    recorded = mneme.Config.from_dict(quick)
+    assert only_recorded(studied(recorded))
+    assert not only_recorded(studied(recorded, wanted=100)), "it was interrupted"
+    assert not only_recorded(studied(recorded, wanted=None)) and not only_recorded(studied(recorded, trials=2))
+    assert not only_recorded(studied(recorded.replace(block=64)))
+
+
 def test_what_best_json_has(tmp_path: Path) -> None:
     study = Study("kernel()", ("time",), tmp_path, baseline=Baseline(begin=100.0))
     assert study.best_document() is None
@@ -293,7 +309,10 @@ def test_what_is_announced_is_of_the_last_round(monkeypatch: pytest.MonkeyPatch,
 
         def measure_anew(self, config: mneme.Config, label: str) -> Any:
             who, _, turn = label.partition(", round ")
-            times = {"baseline": (200.0, 220.0, 210.0, 900.0, 205.0), "best": (100.0, 110.0, 105.0, 500.0, 104.0)}
+            times = {
+                "baseline": (200.0, 220.0, 210.0, 900.0, 205.0, 1.0),
+                "best": (100.0, 110.0, 105.0, 500.0, 104.0, 107.0),
+            }
             self.measure = lambda config: times[who][int(turn) - 1] if who in times else 300.0
             future = super().measure_anew(config, label)
             self.measure = measure
@@ -308,6 +327,9 @@ def test_what_is_announced_is_of_the_last_round(monkeypatch: pytest.MonkeyPatch,
     assert study.speed_up is not None and study.speed_up.rounds == 5
     logs = [math.log(value) for value in (2, 2, 2, 9 / 5, 205 / 104)]
     assert math.isclose(study.speed_up.value, math.exp(sum(logs) / 5))
+    go(tmp_path / "even", confirm=6)  # whose last turn is the baseline's
+    best = json.loads((tmp_path / "even/best.json").read_text())
+    assert best["result"] == {"exec_time": [107.0] * 3}
 
 
 def test_the_finals_are_won_by_the_least_median(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

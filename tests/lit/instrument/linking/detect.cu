@@ -2,6 +2,8 @@
 // RUN: %mneme-nv -c %s -o %t.cubin && %segments %t.cubin | FileCheck --check-prefixes=KERNEL,WHOLE %s
 // RUN: %mneme-nv -fgpu-rdc -c %s -o %t.rdc.o -S -emit-llvm && %segments %t.rdc.o | FileCheck --check-prefixes=KERNEL,RDC %s
 // RUN: %mneme-nv -fgpu-rdc -fno-gpu-rdc -c %s -o %t.cubin && %segments %t.cubin | FileCheck --check-prefixes=KERNEL,WHOLE %s
+// What a file of options says is not known: relocatable is right for both.
+// RUN: echo -fgpu-rdc > %t.options && %mneme-nv @%t.options -c %s -o %t.options.ll -S -emit-llvm && %segments %t.options.ll | FileCheck --check-prefixes=KERNEL,RDC %s
 // RUN: %plain-nv -S -emit-llvm -Xclang -disable-llvm-passes %s -o %t.ll
 // RUN: %mneme-opt -passes='mneme-instrument<no-rdc>' %t.ll -S -o %t.whole.ll && %segments %t.whole.ll | FileCheck --check-prefixes=KERNEL,WHOLE %s
 // RUN: %mneme-opt -passes='mneme-instrument<rdc>' %t.ll -S -o %t.rdc.ll && %segments %t.rdc.ll | FileCheck --check-prefixes=KERNEL,RDC %s

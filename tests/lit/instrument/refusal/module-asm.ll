@@ -8,7 +8,8 @@
 ; CHECK: warning: mneme: kernel 'calls(int*)' is compiled but cannot be recorded: it calls 'in_assembly', which this file's module-level assembly may define [-Wbackend-plugin]
 ; CHECK-NOT: warning: mneme
 ; SEGMENTS: segment kernel plain
-; SEGMENTS: {{^}}1 segments
+; SEGMENTS: segment kernel prints
+; SEGMENTS: {{^}}2 segments
 target triple = "nvptx64-nvidia-cuda"
 module asm ".func in_assembly() { ret; }"
 declare void @in_assembly()
@@ -17,3 +18,8 @@ define ptx_kernel void @_Z5callsPi(ptr %p) {
   ret void
 }
 define ptx_kernel void @plain(ptr %p) { ret void }
+declare i32 @vprintf(ptr, ptr)
+define ptx_kernel void @prints(ptr %p) {  ; what the system defines
+  %1 = call i32 @vprintf(ptr %p, ptr %p)
+  ret void
+}
