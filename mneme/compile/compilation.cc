@@ -14,7 +14,7 @@ Status Compilation::run(llvm::Module& module) {
   MNEME_TRY(set_floating_point(module, options_.codegen));
   MNEME_ASSIGN(CodeTarget code_target, target(module));
   MNEME_TRY(stages_.time("prepare", [&]() -> Status {
-    MNEME_TRY(prepare_module(module, options_.kernels, code_target.architecture));
+    MNEME_TRY(prepare_module(module, options_.kernels, code_target.architecture, options_.linkage));
     MNEME_TRY(before_binding(module));
     MNEME_TRY(bind_globals(module, options_.bindings));
     MNEME_TRY(specialise(module, options_.specialisation, code_target.architecture));

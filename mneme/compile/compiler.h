@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mneme/base/digest.h"
@@ -34,8 +35,16 @@ struct GlobalBinding {
   DevicePtr address;
 };
 
+// What the pass pipeline may conclude of the device functions and constants of a module.
+enum class Linkage {
+  recorded,  // what the compiler of the application could: a function that is visible outside of its file is none with one caller
+  internal,  // that nobody outside calls or reads them: one with one caller is inlined there, and its parameters are its callers'
+};
+inline constexpr std::pair<const char*, Linkage> kLinkages[] = {{"recorded", Linkage::recorded}, {"internal", Linkage::internal}};
+
 struct CompileOptions {
   std::string passes = "default<O3>";          // any string the new pass manager parses
+  Linkage linkage = Linkage::recorded;
   std::vector<std::string> pass_plugins = {};  // files of LLVM pass plugins, whose passes `passes` may name
   CodegenOptions codegen = {};
   AssemblerOptions assembler = {};

@@ -5,6 +5,8 @@
 #include <llvm/IR/ValueHandle.h>
 #include <llvm/Support/ErrorHandling.h>
 
+#include <map>
+
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/prepare.h"
 #include "mneme/ir/access.h"
@@ -14,7 +16,9 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+using testing::Pair;
 using testing::StartsWith;
+using testing::UnorderedElementsAre;
 
 ir::Module parse(std::string_view body) {
   const std::string text =
@@ -41,7 +45,7 @@ TEST(Prepare, DefinesClangsBuiltinVariables) {
       "  %x = call i32 @convert(ptr addrspacecast (ptr addrspace(1) @threadIdx to ptr))\n"
       "  ret void\n"
       "}\n");
-  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90").ok());
+  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90", Linkage::recorded).ok());
   EXPECT_THAT(module.print(), HasSubstr("@threadIdx = internal addrspace(1) constant %empty zeroinitializer"));
 }
 
@@ -114,10 +118,10 @@ no:
 define ptx_kernel void @kept() noinline { call void @helper() ret void }
 define ptx_kernel void @other() { ret void }
 )");
-  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {"kept"}, "sm_90").ok());
+  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {"kept"}, "sm_90", Linkage::recorded).ok());
   EXPECT_TRUE(module.verify().ok());
   const std::string printed = module.print();
-  EXPECT_THAT(printed, HasSubstr("define internal void @helper() {"));
+  EXPECT_THAT(printed, HasSubstr("define weak_odr void @helper() {"));
   EXPECT_THAT(printed, Not(HasSubstr("call void @old")));
   EXPECT_THAT(printed, Not(HasSubstr("@other")));
   EXPECT_THAT(printed, HasSubstr("define ptx_kernel void @kept() #"));
@@ -125,7 +129,7 @@ define ptx_kernel void @other() { ret void }
 
 TEST(Prepare, AMissingKernelIsNamedWithThoseThatAreThere) {
   ir::Module module = parse("define ptx_kernel void @a() { ret void }\ndefine ptx_kernel void @b() { ret void }");
-  const Status status = prepare_module(ir::llvm_module(module), {"c"}, "sm_90");
+  const Status status = prepare_module(ir::llvm_module(module), {"c"}, "sm_90", Linkage::recorded);
   EXPECT_EQ(status.code(), Code::not_found);
   EXPECT_EQ(status.message(), "kernel 'c' is not in test.ll, which has a, b");
 }
@@ -147,13 +151,62 @@ define ptx_kernel void @k(ptr %out) {
 )";
   for (const char* pipeline : {"default<O3>", "globalopt,ipsccp,default<O2>", "internalize,globalopt,default<O3>"}) {
     ir::Module module = parse(text);
-    ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90").ok());
+    ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90", Linkage::recorded).ok());
     ASSERT_TRUE(run(module, pipeline).ok());
     if (std::string_view(pipeline).starts_with("internalize")) continue;  // asked for by name, and still no folding below
     const std::string printed = module.print();
     EXPECT_THAT(printed, HasSubstr("@table")) << pipeline;
     EXPECT_THAT(printed, HasSubstr("@count")) << pipeline;
-    EXPECT_THAT(printed, Not(HasSubstr("@fixed"))) << pipeline;
+    EXPECT_THAT(printed, HasSubstr(", 42")) << pipeline;  // of @fixed
+  }
+}
+
+TEST(Prepare, LinkagesAreAsRecordedOrInternal) {
+  constexpr std::string_view text = R"(
+@odr = linkonce_odr addrspace(1) constant i32 1
+@own = internal addrspace(1) constant i32 2
+@elsewhere = available_externally addrspace(1) constant i32 3
+@state = weak_odr addrspace(1) global i32 4
+define linkonce_odr i32 @once() { ret i32 1 }
+define weak i32 @replaced() { ret i32 2 }
+define i32 @seen() { ret i32 3 }
+define internal i32 @local() { ret i32 4 }
+define available_externally i32 @provided() { ret i32 5 }
+define ptx_kernel void @child() { ret void }
+define ptx_kernel void @k(ptr %out) { store ptr @child, ptr %out ret void }
+)";
+  const auto linkages = [&](Linkage linkage) {
+    ir::Module module = parse(text);
+    EXPECT_TRUE(prepare_module(ir::llvm_module(module), {"k"}, "sm_90", linkage).ok());
+    std::map<std::string, llvm::GlobalValue::LinkageTypes> all;
+    for (const llvm::GlobalValue& value : ir::llvm_module(module).global_values()) all[value.getName().str()] = value.getLinkage();
+    return all;
+  };
+  using Value = llvm::GlobalValue;
+  EXPECT_THAT(linkages(Linkage::recorded),
+              UnorderedElementsAre(Pair("odr", Value::LinkOnceODRLinkage), Pair("own", Value::InternalLinkage),
+                                   Pair("elsewhere", Value::InternalLinkage), Pair("state", Value::ExternalLinkage),
+                                   Pair("once", Value::LinkOnceODRLinkage), Pair("replaced", Value::WeakAnyLinkage),
+                                   Pair("seen", Value::ExternalLinkage), Pair("local", Value::InternalLinkage),
+                                   Pair("provided", Value::InternalLinkage), Pair("child", Value::InternalLinkage),
+                                   Pair("k", Value::ExternalLinkage)));
+  for (const auto& [name, linkage] : linkages(Linkage::internal))
+    EXPECT_EQ(linkage, name == "k" || name == "state" ? Value::ExternalLinkage : Value::InternalLinkage) << name;
+}
+
+// LLVM's inliner takes a function that nobody else can call into its only caller, however long it is.
+TEST(Prepare, AFunctionThatOthersMayCallIsNotTakenIntoItsOnlyCaller) {
+  std::string body;
+  for (int i = 0; i < 1000; ++i) body += fmt::format("  %v{} = call float @llvm.sqrt.f32(float %v{})\n", i + 1, i);
+  const std::string text = "declare float @llvm.sqrt.f32(float)\ndefine linkonce_odr float @long(float %v0) {\n" + body +
+                           "  ret float %v1000\n}\n"
+                           "define ptx_kernel void @k(ptr %out, float %x) {\n"
+                           "  %y = call float @long(float %x)\n  store float %y, ptr %out\n  ret void\n}\n";
+  for (Linkage linkage : {Linkage::recorded, Linkage::internal}) {
+    ir::Module module = parse(text);
+    ASSERT_TRUE(prepare_module(ir::llvm_module(module), {"k"}, "sm_90", linkage).ok());
+    ASSERT_TRUE(run(module, "default<O3>").ok());
+    EXPECT_EQ(module.print().find("call float @long") == std::string::npos, linkage == Linkage::internal);
   }
 }
 
@@ -216,7 +269,7 @@ TEST(PipelineDeathTest, AFatalErrorAfterARunEndsTheProcess) {
 
 TEST(Prepare, AnAliasThatIsSeenGivesItsNameToWhatIsNot) {
   ir::Module module = parse("@seen = alias void (), ptr @hidden\ndefine internal ptx_kernel void @hidden() { ret void }");
-  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {"seen"}, "sm_90").ok());
+  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {"seen"}, "sm_90", Linkage::recorded).ok());
   EXPECT_THAT(module.print(), HasSubstr("define dso_local ptx_kernel void @seen()"));
 }
 
@@ -226,8 +279,8 @@ TEST(Prepare, OnlyAKernelCanBeKeptAndOneThatIsCalledStays) {
       "define ptx_kernel void @child() { ret void }\n"
       "define ptx_kernel void @k(ptr %out) { store ptr @child, ptr %out ret void }\n";
   ir::Module refused = parse(text), kept = parse(text);
-  EXPECT_EQ(prepare_module(ir::llvm_module(refused), {"plain"}, "sm_90").code(), Code::not_found);
-  ASSERT_TRUE(prepare_module(ir::llvm_module(kept), {"k"}, "sm_90").ok());
+  EXPECT_EQ(prepare_module(ir::llvm_module(refused), {"plain"}, "sm_90", Linkage::recorded).code(), Code::not_found);
+  ASSERT_TRUE(prepare_module(ir::llvm_module(kept), {"k"}, "sm_90", Linkage::recorded).ok());
   EXPECT_TRUE(kept.verify().ok());
   EXPECT_THAT(kept.print(), HasSubstr("define internal ptx_kernel void @child()"));
 }
@@ -243,7 +296,7 @@ $v = comdat any
 @llvm.compiler.used = appending global [1 x ptr] [ptr addrspacecast (ptr addrspace(1) @state to ptr)], section "llvm.metadata"
 define weak_odr ptx_kernel void @f() comdat { ret void }
 )");
-  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90").ok());
+  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90", Linkage::recorded).ok());
   const std::string printed = module.print();
   EXPECT_THAT(printed, Not(HasSubstr(", comdat")));
   EXPECT_THAT(printed, Not(HasSubstr(") comdat")));
@@ -254,7 +307,7 @@ define weak_odr ptx_kernel void @f() comdat { ret void }
 
 TEST(Prepare, OnlyClangsOwnUndefinedVariablesAreDefined) {
   ir::Module module = parse("@threadIdx = addrspace(1) externally_initialized global i32 5\n");
-  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90").ok());
+  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {}, "sm_90", Linkage::recorded).ok());
   EXPECT_THAT(module.print(), HasSubstr("@threadIdx = addrspace(1) externally_initialized global i32 5"));
 }
 

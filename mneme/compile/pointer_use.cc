@@ -158,7 +158,7 @@ void inline_everything(llvm::Module& module) {
 }
 
 Status find_in(llvm::Module& module, const std::string& kernel, const std::string& architecture, PointerUse& use) {
-  MNEME_TRY(prepare_module(module, {kernel}, architecture));
+  MNEME_TRY(prepare_module(module, {kernel}, architecture, Linkage::internal));
   inline_everything(module);
   MNEME_ASSIGN(auto machine, create_target_machine(module, {.cpu = architecture, .features = ""}));
   MNEME_TRY(run_pipeline(module, *machine, "default<O2>"));

@@ -113,7 +113,12 @@ Status check_kernels(const llvm::Module& module, const std::vector<std::string>&
   return {};
 }
 
-void internalise_functions(llvm::Module& module, const std::vector<std::string>& kernels) {
+// Whether a definition becomes internal. None is elsewhere: what another file would provide stands here alone.
+bool becomes_internal(const llvm::GlobalValue& value, Linkage linkage) {
+  return linkage == Linkage::internal || value.hasAvailableExternallyLinkage();
+}
+
+void set_linkages(llvm::Module& module, const std::vector<std::string>& kernels, Linkage linkage) {
   for (llvm::Function& function : llvm::make_early_inc_range(module)) {
     function.setComdat(nullptr);
     if (function.isDeclaration()) continue;
@@ -123,7 +128,10 @@ void internalise_functions(llvm::Module& module, const std::vector<std::string>&
       continue;
     }
     function.setVisibility(llvm::GlobalValue::DefaultVisibility);
-    function.setLinkage(kept ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+    if (kept)
+      function.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    else if (is_kernel(function) || becomes_internal(function, linkage))
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
     if (function.hasFnAttribute(llvm::Attribute::OptimizeNone)) {
       function.removeFnAttr(llvm::Attribute::OptimizeNone);
       function.removeFnAttr(llvm::Attribute::NoInline);
@@ -143,14 +151,14 @@ void define_builtin_variables(llvm::Module& module) {
   }
 }
 
-// Constants of the compiler become internal; state becomes what no pass may conclude anything about.
-void protect_state(llvm::Module& module) {
+// State becomes what no pass may conclude anything about.
+void protect_state(llvm::Module& module, Linkage linkage) {
   for (llvm::GlobalVariable& variable : module.globals()) {
     variable.setComdat(nullptr);
     if (!is_state(variable)) {
       if (!variable.isDeclaration() && !variable.hasLocalLinkage() && !variable.hasAppendingLinkage()) {
         variable.setVisibility(llvm::GlobalValue::DefaultVisibility);
-        variable.setLinkage(llvm::GlobalValue::InternalLinkage);
+        if (becomes_internal(variable, linkage)) variable.setLinkage(llvm::GlobalValue::InternalLinkage);
       }
       continue;
     }
@@ -192,13 +200,14 @@ bool is_state(const llvm::GlobalVariable& variable) {
   return variable.isDeclaration() || variable.isExternallyInitialized() || !variable.isConstant();
 }
 
-Status prepare_module(llvm::Module& module, const std::vector<std::string>& kernels, const std::string& architecture) {
+Status prepare_module(llvm::Module& module, const std::vector<std::string>& kernels, const std::string& architecture,
+                      Linkage linkage) {
   drop_used_lists(module);
   resolve_aliases(module);
   MNEME_TRY(check_kernels(module, kernels));
-  internalise_functions(module, kernels);
+  set_linkages(module, kernels, linkage);
   define_builtin_variables(module);
-  protect_state(module);
+  protect_state(module, linkage);
   fold_reflects(module, architecture);
   return {};
 }

@@ -24,11 +24,14 @@ bool is_state(const llvm::GlobalVariable& variable);
 //  - calls of __nvvm_reflect become constants, __CUDA_ARCH being that of `architecture` ("sm_90");
 //  - optnone, and the noinline that came with it, are removed (clang -O0 puts them on every function);
 //  - aliases are replaced by what they stand for; llvm.used and llvm.compiler.used are dropped;
-//  - every function but the kernels to keep becomes internal; other kernels are removed where nothing refers to them;
+//  - functions and constants keep their linkage, or become internal, as `linkage` says; what is available_externally becomes
+//    internal either way, since no other file provides it. Kernels to keep become external; others are removed where nothing
+//    refers to them, and become internal where something does;
 //  - threadIdx and its like, which clang declares and nobody defines, are defined (the address of one may be taken);
 //  - no pipeline can fold a state variable to its initialiser, remove it, or split it.
 // not_found: a kernel to keep is not defined in the module; the message lists the kernels that are.
-Status prepare_module(llvm::Module& module, const std::vector<std::string>& kernels, const std::string& architecture);
+Status prepare_module(llvm::Module& module, const std::vector<std::string>& kernels, const std::string& architecture,
+                      Linkage linkage);
 
 // Replaces every use of a bound variable by its address, also in the initialisers of other variables, and removes the variable
 // from the module. A cast of it to the generic space becomes the generic pointer; elsewhere it becomes a pointer of the

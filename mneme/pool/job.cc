@@ -14,8 +14,8 @@ namespace {
 using Json = nlohmann::json;
 
 using Sections = std::span<const std::string_view>;
-constexpr std::array<std::string_view, 7> kOfCode = {"passes",     "pass_plugins", "ir",       "ir_digest",
-                                                     "specialise", "codegen",      "assembler"};
+constexpr std::array<std::string_view, 8> kOfCode = {"passes",    "linkage",    "pass_plugins", "ir",
+                                                     "ir_digest", "specialise", "codegen",      "assembler"};
 constexpr std::array<std::string_view, 3> kNotOfCode = {"execution", "tolerance", "verdict"};
 constexpr std::array<std::string_view, 7> kNotOfAnyLaunch = {"execution", "tolerance",    "verdict",      "grid",
                                                              "block",     "keep_threads", "shared_memory"};

@@ -7,6 +7,7 @@ namespace mneme {
 CompileOptions compile_options(const Configuration& configuration, const KernelRecord& kernel, const MemoryPlan& plan) {
   CompileOptions options;
   options.passes = configuration.passes;
+  options.linkage = configuration.linkage;
   options.pass_plugins = configuration.pass_plugins;
   options.codegen = configuration.codegen;
   options.assembler = configuration.assembler;

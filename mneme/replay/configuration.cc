@@ -106,6 +106,7 @@ void list_fields(Fields& fields, Verdict& verdict) {
 template <class Fields>
 void list_fields(Fields& fields, Configuration& configuration) {
   fields.text("passes", configuration.passes);
+  fields.choice("linkage", configuration.linkage, kLinkages);
   fields.texts("pass_plugins", configuration.pass_plugins);
   fields.section("grid", configuration.grid);
   fields.section("block", configuration.block);

@@ -43,6 +43,11 @@ std::vector<Knob> listed() {
        Form::flag},
       {{"--passes"}, "passes", kPasses, "LLVM pass pipeline, as opt's -passes takes it, or @FILE that has it", Form::pipeline},
       {{"--passes-file"}, "passes", kPasses, "file with the pipeline; # begins a comment", Form::pipeline_file},
+      {{"--linkage"},
+       "linkage",
+       kPasses,
+       "internal: the pipeline takes device functions and constants for used by this kernel alone, and inlines what has one "
+       "caller (default: as the program's compiler could)"},
       {{"--load-pass-plugin"},
        "pass_plugins",
        kPasses,

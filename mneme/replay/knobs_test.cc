@@ -90,6 +90,7 @@ TEST(Knobs, EachOptionIsOfTheMemberThatItNames) {
       {"--keep-threads", "keep_threads"},
       {"--passes", "passes"},
       {"--passes-file", "passes"},
+      {"--linkage", "linkage"},
       {"--load-pass-plugin", "pass_plugins"},
       {"--ir", "ir"},
       {"--specialise", "specialise.arguments"},

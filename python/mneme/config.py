@@ -47,6 +47,8 @@ class Config:
 
     Args:
         passes: LLVM pass pipeline, as `opt -passes` takes it; by default "default<O3>".
+        linkage: "internal": the pipeline takes device functions and constants for used by this kernel alone; by default
+            "recorded".
         pass_plugins: Files of LLVM pass plugins.
         grid: Blocks in each direction (see `Extent`).
         block: Threads in each direction.
@@ -87,6 +89,7 @@ class Config:
         /,  # so that a member called "self" is refused as any unknown one
         *,
         passes: str | None = None,
+        linkage: str | None = None,
         pass_plugins: Sequence[str | os.PathLike[str]] | None = None,
         grid: Extent | None = None,
         block: Extent | None = None,
@@ -105,6 +108,7 @@ class Config:
     ) -> None:
         members: dict[str, Any] = {
             "passes": passes,
+            "linkage": linkage,
             "pass_plugins": pass_plugins,
             "grid": grid,
             "block": block,

@@ -34,9 +34,10 @@ def compiler(facts: LaunchFacts) -> SearchSpace:
     """Pass pipelines, the code generator, and on a GPU the assembler. Begins with LLVM's own pipelines."""
     parameters: dict[str, Parameter] = {
         "passes": Pipeline(passes.USEFUL, max_length=4, first=passes.DEFAULTS),
+        "linkage": Categorical(["recorded", "internal"]),
         "codegen.level": Categorical([3, 2, 1, 0], ordered=True),
     }
-    start: dict[str, Any] = {"codegen.level": 3}
+    start: dict[str, Any] = {"linkage": "recorded", "codegen.level": 3}
     if takes(facts.device, **{"assembler.level": 4}):
         parameters |= {
             "assembler.level": Categorical([None, 4, 2, 1], ordered=True),
