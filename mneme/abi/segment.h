@@ -56,7 +56,9 @@ struct mneme_segment_header {
   uint64_t ir_raw_bytes;                  /* bitcode after decompression */
   uint64_t param_bytes;                   /* size of the packed parameter buffer */
   struct mneme_segment_string ir_name;    /* the same symbol in the IR, see above */
-  uint64_t reserved[3];
+  /* What the file was optimised with, as LLVM's opt takes it: "default<O2>". Empty where the plugin was not told. */
+  struct mneme_segment_string pipeline;
+  uint64_t reserved[2];
 };
 
 enum mneme_param_kind {

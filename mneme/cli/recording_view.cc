@@ -159,6 +159,7 @@ json to_json(const KernelRecord& kernel) {
           {"source", kernel.source},
           {"target", kernel.target},
           {"arch", kernel.arch},
+          {"pipeline", kernel.pipeline},
           {"parameters", parameters},
           {"parameter_bytes", kernel.parameter_bytes},
           {"globals", globals}};

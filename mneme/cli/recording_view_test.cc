@@ -224,6 +224,7 @@ TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
   kernel.source = "k.cu";
   kernel.target = "nvptx64";
   kernel.arch = "sm_90";
+  kernel.pipeline = "default<O2>";
   kernel.parameters = {{Parameter::Kind::integer, "n", "i32", 0, 4, 2}, {Parameter::Kind::aggregate, "s", "struct.S", 4, 2, 1}};
   kernel.parameter_bytes = 6;
   kernel.globals = {{"g", 7, 8, true, false, false}, {"h", 9, 16, false, true, false}, {"i", 11, 32, false, false, true}};
@@ -236,6 +237,7 @@ TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
           {"source", "k.cu"},
           {"target", "nvptx64"},
           {"arch", "sm_90"},
+          {"pipeline", "default<O2>"},
           {"parameters",
            {{{"kind", "integer"}, {"name", "n"}, {"type", "i32"}, {"offset", 0}, {"size", 4}, {"alignment", 2}},
             {{"kind", "aggregate"}, {"name", "s"}, {"type", "struct.S"}, {"offset", 4}, {"size", 2}, {"alignment", 1}}}},

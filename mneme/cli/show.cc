@@ -89,6 +89,7 @@ class ShowCommand : public Command {
         {"kernel", kernel.demangled}, {"symbol", kernel.name}, {"static hash", kernel.static_hash.hex()}};
     if (!kernel.source.empty()) head.push_back({"source", kernel.source});
     head.push_back({"compiled for", fmt::format("{} {}", kernel.target, kernel.arch)});
+    if (!kernel.pipeline.empty()) head.push_back({"compiled by", kernel.pipeline});
     head.push_back({"IR", fmt::format("{} ({})", ir_file_name(kernel.static_hash), document.ir_size)});
     for (const GlobalInfo& global : kernel.globals)
       head.push_back(

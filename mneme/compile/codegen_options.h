@@ -27,7 +27,7 @@ inline constexpr std::pair<const char*, FlushDenormals> kFlushDenormals[] = {
 inline constexpr const char* kFastMathFlags[] = {"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc", "fast"};
 
 struct CodegenOptions {
-  unsigned level = 3;                               // of LLVM's code generator, 0 to 3
+  unsigned level = 3;                               // of LLVM's code generator, 0 to 3; see codegen_level()
   std::string target;                               // "sm_90a"; empty: the device's architecture
   std::string features;                             // as llc's -mattr takes them: "+ptx87"
   std::vector<std::string> fast_math;               // some of kFastMathFlags, set on every operation before the pipeline

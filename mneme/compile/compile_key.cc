@@ -94,8 +94,8 @@ void add_to(Hasher& hasher, const AssemblerOptions& value) {
 }
 
 void add_to(Hasher& hasher, const CompileOptions& value) {
-  const auto& [passes, linkage, pass_plugins, codegen, assembler, bindings, kernels, specialisation, tracking] = value;
-  hasher.add(std::string_view(passes)).add(static_cast<uint64_t>(linkage));
+  const auto& [passes, as_built, linkage, pass_plugins, codegen, assembler, bindings, kernels, specialisation, tracking] = value;
+  hasher.add(std::string_view(passes)).add(std::string_view(as_built)).add(static_cast<uint64_t>(linkage));
   add_plugins(hasher, pass_plugins);
   add_codegen(hasher, codegen);
   add_to(hasher, assembler);

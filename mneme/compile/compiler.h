@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,7 @@ inline constexpr std::pair<const char*, Linkage> kLinkages[] = {{"recorded", Lin
 
 struct CompileOptions {
   std::string passes = "default<O3>";          // any string the new pass manager parses
+  std::string as_built = {};                   // what "as-built" in `passes` stands for, "default<O2>"; empty: not known
   Linkage linkage = Linkage::recorded;
   std::vector<std::string> pass_plugins = {};  // files of LLVM pass plugins, whose passes `passes` may name
   CodegenOptions codegen = {};
@@ -54,6 +56,11 @@ struct CompileOptions {
   Specialisation specialisation = {};
   AccessTracking tracking = {};  // unsupported, by name: the module has an access that cannot be followed
 };
+
+// Whether a pipeline names "as-built": what the program's compiler optimised the kernel with.
+bool names_as_built(std::string_view passes);
+// The pipeline with another in the place of "as-built", for whoever only looks whether it parses.
+std::string replace_as_built(std::string passes, std::string_view with);
 
 struct StageTime {
   std::string stage;  // "prepare", "optimise", "codegen", "assemble" or "link"; "cache"

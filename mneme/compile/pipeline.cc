@@ -23,6 +23,18 @@ namespace {
 
 constexpr llvm::StringRef kInstCombine = "instcombine";
 constexpr llvm::StringRef kNoVerify = "no-verify-fixpoint";
+constexpr llvm::StringRef kAsBuilt = "as-built";
+
+bool ends_name(char c) { return !llvm::isAlnum(c) && c != '-' && c != '_'; }
+
+// Where `name` stands as a whole name in the pipeline, from `from` on; npos: nowhere.
+size_t find_name(llvm::StringRef pipeline, llvm::StringRef name, size_t from = 0) {
+  for (size_t at = pipeline.find(name, from); at != llvm::StringRef::npos; at = pipeline.find(name, at + 1)) {
+    const size_t after = at + name.size();
+    if ((at == 0 || ends_name(pipeline[at - 1])) && (after == pipeline.size() || ends_name(pipeline[after]))) return at;
+  }
+  return llvm::StringRef::npos;
+}
 
 // What is often written for a pipeline of clang's levels.
 std::string advice_on(llvm::StringRef pipeline) {
@@ -33,11 +45,42 @@ std::string advice_on(llvm::StringRef pipeline) {
   return "";
 }
 
+// Of "default<O2>"; nothing: it is none of clang's levels.
+std::optional<llvm::OptimizationLevel> level_of(llvm::StringRef pipeline) {
+  if (!pipeline.consume_front("default<O") || !pipeline.consume_back(">") || pipeline.size() != 1) return std::nullopt;
+  switch (pipeline.front()) {
+    case '0': return llvm::OptimizationLevel::O0;
+    case '1': return llvm::OptimizationLevel::O1;
+    case '2': return llvm::OptimizationLevel::O2;
+    case '3': return llvm::OptimizationLevel::O3;
+    case 's': return llvm::OptimizationLevel::Os;
+    case 'z': return llvm::OptimizationLevel::Oz;
+    default: return std::nullopt;
+  }
+}
+
+// What clang makes of a level beside the pipeline of its name: "default<O1>" alone would unroll and vectorise loops.
+llvm::PipelineTuningOptions clangs_tuning(llvm::OptimizationLevel level) {
+  llvm::PipelineTuningOptions tuning;
+  const bool above_1 = level.getSpeedupLevel() > 1;  // 2 for Os and Oz
+  tuning.LoopUnrolling = tuning.LoopInterleaving = tuning.SLPVectorization = above_1;
+  tuning.LoopVectorization = above_1 && level.getSizeLevel() < 2;
+  return tuning;
+}
+
+// As LLVM parses "default<O2>", for a builder that is tuned as clang's.
+llvm::ModulePassManager clangs_pipeline(llvm::OptimizationLevel level, llvm::TargetMachine* machine, const PassPlugins& plugins,
+                                        llvm::PassInstrumentationCallbacks& instrumentation) {
+  llvm::PassBuilder builder(machine, clangs_tuning(level), std::nullopt, &instrumentation);
+  plugins.register_with(builder);
+  return level == llvm::OptimizationLevel::O0 ? builder.buildO0DefaultPipeline(level) : builder.buildPerModuleDefaultPipeline(level);
+}
+
 std::vector<std::string> known_passes(llvm::PassBuilder& builder) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   builder.printPassNames(stream);
-  std::vector<std::string> names = {"default", "module", "cgscc", "function", "loop", "loop-mssa"};
+  std::vector<std::string> names = {"default", "as-built", "module", "cgscc", "function", "loop", "loop-mssa"};
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(text).split(lines, '\n');
   for (llvm::StringRef line : lines)  // headings begin the line, names stand behind spaces, their parameters behind "<"
@@ -66,25 +109,19 @@ std::string suggestion(llvm::StringRef words, llvm::PassBuilder& builder) {
   const auto unknown = quoted_behind(words, "unknown ");
   if (!unknown) return "";
   const llvm::StringRef name = unknown->split('<').first;
-  if (llvm::is_contained({"default", "thinlto-pre-link", "thinlto", "lto-pre-link", "lto"}, name))
+  if (name == kAsBuilt && (words.contains("unknown pass name") || words.contains("unknown module pass")))
+    return "; it is what a recorded kernel was compiled with, and that is not known here: name a pipeline, as default<O3>";
+  if (llvm::is_contained({"as-built", "default", "thinlto-pre-link", "thinlto", "lto-pre-link", "lto"}, name))
     return "; it is for a module: write function(...) around the passes of functions that stand before it";
   return did_you_mean(std::string_view(name), known_passes(builder));
 }
 
-bool ends_name(char c) { return !llvm::isAlnum(c) && c != '-' && c != '_'; }
-
 // "instcombine" → "instcombine<no-verify-fixpoint>", unless its options already say.
 std::string without_fixpoint_verification(llvm::StringRef pipeline) {
   std::string result;
-  while (!pipeline.empty()) {
-    const size_t at = pipeline.find(kInstCombine);
-    if (at == llvm::StringRef::npos) break;
-    const bool starts = at == 0 || ends_name(pipeline[at - 1]);
-    const size_t after = at + kInstCombine.size();
-    result += pipeline.take_front(after);
-    const bool whole = starts && (after == pipeline.size() || ends_name(pipeline[after]));
-    pipeline = pipeline.drop_front(after);
-    if (!whole) continue;
+  for (size_t at; (at = find_name(pipeline, kInstCombine)) != llvm::StringRef::npos;) {
+    result += pipeline.take_front(at + kInstCombine.size());
+    pipeline = pipeline.drop_front(at + kInstCombine.size());
     if (!pipeline.starts_with("<")) {
       result += ("<" + kNoVerify + ">").str();
     } else if (!pipeline.take_until([](char c) { return c == '>'; }).contains("verify-fixpoint")) {
@@ -120,8 +157,32 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_target_machine(const llvm::M
   return machine;
 }
 
-Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline, const PassPlugins& plugins) {
-  return run_pipeline(module, &machine, pipeline, plugins, [](llvm::PassBuilder&) {}, [] { return true; });
+Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline, const PassPlugins& plugins,
+                    const std::string& as_built) {
+  llvm::PassInstrumentationCallbacks all_run;
+  const auto add_as_built = [&](llvm::PassBuilder& builder) {
+    builder.registerPipelineParsingCallback(
+        [&](llvm::StringRef name, llvm::ModulePassManager& passes, llvm::ArrayRef<llvm::PassBuilder::PipelineElement> inner) {
+          const auto level = level_of(as_built);
+          if (name != kAsBuilt || !inner.empty() || !level) return false;
+          passes.addPass(clangs_pipeline(*level, &machine, plugins, all_run));
+          return true;
+        });
+  };
+  return run_pipeline(module, &machine, pipeline, plugins, add_as_built, [] { return true; });
+}
+
+std::string replace_as_built(std::string passes, std::string_view with) {
+  for (size_t at = find_name(passes, kAsBuilt); at != llvm::StringRef::npos; at = find_name(passes, kAsBuilt, at + with.size()))
+    passes.replace(at, kAsBuilt.size(), with);
+  return passes;
+}
+
+bool names_as_built(std::string_view passes) { return find_name(passes, kAsBuilt) != llvm::StringRef::npos; }
+
+unsigned codegen_level(const CompileOptions& options) {
+  const auto level = names_as_built(options.passes) ? level_of(options.as_built) : std::nullopt;
+  return level && options.codegen.level == CodegenOptions().level ? level->getSpeedupLevel() : options.codegen.level;
 }
 
 Status run_pipeline(llvm::Module& module, llvm::TargetMachine* machine, const std::string& pipeline, const PassPlugins& plugins,

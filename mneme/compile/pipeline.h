@@ -8,6 +8,7 @@
 #include <string>
 
 #include "mneme/base/status.h"
+#include "mneme/compile/compiler.h"
 #include "mneme/compile/pass_plugins.h"
 
 namespace mneme {
@@ -28,11 +29,17 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_target_machine(const llvm::M
 // it does not verify its fixpoint, since LLVM makes a fixpoint that it does not reach a fatal error. invalid_argument: the
 // pipeline does not parse; the message has LLVM's own words and the nearest pass that LLVM knows, and the module is unchanged.
 // internal: a pass reported an error to the context. To be called within run_llvm(), which catches LLVM's fatal errors.
+// "as-built" in it is what clang runs for `as_built` ("default<O2>"), tuned as clang tunes that level; where `as_built` is empty
+// or none of clang's levels, it does not parse.
 Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const std::string& pipeline,
-                    const PassPlugins& plugins = {});
+                    const PassPlugins& plugins = {}, const std::string& as_built = {});
 // The same with three more choices. `machine` may be null: the module then has no target. `add_passes` makes more passes known
 // to the builder. `keep_on` is asked before each pass that is not required: if it returns false, that pass is left out.
 Status run_pipeline(llvm::Module& module, llvm::TargetMachine* machine, const std::string& pipeline, const PassPlugins& plugins,
                     llvm::function_ref<void(llvm::PassBuilder&)> add_passes, llvm::function_ref<bool()> keep_on);
+
+// The level of the code generator for these options. Where the pipeline names "as-built", 3, which is the default, stands for the
+// level with which clang made the program's code: 1 for default<O1>, 2 for default<O2>.
+unsigned codegen_level(const CompileOptions& options);
 
 }  // namespace mneme

@@ -242,6 +242,94 @@ TEST(Prepare, OnlyStateCanBeBound) {
             "binding 'f' to address 0x1000: it is a function");
 }
 
+// Two loads and two stores of half precision side by side, and a loop of eight rounds.
+constexpr std::string_view kLoop = R"(
+define ptx_kernel void @k(ptr align 4 %a, ptr %b) {
+entry:
+  %a1 = getelementptr half, ptr %a, i64 1
+  %x0 = load half, ptr %a, align 4
+  %x1 = load half, ptr %a1, align 2
+  %y0 = fmul half %x0, %x0
+  %y1 = fmul half %x1, %x1
+  store half %y0, ptr %a, align 4
+  store half %y1, ptr %a1, align 2
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %p = getelementptr i32, ptr %b, i64 %i
+  store volatile i32 7, ptr %p
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, 8
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+)";
+
+Status run_as_built(ir::Module& module, const std::string& pipeline, const std::string& as_built) {
+  auto machine = create_target_machine(ir::llvm_module(module), {.cpu = "sm_90", .features = ""});
+  return machine.ok() ? run_pipeline(ir::llvm_module(module), **machine, pipeline, {}, as_built) : machine.status();
+}
+
+TEST(AsBuilt, IsClangsPipelineOfTheLevelAndTunedAsClangTunesIt) {
+  const auto optimised = [](const std::string& pipeline, const std::string& as_built) {
+    ir::Module module = parse(kLoop);
+    const Status status = run_as_built(module, pipeline, as_built);
+    EXPECT_TRUE(status.ok()) << status.to_string();
+    return module.print();
+  };
+  const auto loops = [](const std::string& text) { return text.find("phi i64") != std::string::npos; };
+  const auto vectors = [](const std::string& text) { return text.find("fmul <2 x half>") != std::string::npos; };
+  const std::string o1 = optimised("as-built", "default<O1>"), o2 = optimised("as-built", "default<O2>");
+  EXPECT_TRUE(loops(o1));
+  EXPECT_FALSE(vectors(o1));
+  EXPECT_FALSE(loops(o2));
+  EXPECT_TRUE(vectors(o2));
+  EXPECT_TRUE(vectors(optimised("as-built", "default<O3>")));
+  EXPECT_TRUE(vectors(optimised("as-built", "default<Os>")));
+  EXPECT_TRUE(vectors(optimised("as-built", "default<Oz>")));
+  EXPECT_FALSE(loops(optimised("default<O1>", "")));  // as opt has it
+  EXPECT_EQ(optimised("as-built", "default<O0>"), optimised("default<O0>", ""));
+  // Among others, also by name.
+  EXPECT_EQ(optimised("function(mem2reg),as-built,function(gvn)", "default<O2>"), o2);
+}
+
+TEST(AsBuilt, IsAnErrorWhereNobodyKnows) {
+  for (const char* unknown : {"", "thinlto<O2>", "default<O9>", "default<O2>,gvn"}) {
+    ir::Module module = parse(kLoop);
+    EXPECT_EQ(run_as_built(module, "as-built", unknown).to_string(),
+              "invalid_argument: pass pipeline 'as-built' does not parse: unknown pass name 'as-built'; it is what a recorded kernel "
+              "was compiled with, and that is not known here: name a pipeline, as default<O3>");
+  }
+  ir::Module module = parse(kLoop);
+  EXPECT_THAT(run_as_built(module, "function(as-built)", "default<O2>").message(), HasSubstr("; it is for a module"));
+  EXPECT_THAT(run_as_built(module, "asbuilt", "default<O2>").message(), HasSubstr("did you mean 'as-built'?"));
+}
+
+TEST(AsBuilt, IsFoundAsAWholeName) {
+  for (const char* named : {"as-built", "as-built,gvn", "gvn,as-built", "module(as-built)"}) EXPECT_TRUE(names_as_built(named));
+  for (const char* other : {"", "default<O3>", "as-built2", "x-as-built", "as-built-too", "as_built"})
+    EXPECT_FALSE(names_as_built(other)) << other;
+  EXPECT_EQ(replace_as_built("as-built,x-as-built,module(as-built)", "default<O1>"), "default<O1>,x-as-built,module(default<O1>)");
+}
+
+TEST(AsBuilt, HasTheCodeGeneratorsLevelTooUnlessAnotherIsAskedFor) {
+  const auto level = [](const char* passes, const char* as_built, unsigned asked) {
+    CompileOptions options;
+    options.passes = passes;
+    options.as_built = as_built;
+    options.codegen.level = asked;
+    return codegen_level(options);
+  };
+  EXPECT_EQ(level("as-built", "default<O0>", 3), 0u);
+  EXPECT_EQ(level("as-built", "default<O1>", 3), 1u);
+  EXPECT_EQ(level("as-built,function(gvn)", "default<O2>", 3), 2u);
+  EXPECT_EQ(level("as-built", "default<Os>", 3), 2u);
+  EXPECT_EQ(level("as-built", "default<O2>", 1), 1u);
+  EXPECT_EQ(level("as-built", "", 3), 3u);
+  EXPECT_EQ(level("default<O1>", "default<O2>", 3), 3u);
+}
+
 TEST(RunPipeline, NamesLevelsOfTheCompilerAsPipelines) {
   ir::Module module = parse("");
   EXPECT_EQ(run(module, "O3").message(), "pass pipeline 'O3' does not parse: unknown pass name 'O3'; it is written default<O3>");

@@ -55,8 +55,8 @@ std::string source_of(const GlobalValue& root) {
 
 class Instrumenter {
  public:
-  Instrumenter(Module& module, mneme_segment_target target, Linking linking)
-      : module_(module), target_(target), linking_(linking) {}
+  Instrumenter(Module& module, mneme_segment_target target, Linking linking, StringRef pipeline)
+      : module_(module), target_(target), linking_(linking), pipeline_(pipeline) {}
 
   bool run() {
     std::vector<Closure> closures;
@@ -142,6 +142,7 @@ class Instrumenter {
     segment.ir_name = extracted.root->getName();
     segment.source = source_of(root);
     segment.arch = arch_of(root);
+    segment.pipeline = pipeline_;
     segment.needs = closure.needs;
     for (GlobalValue* member : closure.members) {
       if (auto* variable = dyn_cast<GlobalVariable>(member)) describe_variable(segment, *variable, extracted);
@@ -188,6 +189,7 @@ class Instrumenter {
   Module& module_;
   mneme_segment_target target_;
   Linking linking_;
+  StringRef pipeline_;
   std::string suffix_;
   SmallVector<GlobalValue*, 16> segments_;
 };
@@ -203,7 +205,7 @@ PreservedAnalyses InstrumentPass::run(Module& module, ModuleAnalysisManager&) {
     return PreservedAnalyses::all();
   }
   Linking linking = options_.linking ? *options_.linking : detect_linking(module);
-  return Instrumenter(module, *target, linking).run() ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  return Instrumenter(module, *target, linking, options_.pipeline).run() ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
 
 }  // namespace mneme::instrument

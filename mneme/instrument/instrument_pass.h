@@ -12,6 +12,8 @@
 #include <llvm/IR/PassManager.h>
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "mneme/instrument/linking.h"
 
@@ -19,11 +21,12 @@ namespace mneme::instrument {
 
 struct InstrumentOptions {
   std::optional<Linking> linking;  // unset: detect_linking() finds it out
+  std::string pipeline;            // what the module is optimised with afterwards, "default<O2>"; empty: not known
 };
 
 class InstrumentPass : public llvm::PassInfoMixin<InstrumentPass> {
  public:
-  explicit InstrumentPass(InstrumentOptions options = {}) : options_(options) {}
+  explicit InstrumentPass(InstrumentOptions options = {}) : options_(std::move(options)) {}
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&);
   static bool isRequired() { return true; }
 

@@ -3,6 +3,8 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Plugins/PassPlugin.h>
 
+#include <string>
+
 #include "mneme/instrument/instrument_pass.h"
 
 namespace {
@@ -23,9 +25,15 @@ bool parse(llvm::StringRef name, llvm::ModulePassManager& passes) {
   return true;
 }
 
+std::string pipeline_of(llvm::OptimizationLevel level) {
+  const unsigned size = level.getSizeLevel();
+  return size == 0 ? "default<O" + std::to_string(level.getSpeedupLevel()) + ">" : size == 1 ? "default<Os>" : "default<Oz>";
+}
+
 void register_callbacks(llvm::PassBuilder& builder) {
-  builder.registerPipelineStartEPCallback(
-      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(InstrumentPass()); });
+  builder.registerPipelineStartEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+    passes.addPass(InstrumentPass({.linking = {}, .pipeline = pipeline_of(level)}));
+  });
   builder.registerPipelineParsingCallback([](llvm::StringRef name, llvm::ModulePassManager& passes,
                                              llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) { return parse(name, passes); });
 }

@@ -29,6 +29,7 @@ struct Segment {
   std::string ir_name;
   std::string source;
   std::string arch;
+  std::string pipeline;  // "default<O2>", or empty
   ParameterLayout parameters;
   std::vector<SegmentGlobal> globals;
   std::vector<std::string> needs;

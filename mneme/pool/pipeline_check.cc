@@ -3,6 +3,7 @@
 #include <chrono>
 #include <span>
 
+#include "mneme/compile/compiler.h"
 #include "mneme/pool/isolated.h"
 
 namespace mneme {
@@ -27,7 +28,7 @@ Status parse(const std::string& pipeline, const std::vector<std::string>& plugin
   const ByteSpan source = std::as_bytes(std::span(kNothing));
   work.source.assign(source.begin(), source.end());
   work.name = "nothing";
-  work.pipeline = pipeline;
+  work.pipeline = replace_as_built(pipeline, "default<O3>");
   work.options.plugins = plugins;
   MNEME_ASSIGN(IsolatedRun run, IsolatedRun::begin(work));
   if (!run.wait(kPatience)) return {};

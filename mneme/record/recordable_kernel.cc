@@ -71,6 +71,7 @@ Status fill(RecordableKernel& kernel) {
   record.source = segment.source;
   record.target = segment.target == MNEME_TARGET_NVPTX ? "nvptx" : "amdgcn";
   record.arch = segment.arch;
+  record.pipeline = segment.pipeline;
   for (const SegmentParameter& p : segment.parameters)
     record.parameters.push_back({kind_of(p.kind), std::string(p.name), std::string(p.type), p.offset, p.size, p.alignment});
   record.parameter_bytes = segment.parameter_bytes;

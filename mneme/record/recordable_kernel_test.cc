@@ -59,6 +59,7 @@ TEST_F(RecordableKernelTest, IsWhatItsSegmentSays) {
   EXPECT_EQ(record.source, "file.cu:12");
   EXPECT_EQ(record.target, "nvptx");
   EXPECT_EQ(record.arch, "sm_90");
+  EXPECT_EQ(record.pipeline, "default<O2>");
   EXPECT_EQ(record.parameters, (std::vector<Parameter>{{Parameter::Kind::floating, "x", "float", 0, 4, 4},
                                                        {Parameter::Kind::pointer, "p", "ptr", 8, 8, 8},
                                                        {Parameter::Kind::integer, "n", "i16", 16, 2, 2},

@@ -7,6 +7,7 @@ namespace mneme {
 CompileOptions compile_options(const Configuration& configuration, const KernelRecord& kernel, const MemoryPlan& plan) {
   CompileOptions options;
   options.passes = configuration.passes;
+  if (names_as_built(configuration.passes)) options.as_built = kernel.pipeline;
   options.linkage = configuration.linkage;
   options.pass_plugins = configuration.pass_plugins;
   options.codegen = configuration.codegen;

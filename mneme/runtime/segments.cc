@@ -140,6 +140,7 @@ Result<EmbeddedSegment> parse_segment(ByteSpan bytes, const std::string& name) {
   if (segment.name.empty() || segment.ir_name.empty()) return in.corrupt(offsetof(mneme_segment_header, name), "a name is empty");
   MNEME_TRY(in.string(segment.source, header.source, "the source position"));
   MNEME_TRY(in.string(segment.arch, header.arch, "the architecture"));
+  MNEME_TRY(in.string(segment.pipeline, header.pipeline, "the pipeline"));
   MNEME_TRY(read_parameters(segment, header, in));
   MNEME_TRY(read_globals(segment, header, in));
   segment.parameter_bytes = header.param_bytes;

@@ -51,6 +51,7 @@ struct EmbeddedSegment {
   std::string_view ir_name;  // the same symbol in the IR (see abi/segment.h)
   std::string_view source;   // "file.cu:12", or empty
   std::string_view arch;     // "sm_90"
+  std::string_view pipeline;  // "default<O2>", or empty
   std::vector<SegmentParameter> parameters;
   std::vector<SegmentRange> padding;  // of the packed parameter buffer
   std::vector<SegmentGlobal> globals;

@@ -39,6 +39,7 @@ TEST(Segment, ReadsEveryField) {
   EXPECT_EQ(segment->ir_name, "_Z5saxpyPfi");
   EXPECT_EQ(segment->source, "file.cu:12");
   EXPECT_EQ(segment->arch, "sm_90");
+  EXPECT_EQ(segment->pipeline, "default<O2>");
   EXPECT_EQ(segment->static_hash.bytes[0], 7);
   ASSERT_EQ(segment->parameters.size(), 2u);
   EXPECT_EQ(segment->parameters[1].name, "n");
@@ -129,7 +130,7 @@ TEST(Segment, RefusesDamageWithItsPlace) {
   EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 32: segment kind 8 is not known");
   bytes = whole;
   put(bytes, offsetof(mneme_segment_header, reserved), uint64_t{1});
-  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 152: reserved bytes are not zero");
+  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 160: reserved bytes are not zero");
 }
 
 TEST(Segment, RefusesTablesThatReachOutside) {

@@ -24,6 +24,7 @@ KernelDocument kernel_document() {
   kernel.source = "axpy.cu:3";
   kernel.target = "nvptx";
   kernel.arch = "sm_90";
+  kernel.pipeline = "default<O2>";
   kernel.parameters = {{Parameter::Kind::floating, "a", "float", 0, 4, 4}, {Parameter::Kind::pointer, "x", "ptr", 8, 8, 8}};
   kernel.parameter_bytes = 16;
   kernel.globals = {{"table", 64, 16, true, false, false}, {"counter", 4, 4, false, false, true}};
@@ -102,6 +103,19 @@ TEST(KernelCodec, DocumentsOfVersion1HaveTheirInstancesInThem) {
   EXPECT_EQ(*decoded, document);
 }
 
+TEST(KernelCodec, DocumentsUpToVersion20HaveNoPipeline) {
+  KernelDocument document = kernel_document();
+  json written = json::parse(encode_version_1(document));
+  written["kernel"].erase("pipeline");
+  written.erase("checksum");
+  written["checksum"] = digest(written.dump()).hex();
+  document.kernel.pipeline.clear();
+  document.lists_instances = true;
+  auto decoded = decode_kernel(written.dump(), "k.json");
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(*decoded, document);
+}
+
 TEST(KernelCodec, WhiteSpaceDoesNotMatter) {
   EXPECT_EQ(refusal([](json&) {}), "");
 }
@@ -111,6 +125,8 @@ TEST(KernelCodec, NamesWhatIsWrong) {
   EXPECT_EQ(refusal([](json& j) { j["kernel"].erase("arch"); }), "corrupt: k.json: /kernel: the key 'arch' is missing");
   EXPECT_EQ(refusal([](json& j) { j["kernel"]["arch"] = "sm_90\x1b[2J"; }),
             "corrupt: k.json: /kernel/arch: no name of an architecture, as sm_90 is");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["pipeline"] = "default<O2>\x1b[2J"; }),
+            "corrupt: k.json: /kernel/pipeline: no pass pipeline, as default<O2> is");
   EXPECT_EQ(refusal([](json& j) { j["kernel"] = json::array(); }), "corrupt: k.json: /kernel: an object expected");
   EXPECT_EQ(refusal([](json& j) { j["instances"][0]["grid"] = "big"; }),
             "corrupt: k.json: /instances/0/grid: three numbers expected");
@@ -314,7 +330,7 @@ TEST(InstanceListCodec, SaysWhatIsWrong) {
   };
   EXPECT_EQ(refusal([](json&) {}), "ok");
   EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 3; }),
-            "incompatible: l.mneme: format version 3.0, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
+            "incompatible: l.mneme: format version 3.1, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
   EXPECT_EQ(refusal([](json& j) { j["format"] = "mneme kernel"; }),
             "corrupt: l.mneme: /format: 'mneme instances' expected, not 'mneme kernel'");
   EXPECT_EQ(refusal([](json& j) { j["bytes"] = kListHeaderBytes; }), "ok");
@@ -408,10 +424,10 @@ TEST(StateCodec, SaysWhatIsWrong) {
   ByteVector newer = bytes;
   newer[8] = std::byte{3};
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "corrupt: s.mneme: offset 8: the format version is 3.0, and the checksum that of version 2.0: it was damaged");
+            "corrupt: s.mneme: offset 8: the format version is 3.1, and the checksum that of version 2.1: it was damaged");
   newer[24] ^= std::byte{1};  // what is not known may be newer
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "incompatible: s.mneme: format version 3.0, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
+            "incompatible: s.mneme: format version 3.1, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
   ByteVector flipped = bytes;
   flipped.back() ^= std::byte{1};
   EXPECT_THAT(decode_state(flipped, "s.mneme").status().message(), HasSubstr("s.mneme: offset 24: the file's checksum is "));

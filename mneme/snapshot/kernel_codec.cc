@@ -50,6 +50,7 @@ json to_json(const KernelRecord& k) {
           {"source", k.source},
           {"target", k.target},
           {"arch", k.arch},
+          {"pipeline", k.pipeline},
           {"parameters", parameters},
           {"parameter_bytes", k.parameter_bytes},
           {"globals", globals}};
@@ -106,6 +107,9 @@ Status read_kernel(const JsonCursor& at, KernelRecord& out) {
   };
   if (!std::all_of(out.arch.begin(), out.arch.end(), fits))
     return at.member("arch")->corrupt("no name of an architecture, as sm_90 is");
+  if (at.value().contains("pipeline")) MNEME_TRY(at.read("pipeline", out.pipeline));  // since version 2.1
+  if (!std::all_of(out.pipeline.begin(), out.pipeline.end(), [](char c) { return c > ' ' && c <= '~'; }))
+    return at.member("pipeline")->corrupt("no pass pipeline, as default<O2> is");
   MNEME_TRY(at.read("parameter_bytes", out.parameter_bytes, kMaxParameterBytes));
   MNEME_TRY(at.each("parameters", [&](const JsonCursor& entry) {
     return read_parameter(entry, out.parameter_bytes, out.parameters.emplace_back());

@@ -49,6 +49,8 @@ struct KernelRecord {
   std::string source;  // "file.cu:12", or empty
   std::string target;  // "nvptx" or "amdgcn"
   std::string arch;    // "sm_90"
+  // What the program's compiler optimised it with, as LLVM's opt takes it: "default<O2>". Empty where that is not known.
+  std::string pipeline;
   std::vector<Parameter> parameters;
   uint64_t parameter_bytes = 0;
   std::vector<GlobalInfo> globals;

@@ -209,6 +209,14 @@ class Kernel(Shown, Sequence["Instance"]):
         return self._native.architecture
 
     @property
+    def pipeline(self) -> str:
+        """What the program's compiler optimised it with, "default<O2>": what "as-built" stands for.
+
+        Empty where that was not recorded.
+        """
+        return self._native.pipeline
+
+    @property
     def instances(self) -> tuple[Instance, ...]:
         """The recorded launches."""
         return self._instances

@@ -167,6 +167,7 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro("source", [](const KernelDocument& self) { return self.kernel.source; })
       .def_prop_ro("target", [](const KernelDocument& self) { return self.kernel.target; })
       .def_prop_ro("architecture", [](const KernelDocument& self) { return self.kernel.arch; })
+      .def_prop_ro("pipeline", [](const KernelDocument& self) { return self.kernel.pipeline; })
       .def_prop_ro("parameters", [](const KernelDocument& self) { return self.kernel.parameters; })
       .def_ro("instances", &KernelDocument::instances)
       .def(

@@ -70,6 +70,8 @@ def test_says_what_cannot_be_opened(tmp_path: Path) -> None:
 def test_has_what_was_recorded(instance: mneme.Instance) -> None:
     kernel = instance.kernel
     assert (kernel.demangled, kernel.target, kernel.architecture) == ("scale(int*, int, int)", "nvptx", "sm_90")
+    assert kernel.pipeline == ""  # which version 1 does not have
+    assert mneme.Database(Path(__file__).parents[1] / "corpora" / "2.1")["scale"].pipeline == "default<O2>"
     assert (instance.hash, instance.grid, instance.block) == (INSTANCE, (313, 1, 1), (128, 1, 1))
     assert (instance.shared_memory, instance.cooperative, instance.device_kind) == (0, False, "cpu")
     assert instance.recorded_time is None

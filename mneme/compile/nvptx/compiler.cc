@@ -8,6 +8,7 @@
 #include "mneme/compile/nvptx/cubin_facts.h"
 #include "mneme/compile/nvptx/disassembler.h"
 #include "mneme/compile/nvptx/ptx_codegen.h"
+#include "mneme/compile/pipeline.h"
 #include "mneme/compile/prepare.h"
 #include "mneme/compile/stages.h"
 #include "mneme/ir/access.h"
@@ -42,7 +43,7 @@ class NvptxCompilation final : public Compilation {
     architecture_ = target.architecture;
     MNEME_TRY(check_registers("assembler.max_registers", options().assembler.max_registers, architecture_));
     MNEME_TRY(check_registers("specialise.max_registers", options().specialisation.bounds.max_registers, architecture_));
-    MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(target, options().codegen.level));
+    MNEME_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, create_machine(target, codegen_level(options())));
     return CodeTarget{architecture_, std::move(machine)};
   }
 

@@ -73,8 +73,9 @@ inline void change_each(AccessTracking& value, const SeeMember& see) {
 }
 
 inline void change_each(CompileOptions& value, const SeeMember& see) {
-  auto& [passes, linkage, pass_plugins, codegen, assembler, bindings, kernels, specialisation, tracking] = value;
+  auto& [passes, as_built, linkage, pass_plugins, codegen, assembler, bindings, kernels, specialisation, tracking] = value;
   change(passes, "default<O1>", "passes", see);
+  change(as_built, "default<O2>", "as_built", see);
   change(linkage, Linkage::internal, "linkage", see);
   change(pass_plugins, {"/nonexistent/plugin.so"}, "pass_plugins", see);
   change_each(codegen, [&](const std::string& name) { see("codegen." + name); });

@@ -141,7 +141,7 @@ class CpuCompilation final : public Compilation {
 
   Result<CodeTarget> target(const llvm::Module& module) override {
     std::string device = device_architecture(module);
-    MNEME_ASSIGN(auto machine, create_target_machine(module, {device, "", options().codegen.level}));
+    MNEME_ASSIGN(auto machine, create_target_machine(module, {device, "", codegen_level(options())}));
     return CodeTarget{std::move(device), std::move(machine)};
   }
 

@@ -68,6 +68,7 @@ struct TestSegment {
     header.ir_name = string(ir_name.empty() ? name : ir_name);
     header.source = string("file.cu:12");
     header.arch = string("sm_90");
+    header.pipeline = string("default<O2>");
     std::vector<mneme_segment_param> parameter_rows;
     for (const TestParameter& parameter : parameters)
       parameter_rows.push_back({parameter.kind, parameter.alignment, parameter.offset, parameter.size, string(parameter.name),

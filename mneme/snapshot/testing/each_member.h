@@ -38,12 +38,13 @@ inline void change_each(GlobalInfo& value, const SeeMember& see) {
 }
 
 inline void change_each(KernelRecord& value, const SeeMember& see) {
-  auto& [static_hash, name, demangled, source, target, arch, parameters, parameter_bytes, globals] = value;
+  auto& [static_hash, name, demangled, source, target, arch, pipeline, parameters, parameter_bytes, globals] = value;
   change(name, "other", "name", see);
   change(demangled, "other", "demangled", see);
   change(source, "other", "source", see);
   change(target, "amdgcn", "target", see);
   change(arch, "other", "arch", see);
+  change(pipeline, "default<O1>", "pipeline", see);
   change(parameters, {}, "parameters", see);
   change_each(parameters.at(0), within("parameters", see));
   change(globals, {}, "globals", see);
