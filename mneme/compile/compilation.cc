@@ -22,7 +22,8 @@ Status Compilation::run(llvm::Module& module) {
     return after_tracking(module);
   }));
   if (last_ == Stage::specialised) return print_to(code_, module);
-  MNEME_TRY(stages_.time("optimise", [&] { return run_pipeline(module, *code_target.machine, options_.passes, plugins, options_.as_built); }));
+  MNEME_TRY(stages_.time(
+      "optimise", [&] { return run_pipeline(module, *code_target.machine, options_.passes, plugins, options_.as_built); }));
   if (last_ == Stage::optimised) return print_to(code_, module);
   return generate(module, *code_target.machine, plugins);
 }

@@ -44,8 +44,8 @@ enum class Linkage {
 inline constexpr std::pair<const char*, Linkage> kLinkages[] = {{"recorded", Linkage::recorded}, {"internal", Linkage::internal}};
 
 struct CompileOptions {
-  std::string passes = "default<O3>";          // any string the new pass manager parses
-  std::string as_built = {};                   // what "as-built" in `passes` stands for, "default<O2>"; empty: not known
+  std::string passes = "default<O3>";  // any string the new pass manager parses
+  std::string as_built = {};           // what "as-built" in `passes` stands for, "default<O2>"; empty: not known
   Linkage linkage = Linkage::recorded;
   std::vector<std::string> pass_plugins = {};  // files of LLVM pass plugins, whose passes `passes` may name
   CodegenOptions codegen = {};

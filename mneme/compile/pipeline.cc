@@ -73,7 +73,8 @@ llvm::ModulePassManager clangs_pipeline(llvm::OptimizationLevel level, llvm::Tar
                                         llvm::PassInstrumentationCallbacks& instrumentation) {
   llvm::PassBuilder builder(machine, clangs_tuning(level), std::nullopt, &instrumentation);
   plugins.register_with(builder);
-  return level == llvm::OptimizationLevel::O0 ? builder.buildO0DefaultPipeline(level) : builder.buildPerModuleDefaultPipeline(level);
+  return level == llvm::OptimizationLevel::O0 ? builder.buildO0DefaultPipeline(level)
+                                              : builder.buildPerModuleDefaultPipeline(level);
 }
 
 std::vector<std::string> known_passes(llvm::PassBuilder& builder) {

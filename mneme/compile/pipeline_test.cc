@@ -179,7 +179,8 @@ define ptx_kernel void @k(ptr %out) { store ptr @child, ptr %out ret void }
     ir::Module module = parse(text);
     EXPECT_TRUE(prepare_module(ir::llvm_module(module), {"k"}, "sm_90", linkage).ok());
     std::map<std::string, llvm::GlobalValue::LinkageTypes> all;
-    for (const llvm::GlobalValue& value : ir::llvm_module(module).global_values()) all[value.getName().str()] = value.getLinkage();
+    for (const llvm::GlobalValue& value : ir::llvm_module(module).global_values())
+      all[value.getName().str()] = value.getLinkage();
     return all;
   };
   using Value = llvm::GlobalValue;
@@ -297,9 +298,10 @@ TEST(AsBuilt, IsClangsPipelineOfTheLevelAndTunedAsClangTunesIt) {
 TEST(AsBuilt, IsAnErrorWhereNobodyKnows) {
   for (const char* unknown : {"", "thinlto<O2>", "default<O9>", "default<O2>,gvn"}) {
     ir::Module module = parse(kLoop);
-    EXPECT_EQ(run_as_built(module, "as-built", unknown).to_string(),
-              "invalid_argument: pass pipeline 'as-built' does not parse: unknown pass name 'as-built'; it is what a recorded kernel "
-              "was compiled with, and that is not known here: name a pipeline, as default<O3>");
+    EXPECT_EQ(
+        run_as_built(module, "as-built", unknown).to_string(),
+        "invalid_argument: pass pipeline 'as-built' does not parse: unknown pass name 'as-built'; it is what a recorded kernel "
+        "was compiled with, and that is not known here: name a pipeline, as default<O3>");
   }
   ir::Module module = parse(kLoop);
   EXPECT_THAT(run_as_built(module, "function(as-built)", "default<O2>").message(), HasSubstr("; it is for a module"));
@@ -310,7 +312,8 @@ TEST(AsBuilt, IsFoundAsAWholeName) {
   for (const char* named : {"as-built", "as-built,gvn", "gvn,as-built", "module(as-built)"}) EXPECT_TRUE(names_as_built(named));
   for (const char* other : {"", "default<O3>", "as-built2", "x-as-built", "as-built-too", "as_built"})
     EXPECT_FALSE(names_as_built(other)) << other;
-  EXPECT_EQ(replace_as_built("as-built,x-as-built,module(as-built)", "default<O1>"), "default<O1>,x-as-built,module(default<O1>)");
+  EXPECT_EQ(replace_as_built("as-built,x-as-built,module(as-built)", "default<O1>"),
+            "default<O1>,x-as-built,module(default<O1>)");
 }
 
 TEST(AsBuilt, HasTheCodeGeneratorsLevelTooUnlessAnotherIsAskedFor) {

@@ -17,7 +17,8 @@ namespace {
 using testing_members::change_each;
 using testing_members::section_of;
 
-const std::set<std::string> kOfCode = {"passes", "linkage", "pass_plugins", "ir", "ir_digest", "specialise", "codegen", "assembler"};
+const std::set<std::string> kOfCode = {"passes",    "linkage",    "pass_plugins", "ir",
+                                       "ir_digest", "specialise", "codegen",      "assembler"};
 // What the code depends on only where it is made for the launch.
 const std::set<std::string> kOfShape = {"grid", "block", "keep_threads", "shared_memory"};
 

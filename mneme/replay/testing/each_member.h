@@ -52,8 +52,8 @@ inline void change_each(Verdict& value, const SeeMember& see) {
 
 // The members' names are those in JSON, with a point between a section and its member.
 inline void change_each(Configuration& value, const SeeMember& see) {
-  auto& [passes, linkage, pass_plugins, grid, block, keep_threads, shared_memory, ir, specialise, codegen, assembler, execution, tolerance,
-         verdict] = value;
+  auto& [passes, linkage, pass_plugins, grid, block, keep_threads, shared_memory, ir, specialise, codegen, assembler, execution,
+         tolerance, verdict] = value;
   const auto in = [&](const char* section) {
     return [&see, section](const std::string& name) { see(std::string(section) + "." + name); };
   };

@@ -1,4 +1,5 @@
-// mneme-segments [--ir] [--hash] [--name REGEX] [--extract DIR] FILE: prints the segments in a device image (ELF), bitcode or textual IR.
+// mneme-segments [--ir] [--hash] [--name REGEX] [--extract DIR] FILE: prints the segments in a device image (ELF), bitcode or
+// textual IR.
 //
 // For the tests, and for whoever wants to see what the plugin embedded. An independent reading of mneme/abi/segment.h: every
 // offset is checked, and the checksum; a damaged segment ends the program with 1.
@@ -139,8 +140,8 @@ void print(const Segment& segment) {
   if (h.source.bytes) outs() << "  source " << segment.text(h.source) << '\n';
   if (h.kind == MNEME_SEGMENT_KERNEL) outs() << "  param-bytes " << h.param_bytes << '\n';
   for (const auto& p : segment.table<mneme_segment_param>(h.params_offset, h.params_count)) {
-    outs() << "  param " << kParams[std::min(p.kind, 4u)] << " offset " << p.offset << " size " << p.size << " align " << p.alignment
-           << " type " << segment.text(p.type) << " name " << segment.text(p.name) << '\n';
+    outs() << "  param " << kParams[std::min(p.kind, 4u)] << " offset " << p.offset << " size " << p.size << " align "
+           << p.alignment << " type " << segment.text(p.type) << " name " << segment.text(p.name) << '\n';
   }
   for (const auto& r : segment.table<mneme_segment_range>(h.padding_offset, h.padding_count)) {
     outs() << "  padding offset " << r.offset << " size " << r.size << '\n';
@@ -151,7 +152,8 @@ void print(const Segment& segment) {
            << (g.flags & MNEME_GLOBAL_MANAGED ? " managed" : "") << (g.flags & MNEME_GLOBAL_DECLARATION ? " declaration" : "")
            << (g.flags & MNEME_GLOBAL_ESCAPES ? " escapes" : "") << '\n';
   }
-  for (const auto& n : segment.table<mneme_segment_string>(h.needs_offset, h.needs_count)) outs() << "  needs " << segment.text(n) << '\n';
+  for (const auto& n : segment.table<mneme_segment_string>(h.needs_offset, h.needs_count))
+    outs() << "  needs " << segment.text(n) << '\n';
   if (!print_ir) return;
   std::string bitcode = segment.ir();
   LLVMContext context;
@@ -167,7 +169,9 @@ int main(int argc, char** argv) {
   cl::ParseCommandLineOptions(argc, argv);
   auto file = MemoryBuffer::getFileOrSTDIN(input);
   if (!file) fail(file.getError().message());
-  bool is_elf = (*file)->getBuffer().starts_with("\x7f" "ELF");
+  bool is_elf = (*file)->getBuffer().starts_with(
+      "\x7f"
+      "ELF");
   std::vector<Found> found = is_elf ? in_elf(**file) : in_ir(**file);
   Regex filter(name_filter);
   // Kernels first, then by name: an order that does not depend on the file.
@@ -182,8 +186,10 @@ int main(int argc, char** argv) {
   });
   for (const Segment& segment : segments) {
     if (!extract_to.empty()) extract(segment);
-    if (only_hash) outs() << hex(segment.header().static_hash) << ' ' << segment.text(segment.header().ir_name) << '\n';
-    else print(segment);
+    if (only_hash)
+      outs() << hex(segment.header().static_hash) << ' ' << segment.text(segment.header().ir_name) << '\n';
+    else
+      print(segment);
   }
   if (!only_hash) outs() << segments.size() << " segments\n";
 }
