@@ -4,23 +4,23 @@
 
 #include <cstdio>
 
-#define STEP x = sqrtf(x * a + b) * x - a / (x + 2.0f);
-#define STEPS STEP STEP STEP STEP STEP STEP STEP STEP
-#define MANY_STEPS STEPS STEPS STEPS STEPS STEPS STEPS STEPS STEPS
+#define STEP x = sqrtf(x * a + b) * x - a / (x + 2.0f)
+#define STEPS STEP, STEP, STEP, STEP, STEP, STEP, STEP, STEP
+#define MANY_STEPS STEPS, STEPS, STEPS, STEPS, STEPS, STEPS, STEPS, STEPS
 
 __device__ float settle(float x, float a, float b) {
-  MANY_STEPS MANY_STEPS MANY_STEPS MANY_STEPS
+  MANY_STEPS, MANY_STEPS, MANY_STEPS, MANY_STEPS;
   return x;
 }
 
 static __device__ float settle_alone(float x, float a, float b) {
-  MANY_STEPS MANY_STEPS MANY_STEPS MANY_STEPS
+  MANY_STEPS, MANY_STEPS, MANY_STEPS, MANY_STEPS;
   return x;
 }
 
 template <typename Number>
 __device__ Number settle_any(Number x, Number a, Number b) {
-  MANY_STEPS MANY_STEPS MANY_STEPS MANY_STEPS
+  MANY_STEPS, MANY_STEPS, MANY_STEPS, MANY_STEPS;
   return x;
 }
 
