@@ -1,13 +1,15 @@
 """What tune() is asked: what is wrong is named before anything is made."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mneme.errors import InvalidArgumentError, MnemeError
+from mneme.results.folder import make_fresh_folder
 from mneme.tune import Int, tune
 
-from fake_executor import SPACE, FakeExecutor, go
+from fake_executor import SPACE, FakeExecutor, fake_instance, go
 
 
 @pytest.mark.parametrize(
@@ -27,7 +29,13 @@ from fake_executor import SPACE, FakeExecutor, go
         ({"objectives": "time,time"}, "objective 'time' is there twice"),
         ({"objectives": ()}, "there must be an objective: of time, registers, object_size, compile_time"),
         ({"trials": 0}, "tuning: trials must be a whole number from 1 on, and is 0"),
+        ({"trials": True}, "tuning: trials must be a whole number from 1 on, and is True"),
+        ({"ahead": 0}, "tuning: ahead must be a whole number from 1 on, and is 0"),
+        ({"confirm": -1}, "tuning: confirm must be a whole number from 0 on, and is -1"),
         ({"timeout": 0}, "tuning: timeout must be seconds, above zero, and is 0"),
+        ({"timeout": True}, "tuning: timeout must be seconds, above zero, and is True"),
+        ({"timeout": float("nan")}, "tuning: timeout must be seconds, above zero, and is nan"),
+        ({"seed": -1}, "tuning: seed must be a whole number from 0 on, and is -1"),
         ({"seed": "x"}, "tuning: seed must be a whole number from 0 on, and is 'x'"),
         ({"config": {}}, "tuning: config must be a Config, and is {}"),
         ({"compile_worker": 3}, "tune has no 'compile_worker'; the nearest is 'compile_workers'"),
@@ -79,3 +87,35 @@ def test_storage_that_is_none(executor: FakeExecutor, tmp_path: Path) -> None:
     )
     with pytest.raises(MnemeError, match="storage 'nowhere://x'"):
         go(tmp_path / "r2", storage="nowhere://x")
+
+
+def asked(results: Path) -> dict[str, Any]:
+    members: dict[str, Any] = json.loads((results / "tune.json").read_text())
+    return members
+
+
+def test_what_is_not_said_is_as_usual(executor: FakeExecutor, tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        tune([fake_instance()], SPACE, device="cpu", results_dir=tmp_path / name)
+    one, other = asked(tmp_path / "one"), asked(tmp_path / "other")
+    assert one.pop("seed") != other.pop("seed")
+    usual = {"sampler": "tpe", "trials": 100, "timeout": None, "objectives": ["time"], "ahead": 16, "probe": 25}
+    usual |= {"prune": True, "confirm": 10, "storage": None, "limits": {}, "share": True, "compile_workers": None}
+    assert {name: one[name] for name in usual} == usual
+    tune([fake_instance()], SPACE, sampler="grid", device="cpu", results_dir=tmp_path / "all", confirm=0)
+    assert (asked(tmp_path / "all")["trials"], asked(tmp_path / "all")["ahead"]) == (None, 64)
+
+
+@pytest.mark.parametrize(("trials", "ahead"), [(1, 16), (135, 16), (136, 17), (511, 63), (512, 64), (1000, 64)])
+def test_an_eighth_of_the_trials_is_ahead(executor: FakeExecutor, tmp_path: Path, trials: int, ahead: int) -> None:
+    go(tmp_path / "r", trials=trials, confirm=0, seed=0)
+    assert (asked(tmp_path / "r")["ahead"], asked(tmp_path / "r")["seed"]) == (ahead, 0)
+
+
+def test_folders_that_are_made_in_one_second_have_names_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mneme.results.folder.time.strftime", lambda format: format)
+    names = [make_fresh_folder("tune", tmp_path).name for _ in range(3)]
+    assert names == ["tune-%Y%m%d-%H%M%S" + suffix for suffix in ("", "-2", "-3")]
+    assert all((tmp_path / name).is_dir() for name in names)

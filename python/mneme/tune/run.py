@@ -135,6 +135,7 @@ def tune(
     instances = as_instances(instance)
     kind, _ = choose_device(device, "tuning")
     made, preset = as_space(space, instances[0], kind)
+    wanted = as_trials(trials, sampler)
     asked = Asked(
         database=str(Path(instances[0].database.path).absolute()),
         kernel=instances[0].kernel.demangled,
@@ -145,17 +146,17 @@ def tune(
         preset=preset,
         sampler=sampler if isinstance(sampler, str) else type(sampler).__name__,
         seed=as_seed(seed),
-        trials=as_trials(trials, sampler),
+        trials=wanted,
         timeout=as_seconds(timeout),
         objectives=as_objectives(objectives),
         configuration=as_base(config).to_dict(),
-        ahead=usual_ahead(trials) if ahead is None else at_least("ahead", ahead, 1),
+        ahead=usual_ahead(wanted) if ahead is None else at_least("ahead", ahead, 1),
         prune=prune,
         confirm=as_rounds(confirm),
         storage=storage,
         storage_name="",
         **split_options(executor_options),
-        probe=int(_PROBED * (as_trials(trials, sampler) or 0)) if probe else 0,
+        probe=int(_PROBED * (wanted or 0)) if probe else 0,
     )
     check_storage(storage)
     check_base(as_base(config), instances, kind)
