@@ -305,6 +305,27 @@ def test_what_is_wrong_only_when_it_is_measured_again_may_not_be_deterministic(
     assert all(f"mneme tune: {hint}\n" in told for hint in hints)
 
 
+@pytest.mark.parametrize(("fails", "tried"), [("baseline, round 2", 1), ("best, round 2", 3)])
+def test_what_fails_in_turn_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fails: str, tried: int
+) -> None:
+    """The other rounds of it; and where the launch as recorded fails, so it would against the next best."""
+    cancelled: list[Any] = []
+
+    class Failing(FakeExecutor):
+        def measure_anew(self, config: mneme.Config, label: str) -> Any:
+            self.measure = (lambda config: "run_timeout") if label == fails else measure
+            future = super().measure_anew(config, label)
+            monkeypatch.setattr(future, "cancel", lambda: cancelled.append(label))
+            return future
+
+    executor = use(monkeypatch, Failing(measure))
+    study = go(tmp_path / "r", confirm=5)
+    assert study.speed_up is None and sum("could not be confirmed" in remark for remark in study.remarks) == tried
+    turns = [label for label in executor.labels if ", round " in label and not label.startswith("finals")]
+    assert len(turns) == 10 * tried and {"baseline, round 5", "best, round 5"} <= set(cancelled) <= set(turns)
+
+
 def test_speed_up_has_an_interval() -> None:
     found = speed_up([100.0, 102.0, 98.0, 101.0], [50.0, 51.0, 49.0, 50.5])
     assert math.isclose(found.value, 2) and math.isclose(found.low, 2) and found.claim == "faster"

@@ -109,6 +109,16 @@ def test_what_constraints_forbid_is_not_tried() -> None:
     assert run(never, lambda params: True)[0] == []
 
 
+def test_the_farthest_size_that_is_no_power_of_two_is_tried() -> None:
+    sizes = [128, 160, 192, 256]
+    space = SearchSpace(
+        {"block.x": Categorical(sizes)},
+        start=[{"block.x": 128}],
+        lines=[Line(tuple({"block.x": size} for size in sizes[1:]))],
+    )
+    assert [params["block.x"] for params in run(space, lambda params: True)[0]] == [128, 256, 192]
+
+
 def test_powers_of_two_only() -> None:
     _, left, _ = run(SPACE, lambda params: params["block.x"] not in (96, 160))
     assert points(left) == {(size, grid) for size in (32, 64, 128, 256, 512) for grid in ("threads", "recorded")}
@@ -118,6 +128,11 @@ def test_a_value_that_is_wrong_under_one_grid_stays_under_the_other() -> None:
     _, left, _ = run(SPACE, lambda params: params["grid"] == "threads" or params["block.x"] >= 128)
     assert points(left) == {(size, "threads") for size in SIZES} | {(s, "recorded") for s in SIZES if s >= 128}
     assert "grid != 'recorded' or block.x not in [32, 64, 96]" in left.constraints
+
+
+def test_the_block_as_recorded_stays_where_all_others_are_wrong_under_its_grid() -> None:
+    _, left, _ = run(SPACE, lambda params: params["grid"] == "recorded" or params["block.x"] == 128)
+    assert points(left) == {(128, "threads"), *((size, "recorded") for size in SIZES)}
 
 
 def test_values_that_cannot_be_tried_alone_go_with_the_others() -> None:
@@ -138,6 +153,7 @@ def test_others_are_not_as_recorded_meanwhile() -> None:
     )
     tried, _, _ = run(space, lambda params: True)
     assert tried == [{"block.x": 64, "memory": "a"}, {"block.x": 128, "memory": "b"}]
+    assert run(space.constrained(["block.x == 64 or memory == 'a'"]), lambda params: True)[0] == []
 
 
 def test_nothing_is_left_out_where_the_launch_as_recorded_fails() -> None:

@@ -54,3 +54,25 @@ def test_a_sampler_learns_from_what_it_is_told() -> None:
             sampler.tell(trial, result)
     last = [trial.params["shared_memory"] for trial in sampler.trials[-16:]]
     assert sum(last) / len(last) < 10
+
+
+def test_a_sampler_is_asked_for_one_and_told_how_many_there_will_be() -> None:
+    source: Any = Sampler(SPACE, "nsga2", trials=200)._source
+    assert source._study.sampler._population_size == 20
+    assert len(Sampler(SPACE, "random", trials=1).ask()) == 1
+    for count in (0, True):
+        with pytest.raises(InvalidArgumentError, match="count must be a whole number from 1 on"):
+            Sampler(SPACE, "random").ask(count)
+        with pytest.raises(InvalidArgumentError, match="trials must be a whole number from 1 on"):
+            Sampler(SPACE, "random", trials=count)
+
+
+def test_what_an_object_took_to_compile_is_the_most_that_was_told() -> None:
+    sampler = Sampler(SPACE, "exhaustive", objectives="compile_time")
+    times: list[Any] = []
+    for trial, (code, took) in zip(sampler.ask(4), [("a", 5e6), ("a", 0.0), ("b", 1e6), (None, 2e6)], strict=True):
+        assert trial.config is not None
+        result: Any = FakeResult(trial.config, 5.0)
+        result.object_hash, result.compile_time = code, took
+        times.append(sampler.tell(trial, result).compile_time)
+    assert times == [5e6, 5e6, 1e6, 2e6]

@@ -172,6 +172,26 @@ def test_what_says_nothing_of_a_point_teaches_nothing(failure: str, states: str)
     assert [source._study.trials[0].state.name, again._study.trials[-1].state.name] == [states, states]
 
 
+@pytest.mark.parametrize("restored", [False, True])
+def test_what_was_given_up_has_no_value_but_its_time(restored: bool) -> None:
+    source: Any = source_of("nsga2", SPACE, objectives=["time"], seed=3)
+    points = source.propose(2)
+    trials = [
+        Trial(number, params, state="pruned", time=time)
+        for (number, params), time in zip(points, (5.0, None), strict=True)
+    ]
+    if restored:
+        source = source_of("nsga2", SPACE, objectives=["time"], seed=3)
+        source.restore(trials)
+    else:
+        for trial in trials:
+            source.tell(trial)
+    assert [(trial.state.name, trial.intermediate_values) for trial in source._study.trials] == [
+        ("PRUNED", {0: 5.0}),
+        ("PRUNED", {}),
+    ]
+
+
 def test_exhaustive_is_every_point_in_order() -> None:
     space = SearchSpace({"a": Int(0, 2), "b": Bool()}, constraints=["a != 1 or b"])
     points = source_of("grid", space, objectives=["time"], seed=0).propose(100)
