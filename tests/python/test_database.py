@@ -154,6 +154,72 @@ def write_document(folder: Path, document: dict[str, Any]) -> None:
     (folder / f"{document['kernel']['static_hash']}.json").write_text(json.dumps(document))
 
 
+def with_launches(folder: Path, *grids: int) -> mneme.Database:
+    """A database whose kernel has a launch of each grid; their hashes begin with the same digits."""
+    document = json.loads((folder / f"{HASH}.json").read_text())
+    (recorded,) = document["instances"]
+    document["instances"] = []
+    for grid in grids:
+        digest = f"abc{grid}".ljust(32, "0")
+        files = {each: f"DeviceState.{each}.{HASH}.{digest}.mneme" for each in ("prologue", "epilogue")}
+        document["instances"].append(recorded | {"dynamic_hash": digest, "grid": [grid, 2, 3], **files})
+    write_document(folder, document)
+    return mneme.Database(folder)
+
+
+def test_several_launches_are_in_the_order_of_recording(copied_recordings: Path) -> None:
+    database = with_launches(copied_recordings, 5, 4, 6)
+    kernel = database["scale"]
+    assert [instance.grid for instance in kernel] == [(5, 2, 3), (4, 2, 3), (6, 2, 3)]
+    assert (kernel[1], kernel[-1]) == (kernel["abc4"], kernel["abc6"])
+    assert kernel[1:] == (kernel[1], kernel[2]) and kernel[1] != kernel[2]
+    assert database.launches("scale#2,0") == (kernel[2], kernel[0])
+    with pytest.raises(NotFoundError, match=r"3 instances, and none at 3$"):
+        kernel[3]
+    with pytest.raises(NotFoundError):
+        kernel["abc"]
+    with pytest.raises(MnemeError):
+        database.launches("scale")
+    with pytest.raises(InvalidArgumentError, match=r"not by ''$"):
+        kernel[""]
+
+
+@pytest.mark.parametrize(
+    ("kind", "type", "raw", "value"),
+    [
+        ("integer", "i32", "feffffff", -2),
+        ("integer", "i8", "80", -128),
+        ("integer", "i64", "0000000000000080", -(1 << 63)),
+        ("pointer", "ptr", "00000000000000f0", 0xF000000000000000),
+        ("floating", "half", "00c0", -2.0),
+        ("floating", "float", "0000c03f", 1.5),
+        ("floating", "double", "000000000000f8bf", -1.5),
+        ("floating", "bfloat", "c03f", b"\xc0\x3f"),
+        ("aggregate", "{ i32 }", "02000000", b"\2\0\0\0"),
+    ],
+)
+def test_the_value_of_an_argument_is_of_its_type(
+    copied_recordings: Path, kind: str, type: str, raw: str, value: Any
+) -> None:
+    document = json.loads((copied_recordings / f"{HASH}.json").read_text())
+    size = len(raw) // 2
+    parameter = {"alignment": size, "kind": kind, "name": "a", "offset": 8, "size": size, "type": type}
+    document["kernel"]["parameters"][1:] = [parameter]
+    document["instances"][0]["parameters"] = ("00" * 8 + raw).ljust(32, "0")
+    write_document(copied_recordings, document)
+    assert mneme.Database(copied_recordings)["scale"][0].arguments[1] == mneme.Argument("a", kind, type, size, value)
+
+
+def test_an_argument_without_a_name_goes_by_its_index(copied_recordings: Path) -> None:
+    document = json.loads((copied_recordings / f"{HASH}.json").read_text())
+    document["kernel"]["parameters"][0]["name"] = ""
+    write_document(copied_recordings, document)
+    instance = mneme.Database(copied_recordings)["scale"][0]
+    buffers = instance.buffers()
+    assert buffers[0] is buffers["0"] and buffers[0].kind == "argument"
+    assert "\n  #0 " in repr(instance)
+
+
 def annotate(folder: Path, annotations: list[tuple[int, int, str, str]]) -> None:
     """Gives the recorded launch annotations, each an address, a number of bytes, a tag and a type."""
     document = json.loads((folder / f"{HASH}.json").read_text())

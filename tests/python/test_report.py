@@ -178,9 +178,10 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     made(tmp_path, ["[]"])
     with pytest.raises(errors.CorruptError, match=r"results\.jsonl, line 2 is not a JSON object"):
         report.write(tmp_path)
-    made(tmp_path, ['{"configuration": 1}'])
-    with pytest.raises(errors.CorruptError, match=r"results\.jsonl, line 2 is not a result"):
-        report.write(tmp_path)
+    for wrong in ({"configuration": 1}, {"digest": 1}, {"result": [1]}, {"result": "x"}):
+        made(tmp_path, [json.dumps({"configuration": {}, "digest": "1", "result": {}} | wrong)])
+        with pytest.raises(errors.CorruptError, match=r"results\.jsonl, line 2 is not a result"):
+            report.write(tmp_path)
     made(tmp_path, [])
     (tmp_path / "best.json").write_text("{")
     with pytest.raises(errors.CorruptError, match=r"best\.json is not JSON"):

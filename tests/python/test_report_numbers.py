@@ -257,6 +257,43 @@ def test_a_trial_is_against_the_baseline_of_its_run(tmp_path: Path) -> None:
     assert [trial.baseline for trial in run.trials] == [20.0, 20.0, 20.0, 40.0, 40.0, None]
 
 
+def test_a_trial_of_the_last_run_is_over_all_of_its_baseline(tmp_path: Path) -> None:
+    (tmp_path / "tune.json").write_text("{}")
+    (tmp_path / "summary.json").write_text(json.dumps({"baseline": {"begin": 20.0, "end": 40.0, "in_turn": None}}))
+    points = [
+        {"digest": f"{number:032x}", "params": {"a": number}, "baseline": baseline}
+        for number, baseline in enumerate([90.0, 20.0])
+    ]
+    (tmp_path / "trials.jsonl").write_text("".join(f"{json.dumps(point)}\n" for point in points))
+    run = run_of(tmp_path, [line(number, {"shared_memory": number}, [10.0]) for number in range(2)])
+    assert [run.baseline_of(trial) for trial in run.trials] == [90.0, 30.0]
+    assert [run.speed_up_of(trial) for trial in run.trials] == [9.0, 3.0]
+
+
+def test_a_baseline_that_failed_once_is_that_of_the_other_times(tmp_path: Path) -> None:
+    ends = [line(900 + place, {}, [time], label="baseline at the end") for place, time in enumerate((20.0, 30.0, 90.0))]
+    begin = line(990, {}, [], label="baseline at the begin", failure="run_timeout")
+    assert run_of(tmp_path, [begin, *ends, line(1, {"shared_memory": 8}, [10.0])]).baseline == 30.0
+
+
+def test_a_trial_has_what_its_line_has(tmp_path: Path) -> None:
+    measured: dict[str, Any] = {"reg_usage": 40, "obj_size": 4096, "times": {COMPILING[0]: 5.0}}
+    lines = [
+        line(1, {"shared_memory": 1}, [3, 1, 2], **measured, origin="shared", shared_with="f" * 32),
+        line(2, {"shared_memory": 2}, [3.0, 1.0], **measured, failure="cancelled"),
+        line(3, {"shared_memory": 3}, [3.0, 1.0], **measured, failure="wrong_result", origin="resumed"),
+    ]
+    usual: dict[str, Any] = {"registers": 40, "object_size": 4096, "compile_time": 5.0}
+    expected = [
+        Trial(1, {}, state="complete", time=2.0, origin="shared", shared_with="f" * 32, **usual),
+        Trial(2, {}, state="pruned", time=2.0, reason="why", **usual),
+        Trial(3, {}, state="failed", failure="wrong_result", reason="why", origin="resumed", **usual),
+    ]
+    for trial in expected:
+        trial.digest, trial.params = f"{trial.number:032x}", {"shared_memory": trial.number}
+    assert list(run_of(tmp_path, lines).trials) == expected
+
+
 def test_a_folder_may_be_called_as_a_file_is(tmp_path: Path) -> None:
     database = tmp_path / "recordings.json"
     database.mkdir()

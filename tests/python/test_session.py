@@ -202,6 +202,19 @@ def test_without_a_place_for_a_cache_everything_is_compiled(
         assert session.replay(mneme.Config(execution=QUICK)).verified
 
 
+def test_compiled_code_is_kept_in_the_cache_unless_that_is_not_wanted(
+    instance: mneme.Instance, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("MNEME_CACHE_DIR", str(tmp_path / "cache"))
+
+    def replayed(**options: Any) -> Any:
+        with mneme.Session(instance, device="cpu", **options) as session:
+            return session.replay(mneme.Config(execution=QUICK)).details.get("cache")
+
+    assert replayed(cache=False) is None and not (tmp_path / "cache").exists()
+    assert [replayed(), replayed(), replayed(cache=False)] == ["miss", "hit", None]
+
+
 def test_a_device_that_is_not_there_is_refused(instance: mneme.Instance) -> None:
     with pytest.raises(UnavailableError):
         mneme.Session(instance, device="cpu:1")

@@ -12,6 +12,7 @@ from mneme.results.baseline import Baseline
 from mneme.results.trials import Trial, TrialLog, read_trials, rows, write_parquet
 from mneme.tune import SpeedUp, Study, confirm
 from mneme.tune.search.loop import CompileTimes
+from mneme.tune.shown.progress import progress_line
 from mneme.tune.shown.summary import only_recorded, summary_lines
 
 from fake_executor import FakeExecutor, FakeResult, go, measure, use
@@ -229,6 +230,20 @@ def test_what_a_study_counts(tmp_path: Path) -> None:
         ("wrong_result", 2, "the first"),
     ]
     assert [trial.number for trial in study.ranking()] == [1, 2, 3, 0], "what was measured before what was shared"
+
+
+def test_the_line_while_it_runs(tmp_path: Path) -> None:
+    study = Study("kernel()", ("time",), tmp_path, seconds=2.0, baseline=Baseline(begin=3000.0))
+    assert progress_line(study, "search") == "0 trials"
+    for number, (state, time) in enumerate([("complete", 2000.0), ("pruned", 9.0), ("failed", None), ("failed", None)]):
+        failure = "wrong_result" if state == "failed" else None
+        study.add(Trial(number, {}, state=state, time=time, registers=40.0, failure=failure, digest=f"{number}"))
+    counts = "0.5 measured/s, 1 given up, failed: 2 wrong_result"
+    assert progress_line(study, "search") == f"4 trials, best 2.00 us (seems 1.50 x), {counts}"
+    study.wanted, study.objectives = 8, ("registers", "time")
+    study.baseline.begin = None
+    assert progress_line(study, "search") == f"4 of 8, best 40 registers, {counts}"
+    assert progress_line(study, "confirm") == "measuring the best and the baseline in turn"
 
 
 def test_a_speed_up_is_over_the_baseline_of_its_own_run(tmp_path: Path) -> None:
