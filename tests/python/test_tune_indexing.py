@@ -91,6 +91,32 @@ def test_where_the_code_does_not_show_it_all_is_possible() -> None:
     assert x_of(*threads, *reads, more=cluster) == ANY
 
 
+def plane_of(*body: str) -> dict[str, Direction]:
+    """Of a kernel in x and y, which writes to place %i: it may read %tid.x, %ntid.y and so on."""
+    registers = [f"{register}.{name}" for register in ("tid", "ntid", "ctaid", "nctaid") for name in "xy"]
+    declared = [f"declare i32 @llvm.nvvm.read.ptx.sreg.{register}()" for register in registers]
+    reads = [f"%{register} = call i32 @llvm.nvvm.read.ptx.sreg.{register}()" for register in registers]
+    writes = ["%at = getelementptr i32, ptr %out, i32 %i", "store i32 1, ptr %at", "ret void"]
+    text = [*declared, "define ptx_kernel void @kernel(ptr %out) {", *reads, *body, *writes, "}"]
+    return directions_of(llvm.parse("\n".join(['target triple = "nvptx64-nvidia-cuda"', *text])))
+
+
+def test_each_direction_is_known_by_what_is_read_of_it() -> None:
+    in_x = ("%a = mul i32 %ctaid.x, %ntid.x", "%b = add i32 %a, %tid.x")
+    rows = ("%c = mul i32 %ctaid.y, 7", "%d = add i32 %c, %tid.y", "%e = add i32 %d, %ntid.y")
+    assert plane_of(*in_x, *rows, "%i = add i32 %b, %e") == {
+        "x": COUNTS_THREADS,
+        "y": Direction(threads=False, reason="blockIdx.y counts no threads"),
+        "z": Direction(sizes=False, reason="the kernel does not read threadIdx.z"),
+    }
+    # The grid's size in the other direction says nothing of this one.
+    assert plane_of(*in_x, "%i = add i32 %b, %nctaid.y")["x"] == COUNTS_THREADS
+    assert plane_of(*in_x, "%i = add i32 %b, %nctaid.x")["x"] == ANY
+    # Nor has a block as many threads in x as it has in y.
+    other = ("%a = mul i32 %ctaid.x, %ntid.y", "%b = add i32 %a, %tid.x", "%i = add i32 %b, %ntid.x")
+    assert plane_of(*other)["x"] == COUNTS_BLOCKS
+
+
 def test_what_llvm_refuses_shows_nothing() -> None:
     class Broken:
         triple = "nvptx64-nvidia-cuda"

@@ -58,6 +58,18 @@ def test_interrupted_while_results_are_written(
     assert go(tmp_path / "r", trials=8, resume=True).summary() == study.summary()
 
 
+@pytest.mark.parametrize("many", [19, 20])
+def test_a_table_of_many_trials_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, many: int) -> None:
+    monkeypatch.setattr(results, "_MANY", many)
+    use(monkeypatch, InterruptedExecutor(measure, after=20))
+    study = go(tmp_path / "r")
+    remark = "no trials.parquet of so many trials after Ctrl-C; --resume writes it"
+    assert study.interrupted and (remark in study.remarks) == (len(study.trials) > many)
+    assert (tmp_path / "r/trials.parquet").exists() == (remark not in study.remarks)
+    use(monkeypatch, FakeExecutor(measure))
+    assert remark not in go(tmp_path / "r", resume=True).remarks and (tmp_path / "r/trials.parquet").exists()
+
+
 def test_interrupted_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Impatient(FakeExecutor):
         def submit(self, config: mneme.Config) -> Any:

@@ -343,6 +343,46 @@ def test_storage_of_optuna(executor: FakeExecutor, tmp_path: Path, storage: str)
     assert {trial.state.name for trial in trials} == {"COMPLETE", "PRUNED"}
 
 
+def test_storage_of_several_objectives(executor: FakeExecutor, tmp_path: Path) -> None:
+    import optuna
+
+    study = go(tmp_path / "r", trials=20, storage="sqlite", objectives="registers,time", confirm=0)
+    (kept,) = optuna.get_all_study_summaries(f"sqlite:///{tmp_path}/r/optuna.db")
+    assert [direction.name for direction in kept.directions] == ["MINIMIZE"] * 2
+    loaded = optuna.load_study(study_name=kept.study_name, storage=f"sqlite:///{tmp_path}/r/optuna.db")
+    assert loaded.metric_names == study.optuna_study().metric_names == ["registers", "time"]
+    for trials in (loaded.trials, study.optuna_study().trials):
+        found = {trial.user_attrs["number"]: (trial.values, trial.user_attrs) for trial in trials}
+        assert len(found) == len(study.trials) == 20
+        for trial in study.trials:
+            told: dict[str, Any] = {"number": trial.number, "digest": trial.digest, "origin": trial.origin}
+            if trial.state == "failed":
+                assert found[trial.number] == (None, told | {"failure": trial.failure, "reason": trial.reason})
+            else:
+                assert found[trial.number] == ([trial.registers, trial.time], told)
+
+
+def test_storage_that_fails_later_is_a_remark(
+    monkeypatch: pytest.MonkeyPatch, executor: FakeExecutor, tmp_path: Path
+) -> None:
+    import optuna
+
+    def full(self: Any, trial: Any) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(optuna.Study, "add_trial", full)
+        study = go(tmp_path / "r", trials=8, storage="journal")
+    assert study.remarks == ["the storage could not be written: the disk is full"]
+    assert json.loads((tmp_path / "r/summary.json").read_text())["remarks"] == study.remarks
+    assert len(study.trials) == 8 and study.speed_up is not None
+    # What it lacks is written where nothing is left to measure, too.
+    submitted = len(executor.submitted)
+    go(tmp_path / "r", trials=8, storage="sqlite", resume=True)
+    (kept,) = optuna.get_all_study_summaries(f"sqlite:///{tmp_path}/r/optuna.db")
+    assert kept.n_trials == 8 and len(executor.submitted) == submitted
+
+
 def test_bool_objective_of_a_space_without_numbers(executor: FakeExecutor, tmp_path: Path) -> None:
     study = go(tmp_path / "r", space=SearchSpace({"keep_threads": Bool()}), sampler="tpe", trials=5, seed=1)
     assert len(study.trials) == 5 and study.best is not None
