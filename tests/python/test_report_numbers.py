@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mneme.errors import InvalidArgumentError
 from mneme.report import charts, code, page
 from mneme.results.factors import Factor, Value, at_most, factors_of, flatten
 from mneme.results.importance import importance, medians_by_value, never_right
@@ -105,6 +106,28 @@ def test_a_time_is_shown_in_its_largest_unit(nanoseconds: float, text: str) -> N
     assert page.duration(nanoseconds) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (1023, "B", "1,023 B"),
+        (1024, "B", "1.0 KiB"),
+        (2_000_000, "B", "1,953.1 KiB"),
+        (0.125, "%", "12 %"),
+        (1.5e6, "ns", "1.50 ms"),
+        (1234.0, "", "1,234"),
+        (0, "", "0"),
+        (None, "B", "\u2013"),
+    ],
+)
+def test_a_quantity_is_shown_with_its_unit(value: float | None, unit: str, text: str) -> None:
+    assert page.quantity(value, unit) == text
+
+
+def test_the_extents_of_a_launch_are_shown_as_far_as_they_matter() -> None:
+    shapes = [{"x": 1, "y": 1, "z": 7}, {"x": 1, "y": 2, "z": 1}, {"x": 1}, {"z": 1, "y": 1, "x": 64}, None]
+    assert [page.shape(extents).replace("\u00d7", "x") for extents in shapes] == ["1 x 1 x 7", "1 x 2", "1", "64", "?"]
+
+
 def test_the_median_of_a_trial_and_of_each_value() -> None:
     trials = [trial(number, time, a=a) for number, (time, a) in enumerate([(9.0, 1), (1.0, 1), (2.0, 1), (8.0, 2)])]
     trials.append(trial(4, None, a=2))
@@ -141,6 +164,22 @@ def test_what_a_parameter_uses_up_is_not_there_for_the_next() -> None:
     # By hand: of 806 in all, of 11 degrees, a leaves 6 of 9; of these b leaves 3, of 8.
     of_a = 1 - (6 / 9) / (806 / 11)
     assert found == {"a": pytest.approx(of_a), "b": pytest.approx((1 - of_a) * (1 - (3 / 8) / (6 / 9)))}
+
+
+def test_numbers_of_many_values_are_put_into_equally_filled_bins() -> None:
+    # Six bins of two: within 12 / 4 = 3 of 6 degrees, in all 35 + 3 of 11.
+    trials = [trial(number, math.exp(number // 2 + number % 2), a=number) for number in range(12)]
+    found = importance([Factor("a", tuple(range(12)))], trials)
+    assert found == {"a": pytest.approx(1 - (3 / 6) / (38 / 11))}
+
+
+def test_numbers_of_six_values_are_in_no_bins() -> None:
+    values = [0] * 7 + [1, 2, 3, 4, 5]
+    times = [0.5, -0.5, 0.5, -0.5, 0.5, -0.5, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0]
+    trials = [trial(number, math.exp(time), a=values[number]) for number, time in enumerate(times)]
+    found = importance([Factor("a", (0, 1, 2, 3, 4, 5))], trials)
+    # Within 1.5 of 6 degrees, in all 5501.5 - 12 * 12.5 ** 2 of 11.
+    assert found == {"a": pytest.approx(1 - (1.5 / 6) / ((5501.5 - 1875) / 11))}
 
 
 def test_a_claim_without_best_json_is_over_the_baselines(tmp_path: Path) -> None:
@@ -322,6 +361,22 @@ def test_a_pass_is_told_apart_by_two_pipelines_that_have_it_and_two_that_have_no
     assert len(choice.values) == 16 and not choice.is_endless and not others
 
 
+@pytest.mark.parametrize(("count", "told"), [(57, True), (60, False)])
+def test_a_pass_that_a_twentieth_has_is_told_apart(count: int, told: bool) -> None:
+    rows: list[dict[str, Value]] = [{"passes": f"p{row},{'gvn' if row < 2 else 'dce'}"} for row in range(count)]
+    names = [factor.name for factor in factors_of(rows, lambda key, present: None)[0]]
+    # All are of one length, which tells nothing apart.
+    assert names == ["passes", *(["passes: dce", "passes: gvn"] if told else [])]
+
+
+def test_what_a_factor_is_of() -> None:
+    values: list[tuple[Value, ...]] = [(1, 2.5), (False, True), (None, 1), ("a", "b")]
+    assert [Factor("a", each).is_number for each in values] == [True, False, False, False]
+    texts = tuple(f"text {number}" for number in range(17))
+    assert [Factor("a", texts[:count]).is_endless for count in (16, 17)] == [False, True]
+    assert not Factor("a", tuple(range(99))).is_endless
+
+
 def test_values_are_in_order_and_what_was_left_out_is_first() -> None:
     rows: list[dict[str, Value]] = [{"text": "z", "number": 9}, {"number": 2.5}, {"text": "a"}, {"text": "z"}]
     factors, values = factors_of(rows, lambda key, present: None)
@@ -331,6 +386,9 @@ def test_values_are_in_order_and_what_was_left_out_is_first() -> None:
 
 def test_a_text_that_has_just_room_is_whole() -> None:
     assert [at_most(count, "function(gvn)") for count in (14, 13, 12)] == ["function(gvn)"] * 2 + ["function(gv…"]
+    assert at_most(2, "abc") == "a…"
+    with pytest.raises(InvalidArgumentError, match="at most 1 characters; two are needed"):
+        at_most(1, "abc")
 
 
 def folder_of_charts(folder: Path) -> Run:
@@ -367,6 +425,23 @@ def test_the_chart_of_what_came(tmp_path: Path) -> None:
         "best so far": ([1, 3, 6, 6], [30.0, 20.0, 10.0, 10.0]),
         "baseline": ([1, 6], [40.0, 40.0]),
     }
+
+
+def test_what_became_of_the_trials_is_counted(tmp_path: Path) -> None:
+    run = folder_of_charts(tmp_path)
+    told = "6 configurations: 3 measured, 1 shared another's measurement, 1 given up, 1 failed"
+    assert page._counts(run) == told
+    assert page._over(run) == "the launch as recorded, 40.00 us"
+    points = [
+        {"digest": f"{number:032x}", "params": {}, "baseline": baseline}
+        for number, baseline in ((0, 60_000.0), (1, 50_000.0), (7, 10_000.0), (4, 90_000.0))
+    ]
+    (tmp_path / "trials.jsonl").write_text("".join(f"{json.dumps(point)}\n" for point in points))
+    run = read(tmp_path)
+    assert page._counts(run) == f"4 trials of {told}"
+    assert page._over(run) == (
+        "the launch as recorded in the run that measured each, 40.00 us to 90.00 us, as in the table of mneme tune"
+    )
 
 
 def test_the_charts_of_fronts(tmp_path: Path) -> None:

@@ -207,3 +207,52 @@ def test_a_log_shows_its_first_results_whole() -> None:
     assert shown(1)[2].split()[4:] == ["keep_threads", "passes=default<O3>", "verdict.mask=False"]
     assert len(shown(20)) == 2 + 20 and "more" not in shown(20)[-1]
     assert len(shown(21)) == 2 + 21 and shown(21)[-1].endswith("1 more: dataframe() has all")
+
+
+def test_a_table_of_a_log_has_a_column_for_all_that_is_known() -> None:
+    columns = ["label", "failure", "reason", "verified", "time", "registers", "object_size", "compile_time"]
+    columns += ["object_hash", "origin", "shared_with"]
+    assert list(mneme.Log({}, []).dataframe().columns) == columns
+    measured = {"verified": True, "exec_time": [1500.0, 500.0, 900.0], "reg_usage": 40, "obj_size": 4096}
+    lines: list[dict[str, Any]] = [
+        {
+            "configuration": {"block": {"x": 64}, "specialise": {"arguments": ["n"]}},
+            "failure": None,
+            "label": "again",
+            "origin": "shared",
+            "shared_with": "f" * 32,
+            "result": {**measured, "obj_hash": "e" * 32, "times": {"codegen": 2e6}},
+        },
+        {"configuration": {"block": {"y": 2}}, "failure": "run_timeout", "reason": "too long", "result": {}},
+    ]
+    results = [mneme.Result.from_dict(line) for line in lines]
+    frame = mneme.Log({}, results).dataframe()
+    assert list(frame.columns) == [
+        *columns,
+        *(f"config.{name}" for name in ("block.x", "passes", "specialise.arguments", "block.y")),
+    ]
+    row, failed = (frame.iloc[place].to_dict() for place in range(2))
+    known = [name for name in columns if name != "failure"]
+    assert {name: row[name] for name in known} == {name: getattr(results[0], name) for name in known}
+    assert (row["time"], row["registers"], row["object_size"], row["compile_time"]) == (900.0, 40, 4096, 2e6)
+    assert (row["label"], row["origin"], row["shared_with"]) == ("again", "shared", "f" * 32)
+    assert (row["config.block.x"], row["config.specialise.arguments"]) == (64, '["n"]')
+    assert frame["failure"].isna().tolist() == [True, False]
+    assert (failed["failure"], failed["reason"], failed["verified"]) == ("run_timeout", "too long", False)
+    assert failed["config.block.y"] == 2
+
+    table = results[0]._table()
+    assert (table.title, dict(table.rows)) == (
+        "Result: verified",
+        {
+            "configuration": repr(results[0].config),
+            "label": "again",
+            "time": "900 ns, the median of 3",
+            "registers": "40",
+            "object": "4.00 KiB",
+            "origin": "shared",
+        },
+    )
+    assert dict(results[1]._table().rows) == {"configuration": repr(results[1].config), "reason": "too long"}
+    assert repr(results[1]) == f"Result(failure='run_timeout', config={results[1].config!r})"
+    assert repr(mneme.Log({}, results[:1])).startswith("Log: 1 result\n")

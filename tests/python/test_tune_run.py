@@ -180,6 +180,26 @@ def test_a_study_is_plotted(executor: FakeExecutor, tmp_path: Path, monkeypatch:
         study.plot()
 
 
+def test_a_figure_has_each_trial_at_its_place(tmp_path: Path) -> None:
+    study = Study("scale", ("time",), tmp_path)
+    study.baseline.begin, study.baseline.end = 6000.0, 8000.0
+    times = [("complete", 9000.0), ("failed", None), ("complete", 5000.0), ("pruned", 4000.0), ("complete", 5000.0)]
+    for place, (state, time) in enumerate(times):
+        failure = "wrong_result" if state == "failed" else None
+        study.add(Trial(10 - place, {"a": "<b>"}, state=state, time=time, failure=failure, digest=f"{place}"))
+    figure = study.plot()
+    assert {trace.name: (list(trace.x), list(trace.y)) for trace in figure.data} == {
+        "right": ([1, 3, 5], [9.0, 5.0, 5.0]),
+        "given up": ([4], [4.0]),
+        "failed": ([2], [0]),
+        "best so far": ([1, 3, 5], [9.0, 5.0, 5.0]),
+        "as recorded": ([1, 5], [7.0, 7.0]),
+    }
+    texts = {trace.name: list(trace.text) for trace in figure.data if trace.text}
+    assert texts["failed"] == ["trial 9: wrong_result<br>a = &lt;b>"]
+    assert texts["right"][1] == "trial 8: 5.00 us<br>a = &lt;b>"
+
+
 def test_nothing_is_left_where_nothing_could_begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     use(monkeypatch, FakeExecutor(measure))
 
