@@ -382,13 +382,51 @@ def test_the_type_of_an_argument_is_shown_without_control_characters() -> None:
     assert repr((argument,)) == r"(Argument('a', { i32, \x1b[2J }, b'1234'),)"
 
 
+def test_the_tables_have_what_was_recorded(copied_recordings: Path) -> None:
+    document = json.loads((copied_recordings / f"{HASH}.json").read_text())
+    document["kernel"]["source"] = "a.cu:9"
+    write_document(copied_recordings, document)
+    database = mneme.Database(copied_recordings)
+    kernel = database["scale"]
+    tables = [value._table() for value in (database, kernel, kernel[0], kernel[0].buffers())]
+    name = "scale(int*, int, int)"
+    assert [table.title for table in tables] == [
+        f"Database {copied_recordings}: 1 kernel",
+        f"Kernel {name}, {HASH}: 1 instance",
+        f"Instance {INSTANCE} of {name}",
+        f"Memory of {name}",
+    ]
+    of_database, of_kernel, of_instance, of_memory = (table.rows for table in tables)
+    assert [dict(zip(table.columns, table.rows[0], strict=True)) for table in (tables[0], tables[1], tables[3])] == [
+        {"static hash": HASH[:12], "kernel": name, "for": "sm_90", "instances": "1", "source": "a.cu:9"},
+        {
+            **{"": "#0", "dynamic hash": INSTANCE[:12], "grid": "313x1x1", "block": "128x1x1", "memory": "156 KiB"},
+            **{"on": "cpu", "recorded": "2026-11-21T14:35:41Z"},
+        },
+        {"name": "data", "kind": "argument", "elements": "i32", "size": "156 KiB", "address": "0x7a0000000200"},
+    ]
+    assert (len(of_database), len(of_kernel), len(of_memory)) == (1, 1, 5)
+    assert of_memory[-1][2:] == ["bytes", "100 B", "0x7a0000000000"]
+    assert of_instance == [
+        ["grid, block", "313x1x1, 128x1x1", ""],
+        ["data", "0x7a0000000200", "ptr"],
+        ["n", "40000", "i32"],
+        ["factor", "3", "i32"],
+        ["memory", "156 KiB", "recorded on AMD EPYC (cpu), 2026-11-21T14:35:41Z"],
+    ]
+
+
 def test_what_is_shown_is_text_and_no_markup() -> None:
+    import rich.console
     from mneme._views import Table
 
     table = Table("a<b>", ["[red]x"], [["<script>"]])
     assert "<script>" not in table.html()
     assert "&lt;script&gt;" in table.html()
     assert table.text() == "a<b>\n  [red]x\n  <script>"
+    console = rich.console.Console(file=io.StringIO(), width=80)
+    console.print(Table("[b]a", ["[red]x"], [["[i]y"]]).rich())
+    assert all(text in console.file.getvalue() for text in ("[b]a", "[red]x", "[i]y"))  # type: ignore[attr-defined]
 
 
 # What a user may find in a folder: each way a file can be damaged, and what is said of it.

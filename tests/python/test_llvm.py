@@ -40,6 +40,25 @@ end:
 }
 """
 
+ADDING = """
+define void @f(ptr noalias %x, ptr noalias %y, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %p = getelementptr inbounds float, ptr %x, i64 %i
+  %q = getelementptr inbounds float, ptr %y, i64 %i
+  %v = load float, ptr %p, align 4
+  %w = fadd float %v, 1.0
+  store float %w, ptr %q, align 4
+  %next = add nuw nsw i64 %i, 1
+  %again = icmp ult i64 %next, %n
+  br i1 %again, label %loop, label %end
+end:
+  ret void
+}
+"""
+
 
 @pytest.fixture
 def module() -> llvm.Module:
@@ -299,6 +318,30 @@ def test_linking_takes_what_is_missing(module: llvm.Module) -> None:
     with pytest.raises(errors.IncompatibleError, match="the one is for target x86_64"):
         module.link(llvm.parse('target triple = "x86_64-linux-gnu"'))
     module.verify()
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_passes_know_the_processor_and_its_features(isolated: bool) -> None:
+    wide = []
+    options: list[dict[str, Any]] = [{}, {"cpu": "haswell"}, {"features": "+avx2"}]
+    for option in [*options, {"cpu": "haswell", "features": "-avx"}]:
+        module = llvm.parse(f'target triple = "x86_64-linux-gnu"{ADDING}')
+        module.run("default<O3>", isolated=isolated, **option)
+        wide.append("<8 x float>" in str(module))
+    assert wide == [False, True, True, False]
+
+
+def test_what_is_added_to_a_module_is_as_it_was_asked_for(module: llvm.Module) -> None:
+    variable = module.add_global("v", "i32", initializer=7, address_space=1, is_constant=True, linkage="internal")
+    assert str(variable) == "@v = internal addrspace(1) constant i32 7"
+    assert str(module.add_global("outer", "i32")) == "@outer = external global i32"
+    assert "declare extern_weak void @f()" in str(module.add_function("f", "void ()", linkage="extern_weak"))
+    assert [str(operand) for operand in module.metadata([True, 1, 1.5, "a", None]).operands if operand] == [
+        "i1 true",
+        "i64 1",
+        "double 1.500000e+00",
+        "a",
+    ]
 
 
 def test_a_pass_sees_what_stands_before_it() -> None:
