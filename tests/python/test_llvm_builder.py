@@ -318,3 +318,90 @@ def test_what_a_pointer_calls_is_no_function_that_is_reached() -> None:
     build.call(caller.arguments[0], type="void ()")
     build.ret()
     assert module.call_graph().reachable(caller) == {caller}
+
+
+@pytest.mark.parametrize(
+    ("opcode", "flags"),
+    [
+        *((opcode, {"nsw", "nuw"}) for opcode in ("add", "sub", "mul", "shl")),
+        *((opcode, {"exact"}) for opcode in ("udiv", "sdiv", "lshr", "ashr")),
+        ("or_", {"disjoint"}),
+        *((opcode, {"nnan", "contract"}) for opcode in ("fadd", "fsub", "fmul", "fdiv", "frem")),
+    ],
+)
+def test_what_is_built_has_its_flags(opcode: str, flags: set[str]) -> None:
+    module = llvm.Module()
+    kind = "float" if opcode.startswith("f") else "i32"
+    function = module.add_function("f", f"{kind} ({kind}, {kind})")
+    build = llvm.Builder(function.add_block("entry"))
+    made = getattr(build, opcode)(*function.arguments, "made", flags=flags)
+    assert (made.opcode, made.flags) == (opcode.rstrip("_"), flags)
+    assert [operand.name for operand in made.operands] == [argument.name for argument in function.arguments]
+    made.flags = set()
+    assert made.flags == set()
+    made.flags = flags
+    assert made.flags == flags
+
+
+@pytest.mark.parametrize(
+    ("opcode", "kind", "type", "flags"),
+    [
+        ("trunc", "i64", "i32", {"nuw", "nsw"}),
+        ("zext", "i32", "i64", {"nneg"}),
+        ("uitofp", "i32", "float", {"nneg"}),
+        ("fptrunc", "double", "float", {"contract"}),
+        ("fpext", "float", "double", {"contract"}),
+    ],
+)
+def test_what_is_converted_has_its_flags(opcode: str, kind: str, type: str, flags: set[str]) -> None:
+    module = llvm.Module()
+    function = module.add_function("f", f"void ({kind})")
+    build = llvm.Builder(function.add_block("entry"))
+    made = getattr(build, opcode)(function.arguments[0], type, "made", flags=flags)
+    assert (made.opcode, made.type, made.flags) == (opcode, module.type(type), flags)
+
+
+def test_what_is_assigned_to_globals_is_there() -> None:
+    module = llvm.example()
+    function, limit = module.functions["scaled"], module.globals["limit"]
+    function.linkage, function.visibility, function.alignment = "weak", "hidden", 64
+    limit.visibility, limit.alignment, limit.is_constant, limit.initializer = "protected", 16, True, 5
+    assert (function.linkage, function.visibility, function.alignment) == ("weak", "hidden", 64)
+    assert str(limit) == "@limit = protected addrspace(1) constant i32 5, align 16"
+    assert "define weak hidden float @scaled(float %a, float %x) align 64 {" in str(function)
+    limit.visibility = "default"
+    limit.initializer, limit.is_constant = None, False
+    assert str(limit).endswith("addrspace(1) global i32, align 16") and limit.initializer is None
+    module.verify()
+
+
+def test_each_operand_may_be_set_to_a_number() -> None:
+    module = llvm.parse("define void @f(i1 %c, i64 %a, ptr %p) { %s = select i1 %c, i64 %a, i64 %a ret void }")
+    select = module.functions["f"].instructions["s"]
+    for place, value in enumerate((1, 2, 3)):
+        select.set_operand(place, value)
+    assert str(select).strip() == "%s = select i1 true, i64 2, i64 3"
+
+
+def test_dominators_are_of_the_ways_from_the_begin_unless_those_to_the_end_are_asked_for() -> None:
+    function = llvm.example().functions["saxpy"]
+    entry, body, done = function.blocks
+    before, after = function.dominators(), function.dominators(post=True)
+    assert before.immediate(entry) is None and before.dominates(entry, done) and not before.dominates(done, entry)
+    assert after.immediate(done) is None and after.dominates(done, entry) and not after.dominates(entry, done)
+    assert body in before and llvm.example().functions["saxpy"].blocks["body"] not in before
+    assert len(before) == len(after) == 3
+    assert set(before.children(entry)) == {body, done} and after.children(entry) == ()
+
+
+def test_what_is_called_by_what_is_called_is_reachable() -> None:
+    module = llvm.parse(
+        "define void @a() { call void @b() call void @b() ret void }\n"
+        "define void @b() { call void @c() call void @a() ret void }\n"
+        "define void @c() { ret void }\ndefine void @d() { call void @d() ret void }"
+    )
+    a, b, c, d = module.functions
+    graph = module.call_graph()
+    assert [graph.reachable(function) for function in (a, b, c, d)] == [{a, b, c}, {a, b, c}, {c}, {d}]
+    assert (graph.callers(b), graph.callers(c), graph.callers(d)) == ({a: 2}, {b: 1}, {d: 1})
+    assert graph.callees(b) == {c: 1, a: 1}

@@ -256,3 +256,6 @@ def test_a_table_of_a_log_has_a_column_for_all_that_is_known() -> None:
     assert dict(results[1]._table().rows) == {"configuration": repr(results[1].config), "reason": "too long"}
     assert repr(results[1]) == f"Result(failure='run_timeout', config={results[1].config!r})"
     assert repr(mneme.Log({}, results[:1])).startswith("Log: 1 result\n")
+    for name in ("time", "config", "_native", "other"):
+        with pytest.raises(AttributeError, match="a Result does not change"):
+            setattr(results[0], name, None)

@@ -144,6 +144,14 @@ def test_a_closed_session_says_so(instance: mneme.Instance) -> None:
     assert "closed" in repr(session)
 
 
+def test_what_is_closed_holds_nothing(instance: mneme.Instance) -> None:
+    session = mneme.Session(instance, device="cpu")
+    held = session._native  # as the traceback of an exception may
+    session.close()
+    with mneme.Session(instance, device="cpu") as other:
+        assert held is not None and other.replay(mneme.Config(execution=QUICK)).verified
+
+
 def test_refuses_what_is_wrong(instance: mneme.Instance) -> None:
     with pytest.raises(InvalidArgumentError, match=r"^opening a session: 'instance' must be an Instance, not str$"):
         mneme.Session("scale")  # type: ignore[arg-type]

@@ -612,6 +612,14 @@ def test_a_configuration_on_the_command_line_goes_before_that_of_a_file(recordin
     assert asked(recordings, "--search", search, "--passes", "gvn")["config"] == mneme.Config(passes="gvn", block=64)
 
 
+def test_what_is_switched_off_is_asked_for_so(recordings: Path) -> None:
+    names = {"probe", "prune", "share"}
+    assert not names & asked(recordings).keys()
+    for name in names:
+        assert asked(recordings, f"--no-{name}")[name] is False
+    assert asked(recordings, "--compile-workers", 1, "--compile-memory", 1)["compile_workers"] == 1
+
+
 def test_instances_are_named_in_one_way(recordings: Path, instance: Any) -> None:
     file = recordings / f"{instance.kernel.hash}.json"
     for named in ([recordings, "scale#0"], [f"{file}#0"]):

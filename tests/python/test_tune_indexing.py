@@ -54,6 +54,13 @@ def test_a_row_for_each_block() -> None:
     assert x_of("%i = add i32 %thread, %size") == COUNTS_BLOCKS  # of one block
 
 
+def test_rows_that_blocks_go_on_with() -> None:
+    loop = ("br label %loop", "loop:", "%row = phi i32 [ %block, %0 ], [ %next, %loop ]")
+    body = ("%first = getelementptr i32, ptr %out, i32 %row", "store i32 1, ptr %first")
+    again = ("%next = add i32 %row, %blocks", "%more = icmp ult i32 %next, %n", "br i1 %more, label %loop, label %end")
+    assert x_of(*loop, *body, *again, "end:", "%i = add i32 %thread, %size") == COUNTS_BLOCKS
+
+
 def test_a_block_that_is_built_in() -> None:
     assert x_of("%first = shl i32 %block, 5", "%i = add i32 %first, %thread") == NO_BLOCK_SIZE
 

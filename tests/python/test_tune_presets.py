@@ -271,3 +271,19 @@ def test_presets_offer_what_the_device_has() -> None:
     on_gpu, on_cpu = (presets.full(LaunchFacts((10, 1, 1), (128, 1, 1), device=kind)) for kind in ("cuda", "cpu"))
     assert {"assembler.max_registers", "specialise.max_threads"} <= on_gpu.parameters.keys()
     assert not any(name.startswith("assembler") or name == "specialise.max_threads" for name in on_cpu.parameters)
+
+
+def test_what_the_compiler_is_searched_for() -> None:
+    described = presets.compiler(LaunchFacts((10, 1, 1), (128, 1, 1), device="cuda")).describe()["parameters"]
+    pipeline = described.pop("passes")["pipeline"]
+    assert (pipeline["min_length"], pipeline["max_length"]) == (0, 4)
+    assert (tuple(pipeline["first"]), tuple(pipeline["passes"])) == (passes.DEFAULTS, passes.USEFUL)
+    registers = [None, 255, 168, 128, 96, 80, 64, 56, 48, 40, 32]  # which occupancy changes at
+    expected = {
+        "codegen.level": ([3, 2, 1, 0], True),
+        "assembler.level": ([None, 4, 2, 1], True),
+        "assembler.max_registers": (registers, True),
+        "assembler.load_cache": (["default", "ca", "cg", "cs"], False),
+        "assembler.store_cache": (["default", "wb", "cg", "cs"], False),
+    }
+    assert {name: tuple(described[name]["categorical"].values()) for name in expected} == expected
