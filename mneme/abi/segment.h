@@ -58,7 +58,13 @@ struct mneme_segment_header {
   struct mneme_segment_string ir_name;    /* the same symbol in the IR, see above */
   /* What the file was optimised with, as LLVM's opt takes it: "default<O2>". Empty where the plugin was not told. */
   struct mneme_segment_string pipeline;
-  uint64_t reserved[2];
+  uint64_t uses; /* flags of enum mneme_segment_uses */
+  uint64_t reserved[1];
+};
+
+/* What the code uses of the device beside memory. */
+enum mneme_segment_uses {
+  MNEME_USES_TEXTURES = 1, /* textures or surfaces */
 };
 
 enum mneme_param_kind {

@@ -15,6 +15,7 @@
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include "mneme/instrument/closure.h"
+#include "mneme/instrument/device_uses.h"
 #include "mneme/instrument/names.h"
 #include "mneme/instrument/segment.h"
 #include "mneme/instrument/state_globals.h"
@@ -143,6 +144,7 @@ class Instrumenter {
     segment.source = source_of(root);
     segment.arch = arch_of(root);
     segment.pipeline = pipeline_;
+    segment.uses = device_uses(closure);
     segment.needs = closure.needs;
     for (GlobalValue* member : closure.members) {
       if (auto* variable = dyn_cast<GlobalVariable>(member)) describe_variable(segment, *variable, extracted);

@@ -75,6 +75,7 @@ SmallVector<uint8_t, 0> encode(const Segment& segment) {
   header.ir_name = segment.ir_name == segment.name ? header.name : writer.put(segment.ir_name);
   header.source = writer.put(segment.source);
   header.arch = writer.put(segment.arch);
+  header.uses = segment.uses;
   header.pipeline = writer.put(segment.pipeline);
   header.param_bytes = segment.parameters.bytes;
 

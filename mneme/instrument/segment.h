@@ -30,6 +30,7 @@ struct Segment {
   std::string source;
   std::string arch;
   std::string pipeline;  // "default<O2>", or empty
+  uint64_t uses = 0;     // flags of enum mneme_segment_uses
   ParameterLayout parameters;
   std::vector<SegmentGlobal> globals;
   std::vector<std::string> needs;

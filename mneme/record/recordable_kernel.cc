@@ -76,6 +76,7 @@ Status fill(RecordableKernel& kernel) {
     record.parameters.push_back({kind_of(p.kind), std::string(p.name), std::string(p.type), p.offset, p.size, p.alignment});
   record.parameter_bytes = segment.parameter_bytes;
   kernel.padding = segment.padding;
+  kernel.uses_textures = std::any_of(closure.begin(), closure.end(), [](const auto* part) { return part->uses_textures; });
   for (const EmbeddedSegment* part : closure)
     for (const SegmentGlobal& global : part->globals) add_global(kernel, global);
   for (const auto& global : kernel.globals) record.globals.push_back(global.info);

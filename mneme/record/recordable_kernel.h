@@ -33,6 +33,7 @@ struct RecordableKernel {
   KernelRecord record;
   std::vector<Global> globals;
   std::vector<SegmentRange> padding;  // bytes of the parameter buffer that hold no value
+  bool uses_textures = false;         // or surfaces: itself, or a function that is linked to it
   bool selected = true;               // whether --kernels selects it
   std::shared_ptr<KernelCounts> counts;
 

@@ -71,6 +71,20 @@ TEST_F(RecordableKernelTest, IsWhatItsSegmentSays) {
   EXPECT_EQ(described.globals[0].image_name, "state.file");
 }
 
+TEST_F(RecordableKernelTest, UsesTexturesWhereAnyOfItsPartsDoes) {
+  TestSegment needing = kernel(), part;
+  needing.needs = {"part"};
+  part.kind = MNEME_SEGMENT_FUNCTION;
+  part.name = "part";
+  EXPECT_FALSE(describe({needing, part}).uses_textures);
+  part.uses = MNEME_USES_TEXTURES;
+  EXPECT_TRUE(describe({needing, part}).uses_textures);
+  EXPECT_FALSE(describe({kernel(), part}).uses_textures);
+  needing.needs = {};
+  needing.uses = MNEME_USES_TEXTURES;
+  EXPECT_TRUE(describe({needing}).uses_textures);
+}
+
 // Else equal launches would be recorded as different ones.
 TEST_F(RecordableKernelTest, PaddingOfItsArgumentsIsZero) {
   const RecordableKernel described = describe({kernel()});

@@ -87,6 +87,7 @@ std::optional<NotRecorded> Recorder::select(const RecordableKernel& kernel, cons
   if (!arguments_are_there(kernel, launch.arguments)) return NotRecorded::launch_failed;
   bool managed = std::any_of(kernel.globals.begin(), kernel.globals.end(), [](const auto& g) { return g.info.managed; });
   if (managed) return NotRecorded::managed_global;
+  if (kernel.uses_textures) return NotRecorded::textures;
   return std::nullopt;
 }
 

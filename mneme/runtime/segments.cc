@@ -141,6 +141,7 @@ Result<EmbeddedSegment> parse_segment(ByteSpan bytes, const std::string& name) {
   MNEME_TRY(in.string(segment.source, header.source, "the source position"));
   MNEME_TRY(in.string(segment.arch, header.arch, "the architecture"));
   MNEME_TRY(in.string(segment.pipeline, header.pipeline, "the pipeline"));
+  segment.uses_textures = header.uses & MNEME_USES_TEXTURES;
   MNEME_TRY(read_parameters(segment, header, in));
   MNEME_TRY(read_globals(segment, header, in));
   segment.parameter_bytes = header.param_bytes;

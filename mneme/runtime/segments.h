@@ -47,11 +47,12 @@ struct EmbeddedSegment {
   mneme_segment_kind kind = MNEME_SEGMENT_KERNEL;
   mneme_segment_target target = MNEME_TARGET_NVPTX;
   Digest static_hash;
-  std::string_view name;      // symbol in the device image
-  std::string_view ir_name;   // the same symbol in the IR (see abi/segment.h)
-  std::string_view source;    // "file.cu:12", or empty
-  std::string_view arch;      // "sm_90"
-  std::string_view pipeline;  // "default<O2>", or empty
+  std::string_view name;       // symbol in the device image
+  std::string_view ir_name;    // the same symbol in the IR (see abi/segment.h)
+  std::string_view source;     // "file.cu:12", or empty
+  std::string_view arch;       // "sm_90"
+  std::string_view pipeline;   // "default<O2>", or empty
+  bool uses_textures = false;  // or surfaces
   std::vector<SegmentParameter> parameters;
   std::vector<SegmentRange> padding;  // of the packed parameter buffer
   std::vector<SegmentGlobal> globals;

@@ -40,6 +40,7 @@ TEST(Segment, ReadsEveryField) {
   EXPECT_EQ(segment->source, "file.cu:12");
   EXPECT_EQ(segment->arch, "sm_90");
   EXPECT_EQ(segment->pipeline, "default<O2>");
+  EXPECT_FALSE(segment->uses_textures);
   EXPECT_EQ(segment->static_hash.bytes[0], 7);
   ASSERT_EQ(segment->parameters.size(), 2u);
   EXPECT_EQ(segment->parameters[1].name, "n");
@@ -67,6 +68,7 @@ TEST(Segment, EachFieldIsInItsOwnPlace) {
                      {"c", 0, MNEME_GLOBAL_DECLARATION, "ir c", 1},
                      {"d", 8, MNEME_GLOBAL_ESCAPES, "ir d", 8}};
   written.needs = {"one", "two"};
+  written.uses = MNEME_USES_TEXTURES;
   written.bitcode = std::string(300, 'x');
   const ByteVector bytes = written.build();
   Result<EmbeddedSegment> segment = parse_segment(bytes, "x");
@@ -75,6 +77,7 @@ TEST(Segment, EachFieldIsInItsOwnPlace) {
   EXPECT_EQ(segment->target, MNEME_TARGET_NVPTX);
   EXPECT_EQ(segment->static_hash.bytes[0], 9);
   EXPECT_EQ(segment->name, "image name");
+  EXPECT_TRUE(segment->uses_textures);
   EXPECT_EQ(segment->ir_name, "ir name");
   EXPECT_EQ(segment->ir_raw_size, Bytes(300));
   EXPECT_EQ(segment->bytes.size(), bytes.size());
@@ -130,7 +133,7 @@ TEST(Segment, RefusesDamageWithItsPlace) {
   EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 32: segment kind 8 is not known");
   bytes = whole;
   put(bytes, offsetof(mneme_segment_header, reserved), uint64_t{1});
-  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 160: reserved bytes are not zero");
+  EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 168: reserved bytes are not zero");
 }
 
 TEST(Segment, RefusesTablesThatReachOutside) {

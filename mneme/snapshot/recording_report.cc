@@ -39,6 +39,7 @@ std::string_view describe(NotRecorded reason) {
       return "an argument points to memory of another process or interface, which is not captured yet";
     case NotRecorded::other_device_memory: return "an argument points to memory outside of the recorded device and range";
     case NotRecorded::managed_global: return "the kernel reads a __managed__ variable, which is not captured yet";
+    case NotRecorded::textures: return "the kernel uses textures or surfaces, which are not captured yet";
     case NotRecorded::concurrent: return "other threads were using the device at the same time";
     case NotRecorded::waits_for_host: return "the kernel, or one before it, did not end for long, as if it waited for the host";
     case NotRecorded::launch_failed: return "the launch itself failed";

@@ -33,6 +33,7 @@ enum class NotRecorded : uint32_t {
   external_memory,
   other_device_memory,
   managed_global,  // the kernel reads a __managed__ variable
+  textures,        // the kernel reads textures, or reads or writes surfaces
   concurrent,      // other threads did not stop using the device
   waits_for_host,  // the kernel did not end while the host waited for it
   launch_failed,   // the launch itself failed

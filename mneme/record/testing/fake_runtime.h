@@ -218,6 +218,7 @@ class FakeProgram {
   const void* add_table = "add_table";  // (int* data): the global `table` to the first elements
   const void* plain = "plain";          // its image has no segments
   const void* managed_reader = "managed_reader";
+  const void* texture_reader = "texture_reader";
   const void* two_names = "two_names";  // reads the global `table` by two names
 
   template <typename T>
@@ -267,9 +268,10 @@ class FakeProgram {
         handle, static_cast<void**>(pointer), nullptr, name, 0, size, 0, 0);
   }
   // Of a kernel with the parameters (int* data, int n).
-  ByteVector segment(const char* name, std::vector<TestGlobal> globals) {
+  ByteVector segment(const char* name, std::vector<TestGlobal> globals, uint64_t uses = 0) {
     TestSegment segment;
     segment.name = name;
+    segment.uses = uses;
     segment.parameters = {{MNEME_PARAM_POINTER, 0, 8, "data"}, {MNEME_PARAM_INTEGER, 8, 4, "n"}};
     segment.parameter_bytes = 12;
     segment.globals = std::move(globals);
@@ -358,10 +360,11 @@ class FakeProgram {
   }
 
   void register_kernels() {
-    void** image = add_image({segment("increment", {}), segment("add_table", {{"table.file", 64, 0, "table"}}),
-                              segment("managed_reader", {{"m", 4, MNEME_GLOBAL_MANAGED}}),
-                              segment("two_names", {{"table.file", 64, 0, "table"}, {"table.alias", 64, 0, "alias"}})},
-                             {increment, add_table, managed_reader, two_names});
+    void** image = add_image(
+        {segment("increment", {}), segment("add_table", {{"table.file", 64, 0, "table"}}),
+         segment("managed_reader", {{"m", 4, MNEME_GLOBAL_MANAGED}}), segment("texture_reader", {}, MNEME_USES_TEXTURES),
+         segment("two_names", {{"table.file", 64, 0, "table"}, {"table.alias", 64, 0, "alias"}})},
+        {increment, add_table, managed_reader, texture_reader, two_names});
     add_variable(image, shadow, "table.file", sizeof shadow);
     runtime_.symbols[shadow] = {table, sizeof table};
     add_image({}, {plain});
@@ -375,7 +378,8 @@ class FakeProgram {
       for (int i = 0; i < 16; ++i) (*static_cast<int**>(arguments[0]))[i] += table[i]++;
       return cudaSuccess;
     };
-    runtime_.kernels[plain] = runtime_.kernels[managed_reader] = runtime_.kernels[two_names] = [](void**) { return cudaSuccess; };
+    runtime_.kernels[plain] = runtime_.kernels[managed_reader] = runtime_.kernels[texture_reader] =
+        runtime_.kernels[two_names] = [](void**) { return cudaSuccess; };
   }
 
  public:

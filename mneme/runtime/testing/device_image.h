@@ -42,6 +42,7 @@ struct TestSegment {
   uint64_t parameter_bytes = 0;
   std::vector<TestGlobal> globals = {};
   std::vector<std::string> needs = {};
+  uint64_t uses = 0;  // enum mneme_segment_uses
   std::string bitcode = "bitcode";
   std::vector<std::pair<uint64_t, uint64_t>> padding = {};  // offset and size
   uint8_t hash = 7;                                         // the first byte of the static hash
@@ -69,6 +70,7 @@ struct TestSegment {
     header.source = string("file.cu:12");
     header.arch = string("sm_90");
     header.pipeline = string("default<O2>");
+    header.uses = uses;
     std::vector<mneme_segment_param> parameter_rows;
     for (const TestParameter& parameter : parameters)
       parameter_rows.push_back({parameter.kind, parameter.alignment, parameter.offset, parameter.size, string(parameter.name),
