@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from mneme.report import charts, code, page
 from mneme.results.factors import Factor, Value, at_most, factors_of, flatten
 from mneme.results.importance import importance, medians_by_value, never_right
 from mneme.results.run import COMPILING, LogLine, Run, read
-from mneme.results.statistics import SpeedUp
+from mneme.results.statistics import SpeedUp, speed_up
 from mneme.results.trials import COMPLETE, FAILED, Trial
 
 
@@ -56,6 +57,7 @@ def test_a_quantity_of_several_instances_is_the_largest() -> None:
             {"result": {"reg_usage": 30, "occupancy": {"warps": 0.5}, "times": {"codegen": 5.0}}},
             {"result": {"reg_usage": 40, "occupancy": {"warps": 0.25}, "times": {"codegen": 2.0, "assemble": 1.0}}},
             {"result": {}},
+            {"failure": "invalid_launch"},
         ]
     }
     found = {key: of_result(result).quantity(key) for key in ("reg_usage", "occupancy.warps", "compile_time", "none")}
@@ -214,11 +216,15 @@ def test_a_configuration_has_the_point_that_came_to_it_first(tmp_path: Path) -> 
         {"digest": f"{1:032x}", "params": {"a": 2, "list": ["z"]}},
         {"digest": f"{2:032x}", "params": {"a": 3, "list": []}},
         {"digest": "", "params": {"a": 4}},
+        {"digest": f"{3:032x}", "params": [1]},
+        {"digest": f"{3:032x}"},
+        {"digest": f"{3:032x}", "params": {"a": 5, "list": ["w"]}},
     ]
     (tmp_path / "trials.jsonl").write_text("".join(f"{json.dumps(point)}\n" for point in points))
-    run = run_of(tmp_path, [line(number, {"shared_memory": number}, [9.0]) for number in (1, 2)])
-    assert [trial.params for trial in run.trials] == [{"a": 1, "list": "x,y"}, {"a": 3, "list": ""}]
-    assert run.points == 4
+    run = run_of(tmp_path, [line(number, {"shared_memory": number}, [9.0]) for number in (1, 2, 3)])
+    params = [{"a": 1, "list": "x,y"}, {"a": 3, "list": ""}, {"a": 5, "list": "w"}]
+    assert [trial.params for trial in run.trials] == params
+    assert run.points == 7
 
 
 def test_the_keys_that_a_configuration_leaves_out(tmp_path: Path) -> None:
@@ -307,6 +313,24 @@ def test_a_trial_of_the_last_run_is_over_all_of_its_baseline(tmp_path: Path) -> 
     run = run_of(tmp_path, [line(number, {"shared_memory": number}, [10.0]) for number in range(2)])
     assert [run.baseline_of(trial) for trial in run.trials] == [90.0, 30.0]
     assert [run.speed_up_of(trial) for trial in run.trials] == [9.0, 3.0]
+
+
+def test_rounds_of_which_one_side_has_no_time_prove_nothing(tmp_path: Path) -> None:
+    before, after = [20.0, 21.0, None, 20.5, 19.5, 20.0], [10.0, None, 10.5, 10.0, 9.5, 10.2]
+    lines = [line(1, {"shared_memory": 8}, [10.0])]
+
+    def add(slow: float | None, fast: float | None) -> Run:
+        for label, configuration, time in (("baseline", {}, slow), ("best", {"shared_memory": 8}, fast)):
+            failure = None if time else "run_timeout"
+            lines.append(line(1, configuration, [time] if time else [], label=f"{label}, round 1", failure=failure))
+        return run_of(tmp_path, lines)
+
+    for slow, fast in zip(before, after, strict=True):
+        run = add(slow, fast)
+    assert len(run.rounds) == 6 and run.speed_up_in_turn is None and not run.is_confirmed
+    assert (run.baseline, run.best_time) == (20.0, 10.0)
+    run = add(22.0, 11.0)
+    assert run.speed_up_in_turn == speed_up([20.0, 20.5, 19.5, 20.0, 22.0], [10.0, 10.0, 9.5, 10.2, 11.0])
 
 
 def test_a_baseline_that_failed_once_is_that_of_the_other_times(tmp_path: Path) -> None:
@@ -581,6 +605,13 @@ def test_what_is_shown_of_a_difference_is_cut_over_all_its_places() -> None:
     assert found.problem == f"{left_out:,} more lines of what differs are left out here"
 
 
+def test_addresses_in_machine_code_are_no_difference() -> None:
+    old = ["        /*0010*/                   FADD R0, R1, R2 ;", "        /*0020*/  @P0 BRA `(.L_x_1) ;"]
+    new = ["        /*0a10*/                   FADD R0, R1, R2 ;", "        /*0a20*/  @P0 BRA `(.L_x_7) ;"]
+    found = code.difference("sass", "sass", old, [*new, "        /*0a30*/                   EXIT ;"])
+    assert (found.gone, found.new, found.counts) == (0, 1, (("EXIT", 0, 1),))
+
+
 @pytest.fixture
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A `mneme` command that says what is told to it, and that shows a kernel with two instances, or fails."""
@@ -626,6 +657,21 @@ def test_the_code_is_that_of_the_first_instance(told: Path) -> None:
     assert code._arguments(run, "asm") == words[1:-1]
 
 
+def test_the_commands_beside_the_code_show_it_again(told: Path) -> None:
+    run = of_instances(told)
+    (found,) = code.compare(run, ["asm"])
+    words = f"mneme ir {code.launch(run, 1)} --device cpu --stage asm "
+    assert found.commands == (f"{words}'default<O3>'", f"{words}--config {told / 'best.json'}")
+
+
+def test_a_log_that_names_no_instances_is_of_all(told: Path) -> None:
+    run = of_instances(told)
+    without: list[dict[str, Any]] = [{}, {"instances": None}, {"instances": []}]
+    for unsaid in without:
+        about = {name: run.about[name] for name in ("database", "static_hash")} | unsaid
+        assert code._arguments(replace(run, about=about), "asm") == [str(told / "db/5be9.json"), "--stage", "asm"]
+
+
 def test_code_that_cannot_be_had_is_told_by_its_reason_and_sass_is_left_out(told: Path) -> None:
     run = of_instances(told)
     (told / "fails").touch()
@@ -640,6 +686,24 @@ def test_many_trials_are_thinned_in_the_charts_of_each_factor(tmp_path: Path, mo
     (factor,) = run.factors
     given_up, right, medians = charts.slices(run, factor).data
     assert (list(given_up.y), list(right.y), list(medians.y)) == ([90.0], [30.0, 25.0], [30.0, 20.0, 25.0, 90.0, 10.0])
+
+
+def test_each_axis_of_the_parallel_plot_has_its_name_and_values(tmp_path: Path) -> None:
+    run = folder_of_charts(tmp_path)
+    (lines,) = charts.parallel(run, run.factors).data
+    block, time = lines.dimensions
+    assert (block.label, list(block["values"]), list(block.ticktext)) == (
+        "block.x",
+        [0, 1, 2, 3],
+        ["32", "64", "128", "512"],
+    )
+    assert (time.label, list(time["values"])) == ("time (us)", [30.0, 20.0, 25.0, 10.0])
+    many = run_of(tmp_path, [line(number, {"shared_memory": 3 * number}, [9.0]) for number in range(13)])
+    (lines,) = charts.parallel(many, many.factors).data
+    assert (lines.dimensions[0].label, list(lines.dimensions[0]["values"])) == (
+        "shared_memory",
+        [3 * number for number in range(13)],
+    )
 
 
 def test_a_name_that_is_short_is_told_apart() -> None:
