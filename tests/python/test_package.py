@@ -220,3 +220,24 @@ def test_a_table_that_just_fits_has_a_line_for_each_row() -> None:
     table = mneme._views.Table("Best", ["RANK", "PASSES"], [["1", "default<O1>"]])
     longest = max(map(len, table.text().splitlines()))
     assert table.text(longest) == table.text() != table.text(longest - 1)
+
+
+def test_a_table_whose_last_column_stands_below_has_all_others_in_a_line() -> None:
+    rows = [["1", "20", "block.x=32 passes=default<O1>"], ["2", "5", "block.x=64"]]
+    table = mneme._views.Table("Best", ["", "TIME", "CONFIGURATION"], rows)
+    assert table.text().splitlines()[1] == "     TIME  CONFIGURATION"
+    assert table.text(24).splitlines() == [
+        "Best",
+        "     TIME",
+        "      CONFIGURATION",
+        "  1  20",
+        "      block.x=32",
+        "      passes=default<O1>",
+        "  2  5",
+        "      block.x=64",
+    ]
+
+
+def test_a_text_is_cut_after_one_character() -> None:
+    assert [mneme._views.shown("abc", most) for most in (0, 3, 4)] == ["abc"] * 3
+    assert len(mneme._views.shown("a" * 50, 1)) < 10

@@ -467,6 +467,12 @@ def test_resumed_with_another_kernel(recordings: Path, tmp_path: Path) -> None:
     )
 
 
+def test_the_least_number_that_an_option_takes_is_taken() -> None:
+    words = ["--top", "1", "--compile-workers", "1", "--compile-memory", "1"]
+    options = command.parser().parse_args(words)
+    assert (options.top, options.compile_workers, options.compile_memory) == (1, 1, 1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [

@@ -117,6 +117,23 @@ def test_launch_has_no_more_blocks_than_a_grid() -> None:
     assert choices(facts) == {"block.y": (8, 16, 32)}
 
 
+def test_launch_counts_the_threads_of_the_direction_that_is_built_in() -> None:
+    directions = {"x": BUILT_IN, "y": ANY, "z": ANY}
+    space = launch(LaunchFacts((1, 65535, 65535), (32, 8, 4), directions=directions))
+    assert (space.parameters["block.y"], space.parameters["block.z"]) == (
+        Categorical([8, 16, 32], ordered=False),
+        Categorical([4, 8, 16, 32], ordered=False),
+    )
+    assert {(point["block.y"], point["block.z"]) for point in space.points()} == {(8, 4)}
+    assert "32 <= block.y * block.z * 32 <= 1024" in space.constraints
+
+
+def test_launch_has_as_many_blocks_along_x_as_a_grid_may() -> None:
+    # Of one warp there would be one more than there may be.
+    assert choices(LaunchFacts((1 << 30, 1, 1), (64, 1, 1))) == {"block.x": (64, 128, 256, 512, 1024)}
+    assert choices(LaunchFacts(((1 << 30) - 1, 1, 1), (64, 1, 1)))["block.x"][0] == 32
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_launch_has_no_block_that_is_refused(seed: int) -> None:
     """Whichever directions are built in, count threads, or blocks."""

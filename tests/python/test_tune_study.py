@@ -13,7 +13,7 @@ from mneme.results.trials import Trial, TrialLog, read_trials, rows, write_parqu
 from mneme.tune import SpeedUp, Study, confirm
 from mneme.tune.search.loop import CompileTimes
 from mneme.tune.shown.progress import progress_line
-from mneme.tune.shown.summary import only_recorded, summary_lines
+from mneme.tune.shown.summary import best_table, only_recorded, summary_lines
 
 from fake_executor import FakeExecutor, FakeResult, go, measure, use
 
@@ -471,3 +471,37 @@ def test_what_the_summary_counts(tmp_path: Path) -> None:
     lines = summary_lines(study)
     assert "2 measured in 0.05 s (1.25 s" in lines[1], "too short for a rate"
     assert lines[4].endswith("90 ns at the end, 95 ns in turn with the best")
+
+
+@pytest.mark.parametrize("top", [1, 2, 3, 5])
+def test_a_table_of_the_best_has_as_many_as_are_asked_for(tmp_path: Path, top: int) -> None:
+    study = Study("kernel()", ("time",), tmp_path, recorded={"passes": "default<O3>"})
+    for number in range(4):
+        config = mneme.Config(block=32 << number)
+        study.add(Trial(number, {}, config, state="complete", time=80.0 - number, digest=f"{number}"))
+
+    def shown() -> list[list[str]]:
+        table = best_table(study, top=top)
+        assert table is not None
+        return [[row[0], row[1], row[3]] for row in table.rows]
+
+    found = [[f"{place + 1}", f"{3 - place}", "-"] for place in range(min(top, 4))]
+    assert shown() == found
+    study.baseline = Baseline(begin=154.0)
+    for place, row in enumerate(found):
+        row[2] = f"{154 / (77 + place):.2f}"
+    assert shown() == [["-", "-", "1.00"], *found]
+    study.speed_up, study.time = SpeedUp(1.9, 1.8, 2.0, 0.95, 5), 81.0
+    assert shown() == [["1", "3", "1.90"], ["-", "-", "1.00"], *found[1:]]
+
+
+def test_the_recorded_launch_that_was_only_searched_has_the_time_of_its_trial(tmp_path: Path) -> None:
+    study = Study("kernel()", ("time",), tmp_path, recorded={"passes": "default<O3>"})
+    study.add(Trial(0, {}, mneme.Config(), state="complete", time=1500.0, digest="0"))
+    study.add(Trial(1, {}, mneme.Config(block=64), state="complete", time=1000.0, digest="1"))
+    table = best_table(study)
+    assert table is not None
+    assert [row[:5] for row in table.rows] == [
+        ["-", "0", "1.50 us", "1.00", "as recorded"],
+        ["1", "1", "1.00 us", "-", "not confirmed"],
+    ]
