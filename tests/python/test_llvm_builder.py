@@ -405,3 +405,41 @@ def test_what_is_called_by_what_is_called_is_reachable() -> None:
     assert [graph.reachable(function) for function in (a, b, c, d)] == [{a, b, c}, {a, b, c}, {c}, {d}]
     assert (graph.callers(b), graph.callers(c), graph.callers(d)) == ({a: 2}, {b: 1}, {d: 1})
     assert graph.callees(b) == {c: 1, a: 1}
+
+
+def test_dominators_that_are_made_by_themselves_are_of_the_ways_from_the_begin() -> None:
+    function = llvm.example().functions["saxpy"]
+    entry, _, done = function.blocks
+    tree = llvm.DominatorTree(function)
+    assert tree.immediate(entry) is None and tree.immediate(done) == entry
+
+
+def test_indices_into_structures_within_structures_are_of_the_type_that_each_takes() -> None:
+    module = llvm.parse("%inner = type { i64, i8 }\ndefine void @f(ptr %p, i64 %i) { ret void }")
+    function = module.functions["f"]
+    build = llvm.Builder(next(iter(function.instructions)))
+    source = module.type("{ i32, [4 x { i64, i8 }] }")
+    made = build.gep(source, function.arguments["p"], 0, 1, 2, 1)
+    assert str(made).strip() == "%1 = getelementptr { i32, [4 x { i64, i8 }] }, ptr %p, i64 0, i32 1, i64 2, i32 1"
+    made = build.gep(source, function.arguments["p"], function.arguments["i"], 1, function.arguments["i"], 0)
+    assert str(made).endswith("ptr %p, i64 %i, i32 1, i64 %i, i32 0")
+    module.verify()
+
+
+def test_inline_assembly_of_a_type_that_is_no_function_is_refused() -> None:
+    build = llvm.Builder(llvm.example().functions["saxpy"].instructions["index"])
+    with pytest.raises(errors.InvalidArgumentError) as error:
+        build.inline_assembly("bar.sync 0;", "", "i32")
+    assert str(error.value) == "building inline assembly in basic block '%body': i32 is no type of a function"
+
+
+def test_what_accesses_nothing_has_neither_type_nor_pointer() -> None:
+    module = llvm.parse(
+        "define void @f(i64 %a, ptr %p) { %s = add i64 %a, 1 %l = load i8, ptr %p store i64 %s, ptr %p ret void }"
+    )
+    told = [
+        (each.opcode, None if each.accessed_type is None else str(each.accessed_type), each.pointer)
+        for each in module.functions["f"].instructions
+    ]
+    pointer = module.functions["f"].arguments["p"]
+    assert told == [("add", None, None), ("load", "i8", pointer), ("store", "i64", pointer), ("ret", None, None)]
