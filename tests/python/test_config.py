@@ -285,6 +285,19 @@ def test_ir_in_memory_has_a_place_that_lasts(monkeypatch: pytest.MonkeyPatch, tm
     assert _kept_ir.folder() == "/home/somebody/.local/share/mneme/ir"
 
 
+def test_of_ir_that_could_not_be_kept_nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setenv("MNEME_IR_DIR", str(tmp_path / "ir"))
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        with pytest.raises(IoError, match="No space left on device"):
+            mneme.Config(module=Ir(b"BC"))
+    assert list((tmp_path / "ir").iterdir()) == []
+    assert Path(mneme.Config(module=Ir(b"BC")).to_dict()["ir"]).read_bytes() == b"BC"
+
+
 def test_ir_in_memory_that_cannot_be_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("MNEME_IR_DIR", str(tmp_path / "file" / "ir"))

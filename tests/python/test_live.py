@@ -2,6 +2,7 @@
 
 import io
 import sys
+import types
 from typing import Any
 
 import mneme
@@ -64,6 +65,46 @@ def test_a_line_is_no_longer_than_the_terminal(monkeypatch: pytest.MonkeyPatch) 
     live = Live("scale", terminal)
     live.update(1, 4, "x" * 100)
     assert terminal.getvalue() == "\r\x1b[Kscale: xxxxxxxxxxx…"
+
+
+@pytest.mark.parametrize(
+    ("stream", "every", "first"), [(Terminal(), _live._REDRAW, True), (io.StringIO(), _live.EVERY, False)]
+)
+def test_a_line_is_drawn_no_more_often_than_it_is_read(
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, every: float, first: bool
+) -> None:
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    now = 100.0
+    monkeypatch.setattr(_live, "time", types.SimpleNamespace(monotonic=lambda: now))
+    live = Live("scale", stream)
+    drawn: list[str] = []
+    monkeypatch.setattr(live._drawing, "draw", lambda done, total, text: drawn.append(text))
+    for part, text in ((0.0, "a"), (0.5, "b"), (1.25, "c"), (1.5, "d"), (2.5, "e"), (3.0, "f")):
+        now = 100.0 + part * every
+        live.update(1, None, text)
+    assert drawn == ["a", "c", "e"][not first :]
+    live.close()
+    assert drawn[-1] == "f"
+
+
+def test_the_bar_on_a_terminal_is_as_full_as_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    live = Live("scale", Terminal())
+    live.update(1, 4, "1 of 4")
+    (task,) = live._drawing._bar.tasks  # type: ignore[attr-defined]
+    assert (task.completed, task.total, task.fields["text"]) == (1, 4, "1 of 4")
+    live.update(2, None, "2", now=True)
+    assert (task.completed, task.fields["text"]) == (2, "2")
+    live.close()
+
+
+def test_a_line_that_just_fits_a_terminal_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    monkeypatch.setenv("COLUMNS", "20")
+    for count, end in ((12, "x" * 12), (13, "x" * 11 + "…")):
+        terminal = Terminal()
+        Live("scale", terminal).update(1, 4, "x" * count)
+        assert terminal.getvalue() == f"\r\x1b[Kscale: {end}"
 
 
 def test_a_study_is_shown_at_once_when_its_stage_changes(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

@@ -214,6 +214,15 @@ def test_json_may_be_as_deep_as_is_said() -> None:
     mneme._json.loads("[[], " + "[" * (deepest - 1) + "]" * (deepest - 1) + "]")
     with pytest.raises(ValueError, match="nested deeper than 64"):
         mneme._json.loads("[" * (deepest + 1) + "]" * (deepest + 1))
+    for begin, end in (("[", "]"), ('{"a": ', "}")):
+        for deep in (deepest, deepest + 1):
+            text = begin * deep + "1" + end * deep
+            for written in (text, text.encode()):
+                if deep == deepest:
+                    mneme._json.loads(written)
+                else:
+                    with pytest.raises(ValueError, match="nested deeper than 64"):
+                        mneme._json.loads(written)
 
 
 def test_a_table_that_just_fits_has_a_line_for_each_row() -> None:
