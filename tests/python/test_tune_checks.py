@@ -1,12 +1,16 @@
 """What is refused before anything is compiled: passes of a space that do not parse."""
 
+from typing import Any
+
 import mneme
 import pytest
-from mneme.errors import InvalidArgumentError, UnsupportedError
+from mneme.errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from mneme.tune import Categorical, Int, LaunchFacts, Pipeline, SearchSpace
-from mneme.tune.checks import check_space
+from mneme.tune.checks import check_base, check_space
 from mneme.tune.space import passes, presets
 from mneme.tune.space.parameters import Parameter
+
+from fake_executor import fake_instance
 
 NONE = mneme.Config()
 
@@ -94,3 +98,27 @@ def test_what_derive_makes_of_passes_is_not_known() -> None:
     words = Categorical(["fast", "small"])
     made = SearchSpace({"passes": words}, derive=lambda params: {"passes": "default<O1>"})
     check_space(made, NONE, "cpu")
+
+
+def test_a_tolerance_is_of_every_instance(instance: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NotFoundError, match="there is no buffer 'outt' in the recorded launch"):
+        check_base(mneme.Config(tolerance=["outt: f32, 1e-5, relative"]), [instance], "cpu")
+    checked: list[Any] = []
+    monkeypatch.setattr(mneme._native, "check_tolerances", lambda *of: checked.append(of[2]))
+    others = [fake_instance(_native=number) for number in range(3)]
+    for other in others:
+        other.database._native = other.kernel._native = None
+    check_base(mneme.Config(tolerance=["out: f32, 1e-5, relative"]), others, "cpu")
+    assert checked == [0, 1, 2]
+    check_base(NONE, others, "cpu")
+    assert checked == [0, 1, 2]
+
+
+def test_passes_that_every_trial_begins_with_are_parsed_with_their_plugins(hostile_plugin: str) -> None:
+    check_base(mneme.Config(passes="function(gvn)"), [], "cpu")
+    passes = "function(hostile-miscompile)"
+    with pytest.raises(InvalidArgumentError, match="unknown function pass 'hostile-miscompile'"):
+        check_base(mneme.Config(passes=passes), [], "cpu")
+    check_base(mneme.Config(passes=passes, pass_plugins=[hostile_plugin]), [], "cpu")
+    with pytest.raises(NotFoundError, match=r"the pass plugin /nowhere/plugin\.so: there is no such file"):
+        check_base(mneme.Config(pass_plugins=["/nowhere/plugin.so"]), [], "cpu")

@@ -3,6 +3,7 @@
 import importlib
 import json
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import mneme
 import pytest
 from mneme.results.trials import read_trials, write_parquet
 from mneme.tune import Study, run
+from mneme.tune.interrupts import OneInterrupt
 from mneme.tune.kept import writing as results
 from mneme.tune.kept.storage import Storage
 from mneme.tune.shown.summary import summary_text
@@ -209,3 +211,44 @@ def test_interrupted_where_nothing_is_left_to_do(executor: FakeExecutor, tmp_pat
         with pytest.raises(KeyboardInterrupt):
             go(tmp_path / "r", trials=8, resume=True)
     assert go(tmp_path / "r", trials=8, resume=True).summary() == done.summary()
+
+
+def test_an_interrupt_waits_until_it_may_be_heard_and_is_heard_once() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with OneInterrupt() as interrupt:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            interrupt.open()
+        signal.raise_signal(signal.SIGINT)  # it is closed again
+        with pytest.raises(KeyboardInterrupt):
+            interrupt.open()
+        interrupt.open()  # none waits any more
+        interrupt.close()
+        signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is not before
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_that_is_ignored_stays_so_and_other_threads_change_nothing() -> None:
+    before = [signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        with OneInterrupt() as interrupt:
+            assert signal.getsignal(signal.SIGINT) is signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+            signal.raise_signal(signal.SIGINT)
+            interrupt.open()
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(number, handler)
+    seen: list[Any] = []
+
+    def elsewhere() -> None:
+        with OneInterrupt() as interrupt:
+            interrupt.open()
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+    assert seen == [signal.getsignal(signal.SIGINT)]

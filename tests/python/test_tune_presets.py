@@ -2,6 +2,7 @@
 
 import math
 import random
+import types
 from typing import Any
 
 import mneme
@@ -47,6 +48,18 @@ def test_launch_knows_legal_blocks() -> None:
     assert isinstance(bound, Categorical) and bound.choices == (32, 64, 96, 100, 128, 160, 192, 224, 256)
     small = launch(LaunchFacts((1, 1, 1), (40, 1, 1))).parameters["block.x"]
     assert isinstance(small, Categorical) and small.choices == (32, 40, 64)
+
+
+def test_what_is_known_of_a_launch() -> None:
+    arguments = [
+        types.SimpleNamespace(name=name, kind=kind)
+        for name, kind in (("n", "integer"), ("", "integer"), ("x", "pointer"), ("a", "floating"), ("s", "bytes"))
+    ]
+    launch = fake_instance(grid=(3, 5, 7), block=(2, 4, 8), shared_memory=96, arguments=arguments, device_kind="cuda")
+    facts = LaunchFacts.of(launch)
+    assert (facts.grid, facts.block, facts.threads, facts.shared_memory) == ((3, 5, 7), (2, 4, 8), 64, 96)
+    assert (facts.scalars, facts.device, facts.most_threads) == (("n", "a"), "cuda", 1024)
+    assert [LaunchFacts.of(launch, device).device for device in ("cpu", "cuda:1", None)] == ["cpu", "cuda", "cuda"]
 
 
 def test_launch_bounds_of_the_kernel() -> None:

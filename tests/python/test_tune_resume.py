@@ -9,6 +9,7 @@ import mneme
 import pytest
 from mneme.errors import (
     CorruptError,
+    IncompatibleError,
     InvalidArgumentError,
     MnemeError,
     NotFoundError,
@@ -249,6 +250,59 @@ def test_only_what_changes_no_result_may_be_asked_anew(tmp_path: Path, name: str
         with pytest.raises(InvalidArgumentError, match="cannot be resumed so: its "):
             folder.resume(other)
         assert folder.read() == ASKED
+
+
+@pytest.mark.parametrize("version", [0, 3, "2"])
+def test_a_run_of_a_version_that_is_not_known_is_refused(tmp_path: Path, version: Any) -> None:
+    folder = Folder(tmp_path)
+    folder.begin(ASKED)
+    members = json.loads(folder.asked.read_text())
+    folder.asked.write_text(json.dumps({**members, "mneme_tune": version}))
+    with pytest.raises(IncompatibleError, match=f"its version is {version}, and 2 is known"):
+        folder.read()
+    folder.asked.write_text(json.dumps({**members, "of_tomorrow": 1}))
+    with pytest.raises(CorruptError, match="of_tomorrow"):
+        folder.read()
+
+
+@pytest.mark.parametrize(("done", "trials", "kept"), [(12, 10, 12), (12, None, None), (10, 10, 10), (3, 10, 10)])
+def test_what_is_kept_is_no_fewer_trials_than_are_done(
+    tmp_path: Path, done: int, trials: int | None, kept: int | None
+) -> None:
+    folder = Folder(tmp_path)
+    folder.begin(ASKED)
+    folder.trials.write_text("{}\n" * done + "{")
+    other = dataclasses.replace(ASKED, trials=trials)
+    assert folder.resume(other) == other
+    assert folder.read() == dataclasses.replace(other, trials=kept)
+
+
+def test_what_is_long_is_cut_where_it_differs(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.begin(dataclasses.replace(ASKED, kernel="k" * 78))
+    with pytest.raises(InvalidArgumentError) as error:
+        folder.resume(dataclasses.replace(ASKED, kernel="k" * 79))
+    assert str(error.value).endswith(f'its kernel is "{"k" * 78}", and "{"k" * 76}… is asked for')
+
+
+def test_what_an_executor_is_opened_with_is_what_was_given() -> None:
+    assert ASKED.executor == {}
+    given = dataclasses.replace(ASKED, share=False, compile_workers=2, limits={"run_timeout": 3})
+    for _ in range(2):
+        assert given.executor == {"run_timeout": 3, "share": False, "compile_workers": 2}
+        assert given.limits == {"run_timeout": 3}
+
+
+def test_what_is_undone_leaves_only_what_others_put_there(tmp_path: Path) -> None:
+    for others in ([], ["notes.txt"]):
+        folder = Folder(tmp_path / "r")
+        folder.path.mkdir()
+        folder.begin(ASKED)
+        for path in (folder.log, folder.trials, *(folder.path / name for name in others)):
+            path.touch()
+        folder.undo()
+        assert ([path.name for path in folder.path.iterdir()] if folder.path.exists() else []) == others
+        assert folder.path.exists() == bool(others)
 
 
 def test_what_goes_on_draws_other_points(executor: FakeExecutor, tmp_path: Path) -> None:

@@ -525,6 +525,35 @@ def test_it_does_not_go_on_without_results(ahead: int, batches: int) -> None:
     assert heard == batches
 
 
+@pytest.mark.parametrize("count", [1, BATCH - 1, BATCH + 1, 3 * BATCH + 5])
+def test_as_many_are_asked_for_as_are_wanted(count: int) -> None:
+    source = Counting()
+    run_empty(source, count)
+    assert source._next == count
+
+
+def test_of_a_source_that_does_not_learn_so_many_are_open_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mneme.tune.search.proposals._MANY", 3 * BATCH)
+
+    class Unlearning(Counting):
+        learns = False
+
+    events: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    source = Unlearning()
+    proposals = Proposals(source, count=5 * BATCH, ahead=BATCH, put=events.put)
+    proposals.start()
+    numbers = [number for _ in range(3) for number, _ in events.get(timeout=60)]
+    assert numbers == list(range(3 * BATCH)) and source._next == 3 * BATCH
+    proposals.tell(Trial(5, {}))  # one is enough for another batch
+    numbers = [number for number, _ in events.get(timeout=60)]
+    assert numbers == list(range(3 * BATCH, 4 * BATCH)) and source._next == 4 * BATCH
+    for number in range(2 * BATCH):
+        proposals.tell(Trial(number, {}))
+    assert len(events.get(timeout=60)) == BATCH and events.get(timeout=60) is None
+    proposals._thread.join(60)
+    assert source.told == []
+
+
 def test_what_ends_a_source_is_heard() -> None:
     class Broken(Counting):
         def propose(self, count: int) -> list[Numbered]:
