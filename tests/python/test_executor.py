@@ -21,7 +21,7 @@ from typing import Any
 import mneme
 import pytest
 from mneme.errors import ClosedError, IncompatibleError, InvalidArgumentError, MnemeError, UnavailableError
-from mneme.executor import _Told, _Work
+from mneme.executor import _devices, _Told, _Work
 from mneme.progress import Bar
 
 OtherCode = Callable[[str], str]
@@ -469,6 +469,53 @@ def test_refuses_what_is_wrong_and_says_what(instance: mneme.Instance, options: 
     assert str(raised.value) == f"opening an executor: {message}"
 
 
+@pytest.mark.parametrize(
+    ("device", "devices", "chosen"),
+    [
+        ("cuda", None, [0]),
+        ("cuda:0", None, [0]),
+        ("cuda:2", None, [2]),
+        ("cuda", "all", [0, 1, 2]),
+        ("cuda", [2, 0], [2, 0]),
+        ("cuda", range(1, 3), [1, 2]),
+    ],
+)
+def test_the_devices_that_are_named_are_used(
+    monkeypatch: pytest.MonkeyPatch, device: str, devices: Any, chosen: list[int]
+) -> None:
+    monkeypatch.setattr(mneme._native, "count_devices", lambda kind: 3)
+    assert _devices(device, devices) == ("cuda", chosen)
+
+
+@pytest.mark.parametrize(("device", "devices"), [("cuda:3", None), ("cuda", [0, 3])])
+def test_a_device_behind_the_last_is_none(monkeypatch: pytest.MonkeyPatch, device: str, devices: Any) -> None:
+    monkeypatch.setattr(mneme._native, "count_devices", lambda kind: 3)
+    with pytest.raises(InvalidArgumentError, match="there is no cuda device 3: this machine has 3"):
+        _devices(device, devices)
+
+
+def test_each_option_is_the_pools(instance: mneme.Instance, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    opened: list[Any] = []
+
+    def refuse(database: Any, kernel: Any, options: Any) -> None:
+        opened.append(options)
+        raise UnavailableError("not here")
+
+    monkeypatch.setattr(mneme._native, "Pool", types.SimpleNamespace(open=refuse))
+    monkeypatch.chdir(tmp_path)
+    given: dict[str, Any] = {"compile_workers": 3, "share": False, "resume": True, "log": "log.jsonl"}
+    given |= {"compile_timeout": 7, "run_timeout": 5.5, "compile_memory": 1 << 20}
+    for options in ({}, given):
+        with pytest.raises(UnavailableError):
+            mneme.Executor(instance, device="cpu", **options)
+    names = ["instances", "kind", "devices", *given]
+    usual, other = ({name: getattr(options, name) for name in names} for options in opened)
+    common = {"instances": [instance.hash], "kind": "cpu", "devices": [0]}
+    assert other == {**common, **given, "log": str(tmp_path / "log.jsonl")}
+    limits = {"compile_timeout": 60.0, "run_timeout": 10.0, "compile_memory": 8 << 30}
+    assert usual == {**common, "compile_workers": 0, "share": True, "resume": False, "log": "", **limits}
+
+
 def test_refuses_instances_that_do_not_go_together(instance: mneme.Instance, copied_recordings: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="an instance is given twice"):
         mneme.Executor([instance, instance])
@@ -653,6 +700,18 @@ def test_progress_is_told_no_more_often_than_each_tenth_of_a_second(monkeypatch:
     assert seen == [0, 3, 5] and told.next_in() == pytest.approx(0.1)
     told.tell(lambda: {"done": 6}, last=True)
     assert seen == [0, 3, 5, 6]
+
+
+def test_progress_that_is_as_it_was_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr("mneme.executor.time", types.SimpleNamespace(monotonic=lambda: now))
+    seen: list[tuple[int, float]] = []
+    told = _Told(lambda progress: seen.append((progress.done, progress.passed)))
+    for now, done in ((101.0, 1), (102.0, 1), (103.0, 2), (104.0, 2)):
+        told.tell(lambda: {"done": done, "passed": now})  # noqa: B023
+    assert seen == [(1, 101.0), (2, 103.0)]
+    told.tell(lambda: {"done": 2, "passed": 104.0}, last=True)
+    assert seen[2:] == [(2, 104.0)]
 
 
 def test_the_best_time_is_the_least() -> None:
