@@ -21,7 +21,7 @@ from typing import Any
 import mneme
 import pytest
 from mneme.errors import ClosedError, IncompatibleError, InvalidArgumentError, MnemeError, UnavailableError
-from mneme.executor import _devices, _Told, _Work
+from mneme.executor import _devices, _number, _seconds, _Told, _Work
 from mneme.progress import Bar
 
 OtherCode = Callable[[str], str]
@@ -514,6 +514,21 @@ def test_each_option_is_the_pools(instance: mneme.Instance, monkeypatch: pytest.
     assert other == {**common, **given, "log": str(tmp_path / "log.jsonl")}
     limits = {"compile_timeout": 60.0, "run_timeout": 10.0, "compile_memory": 8 << 30}
     assert usual == {**common, "compile_workers": 0, "share": True, "resume": False, "log": "", **limits}
+
+
+def test_a_limit_may_be_the_least_and_the_most() -> None:
+    assert [_number("n", value, 1, 4096) for value in (1, 4096)] == [1, 4096]
+    assert [_seconds("s", value) for value in (1e-9, 1_000_000)] == [1e-9, 1e6]
+    for number in (0, 4097, 1.0, None):
+        with pytest.raises(InvalidArgumentError, match=f"'n' must be a whole number from 1 to 4096, not {number}"):
+            _number("n", number, 1, 4096)
+    for seconds in (-1.0, 1_000_001, float("inf"), None, True):
+        with pytest.raises(InvalidArgumentError, match=f"'s' must be .*, not {seconds}"):
+            _seconds("s", seconds)
+
+
+def test_the_rate_of_what_has_not_begun_is_none() -> None:
+    assert (mneme.Progress(done=3).rate, mneme.Progress(done=3, passed=5e8).rate) == (0.0, 6.0)
 
 
 def test_refuses_instances_that_do_not_go_together(instance: mneme.Instance, copied_recordings: Path) -> None:

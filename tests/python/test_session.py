@@ -13,6 +13,7 @@ import mneme
 import pytest
 from mneme._views import duration
 from mneme.errors import ClosedError, InvalidArgumentError, UnavailableError
+from mneme.session import choose_device, takes
 
 QUICK = {"iterations": 2}
 
@@ -226,3 +227,18 @@ def test_compiled_code_is_kept_in_the_cache_unless_that_is_not_wanted(
 def test_a_device_that_is_not_there_is_refused(instance: mneme.Instance) -> None:
     with pytest.raises(UnavailableError):
         mneme.Session(instance, device="cpu:1")
+
+
+def test_a_device_is_named_by_its_kind_and_its_number() -> None:
+    chosen = {"cuda": ("cuda", None), "cuda:0": ("cuda", 0), "cuda:99999": ("cuda", 99999), "cpu:0": ("cpu", 0)}
+    assert {name: choose_device(name, "here") for name in chosen} == chosen
+    assert choose_device(None, "here") == (mneme._native.automatic_kind(), None)
+    for wrong in ("", "cuda:", "cuda:-1", "cuda:1.0", "cuda:100000", "cuda:\u0661", "CPU", "cuda: 1", 0, True):
+        with pytest.raises(InvalidArgumentError) as error:
+            choose_device(wrong, "here")  # type: ignore[arg-type]
+        assert str(error.value) == f'here: \'device\' is "cuda", "cuda:1" and so on, "cpu" or None, not {wrong!r}'
+
+
+def test_a_knob_is_of_the_devices_that_have_a_use_for_it() -> None:
+    knob = {"assembler.max_registers": 32}
+    assert takes("cuda", **knob) and not takes("cpu", **knob) and takes("cpu", **{"codegen.level": 1})
