@@ -4,6 +4,7 @@ import json
 import math
 import os
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from mneme.errors import InvalidArgumentError, IoError, MnemeError, UnavailableE
 from mneme.results.files import write_json
 from mneme.results.trials import Trial, read_trials
 from mneme.tune import Bool, Int, SearchSpace, Study, run
+from mneme.tune.kept.storage import Storage
 
 from fake_executor import SPACE, FakeExecutor, FakeResult, fake_instance, go, measure, use
 
@@ -401,6 +403,39 @@ def test_storage_that_fails_later_is_a_remark(
     go(tmp_path / "r", trials=8, storage="sqlite", resume=True)
     (kept,) = optuna.get_all_study_summaries(f"sqlite:///{tmp_path}/r/optuna.db")
     assert kept.n_trials == 8 and len(executor.submitted) == submitted
+
+
+def test_a_storage_is_waited_for_no_longer_than_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import optuna
+
+    may_write = threading.Event()
+    add = optuna.Study.add_trial
+
+    def add_later(self: Any, trial: Any) -> None:
+        assert may_write.wait(60)
+        add(self, trial)
+
+    def opened() -> Storage:
+        return Storage("journal", "scale", folder=tmp_path, space=SPACE, objectives=["time"])
+
+    def trial(number: int) -> Trial:
+        params = {"block.x": 64, "codegen.level": 1, "passes": ("default<O2>",)}
+        return Trial(number, params, state="complete", time=9.0)
+
+    monkeypatch.setattr(optuna.Study, "add_trial", add_later)
+    verbosity = optuna.logging.get_verbosity()
+    store = opened()
+    assert optuna.logging.get_verbosity() == verbosity != optuna.logging.ERROR
+    for number in (0, 1):
+        store.append(trial(number))
+    assert store.close(wait=0) == "not all trials are in the storage yet; --resume writes the others"
+    may_write.set()
+    assert store.close() is None
+    again = opened()
+    for number in (0, 2, 1):
+        again.append(trial(number))
+    assert again.close() is None
+    assert [each.user_attrs["number"] for each in again._study.trials] == [0, 1, 2]
 
 
 def test_bool_objective_of_a_space_without_numbers(executor: FakeExecutor, tmp_path: Path) -> None:

@@ -412,6 +412,52 @@ def test_an_estimate_is_made_anew_when_a_sixteenth_more_is_known(monkeypatch: py
     assert made == [*range(16, 137, 8), *range(152, 240, 16)]
 
 
+def studied(count: int, right: int) -> tuple[Any, Any, dict[str, Any]]:
+    """TPE, and a study of so many trials, of which so many are complete and the others failed."""
+    import optuna
+    from mneme.tune.search.batched_tpe import BatchedTPESampler
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+
+    space: dict[str, Any] = {"a": IntDistribution(0, 9), "b": CategoricalDistribution(("x", "y", "z"))}
+    study = optuna.create_study()
+    for number in range(count):
+        params = {"a": number % 10, "b": "xyz"[number % 3]}
+        told: dict[str, Any] = {"value": float(number * 7 % count)}
+        if number >= right:
+            told = {"state": optuna.trial.TrialState.PRUNED}
+        study.add_trial(optuna.trial.create_trial(params=params, distributions=space, **told))
+    return BatchedTPESampler(seed=1), study, space
+
+
+@pytest.mark.parametrize(("count", "right", "best"), [(200, 200, 20), (40, 1, 1), (40, 40, 4)])
+def test_an_estimate_is_of_the_best_and_of_the_latest_others(
+    monkeypatch: pytest.MonkeyPatch, count: int, right: int, best: int
+) -> None:
+    sampler, study, space = studied(count, right)
+    made: list[tuple[bool, list[int]]] = []
+    build = sampler._build_parzen_estimator
+
+    def noted(study: Any, space: Any, trials: Any, handle_below: bool) -> Any:
+        made.append((handle_below, [trial.number for trial in trials]))
+        return build(study, space, trials, handle_below)
+
+    monkeypatch.setattr(sampler, "_build_parzen_estimator", noted)
+    assert len(list(sampler.candidates(study, space, 3))) == 3
+    good = sorted(range(right), key=lambda number: number * 7 % count)[:best]
+    assert made == [(True, sorted(good)), (False, [number for number in range(count) if number not in good][-128:])]
+
+
+def test_of_the_candidates_for_a_point_the_most_promising_is_first() -> None:
+    sampler, study, space = studied(40, 40)
+    points = [list(each) for each in sampler.candidates(study, space, 4)]
+    good, bad = sampler._estimate
+    assert [len(each) for each in points] == [12] * 4
+    for each in points:
+        rows = {name: numpy.array([axis.to_internal_repr(row[name]) for row in each]) for name, axis in space.items()}
+        gains = good.log_pdf(rows) - bad.log_pdf(rows)
+        assert (numpy.diff(gains) <= 1e-9).all() and gains[0] > gains[-1]
+
+
 @pytest.mark.parametrize("name", LEARNING)
 def test_shared_axes_give_the_same_points(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     points = run(source_of(name, SPACE, objectives=["time"], seed=7), 60)
