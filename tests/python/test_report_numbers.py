@@ -74,6 +74,19 @@ def test_what_compiling_and_spilling_come_to() -> None:
     assert of_result({"reg_usage": True}).quantity("reg_usage") is None
 
 
+@pytest.mark.parametrize("wrong", [None, 3, "x", [], ["x"], [{}], [None], {"codegen": "x"}, True, {"codegen": []}])
+@pytest.mark.parametrize("name", ["times", "instances", "spill_store_bytes", "occupancy", "reg_usage"])
+def test_what_is_no_number_is_not_known(tmp_path: Path, name: str, wrong: Any) -> None:
+    line_of = of_result({"obj_size": 4096, "spill_load_bytes": 8, name: wrong})
+    told = {key: line_of.quantity(key) for key, *_ in page.QUANTITIES}
+    known = {"obj_size": 4096, "spills": 8} if name != "instances" or not isinstance(wrong, list) or not wrong else {}
+    known |= {"reg_usage": 3} if name == "reg_usage" and type(wrong) is int else {}
+    known |= {"spills": 11} if name == "spill_store_bytes" and type(wrong) is int else {}
+    assert told == {**dict.fromkeys(told), **known}
+    run = run_of(tmp_path, [line(1, {}, [9.0], **{name: wrong})])
+    assert [each.time for each in run.trials] == [9.0]
+
+
 def test_what_is_told_of_a_result_has_its_own_name() -> None:
     told = [(key, name, unit) for key, name, unit in page.QUANTITIES]
     assert told == [

@@ -81,15 +81,18 @@ class LogLine:
     def instances(self) -> list[Mapping[str, Any]]:
         """The result of each instance that was replayed."""
         parts = self.result.get("instances")
-        return [part.get("result", {}) for part in parts] if parts else [self.result]
+        if not isinstance(parts, list) or not parts:
+            return [self.result]
+        results = [part.get("result") if isinstance(part, dict) else None for part in parts]
+        return [result if isinstance(result, dict) else {} for result in results]
 
 
 def _number(result: Mapping[str, Any], key: str) -> float | None:
     if key == "compile_time":
-        spent = [result.get("times", {}).get(stage) for stage in COMPILING]
+        spent = [_number(result, f"times.{stage}") for stage in COMPILING]
         return sum(value for value in spent if value) or None
     if key == "spills":
-        spilled = [result.get(name) for name in ("spill_store_bytes", "spill_load_bytes")]
+        spilled = [_number(result, name) for name in ("spill_store_bytes", "spill_load_bytes")]
         return None if spilled == [None, None] else sum(value or 0 for value in spilled)
     value: Any = result
     for part in key.split("."):
