@@ -102,8 +102,9 @@ def test_what_is_not_said_is_as_usual(executor: FakeExecutor, tmp_path: Path) ->
     usual = {"sampler": "tpe", "trials": 100, "timeout": None, "objectives": ["time"], "ahead": 16, "probe": 25}
     usual |= {"prune": True, "confirm": 10, "storage": None, "limits": {}, "share": True, "compile_workers": None}
     assert {name: one[name] for name in usual} == usual
-    tune([fake_instance()], SPACE, sampler="grid", device="cpu", results_dir=tmp_path / "all", confirm=0)
-    assert (asked(tmp_path / "all")["trials"], asked(tmp_path / "all")["ahead"]) == (None, 64)
+    for sampler in ("grid", "exhaustive"):
+        tune([fake_instance()], SPACE, sampler=sampler, device="cpu", results_dir=tmp_path / sampler, confirm=0)
+        assert (asked(tmp_path / sampler)["trials"], asked(tmp_path / sampler)["ahead"]) == (None, 64)
 
 
 @pytest.mark.parametrize(("trials", "ahead"), [(1, 16), (135, 16), (136, 17), (511, 63), (512, 64), (1000, 64)])
