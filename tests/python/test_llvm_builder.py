@@ -443,3 +443,24 @@ def test_what_accesses_nothing_has_neither_type_nor_pointer() -> None:
     ]
     pointer = module.functions["f"].arguments["p"]
     assert told == [("add", None, None), ("load", "i8", pointer), ("store", "i64", pointer), ("ret", None, None)]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"), [("streamed", '!{!"streamed"}'), (["streamed"], '!{!"streamed"}'), (4, "!{i64 4}")]
+)
+def test_what_is_attached_is_a_node(given: Any, text: str) -> None:
+    load = next(each for each in llvm.example().functions["saxpy"].instructions if each.opcode == "load")
+    for _ in range(2):  # the second takes the place of the first
+        load.metadata["my.note"] = given
+        assert (load.metadata["my.note"].kind, str(load.metadata["my.note"])) == ("tuple", text)
+    load.metadata["my.other"] = load.metadata["my.note"]
+    assert load.metadata["my.other"] == load.metadata["my.note"] and list(load.metadata) == ["my.note", "my.other"]
+
+
+def test_what_is_long_is_shown_cut() -> None:
+    module = llvm.Module()
+    argument = module.add_function("f", "void (i32)").arguments[0]
+    argument.name = "a" * 55  # 60 characters with the type
+    assert repr(argument) == f"<Argument i32 %{'a' * 55}>"
+    argument.name = "a" * 56
+    assert repr(argument) == f"<Argument i32 %{'a' * 52}...>"
