@@ -200,6 +200,8 @@ def test_a_figure_has_each_trial_at_its_place(tmp_path: Path) -> None:
     texts = {trace.name: list(trace.text) for trace in figure.data if trace.text}
     assert texts["failed"] == ["trial 9: wrong_result<br>a = &lt;b>"]
     assert texts["right"][1] == "trial 8: 5.00 us<br>a = &lt;b>"
+    (level,) = Study("scale", ("time",), tmp_path, baseline=study.baseline).plot().data
+    assert (level.name, list(level.x), list(level.y)) == ("as recorded", [1, 1], [7.0, 7.0])
 
 
 def test_nothing_is_left_where_nothing_could_begin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from mneme.errors import InvalidArgumentError, UnavailableError
 from mneme.results.trials import Trial
 from mneme.tune import Bool, Categorical, Float, Int, Pipeline, SearchSpace
 from mneme.tune.extras import TUNE
+from mneme.tune.names import closest, nearest
 from mneme.tune.search.proposals import BATCH, Proposals
 from mneme.tune.search.samplers import FromTpe, Numbered, Source, distributions, source_of
 from mneme.tune.space.search_space import key_of
@@ -500,6 +501,12 @@ def test_unknown_sampler_names_the_nearest() -> None:
     assert str(error.value) == "there is no sampler 'tpee'; the nearest is 'tpe'"
     with pytest.raises(InvalidArgumentError, match="sampler 3 is neither a name nor a sampler of Optuna's"):
         source_of(3, SPACE, objectives=["time"], seed=0)  # type: ignore[arg-type]
+
+
+def test_of_words_that_only_their_case_tells_apart_the_first_is_named() -> None:
+    assert closest("tpee", ["TPE", "tpe"]) == "TPE" and closest("tpee", ["tpe", "TPE"]) == "tpe"
+    assert nearest("tpee", iter(["a", "tpe"])) == "; the nearest is 'tpe'"
+    assert nearest("bayes", iter(["a", "tpe"])) == "; there are: a, tpe" and nearest("bayes", []) == ""
 
 
 def test_cmaes_has_one_objective() -> None:
