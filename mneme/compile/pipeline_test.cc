@@ -195,6 +195,29 @@ define ptx_kernel void @k(ptr %out) { store ptr @child, ptr %out ret void }
     EXPECT_EQ(linkage, name == "k" || name == "state" ? Value::ExternalLinkage : Value::InternalLinkage) << name;
 }
 
+TEST(Prepare, WhatIsNotReachedAfterThePipelineGoesAndStateStays) {
+  ir::Module module = parse(R"(
+@table = addrspace(1) constant i32 1
+@read = weak_odr addrspace(1) constant i32 2
+@state = addrspace(1) externally_initialized global i32 3
+define void @gone() { call void @gone2() ret void }
+define weak void @gone2() { call void @gone() ret void }
+define void @called() noinline { store i32 7, ptr addrspacecast (ptr addrspace(1) @state to ptr) ret void }
+define weak i32 @weak() noinline { %v = load i32, ptr addrspacecast (ptr addrspace(1) @read to ptr) ret i32 %v }
+define internal void @own() { ret void }
+define ptx_kernel void @k(ptr %out) { call void @called() %v = call i32 @weak() store i32 %v, ptr %out ret void }
+)");
+  auto machine = create_target_machine(ir::llvm_module(module), {.cpu = "sm_90", .features = ""});
+  ASSERT_TRUE(machine.ok());
+  ASSERT_TRUE(drop_unreached(ir::llvm_module(module), **machine).ok());
+  std::map<std::string, llvm::GlobalValue::LinkageTypes> left;
+  for (const llvm::GlobalValue& value : ir::llvm_module(module).global_values()) left[value.getName().str()] = value.getLinkage();
+  using Value = llvm::GlobalValue;
+  EXPECT_THAT(left, UnorderedElementsAre(Pair("read", Value::LinkOnceODRLinkage), Pair("state", Value::ExternalLinkage),
+                                         Pair("called", Value::LinkOnceODRLinkage), Pair("weak", Value::LinkOnceAnyLinkage),
+                                         Pair("k", Value::ExternalLinkage)));
+}
+
 // LLVM's inliner takes a function that nobody else can call into its only caller, however long it is.
 TEST(Prepare, AFunctionThatOthersMayCallIsNotTakenIntoItsOnlyCaller) {
   std::string body;

@@ -12,6 +12,8 @@
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include "mneme/compile/pipeline.h"
+
 namespace mneme {
 namespace {
 
@@ -210,6 +212,18 @@ Status prepare_module(llvm::Module& module, const std::vector<std::string>& kern
   protect_state(module, linkage);
   fold_reflects(module, architecture);
   return {};
+}
+
+Status drop_unreached(llvm::Module& module, llvm::TargetMachine& machine) {
+  const auto may_go = [](llvm::GlobalObject& object) {
+    if (auto* function = dyn_cast<llvm::Function>(&object)) return !is_kernel(*function);
+    return !is_state(llvm::cast<llvm::GlobalVariable>(object));
+  };
+  for (llvm::GlobalObject& object : module.global_objects()) {
+    if (object.isDeclaration() || object.isDiscardableIfUnused() || object.hasAppendingLinkage() || !may_go(object)) continue;
+    object.setLinkage(object.isInterposable() ? llvm::GlobalValue::LinkOnceAnyLinkage : llvm::GlobalValue::LinkOnceODRLinkage);
+  }
+  return run_pipeline(module, machine, "globaldce");
 }
 
 Status bind_globals(llvm::Module& module, const std::vector<GlobalBinding>& bindings) {

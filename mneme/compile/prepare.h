@@ -3,6 +3,7 @@
 
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
 
 #include <string>
 #include <vector>
@@ -32,6 +33,10 @@ bool is_state(const llvm::GlobalVariable& variable);
 // not_found: a kernel to keep is not defined in the module; the message lists the kernels that are.
 Status prepare_module(llvm::Module& module, const std::vector<std::string>& kernels, const std::string& architecture,
                       Linkage linkage);
+
+// To be called after the pipeline: removes functions and constants that the kernels do not reach any more, which a pipeline must
+// leave where other files could name them. No linker does it here.
+Status drop_unreached(llvm::Module& module, llvm::TargetMachine& machine);
 
 // Replaces every use of a bound variable by its address, also in the initialisers of other variables, and removes the variable
 // from the module. A cast of it to the generic space becomes the generic pointer; elsewhere it becomes a pointer of the

@@ -155,10 +155,10 @@ class Extractor {
     if (value.isDeclaration())
       return value.hasExternalWeakLinkage() ? GlobalValue::ExternalWeakLinkage : GlobalValue::ExternalLinkage;
     auto* variable = dyn_cast<GlobalVariable>(&value);
-    if (&value == closure_.root) return is_kernel(value) ? GlobalValue::ExternalLinkage : GlobalValue::WeakODRLinkage;
     if (variable && is_state(*variable)) return GlobalValue::WeakODRLinkage;
-    if (value.hasLocalLinkage()) return value.getLinkage();
-    return value.isInterposable() ? GlobalValue::WeakAnyLinkage : GlobalValue::LinkOnceODRLinkage;
+    if (&value == closure_.root && (is_kernel(value) || value.hasLocalLinkage())) return GlobalValue::ExternalLinkage;
+    if (value.hasAvailableExternallyLinkage()) return GlobalValue::LinkOnceODRLinkage;  // no other file provides it here
+    return value.getLinkage();  // by which passes go: what only one file can define they know better than what is linkonce
   }
 
   // A unit without the lists of everything in the file: what the closure does not reach would come along by them.

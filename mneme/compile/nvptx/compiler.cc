@@ -48,6 +48,7 @@ class NvptxCompilation final : public Compilation {
   }
 
   Status generate(llvm::Module& module, llvm::TargetMachine& machine, const PassPlugins& plugins) override {
+    MNEME_TRY(drop_unreached(module, machine));
     state() = expose_state(module, AllowedNames::identifiers);
     MNEME_ASSIGN(code(), stages().time("codegen", [&] { return emit_ptx(module, machine, plugins); }));
     return {};

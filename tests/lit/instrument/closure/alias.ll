@@ -1,9 +1,9 @@
-; An alias keeps what it stands for; available_externally code comes along; other linkages become those that link again.
+; An alias keeps what it stands for; available_externally code comes along; other linkages are kept.
 ; RUN: %mneme-opt -passes='mneme-instrument<no-rdc>' -S %s -o %t.ll && %segments --ir %t.ll | FileCheck %s
 ; RUN: sed -e 's/nvptx64-nvidia-cuda/amdgcn-amd-amdhsa/;s/ptx_kernel/amdgpu_kernel/' %s > %t.amd.in.ll
 ; RUN: %mneme-opt -passes='mneme-instrument<no-rdc>' -S %t.amd.in.ll -o %t.amd.ll && %segments --ir %t.amd.ll | FileCheck %s
 ; CHECK: segment kernel kernel
-; CHECK: @renamed = linkonce_odr alias void (), ptr @real
+; CHECK: @renamed = alias void (), ptr @real
 ; CHECK-DAG: define internal void @real()
 ; CHECK-DAG: define weak void @weak()
 ; CHECK-DAG: define linkonce_odr void @elsewhere()

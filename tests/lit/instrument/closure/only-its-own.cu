@@ -8,8 +8,8 @@
 // CHECK-NOT: unused
 // NV: define dso_local ptx_kernel void @_Z5firstPf(
 // AMD: define protected amdgpu_kernel void @_Z5firstPf(
-// NV: define linkonce_odr dso_local noundef float @_Z6callerf(
-// AMD: define linkonce_odr hidden noundef float @_Z6callerf(
+// NV: define dso_local noundef float @_Z6callerf(
+// AMD: define hidden noundef float @_Z6callerf(
 // CHECK: define internal noundef float @_ZL6calleef(
 // CHECK-NOT: second
 // CHECK-NOT: unused
