@@ -86,6 +86,27 @@ TEST(MemoryPlan, AGlobalIsTheModulesOnlyWhereNothingElseCanReachIt) {
   EXPECT_EQ(placement("g", 0), Placement::recorded_address);
 }
 
+TEST(MemoryPlan, EveryParameterIsLookedThroughForPointers) {
+  KernelRecord kernel;
+  kernel.globals = {{"g", 64, 4, false, false, false}};
+  kernel.parameters = {{Parameter::Kind::pointer, "p", "ptr", 0, 8, 8},
+                       {Parameter::Kind::integer, "n", "i32", 8, 4, 4},
+                       {Parameter::Kind::pointer, "q", "ptr", 16, 8, 8},
+                       {Parameter::Kind::aggregate, "s", "struct.S", 24, 16, 8}};
+  const MemoryState state{{global(0x1000, "g")}};
+  for (const auto& [at, placement] :
+       {std::pair(0, Placement::recorded_address), {8, Placement::module_symbol}, {16, Placement::recorded_address},
+        {24, Placement::recorded_address}, {32, Placement::recorded_address}}) {
+    InstanceRecord instance;
+    instance.parameters.resize(40);
+    const uint64_t pointer = 0x1010;
+    std::memcpy(instance.parameters.data() + at, &pointer, sizeof pointer);
+    auto plan = plan_memory(kernel, instance, state, state);
+    ASSERT_TRUE(plan.ok()) << plan.status().to_string();
+    EXPECT_EQ(plan->regions.at(0).placement, placement) << at;
+  }
+}
+
 // Its pages are smaller than a device's granules, which the host's other memory lies in.
 TEST(MemoryPlan, HostMemoryIsMappedByItsOwnPages) {
   MemoryState state{{{Region::Kind::allocation, DevicePtr(0x7a0000000000), Bytes(100), "", {digest(1)}},
@@ -97,6 +118,23 @@ TEST(MemoryPlan, HostMemoryIsMappedByItsOwnPages) {
   EXPECT_EQ(plan->spans[0].size, 2_MiB);
   EXPECT_EQ(plan->spans[1].address, DevicePtr(0x7c0000001000));
   EXPECT_EQ(plan->spans[1].size, kHostPage);
+}
+
+// It begins within one and ends within the next.
+TEST(MemoryPlan, ASpanHasEveryGranuleThatItsMemoryTouches) {
+  const DevicePtr begin = DevicePtr(0x7a0000000000) + 1_MiB + 512_KiB;
+  for (const auto& [size, granules] : {std::pair(512_KiB, 1), {512_KiB + Bytes(1), 2}, {1_MiB, 2}, {3_MiB, 3}}) {
+    Region region{Region::Kind::allocation, begin, size, "", {}};
+    region.pages.resize(page_count(region.range()), digest(1));
+    const MemoryState state{{region}};
+    auto plan = plan_memory({}, {}, state, state);
+    ASSERT_TRUE(plan.ok()) << plan.status().to_string();
+    map_spans(*plan, 2_MiB);
+    ASSERT_EQ(plan->spans.size(), 1u);
+    EXPECT_EQ(plan->spans[0].address, DevicePtr(0x7a0000000000));
+    EXPECT_EQ(plan->spans[0].size.count, granules * (2_MiB).count) << size.count;
+    EXPECT_EQ(plan->regions[0].offset, (begin - plan->spans[0].address).count);
+  }
 }
 
 TEST(MemoryPlan, RefusesStatesThatDoNotBelongTogether) {

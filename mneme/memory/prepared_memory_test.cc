@@ -259,6 +259,34 @@ TEST_P(PreparedGlobals, WhatWasMaskedIsNeededToo) {
   EXPECT_THAT(status.message(), testing::HasSubstr("looking up the recorded global 'read' in the compiled code"));
 }
 
+TEST_P(PreparedGlobals, WhatWasMaskedIsNeededByWhoTakesTheCopiesOverToo) {
+  RecordedCopies wanted;
+  wanted.shareable = true;
+  auto memory = prepare(std::move(wanted));
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  auto without = places(**memory, {{"written", Bytes(written_.size())}});
+  ASSERT_TRUE(without.ok()) << without.status().to_string();
+  ASSERT_TRUE((*memory)->mask_symbols({"read"}).ok());
+  ASSERT_TRUE(stream_->copy_to_device(without->at("written"), read_).ok());
+  ASSERT_TRUE((*memory)->keep_masked_symbols({"read"}, {{"read", without->at("written")}}).ok());
+  auto shared = (*memory)->share_copies("");
+  ASSERT_TRUE(shared.ok()) << shared.status().to_string();
+  memory->reset();
+  auto copies = import_copies(*shared, *device_);
+  ASSERT_TRUE(copies.ok()) << copies.status().to_string();
+  auto other = prepare(std::move(*copies));
+  ASSERT_TRUE(other.ok()) << other.status().to_string();
+  EXPECT_EQ((*other)->masked_bytes(), Bytes(read_.size()));
+  EXPECT_EQ((*other)->places_in(*module_).status().code(), Code::not_found);
+  ASSERT_TRUE(device_->define_global("read", Bytes(read_.size())).ok());
+  module_ = std::move(device_->load({DeviceKind::fake, {}})).value();
+  auto symbols = (*other)->places_in(*module_);
+  ASSERT_TRUE(symbols.ok()) << symbols.status().to_string();
+  restored(**other, StartState::masked, *symbols);
+  EXPECT_EQ(bytes_at(symbols->at("read"), read_.size()), ByteVector(read_.size(), ~read_[0]));
+  EXPECT_EQ(bytes_at(symbols->at("written"), written_.size()), written_);
+}
+
 TEST_P(PreparedGlobals, AnotherSizeIsAnotherGlobal) {
   auto memory = prepare();
   ASSERT_TRUE(memory.ok()) << memory.status().to_string();
@@ -412,6 +440,19 @@ TEST_P(PreparedMemoryTest, WhereThereIsNoRoomForAllOfItWhatChangesIsKept) {
   EXPECT_EQ(prepared, GetParam() == 1_GiB ? 1u : 0u);
 }
 
+TEST_P(PreparedMemoryTest, OnlyForWantOfRoomLessIsKept) {
+  for (int failing = 1; failing <= 4; ++failing) {
+    int allocations = 0;
+    device_->set_failures([&](std::string_view call) {
+      return call == "allocate" && ++allocations == failing ? error(Code::device_fault, "scripted") : Status();
+    });
+    const Status status = prepare().status();
+    EXPECT_EQ(status.code(), Code::device_fault) << failing;
+    EXPECT_THAT(status.message(), testing::HasSubstr(": scripted"));
+    EXPECT_EQ(allocations, failing) << "nothing is tried again";
+  }
+}
+
 TEST_P(PreparedMemoryTest, WhatIsKeptWhereThereIsLittleRoomIsSharedToo) {
   int allocations = 0;
   device_->set_failures([&](std::string_view call) {
@@ -460,6 +501,20 @@ TEST_P(PreparedMemoryTest, WhatFailsHalfwayLeavesMemoryUntrusted) {
     EXPECT_FALSE((*memory)->trusted()) << failing;
   }
   run_rightly();
+}
+
+TEST_P(PreparedMemoryTest, WhatCannotBeCopiedToTheDeviceIsNotPrepared) {
+  int copies = 0, failing = 0;
+  device_->set_failures([&](std::string_view call) {
+    return call == "copy_to_device" && ++copies == failing ? error(Code::io, "scripted") : Status();
+  });
+  ASSERT_TRUE(prepare().ok());
+  const int all = std::exchange(copies, 0);
+  ASSERT_GT(all, 2);
+  for (failing = 1; failing <= all; ++failing) {
+    copies = 0;
+    EXPECT_EQ(prepare().status().to_string(), "io: scripted") << "copy " << failing << " of " << all;
+  }
 }
 
 // Whoever watches limits each step on the device, and not the reading of the disk.
