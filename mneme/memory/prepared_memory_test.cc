@@ -167,6 +167,22 @@ TEST_P(PreparedMemoryTest, AnotherTakesTheCopiesOver) {
   EXPECT_NE(*at(kData + Bytes(5)), before_[5]);
 }
 
+// Who takes them over reads them at once.
+TEST_P(PreparedMemoryTest, CopiesAreWholeBeforeTheyAreShared) {
+  RecordedCopies wanted;
+  wanted.shareable = true;
+  auto memory = prepare(std::move(wanted));
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  restored(**memory);
+  *at(kData + Bytes(5)) ^= std::byte{0xff};
+  ASSERT_TRUE((*memory)->keep_masked({{kData, kPageSize}}, Bytes(1)).ok());
+  const size_t before = device_->calls().size();
+  ASSERT_TRUE((*memory)->share_copies("").ok());
+  const auto calls = device_->calls();
+  ASSERT_GT(calls.size(), before);
+  EXPECT_EQ(calls[before], "synchronize");
+}
+
 TEST_P(PreparedMemoryTest, CopiesOfItsOwnAreNotShared) {
   auto memory = prepare();
   ASSERT_TRUE(memory.ok()) << memory.status().to_string();
@@ -336,6 +352,28 @@ TEST_P(PreparedGlobals, EachHasItsOwnPlaceInWhatIsMasked) {
     };
     EXPECT_TRUE(seen->read(2, 0, Bytes(written_.size()), see).ok());
   }
+}
+
+TEST_P(PreparedGlobals, BeginAsRecordedWhereOnlyOtherMemoryIsMasked) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  auto symbols = places(**memory, {{"read", Bytes(read_.size())}, {"written", Bytes(written_.size())}});
+  ASSERT_TRUE(symbols.ok()) << symbols.status().to_string();
+  restored(**memory, StartState::recorded, *symbols);
+  *at(kData + Bytes(77)) ^= std::byte{0xff};
+  ASSERT_TRUE((*memory)->keep_masked({{kData, kPageSize}}, Bytes(1)).ok());
+  ASSERT_TRUE(stream_->fill(symbols->at("written"), std::byte{7}, Bytes(written_.size())).ok());
+  restored(**memory, StartState::masked, *symbols);
+  EXPECT_NE(*at(kData + Bytes(77)), before_[77]);
+  EXPECT_EQ(bytes_at(symbols->at("read"), read_.size()), read_);
+  EXPECT_EQ(bytes_at(symbols->at("written"), written_.size()), written_);
+  auto seen = (*memory)->observe(*symbols, StartState::masked);
+  ASSERT_TRUE(seen.ok()) << seen.status().to_string();
+  const auto see = [](const MemoryPiece& piece) {
+    EXPECT_TRUE(piece.started.empty());
+    return Status();
+  };
+  EXPECT_TRUE(seen->read(2, 0, Bytes(written_.size()), see).ok());
 }
 
 TEST_P(PreparedGlobals, OnlyWhatWasMaskedIsNotAsBeforeTheLaunch) {

@@ -106,6 +106,68 @@ TEST_F(HookedLaunches, EveryAttributeIsLookedAt) {
   EXPECT_TRUE(instances[1].cooperative);
 }
 
+TEST(Hooks, EveryLaunchIsRecordedAsItWasMade) {
+  RecordingOptions options;
+  options.max = 16;
+  FakeProgram program(options);
+  int* data = program.allocate<int>(16);
+  int n = 1;
+  void* arguments[] = {&data, &n};
+  const auto plain = [&](mneme_call slot) {
+    return program.call<decltype(cudaLaunchKernel)>(slot, program.increment, dim3(2, 3, 4), dim3(5, 6, 7),
+                                                    static_cast<void**>(arguments), size_t{128}, cudaStream_t{});
+  };
+  const auto extended = [&](mneme_call slot, int cooperative) {
+    cudaLaunchAttribute said{};
+    said.id = cudaLaunchAttributeCooperative;
+    said.val.cooperative = cooperative;
+    cudaLaunchConfig_t configuration{};
+    configuration.gridDim = dim3(2, 3, 4);
+    configuration.blockDim = dim3(5, 6, 7);
+    configuration.dynamicSmemBytes = 128;
+    configuration.attrs = &said;
+    configuration.numAttrs = 1;
+    return program.call<decltype(cudaLaunchKernelExC)>(slot, &configuration, program.increment, static_cast<void**>(arguments));
+  };
+  for (mneme_call slot :
+       {MNEME_CALL_cudaLaunchKernel, MNEME_CALL_cudaLaunchKernel_ptsz, MNEME_CALL___cudaLaunchKernel,
+        MNEME_CALL___cudaLaunchKernel_ptsz, MNEME_CALL_cudaLaunchCooperativeKernel, MNEME_CALL_cudaLaunchCooperativeKernel_ptsz})
+    EXPECT_EQ(plain(slot), cudaSuccess) << slot;
+  for (mneme_call slot : {MNEME_CALL_cudaLaunchKernelExC, MNEME_CALL_cudaLaunchKernelExC_ptsz})
+    for (int cooperative : {0, 1}) EXPECT_EQ(extended(slot, cooperative), cudaSuccess) << slot;
+  const std::vector<bool> expected = {false, false, false, false, true, true, false, true, false, true};
+  std::vector<bool> cooperative;
+  for (const InstanceRecord& instance : program.instances()) {
+    EXPECT_EQ(instance.grid, (Dim3{2, 3, 4}));
+    EXPECT_EQ(instance.block, (Dim3{5, 6, 7}));
+    EXPECT_EQ(instance.dynamic_shared_memory, Bytes(128));
+    cooperative.push_back(instance.cooperative);
+  }
+  EXPECT_EQ(cooperative, expected) << "in the order of the launches";
+}
+
+// Code that is compiled for per-thread default streams calls functions of other names.
+TEST(Hooks, WhatIsHookedIsHookedForPerThreadStreamsToo) {
+  const std::vector<std::string_view> names = {
+#define MNEME_NAME(function) #function,
+      MNEME_CUDA_CALLS(MNEME_NAME)
+#undef MNEME_NAME
+  };
+  FakeProgram program;
+  const mneme_call_table& table = program.call_table();
+  const auto is_hooked = [&](size_t slot) { return table.slots[slot] != table.real[slot]; };
+  size_t twins = 0;
+  for (size_t slot = 0; slot < names.size(); ++slot) {
+    const std::string_view name = names[slot];
+    if (!name.ends_with("_ptsz") && !name.ends_with("_ptds")) continue;
+    const auto usual = std::find(names.begin(), names.end(), name.substr(0, name.size() - 5));
+    if (usual == names.end()) continue;
+    EXPECT_EQ(is_hooked(slot), is_hooked(static_cast<size_t>(usual - names.begin()))) << name;
+    twins += is_hooked(slot);
+  }
+  EXPECT_GT(twins, 30u);
+}
+
 TEST_F(HookedLaunches, FunctionHandlesStandForTheirKernels) {
   // The fake runtime leaves the handle as it is.
   static char place;

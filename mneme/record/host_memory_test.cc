@@ -67,6 +67,8 @@ TEST_F(HostMemoryOfAProgram, IsCapturedAtAFixedAddress) {
   EXPECT_EQ(state.prologue.regions[1].pages, state.epilogue.regions[1].pages);
   EXPECT_EQ(program.count(NotRecorded::host_memory), 0u);
 
+  EXPECT_EQ(free_host(first + 1), cudaErrorInvalidValue) << "no allocation starts there";
+  EXPECT_TRUE(program.vendor().registered.contains(first));
   EXPECT_EQ(free_host(first), cudaSuccess);
   EXPECT_EQ(free_host(first), cudaErrorInvalidValue);
   EXPECT_FALSE(program.vendor().registered.contains(first));

@@ -1062,7 +1062,9 @@ TEST(Record, DeviceResetStartsAgain) {
   FakeProgram program;
   int* data = program.allocate<int>(16);
   program.launch(program.increment, data, 1);
+  EXPECT_TRUE(recorder()->owns(reinterpret_cast<uint64_t>(data)));
   EXPECT_EQ(program.call<decltype(cudaDeviceReset)>(MNEME_CALL_cudaDeviceReset), cudaSuccess);
+  EXPECT_FALSE(recorder()->owns(reinterpret_cast<uint64_t>(data))) << "anybody's memory may come to lie there";
   data = program.allocate<int>(16);
   EXPECT_EQ(reinterpret_cast<uint64_t>(data), kDefaultAddressSpaceBase.address);
   program.launch(program.increment, data, 2);

@@ -125,7 +125,7 @@ TEST_F(ExecutorTest, ALaneThatItsOwnMaskLeavesOutIsAlone) {
 }
 
 TEST_F(ExecutorTest, ExitsFromDeepFramesReuseTheirFibers) {
-  EXPECT_EQ(output("deep_exit", {.grid = {50, 1, 1}, .block = {96, 1, 1}}, 50 * 96), Words(50 * 96, 1));
+  EXPECT_EQ(output("deep_exit", {.grid = {50, 1, 1}, .block = {96, 1, 1}}, 50 * 96), Words(50 * 96, 2));
 }
 
 // What the CUDA guide says of __shfl_*_sync for each width, against the packed operands that clang makes of it.
@@ -235,6 +235,14 @@ TEST_F(ExecutorTest, RefusesACooperativeLaunchThatCannotBeResident) {
             "invalid_argument: launching 'grid_barrier' with grid 1000x1x1 and block 1024x1x1: a cooperative launch keeps all "
             "its threads resident, "
             "and the device holds at most 262144; use fewer blocks");
+}
+
+TEST_F(ExecutorTest, ACooperativeLaunchMayHaveAsManyThreadsAsTheDeviceHolds) {
+  const LaunchShape most{.grid = {1024, 1, 1}, .block = {256, 1, 1}, .cooperative = true};
+  Words out = output("loop_indices", most, 1024 * 256);
+  EXPECT_EQ(std::count(out.begin(), out.end(), 0u), 0) << "each has run";
+  const LaunchShape more{.grid = {1025, 1, 1}, .block = {256, 1, 1}, .cooperative = true};
+  EXPECT_EQ(launch("loop_indices", more, {}).code(), Code::invalid_argument);
 }
 
 TEST_F(ExecutorTest, RefusesTooFewParametersAndBrokenBounds) {

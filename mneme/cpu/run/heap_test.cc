@@ -21,6 +21,17 @@ TEST(Heap, EndsAtItsLimit) {
   EXPECT_TRUE(heap.free(first) && heap.free(second));
 }
 
+TEST(Heap, OneBlockMayTakeAllOfIt) {
+  Heap heap;
+  heap.set_limit(1_KiB);
+  constexpr uint64_t kNoted = 16;  // before each block
+  EXPECT_EQ(heap.allocate(1024 - kNoted + 1), nullptr);
+  void* all = heap.allocate(1024 - kNoted);
+  ASSERT_NE(all, nullptr);
+  EXPECT_EQ(heap.allocate(1), nullptr);
+  EXPECT_TRUE(heap.free(all));
+}
+
 TEST(Heap, RefusesWhatNoHeapHas) {
   Heap heap;
   EXPECT_EQ(heap.allocate(0), nullptr);
