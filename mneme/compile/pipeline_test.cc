@@ -127,6 +127,28 @@ define ptx_kernel void @other() { ret void }
   EXPECT_THAT(printed, HasSubstr("define ptx_kernel void @kept() #"));
 }
 
+TEST(Prepare, AReflectIsFoldedByEveryNameAndWhereverItIsUsed) {
+  ir::Module module = parse(R"(
+@.arch = private unnamed_addr addrspace(1) constant [12 x i8] c"__CUDA_ARCH\00"
+declare i32 @__nvvm_reflect(ptr)
+declare i32 @__nvvm_reflect_ocl(ptr addrspace(4))
+declare i32 @llvm.nvvm.reflect(ptr)
+define ptx_kernel void @k(ptr %out) {
+  %a = call i32 @__nvvm_reflect(ptr addrspacecast (ptr addrspace(1) @.arch to ptr))
+  %b = call i32 @__nvvm_reflect_ocl(ptr addrspace(4) addrspacecast (ptr addrspace(1) @.arch to ptr addrspace(4)))
+  %c = call i32 @llvm.nvvm.reflect(ptr addrspacecast (ptr addrspace(1) @.arch to ptr))
+  %twice = add i32 %a, %a
+  %more = add i32 %twice, %b
+  %all = add i32 %more, %c
+  store i32 %all, ptr %out
+  ret void
+}
+)");
+  ASSERT_TRUE(prepare_module(ir::llvm_module(module), {"k"}, "sm_90", Linkage::recorded).ok());
+  EXPECT_TRUE(module.verify().ok());
+  EXPECT_THAT(module.print(), HasSubstr("store i32 3600, ptr %out"));
+}
+
 TEST(Prepare, AMissingKernelIsNamedWithThoseThatAreThere) {
   ir::Module module = parse("define ptx_kernel void @a() { ret void }\ndefine ptx_kernel void @b() { ret void }");
   const Status status = prepare_module(ir::llvm_module(module), {"c"}, "sm_90", Linkage::recorded);

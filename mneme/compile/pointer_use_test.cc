@@ -121,7 +121,7 @@ TEST(PointerUse, SeesWhereThreadsMayLearnFromEachOther) {
        {"call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)", "fence syncscope(\"device\") seq_cst",
         "%v = atomicrmw add ptr %a, i32 1 syncscope(\"device\") monotonic", "store volatile i32 1, ptr %a",
         "call void asm sideeffect \"bar.sync 0;\", \"~{memory}\"() convergent", "call void @llvm.nvvm.membar.gl()",
-        "%v = call i32 asm \"mov.u32 $0, %shared;\", \"=r\"() memory(read) store i32 %v, ptr %a"}) {
+        "%v = call i32 asm \"mov.u32 $0, %shared;\", \"=r\"() nounwind willreturn memory(read) store i32 %v, ptr %a"}) {
     const PointerUse use = use_of(fmt::format("define ptx_kernel void @k(ptr %a) {{ {} ret void }}", what));
     EXPECT_TRUE(use.synchronises) << what;
     EXPECT_EQ(use.other, "") << what;

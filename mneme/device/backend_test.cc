@@ -23,6 +23,22 @@ TEST(Backends, EachHasARowWithAllThatIsAsked) {
   EXPECT_THAT(kinds, ElementsAre(DeviceKind::cuda, DeviceKind::cpu, DeviceKind::fake));
 }
 
+// What others do by it: which clock times a program's launches, what knobs there are without an open device, what `mneme run`
+// loads.
+TEST(Backends, EachSaysWhatItIs) {
+  const Backend &cuda = backend_of(DeviceKind::cuda), &cpu = backend_of(DeviceKind::cpu), &fake = backend_of(DeviceKind::fake);
+  EXPECT_EQ(cuda.launch_return, LaunchReturn::when_queued);
+  EXPECT_EQ(cpu.launch_return, LaunchReturn::when_done);
+  EXPECT_EQ(fake.launch_return, LaunchReturn::when_done);
+  EXPECT_EQ(cuda.hardware, Hardware::own);
+  EXPECT_EQ(cpu.hardware, Hardware::host);
+  EXPECT_EQ(cuda.interposer, "");
+  EXPECT_EQ(cpu.interposer, "libmneme_emulation.so");
+  EXPECT_EQ(fake.interposer, "");
+  EXPECT_EQ(cuda.order_blocks, nullptr);
+  EXPECT_NE(cpu.order_blocks, nullptr);
+}
+
 TEST(Backends, NamesAreParsedBack) {
   for (const Backend& backend : backends()) {
     EXPECT_EQ(*parse_device_kind(backend.name), backend.kind);

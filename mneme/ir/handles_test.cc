@@ -15,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 constexpr std::string_view kText =
     "@table = addrspace(3) global [4 x i32] zeroinitializer\n"
@@ -231,6 +232,13 @@ TEST(Change, FlagsAreThoseOfTheInstruction) {
   EXPECT_THAT(*flags(product), ElementsAre("fast"));
   ASSERT_TRUE(set_flag(product, "nnan", false).ok());
   EXPECT_THAT(*flags(product), ElementsAre("reassoc", "ninf", "nsz", "arcp", "contract", "afn"));
+  for (const char* flag : {"reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn"}) {
+    ASSERT_TRUE(set_flag(product, "fast", false).ok());
+    ASSERT_TRUE(set_flag(product, flag, true).ok());
+    EXPECT_THAT(*flags(product), ElementsAre(flag));
+    ASSERT_TRUE(set_flag(product, flag, false).ok());
+    EXPECT_THAT(*flags(product), IsEmpty()) << flag;
+  }
   EXPECT_EQ(message(set_flag(product, "nsw", true)), fmt::format("{} cannot be nsw", describe(*get_value(product).value())));
   EXPECT_EQ(message(set_flag(product, "nsww", true)), "'nsww' is no flag of an instruction; did you mean 'nsw'?");
 }

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "mneme/cpu/cuda_runtime/testing/program.h"
 
 namespace mneme::emulation {
@@ -48,6 +50,23 @@ TEST(DeviceQueries, AttributesAgreeWithProperties) {
   int value = 0;
   EXPECT_EQ(CUDA(cudaDeviceGetAttribute)(&value, static_cast<cudaDeviceAttr>(100000), 0), cudaErrorInvalidValue);
   CUDA(cudaGetLastError)();
+}
+
+TEST(DeviceQueries, WhatTheDeviceDoesNotHaveIsZero) {
+  cudaDeviceProp properties;
+  std::memset(&properties, 0xff, sizeof properties);
+  ASSERT_EQ(CUDA(cudaGetDeviceProperties)(&properties, 0), cudaSuccess);
+  EXPECT_EQ(properties.ECCEnabled, 0);
+  EXPECT_EQ(properties.isMultiGpuBoard, 0);
+  EXPECT_EQ(properties.clusterLaunch, 0);
+  EXPECT_EQ(properties.pciBusID, 0);
+  EXPECT_EQ(properties.maxBlocksPerMultiProcessor, 32);
+  EXPECT_EQ(properties.maxThreadsPerMultiProcessor, 2048);
+  EXPECT_EQ(properties.regsPerBlock, 65536);
+  EXPECT_EQ(properties.totalConstMem, 65536u);
+  int blocks = 0;
+  EXPECT_EQ(CUDA(cudaDeviceGetAttribute)(&blocks, cudaDevAttrMaxBlocksPerMultiprocessor, 0), cudaSuccess);
+  EXPECT_EQ(blocks, 32);
 }
 
 TEST(DeviceQueries, LimitsFlagsAndVersions) {

@@ -313,6 +313,63 @@ TEST_F(Graphs, NodesSayWhatTheyDo) {
   EXPECT_EQ(copied.kind, cudaMemcpyDeviceToDevice);
 }
 
+TEST_F(Graphs, ANodeSaysNothingOfAnotherKind) {
+  int factor = 2;
+  cudaKernelNodeParams scaled = scale(factor), launched{};
+  cudaMemcpy3DParms copied{};
+  cudaMemsetParams filled{};
+  cudaHostNodeParams called{};
+  const cudaHostNodeParams call{[](void*) {}, nullptr};
+  cudaGraphNode_t scaling = nullptr, calling = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphAddKernelNode)(&scaling, graph, nullptr, 0, &scaled), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddHostNode)(&calling, graph, nullptr, 0, &call), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphKernelNodeGetParams)(calling, &launched), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGraphMemcpyNodeGetParams)(scaling, &copied), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGraphMemsetNodeGetParams)(scaling, &filled), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGraphHostNodeGetParams)(scaling, &called), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGraphKernelNodeGetParams)(scaling, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGraphHostNodeGetParams)(calling, nullptr), cudaErrorInvalidValue);
+  CUDA(cudaGetLastError)();
+}
+
+TEST_F(Graphs, WhatIsNoGraphIsNotCloned) {
+  cudaGraph_t gone = nullptr, clone = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphCreate)(&gone, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphDestroy)(gone), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphClone)(&clone, gone), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGraphClone)(nullptr, graph), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaGraphDestroy)(gone), cudaErrorInvalidValue) << "twice";
+  CUDA(cudaGetLastError)();
+}
+
+TEST_F(Graphs, ACopyOfManyDimensionsIsSetInAGraphAndInAnExecutable) {
+  int from[] = {1, 2, 3, 4}, to[4] = {};
+  const auto copy = [&](int* source) {
+    cudaMemcpy3DParms parameters{};
+    parameters.srcPtr = cudaPitchedPtr{source, 8, 8, 1};
+    parameters.dstPtr = cudaPitchedPtr{to, 8, 8, 1};
+    parameters.extent = {4, 1, 1};
+    parameters.kind = cudaMemcpyDefault;
+    return parameters;
+  };
+  const cudaMemcpy3DParms first = copy(from), second = copy(from + 1), third = copy(from + 2);
+  cudaGraphNode_t copying = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphAddMemcpyNode)(&copying, graph, nullptr, 0, &first), cudaSuccess);
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphMemcpyNodeSetParams)(copying, &second), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(to[0], 1) << "an executable is what the graph was";
+  launch_once();
+  EXPECT_EQ(to[0], 2);
+  EXPECT_EQ(CUDA(cudaGraphExecMemcpyNodeSetParams)(exec, copying, &third), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(to[0], 3);
+  launch_once();
+  EXPECT_EQ(to[0], 2) << "the graph is what it was";
+  CUDA(cudaGraphExecDestroy)(exec);
+}
+
 TEST_F(Graphs, ANodeOfAnExecutableKeepsItsKind) {
   int factor = 3;
   const cudaKernelNodeParams scaled = scale(factor);

@@ -362,6 +362,19 @@ TEST(Capture, TheModeOfAThreadIsExchanged) {
   EXPECT_EQ(mode, cudaStreamCaptureModeRelaxed) << "what it was set to";
 }
 
+TEST(Capture, OfAStreamThatIsGoneIsRefused) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamCreate)(&stream), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamDestroy)(stream), cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+  EXPECT_EQ(CUDA(cudaStreamBeginCapture)(stream, cudaStreamCaptureModeGlobal), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaStreamEndCapture)(stream, &graph), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaStreamIsCapturing)(stream, &status), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaMemsetAsync)(&graph, 0, 1, stream), cudaErrorInvalidResourceHandle);
+  CUDA(cudaGetLastError)();
+}
+
 TEST(Capture, OfTheLegacyStreamIsRefused) {
   EXPECT_EQ(CUDA(cudaStreamBeginCapture)(nullptr, cudaStreamCaptureModeGlobal), cudaErrorStreamCaptureUnsupported);
   CUDA(cudaGetLastError)();

@@ -12,6 +12,7 @@
 
 #include "mneme/cpu/run/cpu_device.h"
 #include "mneme/cpu/run/image.h"
+#include "mneme/cpu/run/testing/no_quiet_end.h"
 
 namespace mneme::cpu {
 namespace {
@@ -1040,6 +1041,29 @@ TEST_F(CpuCompilerTest, ALineOfAnotherFileIsToldWithThatFile) {
   int32_t out = 0;
   EXPECT_THAT(run("k", {{}, {1, 1, 1}, {}}, address(&out)).message(),
               testing::StartsWith("kernel 'k', block [0,0,0], thread [0,0,0], helper.h:9: "));
+}
+
+// By the name that the device's library has, and by that of the C library.
+TEST_F(CpuCompilerTest, AnAssertionThatFailsIsAFault) {
+  for (const std::string& declared :
+       {std::string("__assertfail(ptr, ptr, i32, ptr, i64)"), std::string("__assert_fail(ptr, ptr, i32, ptr)")}) {
+    const bool with_size = declared.find("i64") != std::string::npos;
+    const std::string name = declared.substr(0, declared.find('('));
+    load(
+        "@m = private constant [9 x i8] c\"it holds\\00\"\n@f = private constant [5 x i8] c\"k.cu\\00\"\n"
+        "@g = private constant [2 x i8] c\"k\\00\"\ndeclare void @" +
+        declared +
+        "\ndefine ptx_kernel void @k(i32 %ok) {\n  %c = icmp ne i32 %ok, 0\n  br i1 %c, label %done, label %fails\n"
+        "fails:\n  call void @" +
+        name + "(ptr @m, ptr @f, i32 7, ptr @g" + (with_size ? ", i64 1" : "") + ")\n  br label %done\ndone:\n  ret void\n}\n");
+    EXPECT_TRUE(run("k", {{}, {1, 1, 1}, {}}, int32_t{1}).ok());
+    const Status status = run("k", {{}, {1, 1, 1}, {}}, int32_t{0});
+    EXPECT_EQ(status.code(), Code::device_fault) << name;
+    EXPECT_THAT(status.message(), HasSubstr("k.cu:7: k: block: [0,0,0], thread: [0,0,0] Assertion `it holds` failed."));
+    module_.reset();
+    stream_.reset();
+    SetUp();  // the device is of no further use
+  }
 }
 
 // Without it the kernel ends, and the process with it.

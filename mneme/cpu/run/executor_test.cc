@@ -6,6 +6,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "mneme/cpu/run/testing/no_quiet_end.h"
 #include "mneme/cpu/run/testing/test_image.h"
 
 namespace mneme::cpu {

@@ -127,6 +127,32 @@ TEST_F(ActivityClockTest, EachTimedLaunchHasTheTimeOfItsRecord) {
   ASSERT_TRUE(device->free(*memory).ok());
 }
 
+TEST_F(ActivityClockTest, ANumberOfALaunchThatIsDoneMayComeAgain) {
+  for (uint64_t time : {11, 12, 13}) {
+    state->last_correlation = 7;
+    state->kernel_times = {time};
+    ASSERT_TRUE(stream->launch_timed(*kernel, {}, {}).ok());
+    auto times = stream->take_times();
+    ASSERT_TRUE(times.ok()) << times.status().to_string();
+    EXPECT_THAT(*times, ElementsAre(Nanoseconds(static_cast<double>(time))));
+  }
+}
+
+TEST_F(ActivityClockTest, TimesThatNobodyTookGoWithTheirStream) {
+  LaunchObserver* observer = device->launch_observer();
+  ASSERT_NE(observer, nullptr);
+  const LaunchTag before = observer->begin();
+  observer->end(before, false);
+  auto other = device->create_stream();
+  ASSERT_TRUE(other.ok());
+  ASSERT_TRUE((*other)->launch_timed(*kernel, {}, {}).ok());
+  other->reset();
+  ASSERT_TRUE(stream->launch_timed(*kernel, {}, {}).ok());
+  ASSERT_TRUE(observer->flush().ok());
+  EXPECT_FALSE(observer->take(before + 1)) << "the next one's tag";
+  EXPECT_THAT(*stream->take_times(), ElementsAre(Nanoseconds(930)));
+}
+
 TEST_F(ActivityClockTest, StreamsOfSeveralThreadsKeepTheirTimesApart) {
   ASSERT_TRUE(device->clock().ok());
   auto work = [&] {

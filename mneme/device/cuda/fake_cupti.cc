@@ -17,7 +17,6 @@ void (*requested)(uint8_t**, size_t*, size_t*) = nullptr;
 void (*completed)(CUcontext, uint32_t, uint8_t*, size_t, size_t) = nullptr;
 std::vector<uint32_t> enabled;
 bool recording = false;
-uint32_t last_correlation = 0;
 std::vector<CuptiKernelRecord> records;
 constexpr size_t kRecordSize = 160;  // longer than what is read of one
 
@@ -30,7 +29,7 @@ namespace mneme::cuda {
 
 void fake_activity(uint64_t time, bool own) {
   constexpr uint32_t kLaunchKernelEx = 652;
-  const uint32_t correlation = ++last_correlation;
+  const uint32_t correlation = ++fake_state().last_correlation;
   if (subscribed != nullptr && std::count(enabled.begin(), enabled.end(), kLaunchKernelEx) != 0) {
     CuptiCallbackData data{};
     data.correlation = correlation;

@@ -44,6 +44,7 @@ struct FakeDriverState {
   bool records_by_force_only = false;
   int kernels_end_after = 0;  // flushes: before, a record comes by force only, and then without times
   int flushes = 0;
+  uint32_t last_correlation = 0;  // of a launch with its record; the real ones begin anew when all were given
 
   // NVML.
   unsigned sm_mhz = 1980;
