@@ -146,6 +146,24 @@ TEST(Hooks, EveryLaunchIsRecordedAsItWasMade) {
   EXPECT_EQ(cooperative, expected) << "in the order of the launches";
 }
 
+// An object that was linked by another Mneme numbers its calls in another way.
+TEST(Hooks, ATableOfAnotherBuildIsLeftAlone) {
+  FakeProgram program;
+  for (auto change : {+[](mneme_call_table& table) { ++table.abi_version; }, +[](mneme_call_table& table) { --table.call_count; },
+                      +[](mneme_call_table& table) { ++table.calls_digest; }}) {
+    std::vector<mneme_function> slots(program.call_table().real, program.call_table().real + MNEME_CALL_COUNT);
+    const std::vector<mneme_function> before = slots;
+    mneme_call_table other = program.call_table();
+    other.slots = slots.data();
+    other.real = before.data();
+    other.annotate = nullptr;
+    change(other);
+    EXPECT_EQ(attach_table(other).code(), Code::incompatible);
+    EXPECT_EQ(slots, before);
+    EXPECT_EQ(other.annotate, nullptr);
+  }
+}
+
 // Code that is compiled for per-thread default streams calls functions of other names.
 TEST(Hooks, WhatIsHookedIsHookedForPerThreadStreamsToo) {
   const std::vector<std::string_view> names = {

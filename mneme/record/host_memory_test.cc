@@ -156,6 +156,18 @@ TEST_F(HostMemoryOfAProgram, IsTakenAwayWhenTheDeviceIsDone) {
 }
 
 // Of what was registered and unmapped without a word, and registered anew by less, what is there now counts.
+TEST_F(HostMemoryOfAProgram, StaysWhereTheDeviceCannotBeWaitedFor) {
+  int* memory = host_alloc(16);
+  memory[3] = 5;
+  program.vendor().fault = cudaErrorIllegalAddress;
+  EXPECT_EQ(free_host(memory), cudaErrorIllegalAddress);
+  EXPECT_TRUE(program.vendor().registered.contains(memory));
+  EXPECT_EQ(memory[3], 5) << "it may be in use";
+  program.vendor().fault = cudaSuccess;
+  EXPECT_EQ(free_host(memory), cudaSuccess);
+  EXPECT_FALSE(program.vendor().registered.contains(memory));
+}
+
 TEST_F(HostMemoryOfAProgram, IsInNoTwoRegions) {
   alignas(4096) static char own[4 * 4096];
   EXPECT_EQ(host_register(own, 3 * 4096), cudaSuccess);

@@ -2,6 +2,7 @@
 #include <set>
 #include <thread>
 
+#include "mneme/cpu/cuda_runtime/images.h"
 #include "mneme/cpu/cuda_runtime/testing/program.h"
 
 namespace mneme::emulation {
@@ -311,6 +312,26 @@ TEST(Images, PlaceVariablesAsTheirDefinitionsSay) {
   }
   EXPECT_EQ(places.size(), 3u);
   program.remove_image(handle);
+}
+
+// Behind it lie those of the next fat binary.
+TEST(Images, VariablesThatDoNotFitInTheirWindowAreRefused) {
+  using testing::TestSegment;
+  Program& program = Program::get();
+  program.load();
+  static char large = 0;
+  TestSegment defines{.kind = MNEME_SEGMENT_GLOBAL, .name = "large"};
+  defines.globals = {{"large", GlobalWindow::kBytes.count + 1, 0, "", 4}};
+  ByteVector fat = testing::make_fat_binary({{2, 90, testing::make_device_elf({defines.build()})}});
+  const testing::TestWrapper wrapper{.fat_binary = fat.data()};
+  void** handle = program.add_image(&wrapper);
+  program.add_variable(handle, large, "large", 4);
+  void* address = nullptr;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(CUDA(cudaGetSymbolAddress)(&address, &large), cudaErrorMemoryAllocation);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("take 4.00 GiB, at most 4.00 GiB are possible"), std::string::npos);
+  program.remove_image(handle);
+  CUDA(cudaGetLastError)();
 }
 
 TEST(Images, DamageIsSaidAndHidesNothingElse) {

@@ -170,6 +170,13 @@ TEST(Copies, TwoAndThreeDimensions) {
   narrow.dstPtr.pitch = 1;
   EXPECT_EQ(CUDA(cudaMemcpy3D)(&narrow), cudaErrorInvalidPitchValue);
   CUDA(cudaGetLastError)();
+  cudaArray_t array = reinterpret_cast<cudaArray_t>(to);
+  for (cudaArray_t cudaMemcpy3DParms::* of : {&cudaMemcpy3DParms::srcArray, &cudaMemcpy3DParms::dstArray}) {
+    cudaMemcpy3DParms arrays = volume;
+    arrays.*of = array;
+    EXPECT_EQ(CUDA(cudaMemcpy3D)(&arrays), cudaErrorNotSupported);
+  }
+  CUDA(cudaGetLastError)();
   // A place inside of each memory, in each dimension.
   char inner[27] = {};
   cudaMemcpy3DParms corner{};
@@ -290,6 +297,12 @@ TEST(Pools, ADestroyedPoolIsTheDevicesNoLonger) {
   const cudaMemPoolProps properties{};
   ASSERT_EQ(CUDA(cudaDeviceGetDefaultMemPool)(&usual, 0), cudaSuccess);
   ASSERT_EQ(CUDA(cudaMemPoolCreate)(&own, &properties), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceGetMemPool)(&current, 0), cudaSuccess);
+  EXPECT_EQ(current, usual);
+  EXPECT_EQ(CUDA(cudaDeviceSetMemPool)(1, own), cudaErrorInvalidDevice);
+  EXPECT_EQ(CUDA(cudaDeviceGetMemPool)(&current, 1), cudaErrorInvalidDevice);
+  EXPECT_EQ(CUDA(cudaDeviceGetDefaultMemPool)(&current, 1), cudaErrorInvalidDevice);
+  CUDA(cudaGetLastError)();
   EXPECT_EQ(CUDA(cudaDeviceGetMemPool)(&current, 0), cudaSuccess);
   EXPECT_EQ(current, usual);
   EXPECT_EQ(CUDA(cudaDeviceSetMemPool)(0, own), cudaSuccess);

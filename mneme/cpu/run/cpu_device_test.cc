@@ -144,6 +144,23 @@ TEST(CpuDevice, ComparesAndHashesBeyondFourGigabytes) {
 }
 
 // What is spread over the workers is more than one piece of each, and the last piece is not whole.
+TEST(CpuDevice, OfAListAsManyCopiesAreMadeAsAreAskedFor) {
+  CpuDevice device(3);
+  auto stream = std::move(device.create_stream()).value();
+  constexpr uint64_t kAll = 100;
+  const std::vector<std::byte> from(kAll, std::byte{1});
+  for (uint64_t count : {0, 1, 31, 32, 33, 64, 65, 100}) {
+    std::vector<std::byte> to(kAll);
+    std::vector<ListedCopy> list;
+    for (uint64_t i = 0; i < kAll; ++i)
+      list.push_back({DevicePtr(reinterpret_cast<uint64_t>(&to[i])), DevicePtr(reinterpret_cast<uint64_t>(&from[i])), Bytes(1)});
+    ASSERT_TRUE(stream->copy_listed(DevicePtr(reinterpret_cast<uint64_t>(list.data())), count).ok());
+    std::vector<std::byte> expected(kAll);
+    std::fill_n(expected.begin(), count, std::byte{1});
+    EXPECT_EQ(to, expected) << count;
+  }
+}
+
 TEST(CpuDevice, WorkOfManyPiecesIsDoneWhole) {
   CpuDevice device(3);
   auto stream = std::move(device.create_stream()).value();

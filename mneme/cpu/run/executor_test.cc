@@ -54,6 +54,10 @@ TEST_F(ExecutorTest, AnArrivalIsOfItsBlockOnly) {
 }
 
 // The last warp is not whole, for which each use makes up.
+TEST_F(ExecutorTest, WhoArrivesAndExitsIsCountedOnce) {
+  EXPECT_EQ(output("arrive_and_exit_first", {.grid = {1, 1, 1}, .block = {64, 1, 1}}, 32), Words(32, 7));
+}
+
 TEST_F(ExecutorTest, ABarrierOfSomeThreadsIsUsedAgain) {
   Words expected(80, 144);
   std::fill_n(expected.begin(), 32, 0);
@@ -180,6 +184,11 @@ TEST_F(ExecutorTest, VotesAndMatches) {
                      i < 32 ? 0 : lanes, i < 32 ? 10u : 11u}))
         << i;
   }
+}
+
+TEST_F(ExecutorTest, AVoteIsOfOneMindWhereAllSayNoToo) {
+  Words out = output("votes_of_one_mind", {.grid = {1, 1, 1}, .block = {48, 1, 1}}, 48 * 4);
+  for (uint32_t i = 0; i < 48; ++i) EXPECT_EQ(Words(out.begin() + 4 * i, out.begin() + 4 * i + 4), (Words{1, 1, 0, 0})) << i;
 }
 
 TEST_F(ExecutorTest, Reductions) {

@@ -685,6 +685,9 @@ TEST_F(CudaDeviceTest, ARangeThatIsNotWholeGranulesIsRefused) {
             "invalid_argument: reserving 4.00 KiB of device addresses at 0x7a0000000000: base and size must be multiples of the "
             "device's "
             "granularity, 2.00 MiB");
+  EXPECT_EQ(device->reserve(kDefaultAddressSpaceBase + Bytes(4096), 2_MiB).status().code(), Code::invalid_argument);
+  EXPECT_EQ(device->reserve(kDefaultAddressSpaceBase, Bytes(0)).status().code(), Code::invalid_argument);
+  EXPECT_EQ(state->reservations, 0);
 }
 
 TEST(MemoryKernelsImage, IsPtxWithBothKernels) {

@@ -150,6 +150,23 @@ FIBERS(produce_consume, 4, 256) {
   p.out[t->lane] = *value;
 }
 
+// Warp 1 arrives at the block's barrier 1 and exits, before the last thread of warp 0 is there, for whose value the others wait.
+FIBERS(arrive_and_exit_first, 8, 256) {
+  auto* shared = reinterpret_cast<volatile uint32_t*>(t->block->shared);
+  if (t->warp == 1) {
+    shared[0] = shared[0] + 1;
+    services(t).barrier_arrive(t, 1, 0);
+    return;
+  }
+  if (t->lane == 31) {
+    while (shared[0] < 32) services(t).yield(t);
+    for (uint32_t i = 0; i < 100; ++i) services(t).yield(t);
+    shared[1] = 7;
+  }
+  services(t).barrier(t, 1, 0);
+  p.out[t->lane] = shared[1];
+}
+
 // Warp 1 arrives at barrier 1 and exits only when warp 0 is at the next use of it, for which it is not needed.
 FIBERS(arrive_and_exit_later, 0, 256) {
   if (t->warp == 0) {
@@ -288,6 +305,16 @@ FIBERS(votes, 0, 256) {
   out[5] = s.match_all(t, ~0u, 77, &all);
   out[6] = s.match_all(t, ~0u, t->lane / 31, &none);
   out[7] = all * 10 + none;
+}
+
+// Whether all threads say the same: that they do, that they do not, that one does, that one does not.
+FIBERS(votes_of_one_mind, 0, 256) {
+  const auto& s = services(t);
+  uint32_t* out = p.out + 4 * linear_thread(t);
+  out[0] = s.vote(t, ~0u, MNEME_CPU_VOTE_UNI, 1);
+  out[1] = s.vote(t, ~0u, MNEME_CPU_VOTE_UNI, 0);
+  out[2] = s.vote(t, ~0u, MNEME_CPU_VOTE_UNI, t->lane == 3);
+  out[3] = s.vote(t, ~0u, MNEME_CPU_VOTE_UNI, t->lane != 3);
 }
 
 // a: operation. The halves of each warp reduce apart, with masks of their own.
