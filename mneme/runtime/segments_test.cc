@@ -134,6 +134,14 @@ TEST(Segment, RefusesDamageWithItsPlace) {
   bytes = whole;
   put(bytes, offsetof(mneme_segment_header, reserved), uint64_t{1});
   EXPECT_EQ(failure(bytes), "corrupt: x: segment offset 168: reserved bytes are not zero");
+  bytes = whole;
+  put(bytes, offsetof(mneme_segment_header, total_bytes), uint64_t{10});
+  EXPECT_NE(failure(bytes).find("corrupt: x: segment offset 16: a segment of 10 bytes in "), std::string::npos);
+  for (size_t name : {offsetof(mneme_segment_header, name), offsetof(mneme_segment_header, ir_name)}) {
+    bytes = whole;
+    put(bytes, name + offsetof(mneme_segment_string, bytes), uint32_t{0});
+    EXPECT_NE(failure(bytes).find(": a name is empty"), std::string::npos) << name;
+  }
 }
 
 TEST(Segment, RefusesTablesThatReachOutside) {
@@ -284,6 +292,29 @@ TEST(DeviceElf, ASymbolBeyondItsSectionIsDamage) {
   EXPECT_EQ(table->segments.size(), 1u);
   EXPECT_EQ(table->damaged.size(), 1u);
   EXPECT_EQ(table->find("_Z5saxpyPfi__uid").status().code(), Code::corrupt);
+  EXPECT_TRUE(table->find("scale").ok());
+}
+
+TEST(DeviceElf, ASymbolOfNoSectionOrNoNameHidesNoOther) {
+  TestSegment scale;
+  scale.name = "scale";
+  const ByteVector whole = make_device_elf({saxpy().build(), scale.build()});
+  Elf64_Shdr symbols;
+  std::memcpy(&symbols, whole.data() + sizeof(Elf64_Ehdr) + 2 * sizeof symbols, sizeof symbols);
+  const uint64_t first = symbols.sh_offset + sizeof(Elf64_Sym);
+  for (const uint16_t section : {uint16_t{SHN_UNDEF}, uint16_t{SHN_ABS}, uint16_t{SHN_COMMON}}) {
+    ByteVector elf = whole;
+    put(elf, first + offsetof(Elf64_Sym, st_shndx), section);
+    Result<SegmentTable> table = read_segments(elf, "x");
+    ASSERT_TRUE(table.ok()) << table.status().to_string();
+    EXPECT_EQ(table->segments.size(), 1u) << section;
+    EXPECT_TRUE(table->damaged.empty()) << section;
+  }
+  ByteVector elf = whole;
+  put(elf, first + offsetof(Elf64_Sym, st_name), uint32_t{0x7fffffff});
+  Result<SegmentTable> table = read_segments(elf, "x");
+  ASSERT_TRUE(table.ok()) << table.status().to_string();
+  EXPECT_EQ(table->segments.size(), 1u);
   EXPECT_TRUE(table->find("scale").ok());
 }
 

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "mneme/cpu/cuda_runtime/testing/program.h"
 
 namespace mneme::emulation {
@@ -330,6 +332,31 @@ TEST_F(Graphs, ANodeSaysNothingOfAnotherKind) {
   EXPECT_EQ(CUDA(cudaGraphKernelNodeGetParams)(scaling, nullptr), cudaErrorInvalidValue);
   EXPECT_EQ(CUDA(cudaGraphHostNodeGetParams)(calling, nullptr), cudaErrorInvalidValue);
   CUDA(cudaGetLastError)();
+}
+
+TEST_F(Graphs, EdgesHaveNoDataOfTheirOwn) {
+  const cudaHostNodeParams call{[](void*) {}, nullptr};
+  cudaGraphNode_t first = nullptr, second = nullptr, found[2] = {}, to[2] = {};
+  ASSERT_EQ(CUDA(cudaGraphAddHostNode)(&first, graph, nullptr, 0, &call), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddHostNode)(&second, graph, &first, 1, &call), cudaSuccess);
+  const auto is_zero = [](const cudaGraphEdgeData& data) {
+    const cudaGraphEdgeData zero{};
+    return std::memcmp(&data, &zero, sizeof zero) == 0;
+  };
+  cudaGraphEdgeData data[1];
+  size_t count = 1;
+  std::memset(data, 0xff, sizeof data);
+  EXPECT_EQ(CUDA(cudaGraphNodeGetDependencies)(second, found, data, &count), cudaSuccess);
+  EXPECT_EQ(found[0], first);
+  EXPECT_TRUE(is_zero(data[0]));
+  std::memset(data, 0xff, sizeof data);
+  EXPECT_EQ(CUDA(cudaGraphNodeGetDependentNodes)(first, found, data, &count), cudaSuccess);
+  EXPECT_EQ(found[0], second);
+  EXPECT_TRUE(is_zero(data[0]));
+  std::memset(data, 0xff, sizeof data);
+  EXPECT_EQ(CUDA(cudaGraphGetEdges)(graph, found, to, data, &count), cudaSuccess);
+  EXPECT_EQ(std::pair(found[0], to[0]), std::pair(first, second));
+  EXPECT_TRUE(is_zero(data[0]));
 }
 
 TEST_F(Graphs, WhatIsNoGraphIsNotCloned) {
