@@ -401,5 +401,18 @@ TEST(SweepPlan, APipelineThatDoesNotParseIsNamedByItsPlace) {
   EXPECT_TRUE(check_pipelines(plan).ok()) << "which plugins may know";
 }
 
+TEST(SweepPlan, InstancesAreHashes) {
+  for (const Json& wrong : {Json("zz"), Json(7), Json(Digest().hex() + "0")}) {
+    Json plan = to_json(some_plan());
+    plan["instances"].push_back(wrong);
+    EXPECT_EQ(sweep_plan_from_json(plan).status().to_string(), "corrupt: the plan of a sweep: 'instances' has what is no hash");
+  }
+}
+
+TEST_F(SweepFolderTest, APlanThatCannotBeReadSaysWhy) {
+  std::filesystem::create_directories(folder.plan());
+  EXPECT_EQ(read_plan(folder).status().code(), Code::io) << read_plan(folder).status().to_string();
+}
+
 }  // namespace
 }  // namespace mneme

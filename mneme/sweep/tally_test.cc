@@ -78,5 +78,24 @@ TEST(SweepTally, StagesOfEachInstanceAreAdded) {
   EXPECT_EQ(tally.counts().stages, (std::map<std::string, double>{{"load", 3}, {"optimise", 5}}));
 }
 
+TEST(SweepTally, WhatTakesPlaceOnceIsOfNoConfiguration) {
+  SweepTally tally(1);
+  PoolResult result = timed({10});
+  result.details.together.times = {{"session", Nanoseconds(700)}, {"load", Nanoseconds(2)}};
+  result.details.instances.emplace_back().result.times = {{"session", Nanoseconds(700)}, {"load", Nanoseconds(1)}};
+  tally.add(result, {});
+  EXPECT_EQ(tally.counts().stages, (std::map<std::string, double>{{"load", 3}}));
+}
+
+TEST(SweepTally, NothingIsFasterThanNoTime) {
+  SweepTally tally(2);
+  tally.add_baseline(timed({10}));
+  tally.add(timed({0}), {});
+  tally.add(timed({5}), {});
+  ASSERT_EQ(tally.fastest().size(), 2u);
+  EXPECT_EQ(tally.speed_up(tally.fastest()[0]), std::nullopt);
+  EXPECT_EQ(tally.speed_up(tally.fastest()[1]), 2.0);
+}
+
 }  // namespace
 }  // namespace mneme

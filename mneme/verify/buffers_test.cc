@@ -243,5 +243,33 @@ TEST(Buffers, ARegionSaysOfWhatKindItIs) {
   EXPECT_EQ(describe(region(Region::Kind::global, 0x7b0000000000, 8, "table")), "global table");
 }
 
+TEST(Buffers, ABufferSmallerThanAnElementHoldsNone) {
+  EXPECT_THAT(shown({"0x7a0000001000+4: f32, 1, ulp"}), ElementsAre("range 0x7a0000001000+4: 4 from 0 in 1"));
+  EXPECT_THAT(resolve({"0x7a0000001000+3: f32, 1, ulp"}).status().message(),
+              testing::HasSubstr("its 3 B at 0x7a0000001000 hold no f32, which lies at a multiple of 4 B"));
+}
+
+// Of a launch that was recorded with fewer bytes of arguments than its kernel has, what is behind them is no pointer.
+TEST(Buffers, AnArgumentThatWasNotRecordedPointsNowhere) {
+  Launch l = launch();
+  const auto names = [&] {
+    std::vector<std::string> all;
+    for (const Buffer& buffer : buffers_of(l.kernel, l.instance, l.plan)) all.push_back(describe(buffer));
+    return all;
+  };
+  l.instance.parameters.resize(24);
+  EXPECT_THAT(names(), ElementsAre("argument 'x'", "argument 's+8'", "global table"));
+  l.instance.parameters.resize(23);
+  EXPECT_THAT(names(), ElementsAre("argument 'x'", "global table"));
+}
+
+// As a program gives them, which has not written them as text.
+TEST(Buffers, AToleranceThatCannotBeIsRefused) {
+  Launch l = launch();
+  const Tolerance negative{ElementType::f32, -1, ErrorKind::absolute};
+  EXPECT_EQ(resolve_tolerances({{"x", negative}}, l.kernel, l.instance, l.plan).status().to_string(),
+            "invalid_argument: the tolerance for 'x': a tolerance's threshold is a finite number that is not negative, not -1");
+}
+
 }  // namespace
 }  // namespace mneme

@@ -189,5 +189,26 @@ TEST_P(VerificationOfGlobal, OneThatTheCodeNoLongerHasIsNotLookedAt) {
   EXPECT_TRUE(verification->tolerances.empty());
 }
 
+TEST_P(DifferenceOfGlobal, TheFirstThatWasNotWrittenIsTold) {
+  const ByteVector recorded(64, std::byte{7});
+  ByteVector actual = recorded, started = recorded;
+  for (size_t i : {9, 10, 40}) started[i] = actual[i] = ~recorded[i];
+  const RangeDifference d = difference(left(recorded, actual, started), ElementType::u8, 0, 64);
+  EXPECT_EQ(d.not_written + d.wrong(), 3u);
+  ASSERT_GT(d.not_written, 1u);
+  EXPECT_EQ(d.first_not_written, 9u);
+}
+
+// An element that can be measured tells more than one that cannot, whichever comes first.
+TEST_P(DifferenceOfGlobal, TheWorstElementIsOneThatHasAnError) {
+  const float nan = std::nanf("");
+  for (const std::vector<float>& actual : {std::vector<float>{nan, 2.5f, 2}, std::vector<float>{2, 2.5f, nan}}) {
+    const RangeDifference d = difference(left(bytes_of(std::vector<float>{2, 2, 2}), bytes_of(actual)), ElementType::f32, 0, 12);
+    EXPECT_EQ(d.unfit, 1u);
+    for (const ElementSample* worst : {&d.worst_absolute, &d.worst_relative, &d.worst_ulp}) EXPECT_EQ(worst->index, 1u);
+    EXPECT_EQ(d.worst_absolute.error.absolute, 0.5);
+  }
+}
+
 }  // namespace
 }  // namespace mneme

@@ -105,5 +105,12 @@ TEST_F(TypedRangesTest, ABufferThatThereIsNotIsRefused) {
             Code::not_found);
 }
 
+TEST(BufferType, IsOfABuffer) {
+  EXPECT_EQ(parse_buffer_type("ns::table:f32")->buffer, "ns::table");
+  EXPECT_EQ(parse_buffer_type(":f32").status().to_string(),
+            "invalid_argument: reading the type ':f32': it is written BUFFER:TYPE");
+  EXPECT_EQ(parse_buffer_type("x").status().code(), Code::invalid_argument);
+}
+
 }  // namespace
 }  // namespace mneme

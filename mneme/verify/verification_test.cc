@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "mneme/memory/testing/on_fake_device.h"
 
 namespace mneme {
@@ -110,6 +113,26 @@ TEST_P(VerificationTest, MemoryOfNobodyThatDiffersIsNotExact) {
   EXPECT_FALSE(verification->exact);
   ASSERT_EQ(verification->mismatches.size(), 1u);
   EXPECT_EQ(verification->mismatches[0].where, "16 B behind the end of allocation 0x7a0000000000");
+}
+
+// A tolerance that allows no NaN is broken by one that was recorded, in memory of which no byte differs.
+TEST_P(VerificationTest, EqualMemoryIsLookedAtForNans) {
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  constexpr uint64_t kPage = 2;  // which the kernel leaves alone
+  const auto recorded = reinterpret_cast<const float*>(before_.data() + kPage * kPageSize.count);
+  ASSERT_TRUE(std::any_of(recorded, recorded + kPageSize.count / sizeof(float), [](float f) { return std::isnan(f); }));
+  RestoredRun run = restored(**memory);
+  run_kernel();
+  const CheckedRun check = checked(std::move(run));
+  ASSERT_TRUE(check.equal);
+  for (NanPolicy policy : {NanPolicy::recorded, NanPolicy::none}) {
+    const Tolerance tolerance{ElementType::f32, 0, ErrorKind::absolute, Norm::none, policy};
+    const auto verification = judge(**memory, check, {}, {{"data", 0, kPage * kPageSize.count, kPageSize, tolerance}});
+    ASSERT_TRUE(verification.ok()) << verification.status().to_string();
+    EXPECT_EQ(verification->right(), policy == NanPolicy::recorded);
+    EXPECT_TRUE(verification->exact);
+  }
 }
 
 }  // namespace
