@@ -308,6 +308,29 @@ TEST_F(DiskCacheTest, ManyProcessesShareOne) {
   EXPECT_GT(cache().usage().entries, 10u);
 }
 
+// What is just as large as it may be stays.
+TEST_F(DiskCacheTest, NothingIsGivenUpBeforeTheLimitIsPassed) {
+  constexpr uint64_t kHeader = 56, kEach = 800;
+  for (const auto& [limit, entries] : {std::pair(5 * kEach, 5u), std::pair(5 * kEach - 1, 3u)}) {
+    std::filesystem::remove_all(folder_);
+    DiskCache cache = this->cache(Bytes(limit));
+    for (uint64_t i = 0; i < 5; ++i) cache.put(key_of(i), ByteVector(kEach - kHeader));
+    EXPECT_EQ(cache.usage().entries, entries) << limit;
+  }
+}
+
+TEST_F(DiskCacheTest, WhatWasNotWrittenWholeIsNoEntryThatIsCleared) {
+  DiskCache cache = this->cache();
+  cache.put(key_of(1), content_of(1));
+  const Path torn = folder_ / "tmp" / "torn";
+  std::fclose(std::fopen(torn.c_str(), "wb"));
+  std::filesystem::last_write_time(torn, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  const auto removed = cache.clear();
+  ASSERT_TRUE(removed.ok()) << removed.status().to_string();
+  EXPECT_EQ(removed->entries, 1u);
+  EXPECT_FALSE(std::filesystem::exists(torn));
+}
+
 class CachePlaceTest : public testing::Test {
  protected:
   void SetUp() override {

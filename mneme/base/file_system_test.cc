@@ -307,5 +307,17 @@ TEST_F(Files, ADeviceIsNeverReplacedByAFile) {
             "exhausted: writing " + path("full").string() + ": No space left on device");
 }
 
+// Whoever is told that a file is there finds it after a loss of power too: its content first, and then its name.
+TEST_F(Files, WhatIsWrittenAtomicallyIsOnTheDiskBeforeItsNameIs) {
+  std::vector<std::string> done;
+  auto files = faulty_file_system(files_, [&](std::string_view operation, const Path& of, uint64_t) {
+    done.push_back(operation == "sync_directory" ? fmt::format("{} {}", operation, of.string()) : std::string(operation));
+    return Status();
+  });
+  ASSERT_TRUE(files->write_atomically(path("file"), bytes_of("new")).ok());
+  EXPECT_THAT(done, testing::ElementsAre("create", "append", "sync", "rename", "close",
+                                         "sync_directory " + path("file").parent_path().string()));
+}
+
 }  // namespace
 }  // namespace mneme
