@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "mneme/snapshot/testing/each_member.h"
@@ -453,6 +455,42 @@ TEST(StateCodec, BoundsWhatTheChecksumLetsThrough) {
   EXPECT_EQ(refusal_of(document), "") << "neighbours";
   document.state.regions[1].address = DevicePtr(~uint64_t{0} - 1000);  // its page would end beyond all addresses
   EXPECT_THAT(refusal_of(document), HasSubstr("a region at 0xfffffffffffffc17 of 64 bytes"));
+}
+
+TEST(KernelCodec, NamesWhatIsNearlyRight) {
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["grid"].push_back(1); }),
+            "corrupt: k.json: /instances/0/grid: three numbers expected");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["parameters"] = std::string(33, '5'); }),
+            "corrupt: k.json: /instances/0/parameters: pairs of hexadecimal digits expected");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["space_base"] = "0x7a0g"; }),
+            "corrupt: k.json: /instances/0/space_base: '0x7a0g' is no address (0x and hexadecimal digits)");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["parameters"][1]["offset"] = 12; }),
+            "corrupt: k.json: /kernel/parameters/1: a parameter at 12 of 8 bytes reaches beyond the 16 bytes of all");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["name"] = ""; }), "corrupt: k.json: /kernel/name: the name is empty");
+}
+
+// What no Mneme has written, under a checksum that is right.
+TEST(StateCodec, NamesWhatNoStateHas) {
+  const ByteVector usual = encode_state(state_document());
+  const auto refusal_of = [&](const std::function<void(ByteVector&)>& change) {
+    ByteVector bytes = usual;
+    change(bytes);
+    const uint64_t size = bytes.size();
+    std::memcpy(bytes.data() + 16, &size, sizeof size);
+    const ByteSpan all(bytes);
+    const Digest checksum = Hasher().add(all.first(24)).add(ByteVector(16)).add(all.subspan(40)).finish();
+    std::memcpy(bytes.data() + 24, checksum.bytes.data(), 16);
+    return decode_state(bytes, "s.mneme").status().message();
+  };
+  uint32_t regions = 0;  // where they begin
+  std::memcpy(&regions, usual.data() + 12, sizeof regions);
+  EXPECT_EQ(refusal_of([](ByteVector&) {}), "");
+  EXPECT_EQ(refusal_of([](ByteVector& b) { b[72] = std::byte{3}; }), "s.mneme: offset 72: 3 is no moment");
+  EXPECT_EQ(refusal_of([](ByteVector& b) { b[95] = std::byte{1}; }), "s.mneme: offset 80: reserved bytes are not zero");
+  EXPECT_THAT(refusal_of([](ByteVector& b) { b[100] = std::byte{1}; }), HasSubstr(" packs do not fit in a header of "));
+  EXPECT_THAT(refusal_of([&](ByteVector& b) { b[regions] = std::byte{4}; }), HasSubstr("region kind 4 is not known"));
+  EXPECT_THAT(refusal_of([&](ByteVector& b) { b[regions + 4] = std::byte{1}; }), HasSubstr("reserved bytes are not zero"));
+  EXPECT_THAT(refusal_of([](ByteVector& b) { b.resize(b.size() + 8); }), HasSubstr("8 bytes are left over"));
 }
 
 }  // namespace

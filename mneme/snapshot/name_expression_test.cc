@@ -43,5 +43,16 @@ TEST(NameExpression, SaysWhatItRefuses) {
               testing::EndsWith(" is no regular expression that can be used: it has more than 1000 groups"));
 }
 
+TEST(NameExpression, HasAThousandGroupsAtMost) {
+  const auto groups = [](size_t count) { return std::string(count, '(') + "a" + std::string(count, ')'); };
+  EXPECT_TRUE(found(groups(1000), "a"));
+  EXPECT_EQ(NameExpression::parse(groups(1001)).status().code(), Code::invalid_argument);
+}
+
+TEST(NameExpression, IsLookedForInTwoThousandCharacters) {
+  EXPECT_TRUE(found("b$", std::string(1999, 'a') + "b"));
+  EXPECT_FALSE(found("b", std::string(2000, 'a') + "b"));
+}
+
 }  // namespace
 }  // namespace mneme

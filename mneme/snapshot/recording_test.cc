@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "mneme/base/descriptor.h"
 #include "mneme/base/testing/each_member.h"
 #include "mneme/snapshot/recording_options.h"
 #include "mneme/snapshot/recording_report.h"
@@ -135,6 +137,12 @@ TEST(RecordingReport, ATextIsCutToItsPlaceAndSetOnce) {
 TEST(RecordingReport, EveryReasonHasWords) {
   for (size_t i = 0; i < kNotRecordedReasons; ++i) EXPECT_FALSE(describe(static_cast<NotRecorded>(i)).empty()) << i;
   EXPECT_TRUE(describe(static_cast<NotRecorded>(kNotRecordedReasons)).empty());
+}
+
+TEST(RecordingReport, AFileOfItsSizeAloneIsNone) {
+  const Descriptor file(::memfd_create("no report", MFD_CLOEXEC));
+  ASSERT_EQ(::ftruncate(file.number(), sizeof(RecordingReport)), 0);
+  EXPECT_EQ(RecordingReportMapping::attach(file.number()).status().code(), Code::invalid_argument);
 }
 
 }  // namespace

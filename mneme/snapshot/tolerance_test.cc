@@ -100,5 +100,10 @@ TEST(Tolerance, NamesItsBuffer) {
             std::string("invalid_argument: reading the tolerance 'f32, 1, ulp': it is written BUFFER: ") + kForm);
 }
 
+TEST(Tolerance, NothingGoesOnBehindTheThreshold) {
+  for (const char* text : {"f32, 1x, absolute", "f32, 1 2, absolute", "f32, 1e, absolute"})
+    EXPECT_EQ(parse_tolerance(text).status().code(), Code::invalid_argument) << text;
+}
+
 }  // namespace
 }  // namespace mneme
