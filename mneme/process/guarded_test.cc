@@ -474,5 +474,22 @@ TEST(Guarded, ABoardThatIsGoneShowsNothingMore) {
       testing::ExitedWithCode(0), "");
 }
 
+// What a kernel or a compiler leaves when it crashes is as large as its memory.
+TEST(Guarded, LeavesNoCore) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_CORE, &before), 0);
+  if (before.rlim_max == 0) GTEST_SKIP() << "there are none here";
+  const rlimit as_many_as_there_may_be{before.rlim_max, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_CORE, &as_many_as_there_may_be), 0);
+  const auto end = run_guarded({}, [] {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_CORE, &limit);
+    return fmt::format("{}", limit.rlim_cur);
+  });
+  ::setrlimit(RLIMIT_CORE, &before);
+  ASSERT_TRUE(end.ok()) << end.status().to_string();
+  EXPECT_EQ(end->reply, "0");
+}
+
 }  // namespace
 }  // namespace mneme

@@ -325,6 +325,27 @@ TEST(Database, LimitOfGrowthIsOfAllFiles) {
   EXPECT_EQ(size(tight), Bytes(0));
 }
 
+// The pages fit, and not the files of the launch.
+TEST(Database, ALaunchThatIsTooLargeByItsFilesIsOverTheLimitToo) {
+  const KernelRecord kernel = sample_kernel();
+  const SampleMemory memory = sample_memory(1);
+  Bytes pages;
+  for (const bool limited : {false, true}) {
+    TemporaryDirectory directory;
+    auto database = Database::create(directory.path());
+    auto publication = *database->begin_publication({.limit = limited ? pages + Bytes(100) : 1_GiB});
+    Region region = sample_region(memory);
+    ASSERT_TRUE(publication->put(batch_of(memory.before, region)).ok());
+    ASSERT_TRUE(publication->wait().ok());
+    pages = publication->written();
+    EXPECT_FALSE(publication->over_limit());
+    Recording recording{kernel, noise(500, 7), sample_instance(kernel), {{region}}, {{region}}};
+    recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue);
+    EXPECT_EQ(publication->commit(recording).code(), limited ? Code::exhausted : Code::ok);
+    EXPECT_EQ(publication->over_limit(), limited);
+  }
+}
+
 TEST(Database, LeftOversOfKilledRecordingsAreRemoved) {
   TemporaryDirectory directory;
   std::filesystem::create_directories(directory.path() / "pages");

@@ -311,5 +311,36 @@ TEST_F(Heal, SeveralThreadsHealOnce) {
   EXPECT_TRUE(check().ok());
 }
 
+// A list whose first line counts lines that are not there, though each line of it is whole.
+TEST_F(Heal, AListThatHasOtherLinesThanItCountsIsDamaged) {
+  const Path list = directory_.path() / list_file_name(kernel_.static_hash);
+  const uint64_t bytes = std::filesystem::file_size(list);
+  for (uint64_t lines : {0, 2}) {
+    std::fstream(list, std::ios::in | std::ios::out | std::ios::binary)
+        << encode_list_header({kernel_.static_hash, bytes, lines});
+    const std::string expected = fmt::format("{}: offset 0: the file has 1 lines, {} expected", list.string(), lines);
+    EXPECT_EQ(Database::open(directory_.path())->load_document(kernel_.static_hash).status().message(), expected);
+    EXPECT_EQ(check().message(), expected);
+  }
+}
+
+TEST_F(Heal, APageThatIsDamagedInEachPackIsNotRead) {
+  const Path pages = directory_.path() / "pages";
+  TemporaryDirectory elsewhere;
+  SampleMemory other = memory_;  // with the same first page
+  other.after[kPageSize.count + 5] ^= std::byte{1};
+  {
+    auto database = Database::create(elsewhere.path());
+    ASSERT_TRUE(publish_sample(*database, kernel_, other).ok());
+  }
+  std::filesystem::copy(elsewhere.path() / "pages", pages, kAll);
+  const std::vector<std::string> packs = *FileSystem::posix().list(pages);
+  ASSERT_EQ(packs.size(), 2u);
+  auto reader = Database::open(directory_.path());
+  ASSERT_TRUE(reader->check_instance(kernel_.static_hash, dynamic_).ok());
+  for (const std::string& pack : packs) flip(pages / pack, 1000);
+  EXPECT_EQ(reader->check_instance(kernel_.static_hash, dynamic_).code(), Code::corrupt);
+}
+
 }  // namespace
 }  // namespace mneme

@@ -248,5 +248,13 @@ TEST_F(RecordedNames, ADatabaseBelowIsNamedAsSeenFromHere) {
   EXPECT_EQ(*words, directory_.path().filename().string() + " scale#0,2");
 }
 
+TEST_F(RecordedNames, OfTwoLaunchesEachHasItsNumber) {
+  KernelDocument two = kernel("scale(int)");
+  for (const char* name : {"first", "second"})
+    two.instances.emplace_back().dynamic_hash = digest_of(std::as_bytes(std::span(std::string_view(name))));
+  const KernelName name{"scale", "scale(int)", two.kernel.static_hash, 2};
+  EXPECT_EQ(launch_word(name, two, {two.instances[1].dynamic_hash}), "scale#1");
+}
+
 }  // namespace
 }  // namespace mneme
