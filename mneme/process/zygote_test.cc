@@ -12,6 +12,7 @@
 #include <set>
 
 #include "mneme/process/child.h"
+#include "mneme/process/zygote_messages.h"
 
 namespace mneme {
 namespace {
@@ -194,6 +195,19 @@ TEST(ZygoteProcess, WhatOneThatHasGoneSaidIsHeard) {
     }
     if (mode == std::string_view("--refusing"))
       for (int i = 0; i < 2; ++i) EXPECT_EQ(zygote->take_ended().status().to_string(), "unavailable: there will be no worker");
+  }
+}
+
+// Without its end of a connection a worker would have nobody to work for.
+TEST(ZygoteMessages, AWorkerIsForkedWithItsDescriptorAlone) {
+  auto ends = Channel::pair();
+  ASSERT_TRUE(ends.ok());
+  for (const bool with : {true, false}) {
+    const std::vector<int> descriptors(with ? 1 : 0, STDIN_FILENO);
+    ASSERT_TRUE(send(ends->first, ForkWorker{7, {}}, descriptors).ok());
+    auto message = ends->second.receive();
+    ASSERT_TRUE(message.ok()) << message.status().to_string();
+    EXPECT_EQ(decode_to_zygote(*message).status().code(), with ? Code::ok : Code::corrupt);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "mneme/replay/access_notes.h"
 #include "mneme/replay/testing/each_member.h"
 
 namespace mneme {
@@ -49,6 +50,33 @@ TEST(CompileRequest, GlobalsAtTheirRecordedAddressesAreBoundAndOneKernelIsKept) 
   ASSERT_EQ(options.bindings.size(), 1u);
   EXPECT_EQ(options.bindings[0].name, "bound");
   EXPECT_EQ(options.bindings[0].address, DevicePtr(0x2000));
+}
+
+// Which linkage functions have, and the pipeline that the program was compiled with where that is the one to be run.
+TEST(CompileRequest, TheLinkageAndThePipelineOfTheProgramAreAsked) {
+  KernelRecord kernel;
+  kernel.pipeline = "default<O2>";
+  Configuration configuration;
+  configuration.linkage = Linkage::internal;
+  EXPECT_EQ(compile_options({}, kernel, {}).linkage, Linkage::recorded);
+  EXPECT_EQ(compile_options(configuration, kernel, {}).linkage, Linkage::internal);
+  configuration.passes = "default<O1>";
+  EXPECT_EQ(compile_options(configuration, kernel, {}).as_built, CompileOptions().as_built);
+  configuration.passes = "as-built";
+  EXPECT_EQ(compile_options(configuration, kernel, {}).as_built, "default<O2>");
+}
+
+TEST(AccessNotes, AreOfWhatLiesAtItsRecordedAddress) {
+  MemoryPlan plan;
+  plan.regions = {planned(Region::Kind::global, 0x3000, "of_the_module", Placement::module_symbol),
+                  planned(Region::Kind::allocation, 0x1000, "", Placement::recorded_address)};
+  plan.regions[1].offset = 0x100;
+  plan.copy_size = Bytes(0x200);
+  const AccessTracking tracking = AccessNotes::tracking(plan, NoteOf::thread);
+  ASSERT_EQ(tracking.ranges.size(), 1u);
+  EXPECT_EQ(tracking.ranges[0].base, DevicePtr(0x1000));
+  EXPECT_EQ(tracking.plane, Bytes(0x200));
+  EXPECT_EQ(tracking.note, NoteOf::thread);
 }
 
 }  // namespace

@@ -159,6 +159,21 @@ TEST(Configuration, RefusesToKeepThreadsThatNoGridKeeps) {
             "invalid_argument: keep_threads: 137438953408 threads in x are 137438953408 blocks of 1, more than any grid has");
 }
 
+TEST(Configuration, AGridHasFewerThanTwoToTheThirtySecondBlocksInADirection) {
+  InstanceRecord huge = recorded_launch();
+  Configuration c;
+  c.keep_threads = true;
+  c.block.x = 1;
+  huge.block.x = 1;
+  huge.grid.x = UINT32_MAX;
+  const auto most = c.launch_shape(huge);
+  ASSERT_TRUE(most.ok()) << most.status().to_string();
+  EXPECT_EQ(most->grid.x, UINT32_MAX);
+  huge.block.x = 2;
+  huge.grid.x = uint32_t{1} << 31;
+  EXPECT_EQ(c.launch_shape(huge).status().code(), Code::invalid_argument);
+}
+
 TEST(Configuration, KeepsWhatIsNotOverridden) {
   InstanceRecord instance;
   instance.grid = {10, 2, 1};
@@ -282,6 +297,13 @@ TEST(Configuration, KeepsThreadsBeyondThirtyTwoBits) {
   c.keep_threads = true;
   c.block.x = 64;
   EXPECT_EQ(c.launch_shape(instance)->grid.x, 1u << 27);
+}
+
+TEST(Configuration, APartOfANumberIsNoWholeOne) {
+  EXPECT_EQ(refusal(R"({"block": {"x": 64.5}})"),
+            "configuration: 'block.x' must be a whole number from 0 to 4294967295, not 64.5");
+  EXPECT_EQ(refusal(R"({"execution": {"iterations": 3.0}})"),
+            "configuration: 'execution.iterations' must be a whole number from 0 to 1000000, not 3.0");
 }
 
 }  // namespace
