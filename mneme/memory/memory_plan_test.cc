@@ -94,9 +94,11 @@ TEST(MemoryPlan, EveryParameterIsLookedThroughForPointers) {
                        {Parameter::Kind::pointer, "q", "ptr", 16, 8, 8},
                        {Parameter::Kind::aggregate, "s", "struct.S", 24, 16, 8}};
   const MemoryState state{{global(0x1000, "g")}};
-  for (const auto& [at, placement] :
-       {std::pair(0, Placement::recorded_address), {8, Placement::module_symbol}, {16, Placement::recorded_address},
-        {24, Placement::recorded_address}, {32, Placement::recorded_address}}) {
+  for (const auto& [at, placement] : {std::pair(0, Placement::recorded_address),
+                                      {8, Placement::module_symbol},
+                                      {16, Placement::recorded_address},
+                                      {24, Placement::recorded_address},
+                                      {32, Placement::recorded_address}}) {
     InstanceRecord instance;
     instance.parameters.resize(40);
     const uint64_t pointer = 0x1010;
