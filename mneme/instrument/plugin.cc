@@ -3,8 +3,6 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Plugins/PassPlugin.h>
 
-#include <string>
-
 #include "mneme/instrument/instrument_pass.h"
 
 namespace {
@@ -25,9 +23,12 @@ bool parse(llvm::StringRef name, llvm::ModulePassManager& passes) {
   return true;
 }
 
-std::string pipeline_of(llvm::OptimizationLevel level) {
-  const unsigned size = level.getSizeLevel();
-  return size == 0 ? "default<O" + std::to_string(level.getSpeedupLevel()) + ">" : size == 1 ? "default<Os>" : "default<Oz>";
+const char* pipeline_of(llvm::OptimizationLevel level) {
+  if (level == llvm::OptimizationLevel::O0) return "default<O0>";
+  if (level == llvm::OptimizationLevel::O1) return "default<O1>";
+  if (level == llvm::OptimizationLevel::O2) return "default<O2>";
+  if (level == llvm::OptimizationLevel::O3) return "default<O3>";
+  return level == llvm::OptimizationLevel::Os ? "default<Os>" : "default<Oz>";
 }
 
 void register_callbacks(llvm::PassBuilder& builder) {

@@ -2,7 +2,7 @@
 compile "$EXAMPLES/cg/cg.cu" cg
 expect 0 mneme record -rdb db --max 2 --device cpu -- ./cg
 expect 0 mneme ls --json db
-several=db/$(json out '[k["static_hash"] for k in d["kernels"] if len(k["instances"]) == 2][0]').json
+several=db/$(json out '[k["static_hash"] for k in d["kernels"] if k["demangled"].startswith("dot_segments(") and len(k["instances"]) == 2][0]').json
 hash=$(basename "$several" .json)
 instance=$(json out '[k["instances"][0]["dynamic_hash"] for k in d["kernels"] if k["static_hash"] == "'"$hash"'"][0]')
 replay() { mneme replay --device cpu -rdb "$@"; }
