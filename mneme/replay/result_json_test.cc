@@ -203,5 +203,14 @@ TEST(ResultJson, WhatIsNoneIsRefusedByItsKey) {
   EXPECT_LT(long_one.size(), 200u) << "a message, and not all of a file";
 }
 
+TEST(ResultJson, NothingIsComparedToALaunchThatTookNoTime) {
+  ReplayResult result;
+  result.exec_time = {Nanoseconds(5)};
+  result.recorded_time.emplace().captured = 2;
+  EXPECT_EQ(to_json(result)["recorded_time"]["ratio"], 2.5);
+  result.recorded_time->captured = 0;
+  EXPECT_TRUE(to_json(result)["recorded_time"]["ratio"].is_null());
+}
+
 }  // namespace
 }  // namespace mneme
