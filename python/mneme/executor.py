@@ -11,10 +11,12 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import itertools
 import logging
 import operator
 import os
+import queue
 import threading
 import time
 import weakref
@@ -39,6 +41,7 @@ __all__ = ["Executor", "Future", "replay"]
 
 _SHOW_EVERY = 0.1  # seconds
 _FOREVER = 3600.0  # seconds, until something wakes it
+_PATIENCE = 1.0  # seconds, after which what may have missed a word looks for itself
 _LONGEST = 1e6  # seconds of a limit
 _log = logging.getLogger("mneme")
 
@@ -242,10 +245,7 @@ class Executor:
         self._work.take_no_more()
         if self._work.process != os.getpid():
             return
-        if cancel_futures:
-            self._end()
-        elif wait:
-            concurrent.futures.wait(list(self._work.pending.values()))
+        if cancel_futures or (wait and self._work.wait()):
             self._end()
 
     def __enter__(self) -> Executor:
@@ -329,6 +329,8 @@ class _Work:
         self._lock = threading.Lock()
         self._show = show
         self._best_time: float | None = None
+        self._ended = False
+        self._over: queue.SimpleQueue[None] = queue.SimpleQueue()  # wakes who waits for the end
         self._thread = threading.Thread(target=self._run, name="mneme-executor", daemon=True)
         self._thread.start()
 
@@ -357,13 +359,24 @@ class _Work:
             self.closed = True
         self.pool.wake()
 
+    def wait(self) -> bool:
+        """Waits until all is done that was taken. False in a callback, which what is not done waits for: at once."""
+        # concurrent.futures.wait takes the futures' locks, and a Ctrl-C in between leaves one locked for ever; one in
+        # Thread.join lets the thread pass for ended.
+        if threading.current_thread() is self._thread:
+            return False
+        while not self._ended:
+            with contextlib.suppress(queue.Empty):
+                self._over.get(timeout=_PATIENCE)
+        return True
+
     def close(self) -> None:
         """Gives up what is not done, and waits for the end of all processes."""
         if self.process != os.getpid():
             return
         self.take_no_more()
         self.pool.close()
-        if threading.current_thread() is not self._thread:
+        if self.wait():
             self._thread.join()
 
     def leave_to_parent(self) -> None:
@@ -387,6 +400,8 @@ class _Work:
             told.tell(self.progress, last=True)
         finally:
             _close_shown(self._show)
+            self._ended = True
+            self._over.put(None)
 
     def _finish(self, number: int, result: _native.PoolResult) -> None:
         if future := self.pending.get(number):

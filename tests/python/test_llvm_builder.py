@@ -63,6 +63,14 @@ def test_after_a_phi_is_after_all_phis_and_after_the_last_is_at_the_end() -> Non
     module.verify()
 
 
+def test_a_block_that_is_in_no_tree_of_dominators_is_refused_on_both_sides() -> None:
+    function, other = llvm.example().functions["saxpy"], llvm.example().functions["saxpy"].blocks["body"]
+    tree, own = function.dominators(), function.blocks["done"]
+    for blocks in ((other, own), (own, other)):
+        with pytest.raises(errors.InvalidArgumentError):
+            tree.dominates(*blocks)
+
+
 def test_a_loop_verifies_and_is_optimised() -> None:
     module = llvm.Module("mine", triple="nvptx64-nvidia-cuda")
     function = sum_of(module)

@@ -276,6 +276,17 @@ def test_clearly_slower_ones_are_given_up(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert len(executor.submitted) == 64
 
 
+def test_nothing_is_given_up_for_its_time_where_that_is_one_objective_of_several(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def slow(config: mneme.Config) -> Any:
+        block = config.to_dict().get("block", {}).get("x", 128)
+        return 1000.0 if block <= 128 else [1300.0, 1100.0, 1250.0, 1260.0]
+
+    use(monkeypatch, FakeExecutor(slow))
+    assert go(tmp_path / "r", objectives=["time", "registers"], timeout=2).count("pruned") == 0
+
+
 def test_what_is_only_a_little_slower_is_not_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def slow(config: mneme.Config) -> Any:
         return (

@@ -732,5 +732,29 @@ TEST_F(Graphs, AnExecutableTakesTheChangesOfAGraphOfTheSameShape) {
   EXPECT_EQ(numbers[0], 7 * 3);
 }
 
+// What is changed in the child of the original afterwards is not changed in that of the clone.
+TEST_F(Graphs, ACloneHasAChildOfItsOwn) {
+  cudaMemsetParams fill{};
+  fill.dst = numbers;
+  fill.value = 9;
+  fill.elementSize = 4;
+  fill.width = fill.height = 1;
+  cudaGraphNode_t filled = nullptr, child_node = nullptr, inner_node = nullptr;
+  cudaGraph_t child = nullptr, inner = nullptr, clone = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphCreate)(&child, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddMemsetNode)(&filled, child, nullptr, 0, &fill), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphAddChildGraphNode)(&child_node, graph, nullptr, 0, child), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphClone)(&clone, graph), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphChildGraphNodeGetGraph)(child_node, &inner), cudaSuccess);
+  size_t nodes = 1;
+  ASSERT_EQ(CUDA(cudaGraphGetNodes)(inner, &inner_node, &nodes), cudaSuccess);
+  fill.value = 5;
+  ASSERT_EQ(CUDA(cudaGraphMemsetNodeSetParams)(inner_node, &fill), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, clone, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(numbers[0], 9);
+}
+
 }  // namespace
 }  // namespace mneme::emulation
