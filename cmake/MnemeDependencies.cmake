@@ -13,6 +13,7 @@ if(BUILD_TESTING)
 endif()
 
 find_library(MNEME_ZSTD_ARCHIVE libzstd.a REQUIRED)
+find_library(MNEME_LZ4_ARCHIVE liblz4.a REQUIRED)
 find_library(MNEME_BOOST_CONTEXT_ARCHIVE libboost_context.a REQUIRED)
 find_path(MNEME_XXHASH_INCLUDE xxhash.h REQUIRED)
 
@@ -35,6 +36,8 @@ target_link_libraries(mneme_llvm INTERFACE mneme_llvm_headers LLVM)
 # Small header-only or static libraries, hidden inside what links them.
 add_library(mneme_zstd INTERFACE)
 target_link_libraries(mneme_zstd INTERFACE ${MNEME_ZSTD_ARCHIVE})
+add_library(mneme_lz4 INTERFACE)
+target_link_libraries(mneme_lz4 INTERFACE ${MNEME_LZ4_ARCHIVE})
 add_library(mneme_xxhash INTERFACE)
 target_compile_definitions(mneme_xxhash INTERFACE XXH_INLINE_ALL)
 target_include_directories(mneme_xxhash SYSTEM INTERFACE ${MNEME_XXHASH_INCLUDE})

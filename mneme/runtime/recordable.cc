@@ -92,10 +92,12 @@ Result<ObjectFile> read_object_file(ByteSpan bytes, const std::string& name) {
   if (header.e_shnum == 0) return out;
   MNEME_ASSIGN(Elf64_Shdr names, section(header.e_shstrndx));
   bool offload_entries = false;
+  out.loaded_dynamically = false;
   for (uint64_t index = 0; index < header.e_shnum; ++index) {
     MNEME_ASSIGN(Elf64_Shdr current, section(index));
     MNEME_ASSIGN(std::string current_name, elf.string(names, current.sh_name));
     if (current_name == ".nv_fatbin" && current.sh_size != 0) out.device_code = true;
+    if (current_name == ".interp") out.loaded_dynamically = true;
     if (current_name == "llvm_offload_entries") offload_entries = true;
     if (current_name == ".note.mneme") MNEME_TRY(read_note(elf, current, out));
     if (current.sh_type == SHT_DYNAMIC) {

@@ -13,6 +13,7 @@ namespace mneme {
 struct ObjectFile {
   bool recordable = false;            // linked with `mneme config ldflags`
   mneme_note note{};                  // the object's note, where it is recordable
+  bool loaded_dynamically = true;     // names a dynamic loader, which preloads libraries; true where that cannot be told
   bool device_code = false;           // holds device code (section .nv_fatbin)
   bool dropped_device_code = false;   // should hold device code and does not: it was linked without --offload-link
   std::vector<std::string> needed;    // the shared libraries that it names (DT_NEEDED)

@@ -17,7 +17,14 @@ void erase_image(std::unordered_map<const void*, std::vector<std::shared_ptr<con
 
 void RegisteredImage::read() const {
   auto run = [this]() -> Status {
-    std::string name = fmt::format("fat binary {}", id_);
+    std::string name = fmt::format("{} {}", wrapper_ ? "fat binary" : "loaded image", id_);
+    if (!wrapper_) {
+      MNEME_ASSIGN(code_, read_device_code(loaded_.bytes, sm_, name));
+      elf_ = {code_.cubin, code_.sm};
+      if (code_.cubin.empty()) return {};
+      MNEME_ASSIGN(segments_, read_segments(elf_.bytes, name));
+      return {};
+    }
     MNEME_ASSIGN(ByteSpan fat_binary, fat_binary_of_wrapper(wrapper_));
     MNEME_ASSIGN(elf_, find_device_elf(fat_binary, sm_, name));
     MNEME_ASSIGN(segments_, read_segments(elf_.bytes, name));
@@ -36,6 +43,13 @@ Result<DeviceElf> RegisteredImage::device_elf() const {
   read();
   if (!read_status_.ok()) return read_status_;
   return elf_;
+}
+
+Result<const DeviceCode*> RegisteredImage::code() const {
+  if (wrapper_) return error(Code::unsupported, "fat binary {} was registered with a CUDA runtime, which loads it itself", id_);
+  read();
+  if (!read_status_.ok()) return read_status_;
+  return &code_;
 }
 
 std::vector<RegisteredVariable> RegisteredImage::variables() const {
@@ -70,7 +84,14 @@ void Registry::set_architecture(uint32_t sm) {
 
 std::shared_ptr<const RegisteredImage> Registry::add_image(void** handle, uint32_t table, const void* wrapper) {
   std::unique_lock lock(mutex_);
-  auto image = std::make_shared<RegisteredImage>(next_id_++, table, wrapper, sm_);
+  auto image = std::make_shared<RegisteredImage>(next_id_++, handle, table, wrapper, sm_);
+  images_[handle] = image;
+  return image;
+}
+
+std::shared_ptr<const RegisteredImage> Registry::add_image(void** handle, LoadedImage loaded) {
+  std::unique_lock lock(mutex_);
+  auto image = std::make_shared<RegisteredImage>(next_id_++, handle, std::move(loaded), sm_);
   images_[handle] = image;
   return image;
 }

@@ -1,6 +1,7 @@
-// Registry: the kernels and variables that a program has registered with the CUDA runtime, by their addresses on the host. An
-// interposer feeds it from its hooks of __cudaRegisterFatBinary, __cudaRegisterFunction, …Var, …ManagedVar and
-// __cudaUnregisterFatBinary.
+// Registry: the kernels and variables that a program has registered with the CUDA runtime, by their addresses on the host, or
+// that it has loaded by the driver, by the driver's handles. An interposer feeds it from its hooks of __cudaRegisterFatBinary,
+// __cudaRegisterFunction, …Var, …ManagedVar and __cudaUnregisterFatBinary, or from those of the driver's functions that load
+// code.
 //
 // Registration happens before main and only stores names and addresses. A fat binary is read when its segments are first asked
 // for. Thread-safe; a lookup takes a shared lock. What a lookup returns stays valid after the fat binary is unregistered, except
@@ -35,19 +36,30 @@ struct RegisteredFunction {
   std::string name;                     // symbol in the device image
 };
 
-// One registered fat binary, which holds one linked device image (or several, for different architectures).
+// An image that was given to the driver itself, by one of its functions that load code.
+struct LoadedImage {
+  ByteSpan bytes;                           // as image_at() gives them
+  std::shared_ptr<const ByteVector> owner;  // of the bytes; null: they stay where they are until the image is unloaded
+};
+
+// One registered fat binary, which holds one linked device image (or several, for different architectures); or one loaded image.
 class RegisteredImage {
  public:
-  RegisteredImage(uint64_t id, uint32_t table, const void* wrapper, uint32_t sm)
-      : id_(id), table_(table), wrapper_(wrapper), sm_(sm) {}
+  RegisteredImage(uint64_t id, void* handle, uint32_t table, const void* wrapper, uint32_t sm)
+      : id_(id), handle_(handle), table_(table), wrapper_(wrapper), sm_(sm) {}
+  RegisteredImage(uint64_t id, void* handle, LoadedImage loaded, uint32_t sm)
+      : id_(id), handle_(handle), loaded_(std::move(loaded)), sm_(sm) {}
 
   uint64_t id() const { return id_; }        // in order of registration, never used again in the process
+  void* handle() const { return handle_; }   // by which it was registered
   uint32_t table() const { return table_; }  // index of the call table it was registered through
   const void* wrapper() const { return wrapper_; }
 
-  // What the fat binary holds. The first call reads it; later calls return the same, and the same failure if reading has failed.
+  // What the image holds. The first call reads it; later calls return the same, and the same failure if reading has failed.
   Result<const SegmentTable*> segments() const;
   Result<DeviceElf> device_elf() const;
+  // The code that the device runs. unsupported: the image was not loaded, but registered with a CUDA runtime.
+  Result<const DeviceCode*> code() const;
 
   std::vector<RegisteredVariable> variables() const;
   std::vector<RegisteredFunction> functions() const;
@@ -57,14 +69,17 @@ class RegisteredImage {
   void read() const;
 
   const uint64_t id_;
-  const uint32_t table_;
-  const void* const wrapper_;
+  void* const handle_;
+  const uint32_t table_ = 0;
+  const void* const wrapper_ = nullptr;
+  const LoadedImage loaded_;
   std::atomic<uint32_t> sm_;  // the architecture to be read for; not used after that
   mutable std::mutex mutex_;  // over variables_ and functions_
   std::vector<RegisteredVariable> variables_;
   std::vector<RegisteredFunction> functions_;
   mutable std::once_flag read_once_;
   mutable Status read_status_;
+  mutable DeviceCode code_;
   mutable DeviceElf elf_;
   mutable SegmentTable segments_;
 };
@@ -90,6 +105,8 @@ class Registry {
   // `handle` is what the runtime's own registration returned, or what the emulation has made up. `wrapper` is what the program
   // registered, `table` the index of the call table through which it did.
   std::shared_ptr<const RegisteredImage> add_image(void** handle, uint32_t table, const void* wrapper);
+  // An image that the driver has loaded under this handle.
+  std::shared_ptr<const RegisteredImage> add_image(void** handle, LoadedImage image);
   void add_function(void** handle, const void* host_function, const char* device_name);
   void add_variable(void** handle, RegisteredVariable variable);
   // Returns the image, or null for an unknown handle. Its functions and variables are no longer found.

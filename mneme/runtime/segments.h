@@ -13,6 +13,7 @@
 #include "mneme/base/digest.h"
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
+#include "mneme/runtime/device_code.h"
 
 namespace mneme {
 
@@ -68,19 +69,6 @@ Result<EmbeddedSegment> parse_segment(ByteSpan bytes, const std::string& name);
 
 // Decompresses the bitcode of a segment.
 Result<ByteVector> segment_bitcode(const EmbeddedSegment& segment);
-
-// One device ELF of a fat binary.
-struct DeviceElf {
-  ByteSpan bytes;
-  uint32_t sm = 0;  // 90 for sm_90
-};
-
-// The bytes of the fat binary that a registration wrapper (__fatBinC_Wrapper_t) points to, as many as the fat binary's header
-// says.
-Result<ByteSpan> fat_binary_of_wrapper(const void* wrapper);
-
-// The device ELF for architecture `sm` (90 for sm_90), or the nearest below it of the same major version. 0 asks for the newest.
-Result<DeviceElf> find_device_elf(ByteSpan fat_binary, uint32_t sm, const std::string& name);
 
 // The segments of one device ELF. A damaged segment does not hide the others.
 struct SegmentTable {
