@@ -1,0 +1,151 @@
+/* The functions of the CUDA driver that Mneme can stand before, by the names that the driver's library exports. Each version of a
+ * function and each variant for per-thread default streams is a name of its own. Versions from before CUDA 4, whose addresses
+ * have 32 bits, are left out: no program that runs today can use them.
+ *
+ * A function is added by its name here, and by what is to be done when it is called (mneme/record/driver).
+ */
+#ifndef MNEME_ABI_DRIVER_CALLS_H
+#define MNEME_ABI_DRIVER_CALLS_H
+
+/* Loading of device code, and what a program asks of it. */
+#define MNEME_DRIVER_IMAGE_CALLS(X) \
+  X(cuModuleLoad)                   \
+  X(cuModuleLoadData)               \
+  X(cuModuleLoadDataEx)             \
+  X(cuModuleLoadFatBinary)          \
+  X(cuModuleUnload)                 \
+  X(cuModuleGetFunction)            \
+  X(cuLibraryLoadData)              \
+  X(cuLibraryLoadFromFile)          \
+  X(cuLibraryUnload)                \
+  X(cuLibraryGetKernel)             \
+  X(cuKernelGetFunction)
+
+/* Memory that kernels see. */
+#define MNEME_DRIVER_MEMORY_CALLS(X) \
+  X(cuMemAlloc_v2)                   \
+  X(cuMemAllocPitch_v2)              \
+  X(cuMemFree_v2)                    \
+  X(cuMemAllocAsync)                 \
+  X(cuMemAllocAsync_ptsz)            \
+  X(cuMemAllocFromPoolAsync)         \
+  X(cuMemAllocFromPoolAsync_ptsz)    \
+  X(cuMemFreeAsync)                  \
+  X(cuMemFreeAsync_ptsz)             \
+  X(cuMemAllocManaged)               \
+  X(cuMemAddressReserve)             \
+  X(cuMemAddressFree)                \
+  X(cuMemMap)                        \
+  X(cuMemUnmap)                      \
+  X(cuMemGetAddressRange_v2)         \
+  X(cuPointerGetAttribute)           \
+  X(cuPointerGetAttributes)          \
+  X(cuIpcOpenMemHandle)              \
+  X(cuIpcOpenMemHandle_v2)           \
+  X(cuIpcCloseMemHandle)             \
+  X(cuExternalMemoryGetMappedBuffer) \
+  X(cuMemPoolImportPointer)          \
+  X(cuTexObjectCreate)               \
+  X(cuTexObjectDestroy)              \
+  X(cuSurfObjectCreate)              \
+  X(cuSurfObjectDestroy)             \
+  X(cuMemAllocHost_v2)               \
+  X(cuMemHostAlloc)                  \
+  X(cuMemFreeHost)                   \
+  X(cuMemHostRegister_v2)            \
+  X(cuMemHostUnregister)             \
+  X(cuMemHostGetFlags)
+
+/* Launches, and what decides whether a launch runs at once. */
+#define MNEME_DRIVER_LAUNCH_CALLS(X)      \
+  X(cuLaunchKernel)                       \
+  X(cuLaunchKernel_ptsz)                  \
+  X(cuLaunchKernelEx)                     \
+  X(cuLaunchKernelEx_ptsz)                \
+  X(cuLaunchCooperativeKernel)            \
+  X(cuLaunchCooperativeKernel_ptsz)       \
+  X(cuLaunchCooperativeKernelMultiDevice) \
+  X(cuLaunch)                             \
+  X(cuLaunchGrid)                         \
+  X(cuLaunchGridAsync)                    \
+  X(cuGraphLaunch)                        \
+  X(cuGraphLaunch_ptsz)                   \
+  X(cuStreamBeginCapture)                 \
+  X(cuStreamBeginCapture_ptsz)            \
+  X(cuStreamBeginCapture_v2)              \
+  X(cuStreamBeginCapture_v2_ptsz)         \
+  X(cuStreamBeginCaptureToGraph)          \
+  X(cuStreamBeginCaptureToGraph_ptsz)     \
+  X(cuStreamEndCapture)                   \
+  X(cuStreamEndCapture_ptsz)              \
+  X(cuDevicePrimaryCtxReset)              \
+  X(cuDevicePrimaryCtxReset_v2)           \
+  X(cuCtxDestroy_v2)
+
+/* Calls that write memory and are neither allocations nor launches. */
+#define MNEME_DRIVER_WRITE_CALLS(X) \
+  X(cuMemcpy)                       \
+  X(cuMemcpy_ptds)                  \
+  X(cuMemcpyAsync)                  \
+  X(cuMemcpyAsync_ptsz)             \
+  X(cuMemcpyPeer)                   \
+  X(cuMemcpyPeer_ptds)              \
+  X(cuMemcpyPeerAsync)              \
+  X(cuMemcpyPeerAsync_ptsz)         \
+  X(cuMemcpyHtoD_v2)                \
+  X(cuMemcpyHtoD_v2_ptds)           \
+  X(cuMemcpyHtoDAsync_v2)           \
+  X(cuMemcpyHtoDAsync_v2_ptsz)      \
+  X(cuMemcpyDtoD_v2)                \
+  X(cuMemcpyDtoD_v2_ptds)           \
+  X(cuMemcpyDtoDAsync_v2)           \
+  X(cuMemcpyDtoDAsync_v2_ptsz)      \
+  X(cuMemcpyDtoH_v2)                \
+  X(cuMemcpyDtoH_v2_ptds)           \
+  X(cuMemcpyDtoHAsync_v2)           \
+  X(cuMemcpyDtoHAsync_v2_ptsz)      \
+  X(cuMemcpyAtoD_v2)                \
+  X(cuMemcpyAtoD_v2_ptds)           \
+  X(cuMemcpy2D_v2)                  \
+  X(cuMemcpy2D_v2_ptds)             \
+  X(cuMemcpy2DUnaligned_v2)         \
+  X(cuMemcpy2DUnaligned_v2_ptds)    \
+  X(cuMemcpy2DAsync_v2)             \
+  X(cuMemcpy2DAsync_v2_ptsz)        \
+  X(cuMemcpy3D_v2)                  \
+  X(cuMemcpy3D_v2_ptds)             \
+  X(cuMemcpy3DAsync_v2)             \
+  X(cuMemcpy3DAsync_v2_ptsz)        \
+  X(cuMemcpy3DPeer)                 \
+  X(cuMemcpy3DPeer_ptds)            \
+  X(cuMemcpy3DPeerAsync)            \
+  X(cuMemcpy3DPeerAsync_ptsz)       \
+  X(cuMemsetD8_v2)                  \
+  X(cuMemsetD8_v2_ptds)             \
+  X(cuMemsetD16_v2)                 \
+  X(cuMemsetD16_v2_ptds)            \
+  X(cuMemsetD32_v2)                 \
+  X(cuMemsetD32_v2_ptds)            \
+  X(cuMemsetD2D8_v2)                \
+  X(cuMemsetD2D8_v2_ptds)           \
+  X(cuMemsetD2D16_v2)               \
+  X(cuMemsetD2D16_v2_ptds)          \
+  X(cuMemsetD2D32_v2)               \
+  X(cuMemsetD2D32_v2_ptds)          \
+  X(cuMemsetD8Async)                \
+  X(cuMemsetD8Async_ptsz)           \
+  X(cuMemsetD16Async)               \
+  X(cuMemsetD16Async_ptsz)          \
+  X(cuMemsetD32Async)               \
+  X(cuMemsetD32Async_ptsz)          \
+  X(cuMemsetD2D8Async)              \
+  X(cuMemsetD2D8Async_ptsz)         \
+  X(cuMemsetD2D16Async)             \
+  X(cuMemsetD2D16Async_ptsz)        \
+  X(cuMemsetD2D32Async)             \
+  X(cuMemsetD2D32Async_ptsz)
+
+#define MNEME_DRIVER_CALLS(X) \
+  MNEME_DRIVER_IMAGE_CALLS(X) MNEME_DRIVER_MEMORY_CALLS(X) MNEME_DRIVER_LAUNCH_CALLS(X) MNEME_DRIVER_WRITE_CALLS(X)
+
+#endif
