@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "mneme/abi/driver_table.h"
 #include "mneme/abi/segment.h"
 #include "mneme/base/log.h"
 #include "mneme/runtime/recordable.h"
@@ -108,14 +109,25 @@ Result<Path> find_program(const std::string& name) {
   return error(Code::not_found, "running {}: {}", name, std::strerror(errno));
 }
 
-Status check_recordable(const Path& program) {
-  Result<ObjectFile> file = read_object(program);
-  if (file.status().code() == Code::invalid_argument) return {};  // a script: what it starts is not known
-  if (!file.ok()) return file.status();
+namespace {
+
+struct Inspected {
+  bool is_program = false;  // an ELF file; a script is none, and what it starts is not known
   bool recordable = false, cuda = false, has_segments = false;
+  bool loaded_dynamically = true;
+};
+
+Result<Inspected> inspect(const Path& program) {
+  Inspected found;
+  Result<ObjectFile> file = read_object(program);
+  if (file.status().code() == Code::invalid_argument) return found;
+  if (!file.ok()) return file.status();
+  found.is_program = true;
+  found.loaded_dynamically = file->loaded_dynamically;
   for (const LinkedObject& object : linked_objects(program, std::move(*file))) {
-    cuda = cuda || uses_cuda(object.file);
-    has_segments = has_segments || (object.file.device_code && !object.file.recordable && holds_segments(object.path));
+    found.cuda = found.cuda || uses_cuda(object.file);
+    found.has_segments =
+        found.has_segments || (object.file.device_code && !object.file.recordable && holds_segments(object.path));
     if (object.file.dropped_device_code) {
       return error(Code::invalid_argument,
                    "{} was linked without its device code: with -fgpu-rdc the linker step needs --offload-link too",
@@ -123,16 +135,59 @@ Status check_recordable(const Path& program) {
     }
     if (!object.file.recordable) continue;
     MNEME_TRY(check_note(object.file.note, object.path.string()));
-    recordable = true;
+    found.recordable = true;
   }
-  if (recordable) return {};
-  if (has_segments)
+  return found;
+}
+
+// The loader preloads nothing into a program that is static, or that runs with other rights than its user's.
+Status check_preloadable(const Path& program, const Inspected& found) {
+  if (!found.loaded_dynamically)
+    return error(Code::invalid_argument,
+                 "{} is linked statically, so that nothing can stand before its calls of the CUDA driver: {}", program.string(),
+                 kHowToBuild);
+  struct stat info;
+  if (::stat(program.c_str(), &info) == 0 && (info.st_mode & (S_ISUID | S_ISGID)) != 0)
+    return error(Code::invalid_argument,
+                 "{} runs with the rights of its owner (setuid), where the dynamic loader preloads no library: run a copy of it",
+                 program.string());
+  return {};
+}
+
+}  // namespace
+
+Status check_recordable(const Path& program) {
+  MNEME_ASSIGN(const Inspected found, inspect(program));
+  if (!found.is_program || found.recordable) return {};
+  if (found.has_segments)
     return error(Code::invalid_argument,
                  "{} was compiled for Mneme but not linked for it: link it with `mneme config ldflags` behind its objects",
                  program.string());
-  if (cuda) return error(Code::invalid_argument, "{} uses CUDA but was not built for Mneme: {}", program.string(), kHowToBuild);
+  if (found.cuda)
+    return error(Code::invalid_argument, "{} uses CUDA but was not built for Mneme: {}", program.string(), kHowToBuild);
   log::warning("{} holds no recordable code; only shared libraries that it loads while it runs can", program.string());
   return {};
+}
+
+Result<Front> choose_front(const Path& program, DeviceKind device, std::optional<Front> wanted) {
+  if (wanted == Front::linked || device != DeviceKind::cuda) {
+    if (wanted == Front::driver)
+      return error(Code::invalid_argument, "--front driver: on the {} device there is no CUDA driver to record at",
+                   to_string(device));
+    MNEME_TRY(check_recordable(program));
+    return Front::linked;
+  }
+  MNEME_ASSIGN(const Inspected found, inspect(program));
+  if (found.recordable && !wanted) return Front::linked;
+  MNEME_TRY(check_preloadable(program, found));
+  return Front::driver;
+}
+
+std::vector<std::pair<std::string, std::string>> driver_environment(const Path& preload, const Path& recorder) {
+  const char* others = std::getenv("LD_PRELOAD");
+  std::string libraries = preload.string();
+  if (others && *others) libraries += std::string(":") + others;
+  return {{"LD_PRELOAD", libraries}, {MNEME_ENV_DRIVER_INTERPOSER, recorder.string()}};
 }
 
 Status exec_application(const Path& program, const std::vector<std::string>& arguments,

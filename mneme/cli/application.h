@@ -2,12 +2,14 @@
 // by it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "mneme/base/file_system.h"
 #include "mneme/base/status.h"
+#include "mneme/device/device.h"
 
 namespace mneme::cli {
 
@@ -20,6 +22,20 @@ Result<Path> find_program(const std::string& name);
 // invalid_argument: it was not built for Mneme, or was linked wrongly; the message says how to build it. incompatible: it was
 // built for another version. io, not_found: it cannot be read.
 Status check_recordable(const Path& program);
+
+// What a program's kernels are recorded through.
+enum class Front {
+  linked,  // the calls of the CUDA runtime that a program which was built for recording is linked with
+  driver,  // those of the CUDA driver, of any program
+};
+// The front for a program on a kind of device: `wanted`, where it is given; else the linked calls of a program that has them, and
+// the driver for any other. Without the driver, on the CPU device, only linked calls can be recorded. Failures: those of
+// check_recordable(); invalid_argument: the library that stands before the driver cannot be preloaded into the program, or the
+// device is not the driver's.
+Result<Front> choose_front(const Path& program, DeviceKind device, std::optional<Front> wanted);
+// The environment by which a program is recorded through the driver: `preload` is the library that stands before it, `recorder`
+// what it loads. Libraries that are preloaded already stay so.
+std::vector<std::pair<std::string, std::string>> driver_environment(const Path& preload, const Path& recorder);
 
 // Replaces this process by the program. `arguments` begin with the program's name. `environment` is added to that of this
 // process. Returns only on failure: io.

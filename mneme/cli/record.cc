@@ -1,4 +1,4 @@
-// mneme record: runs a recordable program and records its kernel launches.
+// mneme record: runs a program and records its kernel launches.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -27,6 +27,11 @@ class RecordCommand : public Command {
         ->check(number(0.002, 1024, "GiB"))
         ->capture_default_str();
     device_.declare(app, "auto (a GPU where there is one, else the CPU), cuda or cpu");
+    app.add_option("--front", front_,
+                   "what is recorded: the calls of the CUDA driver, in any program (driver), or those that a program which was "
+                   "built for recording is linked with (linked). auto: linked calls where the program has them")
+        ->transform(CLI::IsMember({"auto", "driver", "linked"}))
+        ->capture_default_str();
     app.add_option("--kernels", options_.kernels,
                    "record only kernels in whose name, mangled or not, this regular expression is found");
     app.add_option("--max", options_.max, "launches of each kernel to record")->check(whole_number(1))->capture_default_str();
@@ -59,25 +64,39 @@ class RecordCommand : public Command {
  private:
   Result<int> record() {
     MNEME_ASSIGN(Path program, find_program(application()[0]));
-    MNEME_TRY(check_recordable(program));
+    // Whatever is wrong with the program is told before a device is looked for.
+    if (front_ == "linked") MNEME_TRY(check_recordable(program));
     MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program());
+    MNEME_ASSIGN(const Front front, choose_front(program, device, wanted_front()));
     MNEME_ASSIGN(Installation installation, Installation::find());
     MNEME_TRY(Database::create(options_.database).status());
     MNEME_ASSIGN(auto recording, RecordingReportMapping::create());
     options_.report = recording.descriptor();
-    std::string interposers = installation.recorder().string();
-    if (const std::string_view first = backend_of(device).interposer; !first.empty())
-      interposers = (installation.libdir / first).string() + ":" + interposers;
-    MNEME_ASSIGN(int wait_status, run_supervised(program, application(),
-                                                 {{MNEME_ENV_INTERPOSERS, interposers},
-                                                  {MNEME_ENV_COMMAND, installation.command.string()},
-                                                  {MNEME_ENV_RECORD, encode_recording_options(options_)}}));
+    std::vector<std::pair<std::string, std::string>> environment{{MNEME_ENV_RECORD, encode_recording_options(options_)}};
+    if (front == Front::driver) {
+      for (auto& variable : driver_environment(installation.preload(), installation.recorder()))
+        environment.push_back(std::move(variable));
+    } else {
+      environment.emplace_back(MNEME_ENV_INTERPOSERS, interposers(installation, device));
+      environment.emplace_back(MNEME_ENV_COMMAND, installation.command.string());
+    }
+    MNEME_ASSIGN(int wait_status, run_supervised(program, application(), environment));
     for (const std::string& line : recording_summary(*recording, options_)) log::info("{}", line);
     incomplete_ = recording->lost() != 0 || recording->storing != 0 || !recording->failure.get().empty();
     return wait_status;
   }
 
+  std::optional<Front> wanted_front() const {
+    if (front_ == "auto") return std::nullopt;
+    return front_ == "driver" ? Front::driver : Front::linked;
+  }
+  static std::string interposers(const Installation& installation, DeviceKind device) {
+    const std::string_view first = backend_of(device).interposer;
+    return (first.empty() ? "" : (installation.libdir / first).string() + ":") + installation.recorder().string();
+  }
+
   RecordingOptions options_;
+  std::string front_ = "auto";
   double space_gib_ = 256;
   std::optional<uint64_t> max_bytes_;
   DeviceOption device_;
@@ -85,16 +104,17 @@ class RecordCommand : public Command {
   bool incomplete_ = false;  // what was to be recorded is not
 };
 
-const Registration registration({.name = "record",
-                                 .summary = "run a recordable program and record its kernel launches",
-                                 .application = Application::required,
-                                 .examples = {{"mneme record -rdb db -- ./app",
-                                               "run ./app, and record up to four launches of each of its kernels"},
-                                              {"mneme record -rdb db --kernels add --max 1 -- ./app",
-                                               "only kernels with \"add\" in their name, one launch of each"},
-                                              {"mneme record -rdb cpu-db --device cpu --profile -- ./app",
-                                               "without a GPU; and how long the program's own launches take"}}},
-                                [] { return std::make_unique<RecordCommand>(); });
+const Registration registration(
+    {.name = "record",
+     .summary = "run a program and record its kernel launches",
+     .application = Application::required,
+     .examples = {{"mneme record -rdb db -- ./app", "run ./app, and record up to four launches of each of its kernels"},
+                  {"mneme record -rdb db --kernels add --max 1 -- ./app",
+                   "only kernels with \"add\" in their name, one launch of each"},
+                  {"mneme record -rdb db -- python train.py", "a program that was not built for recording, on an NVIDIA GPU"},
+                  {"mneme record -rdb cpu-db --device cpu --profile -- ./app",
+                   "without a GPU; and how long the program's own launches take"}}},
+    [] { return std::make_unique<RecordCommand>(); });
 
 }  // namespace
 }  // namespace mneme::cli

@@ -1,10 +1,12 @@
-// The interposer's entry: libmneme_record.so, loaded by recordable programs under `mneme record`.
+// The interposer's entries: libmneme_record.so, loaded under `mneme record` by recordable programs, and by the library that is
+// preloaded into others. A process is recorded through the first front that asks.
 #include <pthread.h>
 
 #include <cstdlib>
 #include <mutex>
 
 #include "mneme/base/log.h"
+#include "mneme/record/driver/driver_front.h"
 #include "mneme/record/table.h"
 
 namespace mneme {
@@ -35,17 +37,35 @@ Recorder* make_recorder() {
   return new Recorder(options.ok() ? *options : RecordingOptions(), environment, options.status());
 }
 
+enum class Front { none, call_tables, driver };
+
+// Makes the recorder for the first front that asks. False: the process is recorded through the other one.
+bool begin_recording(Front front) {
+  static std::mutex mutex;
+  static Front recorded = Front::none;
+  std::lock_guard lock(mutex);
+  if (recorded != Front::none) return recorded == front;
+  recorded = front;
+  set_recorder(make_recorder());
+  ::pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
+  return true;
+}
+
 }  // namespace
 }  // namespace mneme
 
 extern "C" __attribute__((visibility("default"))) int mneme_attach(mneme_call_table* table) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    mneme::set_recorder(mneme::make_recorder());
-    ::pthread_atfork(mneme::prepare_fork, mneme::after_fork_in_parent, mneme::after_fork_in_child);
-  });
+  if (!mneme::begin_recording(mneme::Front::call_tables)) return 1;
   mneme::Status status = mneme::attach_table(*table);
   if (status.ok()) mneme::log::debug("loaded into {}", table->object);
   if (!status.ok()) mneme::log::warning("{} is not recorded: {}", table->object, status.message());
+  return status.ok() ? 0 : 1;
+}
+
+extern "C" __attribute__((visibility("default"))) int mneme_attach_driver(mneme_driver_table* table) {
+  if (!mneme::begin_recording(mneme::Front::driver)) return 1;
+  mneme::Status status = mneme::driver::attach_driver(*table);
+  if (status.ok()) mneme::log::debug("recording through the CUDA driver");
+  if (!status.ok()) mneme::log::warning("the program is not recorded: {}", status.message());
   return status.ok() ? 0 : 1;
 }

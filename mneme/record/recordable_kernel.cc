@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "mneme/base/symbol_name.h"
+#include "mneme/record/vendor.h"
 
 namespace mneme {
 namespace {
@@ -83,13 +84,54 @@ Status fill(RecordableKernel& kernel) {
   return check_names(kernel);
 }
 
+void add_image(KernelRecord& record, CodeImageRecord::Kind kind, const ByteVector& bytes) {
+  if (!bytes.empty()) record.images.push_back({kind, digest_of(bytes), Bytes(bytes.size())});
+}
+
+// PTX is not taken apart: the kernels of one text are told apart by their names.
+Digest digest_of_ptx(const std::string& kernel, const ByteVector& ptx) {
+  Hasher hasher;
+  hasher.add(std::string_view("mneme ptx kernel 1")).add(std::string_view(kernel)).add(ByteSpan(ptx));
+  return hasher.finish();
+}
+
+// A kernel of which there is no IR.
+Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
+  MNEME_ASSIGN(const DeviceCode* code, kernel.registered->image->code());
+  const std::string& name = kernel.registered->name;
+  KernelRecord& record = kernel.record;
+  record.name = name;
+  record.demangled = demangle(name);
+  record.target = "nvptx";
+  record.arch = fmt::format("sm_{}", code->sm);
+  record.level = code->ptx.empty() ? CodeLevel::cubin : CodeLevel::ptx;
+  if (code->cubin.empty()) {
+    record.static_hash = digest_of_ptx(name, code->ptx);
+  } else {
+    const std::string image = fmt::format("loaded image {}", kernel.registered->image->id());
+    MNEME_ASSIGN(const CubinKernel found, read_cubin_kernel(code->cubin, name, image));
+    MNEME_ASSIGN(const std::vector<CubinVariable> variables, read_cubin_variables(code->cubin, image));
+    record.static_hash = found.digest;
+    kernel.uses_device_heap = std::find(found.externs.begin(), found.externs.end(), "malloc") != found.externs.end();
+    for (const CubinVariable& v : variables) kernel.globals.push_back({v.name, {v.name, v.size, v.alignment, v.constant_space}});
+  }
+  for (const auto& global : kernel.globals) record.globals.push_back(global.info);
+  add_image(record, CodeImageRecord::Kind::cubin, code->cubin);
+  add_image(record, CodeImageRecord::Kind::ptx, code->ptx);
+  MNEME_ASSIGN(record.parameters, vendor.parameters_of(kernel.function));
+  for (const Parameter& p : record.parameters) record.parameter_bytes = std::max(record.parameter_bytes, p.offset + p.size);
+  return {};
+}
+
 }  // namespace
 
-RecordableKernel describe_kernel(const void* function, std::shared_ptr<const RegisteredKernel> registered) {
+RecordableKernel describe_kernel(const void* function, std::shared_ptr<const RegisteredKernel> registered, Vendor& vendor) {
   RecordableKernel kernel;
   kernel.function = function;
   kernel.registered = std::move(registered);
   kernel.status = fill(kernel);
+  if (kernel.status.code() == Code::not_found && kernel.registered->image->wrapper() == nullptr)
+    kernel.status = fill_from_code(kernel, vendor);
   return kernel;
 }
 
@@ -101,6 +143,15 @@ Result<ByteVector> kernel_bitcode(const RegisteredKernel& registered) {
     all.insert(all.end(), bitcode.begin(), bitcode.end());
   }
   return all;
+}
+
+Result<std::vector<ByteVector>> kernel_images(const RecordableKernel& kernel) {
+  std::vector<ByteVector> images;
+  if (kernel.record.images.empty()) return images;
+  MNEME_ASSIGN(const DeviceCode* code, kernel.registered->image->code());
+  for (const CodeImageRecord& image : kernel.record.images)
+    images.push_back(image.kind == CodeImageRecord::Kind::cubin ? code->cubin : code->ptx);
+  return images;
 }
 
 ByteVector pack_arguments(const RecordableKernel& kernel, void* const* arguments) {

@@ -1,4 +1,5 @@
-// RecordableKernel: what the recorder knows of one registered kernel, taken from its segment and those it needs.
+// RecordableKernel: what the recorder knows of one registered kernel, taken from its segment and those it needs, or from the code
+// that the device runs.
 #pragma once
 
 #include <atomic>
@@ -34,6 +35,7 @@ struct RecordableKernel {
   std::vector<Global> globals;
   std::vector<SegmentRange> padding;  // bytes of the parameter buffer that hold no value
   bool uses_textures = false;         // or surfaces: itself, or a function that is linked to it
+  bool uses_device_heap = false;      // allocates memory itself
   bool selected = true;               // whether --kernels selects it
   std::shared_ptr<KernelCounts> counts;
 
@@ -41,11 +43,16 @@ struct RecordableKernel {
   const std::string& display_name() const { return record.demangled.empty() ? registered->name : record.demangled; }
 };
 
-// Describes a kernel by its segments. Never fails: what is wrong is in the status of the result.
-RecordableKernel describe_kernel(const void* function, std::shared_ptr<const RegisteredKernel> registered);
+// Describes a kernel by its segments; one of a loaded image that has none is described by its code, and `vendor` is asked how its
+// parameters lie. Never fails: what is wrong is in the status of the result.
+class Vendor;
+RecordableKernel describe_kernel(const void* function, std::shared_ptr<const RegisteredKernel> registered, Vendor& vendor);
 
 // The bitcode of the kernel's segment and of all segments that it needs, one module after another.
 Result<ByteVector> kernel_bitcode(const RegisteredKernel& registered);
+
+// The images of a kernel that is described by its code, as its record lists them.
+Result<std::vector<ByteVector>> kernel_images(const RecordableKernel& kernel);
 
 // The packed parameter buffer of a launch, with zeros in the padding. `arguments` has one pointer for each parameter.
 ByteVector pack_arguments(const RecordableKernel& kernel, void* const* arguments);

@@ -91,8 +91,14 @@ Result<std::optional<DevicePtr>> Recorder::allocate(Vendor& vendor, Bytes size) 
   if (!opened) return std::optional<DevicePtr>();
   auto device = vendor.current_device();
   if (!device.ok() || *device != opened->ordinal) return std::optional<DevicePtr>();
-  MNEME_ASSIGN(DevicePtr pointer, opened->space->allocate(size));
-  return std::optional(pointer);
+  finish_stream_frees(vendor, Patience::none);
+  auto pointer = opened->space->allocate(size);
+  if (pointer.status().code() == Code::exhausted) {
+    finish_stream_frees(vendor, Patience::wait);
+    pointer = opened->space->allocate(size);
+  }
+  if (!pointer.ok()) return pointer.status();
+  return std::optional(*pointer);
 }
 
 void Recorder::failed_allocation(const Status& status) {
@@ -130,6 +136,57 @@ Status Recorder::free(Vendor& vendor, DevicePtr pointer) {
   return waited.ok() ? freed : waited;
 }
 
+Status Recorder::free_in_stream(Vendor& vendor, DevicePtr pointer, void* stream) {
+  const auto allocation = find_allocation(pointer);
+  if (!allocation || allocation->address != pointer)
+    return error(Code::invalid_argument, "freeing {}: no allocation starts there", pointer);
+  auto event =
+      stream_captures_ > 0 ? Result<void*>(Status(Code::unsupported, "a stream is captured")) : vendor.record_event(stream);
+  if (!event.ok()) return free(vendor, pointer);
+  std::lock_guard lock(mutex_);
+  stream_frees_.push_back({pointer, *event});
+  return {};
+}
+
+// Events that have happened are given up outside of the lock, which is not held while the vendor's code runs.
+void Recorder::finish_stream_frees(Vendor& vendor, Patience patience) {
+  std::vector<StreamFree> waiting;
+  {
+    std::lock_guard lock(mutex_);
+    if (stream_frees_.empty() || stream_captures_ > 0) return;
+    waiting.swap(stream_frees_);
+  }
+  if (patience == Patience::wait) [[maybe_unused]]
+    Status waited = vendor.synchronize();
+  auto done = std::partition(waiting.begin(), waiting.end(), [&](const auto& w) { return !vendor.has_happened(w.event); });
+  for (auto one = done; one != waiting.end(); ++one) {
+    vendor.destroy_event(one->event);
+    if (!gate_.try_enter()) {
+      std::lock_guard lock(mutex_);
+      deferred_.push_back(one->pointer);
+      continue;
+    }
+    if (auto opened = [&] {
+          std::lock_guard lock(mutex_);
+          return opened_;
+        }()) [[maybe_unused]]
+      Status freed = opened->space->free(one->pointer);
+    gate_.leave();
+  }
+  waiting.erase(done, waiting.end());
+  std::lock_guard lock(mutex_);
+  stream_frees_.insert(stream_frees_.begin(), waiting.begin(), waiting.end());
+}
+
+std::optional<MemoryRange> Recorder::find_allocation(DevicePtr address) const {
+  std::shared_ptr<Opened> opened;
+  {
+    std::lock_guard lock(mutex_);
+    opened = opened_;
+  }
+  return opened ? opened->space->find(address) : std::nullopt;
+}
+
 void Recorder::remember_foreign(uint64_t address, uint64_t size, NotRecorded reason) {
   if (address == 0 || size == 0) return;
   std::lock_guard lock(mutex_);
@@ -160,6 +217,7 @@ void Recorder::reset(Vendor& vendor) {
     opened.swap(opened_);
     foreign_.clear();
     deferred_.clear();
+    stream_frees_.clear();  // their events go with the device
   }
   annotations_.clear();
   shadows_.clear();
@@ -177,14 +235,14 @@ void Recorder::forget_kernels() {
   kernels_.clear();
 }
 
-std::shared_ptr<const RecordableKernel> Recorder::find_kernel(const void* function) {
+std::shared_ptr<const RecordableKernel> Recorder::find_kernel(const void* function, Vendor& vendor) {
   {
     std::shared_lock lock(kernels_mutex_);
     if (auto found = kernels_.find(function); found != kernels_.end()) return found->second;
   }
   auto registered = registry_.find_kernel(function);
   if (!registered) return nullptr;
-  auto kernel = std::make_shared<RecordableKernel>(describe_kernel(function, registered));
+  auto kernel = std::make_shared<RecordableKernel>(describe_kernel(function, registered, vendor));
   if (!kernel->status.ok() && kernel->status.code() != Code::not_found)
     log::warning("{} is not recorded: {}", registered->name, kernel->status.message());
   if (kernel->status.ok()) {

@@ -38,9 +38,12 @@ struct Launch {
   Dim3 grid, block;
   Bytes shared;
   bool cooperative = false;
-  void* const* arguments = nullptr;
-  std::optional<NotRecorded> refusal;  // set by the hook, when it sees that this launch cannot be recorded
-  std::optional<Digest> known{};       // set by begin_launch(), when the database has this instance already
+  void* const* arguments = nullptr;                 // one pointer for each parameter
+  ByteSpan packed{};                                // in place of `arguments`: all of them, as the parameters lie
+  std::optional<NotRecorded> refusal{};             // set by the hook, when it sees that this launch cannot be recorded
+  std::optional<Digest> known{};                    // set by begin_launch(), when the database has this instance already
+  Dim3 cluster{0, 0, 0};                            // zeros: launched without
+  std::map<std::string, std::string> attributes{};  // others of the launch, which change no result
 };
 
 class Recorder {
@@ -62,6 +65,7 @@ class Recorder {
   Gate& gate() { return gate_; }
   HostMemory& host_memory() { return host_memory_; }
   bool is_recording() const { return state_ != State::ended; }
+  RecordingReport* report() const { return environment_.report; }  // null: nothing is reported
 
   // Allocates memory for the application in the reserved range. The first call opens the device. Three outcomes:
   //   - an address: the memory is the recorder's;
@@ -75,8 +79,13 @@ class Recorder {
   // Frees an allocation of the recorder. Waits for the device first, as the vendor's call does. While a launch or a stream is
   // being captured it does not wait, and the memory is freed later. invalid_argument: no allocation of the recorder starts there.
   Status free(Vendor& vendor, DevicePtr pointer);
+  // The same without waiting: the memory is used again once all work is done that the stream was given before.
+  Status free_in_stream(Vendor& vendor, DevicePtr pointer, void* stream);
+  // The allocation of the recorder that holds an address.
+  std::optional<MemoryRange> find_allocation(DevicePtr address) const;
 
-  // Remembers memory that the recorder does not capture. A launch that is given a pointer into it is not recorded, for `reason`.
+  // Remembers memory that the recorder does not capture, or an object that stands for some. A launch that is given a pointer into
+  // it is not recorded, for `reason`.
   void remember_foreign(uint64_t address, uint64_t size, NotRecorded reason);
   void forget_foreign(uint64_t address);
 
@@ -127,10 +136,12 @@ class Recorder {
   Status open(Vendor& vendor);
   void end(const Status& status);
   void count(NotRecorded reason, const std::string& kernel);
-  std::shared_ptr<const RecordableKernel> find_kernel(const void* function);
+  std::shared_ptr<const RecordableKernel> find_kernel(const void* function, Vendor& vendor);
   std::optional<NotRecorded> select(const RecordableKernel& kernel, const Launch& launch);
   std::optional<NotRecorded> find_foreign(ByteSpan parameters) const;
   Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
+  enum class Patience { none, wait };
+  void finish_stream_frees(Vendor& vendor, Patience patience);
   std::optional<MemoryRange> find_memory(DevicePtr address) const;
   std::optional<MemoryRange> find_variable(Vendor& vendor, DevicePtr address) const;
   std::vector<Annotation> annotations_of(Vendor& vendor, const MemoryState& state) const;
@@ -166,6 +177,11 @@ class Recorder {
   mutable std::mutex mutex_;
   RangeMap<NotRecorded> foreign_;    // memory that is not the recorder's, and why a launch that is given it is not recorded
   std::vector<DevicePtr> deferred_;  // to be freed when no capture is going on
+  struct StreamFree {
+    DevicePtr pointer;
+    void* event;
+  };
+  std::vector<StreamFree> stream_frees_;  // to be freed when their events have happened
   std::map<Digest, std::shared_ptr<KernelCounts>> counts_;
   uint64_t written_ = 0;               // bytes added to the database
   uint64_t too_large_ = ~uint64_t{0};  // the smallest state that went beyond --max-bytes

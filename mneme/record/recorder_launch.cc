@@ -66,6 +66,14 @@ std::vector<CapturedGlobal> globals_behind_pointers(const RecordableKernel& kern
   return globals;
 }
 
+// What the program packed itself may be shorter, by padding at the end, or longer.
+ByteVector take_packed(const RecordableKernel& kernel, ByteSpan packed) {
+  ByteVector parameters(packed.begin(), packed.end());
+  parameters.resize(kernel.record.parameter_bytes);
+  for (const SegmentRange& range : kernel.padding) std::memset(parameters.data() + range.offset, 0, range.size);
+  return parameters;
+}
+
 bool arguments_are_there(const RecordableKernel& kernel, void* const* arguments) {
   const size_t count = kernel.record.parameters.size();
   if (count == 0) return true;
@@ -77,17 +85,20 @@ bool arguments_are_there(const RecordableKernel& kernel, void* const* arguments)
 // Cheap first: most launches of a program end here, beyond --max.
 std::optional<NotRecorded> Recorder::select(const RecordableKernel& kernel, const Launch& launch) {
   if (!kernel.status.ok())
-    return kernel.status.code() == Code::unsupported ? NotRecorded::ambiguous_names : NotRecorded::no_segment;
+    return kernel.registered->image->wrapper() == nullptr ? NotRecorded::no_code
+           : kernel.status.code() == Code::unsupported    ? NotRecorded::ambiguous_names
+                                                          : NotRecorded::no_segment;
   if (!kernel.selected) return NotRecorded::other_kernel;
   if (kernel.counts->refused) return NotRecorded::damaged_file;
   if (kernel.counts->seen.fetch_add(1) < options_.skip) return NotRecorded::skipped;
   if (kernel.counts->attempts >= options_.max) return NotRecorded::beyond_max;
   if (launch.refusal) return launch.refusal;
   if (stream_captures_ > 0) return NotRecorded::stream_capture;
-  if (!arguments_are_there(kernel, launch.arguments)) return NotRecorded::launch_failed;
+  if (launch.packed.empty() && !arguments_are_there(kernel, launch.arguments)) return NotRecorded::launch_failed;
   bool managed = std::any_of(kernel.globals.begin(), kernel.globals.end(), [](const auto& g) { return g.info.managed; });
   if (managed) return NotRecorded::managed_global;
   if (kernel.uses_textures) return NotRecorded::textures;
+  if (kernel.uses_device_heap) return NotRecorded::device_heap;
   return std::nullopt;
 }
 
@@ -95,6 +106,7 @@ Result<std::vector<CapturedGlobal>> Recorder::find_globals(const RecordableKerne
   std::vector<CapturedGlobal> globals = globals_behind_pointers(kernel, parameters, vendor);
   for (const auto& global : kernel.globals) {
     auto place = vendor.find_global(kernel, global.image_name);
+    if (!place.ok() && kernel.record.level != CodeLevel::ir) continue;  // the loader keeps no variable that no code uses
     if (!place.ok())
       return place.status().with_context(fmt::format("finding the variable {} of {}", global.info.name, kernel.display_name()));
     if (place->size.count != 0) globals.push_back({global.info.name, place->address, place->size});
@@ -109,6 +121,8 @@ InstanceRecord Recorder::describe_instance(const RecordableKernel& kernel, const
   instance.block = launch.block;
   instance.dynamic_shared_memory = launch.shared;
   instance.cooperative = launch.cooperative;
+  instance.cluster = launch.cluster;
+  instance.attributes = launch.attributes;
   instance.parameters = std::move(parameters);
   instance.recorded_at = now_utc();
   instance.mneme_version = MNEME_VERSION;
@@ -122,7 +136,7 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   // Before the first look at a kernel, since the device decides which of a program's images counts.
   if (state_ == State::waiting && !launch.refusal && stream_captures_ == 0)
     if (Status status = open(launch.vendor); !status.ok()) end(status);
-  auto kernel = find_kernel(launch.function);
+  auto kernel = find_kernel(launch.function, launch.vendor);
   if (!kernel) return count(NotRecorded::unknown_kernel, ""), nullptr;
   auto pass = [&](NotRecorded reason) { return count(reason, kernel->display_name()), nullptr; };
   if (auto reason = select(*kernel, launch)) return pass(*reason);
@@ -138,7 +152,7 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   auto device = launch.vendor.current_device();
   if (!device.ok()) return pass(NotRecorded::device_lost);
   if (*device != capture->opened->ordinal) return pass(NotRecorded::other_device);
-  ByteVector parameters = pack_arguments(*kernel, launch.arguments);
+  ByteVector parameters = launch.packed.empty() ? pack_arguments(*kernel, launch.arguments) : take_packed(*kernel, launch.packed);
   if (auto reason = find_foreign(parameters)) return pass(*reason);
   {
     std::lock_guard lock(mutex_);
@@ -253,7 +267,7 @@ std::shared_ptr<Profile> Recorder::current_profile() {
 std::optional<LaunchTag> Recorder::begin_timing(const Launch& launch, const Capture* capture, void* stream) {
   auto profile = state_ == State::open && stream_captures_ == 0 && !launch.refusal ? current_profile() : nullptr;
   if (!profile) return std::nullopt;
-  auto kernel = find_kernel(launch.function);
+  auto kernel = find_kernel(launch.function, launch.vendor);
   if (!kernel || !kernel->status.ok() || !kernel->selected) return std::nullopt;
   Profile::Launched launched{kernel->record.static_hash, launch.grid, launch.block, launch.shared, launch.cooperative, {}};
   if (capture)
@@ -303,7 +317,10 @@ Status Recorder::publish(Capture& capture) {
   MNEME_TRY(opened.states.capture(*opened.stream, capture.memory, *capture.publication));
   MNEME_TRY(capture.publication->wait());
   capture.recording.epilogue = opened.states.state();
-  MNEME_ASSIGN(capture.recording.ir, kernel_bitcode(*capture.kernel->registered));
+  if (capture.kernel->record.level == CodeLevel::ir) {
+    MNEME_ASSIGN(capture.recording.ir, kernel_bitcode(*capture.kernel->registered));
+  }
+  MNEME_ASSIGN(capture.recording.images, kernel_images(*capture.kernel));
   return capture.publication->commit(capture.recording);
 }
 

@@ -14,8 +14,6 @@ std::array<Table, MNEME_MAX_TABLES>& all_tables() {
   return *tables;
 }
 
-std::atomic<Recorder*> process_recorder = nullptr;
-
 Status vendor_error(const char* call, cudaError_t code) {
   return error(Code::device_fault, "{} returned {}", call, static_cast<int>(code));
 }
@@ -39,8 +37,6 @@ Result<MemoryRange> ask_driver(cudaFunction_t function, const std::string& name)
 }  // namespace
 
 Table& attached_table(uint32_t index) { return all_tables()[index]; }
-Recorder* recorder() { return process_recorder.load(std::memory_order_acquire); }
-void set_recorder(Recorder* recorder) { process_recorder.store(recorder, std::memory_order_release); }
 
 Status Table::prepare() {
   cudaError_t code = MNEME_NEXT(*this, cudaFree)(nullptr);

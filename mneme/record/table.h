@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "mneme/abi/call_table.h"
+#include "mneme/record/process.h"
 #include "mneme/record/recorder.h"
 
 namespace mneme {
@@ -46,9 +47,6 @@ class Table final : public Vendor {
 
 // The table of that index, below MNEME_MAX_TABLES.
 Table& attached_table(uint32_t index);
-// The recorder of this process. It is made when the first table is attached, and never destroyed; null before that.
-Recorder* recorder();
-void set_recorder(Recorder* recorder);
 
 #define MNEME_NEXT(table, name) (reinterpret_cast<decltype(&::name)>((table).next(MNEME_CALL_##name)))
 

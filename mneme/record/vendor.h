@@ -1,5 +1,6 @@
 // Vendor: what the recorder asks of the CUDA runtime that the application was linked with, or of the emulation in its place.
-// Implemented by Table, over the call table that the application called through, and by tests.
+// Implemented by Table, over the call table that the application called through, by DriverFront, over the
+// driver that the application called, and by tests.
 #pragma once
 
 #include <optional>
@@ -25,6 +26,8 @@ class Vendor {
   virtual Result<void*> record_event(void*) { return Status(Code::unsupported, "this vendor has no events"); }
   virtual std::optional<Nanoseconds> elapsed(void*, void*) { return std::nullopt; }
   virtual void destroy_event(void*) {}
+  // Whether all that came before the event in its stream is done, or has failed.
+  virtual bool has_happened(void*) { return true; }
   // As synchronize(), but from a thread of the recorder's own, which has no current device yet: waits for device `ordinal`.
   virtual Status synchronize([[maybe_unused]] int ordinal) { return synchronize(); }
   // Where the kernel's image has the device global of that name. `name` is the one in the image, not the one in the IR.
@@ -32,6 +35,10 @@ class Vendor {
   // Where a registered variable lies, which must not be a managed one. `table` is the index of the call table through which it
   // was registered.
   virtual Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) = 0;
+  // Offset and size of each parameter of a kernel of which no more is known. unsupported: this vendor does not tell.
+  virtual Result<std::vector<Parameter>> parameters_of(const void* function) {
+    return Status(Code::unsupported, "this vendor does not tell how a kernel's parameters lie");
+  }
 };
 
 }  // namespace mneme

@@ -40,6 +40,11 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::other_device_memory: return "an argument points to memory outside of the recorded device and range";
     case NotRecorded::managed_global: return "the kernel reads a __managed__ variable, which is not captured yet";
     case NotRecorded::textures: return "the kernel uses textures or surfaces, which are not captured yet";
+    case NotRecorded::mapped_memory:
+      return "an argument points to memory that the program has mapped itself (cuMemMap), which is not captured yet";
+    case NotRecorded::device_heap: return "the kernel allocates memory itself (malloc in device code), which is not captured";
+    case NotRecorded::no_code: return "the code that the device runs, or how its parameters lie, cannot be told";
+    case NotRecorded::parameter_set: return "launched by a function that older programs use (cuLaunch), which is not recorded";
     case NotRecorded::concurrent: return "other threads were using the device at the same time";
     case NotRecorded::waits_for_host: return "the kernel, or one before it, did not end for long, as if it waited for the host";
     case NotRecorded::launch_failed: return "the launch itself failed";

@@ -33,7 +33,11 @@ enum class NotRecorded : uint32_t {
   external_memory,
   other_device_memory,
   managed_global,  // the kernel reads a __managed__ variable
-  textures,        // the kernel reads textures, or reads or writes surfaces
+  textures,        // the kernel reads textures, or reads or writes surfaces; or an argument is such an object
+  mapped_memory,   // an argument points to memory that the program has mapped itself
+  device_heap,     // the kernel allocates memory itself
+  no_code,         // the code that the device runs is not known, or not how its parameters lie
+  parameter_set,   // the launch is by a function of the driver that takes its parameters before, one by one
   concurrent,      // other threads did not stop using the device
   waits_for_host,  // the kernel did not end while the host waited for it
   launch_failed,   // the launch itself failed

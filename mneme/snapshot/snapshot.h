@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@ namespace mneme {
 inline constexpr Bytes kPageSize{64 << 10};
 
 struct Parameter {
-  enum class Kind { integer, floating, pointer, aggregate };
+  enum class Kind { integer, floating, pointer, aggregate, opaque };
   Kind kind = Kind::integer;
   std::string name;     // empty where the compiler discarded it
   std::string type;     // LLVM spelling
@@ -42,6 +43,16 @@ struct GlobalInfo {
   friend bool operator==(const GlobalInfo&, const GlobalInfo&) = default;
 };
 
+enum class CodeLevel { ir, ptx, cubin };
+
+struct CodeImageRecord {
+  enum class Kind { cubin, ptx };
+  Kind kind = Kind::cubin;
+  Digest digest;
+  Bytes size;
+  friend bool operator==(const CodeImageRecord&, const CodeImageRecord&) = default;
+};
+
 struct KernelRecord {
   Digest static_hash;
   std::string name;  // mangled symbol
@@ -54,6 +65,8 @@ struct KernelRecord {
   std::vector<Parameter> parameters;
   uint64_t parameter_bytes = 0;
   std::vector<GlobalInfo> globals;
+  CodeLevel level = CodeLevel::ir;
+  std::vector<CodeImageRecord> images;
   friend bool operator==(const KernelRecord&, const KernelRecord&) = default;
 };
 
@@ -100,6 +113,8 @@ struct InstanceRecord {
   Dim3 block;
   Bytes dynamic_shared_memory;
   bool cooperative = false;
+  Dim3 cluster{0, 0, 0};
+  std::map<std::string, std::string> attributes;
   ByteVector parameters;    // packed parameter buffer, padding zero
   std::string device_kind;  // the device of the recording: "cpu", "cuda"
   std::string device_name;

@@ -41,6 +41,7 @@ struct PageBatch {
 struct Recording {
   KernelRecord kernel;
   ByteVector ir;  // bitcode, one or several modules
+  std::vector<ByteVector> images;
   InstanceRecord instance;
   MemoryState prologue;
   MemoryState epilogue;

@@ -1,0 +1,176 @@
+#include "mneme/record/driver/driver_front.h"
+
+#include <dlfcn.h>
+
+namespace mneme::driver {
+
+// What the recorder calls of the driver itself.
+#define MNEME_OWN_CALLS(X)    \
+  X(cuCtxGetDevice)           \
+  X(cuCtxSynchronize)         \
+  X(cuCtxSetCurrent)          \
+  X(cuDevicePrimaryCtxRetain) \
+  X(cuEventCreate)            \
+  X(cuEventRecord)            \
+  X(cuEventQuery)             \
+  X(cuModuleGetGlobal_v2)
+// Those that came later than the oldest driver that is recorded on; null there.
+#define MNEME_LATER_CALLS(X) \
+  X(cuLibraryGetGlobal)      \
+  X(cuFuncGetParamInfo)      \
+  X(cuKernelGetParamInfo)
+
+struct DriverFront::Functions {
+#define MNEME_MEMBER(name) decltype(&::name) name = nullptr;
+  MNEME_OWN_CALLS(MNEME_MEMBER)
+  MNEME_LATER_CALLS(MNEME_MEMBER)
+#undef MNEME_MEMBER
+  // Under the names that programs do not write: cuda.h prefers newer versions than the oldest driver has.
+  CUresult (*destroy_event)(CUevent) = nullptr;
+  CUresult (*elapsed_time)(float* milliseconds, CUevent start, CUevent end) = nullptr;
+};
+
+namespace {
+
+#define MNEME_QUOTE_(name) #name
+#define MNEME_QUOTE(name) MNEME_QUOTE_(name)
+
+Status driver_error(const char* call, CUresult code) {
+  return error(Code::device_fault, "{} returned {}", call, static_cast<int>(code));
+}
+
+}  // namespace
+
+DriverFront& front() {
+  static auto* const only = new DriverFront;
+  return *only;
+}
+
+Status DriverFront::attach(mneme_driver_table& table) {
+  static Functions functions;
+  const auto find = [&](const char* name, auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(table.library, name));
+  };
+  const auto need = [&](const char* name, auto& function) -> Status {
+    find(name, function);
+    if (function) return {};
+    return error(Code::unavailable, "the CUDA driver has no function {}: install a newer one", name);
+  };
+#define MNEME_NEED(name) MNEME_TRY(need(MNEME_QUOTE(name), functions.name));
+#define MNEME_FIND(name) find(MNEME_QUOTE(name), functions.name);
+  MNEME_OWN_CALLS(MNEME_NEED)
+  MNEME_LATER_CALLS(MNEME_FIND)
+#undef MNEME_NEED
+#undef MNEME_FIND
+  MNEME_TRY(need("cuEventDestroy_v2", functions.destroy_event));
+  MNEME_TRY(need("cuEventElapsedTime", functions.elapsed_time));
+  real_.assign(table.real, table.real + table.call_count);
+  functions_ = &functions;
+  return {};
+}
+
+Result<int> DriverFront::current_device() {
+  CUdevice device = 0;
+  if (CUresult code = functions_->cuCtxGetDevice(&device); code != CUDA_SUCCESS) return driver_error("cuCtxGetDevice", code);
+  return static_cast<int>(device);
+}
+
+Status DriverFront::synchronize() {
+  CUresult code = functions_->cuCtxSynchronize();
+  return code == CUDA_SUCCESS ? Status() : driver_error("cuCtxSynchronize", code);
+}
+
+// The recorder's device has the primary context of the program's, which stays retained.
+Status DriverFront::synchronize(int ordinal) {
+  CUcontext context = nullptr;
+  if (CUresult code = functions_->cuDevicePrimaryCtxRetain(&context, ordinal); code != CUDA_SUCCESS)
+    return driver_error("cuDevicePrimaryCtxRetain", code);
+  if (CUresult code = functions_->cuCtxSetCurrent(context); code != CUDA_SUCCESS) return driver_error("cuCtxSetCurrent", code);
+  return synchronize();
+}
+
+Result<void*> DriverFront::record_event(void* stream) {
+  CUevent event = nullptr;
+  if (CUresult code = functions_->cuEventCreate(&event, CU_EVENT_DEFAULT); code != CUDA_SUCCESS)
+    return driver_error("cuEventCreate", code);
+  if (CUresult code = functions_->cuEventRecord(event, static_cast<CUstream>(stream)); code != CUDA_SUCCESS) {
+    destroy_event(event);
+    return driver_error("cuEventRecord", code);
+  }
+  return static_cast<void*>(event);
+}
+
+std::optional<Nanoseconds> DriverFront::elapsed(void* start, void* end) {
+  float milliseconds = 0;
+  if (functions_->elapsed_time(&milliseconds, static_cast<CUevent>(start), static_cast<CUevent>(end)) != CUDA_SUCCESS)
+    return std::nullopt;
+  return Nanoseconds(double{milliseconds} * 1e6);
+}
+
+bool DriverFront::has_happened(void* event) {
+  return functions_->cuEventQuery(static_cast<CUevent>(event)) != CUDA_ERROR_NOT_READY;
+}
+void DriverFront::destroy_event(void* event) { functions_->destroy_event(static_cast<CUevent>(event)); }
+
+Result<MemoryRange> DriverFront::find_global(const RecordableKernel& kernel, const std::string& name) {
+  void* image = kernel.registered->image->handle();
+  bool is_library = false;
+  {
+    std::lock_guard lock(mutex_);
+    is_library = libraries_.contains(image);
+  }
+  CUdeviceptr address = 0;
+  size_t size = 0;
+  const CUresult code = is_library
+                            ? functions_->cuLibraryGetGlobal(&address, &size, static_cast<CUlibrary>(image), name.c_str())
+                            : functions_->cuModuleGetGlobal_v2(&address, &size, static_cast<CUmodule>(image), name.c_str());
+  if (code != CUDA_SUCCESS)
+    return error(Code::not_found, "the driver finds no variable {}: it returned {}", name, static_cast<int>(code));
+  return MemoryRange{DevicePtr(address), Bytes(size)};
+}
+
+Result<MemoryRange> DriverFront::find_variable(const RegisteredVariable& variable, uint32_t) {
+  return error(Code::not_found, "the driver knows no host variable {}", variable.name);
+}
+
+// A handle is a function's (CUfunction) or a kernel's (CUkernel), which CUDA's runtime passes in its place.
+Result<std::vector<Parameter>> DriverFront::parameters_of(const void* function) {
+  if (!functions_->cuFuncGetParamInfo || !functions_->cuKernelGetParamInfo)
+    return error(Code::unsupported, "this CUDA driver does not tell how a kernel's parameters lie: CUDA 12.4 or newer does");
+  auto* const handle = const_cast<void*>(function);
+  std::vector<Parameter> parameters;
+  size_t offset = 0, size = 0;
+  const bool is_kernel =
+      functions_->cuFuncGetParamInfo(static_cast<CUfunction>(handle), 0, &offset, &size) == CUDA_ERROR_INVALID_HANDLE;
+  for (size_t i = 0;; ++i) {
+    const CUresult code = is_kernel ? functions_->cuKernelGetParamInfo(static_cast<CUkernel>(handle), i, &offset, &size)
+                                    : functions_->cuFuncGetParamInfo(static_cast<CUfunction>(handle), i, &offset, &size);
+    if (code == CUDA_ERROR_INVALID_VALUE) return parameters;  // there are no more
+    if (code != CUDA_SUCCESS)
+      return error(Code::unsupported, "asking for parameter {} of a kernel: the driver returned {}", i, static_cast<int>(code));
+    parameters.push_back({Parameter::Kind::opaque, "", "", offset, size, 1});
+  }
+}
+
+void DriverFront::add_library(const void* handle) {
+  std::lock_guard lock(mutex_);
+  libraries_.insert(handle);
+}
+void DriverFront::forget_library(const void* handle) {
+  std::lock_guard lock(mutex_);
+  libraries_.erase(handle);
+}
+
+Status attach_driver(mneme_driver_table& table) {
+  if (table.version != MNEME_DRIVER_TABLE_VERSION || table.call_count != MNEME_DRIVER_CALL_COUNT)
+    return error(Code::incompatible,
+                 "the preloaded library is of another Mneme (its table has version {} and {} functions, {} and {} expected)",
+                 table.version, table.call_count, MNEME_DRIVER_TABLE_VERSION, static_cast<int>(MNEME_DRIVER_CALL_COUNT));
+  MNEME_TRY(front().attach(table));
+  for (const auto& hooks : {image_hooks(), memory_hooks(), host_memory_hooks(), launch_hooks(), write_hooks()})
+    for (const DriverHook& one : hooks)
+      if (table.real[one.slot]) table.slots[one.slot] = one.handler;
+  return {};
+}
+
+}  // namespace mneme::driver

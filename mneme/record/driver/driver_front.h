@@ -1,0 +1,86 @@
+// DriverFront: the recorder in front of the CUDA driver, in a process whose program was not built for recording.
+//
+// A slot of the driver's table is a plain function pointer. A handler takes the arguments of the driver's function, and calls on
+// through MNEME_DRIVER. Variants of one function (for per-thread default streams) share a handler, as a template by slot:
+//
+//   template <mneme_driver_call kSlot>
+//   CUresult on_alloc_async(CUdeviceptr* out, size_t size, CUstream stream) { … next<kSlot, F>(out, size, stream) … }
+//   constexpr DriverHook kHooks[] =
+//   {hook<MNEME_DRIVER_CALL_cuMemAllocAsync>(&on_alloc_async<MNEME_DRIVER_CALL_cuMemAllocAsync>)};
+#pragma once
+
+#include <cuda.h>
+
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "mneme/abi/driver_table.h"
+#include "mneme/record/process.h"
+#include "mneme/record/recorder.h"
+
+namespace mneme::driver {
+
+// What the recorder asks of the driver. Looks the functions up that it calls itself, so that none of them goes through a slot.
+class DriverFront final : public Vendor {
+ public:
+  // unavailable: the driver lacks a function that recording needs.
+  Status attach(mneme_driver_table& table);
+  mneme_driver_function real(mneme_driver_call slot) const { return real_[slot]; }
+
+  DeviceKind device_kind() const override { return DeviceKind::cuda; }
+  Status prepare() override { return {}; }  // the program has made its context before it calls what leads here
+  Result<int> current_device() override;
+  Status synchronize() override;
+  Status synchronize(int ordinal) override;
+  Result<void*> record_event(void* stream) override;
+  std::optional<Nanoseconds> elapsed(void* start, void* end) override;
+  bool has_happened(void* event) override;
+  void destroy_event(void* event) override;
+  Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) override;
+  Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
+  Result<std::vector<Parameter>> parameters_of(const void* function) override;
+
+  // Handles of images that are libraries (CUlibrary) and not modules.
+  void add_library(const void* handle);
+  void forget_library(const void* handle);
+
+ private:
+  struct Functions;
+  std::vector<mneme_driver_function> real_;
+  const Functions* functions_ = nullptr;
+  mutable std::mutex mutex_;
+  std::set<const void*> libraries_;
+};
+
+// The front of this process; never destroyed.
+DriverFront& front();
+
+// The driver's own function behind a slot, with the type of a function that has the same signature.
+#define MNEME_DRIVER(slot, like) (reinterpret_cast<decltype(&::like)>(::mneme::driver::front().real(MNEME_DRIVER_CALL_##slot)))
+
+template <mneme_driver_call kSlot, typename F, typename... A>
+CUresult next(A... arguments) {
+  return reinterpret_cast<F>(front().real(kSlot))(arguments...);
+}
+
+struct DriverHook {
+  mneme_driver_call slot;
+  mneme_driver_function handler;
+};
+template <typename F>
+DriverHook hook(mneme_driver_call slot, F* handler) {
+  return {slot, reinterpret_cast<mneme_driver_function>(handler)};
+}
+
+// The kinds of calls that are hooked. A function is added to the list at the end of the file.
+std::vector<DriverHook> image_hooks();        // hooks_images.cc: loading of code
+std::vector<DriverHook> memory_hooks();       // hooks_memory.cc: device memory, textures
+std::vector<DriverHook> host_memory_hooks();  // hooks_host_memory.cc: host memory that kernels reach
+std::vector<DriverHook> launch_hooks();       // hooks_launch.cc: launches, and graphs
+std::vector<DriverHook> write_hooks();        // hooks_writes.cc: other calls that write memory
+
+// Replaces the slots of the table. Fails as DriverFront::attach() does, and then leaves it alone.
+Status attach_driver(mneme_driver_table& table);
+
+}  // namespace mneme::driver

@@ -1,0 +1,204 @@
+// Allocation kinds of the driver. With a handler that takes its memory from the recorder an allocation is captured; with one that
+// calls remember_foreign() it is known, and a launch that is given a pointer into it is not recorded. Host memory that kernels
+// reach is in hooks_host_memory.cc.
+#include "mneme/record/driver/driver_front.h"
+
+namespace mneme::driver {
+namespace {
+
+constexpr uint64_t kPitch = 512;  // of rows, as the driver's own
+// How large memory is that another process or interface has, only its owner knows: what lies behind it counts as part of it.
+constexpr size_t kUnknownSize = size_t{1} << 30;
+
+// Memory of the recorder, or what `original` returns, which leaves the address in *out.
+template <typename Original>
+CUresult allocate(CUdeviceptr* out, size_t size, NotRecorded foreign, Original original) {
+  auto memory = recorder()->allocate(front(), Bytes(size));
+  if (memory.ok() && *memory) {
+    *out = (*memory)->address;
+    return CUDA_SUCCESS;
+  }
+  const CUresult code = original();
+  if (code != CUDA_SUCCESS) return code;  // the program has asked for more than there is
+  if (!memory.ok()) recorder()->failed_allocation(memory.status());
+  recorder()->remember_foreign(*out, size, foreign);
+  return code;
+}
+
+CUresult on_alloc(CUdeviceptr* out, size_t size) {
+  auto original = [&] { return MNEME_DRIVER(cuMemAlloc_v2, cuMemAlloc_v2)(out, size); };
+  return out && size != 0 ? allocate(out, size, NotRecorded::other_device_memory, original) : original();
+}
+
+CUresult on_alloc_pitch(CUdeviceptr* out, size_t* pitch, size_t width, size_t height, unsigned element) {
+  const size_t row = (width + kPitch - 1) / kPitch * kPitch;
+  size_t size = 0;
+  bool own = false;
+  auto original = [&] {
+    return own = true, MNEME_DRIVER(cuMemAllocPitch_v2, cuMemAllocPitch_v2)(out, pitch, width, height, element);
+  };
+  const bool known_element = element == 4 || element == 8 || element == 16;
+  if (!out || !pitch || !known_element || row < width || __builtin_mul_overflow(row, height, &size) || size == 0)
+    return original();
+  const CUresult code = allocate(out, size, NotRecorded::other_device_memory, original);
+  if (!own) *pitch = row;
+  return code;
+}
+
+// What goes into a graph allocates when the graph runs: the driver has to know of it.
+bool is_captured() { return recorder()->in_stream_capture(); }
+
+template <mneme_driver_call kSlot>
+CUresult on_alloc_async(CUdeviceptr* out, size_t size, CUstream stream) {
+  auto original = [&] { return next<kSlot, decltype(&::cuMemAllocAsync)>(out, size, stream); };
+  return out && size != 0 && !is_captured() ? allocate(out, size, NotRecorded::pool_memory, original) : original();
+}
+template <mneme_driver_call kSlot>
+CUresult on_alloc_from_pool(CUdeviceptr* out, size_t size, CUmemoryPool pool, CUstream stream) {
+  auto original = [&] { return next<kSlot, decltype(&::cuMemAllocFromPoolAsync)>(out, size, pool, stream); };
+  return out && size != 0 && !is_captured() ? allocate(out, size, NotRecorded::pool_memory, original) : original();
+}
+
+// The driver's answer to a free of the recorder's, whose status it is given. A fault of an earlier kernel is reported as the
+// driver reports it.
+CUresult result_of(const Status& status) {
+  if (status.ok()) return CUDA_SUCCESS;
+  if (status.code() == Code::invalid_argument) return CUDA_ERROR_INVALID_VALUE;
+  return MNEME_DRIVER(cuMemFree_v2, cuMemFree_v2)(0);
+}
+
+CUresult on_free(CUdeviceptr pointer) {
+  if (pointer != 0 && recorder()->owns(pointer)) return result_of(recorder()->free(front(), DevicePtr(pointer)));
+  recorder()->forget_foreign(pointer);
+  return MNEME_DRIVER(cuMemFree_v2, cuMemFree_v2)(pointer);
+}
+template <mneme_driver_call kSlot, bool kPerThread>
+CUresult on_free_async(CUdeviceptr pointer, CUstream stream) {
+  if (pointer != 0 && recorder()->owns(pointer)) {
+    void* const in = kPerThread && stream == nullptr ? CU_STREAM_PER_THREAD : stream;
+    return result_of(recorder()->free_in_stream(front(), DevicePtr(pointer), in));
+  }
+  recorder()->forget_foreign(pointer);
+  return next<kSlot, decltype(&::cuMemFreeAsync)>(pointer, stream);
+}
+
+CUresult remember(CUresult code, const CUdeviceptr* pointer, size_t size, NotRecorded reason) {
+  if (code == CUDA_SUCCESS && pointer) recorder()->remember_foreign(*pointer, size, reason);
+  return code;
+}
+
+CUresult on_alloc_managed(CUdeviceptr* out, size_t size, unsigned flags) {
+  return remember(MNEME_DRIVER(cuMemAllocManaged, cuMemAllocManaged)(out, size, flags), out, size, NotRecorded::managed_memory);
+}
+// Memory that the program maps itself lies outside of the recorder's range.
+CUresult on_map(CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags) {
+  return remember(MNEME_DRIVER(cuMemMap, cuMemMap)(address, size, offset, handle, flags), &address, size,
+                  NotRecorded::mapped_memory);
+}
+CUresult on_unmap(CUdeviceptr address, size_t size) {
+  const CUresult code = MNEME_DRIVER(cuMemUnmap, cuMemUnmap)(address, size);
+  if (code == CUDA_SUCCESS) recorder()->forget_foreign(address);
+  return code;
+}
+template <mneme_driver_call kSlot>
+CUresult on_ipc_open(CUdeviceptr* out, CUipcMemHandle handle, unsigned flags) {
+  return remember(next<kSlot, CUresult (*)(CUdeviceptr*, CUipcMemHandle, unsigned)>(out, handle, flags), out, kUnknownSize,
+                  NotRecorded::external_memory);
+}
+CUresult on_ipc_close(CUdeviceptr pointer) {
+  recorder()->forget_foreign(pointer);
+  return MNEME_DRIVER(cuIpcCloseMemHandle, cuIpcCloseMemHandle)(pointer);
+}
+CUresult on_external_buffer(CUdeviceptr* out, CUexternalMemory memory, const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* description) {
+  const CUresult code = MNEME_DRIVER(cuExternalMemoryGetMappedBuffer, cuExternalMemoryGetMappedBuffer)(out, memory, description);
+  return remember(code, out, description ? description->size : 0, NotRecorded::external_memory);
+}
+CUresult on_pool_import(CUdeviceptr* out, CUmemoryPool pool, CUmemPoolPtrExportData* data) {
+  return remember(MNEME_DRIVER(cuMemPoolImportPointer, cuMemPoolImportPointer)(out, pool, data), out, kUnknownSize,
+                  NotRecorded::external_memory);
+}
+
+// An argument with the number of a texture or surface object stands for memory that is not captured.
+CUresult on_texture_create(CUtexObject* out, const CUDA_RESOURCE_DESC* resource, const CUDA_TEXTURE_DESC* texture,
+                           const CUDA_RESOURCE_VIEW_DESC* view) {
+  const CUresult code = MNEME_DRIVER(cuTexObjectCreate, cuTexObjectCreate)(out, resource, texture, view);
+  if (code == CUDA_SUCCESS) recorder()->remember_foreign(*out, 1, NotRecorded::textures);
+  return code;
+}
+CUresult on_texture_destroy(CUtexObject object) {
+  recorder()->forget_foreign(object);
+  return MNEME_DRIVER(cuTexObjectDestroy, cuTexObjectDestroy)(object);
+}
+CUresult on_surface_create(CUsurfObject* out, const CUDA_RESOURCE_DESC* resource) {
+  const CUresult code = MNEME_DRIVER(cuSurfObjectCreate, cuSurfObjectCreate)(out, resource);
+  if (code == CUDA_SUCCESS) recorder()->remember_foreign(*out, 1, NotRecorded::textures);
+  return code;
+}
+CUresult on_surface_destroy(CUsurfObject object) {
+  recorder()->forget_foreign(object);
+  return MNEME_DRIVER(cuSurfObjectDestroy, cuSurfObjectDestroy)(object);
+}
+
+// The driver knows what is mapped, in whole granules, and not which allocations lie there.
+CUresult on_address_range(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) {
+  const auto allocation = recorder()->owns(pointer) ? recorder()->find_allocation(DevicePtr(pointer)) : std::nullopt;
+  if (!allocation) return MNEME_DRIVER(cuMemGetAddressRange_v2, cuMemGetAddressRange_v2)(base, size, pointer);
+  if (base) *base = allocation->address.address;
+  if (size) *size = allocation->size.count;
+  return CUDA_SUCCESS;
+}
+
+void correct_attribute(void* value, CUpointer_attribute attribute, const MemoryRange& allocation) {
+  if (attribute == CU_POINTER_ATTRIBUTE_RANGE_START_ADDR) *static_cast<CUdeviceptr*>(value) = allocation.address.address;
+  if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE) *static_cast<size_t*>(value) = allocation.size.count;
+}
+CUresult on_pointer_attribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  const CUresult code = MNEME_DRIVER(cuPointerGetAttribute, cuPointerGetAttribute)(value, attribute, pointer);
+  if (code != CUDA_SUCCESS || !recorder()->owns(pointer)) return code;
+  if (const auto allocation = recorder()->find_allocation(DevicePtr(pointer))) correct_attribute(value, attribute, *allocation);
+  return code;
+}
+CUresult on_pointer_attributes(unsigned count, CUpointer_attribute* attributes, void** values, CUdeviceptr pointer) {
+  const CUresult code = MNEME_DRIVER(cuPointerGetAttributes, cuPointerGetAttributes)(count, attributes, values, pointer);
+  if (code != CUDA_SUCCESS || !recorder()->owns(pointer)) return code;
+  const auto allocation = recorder()->find_allocation(DevicePtr(pointer));
+  for (unsigned i = 0; allocation && i < count; ++i) correct_attribute(values[i], attributes[i], *allocation);
+  return code;
+}
+
+#define MNEME_HOOK(name, ...) hook(MNEME_DRIVER_CALL_##name, &__VA_ARGS__)
+
+}  // namespace
+
+std::vector<DriverHook> memory_hooks() {
+  return {
+      // captured
+      MNEME_HOOK(cuMemAlloc_v2, on_alloc),
+      MNEME_HOOK(cuMemAllocPitch_v2, on_alloc_pitch),
+      MNEME_HOOK(cuMemFree_v2, on_free),
+      MNEME_HOOK(cuMemAllocAsync, on_alloc_async<MNEME_DRIVER_CALL_cuMemAllocAsync>),
+      MNEME_HOOK(cuMemAllocAsync_ptsz, on_alloc_async<MNEME_DRIVER_CALL_cuMemAllocAsync_ptsz>),
+      MNEME_HOOK(cuMemAllocFromPoolAsync, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync>),
+      MNEME_HOOK(cuMemAllocFromPoolAsync_ptsz, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync_ptsz>),
+      MNEME_HOOK(cuMemFreeAsync, on_free_async<MNEME_DRIVER_CALL_cuMemFreeAsync, false>),
+      MNEME_HOOK(cuMemFreeAsync_ptsz, on_free_async<MNEME_DRIVER_CALL_cuMemFreeAsync_ptsz, true>),
+      MNEME_HOOK(cuMemGetAddressRange_v2, on_address_range),
+      MNEME_HOOK(cuPointerGetAttribute, on_pointer_attribute),
+      MNEME_HOOK(cuPointerGetAttributes, on_pointer_attributes),
+      // known, not captured
+      MNEME_HOOK(cuMemAllocManaged, on_alloc_managed),
+      MNEME_HOOK(cuMemMap, on_map),
+      MNEME_HOOK(cuMemUnmap, on_unmap),
+      MNEME_HOOK(cuIpcOpenMemHandle, on_ipc_open<MNEME_DRIVER_CALL_cuIpcOpenMemHandle>),
+      MNEME_HOOK(cuIpcOpenMemHandle_v2, on_ipc_open<MNEME_DRIVER_CALL_cuIpcOpenMemHandle_v2>),
+      MNEME_HOOK(cuIpcCloseMemHandle, on_ipc_close),
+      MNEME_HOOK(cuExternalMemoryGetMappedBuffer, on_external_buffer),
+      MNEME_HOOK(cuMemPoolImportPointer, on_pool_import),
+      MNEME_HOOK(cuTexObjectCreate, on_texture_create),
+      MNEME_HOOK(cuTexObjectDestroy, on_texture_destroy),
+      MNEME_HOOK(cuSurfObjectCreate, on_surface_create),
+      MNEME_HOOK(cuSurfObjectDestroy, on_surface_destroy),
+  };
+}
+
+}  // namespace mneme::driver
