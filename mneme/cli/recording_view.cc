@@ -135,7 +135,7 @@ MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue)
 }
 
 json to_json(const KernelRecord& kernel) {
-  constexpr const char* kKinds[] = {"integer", "floating", "pointer", "aggregate"};
+  constexpr const char* kKinds[] = {"integer", "floating", "pointer", "aggregate", "opaque"};
   json parameters = json::array(), globals = json::array();
   for (const Parameter& p : kernel.parameters) {
     parameters.push_back({{"kind", kKinds[static_cast<size_t>(p.kind)]},

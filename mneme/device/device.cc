@@ -1,7 +1,14 @@
 #include "mneme/device/device.h"
 
+#include "mneme/device/backend.h"
+
 namespace mneme {
 namespace {
+
+// An extent of 0 divides nothing.
+bool divides(const Dim3& part, const Dim3& whole) {
+  return part.volume() != 0 && whole.x % part.x == 0 && whole.y % part.y == 0 && whole.z % part.z == 0;
+}
 
 bool exceeds(const Dim3& extent, const Dim3& limit) { return extent.x > limit.x || extent.y > limit.y || extent.z > limit.z; }
 
@@ -58,6 +65,13 @@ Status Stream::check_shape(const Kernel& kernel, const LaunchShape& shape) const
   if (needs.max_threads_per_block && threads > *needs.max_threads_per_block) {
     return error(Code::invalid_argument, "{}: the block has {} threads, this kernel runs with at most {} on the device", what,
                  threads, *needs.max_threads_per_block);
+  }
+  if (shape.cluster != kNoCluster && !device.clusters) {
+    return error(Code::unsupported, "{}: the launch has clusters of {} blocks, which the {} ({}) does not run", what,
+                 shape.cluster, backend_of(device.kind).title, device.name);
+  }
+  if (shape.cluster != kNoCluster && !divides(shape.cluster, shape.grid)) {
+    return error(Code::invalid_argument, "{}: clusters of {} blocks do not divide the grid", what, shape.cluster);
   }
   const Bytes fixed = needs.static_shared_memory.value_or(Bytes(0));
   if (shape.dynamic_shared_memory > device.max_shared_memory_per_block ||

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "mneme/base/cluster.h"
 #include "mneme/base/memory_range.h"
 #include "mneme/base/status.h"
 #include "mneme/device/code_image.h"
@@ -40,6 +41,7 @@ struct DeviceProperties {
   Bytes total_memory;
   Bytes allocation_granularity;   // of physical memory in an AddressSpace, and of its base and size
   Bytes reservation_granularity;  // what base and size of a small AddressSpace must be multiples of to lie where it is asked for
+  bool clusters = false;          // whether launches may have a cluster shape
   Bytes l2_cache;                 // the cache of the whole device; zero where a replay cannot choose what it holds
   uint32_t max_threads_per_multiprocessor = 0;  // zero: not known
   std::string hardware_id;  // names the hardware that processes share, fit for a file name; empty: it is not to be locked
@@ -64,6 +66,7 @@ struct LaunchShape {
   Dim3 block;
   Bytes dynamic_shared_memory{};
   bool cooperative = false;
+  Dim3 cluster = kNoCluster;  // in blocks
   friend bool operator==(const LaunchShape&, const LaunchShape&) = default;
 };
 
@@ -156,8 +159,9 @@ class Stream {
   virtual Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) = 0;
 
   // Launches a kernel; ordered in the stream. `parameters` is the packed parameter buffer: each argument at its offset by the
-  // device's ABI. invalid_argument: the device cannot run the shape; the message has the limit. A fault of the kernel
-  // (device_fault) is reported by this call, or by a later one that waits for the stream.
+  // device's ABI. invalid_argument: the device cannot run the shape; the message has the limit. unsupported: the shape has
+  // clusters, which the device does not. A fault of the kernel (device_fault) is reported by this call, or by a later one that
+  // waits for the stream.
   Status launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
   // Launches as launch() does, and times the launch for take_times().
   Status launch_timed(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);

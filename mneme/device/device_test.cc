@@ -55,6 +55,37 @@ TEST_F(Launches, ShapesBeyondTheDeviceAreRefusedWithItsLimit) {
             "device's 49152 B for a block");
 }
 
+TEST_F(Launches, ClustersAreRefusedWhereTheDeviceHasNoneAndWhereTheyDoNotDivideTheGrid) {
+  LaunchShape shape{.grid = {6, 1, 1}, .block = {32, 1, 1}, .cluster = {2, 1, 1}};
+  EXPECT_EQ(
+      refusal(shape),
+      "unsupported: launching 'bounded' with grid 6x1x1 and block 32x1x1: the launch has clusters of 2x1x1 blocks, which the "
+      "fake device (fake device) does not run");
+  DeviceProperties properties = fake::FakeDevice::default_properties();
+  properties.clusters = true;
+  fake::FakeDevice device(properties);
+  Dim3 cluster;
+  device.define_kernel("clustered", [&](const fake::FakeLaunch& launch) {
+    cluster = launch.shape.cluster;
+    return Status();
+  });
+  auto module = std::move(device.load(CodeImage{DeviceKind::fake, {}})).value();
+  auto stream = std::move(device.create_stream()).value();
+  const auto launch = [&](const LaunchShape& of) { return stream->launch(**module->kernel("clustered"), of, {}).to_string(); };
+  EXPECT_EQ(launch(shape), "ok");
+  EXPECT_EQ(cluster, (Dim3{2, 1, 1}));
+  shape.cluster = {4, 1, 1};
+  EXPECT_EQ(
+      launch(shape),
+      "invalid_argument: launching 'clustered' with grid 6x1x1 and block 32x1x1: clusters of 4x1x1 blocks do not divide the "
+      "grid");
+  shape.cluster = {2, 0, 1};
+  EXPECT_EQ(
+      launch(shape),
+      "invalid_argument: launching 'clustered' with grid 6x1x1 and block 32x1x1: clusters of 2x0x1 blocks do not divide the "
+      "grid");
+}
+
 TEST_F(Launches, SharedMemoryThatOverflowsIsRefused) {
   EXPECT_EQ(refusal({.grid = {1, 1, 1}, .block = {1, 1, 1}, .dynamic_shared_memory = 47_KiB}), "ok");
   EXPECT_NE(refusal({.grid = {1, 1, 1}, .block = {1, 1, 1}, .dynamic_shared_memory = Bytes(~uint64_t{0} - 100)}), "ok");

@@ -16,11 +16,17 @@ namespace mneme {
 
 // The version of a format. A reader takes files of its own major version and of earlier ones, with any minor version: a higher
 // minor version only adds what a reader may ignore.
+//
+// A file has the lowest version whose readers replay it rightly, so that a database may hold files of several.
 struct FormatVersion {
   uint16_t major = 1;
   uint16_t minor = 0;
+  friend constexpr auto operator<=>(const FormatVersion&, const FormatVersion&) = default;
 };
-inline constexpr FormatVersion kFormatVersion{2, 1};
+// The newest: of a kernel without IR, and of a list with a launch in clusters.
+inline constexpr FormatVersion kFormatVersion{3, 0};
+// Of every other file. A reader of version 2 can use it.
+inline constexpr FormatVersion kCommonVersion{2, 2};
 // incompatible, naming both versions, unless a file of this version can be read.
 Status check_format_version(FormatVersion version, const std::string& name);
 // The failure (corrupt) for a file whose version cannot be read, but whose checksum is right when its major version is taken to
@@ -31,14 +37,15 @@ Status damaged_version(FormatVersion version, uint16_t right, std::string_view p
 std::string kernel_file_name(const Digest& static_hash);
 std::string ir_file_name(const Digest& static_hash);
 std::string list_file_name(const Digest& static_hash);
+std::string image_file_name(const CodeImageRecord& image);  // several kernels may name the same
 enum class Moment : uint32_t { prologue = 1, epilogue = 2 };
 std::string state_file_name(Moment moment, const Digest& static_hash, const Digest& dynamic_hash);
 
 // A kernel, which is the file `<static-hash>.json`, and its instances, which are in a file of their own.
 struct KernelDocument {
   KernelRecord kernel;
-  Bytes ir_size;                          // size of the file with the recorded IR
-  Digest ir_digest;                       // digest of the bytes in it
+  Bytes ir_size;                          // size of the file with the recorded IR; zero where the kernel has none
+  Digest ir_digest;                       // digest of the bytes in it; zero likewise
   std::vector<InstanceRecord> instances;  // in the order of recording
   bool lists_instances = false;           // the document is of version 1: the instances are in the JSON, and there is no list
   friend bool operator==(const KernelDocument&, const KernelDocument&) = default;
@@ -54,11 +61,14 @@ struct InstanceListHeader {
   Digest static_hash;
   uint64_t bytes = 0;  // how many bytes of the file count, with this line
   uint64_t lines = 0;  // how many lines count, without this one
+  FormatVersion version = kCommonVersion;
   friend bool operator==(const InstanceListHeader&, const InstanceListHeader&) = default;
 };
 inline constexpr size_t kListHeaderBytes = 256;
 std::string encode_list_header(const InstanceListHeader& header);  // kListHeaderBytes, with its line feed
 Result<InstanceListHeader> decode_list_header(std::string_view text, const std::string& name);
+// The version that a list must have which lists this instance.
+FormatVersion version_of(const InstanceRecord& instance);
 std::string encode_instance(const InstanceRecord& instance);  // a line, with its line feed
 // `line` without its line feed; `offset` is where it begins in the file.
 Result<InstanceRecord> decode_instance(std::string_view line, const KernelRecord& kernel, const std::string& name,

@@ -30,6 +30,9 @@ KernelDocument kernel_document() {
   kernel.parameters = {{Parameter::Kind::floating, "a", "float", 0, 4, 4}, {Parameter::Kind::pointer, "x", "ptr", 8, 8, 8}};
   kernel.parameter_bytes = 16;
   kernel.globals = {{"table", 64, 16, true, false, false}, {"counter", 4, 4, false, false, true}};
+  kernel.images = {{CodeImageRecord::Kind::cubin, digest("machine code"), Bytes(4096)},
+                   {CodeImageRecord::Kind::ptx, digest("text"), Bytes(900)},
+                   {CodeImageRecord::Kind::cubin, digest("other code"), Bytes(100)}};
   document.ir_size = Bytes(1234);
   document.ir_digest = digest("ir");
   InstanceRecord instance;
@@ -50,6 +53,7 @@ KernelDocument kernel_document() {
   instance.annotations = {{DevicePtr(0x7a0000000000), Bytes(400), "forces", {ElementType::f32, 1e-5, ErrorKind::relative}},
                           {DevicePtr(0x7a0000000200), Bytes(16), "", {ElementType::complex128, 0.5}}};
   instance.recorded_time = RecordedTime{"cupti_activity", 1250.5, 3, 1000, 1100.25};
+  instance.attributes = {{"programmatic_stream_serialization", "1"}};
   document.instances = {instance};
   return document;
 }
@@ -116,6 +120,65 @@ TEST(KernelCodec, DocumentsUpToVersion20HaveNoPipeline) {
   auto decoded = decode_kernel(written.dump(), "k.json");
   ASSERT_TRUE(decoded.ok()) << decoded.status().message();
   EXPECT_EQ(*decoded, document);
+}
+
+// The level of a kernel's code decides what readers must know.
+TEST(KernelCodec, AKernelWithoutIrIsOfVersion3) {
+  KernelDocument document = kernel_document();
+  document.instances.clear();
+  EXPECT_EQ(json::parse(encode_kernel(document))["version"], (json{{"major", 2}, {"minor", 2}}));
+  document.ir_size = Bytes();
+  document.ir_digest = Digest();
+  document.kernel.parameters = {{Parameter::Kind::opaque, "", "", 0, 3, 1}, {Parameter::Kind::opaque, "", "", 8, 8, 1}};
+  for (CodeLevel level : {CodeLevel::ptx, CodeLevel::cubin}) {
+    document.kernel.level = level;
+    const std::string text = encode_kernel(document);
+    EXPECT_EQ(json::parse(text)["version"], (json{{"major", 3}, {"minor", 0}}));
+    EXPECT_FALSE(json::parse(text).contains("ir"));
+    auto decoded = decode_kernel(text, "k.json");
+    ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+    EXPECT_EQ(*decoded, document);
+  }
+}
+
+TEST(KernelCodec, DocumentsUpToVersion21HaveIrAndNoImages) {
+  KernelDocument document = kernel_document();
+  json written = json::parse(encode_version_1(document));
+  written["kernel"].erase("code");
+  written["kernel"].erase("images");
+  written["instances"][0].erase("attributes");
+  written.erase("checksum");
+  written["checksum"] = digest(written.dump()).hex();
+  document.kernel.images.clear();
+  document.instances[0].attributes.clear();
+  document.lists_instances = true;
+  auto decoded = decode_kernel(written.dump(), "k.json");
+  ASSERT_TRUE(decoded.ok()) << decoded.status().message();
+  EXPECT_EQ(*decoded, document);
+}
+
+TEST(KernelCodec, NamesWhatIsWrongWithCode) {
+  const auto image = [](json& j) -> json& { return j["kernel"]["images"][0]; };
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["code"] = "sass"; }),
+            "corrupt: k.json: /kernel/code: the code 'sass' is not known");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["code"] = 1; }), "corrupt: k.json: /kernel/code: a string expected");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["code"] = "ptx", j["kernel"]["images"].erase(1); }),
+            "corrupt: k.json: /kernel/images: the code is ptx, and no image is");
+  EXPECT_EQ(refusal([](json& j) { j["kernel"]["code"] = "cubin", j["kernel"].erase("images"); }),
+            "corrupt: k.json: /kernel: the code is cubin, and no image is");
+  EXPECT_EQ(refusal([&](json& j) { image(j)["kind"] = "fatbin"; }),
+            "corrupt: k.json: /kernel/images/0/kind: the image kind 'fatbin' is not known");
+  EXPECT_EQ(refusal([&](json& j) { image(j)["file"] = "../secret"; }),
+            "corrupt: k.json: /kernel/images/0/file: the file must be named 'Image_" + digest("machine code").hex() +
+                ".cubin', not '../secret'");
+  EXPECT_EQ(refusal([&](json& j) { image(j).erase("digest"); }),
+            "corrupt: k.json: /kernel/images/0: the key 'digest' is missing");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["cluster"] = {2, 0, 1}; }),
+            "corrupt: k.json: /instances/0/cluster/1: an extent of 0");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["attributes"] = 1; }),
+            "corrupt: k.json: /instances/0/attributes: an object expected");
+  EXPECT_EQ(refusal([](json& j) { j["instances"][0]["attributes"]["priority"] = 1; }),
+            "corrupt: k.json: /instances/0/attributes/priority: a string expected");
 }
 
 TEST(KernelCodec, WhiteSpaceDoesNotMatter) {
@@ -236,15 +299,15 @@ TEST(KernelCodec, ToldVersions) {
     const std::string text = j.dump();
     j["checksum"] = digest_of(std::as_bytes(std::span(text))).hex();
   };
-  EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 3, with_checksum(j); }),
-            "incompatible: k.json: format version 3.1, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
+  EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 4, with_checksum(j); }),
+            "incompatible: k.json: format version 4.1, this Mneme reads versions 1.x to 3.x: use a newer Mneme");
   EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 0, with_checksum(j); }),
-            "incompatible: k.json: format version 0.1, this Mneme reads versions 1.x to 2.x: record again");
+            "incompatible: k.json: format version 0.1, this Mneme reads versions 1.x to 3.x: record again");
   // A newer format may have another checksum.
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 3, j["checksum"] = "new"; }),
-            "incompatible: k.json: format version 3.1, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 3; }),
-            "corrupt: k.json: /version/major: the format version is 3.1, and the checksum that of version 1.1: it was damaged");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 4, j["checksum"] = "new"; }),
+            "incompatible: k.json: format version 4.1, this Mneme reads versions 1.x to 3.x: use a newer Mneme");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 4; }),
+            "corrupt: k.json: /version/major: the format version is 4.1, and the checksum that of version 1.1: it was damaged");
   EXPECT_EQ(refusal([](json& j) { j["format"] = "something"; }),
             "corrupt: k.json: /format: 'mneme kernel' expected, not 'something'");
 }
@@ -293,6 +356,12 @@ TEST(InstanceListCodec, RoundTrip) {
     ASSERT_TRUE(read.ok()) << read.status().message();
     EXPECT_EQ(*read, header);
   }
+  InstanceRecord clustered = document.instances[0];
+  EXPECT_EQ(version_of(clustered), kCommonVersion);
+  clustered.cluster = {2, 1, 1};
+  EXPECT_EQ(version_of(clustered), kFormatVersion) << "a reader that does not know clusters would launch another kernel";
+  const InstanceListHeader newest{digest("kernel"), 1000, 1, kFormatVersion};
+  EXPECT_EQ(*decode_list_header(encode_list_header(newest), "l.mneme"), newest);
 }
 
 TEST(InstanceListCodec, NoticesEveryFlippedBitAndTruncation) {
@@ -331,8 +400,8 @@ TEST(InstanceListCodec, SaysWhatIsWrong) {
         .to_string();
   };
   EXPECT_EQ(refusal([](json&) {}), "ok");
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 3; }),
-            "incompatible: l.mneme: format version 3.1, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 4; }),
+            "incompatible: l.mneme: format version 4.2, this Mneme reads versions 1.x to 3.x: use a newer Mneme");
   EXPECT_EQ(refusal([](json& j) { j["format"] = "mneme kernel"; }),
             "corrupt: l.mneme: /format: 'mneme instances' expected, not 'mneme kernel'");
   EXPECT_EQ(refusal([](json& j) { j["bytes"] = kListHeaderBytes; }), "ok");
@@ -424,12 +493,12 @@ TEST(StateCodec, SaysWhatIsWrong) {
   EXPECT_EQ(decode_state(ByteSpan(bytes).first(140), "s.mneme").status().message(),
             fmt::format("s.mneme: offset 16: the file has 140 bytes, {} expected", bytes.size()));
   ByteVector newer = bytes;
-  newer[8] = std::byte{3};
+  newer[8] = std::byte{4};
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "corrupt: s.mneme: offset 8: the format version is 3.1, and the checksum that of version 2.1: it was damaged");
+            "corrupt: s.mneme: offset 8: the format version is 4.2, and the checksum that of version 2.2: it was damaged");
   newer[24] ^= std::byte{1};  // what is not known may be newer
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "incompatible: s.mneme: format version 3.1, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
+            "incompatible: s.mneme: format version 4.2, this Mneme reads versions 1.x to 3.x: use a newer Mneme");
   ByteVector flipped = bytes;
   flipped.back() ^= std::byte{1};
   EXPECT_THAT(decode_state(flipped, "s.mneme").status().message(), HasSubstr("s.mneme: offset 24: the file's checksum is "));

@@ -48,6 +48,16 @@ Status read_annotations(const JsonCursor& at, std::vector<Annotation>& out) {
   });
 }
 
+// Since versions 2.2 and 3.0.
+Status read_launch_attributes(const JsonCursor& at, InstanceRecord& out) {
+  if (at.value().contains("cluster")) MNEME_TRY(at.read("cluster", out.cluster));
+  if (!at.value().contains("attributes")) return {};
+  MNEME_ASSIGN(JsonCursor attributes, at.member("attributes"));
+  if (!attributes.value().is_object()) return attributes.corrupt("an object expected");
+  for (const auto& [name, ignored] : attributes.value().items()) MNEME_TRY(attributes.read(name.c_str(), out.attributes[name]));
+  return {};
+}
+
 // "<digest of the text> <text>".
 std::string line_of(const std::string& text) { return digest_of(std::as_bytes(std::span(text))).hex() + " " + text + "\n"; }
 
@@ -84,6 +94,8 @@ json to_json(const InstanceRecord& i) {
                    {"mneme_version", i.mneme_version},
                    {"annotations", annotations}};
   if (i.recorded_time) instance["recorded_time"] = to_json(*i.recorded_time);
+  if (i.cluster != kNoCluster) instance["cluster"] = extents(i.cluster);
+  if (!i.attributes.empty()) instance["attributes"] = i.attributes;
   return instance;
 }
 
@@ -111,6 +123,7 @@ Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceR
   MNEME_TRY(at.read("recorded_at", out.recorded_at));
   MNEME_TRY(at.read("mneme_version", out.mneme_version));
   MNEME_TRY(read_annotations(at, out.annotations));
+  MNEME_TRY(read_launch_attributes(at, out));
   if (!at.value().contains("recorded_time")) return {};
   MNEME_ASSIGN(JsonCursor time, at.member("recorded_time"));
   return read_recorded_time(time, out.recorded_time.emplace());
@@ -118,7 +131,7 @@ Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceR
 
 std::string encode_list_header(const InstanceListHeader& header) {
   const json root = {{"format", kFormat},
-                     {"version", {{"major", kFormatVersion.major}, {"minor", kFormatVersion.minor}}},
+                     {"version", {{"major", header.version.major}, {"minor", header.version.minor}}},
                      {"static_hash", header.static_hash.hex()},
                      {"bytes", header.bytes},
                      {"lines", header.lines}};
@@ -141,8 +154,9 @@ Result<InstanceListHeader> decode_list_header(std::string_view text, const std::
   uint64_t major = 0, minor = 0;
   MNEME_TRY(version.read("major", major, 0xffff));
   MNEME_TRY(version.read("minor", minor, 0xffff));
-  MNEME_TRY(check_format_version({static_cast<uint16_t>(major), static_cast<uint16_t>(minor)}, name));
   InstanceListHeader header;
+  header.version = {static_cast<uint16_t>(major), static_cast<uint16_t>(minor)};
+  MNEME_TRY(check_format_version(header.version, name));
   MNEME_TRY(at.read("static_hash", header.static_hash));
   MNEME_TRY(at.read("bytes", header.bytes));
   MNEME_TRY(at.read("lines", header.lines));
@@ -150,6 +164,10 @@ Result<InstanceListHeader> decode_list_header(std::string_view text, const std::
     return at.member("bytes")->corrupt(
         fmt::format("{} bytes, of which the first line alone has {}", header.bytes, kListHeaderBytes));
   return header;
+}
+
+FormatVersion version_of(const InstanceRecord& instance) {
+  return instance.cluster == kNoCluster ? kCommonVersion : kFormatVersion;
 }
 
 std::string encode_instance(const InstanceRecord& instance) {

@@ -12,7 +12,9 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "mneme kernel";
-constexpr std::array kParameterKinds = {"integer", "floating", "pointer", "aggregate"};
+constexpr std::array kParameterKinds = {"integer", "floating", "pointer", "aggregate", "opaque"};
+constexpr std::array kLevels = {CodeLevel::ir, CodeLevel::ptx, CodeLevel::cubin};
+constexpr std::array kImageKinds = {CodeImageRecord::Kind::cubin, CodeImageRecord::Kind::ptx};
 // CUDA's limit is 32764 bytes; anything near this one is damage.
 constexpr uint64_t kMaxParameterBytes = 1 << 20;
 
@@ -40,10 +42,15 @@ json to_json(const GlobalInfo& g) {
           {"managed", g.managed}, {"escapes", g.escapes}};
 }
 
+json to_json(const CodeImageRecord& i) {
+  return {{"kind", to_string(i.kind)}, {"bytes", i.size.count}, {"digest", i.digest.hex()}, {"file", image_file_name(i)}};
+}
+
 json to_json(const KernelRecord& k) {
-  json parameters = json::array(), globals = json::array();
+  json parameters = json::array(), globals = json::array(), images = json::array();
   for (const Parameter& p : k.parameters) parameters.push_back(to_json(p));
   for (const GlobalInfo& g : k.globals) globals.push_back(to_json(g));
+  for (const CodeImageRecord& i : k.images) images.push_back(to_json(i));
   return {{"static_hash", k.static_hash.hex()},
           {"name", k.name},
           {"demangled", k.demangled},
@@ -53,7 +60,9 @@ json to_json(const KernelRecord& k) {
           {"pipeline", k.pipeline},
           {"parameters", parameters},
           {"parameter_bytes", k.parameter_bytes},
-          {"globals", globals}};
+          {"globals", globals},
+          {"code", to_string(k.level)},
+          {"images", images}};
 }
 
 Status read_alignment(const JsonCursor& at, uint32_t& alignment) {
@@ -90,6 +99,34 @@ Status read_global(const JsonCursor& at, GlobalInfo& out) {
   return at.read("escapes", out.escapes);
 }
 
+Status read_image(const JsonCursor& at, CodeImageRecord& out) {
+  std::string kind;
+  MNEME_TRY(at.read("kind", kind));
+  const auto known = std::find_if(kImageKinds.begin(), kImageKinds.end(), [&](auto each) { return to_string(each) == kind; });
+  if (known == kImageKinds.end()) return at.member("kind")->corrupt(fmt::format("the image kind '{}' is not known", kind));
+  out.kind = *known;
+  MNEME_TRY(at.read("bytes", out.size));
+  MNEME_TRY(at.read("digest", out.digest));
+  return at.read_file_name("file", image_file_name(out));
+}
+
+// Since versions 2.2 and 3.0.
+Status read_code(const JsonCursor& at, KernelRecord& out) {
+  if (at.value().contains("images"))
+    MNEME_TRY(at.each("images", [&](const JsonCursor& entry) { return read_image(entry, out.images.emplace_back()); }));
+  if (!at.value().contains("code")) return {};
+  std::string level;
+  MNEME_TRY(at.read("code", level));
+  const auto known = std::find_if(kLevels.begin(), kLevels.end(), [&](CodeLevel each) { return to_string(each) == level; });
+  if (known == kLevels.end()) return at.member("code")->corrupt(fmt::format("the code '{}' is not known", level));
+  out.level = *known;
+  const auto kind = out.level == CodeLevel::ptx ? CodeImageRecord::Kind::ptx : CodeImageRecord::Kind::cubin;
+  if (out.level != CodeLevel::ir && out.find_image(kind) == nullptr)
+    return (at.value().contains("images") ? *at.member("images") : at)
+        .corrupt(fmt::format("the code is {}, and no image is", level));
+  return {};
+}
+
 Status read_kernel(const JsonCursor& at, KernelRecord& out) {
   MNEME_TRY(at.read("static_hash", out.static_hash));
   MNEME_TRY(at.read("name", out.name));
@@ -114,7 +151,8 @@ Status read_kernel(const JsonCursor& at, KernelRecord& out) {
   MNEME_TRY(at.each("parameters", [&](const JsonCursor& entry) {
     return read_parameter(entry, out.parameter_bytes, out.parameters.emplace_back());
   }));
-  return at.each("globals", [&](const JsonCursor& entry) { return read_global(entry, out.globals.emplace_back()); });
+  MNEME_TRY(at.each("globals", [&](const JsonCursor& entry) { return read_global(entry, out.globals.emplace_back()); }));
+  return read_code(at, out);
 }
 
 // The major version that this Mneme reads with which the checksum is right.
@@ -159,19 +197,24 @@ Status damaged_version(FormatVersion version, uint16_t right, std::string_view p
 std::string kernel_file_name(const Digest& static_hash) { return static_hash.hex() + ".json"; }
 std::string list_file_name(const Digest& static_hash) { return "Instances_" + static_hash.hex() + ".mneme"; }
 std::string ir_file_name(const Digest& static_hash) { return "RecordedIR_" + static_hash.hex() + ".bc"; }
+std::string image_file_name(const CodeImageRecord& image) {
+  return fmt::format("Image_{}.{}", image.digest.hex(), to_string(image.kind));
+}
 std::string state_file_name(Moment moment, const Digest& static_hash, const Digest& dynamic_hash) {
   return fmt::format("DeviceState.{}.{}.{}.mneme", moment == Moment::prologue ? "prologue" : "epilogue", static_hash.hex(),
                      dynamic_hash.hex());
 }
 
 std::string encode_kernel(const KernelDocument& document) {
+  const bool has_ir = document.kernel.level == CodeLevel::ir;
+  const FormatVersion version = has_ir ? kCommonVersion : kFormatVersion;
   json root = {{"format", kFormat},
-               {"version", {{"major", kFormatVersion.major}, {"minor", kFormatVersion.minor}}},
-               {"kernel", to_json(document.kernel)},
-               {"ir",
-                {{"file", ir_file_name(document.kernel.static_hash)},
-                 {"bytes", document.ir_size.count},
-                 {"digest", document.ir_digest.hex()}}}};
+               {"version", {{"major", version.major}, {"minor", version.minor}}},
+               {"kernel", to_json(document.kernel)}};
+  if (has_ir)
+    root["ir"] = {{"file", ir_file_name(document.kernel.static_hash)},
+                  {"bytes", document.ir_size.count},
+                  {"digest", document.ir_digest.hex()}};
   root["checksum"] = checksum_of(root);
   return dump(root, 1) + "\n";
 }
@@ -183,10 +226,12 @@ Result<KernelDocument> decode_kernel(std::string_view text, const std::string& n
   KernelDocument document;
   MNEME_ASSIGN(JsonCursor kernel, root.member("kernel"));
   MNEME_TRY(read_kernel(kernel, document.kernel));
-  MNEME_ASSIGN(JsonCursor ir, root.member("ir"));
-  MNEME_TRY(ir.read_file_name("file", ir_file_name(document.kernel.static_hash)));
-  MNEME_TRY(ir.read("bytes", document.ir_size));
-  MNEME_TRY(ir.read("digest", document.ir_digest));
+  if (document.kernel.level == CodeLevel::ir) {
+    MNEME_ASSIGN(JsonCursor ir, root.member("ir"));
+    MNEME_TRY(ir.read_file_name("file", ir_file_name(document.kernel.static_hash)));
+    MNEME_TRY(ir.read("bytes", document.ir_size));
+    MNEME_TRY(ir.read("digest", document.ir_digest));
+  }
   document.lists_instances = version.major == 1;
   if (document.lists_instances)
     MNEME_TRY(root.each("instances", [&](const JsonCursor& entry) {

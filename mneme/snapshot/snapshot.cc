@@ -1,6 +1,7 @@
 #include "mneme/snapshot/snapshot.h"
 
 #include <algorithm>
+#include <array>
 
 namespace mneme {
 namespace {
@@ -8,6 +9,23 @@ namespace {
 uint64_t first_page(DevicePtr address) { return address.address / kPageSize.count * kPageSize.count; }
 
 }  // namespace
+
+std::string_view to_string(CodeLevel level) {
+  constexpr std::array<std::string_view, 3> kNames = {"ir", "ptx", "cubin"};
+  return kNames[static_cast<size_t>(level)];
+}
+
+std::string_view to_string(CodeImageRecord::Kind kind) { return kind == CodeImageRecord::Kind::cubin ? "cubin" : "ptx"; }
+
+const CodeImageRecord* KernelRecord::find_image(CodeImageRecord::Kind kind) const {
+  const auto found = std::find_if(images.begin(), images.end(), [&](const CodeImageRecord& image) { return image.kind == kind; });
+  return found == images.end() ? nullptr : &*found;
+}
+
+std::string recorded_as(const KernelRecord& kernel) {
+  constexpr std::array<std::string_view, 3> kWords = {"LLVM IR", "PTX", "machine code (cubin)"};
+  return fmt::format("the kernel was recorded as {}", kWords[static_cast<size_t>(kernel.level)]);
+}
 
 uint64_t page_count(MemoryRange region) {
   if (region.size.count == 0) return 0;
@@ -32,6 +50,9 @@ Digest dynamic_hash(const InstanceRecord& instance, const MemoryState& prologue)
   hasher.add("mneme instance 1");
   for (const Dim3& extent : {instance.grid, instance.block}) hasher.add(extent.x).add(extent.y).add(extent.z);
   hasher.add(instance.dynamic_shared_memory.count).add(uint64_t{instance.cooperative});
+  // Launches without clusters have the hash that they had before clusters were recorded.
+  if (const Dim3& extent = instance.cluster; extent != kNoCluster)
+    hasher.add("cluster").add(extent.x).add(extent.y).add(extent.z);
   hasher.add(uint64_t{instance.parameters.size()}).add(ByteSpan(instance.parameters));
   hasher.add(uint64_t{prologue.regions.size()});
   for (const Region& region : prologue.regions) {

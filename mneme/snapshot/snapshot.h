@@ -9,8 +9,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "mneme/base/cluster.h"
 #include "mneme/base/digest.h"
 #include "mneme/base/memory_range.h"
 #include "mneme/snapshot/recorded_time.h"
@@ -22,6 +24,8 @@ namespace mneme {
 inline constexpr Bytes kPageSize{64 << 10};
 
 struct Parameter {
+  // Of an `opaque` parameter only the place and the size are known, which is all that machine code says: it has neither name nor
+  // type, and its alignment may be 1.
   enum class Kind { integer, floating, pointer, aggregate, opaque };
   Kind kind = Kind::integer;
   std::string name;     // empty where the compiler discarded it
@@ -43,15 +47,20 @@ struct GlobalInfo {
   friend bool operator==(const GlobalInfo&, const GlobalInfo&) = default;
 };
 
+// The best code that a recording has of a kernel, which decides what a replay can change: LLVM IR everything, PTX what its
+// assembler does, a cubin (machine code) only the launch.
 enum class CodeLevel { ir, ptx, cubin };
+std::string_view to_string(CodeLevel level);  // as in JSON: "ir", "ptx", "cubin"
 
+// One piece of the kernel's code as the program had it: a cubin, or PTX text.
 struct CodeImageRecord {
   enum class Kind { cubin, ptx };
   Kind kind = Kind::cubin;
-  Digest digest;
+  Digest digest;  // of its bytes, by which its file is named
   Bytes size;
   friend bool operator==(const CodeImageRecord&, const CodeImageRecord&) = default;
 };
+std::string_view to_string(CodeImageRecord::Kind kind);  // "cubin", "ptx"
 
 struct KernelRecord {
   Digest static_hash;
@@ -66,9 +75,15 @@ struct KernelRecord {
   uint64_t parameter_bytes = 0;
   std::vector<GlobalInfo> globals;
   CodeLevel level = CodeLevel::ir;
+  // What was recorded of the program's own code. The levels ptx and cubin have an image of that kind; the level ptx may have a
+  // cubin too, which is what the program ran, and so may the level ir.
   std::vector<CodeImageRecord> images;
+  // Null where there is no image of the kind.
+  const CodeImageRecord* find_image(CodeImageRecord::Kind kind) const;
   friend bool operator==(const KernelRecord&, const KernelRecord&) = default;
 };
+// "the kernel was recorded as machine code (cubin)": how messages begin that refuse what the level of its code lacks.
+std::string recorded_as(const KernelRecord& kernel);
 
 // One piece of memory and the digests of its pages. Page i covers
 // [max(address, first + i*kPageSize), min(address+size, first + (i+1)*kPageSize)), where first is `address` rounded down to a
@@ -113,8 +128,6 @@ struct InstanceRecord {
   Dim3 block;
   Bytes dynamic_shared_memory;
   bool cooperative = false;
-  Dim3 cluster{0, 0, 0};
-  std::map<std::string, std::string> attributes;
   ByteVector parameters;    // packed parameter buffer, padding zero
   std::string device_kind;  // the device of the recording: "cpu", "cuda"
   std::string device_name;
@@ -125,11 +138,14 @@ struct InstanceRecord {
   std::string mneme_version;
   std::vector<Annotation> annotations;  // by address, not overlapping
   std::optional<RecordedTime> recorded_time;
+  Dim3 cluster = kNoCluster;
+  // Other attributes of the launch by CUDA's names, {"programmatic_stream_serialization", "1"}. They change no result.
+  std::map<std::string, std::string> attributes;
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
 
 // The dynamic hash, which identifies a launch of a kernel: the digest of its shape, its argument bytes and the prologue's
-// digests. The epilogue is left out, since it follows from these; so are annotations, which change no data.
+// digests. The epilogue is left out, since it follows from these; so are annotations and attributes, which change no data.
 Digest dynamic_hash(const InstanceRecord& instance, const MemoryState& prologue);
 
 }  // namespace mneme

@@ -51,10 +51,36 @@ TEST(DynamicHash, FollowsShapeArgumentsAndMemoryButNotWhenOrWhere) {
   EXPECT_EQ(state.bytes(), Bytes(4));
 }
 
+TEST(DynamicHash, OfALaunchWithoutClustersIsWhatItWasBeforeTheyWereRecorded) {
+  InstanceRecord instance;
+  instance.parameters = ByteVector(8, std::byte{1});
+  EXPECT_EQ(dynamic_hash(instance, {}).hex(), "0602c73b5ab164ba41cf401da4dabfe3");
+  const Digest without = dynamic_hash(instance, {});
+  instance.cluster = {1, 1, 1};
+  EXPECT_NE(dynamic_hash(instance, {}), without) << "a launch in clusters of one block has cluster instructions all the same";
+}
+
+TEST(CodeLevel, IsToldInWords) {
+  KernelRecord kernel;
+  EXPECT_EQ(recorded_as(kernel), "the kernel was recorded as LLVM IR");
+  kernel.level = CodeLevel::ptx;
+  EXPECT_EQ(recorded_as(kernel), "the kernel was recorded as PTX");
+  kernel.level = CodeLevel::cubin;
+  EXPECT_EQ(recorded_as(kernel), "the kernel was recorded as machine code (cubin)");
+}
+
+TEST(CodeLevel, FindsAnImageByItsKind) {
+  KernelRecord kernel;
+  EXPECT_EQ(kernel.find_image(CodeImageRecord::Kind::ptx), nullptr);
+  kernel.images = {{CodeImageRecord::Kind::cubin, {}, Bytes(1)}, {CodeImageRecord::Kind::ptx, {}, Bytes(2)}};
+  EXPECT_EQ(kernel.find_image(CodeImageRecord::Kind::ptx)->size, Bytes(2));
+}
+
 // When and by what a launch was recorded, and what is known of it besides, is no part of what it is.
 TEST(DynamicHash, EveryMemberCountsThatMakesTheLaunch) {
-  const std::set<std::string> of_the_record = {"dynamic_hash", "device_kind", "device_name",   "space_base",  "space_size",
-                                               "state_bytes",  "recorded_at", "mneme_version", "annotations", "recorded_time"};
+  const std::set<std::string> of_the_record = {"dynamic_hash", "device_kind",   "device_name", "space_base",
+                                               "space_size",   "state_bytes",   "recorded_at", "mneme_version",
+                                               "annotations",  "recorded_time", "attributes"};
   InstanceRecord instance;
   instance.parameters = ByteVector(8);
   instance.annotations = {{DevicePtr(0x10000), Bytes(4), "", {}}};

@@ -125,8 +125,8 @@ Status read_region(ByteReader& in, Region& region) {
 ByteVector encode_state(const StateDocument& document) {
   StateHeader header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
-  header.major = kFormatVersion.major;
-  header.minor = kFormatVersion.minor;
+  header.major = kCommonVersion.major;
+  header.minor = kCommonVersion.minor;
   header.header_bytes = static_cast<uint32_t>(sizeof header + kPackCountBytes + document.packs.size() * sizeof(Digest));
   std::memcpy(header.static_hash, document.static_hash.bytes.data(), 16);
   std::memcpy(header.dynamic_hash, document.dynamic_hash.bytes.data(), 16);

@@ -32,8 +32,10 @@ void check_corpus(const Path& directory) {
   EXPECT_EQ(document.kernel.demangled, "scale(int*, int, int)");
   EXPECT_EQ(document.kernel.target, "nvptx");
   ASSERT_EQ(document.kernel.parameters.size(), 3u);
-  EXPECT_EQ(document.kernel.parameters[0].kind, Parameter::Kind::pointer);
-  EXPECT_EQ(document.kernel.parameters[2].name, "factor");
+  const bool has_ir = document.kernel.level == CodeLevel::ir;
+  EXPECT_EQ(document.kernel.parameters[0].kind, has_ir ? Parameter::Kind::pointer : Parameter::Kind::opaque);
+  EXPECT_EQ(document.kernel.parameters[2].name, has_ir ? "factor" : "");
+  EXPECT_EQ(database->load_ir(document.kernel.static_hash).ok(), has_ir);
   ASSERT_EQ(document.instances.size(), 1u);
   const InstanceRecord& instance = document.instances[0];
   EXPECT_EQ(instance.grid, (Dim3{313, 1, 1}));
@@ -59,6 +61,21 @@ void check_corpus(const Path& directory) {
   if (directory.filename() == "1.0") return;  // annotations are since 1.1
   const Annotation expected{recorded->prologue.regions[1].address, Bytes(160000), "scaled", {ElementType::i32, 1}};
   EXPECT_EQ(instance.annotations, std::vector<Annotation>{expected});
+
+  const KernelRecord& kernel = document.kernel;
+  if (kernel.images.empty()) return;  // images and attributes are since 2.2, and kernels without IR since 3.0
+  EXPECT_EQ(kernel.level, directory.filename() == "2.2" ? CodeLevel::ir : CodeLevel::ptx);
+  EXPECT_EQ(instance.attributes, (std::map<std::string, std::string>{{"programmatic_stream_serialization", "1"}}));
+  const auto cubin = database->load_image(kernel, CodeImageRecord::Kind::cubin),
+             ptx = database->load_image(kernel, CodeImageRecord::Kind::ptx);
+  ASSERT_TRUE(cubin.ok() && ptx.ok());
+  EXPECT_EQ(std::memcmp(cubin->data(),
+                        "\x7f"
+                        "ELF",
+                        4),
+            0);
+  EXPECT_NE(std::string_view(reinterpret_cast<const char*>(ptx->data()), ptx->size()).find(".entry _Z5scalePiii"),
+            std::string_view::npos);
 }
 
 TEST(Corpora, EveryVersionStaysReadable) {
@@ -74,6 +91,8 @@ TEST(Corpora, EveryVersionStaysReadable) {
 
 TEST(Corpora, TheVersionThatIsWrittenHasOne) {
   Path current = Path(MNEME_TEST_CORPORA) / fmt::format("{}.{}", kFormatVersion.major, kFormatVersion.minor);
+  EXPECT_TRUE(std::filesystem::is_directory(current)) << current << " is missing: see tests/corpora/README.md";
+  current = Path(MNEME_TEST_CORPORA) / fmt::format("{}.{}", kCommonVersion.major, kCommonVersion.minor);
   EXPECT_TRUE(std::filesystem::is_directory(current)) << current << " is missing: see tests/corpora/README.md";
 }
 

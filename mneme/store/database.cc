@@ -4,6 +4,7 @@
 #include <set>
 
 #include "mneme/store/database_impl.h"
+#include "mneme/store/image_file.h"
 
 namespace mneme {
 namespace {
@@ -221,10 +222,46 @@ Result<ByteVector> read_ir(FileSystem& files, const Path& path, const KernelDocu
 
 Result<ByteVector> Database::load_ir(const Digest& static_hash) const {
   MNEME_ASSIGN(KernelDocument document, impl_->load_head(static_hash));
+  if (document.kernel.level != CodeLevel::ir)
+    return error(Code::unsupported, "{}: {}, without LLVM IR", impl_->path_of(kernel_file_name(static_hash)).string(),
+                 recorded_as(document.kernel));
   return read_ir(impl_->files, impl_->path_of(ir_file_name(static_hash)), document);
 }
 
+Result<ByteVector> Database::load_image(const CodeImageRecord& image) const { return impl_->load_image(image); }
+
+Result<ByteVector> Database::load_image(const KernelRecord& kernel, CodeImageRecord::Kind kind) const {
+  if (const CodeImageRecord* image = kernel.find_image(kind)) return impl_->load_image(*image);
+  return error(Code::not_found, "{}: the kernel was recorded without an image of the kind {}",
+               impl_->path_of(kernel_file_name(kernel.static_hash)).string(), to_string(kind));
+}
+
+Result<ByteVector> Database::Impl::load_image(const CodeImageRecord& image) const {
+  const Path path = path_of(image_file_name(image));
+  auto file = files.read(path);
+  if (file.status().code() == Code::not_found) return missing(path);
+  if (!file.ok()) return file.status();
+  return decode_image(image, *file, path.string());
+}
+
+bool Database::Impl::has_image(const CodeImageRecord& image) {
+  const std::string name = image_file_name(image);
+  {
+    std::lock_guard lock(mutex);
+    if (whole_images.contains(name)) return true;
+  }
+  if (!load_image(image).ok()) return false;
+  std::lock_guard lock(mutex);
+  whole_images.insert(name);
+  return true;
+}
+
+bool Database::Impl::has_images(const KernelRecord& kernel) {
+  return std::all_of(kernel.images.begin(), kernel.images.end(), [&](const CodeImageRecord& image) { return has_image(image); });
+}
+
 bool Database::Impl::has_ir(const KernelDocument& document) {
+  if (document.kernel.level != CodeLevel::ir) return true;
   const Digest& static_hash = document.kernel.static_hash;
   {
     std::lock_guard lock(mutex);
@@ -281,7 +318,9 @@ Result<InstanceSize> Database::instance_size(const RecordedInstance& recorded) c
 }
 
 Status Database::check_instance(const Digest& static_hash, const Digest& dynamic_hash) const {
-  MNEME_TRY(load_ir(static_hash).status());
+  MNEME_ASSIGN(const KernelDocument document, impl_->load_head(static_hash));
+  if (document.kernel.level == CodeLevel::ir) MNEME_TRY(load_ir(static_hash).status());
+  for (const CodeImageRecord& image : document.kernel.images) MNEME_TRY(load_image(image).status());
   MNEME_ASSIGN(RecordedInstance recorded, load_instance(static_hash, dynamic_hash));
   const std::vector<PageOfState> pages = pages_of(recorded);
   constexpr size_t kBatch = 512;
@@ -312,6 +351,8 @@ Result<Bytes> Database::disk_size() const {
 Status Database::Impl::check_files(const KernelDocument& document, const Digest& dynamic_hash) {
   const Digest& static_hash = document.kernel.static_hash;
   if (!has_ir(document)) return error(Code::corrupt, "{} is damaged", path_of(ir_file_name(static_hash)).string());
+  for (const CodeImageRecord& image : document.kernel.images)
+    if (!has_image(image)) return error(Code::corrupt, "{} is damaged", path_of(image_file_name(image)).string());
   {
     std::lock_guard lock(mutex);
     if (whole_instances.contains({static_hash, dynamic_hash})) return {};
@@ -332,10 +373,13 @@ Status Database::Impl::check_files(const KernelDocument& document, const Digest&
   return {};
 }
 
-Status Database::check_own_files(const Digest& static_hash, const Digest& dynamic_hash) const {
-  for (const std::string& name : {kernel_file_name(static_hash), list_file_name(static_hash), ir_file_name(static_hash),
-                                  state_file_name(Moment::prologue, static_hash, dynamic_hash),
-                                  state_file_name(Moment::epilogue, static_hash, dynamic_hash)})
+Status Database::check_own_files(const Digest& static_hash, const Digest& dynamic_hash,
+                                 const std::vector<CodeImageRecord>& images) const {
+  std::vector<std::string> names = {kernel_file_name(static_hash), list_file_name(static_hash), ir_file_name(static_hash),
+                                    state_file_name(Moment::prologue, static_hash, dynamic_hash),
+                                    state_file_name(Moment::epilogue, static_hash, dynamic_hash)};
+  for (const CodeImageRecord& image : images) names.push_back(image_file_name(image));
+  for (const std::string& name : names)
     if (Status status = impl_->files.open(impl_->path_of(name)).status(); !status.ok() && status.code() != Code::not_found)
       return status;
   Status read = impl_->load_document(static_hash).status();

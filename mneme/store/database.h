@@ -2,7 +2,8 @@
 //
 //   DIR/<static-hash>.json                                    a kernel
 //   DIR/Instances_<static-hash>.mneme                         the list of its instances
-//   DIR/RecordedIR_<static-hash>.bc                           its IR
+//   DIR/RecordedIR_<static-hash>.bc                           its IR, where it was recorded with IR
+//   DIR/Image_<digest>.cubin, Image_<digest>.ptx              the program's own code, for all kernels that it is of
 //   DIR/DeviceState.prologue.<static-hash>.<dynamic-hash>.mneme   memory before the launch, as digests of pages
 //   DIR/DeviceState.epilogue.<static-hash>.<dynamic-hash>.mneme   memory after it
 //   DIR/pages/<digest>.mneme                                  packs of page contents, each content once
@@ -79,8 +80,13 @@ class Database {
   Result<Listing> list() const;
   Result<KernelDocument> load_document(const Digest& static_hash) const;
   Result<KernelRecord> load_kernel(const Digest& static_hash) const;
-  // The recorded bitcode, one module or several one after another. Its digest is checked.
+  // The recorded bitcode, one module or several one after another. Its digest is checked. unsupported: the kernel was recorded
+  // without IR.
   Result<ByteVector> load_ir(const Digest& static_hash) const;
+  // The bytes of an image that a kernel's record names. Their digest is checked.
+  Result<ByteVector> load_image(const CodeImageRecord& image) const;
+  // The same for the first image of a kind. not_found: the kernel was recorded without one.
+  Result<ByteVector> load_image(const KernelRecord& kernel, CodeImageRecord::Kind kind) const;
   Result<RecordedInstance> load_instance(const Digest& static_hash, const Digest& dynamic_hash) const;
 
   // The memory of an instance that was listed.
@@ -91,7 +97,7 @@ class Database {
 
   Result<InstanceSize> instance_size(const Digest& static_hash, const Digest& dynamic_hash) const;
   Result<InstanceSize> instance_size(const RecordedInstance& recorded) const;
-  // Reads everything that belongs to an instance, the IR included, and checks it.
+  // Reads everything that belongs to an instance, the IR and the images included, and checks it.
   Status check_instance(const Digest& static_hash, const Digest& dynamic_hash) const;
   // All files of the database, including what no instance names.
   Result<Bytes> disk_size() const;
@@ -102,7 +108,9 @@ class Database {
   Result<bool> has_instance(const Digest& static_hash, const Digest& dynamic_hash) const;
   // Tells whether a failure while an instance was published concerns its kernel alone. It does, and the result is a failure, when
   // one of the kernel's own files cannot be read, or something else (a FIFO, a directory) stands in its place. ok otherwise.
-  Status check_own_files(const Digest& static_hash, const Digest& dynamic_hash) const;
+  // `images` are those that were to be published with it.
+  Status check_own_files(const Digest& static_hash, const Digest& dynamic_hash,
+                         const std::vector<CodeImageRecord>& images = {}) const;
   // Replaces the annotations of an instance. not_found: there is no such instance.
   Status set_annotations(const Digest& static_hash, const Digest& dynamic_hash, const std::vector<Annotation>& annotations);
   // Replaces the times in the program of several instances, by dynamic hash. not_found: one of them does not exist; the others

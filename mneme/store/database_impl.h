@@ -25,8 +25,13 @@ struct Database::Impl {
   std::shared_ptr<InstanceList> list_of(const KernelRecord& kernel);
   // The same, refreshed. corrupt where the file is missing.
   Result<std::shared_ptr<InstanceList>> open_list(const KernelRecord& kernel);
-  // Whether the file with the IR is there and whole. Once it was, it is not looked at again.
+  // Whether the file with the IR is there and whole, if the kernel has IR. Once it was, it is not looked at again.
   bool has_ir(const KernelDocument& document);
+  // The same for an image.
+  bool has_image(const CodeImageRecord& image);
+  // Whether all images of a kernel are there.
+  bool has_images(const KernelRecord& kernel);
+  Result<ByteVector> load_image(const CodeImageRecord& image) const;
   // Nothing when there is no such instance.
   Result<std::optional<InstanceRecord>> find_instance(const Digest& static_hash, const Digest& dynamic_hash);
   // ok when all files of an instance can be read. An instance that was found whole is not read again.
@@ -35,9 +40,11 @@ struct Database::Impl {
   // These are in publish.cc: what must be written to list an instance, by how many bytes that makes the database grow, and the
   // writing itself, under the database's lock.
   struct Listed;
-  Result<Listed> prepare_listing(const Recording& recording);
-  uint64_t growth_of(const Listed& listed, const Recording& recording) const;
-  Status list_instance(const Recording& recording, uint64_t& written);
+  // The files of images, by their names. They are made when they are first needed.
+  using ImageFiles = std::map<std::string, ByteVector>;
+  Result<Listed> prepare_listing(const Recording& recording, ImageFiles& images);
+  uint64_t growth_of(const Listed& listed, const Recording& recording, const ImageFiles& images) const;
+  Status list_instance(const Recording& recording, ImageFiles& images, uint64_t& written);
   enum class Change { compare, write };
   Result<bool> change(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,
                       const std::function<void(InstanceRecord&)>& change, Change what);
@@ -50,6 +57,7 @@ struct Database::Impl {
   std::mutex mutex;  // over everything below
   std::map<Digest, std::shared_ptr<InstanceList>> lists;
   std::set<Digest> whole_ir;                            // of kernels
+  std::set<std::string> whole_images;                   // by the names of their files
   std::set<std::pair<Digest, Digest>> whole_instances;  // by static and dynamic hash: launches of two kernels may be alike
 };
 

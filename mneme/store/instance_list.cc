@@ -1,5 +1,6 @@
 #include "mneme/store/instance_list.h"
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <thread>
@@ -23,12 +24,18 @@ Status each_line(std::string_view lines, uint64_t offset, const Path& path,
   return {};
 }
 
+FormatVersion version_for(const std::vector<InstanceRecord>& instances) {
+  FormatVersion version = kCommonVersion;
+  for (const InstanceRecord& instance : instances) version = std::max(version, version_of(instance));
+  return version;
+}
+
 }  // namespace
 
 std::string InstanceList::encode(const Digest& static_hash, const std::vector<InstanceRecord>& instances) {
   std::string lines;
   for (const InstanceRecord& instance : instances) lines += encode_instance(instance);
-  return encode_list_header({static_hash, kListHeaderBytes + lines.size(), instances.size()}) + lines;
+  return encode_list_header({static_hash, kListHeaderBytes + lines.size(), instances.size(), version_for(instances)}) + lines;
 }
 
 Result<InstanceList::Part> InstanceList::try_read_from(uint64_t offset) const {
@@ -148,6 +155,7 @@ Status InstanceList::append(const std::vector<InstanceRecord>& instances) {
   InstanceListHeader header = header_;
   header.bytes += lines.size();
   header.lines += instances.size();
+  header.version = std::max(header.version, version_for(instances));
   MNEME_ASSIGN(auto file, files_.open_to_change(path_));
   MNEME_TRY(file->write(header_.bytes, bytes_of(lines)));
   MNEME_TRY(file->sync());

@@ -168,8 +168,8 @@ ByteVector store_page(ByteSpan content, const Digest& digest, PackedPage& page) 
 ByteVector pack_header() {
   Header header{};
   std::memcpy(header.magic, kHeaderMagic, sizeof kHeaderMagic);
-  header.major = kFormatVersion.major;
-  header.minor = kFormatVersion.minor;
+  header.major = kCommonVersion.major;
+  header.minor = kCommonVersion.minor;
   header.header_bytes = sizeof header;
   ByteSpan bytes = bytes_of(header);
   return ByteVector(bytes.begin(), bytes.end());
@@ -192,8 +192,8 @@ ByteVector pack_tail(const std::vector<PackedPage>& pages, Digest& name) {
     footer.index_offset += page.stored;
   }
   footer.page_count = pages.size();
-  footer.major = kFormatVersion.major;
-  footer.minor = kFormatVersion.minor;
+  footer.major = kCommonVersion.major;
+  footer.minor = kCommonVersion.minor;
   footer.footer_bytes = sizeof footer;
   std::memcpy(footer.magic, kFooterMagic, sizeof kFooterMagic);
   name = checksum_of(pack_header(), ByteSpan(tail).first(pages.size() * sizeof(Entry)), footer);

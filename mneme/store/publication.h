@@ -5,7 +5,7 @@
 //   …                                 // the launch; writer threads digest and compress meanwhile
 //   publication->put(batch);          // memory after it
 //   publication->wait();              // now every digest is filled in
-//   publication->commit(recording);   // pages, states, IR, list, the kernel's JSON; each file whole or not at all
+//   publication->commit(recording);   // pages, states, code, list, the kernel's JSON; each file whole or not at all
 //
 // A publication that is destroyed without commit() leaves nothing behind. To be used by one thread.
 #pragma once
@@ -40,11 +40,11 @@ struct PageBatch {
 
 struct Recording {
   KernelRecord kernel;
-  ByteVector ir;  // bitcode, one or several modules
-  std::vector<ByteVector> images;
+  ByteVector ir;  // bitcode, one or several modules; empty unless the kernel's level is ir
   InstanceRecord instance;
   MemoryState prologue;
   MemoryState epilogue;
+  std::vector<ByteVector> images;  // the bytes of kernel.images, in the same order
 };
 
 class Publication {
@@ -56,7 +56,8 @@ class Publication {
   // Waits until every digest is filled in.
   virtual Status wait() = 0;
   // Publishes the instance. One that exists already, because another process has published it, is not listed again; only its
-  // annotations are replaced where they differ.
+  // annotations are replaced where they differ. invalid_argument: `images` does not have one element for each of the kernel's
+  // images, or one has other bytes than its record says.
   virtual Status commit(const Recording& recording) = 0;
 
   // How many bytes the database has grown by so far, and whether the limit is why put(), wait() or commit() failed.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "mneme/store/database_impl.h"
+#include "mneme/store/image_file.h"
 #include "mneme/store/page_writer.h"
 
 namespace mneme {
@@ -8,20 +9,37 @@ namespace {
 
 ByteSpan bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
+Status check_images(const Recording& recording) {
+  const std::vector<CodeImageRecord>& records = recording.kernel.images;
+  if (records.size() != recording.images.size())
+    return error(Code::invalid_argument, "publishing the kernel {}: {} images are recorded, and the bytes of {} are given",
+                 recording.kernel.name, records.size(), recording.images.size());
+  for (size_t i = 0; i < records.size(); ++i)
+    if (records[i].size.count != recording.images[i].size() || records[i].digest != digest_of(recording.images[i]))
+      return error(Code::invalid_argument, "publishing the kernel {}: the bytes of image {} are not those that its record names",
+                   recording.kernel.name, i);
+  return {};
+}
+
 }  // namespace
 
 // What is to be written for an instance, in the order of its members. Empty: nothing.
 struct Database::Impl::Listed {
   bool ir = false;
+  std::vector<std::string> images;    // names of files
   std::string list;                   // the whole list
   std::vector<InstanceRecord> lines;  // what is added to the list that there is
   std::string json;
   uint64_t growth = 0;  // of the database, in bytes
 };
 
-Result<Database::Impl::Listed> Database::Impl::prepare_listing(const Recording& recording) {
+Result<Database::Impl::Listed> Database::Impl::prepare_listing(const Recording& recording, ImageFiles& images) {
   const Digest& static_hash = recording.kernel.static_hash;
-  KernelDocument document{recording.kernel, Bytes(recording.ir.size()), digest_of(recording.ir), {}};
+  KernelDocument document{recording.kernel, {}, {}, {}};
+  if (recording.kernel.level == CodeLevel::ir) {
+    document.ir_size = Bytes(recording.ir.size());
+    document.ir_digest = digest_of(recording.ir);
+  }
   const bool is_new = !files.exists(path_of(kernel_file_name(static_hash)));
   if (!is_new) {
     MNEME_ASSIGN(document, load_head(static_hash));
@@ -49,18 +67,33 @@ Result<Database::Impl::Listed> Database::Impl::prepare_listing(const Recording& 
       document.instances.push_back(recording.instance);
     listed.list = InstanceList::encode(static_hash, document.instances);
   }
-  listed.ir = is_new || !has_ir(document);
+  // What is recorded now takes the place of code that is damaged.
+  const KernelRecord before = document.kernel;
+  if (!is_new && !(has_ir(document) && has_images(before))) {
+    document.kernel.level = recording.kernel.level;
+    document.kernel.images = recording.kernel.images;
+  }
+  const bool both_have_ir = document.kernel.level == CodeLevel::ir && recording.kernel.level == CodeLevel::ir;
+  listed.ir = both_have_ir && (is_new || !has_ir(document));
   const Digest ir_digest = listed.ir ? digest_of(recording.ir) : document.ir_digest;
-  if (is_new || document.lists_instances || ir_digest != document.ir_digest) {
+  if (is_new || document.lists_instances || ir_digest != document.ir_digest || document.kernel != before) {
     if (listed.ir) document.ir_size = Bytes(recording.ir.size());
     document.ir_digest = ir_digest;
     listed.json = encode_kernel(document);
   }
-  listed.growth = growth_of(listed, recording);
+  for (size_t i = 0; i < recording.images.size(); ++i) {
+    const CodeImageRecord& image = recording.kernel.images[i];
+    const auto& named = document.kernel.images;
+    if (std::find(named.begin(), named.end(), image) == named.end() || has_image(image)) continue;
+    const std::string name = image_file_name(image);
+    if (!images.contains(name)) images[name] = encode_image(image, recording.images[i]);
+    if (std::find(listed.images.begin(), listed.images.end(), name) == listed.images.end()) listed.images.push_back(name);
+  }
+  listed.growth = growth_of(listed, recording, images);
   return listed;
 }
 
-uint64_t Database::Impl::growth_of(const Listed& listed, const Recording& recording) const {
+uint64_t Database::Impl::growth_of(const Listed& listed, const Recording& recording, const ImageFiles& images) const {
   const Digest& static_hash = recording.kernel.static_hash;
   uint64_t growth = 0;
   const auto replaced = [&](const std::string& name, uint64_t size) {
@@ -68,6 +101,7 @@ uint64_t Database::Impl::growth_of(const Listed& listed, const Recording& record
     growth += size - (before.ok() ? std::min(before->count, size) : 0);
   };
   if (listed.ir) replaced(ir_file_name(static_hash), recording.ir.size());
+  for (const std::string& name : listed.images) replaced(name, images.at(name).size());
   if (!listed.list.empty()) replaced(list_file_name(static_hash), listed.list.size());
   if (!listed.json.empty()) replaced(kernel_file_name(static_hash), listed.json.size());
   for (const InstanceRecord& line : listed.lines) growth += encode_instance(line).size();
@@ -75,12 +109,13 @@ uint64_t Database::Impl::growth_of(const Listed& listed, const Recording& record
 }
 
 // The lock is over the kernel's files: between reading and changing them no other process may.
-Status Database::Impl::list_instance(const Recording& recording, uint64_t& written) {
+Status Database::Impl::list_instance(const Recording& recording, ImageFiles& images, uint64_t& written) {
   const Digest& static_hash = recording.kernel.static_hash;
   MNEME_ASSIGN(auto lock, files.lock(lock_path(), patience));
-  MNEME_ASSIGN(Listed listed, prepare_listing(recording));
+  MNEME_ASSIGN(Listed listed, prepare_listing(recording, images));
   written += listed.growth;
   if (listed.ir) MNEME_TRY(files.write_atomically(path_of(ir_file_name(static_hash)), recording.ir));
+  for (const std::string& name : listed.images) MNEME_TRY(files.write_atomically(path_of(name), images.at(name)));
   if (!listed.list.empty()) MNEME_TRY(files.write_atomically(path_of(list_file_name(static_hash)), bytes_of(listed.list)));
   if (!listed.lines.empty()) MNEME_TRY(list_of(recording.kernel)->append(listed.lines));
   if (listed.json.empty()) return {};
@@ -161,11 +196,13 @@ class DatabasePublication final : public Publication {
   Status wait() override { return writer_.wait(); }
 
   Status commit(const Recording& recording) override {
+    MNEME_TRY(check_images(recording));
     MNEME_TRY(writer_.wait());
     const InstanceRecord& instance = recording.instance;
     const ByteVector prologue = encode(Moment::prologue, instance, recording.prologue),
                      epilogue = encode(Moment::epilogue, instance, recording.epilogue);
-    MNEME_ASSIGN(Database::Impl::Listed listed, database_.prepare_listing(recording));
+    Database::Impl::ImageFiles images;
+    MNEME_ASSIGN(Database::Impl::Listed listed, database_.prepare_listing(recording, images));
     const Bytes needed = writer_.finished_size() + Bytes(prologue.size() + epilogue.size() + listed.growth);
     if (needed > limit_) {
       over_limit_ = true;
@@ -174,7 +211,7 @@ class DatabasePublication final : public Publication {
     MNEME_TRY(writer_.finish());
     MNEME_TRY(write_state(Moment::prologue, instance, prologue));
     MNEME_TRY(write_state(Moment::epilogue, instance, epilogue));
-    return database_.list_instance(recording, written_);
+    return database_.list_instance(recording, images, written_);
   }
 
   Bytes written() const override { return writer_.written() + Bytes(written_); }

@@ -26,6 +26,7 @@ std::string_view to_string(Parameter::Kind kind) {
     case Parameter::Kind::integer: return "integer";
     case Parameter::Kind::floating: return "floating";
     case Parameter::Kind::pointer: return "pointer";
+    case Parameter::Kind::opaque: return "opaque";
     case Parameter::Kind::aggregate: break;
   }
   return "aggregate";

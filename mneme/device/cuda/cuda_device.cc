@@ -156,6 +156,7 @@ Result<DeviceProperties> properties_of(const Context& context) {
   MNEME_CUDA_ATTRIBUTE(shared, MAX_SHARED_MEMORY_PER_BLOCK);
   MNEME_CUDA_ATTRIBUTE(shared_opt_in, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   MNEME_CUDA_ATTRIBUTE(l2_cache, L2_CACHE_SIZE);
+  MNEME_CUDA_ATTRIBUTE(clusters, CLUSTER_LAUNCH);
   MNEME_CUDA_ATTRIBUTE(resident_threads, MAX_THREADS_PER_MULTIPROCESSOR);
 #undef MNEME_CUDA_ATTRIBUTE
   auto dim3 = [](int x, int y, int z) {
@@ -168,6 +169,7 @@ Result<DeviceProperties> properties_of(const Context& context) {
   properties.max_block = dim3(block_x, block_y, block_z);
   properties.max_grid = dim3(grid_x, grid_y, grid_z);
   properties.max_shared_memory_per_block = Bytes(std::max(shared, shared_opt_in));
+  properties.clusters = clusters != 0;
   properties.l2_cache = Bytes(static_cast<uint64_t>(std::max(l2_cache, 0)));
   properties.max_threads_per_multiprocessor = static_cast<uint32_t>(resident_threads);
   MNEME_ASSIGN(properties.allocation_granularity, granularity_of(context));

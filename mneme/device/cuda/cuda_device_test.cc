@@ -232,6 +232,7 @@ TEST_F(CudaDeviceTest, PropertiesComeFromTheDriver) {
   EXPECT_EQ(properties.max_shared_memory_per_block, Bytes(232448));
   EXPECT_EQ(properties.allocation_granularity, 2_MiB);
   EXPECT_EQ(properties.l2_cache, 50_MiB);
+  EXPECT_TRUE(properties.clusters);
   EXPECT_EQ(properties.max_threads_per_multiprocessor, 2048u);
   EXPECT_EQ(properties.hardware_id, "0000:1b:00.0");
 }
@@ -266,12 +267,14 @@ TEST_F(CudaDeviceTest, EachPropertyIsOfItsOwnAttribute) {
   EXPECT_EQ(properties.total_memory, Bytes(1 << 30));
   EXPECT_EQ(properties.reservation_granularity, 32_MiB);
   state->attributes = {{CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0},
+                       {CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, 0},
                        {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0}};
   stream.reset();
   device.reset();
   open();
   EXPECT_EQ(device->properties().max_shared_memory_per_block, Bytes(49152)) << "no opt-in";
   EXPECT_EQ(device->properties().allocation_granularity, Bytes(0));
+  EXPECT_FALSE(device->properties().clusters);
 }
 
 TEST_F(CudaDeviceTest, EverythingIsGivenBackAndTheThreadLeftAsItWas) {
@@ -416,6 +419,47 @@ TEST_F(CudaDeviceTest, LaunchPassesTheShapeAndThePackedParameters) {
   ASSERT_TRUE(stream->launch(*kernel, shape, {}).ok());
   EXPECT_FALSE(state->last_launch.cooperative);
   EXPECT_TRUE(state->last_launch.parameters.empty());
+}
+
+TEST_F(CudaDeviceTest, ALaunchHasItsClusters) {
+  open();
+  auto module = load();
+  Kernel* kernel = module->kernel("work").value();
+  LaunchShape shape{.grid = {8, 6, 4}, .block = {32, 1, 1}, .cooperative = true, .cluster = {2, 3, 1}};
+  ASSERT_TRUE(stream->launch(*kernel, shape, {}).ok());
+  EXPECT_THAT(state->last_launch.cluster, testing::ElementsAre(2, 3, 1));
+  EXPECT_TRUE(state->last_launch.cooperative);
+  EXPECT_EQ(state->large_clusters, 0);
+  shape.cooperative = false;
+  ASSERT_TRUE(stream->launch_timed(*kernel, shape, {}).ok());
+  EXPECT_THAT(state->last_launch.cluster, testing::ElementsAre(2, 3, 1));
+  EXPECT_FALSE(state->last_launch.cooperative);
+  shape.cluster = kNoCluster;
+  ASSERT_TRUE(stream->launch(*kernel, shape, {}).ok());
+  EXPECT_THAT(state->last_launch.cluster, testing::ElementsAre(0, 0, 0));
+  shape.cluster = {2, 3, 1};
+  fail("cuLaunchKernelEx", CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(stream->launch(*kernel, shape, {}).to_string(),
+            "invalid_argument: cuLaunchKernelEx(work, grid 8x6x4, block 32x1x1, 0 bytes of dynamic shared memory, 0 bytes of "
+            "parameters, clusters of 2x3x1): CUDA_ERROR_INVALID_VALUE (words of the driver)");
+}
+
+// More than 8 blocks are not portable, and must be asked for.
+TEST_F(CudaDeviceTest, LargeClustersAreOptedInToOnce) {
+  open();
+  auto module = load();
+  Kernel* kernel = module->kernel("work").value();
+  LaunchShape shape{.grid = {32, 1, 1}, .block = {32, 1, 1}, .cluster = {8, 1, 1}};
+  ASSERT_TRUE(stream->launch(*kernel, shape, {}).ok());
+  EXPECT_EQ(state->large_clusters, 0);
+  shape.cluster = {16, 1, 1};
+  fail("cuFuncSetAttribute", CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(stream->launch(*kernel, shape, {}).to_string(),
+            "invalid_argument: cuFuncSetAttribute(work, NON_PORTABLE_CLUSTER_SIZE_ALLOWED), for clusters of 16x1x1 blocks: "
+            "CUDA_ERROR_INVALID_VALUE (words of the driver)");
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(stream->launch(*kernel, shape, {}).ok());
+  EXPECT_EQ(state->large_clusters, 1);
+  EXPECT_THAT(state->last_launch.cluster, testing::ElementsAre(16, 1, 1));
 }
 
 TEST_F(CudaDeviceTest, LargeDynamicSharedMemoryIsOptedInToOnce) {

@@ -118,6 +118,17 @@ Status CudaKernel::allow_dynamic_shared_memory(Bytes size) const {
   return {};
 }
 
+Status CudaKernel::allow_clusters(const Dim3& cluster) const {
+  constexpr uint64_t kPortable = 8;  // blocks that every device with clusters has in one
+  std::lock_guard lock(mutex_);
+  if (cluster.volume() <= kPortable || large_clusters_) return {};
+  MNEME_TRY(
+      context_.check(context_.driver().cuFuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1),
+                     "cuFuncSetAttribute({}, NON_PORTABLE_CLUSTER_SIZE_ALLOWED), for clusters of {} blocks", name_, cluster));
+  large_clusters_ = true;
+  return {};
+}
+
 Result<std::unique_ptr<CudaModule>> CudaModule::load(const Context& context, const CodeImage& code) {
   ByteSpan image = code.bytes;
   ByteVector terminated;

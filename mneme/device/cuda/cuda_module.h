@@ -20,6 +20,8 @@ class CudaKernel final : public Kernel {
   // Lets launches of the kernel use `size` of dynamic shared memory; a kernel may use only a part of the device's without
   // asking. invalid_argument: the device does not have so much. Thread-safe.
   Status allow_dynamic_shared_memory(Bytes size) const;
+  // Lets launches of the kernel be in clusters of these extents; those of more than 8 blocks must be asked for. Thread-safe.
+  Status allow_clusters(const Dim3& cluster) const;
 
  private:
   CudaKernel(const Context& context, CUfunction function) : context_(context), function_(function) {}
@@ -29,6 +31,7 @@ class CudaKernel final : public Kernel {
   CUfunction function_;
   mutable std::mutex mutex_;
   mutable uint64_t dynamic_shared_limit_ = 0;
+  mutable bool large_clusters_ = false;
 };
 
 class CudaModule final : public Module {

@@ -257,9 +257,18 @@ Status CudaStream::hash_some(std::span<uint64_t> hashes, DevicePtr from, Bytes s
 
 Status CudaStream::launch_packed(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   MNEME_TRY(kernel.allow_dynamic_shared_memory(shape.dynamic_shared_memory));
-  CUlaunchAttribute cooperative{};
-  cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-  cooperative.value.cooperative = 1;
+  MNEME_TRY(kernel.allow_clusters(shape.cluster));
+  const bool clusters = shape.cluster != kNoCluster;
+  std::array<CUlaunchAttribute, 2> attributes{};
+  unsigned used = 0;
+  if (shape.cooperative) {
+    attributes[used].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attributes[used++].value.cooperative = 1;
+  }
+  if (clusters) {
+    attributes[used].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attributes[used++].value.clusterDim = {shape.cluster.x, shape.cluster.y, shape.cluster.z};
+  }
   CUlaunchConfig config{};
   config.gridDimX = shape.grid.x;
   config.gridDimY = shape.grid.y;
@@ -269,17 +278,18 @@ Status CudaStream::launch_packed(const CudaKernel& kernel, const LaunchShape& sh
   config.blockDimZ = shape.block.z;
   config.sharedMemBytes = static_cast<unsigned>(shape.dynamic_shared_memory.count);
   config.hStream = handle_;
-  config.attrs = shape.cooperative ? &cooperative : nullptr;
-  config.numAttrs = shape.cooperative ? 1 : 0;
+  config.attrs = used != 0 ? attributes.data() : nullptr;
+  config.numAttrs = used;
 
   size_t size = parameters.size();
   void* packed[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, const_cast<std::byte*>(parameters.data()), CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
                     CU_LAUNCH_PARAM_END};
   CUresult result =
       context_.driver().cuLaunchKernelEx(&config, kernel.function(), nullptr, parameters.empty() ? nullptr : packed);
-  return context_.check(
-      result, "cuLaunchKernelEx({}, grid {}, block {}, {} bytes of dynamic shared memory, {} bytes of parameters{})",
-      kernel.name(), shape.grid, shape.block, shape.dynamic_shared_memory.count, size, shape.cooperative ? ", cooperative" : "");
+  return context_.check(result,
+                        "cuLaunchKernelEx({}, grid {}, block {}, {} bytes of dynamic shared memory, {} bytes of parameters{}{})",
+                        kernel.name(), shape.grid, shape.block, shape.dynamic_shared_memory.count, size,
+                        shape.cooperative ? ", cooperative" : "", clusters ? fmt::format(", clusters of {}", shape.cluster) : "");
 }
 
 Status CudaStream::launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {

@@ -280,6 +280,10 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfuncti
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value) {
   ENTER();
   NEED_CONTEXT();
+  if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) {
+    state.large_clusters += value;
+    return CUDA_SUCCESS;
+  }
   if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value + state.static_shared_bytes > 232448)
     return CUDA_ERROR_INVALID_VALUE;
   state.dynamic_shared_limit = value;
@@ -310,7 +314,13 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   memcpy(launch.grid, grid, sizeof grid);
   memcpy(launch.block, block, sizeof block);
   for (unsigned i = 0; i < config->numAttrs; ++i) {
-    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) launch.cooperative = config->attrs[i].value.cooperative != 0;
+    const CUlaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) launch.cooperative = attribute.value.cooperative != 0;
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    const auto& cluster = attribute.value.clusterDim;
+    if (cluster.x * cluster.y * cluster.z > 8 && state.large_clusters == 0) return CUDA_ERROR_INVALID_VALUE;
+    const unsigned extents[] = {cluster.x, cluster.y, cluster.z};
+    memcpy(launch.cluster, extents, sizeof extents);
   }
   if (extra != nullptr) {
     if (extra[0] != CU_LAUNCH_PARAM_BUFFER_POINTER || extra[2] != CU_LAUNCH_PARAM_BUFFER_SIZE ||

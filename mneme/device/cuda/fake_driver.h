@@ -20,6 +20,7 @@ struct FakeLaunch {
   unsigned grid[3] = {}, block[3] = {};
   unsigned shared_bytes = 0;
   bool cooperative = false;
+  unsigned cluster[3] = {};
   std::vector<std::byte> parameters;
 };
 
@@ -55,6 +56,7 @@ struct FakeDriverState {
   int occupancy_threads = 0;  // that were asked about last
   uint64_t occupancy_shared_bytes = 0;
   int dynamic_shared_limit = 0;  // set by cuFuncSetAttribute
+  int large_clusters = 0;        // how often they were allowed, likewise
   int contexts = 0, modules = 0, streams = 0, events = 0, reservations = 0, mappings = 0, allocations = 0, pinned = 0;
   int memory_handles = 0;                   // of cuMemCreate() and imports
   bool late_copies = false;                 // between host and device: done no sooner than they are waited for

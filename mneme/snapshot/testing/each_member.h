@@ -38,7 +38,8 @@ inline void change_each(GlobalInfo& value, const SeeMember& see) {
 }
 
 inline void change_each(KernelRecord& value, const SeeMember& see) {
-  auto& [static_hash, name, demangled, source, target, arch, pipeline, parameters, parameter_bytes, globals] = value;
+  auto& [static_hash, name, demangled, source, target, arch, pipeline, parameters, parameter_bytes, globals, level, images] =
+      value;
   change(name, "other", "name", see);
   change(demangled, "other", "demangled", see);
   change(source, "other", "source", see);
@@ -49,7 +50,13 @@ inline void change_each(KernelRecord& value, const SeeMember& see) {
   change_each(parameters.at(0), within("parameters", see));
   change(globals, {}, "globals", see);
   change_each(globals.at(0), within("globals", see));
-  // Of which the instances' are, and with which their files are named: changed with them, see KernelDocument.
+  change(images, {}, "images", see);
+  auto& [kind, digest, size] = images.at(0);
+  change(kind, CodeImageRecord::Kind::ptx, "images.kind", see);
+  change(digest, digest_of(ByteVector(1)), "images.digest", see);
+  change(size, Bytes(7), "images.size", see);
+  // Of which the instances' are, with which their files are named, and which has IR: changed with them, see KernelDocument.
+  [[maybe_unused]] auto& with_ir = level;
   [[maybe_unused]] auto& together = static_hash;
   [[maybe_unused]] auto& of_all = parameter_bytes;
 }
@@ -80,7 +87,8 @@ inline void change_each(Annotation& value, const SeeMember& see) {
 // All but the static hash, which is the kernel's.
 inline void change_each(InstanceRecord& value, const SeeMember& see) {
   auto& [static_hash, dynamic_hash, grid, block, dynamic_shared_memory, cooperative, parameters, device_kind, device_name,
-         space_base, space_size, state_bytes, recorded_at, mneme_version, annotations, recorded_time] = value;
+         space_base, space_size, state_bytes, recorded_at, mneme_version, annotations, recorded_time, cluster, attributes] =
+      value;
   change(dynamic_hash, digest_of(ByteVector(1)), "dynamic_hash", see);
   change_each(grid, within("grid", see));
   change_each(block, within("block", see));
@@ -98,6 +106,8 @@ inline void change_each(InstanceRecord& value, const SeeMember& see) {
   if (!annotations.empty()) change_each(annotations[0], within("annotations", see));
   change(recorded_time, std::nullopt, "recorded_time", see);
   if (recorded_time) change_each(*recorded_time, within("recorded_time", see));
+  change(cluster, Dim3{2, 1, 1}, "cluster", see);
+  change(attributes, {{"priority", "-1"}}, "attributes", see);
 }
 
 inline void change_each(KernelDocument& value, const SeeMember& see) {
@@ -115,6 +125,11 @@ inline void change_each(KernelDocument& value, const SeeMember& see) {
   see("parameter_bytes");
   instances.push_back(instances[0]);
   see("instances");
+  value = before;
+  kernel.level = CodeLevel::cubin;
+  ir_size = Bytes();
+  ir_digest = Digest();
+  see("level");
   value = before;
 }
 
