@@ -15,14 +15,16 @@
 #include "mneme/cli/options/recorded_launch.h"
 #include "mneme/compile/backend.h"
 #include "mneme/compile/object_cache.h"
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/compile_request.h"
+#include "mneme/replay/recorded_code.h"
 
 namespace mneme::cli {
 namespace {
 
-constexpr char kRecorded[] = "recorded", kInstructions[] = "sass";
+constexpr char kRecorded[] = "recorded", kAssembly[] = "asm", kInstructions[] = "sass";
 const std::map<std::string, Stage> kStages = {
-    {"specialised", Stage::specialised}, {"optimised", Stage::optimised}, {"asm", Stage::assembly}};
+    {"specialised", Stage::specialised}, {"optimised", Stage::optimised}, {kAssembly, Stage::assembly}};
 
 class IrCommand : public Command {
  public:
@@ -45,7 +47,7 @@ class IrCommand : public Command {
   }
 
   int run() override {
-    if (bitcode_ && (stage_ == "asm" || stage_ == kInstructions))
+    if (bitcode_ && (stage_ == kAssembly || stage_ == kInstructions))
       return report_usage("ir", fmt::format("--bitcode is of IR, and the stage '{}' is text", stage_));
     if (bitcode_ && output_.empty() && ::isatty(STDOUT_FILENO))
       return report_usage("ir", "bitcode is not for a terminal: name a file with -o");
@@ -65,6 +67,7 @@ class IrCommand : public Command {
 
   Result<std::string> recorded() {
     MNEME_ASSIGN(const RecordedLaunches found, recorded_.kernel());
+    MNEME_TRY(check_stage_of(found.kernel.kernel));
     MNEME_ASSIGN(ir::Module module, load_module(found.database, found.kernel.kernel));
     return module.print();
   }
@@ -74,6 +77,8 @@ class IrCommand : public Command {
     MNEME_TRY(check_files(configuration, FileSystem::posix()));
     MNEME_ASSIGN(const RecordedLaunches found, recorded_.launches());
     const KernelRecord& kernel = found.kernel.kernel;
+    MNEME_TRY(check_stage_of(kernel));
+    if (kernel.level != CodeLevel::ir) return without_ir(found.database, kernel, configuration);
     MNEME_ASSIGN(RecordedInstance recorded, found.database.load_instance(kernel.static_hash, found.instances[0]));
     MNEME_ASSIGN(MemoryPlan plan, plan_memory(kernel, recorded.instance, recorded.prologue, recorded.epilogue));
     MNEME_ASSIGN(KernelCode code, KernelCode::load(found.database, kernel));
@@ -85,6 +90,31 @@ class IrCommand : public Command {
     if (stage_ == kInstructions) return disassembled(std::move(compiler), code.module(), request.options);
     ActivityScope compiling(Activity::compiling);
     return compiler->emit(code.module(), request.options, kStages.at(stage_));
+  }
+
+  // unsupported: the kernel was recorded without what the stage shows.
+  Status check_stage_of(const KernelRecord& kernel) const {
+    const bool has_assembly = kernel.level != CodeLevel::cubin;
+    if (kernel.level == CodeLevel::ir || stage_ == kInstructions || (stage_ == kAssembly && has_assembly)) return {};
+    return error(Code::unsupported, "the stage '{}': {}, without {}; --stage {} shows {}", stage_, recorded_as(kernel),
+                 stage_ == kAssembly ? "PTX" : "LLVM IR", has_assembly ? kAssembly : kInstructions,
+                 has_assembly ? "the PTX" : "its instructions");
+  }
+
+  // The program's own code, as a replay runs it.
+  Result<std::string> without_ir(const Database& database, const KernelRecord& kernel, const Configuration& configuration) const {
+    MNEME_TRY(check_code_level(configuration, kernel));
+    MNEME_ASSIGN(const DeviceKind kind, device_.kind_for_code(kernel.arch));
+    MNEME_TRY(check_device(kernel, kind));
+    MNEME_ASSIGN(const RecordedCode code, RecordedCode::load(database, kernel));
+    ProgramCode program = *code.program();
+    if (stage_ == kAssembly) program.machine_code.clear();
+    MNEME_ASSIGN(const Translation translation, translate_program_code(program, configuration.assembler, kind, kernel.arch));
+    if (stage_ == kAssembly) return translation.code;
+    MNEME_ASSIGN(auto compiler, create_compiler(kernel));
+    ActivityScope compiling(Activity::compiling);
+    MNEME_ASSIGN(const CompiledCode compiled, compiler->assemble(translation));
+    return compiler->disassemble(compiled.image);
   }
 
   // The object is the one that a replay runs, and comes from where a replay has it from.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "mneme/cli/options/command.h"
 #include "mneme/cli/options/recorded_launch.h"
@@ -25,7 +26,7 @@ class LsCommand : public Command {
     auto listing = list(*database);
     if (!listing.ok()) return report(listing.status());
     damaged_ = listing->damaged;
-    for (const KernelDocument& kernel : listing->kernels) note(database->load_ir(kernel.kernel.static_hash).status());
+    look_at_code(*database, *listing);
     if (json_)
       print_json(*database, *listing);
     else
@@ -59,6 +60,16 @@ class LsCommand : public Command {
     if (!status.ok() && std::none_of(damaged_.begin(), damaged_.end(), same)) damaged_.push_back(status);
   }
 
+  void look_at_code(const Database& database, const Listing& listing) {
+    std::set<std::string> seen;  // several kernels may have one image
+    for (const KernelDocument& document : listing.kernels) {
+      const KernelRecord& kernel = document.kernel;
+      if (kernel.level == CodeLevel::ir) note(database.load_ir(kernel.static_hash).status());
+      for (const CodeImageRecord& image : kernel.images)
+        if (seen.insert(image_file_name(image)).second) note(database.load_image(image).status());
+    }
+  }
+
   // A damaged state does not hide the rest: its instance is listed without a size.
   std::optional<InstanceSize> size_of(const Database& database, const InstanceRecord& instance) {
     auto size = database.instance_size(instance.static_hash, instance.dynamic_hash);
@@ -68,8 +79,12 @@ class LsCommand : public Command {
 
   void print_table(const Database& database, const Listing& listing) {
     size_t instances = 0;
-    std::vector<std::vector<std::string>> rows{
-        {"STATIC HASH", "#", "DYNAMIC HASH", "GRID", "BLOCK", "MEMORY", "ON DISK", "KERNEL"}};
+    // The code is told where not all of it is IR.
+    const bool tells_code = std::any_of(listing.kernels.begin(), listing.kernels.end(),
+                                        [](const KernelDocument& document) { return document.kernel.level != CodeLevel::ir; });
+    std::vector<std::vector<std::string>> rows{{"STATIC HASH", "#", "DYNAMIC HASH", "GRID", "BLOCK", "MEMORY", "ON DISK"}};
+    if (tells_code) rows[0].push_back("CODE");
+    rows[0].push_back("KERNEL");
     for (const KernelDocument& document : listing.kernels) {
       for (size_t number = 0; number < document.instances.size(); ++number) {
         const InstanceRecord& instance = document.instances[number];
@@ -77,7 +92,9 @@ class LsCommand : public Command {
         auto size = size_of(database, instance);
         rows.push_back({instance.static_hash.hex(), fmt::format("{}", number), instance.dynamic_hash.hex(),
                         fmt::format("{}", instance.grid), fmt::format("{}", instance.block), format_bytes(instance.state_bytes),
-                        size ? format_bytes(size->total()) : "damaged", document.kernel.demangled});
+                        size ? format_bytes(size->total()) : "damaged"});
+        if (tells_code) rows.back().push_back(std::string(to_string(document.kernel.level)));
+        rows.back().push_back(document.kernel.demangled);
         ++instances;
       }
     }

@@ -110,6 +110,11 @@ std::string format_argument(const Parameter& parameter, ByteSpan parameters) {
   if (parameter.offset > parameters.size() || parameter.size > parameters.size() - parameter.offset) return "?";
   if (parameter.kind == Parameter::Kind::pointer && parameter.size == 8)
     return fmt::format("{:#x}", value_at<uint64_t>(parameters, parameter.offset));
+  // Whatever it is: a pointer and a whole number can be told in this form.
+  if (parameter.kind == Parameter::Kind::opaque && parameter.size == 8)
+    return fmt::format("{:#x}", value_at<uint64_t>(parameters, parameter.offset));
+  if (parameter.kind == Parameter::Kind::opaque && parameter.size == 4)
+    return fmt::format("{:#x}", value_at<uint32_t>(parameters, parameter.offset));
   if (parameter.kind == Parameter::Kind::floating && parameter.size == 4)
     return fmt::format("{}", value_at<float>(parameters, parameter.offset));
   if (parameter.kind == Parameter::Kind::floating && parameter.size == 8)
@@ -117,6 +122,11 @@ std::string format_argument(const Parameter& parameter, ByteSpan parameters) {
   if (parameter.kind == Parameter::Kind::integer)
     if (auto value = integer_at(parameters, parameter.offset, parameter.size)) return fmt::format("{}", *value);
   return hex(parameters.subspan(parameter.offset, parameter.size));
+}
+
+std::string format_image(const CodeImageRecord& image, const KernelRecord& kernel) {
+  return fmt::format("{}, {}, {} ({})", image.kind == CodeImageRecord::Kind::ptx ? "PTX" : "cubin", kernel.arch, image.size,
+                     image_file_name(image));
 }
 
 MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue) {
@@ -134,9 +144,17 @@ MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue)
   return view;
 }
 
+json to_json(const CodeImageRecord& image) {
+  return {{"kind", to_string(image.kind)},
+          {"bytes", image.size.count},
+          {"digest", image.digest.hex()},
+          {"file", image_file_name(image)}};
+}
+
 json to_json(const KernelRecord& kernel) {
   constexpr const char* kKinds[] = {"integer", "floating", "pointer", "aggregate", "opaque"};
-  json parameters = json::array(), globals = json::array();
+  json parameters = json::array(), globals = json::array(), images = json::array();
+  for (const CodeImageRecord& image : kernel.images) images.push_back(to_json(image));
   for (const Parameter& p : kernel.parameters) {
     parameters.push_back({{"kind", kKinds[static_cast<size_t>(p.kind)]},
                           {"name", p.name},
@@ -162,7 +180,9 @@ json to_json(const KernelRecord& kernel) {
           {"pipeline", kernel.pipeline},
           {"parameters", parameters},
           {"parameter_bytes", kernel.parameter_bytes},
-          {"globals", globals}};
+          {"globals", globals},
+          {"code", to_string(kernel.level)},
+          {"images", images}};
 }
 
 std::string format_annotation(const Annotation& annotation) {
@@ -182,7 +202,7 @@ std::string format_recorded_time(const RecordedTime& time) {
 
 std::optional<TimeInProgram> time_in_program(const KernelDocument& document) {
   TimeInProgram time;
-  using Shape = std::tuple<Dim3, Dim3, uint64_t, bool>;
+  using Shape = std::tuple<Dim3, Dim3, uint64_t, bool, Dim3>;
   std::map<Shape, const RecordedTime*> others;  // by shape, of the instance that knows most
   for (const InstanceRecord& instance : document.instances) {
     if (!instance.recorded_time) continue;
@@ -191,7 +211,8 @@ std::optional<TimeInProgram> time_in_program(const KernelDocument& document) {
       ++time.launches;
       time.nanoseconds += *recorded.captured;
     }
-    auto& known = others[{instance.grid, instance.block, instance.dynamic_shared_memory.count, instance.cooperative}];
+    auto& known =
+        others[{instance.grid, instance.block, instance.dynamic_shared_memory.count, instance.cooperative, instance.cluster}];
     if (!known || known->others < recorded.others) known = &recorded;
   }
   for (const auto& [shape, recorded] : others) {
@@ -236,6 +257,8 @@ json to_json(const KernelRecord& kernel, const InstanceRecord& instance, const s
           {"block", extents(instance.block)},
           {"dynamic_shared_memory", instance.dynamic_shared_memory.count},
           {"cooperative", instance.cooperative},
+          {"cluster", instance.cluster == kNoCluster ? json() : extents(instance.cluster)},
+          {"attributes", instance.attributes},
           {"arguments", arguments},
           {"annotations", annotations},
           {"memory_bytes", instance.state_bytes.count},

@@ -54,6 +54,9 @@ struct MemoryView {
 };
 MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue);
 
+// An image of a kernel's own code: "cubin, sm_90, 4.67 KiB (Image_7c06….cubin)".
+std::string format_image(const CodeImageRecord& image, const KernelRecord& kernel);
+
 // As `mneme ls` and `mneme show` print a kernel, and an instance of it.
 nlohmann::json to_json(const KernelRecord& kernel);
 // `size` is left out where it is not known.

@@ -149,6 +149,7 @@ TEST(RecordedTimes, EachMemberOfAShapeMakesAnother) {
   EXPECT_EQ(launches_with([](InstanceRecord& i) { i.block.y = 2; }), 20u);
   EXPECT_EQ(launches_with([](InstanceRecord& i) { i.dynamic_shared_memory = Bytes(16); }), 20u);
   EXPECT_EQ(launches_with([](InstanceRecord& i) { i.cooperative = true; }), 20u);
+  EXPECT_EQ(launches_with([](InstanceRecord& i) { i.cluster = {2, 1, 1}; }), 20u);
 }
 
 TEST(Arguments, AreReadByTheirKind) {
@@ -228,6 +229,8 @@ TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
   kernel.parameters = {{Parameter::Kind::integer, "n", "i32", 0, 4, 2}, {Parameter::Kind::aggregate, "s", "struct.S", 4, 2, 1}};
   kernel.parameter_bytes = 6;
   kernel.globals = {{"g", 7, 8, true, false, false}, {"h", 9, 16, false, true, false}, {"i", 11, 32, false, false, true}};
+  kernel.level = CodeLevel::cubin;
+  kernel.images = {{CodeImageRecord::Kind::cubin, digest_of(ByteVector(3)), Bytes(4784)}};
   EXPECT_EQ(
       to_json(kernel),
       (nlohmann::json{
@@ -250,7 +253,15 @@ TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
              {"alignment", 32},
              {"constant_space", false},
              {"managed", false},
-             {"escapes", true}}}}}));
+             {"escapes", true}}}},
+          {"code", "cubin"},
+          {"images",
+           {{{"kind", "cubin"},
+             {"bytes", 4784},
+             {"digest", digest_of(ByteVector(3)).hex()},
+             {"file", "Image_" + digest_of(ByteVector(3)).hex() + ".cubin"}}}}}));
+  EXPECT_EQ(format_image(kernel.images[0], kernel),
+            "cubin, sm_90, 4.67 KiB (Image_" + digest_of(ByteVector(3)).hex() + ".cubin)");
   InstanceRecord instance;
   instance.static_hash = kernel.static_hash;
   instance.dynamic_hash = digest_of(ByteVector(2));
@@ -272,6 +283,8 @@ TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
       {"block", {{"x", 5}, {"y", 6}, {"z", 7}}},
       {"dynamic_shared_memory", 128},
       {"cooperative", true},
+      {"cluster", {}},
+      {"attributes", nlohmann::json::object()},
       {"arguments", {{{"name", "n"}, {"type", "i32"}, {"value", "9"}}, {{"name", "s"}, {"type", "struct.S"}, {"value", "abcd"}}}},
       {"annotations", {{{"address", "0x2000"}, {"bytes", 40}, {"tag", "forces"}, {"tolerance", "f32, 3, ulp"}}}},
       {"memory_bytes", 4096},
@@ -284,6 +297,10 @@ TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
   instance.recorded_time = RecordedTime{"cuda_event", 2000.0, 3, 900, 1000};
   expected["recorded_time"] = to_json(*instance.recorded_time);
   expected["disk_bytes"] = 107;
+  instance.cluster = {2, 1, 1};
+  instance.attributes = {{"priority", "-1"}};
+  expected["cluster"] = {{"x", 2}, {"y", 1}, {"z", 1}};
+  expected["attributes"] = {{"priority", "-1"}};
   EXPECT_EQ(to_json(kernel, instance, InstanceSize{Bytes(7), Bytes(100)}), expected);
 }
 

@@ -16,6 +16,7 @@
 #include "mneme/cli/progress.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/cli/replay_text.h"
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/session.h"
 
 namespace mneme::cli {
@@ -45,9 +46,10 @@ class ReplayCommand : public Command {
   int run() override {
     for_a_person_ = !json_ && ::isatty(STDOUT_FILENO) != 0;  // the child's is a pipe
     auto configuration = configuration_.configuration();
-    const nlohmann::json printed = configuration.ok() ? to_json(*configuration) : nlohmann::json();
+    nlohmann::json printed = configuration.ok() ? to_json(*configuration) : nlohmann::json();
     const auto work = [&]() -> Outcome {
       const std::vector<InstanceResult> results = replay_or_failure(configuration);
+      if (configuration.ok()) printed = to_json(*configuration);
       for (const InstanceResult& instance : results)
         if (guard_.lost_to_mask(instance.result)) return {};
       for (const InstanceResult& instance : results)
@@ -100,7 +102,7 @@ class ReplayCommand : public Command {
   }
 
   // What kept a replay from being prepared is a result too, so that whoever reads standard output always finds one.
-  std::vector<InstanceResult> replay_or_failure(const Result<Configuration>& configuration) {
+  std::vector<InstanceResult> replay_or_failure(Result<Configuration>& configuration) {
     auto results = [&]() -> Result<std::vector<InstanceResult>> {
       DivertedOutput diverted;
       if (!configuration.ok()) return configuration.status();
@@ -110,9 +112,11 @@ class ReplayCommand : public Command {
     return std::move(*results);
   }
 
-  Result<std::vector<InstanceResult>> replay(const Configuration& configuration) {
+  // Names the pipeline that is meant where the configuration names none.
+  Result<std::vector<InstanceResult>> replay(Configuration& configuration) {
     MNEME_TRY(check_files(configuration, FileSystem::posix()));
     MNEME_ASSIGN(const RecordedLaunches recorded, recorded_.launches());
+    configuration = shown_for(std::move(configuration), recorded.kernel.kernel);
     MNEME_ASSIGN(cache_, cache_option_.open());
     MNEME_ASSIGN(auto device, device_.open());
     std::vector<InstanceResult> results;

@@ -47,6 +47,7 @@ void add_launch(const ReplayResult& result, const LaunchShape& then, Rows& rows)
   if (!result.shape) return;
   const LaunchShape& now = *result.shape;
   std::string text = fmt::format("grid {}, block {}", now.grid, now.block);
+  if (now.cluster != kNoCluster) text += fmt::format(", clusters of {}", now.cluster);
   const bool same = now.grid == then.grid && now.block == then.block;
   text += same ? ", as recorded" : fmt::format("; recorded: grid {}, block {}", then.grid, then.block);
   for (const FewerThreads& f : result.fewer_threads)

@@ -37,13 +37,7 @@ class ShowCommand : public Command {
     MNEME_ASSIGN(const RecordedLaunches found, recorded_.kernel());
     const Database& database = found.database;
     const KernelDocument document = only(found.kernel, found.instances);
-    auto ir = database.load_ir(document.kernel.static_hash);
-    note(ir.status());
-    if (ir.ok()) {
-      auto order = order_dependences_in(*ir, ir_file_name(document.kernel.static_hash));
-      note(order.status());
-      if (order.ok()) order_ = std::move(*order);
-    }
+    if (document.kernel.level == CodeLevel::ir) look_at_ir(database, document.kernel);
     if (check_)
       for (const InstanceRecord& instance : document.instances)
         note(database.check_instance(instance.static_hash, instance.dynamic_hash));
@@ -52,6 +46,15 @@ class ShowCommand : public Command {
     else
       print_text(database, document);
     return {};
+  }
+
+  void look_at_ir(const Database& database, const KernelRecord& kernel) {
+    auto ir = database.load_ir(kernel.static_hash);
+    note(ir.status());
+    if (!ir.ok()) return;
+    auto order = order_dependences_in(*ir, ir_file_name(kernel.static_hash));
+    note(order.status());
+    if (order.ok()) order_ = std::move(*order);
   }
 
   // Damage does not hide what is sound, and is said once.
@@ -63,7 +66,9 @@ class ShowCommand : public Command {
   void print_json(const Database& database, const KernelDocument& document) {
     nlohmann::json root = to_json(document.kernel);
     root["order_dependences"] = order_;
-    root["ir"] = {{"file", ir_file_name(document.kernel.static_hash)}, {"bytes", document.ir_size.count}};
+    root["ir"] = nullptr;
+    if (document.kernel.level == CodeLevel::ir)
+      root["ir"] = {{"file", ir_file_name(document.kernel.static_hash)}, {"bytes", document.ir_size.count}};
     root["instances"] = nlohmann::json::array();
     for (const InstanceRecord& instance : document.instances) {
       const auto [size, memory] = look_at(database, instance);
@@ -90,7 +95,12 @@ class ShowCommand : public Command {
     if (!kernel.source.empty()) head.push_back({"source", kernel.source});
     head.push_back({"compiled for", fmt::format("{} {}", kernel.target, kernel.arch)});
     if (!kernel.pipeline.empty()) head.push_back({"compiled by", kernel.pipeline});
-    head.push_back({"IR", fmt::format("{} ({})", ir_file_name(kernel.static_hash), document.ir_size)});
+    if (kernel.level == CodeLevel::ir)
+      head.push_back({"IR", fmt::format("{} ({})", ir_file_name(kernel.static_hash), document.ir_size)});
+    for (const CodeImageRecord& image : kernel.images) head.push_back({"code", format_image(image, kernel)});
+    if (kernel.level != CodeLevel::ir)
+      head.push_back({"", fmt::format("no LLVM IR: a replay can change {}the launch",
+                                      kernel.level == CodeLevel::ptx ? "what the assembler makes of the PTX, and " : "")});
     for (const GlobalInfo& global : kernel.globals)
       head.push_back(
           {"variable", fmt::format("{} ({}{})", global.name, Bytes(global.size), global.constant_space ? ", constant" : "")});
@@ -98,8 +108,8 @@ class ShowCommand : public Command {
     std::string text = format_table(head, kLongestCell);
     for (size_t i = 0; i < document.instances.size(); ++i) append_instance(database, kernel, i, document.instances[i], text);
     if (check_ && damaged_.empty())
-      text += fmt::format("\nchecked: the IR, {} and {}: all whole\n", plural(document.instances.size(), "instance"),
-                          plural(pages_.size(), "page"));
+      text += fmt::format("\nchecked: the {}, {} and {}: all whole\n", kernel.level == CodeLevel::ir ? "IR" : "code",
+                          plural(document.instances.size(), "instance"), plural(pages_.size(), "page"));
     write_output(text);
   }
 
@@ -108,8 +118,9 @@ class ShowCommand : public Command {
     const auto [size, memory] = look_at(database, instance);
     text += fmt::format("\ninstance {} (#{})\n", instance.dynamic_hash.hex(), number);
     std::vector<std::vector<std::string>> rows{
-        {"  launch", fmt::format("grid {}, block {}, {} of dynamic shared memory{}", instance.grid, instance.block,
-                                 instance.dynamic_shared_memory, instance.cooperative ? ", cooperative" : "")},
+        {"  launch", fmt::format("grid {}, block {}, {} of dynamic shared memory{}{}", instance.grid, instance.block,
+                                 instance.dynamic_shared_memory, instance.cooperative ? ", cooperative" : "",
+                                 instance.cluster == kNoCluster ? "" : fmt::format(", clusters of {}", instance.cluster))},
         {"  memory",
          memory
              ? fmt::format("{} in {}{} and {}; {} of {} changed", instance.state_bytes, plural(memory->allocations, "allocation"),
@@ -122,8 +133,10 @@ class ShowCommand : public Command {
     for (size_t i = 0; i < kernel.parameters.size(); ++i) {
       const Parameter& parameter = kernel.parameters[i];
       rows.push_back({"  argument", fmt::format("{} = {} ({})", parameter.name.empty() ? fmt::format("#{}", i) : parameter.name,
-                                                format_argument(parameter, instance.parameters), parameter.type)});
+                                                format_argument(parameter, instance.parameters),
+                                                parameter.type.empty() ? fmt::format("{} B", parameter.size) : parameter.type)});
     }
+    for (const auto& [name, value] : instance.attributes) rows.push_back({"  attribute", fmt::format("{} = {}", name, value)});
     if (instance.recorded_time) rows.push_back({"  time", format_recorded_time(*instance.recorded_time)});
     for (const Annotation& annotation : instance.annotations) rows.push_back({"  annotation", format_annotation(annotation)});
     text += format_table(rows, kLongestCell);

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "mneme/base/status.h"
 #include "mneme/compile/compiler.h"
+#include "mneme/compile/program_code.h"
 
 namespace mneme {
 
@@ -27,6 +29,11 @@ struct CompilerBackend {
   Status (*check_options)(const CompileOptions& options) = nullptr;
   // Whether a device of `architecture` runs code for `target`.
   bool (*runs_on)(std::string_view target, std::string_view architecture) = nullptr;
+  // Do the work of translate_program_code() and required_block() for the kind (program_code.h); null, both, where no device of
+  // the kind runs the program's own code.
+  Result<Translation> (*take_program_code)(const ProgramCode& code, const AssemblerOptions& assembler,
+                                           const std::string& architecture) = nullptr;
+  std::optional<Dim3> (*required_block)(const ProgramCode& code) = nullptr;
 };
 
 // The table.

@@ -17,6 +17,7 @@ Digest Translation::digest() const {
     hasher.add(names.size());
     for (const std::string& name : names) hasher.add(std::string_view(name));
   }
+  if (!machine_code.empty()) hasher.add(machine_code.size()).add(ByteSpan(machine_code));
   return hasher.finish();
 }
 

@@ -75,6 +75,7 @@ struct Translation {
   std::vector<std::string> kernels;     // as in CompileOptions
   std::vector<StageTime> times;         // in order
   std::vector<std::string> state = {};  // names of the variables that the code defines and may write
+  ByteVector machine_code = {};         // in the place of `code`: what assemble() takes as it is (program_code.h)
 
   // A digest of all members but `times`. Translations with the same digest become the same object.
   Digest digest() const;
@@ -97,7 +98,9 @@ struct CompiledCode {
   CacheUse cache = CacheUse::off;
   std::vector<StageTime> times;    // in order
   std::vector<std::string> state;  // as in Translation
-  std::string assembler;           // what made the image: "nvptxcompiler", "nvjitlink", "ptxas", "driver", "lld"
+  // What made the image: "nvptxcompiler", "nvjitlink", "ptxas", "driver", "lld"; "recorded": it is the program's own machine
+  // code.
+  std::string assembler;
 };
 
 // The stages after which emit() can show a compilation.

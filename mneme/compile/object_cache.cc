@@ -43,7 +43,16 @@ class CachingCompiler final : public Compiler {
   Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
     return inner_->translate(module, options);
   }
-  Result<CompiledCode> assemble(const Translation& translation) override { return inner_->assemble(translation); }
+  // Machine code that is there already is not kept once more.
+  Result<CompiledCode> assemble(const Translation& translation) override {
+    if (!translation.machine_code.empty()) return inner_->assemble(translation);
+    const Digest object = object_key(translation.digest());
+    if (auto same = read_object(object)) return taken(std::move(*same), CacheUse::same_code, translation.times);
+    MNEME_ASSIGN(CompiledCode code, inner_->assemble(translation));
+    code.cache = CacheUse::miss;
+    cache_->put(object, encode(code));
+    return code;
+  }
   Result<std::string> emit(const ir::Module& module, const CompileOptions& options, Stage stage) override {
     return inner_->emit(module, options, stage);
   }

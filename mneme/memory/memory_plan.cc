@@ -23,6 +23,8 @@ bool parameter_points_into(const KernelRecord& kernel, const InstanceRecord& ins
 
 Placement placement_of(const KernelRecord& kernel, const InstanceRecord& instance, const Region& region) {
   if (region.kind != Region::Kind::global) return Placement::recorded_address;
+  // Of machine code only the loader decides where its variables lie.
+  if (kernel.level != CodeLevel::ir) return Placement::module_symbol;
   auto info =
       std::find_if(kernel.globals.begin(), kernel.globals.end(), [&](const GlobalInfo& g) { return g.name == region.name; });
   bool bound = info == kernel.globals.end() || info->escapes || info->managed || parameter_points_into(kernel, instance, region);

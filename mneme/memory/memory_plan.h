@@ -20,7 +20,7 @@ struct PageRun {
 // Where a region lives during replay.
 enum class Placement {
   recorded_address,  // at the address of the recording
-  module_symbol,     // wherever the loaded module has it (a global whose address stands nowhere in memory)
+  module_symbol,     // wherever the loaded module has it (a global whose address stands nowhere in memory, as far as is known)
 };
 
 struct PlannedRegion {
@@ -51,7 +51,8 @@ struct MemoryPlan {
 
 // Plans the memory of one launch. All regions keep their recorded addresses, but for globals whose address can stand nowhere in
 // memory. A global keeps its address where it escapes or is managed, where a parameter points into it, and where the kernel's
-// record does not know it. corrupt: the two states do not list the same regions.
+// record does not know it. Of a kernel that was recorded without IR all globals are where the loader puts them. corrupt: the two
+// states do not list the same regions.
 Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryState& prologue,
                                const MemoryState& epilogue);
 

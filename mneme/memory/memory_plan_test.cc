@@ -57,6 +57,14 @@ TEST(MemoryPlan, PlacesGlobalsByWhereTheirAddressMayStand) {
   EXPECT_EQ(plan->regions[1].placement, Placement::recorded_address);
   EXPECT_EQ(plan->regions[2].placement, Placement::recorded_address);
   EXPECT_EQ(plan->copy_size, Bytes(1024));
+
+  // Machine code has its variables where the loader puts them, whatever may point there.
+  for (CodeLevel level : {CodeLevel::ptx, CodeLevel::cubin}) {
+    kernel.level = level;
+    plan = plan_memory(kernel, instance, state, state);
+    ASSERT_TRUE(plan.ok());
+    for (const PlannedRegion& region : plan->regions) EXPECT_EQ(region.placement, Placement::module_symbol);
+  }
 }
 
 TEST(MemoryPlan, AGlobalIsTheModulesOnlyWhereNothingElseCanReachIt) {

@@ -6,6 +6,7 @@
 #include "mneme/compile/compile_key.h"
 #include "mneme/pool/candidate_code.h"
 #include "mneme/pool/warm_up.h"
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/compile_request.h"
 
 namespace mneme {
@@ -23,12 +24,15 @@ Json stage_times(const std::vector<std::vector<StageTime>>& all) {
 
 class RecordedCompileWork final : public CompileWork {
  public:
-  RecordedCompileWork(RecordedKernel& recorded, std::unique_ptr<Compiler> compiler)
-      : recorded_(recorded), compiler_(std::move(compiler)) {}
+  RecordedCompileWork(RecordedKernel& recorded, DeviceKind kind, std::string architecture, std::unique_ptr<Compiler> compiler)
+      : recorded_(recorded), kind_(kind), architecture_(std::move(architecture)), compiler_(std::move(compiler)) {}
 
   Status check_launch(const Configuration& configuration) override {
-    for (const RecordedKernel::Launch& launch : recorded_.launches)
-      MNEME_TRY(configuration.launch_shape(launch.instance).status());
+    MNEME_TRY(check_code_level(configuration, recorded_.kernel));
+    for (const RecordedKernel::Launch& launch : recorded_.launches) {
+      MNEME_ASSIGN(const LaunchShape shape, configuration.launch_shape(launch.instance));
+      if (const ProgramCode* code = recorded_.code.program()) MNEME_TRY(check_block(*code, recorded_.kernel, shape, kind_));
+    }
     return {};
   }
 
@@ -36,7 +40,8 @@ class RecordedCompileWork final : public CompileWork {
     ActivityScope compiling(Activity::compiling);
     translations_.clear();
     object_of_.clear();
-    MNEME_ASSIGN(KernelCode * source, recorded_.sources.find(configuration.ir));
+    if (recorded_.code.program() != nullptr) return take_program_code(configuration);
+    MNEME_ASSIGN(KernelCode * source, recorded_.code.sources()->find(configuration.ir));
     std::vector<Digest> asked;  // what each translation answers
     Json specialised = Json::array();
     for (const auto& [instance, plan] : recorded_.launches) {
@@ -74,6 +79,16 @@ class RecordedCompileWork final : public CompileWork {
   }
 
  private:
+  // The same for every instance, of which nothing is known in such code.
+  Result<TranslatedCode> take_program_code(const Configuration& configuration) {
+    MNEME_TRY(check_code_level(configuration, recorded_.kernel));
+    MNEME_ASSIGN(Translation translation,
+                 translate_program_code(*recorded_.code.program(), configuration.assembler, kind_, architecture_));
+    translations_.push_back(std::move(translation));
+    object_of_.assign(recorded_.launches.size(), 0);
+    return TranslatedCode{unite_same(), {{"times", times()}, {"specialised", Json::array()}}};
+  }
+
   Json times() const {
     std::vector<std::vector<StageTime>> all;
     for (const Translation& translation : translations_) all.push_back(translation.times);
@@ -101,6 +116,8 @@ class RecordedCompileWork final : public CompileWork {
   }
 
   RecordedKernel& recorded_;
+  const DeviceKind kind_;
+  const std::string architecture_;
   std::unique_ptr<Compiler> compiler_;
   std::vector<Translation> translations_;  // of the last configuration
   std::vector<uint32_t> object_of_;        // by instance
@@ -112,7 +129,7 @@ Result<std::unique_ptr<CompileWork>> create_compile_work(RecordedKernel& recorde
                                                          const std::string& architecture) {
   MNEME_ASSIGN(auto compiler, Compiler::create(kind, architecture));
   warm_assembler_up(*compiler);
-  return std::unique_ptr<CompileWork>(new RecordedCompileWork(recorded, std::move(compiler)));
+  return std::unique_ptr<CompileWork>(new RecordedCompileWork(recorded, kind, architecture, std::move(compiler)));
 }
 
 }  // namespace mneme

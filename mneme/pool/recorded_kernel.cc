@@ -1,19 +1,22 @@
 #include "mneme/pool/recorded_kernel.h"
 
+#include "mneme/replay/code_level.h"
+
 namespace mneme {
 
 Result<std::unique_ptr<RecordedKernel>> RecordedKernel::load(const PoolSetup& setup) {
   MNEME_ASSIGN(Database database, Database::open(setup.database));
   MNEME_ASSIGN(KernelRecord kernel, database.load_kernel(setup.static_hash));
+  MNEME_TRY(check_device(kernel, setup.device_kind));
   std::vector<Launch> launches;
   for (const Digest& instance : setup.instances) {
     MNEME_ASSIGN(RecordedInstance recorded, database.load_instance(setup.static_hash, instance));
     MNEME_ASSIGN(MemoryPlan plan, plan_memory(kernel, recorded.instance, recorded.prologue, recorded.epilogue));
     launches.push_back({std::move(recorded.instance), std::move(plan)});
   }
-  MNEME_ASSIGN(KernelCode code, KernelCode::load(database, kernel));
+  MNEME_ASSIGN(RecordedCode code, RecordedCode::load(database, kernel));
   return std::unique_ptr<RecordedKernel>(
-      new RecordedKernel{std::move(database), std::move(kernel), std::move(launches), KernelSources(std::move(code))});
+      new RecordedKernel{std::move(database), std::move(kernel), std::move(launches), std::move(code)});
 }
 
 }  // namespace mneme

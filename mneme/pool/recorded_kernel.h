@@ -7,13 +7,14 @@
 
 #include "mneme/memory/memory_plan.h"
 #include "mneme/pool/setup.h"
-#include "mneme/replay/kernel_code.h"
+#include "mneme/replay/recorded_code.h"
 #include "mneme/store/database.h"
 
 namespace mneme {
 
 struct RecordedKernel {
-  // Failures: those of Database::open(), load_kernel() and load_instance(), of plan_memory(), and of KernelCode::load().
+  // Failures: those of Database::open(), load_kernel() and load_instance(), of plan_memory(), of check_device(), and of
+  // RecordedCode::load().
   static Result<std::unique_ptr<RecordedKernel>> load(const PoolSetup& setup);
 
   struct Launch {
@@ -24,7 +25,7 @@ struct RecordedKernel {
   Database database;
   KernelRecord kernel;
   std::vector<Launch> launches;  // one for each of PoolSetup::instances, in their order
-  KernelSources sources;
+  RecordedCode code;
 };
 
 }  // namespace mneme

@@ -20,7 +20,7 @@ Result<uint32_t> blocks_for(char axis, uint32_t recorded_grid, uint32_t recorded
 }  // namespace
 
 LaunchShape recorded_shape(const InstanceRecord& instance) {
-  return {instance.grid, instance.block, instance.dynamic_shared_memory, instance.cooperative};
+  return {instance.grid, instance.block, instance.dynamic_shared_memory, instance.cooperative, instance.cluster};
 }
 
 Result<LaunchShape> Configuration::launch_shape(const InstanceRecord& instance) const {

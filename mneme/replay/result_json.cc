@@ -183,17 +183,22 @@ void list_shape(Members& members, T& result) {
   std::optional<Dim3> grid, block;
   std::optional<Bytes> dynamic_shared_memory;
   std::optional<bool> cooperative;
+  std::optional<Dim3> cluster;
   if (result.shape) {
     grid = result.shape->grid, block = result.shape->block;
     dynamic_shared_memory = result.shape->dynamic_shared_memory;
     if (result.shape->cooperative) cooperative = true;
+    if (result.shape->cluster != kNoCluster) cluster = result.shape->cluster;
   }
   members.member("grid", grid);
   members.member("block", block);
   members.member("dynamic_shared_memory", dynamic_shared_memory);
   members.member("cooperative", cooperative);
+  members.member("cluster", cluster);
   if constexpr (Members::kReads)
-    if (grid && block) result.shape = {*grid, *block, dynamic_shared_memory.value_or(Bytes()), cooperative.value_or(false)};
+    if (grid && block)
+      result.shape = {*grid, *block, dynamic_shared_memory.value_or(Bytes()), cooperative.value_or(false),
+                      cluster.value_or(kNoCluster)};
 }
 
 }  // namespace

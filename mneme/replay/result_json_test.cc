@@ -73,6 +73,7 @@ void change_each(ReplayResult& value, const SeeMember& see) {
   change(times, {{"codegen", Nanoseconds(11)}, {"run", Nanoseconds(0.5)}}, "times", see);
   change(shape, LaunchShape{{7, 8, 9}, {10, 11, 12}, Bytes(256), false}, "grid", see);
   change(shape, LaunchShape{{7, 1, 1}, {10, 1, 1}, Bytes(), true}, "cooperative", see);
+  change(shape, LaunchShape{{8, 1, 1}, {10, 1, 1}, Bytes(), false, {2, 1, 1}}, "cluster", see);
   SpecialisationReport report{{"n"}, LaunchDimensions{{1, 2, 3}, {4, 5, 6}}, {}, {{"out", 256}}, {"in"}, {{"out", "why"}}, {}};
   change(specialised, report, "specialised", see);
   report = {};

@@ -5,6 +5,7 @@
 #include "mneme/base/activity.h"
 #include "mneme/compile/object_cache.h"
 #include "mneme/measure/stage_clock.h"
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/fault_words.h"
 
@@ -84,6 +85,7 @@ Status Session::prepare_and_run(const Configuration& configuration, const Compil
                                 ReplayResult& result) {
   MNEME_ASSIGN(result.shape, configuration.launch_shape(instance_));
   result.fewer_threads = fewer_threads(*result.shape, recorded_shape(instance_));
+  MNEME_TRY(check_code(configuration, *result.shape));
   MNEME_TRY(check_execution(configuration.execution, device_.properties()));
   MNEME_ASSIGN(Tolerated tolerated, resolve_tolerances(configuration.tolerance, kernel_, instance_, plan_));
   MNEME_TRY(check_target(configuration.codegen, device_.properties()));
@@ -114,12 +116,27 @@ Status Session::prepare_and_run(const Configuration& configuration, const Compil
 
 Result<CompiledCode> Session::compile(const CompileOptions& options) {
   ActivityScope compiling(Activity::compiling);
-  return compiler_->compile(sources_->recorded().module(), options);
+  return compiler_->compile(*recorded_code(), options);
+}
+
+Result<CompiledCode> Session::take_program_code(const Configuration& configuration) {
+  ActivityScope compiling(Activity::compiling);
+  const DeviceProperties& device = device_.properties();
+  MNEME_ASSIGN(const Translation translation,
+               translate_program_code(*code_->program(), configuration.assembler, device.kind, device.architecture));
+  return compiler_->assemble(translation);
+}
+
+Status Session::check_code(const Configuration& configuration, const LaunchShape& shape) const {
+  if (code_->program() == nullptr) return {};
+  MNEME_TRY(check_code_level(configuration, kernel_));
+  return check_block(*code_->program(), kernel_, shape, device_.properties().kind);
 }
 
 Result<CompiledCode> Session::compile(const Configuration& configuration, ReplayResult& result) {
+  if (code_->program() != nullptr) return take_program_code(configuration);
   ActivityScope compiling(Activity::compiling);
-  MNEME_ASSIGN(KernelCode * source, sources_->find(configuration.ir));
+  MNEME_ASSIGN(KernelCode * source, code_->sources()->find(configuration.ir));
   MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, *source));
   if (!configuration.specialise.empty()) result.specialised = report_of(request.specialised);
   return compiler_->compile(source->module(), request.options);
@@ -127,7 +144,8 @@ Result<CompiledCode> Session::compile(const Configuration& configuration, Replay
 
 Result<Session::Loaded> Session::recorded_launch() {
   if (!recorded_launch_) {
-    MNEME_ASSIGN(CompiledCode code, compile(compile_options(Configuration(), kernel_, plan_)));
+    MNEME_ASSIGN(CompiledCode code, code_->program() != nullptr ? take_program_code(Configuration())
+                                                                : compile(compile_options(Configuration(), kernel_, plan_)));
     MNEME_ASSIGN(recorded_launch_, load_code(code));
   }
   return *recorded_launch_;
@@ -162,7 +180,9 @@ Result<Session::Loaded> Session::load_code(const CompiledCode& code) {
   MNEME_ASSIGN(loaded.module, device_.load(code.image));
   auto kernel = loaded.module->kernel(kernel_.name);
   if (!kernel.ok() && kernel.status().code() == Code::not_found)
-    return kernel.status().with_context("the compiled code has lost the kernel, as a pipeline that internalises symbols does");
+    return kernel.status().with_context(
+        code_->program() != nullptr ? "the program's own code does not have the kernel that was recorded with it"
+                                    : "the compiled code has lost the kernel, as a pipeline that internalises symbols does");
   MNEME_ASSIGN(loaded.kernel, std::move(kernel));
   MNEME_ASSIGN(loaded.symbols, memory_->places_in(*loaded.module));
   std::vector<std::string> own;

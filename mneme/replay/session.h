@@ -29,8 +29,8 @@
 #include "mneme/memory/own_state.h"
 #include "mneme/memory/prepared_memory.h"
 #include "mneme/replay/configuration.h"
-#include "mneme/replay/kernel_code.h"
 #include "mneme/replay/races.h"
+#include "mneme/replay/recorded_code.h"
 #include "mneme/replay/result.h"
 #include "mneme/replay/run_watch.h"
 #include "mneme/store/database.h"
@@ -41,8 +41,9 @@ namespace mneme {
 class Session {
  public:
   // `copies` are copies of the recorded memory that another process has made, as PreparedMemory::create() takes them; where they
-  // say why there is no mask, none is looked for. Failures: those of Database::load_instance() and load_ir(); unavailable: the
-  // recorded addresses cannot be had; exhausted: the device has not enough memory (the message has both figures).
+  // say why there is no mask, none is looked for. Failures: those of Database::load_instance(), RecordedCode::load() and
+  // check_device(); unavailable: the recorded addresses cannot be had; exhausted: the device has not enough memory (the message
+  // has both figures).
   static Result<std::unique_ptr<Session>> prepare(const Database& database, const Digest& static_hash, const Digest& dynamic_hash,
                                                   Device& device, const PrepareProgress& progress = {},
                                                   RecordedCopies copies = {});
@@ -107,9 +108,10 @@ class Session {
   Stream& stream() { return *stream_; }
 
   // The IR that a configuration compiles: recorded_code(), or that of its file. It lives as long as the session. Failures: those
-  // of KernelSources::find().
+  // of KernelSources::find(); unsupported: the kernel was recorded without IR.
   Result<const ir::Module*> code_of(const Configuration& configuration);
-  const ir::Module& recorded_code() const { return sources_->recorded().module(); }
+  // The recorded IR; null where the kernel was recorded without.
+  const ir::Module* recorded_code() const { return code_->sources() ? &code_->sources()->recorded().module() : nullptr; }
   const MemoryPlan& plan() const { return plan_; }
   const KernelRecord& kernel() const { return kernel_; }
   const InstanceRecord& instance() const { return instance_; }
@@ -138,8 +140,12 @@ class Session {
   Status run_and_time(const Execution& execution, const RunWatch& watch, const Loaded& loaded, const Tolerated& tolerated,
                       ReplayResult& result);
   Result<CompiledCode> compile(const Configuration& configuration, ReplayResult& result);
-  Result<CompiledCode> compile(const CompileOptions& options);  // compiles the recorded code
-  Result<Loaded> recorded_launch();                             // the recorded code by default options; loaded once, and kept
+  Result<CompiledCode> compile(const CompileOptions& options);  // compiles the recorded IR
+  // What the configuration makes of the program's own code, of a kernel without IR.
+  Result<CompiledCode> take_program_code(const Configuration& configuration);
+  // Whether the kernel's code can be run under the configuration with this shape.
+  Status check_code(const Configuration& configuration, const LaunchShape& shape) const;
+  Result<Loaded> recorded_launch();  // the recorded code by default options; loaded once, and kept
   Result<Loaded> load(const Configuration& configuration, const CompiledCode& code, ReplayResult& result);
   Result<Loaded> load_code(const CompiledCode& code);
   // Begins a run: puts back the recorded memory, and the variables that the code has of its own.
@@ -187,7 +193,7 @@ class Session {
   KernelRecord kernel_;
   InstanceRecord instance_;
   MemoryPlan plan_;
-  std::unique_ptr<KernelSources> sources_;
+  std::optional<RecordedCode> code_;
   std::unique_ptr<Compiler> compiler_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Measurer> measurer_;  // of stream_

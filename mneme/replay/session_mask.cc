@@ -87,7 +87,7 @@ Status Session::mask_memory(const Loaded& recorded, Nanoseconds time) {
 Status Session::mask_globals(const Loaded& recorded) {
   std::set<std::string> names;
   for (const auto& [name, address] : recorded.symbols) names.insert(name);
-  MNEME_ASSIGN(KernelCode * code, sources_->find({}));
+  MNEME_ASSIGN(KernelCode * code, code_->sources()->find({}));
   const Result<PointerUse>& use = code->pointer_use();
   if (!use.ok() || !use->other.empty()) return {};
   std::erase_if(names, [&](const std::string& name) {

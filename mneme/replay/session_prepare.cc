@@ -1,5 +1,5 @@
 #include "mneme/base/activity.h"
-#include "mneme/replay/compile_request.h"
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/session.h"
 
 namespace mneme {
@@ -29,12 +29,13 @@ Session::~Session() {
 
 Status Session::load(const Digest& static_hash, const Digest& dynamic_hash) {
   MNEME_ASSIGN(kernel_, database_.load_kernel(static_hash));
+  MNEME_TRY(check_device(kernel_, device_.properties().kind));
   MNEME_ASSIGN(auto recorded, database_.load_instance(static_hash, dynamic_hash));
   instance_ = std::move(recorded.instance);
   MNEME_ASSIGN(plan_, plan_memory(kernel_, instance_, recorded.prologue, recorded.epilogue));
   map_spans(plan_, device_.properties().allocation_granularity);
-  MNEME_ASSIGN(KernelCode code, KernelCode::load(database_, kernel_));
-  sources_ = std::make_unique<KernelSources>(std::move(code));
+  MNEME_ASSIGN(code_, RecordedCode::load(database_, kernel_));
+  if (code_->sources() == nullptr) why_no_mask_ = no_ir(kernel_, "and which bytes it only writes is not known");
   MNEME_ASSIGN(compiler_, Compiler::create(device_.properties().kind, device_.properties().architecture));
   return {};
 }

@@ -1,6 +1,7 @@
 #include "mneme/base/activity.h"
 #include "mneme/ir/order_dependence.h"
 #include "mneme/replay/access_notes.h"
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/compile_request.h"
 #include "mneme/replay/races.h"
 #include "mneme/replay/session.h"
@@ -33,11 +34,12 @@ RaceReport Session::find_races(const Configuration& configuration, const std::ve
 }
 
 Status Session::look_for_races(const Configuration& configuration, const std::vector<TypedRange>& ranges, RaceReport& report) {
+  if (code_->sources() == nullptr) return no_ir(kernel_, "and its accesses cannot be noted");
   if (plan_.copy_size == Bytes()) return error(Code::unsupported, "the launch has no memory at recorded addresses");
   if (run_time_ > kLongestLaunch)
     return error(Code::unsupported, "the launch takes more than {} s, and many times that when it notes its accesses",
                  kLongestLaunch.count());
-  MNEME_ASSIGN(KernelCode * source, sources_->find(configuration.ir));
+  MNEME_ASSIGN(KernelCode * source, code_->sources()->find(configuration.ir));
   MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, *source));
   const ir::OrderUse use = ir::find_order_use(source->module());
   report.may_be_ordered = use.orders_blocks;

@@ -31,7 +31,8 @@ void add_pointers(std::vector<Buffer>& buffers, unsigned index, const Parameter&
     auto place = find_place(plan, pointer);
     if (!place) continue;
     const uint64_t size = plan.regions[place->region].prologue.size.count;
-    bool inside = parameter.kind == Parameter::Kind::aggregate;
+    const bool inside = parameter.kind == Parameter::Kind::aggregate ||
+                        (parameter.kind == Parameter::Kind::opaque && parameter.size != sizeof(uint64_t));
     buffers.push_back({Buffer::Kind::argument, inside ? fmt::format("{}+{}", name, at) : name, index, place->region,
                        place->offset, Bytes(size - place->offset)});
   }
@@ -131,7 +132,7 @@ std::vector<Buffer> buffers_of(const KernelRecord& kernel, const InstanceRecord&
   std::vector<Buffer> buffers;
   for (unsigned i = 0; i < kernel.parameters.size(); ++i) {
     Parameter::Kind kind = kernel.parameters[i].kind;
-    if (kind == Parameter::Kind::pointer || kind == Parameter::Kind::aggregate)
+    if (kind == Parameter::Kind::pointer || kind == Parameter::Kind::aggregate || kind == Parameter::Kind::opaque)
       add_pointers(buffers, i, kernel.parameters[i], instance, plan);
   }
   for (size_t i = 0; i < plan.regions.size(); ++i) {

@@ -29,9 +29,9 @@ struct Buffer {
 std::string describe(const Buffer& buffer);  // "argument 'out'", "global table", "annotation forces", "range 0x…+4096"
 std::string describe(const Region& region);  // "allocation 0x7a0000000000", "host memory 0x…", "global table"
 
-// All buffers of a launch that have a name: every pointer argument, and every pointer in a struct that is passed by value, with
-// the memory from where it points to the end of the allocation or global; then every global; then every annotation with a tag.
-// They may overlap. A pointer to no recorded memory is left out.
+// All buffers of a launch that have a name: every pointer argument, and every pointer in a struct that is passed by value or in
+// an argument of which only the size is known, with the memory from where it points to the end of the allocation or global; then
+// every global; then every annotation with a tag. They may overlap. A pointer to no recorded memory is left out.
 std::vector<Buffer> buffers_of(const KernelRecord& kernel, const InstanceRecord& instance, const MemoryPlan& plan);
 
 // What the buffer at a recorded address is called: "argument 'out'" for the argument that points there or nearest before it in

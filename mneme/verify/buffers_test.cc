@@ -271,5 +271,15 @@ TEST(Buffers, AToleranceThatCannotBeIsRefused) {
             "invalid_argument: the tolerance for 'x': a tolerance's threshold is a finite number that is not negative, not -1");
 }
 
+// Machine code says only where arguments are and how large: any of their words may be a pointer.
+TEST(Buffers, AnOpaqueArgumentIsAPointerOrHasSomeInIt) {
+  Launch l = launch();
+  for (Parameter& parameter : l.kernel.parameters)
+    parameter = {Parameter::Kind::opaque, "", "", parameter.offset, parameter.size, 1};
+  std::vector<std::string> names;
+  for (const Buffer& buffer : buffers_of(l.kernel, l.instance, l.plan)) names.push_back(describe(buffer));
+  EXPECT_THAT(names, testing::ElementsAre("argument '0'", "argument '1+8'", "global table"));
+}
+
 }  // namespace
 }  // namespace mneme

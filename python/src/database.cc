@@ -136,6 +136,16 @@ nb::bytes load_ir(const Database& database, const KernelDocument& kernel) {
   return bytes_of(unwrap(std::move(module)));
 }
 
+// "cubin" or "ptx".
+nb::bytes load_image(const Database& database, const KernelDocument& kernel, const std::string& kind) {
+  const auto wanted = kind == "ptx" ? CodeImageRecord::Kind::ptx : CodeImageRecord::Kind::cubin;
+  auto image = [&] {
+    nb::gil_scoped_release release;
+    return database.load_image(kernel.kernel, wanted);
+  }();
+  return bytes_of(unwrap(std::move(image)));
+}
+
 void bind_kernel(nb::module_& module) {
   nb::class_<Parameter>(module, "Parameter")
       .def_prop_ro("kind", [](const Parameter& self) { return std::string(to_string(self.kind)); })
@@ -149,6 +159,11 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro("block", [](const InstanceRecord& self) { return extent(self.block); })
       .def_prop_ro("shared_memory", [](const InstanceRecord& self) { return self.dynamic_shared_memory.count; })
       .def_ro("cooperative", &InstanceRecord::cooperative)
+      .def_prop_ro("cluster",
+                   [](const InstanceRecord& self) {
+                     return self.cluster == kNoCluster ? std::optional<Extent>() : std::optional(extent(self.cluster));
+                   })
+      .def_ro("attributes", &InstanceRecord::attributes)
       .def_prop_ro("parameters", [](const InstanceRecord& self) { return bytes_of(self.parameters); })
       .def_ro("device_kind", &InstanceRecord::device_kind)
       .def_ro("device_name", &InstanceRecord::device_name)
@@ -169,6 +184,13 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro("target", [](const KernelDocument& self) { return self.kernel.target; })
       .def_prop_ro("architecture", [](const KernelDocument& self) { return self.kernel.arch; })
       .def_prop_ro("pipeline", [](const KernelDocument& self) { return self.kernel.pipeline; })
+      .def_prop_ro("code", [](const KernelDocument& self) { return std::string(mneme::to_string(self.kernel.level)); })
+      .def_prop_ro("images",
+                   [](const KernelDocument& self) {
+                     std::vector<std::string> kinds;
+                     for (const CodeImageRecord& image : self.kernel.images) kinds.emplace_back(mneme::to_string(image.kind));
+                     return kinds;
+                   })
       .def_prop_ro("parameters", [](const KernelDocument& self) { return self.kernel.parameters; })
       .def_ro("instances", &KernelDocument::instances)
       .def(
@@ -227,6 +249,8 @@ void bind_database(nb::module_& module) {
            "The kernels that can be read, and an exception for each that cannot.")
       .def("load", &load, nb::arg("hash"), "One kernel, by its whole static hash.")
       .def("load_ir", &load_ir, nb::arg("kernel"), "The recorded code of a kernel as the bitcode of one module.")
+      .def("load_image", &load_image, nb::arg("kernel"), nb::arg("kind"),
+           "The program's own code of a kernel: its first image of a kind, cubin or ptx.")
       .def(
           "disk_size",
           [](const Database& self, const KernelDocument& kernel, const InstanceRecord& instance) {

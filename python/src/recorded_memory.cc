@@ -74,8 +74,11 @@ Result<RecordedMemory> RecordedMemory::load(std::shared_ptr<Database> database, 
                                             const InstanceRecord& instance) {
   MNEME_ASSIGN(RecordedInstance recorded, database->load_instance(kernel.static_hash, instance.dynamic_hash));
   MNEME_ASSIGN(MemoryPlan plan, plan_memory(kernel, instance, recorded.prologue, recorded.epilogue));
-  MNEME_ASSIGN(ir::Module module, load_module(*database, kernel));
-  MNEME_ASSIGN(ir::AccessTypes accesses, ir::access_types(module, kernel.name));
+  ir::AccessTypes accesses;  // none are known without IR
+  if (kernel.level == CodeLevel::ir) {
+    MNEME_ASSIGN(ir::Module module, load_module(*database, kernel));
+    MNEME_ASSIGN(accesses, ir::access_types(module, kernel.name));
+  }
   RecordedMemory memory(std::move(database), std::move(plan));
   std::set<std::string> names;
   for (const Buffer& buffer : with_allocations(buffers_of(kernel, instance, memory.plan_), memory.plan_)) {

@@ -43,7 +43,10 @@ Status RecordedSession::find_ranges(const RecordedSessionOptions& options, const
     types.push_back(std::move(type));
   }
   MNEME_ASSIGN(auto tolerances, resolve_tolerances(configuration.tolerance, s.kernel(), s.instance(), s.plan()));
-  MNEME_ASSIGN(ir::AccessTypes accesses, ir::access_types(s.recorded_code(), s.kernel().name));
+  ir::AccessTypes accesses;  // none are known without IR
+  if (s.recorded_code() != nullptr) {
+    MNEME_ASSIGN(accesses, ir::access_types(*s.recorded_code(), s.kernel().name));
+  }
   MNEME_ASSIGN(ranges_, typed_ranges_of(s.kernel(), s.instance(), s.plan(), tolerances, accesses, types));
   return {};
 }

@@ -22,6 +22,15 @@ std::optional<Architecture> parse(llvm::StringRef text) {
 
 }  // namespace
 
+Status check_registers(const char* knob, std::optional<uint32_t> cap, const std::string& architecture) {
+  if (!cap || (*cap >= kFewestRegisters && *cap <= kMostRegisters)) return {};
+  return error(Code::invalid_argument, "{} is {}, {} on {}: ask for {} to {}, or leave it out", knob, *cap,
+               *cap < kFewestRegisters
+                   ? fmt::format("fewer than the {} registers that the calling convention needs", kFewestRegisters)
+                   : fmt::format("more than the {} registers that a thread can have", kMostRegisters),
+               architecture, kFewestRegisters, kMostRegisters);
+}
+
 bool runs_on(std::string_view target, std::string_view device) {
   auto code = parse(target), machine = parse(device);
   if (!code || !machine || code->major != machine->major) return false;

@@ -16,16 +16,6 @@
 namespace mneme::nvptx {
 namespace {
 
-// An assembler raises a cap that is too low, and forgets one that is too high, with a warning.
-Status check_registers(const char* knob, std::optional<uint32_t> cap, const std::string& architecture) {
-  if (!cap || (*cap >= kFewestRegisters && *cap <= kMostRegisters)) return {};
-  return error(Code::invalid_argument, "{} is {}, {} on {}: ask for {} to {}, or leave it out", knob, *cap,
-               *cap < kFewestRegisters
-                   ? fmt::format("fewer than the {} registers that the calling convention needs", kFewestRegisters)
-                   : fmt::format("more than the {} registers that a thread can have", kMostRegisters),
-               architecture, kFewestRegisters, kMostRegisters);
-}
-
 class NvptxCompilation final : public Compilation {
  public:
   // `architecture`: the device's.
@@ -70,6 +60,7 @@ class NvptxCompiler final : public Compiler {
   }
 
   Result<CompiledCode> assemble(const Translation& translation) override {
+    if (!translation.machine_code.empty()) return as_it_is(translation);
     const LineInfo lines = has_lines(translation.code) ? LineInfo::keep : LineInfo::leave_out;
     Stages stages;
     auto assembled = stages.time("assemble", [&] {
@@ -112,6 +103,18 @@ class NvptxCompiler final : public Compiler {
   }
 
  private:
+  static CompiledCode as_it_is(const Translation& translation) {
+    CompiledCode code;
+    code.image = {DeviceKind::cuda, translation.machine_code};
+    code.digest = digest_of(code.image.bytes);
+    code.translation_digest = translation.digest();
+    if (translation.kernels.size() == 1) code.facts.instructions = count_instructions(code.image.bytes, translation.kernels[0]);
+    code.state = translation.state;
+    code.times = translation.times;
+    code.assembler = "recorded";
+    return code;
+  }
+
   // An assembler only warns of a cap that it does not follow; the code would be what it is without one.
   Status check_register_cap(const Translation& translation, const std::vector<std::string>& warnings) const {
     const AssemblerOptions& asked = translation.assembler;

@@ -40,6 +40,19 @@ void for_each_section(const Elf& file, Visit visit) {
   }
 }
 
+// Calls `visit` with the content of the section of that name.
+template <typename Visit>
+void with_section(ByteSpan cubin, const std::string& wanted, Visit visit) {
+  auto file = Elf::create({reinterpret_cast<const char*>(cubin.data()), cubin.size()});
+  if (!file) return llvm::consumeError(file.takeError());
+  for_each_section(*file, [&](llvm::StringRef name, const Elf::Elf_Shdr& section) {
+    if (name != wanted) return;
+    auto content = file->getSectionContents(section);
+    if (!content) return llvm::consumeError(content.takeError());
+    visit(*content);
+  });
+}
+
 void read_cubin(ByteSpan cubin, const std::string& kernel, CodeFacts& facts) {
   auto file = Elf::create({reinterpret_cast<const char*>(cubin.data()), cubin.size()});
   if (!file) return llvm::consumeError(file.takeError());
@@ -88,7 +101,16 @@ CodeFacts read_facts(ByteSpan cubin, const std::string& log, const std::string& 
   // Of each function: "Function properties for NAME", then "N bytes stack frame, N bytes spill stores, N bytes spill loads"; and
   // of the kernel "Used N registers, …", with "N bytes cumulative stack size" where functions are called, and "N bytes smem".
   bool own = false;
+  // Of several kernels, each has its lines behind "Compiling entry function 'NAME'".
+  constexpr std::string_view kEntry = "Compiling entry function '";
+  size_t entries = 0;
+  for_each_line(log, [&](std::string_view line) { entries += line.find(kEntry) != std::string_view::npos; });
+  bool is_kernels = entries < 2;
+  if (!is_kernels) facts.instructions = count_instructions(cubin, kernel);
   for_each_line(log, [&](std::string_view line) {
+    if (entries > 1 && line.find(kEntry) != std::string_view::npos)
+      is_kernels = line.substr(line.find(kEntry) + kEntry.size()).starts_with(kernel + "'");
+    if (!is_kernels) return;
     if (line.find("Function properties for ") != std::string_view::npos) own = line.ends_with(" for " + kernel);
     if (own && line.find(" bytes stack frame") != std::string_view::npos) {
       auto frame = number_before(line, " bytes stack frame");
@@ -103,6 +125,34 @@ CodeFacts read_facts(ByteSpan cubin, const std::string& log, const std::string& 
     if (auto cumulative = number_before(line, " bytes cumulative stack size")) facts.stack_frame = Bytes(*cumulative);
   });
   return facts;
+}
+
+std::optional<uint64_t> count_instructions(ByteSpan cubin, const std::string& kernel) {
+  std::optional<uint64_t> count;
+  with_section(cubin, ".text." + kernel, [&](llvm::ArrayRef<uint8_t> code) { count = count_instructions(code); });
+  return count;
+}
+
+// The section is a list of attributes. Each begins with a byte for its form and one for what it is; one in the last form has a
+// size and so many bytes behind it, the others two bytes.
+std::optional<Dim3> required_block(ByteSpan cubin, const std::string& kernel) {
+  constexpr uint8_t kSized = 4, kRequiredBlock = 0x10;
+  std::optional<Dim3> block;
+  with_section(cubin, ".nv.info." + kernel, [&](llvm::ArrayRef<uint8_t> rest) {
+    while (rest.size() >= 4) {
+      const uint8_t form = rest[0], attribute = rest[1];
+      const size_t size = form == kSized ? rest[2] | size_t{rest[3]} << 8 : 0;
+      rest = rest.drop_front(4);
+      if (size > rest.size()) return;
+      Dim3 extents;
+      if (attribute == kRequiredBlock && size == sizeof extents) {
+        std::memcpy(&extents, rest.data(), sizeof extents);
+        block = extents;
+      }
+      rest = rest.drop_front(size);
+    }
+  });
+  return block;
 }
 
 std::vector<std::string> read_warnings(const std::string& log) {

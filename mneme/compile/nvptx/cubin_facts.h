@@ -1,6 +1,7 @@
 // Reads facts about a kernel from its cubin, and from what the assembler said when it made the cubin.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,17 @@
 
 namespace mneme::nvptx {
 
-// The facts of a cubin whose only kernel is `kernel`. `log` is what the assembler wrote under -v. A fact that is in neither is
-// left empty. Instructions, of 16 bytes each since sm_70, are counted in all code sections, without the padding at their ends:
-// NOPs, and before them the branch to itself that ends every function.
+// The facts of a kernel in a cubin. `log` is what the assembler wrote under -v. A fact that is in neither is left empty.
+// Instructions, of 16 bytes each since sm_70, are counted in all code sections, and in the kernel's own where the cubin has other
+// kernels; without the padding at their ends: NOPs, and before them the branch to itself that ends every function.
 CodeFacts read_facts(ByteSpan cubin, const std::string& log, const std::string& kernel);
+
+// How many instructions one kernel of a cubin has, without the functions that it calls; nothing where it is not there.
+std::optional<uint64_t> count_instructions(ByteSpan cubin, const std::string& kernel);
+
+// The block that a kernel of a cubin must be launched with (.reqntid in PTX); nothing where any will do, or where it is not
+// there.
+std::optional<Dim3> required_block(ByteSpan cubin, const std::string& kernel);
 
 // The lines of an assembler's log that are warnings, unchanged.
 std::vector<std::string> read_warnings(const std::string& log);

@@ -90,12 +90,13 @@ inline void change_each(CompileOptions& value, const SeeMember& see) {
 
 // All but the times, which are of no code.
 inline void change_each(Translation& value, const SeeMember& see) {
-  auto& [code, architecture, assembler, kernels, times, state] = value;
+  auto& [code, architecture, assembler, kernels, times, state, machine_code] = value;
   change(code, "other", "code", see);
   change(architecture, "sm_80", "architecture", see);
   change_each(assembler, see);
   change(kernels, {"k"}, "kernels", see);
   change(state, {"k"}, "state", see);
+  change(machine_code, ByteVector(3), "machine_code", see);
 }
 
 inline void change_each(CodeFacts& value, const SeeMember& see) {

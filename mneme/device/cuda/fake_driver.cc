@@ -259,6 +259,11 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
 CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* size, CUmodule, const char* name) {
   ENTER();
   NEED_CONTEXT();
+  if (auto global = state.globals.find(name); global != state.globals.end()) {
+    *address = reinterpret_cast<CUdeviceptr>(global->second.data());
+    *size = global->second.size();
+    return CUDA_SUCCESS;
+  }
   if (strcmp(name, "table") != 0) return CUDA_ERROR_NOT_FOUND;
   *address = 0x1000;
   *size = 24;
@@ -330,6 +335,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
     auto* bytes = static_cast<std::byte*>(extra[1]);
     launch.parameters.assign(bytes, bytes + *static_cast<size_t*>(extra[3]));
   }
+  if (auto kernel = state.kernels.find(launch.kernel); kernel != state.kernels.end()) kernel->second(launch);
   if (launch.kernel == "trap") state.fault = CUDA_ERROR_ILLEGAL_ADDRESS;
   state.last_launch = std::move(launch);
   return CUDA_SUCCESS;

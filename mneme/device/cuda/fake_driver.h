@@ -1,13 +1,14 @@
 // A CUDA driver for tests: a shared library with the functions of driver.h. It has one device, whose memory is host memory.
 //
 // It refuses what the real driver refuses (a wrong granularity, unmapping a part of a mapping, access before cuMemSetAccess),
-// and runs Mneme's own memory kernels. Of any other kernel it only notes the launch; one named "trap" makes every later call
-// fail.
+// and runs Mneme's own memory kernels. Of any other kernel it only notes the launch, and calls the function that a test has given
+// for it; one named "trap" makes every later call fail.
 #pragma once
 
 #include <cuda.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -53,7 +54,9 @@ struct FakeDriverState {
   std::string pci_address;  // that was asked for
 
   FakeLaunch last_launch;
-  int occupancy_threads = 0;  // that were asked about last
+  std::map<std::string, std::function<void(const FakeLaunch& launch)>> kernels;  // what a launch of one does, by name
+  std::map<std::string, std::vector<std::byte>> globals;                         // of every module, beside "table"
+  int occupancy_threads = 0;                                                     // that were asked about last
   uint64_t occupancy_shared_bytes = 0;
   int dynamic_shared_limit = 0;  // set by cuFuncSetAttribute
   int large_clusters = 0;        // how often they were allowed, likewise

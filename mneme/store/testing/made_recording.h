@@ -33,11 +33,13 @@ struct MadeRegion {
 };
 
 struct MadeRecording {
-  KernelRecord kernel;  // static_hash and parameter_bytes are filled in
+  KernelRecord kernel;  // static_hash, parameter_bytes and images are filled in
   std::string ir;
+  std::vector<std::pair<CodeImageRecord::Kind, ByteVector>> images = {};
   Dim3 grid, block;
   std::vector<MadeRegion> regions;  // by address
   ByteVector parameters;
+  Dim3 cluster = kNoCluster;
 
   template <class T>
   void argument(Parameter::Kind kind, const std::string& name, const std::string& type, const T& value) {
@@ -65,6 +67,13 @@ class MadeDatabase {
     Recording recording;
     recording.kernel = made.kernel;
     recording.kernel.static_hash = digest_of(std::as_bytes(std::span(made.ir)));
+    if (!made.images.empty())
+      recording.kernel.static_hash =
+          Hasher().add(to_string(made.kernel.level)).add(ByteSpan(made.images[0].second)).add(made.ir).finish();
+    for (const auto& [kind, code] : made.images) {
+      recording.kernel.images.push_back({kind, digest_of(code), Bytes(code.size())});
+      recording.images.push_back(code);
+    }
     recording.kernel.target = "nvptx";
     recording.kernel.arch = "sm_90";
     recording.kernel.parameter_bytes = made.parameters.size();
@@ -83,6 +92,7 @@ class MadeDatabase {
     instance.static_hash = recording.kernel.static_hash;
     instance.grid = made.grid;
     instance.block = made.block;
+    instance.cluster = made.cluster;
     instance.parameters = made.parameters;
     instance.device_kind = "cpu";
     instance.device_name = "test";

@@ -1,0 +1,165 @@
+#include "mneme/compile/nvptx/program_code.h"
+
+#include <array>
+#include <charconv>
+
+#include "mneme/compile/nvptx/architecture.h"
+#include "mneme/compile/nvptx/cubin_facts.h"
+
+namespace mneme::nvptx {
+namespace {
+
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '.' ||
+         c == '%';
+}
+
+// Reads the words and marks of PTX, and leaves comments out.
+class PtxWords {
+ public:
+  explicit PtxWords(std::string_view text, size_t at = 0) : text_(text), at_(at) {}
+
+  // The next word, or mark of one character; empty at the end.
+  std::string_view next() {
+    skip_blanks();
+    begin_ = at_;
+    if (at_ < text_.size() && text_[at_] == '"') {
+      at_ = std::min(text_.find('"', at_ + 1), text_.size() - 1) + 1;
+    } else if (at_ < text_.size() && !is_word(text_[at_])) {
+      ++at_;
+    } else {
+      while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+    }
+    return text_.substr(begin_, at_ - begin_);
+  }
+  size_t begin() const { return begin_; }  // of the last word
+  size_t end() const { return at_; }
+
+ private:
+  void skip_blanks() {
+    while (at_ < text_.size()) {
+      const std::string_view rest = text_.substr(at_);
+      if (rest.starts_with("//"))
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      else if (rest.starts_with("/*"))
+        at_ = std::min(text_.find("*/", at_ + 2), text_.size() - 2) + 2;
+      else if (rest.front() == ' ' || rest.front() == '\t' || rest.front() == '\n' || rest.front() == '\r')
+        ++at_;
+      else
+        return;
+    }
+  }
+
+  std::string_view text_;
+  size_t at_, begin_ = 0;
+};
+
+std::optional<uint32_t> number(std::string_view word) {
+  uint32_t value = 0;
+  const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return failure == std::errc() && end == word.data() + word.size() ? std::optional(value) : std::nullopt;
+}
+
+// Where the kernel's name ends behind ".entry".
+std::optional<size_t> find_entry(std::string_view ptx, std::string_view kernel) {
+  PtxWords words(ptx);
+  for (std::string_view word = words.next(); !word.empty(); word = words.next())
+    if (word == ".entry" && words.next() == kernel) return words.end();
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<EntryDirectives> find_directives(std::string_view ptx, std::string_view kernel) {
+  const auto entry = find_entry(ptx, kernel);
+  if (!entry) return std::nullopt;
+  EntryDirectives directives;
+  directives.begin = directives.end = *entry;
+  PtxWords words(ptx, *entry);
+  std::string_view word = words.next();
+  if (word == "(") {
+    for (int depth = 1; depth != 0 && !word.empty();) {
+      word = words.next();
+      depth += (word == "(") - (word == ")");
+    }
+    directives.begin = directives.end = words.end();
+    word = words.next();
+  }
+  std::array<uint32_t, 3> extents{};
+  size_t extent = extents.size();
+  for (; !word.empty() && word != "{" && word != ";"; word = words.next()) {
+    directives.bounded = true;
+    directives.end = words.end();
+    if (word == ".reqntid") {
+      extents = {1, 1, 1};
+      extent = 0;
+    } else if (word.front() == '.') {
+      extent = extents.size();
+    } else if (const auto value = number(word); value && extent < extents.size()) {
+      extents[extent++] = *value;
+      directives.required_block = Dim3{extents[0], extents[1], extents[2]};
+    }
+  }
+  if (word != "{") return std::nullopt;  // a declaration, or the text ends
+  return directives;
+}
+
+std::string with_register_cap(std::string_view ptx, const EntryDirectives& directives, unsigned registers) {
+  const std::string cap = fmt::format(".maxnreg {}", registers);
+  PtxWords words(ptx, directives.begin);
+  std::string_view word = words.next();
+  while (words.begin() < directives.end && word != ".maxnreg") word = words.next();
+  std::string text(ptx.substr(0, directives.end));
+  if (words.begin() < directives.end) {
+    const size_t begin = words.begin();
+    words.next();
+    text = fmt::format("{}{}{}", ptx.substr(0, begin), cap, ptx.substr(words.end(), directives.end - words.end()));
+  } else {
+    text += "\n" + cap;
+  }
+  return text + std::string(ptx.substr(directives.end));
+}
+
+std::string target_of(std::string_view ptx) {
+  PtxWords words(ptx);
+  for (std::string_view word = words.next(); !word.empty(); word = words.next())
+    if (word == ".target") return std::string(words.next());
+  return {};
+}
+
+Result<Translation> take_program_code(const ProgramCode& code, const AssemblerOptions& assembler,
+                                      const std::string& architecture) {
+  Translation translation;
+  translation.architecture = architecture;
+  translation.kernels = {code.kernel};
+  const bool runs = !code.machine_code.empty() && (code.assembly.empty() || runs_on(code.architecture, architecture));
+  if (runs && assembler == AssemblerOptions()) {
+    translation.machine_code = code.machine_code;
+    return translation;
+  }
+  if (code.assembly.empty())
+    return error(Code::unsupported, "assembling '{}' for {}: its PTX was not recorded", code.kernel, architecture);
+  const auto directives = find_directives(code.assembly, code.kernel);
+  if (!directives)
+    return error(Code::invalid_argument, "assembling '{}' for {}: the recorded PTX has no such kernel", code.kernel,
+                 architecture);
+  MNEME_TRY(check_registers("assembler.max_registers", assembler.max_registers, architecture));
+  translation.code = code.assembly;
+  translation.assembler = assembler;
+  // Such as "sm_90a", whose PTX runs on no other architecture.
+  if (const std::string target = target_of(code.assembly); target == architecture + "a" || target == architecture + "f")
+    translation.architecture = target;
+  if (assembler.max_registers && directives->bounded) {
+    translation.code = with_register_cap(code.assembly, *directives, *assembler.max_registers);
+    translation.assembler.max_registers.reset();
+  }
+  return translation;
+}
+
+std::optional<Dim3> required_block(const ProgramCode& code) {
+  if (!code.machine_code.empty()) return required_block(code.machine_code, code.kernel);
+  const auto directives = find_directives(code.assembly, code.kernel);
+  return directives ? directives->required_block : std::nullopt;
+}
+
+}  // namespace mneme::nvptx

@@ -1,0 +1,35 @@
+// ProgramCode: the program's own code of a kernel, which is what a replay runs of a kernel that was recorded without IR. A kind
+// of device that runs such code says so in its row (backend.h).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "mneme/base/status.h"
+#include "mneme/base/types.h"
+#include "mneme/compile/compiler.h"
+
+namespace mneme {
+
+struct ProgramCode {
+  std::string kernel;        // its symbol
+  std::string architecture;  // that the machine code is for: "sm_90"
+  ByteVector machine_code;   // a cubin; empty: none was recorded
+  std::string assembly;      // PTX text; empty: none was recorded
+};
+
+// Whether devices of the kind run the program's own code.
+bool runs_program_code(DeviceKind kind);
+
+// What Compiler::assemble() is to make of it for a device of this kind and architecture. Where nothing is asked of the assembler
+// and the device runs the machine code, that is the code, as it is; else the assembly. A cap on registers is written into the
+// assembly where its kernel has bounds of its own, since assemblers ignore it there otherwise. unsupported: no device of the kind
+// runs the program's own code, or there is no assembly to do it with. invalid_argument: the cap is one that no thread can have,
+// or the assembly has no such kernel.
+Result<Translation> translate_program_code(const ProgramCode& code, const AssemblerOptions& assembler, DeviceKind kind,
+                                           const std::string& architecture);
+
+// The only block with which the kernel can be launched; nothing: its code says none.
+std::optional<Dim3> required_block(const ProgramCode& code, DeviceKind kind);
+
+}  // namespace mneme

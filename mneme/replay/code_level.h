@@ -1,0 +1,36 @@
+// Code levels: what a replay can change of a kernel that was recorded without IR (docs/adr/0018-code-levels.md).
+//
+// Of a kernel at the level ptx it can change what the assembler is asked for, and at both levels the launch, as far as the code
+// allows. Whatever else a configuration asks for is refused by its name: nothing that was asked for is ever left out in silence.
+#pragma once
+
+#include <string>
+
+#include "mneme/base/status.h"
+#include "mneme/compile/program_code.h"
+#include "mneme/device/device.h"
+#include "mneme/replay/configuration.h"
+#include "mneme/snapshot/snapshot.h"
+
+namespace mneme {
+
+// The pipeline of a kernel without IR, whose code is as the program's build has left it.
+inline constexpr const char* kAsBuilt = "as-built";
+
+// unsupported, with the member's path and the reason: the configuration changes what the level of the kernel's code lacks. The
+// pipeline may be as-built, or the one that a configuration has which names none. Anything is ok at the level ir.
+Status check_code_level(const Configuration& configuration, const KernelRecord& kernel);
+
+// The configuration as it is shown: where it names no pipeline, and the kernel was recorded without IR, with as-built.
+Configuration shown_for(Configuration configuration, const KernelRecord& kernel);
+
+// unsupported: the kernel was recorded without IR, and devices of the kind do not run the program's own code.
+Status check_device(const KernelRecord& kernel, DeviceKind kind);
+
+// invalid_argument: the code can be launched with one block alone (required_block()), and `shape` has another.
+Status check_block(const ProgramCode& code, const KernelRecord& kernel, const LaunchShape& shape, DeviceKind kind);
+
+// Why what needs IR was not done: "no IR: <what>".
+Status no_ir(const KernelRecord& kernel, std::string_view what);
+
+}  // namespace mneme

@@ -1,0 +1,35 @@
+// RecordedCode: the code of a kernel, as a replay takes it: the IR that it compiles, or the program's own code where the kernel
+// was recorded without IR.
+#pragma once
+
+#include <optional>
+
+#include "mneme/base/status.h"
+#include "mneme/compile/program_code.h"
+#include "mneme/replay/configuration.h"
+#include "mneme/replay/kernel_code.h"
+#include "mneme/snapshot/snapshot.h"
+#include "mneme/store/database.h"
+
+namespace mneme {
+
+// Used by one thread at a time.
+class RecordedCode {
+ public:
+  // Failures: those of KernelCode::load() and Database::load_image().
+  static Result<RecordedCode> load(const Database& database, const KernelRecord& kernel);
+
+  // The IR; null where the kernel has none.
+  KernelSources* sources() { return sources_ ? &*sources_ : nullptr; }
+  const KernelSources* sources() const { return sources_ ? &*sources_ : nullptr; }
+  // The program's own code, of a kernel without IR; else null.
+  const ProgramCode* program() const { return program_ ? &*program_ : nullptr; }
+
+ private:
+  RecordedCode() = default;
+
+  std::optional<KernelSources> sources_;
+  std::optional<ProgramCode> program_;
+};
+
+}  // namespace mneme
