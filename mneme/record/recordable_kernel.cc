@@ -105,16 +105,22 @@ Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
   record.target = "nvptx";
   record.arch = fmt::format("sm_{}", code->sm);
   record.level = code->ptx.empty() ? CodeLevel::cubin : CodeLevel::ptx;
+  std::vector<CubinVariable> variables;
   if (code->cubin.empty()) {
     record.static_hash = digest_of_ptx(name, code->ptx);
+    PtxModule module = read_ptx({reinterpret_cast<const char*>(code->ptx.data()), code->ptx.size()}, name);
+    kernel.uses_device_heap = module.allocates;
+    // Which kernel reads them, the instructions would have to tell.
+    if (module.managed) kernel.globals.push_back({"", {"", 0, 1, false, true}});
+    variables = std::move(module.variables);
   } else {
     const std::string image = fmt::format("loaded image {}", kernel.registered->image->id());
     MNEME_ASSIGN(const CubinKernel found, read_cubin_kernel(code->cubin, name, image));
-    MNEME_ASSIGN(const std::vector<CubinVariable> variables, read_cubin_variables(code->cubin, image));
+    MNEME_ASSIGN(variables, read_cubin_variables(code->cubin, image));
     record.static_hash = found.digest;
     kernel.uses_device_heap = std::find(found.externs.begin(), found.externs.end(), "malloc") != found.externs.end();
-    for (const CubinVariable& v : variables) kernel.globals.push_back({v.name, {v.name, v.size, v.alignment, v.constant_space}});
   }
+  for (const CubinVariable& v : variables) kernel.globals.push_back({v.name, {v.name, v.size, v.alignment, v.constant_space}});
   for (const auto& global : kernel.globals) record.globals.push_back(global.info);
   add_image(record, CodeImageRecord::Kind::cubin, code->cubin);
   add_image(record, CodeImageRecord::Kind::ptx, code->ptx);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "mneme/record/vendor.h"
 #include "mneme/runtime/testing/device_image.h"
 
 namespace mneme {
@@ -11,6 +12,20 @@ namespace {
 using testing::make_device_elf;
 using testing::make_fat_binary;
 using testing::TestSegment;
+
+// What a segment tells, no vendor is asked for.
+class NobodyToAsk final : public Vendor {
+ public:
+  DeviceKind device_kind() const override { return DeviceKind::cuda; }
+  Status prepare() override { return nothing(); }
+  Result<int> current_device() override { return nothing(); }
+  Status synchronize() override { return nothing(); }
+  Result<MemoryRange> find_global(const RecordableKernel&, const std::string&) override { return nothing(); }
+  Result<MemoryRange> find_variable(const RegisteredVariable&, uint32_t) override { return nothing(); }
+
+ private:
+  static Status nothing() { return error(Code::internal, "nobody is asked"); }
+};
 
 class RecordableKernelTest : public ::testing::Test {
  protected:
@@ -35,7 +50,7 @@ class RecordableKernelTest : public ::testing::Test {
     registry_.remove_image(handle_);
     registry_.add_image(handle_, 0, &wrapper_);
     registry_.add_function(handle_, &stub_, name_.c_str());
-    return describe_kernel(&stub_, registry_.find_kernel(&stub_));
+    return describe_kernel(&stub_, registry_.find_kernel(&stub_), vendor_);
   }
 
   std::string name_;
@@ -45,6 +60,7 @@ class RecordableKernelTest : public ::testing::Test {
   void** handle_ = &target_;
   char stub_ = 0;
   Registry registry_;
+  NobodyToAsk vendor_;
 };
 
 TEST_F(RecordableKernelTest, IsWhatItsSegmentSays) {

@@ -205,7 +205,7 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   instance.space_size = opened.space->size();
   instance.state_bytes = prologue.bytes();
   instance.annotations = annotations_of(capture.vendor, prologue);
-  instance.dynamic_hash = dynamic_hash(instance, prologue);
+  instance.dynamic_hash = dynamic_hash(instance, prologue, capture.kernel->record.level);
   MNEME_ASSIGN(bool is_known, opened.database->has_instance(instance.static_hash, instance.dynamic_hash));
   if (!is_known) return true;
   MNEME_TRY(opened.database->set_annotations(instance.static_hash, instance.dynamic_hash, instance.annotations));

@@ -65,4 +65,13 @@ struct CubinVariable {
 // All variables of a cubin but Mneme's own segments and what the compiler keeps for itself, in the order of their names.
 Result<std::vector<CubinVariable>> read_cubin_variables(ByteSpan cubin, const std::string& name);
 
+// What PTX says of a kernel and its surroundings.
+struct PtxModule {
+  std::vector<CubinVariable> variables;  // of the module, in the order of their names; managed ones are left out
+  bool managed = false;                  // it has managed variables
+  bool allocates = false;                // the kernel, or a function that it may call, calls malloc
+};
+// Reads PTX text. What it does not understand it passes over: the text has been assembled before.
+PtxModule read_ptx(std::string_view text, std::string_view kernel);
+
 }  // namespace mneme

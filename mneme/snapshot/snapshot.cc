@@ -45,7 +45,7 @@ Bytes MemoryState::bytes() const {
   return sum;
 }
 
-Digest dynamic_hash(const InstanceRecord& instance, const MemoryState& prologue) {
+Digest dynamic_hash(const InstanceRecord& instance, const MemoryState& prologue, CodeLevel level) {
   Hasher hasher;
   hasher.add("mneme instance 1");
   for (const Dim3& extent : {instance.grid, instance.block}) hasher.add(extent.x).add(extent.y).add(extent.z);
@@ -55,10 +55,18 @@ Digest dynamic_hash(const InstanceRecord& instance, const MemoryState& prologue)
     hasher.add("cluster").add(extent.x).add(extent.y).add(extent.z);
   hasher.add(uint64_t{instance.parameters.size()}).add(ByteSpan(instance.parameters));
   hasher.add(uint64_t{prologue.regions.size()});
-  for (const Region& region : prologue.regions) {
-    hasher.add(static_cast<uint64_t>(region.kind)).add(region.address.address).add(region.size.count).add(region.name);
+  const auto add = [&](const Region& region, uint64_t address) {
+    hasher.add(static_cast<uint64_t>(region.kind)).add(address).add(region.size.count).add(region.name);
     for (const Digest& page : region.pages) hasher.add(std::as_bytes(std::span(page.bytes)));
+  };
+  std::map<std::string_view, const Region*> placed_by_loader;
+  for (const Region& region : prologue.regions) {
+    if (level != CodeLevel::ir && region.kind == Region::Kind::global)
+      placed_by_loader[region.name] = &region;
+    else
+      add(region, region.address.address);
   }
+  for (const auto& [name, region] : placed_by_loader) add(*region, 0);
   return hasher.finish();
 }
 

@@ -146,6 +146,7 @@ struct InstanceRecord {
 
 // The dynamic hash, which identifies a launch of a kernel: the digest of its shape, its argument bytes and the prologue's
 // digests. The epilogue is left out, since it follows from these; so are annotations and attributes, which change no data.
-Digest dynamic_hash(const InstanceRecord& instance, const MemoryState& prologue);
+// The addresses of globals count at the level of IR only: at the others the loader chooses them anew in each process.
+Digest dynamic_hash(const InstanceRecord& instance, const MemoryState& prologue, CodeLevel level = CodeLevel::ir);
 
 }  // namespace mneme

@@ -115,6 +115,11 @@ void run_own_kernel(const std::string& name, const CUlaunchConfig& config, void*
 namespace mneme::cuda {
 CUresult fake_enter(const char* function) { return enter(function); }
 FakeDriverState& fake_state() { return state; }
+std::string fake_function_name(CUfunction function) {
+  std::lock_guard lock(mutex);
+  const auto found = functions.find(function);
+  return found == functions.end() ? std::string() : found->second;
+}
 }  // namespace mneme::cuda
 
 extern "C" {
@@ -265,7 +270,7 @@ CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* size, CUmodule, const c
     return CUDA_SUCCESS;
   }
   if (strcmp(name, "table") != 0) return CUDA_ERROR_NOT_FOUND;
-  *address = 0x1000;
+  *address = state.table_address;
   *size = 24;
   return CUDA_SUCCESS;
 }

@@ -37,6 +37,7 @@ struct FakeDriverState {
   uint64_t elsewhere_below = 0;                  // reservations smaller than this are not placed at the hint
   std::string jit_log;                           // what the JIT says when cuModuleLoadDataEx fails
   std::map<CUjit_option, uint64_t> jit_options;  // of the last module that was loaded, but for buffers
+  uint64_t table_address = 0x1000;               // of "table", the one variable, of 24 bytes
   int static_shared_bytes = 0;                   // of every kernel
 
   // CUPTI: the times of the next kernels that are not Mneme's own, then of all others; and whether records arrive at all.

@@ -1,0 +1,177 @@
+// What programs call of the fake driver, and Mneme itself does not: the tests of recording at the driver run programs on it.
+//
+// Every image has a kernel "add_one" with two parameters, an address and a count: it adds one to each of so many 32-bit words.
+// Any other kernel has the same parameters and does nothing.
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "mneme/device/cuda/fake_driver.h"
+
+namespace {
+
+std::mutex mutex;
+std::map<const void*, std::string> kernels;  // of libraries: by their handles
+std::map<CUdeviceptr, size_t> sizes;         // of what this file allocates
+uint64_t next_handle = 0x1000;
+std::atomic<int> captures = 0;
+
+// The variable is read here, and not only looked up.
+unsigned char table[24];
+const bool placed = [] { return mneme::cuda::fake_state().table_address = reinterpret_cast<uint64_t>(table), true; }();
+
+template <typename Handle>
+Handle make_handle() {
+  std::lock_guard lock(mutex);
+  return reinterpret_cast<Handle>(next_handle += 16);
+}
+
+CUresult run(const std::string& kernel, CUdeviceptr address, unsigned count) {
+  if (captures != 0 || kernel != "add_one") return CUDA_SUCCESS;
+  auto* words = reinterpret_cast<unsigned*>(address);
+  for (unsigned i = 0; i < count; ++i) ++words[i];
+  return CUDA_SUCCESS;
+}
+
+CUresult allocate(CUdeviceptr* out, size_t size) {
+  *out = reinterpret_cast<CUdeviceptr>(std::calloc(1, size));
+  std::lock_guard lock(mutex);
+  sizes[*out] = size;
+  return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult parameter_info(size_t index, size_t* offset, size_t* size) {
+  if (index > 1) return CUDA_ERROR_INVALID_VALUE;
+  *offset = index == 0 ? 0 : 8;
+  *size = index == 0 ? 8 : 4;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+namespace mneme::cuda {
+// The kernel that a function of a module (fake_driver.cc) stands for; empty for any other handle.
+std::string fake_function_name(CUfunction function);
+}  // namespace mneme::cuda
+
+extern "C" {
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+  CUcontext current = nullptr;
+  cuCtxGetCurrent(&current);
+  *device = 0;
+  return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult cuCtxSynchronize() { return mneme::cuda::fake_enter(__func__); }
+CUresult cuCtxSetCurrent(CUcontext context) { return cuCtxPushCurrent(context); }
+CUresult cuEventQuery(CUevent) { return CUDA_SUCCESS; }
+
+CUresult cuModuleLoadData(CUmodule* module, const void* image) { return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr); }
+CUresult cuLibraryLoadData(CUlibrary* library, const void*, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
+  *library = make_handle<CUlibrary>();
+  return mneme::cuda::fake_enter(__func__);
+}
+CUresult cuLibraryUnload(CUlibrary) { return CUDA_SUCCESS; }
+CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary, const char* name) {
+  if (std::strcmp(name, "missing") == 0) return CUDA_ERROR_NOT_FOUND;
+  *kernel = make_handle<CUkernel>();
+  std::lock_guard lock(mutex);
+  kernels[*kernel] = name;
+  return CUDA_SUCCESS;
+}
+CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* size, CUlibrary, const char* name) {
+  return cuModuleGetGlobal(address, size, nullptr, name);
+}
+CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+  *function = reinterpret_cast<CUfunction>(kernel);
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* size) {
+  {
+    std::lock_guard lock(mutex);
+    if (kernels.contains(function)) return CUDA_ERROR_INVALID_HANDLE;  // a CUkernel
+  }
+  return parameter_info(index, offset, size);
+}
+CUresult cuKernelGetParamInfo(CUkernel, size_t index, size_t* offset, size_t* size) {
+  return parameter_info(index, offset, size);
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                        void** parameters, void** extra) {
+  if (CUresult result = mneme::cuda::fake_enter(__func__); result != CUDA_SUCCESS) return result;
+  std::string name = mneme::cuda::fake_function_name(function);
+  if (name.empty()) {
+    std::lock_guard lock(mutex);
+    name = kernels[function];
+  }
+  CUdeviceptr address = 0;
+  unsigned count = 0;
+  const char* packed = extra ? static_cast<const char*>(extra[1]) : nullptr;
+  std::memcpy(&address, packed ? packed : parameters[0], sizeof address);
+  std::memcpy(&count, packed ? packed + 8 : parameters[1], sizeof count);
+  return run(name, address, count);
+}
+CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned g, unsigned s,
+                             CUstream stream, void** parameters, void** extra) {
+  return cuLaunchKernel(f, a, b, c, d, e, g, s, stream, parameters, extra);
+}
+CUresult cuLaunchGrid(CUfunction, int, int) { return CUDA_SUCCESS; }
+
+CUresult cuMemAllocAsync(CUdeviceptr* out, size_t size, CUstream) { return allocate(out, size); }
+CUresult cuMemFreeAsync(CUdeviceptr, CUstream) { return CUDA_SUCCESS; }
+CUresult cuMemAllocManaged(CUdeviceptr* out, size_t size, unsigned) { return allocate(out, size); }
+#undef cuMemGetAddressRange
+CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) {
+  *base = pointer / mneme::cuda::kFakeGranularity * mneme::cuda::kFakeGranularity;
+  *size = mneme::cuda::kFakeGranularity;
+  return CUDA_SUCCESS;
+}
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
+  if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE) *static_cast<size_t*>(value) = mneme::cuda::kFakeGranularity;
+  if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER) *static_cast<CUdeviceptr*>(value) = pointer;
+  return CUDA_SUCCESS;
+}
+CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC*, const CUDA_TEXTURE_DESC*,
+                           const CUDA_RESOURCE_VIEW_DESC*) {
+  *object = 77;
+  return CUDA_SUCCESS;
+}
+CUresult cuTexObjectDestroy(CUtexObject) { return CUDA_SUCCESS; }
+
+#undef cuStreamBeginCapture
+CUresult cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode) { return ++captures, CUDA_SUCCESS; }
+CUresult cuStreamEndCapture(CUstream, CUgraph* graph) { return --captures, *graph = nullptr, CUDA_SUCCESS; }
+CUresult cuGraphLaunch(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
+
+#undef cuMemcpyHtoD
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t size) { return cuMemcpyHtoDAsync(to, from, size, nullptr); }
+#undef cuMemcpyDtoH
+CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t size) { return cuMemcpyDtoHAsync(to, from, size, nullptr); }
+
+#undef cuGetProcAddress
+CUresult cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64_t, CUdriverProcAddressQueryResult* status) {
+  static const std::map<std::string, const char*> newest = {{"cuMemAlloc", "cuMemAlloc_v2"},
+                                                            {"cuMemFree", "cuMemFree_v2"},
+                                                            {"cuMemcpyHtoD", "cuMemcpyHtoD_v2"},
+                                                            {"cuMemcpyDtoH", "cuMemcpyDtoH_v2"},
+                                                            {"cuGetProcAddress", "cuGetProcAddress_v2"}};
+  const auto known = newest.find(symbol);
+  Dl_info self{};
+  dladdr(table, &self);
+  void* library = dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  // By the loader's own search, as the real driver answers from a table of its own.
+  using Dlsym = void* (*)(void*, const char*);
+  static const auto find = reinterpret_cast<Dlsym>(dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34"));
+  *function = find(library, known == newest.end() ? symbol : known->second);
+  dlclose(library);
+  if (status) *status = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+}  // extern "C"

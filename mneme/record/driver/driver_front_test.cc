@@ -1,0 +1,206 @@
+// Programs that were not built for recording are recorded at a driver that the tests bring along: bare and recorded they print
+// the same, and what is in the database is what they did.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "mneme/abi/driver_table.h"
+#include "mneme/base/file_system.h"
+#include "mneme/snapshot/recording_options.h"
+#include "mneme/snapshot/recording_report.h"
+#include "mneme/store/database.h"
+
+namespace mneme::driver {
+namespace {
+
+using ::testing::HasSubstr;
+
+class DriverFrontTest : public ::testing::Test {
+ protected:
+  DriverFrontTest()
+      : database_(::testing::TempDir() + "/driver_front_" + test_name()), report_(RecordingReportMapping::create()) {
+    std::filesystem::remove_all(database_);
+  }
+  ~DriverFrontTest() override { std::filesystem::remove_all(database_); }
+
+  static std::string test_name() { return ::testing::UnitTest::GetInstance()->current_test_info()->name(); }
+
+  static std::string shell(const std::string& command) {
+    FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
+    std::string out;
+    char buffer[256];
+    while (size_t count = std::fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, count);
+    const int status = ::pclose(pipe);
+    return status == 0 ? out : out + fmt::format("status {}\n", status);
+  }
+  static std::string bare(const std::string& arguments, const std::string& program = MNEME_TEST_PROGRAM) {
+    return shell("LD_LIBRARY_PATH=" MNEME_TEST_DRIVER_FOLDER " " + program + " " + arguments);
+  }
+  std::string recorded(const std::string& arguments, const std::string& program = MNEME_TEST_PROGRAM) {
+    options_.database = database_;
+    options_.address_space = Bytes(uint64_t{1} << 30);
+    options_.report = (*report_).descriptor();
+    return shell("LD_LIBRARY_PATH=" MNEME_TEST_DRIVER_FOLDER " LD_PRELOAD=" MNEME_TEST_PRELOAD " " MNEME_ENV_DRIVER_INTERPOSER
+                 "=" MNEME_TEST_RECORDER " MNEME_RECORD='" +
+                 encode_recording_options(options_) + "' " + program + " " + arguments);
+  }
+
+  std::vector<KernelDocument> kernels() {
+    auto database = Database::open(database_);
+    if (!database.ok()) return {};
+    auto listing = database->list();
+    EXPECT_TRUE(listing.ok() && listing->damaged.empty());
+    return listing.ok() ? listing->kernels : std::vector<KernelDocument>();
+  }
+  RecordingReport& report() { return **report_; }
+  uint64_t passed(NotRecorded reason) { return report().not_recorded[static_cast<size_t>(reason)].launches; }
+
+  const std::string database_;
+  Result<RecordingReportMapping> report_;
+  RecordingOptions options_;
+};
+
+const std::string kCubin = MNEME_TEST_CUBIN;
+const std::string kSum = "sum 500500\n";  // of 0 to 999, and one for each
+
+TEST_F(DriverFrontTest, ALaunchIsRecordedHoweverTheDriverIsFound) {
+  for (const std::string way : {"dlsym ", "proc "}) {
+    EXPECT_EQ(bare(way + kCubin + " launch"), kSum);
+    EXPECT_EQ(recorded(way + kCubin + " launch"), kSum) << way;
+  }
+  EXPECT_EQ(bare("linked " + kCubin + " launch", MNEME_TEST_LINKED_PROGRAM), kSum);
+  EXPECT_EQ(recorded("linked " + kCubin + " launch", MNEME_TEST_LINKED_PROGRAM), kSum);
+  EXPECT_EQ(report().recorders, 3u);
+  EXPECT_EQ(report().launches, 3u);
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(report().duplicates, 2u);
+}
+
+TEST_F(DriverFrontTest, WhatIsRecordedIsTheCodeTheLaunchAndTheMemory) {
+  ASSERT_EQ(recorded("dlsym " + kCubin + " launch"), kSum);
+  const auto all = kernels();
+  ASSERT_EQ(all.size(), 1u);
+  const KernelRecord& kernel = all[0].kernel;
+  EXPECT_EQ(kernel.name, "add_one");
+  EXPECT_EQ(kernel.arch, "sm_90");
+  EXPECT_EQ(kernel.level, CodeLevel::cubin);
+  ASSERT_EQ(kernel.images.size(), 1u);
+  EXPECT_EQ(kernel.images[0].kind, CodeImageRecord::Kind::cubin);
+  const auto cubin = FileSystem::posix().read(kCubin);
+  ASSERT_TRUE(cubin.ok());
+  EXPECT_EQ(kernel.images[0].digest, digest_of(*cubin));
+  ASSERT_EQ(kernel.parameters.size(), 2u);
+  EXPECT_EQ(kernel.parameters[1], (Parameter{Parameter::Kind::opaque, "", "", 8, 4, 1}));
+  EXPECT_EQ(kernel.parameter_bytes, 12u);
+  // The driver finds one of the two variables that the cubin has.
+  ASSERT_EQ(kernel.globals.size(), 2u);
+  EXPECT_EQ(kernel.globals[0].name, "table");
+  EXPECT_TRUE(kernel.globals[0].constant_space);
+
+  ASSERT_EQ(all[0].instances.size(), 1u);
+  const InstanceRecord& instance = all[0].instances[0];
+  EXPECT_EQ(instance.grid, (Dim3{4, 1, 1}));
+  EXPECT_EQ(instance.block, (Dim3{256, 1, 1}));
+  auto database = Database::open(database_);
+  ASSERT_TRUE(database.ok());
+  EXPECT_TRUE(database->check_instance(instance.static_hash, instance.dynamic_hash).ok());
+  auto states = database->load_memory(instance);
+  ASSERT_TRUE(states.ok());
+  const auto words_of = [&](const MemoryState& state) {
+    std::vector<uint32_t> words(1000);
+    for (const Region& region : state.regions) {
+      if (region.kind != Region::Kind::allocation) continue;
+      const PageRequest request{region.pages.at(0), std::as_writable_bytes(std::span(words))};
+      EXPECT_TRUE(database->read_pages({&request, 1}).ok());
+    }
+    return words;
+  };
+  EXPECT_EQ(words_of(states->prologue)[999], 999u);
+  EXPECT_EQ(words_of(states->epilogue)[999], 1000u);
+}
+
+TEST_F(DriverFrontTest, KernelsOfLibrariesAndPackedArgumentsAreTheSameLaunch) {
+  EXPECT_EQ(recorded("dlsym " + kCubin + " packed"), kSum);
+  EXPECT_EQ(recorded("proc " + kCubin + " library launch"), kSum);
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(report().duplicates, 1u);
+}
+
+TEST_F(DriverFrontTest, CodeInContainersIsTheSameCode) {
+  for (const char* image : {MNEME_TEST_FATBIN, MNEME_TEST_FATBIN_ZSTD, MNEME_TEST_FATBIN_LZ4})
+    EXPECT_EQ(recorded("dlsym " + std::string(image) + " launch"), kSum);
+  EXPECT_EQ(recorded("dlsym " + kCubin + " launch"), kSum);
+  const auto all = kernels();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].instances.size(), 1u);
+}
+
+TEST_F(DriverFrontTest, PtxIsRecordedAsText) {
+  EXPECT_EQ(recorded("dlsym " MNEME_TEST_PTX " launch"), kSum);
+  const auto all = kernels();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].kernel.level, CodeLevel::ptx);
+  ASSERT_EQ(all[0].kernel.images.size(), 1u);
+  EXPECT_EQ(all[0].kernel.images[0].kind, CodeImageRecord::Kind::ptx);
+  ASSERT_EQ(all[0].kernel.globals.size(), 2u);
+  EXPECT_EQ(all[0].kernel.globals[0].name, "table");
+  EXPECT_TRUE(all[0].kernel.globals[0].constant_space);
+  EXPECT_EQ(all[0].kernel.globals[1].name, "unused");
+}
+
+TEST_F(DriverFrontTest, StreamOrderedMemoryIsServed) {
+  EXPECT_EQ(bare("dlsym " + kCubin + " async"), "sum 499500\n");
+  EXPECT_EQ(recorded("dlsym " + kCubin + " async"), "sum 499500\n");
+  EXPECT_EQ(report().instances, 1u);
+}
+
+TEST_F(DriverFrontTest, WhatCannotBeRecordedIsCountedWithItsReason) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " managed capture texture unknown grid";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 0u);
+  EXPECT_EQ(report().launches, 5u);
+  EXPECT_EQ(passed(NotRecorded::managed_memory), 1u);
+  EXPECT_EQ(passed(NotRecorded::stream_capture), 1u);
+  EXPECT_EQ(passed(NotRecorded::textures), 1u);
+  EXPECT_EQ(passed(NotRecorded::unknown_kernel), 1u);
+  EXPECT_EQ(passed(NotRecorded::parameter_set), 1u);
+}
+
+TEST_F(DriverFrontTest, AnAllocationIsWhatTheProgramAskedFor) {
+  EXPECT_EQ(recorded("dlsym " + kCubin + " range free launch"), "range 1 4000\nsum 1000\n");
+}
+
+TEST_F(DriverFrontTest, AForkedChildRecordsNothing) {
+  EXPECT_EQ(recorded("dlsym " + kCubin + " fork launch"), kSum);
+  EXPECT_EQ(report().instances, 1u);
+}
+
+TEST_F(DriverFrontTest, WithoutARecorderCallsGoToTheDriver) {
+  const std::string preloaded = "LD_PRELOAD=" MNEME_TEST_PRELOAD " " MNEME_TEST_PROGRAM;
+  EXPECT_EQ(bare("dlsym " + kCubin + " where"), "launches go to libcuda.so.1\nsum 499500\n");
+  EXPECT_EQ(shell("LD_LIBRARY_PATH=" MNEME_TEST_DRIVER_FOLDER " " + preloaded + " dlsym " + kCubin + " where launch"),
+            "launches go to libmneme_preload.so\n" + kSum);
+}
+
+TEST_F(DriverFrontTest, WithoutADriverTheLibraryDoesNothing) {
+  const std::string command = "LD_PRELOAD=" MNEME_TEST_PRELOAD " " MNEME_ENV_DRIVER_INTERPOSER "=/nowhere.so ";
+  EXPECT_THAT(shell("LD_LIBRARY_PATH=/nowhere " + command + MNEME_TEST_PROGRAM " dlsym " + kCubin),
+              HasSubstr("no driver: libcuda.so.1"));
+  EXPECT_EQ(shell(command + "sh -c 'echo a child'"), "a child\n");
+}
+
+TEST_F(DriverFrontTest, AMissingRecorderIsToldAndTheProgramGoesOn) {
+  EXPECT_EQ(
+      shell("LD_LIBRARY_PATH=" MNEME_TEST_DRIVER_FOLDER " LD_PRELOAD=" MNEME_TEST_PRELOAD " " MNEME_ENV_DRIVER_INTERPOSER
+            "=/nowhere.so " MNEME_TEST_PROGRAM " dlsym " +
+            kCubin + " launch"),
+      "mneme: warning: the program goes on without the interposer /nowhere.so: /nowhere.so: cannot open shared object file: No "
+      "such file or directory\n" +
+          kSum);
+}
+
+}  // namespace
+}  // namespace mneme::driver

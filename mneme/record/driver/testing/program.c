@@ -1,0 +1,178 @@
+/* A program of the CUDA driver, for the tests of recording at the driver: program WAY IMAGE STEP...
+ *
+ * WAY says how it finds the driver's functions: "linked" (only in the program that is linked with the driver), "dlsym" or "proc".
+ * IMAGE is a file with device code. Each STEP is one thing to do; what it prints is the same with and without a recorder, but for
+ * "where", which says whether the driver's own functions are called. */
+#define _GNU_SOURCE
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef CUresult (*function)();
+
+#define FUNCTIONS(X)                                                                                                        \
+  X(cuInit, "cuInit")                                                                                                       \
+  X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain") X(cuCtxPushCurrent, "cuCtxPushCurrent_v2")                        \
+      X(cuModuleLoadData, "cuModuleLoadData") X(cuModuleGetFunction, "cuModuleGetFunction") X(cuMemAlloc, "cuMemAlloc_v2")  \
+          X(cuMemFree, "cuMemFree_v2") X(cuMemcpyHtoD, "cuMemcpyHtoD_v2") X(cuMemcpyDtoH, "cuMemcpyDtoH_v2")                \
+              X(cuLaunchKernel, "cuLaunchKernel") X(cuMemAllocAsync, "cuMemAllocAsync") X(cuMemFreeAsync, "cuMemFreeAsync") \
+                  X(cuMemAllocManaged, "cuMemAllocManaged") X(cuLibraryLoadData, "cuLibraryLoadData")                       \
+                      X(cuLibraryGetKernel, "cuLibraryGetKernel") X(cuStreamBeginCapture, "cuStreamBeginCapture_v2")        \
+                          X(cuStreamEndCapture, "cuStreamEndCapture") X(cuMemGetAddressRange, "cuMemGetAddressRange_v2")    \
+                              X(cuTexObjectCreate, "cuTexObjectCreate") X(cuLaunchGrid, "cuLaunchGrid")
+
+static struct {
+#define MEMBER(name, symbol) function f_##name;
+  FUNCTIONS(MEMBER)
+} driver;
+
+static void* library;
+
+static void find(const char* way) {
+#ifdef MNEME_LINKED
+#define TAKE(name, symbol) driver.f_##name = (function) & name;
+  FUNCTIONS(TAKE)
+  (void)way;
+#else
+  library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (!library) {
+    printf("no driver: %s\n", dlerror());
+    exit(3);
+  }
+  function get = (function)dlsym(library, "cuGetProcAddress_v2");
+#define FIND(name, symbol)                              \
+  if (strcmp(way, "proc") == 0) {                       \
+    void* found = NULL;                                 \
+    get(symbol, &found, 13000, (cuuint64_t)0, NULL);    \
+    driver.f_##name = (function)found;                  \
+  } else {                                              \
+    driver.f_##name = (function)dlsym(library, symbol); \
+  }
+  FUNCTIONS(FIND)
+#endif
+}
+
+#define CALL(name, ...)                                \
+  do {                                                 \
+    CUresult result_ = driver.f_##name(__VA_ARGS__);   \
+    if (result_ != CUDA_SUCCESS) {                     \
+      printf("%s returned %d\n", #name, (int)result_); \
+      exit(4);                                         \
+    }                                                  \
+  } while (0)
+
+enum { kCount = 1000 };
+static char* image;
+static CUfunction kernel;
+static CUdeviceptr memory;
+
+static void launch(CUdeviceptr address) {
+  unsigned count = kCount;
+  void* arguments[] = {&address, &count};
+  CALL(cuLaunchKernel, kernel, 4, 1, 1, 256, 1, 1, 0, NULL, arguments, NULL);
+}
+
+static void step(const char* what) {
+  if (strcmp(what, "launch") == 0) {
+    launch(memory);
+  } else if (strcmp(what, "packed") == 0) {
+    struct {
+      CUdeviceptr address;
+      unsigned count;
+    } packed = {memory, kCount};
+    size_t size = sizeof packed;
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    CALL(cuLaunchKernel, kernel, 4, 1, 1, 256, 1, 1, 0, NULL, NULL, extra);
+  } else if (strcmp(what, "library") == 0) {
+    CUlibrary loaded;
+    CALL(cuLibraryLoadData, &loaded, image, NULL, NULL, 0u, NULL, NULL, 0u);
+    CUkernel found;
+    CALL(cuLibraryGetKernel, &found, loaded, "add_one");
+    kernel = (CUfunction)found;
+  } else if (strcmp(what, "async") == 0) {
+    CUdeviceptr one, two;
+    CALL(cuMemAllocAsync, &one, (size_t)4 * kCount, NULL);
+    launch(one);
+    CALL(cuMemFreeAsync, one, NULL);
+    CALL(cuMemAllocAsync, &two, (size_t)4 * kCount, NULL);
+    CALL(cuMemFreeAsync, two, NULL);
+  } else if (strcmp(what, "managed") == 0) {
+    CUdeviceptr managed;
+    CALL(cuMemAllocManaged, &managed, (size_t)4 * kCount, CU_MEM_ATTACH_GLOBAL);
+    launch(managed);
+  } else if (strcmp(what, "capture") == 0) {
+    CUgraph graph;
+    CALL(cuStreamBeginCapture, NULL, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    launch(memory);
+    CALL(cuStreamEndCapture, NULL, &graph);
+  } else if (strcmp(what, "texture") == 0) {
+    CUtexObject object;
+    CALL(cuTexObjectCreate, &object, NULL, NULL, NULL);
+    CUfunction before = kernel;
+    CUmodule module;
+    CALL(cuModuleLoadData, &module, image);
+    CALL(cuModuleGetFunction, &kernel, module, "other");
+    launch(object);
+    kernel = before;
+  } else if (strcmp(what, "unknown") == 0) {
+    CUfunction before = kernel;
+    kernel = (CUfunction)0x777;
+    launch(memory);
+    kernel = before;
+  } else if (strcmp(what, "grid") == 0) {
+    CALL(cuLaunchGrid, kernel, 1, 1);
+  } else if (strcmp(what, "range") == 0) {
+    CUdeviceptr base;
+    size_t size;
+    CALL(cuMemGetAddressRange, &base, &size, memory + 100);
+    printf("range %d %zu\n", base == memory, size);
+  } else if (strcmp(what, "free") == 0) {
+    CALL(cuMemFree, memory);
+    CALL(cuMemAlloc, &memory, (size_t)4 * kCount);
+  } else if (strcmp(what, "fork") == 0) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+      launch(memory);
+      _exit(0);
+    }
+    waitpid(child, NULL, 0);
+  } else if (strcmp(what, "where") == 0) {
+    Dl_info info;
+    dladdr((void*)driver.f_cuLaunchKernel, &info);
+    printf("launches go to %s\n", strrchr(info.dli_fname, '/') + 1);
+    fflush(stdout);
+  } else {
+    printf("no step %s\n", what);
+    exit(5);
+  }
+}
+
+int main(int count, char** arguments) {
+  FILE* file = fopen(arguments[2], "rb");
+  image = calloc(1, 1 << 20);
+  if (!file || fread(image, 1, (1 << 20) - 1, file) == 0) return 2;
+  fclose(file);
+  find(arguments[1]);
+  CUcontext context;
+  CALL(cuInit, 0u);
+  CALL(cuDevicePrimaryCtxRetain, &context, 0);
+  CALL(cuCtxPushCurrent, context);
+  CUmodule module;
+  CALL(cuModuleLoadData, &module, image);
+  CALL(cuModuleGetFunction, &kernel, module, "add_one");
+  CALL(cuMemAlloc, &memory, (size_t)4 * kCount);
+  unsigned* words = calloc(kCount, 4);
+  for (unsigned i = 0; i < kCount; ++i) words[i] = i;
+  CALL(cuMemcpyHtoD, memory, words, (size_t)4 * kCount);
+  for (int i = 3; i < count; ++i) step(arguments[i]);
+  CALL(cuMemcpyDtoH, words, memory, (size_t)4 * kCount);
+  unsigned long sum = 0;
+  for (unsigned i = 0; i < kCount; ++i) sum += words[i];
+  printf("sum %lu\n", sum);
+  return 0;
+}

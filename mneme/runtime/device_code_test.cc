@@ -1,0 +1,134 @@
+// What is found in the code that programs load.
+#include "mneme/runtime/device_code.h"
+
+#include <gtest/gtest.h>
+
+#include "mneme/runtime/testing/device_image.h"
+
+namespace mneme {
+namespace {
+
+constexpr std::string_view kPtx = R"(
+// .global .u32 in_a_comment;
+.version 8.0
+.target sm_75, debug
+.address_size 64
+.extern .func (.param .b64 func_retval0) malloc (.param .b64 malloc_param_0);
+/* .const .u32 neither; */
+.visible .const .align 4 .b8 table[64];
+.visible .global .align 8 .f64 bias[10][10];
+.global .align 1 .b8 $str[6] = {104, 101, 108, 108, 111};
+.visible .global .u32 counter = 5;
+.extern .shared .align 16 .b8 scratch[];
+.visible .entry plain(.param .u64 .ptr .global .align 4 words, .param .u32 count) .maxntid 256, 1, 1
+{
+  .reg .b32 %r<8>;
+  .global .u32 inside;
+  ret;
+}
+.visible .entry heap(.param .u64 out)
+{
+  call.uni (retval0), malloc, (param0);
+  ret;
+}
+)";
+
+TEST(ReadPtx, FindsTheVariablesOfTheModule) {
+  const PtxModule module = read_ptx(kPtx, "plain");
+  ASSERT_EQ(module.variables.size(), 4u);
+  EXPECT_EQ(module.variables[0].name, "$str");
+  EXPECT_EQ(module.variables[1].name, "bias");
+  EXPECT_EQ(module.variables[1].size, 800u);
+  EXPECT_EQ(module.variables[1].alignment, 8u);
+  EXPECT_FALSE(module.variables[1].constant_space);
+  EXPECT_EQ(module.variables[2].name, "counter");
+  EXPECT_EQ(module.variables[2].size, 4u);
+  EXPECT_EQ(module.variables[3].name, "table");
+  EXPECT_TRUE(module.variables[3].constant_space);
+  EXPECT_FALSE(module.managed);
+}
+
+TEST(ReadPtx, SaysWhoseCodeAllocates) {
+  EXPECT_FALSE(read_ptx(kPtx, "plain").allocates);
+  EXPECT_TRUE(read_ptx(kPtx, "heap").allocates);
+  // Any function may be called by any kernel.
+  const std::string with_function = std::string(kPtx) + ".func helper() { call malloc; ret; }";
+  EXPECT_TRUE(read_ptx(with_function, "plain").allocates);
+}
+
+TEST(ReadPtx, LeavesManagedVariablesOutAndSaysSo) {
+  const PtxModule module = read_ptx(".visible .global .attribute(.managed) .align 4 .u32 shared_by_both;", "k");
+  EXPECT_TRUE(module.managed);
+  EXPECT_TRUE(module.variables.empty());
+}
+
+TEST(ReadPtx, TakesWhatIsCutOff) {
+  for (size_t size = 0; size < kPtx.size(); ++size) (void)read_ptx(kPtx.substr(0, size), "heap");
+}
+
+TEST(DeviceCode, PtxIsTextWithoutItsTerminator) {
+  ByteVector image(kPtx.size() + 1);
+  std::memcpy(image.data(), kPtx.data(), kPtx.size());
+  const auto bytes = image_at(image.data());
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_EQ(bytes->size(), kPtx.size());
+  const auto code = read_device_code(image, 90, "x");
+  ASSERT_TRUE(code.ok());
+  EXPECT_TRUE(code->cubin.empty());
+  EXPECT_EQ(code->ptx.size(), kPtx.size());
+  EXPECT_EQ(code->sm, 75u);
+}
+
+TEST(DeviceCode, WhatIsNoImageIsRefused) {
+  const char nothing[16] = {1, 2, 3, 4};
+  EXPECT_EQ(image_at(nothing).status().to_string(),
+            "unsupported: an image that begins with 0x04030201 is no cubin, no fat binary and no PTX");
+  const std::string text = "hello";
+  EXPECT_EQ(read_device_code(std::as_bytes(std::span(text)), 90, "x").status().to_string(),
+            "unsupported: x: no cubin, no fat binary and no PTX that names its .target");
+}
+
+TEST(DeviceCode, TheFatBinaryThatAWrapperPointsToIsTheImage) {
+  const ByteVector elf = testing::make_device_elf({});
+  const ByteVector fat = testing::make_fat_binary({{2, 90, elf}, {2, 80, elf}});
+  testing::TestWrapper wrapper;
+  wrapper.fat_binary = fat.data();
+  const auto bytes = image_at(&wrapper);
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_EQ(bytes->data(), fat.data());
+  EXPECT_EQ(bytes->size(), fat.size());
+  EXPECT_EQ(image_at(fat.data())->size(), fat.size());
+}
+
+TEST(DeviceCode, TakesTheCubinThatTheDriverWouldAndThePtx) {
+  const ByteVector elf = testing::make_device_elf({});
+  const std::string old_text = ".target sm_70", new_text = ".target sm_100";
+  const auto bytes_of = [](const std::string& text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return ByteVector(bytes.begin(), bytes.end());
+  };
+  const ByteVector fat =
+      testing::make_fat_binary({{1, 70, bytes_of(old_text)}, {1, 100, bytes_of(new_text)}, {2, 90, elf}, {2, 80, elf}});
+  const auto code = read_device_code(fat, 90, "x");
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  EXPECT_EQ(code->sm, 90u);
+  EXPECT_EQ(code->cubin.size() >= elf.size(), true);
+  EXPECT_EQ(code->ptx, bytes_of(old_text));
+  const auto none = read_device_code(testing::make_fat_binary({{2, 80, elf}}), 90, "x");
+  EXPECT_EQ(none.status().to_string(), "unsupported: x: no device code that sm_90 runs (it holds code for sm_80)");
+  // Every cut is told, and none is read beyond.
+  for (size_t size = 0; size < fat.size(); ++size) (void)read_device_code(ByteSpan(fat).first(size), 90, "x");
+}
+
+TEST(DeviceCode, DamagedSizesOfCompressedEntriesAreTold) {
+  ByteVector fat = testing::make_fat_binary({{2, 90, testing::make_device_elf({})}});
+  const uint64_t zstd = 0x8000, some = 64, huge = uint64_t{1} << 60;
+  std::memcpy(fat.data() + 16 + 40, &zstd, sizeof zstd);  // flags
+  std::memcpy(fat.data() + 16 + 56, &some, sizeof some);  // the size when decompressed
+  EXPECT_EQ(read_device_code(fat, 90, "x").status().code(), Code::corrupt);
+  std::memcpy(fat.data() + 16 + 56, &huge, sizeof huge);
+  EXPECT_EQ(read_device_code(fat, 90, "x").status().code(), Code::corrupt);
+}
+
+}  // namespace
+}  // namespace mneme
