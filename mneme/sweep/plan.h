@@ -23,7 +23,7 @@ struct SweepPlan {
   std::vector<Digest> instances;
   DeviceKind device = DeviceKind::cpu;
   CodeLevel code = CodeLevel::ir;  // of the kernel
-  Configuration base;  // what the axes change
+  Configuration base;              // what the axes change
   std::vector<GridAxis> axes;
   std::optional<uint64_t> random;  // how many points of the grid are tried, drawn by chance; nothing: all of them
   uint64_t seed = 0;
@@ -38,8 +38,8 @@ struct SweepPlan {
 // invalid_argument: as Grid::create(), and for bounds that contradict each other (check_knobs() of a configuration).
 Status check_knobs(const SweepPlan& plan);
 
-// unsupported: the plan's kind of device does not run the kernel's code; or a knob of the base, or every value of an axis, changes
-// what the level of the kernel's code lacks (check_code_level()).
+// unsupported: the plan's kind of device does not run the kernel's code; or a knob of the base, or every value of an axis,
+// changes what the level of the kernel's code lacks (check_code_level()).
 Status check_code_level(const SweepPlan& plan, const KernelRecord& kernel);
 
 // invalid_argument: a pipeline of the plan does not parse; the message has its place in the plan. LLVM is asked in processes of
