@@ -59,6 +59,7 @@ std::string table(const RangeDifference& d) {
 struct Found {
   ReplayResult result;
   std::vector<RangeDifference> differences;
+  std::string remark;  // why the elements of some have no type; empty where nothing is to be said
 };
 
 std::string tables(const Found& found) {
@@ -71,6 +72,7 @@ std::string tables(const Found& found) {
       text += fmt::format("{} of {} threads in {} ran: --keep-threads keeps them\n", f.threads, f.recorded, f.axis);
   for (const Mismatch& mismatch : found.result.mismatches)
     if (mismatch.outside) text += fmt::format("{}: {} B were written\n", shown(mismatch.where), mismatch.differing_bytes);
+  if (!found.remark.empty()) text += found.remark + "\n";
   return text.empty() ? "no byte differs\n" : text;
 }
 
@@ -126,6 +128,10 @@ class DiffCommand : public Command {
           MNEME_ASSIGN(found.differences, find_differences(memory, recorded->ranges()));
           return {};
         });
+    const bool untyped = std::any_of(found.differences.begin(), found.differences.end(),
+                                     [](const RangeDifference& difference) { return !difference.range.type; });
+    if (untyped && recorded->session().recorded_code() == nullptr)
+      found.remark = "no IR: how the kernel accesses its memory is not known, and elements are bytes: --dtype says what they are";
     return found;
   }
 

@@ -22,6 +22,7 @@
 #include "mneme/cli/sweep_run.h"
 #include "mneme/device/backend.h"
 #include "mneme/device/device_count.h"
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/json_text.h"
 #include "mneme/sweep/plan.h"
 
@@ -178,6 +179,9 @@ class SweepCommand : public Command {
     plan.static_hash = recorded.kernel.kernel.static_hash;
     for (GridAxis& axis : plan.axes) MNEME_TRY(pin_files(axis, FileSystem::posix()));
     MNEME_ASSIGN(plan.device, device_.kind());
+    plan.code = recorded.kernel.kernel.level;
+    plan.base = shown_for(std::move(plan.base), recorded.kernel.kernel);
+    MNEME_TRY(check_code_level(plan, recorded.kernel.kernel));
     MNEME_TRY(check_texts(to_json(plan), "sweeping"));
     MNEME_TRY(check_knobs(plan));
     return check_pipelines(plan);

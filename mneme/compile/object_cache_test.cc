@@ -199,5 +199,25 @@ TEST(CompiledCode, BytesThatAreCutShortAreCorrupt) {
   EXPECT_EQ(decode_compiled_code(changed, "x").status().code(), Code::corrupt);
 }
 
+// Code that is not compiled from IR: PTX that was recorded is assembled once, and machine code is only handed on.
+TEST_F(ObjectCacheTest, WhatIsOnlyAssembledIsKeptToo) {
+  auto cache = std::make_shared<DiskCache>(CachePlace{folder_, 1_MiB}, *files_);
+  auto compiler = create_caching_compiler(std::make_unique<CountingCompiler>(counts_), cache);
+  Translation translation{.code = "ptx", .architecture = "sm_90", .assembler = {}, .kernels = {"k"}, .times = {}};
+  EXPECT_EQ(compiler->assemble(translation)->cache, CacheUse::miss);
+  auto again = compiler->assemble(translation);
+  ASSERT_TRUE(again.ok()) << again.status().to_string();
+  EXPECT_EQ(again->cache, CacheUse::same_code);
+  EXPECT_EQ(again->facts.registers, 3u);
+  EXPECT_EQ(counts_.assembled, 1);
+  translation.assembler.level = 1;
+  EXPECT_EQ(compiler->assemble(translation)->cache, CacheUse::miss);
+  const size_t kept = entries().size();
+  translation.machine_code = ByteVector(10);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(compiler->assemble(translation)->cache, CacheUse::off);
+  EXPECT_EQ(counts_.assembled, 4);
+  EXPECT_EQ(entries().size(), kept);
+}
+
 }  // namespace
 }  // namespace mneme

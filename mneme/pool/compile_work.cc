@@ -28,7 +28,6 @@ class RecordedCompileWork final : public CompileWork {
       : recorded_(recorded), kind_(kind), architecture_(std::move(architecture)), compiler_(std::move(compiler)) {}
 
   Status check_launch(const Configuration& configuration) override {
-    MNEME_TRY(check_code_level(configuration, recorded_.kernel));
     for (const RecordedKernel::Launch& launch : recorded_.launches) {
       MNEME_ASSIGN(const LaunchShape shape, configuration.launch_shape(launch.instance));
       if (const ProgramCode* code = recorded_.code.program()) MNEME_TRY(check_block(*code, recorded_.kernel, shape, kind_));

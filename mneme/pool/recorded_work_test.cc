@@ -302,5 +302,57 @@ TEST(PoolSetup, RefusesWhatIsNone) {
   EXPECT_EQ(pool_setup_from_json(json).status().code(), Code::incompatible);
 }
 
+// Compiling for a GPU needs none.
+TEST(RecordedWorkWithoutIr, TakesTheProgramsOwnCode) {
+  const std::string ptx =
+      ".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry scaled(.param .u64 p) .reqntid 128 { ret; }\n";
+  const auto text = std::as_bytes(std::span(ptx));
+  MadeRecording made;
+  made.kernel.name = made.kernel.demangled = "scaled";
+  made.kernel.level = CodeLevel::ptx;
+  made.images = {{CodeImageRecord::Kind::cubin, ByteVector(100, std::byte{3})},
+                 {CodeImageRecord::Kind::ptx, ByteVector(text.begin(), text.end())}};
+  made.argument(Parameter::Kind::opaque, "", "", uint64_t{0});
+  made.grid = {2, 1, 1};
+  made.block = {128, 1, 1};
+  testing_replay::MadeDatabase database;
+  auto instance = database.publish(made);
+  ASSERT_TRUE(instance.ok()) << instance.status().to_string();
+  PoolSetup setup{database.directory(), instance->static_hash, {instance->dynamic_hash}, DeviceKind::cpu, Bytes()};
+  EXPECT_EQ(
+      RecordedKernel::load(setup).status().to_string(),
+      "unsupported: the kernel was recorded as PTX, without LLVM IR: it can be replayed on a CUDA device (--device cuda), and "
+      "not on the CPU device");
+  setup.device_kind = DeviceKind::cuda;
+  auto recorded = RecordedKernel::load(setup);
+  ASSERT_TRUE(recorded.ok()) << recorded.status().to_string();
+  auto compile = create_compile_work(**recorded, DeviceKind::cuda, "sm_90");
+  ASSERT_TRUE(compile.ok()) << compile.status().to_string();
+
+  Configuration configuration;
+  EXPECT_TRUE((*compile)->check_launch(configuration).ok());
+  auto translated = (*compile)->translate(configuration);
+  ASSERT_TRUE(translated.ok()) << translated.status().to_string();
+  auto code = (*compile)->assemble();
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  const CandidateCode candidate = *decode_candidate_code(code->object);
+  ASSERT_THAT(candidate.objects, SizeIs(1));
+  EXPECT_EQ(candidate.objects[0].image.bytes, made.images[0].second);
+  EXPECT_EQ(candidate.objects[0].assembler, "recorded");
+  configuration.passes = "as-built";
+  EXPECT_EQ((*compile)->translate(configuration)->digest, translated->digest) << "another name of the same";
+  configuration.assembler.level = 1;
+  EXPECT_NE((*compile)->translate(configuration)->digest, translated->digest);
+
+  configuration.passes = "default<O1>";
+  EXPECT_EQ(
+      (*compile)->translate(configuration).status().to_string(),
+      "unsupported: passes: the kernel was recorded as PTX: there is no IR that passes could change; leave the pipeline out, "
+      "or say as-built");
+  configuration = {};
+  configuration.block.x = 64;
+  EXPECT_EQ((*compile)->check_launch(configuration).code(), Code::invalid_argument);
+}
+
 }  // namespace
 }  // namespace mneme

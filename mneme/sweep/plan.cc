@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 
 #include "mneme/base/output_file.h"
 #include "mneme/pool/pipeline_check.h"
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/device_knobs.h"
 #include "mneme/replay/json_text.h"
 
@@ -58,10 +60,33 @@ Status write_plan(const ResultsFolder& folder, const SweepPlan& plan, FileSystem
   return write_output_file(folder.plan(), std::as_bytes(std::span(text)), files);
 }
 
+// ok unless `check` refuses the base, as far as no axis takes its place, or every value of an axis, by itself.
+Status check_each(const SweepPlan& plan, const std::function<Status(const Configuration&)>& check) {
+  std::vector<GridAxis> none;
+  for (const GridAxis& axis : plan.axes) none.push_back({axis.key, {Json()}});
+  MNEME_ASSIGN(const Grid beside, Grid::create(plan.base, none));
+  MNEME_TRY(check(beside.at(0)));
+  for (const GridAxis& axis : plan.axes) {
+    MNEME_ASSIGN(const Grid alone, Grid::create({}, {axis}));
+    const Status first = check(alone.at(0));
+    bool refused = !first.ok();
+    for (uint64_t i = 1; refused && i < alone.size(); ++i) refused = !check(alone.at(i)).ok();
+    if (refused) return first.with_context(fmt::format("grid '{}'", axis.key));
+  }
+  return {};
+}
+
+Result<CodeLevel> parse_code_level(const std::string& text) {
+  for (CodeLevel level : {CodeLevel::ir, CodeLevel::ptx, CodeLevel::cubin})
+    if (to_string(level) == text) return level;
+  return corrupt("'code' is none of ir, ptx and cubin");
+}
+
 }  // namespace
 
 Configuration SweepPlan::baseline() const {
   Configuration recorded;
+  if (code != CodeLevel::ir) recorded.passes = kAsBuilt;
   recorded.execution = base.execution;
   recorded.tolerance = base.tolerance;
   recorded.verdict = base.verdict;
@@ -75,19 +100,21 @@ Json to_json(const SweepPlan& plan) {
     grid.push_back({{"key", axis.key}, {"values", axis.values}});
     if (!axis.digests.empty()) grid.back()["digests"] = axis.digests;
   }
-  return {{"mneme_sweep", kVersion},
-          {"database", plan.database.string()},
-          {"kernel", plan.kernel},
-          {"static_hash", plan.static_hash.hex()},
-          {"instances", instances},
-          {"device", to_string(plan.device)},
-          {"configuration", mneme::to_json(plan.base)},
-          {"grid", grid},
-          {"sampler", plan.random ? kRandom : kExhaustive},
-          {"trials", plan.random ? Json(*plan.random) : Json()},
-          {"seed", plan.seed},
-          {"share", plan.share},
-          {"limits", limits_json(plan.limits)}};
+  Json json = {{"mneme_sweep", kVersion},
+               {"database", plan.database.string()},
+               {"kernel", plan.kernel},
+               {"static_hash", plan.static_hash.hex()},
+               {"instances", instances},
+               {"device", to_string(plan.device)},
+               {"configuration", mneme::to_json(plan.base)},
+               {"grid", grid},
+               {"sampler", plan.random ? kRandom : kExhaustive},
+               {"trials", plan.random ? Json(*plan.random) : Json()},
+               {"seed", plan.seed},
+               {"share", plan.share},
+               {"limits", limits_json(plan.limits)}};
+  if (plan.code != CodeLevel::ir) json["code"] = to_string(plan.code);
+  return json;
 }
 
 Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
@@ -102,6 +129,7 @@ Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   MNEME_ASSIGN(plan.static_hash, Digest::from_hex(json.at("static_hash").get<std::string>()));
   MNEME_ASSIGN(plan.instances, digests(json.at("instances")));
   MNEME_ASSIGN(plan.device, parse_device_kind(json.at("device").get<std::string>()));
+  MNEME_ASSIGN(plan.code, parse_code_level(json.value("code", "ir")));
   MNEME_ASSIGN(plan.base, configuration_from_json(json.at("configuration")));
   for (const Json& axis : json.at("grid"))
     plan.axes.push_back({current_name(axis.at("key").get<std::string>()), axis.at("values").get<std::vector<Json>>(),
@@ -120,18 +148,12 @@ Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
 }
 
 Status check_knobs(const SweepPlan& plan) {
-  std::vector<GridAxis> none;
-  for (const GridAxis& axis : plan.axes) none.push_back({axis.key, {Json()}});
-  MNEME_ASSIGN(const Grid beside, Grid::create(plan.base, none));
-  MNEME_TRY(check_knobs(beside.at(0), plan.device));
-  for (const GridAxis& axis : plan.axes) {
-    MNEME_ASSIGN(const Grid alone, Grid::create({}, {axis}));
-    const Status first = check_knobs(alone.at(0), plan.device);
-    bool refused = !first.ok();
-    for (uint64_t i = 1; refused && i < alone.size(); ++i) refused = !check_knobs(alone.at(i), plan.device).ok();
-    if (refused) return first.with_context(fmt::format("grid '{}'", axis.key));
-  }
-  return {};
+  return check_each(plan, [&](const Configuration& configuration) { return check_knobs(configuration, plan.device); });
+}
+
+Status check_code_level(const SweepPlan& plan, const KernelRecord& kernel) {
+  MNEME_TRY(check_device(kernel, plan.device));
+  return check_each(plan, [&](const Configuration& configuration) { return check_code_level(configuration, kernel); });
 }
 
 Status check_pipelines(const SweepPlan& plan) {

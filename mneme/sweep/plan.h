@@ -22,7 +22,8 @@ struct SweepPlan {
   Digest static_hash;
   std::vector<Digest> instances;
   DeviceKind device = DeviceKind::cpu;
-  Configuration base;  // what the axes change
+  CodeLevel code = CodeLevel::ir;  // of the kernel
+  Configuration base;              // what the axes change
   std::vector<GridAxis> axes;
   std::optional<uint64_t> random;  // how many points of the grid are tried, drawn by chance; nothing: all of them
   uint64_t seed = 0;
@@ -36,6 +37,10 @@ struct SweepPlan {
 // unsupported: a knob of the base, or every value of an axis, has no effect on the plan's kind of device, whatever the launch.
 // invalid_argument: as Grid::create(), and for bounds that contradict each other (check_knobs() of a configuration).
 Status check_knobs(const SweepPlan& plan);
+
+// unsupported: the plan's kind of device does not run the kernel's code; or a knob of the base, or every value of an axis,
+// changes what the level of the kernel's code lacks (check_code_level()).
+Status check_code_level(const SweepPlan& plan, const KernelRecord& kernel);
 
 // invalid_argument: a pipeline of the plan does not parse; the message has its place in the plan. LLVM is asked in processes of
 // its own (find_refused_pipeline()). Where plugins are swept over, which may know other passes, no pipeline is refused.

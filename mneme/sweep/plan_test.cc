@@ -272,6 +272,43 @@ TEST(SweepPlan, WhatTheDeviceHasNoUseForIsRefusedAtTheStart) {
   EXPECT_TRUE(check_knobs(plan).ok());
 }
 
+TEST(SweepPlan, WhatTheCodeLacksIsRefusedAtTheStart) {
+  SweepPlan plan = some_plan();
+  plan.base = {};
+  plan.axes = {*parse_axis("block.x=64|128"), *parse_axis("assembler.level=null|1")};
+  plan.device = DeviceKind::cuda;
+  KernelRecord kernel;
+  EXPECT_TRUE(check_code_level(plan, kernel).ok());
+  kernel.level = CodeLevel::ptx;
+  EXPECT_TRUE(check_code_level(plan, kernel).ok());
+  plan.axes.push_back(*parse_axis("codegen.level=1|2"));
+  EXPECT_EQ(
+      check_code_level(plan, kernel).to_string(),
+      "unsupported: grid 'codegen.level': codegen.level: the kernel was recorded as PTX: there is no IR that it could change; "
+      "leave it out");
+  plan.axes.back() = *parse_axis("passes=default<O1>|as-built");
+  EXPECT_TRUE(check_code_level(plan, kernel).ok()) << "one of the two values can be had";
+  plan.base.linkage = Linkage::internal;
+  EXPECT_EQ(check_code_level(plan, kernel).to_string(),
+            "unsupported: linkage: the kernel was recorded as PTX: there is no IR that it could change; leave it out");
+  plan.device = DeviceKind::cpu;
+  EXPECT_EQ(check_code_level(plan, kernel).code(), Code::unsupported);
+}
+
+TEST(SweepPlan, TellsThatThereIsNoIr) {
+  SweepPlan plan = some_plan();
+  EXPECT_FALSE(to_json(plan).contains("code"));
+  EXPECT_EQ(plan.baseline().passes, "default<O3>");
+  plan.code = CodeLevel::cubin;
+  EXPECT_EQ(plan.baseline().passes, "as-built");
+  auto json = to_json(plan);
+  auto read = sweep_plan_from_json(json);
+  ASSERT_TRUE(read.ok()) << read.status().to_string();
+  EXPECT_EQ(read->code, CodeLevel::cubin);
+  json["code"] = "sass";
+  EXPECT_EQ(sweep_plan_from_json(json).status().to_string(), "corrupt: the plan of a sweep: 'code' is none of ir, ptx and cubin");
+}
+
 TEST(SweepPoints, AreAllOrASample) {
   SweepPlan plan = some_plan();
   const Grid grid = *Grid::create(plan.base, plan.axes);

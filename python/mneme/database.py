@@ -217,6 +217,21 @@ class Kernel(Shown, Sequence["Instance"]):
         return self._native.pipeline
 
     @property
+    def code(self) -> str:
+        """The best code that was recorded of it, which decides what a replay can change: "ir", "ptx" or "cubin"."""
+        return self._native.code
+
+    def image(self, kind: str = "cubin") -> bytes:
+        """The program's own code: a "cubin", or "ptx" text.
+
+        Raises:
+            NotFoundError: None of the kind was recorded, as of programs that were built for Mneme.
+        """
+        if kind not in ("cubin", "ptx"):
+            raise InvalidArgumentError(f"an image of a kernel's code is 'cubin' or 'ptx', not {kind!r}")
+        return self.database._native.load_image(self._native, kind)
+
+    @property
     def instances(self) -> tuple[Instance, ...]:
         """The recorded launches."""
         return self._instances
@@ -267,8 +282,8 @@ class Argument:
 
     Attributes:
         name: As in the source; empty where the compiler discarded it.
-        kind: "integer", "floating", "pointer" or "aggregate".
-        type: As LLVM spells it.
+        kind: "integer", "floating", "pointer", "aggregate", or "opaque" where the kernel was recorded without IR.
+        type: As LLVM spells it; empty of an opaque one.
         size: In bytes.
         value: A number; of a pointer its address; of an aggregate or another type its bytes. Whole numbers come as
             signed.
@@ -281,7 +296,7 @@ class Argument:
     value: int | float | bytes
 
     def __repr__(self) -> str:
-        return f"Argument({self.name!r}, {shown(self.type, MOST)}, {self._value_text()})"
+        return f"Argument({self.name!r}, {shown(self.type or self.kind, MOST)}, {self._value_text()})"
 
     def _value_text(self) -> str:
         return f"{self.value:#x}" if self.kind == "pointer" and isinstance(self.value, int) else repr(self.value)
@@ -332,6 +347,16 @@ class Instance(Shown):
         return self._native.cooperative
 
     @property
+    def cluster(self) -> tuple[int, int, int] | None:
+        """Blocks of a cluster in x, y and z; None where the launch asked for no clusters."""
+        return self._native.cluster
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """Other attributes of the launch by CUDA's names; they change no result."""
+        return self._native.attributes
+
+    @property
     def memory(self) -> int:
         """Bytes of memory that the launch could see."""
         return self._native.memory
@@ -371,7 +396,11 @@ class Instance(Shown):
         return Buffers(_native.RecordedMemory(self.database._native, self.kernel._native, self._native), repr_of=self)
 
     def bitcode(self) -> bytes:
-        """The recorded code, with all that it calls, as the bitcode of one LLVM module."""
+        """The recorded code, with all that it calls, as the bitcode of one LLVM module.
+
+        Raises:
+            UnsupportedError: The kernel was recorded without IR (`Kernel.code`).
+        """
         return self.database._native.load_ir(self.kernel._native)
 
     def module(self) -> llvm.Module:

@@ -1,4 +1,5 @@
 // Database: recordings as values, and the recorded memory as arrays.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -10,6 +11,8 @@
 #include "bind.h"
 #include "errors.h"
 #include "json.h"
+#include "mneme/compile/backend.h"
+#include "mneme/replay/recorded_code.h"
 #include "mneme/store/recorded_name.h"
 #include "recorded_memory.h"
 
@@ -146,6 +149,17 @@ nb::bytes load_image(const Database& database, const KernelDocument& kernel, con
   return bytes_of(unwrap(std::move(image)));
 }
 
+std::optional<Extent> required_block(const Database& database, const KernelDocument& kernel) {
+  auto block = [&]() -> Result<std::optional<Dim3>> {
+    nb::gil_scoped_release release;
+    MNEME_ASSIGN(const RecordedCode code, RecordedCode::load(database, kernel.kernel));
+    if (code.program() == nullptr) return std::optional<Dim3>();
+    return mneme::required_block(*code.program(), kind_of_architecture(kernel.kernel.arch));
+  }();
+  const std::optional<Dim3> required = unwrap(std::move(block));
+  return required ? std::optional(extent(*required)) : std::nullopt;
+}
+
 void bind_kernel(nb::module_& module) {
   nb::class_<Parameter>(module, "Parameter")
       .def_prop_ro("kind", [](const Parameter& self) { return std::string(to_string(self.kind)); })
@@ -251,6 +265,8 @@ void bind_database(nb::module_& module) {
       .def("load_ir", &load_ir, nb::arg("kernel"), "The recorded code of a kernel as the bitcode of one module.")
       .def("load_image", &load_image, nb::arg("kernel"), nb::arg("kind"),
            "The program's own code of a kernel: its first image of a kind, cubin or ptx.")
+      .def("required_block", &required_block, nb::arg("kernel"),
+           "The only block that a kernel without IR can be launched with; None where any will do.")
       .def(
           "disk_size",
           [](const Database& self, const KernelDocument& kernel, const InstanceRecord& instance) {

@@ -12,6 +12,7 @@
 #include "mneme/device/backend.h"
 #include "mneme/device/device_count.h"
 #include "mneme/pool/conclusion.h"
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/device_knobs.h"
 #include "mneme/verify/buffers.h"
 
@@ -135,6 +136,14 @@ void bind_session(nb::module_& module) {
       [](const Config& config, const std::string& kind) { check(check_knobs(config.value, unwrap(parse_device_kind(kind)))); },
       nb::arg("configuration"), nb::arg("kind"),
       "Raises where a configuration has a knob that the kind of device has no use for.");
+  module.def(
+      "check_code",
+      [](const KernelDocument& kernel, const Config& config, const std::string& kind) {
+        check(check_device(kernel.kernel, unwrap(parse_device_kind(kind))));
+        check(check_code_level(config.value, kernel.kernel));
+      },
+      nb::arg("kernel"), nb::arg("configuration"), nb::arg("kind"),
+      "Raises where a kernel without IR does not run on the kind of device, or lacks what a configuration changes.");
   module.def(
       "check_tolerances",
       [](const Database& database, const KernelDocument& kernel, const InstanceRecord& instance, const Config& config) {

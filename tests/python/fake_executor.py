@@ -127,7 +127,7 @@ def fake_instance(**facts: Any) -> Any:
         "device_kind": "cpu",
         "database": types.SimpleNamespace(path="record-db"),
         "module": lambda: llvm.parse("define void @_Z5scalePii() { ret void }"),
-        "kernel": types.SimpleNamespace(demangled="scale(int*, int)", name="_Z5scalePii", hash="5" * 32),
+        "kernel": types.SimpleNamespace(demangled="scale(int*, int)", name="_Z5scalePii", hash="5" * 32, code="ir"),
     }
     return types.SimpleNamespace(**usual | facts)
 

@@ -13,7 +13,14 @@ from typing import Any
 import mneme
 import pytest
 from mneme import _native
-from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError, MnemeError, NotFoundError
+from mneme.errors import (
+    CorruptError,
+    IncompatibleError,
+    InvalidArgumentError,
+    MnemeError,
+    NotFoundError,
+    UnsupportedError,
+)
 
 HASH = "2860ab17c62173867bb5cfae93fbb671"
 INSTANCE = "59779c44a50d4083720688bc55d52bf9"
@@ -82,6 +89,33 @@ def test_has_what_was_recorded(instance: mneme.Instance) -> None:
     assert (data.name, data.kind, data.type, data.size, data.value) == ("data", "pointer", "ptr", 8, 0x7A0000000200)
     assert (n.kind, n.value, factor.value) == ("integer", 40000, 3)
     assert repr(data) == "Argument('data', ptr, 0x7a0000000200)"
+
+
+def test_a_kernel_without_ir_has_its_programs_code() -> None:
+    kernel = mneme.Database(Path(__file__).parents[1] / "corpora" / "3.0")["scale"]
+    assert kernel.code == "ptx"
+    assert kernel.image()[:4] == b"\x7fELF"
+    assert b".visible .entry _Z5scalePiii(" in kernel.image("ptx")
+    with pytest.raises(InvalidArgumentError, match=r"^an image of a kernel's code is 'cubin' or 'ptx', not 'sass'$"):
+        kernel.image("sass")
+    instance = kernel[0]
+    assert (instance.cluster, instance.attributes) == (None, {"programmatic_stream_serialization": "1"})
+    assert [(argument.kind, argument.name, argument.type) for argument in instance.arguments] == [
+        ("opaque", "", "")
+    ] * 3
+    assert repr(instance.arguments[2]) == "Argument('', opaque, b'\\x03\\x00\\x00\\x00')"
+    assert list(instance.buffers()) == ["0", "odd", "table", "scaled", "0x7a0000000000+100"]
+    instance.check()
+    with pytest.raises(UnsupportedError, match=r"the kernel was recorded as PTX, without LLVM IR$"):
+        instance.bitcode()
+    with pytest.raises(UnsupportedError, match=r"^the kernel was recorded as PTX, without LLVM IR: .*not on the CPU"):
+        mneme.Session(instance, device="cpu")
+
+
+def test_a_program_that_was_built_for_mneme_has_no_images(instance: mneme.Instance) -> None:
+    assert instance.kernel.code == "ir"
+    with pytest.raises(NotFoundError, match=r"the kernel was recorded without an image of the kind cubin$"):
+        instance.kernel.image()
 
 
 def test_finds_an_instance(database: mneme.Database) -> None:

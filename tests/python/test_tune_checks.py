@@ -1,5 +1,6 @@
 """What is refused before anything is compiled: passes of a space that do not parse."""
 
+from pathlib import Path
 from typing import Any
 
 import mneme
@@ -112,6 +113,15 @@ def test_a_tolerance_is_of_every_instance(instance: Any, monkeypatch: pytest.Mon
     assert checked == [0, 1, 2]
     check_base(NONE, others, "cpu")
     assert checked == [0, 1, 2]
+
+
+def test_what_the_code_of_an_instance_lacks_is_refused() -> None:
+    instance = mneme.Database(Path(__file__).parents[1] / "corpora" / "3.0")["scale"][0]
+    check_base(mneme.Config(assembler={"level": 1}), [instance], "cuda")
+    with pytest.raises(UnsupportedError, match=r"^codegen\.level: the kernel was recorded as PTX: there is no IR"):
+        check_base(mneme.Config(codegen={"level": 1}), [instance], "cuda")
+    with pytest.raises(UnsupportedError, match=r"not on the CPU device$"):
+        check_base(NONE, [instance], "cpu")
 
 
 def test_passes_that_every_trial_begins_with_are_parsed_with_their_plugins(hostile_plugin: str) -> None:

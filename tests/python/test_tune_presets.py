@@ -3,6 +3,7 @@
 import math
 import random
 import types
+from pathlib import Path
 from typing import Any
 
 import mneme
@@ -48,6 +49,43 @@ def test_launch_knows_legal_blocks() -> None:
     assert isinstance(bound, Categorical) and bound.choices == (32, 64, 96, 100, 128, 160, 192, 224, 256)
     small = launch(LaunchFacts((1, 1, 1), (40, 1, 1))).parameters["block.x"]
     assert isinstance(small, Categorical) and small.choices == (32, 40, 64)
+
+
+def test_without_ir_what_the_code_lacks_stays_out() -> None:
+    def made(name: str, code: str) -> SearchSpace:
+        return presets.PRESETS[name](LaunchFacts((313, 1, 1), (128, 1, 1), code=code))
+
+    for code, recorded in (("ptx", "PTX"), ("cubin", "machine code (cubin)")):
+        assert set(made("launch", code).parameters) == set(launch(FACTS).parameters)
+        assert not made("specialise", code).parameters
+        assert made("specialise", code).notes == (
+            "no fact of the launch goes into the code: the kernel was recorded without IR",
+        )
+        assert recorded in made("compiler", code).notes[0]
+        full = made("full", code)
+        assert full.derive(full.start[0]) in (mneme.Config(), mneme.Config(block=128))
+        assert not {name.split(".")[0] for name in full.parameters} & {"passes", "linkage", "codegen", "specialise"}
+    assert set(made("compiler", "ptx").parameters) == {
+        "assembler.level",
+        "assembler.max_registers",
+        "assembler.load_cache",
+        "assembler.store_cache",
+    }
+    assert not made("compiler", "cubin").parameters
+
+
+def test_what_is_known_of_a_launch_without_ir(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = mneme.Database(Path(__file__).parents[1] / "corpora" / "3.0")["scale"][0]
+    facts = LaunchFacts.of(instance)
+    assert (facts.code, facts.grid, facts.block, facts.scalars) == ("ptx", (313, 1, 1), (128, 1, 1), ())
+    assert set(facts.directions.values()) == {ANY}
+    native = types.SimpleNamespace(required_block=lambda kernel: (128, 1, 1))
+    bound = fake_instance(
+        kernel=types.SimpleNamespace(code="cubin", _native=None), database=types.SimpleNamespace(_native=native)
+    )
+    space = launch(LaunchFacts.of(bound))
+    assert not space.parameters
+    assert space.notes == ("block.x stays 128: the kernel's code can be launched with this block only (.reqntid)",)
 
 
 def test_what_is_known_of_a_launch() -> None:

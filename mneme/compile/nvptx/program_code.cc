@@ -157,7 +157,7 @@ Result<Translation> take_program_code(const ProgramCode& code, const AssemblerOp
 }
 
 std::optional<Dim3> required_block(const ProgramCode& code) {
-  if (!code.machine_code.empty()) return required_block(code.machine_code, code.kernel);
+  if (const auto block = required_block(code.machine_code, code.kernel)) return block;
   const auto directives = find_directives(code.assembly, code.kernel);
   return directives ? directives->required_block : std::nullopt;
 }

@@ -66,7 +66,8 @@ cudaError_t launch_ex(const cudaLaunchConfig_t* config, const void* function, vo
     if (attribute.id == cudaLaunchAttributeClusterDimension) {
       const auto& cluster = attribute.val.clusterDim;
       if (cluster.x * cluster.y * cluster.z > 1) {
-        log::warning("launches with clusters of blocks are not available on the CPU device");
+        static std::once_flag said;
+        std::call_once(said, [] { log::warning("launches with clusters of blocks are not available on the CPU device"); });
         return cudaErrorNotSupported;
       }
     }

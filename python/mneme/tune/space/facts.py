@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # Of every CUDA device, and of the CPU device.
 _MOST_THREADS = 1024
 _REQUIRED = Direction(sizes=False, reason="the kernel is compiled for this block only (nvvm.reqntid)")
+_REQUIRED_BY_CODE = Direction(sizes=False, reason="the kernel's code can be launched with this block only (.reqntid)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +24,7 @@ class LaunchFacts:
     """What the presets know of a recorded launch, and of the device.
 
     `most_threads` is of a block: the device's limit, or the kernel's own. `directions`: by x, y and z, what the
-    kernel's code shows of its launch.
+    kernel's code shows of its launch, which without IR is little. `code`: "ir", "ptx" or "cubin".
     """
 
     grid: tuple[int, int, int]
@@ -33,10 +34,13 @@ class LaunchFacts:
     device: str = "cuda"
     most_threads: int = _MOST_THREADS
     directions: Mapping[str, Direction] = dataclasses.field(default_factory=lambda: dict.fromkeys("xyz", ANY))
+    code: str = "ir"
 
     @classmethod
     def of(cls, instance: Instance, device: str | None = None) -> LaunchFacts:
         """`device`: "cuda" or "cpu"; by default the kind that recorded."""
+        if instance.kernel.code != "ir":
+            return cls._without_ir(instance, device)
         scalars = tuple(argument.name for argument in instance.arguments if _is_scalar(argument))
         module = instance.module()
         name = instance.kernel.name
@@ -50,6 +54,18 @@ class LaunchFacts:
             device=(device or instance.device_kind).split(":")[0],
             most_threads=min(_MOST_THREADS, bound or _MOST_THREADS),
             directions=dict.fromkeys("xyz", _REQUIRED) if built_for_one else directions_of(module),
+        )
+
+    @classmethod
+    def _without_ir(cls, instance: Instance, device: str | None) -> LaunchFacts:
+        required = instance.database._native.required_block(instance.kernel._native)
+        return cls(
+            grid=instance.grid,
+            block=instance.block,
+            shared_memory=instance.shared_memory,
+            device=(device or instance.device_kind).split(":")[0],
+            directions=dict.fromkeys("xyz", ANY if required is None else _REQUIRED_BY_CODE),
+            code=instance.kernel.code,
         )
 
     @property

@@ -27,11 +27,22 @@ if TYPE_CHECKING:
 
 # Scalar arguments that get a parameter each; of a kernel with more, all together get one.
 _MOST_SCALARS = 6
+_ASSEMBLER_START: dict[str, Any] = {
+    "assembler.level": None,
+    "assembler.max_registers": None,
+    "assembler.load_cache": "default",
+    "assembler.store_cache": "default",
+}
 _REGISTERS = (None, 255, 168, 128, 96, 80, 64, 56, 48, 40, 32)
 
 
 def compiler(facts: LaunchFacts) -> SearchSpace:
-    """Pass pipelines, the code generator, and on a GPU the assembler. Begins with LLVM's own pipelines."""
+    """Pass pipelines, the code generator, and on a GPU the assembler. Begins with LLVM's own pipelines.
+
+    Of a kernel without IR only the assembler, where its PTX was recorded; begins with what the program ran.
+    """
+    if facts.code != "ir":
+        return _without_ir(facts)
     parameters: dict[str, Parameter] = {
         "passes": Pipeline(passes.USEFUL, max_length=4, first=passes.DEFAULTS),
         "linkage": Categorical(["recorded", "internal"]),
@@ -39,24 +50,37 @@ def compiler(facts: LaunchFacts) -> SearchSpace:
     }
     start: dict[str, Any] = {"linkage": "recorded", "codegen.level": 3}
     if takes(facts.device, **{"assembler.level": 4}):
-        parameters |= {
-            "assembler.level": Categorical([None, 4, 2, 1], ordered=True),
-            "assembler.max_registers": Categorical(_REGISTERS, ordered=True),
-            "assembler.load_cache": Categorical(["default", "ca", "cg", "cs"]),
-            "assembler.store_cache": Categorical(["default", "wb", "cg", "cs"]),
-        }
-        start |= {"assembler.level": None, "assembler.max_registers": None}
-        start |= {"assembler.load_cache": "default", "assembler.store_cache": "default"}
+        parameters |= _assembler()
+        start |= _ASSEMBLER_START
     # O3 twice: as recorded, and where `specialise` joins, with all of it, as the others.
     defaults = (passes.DEFAULTS[0], *passes.DEFAULTS)
     return SearchSpace(parameters, start=[{"passes": (default,), **start} for default in defaults])
 
 
+def _assembler() -> dict[str, Parameter]:
+    return {
+        "assembler.level": Categorical([None, 4, 2, 1], ordered=True),
+        "assembler.max_registers": Categorical(_REGISTERS, ordered=True),
+        "assembler.load_cache": Categorical(["default", "ca", "cg", "cs"]),
+        "assembler.store_cache": Categorical(["default", "wb", "cg", "cs"]),
+    }
+
+
+def _without_ir(facts: LaunchFacts) -> SearchSpace:
+    recorded = {"ptx": "PTX", "cubin": "machine code (cubin)"}[facts.code]
+    if facts.code == "cubin":
+        return SearchSpace({}, notes=[f"the code stays as it is: the kernel was recorded as {recorded}"])
+    notes = [f"passes and the code generator stay out: the kernel was recorded as {recorded}, without IR"]
+    return SearchSpace(_assembler(), start=[_ASSEMBLER_START], notes=notes)
+
+
 def specialise(facts: LaunchFacts) -> SearchSpace:
     """Which facts of the recorded launch the code is made with: arguments, shape, pointers; on a GPU launch bounds.
 
-    Begins with none of them, and with all.
+    Begins with none of them, and with all. Of a kernel without IR there are none.
     """
+    if facts.code != "ir":
+        return SearchSpace({}, notes=["no fact of the launch goes into the code: the kernel was recorded without IR"])
     each = len(facts.scalars) <= _MOST_SCALARS
     names = {f"specialise.arguments.{name}": [name] for name in facts.scalars}
     if not each:
