@@ -20,7 +20,7 @@ struct FormatVersion {
   uint16_t major = 1;
   uint16_t minor = 0;
 };
-inline constexpr FormatVersion kFormatVersion{2, 1};
+inline constexpr FormatVersion kFormatVersion{2, 2};
 // incompatible, naming both versions, unless a file of this version can be read.
 Status check_format_version(FormatVersion version, const std::string& name);
 // The failure (corrupt) for a file whose version cannot be read, but whose checksum is right when its major version is taken to

@@ -50,6 +50,7 @@ KernelDocument kernel_document() {
   instance.annotations = {{DevicePtr(0x7a0000000000), Bytes(400), "forces", {ElementType::f32, 1e-5, ErrorKind::relative}},
                           {DevicePtr(0x7a0000000200), Bytes(16), "", {ElementType::complex128, 0.5}}};
   instance.recorded_time = RecordedTime{"cupti_activity", 1250.5, 3, 1000, 1100.25};
+  instance.shape_launches = ShapeLaunches{12, 13203.0};
   document.instances = {instance};
   return document;
 }
@@ -208,6 +209,20 @@ TEST(KernelCodec, RecordedTimesAreTimes) {
   EXPECT_EQ(*decode_kernel(encode_version_1(document), "k.json"), document);
 }
 
+TEST(KernelCodec, ShapeLaunchesAreSinceVersion22) {
+  const auto launches = [](json& j) -> json& { return j["instances"][0]["shape_launches"]; };
+  EXPECT_EQ(refusal([&](json& j) { launches(j).erase("count"); }),
+            "corrupt: k.json: /instances/0/shape_launches: the key 'count' is missing");
+  EXPECT_EQ(refusal([&](json& j) { launches(j)["total"] = -1; }),
+            "corrupt: k.json: /instances/0/shape_launches/total: a number that is not negative expected");
+  KernelDocument document = kernel_document();
+  document.lists_instances = true;
+  document.instances[0].shape_launches = ShapeLaunches{3, std::nullopt};
+  EXPECT_EQ(*decode_kernel(encode_version_1(document), "k.json"), document);
+  document.instances[0].shape_launches.reset();
+  EXPECT_EQ(*decode_kernel(encode_version_1(document), "k.json"), document);
+}
+
 // The recorder writes names that a program, a file system or a driver has made.
 TEST(KernelCodec, NamesMayHoldAnyByte) {
   KernelDocument document = kernel_document();
@@ -332,7 +347,7 @@ TEST(InstanceListCodec, SaysWhatIsWrong) {
   };
   EXPECT_EQ(refusal([](json&) {}), "ok");
   EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 3; }),
-            "incompatible: l.mneme: format version 3.1, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
+            "incompatible: l.mneme: format version 3.2, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
   EXPECT_EQ(refusal([](json& j) { j["format"] = "mneme kernel"; }),
             "corrupt: l.mneme: /format: 'mneme instances' expected, not 'mneme kernel'");
   EXPECT_EQ(refusal([](json& j) { j["bytes"] = kListHeaderBytes; }), "ok");
@@ -426,10 +441,10 @@ TEST(StateCodec, SaysWhatIsWrong) {
   ByteVector newer = bytes;
   newer[8] = std::byte{3};
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "corrupt: s.mneme: offset 8: the format version is 3.1, and the checksum that of version 2.1: it was damaged");
+            "corrupt: s.mneme: offset 8: the format version is 3.2, and the checksum that of version 2.2: it was damaged");
   newer[24] ^= std::byte{1};  // what is not known may be newer
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "incompatible: s.mneme: format version 3.1, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
+            "incompatible: s.mneme: format version 3.2, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
   ByteVector flipped = bytes;
   flipped.back() ^= std::byte{1};
   EXPECT_THAT(decode_state(flipped, "s.mneme").status().message(), HasSubstr("s.mneme: offset 24: the file's checksum is "));

@@ -116,12 +116,12 @@ TEST_F(Damage, AVersionThatTheChecksumBelies) {
     replace(pack_, flipped);
     EXPECT_EQ(
         check().to_string(),
-        fmt::format("corrupt: {}: offset {}: the format version is 3.1, and the checksum that of version 2.1: it was damaged",
+        fmt::format("corrupt: {}: offset {}: the format version is 3.2, and the checksum that of version 2.2: it was damaged",
                     pack_.string(), at));
     flipped[pack.size() - 40] ^= 1;  // in the checksum: a newer format may have another
     replace(pack_, flipped);
     EXPECT_EQ(check().to_string(), "incompatible: " + pack_.string() +
-                                       ": format version 3.1, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
+                                       ": format version 3.2, this Mneme reads versions 1.x to 2.x: use a newer Mneme");
   }
 }
 
