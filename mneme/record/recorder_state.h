@@ -23,6 +23,7 @@ struct Recorder::Capture {
   uint64_t host_removals = 0;  // HostMemory::removals() when it was listed
   std::unique_ptr<Publication> publication;
   Recording recording;
+  Selection::Claim claim{};  // refers to the kernel's counts
 };
 
 }  // namespace mneme
