@@ -125,6 +125,7 @@ class ShowCommand : public Command {
                                                 format_argument(parameter, instance.parameters), parameter.type)});
     }
     if (instance.recorded_time) rows.push_back({"  time", format_recorded_time(*instance.recorded_time)});
+    if (instance.shape_launches) rows.push_back({"  ran", format_shape_launches(*instance.shape_launches)});
     for (const Annotation& annotation : instance.annotations) rows.push_back({"  annotation", format_annotation(annotation)});
     text += format_table(rows, kLongestCell);
   }
