@@ -357,6 +357,13 @@ class Instance(Shown):
         recorded: dict[str, Any] | None = self._native.recorded_time
         return recorded
 
+    @property
+    def shape_launches(self) -> dict[str, Any] | None:
+        """How often the program launched the kernel in this shape: `count`, and with `mneme record --profile` the nanoseconds
+        that all of them took, `total`. None in recordings of format 2.1 and before."""
+        launches: dict[str, Any] | None = self._native.shape_launches
+        return launches
+
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
         """The arguments in their order."""
