@@ -44,7 +44,7 @@ void append_shapes(const KernelProfile& kernel, Rows& rows) {
     const auto& [shape, launches] = kernel.shapes[i];
     if (i == kMostShapes) {
       rows.push_back(
-          {"...", "", "", "", fmt::format("{} more of {}", plural(kernel.shapes.size() - i, "shape"), name_of(kernel))});
+          {"...", "", "", "", fmt::format("{} of {}", plural(kernel.shapes.size() - i, "more shape"), name_of(kernel))});
       break;
     }
     rows.push_back({fmt::format("{}", launches.launches), fmt::format("{}", shape.grid), fmt::format("{}", shape.block),
@@ -61,7 +61,7 @@ std::string missing_text(const LaunchProfile& profile, const RecordingReport& re
   std::string text;
   if (into_graphs != 0) text += fmt::format("not profiled: {}: launched into a graph\n", plural(into_graphs, "launch"));
   if (launches > told + into_graphs)
-    text += fmt::format("not profiled: {}: failed, or made by a process that was killed or left by _exit()\n",
+    text += fmt::format("not profiled: {}: failed, or made just before a process was killed or left by _exit()\n",
                         plural(launches - told - into_graphs, "launch"));
   if (const std::string failure = report.failure.get(); !failure.empty())
     text += fmt::format("profiling ended early: {}\n", shown(failure, 0));

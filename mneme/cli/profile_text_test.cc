@@ -72,7 +72,7 @@ TEST_F(ProfileText, SaysWhichLaunchesAreNotInIt) {
   (*report_).count(NotRecorded::stream_capture, "");
   EXPECT_TRUE(
       text().ends_with("not profiled: 1 launch: launched into a graph\n"
-                       "not profiled: 3 launches: failed, or made by a process that was killed or left by _exit()\n"))
+                       "not profiled: 3 launches: failed, or made just before a process was killed or left by _exit()\n"))
       << text();
   report_->failure.set("no device");
   EXPECT_TRUE(text().ends_with("\nprofiling ended early: no device\n")) << text();
@@ -81,7 +81,7 @@ TEST_F(ProfileText, SaysWhichLaunchesAreNotInIt) {
 TEST_F(ProfileText, SaysWhyThereIsNothing) {
   EXPECT_EQ(text(), "profiled nothing: the program launched no kernel\n");
   report_->launches = 1;
-  EXPECT_EQ(text(), "not profiled: 1 launch: failed, or made by a process that was killed or left by _exit()\n");
+  EXPECT_EQ(text(), "not profiled: 1 launch: failed, or made just before a process was killed or left by _exit()\n");
   report_->recorders = report_->launches = 0;
   EXPECT_EQ(text(),
             "profiled nothing: no program that was built for Mneme ran (build with `mneme config cxxflags` and `mneme config "

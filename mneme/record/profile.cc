@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "mneme/base/symbol_name.h"
 
@@ -141,19 +140,16 @@ std::optional<double> Profile::mean_of(const Instance& instance) {
   return std::accumulate(others.begin(), others.end(), 0.0) / static_cast<double>(others.size());
 }
 
-LaunchProfile Profile::take() {
+LaunchProfile Profile::all() {
   collect();
   std::lock_guard lock(mutex_);
-  pending_.clear();
-  for (const auto& [key, shape] : std::exchange(shapes_, {}))
-    if (shape.all.launches != 0) kernels_[key.static_hash].shapes.push_back({key.shape, shape.all});
+  std::map<Digest, KernelProfile> kernels = kernels_;
+  for (const auto& [key, shape] : shapes_)
+    if (shape.all.launches != 0) kernels[key.static_hash].shapes.push_back({key.shape, shape.all});
   LaunchProfile profile;
   profile.clock_source = clock_->source();
-  for (auto& [hash, kernel] : kernels_) {
-    if (!kernel.shapes.empty()) profile.kernels.push_back(kernel);
-    kernel.shapes.clear();
-    kernel.first.reset();
-  }
+  for (auto& [hash, kernel] : kernels)
+    if (!kernel.shapes.empty()) profile.kernels.push_back(std::move(kernel));
   return profile;
 }
 

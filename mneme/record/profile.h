@@ -56,9 +56,8 @@ class Profile {
 
   // Counts a launch that is not timed; for Of::all_launches.
   void count(const Launched& launched);
-  // What is known of all launches now; those that have not ended yet count without a time. The profile is empty then, and goes
-  // on.
-  LaunchProfile take();
+  // What is known of all launches now; those that have not ended yet count without a time.
+  LaunchProfile all();
 
  private:
   // A kernel and a shape of it.

@@ -159,7 +159,7 @@ void Recorder::reset(Vendor& vendor) {
     opened.swap(opened_);
     foreign_.clear();
     deferred_.clear();
-    if (profiles_only()) profile_.reset(), profiled_.reset();
+    profiled_.reset();
   }
   annotations_.clear();
   shadows_.clear();

@@ -126,6 +126,7 @@ class Recorder {
 
  private:
   struct Opened;
+  struct Profiled;
   enum class State { waiting, open, ended };
 
   Status open(Vendor& vendor);
@@ -151,7 +152,9 @@ class Recorder {
   Status publish(Capture& capture);
   std::shared_ptr<Profile> current_profile();
   std::optional<LaunchTag> begin_timing_only(const Launch& launch, void* stream);
-  void tell_profile();
+  std::shared_ptr<Profiled> current_profiled();
+  void end_timing_only(LaunchTag timed, bool launched);
+  void tell_profile(Profiled& profiled);
   std::optional<ShapeLaunches> launches_of(const KernelCounts& counts, const Profile::Instance& instance,
                                            const ProgramShape& shape);
   bool finish_times(Database& database, Profile& profile);
@@ -174,8 +177,7 @@ class Recorder {
   std::atomic<int> stream_captures_ = 0;
   std::atomic<bool> memory_was_read_ = false;  // before the latest launch that was looked at for timing
   std::shared_ptr<Profile> profile_;           // under mutex_; null without --profile
-  std::unique_ptr<Device> profiled_;           // under mutex_; the device of profile_ where nothing is recorded
-  std::atomic<int> profiled_ordinal_ = -1;
+  std::shared_ptr<Profiled> profiled_;         // under mutex_; where nothing is recorded
   std::atomic<uint64_t> space_begin_ = 0, space_end_ = 0;
   std::mutex open_mutex_;           // held by the one thread that opens the device
   std::shared_ptr<Opened> opened_;  // under mutex_

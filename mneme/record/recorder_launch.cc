@@ -298,6 +298,7 @@ std::optional<LaunchTag> Recorder::begin_timing(const Launch& launch, const Capt
 
 void Recorder::end_timing(std::optional<LaunchTag> timed, bool launched) {
   if (!timed) return;
+  if (profiles_only()) return end_timing_only(*timed, launched);
   if (auto profile = current_profile()) profile->end(*timed, launched);
 }
 

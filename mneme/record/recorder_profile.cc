@@ -1,5 +1,7 @@
 // How often and how long launches ran in the program: what is written at the process's end, and `mneme profile`, where launches
 // are timed and nothing is recorded.
+#include <unistd.h>
+
 #include <map>
 
 #include "mneme/base/log.h"
@@ -20,17 +22,22 @@ bool is_kept(const Status& status) {
 
 Status Recorder::open_for_profile(Vendor& vendor) {
   MNEME_TRY(vendor.prepare());
-  MNEME_ASSIGN(const int ordinal, vendor.current_device());
-  MNEME_ASSIGN(auto device, environment_.open_device(vendor.device_kind(), ordinal));
-  choose_images(*device);
-  auto profile = std::make_shared<Profile>(make_program_clock(*device), Profile::Of::all_launches);
+  auto profiled = std::make_shared<Profiled>();
+  MNEME_ASSIGN(profiled->ordinal, vendor.current_device());
+  MNEME_ASSIGN(profiled->device, environment_.open_device(vendor.device_kind(), profiled->ordinal));
+  choose_images(*profiled->device);
+  profiled->profile = std::make_unique<Profile>(make_program_clock(*profiled->device), Profile::Of::all_launches);
+  profiled->writer = fmt::format("{}.{}", ::getpid(), profiled->begin.time_since_epoch().count());
   environment_.recording_begins();
   std::lock_guard lock(mutex_);
-  profiled_ = std::move(device);
-  profiled_ordinal_ = ordinal;
-  profile_ = std::move(profile);
+  profiled_ = std::move(profiled);
   state_ = State::open;
   return {};
+}
+
+std::shared_ptr<Recorder::Profiled> Recorder::current_profiled() {
+  std::lock_guard lock(mutex_);
+  return state_ == State::open ? profiled_ : nullptr;
 }
 
 std::optional<LaunchTag> Recorder::begin_timing_only(const Launch& launch, void* stream) {
@@ -38,32 +45,38 @@ std::optional<LaunchTag> Recorder::begin_timing_only(const Launch& launch, void*
     if (environment_.report) environment_.report->count(NotRecorded::stream_capture, "");
     return std::nullopt;
   }
-  auto profile = state_ == State::open ? current_profile() : nullptr;
-  if (!profile) return std::nullopt;
+  auto profiled = current_profiled();
+  if (!profiled) return std::nullopt;
   auto kernel = find_kernel(launch.function);
   Profile::Launched launched{{}, launch.grid, launch.block, launch.shared, launch.cooperative, {}, kernel.get()};
   if (kernel)
     launched.static_hash =
         kernel->status.ok() ? kernel->record.static_hash : digest_of(std::as_bytes(std::span(kernel->registered->name)));
   auto device = launch.vendor.current_device();
-  if (device.ok() && *device == profiled_ordinal_) return profile->begin(launched, launch.vendor, stream);
-  profile->count(launched);
+  if (device.ok() && *device == profiled->ordinal) return profiled->profile->begin(launched, launch.vendor, stream);
+  profiled->profile->count(launched);
   return std::nullopt;
 }
 
-void Recorder::tell_profile() {
-  auto profile = current_profile();
-  if (!profile) return;
-  LaunchProfile told = profile->take();
-  {
-    std::lock_guard lock(mutex_);
-    if (!profiled_) return;
-    told.device_kind = to_string(profiled_->properties().kind);
-    told.device_name = profiled_->properties().name;
-  }
-  if (told.kernels.empty()) return;
-  if (Status status = append_profile(options_.profile_file, told); !status.ok())
-    log::warning("the profile of this process is not kept: {}", status.message());
+void Recorder::end_timing_only(LaunchTag timed, bool launched) {
+  auto profiled = current_profiled();
+  if (!profiled) return;
+  profiled->profile->end(timed, launched);
+  const auto passed = std::chrono::steady_clock::now() - profiled->begin;
+  auto due = profiled->due.load();
+  if (passed >= due && profiled->due.compare_exchange_strong(due, passed + passed / 10)) tell_profile(*profiled);
+}
+
+void Recorder::tell_profile(Profiled& profiled) {
+  std::lock_guard one(profiled.telling);
+  LaunchProfile told = profiled.profile->all();
+  const DeviceProperties& device = profiled.device->properties();
+  told.device_kind = to_string(device.kind);
+  told.device_name = device.name;
+  Status status = append_profile(options_.profile_file, profiled.writer, told);
+  if (status.ok()) return;
+  log::warning("the profile of this process is not kept: {}", status.message());
+  profiled.due = std::chrono::steady_clock::duration::max();
 }
 
 std::optional<ShapeLaunches> Recorder::launches_of(const KernelCounts& counts, const Profile::Instance& instance,
@@ -78,7 +91,10 @@ std::optional<ShapeLaunches> Recorder::launches_of(const KernelCounts& counts, c
 
 void Recorder::finish_profile() {
   if (state_ != State::open) return;
-  if (profiles_only()) return tell_profile();
+  if (profiles_only()) {
+    if (auto profiled = current_profiled()) tell_profile(*profiled);
+    return;
+  }
   std::shared_ptr<Opened> opened;
   {
     std::lock_guard lock(mutex_);

@@ -60,6 +60,18 @@ TEST_F(RecordNothing, WhatIsToldAtAResetIsNotToldAgain) {
   EXPECT_EQ(profile().kernels.at(0).launches().launches, 7u);
 }
 
+// Of a program that is killed.
+TEST_F(RecordNothing, ItIsToldMeanwhile) {
+  FakeProgram program(only_profile());
+  int* data = program.allocate<int>(100);
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (file_.sum()->kernels.empty() && std::chrono::steady_clock::now() < limit)
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  ASSERT_EQ(file_.sum()->kernels.size(), 1u);
+  EXPECT_GE(file_.sum()->kernels[0].launches().launches, 1u);
+  EXPECT_EQ(profile().kernels[0].launches().launches, program.report().launches);
+}
+
 TEST_F(RecordNothing, LaunchesIntoGraphsAreCountedApart) {
   FakeProgram program(only_profile());
   int* data = program.allocate<int>(100);

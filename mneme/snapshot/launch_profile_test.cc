@@ -7,6 +7,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "mneme/base/memory_file.h"
+#include "mneme/base/regular_file.h"
 #include "mneme/snapshot/profile_file.h"
 
 namespace mneme {
@@ -105,25 +107,46 @@ TEST(LaunchProfile, WhatIsNoneIsRefusedByItsPlace) {
   EXPECT_EQ(decode_launch_profile("x", "p.json").status().code(), Code::corrupt);
 }
 
-TEST(ProfileFile, HasWhatEachProcessAdds) {
+TEST(ProfileFile, HasWhatEachProcessToldLast) {
   auto file = ProfileFile::create();
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(*file->sum(), LaunchProfile());
   for (int i = 0; i < 3; ++i) {
     const pid_t child = ::fork();
-    if (child == 0) ::_exit(append_profile(file->descriptor(), example()).ok() ? 0 : 1);
+    if (child == 0) {
+      LaunchProfile profile = example();
+      profile.kernels.pop_back();
+      bool told = append_profile(file->descriptor(), std::to_string(i), profile).ok();
+      told = append_profile(file->descriptor(), std::to_string(i), example()).ok() && told;
+      ::_exit(told ? 0 : 1);
+    }
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
   }
   EXPECT_EQ(file->sum()->kernels.at(0).launches().launches, 36u);
+  EXPECT_EQ(file->sum()->kernels.at(1).launches().launches, 9u);
+}
+
+// A process that is killed while it writes leaves a part.
+TEST(ProfileFile, APartOfAProfileDoesNotCount) {
+  auto whole = ProfileFile::create();
+  ASSERT_TRUE(append_profile(whole->descriptor(), "one", example()).ok());
+  const ByteVector text = *read_whole(whole->descriptor());
+  for (size_t size = 0; size < text.size(); ++size) {
+    auto file = ProfileFile::create();
+    ASSERT_TRUE(write_all(file->descriptor(), ByteSpan(text).subspan(0, size), "a part").ok());
+    EXPECT_EQ(*file->sum(), LaunchProfile()) << size;
+    ASSERT_TRUE(append_profile(file->descriptor(), "two", example()).ok());
+    EXPECT_EQ(*file->sum(), example()) << size;
+  }
 }
 
 TEST(ProfileFile, AnotherFileIsLeftAlone) {
-  EXPECT_EQ(append_profile(-1, example()).message(), "file descriptor -1 leads to no profile: the program has closed it");
+  EXPECT_EQ(append_profile(-1, "one", example()).message(), "file descriptor -1 leads to no profile: the program has closed it");
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
-  EXPECT_EQ(append_profile(ends[1], example()).code(), Code::invalid_argument);
+  EXPECT_EQ(append_profile(ends[1], "one", example()).code(), Code::invalid_argument);
   ::close(ends[1]);
   char byte;
   EXPECT_EQ(::read(ends[0], &byte, 1), 0) << "nothing was written";

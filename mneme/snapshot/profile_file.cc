@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 
 #include "mneme/base/memory_file.h"
 #include "mneme/base/regular_file.h"
@@ -14,7 +15,8 @@ namespace mneme {
 namespace {
 
 constexpr const char* kName = "mneme-profile";
-constexpr char kEnd = '\0';  // behind each profile
+// Around each profile. No JSON has them, and no name of a writer.
+constexpr char kBegin = '\x01', kEnd = '\0';
 
 }  // namespace
 
@@ -29,21 +31,28 @@ Result<ProfileFile> ProfileFile::create() {
 Result<LaunchProfile> ProfileFile::sum() const {
   MNEME_ASSIGN(const ByteVector bytes, read_whole(descriptor()));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  LaunchProfile sum;
-  // A process that was killed while it added its profile has left no end behind it.
+  std::map<std::string, std::string_view> told;  // by writer
   for (size_t begin = 0, end; (end = text.find(kEnd, begin)) != std::string_view::npos; begin = end + 1) {
-    MNEME_ASSIGN(const LaunchProfile one, decode_launch_profile(text.substr(begin, end - begin), "the program's profile"));
+    // What is before the last beginning is of a process that was killed while it wrote.
+    std::string_view piece = text.substr(begin, end - begin);
+    piece.remove_prefix(piece.rfind(kBegin) + 1);
+    const size_t name = piece.find('\n');
+    if (name != std::string_view::npos) told[std::string(piece.substr(0, name))] = piece.substr(name + 1);
+  }
+  LaunchProfile sum;
+  for (const auto& [writer, profile] : told) {
+    MNEME_ASSIGN(const LaunchProfile one, decode_launch_profile(profile, "the program's profile"));
     sum.add(one);
   }
   return sum;
 }
 
-Status append_profile(int descriptor, const LaunchProfile& profile) {
+Status append_profile(int descriptor, const std::string& writer, const LaunchProfile& profile) {
   std::error_code failure;
   const Path place = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", descriptor), failure);
   if (!place.string().starts_with(fmt::format("/memfd:{}", kName)))
     return error(Code::invalid_argument, "file descriptor {} leads to no profile: the program has closed it", descriptor);
-  const std::string text = encode_launch_profile(profile) + kEnd;
+  const std::string text = kBegin + writer + "\n" + encode_launch_profile(profile) + kEnd;
   return write_all(descriptor, std::as_bytes(std::span(text)), place);
 }
 
