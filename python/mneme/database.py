@@ -359,8 +359,11 @@ class Instance(Shown):
 
     @property
     def shape_launches(self) -> dict[str, Any] | None:
-        """How often the program launched the kernel in this shape: `count`, and with `mneme record --profile` the nanoseconds
-        that all of them took, `total`. None in recordings of format 2.1 and before."""
+        """How often the program launched the kernel in this shape, recorded or not, and how long that took.
+
+        `count` is the number of launches; `total`, only with `mneme record --profile`, the nanoseconds that all of them
+        took. None in recordings of before format 2.2.
+        """
         launches: dict[str, Any] | None = self._native.shape_launches
         return launches
 
