@@ -22,10 +22,15 @@ ShapeCounts::Entry* ShapeCounts::find(Entry* first, const ProgramShape& shape) {
 }
 
 void ShapeCounts::count(const ProgramShape& shape) {
+  if (Entry* latest = latest_.load(std::memory_order_acquire); latest != nullptr && latest->shape == shape) {
+    latest->launches.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   Bucket& bucket = buckets_[bucket_of(shape)];
   Entry* first = bucket.load(std::memory_order_acquire);
   if (Entry* known = find(first, shape)) {
     known->launches.fetch_add(1, std::memory_order_relaxed);
+    latest_.store(known, std::memory_order_release);
     return;
   }
   if (shapes_.fetch_add(1) >= kMostShapes) {

@@ -36,6 +36,7 @@ class ShapeCounts {
 
   static constexpr size_t kBuckets = 128;
   std::array<Bucket, kBuckets> buckets_{};
+  Bucket latest_ = nullptr;  // looked at first, since most kernels run in one shape
   std::atomic<size_t> shapes_ = 0;
 };
 
