@@ -1,8 +1,9 @@
 // Selection: which launches the options of `mneme record` let through to be recorded.
 //
-// A launch passes, in this order: its kernel's name (--kernels, --exclude, --slowest), --window, --skip, --every, --max, the
-// memory that it sees (--max-launch-bytes), --distinct. Each step counts only the launches that those before it have left.
-// Thread-safe; the steps before --max take no lock, since most launches of a program end there.
+// A launch passes, in this order: its kernel's name (--kernels, --exclude, --slowest), --window, --skip, --every, the memory that
+// it sees (--max-launch-bytes), --distinct, --max. Each step counts only the launches that those before it have left.
+// Thread-safe. Most launches of a program are left out by a step up to --every, or because --max launches were counted before:
+// this takes no lock.
 #pragma once
 
 #include <atomic>
