@@ -3,16 +3,16 @@
 
 #include <cmath>
 
-#include "mneme/abi/call_table.h"
 #include "mneme/base/log.h"
 #include "mneme/cli/application.h"
 #include "mneme/cli/installation.h"
 #include "mneme/cli/options/command.h"
 #include "mneme/cli/options/device_option.h"
 #include "mneme/cli/options/values.h"
+#include "mneme/cli/recorder_run.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/cli/supervise.h"
-#include "mneme/device/backend.h"
+#include "mneme/snapshot/launch_profile.h"
 
 namespace mneme::cli {
 namespace {
@@ -34,10 +34,27 @@ class RecordCommand : public Command {
         ->capture_default_str();
     app.add_option("--kernels", options_.kernels,
                    "record only kernels in whose name, mangled or not, this regular expression is found");
+    app.add_option("--exclude", options_.exclude, "record no kernel in whose name this regular expression is found");
+    app.add_option("--slowest", slowest_, "record only launches of the N kernels that take most time in all: see --profile-from")
+        ->check(whole_number(1, kMostSlowest));
+    app.add_option("--profile-from", profile_from_, "for --slowest: the file that `mneme profile --json FILE` wrote")
+        ->type_name("FILE");
+    app.add_option("--window", options_.window,
+                   "record only launches number FROM to TO of the process, as 100:200, or seconds after the first, as 2s:3.5s")
+        ->type_name("FROM:TO");
     app.add_option("--max", options_.max, "launches of each kernel to record")->check(whole_number(1))->capture_default_str();
     app.add_option("--skip", options_.skip, "launches of each kernel before the first that is recorded")
         ->check(whole_number(0))
         ->capture_default_str();
+    app.add_option("--every", options_.every, "of each kernel's launches, record the first and each N-th after it")
+        ->check(whole_number(1))
+        ->capture_default_str();
+    app.add_option("--distinct", distinct_,
+                   "record no launch that is the same as a recorded one of this run in shape, in arguments too, or in data too; "
+                   "--max counts only what is not")
+        ->check(CLI::IsMember({"shape", "arguments", "data"}));
+    app.add_option("--max-launch-bytes", max_launch_bytes_, "record no launch that sees more memory: bytes, or a size like 2G")
+        ->transform(byte_size());
     app.add_option("--max-bytes", max_bytes_, "bytes that a process may add to the database, or a size like 64M")
         ->transform(byte_size());
     app.add_flag("--strict", strict_,
@@ -54,6 +71,13 @@ class RecordCommand : public Command {
     options_.address_space = Bytes(static_cast<uint64_t>(std::llround(space_gib_ * 512)) << 21);
     options_.database = std::filesystem::absolute(options_.database).lexically_normal().string();
     if (max_bytes_) options_.max_bytes = Bytes(*max_bytes_);
+    if (max_launch_bytes_) options_.max_launch_bytes = Bytes(*max_launch_bytes_);
+    if (slowest_ != 0 && profile_from_.empty())
+      return report_usage("record",
+                          "--slowest needs a profile: write one by `mneme profile --json FILE -- PROGRAM`, and name it by "
+                          "--profile-from FILE");
+    if (slowest_ == 0 && !profile_from_.empty()) return report_usage("record", "--profile-from has no use without --slowest N");
+    if (!distinct_.empty()) options_.distinct = parse_distinct(distinct_).value();
     if (Status status = check_recording_options(options_); !status.ok()) return report_usage("record", status.message());
     auto wait_status = record();
     if (!wait_status.ok()) return report(wait_status.status());
@@ -69,18 +93,11 @@ class RecordCommand : public Command {
     MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program());
     MNEME_ASSIGN(const Front front, choose_front(program, device, wanted_front()));
     MNEME_ASSIGN(Installation installation, Installation::find());
+    if (slowest_ != 0) MNEME_TRY(choose_slowest());
     MNEME_TRY(Database::create(options_.database).status());
     MNEME_ASSIGN(auto recording, RecordingReportMapping::create());
     options_.report = recording.descriptor();
-    std::vector<std::pair<std::string, std::string>> environment{{MNEME_ENV_RECORD, encode_recording_options(options_)}};
-    if (front == Front::driver) {
-      for (auto& variable : driver_environment(installation.preload(), installation.recorder()))
-        environment.push_back(std::move(variable));
-    } else {
-      environment.emplace_back(MNEME_ENV_INTERPOSERS, interposers(installation, device));
-      environment.emplace_back(MNEME_ENV_COMMAND, installation.command.string());
-    }
-    MNEME_ASSIGN(int wait_status, run_supervised(program, application(), environment));
+    MNEME_ASSIGN(int wait_status, run_with_recorder(program, application(), front, device, installation, options_));
     for (const std::string& line : recording_summary(*recording, options_)) log::info("{}", line);
     incomplete_ = recording->lost() != 0 || recording->storing != 0 || !recording->failure.get().empty();
     return wait_status;
@@ -90,13 +107,24 @@ class RecordCommand : public Command {
     if (front_ == "auto") return std::nullopt;
     return front_ == "driver" ? Front::driver : Front::linked;
   }
-  static std::string interposers(const Installation& installation, DeviceKind device) {
-    const std::string_view first = backend_of(device).interposer;
-    return (first.empty() ? "" : (installation.libdir / first).string() + ":") + installation.recorder().string();
+  Status choose_slowest() {
+    MNEME_ASSIGN(const ByteVector bytes, FileSystem::posix().read(profile_from_));
+    MNEME_ASSIGN(const LaunchProfile profile,
+                 decode_launch_profile({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, profile_from_));
+    for (const std::string& name : slowest_kernels(profile, slowest_))
+      options_.slowest.push_back(digest_of(std::as_bytes(std::span(name))));
+    if (!options_.slowest.empty()) return {};
+    return error(Code::not_found, "{}: the profile has no kernel that can be recorded", profile_from_);
   }
+
+  // Their names must fit into the environment of the program.
+  static constexpr uint64_t kMostSlowest = 1000;
 
   RecordingOptions options_;
   std::string front_ = "auto";
+  uint64_t slowest_ = 0;
+  std::string profile_from_, distinct_;
+  std::optional<uint64_t> max_launch_bytes_;
   double space_gib_ = 256;
   std::optional<uint64_t> max_bytes_;
   DeviceOption device_;

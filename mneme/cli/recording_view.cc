@@ -200,6 +200,11 @@ std::string format_recorded_time(const RecordedTime& time) {
   return fmt::format("{} ({})", text, time.clock_source);
 }
 
+std::string format_shape_launches(const ShapeLaunches& launches) {
+  return fmt::format("{} of this shape in the program{}", plural(launches.count, "launch"),
+                     launches.total ? fmt::format(", {} in all", format_time(Nanoseconds(*launches.total))) : "");
+}
+
 std::optional<TimeInProgram> time_in_program(const KernelDocument& document) {
   TimeInProgram time;
   using Shape = std::tuple<Dim3, Dim3, uint64_t, bool, Dim3>;
@@ -253,6 +258,7 @@ json to_json(const KernelRecord& kernel, const InstanceRecord& instance, const s
                            {"tolerance", format_tolerance(a.tolerance)}});
   return {{"dynamic_hash", instance.dynamic_hash.hex()},
           {"recorded_time", instance.recorded_time ? mneme::to_json(*instance.recorded_time) : json()},
+          {"shape_launches", instance.shape_launches ? mneme::to_json(*instance.shape_launches) : json()},
           {"grid", extents(instance.grid)},
           {"block", extents(instance.block)},
           {"dynamic_shared_memory", instance.dynamic_shared_memory.count},

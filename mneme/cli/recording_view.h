@@ -35,6 +35,9 @@ std::string format_annotation(const Annotation& annotation);
 // "12.34 us, the median of 17 launches that were not recorded; 15.20 us when recorded (cupti_activity)".
 std::string format_recorded_time(const RecordedTime& time);
 
+// "12 launches of this shape in the program, 1.20 ms in all"; without the time where there is none.
+std::string format_shape_launches(const ShapeLaunches& launches);
+
 // How long a kernel took in the program, as far as launches of its recorded shapes were timed there.
 struct TimeInProgram {
   uint64_t launches = 0;   // how many were timed, those recorded included

@@ -94,6 +94,11 @@ TEST(RecordedTimes, AreToldWithWhatTheyAreOf) {
   EXPECT_EQ(format_recorded_time({"cuda_event", 2000, 0, 0, 0}), "2.00 us when recorded (cuda_event)");
 }
 
+TEST(RecordedTimes, SayHowOftenTheShapeRan) {
+  EXPECT_EQ(format_shape_launches({12, 1.2e6}), "12 launches of this shape in the program, 1.20 ms in all");
+  EXPECT_EQ(format_shape_launches({1, std::nullopt}), "1 launch of this shape in the program");
+}
+
 TEST(RecordedTimes, OfAKernelAddUpWithEachShapeOnce) {
   KernelDocument busy, idle, untimed;
   busy.kernel.demangled = "busy(\x1b)";
@@ -274,6 +279,7 @@ TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
   nlohmann::json expected = {
       {"dynamic_hash", digest_of(ByteVector(2)).hex()},
       {"recorded_time", {}},
+      {"shape_launches", {}},
       {"grid", {{"x", 2}, {"y", 3}, {"z", 4}}},
       {"block", {{"x", 5}, {"y", 6}, {"z", 7}}},
       {"dynamic_shared_memory", 128},
@@ -291,6 +297,8 @@ TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
   EXPECT_EQ(to_json(kernel, instance, std::nullopt), expected);
   instance.recorded_time = RecordedTime{"cuda_event", 2000.0, 3, 900, 1000};
   expected["recorded_time"] = to_json(*instance.recorded_time);
+  instance.shape_launches = ShapeLaunches{12, 13000.0};
+  expected["shape_launches"] = {{"count", 12}, {"total", 13000.0}};
   expected["disk_bytes"] = 107;
   instance.cluster = {2, 1, 1};
   instance.attributes = {{"priority", "-1"}};

@@ -138,6 +138,7 @@ class ShowCommand : public Command {
     }
     for (const auto& [name, value] : instance.attributes) rows.push_back({"  attribute", fmt::format("{} = {}", name, value)});
     if (instance.recorded_time) rows.push_back({"  time", format_recorded_time(*instance.recorded_time)});
+    if (instance.shape_launches) rows.push_back({"  ran", format_shape_launches(*instance.shape_launches)});
     for (const Annotation& annotation : instance.annotations) rows.push_back({"  annotation", format_annotation(annotation)});
     text += format_table(rows, kLongestCell);
   }

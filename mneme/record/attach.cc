@@ -25,7 +25,7 @@ Recorder* make_recorder() {
   auto options = decode_recording_options(text ? text : "");
   Recorder::Environment environment;
   // Late, so that it runs before what the profiling library and the driver do at the process's exit.
-  environment.profiling_begins = [] {
+  environment.recording_begins = [] {
     static std::once_flag once;
     std::call_once(once, [] { std::atexit([] { recorder()->finish_profile(); }); });
   };

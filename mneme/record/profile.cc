@@ -1,26 +1,42 @@
 #include "mneme/record/profile.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "mneme/base/symbol_name.h"
 
 namespace mneme {
 namespace {
 
 constexpr size_t kFetchAt = 64;  // launches, since fetching costs some hundred microseconds
 
-std::string key_of(const Profile::Launched& launched) {
-  return fmt::format("{} {} {} {} {}", launched.static_hash.hex(), launched.grid, launched.block, launched.shared.count,
-                     launched.cooperative);
+void describe(const RecordableKernel& kernel, KernelProfile& out) {
+  if (kernel.status.ok()) {
+    out.name = kernel.record.name;
+    out.demangled = kernel.record.demangled;
+    out.static_hash = kernel.record.static_hash;
+  } else {
+    out.name = kernel.registered->name;
+    out.demangled = demangle(out.name);
+  }
 }
 
 }  // namespace
 
+// Whether it is the first launch of its kernel.
+bool Profile::see(const Launched& launched) {
+  const auto [place, is_new] = kernels_.try_emplace(launched.static_hash);
+  if (is_new && launched.kernel) describe(*launched.kernel, place->second);
+  return is_new;
+}
+
 std::optional<LaunchTag> Profile::begin(const Launched& launched, Vendor& vendor, void* stream) {
-  const std::string key = key_of(launched);
+  if (what_ == Of::all_launches) return begin_one_of_all(launched, vendor, stream);
+  const Key key{launched.static_hash, launched.shape()};
   {
     std::lock_guard lock(mutex_);
     if (launched.instance) instances_[*launched.instance] = {key, std::nullopt};
-    const bool first = seen_.insert(launched.static_hash).second;
-    if (first && !clock_->counts_first_launches()) return std::nullopt;
+    if (see(launched) && !clock_->counts_first_launches()) return std::nullopt;
     if (!launched.instance && shapes_[key].begun >= kMostOthers) return std::nullopt;
     if (!launched.instance) ++shapes_[key].begun;
   }
@@ -31,12 +47,34 @@ std::optional<LaunchTag> Profile::begin(const Launched& launched, Vendor& vendor
   return tag;
 }
 
+std::optional<LaunchTag> Profile::begin_one_of_all(const Launched& launched, Vendor& vendor, void* stream) {
+  Pending pending{{launched.static_hash, launched.shape()}, std::nullopt};
+  {
+    std::lock_guard lock(mutex_);
+    pending.first = see(launched) && !clock_->counts_first_launches();
+    ++shapes_[pending.shape].all.launches;
+  }
+  std::optional<LaunchTag> tag = clock_->begin(vendor, stream);
+  std::lock_guard lock(mutex_);
+  if (tag) pending_[*tag] = pending;
+  return tag;
+}
+
+void Profile::count(const Launched& launched) {
+  std::lock_guard lock(mutex_);
+  see(launched);
+  ++shapes_[{launched.static_hash, launched.shape()}].all.launches;
+}
+
 void Profile::end(LaunchTag tag, bool launched) {
   clock_->end(tag, launched);
   size_t waiting = 0;
   {
     std::lock_guard lock(mutex_);
-    if (!launched) pending_.erase(tag);
+    if (auto failed = launched ? pending_.end() : pending_.find(tag); failed != pending_.end()) {
+      if (what_ == Of::all_launches) --shapes_[failed->second.shape].all.launches;
+      pending_.erase(failed);
+    }
     waiting = pending_.size();
   }
   if (waiting != 0 && waiting % kFetchAt == 0) collect();
@@ -51,12 +89,20 @@ void Profile::collect() {
       ++pending;
       continue;
     }
-    if (const auto& instance = pending->second.instance)
-      instances_[*instance].captured = time->count();
-    else
-      shapes_[pending->second.shape].others.push_back(time->count());
+    keep(pending->second, time->count());
     pending = pending_.erase(pending);
   }
+}
+
+void Profile::keep(const Pending& launch, double time) {
+  if (what_ == Of::all_launches && launch.first)
+    kernels_[launch.shape.static_hash].first = time;
+  else if (what_ == Of::all_launches)
+    shapes_[launch.shape].all.add_time(time);
+  else if (launch.instance)
+    instances_[*launch.instance].captured = time;
+  else
+    shapes_[launch.shape].others.push_back(time);
 }
 
 std::optional<RecordedTime> Profile::time_of(const Instance& instance) {
@@ -82,6 +128,29 @@ std::vector<Profile::Instance> Profile::instances() {
   std::vector<Instance> all;
   for (const auto& [instance, known] : instances_) all.push_back(instance);
   return all;
+}
+
+std::optional<double> Profile::mean_of(const Instance& instance) {
+  collect();
+  std::lock_guard lock(mutex_);
+  auto known = instances_.find(instance);
+  if (known == instances_.end()) return std::nullopt;
+  const std::vector<double>& others = shapes_[known->second.shape].others;
+  if (others.empty()) return known->second.captured;
+  return std::accumulate(others.begin(), others.end(), 0.0) / static_cast<double>(others.size());
+}
+
+LaunchProfile Profile::all() {
+  collect();
+  std::lock_guard lock(mutex_);
+  std::map<Digest, KernelProfile> kernels = kernels_;
+  for (const auto& [key, shape] : shapes_)
+    if (shape.all.launches != 0) kernels[key.static_hash].shapes.push_back({key.shape, shape.all});
+  LaunchProfile profile;
+  profile.clock_source = clock_->source();
+  for (auto& [hash, kernel] : kernels)
+    if (!kernel.shapes.empty()) profile.kernels.push_back(std::move(kernel));
+  return profile;
 }
 
 }  // namespace mneme

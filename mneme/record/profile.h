@@ -1,18 +1,20 @@
-// Profile: how long the program's own launches take (`mneme record --profile`).
+// Profile: how long the program's own launches take (`mneme record --profile`, `mneme profile`).
 //
-// The launches of selected kernels are timed: those that are recorded, and of each kernel and shape up to kMostOthers others. The
-// time of a recorded launch is kept apart, since reading all memory before it changes what it finds in the caches. Thread-safe.
+// While recording, the launches of selected kernels are timed: those that are recorded, and of each kernel and shape up to
+// kMostOthers others. The time of a recorded launch is kept apart, since reading all memory before it changes what it finds in
+// the caches. Where nothing is recorded every launch is counted and timed, and only sums are kept of them. Thread-safe.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "mneme/record/program_clock.h"
+#include "mneme/snapshot/launch_profile.h"
+#include "mneme/snapshot/program_shape.h"
 #include "mneme/snapshot/snapshot.h"
 
 namespace mneme {
@@ -20,8 +22,9 @@ namespace mneme {
 class Profile {
  public:
   static constexpr size_t kMostOthers = 1000;  // timed launches of one kernel and shape that are not recorded
+  enum class Of { recorded_shapes, all_launches };
 
-  explicit Profile(std::unique_ptr<ProgramClock> clock) : clock_(std::move(clock)) {}
+  explicit Profile(std::unique_ptr<ProgramClock> clock, Of what = Of::recorded_shapes) : what_(what), clock_(std::move(clock)) {}
 
   struct Instance {
     Digest static_hash, dynamic_hash;
@@ -35,6 +38,10 @@ class Profile {
     Bytes shared;
     bool cooperative = false;
     std::optional<Instance> instance;
+    // For Of::all_launches: whose names are told. Null: the program has made it at run time. Where the kernel cannot be recorded,
+    // `static_hash` is any digest that tells it from others.
+    const RecordableKernel* kernel = nullptr;
+    ProgramShape shape() const { return {grid, block, shared, cooperative}; }
   };
 
   // To be called before and after the vendor's call, on the launching thread. begin() gives nothing when the launch is not timed.
@@ -44,28 +51,47 @@ class Profile {
   // The times that are known for an instance now. Launches that have not ended yet do not count. Nothing when no time is known.
   std::optional<RecordedTime> time_of(const Instance& instance);
   std::vector<Instance> instances();
+  // The mean of the times behind time_of(), in nanoseconds: of the others where there are some, else the captured one.
+  std::optional<double> mean_of(const Instance& instance);
+
+  // Counts a launch that is not timed; for Of::all_launches.
+  void count(const Launched& launched);
+  // What is known of all launches now; those that have not ended yet count without a time.
+  LaunchProfile all();
 
  private:
+  // A kernel and a shape of it.
+  struct Key {
+    Digest static_hash;
+    ProgramShape shape;
+    auto operator<=>(const Key&) const = default;
+  };
   struct Shape {
     size_t begun = 0;
     std::vector<double> others;
+    TimedLaunches all;  // for Of::all_launches
   };
   struct Known {
-    std::string shape;
+    Key shape;
     std::optional<double> captured;
   };
   struct Pending {
-    std::string shape;
+    Key shape;
     std::optional<Instance> instance;
+    bool first = false;  // of its kernel, on a clock that takes the loading of code for a part of it
   };
+  bool see(const Launched& launched);
+  std::optional<LaunchTag> begin_one_of_all(const Launched& launched, Vendor& vendor, void* stream);
   void collect();
+  void keep(const Pending& launch, double time);
 
+  const Of what_;
   std::unique_ptr<ProgramClock> clock_;
   std::mutex mutex_;
-  std::map<std::string, Shape> shapes_;
+  std::map<Key, Shape> shapes_;
   std::map<Instance, Known> instances_;
   std::map<LaunchTag, Pending> pending_;
-  std::set<Digest> seen_;  // kernels
+  std::map<Digest, KernelProfile> kernels_;  // that were launched, without shapes
 };
 
 }  // namespace mneme

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "mneme/base/symbol_name.h"
 #include "mneme/device/fake/fake_device.h"
 
 namespace mneme {
@@ -196,6 +197,100 @@ TEST_F(ProfileTest, OneShapeIsTimedNoOftenerThanNeeded) {
   for (size_t i = 0; i < 2 * Profile::kMostOthers; ++i) launch();
   EXPECT_EQ(profile_->time_of(instance_)->others, Profile::kMostOthers);
   EXPECT_EQ(vendor_.streams.size(), 2 * Profile::kMostOthers);
+}
+
+// Of `mneme profile`.
+class ProfileOfAll : public ProfileTest {
+ protected:
+  ProfileOfAll() {
+    profile_ = std::make_unique<Profile>(make_program_clock(*device_), Profile::Of::all_launches);
+    for (auto [kernel, name] : {std::pair(&one_, "_Z3onev"), {&two_, "_Z3twov"}}) {
+      kernel->record.name = name;
+      kernel->record.demangled = demangle(name);
+      kernel->record.static_hash = digest_of(std::as_bytes(std::span(kernel->record.name)));
+    }
+  }
+  void launch(const RecordableKernel& kernel, uint32_t blocks, double time, bool launched = true) {
+    vendor_.between = Nanoseconds(time);
+    auto tag = profile_->begin({kernel.record.static_hash, {blocks, 1, 1}, {32, 1, 1}, {}, false, {}, &kernel}, vendor_, nullptr);
+    ASSERT_TRUE(tag.has_value());
+    profile_->end(*tag, launched);
+    (void)profile_->time_of({});  // fetches
+  }
+  RecordableKernel one_, two_;
+};
+
+TEST_F(ProfileOfAll, CountsAndTimesEveryLaunchByKernelAndShape) {
+  launch(one_, 8, 9000);  // the first, which may load code
+  for (double time : {100, 200, 600}) launch(one_, 8, time);
+  launch(one_, 4, 50);
+  launch(two_, 8, 700);
+  LaunchProfile profile;
+  profile.add(profile_->all());
+  EXPECT_EQ(profile.clock_source, "cuda_event");
+  ASSERT_EQ(profile.kernels.size(), 2u);
+  const KernelProfile& one = profile.kernels[0];
+  EXPECT_EQ(one.demangled, "one()");
+  EXPECT_EQ(one.name, "_Z3onev");
+  EXPECT_EQ(one.static_hash, one_.record.static_hash);
+  EXPECT_EQ(one.first, 9000.0);
+  ASSERT_EQ(one.shapes.size(), 2u);
+  EXPECT_EQ(one.shapes[0].shape, (ProgramShape{{8, 1, 1}, {32, 1, 1}, {}, false}));
+  EXPECT_EQ(one.shapes[0].launches, (TimedLaunches{4, 3, 300, 100, 600}));
+  EXPECT_EQ(one.shapes[1].launches, (TimedLaunches{1, 1, 50, 50, 50}));
+  EXPECT_EQ(profile.kernels[1].name, "_Z3twov");
+  EXPECT_EQ(profile.kernels[1].total(), 700.0) << "nothing but its first launch";
+  EXPECT_TRUE(vendor_.events.empty());
+}
+
+TEST_F(ProfileOfAll, GoesOnWhenItWasTold) {
+  for (int i = 0; i < 2; ++i) launch(one_, 8, 100);
+  EXPECT_EQ(profile_->all().kernels.at(0).launches(), (TimedLaunches{2, 1, 100, 100, 100}));
+  launch(one_, 8, 200);
+  EXPECT_EQ(profile_->all().kernels.at(0).launches(), (TimedLaunches{3, 2, 150, 100, 200}));
+}
+
+TEST_F(ProfileOfAll, ALaunchWithoutATimeCountsAndOneThatFailedDoesNot) {
+  for (int i = 0; i < 2; ++i) launch(one_, 8, 100);
+  launch(one_, 8, 100, false);
+  vendor_.between.reset();
+  const Profile::Launched launched{one_.record.static_hash, {8, 1, 1}, {32, 1, 1}, {}, false, {}, &one_};
+  profile_->end(*profile_->begin(launched, vendor_, nullptr), true);  // it has not ended
+  profile_->count(launched);                                          // on another device, say
+  EXPECT_EQ(profile_->all().kernels.at(0).launches(), (TimedLaunches{4, 1, 100, 100, 100}));
+}
+
+TEST_F(ProfileOfAll, ThousandsOfLaunchesAreAllTimed) {
+  constexpr uint64_t kLaunches = 5000;
+  for (uint64_t i = 0; i < kLaunches; ++i) launch(one_, 8, 100);
+  const TimedLaunches launches = profile_->all().kernels.at(0).launches();
+  EXPECT_EQ(launches.launches, kLaunches);
+  EXPECT_EQ(launches.timed, kLaunches - 1);
+}
+
+TEST_F(ProfileOfAll, KernelsThatWereMadeAtRunTimeAreOne) {
+  vendor_.between = Nanoseconds(10);
+  for (int i = 0; i < 3; ++i)
+    profile_->end(*profile_->begin({{}, {1, 1, 1}, {1, 1, 1}, {}, false, {}, nullptr}, vendor_, nullptr), true);
+  const LaunchProfile profile = profile_->all();
+  ASSERT_EQ(profile.kernels.size(), 1u);
+  EXPECT_EQ(profile.kernels[0].name, "");
+  EXPECT_FALSE(profile.kernels[0].static_hash.has_value());
+  EXPECT_EQ(profile.kernels[0].launches().launches, 3u);
+}
+
+TEST_F(ProfileTest, TheMeanIsOfTheOthersWhereThereAreSome) {
+  EXPECT_FALSE(profile_->mean_of(instance_).has_value());
+  vendor_.between = Nanoseconds(900);
+  launch(instance_);
+  launch(instance_);
+  EXPECT_EQ(profile_->mean_of(instance_), 900.0);
+  for (double time : {100, 200, 600}) {
+    vendor_.between = Nanoseconds(time);
+    launch();
+    (void)profile_->time_of(instance_);
+  }
+  EXPECT_EQ(profile_->mean_of(instance_), 300.0);
 }
 
 }  // namespace

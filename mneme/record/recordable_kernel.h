@@ -2,24 +2,18 @@
 // that the device runs.
 #pragma once
 
-#include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mneme/base/status.h"
+#include "mneme/record/kernel_counts.h"
 #include "mneme/runtime/registry.h"
+#include "mneme/snapshot/recording_report.h"
 #include "mneme/snapshot/snapshot.h"
 
 namespace mneme {
-
-// What happened to the launches of a kernel. There is one for each static hash, since several images may register one kernel.
-struct KernelCounts {
-  std::atomic<uint64_t> seen = 0;      // launches of the kernel
-  std::atomic<uint64_t> attempts = 0;  // those of them that were to be recorded
-  std::atomic<bool> recorded = false;  // the database has an instance of it
-  std::atomic<bool> refused = false;   // its file in the database cannot be read
-};
 
 struct RecordableKernel {
   // A global of the kernel, by both its names.
@@ -33,10 +27,10 @@ struct RecordableKernel {
   Status status;  // ok, or why it cannot be recorded: then the members below are not filled in
   KernelRecord record;
   std::vector<Global> globals;
-  std::vector<SegmentRange> padding;  // bytes of the parameter buffer that hold no value
-  bool uses_textures = false;         // or surfaces: itself, or a function that is linked to it
-  bool uses_device_heap = false;      // allocates memory itself
-  bool selected = true;               // whether --kernels selects it
+  std::vector<SegmentRange> padding;    // bytes of the parameter buffer that hold no value
+  bool uses_textures = false;           // or surfaces: itself, or a function that is linked to it
+  bool uses_device_heap = false;        // allocates memory itself
+  std::optional<NotRecorded> left_out;  // why the options leave out all its launches; nothing: they do not
   std::shared_ptr<KernelCounts> counts;
 
   // The name as people read it: demangled where that is known.

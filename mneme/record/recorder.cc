@@ -15,11 +15,7 @@ Recorder::Recorder(RecordingOptions options, Environment environment, Status opt
       host_memory_(options_.address_space) {
   if (environment_.report) ++environment_.report->recorders;
   Status status = std::move(options_status);
-  if (status.ok() && !options_.kernels.empty()) {
-    auto expression = NameExpression::parse(options_.kernels);
-    status = expression.status();
-    if (status.ok()) expression_.emplace(std::move(*expression));
-  }
+  if (status.ok()) status = selection_.status();
   if (!status.ok()) end(status);
 }
 
@@ -45,6 +41,7 @@ void Recorder::become_forked_child() { state_ = State::ended; }
 Status Recorder::open(Vendor& vendor) {
   std::lock_guard one(open_mutex_);
   if (state_ != State::waiting) return {};
+  if (profiles_only()) return open_for_profile(vendor);
   MNEME_TRY(vendor.prepare());
   auto opened = std::make_shared<Opened>();
   MNEME_ASSIGN(opened->ordinal, vendor.current_device());
@@ -55,14 +52,10 @@ Status Recorder::open(Vendor& vendor) {
   MNEME_ASSIGN(opened->stream, opened->device->create_stream());
   MNEME_ASSIGN(Database database, Database::create(options_.database, *environment_.files, environment_.lock_patience));
   opened->database = std::make_unique<Database>(std::move(database));
-  // The program runs the code that was compiled for this device: that is what is recorded.
-  const std::string& architecture = opened->device->properties().architecture;
-  if (architecture.starts_with("sm_")) registry_.set_architecture(static_cast<uint32_t>(std::atoi(architecture.c_str() + 3)));
+  choose_images(*opened->device);
   std::shared_ptr<Profile> profile;
-  if (options_.profile) {
-    profile = std::make_shared<Profile>(make_program_clock(*opened->device));
-    environment_.profiling_begins();
-  }
+  if (options_.profile) profile = std::make_shared<Profile>(make_program_clock(*opened->device));
+  environment_.recording_begins();
   log::debug("recording on {} in the address range from {}, {}", opened->device->properties().name, opened->space->base(),
              opened->space->size());
   space_begin_ = opened->space->base().address;
@@ -74,10 +67,16 @@ Status Recorder::open(Vendor& vendor) {
   return {};
 }
 
+// The program runs the code that was compiled for this device: that is what is recorded.
+void Recorder::choose_images(const Device& device) {
+  const std::string& architecture = device.properties().architecture;
+  if (architecture.starts_with("sm_")) registry_.set_architecture(static_cast<uint32_t>(std::atoi(architecture.c_str() + 3)));
+}
+
 bool Recorder::owns(uint64_t address) const { return address >= space_begin_ && address < space_end_; }
 
 Result<std::optional<DevicePtr>> Recorder::allocate(Vendor& vendor, Bytes size) {
-  if (state_ == State::ended) return std::optional<DevicePtr>();
+  if (!is_recording()) return std::optional<DevicePtr>();
   if (state_ == State::waiting)
     if (Status status = open(vendor); !status.ok()) {
       end(status);
@@ -218,15 +217,17 @@ void Recorder::reset(Vendor& vendor) {
     foreign_.clear();
     deferred_.clear();
     stream_frees_.clear();  // their events go with the device
+    profiled_.reset();
   }
   annotations_.clear();
   shadows_.clear();
+  State open = State::open;
+  if (profiles_only()) state_.compare_exchange_strong(open, State::waiting);
   if (!opened) return;
   [[maybe_unused]] Status waited = vendor.synchronize();
   space_begin_ = space_end_ = 0;
   for (const MemoryRange& allocation : opened->space->allocations()) [[maybe_unused]]
     Status ignored = opened->space->free(allocation.address);
-  State open = State::open;
   state_.compare_exchange_strong(open, State::waiting);
 }
 
@@ -246,8 +247,7 @@ std::shared_ptr<const RecordableKernel> Recorder::find_kernel(const void* functi
   if (!kernel->status.ok() && kernel->status.code() != Code::not_found)
     log::warning("{} is not recorded: {}", registered->name, kernel->status.message());
   if (kernel->status.ok()) {
-    kernel->selected =
-        !expression_ || expression_->is_found_in(kernel->record.demangled) || expression_->is_found_in(kernel->record.name);
+    kernel->left_out = selection_.leaves_out(kernel->record);
     std::lock_guard lock(mutex_);
     auto& counts = counts_[kernel->record.static_hash];
     if (!counts) counts = std::make_shared<KernelCounts>();

@@ -21,10 +21,10 @@
 #include "mneme/record/host_memory.h"
 #include "mneme/record/profile.h"
 #include "mneme/record/recordable_kernel.h"
+#include "mneme/record/selection.h"
 #include "mneme/record/state_capture.h"
 #include "mneme/record/vendor.h"
 #include "mneme/runtime/registry.h"
-#include "mneme/snapshot/name_expression.h"
 #include "mneme/snapshot/recording_options.h"
 #include "mneme/snapshot/recording_report.h"
 #include "mneme/store/database.h"
@@ -52,7 +52,7 @@ class Recorder {
   struct Environment {
     OpenDevice open_device = [](DeviceKind kind, int ordinal) { return Device::open(kind, ordinal); };
     FileSystem* files = &FileSystem::posix();
-    std::function<void()> profiling_begins = [] {};                 // called when launches begin to be timed
+    std::function<void()> recording_begins = [] {};                 // called when the device is opened
     RecordingReport* report = nullptr;                              // outlives the recorder; null: nothing is reported
     std::chrono::milliseconds patience = std::chrono::seconds(10);  // how long threads wait for each other, see Gate
     LockPatience lock_patience{};                                   // how long to wait for the database's lock
@@ -64,7 +64,7 @@ class Recorder {
   Registry& registry() { return registry_; }
   Gate& gate() { return gate_; }
   HostMemory& host_memory() { return host_memory_; }
-  bool is_recording() const { return state_ != State::ended; }
+  bool is_recording() const { return state_ != State::ended && !profiles_only(); }
   RecordingReport* report() const { return environment_.report; }  // null: nothing is reported
 
   // Allocates memory for the application in the reserved range. The first call opens the device. Three outcomes:
@@ -116,12 +116,16 @@ class Recorder {
   CapturePtr begin_launch(Launch& launch);
   void end_launch(CapturePtr capture, bool launched);
 
+  // Whether this is `mneme profile`: launches are timed, and nothing is recorded. No memory is the recorder's then.
+  bool profiles_only() const { return options_.profile_file >= 0; }
+
   // Time one launch for --profile. To be called between begin_launch() and end_launch(), before and after the vendor's call.
   // begin_timing() gives nothing when the launch is not timed: without --profile, or when the kernel is not selected, when the
   // launch goes into a graph or to another device, and right after a launch for which memory was read.
   std::optional<LaunchTag> begin_timing(const Launch& launch, const Capture* capture, void* stream);
   void end_timing(std::optional<LaunchTag> timed, bool launched);
-  // Writes the times into the database. To be called at the process's exit, while the vendor's runtime still works.
+  // Writes how often and how long recorded shapes ran into the database, or the profile to where `mneme profile` finds it. To be
+  // called at the process's exit, while the vendor's runtime still works.
   void finish_profile();
 
   // To be called in a forked child, which has no device: ends recording there, so that every launch passes through.
@@ -131,13 +135,19 @@ class Recorder {
 
  private:
   struct Opened;
+  struct Profiled;
   enum class State { waiting, open, ended };
 
   Status open(Vendor& vendor);
+  Status open_for_profile(Vendor& vendor);
+  void choose_images(const Device& device);
+  bool goes_into_graph(const Launch& launch) const {
+    return launch.refusal == NotRecorded::stream_capture || stream_captures_ > 0;
+  }
   void end(const Status& status);
   void count(NotRecorded reason, const std::string& kernel);
   std::shared_ptr<const RecordableKernel> find_kernel(const void* function, Vendor& vendor);
-  std::optional<NotRecorded> select(const RecordableKernel& kernel, const Launch& launch);
+  std::optional<NotRecorded> select(const RecordableKernel& kernel, const Launch& launch, uint64_t position);
   std::optional<NotRecorded> find_foreign(ByteSpan parameters) const;
   Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
   enum class Patience { none, wait };
@@ -152,6 +162,14 @@ class Recorder {
   Bytes state_size(const Opened& opened) const;
   Status publish(Capture& capture);
   std::shared_ptr<Profile> current_profile();
+  std::optional<LaunchTag> begin_timing_only(const Launch& launch, void* stream);
+  std::shared_ptr<Profiled> current_profiled();
+  void end_timing_only(LaunchTag timed, bool launched);
+  void tell_profile(Profiled& profiled);
+  std::optional<ShapeLaunches> launches_of(const KernelCounts& counts, const Profile::Instance& instance,
+                                           const ProgramShape& shape);
+  bool finish_times(Database& database, Profile& profile);
+  void finish_launches(Database& database);
   void release(Capture& capture);
   void give_up(Capture& capture, NotRecorded reason);
   void abandon(Capture& capture);
@@ -160,7 +178,7 @@ class Recorder {
 
   const RecordingOptions options_;
   const Environment environment_;
-  std::optional<NameExpression> expression_;
+  Selection selection_{options_};
   Registry registry_;
   Gate gate_;
   HostMemory host_memory_;
@@ -170,6 +188,7 @@ class Recorder {
   std::atomic<int> stream_captures_ = 0;
   std::atomic<bool> memory_was_read_ = false;  // before the latest launch that was looked at for timing
   std::shared_ptr<Profile> profile_;           // under mutex_; null without --profile
+  std::shared_ptr<Profiled> profiled_;         // under mutex_; where nothing is recorded
   std::atomic<uint64_t> space_begin_ = 0, space_end_ = 0;
   std::mutex open_mutex_;           // held by the one thread that opens the device
   std::shared_ptr<Opened> opened_;  // under mutex_

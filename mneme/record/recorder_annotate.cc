@@ -13,7 +13,7 @@ MemoryRange shadow_of(const RegisteredVariable& variable) {
 }  // namespace
 
 void Recorder::annotate(Vendor& vendor, const void* pointer, uint64_t count, const mneme_annotation& annotation) {
-  if (state_ == State::ended) return;
+  if (!is_recording()) return;
   const DevicePtr address(reinterpret_cast<uint64_t>(pointer));
   auto refuse = [&](const Status& why) { annotations_.refuse(fmt::format("annotating {}: {}", address, why.message())); };
   auto tolerance = tolerance_of(annotation);

@@ -74,6 +74,11 @@ ByteVector take_packed(const RecordableKernel& kernel, ByteSpan packed) {
   return parameters;
 }
 
+ProgramShape shape_of(const Launch& launch) { return {launch.grid, launch.block, launch.shared, launch.cooperative}; }
+ProgramShape shape_of(const InstanceRecord& instance) {
+  return {instance.grid, instance.block, instance.dynamic_shared_memory, instance.cooperative};
+}
+
 bool arguments_are_there(const RecordableKernel& kernel, void* const* arguments) {
   const size_t count = kernel.record.parameters.size();
   if (count == 0) return true;
@@ -83,15 +88,15 @@ bool arguments_are_there(const RecordableKernel& kernel, void* const* arguments)
 }  // namespace
 
 // Cheap first: most launches of a program end here, beyond --max.
-std::optional<NotRecorded> Recorder::select(const RecordableKernel& kernel, const Launch& launch) {
+std::optional<NotRecorded> Recorder::select(const RecordableKernel& kernel, const Launch& launch, uint64_t position) {
   if (!kernel.status.ok())
     return kernel.registered->image->wrapper() == nullptr ? NotRecorded::no_code
            : kernel.status.code() == Code::unsupported    ? NotRecorded::ambiguous_names
                                                           : NotRecorded::no_segment;
-  if (!kernel.selected) return NotRecorded::other_kernel;
+  if (kernel.left_out) return kernel.left_out;
+  if (!goes_into_graph(launch)) kernel.counts->shapes.count(shape_of(launch));
   if (kernel.counts->refused) return NotRecorded::damaged_file;
-  if (kernel.counts->seen.fetch_add(1) < options_.skip) return NotRecorded::skipped;
-  if (kernel.counts->attempts >= options_.max) return NotRecorded::beyond_max;
+  if (auto reason = selection_.leaves_out(*kernel.counts, position)) return reason;
   if (launch.refusal) return launch.refusal;
   if (stream_captures_ > 0) return NotRecorded::stream_capture;
   if (launch.packed.empty() && !arguments_are_there(kernel, launch.arguments)) return NotRecorded::launch_failed;
@@ -134,14 +139,16 @@ void Recorder::DeleteCapture::operator()(Capture* capture) const { delete captur
 Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   if (environment_.report) ++environment_.report->launches;
   // Before the first look at a kernel, since the device decides which of a program's images counts.
-  if (state_ == State::waiting && !launch.refusal && stream_captures_ == 0)
+  if (state_ == State::waiting && !goes_into_graph(launch) && (!launch.refusal || profiles_only()))
     if (Status status = open(launch.vendor); !status.ok()) end(status);
+  if (profiles_only()) return nullptr;
+  const uint64_t position = selection_.next_position();
   auto kernel = find_kernel(launch.function, launch.vendor);
   if (!kernel) return count(NotRecorded::unknown_kernel, ""), nullptr;
   auto pass = [&](NotRecorded reason) { return count(reason, kernel->display_name()), nullptr; };
-  if (auto reason = select(*kernel, launch)) return pass(*reason);
+  if (auto reason = select(*kernel, launch, position)) return pass(*reason);
   if (state_ == State::ended)
-    return pass(kernel->counts->attempts.fetch_add(1) < options_.max ? NotRecorded::ended : NotRecorded::beyond_max);
+    return pass(selection_.begin_attempt(*kernel->counts) ? NotRecorded::ended : NotRecorded::beyond_max);
 
   CapturePtr capture(new Capture{kernel, nullptr, launch.vendor, {}, 0, nullptr, {}});
   {
@@ -159,18 +166,25 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
     uint64_t state = state_size(*capture->opened).count;
     if (state >= too_large_ || (options_.max_bytes && written_ >= options_.max_bytes->count))
       return pass(NotRecorded::beyond_bytes);
+    if (auto reason = selection_.leaves_out(Bytes(state))) return pass(*reason);
   }
+  auto claim = selection_.claim_launch(*kernel->counts, shape_of(launch), parameters);
+  if (!claim) return pass(selection_.same());
+  capture->claim = std::move(*claim);
   capture->recording.kernel = kernel->record;
   capture->recording.instance = describe_instance(*kernel, launch, std::move(parameters));
 
-  if (kernel->counts->attempts.fetch_add(1) >= options_.max) return pass(NotRecorded::beyond_max);
+  if (!selection_.begin_attempt(*kernel->counts)) return pass(NotRecorded::beyond_max);
   if (!gate_.begin_capture()) return pass(NotRecorded::concurrent);
   auto is_new = capture_prologue(*capture);
   if (is_new.ok() && *is_new) return capture;
   // The program has unmapped memory that it had registered.
   if (!is_new.ok() && capture->opened->states.lost_host_memory()) return give_up(*capture, NotRecorded::host_memory), nullptr;
   if (!is_new.ok()) return fail(*capture, is_new.status()), nullptr;
-  if (const Digest& hash = capture->recording.instance.dynamic_hash; hash != Digest()) launch.known = hash;
+  if (const Digest& hash = capture->recording.instance.dynamic_hash; hash != Digest()) {
+    launch.known = hash;
+    capture->claim.keep();
+  }
   release(*capture);
   return nullptr;
 }
@@ -206,8 +220,13 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   instance.state_bytes = prologue.bytes();
   instance.annotations = annotations_of(capture.vendor, prologue);
   instance.dynamic_hash = dynamic_hash(instance, prologue, capture.kernel->record.level);
+  if (!selection_.claim_data(*capture.kernel->counts, instance.dynamic_hash, capture.claim)) {
+    count(selection_.same(), capture.kernel->display_name());
+    return false;
+  }
   MNEME_ASSIGN(bool is_known, opened.database->has_instance(instance.static_hash, instance.dynamic_hash));
   if (!is_known) return true;
+  capture.kernel->counts->remember(instance.dynamic_hash, shape_of(instance));
   MNEME_TRY(opened.database->set_annotations(instance.static_hash, instance.dynamic_hash, instance.annotations));
   if (environment_.report) {
     ++environment_.report->duplicates;
@@ -238,10 +257,14 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
   InstanceRecord& instance = capture->recording.instance;
   // What is known so far, for a program that does not come to its end.
   if (auto profile = current_profile()) instance.recorded_time = profile->time_of({instance.static_hash, instance.dynamic_hash});
+  const ProgramShape shape = shape_of(instance);
+  instance.shape_launches = launches_of(*capture->kernel->counts, {instance.static_hash, instance.dynamic_hash}, shape);
   const Storing storing(environment_.report);
   Status status = publish(*capture);
   if (!status.ok() && capture->opened->states.lost_host_memory()) return give_up(*capture, NotRecorded::concurrent);
   if (!status.ok()) return fail(*capture, status);
+  capture->claim.keep();
+  capture->kernel->counts->remember(instance.dynamic_hash, shape);
   {
     std::lock_guard lock(mutex_);
     written_ += capture->publication->written().count;
@@ -265,10 +288,11 @@ std::shared_ptr<Profile> Recorder::current_profile() {
 }
 
 std::optional<LaunchTag> Recorder::begin_timing(const Launch& launch, const Capture* capture, void* stream) {
+  if (profiles_only()) return begin_timing_only(launch, stream);
   auto profile = state_ == State::open && stream_captures_ == 0 && !launch.refusal ? current_profile() : nullptr;
   if (!profile) return std::nullopt;
   auto kernel = find_kernel(launch.function, launch.vendor);
-  if (!kernel || !kernel->status.ok() || !kernel->selected) return std::nullopt;
+  if (!kernel || !kernel->status.ok() || kernel->left_out) return std::nullopt;
   Profile::Launched launched{kernel->record.static_hash, launch.grid, launch.block, launch.shared, launch.cooperative, {}};
   if (capture)
     launched.instance = {launched.static_hash, capture->recording.instance.dynamic_hash};
@@ -288,28 +312,8 @@ std::optional<LaunchTag> Recorder::begin_timing(const Launch& launch, const Capt
 
 void Recorder::end_timing(std::optional<LaunchTag> timed, bool launched) {
   if (!timed) return;
+  if (profiles_only()) return end_timing_only(*timed, launched);
   if (auto profile = current_profile()) profile->end(*timed, launched);
-}
-
-void Recorder::finish_profile() {
-  auto profile = state_ == State::open ? current_profile() : nullptr;
-  if (!profile) return;
-  std::shared_ptr<Opened> opened;
-  {
-    std::lock_guard lock(mutex_);
-    opened = opened_;
-  }
-  if (!opened) return;
-  std::map<Digest, std::map<Digest, RecordedTime>> times;  // of kernels
-  for (const Profile::Instance& instance : profile->instances())
-    if (auto time = profile->time_of(instance)) times[instance.static_hash][instance.dynamic_hash] = *time;
-  for (const auto& [static_hash, of_kernel] : times) {
-    Status status = opened->database->set_recorded_times(static_hash, of_kernel);
-    // One that was given up is not there.
-    if (status.ok() || status.code() == Code::not_found) continue;
-    log::warning("the times of launches in the program are not kept: {}", status.message());
-    if (status.code() == Code::timeout) return;  // who holds the lock is not waited for again
-  }
 }
 
 Status Recorder::publish(Capture& capture) {

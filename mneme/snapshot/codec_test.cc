@@ -54,6 +54,7 @@ KernelDocument kernel_document() {
                           {DevicePtr(0x7a0000000200), Bytes(16), "", {ElementType::complex128, 0.5}}};
   instance.recorded_time = RecordedTime{"cupti_activity", 1250.5, 3, 1000, 1100.25};
   instance.attributes = {{"programmatic_stream_serialization", "1"}};
+  instance.shape_launches = ShapeLaunches{12, 13203.0};
   document.instances = {instance};
   return document;
 }
@@ -268,6 +269,20 @@ TEST(KernelCodec, RecordedTimesAreTimes) {
   EXPECT_EQ(document.instances[0].recorded_time->reference(), 7.0);
   EXPECT_EQ((RecordedTime{"steady_clock", 7.0, 3, 4.0, 5.0}).reference(), 5.0) << "of the launches that nothing was read before";
   document.instances[0].recorded_time.reset();
+  EXPECT_EQ(*decode_kernel(encode_version_1(document), "k.json"), document);
+}
+
+TEST(KernelCodec, ShapeLaunchesAreSinceVersion22) {
+  const auto launches = [](json& j) -> json& { return j["instances"][0]["shape_launches"]; };
+  EXPECT_EQ(refusal([&](json& j) { launches(j).erase("count"); }),
+            "corrupt: k.json: /instances/0/shape_launches: the key 'count' is missing");
+  EXPECT_EQ(refusal([&](json& j) { launches(j)["total"] = -1; }),
+            "corrupt: k.json: /instances/0/shape_launches/total: a number that is not negative expected");
+  KernelDocument document = kernel_document();
+  document.lists_instances = true;
+  document.instances[0].shape_launches = ShapeLaunches{3, std::nullopt};
+  EXPECT_EQ(*decode_kernel(encode_version_1(document), "k.json"), document);
+  document.instances[0].shape_launches.reset();
   EXPECT_EQ(*decode_kernel(encode_version_1(document), "k.json"), document);
 }
 

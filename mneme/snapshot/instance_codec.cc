@@ -96,6 +96,7 @@ json to_json(const InstanceRecord& i) {
   if (i.recorded_time) instance["recorded_time"] = to_json(*i.recorded_time);
   if (i.cluster != kNoCluster) instance["cluster"] = extents(i.cluster);
   if (!i.attributes.empty()) instance["attributes"] = i.attributes;
+  if (i.shape_launches) instance["shape_launches"] = to_json(*i.shape_launches);
   return instance;
 }
 
@@ -124,9 +125,13 @@ Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceR
   MNEME_TRY(at.read("mneme_version", out.mneme_version));
   MNEME_TRY(read_annotations(at, out.annotations));
   MNEME_TRY(read_launch_attributes(at, out));
-  if (!at.value().contains("recorded_time")) return {};
-  MNEME_ASSIGN(JsonCursor time, at.member("recorded_time"));
-  return read_recorded_time(time, out.recorded_time.emplace());
+  if (at.value().contains("recorded_time")) {
+    MNEME_ASSIGN(JsonCursor time, at.member("recorded_time"));
+    MNEME_TRY(read_recorded_time(time, out.recorded_time.emplace()));
+  }
+  if (!at.value().contains("shape_launches")) return {};  // since version 2.2
+  MNEME_ASSIGN(JsonCursor launches, at.member("shape_launches"));
+  return read_shape_launches(launches, out.shape_launches.emplace());
 }
 
 std::string encode_list_header(const InstanceListHeader& header) {

@@ -24,6 +24,14 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::beyond_max: return "the kernel has as many recorded launches as --max allows";
     case NotRecorded::skipped: return "skipped (--skip)";
     case NotRecorded::other_kernel: return "the kernel's name does not match (--kernels)";
+    case NotRecorded::excluded: return "the kernel's name matches (--exclude)";
+    case NotRecorded::faster_kernel: return "other kernels take more time in all (--slowest)";
+    case NotRecorded::outside_window: return "outside of the window (--window)";
+    case NotRecorded::between: return "between those that are recorded (--every)";
+    case NotRecorded::same_shape: return "a launch of the same shape is recorded already (--distinct shape)";
+    case NotRecorded::same_arguments: return "a launch with the same arguments is recorded already (--distinct arguments)";
+    case NotRecorded::same_data: return "a launch with the same data is recorded already (--distinct data)";
+    case NotRecorded::large_launch: return "the launch sees more memory than allowed (--max-launch-bytes)";
     case NotRecorded::beyond_bytes: return "the database would grow by more than allowed (--max-bytes)";
     case NotRecorded::no_segment: return "the kernel was not built with the plugin (compile it with `mneme config cxxflags`)";
     case NotRecorded::ambiguous_names:

@@ -17,9 +17,17 @@ namespace mneme {
 
 // Why a launch was passed through and not recorded.
 enum class NotRecorded : uint32_t {
-  beyond_max,        // --max launches of the kernel are recorded already
-  skipped,           // one of the first launches, which --skip leaves out
-  other_kernel,      // --kernels does not match the kernel's name
+  beyond_max,      // --max launches of the kernel are recorded already
+  skipped,         // one of the first launches, which --skip leaves out
+  other_kernel,    // --kernels does not match the kernel's name
+  excluded,        // --exclude matches the kernel's name
+  faster_kernel,   // the kernel is none of the --slowest
+  outside_window,  // it is not in the --window
+  between,         // it is between two of which --every records the first and the last
+  same_shape,      // this and the next two: --distinct, and a launch that is the same in this is recorded already
+  same_arguments,
+  same_data,
+  large_launch,      // it sees more memory than --max-launch-bytes allows
   beyond_bytes,      // it would add more to the database than --max-bytes allows
   no_segment,        // the kernel was not built with the plugin
   ambiguous_names,   // the kernel's IR cannot tell two variables apart

@@ -2,6 +2,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <map>
+
 #include "mneme/base/descriptor.h"
 #include "mneme/base/testing/each_member.h"
 #include "mneme/snapshot/recording_options.h"
@@ -34,17 +36,27 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
     EXPECT_EQ(*read, options) << name;
     EXPECT_NE(*read, usual) << name;
   };
-  auto& [database, address_space, kernels, skip, max, max_bytes, profile, report] = options;
+  auto& [database, address_space, kernels, exclude, slowest, window, skip, every, max, distinct, max_launch_bytes, max_bytes,
+         profile, report, profile_file] = options;
   change(database, "/data/db", "database", see);
   change(address_space, 8_GiB, "address_space", see);
   change(kernels, "^axpy", "kernels", see);
+  change(exclude, "dot$", "exclude", see);
+  change(slowest, {digest_of(ByteVector(1)), digest_of(ByteVector(2))}, "slowest", see);
+  change(window, "2s:3s", "window", see);
   change(skip, 3u, "skip", see);
+  change(every, 5u, "every", see);
   change(max, 7u, "max", see);
+  for (Distinct word : {Distinct::shape, Distinct::arguments, Distinct::data}) change(distinct, word, "distinct", see);
+  change(max_launch_bytes, Bytes(0), "max_launch_bytes", see);
+  change(max_launch_bytes, 1_GiB, "max_launch_bytes", see);
   change(max_bytes, Bytes(0), "max_bytes", see);
   change(max_bytes, 1_GiB, "max_bytes", see);
   change(profile, true, "profile", see);
   change(report, 0, "report", see);
   change(report, 5, "report", see);
+  change(profile_file, 0, "profile_file", see);
+  change(profile_file, 6, "profile_file", see);
 }
 
 TEST(RecordingOptions, AnAddressSpaceIsOfWholeStepsUpToOneTiB) {
@@ -72,6 +84,13 @@ TEST(RecordingOptions, Refusals) {
   EXPECT_EQ(decode_recording_options("{}").status().to_string(),
             "corrupt: the recorder's options: /: the key 'database' is missing");
   options = {};
+  options.exclude = "[";
+  EXPECT_TRUE(check_recording_options(options).message().starts_with("'[' is no regular expression: "));
+  options = {};
+  options.window = "2:1";
+  EXPECT_EQ(check_recording_options(options).message(), "no launch is in the window '2:1': it ends before it begins");
+  EXPECT_EQ(parse_distinct("memory").status().message(), "launches are distinct by shape, arguments or data, not by 'memory'");
+  options = {};
   options.database = "db\xff";
   EXPECT_EQ(check_recording_options(options).message(), "recording to db\\xff: its path is no UTF-8: name the folder otherwise");
   options.database = "d\u00e9p\u00f4t";
@@ -93,6 +112,19 @@ TEST(RecordingReport, IsSharedThroughItsDescriptor) {
   EXPECT_EQ(reason.launches, 2u);
   EXPECT_EQ(reason.kernel.get(), "first");
   EXPECT_EQ((*report)->failure.get(), "disk full");
+}
+
+TEST(RecordingReport, SaysWhichOptionLeftALaunchOut) {
+  const std::map<NotRecorded, std::string> words{
+      {NotRecorded::excluded, "the kernel's name matches (--exclude)"},
+      {NotRecorded::faster_kernel, "other kernels take more time in all (--slowest)"},
+      {NotRecorded::outside_window, "outside of the window (--window)"},
+      {NotRecorded::between, "between those that are recorded (--every)"},
+      {NotRecorded::same_shape, "a launch of the same shape is recorded already (--distinct shape)"},
+      {NotRecorded::same_arguments, "a launch with the same arguments is recorded already (--distinct arguments)"},
+      {NotRecorded::same_data, "a launch with the same data is recorded already (--distinct data)"},
+      {NotRecorded::large_launch, "the launch sees more memory than allowed (--max-launch-bytes)"}};
+  for (const auto& [reason, text] : words) EXPECT_EQ(describe(reason), text);
 }
 
 // Launches that --skip, --max and --kernels leave out are not lost, nor those of a kind that is not recorded.

@@ -16,6 +16,7 @@
 #include "mneme/base/digest.h"
 #include "mneme/base/memory_range.h"
 #include "mneme/snapshot/recorded_time.h"
+#include "mneme/snapshot/shape_launches.h"
 #include "mneme/snapshot/tolerance.h"
 
 namespace mneme {
@@ -138,6 +139,7 @@ struct InstanceRecord {
   std::string mneme_version;
   std::vector<Annotation> annotations;  // by address, not overlapping
   std::optional<RecordedTime> recorded_time;
+  std::optional<ShapeLaunches> shape_launches;  // nothing in recordings of before version 2.2
   Dim3 cluster = kNoCluster;
   // Other attributes of the launch by CUDA's names, {"programmatic_stream_serialization", "1"}. They change no result.
   std::map<std::string, std::string> attributes;

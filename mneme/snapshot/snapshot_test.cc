@@ -80,11 +80,12 @@ TEST(CodeLevel, FindsAnImageByItsKind) {
 TEST(DynamicHash, EveryMemberCountsThatMakesTheLaunch) {
   const std::set<std::string> of_the_record = {"dynamic_hash", "device_kind",   "device_name", "space_base",
                                                "space_size",   "state_bytes",   "recorded_at", "mneme_version",
-                                               "annotations",  "recorded_time", "attributes"};
+                                               "annotations",  "recorded_time", "attributes",  "shape_launches"};
   InstanceRecord instance;
   instance.parameters = ByteVector(8);
   instance.annotations = {{DevicePtr(0x10000), Bytes(4), "", {}}};
   instance.recorded_time = RecordedTime{"cupti_activity", 1250.5, 3, 1000, 1100.25};
+  instance.shape_launches = ShapeLaunches{12, 13203.0};
   MemoryState state;
   state.regions = {{Region::Kind::allocation, DevicePtr(0x10000), Bytes(16), "", {Digest{}}}};
   std::map<Digest, std::string> seen{{dynamic_hash(instance, state), "none"}};

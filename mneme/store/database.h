@@ -116,6 +116,8 @@ class Database {
   // Replaces the times in the program of several instances, by dynamic hash. not_found: one of them does not exist; the others
   // are changed all the same.
   Status set_recorded_times(const Digest& static_hash, const std::map<Digest, RecordedTime>& times);
+  // Likewise of how often their shapes ran.
+  Status set_shape_launches(const Digest& static_hash, const std::map<Digest, ShapeLaunches>& launches);
   // Begins to publish one instance. The database must outlive the publication.
   Result<std::unique_ptr<Publication>> begin_publication(const PublicationOptions& options = {});
 

@@ -68,6 +68,19 @@ TEST(Database, TheTimeInTheProgramMayComeLater) {
   EXPECT_EQ(database->load_instance(kernel.static_hash, *dynamic)->instance.recorded_time, other);
 }
 
+TEST(Database, HowOftenAShapeRanMayComeLater) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  const KernelRecord kernel = sample_kernel();
+  const Digest one = *publish_sample(*database, kernel, sample_memory(1, 300)),
+               two = *publish_sample(*database, kernel, sample_memory(2, 300));
+  ASSERT_TRUE(database->set_shape_launches(kernel.static_hash, {{one, {7, std::nullopt}}, {two, {9, 1.5}}}).ok());
+  auto other = Database::open(directory.path());
+  EXPECT_EQ(other->load_instance(kernel.static_hash, one)->instance.shape_launches, (ShapeLaunches{7, std::nullopt}));
+  EXPECT_EQ(other->load_instance(kernel.static_hash, two)->instance.shape_launches, (ShapeLaunches{9, 1.5}));
+  EXPECT_EQ(database->set_shape_launches(kernel.static_hash, {{Digest{}, {1, {}}}}).code(), Code::not_found);
+}
+
 // Also of several instances at once: each is found again where it was written, and those that are written next.
 TEST(Database, TheTimesOfSeveralInstancesComeTogether) {
   TemporaryDirectory directory;

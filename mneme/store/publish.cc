@@ -21,6 +21,13 @@ Status check_images(const Recording& recording) {
   return {};
 }
 
+template <class T>
+std::vector<Digest> keys_of(const std::map<Digest, T>& values) {
+  std::vector<Digest> keys;
+  for (const auto& [key, value] : values) keys.push_back(key);
+  return keys;
+}
+
 }  // namespace
 
 // What is to be written for an instance, in the order of its members. Empty: nothing.
@@ -128,10 +135,13 @@ Status Database::set_annotations(const Digest& static_hash, const Digest& dynami
 }
 
 Status Database::set_recorded_times(const Digest& static_hash, const std::map<Digest, RecordedTime>& times) {
-  std::vector<Digest> instances;
-  for (const auto& [dynamic_hash, time] : times) instances.push_back(dynamic_hash);
-  return change_instances(static_hash, instances,
+  return change_instances(static_hash, keys_of(times),
                           [&](InstanceRecord& instance) { instance.recorded_time = times.at(instance.dynamic_hash); });
+}
+
+Status Database::set_shape_launches(const Digest& static_hash, const std::map<Digest, ShapeLaunches>& launches) {
+  return change_instances(static_hash, keys_of(launches),
+                          [&](InstanceRecord& instance) { instance.shape_launches = launches.at(instance.dynamic_hash); });
 }
 
 Status Database::change_instances(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,

@@ -382,6 +382,16 @@ class Instance(Shown):
         recorded: dict[str, Any] | None = self._native.recorded_time
         return recorded
 
+    @property
+    def shape_launches(self) -> dict[str, Any] | None:
+        """How often the program launched the kernel in this shape, recorded or not, and how long that took.
+
+        `count` is the number of launches; `total`, only with `mneme record --profile`, the nanoseconds that all of them
+        took. None in recordings of before format 2.2.
+        """
+        launches: dict[str, Any] | None = self._native.shape_launches
+        return launches
+
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
         """The arguments in their order."""

@@ -189,7 +189,13 @@ void bind_kernel(nb::module_& module) {
           [](const InstanceRecord& self) {
             return self.recorded_time ? python_of(mneme::to_json(*self.recorded_time)) : nb::none();
           },
-          nb::sig("def recorded_time(self) -> dict[str, typing.Any] | None"));
+          nb::sig("def recorded_time(self) -> dict[str, typing.Any] | None"))
+      .def_prop_ro(
+          "shape_launches",
+          [](const InstanceRecord& self) {
+            return self.shape_launches ? python_of(mneme::to_json(*self.shape_launches)) : nb::none();
+          },
+          nb::sig("def shape_launches(self) -> dict[str, typing.Any] | None"));
   nb::class_<KernelDocument>(module, "KernelDocument")
       .def_prop_ro("hash", [](const KernelDocument& self) { return self.kernel.static_hash.hex(); })
       .def_prop_ro("name", [](const KernelDocument& self) { return self.kernel.name; })

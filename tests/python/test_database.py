@@ -82,6 +82,8 @@ def test_has_what_was_recorded(instance: mneme.Instance) -> None:
     assert (instance.hash, instance.grid, instance.block) == (INSTANCE, (313, 1, 1), (128, 1, 1))
     assert (instance.shared_memory, instance.cooperative, instance.device_kind) == (0, False, "cpu")
     assert instance.recorded_time is None
+    assert instance.shape_launches is None  # which no version before 2.2 has
+    assert mneme.Database(Path(__file__).parents[1] / "corpora" / "2.2")["scale"][0].shape_launches == {"count": 1}
     assert instance.memory == 160120
     assert instance.disk_size() > 0
     instance.check()

@@ -84,11 +84,18 @@ inline void change_each(Annotation& value, const SeeMember& see) {
   change(nan, NanPolicy::any, "nan", see);
 }
 
+inline void change_each(ShapeLaunches& value, const SeeMember& see) {
+  auto& [count, total] = value;
+  change(count, 7u, "count", see);
+  change(total, std::nullopt, "total", see);
+  change(total, 7.0, "total", see);
+}
+
 // All but the static hash, which is the kernel's.
 inline void change_each(InstanceRecord& value, const SeeMember& see) {
   auto& [static_hash, dynamic_hash, grid, block, dynamic_shared_memory, cooperative, parameters, device_kind, device_name,
-         space_base, space_size, state_bytes, recorded_at, mneme_version, annotations, recorded_time, cluster, attributes] =
-      value;
+         space_base, space_size, state_bytes, recorded_at, mneme_version, annotations, recorded_time, shape_launches, cluster,
+         attributes] = value;
   change(dynamic_hash, digest_of(ByteVector(1)), "dynamic_hash", see);
   change_each(grid, within("grid", see));
   change_each(block, within("block", see));
@@ -108,6 +115,8 @@ inline void change_each(InstanceRecord& value, const SeeMember& see) {
   if (recorded_time) change_each(*recorded_time, within("recorded_time", see));
   change(cluster, Dim3{2, 1, 1}, "cluster", see);
   change(attributes, {{"priority", "-1"}}, "attributes", see);
+  change(shape_launches, std::nullopt, "shape_launches", see);
+  if (shape_launches) change_each(*shape_launches, within("shape_launches", see));
 }
 
 inline void change_each(KernelDocument& value, const SeeMember& see) {

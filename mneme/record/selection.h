@@ -1,0 +1,60 @@
+// Selection: which launches the options of `mneme record` let through to be recorded.
+//
+// A launch passes, in this order: its kernel's name (--kernels, --exclude, --slowest), --window, --skip, --every, the memory that
+// it sees (--max-launch-bytes), --distinct, --max. Each step counts only the launches that those before it have left.
+// Thread-safe. Most launches of a program are left out by a step up to --every, or because --max launches were counted before:
+// this takes no lock.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <set>
+
+#include "mneme/record/kernel_counts.h"
+#include "mneme/snapshot/launch_window.h"
+#include "mneme/snapshot/name_expression.h"
+#include "mneme/snapshot/recording_options.h"
+#include "mneme/snapshot/recording_report.h"
+#include "mneme/snapshot/snapshot.h"
+
+namespace mneme {
+
+class Selection {
+ public:
+  using Claim = DistinctLaunches::Claim;
+
+  explicit Selection(const RecordingOptions& options);
+  // invalid_argument: an option does not parse. Then nothing is to be recorded.
+  const Status& status() const { return status_; }
+
+  // Why no launch of the kernel is recorded, by its name. Nothing: launches of it may be.
+  std::optional<NotRecorded> leaves_out(const KernelRecord& kernel) const;
+
+  // To be called once for each launch of the process, of whatever kernel: where the launch lies for --window.
+  uint64_t next_position();
+
+  // Counts a launch of a kernel, and says why the window or a number leaves it out.
+  std::optional<NotRecorded> leaves_out(KernelCounts& counts, uint64_t position) const;
+  // Counts a launch that is to be recorded. False: --max launches of the kernel have been counted already.
+  bool begin_attempt(KernelCounts& counts) const { return counts.attempts.fetch_add(1) < options_.max; }
+
+  std::optional<NotRecorded> leaves_out(Bytes visible_memory) const;
+
+  // The claim to be the one launch of its shape or arguments that is recorded; the empty one where any launch may be. Nothing: it
+  // is left out for the reason same(), since another has the claim.
+  std::optional<Claim> claim_launch(KernelCounts& counts, const ProgramShape& shape, ByteSpan parameters) const;
+  // Likewise of its data, once memory was read. False: another has the claim, and this launch counts no more for --max.
+  bool claim_data(KernelCounts& counts, const Digest& dynamic_hash, Claim& claim) const;
+  NotRecorded same() const;
+
+ private:
+  const RecordingOptions& options_;
+  Status status_;
+  std::optional<NameExpression> kernels_, exclude_;
+  std::set<Digest> slowest_;
+  std::optional<LaunchWindow> window_;
+  std::atomic<uint64_t> launches_ = 0;
+  std::atomic<int64_t> first_launch_ = 0;  // nanoseconds of the steady clock; 0: there was none yet
+};
+
+}  // namespace mneme
