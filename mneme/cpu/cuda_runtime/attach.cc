@@ -34,6 +34,7 @@ Status attach(mneme_call_table& table) {
   fill_launch(slots);
   fill_functions(slots);
   fill_memory(slots);
+  fill_managed(slots);
   fill_pools(slots);
   fill_copies(slots);
   fill_streams(slots);

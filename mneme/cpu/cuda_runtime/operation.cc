@@ -47,14 +47,23 @@ struct Runner {
   cudaError_t operator()(const EventRecord& record) const { return record.event->record(), cudaSuccess; }
   cudaError_t operator()(const EventWait&) const { return cudaSuccess; }
   cudaError_t operator()(const ChildGraph& child) const { return run_graph(*child.graph); }
-  cudaError_t operator()(const Allocation&) const { return cudaSuccess; }
+  cudaError_t operator()(const Allocation& allocation) const {
+    Context::get().memory().begin_graph_use(allocation.memory->pointer);
+    return cudaSuccess;
+  }
   cudaError_t operator()(const Release& release) const {
-    if (repeat == Repeat::by_graph) return cudaSuccess;
-    return Context::get().memory().free(release.pointer, {MemoryKind::device}) ? cudaSuccess : cudaErrorInvalidValue;
+    MemoryTable& memory = Context::get().memory();
+    const auto use = memory.find(release.pointer);
+    if (repeat == Repeat::by_graph && (!use || use->graph == GraphUse::none)) return cudaSuccess;
+    const bool is_ordered = use && (use->pool || use->kind == MemoryKind::device);
+    const bool freed = is_ordered && memory.free(release.pointer, {MemoryKind::device, MemoryKind::managed, MemoryKind::host});
+    return freed ? cudaSuccess : cudaErrorInvalidValue;
   }
 };
 
 }  // namespace
+
+GraphMemory::~GraphMemory() { Context::get().memory().end_graph_memory(pointer); }
 
 cudaError_t run(const Operation& operation, Repeat repeat) { return std::visit(Runner{repeat}, operation); }
 

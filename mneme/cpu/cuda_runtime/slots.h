@@ -66,6 +66,7 @@ void fill_launch(Slots& slots);
 void fill_functions(Slots& slots);
 void fill_symbols(Slots& slots);
 void fill_memory(Slots& slots);
+void fill_managed(Slots& slots);
 void fill_pools(Slots& slots);
 void fill_copies(Slots& slots);
 void fill_streams(Slots& slots);
