@@ -170,11 +170,11 @@ TEST(Copies, TwoAndThreeDimensions) {
   narrow.dstPtr.pitch = 1;
   EXPECT_EQ(CUDA(cudaMemcpy3D)(&narrow), cudaErrorInvalidPitchValue);
   CUDA(cudaGetLastError)();
-  cudaArray_t array = reinterpret_cast<cudaArray_t>(to);
+  cudaArray_t array = reinterpret_cast<cudaArray_t>(to);  // which is none
   for (cudaArray_t cudaMemcpy3DParms::* of : {&cudaMemcpy3DParms::srcArray, &cudaMemcpy3DParms::dstArray}) {
     cudaMemcpy3DParms arrays = volume;
     arrays.*of = array;
-    EXPECT_EQ(CUDA(cudaMemcpy3D)(&arrays), cudaErrorNotSupported);
+    EXPECT_EQ(CUDA(cudaMemcpy3D)(&arrays), cudaErrorInvalidResourceHandle);
   }
   CUDA(cudaGetLastError)();
   // A place inside of each memory, in each dimension.

@@ -100,7 +100,7 @@ void forget_resolved_kernels();
 Copy linear_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 Copy pitched_copy(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                   cudaMemcpyKind kind);
-// Whether CUDA would refuse the operation, and with what. A copy with arrays is cudaErrorNotSupported: the emulation has none.
+// Whether CUDA would refuse the operation, and with what.
 cudaError_t check(const Copy& copy);
 cudaError_t check(const Fill& fill);
 
