@@ -144,7 +144,7 @@ cudaError_t refuse(const cudaTextureDesc& description, const cudaResourceViewDes
 }
 
 void set_border(cpu::Texture& texture, const cudaTextureDesc& description) {
-  for (size_t i = 0; i < 4; ++i) {
+  for (size_t i = 0; i < texture.format.components; ++i) {
     const float value = description.borderColor[i];
     texture.border[i] =
         texture.yields_floats() ? std::bit_cast<uint32_t>(value) : static_cast<uint32_t>(static_cast<int64_t>(value));

@@ -212,14 +212,15 @@ TEST_F(TextureObjects, AreWhatTheirDescriptionsSay) {
   description.addressMode[2] = cudaAddressModeClamp;
   description.filterMode = cudaFilterModeLinear;
   description.normalizedCoords = 1;
-  description.borderColor[1] = 2;
+  description.borderColor[0] = 2;
+  description.borderColor[1] = 3;
   ASSERT_EQ(create(), cudaSuccess);
   EXPECT_EQ(texture().address[0], cpu::AddressMode::border);
   EXPECT_EQ(texture().address[1], cpu::AddressMode::mirror);
   EXPECT_EQ(texture().address[2], cpu::AddressMode::clamp);
   EXPECT_EQ(texture().filter, cpu::FilterMode::linear);
   EXPECT_TRUE(texture().normalized_coordinates);
-  EXPECT_EQ(texture().border[1], 0x40000000u);
+  EXPECT_EQ(texture().border, (cpu::Components{0x40000000u, 0, 0, 0})) << "of the components that there are";
   cudaResourceDesc told{};
   cudaTextureDesc how{};
   EXPECT_EQ(CUDA(cudaGetTextureObjectResourceDesc)(&told, object), cudaSuccess);

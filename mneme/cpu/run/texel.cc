@@ -38,8 +38,7 @@ float normalize(uint32_t value, const TexelFormat& format) {
 }  // namespace
 
 Components read_texel(const std::byte* texel, const TexelFormat& format, bool normalized) {
-  const bool floats = normalized || format.kind == TexelKind::real;
-  Components components = {0, 0, 0, floats ? std::bit_cast<uint32_t>(1.0f) : 1};
+  Components components{};
   for (uint32_t i = 0; i < format.components; ++i) {
     uint32_t value = read_bits(texel + i * (format.bits / 8), format.bits / 8);
     if (format.kind == TexelKind::signed_integer) value = sign_extend(value, format.bits);

@@ -31,7 +31,7 @@ struct TexelGrid {
 using Components = std::array<uint32_t, 4>;
 
 // Reads a texel. Real numbers become floats; integers are extended to 32 bits or, `normalized`, become floats from 0 to 1, signed
-// ones from -1 to 1. Components that the format lacks are 0, but the fourth is 1.
+// ones from -1 to 1. Components that the format lacks are 0.
 Components read_texel(const std::byte* texel, const TexelFormat& format, bool normalized);
 
 // The value that is stored as `value` (from 0 to 1) in an image with the sRGB encoding.
