@@ -9,9 +9,13 @@ namespace mneme::cpu {
 namespace {
 
 uint32_t read_bits(const std::byte* from, uint32_t bytes) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, from, bytes);
-  return bits;
+  uint16_t half = 0;
+  uint32_t word = 0;
+  switch (bytes) {
+    case 1: return std::to_integer<uint32_t>(*from);
+    case 2: return std::memcpy(&half, from, sizeof half), half;
+    default: return std::memcpy(&word, from, sizeof word), word;
+  }
 }
 
 uint32_t sign_extend(uint32_t value, uint32_t bits) {
@@ -39,6 +43,10 @@ float normalize(uint32_t value, const TexelFormat& format) {
 
 Components read_texel(const std::byte* texel, const TexelFormat& format, bool normalized) {
   Components components{};
+  if (format.kind == TexelKind::real && format.bits == 32) {  // most are
+    for (uint32_t i = 0; i < format.components; ++i) std::memcpy(&components[i], texel + sizeof(float) * i, sizeof(float));
+    return components;
+  }
   for (uint32_t i = 0; i < format.components; ++i) {
     uint32_t value = read_bits(texel + i * (format.bits / 8), format.bits / 8);
     if (format.kind == TexelKind::signed_integer) value = sign_extend(value, format.bits);

@@ -10,12 +10,19 @@
 namespace mneme::cpu {
 namespace {
 
-constexpr float kFraction = 256;       // 8 bits of fraction
+constexpr int kFractionBits = 8;
+constexpr float kFraction = 1 << kFractionBits;
 constexpr float kFarthest = 0x1p+30f;  // no image reaches it, and it is a number of a texel in 64 bits
 constexpr int64_t kOutside = -1;
 
 // A coordinate as a number that can be rounded: not beyond the farthest texel, and a NaN is 0.
 float sane(float coordinate) { return std::isnan(coordinate) ? 0 : std::clamp(coordinate, -kFarthest, kFarthest); }
+
+// The greatest whole number that is not above a sane value.
+int64_t whole(float value) {
+  const auto truncated = static_cast<int64_t>(value);
+  return truncated - (static_cast<float>(truncated) > value ? 1 : 0);
+}
 
 int64_t modulo(int64_t value, int64_t by) { return (value % by + by) % by; }
 
@@ -40,15 +47,15 @@ struct Tap {
 };
 
 Tap point_tap(float coordinate, uint32_t size, AddressMode mode) {
-  const int64_t texel = place(static_cast<int64_t>(std::floor(coordinate)), size, mode);
+  const int64_t texel = place(whole(coordinate), size, mode);
   return {{texel, texel}, 0};
 }
 
 Tap linear_tap(float coordinate, uint32_t size, AddressMode mode) {
-  const float fixed = std::floor((coordinate - 0.5f) * kFraction + 0.5f);
-  const float whole = std::floor(fixed / kFraction);
-  const auto first = static_cast<int64_t>(whole);
-  return {{place(first, size, mode), place(first + 1, size, mode)}, fixed / kFraction - whole};
+  const int64_t fixed = whole((coordinate - 0.5f) * kFraction + 0.5f);
+  const int64_t first = fixed >> kFractionBits;
+  const auto fraction = static_cast<float>(fixed & ((1 << kFractionBits) - 1));
+  return {{place(first, size, mode), place(first + 1, size, mode)}, fraction / kFraction};
 }
 
 // Where a fetch goes to on one level.
@@ -168,9 +175,9 @@ class Fetch {
     return read;
   }
 
-  static Components mix(const Components& a, const Components& b, float share) {
-    Components mixed;
-    for (size_t i = 0; i < mixed.size(); ++i)
+  Components mix(const Components& a, const Components& b, float share) const {
+    Components mixed{};
+    for (size_t i = 0; i < texture_.format.components; ++i)
       mixed[i] = std::bit_cast<uint32_t>((1 - share) * std::bit_cast<float>(a[i]) + share * std::bit_cast<float>(b[i]));
     return mixed;
   }
