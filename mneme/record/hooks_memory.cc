@@ -1,6 +1,9 @@
 // Allocation kinds. The list at the end is where one is added: with a handler that takes its memory from the recorder it is
 // captured, with one that calls remember_foreign it is known and a launch that is given a pointer into it is not recorded. The
 // host's memory that kernels reach is in hooks_host_memory.cc.
+#include <mutex>
+
+#include "mneme/base/range_map.h"
 #include "mneme/device/backend.h"
 #include "mneme/record/table.h"
 
@@ -11,9 +14,41 @@ constexpr uint64_t kPitch = 512;  // of rows, as the vendor's own
 
 uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-// Memory of the recorder, or what `vendor` returns, which leaves the address in *out.
+// Where the host reaches the device's memory, managed memory is memory of the recorder as any other. These are its places, since
+// programs ask what a pointer is. Thread-safe.
+class ManagedMemory {
+ public:
+  static ManagedMemory& get() {
+    static auto* memory = new ManagedMemory;
+    return *memory;
+  }
+  void add(const void* pointer, size_t size) {
+    std::lock_guard lock(mutex_);
+    memory_.set({DevicePtr(address_of(pointer)), Bytes(size)});
+  }
+  void remove(const void* pointer) {
+    std::lock_guard lock(mutex_);
+    memory_.erase_start(DevicePtr(address_of(pointer)));
+  }
+  void clear() {
+    std::lock_guard lock(mutex_);
+    memory_.clear();
+  }
+  bool holds(const void* pointer) const {
+    std::lock_guard lock(mutex_);
+    return memory_.find(DevicePtr(address_of(pointer))) != nullptr;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  RangeMap<> memory_;
+};
+
+// Memory of the recorder, or what `vendor` returns, which leaves the address in *out. Launches that are given memory of the
+// vendor pass for the reason `foreign`.
 template <typename Vendor>
-cudaError_t allocate(Table& table, void** out, size_t size, Vendor vendor) {
+cudaError_t allocate(Table& table, void** out, size_t size, Vendor vendor,
+                     NotRecorded foreign = NotRecorded::other_device_memory) {
   auto memory = recorder()->allocate(table, Bytes(size));
   if (memory.ok() && *memory) {
     *out = reinterpret_cast<void*>((*memory)->address);
@@ -22,7 +57,7 @@ cudaError_t allocate(Table& table, void** out, size_t size, Vendor vendor) {
   cudaError_t code = vendor();
   if (code != cudaSuccess) return code;  // the program has asked for more than there is
   if (!memory.ok()) recorder()->failed_allocation(memory.status());
-  recorder()->remember_foreign(address_of(*out), size, NotRecorded::other_device_memory);
+  recorder()->remember_foreign(address_of(*out), size, foreign);
   return code;
 }
 
@@ -62,6 +97,7 @@ cudaError_t on_malloc_3d(Table& table, cudaPitchedPtr* out, cudaExtent extent) {
 bool free_own(Table& table, void* pointer, cudaError_t& code) {
   if (!recorder()->owns(address_of(pointer))) return false;
   Status status = recorder()->free(table, DevicePtr(address_of(pointer)));
+  if (status.ok()) ManagedMemory::get().remove(pointer);
   if (status.ok())
     code = cudaSuccess;
   else if (status.code() == Code::invalid_argument)
@@ -88,6 +124,7 @@ cudaError_t on_free_async(Table& table, void* pointer, cudaStream_t stream) {
 
 cudaError_t on_device_reset(Table& table) {
   release_host_memory(table);
+  ManagedMemory::get().clear();
   recorder()->reset(table);
   return MNEME_NEXT(table, cudaDeviceReset)();
 }
@@ -100,6 +137,9 @@ cudaError_t on_pointer_attributes(Table& table, cudaPointerAttributes* attribute
   *attributes = {};
   attributes->type = cudaMemoryTypeDevice;
   attributes->devicePointer = const_cast<void*>(pointer);
+  if (!ManagedMemory::get().holds(pointer)) return cudaSuccess;
+  attributes->type = cudaMemoryTypeManaged;
+  attributes->hostPointer = attributes->devicePointer;
   return cudaSuccess;
 }
 
@@ -109,7 +149,13 @@ cudaError_t remember(cudaError_t code, void* const* pointer, size_t size, NotRec
 }
 
 cudaError_t on_malloc_managed(Table& table, void** out, size_t size, unsigned flags) {
-  return remember(MNEME_NEXT(table, cudaMallocManaged)(out, size, flags), out, size, NotRecorded::managed_memory);
+  auto vendor = [&] { return MNEME_NEXT(table, cudaMallocManaged)(out, size, flags); };
+  const bool host_reaches_it = backend_of(table.device_kind()).hardware == Hardware::host;
+  const bool valid = out && size != 0 && (flags == cudaMemAttachGlobal || flags == cudaMemAttachHost);
+  if (!host_reaches_it || !valid) return remember(vendor(), out, size, NotRecorded::managed_memory);
+  cudaError_t code = allocate(table, out, size, vendor, NotRecorded::managed_memory);
+  if (code == cudaSuccess && recorder()->owns(address_of(*out))) ManagedMemory::get().add(*out, size);
+  return code;
 }
 template <mneme_call kSlot>
 cudaError_t on_malloc_async(Table& table, void** out, size_t size, cudaStream_t stream) {
@@ -147,8 +193,8 @@ using Hooks = HookList<
     Hook<MNEME_CALL_cudaFreeAsync, on_free_async<MNEME_CALL_cudaFreeAsync>>,
     Hook<MNEME_CALL_cudaFreeAsync_ptsz, on_free_async<MNEME_CALL_cudaFreeAsync_ptsz>>,
     Hook<MNEME_CALL_cudaDeviceReset, on_device_reset>, Hook<MNEME_CALL_cudaPointerGetAttributes, on_pointer_attributes>,
+    Hook<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,  // where the host reaches the device's memory
     // known, not captured
-    Hook<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,
     Hook<MNEME_CALL_cudaMallocAsync, on_malloc_async<MNEME_CALL_cudaMallocAsync>>,
     Hook<MNEME_CALL_cudaMallocAsync_ptsz, on_malloc_async<MNEME_CALL_cudaMallocAsync_ptsz>>,
     Hook<MNEME_CALL_cudaMallocFromPoolAsync, on_malloc_from_pool<MNEME_CALL_cudaMallocFromPoolAsync>>,

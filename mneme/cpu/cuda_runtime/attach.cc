@@ -34,8 +34,12 @@ Status attach(mneme_call_table& table) {
   fill_launch(slots);
   fill_functions(slots);
   fill_memory(slots);
+  fill_managed(slots);
   fill_pools(slots);
   fill_copies(slots);
+  fill_arrays(slots);
+  fill_array_copies(slots);
+  fill_textures(slots);
   fill_streams(slots);
   fill_capture(slots);
   fill_events(slots);

@@ -11,48 +11,93 @@
 
 namespace mneme::emulation {
 
-void* MemoryTable::allocate(size_t size, MemoryKind kind, unsigned flags) {
-  bool on_device = kind == MemoryKind::device || kind == MemoryKind::managed;
+namespace {
+
+bool is_on_device(MemoryKind kind) { return kind == MemoryKind::device || kind == MemoryKind::managed; }
+
+}  // namespace
+
+void* MemoryTable::allocate(size_t size, const MemoryUse& use) {
+  const bool on_device = is_on_device(use.kind);
   {
     std::lock_guard lock(mutex_);
     uint64_t total = device_.properties().total_memory.count;
     if (on_device && (size > total || allocated_ > total - size)) return nullptr;
   }
+  const bool counts = use.pool && use.graph == GraphUse::none;
+  if (counts && !use.pool->take(Bytes(size))) return nullptr;
   Result<DevicePtr> pointer = device_.allocate(Bytes(size));
-  if (!pointer.ok()) return nullptr;
+  if (!pointer.ok()) {
+    if (counts) use.pool->give_back(Bytes(size));
+    return nullptr;
+  }
   std::lock_guard lock(mutex_);
-  memory_.set({*pointer, Bytes(size)}, {kind, flags});
+  memory_.set({*pointer, Bytes(size)}, use);
   if (on_device) allocated_ += size;
   return reinterpret_cast<void*>(pointer->address);
 }
 
 bool MemoryTable::free(void* pointer, std::initializer_list<MemoryKind> accepts) {
   const DevicePtr address(reinterpret_cast<uint64_t>(pointer));
-  MemoryKind kind;
-  {
-    std::lock_guard lock(mutex_);
-    const auto* found = memory_.find_start(address);
-    if (!found) return false;
-    kind = found->value.kind;
-    if (std::find(accepts.begin(), accepts.end(), kind) == accepts.end()) return false;
-    if (kind == MemoryKind::device || kind == MemoryKind::managed) allocated_ -= found->range.size.count;
-    memory_.erase_start(address);
+  std::lock_guard lock(mutex_);
+  const Entry* found = memory_.find_start(address);
+  if (!found || std::find(accepts.begin(), accepts.end(), found->value.kind) == accepts.end()) return false;
+  const Entry entry = *found;
+  if (entry.value.graph == GraphUse::idle) return false;
+  if (entry.value.pool) entry.value.pool->give_back(entry.range.size);
+  if (entry.value.graph == GraphUse::none) return give_back(entry);
+  memory_.set(entry.range, {entry.value.kind, entry.value.flags, entry.value.pool, GraphUse::idle});
+  return true;
+}
+
+// With the mutex held.
+bool MemoryTable::give_back(const Entry& entry) {
+  if (is_on_device(entry.value.kind)) allocated_ -= entry.range.size.count;
+  memory_.erase_start(entry.range.address);
+  if (entry.value.kind == MemoryKind::managed) advice_.forget(entry.range);
+  return entry.value.kind == MemoryKind::registered || device_.free(entry.range.address).ok();
+}
+
+void MemoryTable::begin_graph_use(void* pointer) {
+  std::lock_guard lock(mutex_);
+  const Entry* found = memory_.find_start(DevicePtr(reinterpret_cast<uint64_t>(pointer)));
+  if (!found || found->value.graph != GraphUse::idle) return;
+  MemoryUse use = found->value;
+  use.graph = GraphUse::live;
+  if (use.pool) use.pool->take(found->range.size);
+  memory_.set(found->range, use);
+}
+
+void MemoryTable::end_graph_memory(void* pointer) {
+  std::lock_guard lock(mutex_);
+  const Entry* found = memory_.find_start(DevicePtr(reinterpret_cast<uint64_t>(pointer)));
+  if (!found || found->value.graph == GraphUse::none) return;
+  Entry entry = *found;
+  if (entry.value.graph == GraphUse::idle) {
+    give_back(entry);
+    return;
   }
-  return kind == MemoryKind::registered || device_.free(address).ok();
+  entry.value.graph = GraphUse::none;
+  memory_.set(entry.range, entry.value);
 }
 
 bool MemoryTable::add_registered(void* pointer, size_t size, unsigned flags) {
   const MemoryRange memory{DevicePtr(reinterpret_cast<uint64_t>(pointer)), Bytes(size)};
   std::lock_guard lock(mutex_);
   if (memory_.first_overlap(memory) != memory_.end()) return false;
-  memory_.set(memory, {MemoryKind::registered, flags});
+  memory_.set(memory, {.kind = MemoryKind::registered, .flags = flags});
   return true;
 }
 
-std::optional<MemoryUse> MemoryTable::find(const void* pointer) const {
+std::optional<AllocatedMemory> MemoryTable::find_allocation(const void* pointer) const {
   std::lock_guard lock(mutex_);
   const auto* found = memory_.find(DevicePtr(reinterpret_cast<uint64_t>(pointer)));
-  return found ? std::optional(found->value) : std::nullopt;
+  return found ? std::optional(AllocatedMemory{found->range, found->value}) : std::nullopt;
+}
+
+std::optional<MemoryUse> MemoryTable::find(const void* pointer) const {
+  const auto found = find_allocation(pointer);
+  return found ? std::optional(found->use) : std::nullopt;
 }
 
 uint64_t MemoryTable::allocated() const {

@@ -14,6 +14,8 @@
 #include "mneme/base/range_map.h"
 #include "mneme/base/status.h"
 #include "mneme/cpu/cuda_runtime/images.h"
+#include "mneme/cpu/cuda_runtime/memory_advice.h"
+#include "mneme/cpu/cuda_runtime/memory_pool.h"
 #include "mneme/device/device.h"
 #include "mneme/runtime/registry.h"
 
@@ -25,9 +27,20 @@ inline constexpr int kMaxBlocksPerMultiprocessor = 32;
 
 enum class MemoryKind { device, managed, host, registered };
 
+// Of memory that a node of a graph allocates: it stays where it is as long as the graph may be launched again, and is in use
+// from the launch that allocates it until it is freed.
+enum class GraphUse { none, idle, live };
+
 struct MemoryUse {
   MemoryKind kind = MemoryKind::device;
-  unsigned flags = 0;  // of host memory
+  unsigned flags = 0;                     // of host memory
+  std::shared_ptr<MemoryPool> pool = {};  // where the memory comes from; null: from none
+  GraphUse graph = GraphUse::none;
+};
+
+struct AllocatedMemory {
+  MemoryRange range;
+  MemoryUse use;
 };
 
 // What the program has allocated. Thread-safe.
@@ -35,21 +48,33 @@ class MemoryTable {
  public:
   explicit MemoryTable(Device& device) : device_(device) {}
 
-  // Null: there is not enough memory, or `size` is 0.
-  void* allocate(size_t size, MemoryKind kind, unsigned flags = 0);
-  // Frees an allocation, or forgets registered memory. False: no allocation of one of the kinds in `accepts` starts there.
+  // Null: there is not enough memory, `size` is 0, or it is more than the pool may have. The pool counts the memory.
+  void* allocate(size_t size, const MemoryUse& use);
+  // Frees an allocation, or forgets registered memory; that of a graph becomes idle. False: no allocation of one of the kinds in
+  // `accepts` starts there, or it is idle.
   bool free(void* pointer, std::initializer_list<MemoryKind> accepts);
+  // Makes memory of a graph live: a launch has allocated it.
+  void begin_graph_use(void* pointer);
+  // The graph is gone: frees its memory where it is idle. Else the program frees it, as any other.
+  void end_graph_memory(void* pointer);
   // Notes host memory of the program's own (cudaHostRegister). False: an allocation holds `pointer` already.
   bool add_registered(void* pointer, size_t size, unsigned flags);
-  // The use of the allocation that holds the address; nothing where none does.
+  // The allocation that holds the address, and its use; nothing where none does.
+  std::optional<AllocatedMemory> find_allocation(const void* pointer) const;
   std::optional<MemoryUse> find(const void* pointer) const;
   uint64_t allocated() const;  // bytes of device and managed memory
+  // What the program has said of its memory. Freed memory is forgotten in it.
+  MemoryAdvice& advice() { return advice_; }
 
  private:
+  using Entry = RangeMap<MemoryUse>::Entry;
+  bool give_back(const Entry& entry);
+
   Device& device_;
   mutable std::mutex mutex_;
   RangeMap<MemoryUse> memory_;
   uint64_t allocated_ = 0;
+  MemoryAdvice advice_;
 };
 
 // What cudaFuncSetAttribute sets for a function.

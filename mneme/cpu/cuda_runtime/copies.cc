@@ -36,6 +36,21 @@ cudaError_t memcpy_3d_async(const cudaMemcpy3DParms* parameters, cudaStream_t st
 }
 cudaError_t memcpy_3d(const cudaMemcpy3DParms* parameters) { return memcpy_3d_async(parameters, nullptr); }
 
+cudaError_t memcpy_3d_peer_async(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
+  if (!parameters) return cudaErrorInvalidValue;
+  if (parameters->srcDevice != 0 || parameters->dstDevice != 0) return cudaErrorInvalidDevice;
+  const cudaMemcpy3DParms same{.srcArray = parameters->srcArray,
+                               .srcPos = parameters->srcPos,
+                               .srcPtr = parameters->srcPtr,
+                               .dstArray = parameters->dstArray,
+                               .dstPos = parameters->dstPos,
+                               .dstPtr = parameters->dstPtr,
+                               .extent = parameters->extent,
+                               .kind = cudaMemcpyDefault};
+  return memcpy_3d_async(&same, stream);
+}
+cudaError_t memcpy_3d_peer(const cudaMemcpy3DPeerParms* parameters) { return memcpy_3d_peer_async(parameters, nullptr); }
+
 cudaError_t memcpy_peer_async(void* to, int to_device, const void* from, int from_device, size_t bytes, cudaStream_t stream) {
   if (to_device != 0 || from_device != 0) return cudaErrorInvalidDevice;
   return memcpy_async(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
@@ -100,6 +115,8 @@ void fill_copies(Slots& slots) {
   MNEME_EMULATE_PTSZ(cudaMemcpy2DAsync, memcpy_2d_async);
   MNEME_EMULATE_PTDS(cudaMemcpy3D, memcpy_3d);
   MNEME_EMULATE_PTSZ(cudaMemcpy3DAsync, memcpy_3d_async);
+  MNEME_EMULATE_PTDS(cudaMemcpy3DPeer, memcpy_3d_peer);
+  MNEME_EMULATE_PTSZ(cudaMemcpy3DPeerAsync, memcpy_3d_peer_async);
   MNEME_EMULATE(cudaMemcpyPeer, memcpy_peer);
   MNEME_EMULATE(cudaMemcpyPeerAsync, memcpy_peer_async);
   MNEME_EMULATE_PTDS(cudaMemcpyToSymbol, memcpy_to_symbol);

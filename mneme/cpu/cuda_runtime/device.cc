@@ -1,8 +1,10 @@
 // The device itself: there is one, number 0, and it says what it is.
 #include <cuda_profiler_api.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "mneme/cpu/cuda_runtime/context.h"
@@ -44,6 +46,36 @@ cudaError_t set_valid(int* devices, int count) {
 }
 cudaError_t choose(int* device, const cudaDeviceProp* wanted) { return wanted ? get(device) : cudaErrorInvalidValue; }
 
+template <size_t kCount>
+void set_extents(int (&out)[kCount], const int (&extents)[kCount]) {
+  std::copy(std::begin(extents), std::end(extents), out);
+}
+
+// Those of a GPU of compute capability 9.0.
+void set_image_limits(cudaDeviceProp& out) {
+  out.textureAlignment = out.surfaceAlignment = 512;
+  out.texturePitchAlignment = 32;
+  out.maxTexture1D = 131072;
+  out.maxTexture1DMipmap = 32768;
+  set_extents(out.maxTexture2D, {131072, 65536});
+  set_extents(out.maxTexture2DMipmap, {32768, 32768});
+  set_extents(out.maxTexture2DLinear, {131072, 65000, 2097120});
+  set_extents(out.maxTexture2DGather, {32768, 32768});
+  set_extents(out.maxTexture3D, {16384, 16384, 16384});
+  set_extents(out.maxTexture3DAlt, {8192, 8192, 32768});
+  out.maxTextureCubemap = 32768;
+  set_extents(out.maxTexture1DLayered, {32768, 2048});
+  set_extents(out.maxTexture2DLayered, {32768, 32768, 2048});
+  set_extents(out.maxTextureCubemapLayered, {32768, 2046});
+  out.maxSurface1D = 32768;
+  set_extents(out.maxSurface2D, {131072, 65536});
+  set_extents(out.maxSurface3D, {16384, 16384, 16384});
+  set_extents(out.maxSurface1DLayered, {32768, 2048});
+  set_extents(out.maxSurface2DLayered, {32768, 32768, 2048});
+  out.maxSurfaceCubemap = 32768;
+  set_extents(out.maxSurfaceCubemapLayered, {32768, 2046});
+}
+
 cudaError_t get_properties(cudaDeviceProp* out, int device) {
   if (!out) return cudaErrorInvalidValue;
   if (cudaError_t result = check(device); result != cudaSuccess) return result;
@@ -68,8 +100,7 @@ cudaError_t get_properties(cudaDeviceProp* out, int device) {
   out->totalConstMem = kConstantBytes;
   out->major = static_cast<int>(architecture / 10);
   out->minor = static_cast<int>(architecture % 10);
-  out->textureAlignment = 512;
-  out->texturePitchAlignment = 32;
+  set_image_limits(*out);
   out->multiProcessorCount = static_cast<int>(have.multiprocessors);
   out->maxThreadsPerMultiProcessor = kMaxThreadsPerMultiprocessor;
   out->maxBlocksPerMultiProcessor = kMaxBlocksPerMultiprocessor;
@@ -106,6 +137,27 @@ int attribute_value(const cudaDeviceProp& p, cudaDeviceAttr attribute) {
     case cudaDevAttrClockRate: return 1000000;        // kHz: what clock64 of the CPU device counts, nanoseconds
     case cudaDevAttrMemoryClockRate: return 1000000;  // kHz
     case cudaDevAttrTextureAlignment: return static_cast<int>(p.textureAlignment);
+    case cudaDevAttrTexturePitchAlignment: return static_cast<int>(p.texturePitchAlignment);
+    case cudaDevAttrSurfaceAlignment: return static_cast<int>(p.surfaceAlignment);
+    case cudaDevAttrMaxTexture1DWidth: return p.maxTexture1D;
+    case cudaDevAttrMaxTexture2DWidth: return p.maxTexture2D[0];
+    case cudaDevAttrMaxTexture2DHeight: return p.maxTexture2D[1];
+    case cudaDevAttrMaxTexture3DWidth: return p.maxTexture3D[0];
+    case cudaDevAttrMaxTexture3DHeight: return p.maxTexture3D[1];
+    case cudaDevAttrMaxTexture3DDepth: return p.maxTexture3D[2];
+    case cudaDevAttrMaxTexture2DLayeredWidth: return p.maxTexture2DLayered[0];
+    case cudaDevAttrMaxTexture2DLayeredHeight: return p.maxTexture2DLayered[1];
+    case cudaDevAttrMaxTexture2DLayeredLayers: return p.maxTexture2DLayered[2];
+    case cudaDevAttrMaxTexture1DLinearWidth: return 1 << 28;
+    case cudaDevAttrMaxTexture2DLinearWidth: return p.maxTexture2DLinear[0];
+    case cudaDevAttrMaxTexture2DLinearHeight: return p.maxTexture2DLinear[1];
+    case cudaDevAttrMaxTexture2DLinearPitch: return p.maxTexture2DLinear[2];
+    case cudaDevAttrMaxSurface1DWidth: return p.maxSurface1D;
+    case cudaDevAttrMaxSurface2DWidth: return p.maxSurface2D[0];
+    case cudaDevAttrMaxSurface2DHeight: return p.maxSurface2D[1];
+    case cudaDevAttrMaxSurface3DWidth: return p.maxSurface3D[0];
+    case cudaDevAttrMaxSurface3DHeight: return p.maxSurface3D[1];
+    case cudaDevAttrMaxSurface3DDepth: return p.maxSurface3D[2];
     case cudaDevAttrMultiProcessorCount: return p.multiProcessorCount;
     case cudaDevAttrIntegrated: return p.integrated;
     case cudaDevAttrCanMapHostMemory: return p.canMapHostMemory;

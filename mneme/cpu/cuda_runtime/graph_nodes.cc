@@ -188,9 +188,53 @@ cudaError_t get_awaited_event(cudaGraphNode_t node, cudaEvent_t* event) {
   return cudaSuccess;
 }
 
+// --- memory -------------------------------------------------------------------------------------------------------------------
+
+// cudaMemAllocNodeParams and its second version have the same members.
+template <typename Parameters>
+cudaError_t make_allocation(Parameters& parameters, Operation& out) {
+  const cudaMemPoolProps& pool = parameters.poolProps;
+  if (parameters.bytesize == 0 || pool.handleTypes != cudaMemHandleTypeNone) return cudaErrorInvalidValue;
+  if (pool.location.type != cudaMemLocationTypeDevice) return cudaErrorInvalidValue;
+  if (pool.location.id != 0) return cudaErrorInvalidDevice;
+  Allocation allocation;
+  if (cudaError_t result = make_graph_memory(parameters.bytesize, allocation); result != cudaSuccess) return result;
+  parameters.dptr = allocation.memory->pointer;
+  out = std::move(allocation);
+  return cudaSuccess;
+}
+
+cudaError_t add_allocation(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count,
+                           cudaMemAllocNodeParams* parameters) {
+  Operation operation;
+  if (!parameters) return cudaErrorInvalidValue;
+  if (cudaError_t result = make_allocation(*parameters, operation); result != cudaSuccess) return result;
+  return add(node, graph, dependencies, count, std::move(operation));
+}
+cudaError_t add_release(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t count,
+                        void* pointer) {
+  return pointer ? add(node, graph, dependencies, count, Release{pointer}) : cudaErrorInvalidValue;
+}
+cudaError_t get_allocation(cudaGraphNode_t node, cudaMemAllocNodeParams* parameters) {
+  auto* allocation = operation_of<Allocation>(node);
+  if (!allocation || !parameters) return cudaErrorInvalidValue;
+  *parameters = {};
+  parameters->poolProps.allocType = cudaMemAllocationTypePinned;
+  parameters->poolProps.location = {.type = cudaMemLocationTypeDevice, .id = 0};
+  parameters->bytesize = allocation->memory->size;
+  parameters->dptr = allocation->memory->pointer;
+  return cudaSuccess;
+}
+cudaError_t get_release(cudaGraphNode_t node, void* pointer) {
+  auto* release = operation_of<Release>(node);
+  if (!release || !pointer) return cudaErrorInvalidValue;
+  *static_cast<void**>(pointer) = release->pointer;
+  return cudaSuccess;
+}
+
 // --- any node by its type -----------------------------------------------------------------------------------------------------
 
-cudaError_t make_any(const cudaGraphNodeParams& parameters, Operation& out) {
+cudaError_t make_any(cudaGraphNodeParams& parameters, Operation& out) {
   switch (parameters.type) {
     case cudaGraphNodeTypeKernel: {
       const cudaKernelNodeParamsV2& kernel = parameters.kernel;
@@ -214,6 +258,10 @@ cudaError_t make_any(const cudaGraphNodeParams& parameters, Operation& out) {
       out = ChildGraph{child->clone()};
       return cudaSuccess;
     }
+    case cudaGraphNodeTypeMemAlloc: return make_allocation(parameters.alloc, out);
+    case cudaGraphNodeTypeMemFree:
+      out = Release{parameters.free.dptr};
+      return parameters.free.dptr ? cudaSuccess : cudaErrorInvalidValue;
     case cudaGraphNodeTypeEmpty: out = std::monostate(); return cudaSuccess;
     case cudaGraphNodeTypeEventRecord: out = EventRecord{Event::of(parameters.eventRecord.event)}; return cudaSuccess;
     case cudaGraphNodeTypeWaitEvent: out = EventWait{Event::of(parameters.eventWait.event)}; return cudaSuccess;
@@ -330,6 +378,10 @@ void fill_graph_nodes(Slots& slots) {
   MNEME_EMULATE(cudaGraphAddChildGraphNode, add_child);
   MNEME_EMULATE(cudaGraphChildGraphNodeGetGraph, get_child);
   MNEME_EMULATE(cudaGraphExecChildGraphNodeSetParams, set_exec_child);
+  MNEME_EMULATE(cudaGraphAddMemAllocNode, add_allocation);
+  MNEME_EMULATE(cudaGraphMemAllocNodeGetParams, get_allocation);
+  MNEME_EMULATE(cudaGraphAddMemFreeNode, add_release);
+  MNEME_EMULATE(cudaGraphMemFreeNodeGetParams, get_release);
   MNEME_EMULATE(cudaGraphAddNode, add_any);
   MNEME_EMULATE(cudaGraphNodeSetParams, set_any);
   MNEME_EMULATE(cudaGraphExecNodeSetParams, set_exec_any);

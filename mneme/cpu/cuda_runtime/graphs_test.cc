@@ -230,6 +230,81 @@ TEST_F(Graphs, NodesOfACaptureSayThatTheyAllocateAndRelease) {
   CUDA(cudaStreamDestroy)(stream);
 }
 
+// The memory of a graph is at one address in every launch, and counts as used from a launch until it is freed.
+TEST_F(Graphs, NodesAllocateAndReleaseMemory) {
+  const auto used = [] {
+    uint64_t bytes = 77;
+    EXPECT_EQ(CUDA(cudaDeviceGetGraphMemAttribute)(0, cudaGraphMemAttrUsedMemCurrent, &bytes), cudaSuccess);
+    return bytes;
+  };
+  cudaMemAllocNodeParams parameters{};
+  parameters.poolProps.allocType = cudaMemAllocationTypePinned;
+  parameters.poolProps.location = {.type = cudaMemLocationTypeDevice, .id = 0};
+  parameters.bytesize = 4;
+  cudaGraphNode_t allocation = nullptr, fill = nullptr, release = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphAddMemAllocNode)(&allocation, graph, nullptr, 0, &parameters), cudaSuccess);
+  ASSERT_NE(parameters.dptr, nullptr);
+  cudaMemsetParams ones{.dst = parameters.dptr, .pitch = 0, .value = 1, .elementSize = 4, .width = 1, .height = 1};
+  ASSERT_EQ(CUDA(cudaGraphAddMemsetNode)(&fill, graph, &allocation, 1, &ones), cudaSuccess);
+  cudaMemAllocNodeParams read{};
+  EXPECT_EQ(CUDA(cudaGraphMemAllocNodeGetParams)(allocation, &read), cudaSuccess);
+  EXPECT_EQ(read.dptr, parameters.dptr);
+  EXPECT_EQ(read.bytesize, 4u);
+  cudaGraphExec_t exec = nullptr;
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(used(), 0u);
+  for (int launch = 0; launch < 2; ++launch) {
+    EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+    EXPECT_EQ(used(), 4u);
+    EXPECT_EQ(*static_cast<int*>(parameters.dptr), 1);
+    EXPECT_EQ(CUDA(cudaFreeAsync)(parameters.dptr, nullptr), cudaSuccess);
+    EXPECT_EQ(CUDA(cudaFreeAsync)(parameters.dptr, nullptr), cudaErrorInvalidValue);
+    EXPECT_EQ(used(), 0u);
+  }
+  CUDA(cudaGraphExecDestroy)(exec);
+  ASSERT_EQ(CUDA(cudaGraphAddMemFreeNode)(&release, graph, &fill, 1, parameters.dptr), cudaSuccess);
+  void* released = nullptr;
+  EXPECT_EQ(CUDA(cudaGraphMemFreeNodeGetParams)(release, &released), cudaSuccess);
+  EXPECT_EQ(released, parameters.dptr);
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, graph, 0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaGraphLaunch)(exec, nullptr), cudaSuccess);
+  EXPECT_EQ(used(), 0u);
+  uint64_t reserved = 0;
+  EXPECT_EQ(CUDA(cudaDeviceGraphMemTrim)(0), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaDeviceGetGraphMemAttribute)(0, cudaGraphMemAttrReservedMemCurrent, &reserved), cudaSuccess);
+  EXPECT_EQ(reserved, 0u);
+  CUDA(cudaGraphExecDestroy)(exec);
+  parameters.bytesize = 0;
+  EXPECT_EQ(CUDA(cudaGraphAddMemAllocNode)(&allocation, graph, nullptr, 0, &parameters), cudaErrorInvalidValue);
+  CUDA(cudaGetLastError)();
+}
+
+// What a graph has allocated and not freed outlives it.
+TEST_F(Graphs, LeaveTheMemoryThatIsInUse) {
+  size_t before = 0, after = 0, total = 0;
+  CUDA(cudaMemGetInfo)(&before, &total);
+  cudaStream_t stream = nullptr;
+  cudaGraph_t captured = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  void *kept = nullptr, *unused = nullptr;
+  ASSERT_EQ(CUDA(cudaStreamCreate)(&stream), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamBeginCapture)(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMallocAsync)(&kept, 64, stream), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMallocAsync)(&unused, 64, stream), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(unused, stream), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaStreamEndCapture)(stream, &captured), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphInstantiate)(&exec, captured, 0), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaGraphLaunch)(exec, stream), cudaSuccess);
+  CUDA(cudaGraphExecDestroy)(exec);
+  CUDA(cudaGraphDestroy)(captured);
+  *static_cast<int*>(kept) = 5;
+  EXPECT_EQ(CUDA(cudaFreeAsync)(kept, stream), cudaSuccess);
+  CUDA(cudaMemGetInfo)(&after, &total);
+  EXPECT_EQ(after, before);
+  CUDA(cudaStreamDestroy)(stream);
+}
+
 TEST_F(Graphs, AreInstantiatedWithFlagsAndSayWhetherTheyWere) {
   cudaGraphNode_t a = nullptr, b = nullptr;
   CUDA(cudaGraphAddEmptyNode)(&a, graph, nullptr, 0);

@@ -455,10 +455,10 @@ TEST(LoweringDeathTest, SaysWhatIsWrongWithTheCommand) {
 
 TEST(Unsupported, IsNamedOnce) {
   ::testing::internal::CaptureStderr();
-  EXPECT_EQ(CUDA(cudaMallocArray)(nullptr, nullptr, 1, 1, 0), cudaErrorNotSupported);
-  EXPECT_EQ(CUDA(cudaMallocArray)(nullptr, nullptr, 1, 1, 0), cudaErrorNotSupported);
+  EXPECT_EQ(CUDA(cudaArrayGetPlane)(nullptr, nullptr, 0), cudaErrorNotSupported);
+  EXPECT_EQ(CUDA(cudaArrayGetPlane)(nullptr, nullptr, 0), cudaErrorNotSupported);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "mneme: warning: cudaMallocArray is not available on the CPU device: it returns cudaErrorNotSupported\n");
+            "mneme: warning: cudaArrayGetPlane is not available on the CPU device: it returns cudaErrorNotSupported\n");
   EXPECT_EQ(CUDA(cudaGetLastError)(), cudaErrorNotSupported);
 }
 

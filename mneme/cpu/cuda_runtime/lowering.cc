@@ -10,6 +10,7 @@
 #include "mneme/base/log.h"
 #include "mneme/base/memory_file.h"
 #include "mneme/cpu/cuda_runtime/images.h"
+#include "mneme/cpu/run/image.h"
 #include "mneme/process/child.h"
 
 extern char** environ;
@@ -25,10 +26,13 @@ std::unique_ptr<DiskCache> open_cache() {
   return nullptr;
 }
 
-// Two Mnemes that lower differently must not share answers: the version, and which file the command is.
+// Two Mnemes that lower differently must not share answers: the version, that of images, and which file the command is.
 Digest cache_key(ByteSpan request, const char* command) {
   Hasher hasher;
-  hasher.add(std::string_view("lowered kernels")).add(std::string_view(MNEME_VERSION)).add(request);
+  hasher.add(std::string_view("lowered kernels"))
+      .add(std::string_view(MNEME_VERSION))
+      .add(uint64_t{MNEME_CPU_IMAGE_VERSION})
+      .add(request);
   struct stat info;
   if (::stat(command, &info) == 0)
     hasher.add(static_cast<uint64_t>(info.st_size))

@@ -14,7 +14,7 @@ cudaError_t allocate(void** pointer, size_t size, MemoryKind kind, unsigned flag
   if (!pointer) return cudaErrorInvalidValue;
   *pointer = nullptr;
   if (size == 0) return cudaSuccess;
-  *pointer = memory().allocate(size, kind, flags);
+  *pointer = memory().allocate(size, {.kind = kind, .flags = flags});
   return *pointer ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -99,7 +99,7 @@ cudaError_t pointer_get_attributes(cudaPointerAttributes* attributes, const void
   *attributes = {};
   void* same = const_cast<void*>(pointer);
   std::optional<MemoryUse> found = memory().find(pointer);
-  if (!found && in_fixed_ranges(pointer)) found = MemoryUse{MemoryKind::device};
+  if (!found && in_fixed_ranges(pointer)) found.emplace();
   attributes->device = found ? 0 : -2;
   attributes->hostPointer = same;
   attributes->type = cudaMemoryTypeUnregistered;
@@ -116,11 +116,6 @@ cudaError_t pointer_get_attributes(cudaPointerAttributes* attributes, const void
   }
   return cudaSuccess;
 }
-
-// Host and device share memory: where it lies, and who has been told about it, changes nothing.
-cudaError_t advise(const void*, size_t, cudaMemoryAdvise, cudaMemLocation) { return cudaSuccess; }
-cudaError_t prefetch(const void*, size_t, cudaMemLocation, unsigned, cudaStream_t) { return cudaSuccess; }
-cudaError_t attach(cudaStream_t, void*, size_t, unsigned) { return cudaSuccess; }
 
 }  // namespace
 
@@ -139,9 +134,6 @@ void fill_memory(Slots& slots) {
   MNEME_EMULATE(cudaHostGetFlags, host_get_flags);
   MNEME_EMULATE(cudaMemGetInfo, mem_get_info);
   MNEME_EMULATE(cudaPointerGetAttributes, pointer_get_attributes);
-  MNEME_EMULATE(cudaMemAdvise, advise);
-  MNEME_EMULATE_PTSZ(cudaMemPrefetchAsync, prefetch);
-  MNEME_EMULATE_PTSZ(cudaStreamAttachMemAsync, attach);
 }
 
 }  // namespace mneme::emulation

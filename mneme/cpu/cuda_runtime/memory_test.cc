@@ -170,11 +170,11 @@ TEST(Copies, TwoAndThreeDimensions) {
   narrow.dstPtr.pitch = 1;
   EXPECT_EQ(CUDA(cudaMemcpy3D)(&narrow), cudaErrorInvalidPitchValue);
   CUDA(cudaGetLastError)();
-  cudaArray_t array = reinterpret_cast<cudaArray_t>(to);
+  cudaArray_t array = reinterpret_cast<cudaArray_t>(to);  // which is none
   for (cudaArray_t cudaMemcpy3DParms::* of : {&cudaMemcpy3DParms::srcArray, &cudaMemcpy3DParms::dstArray}) {
     cudaMemcpy3DParms arrays = volume;
     arrays.*of = array;
-    EXPECT_EQ(CUDA(cudaMemcpy3D)(&arrays), cudaErrorNotSupported);
+    EXPECT_EQ(CUDA(cudaMemcpy3D)(&arrays), cudaErrorInvalidResourceHandle);
   }
   CUDA(cudaGetLastError)();
   // A place inside of each memory, in each dimension.
@@ -314,6 +314,115 @@ TEST(Pools, ADestroyedPoolIsTheDevicesNoLonger) {
   void* pointer = nullptr;
   EXPECT_EQ(CUDA(cudaMallocAsync)(&pointer, 64, nullptr), cudaSuccess);
   EXPECT_EQ(CUDA(cudaFreeAsync)(pointer, nullptr), cudaSuccess);
+}
+
+// What a GPU would keep of freed memory is told, though it is not kept.
+TEST(Pools, CountWhatIsUsedAndReserved) {
+  cudaMemPoolProps properties{};
+  properties.allocType = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  properties.maxSize = 10000;
+  cudaMemPool_t pool = nullptr;
+  ASSERT_EQ(CUDA(cudaMemPoolCreate)(&pool, &properties), cudaSuccess);
+  const auto read = [&](cudaMemPoolAttr attribute) {
+    uint64_t value = 77;
+    EXPECT_EQ(CUDA(cudaMemPoolGetAttribute)(pool, attribute, &value), cudaSuccess);
+    return value;
+  };
+  void *a = nullptr, *b = nullptr, *c = nullptr;
+  EXPECT_EQ(CUDA(cudaMallocFromPoolAsync)(&a, 6000, pool, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMallocFromPoolAsync)(&b, 1000, pool, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMallocFromPoolAsync)(&c, 3001, pool, nullptr), cudaErrorMemoryAllocation) << "more than the pool may have";
+  EXPECT_EQ(read(cudaMemPoolAttrUsedMemCurrent), 7000u);
+  EXPECT_EQ(read(cudaMemPoolAttrReservedMemCurrent), 7000u);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(b, nullptr), cudaSuccess);
+  EXPECT_EQ(read(cudaMemPoolAttrReservedMemCurrent), 6000u) << "nothing is kept without a threshold";
+  uint64_t all = ~uint64_t{0}, none = 0, one = 1;
+  EXPECT_EQ(CUDA(cudaMemPoolSetAttribute)(pool, cudaMemPoolAttrReleaseThreshold, &all), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFree)(a), cudaSuccess);
+  EXPECT_EQ(read(cudaMemPoolAttrUsedMemCurrent), 0u);
+  EXPECT_EQ(read(cudaMemPoolAttrReservedMemCurrent), 6000u);
+  EXPECT_EQ(CUDA(cudaMemPoolTrimTo)(pool, 2000), cudaSuccess);
+  EXPECT_EQ(read(cudaMemPoolAttrReservedMemCurrent), 2000u);
+  EXPECT_EQ(read(cudaMemPoolAttrUsedMemHigh), 7000u);
+  EXPECT_EQ(read(cudaMemPoolAttrReservedMemHigh), 7000u);
+  EXPECT_EQ(CUDA(cudaMemPoolSetAttribute)(pool, cudaMemPoolAttrUsedMemHigh, &one), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaMemPoolSetAttribute)(pool, cudaMemPoolAttrUsedMemHigh, &none), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemPoolSetAttribute)(pool, cudaMemPoolAttrReservedMemHigh, &none), cudaSuccess);
+  EXPECT_EQ(read(cudaMemPoolAttrUsedMemHigh), 0u);
+  EXPECT_EQ(read(cudaMemPoolAttrReservedMemHigh), 2000u) << "begins with what is reserved now";
+  EXPECT_EQ(CUDA(cudaMemPoolDestroy)(pool), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemPoolDestroy)(pool), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaMallocFromPoolAsync)(&c, 8, pool, nullptr), cudaErrorInvalidValue);
+  CUDA(cudaGetLastError)();
+}
+
+TEST(Pools, LeaveTheirMemoryWhenTheyAreDestroyed) {
+  const cudaMemPoolProps properties{};
+  cudaMemPool_t pool = nullptr;
+  void* pointer = nullptr;
+  ASSERT_EQ(CUDA(cudaMemPoolCreate)(&pool, &properties), cudaSuccess);
+  ASSERT_EQ(CUDA(cudaMallocFromPoolAsync)(&pointer, 64, pool, nullptr), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemPoolDestroy)(pool), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemset)(pointer, 1, 64), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(pointer, nullptr), cudaSuccess);
+}
+
+TEST(Pools, AreOfTheirPlace) {
+  cudaMemPool_t device = nullptr, managed = nullptr, host = nullptr, current = nullptr;
+  cudaMemLocation here{.type = cudaMemLocationTypeDevice, .id = 0}, elsewhere{.type = cudaMemLocationTypeDevice, .id = 1},
+      on_host{.type = cudaMemLocationTypeHost, .id = 0};
+  EXPECT_EQ(CUDA(cudaMemGetDefaultMemPool)(&device, &here, cudaMemAllocationTypePinned), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemGetDefaultMemPool)(&managed, &here, cudaMemAllocationTypeManaged), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemGetDefaultMemPool)(&host, &on_host, cudaMemAllocationTypePinned), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaMemGetDefaultMemPool)(&device, &elsewhere, cudaMemAllocationTypePinned), cudaErrorInvalidDevice);
+  EXPECT_EQ(CUDA(cudaDeviceGetDefaultMemPool)(&current, 0), cudaSuccess);
+  EXPECT_EQ(current, device);
+  EXPECT_EQ(CUDA(cudaDeviceSetMemPool)(0, managed), cudaErrorInvalidValue);
+  EXPECT_EQ(CUDA(cudaMemSetMemPool)(&here, cudaMemAllocationTypeManaged, managed), cudaSuccess);
+  const auto type_of_memory_from = [](cudaMemPool_t pool) {
+    void* pointer = nullptr;
+    cudaPointerAttributes attributes{};
+    EXPECT_EQ(CUDA(cudaMallocFromPoolAsync)(&pointer, 64, pool, nullptr), cudaSuccess);
+    EXPECT_EQ(CUDA(cudaPointerGetAttributes)(&attributes, pointer), cudaSuccess);
+    EXPECT_EQ(CUDA(cudaFreeAsync)(pointer, nullptr), cudaSuccess);
+    return attributes.type;
+  };
+  EXPECT_EQ(type_of_memory_from(device), cudaMemoryTypeDevice);
+  EXPECT_EQ(type_of_memory_from(managed), cudaMemoryTypeManaged);
+  EXPECT_EQ(type_of_memory_from(host), cudaMemoryTypeHost);
+  void* pinned = nullptr;
+  ASSERT_EQ(CUDA(cudaMallocHost)(&pinned, 64), cudaSuccess);
+  EXPECT_EQ(CUDA(cudaFreeAsync)(pinned, nullptr), cudaErrorInvalidValue) << "it is of no pool";
+  EXPECT_EQ(CUDA(cudaFreeHost)(pinned), cudaSuccess);
+  CUDA(cudaGetLastError)();
+}
+
+TEST(Pools, AreReachedByTheDeviceAlone) {
+  cudaMemPool_t pool = nullptr;
+  ASSERT_EQ(CUDA(cudaDeviceGetDefaultMemPool)(&pool, 0), cudaSuccess);
+  cudaMemLocation here{.type = cudaMemLocationTypeDevice, .id = 0};
+  cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
+  EXPECT_EQ(CUDA(cudaMemPoolGetAccess)(&flags, pool, &here), cudaSuccess);
+  EXPECT_EQ(flags, cudaMemAccessFlagsProtReadWrite);
+  cudaMemAccessDesc access{.location = here, .flags = cudaMemAccessFlagsProtReadWrite};
+  EXPECT_EQ(CUDA(cudaMemPoolSetAccess)(pool, &access, 1), cudaSuccess);
+  access.flags = cudaMemAccessFlagsProtNone;
+  EXPECT_EQ(CUDA(cudaMemPoolSetAccess)(pool, &access, 1), cudaErrorInvalidValue) << "the device's own pool";
+  access.location.id = 1;
+  EXPECT_EQ(CUDA(cudaMemPoolSetAccess)(pool, &access, 1), cudaErrorInvalidDevice);
+  CUDA(cudaGetLastError)();
+}
+
+TEST(Pools, AreNotShared) {
+  cudaMemPoolProps properties{};
+  properties.handleTypes = cudaMemHandleTypePosixFileDescriptor;
+  cudaMemPool_t pool = nullptr;
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(CUDA(cudaMemPoolCreate)(&pool, &properties), cudaErrorNotSupported);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "mneme: warning: memory pools that other processes share are not available on the CPU device\n");
+  CUDA(cudaGetLastError)();
 }
 
 }  // namespace

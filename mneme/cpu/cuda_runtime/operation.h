@@ -50,9 +50,18 @@ struct EventWait {
 struct ChildGraph {
   std::shared_ptr<Graph> graph;
 };
-struct Allocation {
+// Memory that nodes of graphs allocate. It is there from when the first node is made until all are gone; what is live then is
+// the program's to free.
+struct GraphMemory {
   void* pointer = nullptr;
   size_t size = 0;
+  GraphMemory(void* pointer, size_t size) : pointer(pointer), size(size) {}
+  ~GraphMemory();
+  GraphMemory(const GraphMemory&) = delete;
+  GraphMemory& operator=(const GraphMemory&) = delete;
+};
+struct Allocation {
+  std::shared_ptr<GraphMemory> memory;
 };
 struct Release {
   void* pointer = nullptr;
@@ -61,8 +70,8 @@ struct Release {
 using Operation =
     std::variant<std::monostate, KernelLaunch, Copy, Fill, HostCall, EventRecord, EventWait, ChildGraph, Allocation, Release>;
 
-// Who does an operation: a stream, once; or a graph, each time that it is launched. A graph keeps the memory that its nodes
-// release.
+// Who does an operation: a stream, once; or a graph, each time that it is launched. Of the memory that its nodes release a graph
+// keeps what is not a graph's.
 enum class Repeat { once, by_graph };
 
 // Does the operation, to its end.
@@ -91,9 +100,12 @@ void forget_resolved_kernels();
 Copy linear_copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
 Copy pitched_copy(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                   cudaMemcpyKind kind);
-// Whether CUDA would refuse the operation, and with what. A copy with arrays is cudaErrorNotSupported: the emulation has none.
+// Whether CUDA would refuse the operation, and with what.
 cudaError_t check(const Copy& copy);
 cudaError_t check(const Fill& fill);
+
+// Memory for a node that allocates. cudaErrorMemoryAllocation: there is not enough.
+cudaError_t make_graph_memory(size_t size, Allocation& out);
 
 // The device address of a host variable at an offset, with room for `bytes`.
 cudaError_t symbol_address(const void* symbol, size_t offset, size_t bytes, void** address);

@@ -150,6 +150,33 @@ std::string scoped_atomic(const llvm::IntrinsicInst& call, const Words& words) {
   return fmt::format("atom.{}.{}.{}{} $0, [$1], $2{}", words[4], name, kind, bits, name == "cas" ? ", $3" : "");
 }
 
+// "tex.unified.2d.array.grad.v4f32.f32", "tld4.unified.r.2d.v4f32.f32": the object, a layer, the coordinates, and what says the
+// level of detail.
+std::optional<std::string> texture(const Words& words) {
+  if (words.size() < 5 || words[1] != "unified") return std::nullopt;
+  size_t at = 2;
+  std::string text = words[0];
+  if (words[0] == "tld4") text += "." + words[at++];
+  std::string geometry = words[at++];
+  const unsigned axes = geometry == "1d" ? 1 : geometry == "2d" ? 2 : 3;
+  const bool layered = words[at] == "array";
+  if (layered) geometry = "a" + geometry, ++at;
+  const std::string detail = words[at] == "level" || words[at] == "grad" ? words[at++] : std::string();
+  if (at + 2 != words.size()) return std::nullopt;
+  unsigned next = 5;
+  const auto operands = [&](unsigned count) {
+    std::string list = "{";
+    for (unsigned i = 0; i < count; ++i) list += fmt::format("{}${}", i ? ", " : "", next++);
+    return list + "}";
+  };
+  if (!detail.empty()) text += "." + detail;
+  text += fmt::format(".{}.v4.{}.{} {{$0, $1, $2, $3}}, [$4, {}]", geometry, words[at].substr(2), words[at + 1],
+                      operands(axes + (layered ? 1 : 0)));
+  if (detail == "level") text += fmt::format(", ${}", next);
+  if (detail == "grad") text += ", " + operands(axes) + ", " + operands(axes);
+  return text;
+}
+
 std::string special_register(const llvm::IntrinsicInst& call, llvm::StringRef name) {
   std::string spelled = name.str();
   for (const char* prefix : {"lanemask.", "cluster.", "globaltimer."})
@@ -267,6 +294,7 @@ std::optional<std::string> ptx_spelling(const llvm::IntrinsicInst& call) {
   if (is({"vote"})) return vote(words);
   if (is({"match"})) return match(words);
   if (is({"redux"})) return reduction(words);
+  if (is({"tex", "tld4"})) return texture(words);
   if (is({"atomic"})) return scoped_atomic(call, words);
   if (is({"prefetch", "prefetchu", "discard", "applypriority"}))
     return name == "prefetch.tensormap" ? std::nullopt : std::optional<std::string>("");

@@ -82,6 +82,42 @@ TEST(Intrinsics, Conversions) {
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.f2tf32.rna", {"float"}), 1.0f), 0x3f800000u);
 }
 
+// The second component of what an intrinsic fetches.
+std::string fetching(const std::string& name, const std::string& result, const std::string& arguments) {
+  const std::string four = "{ " + result + ", " + result + ", " + result + ", " + result + " }";
+  std::string declared;  // the types of "i64 %t, float 1.0"
+  for (size_t at = 0; at < arguments.size();
+       at = arguments.find(", ", at) == std::string::npos ? arguments.size() : arguments.find(", ", at) + 2)
+    declared += (declared.empty() ? "" : ", ") + arguments.substr(at, arguments.find(' ', at) - at);
+  return "declare " + four + " @" + name + "(" + declared + ")\ndefine " + result + " @f(i64 %t, ptr %thread) {\n  %all = call " +
+         four + " @" + name + "(" + arguments + ")\n  %r = extractvalue " + four + " %all, 1\n  ret " + result + " %r\n}\n";
+}
+
+TEST(Intrinsics, Textures) {
+  jit().next_result = 100;
+  EXPECT_EQ(
+      jit().run_ir<uint32_t>(fetching("llvm.nvvm.tex.unified.1d.array.v4s32.s32", "i32", "i64 %t, i32 4, i32 5"), uint64_t{9}),
+      101u);
+  EXPECT_EQ(jit().texture_request.object, 9u);
+  EXPECT_EQ(jit().texture_request.layer, 4u);
+  EXPECT_EQ(jit().texture_request.coordinates[0], 5u);
+  EXPECT_EQ(jit().texture_request.integer_coordinates, 1u);
+  jit().run_ir<float>(fetching("llvm.nvvm.tex.unified.2d.array.grad.v4f32.f32", "float",
+                               "i64 %t, i32 4, float 1.0, float 2.0, float 3.0, float 4.0, float 5.0, float 6.0"),
+                      uint64_t{9});
+  EXPECT_EQ(jit().texture_request.lookup, uint32_t{MNEME_CPU_LOOKUP_GRADIENTS});
+  EXPECT_EQ(jit().texture_request.gradient_x[1], 4);
+  EXPECT_EQ(jit().texture_request.gradient_y[0], 5);
+  jit().run_ir<float>(
+      fetching("llvm.nvvm.tex.unified.cube.level.v4f32.f32", "float", "i64 %t, float 1.0, float 2.0, float 3.0, float 4.0"),
+      uint64_t{9});
+  EXPECT_EQ(jit().texture_request.shape, uint32_t{MNEME_CPU_IMAGE_CUBE});
+  EXPECT_EQ(jit().texture_request.level, 4);
+  jit().run_ir<float>(fetching("llvm.nvvm.tld4.unified.g.2d.v4f32.f32", "float", "i64 %t, float 1.0, float 2.0"), uint64_t{9});
+  EXPECT_EQ(jit().texture_request.lookup, uint32_t{MNEME_CPU_LOOKUP_GATHER});
+  EXPECT_EQ(jit().texture_request.component, 1u);
+}
+
 TEST(Intrinsics, Integers) {
   EXPECT_EQ(jit().run_ir<uint32_t>(wrapper("i32", "llvm.nvvm.mulhi.i", {"i32", "i32"}), ~0u, 2u), ~0u);
   EXPECT_EQ(jit().run_ir<uint64_t>(wrapper("i64", "llvm.nvvm.mulhi.ull", {"i64", "i64"}), ~uint64_t{0}, uint64_t{2}), 1u);
@@ -254,9 +290,10 @@ struct Parsed {
 };
 
 TEST(Refusals, NameTheIntrinsic) {
-  EXPECT_EQ(
-      Parsed(wrapper("{ float, float, float, float }", "llvm.nvvm.tex.unified.1d.v4f32.s32", {"i64", "i32"})).lower().to_string(),
-      "unsupported: intrinsic 'llvm.nvvm.tex.unified.1d.v4f32.s32': textures are not available on the CPU device");
+  EXPECT_EQ(Parsed(wrapper("i32", "llvm.nvvm.txq.width", {"i64"})).lower().to_string(),
+            "unsupported: intrinsic 'llvm.nvvm.txq.width': queries of textures are not available on the CPU device");
+  EXPECT_EQ(Parsed(wrapper("i32", "llvm.nvvm.suld.1d.i32.trap", {"i64", "i32"})).lower().to_string(),
+            "unsupported: intrinsic 'llvm.nvvm.suld.1d.i32.trap': surface intrinsics are not available on the CPU device");
   EXPECT_EQ(
       Parsed(wrapper("void", "llvm.nvvm.barrier.cluster.arrive", {})).lower().to_string(),
       "unsupported: intrinsic 'llvm.nvvm.barrier.cluster.arrive': cluster instructions are not available on the CPU device");

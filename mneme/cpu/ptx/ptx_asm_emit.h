@@ -127,6 +127,7 @@ std::span<const Entry> select_instructions();
 std::span<const Entry> convert_instructions();
 std::span<const Entry> memory_instructions();
 std::span<const Entry> atomic_instructions();
+std::span<const Entry> texture_instructions();
 std::span<const Entry> thread_instructions();
 
 // The handler of an opcode, or null.

@@ -53,6 +53,22 @@ void fill(mneme_cpu_services& s) {
   s.yield = [](mneme_cpu_thread*) { note("yield"); };
   s.trap = [](mneme_cpu_thread*) { note("trap"); };
   s.exit = [](mneme_cpu_thread*) { note("exit"); };
+  s.texture_fetch = [](mneme_cpu_thread*, const mneme_cpu_texture_request* request, uint32_t* components) {
+    note("texture_fetch", request->object, request->shape, request->lookup, request->layer, request->integer_coordinates,
+         request->coordinates[0]);
+    Jit::instance().texture_request = *request;
+    for (uint32_t i = 0; i < 4; ++i) components[i] = result() + i;
+  };
+  s.surface_read = [](mneme_cpu_thread*, const mneme_cpu_surface_request* request, void* to) {
+    note("surface_read", request->object, request->shape, request->boundary, request->layer, request->bytes);
+    Jit::instance().surface_request = *request;
+    for (uint32_t i = 0; i < request->bytes; ++i) static_cast<uint8_t*>(to)[i] = static_cast<uint8_t>(result() + i);
+  };
+  s.surface_write = [](mneme_cpu_thread*, const mneme_cpu_surface_request* request, const void* from) {
+    note("surface_write", request->object, request->shape, request->boundary, request->layer, request->bytes);
+    Jit::instance().surface_request = *request;
+    Jit::instance().surface_data.assign(static_cast<const uint8_t*>(from), static_cast<const uint8_t*>(from) + request->bytes);
+  };
   s.clock = [](mneme_cpu_thread*) -> uint64_t { return note("clock"), 0x1122334455667788; };
   s.global_timer = [](mneme_cpu_thread*) -> uint64_t { return note("global_timer"), 0x99aabbccddeeff00; };
 }

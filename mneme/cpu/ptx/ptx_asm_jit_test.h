@@ -45,7 +45,10 @@ class Jit {
 
   std::vector<ServiceCall> take_calls();
   uint8_t* shared() { return block_.shared; }
-  uint32_t next_result = 0;  // what a service returns next, and writes where it writes a result
+  mneme_cpu_texture_request texture_request{};  // of the last fetch
+  mneme_cpu_surface_request surface_request{};  // of the last access
+  std::vector<uint8_t> surface_data;            // that was written last
+  uint32_t next_result = 0;                     // what a service returns next, and writes where it writes a result
 
  private:
   Jit();

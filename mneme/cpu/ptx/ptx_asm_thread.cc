@@ -174,7 +174,7 @@ Handler find_handler(std::string_view opcode) {
     std::map<std::string_view, Handler> all;
     for (auto family :
          {integer_instructions(), bit_instructions(), simd_instructions(), float_instructions(), select_instructions(),
-          convert_instructions(), memory_instructions(), atomic_instructions(), thread_instructions()})
+          convert_instructions(), memory_instructions(), atomic_instructions(), texture_instructions(), thread_instructions()})
       for (const Entry& entry : family) all.emplace(entry.opcode, entry.handler);
     return all;
   }();
@@ -203,14 +203,12 @@ std::string_view why_unsupported(std::string_view opcode) {
       Row{"getctarank", "cluster instructions are not available on the CPU device"},
       Row{"clusterlaunchcontrol", "cluster instructions are not available on the CPU device"},
       Row{"multimem", "multimem instructions are not available on the CPU device"},
-      Row{"tex", "textures are not available on the CPU device"},
-      Row{"tld4", "textures are not available on the CPU device"},
-      Row{"txq", "textures are not available on the CPU device"},
-      Row{"istypep", "textures are not available on the CPU device"},
-      Row{"suld", "surfaces are not available on the CPU device"},
-      Row{"sust", "surfaces are not available on the CPU device"},
-      Row{"sured", "surfaces are not available on the CPU device"},
-      Row{"suq", "surfaces are not available on the CPU device"},
+      Row{"txq", "queries of textures are not available on the CPU device"},
+      Row{"istypep", "queries of textures are not available on the CPU device"},
+      Row{"suld", "surface intrinsics are not available on the CPU device"},
+      Row{"sust", "surface intrinsics are not available on the CPU device"},
+      Row{"sured", "reductions in surfaces are not available on the CPU device"},
+      Row{"suq", "queries of surfaces are not available on the CPU device"},
       Row{"call", "calls are not available in inline PTX on the CPU device"},
   };
   for (const Row& row : rows)

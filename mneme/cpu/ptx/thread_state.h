@@ -35,6 +35,9 @@ enum class CpuService {
   clock,
   global_timer,
   wild_call,
+  texture_fetch,
+  surface_read,
+  surface_write,
 };
 
 class ThreadState {

@@ -108,6 +108,8 @@ void raise_heap(Device& device, Bytes size) {
   static_cast<CpuDevice&>(device).executor().heap().set_limit(std::max(size, Heap::kUsual));
 }
 
+TextureTable& textures(Device& device) { return static_cast<CpuDevice&>(device).executor().textures(); }
+
 bool order_blocks(Device& device, std::optional<uint64_t> seed) {
   auto* cpu = dynamic_cast<CpuDevice*>(&device);
   if (cpu) cpu->executor().order_blocks(seed);

@@ -50,6 +50,9 @@ std::optional<Fault> last_fault(Device& device);
 // device of another kind.
 void raise_heap(Device& device, Bytes size);
 
+// Where a device's kernels find textures and surfaces. The device must be a CpuDevice.
+TextureTable& textures(Device& device);
+
 // Does the work of mneme::order_blocks(); false for a device that is no CpuDevice.
 bool order_blocks(Device& device, std::optional<uint64_t> seed);
 

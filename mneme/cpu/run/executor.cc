@@ -9,7 +9,8 @@
 namespace mneme::cpu {
 
 Executor::Executor(unsigned workers) : pool_(workers) {
-  for (unsigned worker = 0; worker < workers; ++worker) schedulers_.push_back(std::make_unique<Scheduler>(worker, heap_));
+  for (unsigned worker = 0; worker < workers; ++worker)
+    schedulers_.push_back(std::make_unique<Scheduler>(worker, heap_, textures_));
 }
 
 Status Executor::run(const CpuKernel& launched, const LaunchShape& shape, ByteSpan parameters) {

@@ -27,6 +27,7 @@ class Executor {
   unsigned workers() const { return pool_.workers(); }
   WorkerPool& pool() { return pool_; }
   Heap& heap() { return heap_; }
+  TextureTable& textures() { return textures_; }
 
   // Runs a whole launch; the calling thread is one of the workers. device_fault: the kernel faulted (fault() tells how), or one
   // did before. invalid_argument: too few bytes of parameters, or a cooperative launch of too many threads. exhausted: there is
@@ -47,6 +48,7 @@ class Executor {
  private:
   WorkerPool pool_;
   Heap heap_;
+  TextureTable textures_;
   std::mutex launching_;
   std::vector<std::unique_ptr<Scheduler>> schedulers_;
   std::optional<uint64_t> order_;  // of blocks; guarded by launching_

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define MNEME_CPU_IMAGE_VERSION 3u
+#define MNEME_CPU_IMAGE_VERSION 4u
 #define MNEME_CPU_IMAGE_SYMBOL "__mneme_cpu_image"
 #define MNEME_CPU_KERNEL_PREFIX "__mneme_cpu_kernel_"
 
@@ -50,6 +50,49 @@ enum mneme_cpu_reduce {
   MNEME_CPU_REDUCE_POPC = 8,
 };
 
+/* What a texture or surface is fetched from: an image of one to three dimensions, or one layer of several. A cube is six square
+ * faces; of several cubes, `layer` says which. */
+enum mneme_cpu_image_shape {
+  MNEME_CPU_IMAGE_1D = 0,
+  MNEME_CPU_IMAGE_2D = 1,
+  MNEME_CPU_IMAGE_3D = 2,
+  MNEME_CPU_IMAGE_CUBE = 3,
+};
+enum mneme_cpu_texture_lookup {
+  MNEME_CPU_LOOKUP_BASE = 0,      /* the most detailed level */
+  MNEME_CPU_LOOKUP_LEVEL = 1,     /* `level` says which */
+  MNEME_CPU_LOOKUP_GRADIENTS = 2, /* the one that fits the distances between fetches */
+  MNEME_CPU_LOOKUP_GATHER = 3,    /* one component of the four texels that a linear filter would mix */
+};
+struct mneme_cpu_texture_request {
+  uint64_t object;              /* the program's handle */
+  uint32_t shape;               /* enum mneme_cpu_image_shape */
+  uint32_t lookup;              /* enum mneme_cpu_texture_lookup */
+  uint32_t layer;               /* 0 where there are none */
+  uint32_t integer_coordinates; /* 1: `coordinates` are numbers of texels, of type s32; 0: of type f32 */
+  uint32_t coordinates[3];      /* their bits; as many as the shape has dimensions, three for a cube */
+  uint32_t component;           /* of a gather: 0 to 3 */
+  float level;
+  float gradient_x[3]; /* the difference of the coordinates to the neighbour in x, and in y */
+  float gradient_y[3];
+  uint32_t reserved;
+};
+
+enum mneme_cpu_surface_boundary {
+  MNEME_CPU_BOUNDARY_TRAP = 0,  /* an access outside of the surface ends the launch */
+  MNEME_CPU_BOUNDARY_CLAMP = 1, /* it is one of the nearest element */
+  MNEME_CPU_BOUNDARY_ZERO = 2,  /* it reads zeros, and writes nothing */
+};
+struct mneme_cpu_surface_request {
+  uint64_t object;
+  uint32_t shape;      /* enum mneme_cpu_image_shape; never a cube, whose faces are layers here */
+  uint32_t boundary;   /* enum mneme_cpu_surface_boundary */
+  uint32_t layer;      /* 0 where there are none */
+  uint32_t bytes;      /* of the access */
+  int32_t position[3]; /* the first in bytes */
+  uint32_t reserved;
+};
+
 /* Every service takes the thread that calls it. Collectives do what the PTX ISA says of the instruction of the same name: they
  * wait until each thread of the mask has arrived, or has exited. Calls with one mask and of one kind belong together. */
 struct mneme_cpu_services {
@@ -79,7 +122,12 @@ struct mneme_cpu_services {
   uint64_t (*global_timer)(struct mneme_cpu_thread*); /* nanoseconds */
   /* Called in place of a call through a pointer to something that is no function of the image. Does not return. */
   void (*wild_call)(struct mneme_cpu_thread*, const void* target);
-  void* reserved[7];
+  /* tex and tld4. Four components, each 32 bits: floats where the texture yields floats, else integers. */
+  void (*texture_fetch)(struct mneme_cpu_thread*, const struct mneme_cpu_texture_request*, uint32_t* components);
+  /* suld.b and sust.b. */
+  void (*surface_read)(struct mneme_cpu_thread*, const struct mneme_cpu_surface_request*, void* to);
+  void (*surface_write)(struct mneme_cpu_thread*, const struct mneme_cpu_surface_request*, const void* from);
+  void* reserved[4];
 };
 
 /* A block that a worker runs. cpu/run fills it in. */

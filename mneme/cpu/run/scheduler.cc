@@ -70,7 +70,8 @@ Scheduler* arrive(transfer_t from) {
 
 }  // namespace
 
-Scheduler::Scheduler(unsigned worker, Heap& heap) : worker_(worker), heap_(heap), trap_(escape, this) {
+Scheduler::Scheduler(unsigned worker, Heap& heap, const TextureTable& textures)
+    : worker_(worker), heap_(heap), textures_(textures), trap_(escape, this) {
   home_.scheduler = discard_.scheduler = this;
 }
 

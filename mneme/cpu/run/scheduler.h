@@ -17,13 +17,14 @@
 #include "mneme/cpu/run/fiber.h"
 #include "mneme/cpu/run/heap.h"
 #include "mneme/cpu/run/launch.h"
+#include "mneme/cpu/run/texture_table.h"
 
 namespace mneme::cpu {
 
 class Scheduler {
  public:
-  // `worker` is the worker's number. `heap` is the device's, and must outlive the scheduler.
-  Scheduler(unsigned worker, Heap& heap);
+  // `worker` is the worker's number. `heap` and `textures` are the device's, and must outlive the scheduler.
+  Scheduler(unsigned worker, Heap& heap, const TextureTable& textures);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -62,6 +63,7 @@ class Scheduler {
   // out.
   bool tracing() const { return tracing_; }
   Heap& heap() { return heap_; }
+  const TextureTable& textures() const { return textures_; }
   // Meetings that are in no use. Whoever takes one gives it back.
   Meeting* take_meeting();
   void give_meeting(Meeting* meeting) {
@@ -98,6 +100,7 @@ class Scheduler {
 
   const unsigned worker_;
   Heap& heap_;
+  const TextureTable& textures_;
   Launch* launch_ = nullptr;
   Fiber* current_ = nullptr;
   FiberQueue ready_;

@@ -1,9 +1,12 @@
-// The services table, and the services that do not wait: output, the heap, ends of threads, clocks.
+// The services table, and the services that do not wait: output, the heap, ends of threads, clocks, textures and surfaces.
 #include <immintrin.h>
 #include <x86intrin.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
+#include <variant>
 
 #include "mneme/base/shown.h"
 #include "mneme/cpu/run/collectives.h"
@@ -66,6 +69,41 @@ void exit(mneme_cpu_thread* thread) {
   scheduler_of(thread).exit_thread();
 }
 
+// The object of a handle, which must be one of the kind that the instruction is for.
+template <typename Object>
+const Object& object_of(mneme_cpu_thread* thread, uint64_t handle, const char* kind, const void* from) {
+  const ImageObject* found = scheduler_of(thread).textures().find(handle);
+  if (const auto* object = found ? std::get_if<Object>(found) : nullptr) return *object;
+  scheduler_of(thread).fail(*thread, FaultKind::misuse, fmt::format("a use of {} object {:#x}, which there is not", kind, handle),
+                            from);
+}
+
+void texture_fetch(mneme_cpu_thread* thread, const mneme_cpu_texture_request* request, uint32_t* components) {
+  const auto& texture = object_of<Texture>(thread, request->object, "texture", __builtin_return_address(0));
+  const Components fetched = fetch(texture, *request);
+  std::copy(fetched.begin(), fetched.end(), components);
+}
+
+std::byte* surface_element(mneme_cpu_thread* thread, const mneme_cpu_surface_request* request, const void* from) {
+  const auto& surface = object_of<Surface>(thread, request->object, "surface", from);
+  const SurfaceElement element = locate(surface, *request);
+  if (element.fault) scheduler_of(thread).fail(*thread, FaultKind::trap, "an access to " + *element.fault, from);
+  return element.address;
+}
+
+void surface_read(mneme_cpu_thread* thread, const mneme_cpu_surface_request* request, void* to) {
+  const std::byte* element = surface_element(thread, request, __builtin_return_address(0));
+  if (element != nullptr)
+    std::memcpy(to, element, request->bytes);
+  else
+    std::memset(to, 0, request->bytes);
+}
+
+void surface_write(mneme_cpu_thread* thread, const mneme_cpu_surface_request* request, const void* from) {
+  std::byte* element = surface_element(thread, request, __builtin_return_address(0));
+  if (element != nullptr) std::memcpy(element, from, request->bytes);
+}
+
 uint64_t clock(mneme_cpu_thread*) { return __rdtsc(); }
 
 uint64_t global_timer(mneme_cpu_thread*) {
@@ -97,6 +135,9 @@ const mneme_cpu_services kServices = {
     .clock = clock,
     .global_timer = global_timer,
     .wild_call = wild_call,
+    .texture_fetch = texture_fetch,
+    .surface_read = surface_read,
+    .surface_write = surface_write,
     .reserved = {},
 };
 

@@ -1,0 +1,62 @@
+#include "mneme/cpu/run/texel.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace mneme::cpu {
+namespace {
+
+uint32_t read_bits(const std::byte* from, uint32_t bytes) {
+  uint16_t half = 0;
+  uint32_t word = 0;
+  switch (bytes) {
+    case 1: return std::to_integer<uint32_t>(*from);
+    case 2: return std::memcpy(&half, from, sizeof half), half;
+    default: return std::memcpy(&word, from, sizeof word), word;
+  }
+}
+
+uint32_t sign_extend(uint32_t value, uint32_t bits) {
+  const uint32_t unused = 32 - bits;
+  return static_cast<uint32_t>(static_cast<int32_t>(value << unused) >> unused);
+}
+
+// IEEE binary16 to binary32, which is exact.
+float half_to_float(uint32_t half) {
+  const uint32_t sign = (half & 0x8000u) << 16, exponent = (half >> 10) & 31, mantissa = half & 0x3ffu;
+  if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | mantissa << 13);
+  if (exponent != 0) return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
+  const float subnormal = std::ldexp(static_cast<float>(mantissa), -24);
+  return sign != 0 ? -subnormal : subnormal;
+}
+
+float normalize(uint32_t value, const TexelFormat& format) {
+  if (format.kind == TexelKind::unsigned_integer)
+    return static_cast<float>(value) / static_cast<float>((uint64_t{1} << format.bits) - 1);
+  const auto most = static_cast<float>((uint64_t{1} << (format.bits - 1)) - 1);
+  return std::max(static_cast<float>(static_cast<int32_t>(value)) / most, -1.0f);
+}
+
+}  // namespace
+
+Components read_texel(const std::byte* texel, const TexelFormat& format, bool normalized) {
+  Components components{};
+  if (format.kind == TexelKind::real && format.bits == 32) {  // most are
+    for (uint32_t i = 0; i < format.components; ++i) std::memcpy(&components[i], texel + sizeof(float) * i, sizeof(float));
+    return components;
+  }
+  for (uint32_t i = 0; i < format.components; ++i) {
+    uint32_t value = read_bits(texel + i * (format.bits / 8), format.bits / 8);
+    if (format.kind == TexelKind::signed_integer) value = sign_extend(value, format.bits);
+    if (format.kind == TexelKind::real && format.bits == 16) value = std::bit_cast<uint32_t>(half_to_float(value));
+    if (format.kind != TexelKind::real && normalized) value = std::bit_cast<uint32_t>(normalize(value, format));
+    components[i] = value;
+  }
+  return components;
+}
+
+float decode_srgb(float value) { return value <= 0.04045f ? value / 12.92f : std::pow((value + 0.055f) / 1.055f, 2.4f); }
+
+}  // namespace mneme::cpu
