@@ -1,0 +1,50 @@
+# A program that was not built for recording, recorded by the command at a driver that runs without a GPU.
+[ -n "${MNEME_TEST_DRIVER:-}" ] || skip "the driver of the tests was not built"
+program=$MNEME_TEST_DRIVER_PROGRAM cubin=$MNEME_TEST_DRIVER_CUBIN
+export LD_LIBRARY_PATH=$MNEME_TEST_DRIVER
+
+steps="dlsym $cubin launch managed async grid"
+# shellcheck disable=SC2086  # the steps are meant to be split
+{
+  expect 0 "$program" $steps
+  mv out bare
+  expect 0 mneme record -rdb db --device cuda --vass 1 -- "$program" $steps
+}
+cmp -s out bare || fail "the program prints other things when it is recorded"
+contains err "recorded 2 launches of 1 kernel"
+contains err "not recorded: 1 launch: an argument points to managed memory"
+contains err "not recorded: 1 launch: launched by a function that older programs use (cuLaunch)"
+expect 0 mneme ls db
+contains out add_one
+kernel=$(basename db/Instances_*.mneme .mneme) && kernel=${kernel#Instances_}
+expect 0 mneme show db "$kernel"
+contains out cubin
+expect 0 mneme show --check "db/$kernel.json"
+cmp -s db/Image_*.cubin "$cubin" && fail "the code is kept as it is, without a checksum"
+
+# The same launch is not recorded twice; what a script starts is recorded too, and its other children are left alone.
+expect 0 mneme record -rdb db --device cuda --vass 1 -- sh -c "ls / >listing && '$program' dlsym '$cubin' launch"
+contains out "sum 500500"
+contains err "recorded nothing new"
+expect 0 mneme record -rdb other --device cuda --vass 1 --kernels nothing -- "$program" proc "$cubin" launch
+contains err "does not match"
+
+# Options that choose launches work as at any front.
+expect 0 mneme record -rdb chosen --device cuda --vass 1 --max 1 -- "$program" dlsym "$cubin" launch launch launch
+contains err "recorded 1 launch of 1 kernel"
+expect 0 mneme profile --device cuda -- "$program" dlsym "$cubin" launch launch
+contains err "add_one"
+
+# What cannot be preloaded into is refused before it runs.
+expect 2 mneme record -rdb none --device cpu --front driver -- "$program" dlsym "$cubin" launch
+contains err "--front driver: on the cpu device there is no CUDA driver to record at"
+expect 2 mneme record -rdb none --device cuda --front linked -- "$MNEME_TEST_DRIVER_LINKED" linked "$cubin" launch
+contains err "holds no recordable code"
+printf 'int main(void) { return 0; }\n' >static.c
+if cc -static static.c -o static 2>/dev/null; then
+  expect 2 mneme record -rdb none --device cuda -- ./static
+  contains err "static is linked statically, so that nothing can stand before its calls of the CUDA driver"
+fi
+cp "$program" setuid && chmod u+s setuid
+expect 2 mneme record -rdb none --device cuda -- ./setuid dlsym "$cubin" launch
+contains err "runs with the rights of its owner (setuid), where the dynamic loader preloads no library"
