@@ -1,5 +1,7 @@
 #include "mneme/cli/recorder_run.h"
 
+#include <unistd.h>
+
 #include "mneme/abi/call_table.h"
 #include "mneme/cli/supervise.h"
 #include "mneme/device/backend.h"
@@ -17,7 +19,9 @@ std::string interposers(const Installation& installation, DeviceKind device) {
 
 Result<int> run_with_recorder(const Path& program, const std::vector<std::string>& arguments, Front front, DeviceKind device,
                               const Installation& installation, const RecordingOptions& options) {
-  std::vector<std::pair<std::string, std::string>> environment{{MNEME_ENV_RECORD, encode_recording_options(options)}};
+  RecordingOptions told = options;
+  told.owner = ::getpid();
+  std::vector<std::pair<std::string, std::string>> environment{{MNEME_ENV_RECORD, encode_recording_options(told)}};
   if (front == Front::driver) {
     for (auto& variable : driver_environment(installation.preload(), installation.recorder()))
       environment.push_back(std::move(variable));

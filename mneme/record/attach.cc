@@ -1,6 +1,8 @@
 // The interposer's entries: libmneme_record.so, loaded under `mneme record` by recordable programs, and by the library that is
 // preloaded into others. A process is recorded through the first front that asks.
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <mutex>
@@ -20,6 +22,17 @@ void after_fork_in_child() {
   recorder()->become_forked_child();
 }
 
+// A descriptor that process `owner` gave to the program. A child of the program may have been started with it closed, or another
+// file in its place: then the owner's own is opened.
+int reach(int descriptor, int owner) {
+  struct stat mine{}, theirs{};
+  const std::string path = fmt::format("/proc/{}/fd/{}", owner, descriptor);
+  if (descriptor < 0 || owner == 0 || ::stat(path.c_str(), &theirs) != 0) return descriptor;
+  if (::fstat(descriptor, &mine) == 0 && mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino) return descriptor;
+  const int opened = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
+  return opened >= 0 ? opened : descriptor;
+}
+
 Recorder* make_recorder() {
   const char* text = std::getenv(MNEME_ENV_RECORD);
   auto options = decode_recording_options(text ? text : "");
@@ -29,6 +42,10 @@ Recorder* make_recorder() {
     static std::once_flag once;
     std::call_once(once, [] { std::atexit([] { recorder()->finish_profile(); }); });
   };
+  if (options.ok()) {
+    options->report = reach(options->report, options->owner);
+    options->profile_file = reach(options->profile_file, options->owner);
+  }
   if (options.ok() && options->report >= 0) {
     auto report = RecordingReportMapping::attach(options->report);
     // Lives as long as the process, as the recorder does.

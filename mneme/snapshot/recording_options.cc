@@ -69,7 +69,8 @@ std::string encode_recording_options(const RecordingOptions& options) {
                          {"max_bytes", limit(options.max_bytes)},
                          {"profile", options.profile},
                          {"report", descriptor(options.report)},
-                         {"profile_file", descriptor(options.profile_file)}};
+                         {"profile_file", descriptor(options.profile_file)},
+                         {"owner", static_cast<uint64_t>(options.owner)}};
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }
 
@@ -78,7 +79,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   const std::string name = kName;
   JsonCursor root(json, name);
   RecordingOptions options;
-  uint64_t max_launch_bytes = 0, max_bytes = 0, report = 0, profile_file = 0;
+  uint64_t max_launch_bytes = 0, max_bytes = 0, report = 0, profile_file = 0, owner = 0;
   std::string distinct;
   MNEME_TRY(root.read("database", options.database));
   MNEME_TRY(root.read("address_space", options.address_space));
@@ -95,6 +96,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   MNEME_TRY(root.read("profile", options.profile));
   MNEME_TRY(root.read("report", report, 1 << 30));
   MNEME_TRY(root.read("profile_file", profile_file, 1 << 30));
+  MNEME_TRY(root.read("owner", owner, 1 << 30));
   if (!distinct.empty()) {
     MNEME_ASSIGN(options.distinct, parse_distinct(distinct));
   }
@@ -102,6 +104,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   if (max_bytes != kNoLimit) options.max_bytes = Bytes(max_bytes);
   options.report = static_cast<int>(report) - 1;
   options.profile_file = static_cast<int>(profile_file) - 1;
+  options.owner = static_cast<int>(owner);
   MNEME_TRY(check_recording_options(options));
   return options;
 }

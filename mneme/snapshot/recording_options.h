@@ -40,6 +40,9 @@ struct RecordingOptions {
   int report = -1;                        // file descriptor of the RecordingReport, or -1
   // File descriptor of a ProfileFile, or -1. With one nothing is recorded: all launches are timed, and the profile is left there.
   int profile_file = -1;
+  // The process that made these descriptors, by its number; 0: not known. A process whose parent has closed them reaches them
+  // there.
+  int owner = 0;
   friend bool operator==(const RecordingOptions&, const RecordingOptions&) = default;
 };
 

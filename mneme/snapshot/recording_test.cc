@@ -37,7 +37,7 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
     EXPECT_NE(*read, usual) << name;
   };
   auto& [database, address_space, kernels, exclude, slowest, window, skip, every, max, distinct, max_launch_bytes, max_bytes,
-         profile, report, profile_file] = options;
+         profile, report, profile_file, owner] = options;
   change(database, "/data/db", "database", see);
   change(address_space, 8_GiB, "address_space", see);
   change(kernels, "^axpy", "kernels", see);
@@ -57,6 +57,7 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
   change(report, 5, "report", see);
   change(profile_file, 0, "profile_file", see);
   change(profile_file, 6, "profile_file", see);
+  change(owner, 4711, "owner", see);
 }
 
 TEST(RecordingOptions, AnAddressSpaceIsOfWholeStepsUpToOneTiB) {

@@ -2,9 +2,9 @@
 // the same, and what is in the database is what they did.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "mneme/abi/driver_table.h"
 #include "mneme/base/file_system.h"
@@ -42,6 +42,7 @@ class DriverFrontTest : public ::testing::Test {
     options_.database = database_;
     options_.address_space = Bytes(uint64_t{1} << 30);
     options_.report = (*report_).descriptor();
+    options_.owner = ::getpid();
     return shell("LD_LIBRARY_PATH=" MNEME_TEST_DRIVER_FOLDER " LD_PRELOAD=" MNEME_TEST_PRELOAD " " MNEME_ENV_DRIVER_INTERPOSER
                  "=" MNEME_TEST_RECORDER " MNEME_RECORD='" +
                  encode_recording_options(options_) + "' " + program + " " + arguments);
@@ -175,6 +176,14 @@ TEST_F(DriverFrontTest, AnAllocationIsWhatTheProgramAskedFor) {
 
 TEST_F(DriverFrontTest, AForkedChildRecordsNothing) {
   EXPECT_EQ(recorded("dlsym " + kCubin + " fork launch"), kSum);
+  EXPECT_EQ(report().instances, 1u);
+}
+
+TEST_F(DriverFrontTest, AProcessThatWasStartedWithAllDescriptorsClosedIsCounted) {
+  const std::string closing =
+      "bash -c 'for f in /proc/self/fd/*; do n=${f##*/}; [ $n -gt 2 ] && eval \"exec $n>&-\"; done; exec \"$@\"' - ";
+  EXPECT_EQ(recorded("dlsym " + kCubin + " launch", closing + MNEME_TEST_PROGRAM), kSum);
+  EXPECT_EQ(report().launches, 1u);
   EXPECT_EQ(report().instances, 1u);
 }
 
