@@ -43,6 +43,9 @@ struct Database::Impl {
   // The files of images, by their names. They are made when they are first needed.
   using ImageFiles = std::map<std::string, ByteVector>;
   Result<Listed> prepare_listing(const Recording& recording, ImageFiles& images);
+  // Add to `listed` what of the IR and of the JSON, and which images, must be written. `document` becomes what is to be written.
+  void list_code(KernelDocument& document, bool is_new, const Recording& recording, Listed& listed);
+  void list_images(const KernelRecord& kernel, const Recording& recording, ImageFiles& images, Listed& listed);
   uint64_t growth_of(const Listed& listed, const Recording& recording, const ImageFiles& images) const;
   Status list_instance(const Recording& recording, ImageFiles& images, uint64_t& written);
   enum class Change { compare, write };

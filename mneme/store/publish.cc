@@ -74,7 +74,14 @@ Result<Database::Impl::Listed> Database::Impl::prepare_listing(const Recording& 
       document.instances.push_back(recording.instance);
     listed.list = InstanceList::encode(static_hash, document.instances);
   }
-  // What is recorded now takes the place of code that is damaged.
+  list_code(document, is_new, recording, listed);
+  list_images(document.kernel, recording, images, listed);
+  listed.growth = growth_of(listed, recording, images);
+  return listed;
+}
+
+// What is recorded now takes the place of code that is damaged.
+void Database::Impl::list_code(KernelDocument& document, bool is_new, const Recording& recording, Listed& listed) {
   const KernelRecord before = document.kernel;
   if (!is_new && !(has_ir(document) && has_images(before))) {
     document.kernel.level = recording.kernel.level;
@@ -88,16 +95,16 @@ Result<Database::Impl::Listed> Database::Impl::prepare_listing(const Recording& 
     document.ir_digest = ir_digest;
     listed.json = encode_kernel(document);
   }
+}
+
+void Database::Impl::list_images(const KernelRecord& kernel, const Recording& recording, ImageFiles& images, Listed& listed) {
   for (size_t i = 0; i < recording.images.size(); ++i) {
     const CodeImageRecord& image = recording.kernel.images[i];
-    const auto& named = document.kernel.images;
-    if (std::find(named.begin(), named.end(), image) == named.end() || has_image(image)) continue;
+    if (std::find(kernel.images.begin(), kernel.images.end(), image) == kernel.images.end() || has_image(image)) continue;
     const std::string name = image_file_name(image);
     if (!images.contains(name)) images[name] = encode_image(image, recording.images[i]);
     if (std::find(listed.images.begin(), listed.images.end(), name) == listed.images.end()) listed.images.push_back(name);
   }
-  listed.growth = growth_of(listed, recording, images);
-  return listed;
 }
 
 uint64_t Database::Impl::growth_of(const Listed& listed, const Recording& recording, const ImageFiles& images) const {
