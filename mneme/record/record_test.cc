@@ -443,7 +443,9 @@ TEST(Record, APointerInTheLastArgumentIsOne) {
               cudaSuccess);
   };
   void* managed = nullptr;
+  program.end_in(MNEME_TABLE_CUDA);
   program.call<decltype(cudaMallocManaged)>(MNEME_CALL_cudaMallocManaged, &managed, size_t{64}, 1u);
+  program.end_in(MNEME_TABLE_CPU);
   launch(managed);
   EXPECT_EQ(program.count(NotRecorded::managed_memory), 1u);
   launch(program.table);
@@ -539,7 +541,9 @@ TEST(Record, ReasonsOfWhatIsPassedThrough) {
   FakeProgram program;
   int* data = program.allocate<int>(16);
   void* managed = nullptr;
+  program.end_in(MNEME_TABLE_CUDA);
   program.call<decltype(cudaMallocManaged)>(MNEME_CALL_cudaMallocManaged, &managed, size_t{64}, 1u);
+  program.end_in(MNEME_TABLE_CPU);
 
   EXPECT_EQ(program.launch(program.plain, data), cudaSuccess);
   EXPECT_EQ(program.count(NotRecorded::no_segment), 1u);
@@ -580,6 +584,27 @@ TEST(Record, ReasonsOfWhatIsPassedThrough) {
   EXPECT_EQ(extended(), cudaSuccess);
   ASSERT_EQ(program.instances().size(), 1u);
   EXPECT_TRUE(program.instances()[0].cooperative);
+}
+
+// Where the host reaches the device's memory.
+TEST(Record, ManagedMemoryIsMemoryAsAnyOtherOnTheCpuDevice) {
+  FakeProgram program;
+  void* managed = nullptr;
+  const auto type = [&](const void* pointer) {
+    cudaPointerAttributes attributes{};
+    program.call<decltype(cudaPointerGetAttributes)>(MNEME_CALL_cudaPointerGetAttributes, &attributes, pointer);
+    return attributes.type;
+  };
+  ASSERT_EQ(program.call<decltype(cudaMallocManaged)>(MNEME_CALL_cudaMallocManaged, &managed, size_t{64}, 1u), cudaSuccess);
+  EXPECT_EQ(type(static_cast<int*>(managed) + 3), cudaMemoryTypeManaged);
+  EXPECT_EQ(program.launch(program.increment, static_cast<int*>(managed) + 3, 1), cudaSuccess);
+  EXPECT_EQ(program.instances().size(), 1u);
+  EXPECT_EQ(program.free(managed), cudaSuccess);
+  int* same = program.allocate<int>(16);
+  ASSERT_EQ(same, managed);
+  EXPECT_EQ(type(same), cudaMemoryTypeDevice) << "another allocation in its place";
+  program.call<decltype(cudaMallocManaged)>(MNEME_CALL_cudaMallocManaged, &managed, size_t{0}, 1u);
+  EXPECT_TRUE(program.vendor().allocations.contains(managed)) << "what is not valid is the vendor's to refuse";
 }
 
 // Where memory lay that is not captured may come to lie what is.

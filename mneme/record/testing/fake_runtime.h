@@ -234,6 +234,10 @@ class FakeProgram {
                                             static_cast<void**>(arguments), size_t{0}, stream);
   }
 
+  // What the slots end in from now on: the emulation at first, else a vendor's runtime, whose managed memory is not the
+  // recorder's.
+  void end_in(mneme_table_device device) { table_.device = device; }
+
   template <typename F, typename... A>
   cudaError_t call(mneme_call slot, A... arguments) {
     return reinterpret_cast<F*>(slots_[slot])(arguments...);
