@@ -213,6 +213,56 @@ TEST_F(CachedIrTest, InAChildTheSameIsDone) {
   EXPECT_EQ(kernel().level, CodeLevel::ir);
 }
 
+// What `mneme record` says of a program at a driver of the tests, whose kernel's IR is in a cache.
+class RecordCommandTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::copy_file(MNEME_TEST_CUBIN, cache_.path() / "add_one.cubin");
+    write_ir(
+        "@table = addrspace(4) externally_initialized global [24 x i8] zeroinitializer\n"
+        "@unused = addrspace(1) externally_initialized global i32 0\n"
+        "define ptx_kernel void @add_one(ptr addrspace(1) %0, i32 %1) { ret void }\n");
+  }
+  void write_ir(const std::string& text) const { std::ofstream(cache_.path() / "add_one.llir") << text; }
+  std::string record(const std::string& environment, const std::string& options) const {
+    const std::string command =
+        fmt::format("LD_LIBRARY_PATH=" MNEME_TEST_DRIVER_FOLDER " HOME=/nowhere TMPDIR=/nowhere {} " MNEME_TEST_COMMAND
+                    " record -rdb {} --device cuda {} -- " MNEME_TEST_DRIVER_PROGRAM " dlsym " MNEME_TEST_CUBIN " launch 2>&1",
+                    environment, database_.path().string(), options);
+    std::string said;
+    FILE* output = ::popen(command.c_str(), "r");
+    for (int c = std::fgetc(output); c != EOF; c = std::fgetc(output)) said += static_cast<char>(c);
+    EXPECT_EQ(::pclose(output), 0) << said;
+    return said;
+  }
+  CodeLevel level() const { return Database::open(database_.path())->list()->kernels.at(0).kernel.level; }
+
+  TemporaryDirectory cache_, database_;
+};
+
+constexpr const char* kFound = "mneme: the LLVM IR of 1 kernel was found in Triton's cache\n";
+
+TEST_F(RecordCommandTest, LooksInTheFolderThatItIsTold) {
+  EXPECT_THAT(record("", ""), Not(HasSubstr("LLVM IR")));
+  EXPECT_EQ(level(), CodeLevel::cubin);
+  // The kernel was recorded before.
+  EXPECT_THAT(record("", "--ir-cache " + cache_.path().string()), HasSubstr(kFound));
+  EXPECT_EQ(level(), CodeLevel::ir);
+  EXPECT_THAT(record("", "--ir-cache " + cache_.path().string()), Not(HasSubstr("LLVM IR")));
+}
+
+TEST_F(RecordCommandTest, LooksWhereTheProgramsEnvironmentPutsTheCache) {
+  EXPECT_THAT(record("TRITON_CACHE_DIR=" + cache_.path().string(), ""), HasSubstr(kFound));
+}
+
+TEST_F(RecordCommandTest, WarnsOfIrThatIsNotUsableAndEndsAsTheProgram) {
+  write_ir("no IR");
+  EXPECT_THAT(record("", "--ir-cache " + cache_.path().string()),
+              HasSubstr("mneme: warning: add_one stays without LLVM IR: a cache has its cubin, but not usable IR: reading " +
+                        (cache_.path() / "add_one.llir").string() + " as textual LLVM IR: line 1, column 1: "));
+  EXPECT_EQ(level(), CodeLevel::cubin);
+}
+
 // From the database to PTX.
 class TakenOver : public CachedIrTest {
  protected:
