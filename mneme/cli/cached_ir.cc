@@ -80,8 +80,7 @@ bool wants_ir(const KernelRecord& kernel) {
 // Whether the IR of the kernel was found.
 Result<bool> add_cached_ir_of(const KernelRecord& kernel, Database& database, CompilerCaches& caches) {
   const std::string name = shown(kernel.demangled);
-  MNEME_ASSIGN(const ByteVector cubin, database.load_image(kernel, Kind::cubin));
-  const std::vector<Path> found = caches.find(cubin);
+  const std::vector<Path> found = caches.find(*kernel.find_image(Kind::cubin));
   if (found.empty()) log::debug("{}: no cache of a compiler has its cubin, and so its LLVM IR is not known", name);
   Status unusable;
   for (const Path& path : found) {

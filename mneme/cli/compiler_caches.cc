@@ -61,17 +61,17 @@ void CompilerCaches::look_through(const Path& folder) {
   for (auto& [path, size] : found) (*cubins_)[size].push_back(std::move(path));
 }
 
-std::vector<Path> CompilerCaches::find(ByteSpan cubin) {
+std::vector<Path> CompilerCaches::find(const CodeImageRecord& cubin) {
   if (!cubins_) {
     cubins_.emplace();
     for (const Path& folder : folders_) look_through(folder);
   }
   std::vector<Path> same;
-  const auto candidates = cubins_->find(cubin.size());
+  const auto candidates = cubins_->find(cubin.size.count);
   if (candidates == cubins_->end()) return same;
   for (const Path& path : candidates->second) {
     const auto bytes = FileSystem::posix().read(path);
-    if (bytes.ok() && std::equal(bytes->begin(), bytes->end(), cubin.begin(), cubin.end())) same.push_back(path);
+    if (bytes.ok() && digest_of(*bytes) == cubin.digest) same.push_back(path);
   }
   return same;
 }

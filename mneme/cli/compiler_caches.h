@@ -2,7 +2,7 @@
 // stand the kernel's LLVM IR (.llir), its PTX (.ptx) and what the compiler was asked for (.json).
 //
 //   CompilerCaches caches(compiler_cache_folders(::getenv));
-//   for (const Path& cubin : caches.find(bytes)) …   // cubin, and cubin.replace_extension(".llir")
+//   for (const Path& cubin : caches.find(image)) …   // cubin, and cubin.replace_extension(".llir")
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "mneme/base/file_system.h"
-#include "mneme/base/types.h"
+#include "mneme/snapshot/snapshot.h"
 
 namespace mneme::cli {
 
@@ -28,9 +28,9 @@ class CompilerCaches {
   // Folders that do not exist or cannot be read count as empty.
   explicit CompilerCaches(std::vector<Path> folders) : folders_(std::move(folders)) {}
 
-  // The cubins with exactly these bytes, in the order of the folders, by path. The folders are looked through once, when this is
-  // first called, with the folders in them; only files of the right size are read.
-  std::vector<Path> find(ByteSpan cubin);
+  // The cubins with the bytes of the image, in the order of the folders, by path. The folders are looked through once, when this
+  // is first called, with the folders in them; only files of the right size are read.
+  std::vector<Path> find(const CodeImageRecord& cubin);
 
  private:
   void look_through(const Path& folder);

@@ -21,9 +21,9 @@ std::vector<Path> folders_of(const std::map<std::string, std::string>& environme
   });
 }
 
-ByteVector bytes_of(std::string_view text) {
+CodeImageRecord image_of(std::string_view text) {
   const ByteSpan bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
+  return {CodeImageRecord::Kind::cubin, digest_of(bytes), Bytes(bytes.size())};
 }
 
 void write(const Path& path, std::string_view text) {
@@ -49,10 +49,10 @@ TEST(CompilerCaches, ACubinIsFoundByItsBytesWhateverItsName) {
   write(first.path() / "a" / "k.ptx", "one");
   write(second.path() / "k.cubin", "one");
   CompilerCaches caches({second.path(), first.path(), "/there/is/no/such/folder"});
-  EXPECT_THAT(caches.find(bytes_of("one")),
+  EXPECT_THAT(caches.find(image_of("one")),
               ElementsAre(second.path() / "k.cubin", first.path() / "a" / "0" / "other.cubin", first.path() / "b" / "k.cubin"));
-  EXPECT_THAT(caches.find(bytes_of("two")), ElementsAre(first.path() / "a" / "same size.cubin"));
-  EXPECT_THAT(caches.find(bytes_of("longer")), IsEmpty());
+  EXPECT_THAT(caches.find(image_of("two")), ElementsAre(first.path() / "a" / "same size.cubin"));
+  EXPECT_THAT(caches.find(image_of("longer")), IsEmpty());
 }
 
 }  // namespace

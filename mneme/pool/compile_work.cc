@@ -30,8 +30,7 @@ class RecordedCompileWork final : public CompileWork {
   Status check_launch(const Configuration& configuration) override {
     for (const RecordedKernel::Launch& launch : recorded_.launches) {
       MNEME_ASSIGN(const LaunchShape shape, configuration.launch_shape(launch.instance));
-      if (const ProgramCode* code = recorded_.code.program(configuration))
-        MNEME_TRY(check_block(*code, recorded_.kernel, shape, kind_));
+      MNEME_TRY(check_block_of(configuration, shape));
     }
     return {};
   }
@@ -79,6 +78,14 @@ class RecordedCompileWork final : public CompileWork {
   }
 
  private:
+  // Of IR in the place of the recorded one translate() tells.
+  Status check_block_of(const Configuration& configuration, const LaunchShape& shape) const {
+    if (const ProgramCode* code = recorded_.code.program(configuration))
+      return check_block(*code, recorded_.kernel, shape, kind_);
+    if (!configuration.ir.path.empty()) return {};
+    return check_block(recorded_.code.sources()->recorded().module(), recorded_.kernel, shape);
+  }
+
   // The same for every instance, of which nothing is known in such code.
   Result<TranslatedCode> take_program_code(const Configuration& configuration) {
     MNEME_TRY(check_code_level(configuration, recorded_.kernel));
