@@ -67,7 +67,7 @@ class IrCommand : public Command {
 
   Result<std::string> recorded() {
     MNEME_ASSIGN(const RecordedLaunches found, recorded_.kernel());
-    MNEME_TRY(check_stage_of(found.kernel.kernel));
+    MNEME_TRY(check_stage_of(found.kernel.kernel, {}));
     MNEME_ASSIGN(ir::Module module, load_module(found.database, found.kernel.kernel));
     return module.print();
   }
@@ -77,8 +77,8 @@ class IrCommand : public Command {
     MNEME_TRY(check_files(configuration, FileSystem::posix()));
     MNEME_ASSIGN(const RecordedLaunches found, recorded_.launches());
     const KernelRecord& kernel = found.kernel.kernel;
-    MNEME_TRY(check_stage_of(kernel));
-    if (kernel.level != CodeLevel::ir) return without_ir(found.database, kernel, configuration);
+    MNEME_TRY(check_stage_of(kernel, configuration));
+    if (names_program_code(configuration, kernel)) return without_ir(found.database, kernel, configuration);
     MNEME_ASSIGN(RecordedInstance recorded, found.database.load_instance(kernel.static_hash, found.instances[0]));
     MNEME_ASSIGN(MemoryPlan plan, plan_memory(kernel, recorded.instance, recorded.prologue, recorded.epilogue));
     MNEME_ASSIGN(KernelCode code, KernelCode::load(found.database, kernel));
@@ -92,11 +92,13 @@ class IrCommand : public Command {
     return compiler->emit(code.module(), request.options, kStages.at(stage_));
   }
 
-  // unsupported: the kernel was recorded without what the stage shows.
-  Status check_stage_of(const KernelRecord& kernel) const {
-    const bool has_assembly = kernel.level != CodeLevel::cubin;
-    if (kernel.level == CodeLevel::ir || stage_ == kInstructions || (stage_ == kAssembly && has_assembly)) return {};
-    return error(Code::unsupported, "the stage '{}': {}, without {}; --stage {} shows {}", stage_, recorded_as(kernel),
+  // unsupported: the kernel was recorded without what the stage shows, or as-built names code without that.
+  Status check_stage_of(const KernelRecord& kernel, const Configuration& configuration) const {
+    const bool has_assembly = program_level(kernel) == CodeLevel::ptx;
+    if (!names_program_code(configuration, kernel) || stage_ == kInstructions || (stage_ == kAssembly && has_assembly)) return {};
+    const std::string what =
+        kernel.level == CodeLevel::ir ? fmt::format("{} is the program's own machine code", kAsBuilt) : recorded_as(kernel);
+    return error(Code::unsupported, "the stage '{}': {}, without {}; --stage {} shows {}", stage_, what,
                  stage_ == kAssembly ? "PTX" : "LLVM IR", has_assembly ? kAssembly : kInstructions,
                  has_assembly ? "the PTX" : "its instructions");
   }
@@ -107,7 +109,7 @@ class IrCommand : public Command {
     MNEME_ASSIGN(const DeviceKind kind, device_.kind_for_code(kernel.arch));
     MNEME_TRY(check_device(kernel, kind));
     MNEME_ASSIGN(const RecordedCode code, RecordedCode::load(database, kernel));
-    ProgramCode program = *code.program();
+    ProgramCode program = *code.program(configuration);
     if (stage_ == kAssembly) program.machine_code.clear();
     MNEME_ASSIGN(const Translation translation, translate_program_code(program, configuration.assembler, kind, kernel.arch));
     if (stage_ == kAssembly) return translation.code;

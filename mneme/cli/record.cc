@@ -5,6 +5,7 @@
 
 #include "mneme/base/log.h"
 #include "mneme/cli/application.h"
+#include "mneme/cli/cached_ir.h"
 #include "mneme/cli/installation.h"
 #include "mneme/cli/options/command.h"
 #include "mneme/cli/options/device_option.h"
@@ -32,6 +33,12 @@ class RecordCommand : public Command {
                    "built for recording is linked with (linked). auto: linked calls where the program has them")
         ->transform(CLI::IsMember({"auto", "driver", "linked"}))
         ->capture_default_str();
+    app.add_option(
+           "--ir-cache", ir_caches_,
+           "a folder in which Triton keeps what it compiles, to look for the LLVM IR of recorded machine code in; it may be "
+           "repeated. Triton's and torch.compile's own folders are looked through as well")
+        ->type_name("DIR")
+        ->allow_extra_args(false);
     app.add_option("--kernels", options_.kernels,
                    "record only kernels in whose name, mangled or not, this regular expression is found");
     app.add_option("--exclude", options_.exclude, "record no kernel in whose name this regular expression is found");
@@ -99,10 +106,19 @@ class RecordCommand : public Command {
     options_.report = recording.descriptor();
     MNEME_ASSIGN(int wait_status, run_with_recorder(program, application(), front, device, installation, options_));
     for (const std::string& line : recording_summary(*recording, options_)) log::info("{}", line);
+    if (front == Front::driver) look_for_ir();
     incomplete_ = recording->lost() != 0 || recording->storing != 0 || !recording->failure.get().empty();
     return wait_status;
   }
 
+  // After the program's end, since LLVM must not be in the program. Without the IR the recording is as good as machine code is.
+  void look_for_ir() const {
+    std::vector<Path> folders(ir_caches_.begin(), ir_caches_.end());
+    for (Path& folder : compiler_cache_folders(::getenv)) folders.push_back(std::move(folder));
+    const auto found = add_cached_ir_guarded(options_.database, folders);
+    if (!found.ok()) log::warning("looking for the LLVM IR of kernels in Triton's cache: {}", found.status().message());
+    if (found.ok() && *found != 0) log::info("the LLVM IR of {} was found in Triton's cache", plural(*found, "kernel"));
+  }
   std::optional<Front> wanted_front() const {
     if (front_ == "auto") return std::nullopt;
     return front_ == "driver" ? Front::driver : Front::linked;
@@ -122,6 +138,7 @@ class RecordCommand : public Command {
 
   RecordingOptions options_;
   std::string front_ = "auto";
+  std::vector<std::string> ir_caches_;
   uint64_t slowest_ = 0;
   std::string profile_from_, distinct_;
   std::optional<uint64_t> max_launch_bytes_;

@@ -103,6 +103,9 @@ struct CompiledCode {
   std::string assembler;
 };
 
+// CompiledCode::assembler where the code is the program's own machine code.
+inline constexpr const char* kRecordedAssembler = "recorded";
+
 // The stages after which emit() can show a compilation.
 enum class Stage {
   specialised,  // IR as the pass pipeline gets it

@@ -50,6 +50,10 @@ Result<const llvm::Function*> find_kernel(const llvm::Module& module, const std:
 
 }  // namespace
 
+Status check_defines_kernel(const Module& module, const std::string& name) {
+  return find_kernel(llvm_module(module), name).status();
+}
+
 Status check_replacement(const Module& recorded, const Module& replacement, const std::string& name) {
   const llvm::Module& before = llvm_module(recorded);
   const llvm::Module& after = llvm_module(replacement);

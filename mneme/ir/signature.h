@@ -15,4 +15,7 @@ namespace mneme::ir {
 // kernel. not_found: it is not defined; the message lists the kernels that are.
 Status check_replacement(const Module& recorded, const Module& replacement, const std::string& name);
 
+// ok when the module defines the kernel. not_found, incompatible: as above.
+Status check_defines_kernel(const Module& module, const std::string& name);
+
 }  // namespace mneme::ir

@@ -30,7 +30,7 @@ class RecordedCompileWork final : public CompileWork {
   Status check_launch(const Configuration& configuration) override {
     for (const RecordedKernel::Launch& launch : recorded_.launches) {
       MNEME_ASSIGN(const LaunchShape shape, configuration.launch_shape(launch.instance));
-      if (const ProgramCode* code = recorded_.code.program()) MNEME_TRY(check_block(*code, recorded_.kernel, shape, kind_));
+      MNEME_TRY(check_block_of(configuration, shape));
     }
     return {};
   }
@@ -39,7 +39,7 @@ class RecordedCompileWork final : public CompileWork {
     ActivityScope compiling(Activity::compiling);
     translations_.clear();
     object_of_.clear();
-    if (recorded_.code.program() != nullptr) return take_program_code(configuration);
+    if (recorded_.code.program(configuration) != nullptr) return take_program_code(configuration);
     MNEME_ASSIGN(KernelCode * source, recorded_.code.sources()->find(configuration.ir));
     std::vector<Digest> asked;  // what each translation answers
     Json specialised = Json::array();
@@ -78,11 +78,19 @@ class RecordedCompileWork final : public CompileWork {
   }
 
  private:
+  // Of IR in the place of the recorded one translate() tells.
+  Status check_block_of(const Configuration& configuration, const LaunchShape& shape) const {
+    if (const ProgramCode* code = recorded_.code.program(configuration))
+      return check_block(*code, recorded_.kernel, shape, kind_);
+    if (!configuration.ir.path.empty()) return {};
+    return check_block(recorded_.code.sources()->recorded().module(), recorded_.kernel, shape);
+  }
+
   // The same for every instance, of which nothing is known in such code.
   Result<TranslatedCode> take_program_code(const Configuration& configuration) {
     MNEME_TRY(check_code_level(configuration, recorded_.kernel));
     MNEME_ASSIGN(Translation translation,
-                 translate_program_code(*recorded_.code.program(), configuration.assembler, kind_, architecture_));
+                 translate_program_code(*recorded_.code.program(configuration), configuration.assembler, kind_, architecture_));
     translations_.push_back(std::move(translation));
     object_of_.assign(recorded_.launches.size(), 0);
     return TranslatedCode{unite_same(), {{"times", times()}, {"specialised", Json::array()}}};

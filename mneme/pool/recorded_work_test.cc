@@ -354,5 +354,36 @@ TEST(RecordedWorkWithoutIr, TakesTheProgramsOwnCode) {
   EXPECT_EQ((*compile)->check_launch(configuration).code(), Code::invalid_argument);
 }
 
+// As of a kernel of Triton's: its IR was found, and its pipeline is not known.
+TEST(RecordedWorkWithIrAndACubin, AsBuiltIsTheCubin) {
+  MadeRecording made = scaled(128, 2);
+  made.ir.replace(made.ir.find(") {"), 3, ") #0 {").append("attributes #0 = { \"nvvm.reqntid\"=\"64\" }\n");
+  made.images = {{CodeImageRecord::Kind::cubin, ByteVector(100, std::byte{3})}};
+  testing_replay::MadeDatabase database;
+  auto instance = database.publish(made);
+  ASSERT_TRUE(instance.ok()) << instance.status().to_string();
+  auto recorded =
+      RecordedKernel::load({database.directory(), instance->static_hash, {instance->dynamic_hash}, DeviceKind::cuda, Bytes()});
+  ASSERT_TRUE(recorded.ok()) << recorded.status().to_string();
+  auto compile = create_compile_work(**recorded, DeviceKind::cuda, "sm_90");
+  ASSERT_TRUE(compile.ok()) << compile.status().to_string();
+  const auto assembler_of = [&](const std::string& passes) {
+    Configuration configuration;
+    configuration.passes = passes;
+    auto translated = (*compile)->translate(configuration);
+    EXPECT_TRUE(translated.ok()) << translated.status().to_string();
+    auto code = (*compile)->assemble();
+    EXPECT_TRUE(code.ok()) << code.status().to_string();
+    return code.ok() ? decode_candidate_code(code->object)->objects.at(0).assembler : std::string();
+  };
+  EXPECT_EQ(assembler_of("as-built"), "recorded");
+  EXPECT_NE(assembler_of(Configuration().passes), "recorded");
+  Configuration configuration;
+  configuration.block.x = 32;
+  EXPECT_EQ((*compile)->check_launch(configuration).to_string(),
+            "invalid_argument: block is 32x1x1: the kernel was recorded as LLVM IR, which can be launched with blocks of 64x1x1 "
+            "alone (.reqntid); leave the block as recorded");
+}
+
 }  // namespace
 }  // namespace mneme

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "mneme/device/backend.h"
+#include "mneme/ir/kernel_launch.h"
 
 namespace mneme {
 namespace {
@@ -28,19 +29,43 @@ bool is_set(const Json& configuration, const std::string& path) {
   return configuration.contains(Json::json_pointer(pointer));
 }
 
+Status check_block(const std::optional<Dim3>& required, const KernelRecord& kernel, const LaunchShape& shape) {
+  if (!required || *required == shape.block) return {};
+  return error(Code::invalid_argument,
+               "block is {}: {}, which can be launched with blocks of {} alone (.reqntid); leave the block as recorded",
+               shape.block, recorded_as(kernel), *required);
+}
+
 }  // namespace
 
+bool has_program_code(const KernelRecord& kernel) {
+  return kernel.level != CodeLevel::ir || (kernel.pipeline.empty() && kernel.find_image(CodeImageRecord::Kind::cubin) != nullptr);
+}
+
+CodeLevel program_level(const KernelRecord& kernel) {
+  if (kernel.level != CodeLevel::ir) return kernel.level;
+  return kernel.find_image(CodeImageRecord::Kind::ptx) != nullptr ? CodeLevel::ptx : CodeLevel::cubin;
+}
+
+bool names_program_code(const Configuration& configuration, const KernelRecord& kernel) {
+  return kernel.level != CodeLevel::ir || (configuration.passes == kAsBuilt && has_program_code(kernel));
+}
+
 Status check_code_level(const Configuration& configuration, const KernelRecord& kernel) {
-  if (kernel.level == CodeLevel::ir) return {};
+  if (!names_program_code(configuration, kernel)) return {};
   if (configuration.passes != kAsBuilt && configuration.passes != Configuration().passes)
     return error(Code::unsupported, "passes: {}: there is no IR that passes could change; leave the pipeline out, or say {}",
                  recorded_as(kernel), kAsBuilt);
   const Json json = to_json(configuration);
   for (const ConfigurationField& field : configuration_fields()) {
-    const std::string_view lacks = lacking(field.key, kernel.level);
-    if (!lacks.empty() && is_set(json, field.key))
-      return error(Code::unsupported, "{}: {}: there is no {} that it could change; leave it out", field.key, recorded_as(kernel),
-                   lacks);
+    const std::string_view lacks = lacking(field.key, program_level(kernel));
+    if (lacks.empty() || !is_set(json, field.key)) continue;
+    if (kernel.level == CodeLevel::ir)
+      return error(Code::unsupported,
+                   "{}: {} is the program's own machine code, without {} that it could change; name a pipeline", field.key,
+                   kAsBuilt, lacks);
+    return error(Code::unsupported, "{}: {}: there is no {} that it could change; leave it out", field.key, recorded_as(kernel),
+                 lacks);
   }
   return {};
 }
@@ -61,11 +86,11 @@ Status check_device(const KernelRecord& kernel, DeviceKind kind) {
 }
 
 Status check_block(const ProgramCode& code, const KernelRecord& kernel, const LaunchShape& shape, DeviceKind kind) {
-  const std::optional<Dim3> required = required_block(code, kind);
-  if (!required || *required == shape.block) return {};
-  return error(Code::invalid_argument,
-               "block is {}: {}, which can be launched with blocks of {} alone (.reqntid); leave the block as recorded",
-               shape.block, recorded_as(kernel), *required);
+  return check_block(required_block(code, kind), kernel, shape);
+}
+
+Status check_block(const ir::Module& code, const KernelRecord& kernel, const LaunchShape& shape) {
+  return check_block(ir::required_block(code, kernel.name), kernel, shape);
 }
 
 Status no_ir(const KernelRecord& kernel, std::string_view what) {

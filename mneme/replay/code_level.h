@@ -9,6 +9,7 @@
 #include "mneme/base/status.h"
 #include "mneme/compile/program_code.h"
 #include "mneme/device/device.h"
+#include "mneme/ir/module.h"
 #include "mneme/replay/configuration.h"
 #include "mneme/snapshot/snapshot.h"
 
@@ -17,8 +18,17 @@ namespace mneme {
 // The pipeline of a kernel without IR, whose code is as the program's build has left it.
 inline constexpr const char* kAsBuilt = "as-built";
 
+// Whether a replay can run the program's own code: that of a kernel without IR, and of one with IR whose compiler's pipeline is
+// not known, while its machine code is (a kernel of Triton's whose IR was found). There as-built names the machine code.
+bool has_program_code(const KernelRecord& kernel);
+// What a replay has of the program's own code: `ptx` or `cubin`.
+CodeLevel program_level(const KernelRecord& kernel);
+// Whether the configuration runs the program's own code of the kernel.
+bool names_program_code(const Configuration& configuration, const KernelRecord& kernel);
+
 // unsupported, with the member's path and the reason: the configuration changes what the level of the kernel's code lacks. The
-// pipeline may be as-built, or the one that a configuration has which names none. Anything is ok at the level ir.
+// pipeline may be as-built, or the one that a configuration has which names none. At the level ir anything is ok, unless as-built
+// names the program's own code.
 Status check_code_level(const Configuration& configuration, const KernelRecord& kernel);
 
 // The configuration as it is shown: where it names no pipeline, and the kernel was recorded without IR, with as-built.
@@ -29,6 +39,9 @@ Status check_device(const KernelRecord& kernel, DeviceKind kind);
 
 // invalid_argument: the code can be launched with one block alone (required_block()), and `shape` has another.
 Status check_block(const ProgramCode& code, const KernelRecord& kernel, const LaunchShape& shape, DeviceKind kind);
+
+// The same of IR, as ir::required_block() reads it.
+Status check_block(const ir::Module& code, const KernelRecord& kernel, const LaunchShape& shape);
 
 // Why what needs IR was not done: "no IR: <what>".
 Status no_ir(const KernelRecord& kernel, std::string_view what);

@@ -270,6 +270,62 @@ TEST_F(CodeLevels, PtxIsAssembledAsAskedAndElseTheCubinRuns) {
             "unsupported: codegen.level: the kernel was recorded as PTX: there is no IR that it could change; leave it out");
 }
 
+// As of a kernel of Triton's: its IR was found, and its pipeline is not known.
+constexpr const char* kScaleIr = R"(
+target triple = "nvptx64-nvidia-cuda"
+@offset = addrspace(1) externally_initialized global i32 0, align 4
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @scale(ptr %out, ptr %in, i32 %n) #0 {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %offset = load i32, ptr addrspace(1) @offset
+  %sum = add i32 %t, %offset
+  store i32 %sum, ptr %out
+  ret void
+}
+attributes #0 = { "nvvm.reqntid"="16" "target-cpu"="sm_90" }
+)";
+
+MadeRecording with_ir(MadeRecording made) {
+  made.kernel.level = CodeLevel::ir;
+  made.kernel.globals[0].escapes = false;
+  made.ir = kScaleIr;
+  return made;
+}
+
+TEST_F(CodeLevels, BesideIrAsBuiltIsTheCubinAndNoPipelineIsNot) {
+  const MadeRecording made = with_ir(recording(CodeLevel::cubin, ".reqntid 16, 1, 1\n"));
+  prepare(made);
+  const ReplayResult compiled = session_->replay({});
+  EXPECT_TRUE(compiled.verified) << compiled.failure.to_string();
+  EXPECT_NE(compiled.assembler, "recorded");
+  const ReplayResult as_built = session_->replay({.passes = "as-built"});
+  EXPECT_TRUE(as_built.verified) << as_built.failure.to_string();
+  EXPECT_EQ(as_built.assembler, "recorded");
+  EXPECT_EQ(as_built.obj_hash, digest_of(made.images[0].second));
+  for (const char* passes : {"as-built", "default<O1>"}) {
+    Configuration configuration;
+    configuration.passes = passes;
+    configuration.block.x = 32;
+    EXPECT_EQ(
+        session_->replay(configuration).failure.to_string(),
+        "invalid_argument: block is 32x1x1: the kernel was recorded as LLVM IR, which can be launched with blocks of 16x1x1 "
+        "alone (.reqntid); leave the block as recorded");
+  }
+  EXPECT_EQ(session_->replay({.passes = "as-built", .codegen = {.level = 2}}).failure.to_string(),
+            "unsupported: codegen.level: as-built is the program's own machine code, without IR that it could change; name a "
+            "pipeline");
+}
+
+// The program's compiler can then be asked to do again what it did.
+TEST_F(CodeLevels, WhereThePipelineIsKnownAsBuiltIsThatThoughThereIsACubin) {
+  MadeRecording made = with_ir(recording(CodeLevel::cubin));
+  made.kernel.pipeline = "default<O2>";
+  prepare(made);
+  const ReplayResult result = session_->replay({.passes = "as-built"});
+  EXPECT_TRUE(result.verified) << result.failure.to_string();
+  EXPECT_NE(result.assembler, "recorded");
+}
+
 TEST_F(CodeLevels, WhatNeedsIrIsNotDoneAndSaysWhy) {
   prepare(recording(CodeLevel::cubin));
   EXPECT_EQ(session_->recorded_code(), nullptr);

@@ -1,6 +1,7 @@
 #include "mneme/replay/compile_request.h"
 
 #include "mneme/base/activity.h"
+#include "mneme/replay/code_level.h"
 
 namespace mneme {
 
@@ -22,6 +23,7 @@ CompileOptions compile_options(const Configuration& configuration, const KernelR
 Result<CompileRequest> compile_request(const Configuration& configuration, const RecordedLaunch& launch, KernelCode& code) {
   CompileRequest request;
   MNEME_ASSIGN(request.shape, configuration.launch_shape(launch.instance));
+  MNEME_TRY(check_block(code.module(), launch.kernel, request.shape));
   request.options = compile_options(configuration, launch.kernel, launch.plan);
   const LaunchFacts facts{launch.kernel, launch.instance, launch.plan, request.shape};
   const SpecialiseOptions& asked = configuration.specialise;

@@ -30,8 +30,8 @@ struct CompileRequest {
 // their recorded addresses are bound to them.
 CompileOptions compile_options(const Configuration& configuration, const KernelRecord& kernel, const MemoryPlan& plan);
 
-// The whole request. `code` is the IR that will be compiled. Failures: those of Configuration::launch_shape() and
-// resolve_facts().
+// The whole request. `code` is the IR that will be compiled. Failures: those of Configuration::launch_shape(), of
+// check_block() and of resolve_facts().
 Result<CompileRequest> compile_request(const Configuration& configuration, const RecordedLaunch& launch, KernelCode& code);
 
 // Reads the recorded IR of a kernel. Failures: those of Database::load_ir(); corrupt: it is no LLVM IR. Bytes that are damaged in

@@ -7,8 +7,8 @@ Result<RecordedCode> RecordedCode::load(const Database& database, const KernelRe
   if (kernel.level == CodeLevel::ir) {
     MNEME_ASSIGN(KernelCode recorded, KernelCode::load(database, kernel));
     code.sources_.emplace(std::move(recorded));
-    return code;
   }
+  if (!has_program_code(kernel)) return code;
   ProgramCode& program = code.program_.emplace();
   program.kernel = kernel.name;
   program.architecture = kernel.arch;
@@ -16,7 +16,7 @@ Result<RecordedCode> RecordedCode::load(const Database& database, const KernelRe
     MNEME_ASSIGN(program.machine_code, database.load_image(kernel, CodeImageRecord::Kind::cubin));
   }
   // What a level has beside its own code is not used below it.
-  if (kernel.level == CodeLevel::ptx) {
+  if (program_level(kernel) == CodeLevel::ptx) {
     MNEME_ASSIGN(const ByteVector text, database.load_image(kernel, CodeImageRecord::Kind::ptx));
     program.assembly.assign(reinterpret_cast<const char*>(text.data()), text.size());
     if (const size_t end = program.assembly.find('\0'); end != std::string::npos) program.assembly.resize(end);

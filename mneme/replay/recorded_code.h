@@ -1,11 +1,12 @@
 // RecordedCode: the code of a kernel, as a replay takes it: the IR that it compiles, or the program's own code where the kernel
-// was recorded without IR.
+// has no IR, or where as-built names that code.
 #pragma once
 
 #include <optional>
 
 #include "mneme/base/status.h"
 #include "mneme/compile/program_code.h"
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/configuration.h"
 #include "mneme/replay/kernel_code.h"
 #include "mneme/snapshot/snapshot.h"
@@ -22,8 +23,10 @@ class RecordedCode {
   // The IR; null where the kernel has none.
   KernelSources* sources() { return sources_ ? &*sources_ : nullptr; }
   const KernelSources* sources() const { return sources_ ? &*sources_ : nullptr; }
-  // The program's own code, of a kernel without IR; else null.
-  const ProgramCode* program() const { return program_ ? &*program_ : nullptr; }
+  // The program's own code, where that is what the configuration runs (names_program_code()); else null.
+  const ProgramCode* program(const Configuration& configuration) const {
+    return program_ && (!sources_ || configuration.passes == kAsBuilt) ? &*program_ : nullptr;
+  }
 
  private:
   RecordedCode() = default;

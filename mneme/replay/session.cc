@@ -123,18 +123,19 @@ Result<CompiledCode> Session::take_program_code(const Configuration& configurati
   ActivityScope compiling(Activity::compiling);
   const DeviceProperties& device = device_.properties();
   MNEME_ASSIGN(const Translation translation,
-               translate_program_code(*code_->program(), configuration.assembler, device.kind, device.architecture));
+               translate_program_code(*code_->program(configuration), configuration.assembler, device.kind, device.architecture));
   return compiler_->assemble(translation);
 }
 
 Status Session::check_code(const Configuration& configuration, const LaunchShape& shape) const {
-  if (code_->program() == nullptr) return {};
+  const ProgramCode* program = code_->program(configuration);
+  if (program == nullptr) return {};
   MNEME_TRY(check_code_level(configuration, kernel_));
-  return check_block(*code_->program(), kernel_, shape, device_.properties().kind);
+  return check_block(*program, kernel_, shape, device_.properties().kind);
 }
 
 Result<CompiledCode> Session::compile(const Configuration& configuration, ReplayResult& result) {
-  if (code_->program() != nullptr) return take_program_code(configuration);
+  if (code_->program(configuration) != nullptr) return take_program_code(configuration);
   ActivityScope compiling(Activity::compiling);
   MNEME_ASSIGN(KernelCode * source, code_->sources()->find(configuration.ir));
   MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, *source));
@@ -144,7 +145,7 @@ Result<CompiledCode> Session::compile(const Configuration& configuration, Replay
 
 Result<Session::Loaded> Session::recorded_launch() {
   if (!recorded_launch_) {
-    MNEME_ASSIGN(CompiledCode code, code_->program() != nullptr ? take_program_code(Configuration())
+    MNEME_ASSIGN(CompiledCode code, code_->sources() == nullptr ? take_program_code(Configuration())
                                                                 : compile(compile_options(Configuration(), kernel_, plan_)));
     MNEME_ASSIGN(recorded_launch_, load_code(code));
   }
@@ -181,8 +182,9 @@ Result<Session::Loaded> Session::load_code(const CompiledCode& code) {
   auto kernel = loaded.module->kernel(kernel_.name);
   if (!kernel.ok() && kernel.status().code() == Code::not_found)
     return kernel.status().with_context(
-        code_->program() != nullptr ? "the program's own code does not have the kernel that was recorded with it"
-                                    : "the compiled code has lost the kernel, as a pipeline that internalises symbols does");
+        code_->sources() == nullptr || code.assembler == kRecordedAssembler
+            ? "the program's own code does not have the kernel that was recorded with it"
+            : "the compiled code has lost the kernel, as a pipeline that internalises symbols does");
   MNEME_ASSIGN(loaded.kernel, std::move(kernel));
   MNEME_ASSIGN(loaded.symbols, memory_->places_in(*loaded.module));
   std::vector<std::string> own;

@@ -118,6 +118,11 @@ class Database {
   Status set_recorded_times(const Digest& static_hash, const std::map<Digest, RecordedTime>& times);
   // Likewise of how often their shapes ran.
   Status set_shape_launches(const Digest& static_hash, const std::map<Digest, ShapeLaunches>& launches);
+  // Gives a kernel that was recorded without IR the IR that was found of it later: writes the bitcode, and then the kernel's JSON
+  // with what `kernel` says, whose level must be ir. Instances and images stay. Does nothing where the kernel has whole IR
+  // already. not_found: there is no such kernel. invalid_argument: `kernel` is not of the level ir, or its parameters are of
+  // another size.
+  Status add_ir(const KernelRecord& kernel, ByteSpan bitcode);
   // Begins to publish one instance. The database must outlive the publication.
   Result<std::unique_ptr<Publication>> begin_publication(const PublicationOptions& options = {});
 

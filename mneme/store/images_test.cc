@@ -177,6 +177,79 @@ TEST_F(Images, AreKeptBesideIr) {
   EXPECT_TRUE(reader->check_instance(kernel.static_hash, *dynamic).ok());
 }
 
+// A kernel of machine code whose IR is found later.
+KernelRecord with_ir(KernelRecord kernel) {
+  kernel.level = CodeLevel::ir;
+  kernel.arch = "sm_90a";
+  kernel.images.clear();  // what is there stays
+  return kernel;
+}
+
+TEST_F(Images, IrThatIsFoundLaterIsAddedOnceAndInstancesStay) {
+  auto database = Database::create(directory_.path());
+  const KernelRecord kernel = with_image(sample_kernel(), Kind::cubin, code(1));
+  const auto dynamic = publish(*database, kernel, {code(1)});
+  ASSERT_TRUE(dynamic.ok()) << dynamic.status().message();
+  for (uint32_t seed : {7, 8}) {
+    const Status added = database->add_ir(with_ir(kernel), noise(500, seed));
+    ASSERT_TRUE(added.ok()) << added.to_string();
+    auto reader = Database::open(directory_.path());
+    EXPECT_EQ(*reader->load_ir(kernel.static_hash), noise(500, 7)) << "whole IR is not replaced";
+    const KernelRecord found = *reader->load_kernel(kernel.static_hash);
+    EXPECT_EQ(found.arch, "sm_90a");
+    EXPECT_EQ(found.images, kernel.images);
+    EXPECT_TRUE(reader->check_instance(kernel.static_hash, *dynamic).ok());
+  }
+  // Recording again finds the kernel as it is.
+  EXPECT_TRUE(*Database::create(directory_.path())->has_instance(kernel.static_hash, *dynamic));
+  ASSERT_TRUE(publish(*database, kernel, {code(1)}).ok());
+  EXPECT_EQ(Database::open(directory_.path())->load_kernel(kernel.static_hash)->level, CodeLevel::ir);
+  // What is damaged is added anew.
+  flip(directory_.path() / ir_file_name(kernel.static_hash));
+  ASSERT_TRUE(Database::create(directory_.path())->add_ir(with_ir(kernel), noise(500, 9)).ok());
+  EXPECT_EQ(*Database::open(directory_.path())->load_ir(kernel.static_hash), noise(500, 9));
+}
+
+TEST_F(Images, IrIsAddedToAKernelThatIsThereAlone) {
+  auto database = Database::create(directory_.path());
+  KernelRecord kernel = with_image(sample_kernel(), Kind::cubin, code(1));
+  EXPECT_EQ(database->add_ir(with_ir(kernel), noise(500, 7)).code(), Code::not_found);
+  ASSERT_TRUE(publish(*database, kernel, {code(1)}).ok());
+  EXPECT_EQ(
+      database->add_ir(kernel, noise(500, 7)).to_string(),
+      "invalid_argument: adding IR to the kernel kernel: what is given is of the level cubin, and has 0 bytes of parameters "
+      "where 0 were recorded");
+  kernel = with_ir(kernel);
+  kernel.parameter_bytes = 8;
+  EXPECT_EQ(database->add_ir(kernel, noise(500, 7)).to_string(),
+            "invalid_argument: adding IR to the kernel kernel: what is given is of the level ir, and has 8 bytes of parameters "
+            "where 0 were recorded");
+}
+
+TEST_F(Images, IrIsAddedWholeOrNotAtAll) {
+  const KernelRecord kernel = with_image(sample_kernel(), Kind::cubin, code(1));
+  auto first = Database::create(directory_.path());
+  const auto dynamic = publish(*first, kernel, {code(1)});
+  bool added = false;
+  for (int operations = 0; !added; ++operations) {
+    ASSERT_LT(operations, 100);
+    int allowed = 1 << 20;
+    auto files = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) -> Status {
+      const bool changes = operation != "open" && operation != "read" && operation != "lock";
+      if (changes && allowed-- <= 0) return error(Code::exhausted, "{} {}: No space left on device", operation, path.string());
+      return {};
+    });
+    auto changed = Database::create(directory_.path(), *files);
+    allowed = operations;
+    added = changed->add_ir(with_ir(kernel), noise(500, 7)).ok();
+    auto reader = Database::open(directory_.path());
+    const Status whole = reader->check_instance(kernel.static_hash, *dynamic);
+    EXPECT_TRUE(whole.ok()) << "after " << operations << " operations: " << whole.message();
+    // The last operations sync what is there already.
+    if (added) EXPECT_EQ(reader->load_kernel(kernel.static_hash)->level, CodeLevel::ir);
+  }
+}
+
 TEST_F(Images, ThatAreMissingOrDamagedAreHealedByRecordingAgain) {
   const KernelRecord kernel = with_image(sample_kernel(), Kind::cubin, code(1));
   const Path image = directory_.path() / image_file_name(kernel.images[0]);

@@ -151,6 +151,26 @@ Status Database::set_shape_launches(const Digest& static_hash, const std::map<Di
                           [&](InstanceRecord& instance) { instance.shape_launches = launches.at(instance.dynamic_hash); });
 }
 
+Status Database::add_ir(const KernelRecord& kernel, ByteSpan bitcode) {
+  const Digest& static_hash = kernel.static_hash;
+  MNEME_ASSIGN(auto lock, impl_->files.lock(impl_->lock_path(), impl_->patience));
+  MNEME_ASSIGN(KernelDocument document, impl_->load_head(static_hash));
+  if (kernel.level != CodeLevel::ir || kernel.parameter_bytes != document.kernel.parameter_bytes)
+    return error(
+        Code::invalid_argument,
+        "adding IR to the kernel {}: what is given is of the level {}, and has {} bytes of parameters where {} were recorded",
+        kernel.name, to_string(kernel.level), kernel.parameter_bytes, document.kernel.parameter_bytes);
+  if (document.kernel.level == CodeLevel::ir && impl_->has_ir(document)) return {};
+  // Another process may have recorded the kernel with other images meanwhile.
+  std::vector<CodeImageRecord> images = std::move(document.kernel.images);
+  document.kernel = kernel;
+  document.kernel.images = std::move(images);
+  document.ir_size = Bytes(bitcode.size());
+  document.ir_digest = digest_of(bitcode);
+  MNEME_TRY(impl_->files.write_atomically(impl_->path_of(ir_file_name(static_hash)), bitcode));
+  return impl_->files.write_atomically(impl_->path_of(kernel_file_name(static_hash)), bytes_of(encode_kernel(document)));
+}
+
 Status Database::change_instances(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,
                                   const std::function<void(InstanceRecord&)>& change) {
   // Most often nothing is to be changed, for which nobody need wait.

@@ -153,8 +153,9 @@ std::optional<Extent> required_block(const Database& database, const KernelDocum
   auto block = [&]() -> Result<std::optional<Dim3>> {
     nb::gil_scoped_release release;
     MNEME_ASSIGN(const RecordedCode code, RecordedCode::load(database, kernel.kernel));
-    if (code.program() == nullptr) return std::optional<Dim3>();
-    return mneme::required_block(*code.program(), kind_of_architecture(kernel.kernel.arch));
+    const ProgramCode* program = code.program(Configuration());
+    if (program == nullptr) return std::optional<Dim3>();
+    return mneme::required_block(*program, kind_of_architecture(kernel.kernel.arch));
   }();
   const std::optional<Dim3> required = unwrap(std::move(block));
   return required ? std::optional(extent(*required)) : std::nullopt;

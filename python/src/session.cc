@@ -143,7 +143,7 @@ void bind_session(nb::module_& module) {
         check(check_code_level(config.value, kernel.kernel));
       },
       nb::arg("kernel"), nb::arg("configuration"), nb::arg("kind"),
-      "Raises where a kernel without IR does not run on the kind of device, or lacks what a configuration changes.");
+      "Raises where a kernel without IR does not run on the kind of device, or its code lacks what a configuration changes.");
   module.def(
       "check_tolerances",
       [](const Database& database, const KernelDocument& kernel, const InstanceRecord& instance, const Config& config) {

@@ -111,7 +111,7 @@ class NvptxCompiler final : public Compiler {
     if (translation.kernels.size() == 1) code.facts.instructions = count_instructions(code.image.bytes, translation.kernels[0]);
     code.state = translation.state;
     code.times = translation.times;
-    code.assembler = "recorded";
+    code.assembler = kRecordedAssembler;
     return code;
   }
 

@@ -68,6 +68,13 @@ std::optional<size_t> find_entry(std::string_view ptx, std::string_view kernel) 
   return std::nullopt;
 }
 
+std::string word_behind(std::string_view ptx, std::string_view directive) {
+  PtxWords words(ptx);
+  for (std::string_view word = words.next(); !word.empty(); word = words.next())
+    if (word == directive) return std::string(words.next());
+  return {};
+}
+
 }  // namespace
 
 std::optional<EntryDirectives> find_directives(std::string_view ptx, std::string_view kernel) {
@@ -120,12 +127,8 @@ std::string with_register_cap(std::string_view ptx, const EntryDirectives& direc
   return text + std::string(ptx.substr(directives.end));
 }
 
-std::string target_of(std::string_view ptx) {
-  PtxWords words(ptx);
-  for (std::string_view word = words.next(); !word.empty(); word = words.next())
-    if (word == ".target") return std::string(words.next());
-  return {};
-}
+std::string target_of(std::string_view ptx) { return word_behind(ptx, ".target"); }
+std::string version_of(std::string_view ptx) { return word_behind(ptx, ".version"); }
 
 Result<Translation> take_program_code(const ProgramCode& code, const AssemblerOptions& assembler,
                                       const std::string& architecture) {

@@ -28,5 +28,7 @@ std::string with_register_cap(std::string_view ptx, const EntryDirectives& direc
 
 // The target that the PTX names: "sm_90a"; empty where it names none.
 std::string target_of(std::string_view ptx);
+// The version of PTX that it is written in: "8.7"; empty where it names none.
+std::string version_of(std::string_view ptx);
 
 }  // namespace mneme::nvptx

@@ -7,9 +7,11 @@
 #include <llvm/IR/Operator.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
+#include <mutex>
 
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/floating_point.h"
@@ -18,6 +20,8 @@
 
 namespace mneme::nvptx {
 namespace {
+
+constexpr unsigned kSharedSpace = 3;
 
 // The oldest PTX version that knows an architecture, from the PTX ISA's table of target directives.
 unsigned oldest_ptx(llvm::StringRef architecture) {
@@ -66,6 +70,31 @@ Status check_ptx_features(const CodegenTarget& target, const llvm::MCSubtargetIn
   return {};
 }
 
+// LLVM has how wide pointers are as an option of its command line alone, which a machine reads when it is made. Nobody else makes
+// a machine while this lives.
+class ShortPointers {
+ public:
+  explicit ShortPointers(CodegenTarget::Pointers pointers) : lock_(mutex()) {
+    auto& options = llvm::cl::getRegisteredOptions();
+    if (auto found = options.find("nvptx-short-ptr"); found != options.end())
+      option_ = static_cast<llvm::cl::opt<bool>*>(found->second);
+    if (option_ != nullptr) option_->setValue(pointers == CodegenTarget::Pointers::narrow);
+  }
+  ~ShortPointers() {
+    if (option_ != nullptr) option_->setValue(false);
+  }
+  ShortPointers(const ShortPointers&) = delete;
+  ShortPointers& operator=(const ShortPointers&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
+  std::lock_guard<std::mutex> lock_;
+  llvm::cl::opt<bool>* option_ = nullptr;
+};
+
 bool more_than_lines(const llvm::DICompileUnit& unit) {
   return unit.getEmissionKind() == llvm::DICompileUnit::FullDebug ||
          unit.getEmissionKind() == llvm::DICompileUnit::LineTablesOnly;
@@ -110,6 +139,7 @@ CodegenTarget CodegenTarget::of(const llvm::Module& module, const std::string& a
     contracted = contracted || allows_contraction(function);
   }
   target.fusion = fusion_mode(options.contraction, contracted);
+  if (module.getDataLayout().getPointerSizeInBits(kSharedSpace) == 32) target.pointers = Pointers::narrow;
   // LLVM takes the newest PTX version of those that are named.
   if (ptx_of(options.features) == 0 && ptx >= oldest_ptx(target.architecture)) target.features = fmt::format("+ptx{}", ptx);
   if (!options.features.empty()) target.features += (target.features.empty() ? "" : ",") + options.features;
@@ -134,6 +164,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> create_machine(const CodegenTarget&
     return error(Code::unsupported, "{}: LLVM {} does not know the architecture", what, LLVM_VERSION_STRING);
   }
   MNEME_TRY(check_ptx_features(target, *known));
+  const ShortPointers pointers(target.pointers);
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(triple, target.architecture, target.features, options,
                                                                             std::nullopt, std::nullopt, *optimisation));
   if (machine == nullptr) return error(Code::unavailable, "{}: LLVM's NVPTX target does not start", what);

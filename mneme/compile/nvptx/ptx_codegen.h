@@ -19,6 +19,9 @@ struct CodegenTarget {
   std::string architecture;  // "sm_90", or "sm_90a" where the module was made for the device's own features
   std::string features;      // with the PTX version to write: "+ptx88"; without one it is the oldest that has the architecture
   llvm::FPOpFusion::FPOpFusionMode fusion = llvm::FPOpFusion::Standard;
+  // How wide pointers into shared, constant and local memory are. Triton's IR has narrow ones, clang's has not.
+  enum class Pointers { wide, narrow };
+  Pointers pointers = Pointers::wide;
 
   // `architecture` is the device's. If the options name a target, that is taken as it is.
   static CodegenTarget of(const llvm::Module& module, const std::string& architecture, const CodegenOptions& options = {});

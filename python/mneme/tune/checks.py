@@ -35,8 +35,8 @@ def check_base(config: Config, instances: Sequence[Instance], kind: str) -> None
     """Of what every trial begins with. `kind`: of the device, "cuda" or "cpu".
 
     Raises:
-        UnsupportedError: A knob that no device of the kind has a use for. Of a kernel without IR: a knob that changes
-            what its code lacks, or a kind of device that does not run such code.
+        UnsupportedError: A knob that no device of the kind has a use for. Of a kernel without IR, or whose own machine
+            code "as-built" names: a knob that changes what that code lacks, or a kind of device that does not run it.
         NotFoundError: A tolerance for a buffer that the launch does not have, with those that it has.
         InvalidArgumentError: A tolerance that is none for its buffer; passes that do not parse.
 
@@ -47,7 +47,7 @@ def check_base(config: Config, instances: Sequence[Instance], kind: str) -> None
     """
     _native.check_knobs(config._value, kind)
     for instance in instances:
-        if instance.kernel.code != "ir":
+        if instance.kernel.code != "ir" or config.to_dict().get("passes") == "as-built":
             _native.check_code(instance.kernel._native, config._value, kind)
     if "tolerance" in config.to_dict():
         for instance in instances:
