@@ -46,7 +46,7 @@ class ProfileCommand : public Command {
     options.profile_file = file.descriptor();
     MNEME_ASSIGN(int wait_status, run_with_recorder(program, application(), front, device, installation, options));
     MNEME_ASSIGN(const LaunchProfile profile, file.sum());
-    write_error(profile_text(profile, *launches, top_));
+    write_error(profile_text(profile, *launches, top_, front));
     if (json_.empty()) return wait_status;
     const std::string text = encode_launch_profile(profile);
     MNEME_TRY(write_output_file(json_, std::as_bytes(std::span(text))));

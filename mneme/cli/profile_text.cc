@@ -70,7 +70,8 @@ std::string missing_text(const LaunchProfile& profile, const RecordingReport& re
 
 }  // namespace
 
-std::string profile_text(const LaunchProfile& profile, const RecordingReport& report, size_t top) {
+std::string profile_text(const LaunchProfile& profile, const RecordingReport& report, size_t top, Front front) {
+  if (report.recorders == 0 && front == Front::driver) return "profiled nothing: nothing that ran has called the CUDA driver\n";
   if (report.recorders == 0)
     return "profiled nothing: no program that was built for Mneme ran (build with `mneme config cxxflags` and `mneme config "
            "ldflags`)\n";

@@ -105,7 +105,7 @@ class RecordCommand : public Command {
     MNEME_ASSIGN(auto recording, RecordingReportMapping::create());
     options_.report = recording.descriptor();
     MNEME_ASSIGN(int wait_status, run_with_recorder(program, application(), front, device, installation, options_));
-    for (const std::string& line : recording_summary(*recording, options_)) log::info("{}", line);
+    for (const std::string& line : recording_summary(*recording, options_, front)) log::info("{}", line);
     if (front == Front::driver) look_for_ir();
     incomplete_ = recording->lost() != 0 || recording->storing != 0 || !recording->failure.get().empty();
     return wait_status;

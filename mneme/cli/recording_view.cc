@@ -45,9 +45,11 @@ std::string plural(uint64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : ending);
 }
 
-std::vector<std::string> recording_summary(const RecordingReport& report, const RecordingOptions& options) {
+std::vector<std::string> recording_summary(const RecordingReport& report, const RecordingOptions& options, Front front) {
   const uint64_t instances = report.instances, duplicates = report.duplicates;
   const std::string database = shown(options.database, 0);
+  if (report.recorders == 0 && front == Front::driver)
+    return {fmt::format("recorded nothing in {}: nothing that ran has called the CUDA driver", database)};
   if (report.recorders == 0) {
     return {fmt::format(
         "recorded nothing in {}: no program that was built for Mneme ran (build with `mneme config cxxflags` and `mneme config "

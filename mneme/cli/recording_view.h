@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mneme/base/shown.h"
+#include "mneme/cli/application.h"
 #include "mneme/snapshot/codec.h"
 #include "mneme/snapshot/recording_options.h"
 #include "mneme/snapshot/recording_report.h"
@@ -15,8 +16,10 @@
 namespace mneme::cli {
 
 // What `mneme record` says at its end, in lines: what was recorded where and how large it is; then a line for each reason why
-// launches were not recorded; then why recording ended early, if it did.
-std::vector<std::string> recording_summary(const RecordingReport& report, const RecordingOptions& options);
+// launches were not recorded; then why recording ended early, if it did. `front` is what was
+// to be recorded.
+std::vector<std::string> recording_summary(const RecordingReport& report, const RecordingOptions& options,
+                                           Front front = Front::linked);
 
 // A count with its noun in the singular or plural: "1 launch", "2 launches".
 std::string plural(uint64_t count, std::string_view what);

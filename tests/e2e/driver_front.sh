@@ -25,9 +25,15 @@ cmp -s db/Image_*.cubin "$cubin" && fail "the code is kept as it is, without a c
 # The same launch is not recorded twice; what a script starts is recorded too, and its other children are left alone.
 expect 0 mneme record -rdb db --device cuda --vass 1 -- sh -c "ls / >listing && '$program' dlsym '$cubin' launch"
 contains out "sum 500500"
-contains err "recorded nothing new"
+contains err "1 launch was the same as a recorded one"
 expect 0 mneme record -rdb other --device cuda --vass 1 --kernels nothing -- "$program" proc "$cubin" launch
 contains err "does not match"
+
+expect 0 mneme record -rdb nothing --device cuda --vass 1 -- ls /
+contains err "recorded nothing in"
+contains err "nothing that ran has called the CUDA driver"
+expect 0 mneme profile --device cuda -- ls /
+contains err "profiled nothing: nothing that ran has called the CUDA driver"
 
 # Options that choose launches work as at any front.
 expect 0 mneme record -rdb chosen --device cuda --vass 1 --max 1 -- "$program" dlsym "$cubin" launch launch launch

@@ -1,11 +1,7 @@
-"""A gradient in JAX, whose kernels XLA compiles; each buffer is allocated by itself."""
+"""A gradient in JAX, whose kernels XLA compiles. JAX maps its memory itself, so that most of its launches pass through."""
 
-import os
-
-os.environ.setdefault("XLA_PYTHON_CLIENT_ALLOCATOR", "platform")
-
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
+import jax
+import jax.numpy as jnp
 
 weights = jax.random.normal(jax.random.PRNGKey(0), (128, 32))
 inputs = jnp.ones((64, 128))
