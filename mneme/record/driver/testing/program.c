@@ -14,19 +14,29 @@
 
 typedef CUresult (*function)();
 
-#define FUNCTIONS(X)                                                                                               \
-  X(cuInit, "cuInit")                                                                                              \
-  X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain")                                                          \
-  X(cuCtxPushCurrent, "cuCtxPushCurrent_v2")                                                                       \
-  X(cuModuleLoadData, "cuModuleLoadData")                                                                          \
-  X(cuModuleGetFunction, "cuModuleGetFunction")                                                                    \
-  X(cuMemAlloc, "cuMemAlloc_v2") X(cuMemFree, "cuMemFree_v2") X(cuMemcpyHtoD, "cuMemcpyHtoD_v2")                   \
-      X(cuMemcpyDtoH, "cuMemcpyDtoH_v2") X(cuLaunchKernel, "cuLaunchKernel") X(cuMemAllocAsync, "cuMemAllocAsync") \
-          X(cuMemFreeAsync, "cuMemFreeAsync") X(cuMemAllocManaged, "cuMemAllocManaged")                            \
-              X(cuLibraryLoadData, "cuLibraryLoadData") X(cuLibraryGetKernel, "cuLibraryGetKernel")                \
-                  X(cuStreamBeginCapture, "cuStreamBeginCapture_v2") X(cuStreamEndCapture, "cuStreamEndCapture")   \
-                      X(cuMemGetAddressRange, "cuMemGetAddressRange_v2") X(cuTexObjectCreate, "cuTexObjectCreate") \
-                          X(cuLaunchGrid, "cuLaunchGrid")
+// clang-format off
+#define FUNCTIONS(X) \
+  X(cuInit, "cuInit") \
+  X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain") \
+  X(cuCtxPushCurrent, "cuCtxPushCurrent_v2") \
+  X(cuModuleLoadData, "cuModuleLoadData") \
+  X(cuModuleGetFunction, "cuModuleGetFunction") \
+  X(cuMemAlloc, "cuMemAlloc_v2") \
+  X(cuMemFree, "cuMemFree_v2") \
+  X(cuMemcpyHtoD, "cuMemcpyHtoD_v2") \
+  X(cuMemcpyDtoH, "cuMemcpyDtoH_v2") \
+  X(cuLaunchKernel, "cuLaunchKernel") \
+  X(cuMemAllocAsync, "cuMemAllocAsync") \
+  X(cuMemFreeAsync, "cuMemFreeAsync") \
+  X(cuMemAllocManaged, "cuMemAllocManaged") \
+  X(cuLibraryLoadData, "cuLibraryLoadData") \
+  X(cuLibraryGetKernel, "cuLibraryGetKernel") \
+  X(cuStreamBeginCapture, "cuStreamBeginCapture_v2") \
+  X(cuStreamEndCapture, "cuStreamEndCapture") \
+  X(cuMemGetAddressRange, "cuMemGetAddressRange_v2") \
+  X(cuTexObjectCreate, "cuTexObjectCreate") \
+  X(cuLaunchGrid, "cuLaunchGrid")
+// clang-format on
 
 static struct {
 #define MEMBER(name, symbol) function f_##name;
