@@ -69,6 +69,7 @@ class RecordCommand : public Command {
                  "ended early");
     app.add_flag("--profile", options_.profile, "time the program's own launches, and keep that with the recorded ones");
     app.footer(
+        "On an NVIDIA GPU the program need not be built for recording: mneme record -rdb db -- python train.py. "
         "The program's output, exit status and signals are its own. The last lines on standard error say what was recorded and "
         "what was not.");
   }
@@ -95,8 +96,6 @@ class RecordCommand : public Command {
  private:
   Result<int> record() {
     MNEME_ASSIGN(Path program, find_program(application()[0]));
-    // Whatever is wrong with the program is told before a device is looked for.
-    if (front_ == "linked") MNEME_TRY(check_recordable(program));
     MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program());
     MNEME_ASSIGN(const Front front, choose_front(program, device, wanted_front()));
     MNEME_ASSIGN(Installation installation, Installation::find());
@@ -149,17 +148,16 @@ class RecordCommand : public Command {
   bool incomplete_ = false;  // what was to be recorded is not
 };
 
-const Registration registration(
-    {.name = "record",
-     .summary = "run a program and record its kernel launches",
-     .application = Application::required,
-     .examples = {{"mneme record -rdb db -- ./app", "run ./app, and record up to four launches of each of its kernels"},
-                  {"mneme record -rdb db --kernels add --max 1 -- ./app",
-                   "only kernels with \"add\" in their name, one launch of each"},
-                  {"mneme record -rdb db -- python train.py", "a program that was not built for recording, on an NVIDIA GPU"},
-                  {"mneme record -rdb cpu-db --device cpu --profile -- ./app",
-                   "without a GPU; and how long the program's own launches take"}}},
-    [] { return std::make_unique<RecordCommand>(); });
+const Registration registration({.name = "record",
+                                 .summary = "run a program and record its kernel launches",
+                                 .application = Application::required,
+                                 .examples = {{"mneme record -rdb db -- ./app",
+                                               "run ./app, and record up to four launches of each of its kernels"},
+                                              {"mneme record -rdb db --kernels add --max 1 -- ./app",
+                                               "only kernels with \"add\" in their name, one launch of each"},
+                                              {"mneme record -rdb cpu-db --device cpu --profile -- ./app",
+                                               "without a GPU; and how long the program's own launches take"}}},
+                                [] { return std::make_unique<RecordCommand>(); });
 
 }  // namespace
 }  // namespace mneme::cli

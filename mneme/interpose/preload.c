@@ -182,7 +182,7 @@ static int not_initialized(void) { return kErrorNotInitialized; }
 
 static pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
 static atomic_int attached;
-static _Thread_local int in_attach;
+static _Thread_local __attribute__((tls_model("initial-exec"))) int in_attach; /* preloaded, so that there is room for it */
 
 /* Fills the slots with the driver's own functions, and lets the interposer replace them. */
 static void attach(void) {

@@ -1,10 +1,17 @@
 # What the libraries export. In a user's program nothing of Mneme may meet what is the program's own, and libmneme.so has nothing but
 # the C++ API: what it is made of stays inside.
 exported() { nm -D -C --defined-only --extern-only "$MNEME_PREFIX/lib/$1" | cut -d ' ' -f 3- | { grep -v ' for std::' || true; } | sort >exported; }
-for interposer in libmneme_record.so libmneme_emulation.so; do
-  exported "$interposer"
-  [ "$(cat exported)" = mneme_attach ] || fail "$interposer exports $(head -c 500 exported)"
-done
+exported libmneme_emulation.so
+[ "$(cat exported)" = mneme_attach ] || fail "the emulation exports $(head -c 500 exported)"
+exported libmneme_record.so
+[ "$(tr '\n' ' ' <exported)" = "mneme_attach mneme_attach_driver " ] || fail "the recorder exports $(head -c 500 exported)"
+# What is preloaded has the names that it stands before, and needs nothing but libc.
+exported libmneme_preload.so
+others=$(grep -vE '^(cu[A-Z]\w+|dlsym)$' exported || true)
+[ -z "$others" ] || fail "the preloaded library exports $others"
+grep -qx cuLaunchKernel exported || fail "the preloaded library does not stand before cuLaunchKernel"
+needed=$(readelf -d "$MNEME_PREFIX/lib/libmneme_preload.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+[ "$needed" = libc.so.6 ] || fail "the preloaded library needs $needed"
 exported libmneme_instrument.so
 [ "$(cat exported)" = llvmGetPassPluginInfo ] || fail "the plugin exports $(head -c 500 exported)"
 
