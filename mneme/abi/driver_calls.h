@@ -33,8 +33,6 @@
   X(cuMemFreeAsync)                  \
   X(cuMemFreeAsync_ptsz)             \
   X(cuMemAllocManaged)               \
-  X(cuMemAddressReserve)             \
-  X(cuMemAddressFree)                \
   X(cuMemMap)                        \
   X(cuMemUnmap)                      \
   X(cuMemGetAddressRange_v2)         \
@@ -79,8 +77,7 @@
   X(cuStreamEndCapture)                   \
   X(cuStreamEndCapture_ptsz)              \
   X(cuDevicePrimaryCtxReset)              \
-  X(cuDevicePrimaryCtxReset_v2)           \
-  X(cuCtxDestroy_v2)
+  X(cuDevicePrimaryCtxReset_v2)
 
 /* Calls that write memory and are neither allocations nor launches. */
 #define MNEME_DRIVER_WRITE_CALLS(X) \
