@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "mneme/abi/driver_table.h"
 
@@ -21,6 +22,7 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 
 enum { kErrorNotInitialized = 3 }; /* CUDA_ERROR_NOT_INITIALIZED */
+enum { kPatienceSeconds = 10 };    /* how long a call waits for another thread to load the interposer */
 
 /* For each function: an exported trampoline, which jumps through the function's slot, and what the slot holds at first, which
  * leaves the slot's address in r11 and goes on to the common part. The slots stand one behind another, in the order of the enum.
@@ -106,17 +108,22 @@ static int find_driver(void) {
     dlerror(); /* the program asked for no library, and is to find no error of ours */
     return 0;
   }
+  /* Before the lock, since a look-up takes the loader's, which whoever waits for this one may hold. */
+  void* found[MNEME_DRIVER_CALL_COUNT];
+  for (size_t i = 0; i < MNEME_DRIVER_CALL_COUNT; ++i) found[i] = real_dlsym(library, names[i]);
+  void* get_proc_address = real_dlsym(library, "cuGetProcAddress");
+  void* get_proc_address_v2 = real_dlsym(library, "cuGetProcAddress_v2");
+  dlerror();
   pthread_mutex_lock(&finding);
   if (!atomic_load(&driver_found)) {
     for (size_t i = 0; i < MNEME_DRIVER_CALL_COUNT; ++i) {
-      real_functions[i] = (mneme_driver_function)real_dlsym(library, names[i]);
-      add_replacement((void*)real_functions[i], (void*)trampolines[i]);
+      real_functions[i] = (mneme_driver_function)found[i];
+      add_replacement(found[i], (void*)trampolines[i]);
     }
-    real_get_proc_address = (int (*)(const char*, void**, int, uint64_t))real_dlsym(library, "cuGetProcAddress");
-    real_get_proc_address_v2 = (int (*)(const char*, void**, int, uint64_t, void*))real_dlsym(library, "cuGetProcAddress_v2");
+    real_get_proc_address = (int (*)(const char*, void**, int, uint64_t))get_proc_address;
+    real_get_proc_address_v2 = (int (*)(const char*, void**, int, uint64_t, void*))get_proc_address_v2;
     add_replacement((void*)real_get_proc_address, (void*)cuGetProcAddress);
     add_replacement((void*)real_get_proc_address_v2, (void*)cuGetProcAddress_v2);
-    dlerror();
     qsort(replacements, replacement_count, sizeof *replacements, by_address);
     table.library = library; /* never closed: the slots point into it from now on */
     atomic_store_explicit(&driver_found, 1, memory_order_release);
@@ -148,6 +155,12 @@ static int is_trampoline(const void* function) {
   return function == (const void*)cuGetProcAddress || function == (const void*)cuGetProcAddress_v2;
 }
 
+static int stands_before(const char* name) {
+  for (size_t i = 0; i < MNEME_DRIVER_CALL_COUNT; ++i)
+    if (strcmp(names[i], name) == 0) return 1;
+  return strcmp(name, "cuGetProcAddress") == 0 || strcmp(name, "cuGetProcAddress_v2") == 0;
+}
+
 static void* find_symbol(void* handle, const char* name, void* caller) {
   void* found = real_dlsym(handle, name);
   /* Whoever looks through all libraries whether the driver is there must not find this one in its place. */
@@ -155,11 +168,12 @@ static void* find_symbol(void* handle, const char* name, void* caller) {
   return replace(found, caller);
 }
 
-/* What RTLD_NEXT means depends on the caller, so that the real function must see it: a jump, with the caller's own frame. */
+/* What RTLD_NEXT means depends on the caller, and what RTLD_DEFAULT finds may, so that the real function must see it: a jump,
+ * with the caller's own frame. */
 EXPORTED void* dlsym(void* restrict handle, const char* restrict name) {
   find_dlsym();
   if (!real_dlsym) return NULL;
-  if (handle == RTLD_NEXT || name[0] != 'c' || name[1] != 'u') __attribute__
+  if (handle == RTLD_NEXT || name[0] != 'c' || name[1] != 'u' || (handle == RTLD_DEFAULT && !stands_before(name))) __attribute__
     ((musttail)) return real_dlsym(handle, name);
   return find_symbol(handle, name, __builtin_return_address(0));
 }
@@ -212,7 +226,13 @@ __attribute__((used)) static mneme_driver_function find_target(mneme_driver_func
   if (!find_driver()) return (mneme_driver_function)not_initialized;
   if (in_attach) return real_functions[index] ? real_functions[index] : (mneme_driver_function)not_initialized;
   if (!atomic_load(&attached)) {
-    pthread_mutex_lock(&attaching);
+    /* Not for ever: whoever loads the interposer may wait for the loader, and this thread may be what the loader waits for. Then
+     * it goes on without being seen. */
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += kPatienceSeconds;
+    if (pthread_mutex_timedlock(&attaching, &until) != 0)
+      return real_functions[index] ? real_functions[index] : (mneme_driver_function)not_initialized;
     if (!atomic_load(&attached)) {
       in_attach = 1;
       attach();

@@ -111,7 +111,8 @@ Result<std::vector<CapturedGlobal>> Recorder::find_globals(const RecordableKerne
   std::vector<CapturedGlobal> globals = globals_behind_pointers(kernel, parameters, vendor);
   for (const auto& global : kernel.globals) {
     auto place = vendor.find_global(kernel, global.image_name);
-    if (!place.ok() && kernel.record.level != CodeLevel::ir) continue;  // the loader keeps no variable that no code uses
+    if (place.status().code() == Code::not_found && kernel.record.level != CodeLevel::ir)
+      continue;  // the loader keeps no variable that no code uses
     if (!place.ok())
       return place.status().with_context(fmt::format("finding the variable {} of {}", global.info.name, kernel.display_name()));
     if (place->size.count != 0) globals.push_back({global.info.name, place->address, place->size});
@@ -143,6 +144,8 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
     if (Status status = open(launch.vendor); !status.ok()) end(status);
   if (profiles_only()) return nullptr;
   const uint64_t position = selection_.next_position();
+  // What an image holds is read once, for the device that the first launch opens.
+  if (state_ == State::waiting && goes_into_graph(launch)) return count(NotRecorded::stream_capture, ""), nullptr;
   auto kernel = find_kernel(launch.function, launch.vendor);
   if (!kernel) return count(NotRecorded::unknown_kernel, ""), nullptr;
   auto pass = [&](NotRecorded reason) { return count(reason, kernel->display_name()), nullptr; };
@@ -157,7 +160,8 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   }
   if (!capture->opened) return pass(NotRecorded::ended);
   auto device = launch.vendor.current_device();
-  if (!device.ok()) return pass(NotRecorded::device_lost);
+  if (!device.ok())
+    return pass(device.status().code() == Code::unsupported ? NotRecorded::other_context : NotRecorded::device_lost);
   if (*device != capture->opened->ordinal) return pass(NotRecorded::other_device);
   ByteVector parameters = launch.packed.empty() ? pack_arguments(*kernel, launch.arguments) : take_packed(*kernel, launch.packed);
   if (auto reason = find_foreign(parameters)) return pass(*reason);

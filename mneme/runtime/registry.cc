@@ -105,7 +105,9 @@ void Registry::add_function(void** handle, const void* host_function, const char
     std::lock_guard image_lock(image.mutex_);
     image.functions_.push_back({host_function, device_name});
   }
-  kernels_[host_function].push_back(std::make_shared<RegisteredKernel>(RegisteredKernel{device_name, found->second}));
+  auto& kernels = kernels_[host_function];
+  if (image.wrapper() == nullptr) kernels.clear();  // the driver has given the handle anew
+  kernels.push_back(std::make_shared<RegisteredKernel>(RegisteredKernel{device_name, found->second}));
 }
 
 void Registry::add_variable(void** handle, RegisteredVariable variable) {

@@ -112,7 +112,8 @@ class Registry {
   // Returns the image, or null for an unknown handle. Its functions and variables are no longer found.
   std::shared_ptr<const RegisteredImage> remove_image(void** handle);
 
-  // The kernel of a host stub; null when none is registered. Of a stub that several images register, the first image counts.
+  // The kernel of a host stub; null when none is registered. Of a stub that several images register, the first image counts;
+  // of a handle of the driver the last.
   std::shared_ptr<const RegisteredKernel> find_kernel(const void* host_function) const;
   // The variable with this RegisteredVariable::host_address; null when none is registered.
   std::shared_ptr<const RegisteredSymbol> find_variable(const void* host_address) const;

@@ -48,6 +48,8 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::other_device_memory: return "an argument points to memory outside of the recorded device and range";
     case NotRecorded::managed_global: return "the kernel reads a __managed__ variable, which is not captured yet";
     case NotRecorded::textures: return "the kernel uses textures or surfaces, which are not captured yet";
+    case NotRecorded::other_context:
+      return "in a CUDA context that the program has made itself (cuCtxCreate), which is not recorded yet";
     case NotRecorded::mapped_memory:
       return "an argument points to memory that the program has mapped itself (cuMemMap), which is not captured yet";
     case NotRecorded::device_heap: return "the kernel allocates memory itself (malloc in device code), which is not captured";

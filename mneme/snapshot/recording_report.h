@@ -42,6 +42,7 @@ enum class NotRecorded : uint32_t {
   other_device_memory,
   managed_global,  // the kernel reads a __managed__ variable
   textures,        // the kernel reads textures, or reads or writes surfaces; or an argument is such an object
+  other_context,   // it is in a context that the program has made itself
   mapped_memory,   // an argument points to memory that the program has mapped itself
   device_heap,     // the kernel allocates memory itself
   no_code,         // the code that the device runs is not known, or not how its parameters lie

@@ -20,6 +20,7 @@ std::map<const void*, std::string> kernels;  // of libraries: by their handles
 std::map<CUdeviceptr, size_t> sizes;         // of what this file allocates
 uint64_t next_handle = 0x1000;
 std::atomic<int> captures = 0;
+CUmemoryPool current_pool = nullptr;  // the default one
 
 // The variable is read here, and not only looked up.
 unsigned char table[24];
@@ -68,6 +69,23 @@ CUresult cuCtxGetDevice(CUdevice* device) {
   return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 CUresult cuCtxSynchronize() { return mneme::cuda::fake_enter(__func__); }
+CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned* flags, int* active) {
+  *flags = 0;
+  *active = mneme::cuda::fake_state().contexts > 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice) {
+  *pool = current_pool;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice) {
+  *pool = nullptr;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceSetMemPool(CUdevice, CUmemoryPool pool) {
+  current_pool = pool;
+  return CUDA_SUCCESS;
+}
 CUresult cuCtxSetCurrent(CUcontext context) { return cuCtxPushCurrent(context); }
 CUresult cuEventQuery(CUevent) { return CUDA_SUCCESS; }
 
@@ -124,6 +142,7 @@ CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned a, unsigned b, unsigned c, u
 CUresult cuLaunchGrid(CUfunction, int, int) { return CUDA_SUCCESS; }
 
 CUresult cuMemAllocAsync(CUdeviceptr* out, size_t size, CUstream) { return allocate(out, size); }
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t size, CUmemoryPool, CUstream) { return allocate(out, size); }
 CUresult cuMemFreeAsync(CUdeviceptr, CUstream) { return CUDA_SUCCESS; }
 CUresult cuMemAllocManaged(CUdeviceptr* out, size_t size, unsigned) { return allocate(out, size); }
 #undef cuMemGetAddressRange

@@ -5,19 +5,23 @@
 namespace mneme::driver {
 
 // What the recorder calls of the driver itself.
-#define MNEME_OWN_CALLS(X)    \
-  X(cuCtxGetDevice)           \
-  X(cuCtxSynchronize)         \
-  X(cuCtxSetCurrent)          \
-  X(cuDevicePrimaryCtxRetain) \
-  X(cuEventCreate)            \
-  X(cuEventRecord)            \
-  X(cuEventQuery)             \
+#define MNEME_OWN_CALLS(X)      \
+  X(cuCtxGetDevice)             \
+  X(cuCtxSynchronize)           \
+  X(cuCtxGetCurrent)            \
+  X(cuCtxSetCurrent)            \
+  X(cuDevicePrimaryCtxRetain)   \
+  X(cuDevicePrimaryCtxGetState) \
+  X(cuEventCreate)              \
+  X(cuEventRecord)              \
+  X(cuEventQuery)               \
   X(cuModuleGetGlobal_v2)
 // Those that came later than the oldest driver that is recorded on; null there.
-#define MNEME_LATER_CALLS(X) \
-  X(cuLibraryGetGlobal)      \
-  X(cuFuncGetParamInfo)      \
+#define MNEME_LATER_CALLS(X)   \
+  X(cuDeviceGetMemPool)        \
+  X(cuDeviceGetDefaultMemPool) \
+  X(cuLibraryGetGlobal)        \
+  X(cuFuncGetParamInfo)        \
   X(cuKernelGetParamInfo)
 
 struct DriverFront::Functions {
@@ -72,7 +76,36 @@ Status DriverFront::attach(mneme_driver_table& table) {
 Result<int> DriverFront::current_device() {
   CUdevice device = 0;
   if (CUresult code = functions_->cuCtxGetDevice(&device); code != CUDA_SUCCESS) return driver_error("cuCtxGetDevice", code);
+  CUcontext current = nullptr;
+  if (CUresult code = functions_->cuCtxGetCurrent(&current); code != CUDA_SUCCESS) return driver_error("cuCtxGetCurrent", code);
+  MNEME_ASSIGN(const CUcontext primary, primary_context(device));
+  if (current != primary)
+    return error(Code::unsupported,
+                 "the program uses a CUDA context of its own (cuCtxCreate), of which memory is not recorded yet");
   return static_cast<int>(device);
+}
+
+// Null where the program has none: to retain it would make one.
+Result<CUcontext> DriverFront::primary_context(CUdevice device) {
+  std::lock_guard lock(mutex_);
+  if (auto known = primary_.find(device); known != primary_.end()) return known->second;
+  unsigned flags = 0;
+  int active = 0;
+  if (CUresult code = functions_->cuDevicePrimaryCtxGetState(device, &flags, &active); code != CUDA_SUCCESS)
+    return driver_error("cuDevicePrimaryCtxGetState", code);
+  if (!active) return nullptr;
+  CUcontext primary = nullptr;
+  if (CUresult code = functions_->cuDevicePrimaryCtxRetain(&primary, device); code != CUDA_SUCCESS)
+    return driver_error("cuDevicePrimaryCtxRetain", code);
+  return primary_[device] = primary;
+}
+
+bool DriverFront::allocates_from_default_pool() const {
+  CUdevice device = 0;
+  CUmemoryPool used = nullptr, own = nullptr;
+  return functions_->cuDeviceGetMemPool && functions_->cuDeviceGetDefaultMemPool &&
+         functions_->cuCtxGetDevice(&device) == CUDA_SUCCESS && functions_->cuDeviceGetMemPool(&used, device) == CUDA_SUCCESS &&
+         functions_->cuDeviceGetDefaultMemPool(&own, device) == CUDA_SUCCESS && used == own;
 }
 
 Status DriverFront::synchronize() {
@@ -124,6 +157,7 @@ Result<MemoryRange> DriverFront::find_global(const RecordableKernel& kernel, con
   const CUresult code = is_library
                             ? functions_->cuLibraryGetGlobal(&address, &size, static_cast<CUlibrary>(image), name.c_str())
                             : functions_->cuModuleGetGlobal_v2(&address, &size, static_cast<CUmodule>(image), name.c_str());
+  if (code != CUDA_SUCCESS && code != CUDA_ERROR_NOT_FOUND) return driver_error("looking up a variable", code);
   if (code != CUDA_SUCCESS)
     return error(Code::not_found, "the driver finds no variable {}: it returned {}", name, static_cast<int>(code));
   return MemoryRange{DevicePtr(address), Bytes(size)};

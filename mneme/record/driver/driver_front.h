@@ -11,6 +11,7 @@
 
 #include <cuda.h>
 
+#include <map>
 #include <mutex>
 #include <set>
 #include <vector>
@@ -30,6 +31,7 @@ class DriverFront final : public Vendor {
 
   DeviceKind device_kind() const override { return DeviceKind::cuda; }
   Status prepare() override { return {}; }  // the program has made its context before it calls what leads here
+  // unsupported: the current context is not the device's primary one, but one that the program has made (cuCtxCreate).
   Result<int> current_device() override;
   Status synchronize() override;
   Status synchronize(int ordinal) override;
@@ -41,16 +43,22 @@ class DriverFront final : public Vendor {
   Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
   Result<std::vector<Parameter>> parameters_of(const void* function) override;
 
+  // Whether the current device's pool for allocations in streams is its own one, which the program has not replaced.
+  bool allocates_from_default_pool() const;
+
   // Handles of images that are libraries (CUlibrary) and not modules.
   void add_library(const void* handle);
   void forget_library(const void* handle);
 
  private:
   struct Functions;
+  Result<CUcontext> primary_context(CUdevice device);
+
   std::vector<mneme_driver_function> real_;
   const Functions* functions_ = nullptr;
   mutable std::mutex mutex_;
   std::set<const void*> libraries_;
+  std::map<CUdevice, CUcontext> primary_;  // retained, as the recorder's device does
 };
 
 // The front of this process; never destroyed.

@@ -170,6 +170,21 @@ TEST_F(DriverFrontTest, WhatCannotBeRecordedIsCountedWithItsReason) {
   EXPECT_EQ(passed(NotRecorded::parameter_set), 1u);
 }
 
+TEST_F(DriverFrontTest, MemoryThatIsNotTheDevicesOwnIsKnownAndNotServed) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " pool other_pool captured_memory launch";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(passed(NotRecorded::pool_memory), 3u);
+}
+
+TEST_F(DriverFrontTest, AContextOfTheProgramsOwnIsNotRecorded) {
+  const std::string steps = "dlsym " + kCubin + " launch context";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(passed(NotRecorded::other_context), 1u);
+}
+
 TEST_F(DriverFrontTest, AnAllocationIsWhatTheProgramAskedFor) {
   EXPECT_EQ(recorded("dlsym " + kCubin + " range free launch"), "range 1 4000\nsum 1000\n");
 }

@@ -1,6 +1,4 @@
 // Loading of code. What is loaded is kept by its bytes until it is unloaded, and read when one of its kernels is first launched.
-#include <dlfcn.h>
-
 #include "mneme/base/log.h"
 #include "mneme/record/driver/driver_front.h"
 
@@ -9,14 +7,18 @@ namespace {
 
 void** key_of(const void* handle) { return static_cast<void**>(const_cast<void*>(handle)); }
 
-void remember(const void* handle, LoadedImage image) { recorder()->registry().add_image(key_of(handle), std::move(image)); }
+// A handle that the driver has given before names another image now: a reset of the device takes images without a word.
+void remember(const void* handle, LoadedImage image) {
+  if (recorder()->registry().remove_image(key_of(handle))) recorder()->forget_kernels();
+  recorder()->registry().add_image(key_of(handle), std::move(image));
+}
 
-// Code in a program or library that is loaded stays there; any other is copied, since the program may free it.
+// What a CUDA runtime loads stays in the program or library until that is unloaded; any other image is copied, since the program
+// may write over it.
 void remember(const void* handle, const void* image) {
   auto bytes = image_at(image);
   if (!bytes.ok()) return log::debug("an image is not recorded: {}", bytes.status().message());
-  Dl_info object{};
-  if (::dladdr(bytes->data(), &object) != 0) return remember(handle, LoadedImage{*bytes, nullptr});
+  if (bytes->data() != image) return remember(handle, LoadedImage{*bytes, nullptr});
   auto copy = std::make_shared<const ByteVector>(bytes->begin(), bytes->end());
   remember(handle, LoadedImage{*copy, copy});
 }
@@ -36,7 +38,9 @@ void forget(const void* handle) {
 void remember_kernel(const void* function, const void* image, const char* name) {
   Registry& registry = recorder()->registry();
   auto known = registry.find_kernel(function);
-  if (!known || known->image->handle() != image) registry.add_function(key_of(image), function, name);
+  if (known && known->image == registry.find_image(key_of(image)) && known->name == name) return;
+  registry.add_function(key_of(image), function, name);
+  if (known) recorder()->forget_kernels();
 }
 
 CUresult on_module_load(CUmodule* module, const char* path) {

@@ -126,8 +126,11 @@ CUresult on_graph_launch(CUgraphExec graph, CUstream stream) {
 
 template <mneme_driver_call kSlot, typename... A>
 CUresult on_begin_capture(A... arguments) {
+  // Counted before, so that nothing waits for the device once the capture has begun.
+  recorder()->begin_stream_capture();
+  Gate::Use use(recorder()->gate());
   CUresult code = next<kSlot, CUresult (*)(A...)>(arguments...);
-  if (code == CUDA_SUCCESS) recorder()->begin_stream_capture();
+  if (code != CUDA_SUCCESS) recorder()->end_stream_capture();
   return code;
 }
 
@@ -135,8 +138,8 @@ template <mneme_driver_call kSlot>
 CUresult on_end_capture(CUstream stream, CUgraph* graph) {
   // An invalidated capture ends with an error, and ends all the same.
   CUresult code = next<kSlot, decltype(&::cuStreamEndCapture)>(stream, graph);
-  const bool was_capturing = code == CUDA_SUCCESS || code == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED ||
-                             code == CUDA_ERROR_STREAM_CAPTURE_UNJOINED || code == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
+  const bool was_capturing =
+      code == CUDA_SUCCESS || code == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED || code == CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
   if (was_capturing) recorder()->end_stream_capture();
   return code;
 }

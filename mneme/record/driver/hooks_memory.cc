@@ -48,17 +48,6 @@ CUresult on_alloc_pitch(CUdeviceptr* out, size_t* pitch, size_t width, size_t he
 // What goes into a graph allocates when the graph runs: the driver has to know of it.
 bool is_captured() { return recorder()->in_stream_capture(); }
 
-template <mneme_driver_call kSlot>
-CUresult on_alloc_async(CUdeviceptr* out, size_t size, CUstream stream) {
-  auto original = [&] { return next<kSlot, decltype(&::cuMemAllocAsync)>(out, size, stream); };
-  return out && size != 0 && !is_captured() ? allocate(out, size, NotRecorded::pool_memory, original) : original();
-}
-template <mneme_driver_call kSlot>
-CUresult on_alloc_from_pool(CUdeviceptr* out, size_t size, CUmemoryPool pool, CUstream stream) {
-  auto original = [&] { return next<kSlot, decltype(&::cuMemAllocFromPoolAsync)>(out, size, pool, stream); };
-  return out && size != 0 && !is_captured() ? allocate(out, size, NotRecorded::pool_memory, original) : original();
-}
-
 // The driver's answer to a free of the recorder's, whose status it is given. A fault of an earlier kernel is reported as the
 // driver reports it.
 CUresult result_of(const Status& status) {
@@ -85,6 +74,21 @@ CUresult on_free_async(CUdeviceptr pointer, CUstream stream) {
 CUresult remember(CUresult code, const CUdeviceptr* pointer, size_t size, NotRecorded reason) {
   if (code == CUDA_SUCCESS && pointer) recorder()->remember_foreign(*pointer, size, reason);
   return code;
+}
+
+// What an allocation in a stream takes memory from decides where it lies and who may use it: the recorder serves what would be
+// the device's own memory, with no more to it.
+template <mneme_driver_call kSlot>
+CUresult on_alloc_async(CUdeviceptr* out, size_t size, CUstream stream) {
+  auto original = [&] { return next<kSlot, decltype(&::cuMemAllocAsync)>(out, size, stream); };
+  if (!out || size == 0) return original();
+  if (is_captured() || !front().allocates_from_default_pool()) return remember(original(), out, size, NotRecorded::pool_memory);
+  return allocate(out, size, NotRecorded::pool_memory, original);
+}
+template <mneme_driver_call kSlot>
+CUresult on_alloc_from_pool(CUdeviceptr* out, size_t size, CUmemoryPool pool, CUstream stream) {
+  return remember(next<kSlot, decltype(&::cuMemAllocFromPoolAsync)>(out, size, pool, stream), out, size,
+                  NotRecorded::pool_memory);
 }
 
 CUresult on_alloc_managed(CUdeviceptr* out, size_t size, unsigned flags) {
@@ -178,8 +182,6 @@ std::vector<DriverHook> memory_hooks() {
       MNEME_HOOK(cuMemFree_v2, on_free),
       MNEME_HOOK(cuMemAllocAsync, on_alloc_async<MNEME_DRIVER_CALL_cuMemAllocAsync>),
       MNEME_HOOK(cuMemAllocAsync_ptsz, on_alloc_async<MNEME_DRIVER_CALL_cuMemAllocAsync_ptsz>),
-      MNEME_HOOK(cuMemAllocFromPoolAsync, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync>),
-      MNEME_HOOK(cuMemAllocFromPoolAsync_ptsz, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync_ptsz>),
       MNEME_HOOK(cuMemFreeAsync, on_free_async<MNEME_DRIVER_CALL_cuMemFreeAsync, false>),
       MNEME_HOOK(cuMemFreeAsync_ptsz, on_free_async<MNEME_DRIVER_CALL_cuMemFreeAsync_ptsz, true>),
       MNEME_HOOK(cuMemGetAddressRange_v2, on_address_range),
@@ -187,6 +189,8 @@ std::vector<DriverHook> memory_hooks() {
       MNEME_HOOK(cuPointerGetAttributes, on_pointer_attributes),
       // known, not captured
       MNEME_HOOK(cuMemAllocManaged, on_alloc_managed),
+      MNEME_HOOK(cuMemAllocFromPoolAsync, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync>),
+      MNEME_HOOK(cuMemAllocFromPoolAsync_ptsz, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync_ptsz>),
       MNEME_HOOK(cuMemMap, on_map),
       MNEME_HOOK(cuMemUnmap, on_unmap),
       MNEME_HOOK(cuIpcOpenMemHandle, on_ipc_open<MNEME_DRIVER_CALL_cuIpcOpenMemHandle>),

@@ -35,7 +35,9 @@ typedef CUresult (*function)();
   X(cuStreamEndCapture, "cuStreamEndCapture") \
   X(cuMemGetAddressRange, "cuMemGetAddressRange_v2") \
   X(cuTexObjectCreate, "cuTexObjectCreate") \
-  X(cuLaunchGrid, "cuLaunchGrid")
+  X(cuLaunchGrid, "cuLaunchGrid") \
+  X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync") \
+  X(cuDeviceSetMemPool, "cuDeviceSetMemPool")
 // clang-format on
 
 static struct {
@@ -113,6 +115,26 @@ static void step(const char* what) {
     CALL(cuMemFreeAsync, one, NULL);
     CALL(cuMemAllocAsync, &two, (size_t)4 * kCount, NULL);
     CALL(cuMemFreeAsync, two, NULL);
+  } else if (strcmp(what, "pool") == 0) {
+    CUdeviceptr of_pool;
+    CALL(cuMemAllocFromPoolAsync, &of_pool, (size_t)4 * kCount, (CUmemoryPool)0x10, NULL);
+    launch(of_pool);
+  } else if (strcmp(what, "other_pool") == 0) {
+    CUdeviceptr of_pool;
+    CALL(cuDeviceSetMemPool, 0, (CUmemoryPool)0x10);
+    CALL(cuMemAllocAsync, &of_pool, (size_t)4 * kCount, NULL);
+    CALL(cuDeviceSetMemPool, 0, NULL);
+    launch(of_pool);
+  } else if (strcmp(what, "captured_memory") == 0) {
+    CUgraph graph;
+    CUdeviceptr captured;
+    CALL(cuStreamBeginCapture, NULL, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    CALL(cuMemAllocAsync, &captured, (size_t)4 * kCount, NULL);
+    CALL(cuStreamEndCapture, NULL, &graph);
+    launch(captured);
+  } else if (strcmp(what, "context") == 0) {
+    CALL(cuCtxPushCurrent, (CUcontext)0x20);
+    launch(memory);
   } else if (strcmp(what, "managed") == 0) {
     CUdeviceptr managed;
     CALL(cuMemAllocManaged, &managed, (size_t)4 * kCount, CU_MEM_ATTACH_GLOBAL);
