@@ -26,6 +26,7 @@ NOT_RUN = {
     "cmake -B build ": "e2e.cmake_package does it",
     "CUDAFLAGS=": "e2e.cmake_cuda_language does it",
     "mneme replay … ": "it is a part of a command",
+    "mneme record -rdb record-db -- python": "it needs a GPU",
     "mneme replay record-db softmax": "a kernel without IR needs a GPU",
 }
 # The same in less time.
