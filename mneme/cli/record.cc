@@ -4,12 +4,14 @@
 #include <cmath>
 
 #include "mneme/base/log.h"
+#include "mneme/base/output_file.h"
 #include "mneme/cli/application.h"
 #include "mneme/cli/cached_ir.h"
 #include "mneme/cli/installation.h"
 #include "mneme/cli/options/command.h"
 #include "mneme/cli/options/device_option.h"
 #include "mneme/cli/options/values.h"
+#include "mneme/cli/output.h"
 #include "mneme/cli/recorder_run.h"
 #include "mneme/cli/recording_view.h"
 #include "mneme/cli/supervise.h"
@@ -67,6 +69,8 @@ class RecordCommand : public Command {
     app.add_flag("--strict", strict_,
                  "end with status 2 where the program ended with 0 and launches that were to be recorded are lost, or recording "
                  "ended early");
+    app.add_option("--json", json_, "also write what was recorded and what was not to this file, for programs")
+        ->type_name("FILE");
     app.add_flag("--profile", options_.profile, "time the program's own launches, and keep that with the recorded ones");
     app.footer(
         "On an NVIDIA GPU the program need not be built for recording: mneme record -rdb db -- python train.py. "
@@ -95,6 +99,7 @@ class RecordCommand : public Command {
 
  private:
   Result<int> record() {
+    if (!json_.empty()) MNEME_TRY(check_output_folder(json_));
     MNEME_ASSIGN(Path program, find_program(application()[0]));
     MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program());
     MNEME_ASSIGN(const Front front, choose_front(program, device, wanted_front()));
@@ -106,6 +111,10 @@ class RecordCommand : public Command {
     MNEME_ASSIGN(int wait_status, run_with_recorder(program, application(), front, device, installation, options_));
     for (const std::string& line : recording_summary(*recording, options_, front)) log::info("{}", line);
     if (front == Front::driver) look_for_ir();
+    if (!json_.empty()) {
+      const std::string text = to_text(to_json(*recording, options_));
+      MNEME_TRY(write_output_file(json_, std::as_bytes(std::span(text))));
+    }
     incomplete_ = recording->lost() != 0 || recording->storing != 0 || !recording->failure.get().empty();
     return wait_status;
   }
@@ -144,6 +153,7 @@ class RecordCommand : public Command {
   double space_gib_ = 256;
   std::optional<uint64_t> max_bytes_;
   DeviceOption device_;
+  std::string json_;
   bool strict_ = false;
   bool incomplete_ = false;  // what was to be recorded is not
 };

@@ -86,6 +86,30 @@ std::vector<std::string> recording_summary(const RecordingReport& report, const 
   return lines;
 }
 
+json to_json(const RecordingReport& report, const RecordingOptions& options) {
+  json reasons = json::array();
+  for (size_t i = 0; i < kNotRecordedReasons; ++i) {
+    const RecordingReport::Reason& reason = report.not_recorded[i];
+    if (const uint64_t launches = reason.launches; launches != 0)
+      reasons.push_back({{"reason", describe(static_cast<NotRecorded>(i))},
+                         {"launches", launches},
+                         {"lost", is_lost(static_cast<NotRecorded>(i))},
+                         {"first_kernel", reason.kernel.get()}});
+  }
+  const std::string failure = report.failure.get();
+  return {{"database", options.database},
+          {"processes", report.recorders.load()},
+          {"launches", report.launches.load()},
+          {"recorded", report.instances.load()},
+          {"recorded_before", report.duplicates.load()},
+          {"being_stored_at_the_end", report.storing.load()},
+          {"kernels", report.new_kernels.load()},
+          {"memory_bytes", report.state_bytes.load()},
+          {"database_bytes", report.database_bytes.load()},
+          {"not_recorded", std::move(reasons)},
+          {"ended_early", failure.empty() ? json(nullptr) : json(failure)}};
+}
+
 std::string format_table(std::vector<std::vector<std::string>> rows, size_t most) {
   std::vector<size_t> widths;
   for (auto& row : rows) {

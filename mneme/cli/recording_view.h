@@ -21,6 +21,10 @@ namespace mneme::cli {
 std::vector<std::string> recording_summary(const RecordingReport& report, const RecordingOptions& options,
                                            Front front = Front::linked);
 
+// The same for programs: launches that were seen, recorded or recorded before, the kernels of these, bytes, the launches that
+// were not recorded by reason, and why recording ended early, null if it did not. Sizes are in bytes.
+nlohmann::json to_json(const RecordingReport& report, const RecordingOptions& options);
+
 // A count with its noun in the singular or plural: "1 launch", "2 launches".
 std::string plural(uint64_t count, std::string_view what);
 

@@ -56,7 +56,17 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
             "not recorded: 1 launch: the kernel has as many recorded launches as --max allows [first: axpy(int)]\n"
             "not recorded: 1 launch: launched into a graph, which is not recorded yet [first: dot(int)]\n"
             "recording ended early: disk full");
+  const char* const told = R"json({
+    "database": "/data/db", "processes": 1, "launches": 100, "recorded": 1, "recorded_before": 2, "being_stored_at_the_end": 0,
+    "kernels": 1, "memory_bytes": 0, "database_bytes": 0, "ended_early": "disk full", "not_recorded": [
+      {"reason": "the kernel has as many recorded launches as --max allows", "launches": 1, "lost": false,
+       "first_kernel": "axpy(int)"},
+      {"reason": "launched into a graph, which is not recorded yet", "launches": 1, "lost": false, "first_kernel": "dot(int)"}]
+  })json";
+  EXPECT_EQ(to_json(*report_, options_), nlohmann::json::parse(told));
 }
+
+TEST_F(Summary, AsJsonWithoutAFailureItIsNull) { EXPECT_TRUE(to_json(*report_, options_).at("ended_early").is_null()); }
 
 TEST_F(Summary, OneThatWasTheSameIsOne) {
   report_->recorders = 1;

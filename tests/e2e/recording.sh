@@ -49,6 +49,10 @@ contains err "mneme: recorded 4 launches of 2 kernels in $PWD/limits"
 contains err "2 launches: skipped (--skip)"
 contains err "6 launches: the kernel has as many recorded launches as --max allows"
 check_all limits
+expect 0 record -rdb limits --max 2 --skip 1 --json told.json -- ./app
+[ "$(json told.json "(d['launches'], d['recorded'], d['recorded_before'], sum(r['launches'] for r in d['not_recorded']))")" = "(12, 0, 4, 8)" ] ||
+  fail "--json says $(cat told.json)"
+expect 2 record -rdb limits --json missing/told.json -- ./app
 expect 0 record -rdb limits --max 2 --skip 1 -- ./app
 contains err "4 launches were the same as recorded ones"
 expect 0 record --record-db-dir regex --kernels '^scale\(' -- ./app

@@ -1,0 +1,78 @@
+# A table of what is recorded of many programs, and what of it verifies.
+cat >app.cu <<'SOURCE'
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+__global__ void twice(float* data, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) data[i] *= 2;
+}
+__global__ void place(int* data, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) data[1 + atomicAdd(data, 1)] = i;
+}
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  if (std::strcmp(what, "fails") == 0) return 3;
+  if (std::strcmp(what, "sleeps") == 0) ::sleep(60);
+  if (std::strcmp(what, "differs") == 0) std::printf("recorded: %d\n", std::getenv("MNEME_RECORD") != nullptr);
+  const int n = 4096;
+  float* data = nullptr;
+  if (cudaMalloc(&data, (n + 1) * sizeof(float)) != cudaSuccess || cudaMemset(data, 0, (n + 1) * sizeof(float)) != cudaSuccess) return 90;
+  twice<<<n / 256, 256>>>(data, n);
+  if (std::strcmp(what, "order") == 0) place<<<n / 256, 256>>>(reinterpret_cast<int*>(data), n);
+  if (cudaDeviceSynchronize() != cudaSuccess) return 91;
+  std::printf("%lld ns since the epoch\n", static_cast<long long>(std::chrono::system_clock::now().time_since_epoch().count()));
+}
+SOURCE
+compile app.cu app
+survey() { python3 "$CASE_FOLDER/../../bench/survey.py" --mneme "$(command -v mneme)" --device cpu "$@"; }
+cat >list.toml <<'LIST'
+limit = 20
+[[program]]
+name = "good"
+command = "./app"
+[[program]]
+name = "order | of threads"
+command = "./app order"
+[[program]]
+name = "fails"
+command = "./app fails"
+[[program]]
+name = "sleeps"
+command = "./app sleeps"
+limit = 1
+[[program]]
+name = "not there"
+command = "./nothing"
+LIST
+expect 0 survey list.toml --results found --jobs 2
+contains err "2 of 2 (100.0 %) programs that run here by themselves are unchanged by recording; 3 more do not run or end."
+contains err "3 of 3 (100.0 %) kernels that they launch have an instance."
+contains found/survey.md "| good | unchanged | 1 | 1 | 1 | 1 | 0 |  |"
+contains found/survey.md "| order \\| of threads | unchanged | 2 | 2 | 2 |"
+[ "$(wc -l <found/programs.jsonl)" -eq 5 ] || fail "not every program has an entry"
+
+# A further run goes on: a line that was cut off is a program that is not known yet.
+head -c -20 found/programs.jsonl >cut && mv cut found/programs.jsonl
+expect 0 survey list.toml --results found
+contains err "[5/5]"
+
+# A program that recording changes is told, and the exit status says so.
+printf '[[program]]\nname = "differs"\ncommand = "./app differs"\n' >differs.toml
+expect 1 survey differs.toml --results changed
+contains changed/survey.md "CHANGED: "
+
+# Lists that cannot be used.
+printf '[[program]]\nname = "x"\n' >bad.toml
+expect 2 survey bad.toml
+contains err "reading bad.toml: each [[program]] has a command, as text"
+printf '[[program]]\ncommand = "a"\n[[program]]\ncommand = "a b"\n' >bad.toml
+expect 2 survey bad.toml
+contains err "two programs have the name a"
+printf 'limit = ' >bad.toml
+expect 2 survey bad.toml
+expect 2 survey missing.toml
+contains err "reading missing.toml"
