@@ -38,6 +38,18 @@ std::string hex(ByteSpan bytes) {
   return text;
 }
 
+// Where a region of the kind is counted.
+uint64_t& count_of(MemoryView& view, Region::Kind kind) {
+  switch (kind) {
+    case Region::Kind::allocation: break;
+    case Region::Kind::global: return view.globals;
+    case Region::Kind::host: return view.host;
+    case Region::Kind::mapped: return view.mapped;
+    case Region::Kind::managed: return view.managed;
+  }
+  return view.allocations;
+}
+
 }  // namespace
 
 std::string plural(uint64_t count, std::string_view what) {
@@ -159,7 +171,7 @@ MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue)
   MemoryView view;
   for (size_t i = 0; i < prologue.regions.size(); ++i) {
     const Region& before = prologue.regions[i];
-    ++(before.kind == Region::Kind::allocation ? view.allocations : before.kind == Region::Kind::host ? view.host : view.globals);
+    ++count_of(view, before.kind);
     view.pages += before.pages.size();
     for (size_t page = 0; page < before.pages.size(); ++page) {
       bool same = i < epilogue.regions.size() && page < epilogue.regions[i].pages.size() &&

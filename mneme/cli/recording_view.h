@@ -59,7 +59,7 @@ std::string format_times_in_program(const std::vector<KernelDocument>& kernels);
 // What a launch did to the memory that it saw.
 struct MemoryView {
   uint64_t allocations = 0, globals = 0;
-  uint64_t host = 0;  // pieces of host memory
+  uint64_t host = 0, mapped = 0, managed = 0;  // pieces of memory of these kinds
   uint64_t pages = 0, changed_pages = 0;
 };
 MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue);

@@ -18,6 +18,11 @@ namespace {
 // What is longer is whole in --json.
 constexpr size_t kLongestCell = 1000;
 
+// Of the kinds of memory that most launches have none of.
+std::string pieces(uint64_t count, std::string_view of) {
+  return count == 0 ? "" : fmt::format(", {} of {}", plural(count, "piece"), of);
+}
+
 class ShowCommand : public Command {
  public:
   void add_options(CLI::App& app) override {
@@ -79,6 +84,8 @@ class ShowCommand : public Command {
       entry["allocations"] = or_null(&MemoryView::allocations);
       entry["globals"] = or_null(&MemoryView::globals);
       entry["host_memory"] = or_null(&MemoryView::host);
+      entry["mapped_memory"] = or_null(&MemoryView::mapped);
+      entry["managed_memory"] = or_null(&MemoryView::managed);
       entry["pages"] = or_null(&MemoryView::pages);
       entry["changed_pages"] = or_null(&MemoryView::changed_pages);
       root["instances"].push_back(std::move(entry));
@@ -121,12 +128,12 @@ class ShowCommand : public Command {
         {"  launch", fmt::format("grid {}, block {}, {} of dynamic shared memory{}{}", instance.grid, instance.block,
                                  instance.dynamic_shared_memory, instance.cooperative ? ", cooperative" : "",
                                  instance.cluster == kNoCluster ? "" : fmt::format(", clusters of {}", instance.cluster))},
-        {"  memory",
-         memory
-             ? fmt::format("{} in {}{} and {}; {} of {} changed", instance.state_bytes, plural(memory->allocations, "allocation"),
-                           memory->host == 0 ? "" : fmt::format(", {} of host memory", plural(memory->host, "piece")),
-                           plural(memory->globals, "variable"), memory->changed_pages, plural(memory->pages, "page"))
-             : "damaged"},
+        {"  memory", memory
+                         ? fmt::format("{} in {}{}{}{} and {}; {} of {} changed", instance.state_bytes,
+                                       plural(memory->allocations, "allocation"), pieces(memory->host, "host memory"),
+                                       pieces(memory->mapped, "mapped memory"), pieces(memory->managed, "managed memory"),
+                                       plural(memory->globals, "variable"), memory->changed_pages, plural(memory->pages, "page"))
+                         : "damaged"},
         {"  on disk", size ? fmt::format("{} (pages that others share included)", size->total()) : "damaged"},
         {"  recorded", fmt::format("{} on {} ({}), Mneme {}", instance.recorded_at, instance.device_name, instance.device_kind,
                                    instance.mneme_version)}};

@@ -314,15 +314,15 @@ TEST(KernelCodec, ToldVersions) {
     const std::string text = j.dump();
     j["checksum"] = digest_of(std::as_bytes(std::span(text))).hex();
   };
-  EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 4, with_checksum(j); }),
-            "incompatible: k.json: format version 4.1, this Mneme reads versions 1.x to 3.x: use a newer Mneme");
+  EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 5, with_checksum(j); }),
+            "incompatible: k.json: format version 5.1, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
   EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 0, with_checksum(j); }),
-            "incompatible: k.json: format version 0.1, this Mneme reads versions 1.x to 3.x: record again");
+            "incompatible: k.json: format version 0.1, this Mneme reads versions 1.x to 4.x: record again");
   // A newer format may have another checksum.
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 4, j["checksum"] = "new"; }),
-            "incompatible: k.json: format version 4.1, this Mneme reads versions 1.x to 3.x: use a newer Mneme");
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 4; }),
-            "corrupt: k.json: /version/major: the format version is 4.1, and the checksum that of version 1.1: it was damaged");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 5, j["checksum"] = "new"; }),
+            "incompatible: k.json: format version 5.1, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 5; }),
+            "corrupt: k.json: /version/major: the format version is 5.1, and the checksum that of version 1.1: it was damaged");
   EXPECT_EQ(refusal([](json& j) { j["format"] = "something"; }),
             "corrupt: k.json: /format: 'mneme kernel' expected, not 'something'");
 }
@@ -374,8 +374,8 @@ TEST(InstanceListCodec, RoundTrip) {
   InstanceRecord clustered = document.instances[0];
   EXPECT_EQ(version_of(clustered), kCommonVersion);
   clustered.cluster = {2, 1, 1};
-  EXPECT_EQ(version_of(clustered), kFormatVersion) << "a reader that does not know clusters would launch another kernel";
-  const InstanceListHeader newest{digest("kernel"), 1000, 1, kFormatVersion};
+  EXPECT_EQ(version_of(clustered), kCodeLevelVersion) << "a reader that does not know clusters would launch another kernel";
+  const InstanceListHeader newest{digest("kernel"), 1000, 1, kCodeLevelVersion};
   EXPECT_EQ(*decode_list_header(encode_list_header(newest), "l.mneme"), newest);
 }
 
@@ -415,8 +415,8 @@ TEST(InstanceListCodec, SaysWhatIsWrong) {
         .to_string();
   };
   EXPECT_EQ(refusal([](json&) {}), "ok");
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 4; }),
-            "incompatible: l.mneme: format version 4.2, this Mneme reads versions 1.x to 3.x: use a newer Mneme");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 5; }),
+            "incompatible: l.mneme: format version 5.2, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
   EXPECT_EQ(refusal([](json& j) { j["format"] = "mneme kernel"; }),
             "corrupt: l.mneme: /format: 'mneme instances' expected, not 'mneme kernel'");
   EXPECT_EQ(refusal([](json& j) { j["bytes"] = kListHeaderBytes; }), "ok");
@@ -444,6 +444,21 @@ TEST(StateCodec, RoundTrip) {
   EXPECT_EQ(*decoded, document);
   document.state.regions.clear();
   EXPECT_EQ(*decode_state(encode_state(document), "s.mneme"), document);
+}
+
+// An older reader would not have memory of these kinds at its address.
+TEST(StateCodec, MemoryOutsideOfTheRecordersRangeIsOfANewerVersion) {
+  const auto version = [](Region::Kind kind) {
+    StateDocument document = state_document();
+    document.state.regions[0].kind = kind;
+    const ByteVector bytes = encode_state(document);
+    EXPECT_EQ(*decode_state(bytes, "s.mneme"), document);
+    return FormatVersion{static_cast<uint16_t>(bytes[8]), static_cast<uint16_t>(bytes[10])};
+  };
+  for (Region::Kind kind : {Region::Kind::allocation, Region::Kind::global, Region::Kind::host})
+    EXPECT_EQ(version(kind), kCommonVersion) << to_string(kind);
+  for (Region::Kind kind : {Region::Kind::mapped, Region::Kind::managed})
+    EXPECT_EQ(version(kind), kFormatVersion) << to_string(kind);
 }
 
 TEST(StateCodec, EveryMemberIsWrittenAndRead) {
@@ -508,12 +523,12 @@ TEST(StateCodec, SaysWhatIsWrong) {
   EXPECT_EQ(decode_state(ByteSpan(bytes).first(140), "s.mneme").status().message(),
             fmt::format("s.mneme: offset 16: the file has 140 bytes, {} expected", bytes.size()));
   ByteVector newer = bytes;
-  newer[8] = std::byte{4};
+  newer[8] = std::byte{5};
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "corrupt: s.mneme: offset 8: the format version is 4.2, and the checksum that of version 2.2: it was damaged");
+            "corrupt: s.mneme: offset 8: the format version is 5.2, and the checksum that of version 2.2: it was damaged");
   newer[24] ^= std::byte{1};  // what is not known may be newer
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "incompatible: s.mneme: format version 4.2, this Mneme reads versions 1.x to 3.x: use a newer Mneme");
+            "incompatible: s.mneme: format version 5.2, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
   ByteVector flipped = bytes;
   flipped.back() ^= std::byte{1};
   EXPECT_THAT(decode_state(flipped, "s.mneme").status().message(), HasSubstr("s.mneme: offset 24: the file's checksum is "));
@@ -572,7 +587,7 @@ TEST(StateCodec, NamesWhatNoStateHas) {
   EXPECT_EQ(refusal_of([](ByteVector& b) { b[72] = std::byte{3}; }), "s.mneme: offset 72: 3 is no moment");
   EXPECT_EQ(refusal_of([](ByteVector& b) { b[95] = std::byte{1}; }), "s.mneme: offset 80: reserved bytes are not zero");
   EXPECT_THAT(refusal_of([](ByteVector& b) { b[100] = std::byte{1}; }), HasSubstr(" packs do not fit in a header of "));
-  EXPECT_THAT(refusal_of([&](ByteVector& b) { b[regions] = std::byte{4}; }), HasSubstr("region kind 4 is not known"));
+  EXPECT_THAT(refusal_of([&](ByteVector& b) { b[regions] = std::byte{6}; }), HasSubstr("region kind 6 is not known"));
   EXPECT_THAT(refusal_of([&](ByteVector& b) { b[regions + 4] = std::byte{1}; }), HasSubstr("reserved bytes are not zero"));
   EXPECT_THAT(refusal_of([](ByteVector& b) { b.resize(b.size() + 8); }), HasSubstr("8 bytes are left over"));
 }

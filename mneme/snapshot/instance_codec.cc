@@ -172,7 +172,7 @@ Result<InstanceListHeader> decode_list_header(std::string_view text, const std::
 }
 
 FormatVersion version_of(const InstanceRecord& instance) {
-  return instance.cluster == kNoCluster ? kCommonVersion : kFormatVersion;
+  return instance.cluster == kNoCluster ? kCommonVersion : kCodeLevelVersion;
 }
 
 std::string encode_instance(const InstanceRecord& instance) {

@@ -207,7 +207,7 @@ std::string state_file_name(Moment moment, const Digest& static_hash, const Dige
 
 std::string encode_kernel(const KernelDocument& document) {
   const bool has_ir = document.kernel.level == CodeLevel::ir;
-  const FormatVersion version = has_ir ? kCommonVersion : kFormatVersion;
+  const FormatVersion version = has_ir ? kCommonVersion : kCodeLevelVersion;
   json root = {{"format", kFormat},
                {"version", {{"major", version.major}, {"minor", version.minor}}},
                {"kernel", to_json(document.kernel)}};

@@ -40,7 +40,8 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::stream_capture: return "launched into a graph, which is not recorded yet";
     case NotRecorded::launch_attribute: return "launched with an attribute (such as a cluster) that is not recorded yet";
     case NotRecorded::other_device: return "on a second device, which is not recorded yet";
-    case NotRecorded::managed_memory: return "an argument points to managed memory, which is not captured yet";
+    case NotRecorded::managed_memory:
+      return "an argument points to managed memory that host and device may not reach at once, which is not captured";
     case NotRecorded::host_memory: return "an argument points to host memory that could not be captured";
     case NotRecorded::pool_memory: return "an argument points to memory of a pool (cudaMallocAsync), which is not captured yet";
     case NotRecorded::external_memory:
@@ -51,7 +52,8 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::other_context:
       return "in a CUDA context that the program has made itself (cuCtxCreate), which is not recorded yet";
     case NotRecorded::mapped_memory:
-      return "an argument points to memory that the program has mapped itself (cuMemMap), which is not captured yet";
+      return "an argument points to memory that is mapped at two addresses or is not on the device (cuMemMap), which is not "
+             "captured";
     case NotRecorded::device_heap: return "the kernel allocates memory itself (malloc in device code), which is not captured";
     case NotRecorded::no_code: return "the code that the device runs, or how its parameters lie, cannot be told";
     case NotRecorded::parameter_set: return "launched by a function that older programs use (cuLaunch), which is not recorded";

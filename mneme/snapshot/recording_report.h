@@ -43,7 +43,7 @@ enum class NotRecorded : uint32_t {
   managed_global,  // the kernel reads a __managed__ variable
   textures,        // the kernel reads textures, or reads or writes surfaces; or an argument is such an object
   other_context,   // it is in a context that the program has made itself
-  mapped_memory,   // an argument points to memory that the program has mapped itself
+  mapped_memory,   // an argument points to memory that the program has mapped at two addresses, or not from a device
   device_heap,     // the kernel allocates memory itself
   no_code,         // the code that the device runs is not known, or not how its parameters lie
   parameter_set,   // the launch is by a function of the driver that takes its parameters before, one by one

@@ -17,6 +17,11 @@ std::string_view to_string(CodeLevel level) {
 
 std::string_view to_string(CodeImageRecord::Kind kind) { return kind == CodeImageRecord::Kind::cubin ? "cubin" : "ptx"; }
 
+std::string_view to_string(Region::Kind kind) {
+  constexpr std::array<std::string_view, 5> kNames = {"allocation", "global", "host memory", "mapped memory", "managed memory"};
+  return kNames[static_cast<size_t>(kind) - 1];
+}
+
 const CodeImageRecord* KernelRecord::find_image(CodeImageRecord::Kind kind) const {
   const auto found = std::find_if(images.begin(), images.end(), [&](const CodeImageRecord& image) { return image.kind == kind; });
   return found == images.end() ? nullptr : &*found;

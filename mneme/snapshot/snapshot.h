@@ -90,8 +90,10 @@ std::string recorded_as(const KernelRecord& kernel);
 // [max(address, first + i*kPageSize), min(address+size, first + (i+1)*kPageSize)), where first is `address` rounded down to a
 // multiple of kPageSize.
 struct Region {
-  // `host` is pinned host memory, which the device reaches at the same address.
-  enum class Kind : uint32_t { allocation = 1, global = 2, host = 3 };
+  // An `allocation` lies in the recorder's own range. `host` is pinned host memory, which the device reaches at the same address.
+  // The others lie where the program's driver had them: `mapped` is memory that the program mapped itself (cuMemMap), `managed`
+  // is memory that the host reaches too (cuMemAllocManaged). A replay has both in memory of the device's own.
+  enum class Kind : uint32_t { allocation = 1, global = 2, host = 3, mapped = 4, managed = 5 };
   Kind kind = Kind::allocation;
   DevicePtr address;
   Bytes size;
@@ -100,6 +102,8 @@ struct Region {
   MemoryRange range() const { return {address, size}; }
   friend bool operator==(const Region&, const Region&) = default;
 };
+// "allocation", "global", "host memory", "mapped memory", "managed memory".
+std::string_view to_string(Region::Kind kind);
 
 // How many pages a region in this place has, and where its page `index` lies.
 uint64_t page_count(MemoryRange region);

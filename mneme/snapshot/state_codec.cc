@@ -101,7 +101,7 @@ Status read_packs(ByteReader& in, uint64_t header_bytes, std::vector<Digest>& pa
 Status read_region(ByteReader& in, Region& region) {
   uint32_t kind = 0, reserved = 0;
   MNEME_TRY(in.read(kind));
-  if (kind < 1 || kind > 3) return in.corrupt(fmt::format("region kind {} is not known", kind));
+  if (kind < 1 || kind > 5) return in.corrupt(fmt::format("region kind {} is not known", kind));
   MNEME_TRY(in.read(reserved));
   if (reserved != 0) return in.corrupt("reserved bytes are not zero");
   region.kind = static_cast<Region::Kind>(kind);
@@ -120,13 +120,22 @@ Status read_region(ByteReader& in, Region& region) {
   return {};
 }
 
+// Older readers know no memory of these kinds, and would not have it at its address.
+FormatVersion version_of(const MemoryState& state) {
+  const bool outside = std::any_of(state.regions.begin(), state.regions.end(), [](const Region& region) {
+    return region.kind == Region::Kind::mapped || region.kind == Region::Kind::managed;
+  });
+  return outside ? kFormatVersion : kCommonVersion;
+}
+
 }  // namespace
 
 ByteVector encode_state(const StateDocument& document) {
   StateHeader header{};
   std::memcpy(header.magic, kMagic, sizeof kMagic);
-  header.major = kCommonVersion.major;
-  header.minor = kCommonVersion.minor;
+  const FormatVersion version = version_of(document.state);
+  header.major = version.major;
+  header.minor = version.minor;
   header.header_bytes = static_cast<uint32_t>(sizeof header + kPackCountBytes + document.packs.size() * sizeof(Digest));
   std::memcpy(header.static_hash, document.static_hash.bytes.data(), 16);
   std::memcpy(header.dynamic_hash, document.dynamic_hash.bytes.data(), 16);

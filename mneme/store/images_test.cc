@@ -64,10 +64,10 @@ TEST(ImageFile, SaysWhatIsWrong) {
   changed = file;
   changed[8] = std::byte{4};
   EXPECT_EQ(refusal(changed),
-            "corrupt: i.cubin: offset 8: the format version is 4.2, and the checksum that of version 2.2: it was damaged");
+            "corrupt: i.cubin: offset 8: the format version is 5.2, and the checksum that of version 2.2: it was damaged");
   changed[24] ^= std::byte{1};
   EXPECT_EQ(refusal(changed),
-            "incompatible: i.cubin: format version 4.2, this Mneme reads versions 1.x to 3.x: use a newer Mneme");
+            "incompatible: i.cubin: format version 5.2, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
 }
 
 // What no Mneme has written, under a checksum that is right.
@@ -338,9 +338,9 @@ TEST_F(Images, AListWithALaunchInClustersIsOfVersion3) {
   recording.instance.cluster = {2, 1, 1};
   recording.instance.dynamic_hash = dynamic_hash(recording.instance, {});
   ASSERT_TRUE(publication->commit(recording).ok());
-  EXPECT_EQ(head(), kFormatVersion);
+  EXPECT_EQ(head(), kCodeLevelVersion);
   ASSERT_TRUE(publish_sample(*database, kernel, sample_memory(2)).ok());
-  EXPECT_EQ(head(), kFormatVersion);
+  EXPECT_EQ(head(), kCodeLevelVersion);
   EXPECT_EQ(database->load_instance(kernel.static_hash, recording.instance.dynamic_hash)->instance.cluster, (Dim3{2, 1, 1}));
 }
 

@@ -115,7 +115,7 @@ Status tolerate(std::vector<ToleratedRange>& ranges, const Buffer& buffer, const
 
 std::string describe(const Region& region) {
   if (region.kind == Region::Kind::global) return "global " + region.name;
-  return fmt::format("{} {}", region.kind == Region::Kind::host ? "host memory" : "allocation", region.address);
+  return fmt::format("{} {}", to_string(region.kind), region.address);
 }
 
 std::string describe(const Buffer& buffer) {
