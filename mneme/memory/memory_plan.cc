@@ -81,11 +81,13 @@ void map_spans(MemoryPlan& plan, Bytes granularity) {
   plan.copy_size = Bytes();
   for (size_t i : order) {
     const Region& region = plan.regions[i].prologue;
-    const uint64_t granule = (region.kind == Region::Kind::host ? kHostPage : granularity).count;
+    const bool on_host = region.kind == Region::Kind::host;
+    const uint64_t granule = (on_host ? kHostPage : granularity).count;
     const uint64_t first = region.address.address / granule * granule;
     const uint64_t end = (region.address.address + region.size.count + granule - 1) / granule * granule;
-    if (plan.spans.empty() || plan.spans.back().address.address + plan.spans.back().size.count < first)
-      plan.spans.push_back({DevicePtr(first), Bytes(), plan.copy_size.count, {}});
+    const bool joins = !plan.spans.empty() && plan.spans.back().range().end().address >= first &&
+                       on_host == (plan.regions[plan.spans.back().regions.front()].prologue.kind == Region::Kind::host);
+    if (!joins) plan.spans.push_back({DevicePtr(first), Bytes(), plan.copy_size.count, {}});
     MappedSpan& span = plan.spans.back();
     span.size = std::max(span.size, DevicePtr(end) - span.address);
     span.regions.push_back(i);

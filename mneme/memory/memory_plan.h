@@ -31,8 +31,8 @@ struct PlannedRegion {
   std::vector<PageRun> changed;  // pages that the recorded kernel wrote
 };
 
-// A run of mapped memory: all granules that some regions touch, where no unmapped granule lies between. The bytes of a span
-// that belong to no region are slack: a kernel can write there without a fault.
+// A run of mapped memory of the device, or of the host: all granules that some regions touch, where no unmapped granule lies
+// between. The bytes of a span that belong to no region are slack: a kernel can write there without a fault.
 struct MappedSpan {
   DevicePtr address;
   Bytes size;

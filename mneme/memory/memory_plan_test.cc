@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 
+#include "mneme/device/host_mapping.h"
 #include "mneme/memory/mapped_copy.h"
 
 namespace mneme {
@@ -39,6 +40,20 @@ TEST(MemoryPlan, HostMemoryKeepsItsAddress) {
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->regions[0].placement, Placement::recorded_address);
   EXPECT_EQ(plan->copy_size, Bytes(512));
+}
+
+TEST(MemoryPlan, MemoryOutsideOfTheRecordersRangeKeepsItsAddress) {
+  MemoryState state{{{Region::Kind::mapped, DevicePtr(0x7b0000000000), Bytes(100), "", {digest(1)}},
+                     {Region::Kind::managed, DevicePtr(0x7f1234000000), Bytes(100), "", {digest(1)}},
+                     {Region::Kind::host, DevicePtr(0x7f1234200000), Bytes(100), "", {digest(1)}}}};
+  auto plan = plan_memory({}, {}, state, state);
+  ASSERT_TRUE(plan.ok());
+  for (const PlannedRegion& region : plan->regions) EXPECT_EQ(region.placement, Placement::recorded_address);
+  map_spans(*plan, 2_MiB);
+  ASSERT_EQ(plan->spans.size(), 3u) << "memory of the host is no device's, where they are neighbours too";
+  EXPECT_EQ(plan->spans[0].range(), (MemoryRange{DevicePtr(0x7b0000000000), 2_MiB}));
+  EXPECT_EQ(plan->spans[1].range(), (MemoryRange{DevicePtr(0x7f1234000000), 2_MiB}));
+  EXPECT_EQ(plan->spans[2].range(), (MemoryRange{DevicePtr(0x7f1234200000), kHostPage}));
 }
 
 TEST(MemoryPlan, PlacesGlobalsByWhereTheirAddressMayStand) {

@@ -677,6 +677,57 @@ TEST_P(PreparedMemoryTest, GlobalsOfOneReservationKeepTheirAddresses) {
   EXPECT_EQ(bytes_at(kThird, 64), three);
 }
 
+// A recording of memory outside of the recorder's range: two blocks that are neighbours, one that is not.
+struct MadeOutside {
+  static constexpr DevicePtr kFirst{0x7b0000000000}, kSecond = kFirst + Bytes(kHostGranularity.count + 0x3000),
+                                                     kThird = kFirst + 64_MiB;
+  MadeRecording made;
+  ByteVector one = ByteVector(1000, std::byte{1}), two = ByteVector(3 * kPageSize.count, std::byte{2}),
+             three = ByteVector(64, std::byte{3}), changed = two;
+
+  MadeOutside() {
+    made.kernel.name = made.kernel.demangled = "none";
+    made.ir = "none, with memory outside of the recorder's range";
+    for (std::byte& byte : std::span(changed).subspan(70000, 5)) byte = std::byte{9};
+    made.regions = {{Region::Kind::mapped, kFirst, "", one, one},
+                    {Region::Kind::mapped, kSecond, "", two, changed},
+                    {Region::Kind::managed, kThird, "", three, three}};
+  }
+};
+
+class PreparedOutside : public testing_memory::OnFakeDevice {};
+INSTANTIATE_TEST_SUITE_P(Devices, PreparedOutside, testing::Values(1_GiB, 8_MiB),
+                         [](const auto& info) { return info.param == 1_GiB ? "Large" : "Small"; });
+
+TEST_P(PreparedOutside, MemoryOutsideOfTheRecordersRangeIsRestoredAndChecked) {
+  const MadeOutside outside;
+  publish(outside.made);
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  EXPECT_EQ(count("reserve"), 2u) << "neighbouring blocks are one reservation, and there is none of the recorder's range";
+  for (int i = 0; i < 2; ++i) {
+    RestoredRun run = restored(**memory);
+    EXPECT_EQ(bytes_at(MadeOutside::kFirst, outside.one.size()), outside.one);
+    EXPECT_EQ(bytes_at(MadeOutside::kSecond, outside.two.size()), outside.two);
+    EXPECT_EQ(bytes_at(MadeOutside::kThird, outside.three.size()), outside.three);
+    std::copy(outside.changed.begin(), outside.changed.end(), at(MadeOutside::kSecond));
+    if (i == 1) *at(MadeOutside::kThird) = std::byte{7};
+    const CheckedRun check = checked(std::move(run));
+    EXPECT_EQ(check.first, i == 1 ? MadeOutside::kThird : DevicePtr());
+  }
+}
+
+TEST_P(PreparedOutside, AnAddressThatIsTakenIsToldWithItsKindAndWhatHelps) {
+  publish(MadeOutside().made);
+  int reservations = 0;
+  device_->set_failures([&](std::string_view call) {
+    return call == "reserve" && ++reservations == 2 ? error(Code::unavailable, "scripted") : Status();
+  });
+  EXPECT_EQ(prepare().status().to_string(),
+            "unavailable: reserving the recorded address 0x7b0004000000 of managed memory, 64 B: scripted: try again, since "
+            "the system places what a process has elsewhere each time");
+}
+
 TEST(CopySizes, WhatDoesNotFitIsRefusedWithFigures) {
   MemoryPlan plan;
   PlannedRegion region;

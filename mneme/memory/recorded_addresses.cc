@@ -8,12 +8,30 @@ namespace {
 uint64_t round_down(uint64_t value, uint64_t unit) { return value / unit * unit; }
 uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
+// Whether it lies at its recorded address, on the device, and not in the recorder's range.
+bool lies_outside(const PlannedRegion& region) {
+  return region.placement == Placement::recorded_address && region.prologue.kind != Region::Kind::allocation &&
+         region.prologue.kind != Region::Kind::host;
+}
+
+std::string place_of(const Region& region) {
+  return fmt::format("the recorded address {} of {}{}, {}", region.address, to_string(region.kind),
+                     region.name.empty() ? "" : " '" + region.name + "'", region.size);
+}
+
+Status no_room(const Status& reason, const Region& region) {
+  Status status = reason.with_context("reserving " + place_of(region));
+  if (status.code() != Code::unavailable) return status;
+  return error(Code::unavailable, "{}: try again, since the system places what a process has elsewhere each time",
+               status.message());
+}
+
 }  // namespace
 
 Result<RecordedAddresses> RecordedAddresses::reserve(const InstanceRecord& instance, const MemoryPlan& plan, Device& device) {
   RecordedAddresses addresses;
   MNEME_TRY(addresses.reserve_space(instance, plan, device));
-  MNEME_TRY(addresses.reserve_bound_globals(plan, device));
+  MNEME_TRY(addresses.reserve_outside(plan, device));
   MNEME_TRY(addresses.map_host_memory(plan, device));
   return addresses;
 }
@@ -33,26 +51,25 @@ Status RecordedAddresses::reserve_space(const InstanceRecord& instance, const Me
   return {};
 }
 
-Status RecordedAddresses::reserve_bound_globals(const MemoryPlan& plan, Device& device) {
-  std::vector<const Region*> bound;
+// A device takes an address for whole blocks alone (reservation_granularity). Neighbouring blocks are one reservation.
+Status RecordedAddresses::reserve_outside(const MemoryPlan& plan, Device& device) {
+  std::vector<const Region*> regions;
   for (const PlannedRegion& region : plan.regions)
-    if (region.prologue.kind == Region::Kind::global && region.placement == Placement::recorded_address)
-      bound.push_back(&region.prologue);
+    if (lies_outside(region)) regions.push_back(&region.prologue);
   const uint64_t unit = device.properties().reservation_granularity.count;
-  for (size_t i = 0; i < bound.size();) {
-    uint64_t first = bound[i]->address.address, end = first + bound[i]->size.count;
+  for (size_t i = 0; i < regions.size();) {
+    const uint64_t base = round_down(regions[i]->address.address, unit);
+    uint64_t end = round_up(regions[i]->range().end().address, unit);
     size_t next = i + 1;
-    for (; next < bound.size() && bound[next]->address.address < round_up(end, unit); ++next)
-      end = std::max(end, bound[next]->address.address + bound[next]->size.count);
-    DevicePtr base(round_down(first, unit));
-    auto space = device.reserve(base, Bytes(round_up(end, unit) - base.address));
-    if (!space.ok())
-      return space.status().with_context(
-          fmt::format("reserving the recorded address {} of the global '{}'", bound[i]->address, bound[i]->name));
-    DevicePtr aligned(round_down(first, AddressSpace::kAlignment.count));
-    MNEME_TRY((*space)->allocate_at(aligned, Bytes(end - aligned.address)));
-    global_spaces_.push_back(std::move(*space));
-    i = next;
+    for (; next < regions.size() && round_down(regions[next]->address.address, unit) <= end; ++next)
+      end = std::max(end, round_up(regions[next]->range().end().address, unit));
+    auto space = device.reserve(DevicePtr(base), Bytes(end - base));
+    if (!space.ok()) return no_room(space.status(), *regions[i]);
+    for (; i < next; ++i) {
+      Status status = (*space)->allocate_at(regions[i]->address, regions[i]->size);
+      if (!status.ok()) return status.with_context("allocating " + place_of(*regions[i]));
+    }
+    outside_.push_back(std::move(*space));
   }
   return {};
 }

@@ -21,11 +21,11 @@ class RecordedAddresses {
  private:
   RecordedAddresses() = default;
   Status reserve_space(const InstanceRecord& instance, const MemoryPlan& plan, Device& device);
-  Status reserve_bound_globals(const MemoryPlan& plan, Device& device);
+  Status reserve_outside(const MemoryPlan& plan, Device& device);
   Status map_host_memory(const MemoryPlan& plan, Device& device);
 
   std::unique_ptr<AddressSpace> space_;
-  std::vector<std::unique_ptr<AddressSpace>> global_spaces_;
+  std::vector<std::unique_ptr<AddressSpace>> outside_;
   std::vector<std::unique_ptr<HostMapping>> host_mappings_;
 };
 
