@@ -33,8 +33,16 @@
   X(cuMemFreeAsync)                  \
   X(cuMemFreeAsync_ptsz)             \
   X(cuMemAllocManaged)               \
+  X(cuMemAddressReserve)             \
+  X(cuMemAddressFree)                \
+  X(cuMemCreate)                     \
+  X(cuMemImportFromShareableHandle)  \
+  X(cuMemRetainAllocationHandle)     \
+  X(cuMemRelease)                    \
   X(cuMemMap)                        \
   X(cuMemUnmap)                      \
+  X(cuMemSetAccess)                  \
+  X(cuMulticastBindMem)              \
   X(cuMemGetAddressRange_v2)         \
   X(cuPointerGetAttribute)           \
   X(cuPointerGetAttributes)          \

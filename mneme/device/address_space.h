@@ -18,6 +18,11 @@ inline constexpr Bytes kDefaultAddressSpaceSize = Bytes(uint64_t{256} << 30);
 // From here on the emulation places device globals: above every range that the recorder may reserve, which has at most 1 TiB.
 inline constexpr DevicePtr kEmulatedGlobalsBase{0x7b0000000000};
 
+// From here on the recorder places address ranges that a program reserves itself (cuMemAddressReserve), up to kHostMemoryBase, in
+// steps of this size. It is where the emulation has its globals: it has no such function.
+inline constexpr DevicePtr kReservationsBase{0x7b0000000000};
+inline constexpr Bytes kReservationStep = 32_MiB;
+
 // From here on the recorder places the host memory that the program allocates for the device (cudaHostAlloc): above the
 // globals.
 inline constexpr DevicePtr kHostMemoryBase{0x7c0000000000};

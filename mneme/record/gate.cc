@@ -3,7 +3,7 @@
 namespace mneme {
 
 // Both sides write their own word and then read the other's (sequentially consistent), so that one of them sees the other.
-bool Gate::enter() {
+bool Gate::enter(Effect effect) {
   uses_.fetch_add(1);
   if (!capturing_) return true;
   if (owner_.load() == std::this_thread::get_id()) {
@@ -14,7 +14,9 @@ bool Gate::enter() {
   std::unique_lock lock(mutex_);
   bool free = changed_.wait_for(lock, patience_, [&] { return !capturing_; });
   if (!free) disturbed_ = true;
-  uses_.fetch_add(1);  // a capture cannot begin here: begin_capture needs the mutex
+  if (effect == Effect::removes_memory) changed_.wait(lock, [&] { return !reading_; });
+  if (capturing_) disturbed_ = true;  // which may be another capture by now
+  uses_.fetch_add(1);                 // a capture cannot begin here: begin_capture needs the mutex
   return true;
 }
 
@@ -43,6 +45,17 @@ bool Gate::begin_capture() {
   owner_ = std::thread::id();
   changed_.notify_all();
   return false;
+}
+
+bool Gate::begin_reading() {
+  std::lock_guard lock(mutex_);
+  return reading_ = !disturbed_;
+}
+
+void Gate::end_reading() {
+  std::lock_guard lock(mutex_);
+  reading_ = false;
+  changed_.notify_all();
 }
 
 void Gate::end_capture() {

@@ -1,7 +1,8 @@
 // Gate: while one thread captures memory, calls of other threads that change device memory wait.
 //
 // The gate is no lock. Nobody waits for longer than `patience`, so that an application whose threads wait for each other goes on.
-// A call that goes on in spite of a capture marks that capture as disturbed, and the recorder then gives the capture up.
+// A call that goes on in spite of a capture marks that capture as disturbed, and the recorder then gives the capture up. One that
+// takes memory away waits for as long as the capture is reading memory, which nothing of the application holds up.
 #pragma once
 
 #include <atomic>
@@ -16,11 +17,13 @@ class Gate {
  public:
   explicit Gate(std::chrono::milliseconds patience = std::chrono::seconds(10)) : patience_(patience) {}
 
+  enum class Effect { changes_memory, removes_memory };
+
   // One use of the gate: a call that changes device memory, from its beginning to its end. Calls of the capturing thread itself
   // do not wait.
   class Use {
    public:
-    explicit Use(Gate& gate) : gate_(gate), counted_(gate.enter()) {}
+    explicit Use(Gate& gate, Effect effect = Effect::changes_memory) : gate_(gate), counted_(gate.enter(effect)) {}
     ~Use() {
       if (counted_) gate_.leave();
     }
@@ -43,15 +46,33 @@ class Gate {
   bool disturbed() const { return disturbed_; }
   void end_capture();
 
+  // To be held by the capturing thread while it reads memory. Not ok, and no reading, where a call of another thread went on in
+  // spite of this capture: the memory may be gone.
+  class Reading {
+   public:
+    explicit Reading(Gate& gate) : gate_(gate), ok_(gate.begin_reading()) {}
+    ~Reading() { gate_.end_reading(); }
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+    bool ok() const { return ok_; }
+
+   private:
+    Gate& gate_;
+    bool ok_;
+  };
+
  private:
-  bool enter();  // true when leave() must follow
+  bool enter(Effect effect);  // true when leave() must follow
+  bool begin_reading();
+  void end_reading();
 
   const std::chrono::milliseconds patience_;
   std::atomic<uint64_t> uses_ = 0;
   std::atomic<bool> capturing_ = false;
   std::atomic<bool> disturbed_ = false;
   std::atomic<std::thread::id> owner_{};
-  std::mutex mutex_;  // for waiting only
+  bool reading_ = false;  // under mutex_
+  std::mutex mutex_;      // for waiting only
   std::condition_variable changed_;
 };
 

@@ -107,19 +107,29 @@ bool free_own(Table& table, void* pointer, cudaError_t& code) {
   return true;
 }
 
+// Memory that is not the recorder's is freed by the vendor, but not under a capture that reads it.
+template <typename Vendor>
+cudaError_t free_outside(void* pointer, Vendor vendor) {
+  const DevicePtr address(address_of(pointer));
+  recorder()->forget_foreign(address.address);
+  OutsideMemory& outside = recorder()->outside_memory();
+  if (!outside.is_managed(address)) return vendor();
+  Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
+  if (const auto memory = outside.remove_managed(address)) recorder()->forget_annotations(*memory);
+  return vendor();
+}
+
 cudaError_t on_free(Table& table, void* pointer) {
   cudaError_t code;
   if (pointer && free_own(table, pointer, code)) return code;
-  recorder()->forget_foreign(address_of(pointer));
-  return MNEME_NEXT(table, cudaFree)(pointer);
+  return free_outside(pointer, [&] { return MNEME_NEXT(table, cudaFree)(pointer); });
 }
 
 template <mneme_call kSlot>
 cudaError_t on_free_async(Table& table, void* pointer, cudaStream_t stream) {
   cudaError_t code;
   if (pointer && free_own(table, pointer, code)) return code;
-  recorder()->forget_foreign(address_of(pointer));
-  return reinterpret_cast<decltype(&cudaFreeAsync)>(table.next(kSlot))(pointer, stream);
+  return free_outside(pointer, [&] { return reinterpret_cast<decltype(&cudaFreeAsync)>(table.next(kSlot))(pointer, stream); });
 }
 
 cudaError_t on_device_reset(Table& table) {
@@ -148,11 +158,23 @@ cudaError_t remember(cudaError_t code, void* const* pointer, size_t size, NotRec
   return code;
 }
 
+// Where the host may not reach managed memory while kernels run, a capture might meet it there.
+bool shares_managed_memory(Table& table) {
+  int device = 0, shares = 0;
+  return MNEME_NEXT(table, cudaGetDevice)(&device) == cudaSuccess &&
+         MNEME_NEXT(table, cudaDeviceGetAttribute)(&shares, cudaDevAttrConcurrentManagedAccess, device) == cudaSuccess && shares;
+}
+
 cudaError_t on_malloc_managed(Table& table, void** out, size_t size, unsigned flags) {
   auto vendor = [&] { return MNEME_NEXT(table, cudaMallocManaged)(out, size, flags); };
-  const bool host_reaches_it = backend_of(table.device_kind()).hardware == Hardware::host;
+  if (backend_of(table.device_kind()).hardware != Hardware::host) {
+    const cudaError_t code = vendor();
+    if (!shares_managed_memory(table)) return remember(code, out, size, NotRecorded::managed_memory);
+    if (code == cudaSuccess) recorder()->outside_memory().add_managed({DevicePtr(address_of(*out)), Bytes(size)});
+    return code;
+  }
   const bool valid = out && size != 0 && (flags == cudaMemAttachGlobal || flags == cudaMemAttachHost);
-  if (!host_reaches_it || !valid) return remember(vendor(), out, size, NotRecorded::managed_memory);
+  if (!valid) return remember(vendor(), out, size, NotRecorded::managed_memory);
   cudaError_t code = allocate(table, out, size, vendor, NotRecorded::managed_memory);
   if (code == cudaSuccess && recorder()->owns(address_of(*out))) ManagedMemory::get().add(*out, size);
   return code;
@@ -193,7 +215,7 @@ using Hooks = HookList<
     Hook<MNEME_CALL_cudaFreeAsync, on_free_async<MNEME_CALL_cudaFreeAsync>>,
     Hook<MNEME_CALL_cudaFreeAsync_ptsz, on_free_async<MNEME_CALL_cudaFreeAsync_ptsz>>,
     Hook<MNEME_CALL_cudaDeviceReset, on_device_reset>, Hook<MNEME_CALL_cudaPointerGetAttributes, on_pointer_attributes>,
-    Hook<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,  // where the host reaches the device's memory
+    Hook<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,
     // known, not captured
     Hook<MNEME_CALL_cudaMallocAsync, on_malloc_async<MNEME_CALL_cudaMallocAsync>>,
     Hook<MNEME_CALL_cudaMallocAsync_ptsz, on_malloc_async<MNEME_CALL_cudaMallocAsync_ptsz>>,

@@ -607,6 +607,27 @@ TEST(Record, ManagedMemoryIsMemoryAsAnyOtherOnTheCpuDevice) {
   EXPECT_TRUE(program.vendor().allocations.contains(managed)) << "what is not valid is the vendor's to refuse";
 }
 
+// A GPU has it where the vendor has put it.
+TEST(Record, ManagedMemoryOfAGpuIsRecordedWhereItLies) {
+  FakeProgram program;
+  program.vendor().shares_managed = true;
+  void* managed = nullptr;
+  program.end_in(MNEME_TABLE_CUDA);
+  ASSERT_EQ(program.call<decltype(cudaMallocManaged)>(MNEME_CALL_cudaMallocManaged, &managed, size_t{64}, 1u), cudaSuccess);
+  program.end_in(MNEME_TABLE_CPU);
+  std::memset(managed, 0, 64);
+  EXPECT_EQ(program.launch(program.increment, static_cast<int*>(managed) + 3, 1), cudaSuccess);
+  ASSERT_EQ(program.instances().size(), 1u);
+  const auto memory = Database::open(program.database())->load_memory(program.instances()[0]);
+  ASSERT_TRUE(memory.ok());
+  ASSERT_EQ(memory->prologue.regions.size(), 1u);
+  EXPECT_EQ(memory->prologue.regions[0].kind, Region::Kind::managed);
+  EXPECT_EQ(memory->prologue.regions[0].range(), (MemoryRange{DevicePtr(reinterpret_cast<uint64_t>(managed)), Bytes(64)}));
+  EXPECT_NE(memory->prologue.regions[0].pages, memory->epilogue.regions[0].pages);
+  EXPECT_EQ(program.free(managed), cudaSuccess);
+  EXPECT_FALSE(program.vendor().allocations.contains(managed));
+}
+
 // Where memory lay that is not captured may come to lie what is.
 TEST(Record, MemoryThatWasGivenBackIsForgotten) {
   RecordingOptions options;

@@ -197,12 +197,12 @@ void Recorder::forget_foreign(uint64_t address) {
   foreign_.erase_start(DevicePtr(address));
 }
 
-std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters) const {
-  std::lock_guard lock(mutex_);
-  if (foreign_.empty()) return std::nullopt;
+std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters, int device) const {
   for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
     uint64_t word;
     std::memcpy(&word, parameters.data() + at, sizeof word);
+    if (auto refused = outside_memory_.refusal(DevicePtr(word), device)) return refused;
+    std::lock_guard lock(mutex_);
     if (const auto* found = foreign_.find(DevicePtr(word))) return found->value;
   }
   return std::nullopt;
@@ -219,6 +219,7 @@ void Recorder::reset(Vendor& vendor) {
     stream_frees_.clear();  // their events go with the device
     profiled_.reset();
   }
+  outside_memory_.clear();
   annotations_.clear();
   shadows_.clear();
   State open = State::open;

@@ -19,8 +19,10 @@
 #include "mneme/record/annotations.h"
 #include "mneme/record/gate.h"
 #include "mneme/record/host_memory.h"
+#include "mneme/record/outside_memory.h"
 #include "mneme/record/profile.h"
 #include "mneme/record/recordable_kernel.h"
+#include "mneme/record/reserved_addresses.h"
 #include "mneme/record/selection.h"
 #include "mneme/record/state_capture.h"
 #include "mneme/record/vendor.h"
@@ -64,6 +66,8 @@ class Recorder {
   Registry& registry() { return registry_; }
   Gate& gate() { return gate_; }
   HostMemory& host_memory() { return host_memory_; }
+  OutsideMemory& outside_memory() { return outside_memory_; }
+  ReservedAddresses& reserved_addresses() { return reserved_addresses_; }
   bool is_recording() const { return state_ != State::ended && !profiles_only(); }
   RecordingReport* report() const { return environment_.report; }  // null: nothing is reported
 
@@ -148,7 +152,8 @@ class Recorder {
   void count(NotRecorded reason, const std::string& kernel);
   std::shared_ptr<const RecordableKernel> find_kernel(const void* function, Vendor& vendor);
   std::optional<NotRecorded> select(const RecordableKernel& kernel, const Launch& launch, uint64_t position);
-  std::optional<NotRecorded> find_foreign(ByteSpan parameters) const;
+  std::optional<NotRecorded> find_foreign(ByteSpan parameters, int device) const;
+  Status read_memory(Capture& capture);
   Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
   enum class Patience { none, wait };
   void finish_stream_frees(Vendor& vendor, Patience patience);
@@ -182,6 +187,8 @@ class Recorder {
   Registry registry_;
   Gate gate_;
   HostMemory host_memory_;
+  OutsideMemory outside_memory_;
+  ReservedAddresses reserved_addresses_;
   Annotations annotations_;
   Annotations shadows_;  // annotations of variables, at the addresses that the variables have on the host
   std::atomic<State> state_ = State::waiting;

@@ -37,8 +37,8 @@ std::optional<MemoryRange> Recorder::find_memory(DevicePtr address) const {
     std::lock_guard lock(mutex_);
     opened = opened_;
   }
-  if (!opened || !owns(address.address)) return std::nullopt;
-  return opened->space->find(address);
+  if (!opened) return std::nullopt;
+  return owns(address.address) ? opened->space->find(address) : outside_memory_.find_around(address, opened->ordinal);
 }
 
 // The variable whose place on the device is around an address that the program has asked for.

@@ -164,7 +164,7 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
     return pass(device.status().code() == Code::unsupported ? NotRecorded::other_context : NotRecorded::device_lost);
   if (*device != capture->opened->ordinal) return pass(NotRecorded::other_device);
   ByteVector parameters = launch.packed.empty() ? pack_arguments(*kernel, launch.arguments) : take_packed(*kernel, launch.packed);
-  if (auto reason = find_foreign(parameters)) return pass(*reason);
+  if (auto reason = find_foreign(parameters, *device)) return pass(*reason);
   {
     std::lock_guard lock(mutex_);
     uint64_t state = state_size(*capture->opened).count;
@@ -184,6 +184,7 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   if (is_new.ok() && *is_new) return capture;
   // The program has unmapped memory that it had registered.
   if (!is_new.ok() && capture->opened->states.lost_host_memory()) return give_up(*capture, NotRecorded::host_memory), nullptr;
+  if (!is_new.ok() && gate_.disturbed()) return give_up(*capture, NotRecorded::concurrent), nullptr;
   if (!is_new.ok()) return fail(*capture, is_new.status()), nullptr;
   if (const Digest& hash = capture->recording.instance.dynamic_hash; hash != Digest()) {
     launch.known = hash;
@@ -204,14 +205,15 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   }
   MNEME_ASSIGN(capture.memory.globals, find_globals(*capture.kernel, capture.recording.instance.parameters, capture.vendor));
   capture.memory.allocations = opened.space->allocations();
+  capture.memory.mapped = outside_memory_.mapped(opened.ordinal);
+  capture.memory.managed = outside_memory_.managed();
   PublicationOptions publication;
   if (options_.max_bytes) {
     std::lock_guard lock(mutex_);
     publication.limit = Bytes(options_.max_bytes->count - std::min(options_.max_bytes->count, written_));
   }
   MNEME_ASSIGN(capture.publication, opened.database->begin_publication(publication));
-  MNEME_TRY(opened.states.capture(*opened.stream, capture.memory, *capture.publication));
-  MNEME_TRY(capture.publication->wait());
+  MNEME_TRY(read_memory(capture));
 
   MemoryState& prologue = capture.recording.prologue;
   InstanceRecord& instance = capture.recording.instance;
@@ -250,7 +252,19 @@ Recorder::Waited Recorder::wait_for_device(const Capture& capture) const {
   return result.get().ok() ? Waited::idle : Waited::failed;
 }
 
-Bytes Recorder::state_size(const Opened& opened) const { return opened.space->allocated() + host_memory_.bytes(); }
+Bytes Recorder::state_size(const Opened& opened) const {
+  return opened.space->allocated() + outside_memory_.bytes(opened.ordinal) + host_memory_.bytes();
+}
+
+Status Recorder::read_memory(Capture& capture) {
+  Opened& opened = *capture.opened;
+  {
+    const Gate::Reading reading(gate_);
+    if (!reading.ok()) return error(Code::unavailable, "other threads have changed the memory meanwhile");
+    MNEME_TRY(opened.states.capture(*opened.stream, capture.memory, *capture.publication));
+  }
+  return capture.publication->wait();
+}
 
 void Recorder::end_launch(CapturePtr capture, bool launched) {
   if (!launched) return give_up(*capture, NotRecorded::launch_failed);
@@ -265,7 +279,8 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
   instance.shape_launches = launches_of(*capture->kernel->counts, {instance.static_hash, instance.dynamic_hash}, shape);
   const Storing storing(environment_.report);
   Status status = publish(*capture);
-  if (!status.ok() && capture->opened->states.lost_host_memory()) return give_up(*capture, NotRecorded::concurrent);
+  if (!status.ok() && (gate_.disturbed() || capture->opened->states.lost_host_memory()))
+    return give_up(*capture, NotRecorded::concurrent);
   if (!status.ok()) return fail(*capture, status);
   capture->claim.keep();
   capture->kernel->counts->remember(instance.dynamic_hash, shape);
@@ -322,8 +337,7 @@ void Recorder::end_timing(std::optional<LaunchTag> timed, bool launched) {
 
 Status Recorder::publish(Capture& capture) {
   Opened& opened = *capture.opened;
-  MNEME_TRY(opened.states.capture(*opened.stream, capture.memory, *capture.publication));
-  MNEME_TRY(capture.publication->wait());
+  MNEME_TRY(read_memory(capture));
   capture.recording.epilogue = opened.states.state();
   if (capture.kernel->record.level == CodeLevel::ir) {
     MNEME_ASSIGN(capture.recording.ir, kernel_bitcode(*capture.kernel->registered));

@@ -100,13 +100,17 @@ Status StateCapture::capture_allocation(Source& source, const MemoryRange& alloc
 }
 
 Status StateCapture::capture(Stream& stream, const Memory& memory, Publication& publication) {
-  std::erase_if(known_,
-                [&](const auto& entry) { return !lists(memory.allocations, entry.first) && !lists(memory.host, entry.first); });
+  const auto is_there = [&](uint64_t address) {
+    return lists(memory.allocations, address) || lists(memory.mapped, address) || lists(memory.managed, address) ||
+           lists(memory.host, address);
+  };
+  std::erase_if(known_, [&](const auto& entry) { return !is_there(entry.first); });
   memory_ = memory;
   lost_host_memory_ = false;
   DeviceSource device(stream);
   HostSource host;
-  for (const MemoryRange& allocation : memory.allocations) MNEME_TRY(capture_allocation(device, allocation, publication));
+  for (const auto* list : {&memory.allocations, &memory.mapped, &memory.managed})
+    for (const MemoryRange& allocation : *list) MNEME_TRY(capture_allocation(device, allocation, publication));
   for (const MemoryRange& allocation : memory.host) {
     Status status = capture_allocation(host, allocation, publication);
     lost_host_memory_ = status.code() == Code::not_found;
@@ -130,6 +134,8 @@ MemoryState StateCapture::state() const {
       state.regions.push_back({kind, allocation.address, allocation.size, "", known_.at(allocation.address.address).digests});
   };
   add(Region::Kind::allocation, memory_.allocations);
+  add(Region::Kind::mapped, memory_.mapped);
+  add(Region::Kind::managed, memory_.managed);
   add(Region::Kind::host, memory_.host);
   state.regions.insert(state.regions.end(), globals_.begin(), globals_.end());
   std::sort(state.regions.begin(), state.regions.end(),

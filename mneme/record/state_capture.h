@@ -26,11 +26,12 @@ struct CapturedGlobal {
 class StateCapture {
  public:
   struct Memory {
-    std::vector<MemoryRange> allocations;  // this list and the next are sorted by address
+    std::vector<MemoryRange> allocations;  // this list and the next ones are sorted by address
+    std::vector<MemoryRange> mapped, managed;
     std::vector<MemoryRange> host;
     std::vector<CapturedGlobal> globals;
   };
-  // Puts the changed pages of the allocations and of host memory, and all pages of the globals, into the publication. state() has
+  // Puts the changed pages of all but globals, and all pages of the globals, into the publication. state() has
   // the result once the publication's wait() is ok. After a failure, and when the publication is given up although the database
   // does not have its pages, call forget(): a later capture would otherwise take those pages for stored.
   Status capture(Stream& stream, const Memory& memory, Publication& publication);

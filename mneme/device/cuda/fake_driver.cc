@@ -24,7 +24,7 @@ namespace {
 FakeDriverState state;
 std::recursive_mutex mutex;
 thread_local std::vector<CUcontext> stack;
-std::map<uint64_t, uint64_t> reservations, mappings, created;
+std::map<uint64_t, uint64_t> reservations, mappings, created, managed;
 std::map<uint64_t, int> shared;  // handle → descriptor
 std::set<uint64_t> imported;     // handles that came by a descriptor
 std::set<CUdeviceptr> allocations;
@@ -407,9 +407,25 @@ CUresult cuMemAlloc(CUdeviceptr* pointer, size_t size) {
   ++state.allocations;
   return CUDA_SUCCESS;
 }
+// Where a replay finds the place free.
+CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned) {
+  ENTER();
+  NEED_CONTEXT();
+  static uint64_t next = 0x6f0000000000;
+  void* given = mmap(reinterpret_cast<void*>(next), size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  next += (size + (32 << 20)) / (32 << 20) * (32 << 20);
+  *pointer = reinterpret_cast<CUdeviceptr>(given);
+  managed[*pointer] = size;
+  return CUDA_SUCCESS;
+}
 CUresult cuMemFree(CUdeviceptr pointer) {
   ENTER();
   NEED_CONTEXT();
+  if (const auto one = managed.find(pointer); one != managed.end()) {
+    munmap(reinterpret_cast<void*>(pointer), one->second);
+    managed.erase(one);
+    return CUDA_SUCCESS;
+  }
   if (allocations.erase(pointer) == 0) return CUDA_ERROR_INVALID_VALUE;
   --state.allocations;
   free(reinterpret_cast<void*>(pointer));
@@ -490,7 +506,7 @@ CUresult cuMemGetAllocationGranularity(size_t* granularity, const CUmemAllocatio
 CUresult cuMemAddressReserve(CUdeviceptr* pointer, size_t size, size_t alignment, CUdeviceptr hint, unsigned long long flags) {
   ENTER();
   if (!aligned(size) || alignment != 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  void* wish = size < state.elsewhere_below ? nullptr : reinterpret_cast<void*>(hint);
+  void* wish = size < state.elsewhere_below || hint >= state.elsewhere_from ? nullptr : reinterpret_cast<void*>(hint);
   void* given = mmap(wish, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (given == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   *pointer = reinterpret_cast<CUdeviceptr>(given);
@@ -566,10 +582,14 @@ CUresult cuMemMap(CUdeviceptr pointer, size_t size, size_t offset, CUmemGenericA
 }
 CUresult cuMemUnmap(CUdeviceptr pointer, size_t size) {
   ENTER();
-  auto found = mappings.find(pointer);
-  if (found == mappings.end() || found->second != size) return CUDA_ERROR_INVALID_VALUE;
-  mappings.erase(found);
-  --state.mappings;
+  uint64_t end = pointer;
+  while (end < pointer + size && mappings.contains(end)) end += mappings[end];
+  if (end != pointer + size) return CUDA_ERROR_INVALID_VALUE;
+  for (uint64_t at = pointer; at < end; --state.mappings) {
+    const auto one = mappings.find(at);
+    at += one->second;
+    mappings.erase(one);
+  }
   mmap(reinterpret_cast<void*>(pointer), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   return CUDA_SUCCESS;
 }

@@ -1,7 +1,8 @@
 // What programs call of the fake driver, and Mneme itself does not: the tests of recording at the driver run programs on it.
 //
 // Every image has a kernel "add_one" with two parameters, an address and a count: it adds one to each of so many 32-bit words.
-// Any other kernel has the same parameters and does nothing.
+// Any other kernel has the same parameters and does nothing. The environment scripts it: MNEME_FAKE_ELSEWHERE_FROM is
+// `elsewhere_from`, MNEME_FAKE_SHARES_MANAGED whether host and device may reach managed memory at once.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -24,7 +25,15 @@ CUmemoryPool current_pool = nullptr;  // the default one
 
 // The variable is read here, and not only looked up.
 unsigned char table[24];
-const bool placed = [] { return mneme::cuda::fake_state().table_address = reinterpret_cast<uint64_t>(table), true; }();
+const bool prepared = [] {
+  mneme::cuda::FakeDriverState& state = mneme::cuda::fake_state();
+  state.table_address = reinterpret_cast<uint64_t>(table);
+  state.elsewhere_below = 32 << 20;
+  if (const char* from = std::getenv("MNEME_FAKE_ELSEWHERE_FROM")) state.elsewhere_from = std::strtoull(from, nullptr, 0);
+  if (const char* value = std::getenv("MNEME_FAKE_SHARES_MANAGED"))
+    state.attributes[CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = std::atoi(value);
+  return true;
+}();
 
 template <typename Handle>
 Handle make_handle() {
@@ -144,7 +153,6 @@ CUresult cuLaunchGrid(CUfunction, int, int) { return CUDA_SUCCESS; }
 CUresult cuMemAllocAsync(CUdeviceptr* out, size_t size, CUstream) { return allocate(out, size); }
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t size, CUmemoryPool, CUstream) { return allocate(out, size); }
 CUresult cuMemFreeAsync(CUdeviceptr, CUstream) { return CUDA_SUCCESS; }
-CUresult cuMemAllocManaged(CUdeviceptr* out, size_t size, unsigned) { return allocate(out, size); }
 #undef cuMemGetAddressRange
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) {
   *base = pointer / mneme::cuda::kFakeGranularity * mneme::cuda::kFakeGranularity;

@@ -7,6 +7,7 @@ namespace mneme::driver {
 // What the recorder calls of the driver itself.
 #define MNEME_OWN_CALLS(X)      \
   X(cuCtxGetDevice)             \
+  X(cuDeviceGetAttribute)       \
   X(cuCtxSynchronize)           \
   X(cuCtxGetCurrent)            \
   X(cuCtxSetCurrent)            \
@@ -108,6 +109,14 @@ bool DriverFront::allocates_from_default_pool() const {
          functions_->cuDeviceGetDefaultMemPool(&own, device) == CUDA_SUCCESS && used == own;
 }
 
+bool DriverFront::shares_managed_memory() const {
+  CUdevice device = 0;
+  int shares = 0;
+  return functions_->cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+         functions_->cuDeviceGetAttribute(&shares, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device) == CUDA_SUCCESS &&
+         shares != 0;
+}
+
 Status DriverFront::synchronize() {
   CUresult code = functions_->cuCtxSynchronize();
   return code == CUDA_SUCCESS ? Status() : driver_error("cuCtxSynchronize", code);
@@ -201,7 +210,8 @@ Status attach_driver(mneme_driver_table& table) {
                  "the preloaded library is of another Mneme (its table has version {} and {} functions, {} and {} expected)",
                  table.version, table.call_count, MNEME_DRIVER_TABLE_VERSION, static_cast<int>(MNEME_DRIVER_CALL_COUNT));
   MNEME_TRY(front().attach(table));
-  for (const auto& hooks : {image_hooks(), memory_hooks(), host_memory_hooks(), launch_hooks(), write_hooks()})
+  for (const auto& hooks :
+       {image_hooks(), memory_hooks(), mapped_memory_hooks(), host_memory_hooks(), launch_hooks(), write_hooks()})
     for (const DriverHook& one : hooks)
       if (table.real[one.slot]) table.slots[one.slot] = one.handler;
   return {};

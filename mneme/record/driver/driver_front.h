@@ -46,6 +46,9 @@ class DriverFront final : public Vendor {
   // Whether the current device's pool for allocations in streams is its own one, which the program has not replaced.
   bool allocates_from_default_pool() const;
 
+  // Whether the host may reach managed memory while kernels of the current device run.
+  bool shares_managed_memory() const;
+
   // Handles of images that are libraries (CUlibrary) and not modules.
   void add_library(const void* handle);
   void forget_library(const void* handle);
@@ -82,11 +85,12 @@ DriverHook hook(mneme_driver_call slot, F* handler) {
 }
 
 // The kinds of calls that are hooked. A function is added to the list at the end of the file.
-std::vector<DriverHook> image_hooks();        // hooks_images.cc: loading of code
-std::vector<DriverHook> memory_hooks();       // hooks_memory.cc: device memory, textures
-std::vector<DriverHook> host_memory_hooks();  // hooks_host_memory.cc: host memory that kernels reach
-std::vector<DriverHook> launch_hooks();       // hooks_launch.cc: launches, and graphs
-std::vector<DriverHook> write_hooks();        // hooks_writes.cc: other calls that write memory
+std::vector<DriverHook> image_hooks();          // hooks_images.cc: loading of code
+std::vector<DriverHook> memory_hooks();         // hooks_memory.cc: device memory, textures
+std::vector<DriverHook> mapped_memory_hooks();  // hooks_mapped_memory.cc: memory that the program maps itself
+std::vector<DriverHook> host_memory_hooks();    // hooks_host_memory.cc: host memory that kernels reach
+std::vector<DriverHook> launch_hooks();         // hooks_launch.cc: launches, and graphs
+std::vector<DriverHook> write_hooks();          // hooks_writes.cc: other calls that write memory
 
 // Replaces the slots of the table. Fails as DriverFront::attach() does, and then leaves it alone.
 Status attach_driver(mneme_driver_table& table);

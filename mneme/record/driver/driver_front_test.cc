@@ -8,6 +8,7 @@
 
 #include "mneme/abi/driver_table.h"
 #include "mneme/base/file_system.h"
+#include "mneme/device/address_space.h"
 #include "mneme/snapshot/recording_options.h"
 #include "mneme/snapshot/recording_report.h"
 #include "mneme/store/database.h"
@@ -38,6 +39,21 @@ class DriverFrontTest : public ::testing::Test {
   static std::string bare(const std::string& arguments, const std::string& program = MNEME_TEST_PROGRAM) {
     return shell("LD_LIBRARY_PATH=" MNEME_TEST_DRIVER_FOLDER " " + program + " " + arguments);
   }
+  // The memory of the one recorded launch.
+  MemoryState prologue() {
+    const auto all = kernels();
+    if (all.size() != 1 || all[0].instances.size() != 1) return {};
+    auto states = Database::open(database_)->load_memory(all[0].instances[0]);
+    EXPECT_TRUE(states.ok());
+    return states.ok() ? states->prologue : MemoryState();
+  }
+  static std::vector<MemoryRange> ranges(const MemoryState& state, Region::Kind kind) {
+    std::vector<MemoryRange> found;
+    for (const Region& region : state.regions)
+      if (region.kind == kind) found.push_back(region.range());
+    return found;
+  }
+
   std::string recorded(const std::string& arguments, const std::string& program = MNEME_TEST_PROGRAM) {
     options_.database = database_;
     options_.address_space = Bytes(uint64_t{1} << 30);
@@ -159,11 +175,10 @@ TEST_F(DriverFrontTest, StreamOrderedMemoryIsServed) {
 
 TEST_F(DriverFrontTest, WhatCannotBeRecordedIsCountedWithItsReason) {
   options_.max = 100;
-  const std::string steps = "dlsym " + kCubin + " managed capture texture unknown grid";
+  const std::string steps = "dlsym " + kCubin + " capture texture unknown grid";
   EXPECT_EQ(recorded(steps), bare(steps));
   EXPECT_EQ(report().instances, 0u);
-  EXPECT_EQ(report().launches, 5u);
-  EXPECT_EQ(passed(NotRecorded::managed_memory), 1u);
+  EXPECT_EQ(report().launches, 4u);
   EXPECT_EQ(passed(NotRecorded::stream_capture), 1u);
   EXPECT_EQ(passed(NotRecorded::textures), 1u);
   EXPECT_EQ(passed(NotRecorded::unknown_kernel), 1u);
@@ -176,6 +191,74 @@ TEST_F(DriverFrontTest, MemoryThatIsNotTheDevicesOwnIsKnownAndNotServed) {
   EXPECT_EQ(recorded(steps), bare(steps));
   EXPECT_EQ(report().instances, 1u);
   EXPECT_EQ(passed(NotRecorded::pool_memory), 3u);
+}
+
+TEST_F(DriverFrontTest, MemoryThatTheProgramMapsItselfIsRecordedWhereItLies) {
+  const std::string steps = "dlsym " + kCubin + " no_access mapped";
+  EXPECT_EQ(bare(steps), "mapped 500500\nsum 499500\n");
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 1u);
+  const MemoryState state = prologue();
+  // The driver takes no wish for less than 32 MiB, so that each reservation is that large. Two pieces are one region.
+  EXPECT_EQ(ranges(state, Region::Kind::mapped), std::vector({MemoryRange{kReservationsBase + kReservationStep, 4_MiB}}));
+  EXPECT_EQ(ranges(state, Region::Kind::allocation).size(), 1u);
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().duplicates, 1u) << "reservations have the same places in each run";
+}
+
+TEST_F(DriverFrontTest, WhatIsNotMappedAnyMoreIsNotRecorded) {
+  const std::string steps = "dlsym " + kCubin + " mapped launch mapped";
+  options_.kernels = "add_one";
+  options_.skip = 1;
+  options_.max = 1;
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(ranges(prologue(), Region::Kind::mapped), std::vector<MemoryRange>());
+}
+
+TEST_F(DriverFrontTest, AReservationLiesWhereTheProgramOrTheDriverWantsIt) {
+  EXPECT_EQ(recorded("dlsym " + kCubin + " mapped_elsewhere"), "mapped 500500\nsum 499500\n");
+  EXPECT_EQ(ranges(prologue(), Region::Kind::mapped), std::vector({MemoryRange{DevicePtr(0x6e0000000000), 2_MiB}}));
+  std::filesystem::remove_all(database_);
+  ::setenv("MNEME_FAKE_ELSEWHERE_FROM", fmt::format("{:#x}", kReservationsBase.address).c_str(), 1);
+  EXPECT_EQ(recorded("dlsym " + kCubin + " mapped"), "mapped 500500\nsum 499500\n");
+  ::unsetenv("MNEME_FAKE_ELSEWHERE_FROM");
+  const auto elsewhere = ranges(prologue(), Region::Kind::mapped);
+  ASSERT_EQ(elsewhere.size(), 1u);
+  EXPECT_TRUE(elsewhere[0].address < kReservationsBase || elsewhere[0].address > kHostMemoryBase) << elsewhere[0].address.address;
+}
+
+TEST_F(DriverFrontTest, MappedMemoryThatIsMoreThanTheDevicesOwnIsKnownAndNotRecorded) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " alias host_memory imported launch";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(passed(NotRecorded::mapped_memory), 2u);
+  EXPECT_EQ(passed(NotRecorded::external_memory), 1u);
+  EXPECT_EQ(ranges(prologue(), Region::Kind::mapped), std::vector<MemoryRange>());
+}
+
+TEST_F(DriverFrontTest, ManagedMemoryIsRecordedWhereItLies) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " managed launch";
+  EXPECT_EQ(bare(steps), "managed 500500\n" + kSum);
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 2u);
+  const auto all = kernels();
+  ASSERT_EQ(all.size(), 1u);
+  const auto database = *Database::open(database_);
+  std::vector<size_t> managed;
+  for (const InstanceRecord& instance : all[0].instances)
+    managed.push_back(ranges(database.load_memory(instance)->prologue, Region::Kind::managed).size());
+  EXPECT_EQ(managed, (std::vector<size_t>{1, 0})) << "the second launch came when it was freed";
+}
+
+TEST_F(DriverFrontTest, ManagedMemoryThatTheHostMayNotReachMeanwhileIsNotRecorded) {
+  ::setenv("MNEME_FAKE_SHARES_MANAGED", "0", 1);
+  const std::string steps = "dlsym " + kCubin + " managed launch";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  ::unsetenv("MNEME_FAKE_SHARES_MANAGED");
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(passed(NotRecorded::managed_memory), 1u);
 }
 
 TEST_F(DriverFrontTest, AContextOfTheProgramsOwnIsNotRecorded) {

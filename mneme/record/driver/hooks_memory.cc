@@ -1,6 +1,6 @@
 // Allocation kinds of the driver. With a handler that takes its memory from the recorder an allocation is captured; with one that
-// calls remember_foreign() it is known, and a launch that is given a pointer into it is not recorded. Host memory that kernels
-// reach is in hooks_host_memory.cc.
+// calls remember_foreign() it is known, and a launch that is given a pointer into it is not recorded. Memory that the program
+// maps itself is in hooks_mapped_memory.cc, host memory that kernels reach in hooks_host_memory.cc.
 #include "mneme/record/driver/driver_front.h"
 
 namespace mneme::driver {
@@ -56,10 +56,20 @@ CUresult result_of(const Status& status) {
   return MNEME_DRIVER(cuMemFree_v2, cuMemFree_v2)(0);
 }
 
+// Memory that is not the recorder's is freed by the driver, but not under a capture that reads it.
+template <typename Original>
+CUresult free_outside(CUdeviceptr pointer, Original original) {
+  recorder()->forget_foreign(pointer);
+  OutsideMemory& outside = recorder()->outside_memory();
+  if (!outside.is_managed(DevicePtr(pointer))) return original();
+  Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
+  if (const auto memory = outside.remove_managed(DevicePtr(pointer))) recorder()->forget_annotations(*memory);
+  return original();
+}
+
 CUresult on_free(CUdeviceptr pointer) {
   if (pointer != 0 && recorder()->owns(pointer)) return result_of(recorder()->free(front(), DevicePtr(pointer)));
-  recorder()->forget_foreign(pointer);
-  return MNEME_DRIVER(cuMemFree_v2, cuMemFree_v2)(pointer);
+  return free_outside(pointer, [&] { return MNEME_DRIVER(cuMemFree_v2, cuMemFree_v2)(pointer); });
 }
 template <mneme_driver_call kSlot, bool kPerThread>
 CUresult on_free_async(CUdeviceptr pointer, CUstream stream) {
@@ -67,8 +77,7 @@ CUresult on_free_async(CUdeviceptr pointer, CUstream stream) {
     void* const in = kPerThread && stream == nullptr ? CU_STREAM_PER_THREAD : stream;
     return result_of(recorder()->free_in_stream(front(), DevicePtr(pointer), in));
   }
-  recorder()->forget_foreign(pointer);
-  return next<kSlot, decltype(&::cuMemFreeAsync)>(pointer, stream);
+  return free_outside(pointer, [&] { return next<kSlot, decltype(&::cuMemFreeAsync)>(pointer, stream); });
 }
 
 CUresult remember(CUresult code, const CUdeviceptr* pointer, size_t size, NotRecorded reason) {
@@ -91,17 +100,11 @@ CUresult on_alloc_from_pool(CUdeviceptr* out, size_t size, CUmemoryPool pool, CU
                   NotRecorded::pool_memory);
 }
 
+// Where host and device may not reach managed memory at once, a capture might meet the host there.
 CUresult on_alloc_managed(CUdeviceptr* out, size_t size, unsigned flags) {
-  return remember(MNEME_DRIVER(cuMemAllocManaged, cuMemAllocManaged)(out, size, flags), out, size, NotRecorded::managed_memory);
-}
-// Memory that the program maps itself lies outside of the recorder's range.
-CUresult on_map(CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle, unsigned long long flags) {
-  return remember(MNEME_DRIVER(cuMemMap, cuMemMap)(address, size, offset, handle, flags), &address, size,
-                  NotRecorded::mapped_memory);
-}
-CUresult on_unmap(CUdeviceptr address, size_t size) {
-  const CUresult code = MNEME_DRIVER(cuMemUnmap, cuMemUnmap)(address, size);
-  if (code == CUDA_SUCCESS) recorder()->forget_foreign(address);
+  const CUresult code = MNEME_DRIVER(cuMemAllocManaged, cuMemAllocManaged)(out, size, flags);
+  if (!front().shares_managed_memory()) return remember(code, out, size, NotRecorded::managed_memory);
+  if (code == CUDA_SUCCESS) recorder()->outside_memory().add_managed({DevicePtr(*out), Bytes(size)});
   return code;
 }
 template <mneme_driver_call kSlot>
@@ -187,12 +190,10 @@ std::vector<DriverHook> memory_hooks() {
       MNEME_HOOK(cuMemGetAddressRange_v2, on_address_range),
       MNEME_HOOK(cuPointerGetAttribute, on_pointer_attribute),
       MNEME_HOOK(cuPointerGetAttributes, on_pointer_attributes),
-      // known, not captured
       MNEME_HOOK(cuMemAllocManaged, on_alloc_managed),
+      // known, not captured
       MNEME_HOOK(cuMemAllocFromPoolAsync, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync>),
       MNEME_HOOK(cuMemAllocFromPoolAsync_ptsz, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync_ptsz>),
-      MNEME_HOOK(cuMemMap, on_map),
-      MNEME_HOOK(cuMemUnmap, on_unmap),
       MNEME_HOOK(cuIpcOpenMemHandle, on_ipc_open<MNEME_DRIVER_CALL_cuIpcOpenMemHandle>),
       MNEME_HOOK(cuIpcOpenMemHandle_v2, on_ipc_open<MNEME_DRIVER_CALL_cuIpcOpenMemHandle_v2>),
       MNEME_HOOK(cuIpcCloseMemHandle, on_ipc_close),

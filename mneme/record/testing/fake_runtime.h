@@ -45,6 +45,7 @@ struct FakeRuntime {
   std::map<void*, unsigned> host_allocations;
   void* foreign = nullptr;  // what pools, other processes and interfaces give
   bool cannot_register = false;
+  bool shares_managed = false;  // host and device may reach managed memory at once
   cudaError_t last_error = cudaSuccess;
   std::atomic<bool> busy = false;  // the device's work does not end
   std::function<void()> pending;   // work of the device that ends only when it is waited for
@@ -117,6 +118,10 @@ inline cudaError_t host_get_flags(unsigned* flags, void* pointer) {
 }
 inline cudaError_t set_device(int device) { return device_of_thread = device, cudaSuccess; }
 inline cudaError_t get_device(int* device) { return *device = runtime->device, runtime->lost; }
+inline cudaError_t get_attribute(int* value, cudaDeviceAttr attribute, int) {
+  *value = attribute == cudaDevAttrConcurrentManagedAccess && runtime->shares_managed;
+  return cudaSuccess;
+}
 inline cudaError_t copy(void* to, const void* from, size_t size, cudaMemcpyKind) {
   return std::memcpy(to, from, size), cudaSuccess;
 }
@@ -329,6 +334,7 @@ class FakeProgram {
     set(MNEME_CALL_cudaFree, fake_calls::free);
     set(MNEME_CALL_cudaDeviceSynchronize, fake_calls::synchronize);
     set(MNEME_CALL_cudaGetDevice, fake_calls::get_device);
+    set(MNEME_CALL_cudaDeviceGetAttribute, fake_calls::get_attribute);
     set(MNEME_CALL_cudaSetDevice, fake_calls::set_device);
     set(MNEME_CALL_cudaPeekAtLastError, fake_calls::peek_error);
     set(MNEME_CALL_cudaGetLastError, fake_calls::take_error);

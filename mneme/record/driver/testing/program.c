@@ -37,7 +37,16 @@ typedef CUresult (*function)();
   X(cuTexObjectCreate, "cuTexObjectCreate") \
   X(cuLaunchGrid, "cuLaunchGrid") \
   X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync") \
-  X(cuDeviceSetMemPool, "cuDeviceSetMemPool")
+  X(cuDeviceSetMemPool, "cuDeviceSetMemPool") \
+  X(cuMemAddressReserve, "cuMemAddressReserve") \
+  X(cuMemAddressFree, "cuMemAddressFree") \
+  X(cuMemCreate, "cuMemCreate") \
+  X(cuMemRelease, "cuMemRelease") \
+  X(cuMemMap, "cuMemMap") \
+  X(cuMemUnmap, "cuMemUnmap") \
+  X(cuMemSetAccess, "cuMemSetAccess") \
+  X(cuMemExportToShareableHandle, "cuMemExportToShareableHandle") \
+  X(cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle")
 // clang-format on
 
 static struct {
@@ -91,6 +100,51 @@ static void launch(CUdeviceptr address) {
   CALL(cuLaunchKernel, kernel, 4, 1, 1, 256, 1, 1, 0, NULL, arguments, NULL);
 }
 
+/* Memory that the program maps itself, in pieces of this size. */
+enum { kPiece = 2 << 20 };
+
+static CUdeviceptr reserve(CUdeviceptr wish, size_t size) {
+  CUdeviceptr address;
+  CALL(cuMemAddressReserve, &address, size, (size_t)0, wish, 0ull);
+  return address;
+}
+
+static CUmemGenericAllocationHandle create(CUmemLocationType where, CUmemAllocationHandleType type) {
+  CUmemAllocationProp properties = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .requestedHandleTypes = type};
+  properties.location.type = where;
+  CUmemGenericAllocationHandle handle;
+  CALL(cuMemCreate, &handle, (size_t)kPiece, &properties, 0ull);
+  return handle;
+}
+static CUmemGenericAllocationHandle create_on_device(void) {
+  return create(CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_HANDLE_TYPE_NONE);
+}
+
+static void map(CUdeviceptr address, CUmemGenericAllocationHandle handle) {
+  CALL(cuMemMap, address, (size_t)kPiece, (size_t)0, handle, 0ull);
+  CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  CALL(cuMemSetAccess, address, (size_t)kPiece, &access, (size_t)1);
+}
+
+static CUdeviceptr map_pieces(CUdeviceptr base, int count) {
+  for (int i = 0; i < count; ++i) {
+    CUmemGenericAllocationHandle handle = create_on_device();
+    map(base + (CUdeviceptr)i * kPiece, handle);
+    CALL(cuMemRelease, handle);
+  }
+  return base;
+}
+
+static void launch_and_sum(const char* what, CUdeviceptr address) {
+  unsigned words[kCount], sum = 0;
+  for (unsigned i = 0; i < kCount; ++i) words[i] = i;
+  CALL(cuMemcpyHtoD, address, words, sizeof words);
+  launch(address);
+  CALL(cuMemcpyDtoH, words, address, sizeof words);
+  for (unsigned i = 0; i < kCount; ++i) sum += words[i];
+  printf("%s %u\n", what, sum);
+}
+
 static void step(const char* what) {
   if (strcmp(what, "launch") == 0) {
     launch(memory);
@@ -138,7 +192,36 @@ static void step(const char* what) {
   } else if (strcmp(what, "managed") == 0) {
     CUdeviceptr managed;
     CALL(cuMemAllocManaged, &managed, (size_t)4 * kCount, CU_MEM_ATTACH_GLOBAL);
-    launch(managed);
+    launch_and_sum("managed", managed);
+    CALL(cuMemFree, managed);
+  } else if (strcmp(what, "mapped") == 0) { /* in two pieces, of which the kernel reaches both */
+    CUdeviceptr base = map_pieces(reserve(0, 2 * kPiece), 2);
+    launch_and_sum("mapped", base + kPiece - 2000);
+    CALL(cuMemUnmap, base, (size_t)2 * kPiece);
+    CALL(cuMemAddressFree, base, (size_t)2 * kPiece);
+  } else if (strcmp(what, "mapped_elsewhere") == 0) {
+    launch_and_sum("mapped", map_pieces(reserve(0x6e0000000000, 32 << 20), 1));
+  } else if (strcmp(what, "no_access") == 0) { /* memory that is there and that no kernel may reach */
+    CUmemGenericAllocationHandle handle = create_on_device();
+    CALL(cuMemMap, reserve(0, kPiece), (size_t)kPiece, (size_t)0, handle, 0ull);
+  } else if (strcmp(what, "alias") == 0) {
+    CUmemGenericAllocationHandle handle = create_on_device();
+    CUdeviceptr one = reserve(0, kPiece), two = reserve(0, kPiece);
+    map(one, handle);
+    map(two, handle);
+    launch_and_sum("alias", one);
+  } else if (strcmp(what, "host_memory") == 0) {
+    CUdeviceptr address = reserve(0, kPiece);
+    map(address, create(CU_MEM_LOCATION_TYPE_HOST, CU_MEM_HANDLE_TYPE_NONE));
+    launch_and_sum("host memory", address);
+  } else if (strcmp(what, "imported") == 0) {
+    CUmemGenericAllocationHandle own = create(CU_MEM_LOCATION_TYPE_DEVICE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), other;
+    int descriptor;
+    CALL(cuMemExportToShareableHandle, &descriptor, own, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0ull);
+    CALL(cuMemImportFromShareableHandle, &other, (void*)(size_t)descriptor, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    CUdeviceptr address = reserve(0, kPiece);
+    map(address, other);
+    launch_and_sum("imported", address);
   } else if (strcmp(what, "capture") == 0) {
     CUgraph graph;
     CALL(cuStreamBeginCapture, NULL, CU_STREAM_CAPTURE_MODE_GLOBAL);
