@@ -3,7 +3,7 @@
 program=$MNEME_TEST_DRIVER_PROGRAM cubin=$MNEME_TEST_DRIVER_CUBIN
 export LD_LIBRARY_PATH=$MNEME_TEST_DRIVER
 
-steps="dlsym $cubin launch managed async grid"
+steps="dlsym $cubin launch alias async grid"
 # shellcheck disable=SC2086  # the steps are meant to be split
 {
   expect 0 "$program" $steps
@@ -12,7 +12,7 @@ steps="dlsym $cubin launch managed async grid"
 }
 cmp -s out bare || fail "the program prints other things when it is recorded"
 contains err "recorded 2 launches of 1 kernel"
-contains err "not recorded: 1 launch: an argument points to managed memory"
+contains err "not recorded: 1 launch: an argument points to memory that is mapped at two addresses"
 contains err "not recorded: 1 launch: launched by a function that older programs use (cuLaunch)"
 expect 0 mneme ls db
 contains out add_one

@@ -25,15 +25,6 @@ CUmemoryPool current_pool = nullptr;  // the default one
 
 // The variable is read here, and not only looked up.
 unsigned char table[24];
-const bool prepared = [] {
-  mneme::cuda::FakeDriverState& state = mneme::cuda::fake_state();
-  state.table_address = reinterpret_cast<uint64_t>(table);
-  state.elsewhere_below = 32 << 20;
-  if (const char* from = std::getenv("MNEME_FAKE_ELSEWHERE_FROM")) state.elsewhere_from = std::strtoull(from, nullptr, 0);
-  if (const char* value = std::getenv("MNEME_FAKE_SHARES_MANAGED"))
-    state.attributes[CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = std::atoi(value);
-  return true;
-}();
 
 template <typename Handle>
 Handle make_handle() {
@@ -47,6 +38,24 @@ CUresult run(const std::string& kernel, CUdeviceptr address, unsigned count) {
   for (unsigned i = 0; i < count; ++i) ++words[i];
   return CUDA_SUCCESS;
 }
+
+const bool prepared = [] {
+  mneme::cuda::FakeDriverState& state = mneme::cuda::fake_state();
+  state.table_address = reinterpret_cast<uint64_t>(table);
+  state.elsewhere_below = 32 << 20;
+  if (const char* from = std::getenv("MNEME_FAKE_ELSEWHERE_FROM")) state.elsewhere_from = std::strtoull(from, nullptr, 0);
+  if (const char* value = std::getenv("MNEME_FAKE_SHARES_MANAGED"))
+    state.attributes[CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = std::atoi(value);
+  // A replay's way to launch.
+  state.kernels["add_one"] = [](const mneme::cuda::FakeLaunch& launch) {
+    CUdeviceptr address = 0;
+    unsigned count = 0;
+    std::memcpy(&address, launch.parameters.data(), sizeof address);
+    std::memcpy(&count, launch.parameters.data() + 8, sizeof count);
+    run("add_one", address, count);
+  };
+  return true;
+}();
 
 CUresult allocate(CUdeviceptr* out, size_t size) {
   *out = reinterpret_cast<CUdeviceptr>(std::calloc(1, size));
