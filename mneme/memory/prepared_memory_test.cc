@@ -724,7 +724,7 @@ TEST_P(PreparedOutside, AnAddressThatIsTakenIsToldWithItsKindAndWhatHelps) {
     return call == "reserve" && ++reservations == 2 ? error(Code::unavailable, "scripted") : Status();
   });
   EXPECT_EQ(prepare().status().to_string(),
-            "unavailable: reserving the recorded address 0x7b0004000000 of managed memory, 64 B: scripted: try again, since "
+            "unavailable: reserving the recorded address 0x7b0004000000 of 64 B of managed memory: scripted: try again, since "
             "the system places what a process has elsewhere each time");
 }
 

@@ -14,13 +14,10 @@ bool lies_outside(const PlannedRegion& region) {
          region.prologue.kind != Region::Kind::host;
 }
 
-std::string place_of(const Region& region) {
-  return fmt::format("the recorded address {} of {}{}, {}", region.address, to_string(region.kind),
-                     region.name.empty() ? "" : " '" + region.name + "'", region.size);
-}
-
 Status no_room(const Status& reason, const Region& region) {
-  Status status = reason.with_context("reserving " + place_of(region));
+  const std::string name = region.name.empty() ? "" : " '" + region.name + "'";
+  Status status = reason.with_context(
+      fmt::format("reserving the recorded address {} of {} of {}{}", region.address, region.size, to_string(region.kind), name));
   if (status.code() != Code::unavailable) return status;
   return error(Code::unavailable, "{}: try again, since the system places what a process has elsewhere each time",
                status.message());
@@ -67,7 +64,7 @@ Status RecordedAddresses::reserve_outside(const MemoryPlan& plan, Device& device
     if (!space.ok()) return no_room(space.status(), *regions[i]);
     for (; i < next; ++i) {
       Status status = (*space)->allocate_at(regions[i]->address, regions[i]->size);
-      if (!status.ok()) return status.with_context("allocating " + place_of(*regions[i]));
+      if (!status.ok()) return status.with_context("allocating the recorded memory");
     }
     outside_.push_back(std::move(*space));
   }

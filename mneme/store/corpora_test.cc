@@ -58,13 +58,17 @@ void check_corpus(const Path& directory) {
   EXPECT_EQ(ints_of(*database, region_named(recorded->prologue, "odd")), std::vector<int>{0});
   EXPECT_EQ(ints_of(*database, region_named(recorded->epilogue, "odd")), std::vector<int>{40000});
 
+  const bool outside = directory.filename() == "4.0";  // of the recorder's range
+  EXPECT_EQ(recorded->prologue.regions[0].kind, outside ? Region::Kind::mapped : Region::Kind::allocation);
+  EXPECT_EQ(recorded->prologue.regions[1].kind, outside ? Region::Kind::managed : Region::Kind::allocation);
+
   if (directory.filename() == "1.0") return;  // annotations are since 1.1
   const Annotation expected{recorded->prologue.regions[1].address, Bytes(160000), "scaled", {ElementType::i32, 1}};
   EXPECT_EQ(instance.annotations, std::vector<Annotation>{expected});
 
   const KernelRecord& kernel = document.kernel;
   if (kernel.images.empty()) return;  // images and attributes are since 2.2, and kernels without IR since 3.0
-  EXPECT_EQ(kernel.level, directory.filename() == "2.2" ? CodeLevel::ir : CodeLevel::ptx);
+  EXPECT_EQ(kernel.level, directory.filename() == "3.0" ? CodeLevel::ptx : CodeLevel::ir);
   EXPECT_EQ(instance.attributes, (std::map<std::string, std::string>{{"programmatic_stream_serialization", "1"}}));
   const auto cubin = database->load_image(kernel, CodeImageRecord::Kind::cubin),
              ptx = database->load_image(kernel, CodeImageRecord::Kind::ptx);

@@ -32,6 +32,6 @@ done
 
 # Where the driver has another address for it, that is what is said.
 MNEME_FAKE_ELSEWHERE_FROM=0x7b0000000000 expect 2 mneme replay db add_one#0 --device cuda
-contains err "reserving the recorded address 0x7b0000000000 of mapped memory, 4.00 MiB: "
+contains err "reserving the recorded address 0x7b0000000000 of 4.00 MiB of mapped memory: "
 contains err "the driver gave "
 contains err "try again, since the system places what a process has elsewhere each time"
