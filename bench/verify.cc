@@ -1,8 +1,10 @@
-// The rates of verification on one device: bytes and elements compared, beside the copy bandwidth of the same run.
+// The rates of recording and verification on one device: bytes and elements compared, pages hashed and pointers found, beside the
+// copy bandwidth of the same run.
 //
 //   mneme-bench-verify [--device cuda|cpu] [--largest GiB]
 //
-// Rates count what is read and written: a comparison reads both buffers, a copy reads one and writes the other. Each figure is
+// Rates count what is read and written: a comparison reads both buffers, a copy reads one and writes the other, hashing
+// and finding pointers read one. Each figure is
 // the median of several calls, each until the host knows the result. The compared buffers differ in the last bits of every
 // element where that is said, else they are equal.
 #include <fmt/format.h>
@@ -87,6 +89,28 @@ Status see_elements(Stream& stream, const Buffers& buffers, Bytes size, ElementT
   return {};
 }
 
+// Among a thousand ranges, of memory in which no word is a pointer, and of memory in which every word is.
+Status see_pointers(Stream& stream, const Buffers& buffers, Bytes size, double copy) {
+  std::vector<MemoryRange> targets;
+  for (uint64_t i = 0; i < 1000; ++i) targets.push_back({DevicePtr(0x7a0000000000 + (i << 21)), 1_MiB});
+  std::vector<uint64_t> tile(4 << 20);
+  std::mt19937_64 random(2);
+  for (const bool all : {false, true}) {
+    for (uint64_t& word : tile)
+      word = all ? targets[random() % targets.size()].address.address + random() % 1000 : 0x3f8000003f800000;
+    for (Bytes at; at < size; at += 32_MiB) {
+      const auto part = std::as_bytes(std::span(tile)).first(std::min<uint64_t>(32_MiB.count, (size - at).count));
+      MNEME_TRY(stream.copy_to_device(buffers.actual + at, part));
+    }
+    std::vector<uint8_t> marks(targets.size());
+    const MemoryRange memory{buffers.actual, size};
+    MNEME_ASSIGN(double words, rate(size, [&] { return stream.find_pointers(marks, targets, {&memory, 1}); }));
+    if (marks[0] != all) return error(Code::internal, "finding pointers among {}: {}", size, marks[0]);
+    print(all ? "pointers, every word is one" : "pointers, no word is one", size, size.count / 8, words, copy);
+  }
+  return {};
+}
+
 Status see_size(Stream& stream, const Buffers& buffers, Bytes size) {
   MNEME_ASSIGN(double copy, rate(size + size, [&]() -> Status {
                  MNEME_TRY(stream.copy(buffers.actual, buffers.recorded, size));
@@ -98,6 +122,9 @@ Status see_size(Stream& stream, const Buffers& buffers, Bytes size) {
                  return comparison.differing_bytes == 0 ? Status() : error(Code::internal, "equal bytes differ");
                }));
   print("bytes", size, size.count, bytes, copy);
+  std::vector<uint64_t> hashes(size.count >> 16);
+  MNEME_ASSIGN(double hashed, rate(size, [&] { return stream.hash_pages(hashes, buffers.actual, size, 64_KiB); }));
+  print("hashes of pages", size, hashes.size(), hashed, copy);
   for (ElementType type : {ElementType::f32, ElementType::f64, ElementType::f16, ElementType::u8})
     MNEME_TRY(see_elements(stream, buffers, size, type, false, Norm::none, copy));
   for (ElementType type : {ElementType::f32, ElementType::f64, ElementType::f16}) {
@@ -105,6 +132,7 @@ Status see_size(Stream& stream, const Buffers& buffers, Bytes size) {
     MNEME_TRY(see_elements(stream, buffers, size, type, true, Norm::none, copy));
     MNEME_TRY(see_elements(stream, buffers, size, type, true, Norm::l2, copy));
   }
+  MNEME_TRY(see_pointers(stream, buffers, size, copy));
   return {};
 }
 

@@ -8,14 +8,14 @@ uint64_t round_down(uint64_t value, uint64_t unit) { return value / unit * unit;
 
 }  // namespace
 
-Result<DevicePtr> AddressSpace::allocate(Bytes size) {
+Result<DevicePtr> AddressSpace::allocate(Bytes size, Bytes alignment) {
   std::lock_guard lock(mutex_);
   if (size.count == 0) return error(Code::invalid_argument, "allocating device memory in the range at {}: the size is 0", base());
-  uint64_t candidate = round_up(base().address, kAlignment.count);
+  uint64_t candidate = round_up(base().address, alignment.count);
   const uint64_t end = range_.end().address;
   for (const auto& [allocation, _] : allocations_) {
-    if (candidate <= allocation.address.address && allocation.address.address - candidate >= size.count) break;
-    candidate = round_up(allocation.end().address, kAlignment.count);
+    if (candidate < allocation.address.address && allocation.address.address - candidate > size.count) break;
+    candidate = round_up(allocation.end().address + 1, alignment.count);
   }
   if (candidate > end || end - candidate < size.count) {
     Bytes used;

@@ -37,9 +37,10 @@ class AddressSpace {
   DevicePtr base() const { return range_.address; }
   Bytes size() const { return range_.size; }
 
-  // Allocates at the lowest address that has room, aligned to kAlignment. exhausted: the range has no gap that large, or the
-  // device no memory left; the message says which. invalid_argument: `size` is 0.
-  Result<DevicePtr> allocate(Bytes size);
+  // Allocates at the lowest address that has room, a multiple of `alignment`. Allocations do not touch: the address one behind
+  // the last byte of one lies in no other, so that a pointer tells of which it is. exhausted: the range has no gap that large, or
+  // the device no memory left; the message says which. invalid_argument: `size` is 0.
+  Result<DevicePtr> allocate(Bytes size, Bytes alignment = kAlignment);
   // Allocates at `address`, which need not be aligned: a replay takes the addresses of the recording. invalid_argument: `size`
   // is 0, the allocation would reach out of the range, or it overlaps another one. exhausted: the device has no memory left.
   Status allocate_at(DevicePtr address, Bytes size);

@@ -44,11 +44,24 @@ TEST(AddressSpace, TakesTheFirstGapThatFits) {
   EXPECT_EQ(*space.allocate(Bytes(1)), kBase + Bytes(1024));
   EXPECT_EQ(*space.allocate(Bytes(512)), kBase + Bytes(1536));
   ASSERT_TRUE(space.free(kBase + Bytes(1024)).ok());
-  EXPECT_EQ(*space.allocate(Bytes(513)), kBase + Bytes(2048));
-  EXPECT_EQ(*space.allocate(Bytes(512)), kBase + Bytes(1024));
-  EXPECT_EQ(space.allocated(), Bytes(1000 + 512 + 513 + 512));
+  EXPECT_EQ(*space.allocate(Bytes(512)), kBase + Bytes(2560)) << "it would touch what is behind it";
+  EXPECT_EQ(*space.allocate(Bytes(511)), kBase + Bytes(1024));
+  EXPECT_EQ(space.allocated(), Bytes(1000 + 511 + 512 + 512));
   EXPECT_TRUE(space.contains(kBase));
   EXPECT_FALSE(space.contains(kBase + 64_KiB));
+}
+
+TEST(AddressSpace, TheAddressBehindAnAllocationLiesInNoOther) {
+  CountingSpace space(kBase, 1_MiB);
+  for (uint64_t size : {511, 512, 513, 4096}) ASSERT_TRUE(space.allocate(Bytes(size)).ok());
+  for (const MemoryRange& allocation : space.allocations()) EXPECT_FALSE(space.find(allocation.end())) << allocation.size.count;
+}
+
+TEST(AddressSpace, AllocatesAtAMultipleOfWhatIsAskedFor) {
+  CountingSpace space(kBase + Bytes(512), 1_MiB);
+  EXPECT_EQ(*space.allocate(Bytes(8192), Bytes(8192)), kBase + Bytes(8192));
+  EXPECT_EQ(*space.allocate(Bytes(8192), Bytes(8192)), kBase + Bytes(3 * 8192)) << "it does not touch the first one";
+  EXPECT_EQ(*space.allocate(Bytes(512)), kBase + Bytes(512));
 }
 
 TEST(AddressSpace, RefusesWithTheReason) {
@@ -115,7 +128,13 @@ TEST(AddressSpace, AgreesWithASimpleModel) {
     switch (random() % 3) {
       case 0: {
         uint64_t expected = kBase.address;
-        while (expected < kBase.address + kSize && !fits(expected, size)) expected += AddressSpace::kAlignment.count;
+        // Allocations do not touch.
+        const auto touches = [&](uint64_t at) {
+          return model.contains(at + size) ||
+                 std::any_of(model.begin(), model.end(), [&](const auto& other) { return other.first + other.second == at; });
+        };
+        while (expected < kBase.address + kSize && (!fits(expected, size) || touches(expected)))
+          expected += AddressSpace::kAlignment.count;
         auto got = space.allocate(Bytes(size));
         ASSERT_EQ(got.ok(), expected < kBase.address + kSize) << step;
         if (!got.ok()) break;

@@ -1,5 +1,7 @@
 #include "mneme/device/device.h"
 
+#include <algorithm>
+
 #include "mneme/device/backend.h"
 
 namespace mneme {
@@ -34,6 +36,23 @@ Result<ElementDifferences> Stream::compare_elements(DevicePtr actual, DevicePtr 
     MNEME_ASSIGN(tally, tally_elements_impl(actual, recorded, elements, how.type, measure));
   }
   return judge(how, measure, tally, elements);
+}
+
+Status Stream::find_pointers(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
+                             std::span<const MemoryRange> memory) {
+  const auto clash = std::adjacent_find(targets.begin(), targets.end(),
+                                        [](const MemoryRange& a, const MemoryRange& b) { return b.address < a.end(); });
+  if (marks.size() != targets.size() || clash != targets.end())
+    return error(Code::invalid_argument, "finding pointers: {} marks for {} targets{}", marks.size(), targets.size(),
+                 clash == targets.end() ? "" : fmt::format(", of which one overlaps or follows that at {}", clash[1].address));
+  std::vector<MemoryRange> pieces;
+  for (const MemoryRange& range : memory) {
+    constexpr uint64_t kWord = sizeof(uint64_t);
+    const uint64_t end = range.end().address / kWord * kWord;
+    for (uint64_t at = (range.address.address + kWord - 1) / kWord * kWord; at < end; at += kPointerPiece.count)
+      pieces.push_back({DevicePtr(at), std::min(kPointerPiece, Bytes(end - at))});
+  }
+  return targets.empty() || pieces.empty() ? Status() : find_pointers_impl(marks, targets, pieces);
 }
 
 Status Stream::launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {

@@ -158,6 +158,12 @@ class Stream {
   // The same, but the hashes go to device memory, 8 bytes for each page. Ordered in the stream; may return before it is done.
   virtual Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) = 0;
 
+  // Finds which of some ranges of addresses memory points into: marks[i] becomes 1 where a word of `memory` is an address in
+  // targets[i], and other marks stay as they are. A word has 8 bytes, which lie at a multiple of 8 and whole in one range of
+  // `memory`. Ordered in the stream; complete on return. invalid_argument: `targets` overlap or are not in the order of their
+  // addresses, or `marks` does not have one element for each.
+  Status find_pointers(std::span<uint8_t> marks, std::span<const MemoryRange> targets, std::span<const MemoryRange> memory);
+
   // Launches a kernel; ordered in the stream. `parameters` is the packed parameter buffer: each argument at its offset by the
   // device's ABI. invalid_argument: the device cannot run the shape; the message has the limit. unsupported: the shape has
   // clusters, which the device does not. A fault of the kernel (device_fault) is reported by this call, or by a later one that
@@ -179,6 +185,10 @@ class Stream {
   virtual Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) = 0;
   virtual Result<element::Tally> tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
                                                      const element::Measure& measure) = 0;
+  // `pieces` are words, at most kPointerPiece of them each. There is at least one piece and one target.
+  static constexpr Bytes kPointerPiece{256 << 10};
+  virtual Status find_pointers_impl(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
+                                    std::span<const MemoryRange> pieces) = 0;
 
  private:
   Status check_shape(const Kernel& kernel, const LaunchShape& shape) const;

@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace mneme {
@@ -38,6 +39,20 @@ Status check_page_count(uint64_t hashes, Bytes size, Bytes page) {
   if (page.count != 0 && hashes == pages) return {};
   return error(Code::invalid_argument, "hashing {} B in pages of {} B: there are {} pages, room is for {} hashes", size.count,
                page.count, pages, hashes);
+}
+
+void mark_host_pointers(std::span<uint8_t> marks, std::span<const MemoryRange> targets, ByteSpan words) {
+  if (targets.empty()) return;
+  const uint64_t first = targets.front().address.address, size = targets.back().end().address - first;
+  for (size_t at = 0; at + sizeof(uint64_t) <= words.size(); at += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, words.data() + at, sizeof word);
+    if (word - first >= size) continue;
+    const auto after = std::upper_bound(targets.begin(), targets.end(), DevicePtr(word),
+                                        [](DevicePtr place, const MemoryRange& target) { return place < target.address; });
+    const auto target = static_cast<size_t>(after - targets.begin()) - 1;
+    if (targets[target].contains(DevicePtr(word))) std::atomic_ref(marks[target]).store(1, std::memory_order_relaxed);
+  }
 }
 
 void update_host_byte_set(ByteSetStep step, std::byte* set, std::byte* a, const std::byte* b, Bytes size, uint64_t begin,

@@ -15,6 +15,9 @@ uint64_t hash_host_page(ByteSpan range, Bytes page, uint64_t index);
 Result<uint64_t> pages_of(Bytes size, Bytes page);
 // invalid_argument unless `hashes` is the number of pages of `page` bytes that `size` bytes have.
 Status check_page_count(uint64_t hashes, Bytes size, Bytes page);
+// Marks the targets that the words of `words`, which begins with one, are addresses in, as Stream::find_pointers() does.
+// Different threads may mark the same targets.
+void mark_host_pointers(std::span<uint8_t> marks, std::span<const MemoryRange> targets, ByteSpan words);
 // One step of Stream::update_byte_set() for the bytes [8 * begin, 8 * end) of a range of `size` bytes, which may end before 8 *
 // end. Different threads may work on different parts.
 void update_host_byte_set(ByteSetStep step, std::byte* set, std::byte* a, const std::byte* b, Bytes size, uint64_t begin,

@@ -141,6 +141,15 @@ Status CpuStream::hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, By
   return hash_pages({reinterpret_cast<uint64_t*>(bytes_at(hashes)), pages}, from, size, page);
 }
 
+Status CpuStream::find_pointers_impl(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
+                                     std::span<const MemoryRange> pieces) {
+  MNEME_TRY(executor_.usable());
+  executor_.pool().for_each(pieces.size(), [&](uint64_t i) {
+    mark_host_pointers(marks, targets, {bytes_at(pieces[i].address), pieces[i].size.count});
+  });
+  return {};
+}
+
 Status CpuStream::synchronize() { return executor_.usable(); }
 
 Status CpuStream::launch_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {

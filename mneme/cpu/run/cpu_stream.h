@@ -30,6 +30,8 @@ class CpuStream final : public Stream {
   Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
   Result<element::Tally> tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
                                              const element::Measure& measure) override;
+  Status find_pointers_impl(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
+                            std::span<const MemoryRange> pieces) override;
 
  private:
   void copy_bytes(std::byte* to, const std::byte* from, uint64_t count);

@@ -1,4 +1,5 @@
 // Memory: allocation, copies, fills, comparison, page hashes, address spaces.
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -336,6 +337,103 @@ TEST_F(Memory, SharedMemoryIsTheSameWhereverItIsImported) {
   ASSERT_OK(another.status());
   EXPECT_EQ(download<uint8_t>((*another)->address(), bytes.size()), bytes);
   EXPECT_EQ(device_->allocate_shared(Bytes(0)).status().code(), Code::invalid_argument);
+}
+
+// Ranges of addresses, of which nothing need be there.
+const std::vector<MemoryRange> kTargets = {{DevicePtr(0x7a0000000000), Bytes(64)},
+                                           {DevicePtr(0x7a0000000040), Bytes(1)},
+                                           {DevicePtr(0x7a0000100000), 3_MiB},
+                                           {DevicePtr(0x7c0000000000), Bytes(8)},
+                                           {DevicePtr(0x7fff00000000), 1_GiB}};
+using Marks = std::vector<uint8_t>;
+
+TEST_F(Memory, FindsWhatWordsPointInto) {
+  const auto found = [&](uint64_t word) {
+    const std::vector<uint64_t> words = {1, word, ~uint64_t{0}};
+    Marks marks(kTargets.size());
+    const MemoryRange memory{upload(words), Bytes(24)};
+    EXPECT_TRUE(stream_->find_pointers(marks, kTargets, std::array{memory}).ok());
+    return marks;
+  };
+  EXPECT_EQ(found(0x7a0000000000), (Marks{1, 0, 0, 0, 0})) << "the first byte";
+  EXPECT_EQ(found(0x7a000000003f), (Marks{1, 0, 0, 0, 0})) << "the last one";
+  EXPECT_EQ(found(0x7a0000000040), (Marks{0, 1, 0, 0, 0})) << "the one behind it, which is another's";
+  EXPECT_EQ(found(0x7a0000000041), (Marks{0, 0, 0, 0, 0})) << "between two";
+  EXPECT_EQ(found(0x7a00003fffff), (Marks{0, 0, 1, 0, 0}));
+  EXPECT_EQ(found(0x7c0000000007), (Marks{0, 0, 0, 1, 0}));
+  EXPECT_EQ(found(0x7fff3fffffff), (Marks{0, 0, 0, 0, 1}));
+  for (uint64_t none : {uint64_t{0}, uint64_t{0x79ffffffffff}, uint64_t{0x7fff40000000}, uint64_t{0x10007a0000000000}})
+    EXPECT_EQ(found(none), Marks(kTargets.size())) << none;
+}
+
+TEST_F(Memory, PointersAreWordsThatLieWholeInTheMemory) {
+  // Each word points into the last target; where one does not count, it would be the only one.
+  std::vector<uint64_t> words(6, 1);
+  for (size_t pointer = 0; pointer < words.size(); ++pointer) {
+    std::fill(words.begin(), words.end(), 1);
+    words[pointer] = 0x7fff00000000;
+    DevicePtr memory = upload(words);
+    for (uint64_t begin = 0; begin <= 48; ++begin)
+      for (uint64_t end = begin; end <= 48; ++end) {
+        Marks marks(kTargets.size());
+        ASSERT_OK(stream_->find_pointers(marks, kTargets, std::array{MemoryRange{memory + Bytes(begin), Bytes(end - begin)}}));
+        ASSERT_EQ(marks[4] == 1, begin <= 8 * pointer && 8 * pointer + 8 <= end) << pointer << ": " << begin << " to " << end;
+      }
+  }
+  // What lies at no multiple of 8 is no word.
+  std::vector<uint8_t> bytes(64);
+  const uint64_t pointer = 0x7fff00000000;
+  std::memcpy(bytes.data() + 12, &pointer, 8);
+  Marks marks(kTargets.size());
+  ASSERT_OK(stream_->find_pointers(marks, kTargets, std::array{MemoryRange{upload(bytes), Bytes(64)}}));
+  EXPECT_EQ(marks, Marks(kTargets.size()));
+}
+
+TEST_F(Memory, FindsPointersInLargeMemoryAndAmongManyTargets) {
+  std::vector<MemoryRange> targets;
+  for (uint64_t i = 0; i < 5000; ++i) targets.push_back({DevicePtr(0x7a0000000000 + i * 1024), Bytes(512 + i % 3)});
+  auto words = random_bytes(7 << 20);
+  DevicePtr memory = upload(words), other = zeros(5_MiB);
+  Marks expected(targets.size()), marks(targets.size());
+  std::mt19937_64 random(7);
+  std::vector<uint64_t> places = {0, 8, (7 << 20) - 8, (256 << 10) - 8, 256 << 10, (256 << 10) + 8};
+  for (int i = 0; i < 300; ++i) places.push_back(random() % (7 << 17) * 8);
+  for (uint64_t place : places) {
+    const uint64_t word = targets[random() % targets.size()].address.address + random() % 600;
+    ASSERT_OK(stream_->copy_to_device(memory + Bytes(place), std::as_bytes(std::span(&word, 1))));
+  }
+  for (uint64_t word : download<uint64_t>(memory, 7 << 17))
+    for (size_t i = 0; i < targets.size() && word >> 40 == 0x7a; ++i) expected[i] |= targets[i].contains(DevicePtr(word));
+  EXPECT_GT(std::accumulate(expected.begin(), expected.end(), 0), 50);
+  ASSERT_OK(stream_->find_pointers(marks, targets, std::array{MemoryRange{other, 5_MiB}, MemoryRange{memory, 7_MiB}}));
+  EXPECT_EQ(marks, expected);
+  // What is marked stays so.
+  std::fill(marks.begin(), marks.end(), 0);
+  marks[4711] = 1;
+  ASSERT_OK(stream_->find_pointers(marks, targets, std::array{MemoryRange{other, 5_MiB}}));
+  EXPECT_EQ(std::accumulate(marks.begin(), marks.end(), 0), 1);
+  EXPECT_EQ(marks[4711], 1);
+}
+
+TEST_F(Memory, FindsNoPointersWhereThereIsNothing) {
+  Marks marks(kTargets.size()), none;
+  ASSERT_OK(stream_->find_pointers(marks, kTargets, {}));
+  ASSERT_OK(stream_->find_pointers(marks, kTargets, std::array{MemoryRange{DevicePtr(0x1000), Bytes(0)}}));
+  ASSERT_OK(stream_->find_pointers(none, {}, std::array{MemoryRange{zeros(Bytes(64)), Bytes(64)}}));
+  EXPECT_EQ(marks, Marks(kTargets.size()));
+}
+
+TEST_F(Memory, RefusesTargetsThatAreNotInOrder) {
+  Marks marks(2);
+  const auto find = [&](MemoryRange a, MemoryRange b, size_t count = 2) {
+    return stream_->find_pointers(std::span(marks).first(count), std::array{a, b}, {}).to_string();
+  };
+  EXPECT_EQ(find({DevicePtr(0x2000), Bytes(8)}, {DevicePtr(0x1000), Bytes(8)}),
+            "invalid_argument: finding pointers: 2 marks for 2 targets, of which one overlaps or follows that at 0x1000");
+  EXPECT_EQ(find({DevicePtr(0x1000), Bytes(9)}, {DevicePtr(0x1008), Bytes(8)}),
+            "invalid_argument: finding pointers: 2 marks for 2 targets, of which one overlaps or follows that at 0x1008");
+  EXPECT_EQ(find({DevicePtr(0x1000), Bytes(8)}, {DevicePtr(0x1008), Bytes(8)}, 1),
+            "invalid_argument: finding pointers: 1 marks for 2 targets");
 }
 
 TEST_F(Memory, RefusesAWrongNumberOfHashes) {

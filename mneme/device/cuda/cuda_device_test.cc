@@ -734,10 +734,10 @@ TEST_F(CudaDeviceTest, ARangeThatIsNotWholeGranulesIsRefused) {
   EXPECT_EQ(state->reservations, 0);
 }
 
-TEST(MemoryKernelsImage, IsPtxWithBothKernels) {
+TEST(MemoryKernelsImage, IsPtxWithTheKernels) {
   std::string_view ptx = memory_kernels_ptx();
   EXPECT_EQ(ptx.data()[ptx.size()], '\0');
-  for (const char* part : {".target sm_70", ".entry mneme_compare(", ".entry mneme_hash_pages("})
+  for (const char* part : {".target sm_70", ".entry mneme_compare(", ".entry mneme_hash_pages(", ".entry mneme_find_pointers("})
     EXPECT_THAT(ptx, HasSubstr(part));
 }
 

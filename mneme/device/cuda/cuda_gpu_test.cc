@@ -60,6 +60,15 @@ TEST_F(CudaGpu, RangesBeyondFourGiBAreFilledCopiedComparedAndHashed) {
     const bool changed = i == places[0] / page.count || i == places[1] / page.count || i == places[2] / page.count;
     ASSERT_EQ(of_a[i] != of_b[i], changed) << i;
   }
+  const MemoryRange targets[] = {{*a, size}, {*b, size}}, memory{*a, size};
+  uint8_t marks[2] = {};
+  ASSERT_OK(stream->find_pointers(marks, targets, {&memory, 1}));
+  EXPECT_EQ(marks[0] + marks[1], 0);
+  const uint64_t pointer = b->address + 12345;
+  ASSERT_OK(stream->copy_to_device(*a + Bytes((uint64_t{1} << 32) + 8), std::as_bytes(std::span(&pointer, 1))));
+  ASSERT_OK(stream->find_pointers(marks, targets, {&memory, 1}));
+  EXPECT_EQ(marks[0], 0);
+  EXPECT_EQ(marks[1], 1);
 }
 
 TEST_F(CudaGpu, ElementsBeyondTwoToTheThirtyOneAndFourGiBAreCompared) {

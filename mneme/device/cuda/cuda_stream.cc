@@ -230,6 +230,25 @@ Result<element::Tally> CudaStream::tally_elements_impl(DevicePtr actual, DeviceP
   return total;
 }
 
+Status CudaStream::find_pointers_impl(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
+                                      std::span<const MemoryRange> pieces) {
+  MNEME_ASSIGN(const LoneKernel* kernel, kernels_.find_pointers());
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  MNEME_TRY(reserve_scratch(targets.size_bytes() + pieces.size_bytes() + marks.size()));
+  CUdeviceptr targets_there = scratch_, pieces_there = targets_there + targets.size_bytes();
+  CUdeviceptr marks_there = pieces_there + pieces.size_bytes();
+  MNEME_TRY(staging_.to_device(DevicePtr(targets_there), std::as_bytes(targets)));
+  MNEME_TRY(staging_.to_device(DevicePtr(pieces_there), std::as_bytes(pieces)));
+  MNEME_TRY(staging_.to_device(DevicePtr(marks_there), std::as_bytes(marks)));
+  uint64_t target_count = targets.size(), piece_count = pieces.size();
+  void* arguments[] = {&marks_there, &targets_there, &target_count, &pieces_there, &piece_count};
+  const auto blocks = static_cast<uint32_t>(std::min<uint64_t>(kernel->blocks, piece_count));
+  MNEME_TRY(launch_own(kernel->function, kernel->name.c_str(), blocks, arguments));
+  return staging_.to_host(std::as_writable_bytes(marks), DevicePtr(marks_there))
+      .with_context(fmt::format("finding pointers to {} ranges", target_count));
+}
+
 Status CudaStream::hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) {
   if (page.count == 0 || hashes.size() != size.count / page.count + (size.count % page.count != 0)) {
     return error(Code::invalid_argument, "hashing {} at {}: room for {} hashes, which does not fit pages of {} bytes", size, from,

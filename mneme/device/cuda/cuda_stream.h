@@ -43,6 +43,8 @@ class CudaStream final : public Stream {
   Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
   Result<element::Tally> tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
                                              const element::Measure& measure) override;
+  Status find_pointers_impl(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
+                            std::span<const MemoryRange> pieces) override;
 
   Status launch_packed(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters);
   Status launch_own(CUfunction function, const char* name, uint32_t blocks, void** arguments);

@@ -95,6 +95,10 @@ void run_own_kernel(const std::string& name, const CUlaunchConfig& config, void*
   } else if (name == "mneme_copy_listed") {
     auto list = reinterpret_cast<const host::ListedCopy*>(u64_at(0));
     host::run(config.gridDimX, config.blockDimX, [&] { host::mneme_copy_listed(list, u64_at(1)); });
+  } else if (name == "mneme_find_pointers") {
+    auto ranges_at = [&](int i) { return reinterpret_cast<const host::AddressRange*>(u64_at(i)); };
+    host::run(config.gridDimX, config.blockDimX,
+              [&] { host::mneme_find_pointers(writable_at(0), ranges_at(1), u64_at(2), ranges_at(3), u64_at(4)); });
   } else if (name == "mneme_select_bytes") {
     host::run(config.gridDimX, config.blockDimX,
               [&] { host::mneme_select_bytes(writable_at(0), bytes_at(1), bytes_at(2), u64_at(3)); });

@@ -68,6 +68,8 @@ Result<const LoneKernel*> LazyMemoryKernels::byte_set(ByteSetStep step) {
   return lone(memory_kernels_ptx(), "mneme_complement_bytes");
 }
 
+Result<const LoneKernel*> LazyMemoryKernels::find_pointers() { return lone(memory_kernels_ptx(), "mneme_find_pointers"); }
+
 Result<const LoneKernel*> LazyMemoryKernels::lone(std::string_view ptx, const std::string& name) {
   std::lock_guard lock(mutex_);
   if (auto loaded = lone_.find(name); loaded != lone_.end()) return &loaded->second;

@@ -1,4 +1,5 @@
-// Kernels that compare, hash and copy device memory at the rate of its bandwidth, and work on sets of its bytes.
+// Kernels that compare, hash and copy device memory at the rate of its bandwidth, find the pointers in it, and work on sets of
+// its bytes.
 //
 // Compiled at build time to PTX, with no header of the CUDA toolkit, and embedded. All that depends on the device stands in the
 // functions at the top, so that tests can run the same code on the host: see memory_kernels_host.h.
@@ -193,6 +194,67 @@ MNEME_KERNEL void mneme_copy_listed(const ListedCopy* list, u64 count) {
       whole = pairs * 16;
     }
     for (u64 i = whole + thread; i < copy.size; i += step) copy.to[i] = copy.from[i];
+  }
+}
+
+struct AddressRange {
+  u64 begin, size;
+};
+
+// Ranges of addresses that words may point into: in the order of their addresses, at least one, not overlapping.
+struct Targets {
+  const AddressRange* ranges;
+  u64 count;
+  u8* marks;
+  u64 first, size;  // of all of them, with what lies between
+
+  // Most words are no addresses, and end at the first comparison.
+  MNEME_MEMBER void see(u64 word) const {
+    if (word - first >= size) return;
+    u64 low = 0, high = count;  // the last range that begins at or before the word is in [low, high)
+    while (high - low > 1) {
+      u64 middle = low + (high - low) / 2;
+      if (ranges[middle].begin <= word)
+        low = middle;
+      else
+        high = middle;
+    }
+    if (word - ranges[low].begin < ranges[low].size && marks[low] == 0) marks[low] = 1;
+  }
+};
+
+// marks[i] becomes 1 where a word of the pieces is an address in targets[i]. A piece begins and ends at multiples of 8, and is
+// read by one block.
+MNEME_KERNEL void mneme_find_pointers(u8* marks, const AddressRange* targets, u64 target_count, const AddressRange* pieces,
+                                      u64 piece_count) {
+  u64 first = targets[0].begin;
+  Targets all{targets, target_count, marks, first, targets[target_count - 1].begin + targets[target_count - 1].size - first};
+  u64 thread = thread_in_block();
+  u64 step = threads_in_block();
+  for (u64 p = block_in_grid(); p < piece_count; p += blocks_in_grid()) {
+    const u64* words = (const u64*)pieces[p].begin;
+    u64 count = pieces[p].size / 8;
+    u64 head = pieces[p].begin / 8 % 2;  // words before the first pair
+    const Pair* source = (const Pair*)(words + head);
+    u64 pairs = count == 0 ? 0 : (count - head) / 2;
+    u64 i = thread;
+    for (; i + 3 * step < pairs; i += 4 * step) {
+      Pair x[4];
+      for (int k = 0; k < 4; ++k) x[k] = source[i + k * step];
+      for (int k = 0; k < 4; ++k) {
+        all.see(x[k].low);
+        all.see(x[k].high);
+      }
+    }
+    for (; i < pairs; i += step) {
+      Pair x = source[i];
+      all.see(x.low);
+      all.see(x.high);
+    }
+    if (thread == 0 && count != 0) {
+      all.see(words[0]);
+      all.see(words[count - 1]);
+    }
   }
 }
 

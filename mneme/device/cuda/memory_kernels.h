@@ -46,6 +46,7 @@ class LazyMemoryKernels {
   Result<const MemoryKernels*> get();
   Result<const LoneKernel*> elements(ElementType type);
   Result<const LoneKernel*> byte_set(ByteSetStep step);
+  Result<const LoneKernel*> find_pointers();
 
  private:
   Result<uint32_t> blocks_at_once(CUfunction function, const std::string& name) const;

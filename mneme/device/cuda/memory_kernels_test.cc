@@ -194,6 +194,30 @@ TEST(MemoryKernels, ListedCopiesAreDoneAtAnyAlignment) {
   EXPECT_EQ(to, expected);
 }
 
+TEST(MemoryKernels, EveryWordOfEveryPieceIsLookedAtOnceAtLeast) {
+  constexpr u64 kPointer = 0x7a0000000123;
+  const host::AddressRange targets[] = {{0x10000, 8}, {0x7a0000000000, 0x1000}, {0x7b0000000000, 8}};
+  for (size_t head : {0, 1}) {
+    for (size_t count : {1, 2, 3, 63, 64, 127, 128, 129, 600, 1000}) {
+      std::vector<u64> words(count + 4, 0);
+      u64* first = words.data() + reinterpret_cast<u64>(words.data()) / 8 % 2 + head;
+      first[count] = kPointer;  // behind the piece
+      for (size_t i = 0; i < count; ++i) {
+        u8 marks[3] = {};
+        const host::AddressRange pieces[] = {{reinterpret_cast<u64>(first), 0}, {reinterpret_cast<u64>(first), count * 8}};
+        const auto find = [&] { host::run(3, kThreads, [&] { host::mneme_find_pointers(marks, targets, 3, pieces, 2); }); };
+        find();
+        ASSERT_EQ(marks[0] + marks[1] + marks[2], 0) << count;
+        first[i] = kPointer;
+        find();
+        first[i] = 0;
+        ASSERT_EQ(marks[0] + marks[2], 0);
+        ASSERT_EQ(marks[1], 1) << "word " << i << " of " << count << " behind " << head;
+      }
+    }
+  }
+}
+
 TEST(MemoryKernels, TheLastPageMayBeShort) {
   std::vector<u8> bytes = random_bytes(10000);
   std::vector<u64> hashes = hash(bytes.data(), bytes.size(), 4096, 2);

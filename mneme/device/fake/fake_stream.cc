@@ -115,6 +115,13 @@ Result<element::Tally> FakeStream::tally_elements_impl(DevicePtr actual, DeviceP
   return tally_host_elements(type, {bytes_at(actual), size}, {bytes_at(recorded), size}, 0, measure);
 }
 
+Status FakeStream::find_pointers_impl(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
+                                      std::span<const MemoryRange> pieces) {
+  MNEME_TRY(device_.begin("find_pointers"));
+  for (const MemoryRange& piece : pieces) mark_host_pointers(marks, targets, {bytes_at(piece.address), piece.size.count});
+  return {};
+}
+
 Status FakeStream::run(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   const auto& fake = static_cast<const FakeModuleKernel&>(kernel);
   Status status = fake.definition().body(FakeLaunch{shape, parameters, fake.image()});

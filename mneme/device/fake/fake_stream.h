@@ -29,6 +29,8 @@ class FakeStream final : public Stream {
   Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
   Result<element::Tally> tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
                                              const element::Measure& measure) override;
+  Status find_pointers_impl(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
+                            std::span<const MemoryRange> pieces) override;
 
  private:
   Status run(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters);
