@@ -26,9 +26,9 @@ struct FormatVersion {
 // The newest: of a state with memory outside of the recorder's range (Region::Kind::mapped, managed).
 inline constexpr FormatVersion kFormatVersion{4, 0};
 // Of a kernel without IR, and of a list with a launch in clusters.
-inline constexpr FormatVersion kCodeLevelVersion{3, 0};
+inline constexpr FormatVersion kCodeLevelVersion{3, 1};
 // Of every other file. A reader of version 2 can use it.
-inline constexpr FormatVersion kCommonVersion{2, 2};
+inline constexpr FormatVersion kCommonVersion{2, 3};
 // incompatible, naming both versions, unless a file of this version can be read.
 Status check_format_version(FormatVersion version, const std::string& name);
 // The failure (corrupt) for a file whose version cannot be read, but whose checksum is right when its major version is taken to

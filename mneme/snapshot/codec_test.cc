@@ -127,14 +127,14 @@ TEST(KernelCodec, DocumentsUpToVersion20HaveNoPipeline) {
 TEST(KernelCodec, AKernelWithoutIrIsOfVersion3) {
   KernelDocument document = kernel_document();
   document.instances.clear();
-  EXPECT_EQ(json::parse(encode_kernel(document))["version"], (json{{"major", 2}, {"minor", 2}}));
+  EXPECT_EQ(json::parse(encode_kernel(document))["version"], (json{{"major", 2}, {"minor", 3}}));
   document.ir_size = Bytes();
   document.ir_digest = Digest();
   document.kernel.parameters = {{Parameter::Kind::opaque, "", "", 0, 3, 1}, {Parameter::Kind::opaque, "", "", 8, 8, 1}};
   for (CodeLevel level : {CodeLevel::ptx, CodeLevel::cubin}) {
     document.kernel.level = level;
     const std::string text = encode_kernel(document);
-    EXPECT_EQ(json::parse(text)["version"], (json{{"major", 3}, {"minor", 0}}));
+    EXPECT_EQ(json::parse(text)["version"], (json{{"major", 3}, {"minor", 1}}));
     EXPECT_FALSE(json::parse(text).contains("ir"));
     auto decoded = decode_kernel(text, "k.json");
     ASSERT_TRUE(decoded.ok()) << decoded.status().message();
@@ -416,7 +416,7 @@ TEST(InstanceListCodec, SaysWhatIsWrong) {
   };
   EXPECT_EQ(refusal([](json&) {}), "ok");
   EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 5; }),
-            "incompatible: l.mneme: format version 5.2, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
+            "incompatible: l.mneme: format version 5.3, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
   EXPECT_EQ(refusal([](json& j) { j["format"] = "mneme kernel"; }),
             "corrupt: l.mneme: /format: 'mneme instances' expected, not 'mneme kernel'");
   EXPECT_EQ(refusal([](json& j) { j["bytes"] = kListHeaderBytes; }), "ok");
@@ -525,10 +525,10 @@ TEST(StateCodec, SaysWhatIsWrong) {
   ByteVector newer = bytes;
   newer[8] = std::byte{5};
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "corrupt: s.mneme: offset 8: the format version is 5.2, and the checksum that of version 2.2: it was damaged");
+            "corrupt: s.mneme: offset 8: the format version is 5.3, and the checksum that of version 2.3: it was damaged");
   newer[24] ^= std::byte{1};  // what is not known may be newer
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "incompatible: s.mneme: format version 5.2, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
+            "incompatible: s.mneme: format version 5.3, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
   ByteVector flipped = bytes;
   flipped.back() ^= std::byte{1};
   EXPECT_THAT(decode_state(flipped, "s.mneme").status().message(), HasSubstr("s.mneme: offset 24: the file's checksum is "));

@@ -58,6 +58,17 @@ Status read_launch_attributes(const JsonCursor& at, InstanceRecord& out) {
   return {};
 }
 
+// Since versions 2.3 and 3.1.
+Status read_memory_extent(const JsonCursor& at, MemoryExtent& out) {
+  if (!at.value().contains("memory_extent")) return {};
+  std::string word;
+  MNEME_TRY(at.read("memory_extent", word));
+  const auto extent = parse_memory_extent(word);
+  if (!extent.ok()) return at.member("memory_extent")->corrupt(extent.status().message());
+  out = *extent;
+  return {};
+}
+
 // "<digest of the text> <text>".
 std::string line_of(const std::string& text) { return digest_of(std::as_bytes(std::span(text))).hex() + " " + text + "\n"; }
 
@@ -88,6 +99,7 @@ json to_json(const InstanceRecord& i) {
                    {"space_base", fmt::format("{}", i.space_base)},
                    {"space_size", i.space_size.count},
                    {"state_bytes", i.state_bytes.count},
+                   {"memory_extent", to_string(i.memory_extent)},
                    {"prologue", state_file_name(Moment::prologue, i.static_hash, i.dynamic_hash)},
                    {"epilogue", state_file_name(Moment::epilogue, i.static_hash, i.dynamic_hash)},
                    {"recorded_at", i.recorded_at},
@@ -125,6 +137,7 @@ Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceR
   MNEME_TRY(at.read("mneme_version", out.mneme_version));
   MNEME_TRY(read_annotations(at, out.annotations));
   MNEME_TRY(read_launch_attributes(at, out));
+  MNEME_TRY(read_memory_extent(at, out.memory_extent));
   if (at.value().contains("recorded_time")) {
     MNEME_ASSIGN(JsonCursor time, at.member("recorded_time"));
     MNEME_TRY(read_recorded_time(time, out.recorded_time.emplace()));

@@ -67,6 +67,7 @@ std::string encode_recording_options(const RecordingOptions& options) {
                          {"distinct", options.distinct ? to_string(*options.distinct) : ""},
                          {"max_launch_bytes", limit(options.max_launch_bytes)},
                          {"max_bytes", limit(options.max_bytes)},
+                         {"memory_extent", to_string(options.memory_extent)},
                          {"profile", options.profile},
                          {"report", descriptor(options.report)},
                          {"profile_file", descriptor(options.profile_file)},
@@ -80,7 +81,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   JsonCursor root(json, name);
   RecordingOptions options;
   uint64_t max_launch_bytes = 0, max_bytes = 0, report = 0, profile_file = 0, owner = 0;
-  std::string distinct;
+  std::string distinct, memory_extent;
   MNEME_TRY(root.read("database", options.database));
   MNEME_TRY(root.read("address_space", options.address_space));
   MNEME_TRY(root.read("kernels", options.kernels));
@@ -93,6 +94,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   MNEME_TRY(root.read("distinct", distinct));
   MNEME_TRY(root.read("max_launch_bytes", max_launch_bytes));
   MNEME_TRY(root.read("max_bytes", max_bytes));
+  MNEME_TRY(root.read("memory_extent", memory_extent));
   MNEME_TRY(root.read("profile", options.profile));
   MNEME_TRY(root.read("report", report, 1 << 30));
   MNEME_TRY(root.read("profile_file", profile_file, 1 << 30));
@@ -100,6 +102,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   if (!distinct.empty()) {
     MNEME_ASSIGN(options.distinct, parse_distinct(distinct));
   }
+  MNEME_ASSIGN(options.memory_extent, parse_memory_extent(memory_extent));
   if (max_launch_bytes != kNoLimit) options.max_launch_bytes = Bytes(max_launch_bytes);
   if (max_bytes != kNoLimit) options.max_bytes = Bytes(max_bytes);
   options.report = static_cast<int>(report) - 1;

@@ -11,6 +11,7 @@
 #include "mneme/base/digest.h"
 #include "mneme/base/status.h"
 #include "mneme/base/types.h"
+#include "mneme/snapshot/memory_extent.h"
 
 namespace mneme {
 
@@ -34,10 +35,11 @@ struct RecordingOptions {
   uint64_t every = 1;                     // of each kernel's launches the first and each N-th after it are recorded
   uint64_t max = kDefaultMaxInstances;    // launches of each kernel that are recorded
   std::optional<Distinct> distinct;       // leaves out, and does not count, what is the same as a launch recorded by this process
-  std::optional<Bytes> max_launch_bytes;  // the most memory that a launch may see
+  std::optional<Bytes> max_launch_bytes;  // the most memory that a launch may be recorded with
   std::optional<Bytes> max_bytes;         // the most that a process may add to the database
-  bool profile = false;                   // times the program's own launches
-  int report = -1;                        // file descriptor of the RecordingReport, or -1
+  MemoryExtent memory_extent = MemoryExtent::reachable;  // what a launch is recorded with
+  bool profile = false;                                  // times the program's own launches
+  int report = -1;                                       // file descriptor of the RecordingReport, or -1
   // File descriptor of a ProfileFile, or -1. With one nothing is recorded: all launches are timed, and the profile is left there.
   int profile_file = -1;
   // The process that made these descriptors, by its number; 0: not known. A process whose parent has closed them reaches them

@@ -37,7 +37,7 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
     EXPECT_NE(*read, usual) << name;
   };
   auto& [database, address_space, kernels, exclude, slowest, window, skip, every, max, distinct, max_launch_bytes, max_bytes,
-         profile, report, profile_file, owner] = options;
+         memory_extent, profile, report, profile_file, owner] = options;
   change(database, "/data/db", "database", see);
   change(address_space, 8_GiB, "address_space", see);
   change(kernels, "^axpy", "kernels", see);
@@ -52,6 +52,7 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
   change(max_launch_bytes, 1_GiB, "max_launch_bytes", see);
   change(max_bytes, Bytes(0), "max_bytes", see);
   change(max_bytes, 1_GiB, "max_bytes", see);
+  change(memory_extent, MemoryExtent::all, "memory_extent", see);
   change(profile, true, "profile", see);
   change(report, 0, "report", see);
   change(report, 5, "report", see);

@@ -15,6 +15,7 @@
 #include "mneme/base/cluster.h"
 #include "mneme/base/digest.h"
 #include "mneme/base/memory_range.h"
+#include "mneme/snapshot/memory_extent.h"
 #include "mneme/snapshot/recorded_time.h"
 #include "mneme/snapshot/shape_launches.h"
 #include "mneme/snapshot/tolerance.h"
@@ -109,7 +110,7 @@ std::string_view to_string(Region::Kind kind);
 uint64_t page_count(MemoryRange region);
 MemoryRange page_extent(MemoryRange region, uint64_t index);
 
-// All memory that a kernel can see, at one moment.
+// The memory that a launch is recorded with, at one moment.
 struct MemoryState {
   std::vector<Region> regions;  // by address, not overlapping
   Bytes bytes() const;
@@ -147,6 +148,7 @@ struct InstanceRecord {
   Dim3 cluster = kNoCluster;
   // Other attributes of the launch by CUDA's names, {"programmatic_stream_serialization", "1"}. They change no result.
   std::map<std::string, std::string> attributes;
+  MemoryExtent memory_extent = MemoryExtent::all;  // as were all recordings of before version 2.3
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
 

@@ -78,9 +78,9 @@ TEST(CodeLevel, FindsAnImageByItsKind) {
 
 // When and by what a launch was recorded, and what is known of it besides, is no part of what it is.
 TEST(DynamicHash, EveryMemberCountsThatMakesTheLaunch) {
-  const std::set<std::string> of_the_record = {"dynamic_hash", "device_kind",   "device_name", "space_base",
-                                               "space_size",   "state_bytes",   "recorded_at", "mneme_version",
-                                               "annotations",  "recorded_time", "attributes",  "shape_launches"};
+  const std::set<std::string> of_the_record = {"dynamic_hash", "device_kind",    "device_name",   "space_base",  "space_size",
+                                               "state_bytes",  "recorded_at",    "mneme_version", "annotations", "recorded_time",
+                                               "attributes",   "shape_launches", "memory_extent"};
   InstanceRecord instance;
   instance.parameters = ByteVector(8);
   instance.annotations = {{DevicePtr(0x10000), Bytes(4), "", {}}};

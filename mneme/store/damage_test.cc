@@ -116,12 +116,12 @@ TEST_F(Damage, AVersionThatTheChecksumBelies) {
     replace(pack_, flipped);
     EXPECT_EQ(
         check().to_string(),
-        fmt::format("corrupt: {}: offset {}: the format version is 5.2, and the checksum that of version 2.2: it was damaged",
+        fmt::format("corrupt: {}: offset {}: the format version is 5.3, and the checksum that of version 2.3: it was damaged",
                     pack_.string(), at));
     flipped[pack.size() - 40] ^= 1;  // in the checksum: a newer format may have another
     replace(pack_, flipped);
     EXPECT_EQ(check().to_string(), "incompatible: " + pack_.string() +
-                                       ": format version 5.2, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
+                                       ": format version 5.3, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
   }
 }
 

@@ -95,7 +95,7 @@ inline void change_each(ShapeLaunches& value, const SeeMember& see) {
 inline void change_each(InstanceRecord& value, const SeeMember& see) {
   auto& [static_hash, dynamic_hash, grid, block, dynamic_shared_memory, cooperative, parameters, device_kind, device_name,
          space_base, space_size, state_bytes, recorded_at, mneme_version, annotations, recorded_time, shape_launches, cluster,
-         attributes] = value;
+         attributes, memory_extent] = value;
   change(dynamic_hash, digest_of(ByteVector(1)), "dynamic_hash", see);
   change_each(grid, within("grid", see));
   change_each(block, within("block", see));
@@ -115,6 +115,7 @@ inline void change_each(InstanceRecord& value, const SeeMember& see) {
   if (recorded_time) change_each(*recorded_time, within("recorded_time", see));
   change(cluster, Dim3{2, 1, 1}, "cluster", see);
   change(attributes, {{"priority", "-1"}}, "attributes", see);
+  change(memory_extent, MemoryExtent::reachable, "memory_extent", see);
   change(shape_launches, std::nullopt, "shape_launches", see);
   if (shape_launches) change_each(*shape_launches, within("shape_launches", see));
 }
