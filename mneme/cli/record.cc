@@ -62,7 +62,10 @@ class RecordCommand : public Command {
                    "record no launch that is the same as a recorded one of this run in shape, in arguments too, or in data too; "
                    "--max counts only what is not")
         ->check(CLI::IsMember({"shape", "arguments", "data"}));
-    app.add_option("--max-launch-bytes", max_launch_bytes_, "record no launch that sees more memory: bytes, or a size like 2G")
+    app.add_flag("--all-memory", all_memory_,
+                 "record each launch with all of the program's device memory and pinned host memory, not only with what pointers "
+                 "lead to from its arguments and variables");
+    app.add_option("--max-launch-bytes", max_launch_bytes_, "record no launch with more memory: bytes, or a size like 2G")
         ->transform(byte_size());
     app.add_option("--max-bytes", max_bytes_, "bytes that a process may add to the database, or a size like 64M")
         ->transform(byte_size());
@@ -89,6 +92,7 @@ class RecordCommand : public Command {
                           "--slowest needs a profile: write one by `mneme profile --json FILE -- PROGRAM`, and name it by "
                           "--profile-from FILE");
     if (slowest_ == 0 && !profile_from_.empty()) return report_usage("record", "--profile-from has no use without --slowest N");
+    if (all_memory_) options_.memory_extent = MemoryExtent::all;
     if (!distinct_.empty()) options_.distinct = parse_distinct(distinct_).value();
     if (Status status = check_recording_options(options_); !status.ok()) return report_usage("record", status.message());
     auto wait_status = record();
@@ -150,6 +154,7 @@ class RecordCommand : public Command {
   uint64_t slowest_ = 0;
   std::string profile_from_, distinct_;
   std::optional<uint64_t> max_launch_bytes_;
+  bool all_memory_ = false;
   double space_gib_ = 256;
   std::optional<uint64_t> max_bytes_;
   DeviceOption device_;

@@ -306,6 +306,7 @@ json to_json(const KernelRecord& kernel, const InstanceRecord& instance, const s
           {"arguments", arguments},
           {"annotations", annotations},
           {"memory_bytes", instance.state_bytes.count},
+          {"memory_extent", to_string(instance.memory_extent)},
           {"disk_bytes", size ? json(size->total().count) : json()},
           {"device", instance.device_kind},
           {"device_name", instance.device_name},

@@ -302,6 +302,7 @@ TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
       {"arguments", {{{"name", "n"}, {"type", "i32"}, {"value", "9"}}, {{"name", "s"}, {"type", "struct.S"}, {"value", "abcd"}}}},
       {"annotations", {{{"address", "0x2000"}, {"bytes", 40}, {"tag", "forces"}, {"tolerance", "f32, 3, ulp"}}}},
       {"memory_bytes", 4096},
+      {"memory_extent", "all"},
       {"disk_bytes", {}},
       {"device", "cuda"},
       {"device_name", "a GPU"},

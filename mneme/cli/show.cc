@@ -134,6 +134,9 @@ class ShowCommand : public Command {
                                        pieces(memory->mapped, "mapped memory"), pieces(memory->managed, "managed memory"),
                                        plural(memory->globals, "variable"), memory->changed_pages, plural(memory->pages, "page"))
                          : "damaged"},
+        {"  extent", instance.memory_extent == MemoryExtent::all
+                         ? "all: whatever the program had allocated"
+                         : "reachable: what pointers lead to from the arguments and variables"},
         {"  on disk", size ? fmt::format("{} (pages that others share included)", size->total()) : "damaged"},
         {"  recorded", fmt::format("{} on {} ({}), Mneme {}", instance.recorded_at, instance.device_name, instance.device_kind,
                                    instance.mneme_version)}};

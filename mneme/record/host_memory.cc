@@ -13,9 +13,6 @@
 namespace mneme {
 namespace {
 
-// Memory of a page of the recording comes and goes as one, so that what is served again reads as zero.
-Bytes whole_pages(Bytes size) { return Bytes((size.count + kPageSize.count - 1) / kPageSize.count * kPageSize.count); }
-
 bool is_readable(DevicePtr address) {
   std::byte byte;
   return read_own_memory({&byte, 1}, address).ok();
@@ -35,7 +32,8 @@ Result<DevicePtr> HostMemory::serve(Bytes size) {
   }
   if (!space_) return error(Code::unavailable, "there is no range for host memory");
   if (size > range_) return error(Code::exhausted, "{} of host memory are more than the range has", size);
-  return space_->allocate(whole_pages(size));
+  // Memory of a page comes and goes as one: what is served again reads as zero.
+  return space_->allocate(size, kPageSize);
 }
 
 void HostMemory::take_back(DevicePtr address) {

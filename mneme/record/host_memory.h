@@ -20,7 +20,7 @@ class HostMemory {
  public:
   explicit HostMemory(Bytes range) : range_(range) {}
 
-  // Allocates zeroed memory, in whole pages of the recording, from the reserved range. The memory is not pinned, and is captured
+  // Allocates zeroed memory, in pages of its own, from the reserved range. The memory is not pinned, and is captured
   // only after add(). Reserves the range at the first call. unavailable: the range could not be reserved. exhausted: it is full.
   Result<DevicePtr> serve(Bytes size);
   // Gives served memory back. The vendor must have unpinned it.

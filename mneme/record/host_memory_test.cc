@@ -46,7 +46,7 @@ class HostMemoryOfAProgram : public ::testing::Test {
     std::memcpy(&value, page.data() + index * sizeof value, sizeof value);
     return value;
   }
-  FakeProgram program;
+  FakeProgram program{with_all_memory()};  // that no argument points to, too
 };
 
 TEST_F(HostMemoryOfAProgram, IsCapturedAtAFixedAddress) {

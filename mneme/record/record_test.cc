@@ -151,7 +151,7 @@ TEST(RecordProfile, ALaunchThatWasGivenUpIsNoCauseForAWarning) {
 }
 
 TEST(Record, CapturesWhatALaunchSeesAndLeavesBehind) {
-  FakeProgram program;
+  FakeProgram program(with_all_memory());
   constexpr int kCount = 50'000;  // several pages
   int* other = program.allocate<int>(3);
   int* data = program.allocate<int>(kCount);
@@ -423,7 +423,7 @@ TEST(Record, OfTheCodeOfAnImageThatOfTheDeviceIsRecorded) {
 // Wherever it stands among the arguments.
 TEST(Record, APointerInTheLastArgumentIsOne) {
   static const char kernel[] = "last pointer";
-  FakeProgram program;
+  FakeProgram program(with_all_memory());
   int* own = program.allocate<int>(16);
   TestSegment segment;
   segment.name = kernel;
@@ -504,7 +504,7 @@ TEST(Record, VariablesAreFoundByTheirOwnNames) {
 }
 
 TEST(Record, MaxBytesEndsWithTheLastWholeInstance) {
-  RecordingOptions options;
+  RecordingOptions options = with_all_memory();
   options.max_bytes = 200_KiB;
   FakeProgram program(options);
   int* data = program.allocate<int>(16);
@@ -1148,7 +1148,7 @@ TEST(Record, KernelHandlesStandForTheirKernels) {
 }
 
 TEST(Record, PitchedMemory) {
-  FakeProgram program;
+  FakeProgram program(with_all_memory());
   void* out = nullptr;
   size_t pitch = 0;
   EXPECT_EQ(program.call<decltype(cudaMallocPitch)>(MNEME_CALL_cudaMallocPitch, &out, &pitch, size_t{700}, size_t{3}),

@@ -164,7 +164,10 @@ class Recorder {
   Result<bool> capture_prologue(Capture& capture);
   enum class Waited { idle, failed, running };
   Waited wait_for_device(const Capture& capture) const;
-  Bytes state_size(const Opened& opened) const;
+  StateCapture::Memory whole_memory(const Opened& opened) const;
+  Bytes least_memory(const Opened& opened, ByteSpan parameters);
+  std::optional<NotRecorded> refuses(Bytes memory);
+  Status keep_reachable(Capture& capture);
   Status publish(Capture& capture);
   std::shared_ptr<Profile> current_profile();
   std::optional<LaunchTag> begin_timing_only(const Launch& launch, void* stream);
@@ -210,7 +213,7 @@ class Recorder {
   std::vector<StreamFree> stream_frees_;  // to be freed when their events have happened
   std::map<Digest, std::shared_ptr<KernelCounts>> counts_;
   uint64_t written_ = 0;               // bytes added to the database
-  uint64_t too_large_ = ~uint64_t{0};  // the smallest state that went beyond --max-bytes
+  uint64_t too_large_ = ~uint64_t{0};  // the least memory of a launch that went beyond --max-bytes
 
   std::shared_mutex kernels_mutex_;
   std::unordered_map<const void*, std::shared_ptr<const RecordableKernel>> kernels_;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "mneme/base/log.h"
+#include "mneme/record/reachable_memory.h"
 #include "mneme/record/recorder_state.h"
 
 namespace mneme {
@@ -79,6 +80,8 @@ ProgramShape shape_of(const InstanceRecord& instance) {
   return {instance.grid, instance.block, instance.dynamic_shared_memory, instance.cooperative};
 }
 
+Status changed_meanwhile() { return error(Code::unavailable, "other threads have changed the memory meanwhile"); }
+
 bool arguments_are_there(const RecordableKernel& kernel, void* const* arguments) {
   const size_t count = kernel.record.parameters.size();
   if (count == 0) return true;
@@ -129,6 +132,7 @@ InstanceRecord Recorder::describe_instance(const RecordableKernel& kernel, const
   instance.cooperative = launch.cooperative;
   instance.cluster = launch.cluster;
   instance.attributes = launch.attributes;
+  instance.memory_extent = options_.memory_extent;
   instance.parameters = std::move(parameters);
   instance.recorded_at = now_utc();
   instance.mneme_version = MNEME_VERSION;
@@ -165,13 +169,7 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   if (*device != capture->opened->ordinal) return pass(NotRecorded::other_device);
   ByteVector parameters = launch.packed.empty() ? pack_arguments(*kernel, launch.arguments) : take_packed(*kernel, launch.packed);
   if (auto reason = find_foreign(parameters, *device)) return pass(*reason);
-  {
-    std::lock_guard lock(mutex_);
-    uint64_t state = state_size(*capture->opened).count;
-    if (state >= too_large_ || (options_.max_bytes && written_ >= options_.max_bytes->count))
-      return pass(NotRecorded::beyond_bytes);
-    if (auto reason = selection_.leaves_out(Bytes(state))) return pass(*reason);
-  }
+  if (auto reason = refuses(least_memory(*capture->opened, parameters))) return pass(*reason);
   auto claim = selection_.claim_launch(*kernel->counts, shape_of(launch), parameters);
   if (!claim) return pass(selection_.same());
   capture->claim = std::move(*claim);
@@ -207,6 +205,14 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   capture.memory.allocations = opened.space->allocations();
   capture.memory.mapped = outside_memory_.mapped(opened.ordinal);
   capture.memory.managed = outside_memory_.managed();
+  opened.states.forget_freed(capture.memory);
+  if (options_.memory_extent == MemoryExtent::reachable) MNEME_TRY(keep_reachable(capture));
+  if (auto reason = refuses(capture.memory.size())) {
+    selection_.take_back_attempt(*capture.kernel->counts);
+    memory_was_read_ = true;
+    count(*reason, capture.kernel->display_name());
+    return false;
+  }
   PublicationOptions publication;
   if (options_.max_bytes) {
     std::lock_guard lock(mutex_);
@@ -252,18 +258,49 @@ Recorder::Waited Recorder::wait_for_device(const Capture& capture) const {
   return result.get().ok() ? Waited::idle : Waited::failed;
 }
 
-Bytes Recorder::state_size(const Opened& opened) const {
-  return opened.space->allocated() + outside_memory_.bytes(opened.ordinal) + host_memory_.bytes();
-}
-
 Status Recorder::read_memory(Capture& capture) {
   Opened& opened = *capture.opened;
   {
     const Gate::Reading reading(gate_);
-    if (!reading.ok()) return error(Code::unavailable, "other threads have changed the memory meanwhile");
+    if (!reading.ok()) return changed_meanwhile();
     MNEME_TRY(opened.states.capture(*opened.stream, capture.memory, *capture.publication));
   }
   return capture.publication->wait();
+}
+
+// All that a launch on the device may see but variables.
+StateCapture::Memory Recorder::whole_memory(const Opened& opened) const {
+  return {opened.space->allocations(), outside_memory_.mapped(opened.ordinal), outside_memory_.managed(), host_memory_.all(), {}};
+}
+
+// The memory that a launch is recorded with at least, as far as can be told without reading memory.
+Bytes Recorder::least_memory(const Opened& opened, ByteSpan parameters) {
+  if (options_.memory_extent == MemoryExtent::all)
+    return opened.space->allocated() + outside_memory_.bytes(opened.ordinal) + host_memory_.bytes();
+  if (!options_.max_launch_bytes && !options_.max_bytes) return {};
+  ReachableMemory reachable(whole_memory(opened));
+  reachable.reach_from_parameters(parameters);
+  return reachable.size();
+}
+
+// Why a launch that is recorded with so much memory is not.
+std::optional<NotRecorded> Recorder::refuses(Bytes memory) {
+  std::lock_guard lock(mutex_);
+  if (memory.count >= too_large_ || (options_.max_bytes && written_ >= options_.max_bytes->count))
+    return NotRecorded::beyond_bytes;
+  return selection_.leaves_out(memory);
+}
+
+Status Recorder::keep_reachable(Capture& capture) {
+  ReachableMemory reachable(capture.memory);
+  reachable.reach_from_parameters(capture.recording.instance.parameters);
+  Stream& stream = *capture.opened->stream;
+  const Gate::Reading reading(gate_);
+  if (!reading.ok()) return changed_meanwhile();
+  MNEME_TRY(reachable.reach_from(capture.memory.globals, stream));
+  MNEME_TRY(reachable.follow(stream));
+  reachable.keep_reached(capture.memory);
+  return {};
 }
 
 void Recorder::end_launch(CapturePtr capture, bool launched) {
@@ -386,7 +423,7 @@ void Recorder::fail(Capture& capture, const Status& status) {
   if (capture.publication && capture.publication->over_limit()) {
     {
       std::lock_guard lock(mutex_);
-      too_large_ = std::min(too_large_, state_size(*capture.opened).count);
+      too_large_ = std::min(too_large_, capture.memory.size().count);
     }
     return give_up(capture, NotRecorded::beyond_bytes);
   }

@@ -46,7 +46,7 @@ TEST(RecordSelection, KernelsAreExcludedByNameOrForOthers) {
 }
 
 TEST(RecordSelection, ALaunchThatSeesTooMuchIsLeftOut) {
-  RecordingOptions options;
+  RecordingOptions options = with_all_memory();
   options.max_launch_bytes = 1_KiB;
   FakeProgram program(options);
   int* data = program.allocate<int>(16);

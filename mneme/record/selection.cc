@@ -65,8 +65,8 @@ std::optional<NotRecorded> Selection::leaves_out(KernelCounts& counts, uint64_t 
   return std::nullopt;
 }
 
-std::optional<NotRecorded> Selection::leaves_out(Bytes visible_memory) const {
-  const bool fits = !options_.max_launch_bytes || visible_memory <= *options_.max_launch_bytes;
+std::optional<NotRecorded> Selection::leaves_out(Bytes memory) const {
+  const bool fits = !options_.max_launch_bytes || memory <= *options_.max_launch_bytes;
   return fits ? std::nullopt : std::optional(NotRecorded::large_launch);
 }
 
@@ -83,7 +83,7 @@ bool Selection::claim_data(KernelCounts& counts, const Digest& dynamic_hash, Cla
   if (claimed)
     claim = std::move(*claimed);
   else
-    --counts.attempts;
+    take_back_attempt(counts);
   return claimed.has_value();
 }
 

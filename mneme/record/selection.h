@@ -1,7 +1,7 @@
 // Selection: which launches the options of `mneme record` let through to be recorded.
 //
 // A launch passes, in this order: its kernel's name (--kernels, --exclude, --slowest), --window, --skip, --every, the memory that
-// it sees (--max-launch-bytes), --distinct, --max. Each step counts only the launches that those before it have left.
+// it is recorded with (--max-launch-bytes), --distinct, --max. Each step counts only the launches that those before it have left.
 // Thread-safe. Most launches of a program are left out by a step up to --every, or because --max launches were counted before:
 // this takes no lock.
 #pragma once
@@ -37,8 +37,10 @@ class Selection {
   std::optional<NotRecorded> leaves_out(KernelCounts& counts, uint64_t position) const;
   // Counts a launch that is to be recorded. False: --max launches of the kernel have been counted already.
   bool begin_attempt(KernelCounts& counts) const { return counts.attempts.fetch_add(1) < options_.max; }
+  // Counts that launch no more, since it was found to be none to record.
+  void take_back_attempt(KernelCounts& counts) const { --counts.attempts; }
 
-  std::optional<NotRecorded> leaves_out(Bytes visible_memory) const;
+  std::optional<NotRecorded> leaves_out(Bytes memory) const;
 
   // The claim to be the one launch of its shape or arguments that is recorded; the empty one where any launch may be. Nothing: it
   // is left out for the reason same(), since another has the claim.

@@ -12,7 +12,7 @@ namespace {
 // A batch is what one writer thread works on at a time.
 constexpr uint64_t kBatchPages = Bytes(4_MiB).count / kPageSize.count;
 
-bool lists(const std::vector<MemoryRange>& memory, uint64_t address) {
+bool has(const std::vector<MemoryRange>& memory, uint64_t address) {
   auto found = std::lower_bound(memory.begin(), memory.end(), address,
                                 [](const MemoryRange& a, uint64_t wanted) { return a.address.address < wanted; });
   return found != memory.end() && found->address.address == address;
@@ -99,17 +99,27 @@ Status StateCapture::capture_allocation(Source& source, const MemoryRange& alloc
   return {};
 }
 
-Status StateCapture::capture(Stream& stream, const Memory& memory, Publication& publication) {
+Bytes StateCapture::Memory::size() const {
+  Bytes sum;
+  for (const auto* list : lists())
+    for (const MemoryRange& memory : *list) sum += memory.size;
+  return sum;
+}
+
+void StateCapture::forget_freed(const Memory& all) {
+  const auto lists = all.lists();
   const auto is_there = [&](uint64_t address) {
-    return lists(memory.allocations, address) || lists(memory.mapped, address) || lists(memory.managed, address) ||
-           lists(memory.host, address);
+    return std::any_of(lists.begin(), lists.end(), [&](const auto* list) { return has(*list, address); });
   };
   std::erase_if(known_, [&](const auto& entry) { return !is_there(entry.first); });
+}
+
+Status StateCapture::capture(Stream& stream, const Memory& memory, Publication& publication) {
   memory_ = memory;
   lost_host_memory_ = false;
   DeviceSource device(stream);
   HostSource host;
-  for (const auto* list : {&memory.allocations, &memory.mapped, &memory.managed})
+  for (const auto* list : memory.device_lists())
     for (const MemoryRange& allocation : *list) MNEME_TRY(capture_allocation(device, allocation, publication));
   for (const MemoryRange& allocation : memory.host) {
     Status status = capture_allocation(host, allocation, publication);

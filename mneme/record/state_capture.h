@@ -5,6 +5,7 @@
 // rightly. Used by the capturing thread only.
 #pragma once
 
+#include <array>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +31,10 @@ class StateCapture {
     std::vector<MemoryRange> mapped, managed;
     std::vector<MemoryRange> host;
     std::vector<CapturedGlobal> globals;
+    // All lists but those of variables, and those of them that are read on the device.
+    std::array<const std::vector<MemoryRange>*, 4> lists() const { return {&allocations, &mapped, &managed, &host}; }
+    std::array<const std::vector<MemoryRange>*, 3> device_lists() const { return {&allocations, &mapped, &managed}; }
+    Bytes size() const;  // without the globals
   };
   // Puts the changed pages of all but globals, and all pages of the globals, into the publication. state() has
   // the result once the publication's wait() is ok. After a failure, and when the publication is given up although the database
@@ -39,6 +44,8 @@ class StateCapture {
   // Whether the last capture failed because host memory was not mapped any more.
   bool lost_host_memory() const { return lost_host_memory_; }
   void forget() { known_.clear(); }
+  // Forgets the pages of memory that is not among this, which is all that there is.
+  void forget_freed(const Memory& all);
 
  private:
   struct Known {

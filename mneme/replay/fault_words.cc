@@ -11,4 +11,13 @@ Status name_kernel(const Status& status, const std::string& kernel, const Launch
       kernel, shape.grid, shape.block, status.message());
 }
 
+Status mention_extent(const Status& status, MemoryExtent extent) {
+  if (status.code() != Code::device_fault || extent == MemoryExtent::all) return status;
+  return error(
+      Code::device_fault,
+      "{}; the launch was recorded with the memory that pointers lead to, and no other is there: if the program's own code "
+      "faults, record it with --all-memory",
+      status.message());
+}
+
 }  // namespace mneme

@@ -5,6 +5,7 @@
 
 #include "mneme/base/status.h"
 #include "mneme/device/device.h"
+#include "mneme/snapshot/memory_extent.h"
 
 namespace mneme {
 
@@ -12,5 +13,9 @@ namespace mneme {
 // be found out (--device cpu). Returns any other status as it is, and a fault that names its kernel already, as the CPU device's
 // do.
 Status name_kernel(const Status& status, const std::string& kernel, const LaunchShape& shape);
+
+// Adds to a device_fault that the launch was recorded with the memory alone that pointers lead to, and how it is recorded with
+// all, where that is so. Returns any other status as it is.
+Status mention_extent(const Status& status, MemoryExtent extent);
 
 }  // namespace mneme

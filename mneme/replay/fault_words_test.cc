@@ -23,5 +23,15 @@ TEST(FaultWords, WhatNamesItAlreadyAndWhatIsNoFaultStaysAsItIs) {
     EXPECT_EQ(name_kernel(status, "scale(float*, int)", kShape).to_string(), status.to_string());
 }
 
+TEST(FaultWords, AFaultOfALaunchWithReachableMemoryTellsHowAllIsRecorded) {
+  const Status fault = error(Code::device_fault, "a read of address 0x10, which is not accessible");
+  EXPECT_EQ(
+      mention_extent(fault, MemoryExtent::reachable).to_string(),
+      "device_fault: a read of address 0x10, which is not accessible; the launch was recorded with the memory that pointers "
+      "lead to, and no other is there: if the program's own code faults, record it with --all-memory");
+  EXPECT_EQ(mention_extent(fault, MemoryExtent::all).to_string(), fault.to_string());
+  EXPECT_TRUE(mention_extent(Status(), MemoryExtent::reachable).ok());
+}
+
 }  // namespace
 }  // namespace mneme

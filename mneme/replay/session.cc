@@ -68,6 +68,7 @@ ReplayResult Session::replay_by(const Configuration& configuration, const Compil
   result.times.push_back({"session", prepare_time_});
   result.failure = prepare_and_run(configuration, code, runs, result);
   if (result.stage == ReplayStage::running) result.failure = name_kernel(result.failure, kernel_.demangled, *result.shape);
+  result.failure = mention_extent(result.failure, instance_.memory_extent);
   if (result.failure.ok())
     result.stage = ReplayStage::done;
   else

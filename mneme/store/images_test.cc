@@ -62,7 +62,7 @@ TEST(ImageFile, SaysWhatIsWrong) {
   changed.back() ^= std::byte{1};
   EXPECT_EQ(refusal(changed), "corrupt: i.cubin: offset 24: the file's checksum is wrong: it was damaged");
   changed = file;
-  changed[8] = std::byte{4};
+  changed[8] = std::byte{5};
   EXPECT_EQ(refusal(changed),
             "corrupt: i.cubin: offset 8: the format version is 5.3, and the checksum that of version 2.3: it was damaged");
   changed[24] ^= std::byte{1};

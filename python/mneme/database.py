@@ -358,8 +358,16 @@ class Instance(Shown):
 
     @property
     def memory(self) -> int:
-        """Bytes of memory that the launch could see."""
+        """Bytes of memory that the launch was recorded with."""
         return self._native.memory
+
+    @property
+    def memory_extent(self) -> str:
+        """Which memory that is: "reachable", what pointers lead to from its arguments and variables, or "all" there was.
+
+        Recordings of before format 2.3, and those of `mneme record --all-memory`, have "all".
+        """
+        return self._native.memory_extent
 
     @property
     def device_kind(self) -> str:

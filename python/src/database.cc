@@ -183,6 +183,7 @@ void bind_kernel(nb::module_& module) {
       .def_ro("device_kind", &InstanceRecord::device_kind)
       .def_ro("device_name", &InstanceRecord::device_name)
       .def_prop_ro("memory", [](const InstanceRecord& self) { return self.state_bytes.count; })
+      .def_prop_ro("memory_extent", [](const InstanceRecord& self) { return std::string(mneme::to_string(self.memory_extent)); })
       .def_ro("recorded_at", &InstanceRecord::recorded_at)
       .def_ro("mneme_version", &InstanceRecord::mneme_version)
       .def_prop_ro(
@@ -233,7 +234,7 @@ void bind_memory(nb::module_& module) {
       .def_ro("element", &RecordedBuffer::element)
       .def_prop_ro("address", [](const RecordedBuffer& self) { return self.address.address; })
       .def_prop_ro("size", [](const RecordedBuffer& self) { return self.size.count; });
-  nb::class_<RecordedMemory>(module, "RecordedMemory", "All memory that a recorded launch could see, before it and after it.")
+  nb::class_<RecordedMemory>(module, "RecordedMemory", "The memory that a launch was recorded with, before it and after it.")
       .def(
           "__init__",
           [](RecordedMemory* self, std::shared_ptr<Database> database, const KernelDocument& kernel,

@@ -180,6 +180,13 @@ inline int find_global(const void*, const char* name, uint64_t* address, uint64_
 }
 }  // namespace fake_calls
 
+// Options that record every launch with all memory.
+inline RecordingOptions with_all_memory() {
+  RecordingOptions options;
+  options.memory_extent = MemoryExtent::all;
+  return options;
+}
+
 class FakeProgram {
  public:
   // `vendor` may replace functions of the vendor's runtime before the recorder sees them.
