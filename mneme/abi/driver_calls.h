@@ -74,8 +74,6 @@
   X(cuLaunch)                             \
   X(cuLaunchGrid)                         \
   X(cuLaunchGridAsync)                    \
-  X(cuGraphLaunch)                        \
-  X(cuGraphLaunch_ptsz)                   \
   X(cuStreamBeginCapture)                 \
   X(cuStreamBeginCapture_ptsz)            \
   X(cuStreamBeginCapture_v2)              \
@@ -84,8 +82,33 @@
   X(cuStreamBeginCaptureToGraph_ptsz)     \
   X(cuStreamEndCapture)                   \
   X(cuStreamEndCapture_ptsz)              \
+  X(cuStreamDestroy)                      \
+  X(cuStreamDestroy_v2)                   \
   X(cuDevicePrimaryCtxReset)              \
   X(cuDevicePrimaryCtxReset_v2)
+
+/* Graphs: what is made of one to be run, what is changed of that, and its launch. */
+#define MNEME_DRIVER_GRAPH_CALLS(X)     \
+  X(cuGraphInstantiate)                 \
+  X(cuGraphInstantiate_v2)              \
+  X(cuGraphInstantiateWithFlags)        \
+  X(cuGraphInstantiateWithParams)       \
+  X(cuGraphInstantiateWithParams_ptsz)  \
+  X(cuGraphExecUpdate)                  \
+  X(cuGraphExecUpdate_v2)               \
+  X(cuGraphExecKernelNodeSetParams)     \
+  X(cuGraphExecKernelNodeSetParams_v2)  \
+  X(cuGraphExecMemcpyNodeSetParams)     \
+  X(cuGraphExecMemsetNodeSetParams)     \
+  X(cuGraphExecHostNodeSetParams)       \
+  X(cuGraphExecEventRecordNodeSetEvent) \
+  X(cuGraphExecEventWaitNodeSetEvent)   \
+  X(cuGraphExecChildGraphNodeSetParams) \
+  X(cuGraphExecNodeSetParams)           \
+  X(cuGraphNodeSetEnabled)              \
+  X(cuGraphExecDestroy)                 \
+  X(cuGraphLaunch)                      \
+  X(cuGraphLaunch_ptsz)
 
 /* Calls that write memory and are neither allocations nor launches. */
 #define MNEME_DRIVER_WRITE_CALLS(X) \
@@ -151,6 +174,7 @@
   X(cuMemsetD2D32Async_ptsz)
 
 #define MNEME_DRIVER_CALLS(X) \
-  MNEME_DRIVER_IMAGE_CALLS(X) MNEME_DRIVER_MEMORY_CALLS(X) MNEME_DRIVER_LAUNCH_CALLS(X) MNEME_DRIVER_WRITE_CALLS(X)
+  MNEME_DRIVER_IMAGE_CALLS(X) \
+  MNEME_DRIVER_MEMORY_CALLS(X) MNEME_DRIVER_LAUNCH_CALLS(X) MNEME_DRIVER_GRAPH_CALLS(X) MNEME_DRIVER_WRITE_CALLS(X)
 
 #endif

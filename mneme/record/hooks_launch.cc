@@ -47,7 +47,7 @@ cudaStream_t stream_of_call(cudaStream_t stream) {
 // `original` makes the call that the program made.
 template <mneme_call kSlot, typename Original>
 cudaError_t launch(Table& table, Launch launch, cudaStream_t stream, Original original) {
-  if (!launch.refusal && stream_is_capturing(table, stream)) launch.refusal = NotRecorded::stream_capture;
+  if (!launch.refusal && stream_is_capturing(table, stream_of_call<kSlot>(stream))) launch.refusal = NotRecorded::stream_capture;
   launch.function = host_function_of(launch.function);
   Recorder::CapturePtr capture = recorder()->begin_launch(launch);
   cudaError_t code;
@@ -135,7 +135,7 @@ cudaError_t on_get_function(Table& table, cudaFunction_t* handle, const void* fu
 template <mneme_call kSlot>
 cudaError_t on_begin_capture(Table& table, cudaStream_t stream, cudaStreamCaptureMode mode) {
   cudaError_t code = reinterpret_cast<decltype(&::cudaStreamBeginCapture)>(table.next(kSlot))(stream, mode);
-  if (code == cudaSuccess) recorder()->begin_stream_capture();
+  if (code == cudaSuccess) recorder()->begin_stream_capture(stream);
   return code;
 }
 
@@ -144,7 +144,7 @@ cudaError_t on_begin_capture_to_graph(Table& table, cudaStream_t stream, cudaGra
                                       const cudaGraphEdgeData* edges, size_t count, cudaStreamCaptureMode mode) {
   auto next = reinterpret_cast<decltype(&::cudaStreamBeginCaptureToGraph)>(table.next(kSlot));
   cudaError_t code = next(stream, graph, dependencies, edges, count, mode);
-  if (code == cudaSuccess) recorder()->begin_stream_capture();
+  if (code == cudaSuccess) recorder()->begin_stream_capture(stream);
   return code;
 }
 
@@ -153,8 +153,13 @@ cudaError_t on_end_capture(Table& table, cudaStream_t stream, cudaGraph_t* graph
   // An invalidated capture ends with an error, and ends all the same: what counts is whether one was going on.
   bool capturing = stream_is_capturing(table, stream);
   cudaError_t code = reinterpret_cast<decltype(&::cudaStreamEndCapture)>(table.next(kSlot))(stream, graph);
-  if (capturing) recorder()->end_stream_capture();
+  if (capturing) recorder()->end_stream_capture(stream);
   return code;
+}
+
+cudaError_t on_stream_destroy(Table& table, cudaStream_t stream) {
+  recorder()->forget_stream(stream);
+  return MNEME_NEXT(table, cudaStreamDestroy)(stream);
 }
 
 #define MNEME_SLOT(name, ...) Hook<MNEME_CALL_##name, __VA_ARGS__>
@@ -176,7 +181,8 @@ using Hooks = HookList<
     MNEME_SLOT(cudaStreamBeginCaptureToGraph, on_begin_capture_to_graph<MNEME_CALL_cudaStreamBeginCaptureToGraph>),
     MNEME_SLOT(cudaStreamBeginCaptureToGraph_ptsz, on_begin_capture_to_graph<MNEME_CALL_cudaStreamBeginCaptureToGraph_ptsz>),
     MNEME_SLOT(cudaStreamEndCapture, on_end_capture<MNEME_CALL_cudaStreamEndCapture>),
-    MNEME_SLOT(cudaStreamEndCapture_ptsz, on_end_capture<MNEME_CALL_cudaStreamEndCapture_ptsz>)>;
+    MNEME_SLOT(cudaStreamEndCapture_ptsz, on_end_capture<MNEME_CALL_cudaStreamEndCapture_ptsz>),
+    MNEME_SLOT(cudaStreamDestroy, on_stream_destroy)>;
 
 }  // namespace
 

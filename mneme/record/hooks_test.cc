@@ -233,7 +233,7 @@ TEST_F(HookedLaunches, AStreamCaptureIntoAGraphIsOne) {
   program.vendor().begin_of_capture = cudaSuccess;
   EXPECT_EQ(begin(), cudaSuccess);
   EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);  // in the legacy stream
-  EXPECT_EQ(program.count(NotRecorded::stream_capture), 1u);
+  EXPECT_EQ(program.count(NotRecorded::during_capture), 1u);
   cudaGraph_t graph = nullptr;
   program.call<decltype(cudaStreamEndCapture)>(MNEME_CALL_cudaStreamEndCapture, stream, &graph);
   EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);

@@ -698,7 +698,8 @@ TEST(Record, StreamCaptureIsLeftAlone) {
   EXPECT_EQ(program.vendor().synchronizations, before);
   cudaGraph_t graph = nullptr;
   program.call<decltype(cudaStreamEndCapture)>(MNEME_CALL_cudaStreamEndCapture, stream, &graph);
-  EXPECT_EQ(program.count(NotRecorded::stream_capture), 2u);
+  EXPECT_EQ(program.count(NotRecorded::stream_capture), 1u);
+  EXPECT_EQ(program.count(NotRecorded::during_capture), 1u);
   program.launch(program.increment, data, 1, stream);
   EXPECT_EQ(program.instances().size(), 1u);
   EXPECT_EQ(program.free(data), cudaSuccess);
@@ -718,6 +719,17 @@ TEST(Record, AnInvalidatedStreamCaptureEndsToo) {
             cudaErrorStreamCaptureInvalidated);
   program.launch(program.increment, data, 1, stream);
   EXPECT_EQ(program.count(NotRecorded::stream_capture), 0u);
+  EXPECT_EQ(program.instances().size(), 1u);
+}
+
+TEST(Record, AStreamThatIsDestroyedIsCapturedNoMore) {
+  FakeProgram program;
+  int* data = program.allocate<int>(16);
+  const auto stream = reinterpret_cast<cudaStream_t>(8);
+  program.call<decltype(cudaStreamBeginCapture)>(MNEME_CALL_cudaStreamBeginCapture, stream, cudaStreamCaptureModeGlobal);
+  program.call<decltype(cudaStreamDestroy)>(MNEME_CALL_cudaStreamDestroy, stream);
+  program.launch(program.increment, data, 1);
+  EXPECT_EQ(program.count(NotRecorded::during_capture), 0u);
   EXPECT_EQ(program.instances().size(), 1u);
 }
 

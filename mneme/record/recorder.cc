@@ -35,6 +35,23 @@ void Recorder::count(NotRecorded reason, const std::string& kernel) {
   if (environment_.report) environment_.report->count(reason, kernel);
 }
 
+void Recorder::begin_stream_capture(const void* stream) {
+  std::lock_guard lock(mutex_);
+  capturing_.insert(stream);
+  stream_captures_ = capturing_.size();
+}
+void Recorder::end_stream_capture(const void* stream) {
+  std::lock_guard lock(mutex_);
+  if (const auto one = capturing_.find(stream); one != capturing_.end()) capturing_.erase(one);
+  stream_captures_ = capturing_.size();
+}
+void Recorder::forget_stream(const void* stream) {
+  if (stream_captures_ == 0) return;
+  std::lock_guard lock(mutex_);
+  capturing_.erase(stream);
+  stream_captures_ = capturing_.size();
+}
+
 void Recorder::become_forked_child() { state_ = State::ended; }
 
 // Opened late, when the application's own context exists: the recorder then shares it, and the application has chosen its flags.
@@ -217,6 +234,8 @@ void Recorder::reset(Vendor& vendor) {
     foreign_.clear();
     deferred_.clear();
     stream_frees_.clear();  // their events go with the device
+    capturing_.clear();
+    stream_captures_ = 0;
     profiled_.reset();
   }
   outside_memory_.clear();

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <vector>
 
@@ -105,8 +106,11 @@ class Recorder {
   // To be called when an image is unregistered: forgets what was read of kernels, which may be the image's.
   void forget_kernels();
 
-  void begin_stream_capture() { ++stream_captures_; }
-  void end_stream_capture() { --stream_captures_; }
+  // Which streams are being captured, by the stream that the capture began in: meanwhile nothing waits for the device. A stream
+  // that is destroyed ends its capture.
+  void begin_stream_capture(const void* stream);
+  void end_stream_capture(const void* stream);
+  void forget_stream(const void* stream);
   bool in_stream_capture() const { return stream_captures_ > 0; }
 
   // Decides whether a launch is recorded, and captures the memory before it. Null: the launch passes through and is not recorded;
@@ -120,6 +124,16 @@ class Recorder {
   CapturePtr begin_launch(Launch& launch);
   void end_launch(CapturePtr capture, bool launched);
 
+  // The same in two steps, for launches of which several are decided on before the first is made. select_launch() counts and
+  // decides as begin_launch() does, and captures nothing yet. What it gives is to be handed to begin_launch() right before that
+  // launch, or to pass() with the reason why it is not recorded after all.
+  CapturePtr select_launch(const Launch& launch);
+  CapturePtr begin_launch(CapturePtr selected, Launch& launch);
+  void pass(CapturePtr selected, NotRecorded reason);
+  // Waits until the current device has nothing to do, for no longer than a capture would. Otherwise what a launch is not recorded
+  // for.
+  std::optional<NotRecorded> wait_for_device(Vendor& vendor) const;
+
   // Whether this is `mneme profile`: launches are timed, and nothing is recorded. No memory is the recorder's then.
   bool profiles_only() const { return options_.profile_file >= 0; }
 
@@ -128,6 +142,8 @@ class Recorder {
   // launch goes into a graph or to another device, and right after a launch for which memory was read.
   std::optional<LaunchTag> begin_timing(const Launch& launch, const Capture* capture, void* stream);
   void end_timing(std::optional<LaunchTag> timed, bool launched);
+  // Where launches are profiled only: counts one that was made and is not timed.
+  void count_untimed(const Launch& launch);
   // Writes how often and how long recorded shapes ran into the database, or the profile to where `mneme profile` finds it. To be
   // called at the process's exit, while the vendor's runtime still works.
   void finish_profile();
@@ -145,9 +161,7 @@ class Recorder {
   Status open(Vendor& vendor);
   Status open_for_profile(Vendor& vendor);
   void choose_images(const Device& device);
-  bool goes_into_graph(const Launch& launch) const {
-    return launch.refusal == NotRecorded::stream_capture || stream_captures_ > 0;
-  }
+  static bool goes_into_graph(const Launch& launch) { return launch.refusal == NotRecorded::stream_capture; }
   void end(const Status& status);
   void count(NotRecorded reason, const std::string& kernel);
   std::shared_ptr<const RecordableKernel> find_kernel(const void* function, Vendor& vendor);
@@ -163,6 +177,7 @@ class Recorder {
   InstanceRecord describe_instance(const RecordableKernel& kernel, const Launch& launch, ByteVector parameters) const;
   Result<bool> capture_prologue(Capture& capture);
   enum class Waited { idle, failed, running };
+  Waited wait_for_device(Vendor& vendor, int ordinal, bool kernels_reach_host) const;
   Waited wait_for_device(const Capture& capture) const;
   StateCapture::Memory whole_memory(const Opened& opened) const;
   Bytes least_memory(const Opened& opened, ByteSpan parameters);
@@ -170,6 +185,7 @@ class Recorder {
   Status keep_reachable(Capture& capture);
   Status publish(Capture& capture);
   std::shared_ptr<Profile> current_profile();
+  static Profile::Launched launched_only(const Launch& launch, const RecordableKernel* kernel);
   std::optional<LaunchTag> begin_timing_only(const Launch& launch, void* stream);
   std::shared_ptr<Profiled> current_profiled();
   void end_timing_only(LaunchTag timed, bool launched);
@@ -195,7 +211,7 @@ class Recorder {
   Annotations annotations_;
   Annotations shadows_;  // annotations of variables, at the addresses that the variables have on the host
   std::atomic<State> state_ = State::waiting;
-  std::atomic<int> stream_captures_ = 0;
+  std::atomic<size_t> stream_captures_ = 0;    // how many capturing_ has
   std::atomic<bool> memory_was_read_ = false;  // before the latest launch that was looked at for timing
   std::shared_ptr<Profile> profile_;           // under mutex_; null without --profile
   std::shared_ptr<Profiled> profiled_;         // under mutex_; where nothing is recorded
@@ -204,8 +220,9 @@ class Recorder {
   std::shared_ptr<Opened> opened_;  // under mutex_
 
   mutable std::mutex mutex_;
-  RangeMap<NotRecorded> foreign_;    // memory that is not the recorder's, and why a launch that is given it is not recorded
-  std::vector<DevicePtr> deferred_;  // to be freed when no capture is going on
+  std::multiset<const void*> capturing_;  // per-thread streams have one name
+  RangeMap<NotRecorded> foreign_;         // memory that is not the recorder's, and why a launch that is given it is not recorded
+  std::vector<DevicePtr> deferred_;       // to be freed when no capture is going on
   struct StreamFree {
     DevicePtr pointer;
     void* event;

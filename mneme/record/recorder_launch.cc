@@ -101,7 +101,7 @@ std::optional<NotRecorded> Recorder::select(const RecordableKernel& kernel, cons
   if (kernel.counts->refused) return NotRecorded::damaged_file;
   if (auto reason = selection_.leaves_out(*kernel.counts, position)) return reason;
   if (launch.refusal) return launch.refusal;
-  if (stream_captures_ > 0) return NotRecorded::stream_capture;
+  if (stream_captures_ > 0) return NotRecorded::during_capture;
   if (launch.packed.empty() && !arguments_are_there(kernel, launch.arguments)) return NotRecorded::launch_failed;
   bool managed = std::any_of(kernel.globals.begin(), kernel.globals.end(), [](const auto& g) { return g.info.managed; });
   if (managed) return NotRecorded::managed_global;
@@ -142,14 +142,21 @@ InstanceRecord Recorder::describe_instance(const RecordableKernel& kernel, const
 void Recorder::DeleteCapture::operator()(Capture* capture) const { delete capture; }
 
 Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
+  CapturePtr selected = select_launch(launch);
+  return selected ? begin_launch(std::move(selected), launch) : nullptr;
+}
+
+Recorder::CapturePtr Recorder::select_launch(const Launch& launch) {
   if (environment_.report) ++environment_.report->launches;
+  const bool captured = goes_into_graph(launch) || stream_captures_ > 0;
   // Before the first look at a kernel, since the device decides which of a program's images counts.
-  if (state_ == State::waiting && !goes_into_graph(launch) && (!launch.refusal || profiles_only()))
+  if (state_ == State::waiting && !captured && (!launch.refusal || profiles_only()))
     if (Status status = open(launch.vendor); !status.ok()) end(status);
   if (profiles_only()) return nullptr;
   const uint64_t position = selection_.next_position();
   // What an image holds is read once, for the device that the first launch opens.
-  if (state_ == State::waiting && goes_into_graph(launch)) return count(NotRecorded::stream_capture, ""), nullptr;
+  if (state_ == State::waiting && captured)
+    return count(goes_into_graph(launch) ? NotRecorded::stream_capture : NotRecorded::during_capture, ""), nullptr;
   auto kernel = find_kernel(launch.function, launch.vendor);
   if (!kernel) return count(NotRecorded::unknown_kernel, ""), nullptr;
   auto pass = [&](NotRecorded reason) { return count(reason, kernel->display_name()), nullptr; };
@@ -177,7 +184,14 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   capture->recording.instance = describe_instance(*kernel, launch, std::move(parameters));
 
   if (!selection_.begin_attempt(*kernel->counts)) return pass(NotRecorded::beyond_max);
-  if (!gate_.begin_capture()) return pass(NotRecorded::concurrent);
+  return capture;
+}
+
+void Recorder::pass(CapturePtr selected, NotRecorded reason) { count(reason, selected->kernel->display_name()); }
+
+Recorder::CapturePtr Recorder::begin_launch(CapturePtr capture, Launch& launch) {
+  if (state_ == State::ended) return pass(std::move(capture), NotRecorded::ended), nullptr;
+  if (!gate_.begin_capture()) return pass(std::move(capture), NotRecorded::concurrent), nullptr;
   auto is_new = capture_prologue(*capture);
   if (is_new.ok() && *is_new) return capture;
   // The program has unmapped memory that it had registered.
@@ -248,14 +262,28 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
 }
 
 // Where kernels reach the host's memory they may be waiting for the host, which waits here: not for ever, then.
-Recorder::Waited Recorder::wait_for_device(const Capture& capture) const {
-  if (capture.memory.host.empty()) return capture.vendor.synchronize().ok() ? Waited::idle : Waited::failed;
-  std::packaged_task<Status()> wait(
-      [&vendor = capture.vendor, ordinal = capture.opened->ordinal] { return vendor.synchronize(ordinal); });
+Recorder::Waited Recorder::wait_for_device(Vendor& vendor, int ordinal, bool kernels_reach_host) const {
+  if (!kernels_reach_host) return vendor.synchronize().ok() ? Waited::idle : Waited::failed;
+  std::packaged_task<Status()> wait([&vendor, ordinal] { return vendor.synchronize(ordinal); });
   std::future<Status> result = wait.get_future();
   std::thread(std::move(wait)).detach();
   if (result.wait_for(environment_.patience) != std::future_status::ready) return Waited::running;
   return result.get().ok() ? Waited::idle : Waited::failed;
+}
+
+Recorder::Waited Recorder::wait_for_device(const Capture& capture) const {
+  return wait_for_device(capture.vendor, capture.opened->ordinal, !capture.memory.host.empty());
+}
+
+std::optional<NotRecorded> Recorder::wait_for_device(Vendor& vendor) const {
+  auto device = vendor.current_device();
+  if (!device.ok()) return NotRecorded::device_lost;
+  switch (wait_for_device(vendor, *device, host_memory_.bytes().count != 0)) {
+    case Waited::idle: return std::nullopt;
+    case Waited::failed: return NotRecorded::device_lost;
+    case Waited::running: return NotRecorded::waits_for_host;
+  }
+  return std::nullopt;
 }
 
 Status Recorder::read_memory(Capture& capture) {

@@ -40,6 +40,14 @@ std::shared_ptr<Recorder::Profiled> Recorder::current_profiled() {
   return state_ == State::open ? profiled_ : nullptr;
 }
 
+Profile::Launched Recorder::launched_only(const Launch& launch, const RecordableKernel* kernel) {
+  Profile::Launched launched{{}, launch.grid, launch.block, launch.shared, launch.cooperative, {}, kernel};
+  if (kernel)
+    launched.static_hash =
+        kernel->status.ok() ? kernel->record.static_hash : digest_of(std::as_bytes(std::span(kernel->registered->name)));
+  return launched;
+}
+
 std::optional<LaunchTag> Recorder::begin_timing_only(const Launch& launch, void* stream) {
   if (goes_into_graph(launch)) {
     if (environment_.report) environment_.report->count(NotRecorded::stream_capture, "");
@@ -47,15 +55,20 @@ std::optional<LaunchTag> Recorder::begin_timing_only(const Launch& launch, void*
   }
   auto profiled = current_profiled();
   if (!profiled) return std::nullopt;
-  auto kernel = find_kernel(launch.function, launch.vendor);
-  Profile::Launched launched{{}, launch.grid, launch.block, launch.shared, launch.cooperative, {}, kernel.get()};
-  if (kernel)
-    launched.static_hash =
-        kernel->status.ok() ? kernel->record.static_hash : digest_of(std::as_bytes(std::span(kernel->registered->name)));
+  const auto kernel = find_kernel(launch.function, launch.vendor);
+  const Profile::Launched launched = launched_only(launch, kernel.get());
   auto device = launch.vendor.current_device();
-  if (device.ok() && *device == profiled->ordinal) return profiled->profile->begin(launched, launch.vendor, stream);
+  if (device.ok() && *device == profiled->ordinal && !in_stream_capture())
+    return profiled->profile->begin(launched, launch.vendor, stream);
   profiled->profile->count(launched);
   return std::nullopt;
+}
+
+void Recorder::count_untimed(const Launch& launch) {
+  const auto profiled = current_profiled();
+  if (!profiled) return;
+  const auto kernel = find_kernel(launch.function, launch.vendor);
+  profiled->profile->count(launched_only(launch, kernel.get()));
 }
 
 void Recorder::end_timing_only(LaunchTag timed, bool launched) {

@@ -10,7 +10,7 @@
 namespace mneme {
 namespace {
 
-constexpr uint64_t kMagic = 0x334f5045524d4e4d;  // "MNMREPO3"
+constexpr uint64_t kMagic = 0x344f5045524d4e4d;  // "MNMREPO4"
 
 RecordingReport* map_report(int descriptor) {
   void* memory = ::mmap(nullptr, sizeof(RecordingReport), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -38,6 +38,12 @@ std::string_view describe(NotRecorded reason) {
       return "two files of the same name have static variables of the same name (rename one of the files)";
     case NotRecorded::unknown_kernel: return "the kernel was not registered by the program (it was made at run time)";
     case NotRecorded::stream_capture: return "launched into a graph, which is not recorded yet";
+    case NotRecorded::during_capture:
+      return "launched while a stream was being captured into a graph, when memory cannot be read";
+    case NotRecorded::graph_nodes:
+      return "in a graph that is not run node by node (it has conditional, memory or semaphore nodes, or can be run or changed "
+             "from the device)";
+    case NotRecorded::graph_untold: return "in a graph of which the driver does not tell the nodes, or gives no part";
     case NotRecorded::launch_attribute: return "launched with an attribute (such as a cluster) that is not recorded yet";
     case NotRecorded::other_device: return "on a second device, which is not recorded yet";
     case NotRecorded::managed_memory:

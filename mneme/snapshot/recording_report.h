@@ -33,6 +33,9 @@ enum class NotRecorded : uint32_t {
   ambiguous_names,   // the kernel's IR cannot tell two variables apart
   unknown_kernel,    // the kernel was never registered, but made at run time
   stream_capture,    // the launch goes into a graph
+  during_capture,    // a stream is captured into a graph, during which memory cannot be read
+  graph_nodes,       // this and the next: a graph runs it, which holds nodes that are not run one by one,
+  graph_untold,      // or of which the driver does not tell all, or gives no parts
   launch_attribute,  // the launch has an attribute that a recording does not hold
   other_device,      // it is on a device other than the first one used
   managed_memory,    // this and the next four: an argument points to memory of a kind that is not captured

@@ -5,7 +5,6 @@
 // `elsewhere_from`, MNEME_FAKE_SHARES_MANAGED whether host and device may reach managed memory at once.
 #include <dlfcn.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -20,7 +19,6 @@ std::mutex mutex;
 std::map<const void*, std::string> kernels;  // of libraries: by their handles
 std::map<CUdeviceptr, size_t> sizes;         // of what this file allocates
 uint64_t next_handle = 0x1000;
-std::atomic<int> captures = 0;
 CUmemoryPool current_pool = nullptr;  // the default one
 
 // The variable is read here, and not only looked up.
@@ -33,7 +31,7 @@ Handle make_handle() {
 }
 
 CUresult run(const std::string& kernel, CUdeviceptr address, unsigned count) {
-  if (captures != 0 || kernel != "add_one") return CUDA_SUCCESS;
+  if (kernel != "add_one") return CUDA_SUCCESS;
   auto* words = reinterpret_cast<unsigned*>(address);
   for (unsigned i = 0; i < count; ++i) ++words[i];
   return CUDA_SUCCESS;
@@ -76,6 +74,9 @@ CUresult parameter_info(size_t index, size_t* offset, size_t* size) {
 namespace mneme::cuda {
 // The kernel that a function of a module (fake_driver.cc) stands for; empty for any other handle.
 std::string fake_function_name(CUfunction function);
+// What a captured stream is given goes into its graph (fake_graphs.cc). False: the stream is not captured.
+bool fake_capture_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS& kernel);
+bool fake_capture_memory(CUstream stream, CUdeviceptr address, size_t size);
 }  // namespace mneme::cuda
 
 extern "C" {
@@ -138,9 +139,12 @@ CUresult cuKernelGetParamInfo(CUkernel, size_t index, size_t* offset, size_t* si
   return parameter_info(index, offset, size);
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
-                        void** parameters, void** extra) {
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void** parameters, void** extra) {
   if (CUresult result = mneme::cuda::fake_enter(__func__); result != CUDA_SUCCESS) return result;
+  const CUDA_KERNEL_NODE_PARAMS node{function, grid_x, grid_y,     grid_z, block_x, block_y,
+                                     block_z,  shared, parameters, extra,  nullptr, nullptr};
+  if (mneme::cuda::fake_capture_kernel(stream, node)) return CUDA_SUCCESS;
   std::string name = mneme::cuda::fake_function_name(function);
   if (name.empty()) {
     std::lock_guard lock(mutex);
@@ -159,7 +163,11 @@ CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned a, unsigned b, unsigned c, u
 }
 CUresult cuLaunchGrid(CUfunction, int, int) { return CUDA_SUCCESS; }
 
-CUresult cuMemAllocAsync(CUdeviceptr* out, size_t size, CUstream) { return allocate(out, size); }
+CUresult cuMemAllocAsync(CUdeviceptr* out, size_t size, CUstream stream) {
+  const CUresult code = allocate(out, size);
+  if (code == CUDA_SUCCESS) mneme::cuda::fake_capture_memory(stream, *out, size);
+  return code;
+}
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t size, CUmemoryPool, CUstream) { return allocate(out, size); }
 CUresult cuMemFreeAsync(CUdeviceptr, CUstream) { return CUDA_SUCCESS; }
 #undef cuMemGetAddressRange
@@ -179,11 +187,6 @@ CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC*, const
   return CUDA_SUCCESS;
 }
 CUresult cuTexObjectDestroy(CUtexObject) { return CUDA_SUCCESS; }
-
-#undef cuStreamBeginCapture
-CUresult cuStreamBeginCapture_v2(CUstream, CUstreamCaptureMode) { return ++captures, CUDA_SUCCESS; }
-CUresult cuStreamEndCapture(CUstream, CUgraph* graph) { return --captures, *graph = nullptr, CUDA_SUCCESS; }
-CUresult cuGraphLaunch(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
 
 #undef cuMemcpyHtoD
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t size) { return cuMemcpyHtoDAsync(to, from, size, nullptr); }

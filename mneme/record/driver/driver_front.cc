@@ -16,6 +16,7 @@ namespace mneme::driver {
   X(cuEventCreate)              \
   X(cuEventRecord)              \
   X(cuEventQuery)               \
+  X(cuStreamIsCapturing)        \
   X(cuModuleGetGlobal_v2)
 // Those that came later than the oldest driver that is recorded on; null there.
 #define MNEME_LATER_CALLS(X)   \
@@ -69,6 +70,7 @@ Status DriverFront::attach(mneme_driver_table& table) {
 #undef MNEME_FIND
   MNEME_TRY(need("cuEventDestroy_v2", functions.destroy_event));
   MNEME_TRY(need("cuEventElapsedTime", functions.elapsed_time));
+  library_ = table.library;
   real_.assign(table.real, table.real + table.call_count);
   functions_ = &functions;
   return {};
@@ -115,6 +117,21 @@ bool DriverFront::shares_managed_memory() const {
   return functions_->cuCtxGetDevice(&device) == CUDA_SUCCESS &&
          functions_->cuDeviceGetAttribute(&shares, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device) == CUDA_SUCCESS &&
          shares != 0;
+}
+
+bool DriverFront::is_capturing(CUstream stream) const {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return recorder()->in_stream_capture() && functions_->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+CUcontext DriverFront::current_context() const {
+  CUcontext current = nullptr;
+  return functions_->cuCtxGetCurrent(&current) == CUDA_SUCCESS ? current : nullptr;
+}
+
+mneme_driver_function DriverFront::find(const char* name) const {
+  return reinterpret_cast<mneme_driver_function>(::dlsym(library_, name));
 }
 
 Status DriverFront::synchronize() {
@@ -210,8 +227,8 @@ Status attach_driver(mneme_driver_table& table) {
                  "the preloaded library is of another Mneme (its table has version {} and {} functions, {} and {} expected)",
                  table.version, table.call_count, MNEME_DRIVER_TABLE_VERSION, static_cast<int>(MNEME_DRIVER_CALL_COUNT));
   MNEME_TRY(front().attach(table));
-  for (const auto& hooks :
-       {image_hooks(), memory_hooks(), mapped_memory_hooks(), host_memory_hooks(), launch_hooks(), write_hooks()})
+  for (const auto& hooks : {image_hooks(), memory_hooks(), mapped_memory_hooks(), host_memory_hooks(), launch_hooks(), graph_hooks(),
+                            write_hooks()})
     for (const DriverHook& one : hooks)
       if (table.real[one.slot]) table.slots[one.slot] = one.handler;
   return {};

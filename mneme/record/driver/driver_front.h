@@ -43,6 +43,12 @@ class DriverFront final : public Vendor {
   Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
   Result<std::vector<Parameter>> parameters_of(const void* function) override;
 
+  // Whether calls for the stream go into a graph. Always false while the recorder knows of no capture.
+  bool is_capturing(CUstream stream) const;
+  CUcontext current_context() const;
+  // Another function of the driver's, by its exported name; null: this driver lacks it.
+  mneme_driver_function find(const char* name) const;
+
   // Whether the current device's pool for allocations in streams is its own one, which the program has not replaced.
   bool allocates_from_default_pool() const;
 
@@ -57,6 +63,7 @@ class DriverFront final : public Vendor {
   struct Functions;
   Result<CUcontext> primary_context(CUdevice device);
 
+  void* library_ = nullptr;
   std::vector<mneme_driver_function> real_;
   const Functions* functions_ = nullptr;
   mutable std::mutex mutex_;
@@ -75,6 +82,12 @@ CUresult next(A... arguments) {
   return reinterpret_cast<F>(front().real(kSlot))(arguments...);
 }
 
+// What null means as a stream depends on which variant was called.
+template <bool kPerThread>
+CUstream stream_of_call(CUstream stream) {
+  return kPerThread && stream == nullptr ? CU_STREAM_PER_THREAD : stream;
+}
+
 struct DriverHook {
   mneme_driver_call slot;
   mneme_driver_function handler;
@@ -89,7 +102,8 @@ std::vector<DriverHook> image_hooks();          // hooks_images.cc: loading of c
 std::vector<DriverHook> memory_hooks();         // hooks_memory.cc: device memory, textures
 std::vector<DriverHook> mapped_memory_hooks();  // hooks_mapped_memory.cc: memory that the program maps itself
 std::vector<DriverHook> host_memory_hooks();    // hooks_host_memory.cc: host memory that kernels reach
-std::vector<DriverHook> launch_hooks();         // hooks_launch.cc: launches, and graphs
+std::vector<DriverHook> launch_hooks();         // hooks_launch.cc: launches, and capturing of streams
+std::vector<DriverHook> graph_hooks();          // hooks_graphs.cc: graphs that are run
 std::vector<DriverHook> write_hooks();          // hooks_writes.cc: other calls that write memory
 
 // Replaces the slots of the table. Fails as DriverFront::attach() does, and then leaves it alone.

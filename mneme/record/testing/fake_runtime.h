@@ -145,6 +145,7 @@ inline cudaError_t begin_capture_to_graph(cudaStream_t, cudaGraph_t, const cudaG
 inline cudaError_t end_capture(cudaStream_t, cudaGraph_t*) {
   return runtime->capturing = cudaStreamCaptureStatusNone, runtime->end_of_capture;
 }
+inline cudaError_t destroy_stream(cudaStream_t) { return runtime->capturing = cudaStreamCaptureStatusNone, cudaSuccess; }
 inline cudaError_t make_event(cudaEvent_t* event, unsigned) {
   *event = reinterpret_cast<cudaEvent_t>(new char);
   return runtime->events.insert(*event), cudaSuccess;
@@ -366,6 +367,7 @@ class FakeProgram {
     set(MNEME_CALL_cudaStreamBeginCapture, fake_calls::begin_capture);
     set(MNEME_CALL_cudaStreamBeginCaptureToGraph, fake_calls::begin_capture_to_graph);
     set(MNEME_CALL_cudaStreamEndCapture, fake_calls::end_capture);
+    set(MNEME_CALL_cudaStreamDestroy, fake_calls::destroy_stream);
     set(MNEME_CALL___cudaRegisterFatBinary, fake_calls::register_image);
     set(MNEME_CALL_cudaGetSymbolAddress, fake_calls::symbol_address);
     set(MNEME_CALL_cudaGetSymbolSize, fake_calls::symbol_size);

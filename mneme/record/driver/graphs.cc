@@ -1,0 +1,346 @@
+#include "mneme/record/driver/graphs.h"
+
+#include <algorithm>
+#include <cstring>
+#include <queue>
+#include <unordered_map>
+
+#include "mneme/base/log.h"
+#include "mneme/record/driver/driver_front.h"
+#include "mneme/record/driver/launches.h"
+
+namespace mneme::driver {
+namespace {
+
+// What is asked of the driver about graphs, and done with them. Null where the driver lacks it.
+#define MNEME_GRAPH_CALLS(X)       \
+  X(cuGraphGetNodes)               \
+  X(cuGraphGetEdges)               \
+  X(cuGraphNodeGetType)            \
+  X(cuGraphKernelNodeGetParams)    \
+  X(cuGraphKernelNodeGetAttribute) \
+  X(cuGraphChildGraphNodeGetGraph) \
+  X(cuGraphMemAllocNodeGetParams)  \
+  X(cuGraphClone)                  \
+  X(cuGraphNodeFindInClone)        \
+  X(cuGraphDestroyNode)            \
+  X(cuGraphDestroy)                \
+  X(cuGraphInstantiate)            \
+  X(cuGraphNodeSetEnabled)         \
+  X(cuGraphExecDestroy)
+
+#define MNEME_QUOTE_(name) #name
+#define MNEME_QUOTE(name) MNEME_QUOTE_(name)
+
+struct Functions {
+#define MNEME_MEMBER(name) decltype(&::name) name = reinterpret_cast<decltype(&::name)>(front().find(MNEME_QUOTE(name)));
+  MNEME_GRAPH_CALLS(MNEME_MEMBER)
+#undef MNEME_MEMBER
+#define MNEME_AND_THERE(name) &&name != nullptr
+  const bool complete = true MNEME_GRAPH_CALLS(MNEME_AND_THERE);
+#undef MNEME_AND_THERE
+};
+
+const Functions& driver() {
+  static const Functions functions;
+  return functions;
+}
+
+Status driver_error(const char* call, CUresult code) {
+  return error(Code::unsupported, "{} returned {}", call, static_cast<int>(code));
+}
+
+// Of a kernel node, those that change what runs, or tell how. Others have the defaults of the driver.
+constexpr CUlaunchAttributeID kAttributes[] = {
+    CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+    CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+    CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+    CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
+    CU_LAUNCH_ATTRIBUTE_PRIORITY,
+    CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION,
+    CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE,
+};
+
+// Whether a node that the driver has answered for was given the attribute.
+bool is_set(const CUlaunchAttribute& attribute, const Launch& launch) {
+  const CUlaunchAttributeValue& value = attribute.value;
+  switch (attribute.id) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW: return value.accessPolicyWindow.num_bytes != 0;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: return value.cooperative != 0;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: return value.clusterDim.x * value.clusterDim.y * value.clusterDim.z > 1;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: return value.clusterSchedulingPolicyPreference != 0;
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY: return value.priority != 0;
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION: {
+      const auto& preferred = value.preferredClusterDim;
+      return preferred.x * preferred.y * preferred.z > 1 && Dim3{preferred.x, preferred.y, preferred.z} != launch.cluster;
+    }
+    default: return false;
+  }
+}
+
+// The handle by which the program has got the kernel: the driver may tell two.
+const void* function_of(const CUDA_KERNEL_NODE_PARAMS& parameters) {
+  for (const void* handle : {static_cast<const void*>(parameters.func), static_cast<const void*>(parameters.kern)})
+    if (handle && recorder()->registry().find_kernel(handle)) return handle;
+  return parameters.func ? static_cast<const void*>(parameters.func) : parameters.kern;
+}
+
+// An order in which each is behind those that it waits for, near to the one in which they were added.
+std::vector<size_t> order_of(size_t count, const std::vector<std::pair<size_t, size_t>>& edges) {
+  std::vector<std::vector<size_t>> behind(count);
+  std::vector<size_t> waits_for(count);
+  for (const auto& [from, to] : edges) {
+    behind[from].push_back(to);
+    ++waits_for[to];
+  }
+  std::priority_queue<size_t, std::vector<size_t>, std::greater<>> ready;
+  for (size_t i = 0; i < count; ++i)
+    if (waits_for[i] == 0) ready.push(i);
+  std::vector<size_t> order;
+  while (!ready.empty()) {
+    const size_t next = ready.top();
+    ready.pop();
+    order.push_back(next);
+    for (size_t one : behind[next])
+      if (--waits_for[one] == 0) ready.push(one);
+  }
+  return order;
+}
+
+// The nodes of a graph in an order in which they may run. Nothing: the driver does not tell them.
+std::optional<std::vector<CUgraphNode>> ordered_nodes(CUgraph graph) {
+  size_t count = 0, edge_count = 0;
+  if (driver().cuGraphGetNodes(graph, nullptr, &count) != CUDA_SUCCESS) return std::nullopt;
+  std::vector<CUgraphNode> nodes(count);
+  if (count != 0 && driver().cuGraphGetNodes(graph, nodes.data(), &count) != CUDA_SUCCESS) return std::nullopt;
+  if (driver().cuGraphGetEdges(graph, nullptr, nullptr, nullptr, &edge_count) != CUDA_SUCCESS) return std::nullopt;
+  std::vector<CUgraphNode> from(edge_count), to(edge_count);
+  std::vector<CUgraphEdgeData> kinds(edge_count);
+  if (edge_count != 0 && driver().cuGraphGetEdges(graph, from.data(), to.data(), kinds.data(), &edge_count) != CUDA_SUCCESS)
+    return std::nullopt;
+  std::unordered_map<CUgraphNode, size_t> index;
+  for (size_t i = 0; i < count; ++i) index[nodes[i]] = i;
+  std::vector<std::pair<size_t, size_t>> edges;
+  for (size_t i = 0; i < edge_count; ++i) edges.push_back({index.at(from[i]), index.at(to[i])});
+  std::vector<CUgraphNode> ordered;
+  for (size_t i : order_of(count, edges)) ordered.push_back(nodes[i]);
+  return ordered;
+}
+
+}  // namespace
+
+void DestroyGraph::operator()(CUgraph graph) const { driver().cuGraphDestroy(graph); }
+void DestroyGraph::operator()(CUgraphExec graph) const { driver().cuGraphExecDestroy(graph); }
+
+ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags) : flags_(flags) {
+  if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) refuse(NotRecorded::graph_nodes);
+  if (driver().complete)
+    root_ = describe(graph);
+  else
+    refuse(NotRecorded::graph_untold);
+  finish();
+}
+
+void ExecutableGraph::refuse(NotRecorded reason) {
+  if (!refusal_) refusal_ = reason;
+  for (GraphNode* node : kernels_) node->launch->refusal = refusal_;
+}
+
+void ExecutableGraph::finish() {
+  kernels_.clear();
+  list_kernels(root_);
+  if (refusal_) refuse(*refusal_);
+}
+
+void ExecutableGraph::list_kernels(GraphLevel& level) {
+  for (GraphNode& node : level.nodes) {
+    if (node.launch) kernels_.push_back(&node);
+    if (node.child) list_kernels(*node.child);
+  }
+}
+
+GraphLevel ExecutableGraph::describe(CUgraph graph) {
+  GraphLevel level;
+  const auto nodes = ordered_nodes(graph);
+  if (!nodes) {
+    refuse(NotRecorded::graph_untold);
+    return level;
+  }
+  level.nodes.reserve(nodes->size());
+  for (CUgraphNode node : *nodes) read_node(level.nodes.emplace_back(GraphNode{.original = node}));
+  if (!refusal_) make_clone(level, graph);
+  return level;
+}
+
+void ExecutableGraph::read_node(GraphNode& node) {
+  CUgraphNodeType type{};
+  if (driver().cuGraphNodeGetType(node.original, &type) != CUDA_SUCCESS) return refuse(NotRecorded::graph_untold);
+  switch (type) {
+    case CU_GRAPH_NODE_TYPE_KERNEL: return read_kernel(node, node.original);
+    case CU_GRAPH_NODE_TYPE_MEMCPY:
+    case CU_GRAPH_NODE_TYPE_MEMSET:
+    case CU_GRAPH_NODE_TYPE_HOST:
+    case CU_GRAPH_NODE_TYPE_EMPTY:
+    case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+    case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return;
+    case CU_GRAPH_NODE_TYPE_GRAPH: {
+      CUgraph child = nullptr;
+      if (driver().cuGraphChildGraphNodeGetGraph(node.original, &child) != CUDA_SUCCESS) return refuse(NotRecorded::graph_untold);
+      node.child = std::make_unique<GraphLevel>(describe(child));
+      return;
+    }
+    case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
+      CUDA_MEM_ALLOC_NODE_PARAMS memory{};
+      if (driver().cuGraphMemAllocNodeGetParams(node.original, &memory) == CUDA_SUCCESS)
+        allocations_.push_back({DevicePtr(memory.dptr), Bytes(memory.bytesize)});
+      return refuse(NotRecorded::graph_nodes);
+    }
+    // What waits for other work than the graph's own would never end when the parts before it are waited for; what allocates
+    // cannot be cloned; and how often the body of a condition runs is known on the device alone.
+    default: return refuse(NotRecorded::graph_nodes);
+  }
+}
+
+void ExecutableGraph::read_kernel(GraphNode& node, CUgraphNode from) {
+  CUDA_KERNEL_NODE_PARAMS p{};
+  if (driver().cuGraphKernelNodeGetParams(from, &p) != CUDA_SUCCESS) return refuse(NotRecorded::graph_untold);
+  node.launch.emplace(launch_of(function_of(p), {p.gridDimX, p.gridDimY, p.gridDimZ}, {p.blockDimX, p.blockDimY, p.blockDimZ},
+                                p.sharedMemBytes, p.kernelParams, p.extra));
+  node.context = p.ctx;
+  node.launch->attributes["graph"] = "1";
+  read_attributes(node, from);
+}
+
+void ExecutableGraph::read_attributes(GraphNode& node, CUgraphNode from) {
+  for (CUlaunchAttributeID id : kAttributes) {
+    CUlaunchAttribute attribute{};
+    attribute.id = id;
+    // The driver knows no newer ones than itself.
+    if (driver().cuGraphKernelNodeGetAttribute(from, id, &attribute.value) != CUDA_SUCCESS) continue;
+    if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) {
+      if (attribute.value.deviceUpdatableKernelNode.deviceUpdatable) refuse(NotRecorded::graph_nodes);
+    } else if (is_set(attribute, *node.launch)) {
+      take_attribute(attribute, *node.launch);
+    }
+  }
+}
+
+void ExecutableGraph::make_clone(GraphLevel& level, CUgraph graph) {
+  CUgraph clone = nullptr;
+  if (driver().cuGraphClone(&clone, graph) != CUDA_SUCCESS) return refuse(NotRecorded::graph_untold);
+  level.clone.reset(clone);
+  for (GraphNode& node : level.nodes) {
+    CUDA_KERNEL_NODE_PARAMS p{};
+    if (driver().cuGraphNodeFindInClone(&node.copy, node.original, clone) != CUDA_SUCCESS ||
+        (node.launch && driver().cuGraphKernelNodeGetParams(node.copy, &p) != CUDA_SUCCESS))
+      return refuse(NotRecorded::graph_untold);
+    if (!node.launch) continue;
+    const Launch there = launch_of(nullptr, {}, {}, 0, p.kernelParams, p.extra);
+    node.launch->arguments = there.arguments;
+    node.launch->packed = there.packed;
+  }
+}
+
+GraphNode* ExecutableGraph::find(CUgraphNode original) {
+  std::vector<GraphLevel*> levels{&root_};
+  while (!levels.empty()) {
+    GraphLevel* level = levels.back();
+    levels.pop_back();
+    for (GraphNode& node : level->nodes) {
+      if (node.original == original) return &node;
+      if (node.child) levels.push_back(node.child.get());
+    }
+  }
+  return nullptr;
+}
+
+void ExecutableGraph::set_child(CUgraphNode original, CUgraph graph) {
+  GraphNode* node = find(original);
+  if (!node || !node->child) return refuse(NotRecorded::graph_untold);
+  kernels_.clear();
+  *node->child = describe(graph);
+  finish();
+}
+
+void ExecutableGraph::set_enabled(CUgraphNode original, bool enabled) {
+  GraphNode* node = find(original);
+  if (!node) return refuse(NotRecorded::graph_untold);
+  node->enabled = enabled;
+}
+
+std::unique_ptr<ExecutableGraph> ExecutableGraph::updated(CUgraph graph) const {
+  auto next = std::make_unique<ExecutableGraph>(graph, flags_);
+  // Which of the new nodes are disabled the driver does not say.
+  const auto is_disabled = [](const GraphNode& node) { return !node.enabled; };
+  std::vector<const GraphLevel*> levels{&root_};
+  while (!levels.empty()) {
+    const GraphLevel* level = levels.back();
+    levels.pop_back();
+    if (std::any_of(level->nodes.begin(), level->nodes.end(), is_disabled)) next->refuse(NotRecorded::graph_untold);
+    for (const GraphNode& node : level->nodes)
+      if (node.child) levels.push_back(node.child.get());
+  }
+  return next;
+}
+
+Result<std::vector<ExecutableGraph::Part>> ExecutableGraph::split(const std::set<const GraphNode*>& alone) const {
+  std::vector<Part> parts;
+  MNEME_TRY(split(root_, alone, parts));
+  return parts;
+}
+
+Status ExecutableGraph::split(const GraphLevel& level, const std::set<const GraphNode*>& alone, std::vector<Part>& parts) const {
+  size_t begin = 0;
+  const auto add_until = [&](size_t end, const GraphNode* kernel) -> Status {
+    if (begin == end) return {};
+    MNEME_ASSIGN(OwnedGraphExec graph, make_part(level, begin, end));
+    parts.push_back({std::move(graph), kernel});
+    begin = end;
+    return {};
+  };
+  for (size_t i = 0; i < level.nodes.size(); ++i) {
+    const GraphNode& node = level.nodes[i];
+    const bool is_alone = alone.contains(&node);
+    if (!is_alone && !node.child) continue;
+    MNEME_TRY(add_until(i, nullptr));
+    if (is_alone) {
+      MNEME_TRY(add_until(i + 1, &node));
+    } else {
+      MNEME_TRY(split(*node.child, alone, parts));
+      begin = i + 1;
+    }
+  }
+  return add_until(level.nodes.size(), nullptr);
+}
+
+// Nodes that stand next to each other in an order of the whole wait for each other directly, or not at all: what lies between two
+// of them in the graph lies between them in the order too. So nothing is lost with the edges of the other nodes.
+Result<OwnedGraphExec> ExecutableGraph::make_part(const GraphLevel& level, size_t begin, size_t end) const {
+  CUgraph clone = nullptr;
+  if (CUresult code = driver().cuGraphClone(&clone, level.clone.get()); code != CUDA_SUCCESS)
+    return driver_error("cuGraphClone", code);
+  const OwnedGraph owned(clone);
+  std::vector<CUgraphNode> disabled;
+  for (size_t i = 0; i < level.nodes.size(); ++i) {
+    const bool is_part = i >= begin && i < end;
+    if (is_part && level.nodes[i].enabled) continue;
+    CUgraphNode copy = nullptr;
+    if (CUresult code = driver().cuGraphNodeFindInClone(&copy, level.nodes[i].copy, clone); code != CUDA_SUCCESS)
+      return driver_error("cuGraphNodeFindInClone", code);
+    if (is_part)
+      disabled.push_back(copy);
+    else if (CUresult code = driver().cuGraphDestroyNode(copy); code != CUDA_SUCCESS)
+      return driver_error("cuGraphDestroyNode", code);
+  }
+  CUgraphExec graph = nullptr;
+  constexpr uint64_t kKept = CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+  if (CUresult code = driver().cuGraphInstantiate(&graph, clone, flags_ & kKept); code != CUDA_SUCCESS)
+    return driver_error("cuGraphInstantiateWithFlags", code);
+  OwnedGraphExec part(graph);
+  for (CUgraphNode node : disabled)
+    if (CUresult code = driver().cuGraphNodeSetEnabled(graph, node, 0); code != CUDA_SUCCESS)
+      return driver_error("cuGraphNodeSetEnabled", code);
+  return part;
+}
+
+}  // namespace mneme::driver

@@ -1,0 +1,104 @@
+// ExecutableGraph: what the recorder knows of a graph that the program has instantiated, and how it is run in parts.
+//
+// A kernel that a graph launches is recorded by running that one launch of the graph in parts, one after another: the kernel is a
+// part of its own, with the memory read before and after it, and what lies between two such kernels is a part too. All parts are
+// made before the first of them runs. A part is a graph again: a clone without the other nodes, so that whatever the program has
+// given a node is the node's there too.
+//
+// The program may destroy the graph that it has instantiated. A clone of it is therefore kept, and what the program changes of
+// the executable is changed there too. A child graph is a graph of its own here, run where its node stands.
+#pragma once
+
+#include <cuda.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <type_traits>
+#include <vector>
+
+#include "mneme/record/recorder.h"
+
+namespace mneme::driver {
+
+struct DestroyGraph {
+  void operator()(CUgraph graph) const;
+  void operator()(CUgraphExec graph) const;
+};
+using OwnedGraph = std::unique_ptr<std::remove_pointer_t<CUgraph>, DestroyGraph>;
+using OwnedGraphExec = std::unique_ptr<std::remove_pointer_t<CUgraphExec>, DestroyGraph>;
+
+struct GraphNode;
+// A graph, or one that a node of another holds.
+struct GraphLevel {
+  std::vector<GraphNode> nodes;  // each behind those that it waits for
+  OwnedGraph clone;              // null where parts of it cannot be run
+};
+
+struct GraphNode {
+  CUgraphNode original;            // in the program's graph, by which the program names it
+  CUgraphNode copy = nullptr;      // in the clone
+  bool enabled = true;             // otherwise it does nothing, and the others wait for it all the same
+  std::optional<Launch> launch{};  // of a kernel, whose arguments are in the clone
+  CUcontext context = nullptr;     // of a kernel; null: that of the thread that runs the graph
+  std::unique_ptr<GraphLevel> child{};
+};
+
+// Like the driver's handle, for one thread at a time.
+class ExecutableGraph {
+ public:
+  // Describes what `graph` was made into with these flags of cuGraphInstantiate. What cannot be described is in refusal().
+  ExecutableGraph(CUgraph graph, uint64_t flags);
+  ExecutableGraph(const ExecutableGraph&) = delete;
+  ExecutableGraph& operator=(const ExecutableGraph&) = delete;
+
+  // Why no kernel of it is recorded; their launches have it too. Nothing: it can be run in parts.
+  std::optional<NotRecorded> refusal() const { return refusal_; }
+  // All kernels, in an order in which they may run.
+  const std::vector<GraphNode*>& kernels() const { return kernels_; }
+  // Memory that is the program's once the graph has run, and that the recorder does not capture.
+  const std::vector<MemoryRange>& allocations() const { return allocations_; }
+
+  // What the program has changed of the executable, by the node of its own graph. Where that cannot be followed, no kernel of it
+  // is recorded any more.
+  // `set` is the driver's function that sets the same of a node of a graph.
+  template <typename... P>
+  void set_parameters(CUgraphNode original, CUresult (*set)(CUgraphNode, P...), P... parameters) {
+    GraphNode* node = find(original);
+    if (!node || !node->copy || !set || set(node->copy, parameters...) != CUDA_SUCCESS) return refuse(NotRecorded::graph_untold);
+    if (node->launch) read_kernel(*node, node->copy);
+    finish();
+  }
+  void set_child(CUgraphNode original, CUgraph graph);
+  void set_enabled(CUgraphNode original, bool enabled);
+  // What the executable is after cuGraphExecUpdate() with this graph.
+  std::unique_ptr<ExecutableGraph> updated(CUgraph graph) const;
+
+  struct Part {
+    OwnedGraphExec graph;
+    const GraphNode* kernel;  // that is alone in it; null: a part between such kernels
+  };
+  // Parts that do together what the graph does, when they run one after another in one stream.
+  Result<std::vector<Part>> split(const std::set<const GraphNode*>& alone) const;
+
+ private:
+  void refuse(NotRecorded reason);
+  void finish();
+  void list_kernels(GraphLevel& level);
+  GraphLevel describe(CUgraph graph);
+  void read_node(GraphNode& node);
+  void read_kernel(GraphNode& node, CUgraphNode from);
+  void read_attributes(GraphNode& node, CUgraphNode from);
+  void make_clone(GraphLevel& level, CUgraph graph);
+  GraphNode* find(CUgraphNode original);
+  Status split(const GraphLevel& level, const std::set<const GraphNode*>& alone, std::vector<Part>& parts) const;
+  Result<OwnedGraphExec> make_part(const GraphLevel& level, size_t begin, size_t end) const;
+
+  const uint64_t flags_;
+  GraphLevel root_;
+  std::vector<GraphNode*> kernels_;
+  std::vector<MemoryRange> allocations_;
+  std::optional<NotRecorded> refusal_;
+};
+
+}  // namespace mneme::driver

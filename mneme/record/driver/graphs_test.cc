@@ -1,0 +1,226 @@
+// Kernels that a graph launches are counted and recorded when the graph runs: whatever a program does with graphs, it prints the
+// same bare and recorded.
+#include "mneme/record/driver/graphs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mneme/record/driver/testing/recorded_program.h"
+#include "mneme/snapshot/profile_file.h"
+
+namespace mneme::driver {
+namespace {
+
+using ::testing::HasSubstr;
+
+class GraphsTest : public RecordedAtTheDriver {
+ protected:
+  GraphsTest() { options_.max = 100; }
+  // Runs the steps bare and recorded, which print the same.
+  void run(const std::string& steps) {
+    const std::string arguments = std::string(MNEME_TEST_CUBIN) + " " + steps;
+    printed_ = bare(arguments, MNEME_TEST_GRAPHS);
+    EXPECT_EQ(recorded(arguments, MNEME_TEST_GRAPHS), printed_);
+    EXPECT_THAT(printed_, Not(HasSubstr("returned")));
+  }
+  // Launches that were recorded, or were the same as a recorded one.
+  uint64_t recorded_launches() { return report().instances + report().duplicates; }
+  std::vector<InstanceRecord> instances() {
+    const auto all = kernels();
+    return all.empty() ? std::vector<InstanceRecord>() : all[0].instances;
+  }
+  std::string printed_;
+};
+
+TEST_F(GraphsTest, EachKernelOfALaunchIsALaunch) {
+  run("make instantiate launch");
+  EXPECT_EQ(printed_, "  told: b=2\nlaunched: a=2 b=2\nat the end: a=2 b=2\n");
+  EXPECT_EQ(report().launches, 3u);
+  EXPECT_EQ(report().instances, 3u);
+  for (const InstanceRecord& instance : instances()) {
+    EXPECT_EQ(instance.attributes, (std::map<std::string, std::string>{{"graph", "1"}}));
+    EXPECT_EQ(instance.grid, (Dim3{1, 1, 1}));
+    EXPECT_EQ(instance.block, (Dim3{32, 1, 1}));
+  }
+}
+
+TEST_F(GraphsTest, HoweverItIsMade) {
+  run("make instantiate_old drop launch make instantiate_parameters drop launch destroy");
+  EXPECT_EQ(report().launches, 6u);
+  EXPECT_EQ(recorded_launches(), 6u);
+}
+
+TEST_F(GraphsTest, ACapturedLaunchCountsWhenTheGraphRuns) {
+  run("capture instantiate drop launch launch");
+  EXPECT_EQ(printed_, "launched: a=2 b=1\nlaunched: a=4 b=2\nat the end: a=4 b=2\n");
+  EXPECT_EQ(report().launches, 6u);
+  EXPECT_EQ(recorded_launches(), 6u);
+  run("capture");
+  EXPECT_EQ(report().launches, 6u);
+}
+
+TEST_F(GraphsTest, ALaunchOfAGraphIntoACaptureIsANodeOfAnother) {
+  run("make instantiate capture_launch instantiate launch");
+  EXPECT_EQ(report().launches, 3u);
+  EXPECT_EQ(recorded_launches(), 3u);
+}
+
+TEST_F(GraphsTest, KernelsOfChildGraphsAreRecordedInTheirOrder) {
+  run("make_child instantiate drop launch");
+  EXPECT_EQ(printed_, "  in the child: b=1\n  told: b=2\nlaunched: a=2 b=2\nat the end: a=2 b=2\n");
+  EXPECT_EQ(report().instances, 4u);
+}
+
+TEST_F(GraphsTest, WhatIsChangedOfAnExecutableIsRecordedSo) {
+  run("make instantiate set_kernel launch");
+  EXPECT_EQ(printed_, "  told: b=1\nlaunched: a=1 b=1\nat the end: a=1 b=1\n");
+  EXPECT_EQ(report().instances, 3u);
+  std::set<uint32_t> grids;
+  for (const InstanceRecord& instance : instances()) grids.insert(instance.grid.x);
+  EXPECT_EQ(grids, (std::set<uint32_t>{1, 2}));
+  run("make instantiate set_kernel_old launch");
+  run("make instantiate set_copy set_host launch");
+  EXPECT_EQ(printed_, "  told otherwise: b=1\nlaunched: a=2 b=1\nat the end: a=2 b=1\n");
+  run("make_fill instantiate set_fill launch set_any launch");
+  EXPECT_EQ(passed(NotRecorded::graph_untold), 0u);
+  EXPECT_EQ(recorded_launches(), 3 + 3 + 3 + 2u);
+}
+
+TEST_F(GraphsTest, AChildGraphIsChangedAsAWhole) {
+  run("make_child instantiate set_child launch");
+  EXPECT_EQ(printed_, "  in the child: b=0\n  told: b=0\nlaunched: a=4 b=0\nat the end: a=4 b=0\n");
+  EXPECT_EQ(report().instances, 4u);
+  // Which node of the new one stands for that of the old one the driver does not say.
+  run("make_child instantiate set_child set_in_child launch");
+  EXPECT_EQ(passed(NotRecorded::graph_untold), 4u);
+}
+
+TEST_F(GraphsTest, ANodeWithinAChildGraphIsChanged) {
+  run("make_child instantiate set_in_child launch");
+  EXPECT_EQ(printed_, "  in the child: b=0\n  told: b=1\nlaunched: a=3 b=1\nat the end: a=3 b=1\n");
+  EXPECT_EQ(report().instances, 4u);
+}
+
+TEST_F(GraphsTest, AnExecutableIsUpdatedAsAWhole) {
+  run("make instantiate update launch");
+  EXPECT_EQ(printed_, "  told: b=1\nlaunched: a=1 b=1\nat the end: a=1 b=1\n");
+  EXPECT_EQ(recorded_launches(), 3u);
+}
+
+TEST_F(GraphsTest, WhatIsDisabledDoesNotRun) {
+  run("make instantiate disable launch enable launch disable_copy launch");
+  EXPECT_EQ(report().launches, 2 + 3 + 3u);
+  EXPECT_EQ(recorded_launches(), 8u);
+  // Which of the new nodes are, the driver does not say.
+  run("make instantiate disable update launch");
+  EXPECT_EQ(passed(NotRecorded::graph_untold), 3u);
+}
+
+TEST_F(GraphsTest, AKernelKeepsItsAttributes) {
+  run("make cooperative instantiate launch");
+  int cooperative = 0;
+  for (const InstanceRecord& instance : instances()) {
+    cooperative += instance.cooperative;
+    if (instance.cooperative) EXPECT_EQ(instance.cluster, (Dim3{2, 1, 1}));
+  }
+  EXPECT_EQ(cooperative, 1);
+}
+
+TEST_F(GraphsTest, WhatIsSelectedIsRecordedAndTheGraphRunsWholeOtherwise) {
+  options_.max = 1;
+  run("make instantiate launch launch launch count");
+  EXPECT_THAT(printed_, HasSubstr("1 executable"));  // parts are gone when the launch is over
+  EXPECT_EQ(report().launches, 9u);
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(passed(NotRecorded::beyond_max), 8u);
+}
+
+TEST_F(GraphsTest, TheOptionsCountKernelsOfGraphsAsLaunches) {
+  options_.skip = 4;
+  options_.max = 1;
+  run("make instantiate launch launch launch");
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(passed(NotRecorded::skipped), 4u);
+  EXPECT_EQ(passed(NotRecorded::beyond_max), 4u);
+  ASSERT_EQ(instances().size(), 1u);
+  ASSERT_TRUE(instances()[0].shape_launches.has_value());
+  EXPECT_EQ(instances()[0].shape_launches->count, 9u);
+}
+
+TEST_F(GraphsTest, WhatIsNotRunNodeByNodePassesThroughWithAReason) {
+  run("make_condition instantiate launch");
+  run("make updatable instantiate launch");
+  run("make instantiate_for_device launch");
+  EXPECT_EQ(passed(NotRecorded::graph_nodes), 9u);
+  EXPECT_EQ(report().instances, 0u);
+}
+
+TEST_F(GraphsTest, MemoryThatAGraphAllocatesIsKnown) {
+  run("make_allocation instantiate launch kernel_of_b");
+  EXPECT_EQ(passed(NotRecorded::graph_nodes), 1u);
+  EXPECT_EQ(passed(NotRecorded::pool_memory), 1u);
+}
+
+TEST_F(GraphsTest, WhatTheDriverDoesNotGiveThePartsOfRunsAsItIs) {
+  for (const char* function : {"cuGraphClone", "cuGraphNodeFindInClone", "cuGraphGetNodes", "cuGraphGetEdges_v2",
+                               "cuGraphNodeGetType", "cuGraphKernelNodeGetParams_v2"}) {
+    const uint64_t before = report().launches - passed(NotRecorded::graph_untold);
+    const std::string steps = std::string(MNEME_TEST_CUBIN) + " make fail:" + function + ":0 instantiate launch";
+    EXPECT_EQ(recorded(steps, MNEME_TEST_GRAPHS), "  told: b=2\nlaunched: a=2 b=2\nat the end: a=2 b=2\n") << function;
+    EXPECT_EQ(report().launches - passed(NotRecorded::graph_untold), before) << function;
+  }
+  // When the graph is launched.
+  for (const char* function : {"cuGraphClone", "cuGraphNodeFindInClone", "cuGraphDestroyNode", "cuGraphInstantiateWithFlags"}) {
+    const uint64_t before = passed(NotRecorded::graph_untold);
+    const std::string steps = std::string(MNEME_TEST_CUBIN) + " make instantiate fail:" + function + ":1 launch count";
+    EXPECT_EQ(recorded(steps, MNEME_TEST_GRAPHS), "  told: b=2\nlaunched: a=2 b=2\n1 executable\nat the end: a=2 b=2\n")
+        << function;
+    EXPECT_EQ(passed(NotRecorded::graph_untold), before + 3) << function;
+  }
+  EXPECT_EQ(report().instances, 0u);
+}
+
+TEST_F(GraphsTest, AnUpdateThatCannotBeFollowedEndsTheRecordingOfThatGraph) {
+  const std::string steps =
+      std::string(MNEME_TEST_CUBIN) + " make instantiate fail:cuGraphKernelNodeSetParams_v2:0 set_kernel launch";
+  EXPECT_EQ(recorded(steps, MNEME_TEST_GRAPHS), "  told: b=1\nlaunched: a=1 b=1\nat the end: a=1 b=1\n");
+  EXPECT_EQ(passed(NotRecorded::graph_untold), 3u);
+}
+
+TEST_F(GraphsTest, AFailureOfALaunchIsTheProgramsToSee) {
+  const std::string whole = std::string(MNEME_TEST_CUBIN) + " make instantiate fail:cuGraphLaunch:0 launch";
+  EXPECT_EQ(recorded(whole, MNEME_TEST_GRAPHS), bare(whole, MNEME_TEST_GRAPHS));
+  EXPECT_EQ(passed(NotRecorded::launch_failed), 3u);
+  // Of the second kernel, when the first is recorded already.
+  const std::string later = std::string(MNEME_TEST_CUBIN) + " make instantiate fail:cuLaunchKernel:1 launch";
+  EXPECT_THAT(recorded(later, MNEME_TEST_GRAPHS), HasSubstr("cuGraphLaunch returned 701"));
+  EXPECT_EQ(report().instances, 1u);
+  EXPECT_EQ(passed(NotRecorded::launch_failed), 5u);
+}
+
+TEST_F(GraphsTest, WhileAStreamIsCapturedNothingIsRead) {
+  run("make instantiate launch_while_capturing");
+  EXPECT_EQ(report().launches, 4u);
+  EXPECT_EQ(passed(NotRecorded::during_capture), 4u);
+}
+
+TEST_F(GraphsTest, AStreamThatIsDestroyedIsCapturedNoMore) {
+  run("capture_destroyed kernel_of_b");
+  EXPECT_EQ(report().instances, 1u);
+}
+
+TEST_F(GraphsTest, WhereNothingIsRecordedKernelsOfGraphsAreCounted) {
+  auto file = ProfileFile::create();
+  ASSERT_TRUE(file.ok());
+  options_.profile_file = file->descriptor();
+  run("make instantiate launch capture instantiate launch");
+  EXPECT_EQ(report().launches, 6u);
+  auto profile = file->sum();
+  ASSERT_TRUE(profile.ok());
+  ASSERT_EQ(profile->kernels.size(), 1u);
+  EXPECT_EQ(profile->kernels[0].launches().launches, 6u);
+  EXPECT_EQ(profile->kernels[0].launches().timed, 0u);
+}
+
+}  // namespace
+}  // namespace mneme::driver

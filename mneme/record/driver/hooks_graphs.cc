@@ -1,0 +1,252 @@
+// Graphs: what the program makes to be run, what it changes of that, and its launches, which are launches of all kernels in it.
+#include <algorithm>
+#include <map>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "mneme/base/log.h"
+#include "mneme/record/driver/driver_front.h"
+#include "mneme/record/driver/graphs.h"
+
+namespace mneme::driver {
+namespace {
+
+// The executable graphs of the program, by their handles.
+class Graphs {
+ public:
+  void add(CUgraphExec handle, std::shared_ptr<ExecutableGraph> graph) {
+    std::unique_lock lock(mutex_);
+    graphs_[handle].swap(graph);
+  }
+  std::shared_ptr<ExecutableGraph> find(CUgraphExec handle) const {
+    std::shared_lock lock(mutex_);
+    const auto found = graphs_.find(handle);
+    return found == graphs_.end() ? nullptr : found->second;
+  }
+  // What it had goes after the lock.
+  std::shared_ptr<ExecutableGraph> remove(CUgraphExec handle) {
+    std::unique_lock lock(mutex_);
+    auto found = graphs_.extract(handle);
+    return found.empty() ? nullptr : std::move(found.mapped());
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<CUgraphExec, std::shared_ptr<ExecutableGraph>> graphs_;
+};
+Graphs& graphs() {
+  static auto* all = new Graphs;
+  return *all;
+}
+
+CUresult remember(CUresult code, const CUgraphExec* handle, CUgraph graph, uint64_t flags) {
+  if (code == CUDA_SUCCESS) graphs().add(*handle, std::make_shared<ExecutableGraph>(graph, flags));
+  return code;
+}
+
+template <mneme_driver_call kSlot>
+CUresult on_instantiate(CUgraphExec* handle, CUgraph graph, CUgraphNode* wrong, char* words, size_t size) {
+  using F = CUresult (*)(CUgraphExec*, CUgraph, CUgraphNode*, char*, size_t);
+  return remember(next<kSlot, F>(handle, graph, wrong, words, size), handle, graph, 0);
+}
+CUresult on_instantiate_flags(CUgraphExec* handle, CUgraph graph, unsigned long long flags) {
+  using F = CUresult (*)(CUgraphExec*, CUgraph, unsigned long long);
+  return remember(next<MNEME_DRIVER_CALL_cuGraphInstantiateWithFlags, F>(handle, graph, flags), handle, graph, flags);
+}
+template <mneme_driver_call kSlot>
+CUresult on_instantiate_parameters(CUgraphExec* handle, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
+  using F = CUresult (*)(CUgraphExec*, CUgraph, CUDA_GRAPH_INSTANTIATE_PARAMS*);
+  return remember(next<kSlot, F>(handle, graph, parameters), handle, graph, parameters ? parameters->flags : 0);
+}
+
+CUresult on_destroy(CUgraphExec handle) {
+  const auto graph = graphs().remove(handle);  // before its handle may name another
+  return MNEME_DRIVER(cuGraphExecDestroy, cuGraphExecDestroy)(handle);
+}
+
+// What is changed of an executable graph. `follow` changes the same of what the recorder knows of it.
+template <mneme_driver_call kSlot, typename Follow, typename... P>
+CUresult change(Follow follow, CUgraphExec handle, P... parameters) {
+  const CUresult code = next<kSlot, CUresult (*)(CUgraphExec, P...)>(handle, parameters...);
+  if (code == CUDA_SUCCESS)
+    if (const auto graph = graphs().find(handle)) follow(*graph);
+  return code;
+}
+
+// The name of the driver's function that sets the same of a node of a graph that is not executable.
+template <size_t kSize>
+struct Name {
+  char text[kSize];
+  constexpr Name(const char (&name)[kSize]) { std::copy_n(name, kSize, text); }
+};
+template <Name kSetter, typename P>
+void set_parameters(ExecutableGraph& graph, CUgraphNode node, P parameters) {
+  using Set = CUresult (*)(CUgraphNode, P);
+  static const auto set = reinterpret_cast<Set>(front().find(kSetter.text));
+  graph.set_parameters(node, set, parameters);
+}
+
+template <mneme_driver_call kSlot, Name kSetter, typename P>
+CUresult on_set(CUgraphExec handle, CUgraphNode node, P parameters) {
+  return change<kSlot>([&](ExecutableGraph& graph) { set_parameters<kSetter>(graph, node, parameters); }, handle, node,
+                       parameters);
+}
+// The context must be the one that the node has already.
+template <mneme_driver_call kSlot, Name kSetter, typename P>
+CUresult on_set_in_context(CUgraphExec handle, CUgraphNode node, P parameters, CUcontext context) {
+  return change<kSlot>([&](ExecutableGraph& graph) { set_parameters<kSetter>(graph, node, parameters); }, handle, node,
+                       parameters, context);
+}
+CUresult on_set_child(CUgraphExec handle, CUgraphNode node, CUgraph child) {
+  return change<MNEME_DRIVER_CALL_cuGraphExecChildGraphNodeSetParams>(
+      [&](ExecutableGraph& graph) { graph.set_child(node, child); }, handle, node, child);
+}
+CUresult on_set_any(CUgraphExec handle, CUgraphNode node, CUgraphNodeParams* parameters) {
+  return change<MNEME_DRIVER_CALL_cuGraphExecNodeSetParams>(
+      [&](ExecutableGraph& graph) {
+        if (parameters->type == CU_GRAPH_NODE_TYPE_GRAPH) return graph.set_child(node, parameters->graph.graph);
+        set_parameters<"cuGraphNodeSetParams">(graph, node, parameters);
+      },
+      handle, node, parameters);
+}
+CUresult on_set_enabled(CUgraphExec handle, CUgraphNode node, unsigned enabled) {
+  return change<MNEME_DRIVER_CALL_cuGraphNodeSetEnabled>([&](ExecutableGraph& graph) { graph.set_enabled(node, enabled != 0); },
+                                                         handle, node, enabled);
+}
+template <mneme_driver_call kSlot, typename... P>
+CUresult on_update(CUgraphExec handle, CUgraph graph, P... results) {
+  return change<kSlot>([&](ExecutableGraph& known) { graphs().add(handle, known.updated(graph)); }, handle, graph, results...);
+}
+
+// A kernel of a graph that is to be recorded when the graph is run.
+struct Selected {
+  Launch launch;
+  Recorder::CapturePtr capture;
+};
+using Selection = std::map<const GraphNode*, Selected>;
+
+// Counts the kernels of one launch of the graph, each as a launch.
+Selection select(const ExecutableGraph& graph) {
+  Selection selected;
+  const CUcontext current = front().current_context();
+  for (const GraphNode* node : graph.kernels()) {
+    if (!node->enabled) continue;
+    if (node->context && node->context != current) {
+      Launch elsewhere = *node->launch;
+      if (!elsewhere.refusal) elsewhere.refusal = NotRecorded::other_context;
+      recorder()->select_launch(elsewhere);
+    } else if (auto capture = recorder()->select_launch(*node->launch)) {
+      selected.emplace(node, Selected{*node->launch, std::move(capture)});
+    }
+  }
+  return selected;
+}
+
+void pass(Selection& selected, NotRecorded reason) {
+  for (auto& [node, one] : selected)
+    if (one.capture) recorder()->pass(std::move(one.capture), reason);
+}
+
+Result<std::vector<ExecutableGraph::Part>> split(const ExecutableGraph& graph, const Selection& selected) {
+  std::set<const GraphNode*> alone;
+  for (const auto& [node, one] : selected) alone.insert(node);
+  return graph.split(alone);
+}
+
+// Runs the parts in place of the graph. `run` runs one, as the program has run the graph.
+template <typename Run>
+CUresult run_parts(const std::vector<ExecutableGraph::Part>& parts, Selection& selected, Run run) {
+  for (const auto& part : parts) {
+    Selected* one = part.kernel ? &selected.at(part.kernel) : nullptr;
+    Recorder::CapturePtr capture = one ? recorder()->begin_launch(std::move(one->capture), one->launch) : nullptr;
+    const CUresult code = run(part.graph.get());
+    if (capture) recorder()->end_launch(std::move(capture), code == CUDA_SUCCESS);
+    if (code != CUDA_SUCCESS) return pass(selected, NotRecorded::launch_failed), code;
+  }
+  return CUDA_SUCCESS;
+}
+
+// What the driver would order by the executable graph, a launch before this one and the next, is waited for.
+template <typename Run>
+CUresult launch(const ExecutableGraph& graph, CUgraphExec handle, Selection selected, Run run) {
+  auto parts = split(graph, selected);
+  if (!parts.ok()) log::debug("a graph is not run in parts: {}", parts.status().message());
+  auto reason = parts.ok() ? recorder()->wait_for_device(front()) : NotRecorded::graph_untold;
+  if (reason) return pass(selected, *reason), run(handle);
+  const CUresult code = run_parts(*parts, selected, run);
+  if (code == CUDA_SUCCESS) recorder()->wait_for_device(front());
+  return code;
+}
+
+// The program has it from where no hook sees it.
+void count_unknown() {
+  if (auto* report = recorder()->report()) {
+    ++report->launches;
+    report->count(NotRecorded::graph_untold, "");
+  }
+}
+
+template <mneme_driver_call kSlot, bool kPerThread>
+CUresult on_launch(CUgraphExec handle, CUstream stream) {
+  const auto run = [&](CUgraphExec graph) {
+    Gate::Use use(recorder()->gate());
+    return next<kSlot, CUresult (*)(CUgraphExec, CUstream)>(graph, stream);
+  };
+  if (front().is_capturing(stream_of_call<kPerThread>(stream))) return run(handle);
+  const auto graph = graphs().find(handle);
+  if (!graph) return count_unknown(), run(handle);
+  for (const MemoryRange& memory : graph->allocations())
+    recorder()->remember_foreign(memory.address.address, memory.size.count, NotRecorded::pool_memory);
+  Selection selected = select(*graph);
+  const CUresult code = selected.empty() ? run(handle) : launch(*graph, handle, std::move(selected), run);
+  if (recorder()->profiles_only() && code == CUDA_SUCCESS)
+    for (const GraphNode* node : graph->kernels())
+      if (node->enabled) recorder()->count_untimed(*node->launch);
+  return code;
+}
+
+#define MNEME_HOOK(name, ...) hook(MNEME_DRIVER_CALL_##name, &__VA_ARGS__)
+
+}  // namespace
+
+std::vector<DriverHook> graph_hooks() {
+  using Kernel1 = const CUDA_KERNEL_NODE_PARAMS_v1*;
+  using Kernel2 = const CUDA_KERNEL_NODE_PARAMS_v2*;
+  using Copy = const CUDA_MEMCPY3D*;
+  using Fill = const CUDA_MEMSET_NODE_PARAMS*;
+  using Host = const CUDA_HOST_NODE_PARAMS*;
+  return {
+      MNEME_HOOK(cuGraphInstantiate, on_instantiate<MNEME_DRIVER_CALL_cuGraphInstantiate>),
+      MNEME_HOOK(cuGraphInstantiate_v2, on_instantiate<MNEME_DRIVER_CALL_cuGraphInstantiate_v2>),
+      MNEME_HOOK(cuGraphInstantiateWithFlags, on_instantiate_flags),
+      MNEME_HOOK(cuGraphInstantiateWithParams, on_instantiate_parameters<MNEME_DRIVER_CALL_cuGraphInstantiateWithParams>),
+      MNEME_HOOK(cuGraphInstantiateWithParams_ptsz,
+                 on_instantiate_parameters<MNEME_DRIVER_CALL_cuGraphInstantiateWithParams_ptsz>),
+      MNEME_HOOK(cuGraphExecDestroy, on_destroy),
+      // changes
+      MNEME_HOOK(cuGraphExecUpdate, on_update<MNEME_DRIVER_CALL_cuGraphExecUpdate, CUgraphNode*, CUgraphExecUpdateResult*>),
+      MNEME_HOOK(cuGraphExecUpdate_v2, on_update<MNEME_DRIVER_CALL_cuGraphExecUpdate_v2, CUgraphExecUpdateResultInfo*>),
+      MNEME_HOOK(cuGraphExecKernelNodeSetParams,
+                 on_set<MNEME_DRIVER_CALL_cuGraphExecKernelNodeSetParams, "cuGraphKernelNodeSetParams", Kernel1>),
+      MNEME_HOOK(cuGraphExecKernelNodeSetParams_v2,
+                 on_set<MNEME_DRIVER_CALL_cuGraphExecKernelNodeSetParams_v2, "cuGraphKernelNodeSetParams_v2", Kernel2>),
+      MNEME_HOOK(cuGraphExecMemcpyNodeSetParams,
+                 on_set_in_context<MNEME_DRIVER_CALL_cuGraphExecMemcpyNodeSetParams, "cuGraphMemcpyNodeSetParams", Copy>),
+      MNEME_HOOK(cuGraphExecMemsetNodeSetParams,
+                 on_set_in_context<MNEME_DRIVER_CALL_cuGraphExecMemsetNodeSetParams, "cuGraphMemsetNodeSetParams", Fill>),
+      MNEME_HOOK(cuGraphExecHostNodeSetParams,
+                 on_set<MNEME_DRIVER_CALL_cuGraphExecHostNodeSetParams, "cuGraphHostNodeSetParams", Host>),
+      MNEME_HOOK(cuGraphExecEventRecordNodeSetEvent,
+                 on_set<MNEME_DRIVER_CALL_cuGraphExecEventRecordNodeSetEvent, "cuGraphEventRecordNodeSetEvent", CUevent>),
+      MNEME_HOOK(cuGraphExecEventWaitNodeSetEvent,
+                 on_set<MNEME_DRIVER_CALL_cuGraphExecEventWaitNodeSetEvent, "cuGraphEventWaitNodeSetEvent", CUevent>),
+      MNEME_HOOK(cuGraphExecChildGraphNodeSetParams, on_set_child),
+      MNEME_HOOK(cuGraphExecNodeSetParams, on_set_any),
+      MNEME_HOOK(cuGraphNodeSetEnabled, on_set_enabled),
+      // launches
+      MNEME_HOOK(cuGraphLaunch, on_launch<MNEME_DRIVER_CALL_cuGraphLaunch, false>),
+      MNEME_HOOK(cuGraphLaunch_ptsz, on_launch<MNEME_DRIVER_CALL_cuGraphLaunch_ptsz, true>),
+  };
+}
+
+}  // namespace mneme::driver

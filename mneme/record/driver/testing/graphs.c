@@ -1,0 +1,269 @@
+/* A program of the CUDA driver that runs graphs, for the tests of recording at the driver: graphs IMAGE STEP...
+ *
+ * Each STEP is one thing to do with the graph of the program, its executable, or its two buffers of a few words; what is printed
+ * is the same with and without a recorder. A kernel "add_one" adds one to each word of a buffer. Nodes of the host print one of
+ * the buffers as it is when they run. */
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Exported, and not in cuda.h under these names. */
+CUresult cuGraphInstantiate_v2(CUgraphExec*, CUgraph, CUgraphNode*, char*, size_t);
+typedef CUresult (*SetKernel)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1*);
+
+#define CALL(name, ...)                                \
+  do {                                                 \
+    CUresult result_ = name(__VA_ARGS__);              \
+    if (result_ != CUDA_SUCCESS) {                     \
+      printf("%s returned %d\n", #name, (int)result_); \
+      return;                                          \
+    }                                                  \
+  } while (0)
+
+enum { kCount = 4 };
+static CUfunction add_one, other;
+static CUdeviceptr a, b;
+static CUstream stream = (CUstream)0x100, another = (CUstream)0x200;
+static CUgraph graph;
+static CUgraphExec executable;
+static CUgraphNode first, copied, child, in_child, filled, told;
+
+static unsigned word(CUdeviceptr buffer) {
+  unsigned words[kCount];
+  cuMemcpyDtoH(words, buffer, sizeof words);
+  return words[0];
+}
+static void print(const char* what) {
+  printf("%s: a=%u b=%u\n", what, word(a), word(b));
+  fflush(stdout);
+}
+/* A node of the host must not call the driver: the memory of this one is the host's. */
+static void tell(void* what) { printf("  %s: b=%u\n", (char*)what, *(unsigned*)b); }
+
+static CUDA_KERNEL_NODE_PARAMS kernel(CUfunction function, CUdeviceptr* buffer) {
+  static unsigned count = kCount;
+  static void* arguments[16][2];
+  static int used;
+  void** list = arguments[used++ % 16];
+  list[0] = buffer;
+  list[1] = &count;
+  CUDA_KERNEL_NODE_PARAMS node = {function, 1, 1, 1, 32, 1, 1, 0, list, NULL, NULL, NULL};
+  return node;
+}
+static CUgraphNode add_kernel(CUgraph to, CUgraphNode* after, CUdeviceptr* buffer) {
+  CUgraphNode node = NULL;
+  CUDA_KERNEL_NODE_PARAMS parameters = kernel(add_one, buffer);
+  cuGraphAddKernelNode(&node, to, after, after ? 1 : 0, &parameters);
+  return node;
+}
+static CUgraphNode add_host(CUgraph to, CUgraphNode* after, const char* what) {
+  CUgraphNode node = NULL;
+  CUDA_HOST_NODE_PARAMS parameters = {tell, (void*)what};
+  cuGraphAddHostNode(&node, to, after, after ? 1 : 0, &parameters);
+  return node;
+}
+static CUDA_MEMCPY3D copy(CUdeviceptr to, CUdeviceptr from) {
+  CUDA_MEMCPY3D parameters;
+  memset(&parameters, 0, sizeof parameters);
+  parameters.srcMemoryType = parameters.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  parameters.srcDevice = from;
+  parameters.dstDevice = to;
+  parameters.WidthInBytes = 4 * kCount;
+  parameters.Height = parameters.Depth = 1;
+  return parameters;
+}
+static CUDA_MEMSET_NODE_PARAMS fill(CUdeviceptr buffer, unsigned value) {
+  CUDA_MEMSET_NODE_PARAMS parameters = {buffer, 0, value, 1, 4 * kCount, 1};
+  return parameters;
+}
+
+/* add_one(a), then b = a, add_one(b) and a word of the host; add_one(a) again beside add_one(b). */
+static void make(void) {
+  CALL(cuGraphCreate, &graph, 0);
+  first = add_kernel(graph, NULL, &a);
+  CUDA_MEMCPY3D parameters = copy(b, a);
+  CALL(cuGraphAddMemcpyNode, &copied, graph, &first, 1, &parameters, NULL);
+  CUgraphNode second = add_kernel(graph, &copied, &b);
+  told = add_host(graph, &second, "told");
+  add_kernel(graph, &copied, &a);
+}
+/* Twice add_one(b) with a word of the host between them. */
+static CUgraph make_child(CUdeviceptr* buffer) {
+  CUgraph made = NULL;
+  cuGraphCreate(&made, 0);
+  CUgraphNode one = add_kernel(made, NULL, buffer);
+  CUgraphNode said = add_host(made, &one, "in the child");
+  add_kernel(made, &said, buffer);
+  return made;
+}
+
+static void step(const char* what) {
+  char function[64];
+  int after = 0;
+  if (strcmp(what, "make") == 0) {
+    make();
+  } else if (strcmp(what, "make_child") == 0) {
+    CALL(cuGraphCreate, &graph, 0);
+    first = add_kernel(graph, NULL, &a);
+    CUgraph held = make_child(&b);
+    CALL(cuGraphAddChildGraphNode, &child, graph, &first, 1, held);
+    CALL(cuGraphDestroy, held);
+    CUgraphNode last = add_kernel(graph, &child, &a);
+    add_host(graph, &last, "told");
+    CUgraph inside;
+    size_t count = 1;
+    CALL(cuGraphChildGraphNodeGetGraph, child, &inside);
+    CALL(cuGraphGetNodes, inside, &in_child, &count);
+  } else if (strcmp(what, "make_fill") == 0) {
+    CUDA_MEMSET_NODE_PARAMS parameters = fill(a, 0);
+    CALL(cuGraphCreate, &graph, 0);
+    CALL(cuGraphAddMemsetNode, &filled, graph, NULL, 0, &parameters, NULL);
+    first = add_kernel(graph, &filled, &a);
+  } else if (strcmp(what, "make_allocation") == 0) {
+    CUDA_MEM_ALLOC_NODE_PARAMS parameters;
+    memset(&parameters, 0, sizeof parameters);
+    parameters.bytesize = 4 * kCount;
+    CUgraphNode node;
+    CALL(cuGraphCreate, &graph, 0);
+    CALL(cuGraphAddMemAllocNode, &node, graph, NULL, 0, &parameters);
+    first = add_kernel(graph, &node, &a);
+    b = parameters.dptr;
+  } else if (strcmp(what, "make_condition") == 0) {
+    CUgraphNodeParams parameters;
+    memset(&parameters, 0, sizeof parameters);
+    parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+    make();
+    CUgraphNode node;
+    CALL(cuGraphAddNode, &node, graph, NULL, NULL, 0, &parameters);
+  } else if (strcmp(what, "updatable") == 0) {
+    CUlaunchAttributeValue value;
+    memset(&value, 0, sizeof value);
+    value.deviceUpdatableKernelNode.deviceUpdatable = 1;
+    CALL(cuGraphKernelNodeSetAttribute, first, CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE, &value);
+  } else if (strcmp(what, "cooperative") == 0) {
+    CUlaunchAttributeValue value;
+    memset(&value, 0, sizeof value);
+    value.cooperative = 1;
+    CALL(cuGraphKernelNodeSetAttribute, first, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value);
+    value.clusterDim.x = 2;
+    value.clusterDim.y = value.clusterDim.z = 1;
+    CALL(cuGraphKernelNodeSetAttribute, first, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value);
+  } else if (strcmp(what, "capture") == 0) {
+    CUdeviceptr buffers[] = {a, b, a};
+    CALL(cuStreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    for (int i = 0; i < 3; ++i) {
+      CUDA_KERNEL_NODE_PARAMS k = kernel(add_one, &buffers[i]);
+      CALL(cuLaunchKernel, add_one, 1, 1, 1, 32, 1, 1, 0, stream, k.kernelParams, NULL);
+    }
+    CALL(cuStreamEndCapture, stream, &graph);
+  } else if (strcmp(what, "capture_destroyed") == 0) {
+    CALL(cuStreamBeginCapture, another, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    CALL(cuStreamDestroy, another);
+  } else if (strcmp(what, "launch_while_capturing") == 0) {
+    CUgraph captured;
+    CUDA_KERNEL_NODE_PARAMS k = kernel(add_one, &a);
+    CALL(cuStreamBeginCapture, another, CU_STREAM_CAPTURE_MODE_RELAXED);
+    CALL(cuLaunchKernel, add_one, 1, 1, 1, 32, 1, 1, 0, stream, k.kernelParams, NULL);
+    CALL(cuGraphLaunch, executable, stream);
+    CALL(cuStreamEndCapture, another, &captured);
+  } else if (strcmp(what, "capture_launch") == 0) {
+    CALL(cuStreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_GLOBAL);
+    CALL(cuGraphLaunch, executable, stream);
+    CALL(cuStreamEndCapture, stream, &graph);
+  } else if (strcmp(what, "instantiate") == 0) {
+    CALL(cuGraphInstantiateWithFlags, &executable, graph, 0ull);
+  } else if (strcmp(what, "instantiate_for_device") == 0) {
+    CALL(cuGraphInstantiateWithFlags, &executable, graph, (unsigned long long)CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
+  } else if (strcmp(what, "instantiate_old") == 0) {
+    CALL(cuGraphInstantiate_v2, &executable, graph, NULL, NULL, (size_t)0);
+  } else if (strcmp(what, "instantiate_parameters") == 0) {
+    CUDA_GRAPH_INSTANTIATE_PARAMS parameters;
+    memset(&parameters, 0, sizeof parameters);
+    CALL(cuGraphInstantiateWithParams, &executable, graph, &parameters);
+  } else if (strcmp(what, "drop") == 0) {
+    CALL(cuGraphDestroy, graph);
+  } else if (strcmp(what, "destroy") == 0) {
+    CALL(cuGraphExecDestroy, executable);
+  } else if (strcmp(what, "launch") == 0) {
+    CALL(cuGraphLaunch, executable, stream);
+    print("launched");
+  } else if (strcmp(what, "kernel_of_b") == 0) {
+    CUDA_KERNEL_NODE_PARAMS parameters = kernel(add_one, &b);
+    CALL(cuLaunchKernel, add_one, 1, 1, 1, 32, 1, 1, 0, stream, parameters.kernelParams, NULL);
+  } else if (strcmp(what, "set_kernel") == 0) {
+    CUDA_KERNEL_NODE_PARAMS parameters = kernel(add_one, &b);
+    parameters.gridDimX = 2;
+    CALL(cuGraphExecKernelNodeSetParams_v2, executable, first, &parameters);
+  } else if (strcmp(what, "set_kernel_old") == 0) {
+    SetKernel set = (SetKernel)dlsym(RTLD_DEFAULT, "cuGraphExecKernelNodeSetParams");
+    CUDA_KERNEL_NODE_PARAMS parameters = kernel(other, &a);
+    CALL(set, executable, first, (const CUDA_KERNEL_NODE_PARAMS_v1*)&parameters);
+  } else if (strcmp(what, "set_in_child") == 0) {
+    CUDA_KERNEL_NODE_PARAMS parameters = kernel(add_one, &a);
+    CALL(cuGraphExecKernelNodeSetParams, executable, in_child, &parameters);
+  } else if (strcmp(what, "set_copy") == 0) {
+    CUDA_MEMCPY3D parameters = copy(b, b);
+    CALL(cuGraphExecMemcpyNodeSetParams, executable, copied, &parameters, NULL);
+  } else if (strcmp(what, "set_fill") == 0) {
+    CUDA_MEMSET_NODE_PARAMS parameters = fill(a, 1);
+    CALL(cuGraphExecMemsetNodeSetParams, executable, filled, &parameters, NULL);
+  } else if (strcmp(what, "set_any") == 0) {
+    CUgraphNodeParams parameters;
+    memset(&parameters, 0, sizeof parameters);
+    parameters.type = CU_GRAPH_NODE_TYPE_MEMSET;
+    parameters.memset.value = 2;
+    CALL(cuGraphExecNodeSetParams, executable, filled, &parameters);
+  } else if (strcmp(what, "set_host") == 0) {
+    CUDA_HOST_NODE_PARAMS parameters = {tell, "told otherwise"};
+    CALL(cuGraphExecHostNodeSetParams, executable, told, &parameters);
+  } else if (strcmp(what, "set_child") == 0) {
+    CUgraph held = make_child(&a);
+    CALL(cuGraphExecChildGraphNodeSetParams, executable, child, held);
+    CALL(cuGraphDestroy, held);
+  } else if (strcmp(what, "disable") == 0 || strcmp(what, "enable") == 0) {
+    CALL(cuGraphNodeSetEnabled, executable, first, *what == 'e');
+  } else if (strcmp(what, "disable_copy") == 0) {
+    CALL(cuGraphNodeSetEnabled, executable, copied, 0u);
+  } else if (strcmp(what, "update") == 0) {
+    CUgraphExecUpdateResultInfo result;
+    CUgraph before = graph;
+    CUgraphNode first_before = first;
+    make();
+    CUDA_KERNEL_NODE_PARAMS parameters = kernel(add_one, &b);
+    CALL(cuGraphKernelNodeSetParams, first, &parameters);
+    CALL(cuGraphExecUpdate_v2, executable, graph, &result);
+    CALL(cuGraphDestroy, graph);
+    graph = before;
+    first = first_before;
+  } else if (sscanf(what, "fail:%63[^:]:%d", function, &after) == 2) {
+    void (*fail)(const char*, int, CUresult) = (void (*)(const char*, int, CUresult))dlsym(RTLD_DEFAULT, "mneme_fake_fail");
+    fail(strdup(function), after, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  } else if (strcmp(what, "count") == 0) {
+    size_t (*count)(void) = (size_t (*)(void))dlsym(RTLD_DEFAULT, "mneme_fake_executable_graphs");
+    printf("%zu executable\n", count());
+  } else {
+    printf("no step %s\n", what);
+    exit(5);
+  }
+}
+
+int main(int count, char** arguments) {
+  FILE* file = fopen(arguments[1], "rb");
+  char* image = calloc(1, 1 << 20);
+  if (!file || fread(image, 1, (1 << 20) - 1, file) == 0) return 2;
+  fclose(file);
+  CUcontext context;
+  CUmodule module;
+  unsigned words[kCount] = {0};
+  if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxPushCurrent(context) || cuModuleLoadData(&module, image) ||
+      cuModuleGetFunction(&add_one, module, "add_one") || cuModuleGetFunction(&other, module, "other") ||
+      cuMemAlloc(&a, sizeof words) || cuMemAlloc(&b, sizeof words) || cuMemcpyHtoD(a, words, sizeof words) ||
+      cuMemcpyHtoD(b, words, sizeof words))
+    return 3;
+  for (int i = 2; i < count; ++i) step(arguments[i]);
+  print("at the end");
+  return 0;
+}
