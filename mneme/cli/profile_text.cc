@@ -59,6 +59,8 @@ std::string missing_text(const LaunchProfile& profile, const RecordingReport& re
   const uint64_t launches = report.launches;
   const uint64_t into_graphs = report.not_recorded[static_cast<size_t>(NotRecorded::stream_capture)].launches;
   std::string text;
+  if (const uint64_t untimed = report.untimed; untimed != 0)
+    text += fmt::format("not timed: {}: made by a graph\n", plural(untimed, "launch"));
   if (into_graphs != 0) text += fmt::format("not profiled: {}: launched into a graph\n", plural(into_graphs, "launch"));
   if (launches > told + into_graphs)
     text += fmt::format("not profiled: {}: failed, or made just before a process was killed or left by _exit()\n",

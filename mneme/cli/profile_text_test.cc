@@ -69,9 +69,11 @@ TEST_F(ProfileText, MarksWhatIsNotAsOthersAre) {
 TEST_F(ProfileText, SaysWhichLaunchesAreNotInIt) {
   add("one", {shape(1, {2, 2, 10, 10, 10})});
   report_->launches += 4;
+  report_->untimed = 2;
   (*report_).count(NotRecorded::stream_capture, "");
   EXPECT_TRUE(
-      text().ends_with("not profiled: 1 launch: launched into a graph\n"
+      text().ends_with("not timed: 2 launches: made by a graph\n"
+                       "not profiled: 1 launch: launched into a graph\n"
                        "not profiled: 3 launches: failed, or made just before a process was killed or left by _exit()\n"))
       << text();
   report_->failure.set("no device");

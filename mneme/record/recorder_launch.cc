@@ -155,8 +155,8 @@ Recorder::CapturePtr Recorder::select_launch(const Launch& launch) {
   if (profiles_only()) return nullptr;
   const uint64_t position = selection_.next_position();
   // What an image holds is read once, for the device that the first launch opens.
-  if (state_ == State::waiting && captured)
-    return count(goes_into_graph(launch) ? NotRecorded::stream_capture : NotRecorded::during_capture, ""), nullptr;
+  if (state_ == State::waiting && (launch.refusal || captured))
+    return count(launch.refusal.value_or(NotRecorded::during_capture), ""), nullptr;
   auto kernel = find_kernel(launch.function, launch.vendor);
   if (!kernel) return count(NotRecorded::unknown_kernel, ""), nullptr;
   auto pass = [&](NotRecorded reason) { return count(reason, kernel->display_name()), nullptr; };

@@ -67,6 +67,7 @@ std::optional<LaunchTag> Recorder::begin_timing_only(const Launch& launch, void*
 void Recorder::count_untimed(const Launch& launch) {
   const auto profiled = current_profiled();
   if (!profiled) return;
+  if (environment_.report) ++environment_.report->untimed;
   const auto kernel = find_kernel(launch.function, launch.vendor);
   profiled->profile->count(launched_only(launch, kernel.get()));
 }

@@ -39,11 +39,10 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::unknown_kernel: return "the kernel was not registered by the program (it was made at run time)";
     case NotRecorded::stream_capture: return "launched into a graph, which is not recorded yet";
     case NotRecorded::during_capture:
-      return "launched while a stream was being captured into a graph, when memory cannot be read";
+      return "launched while a stream was being captured into a graph, when no memory can be read";
     case NotRecorded::graph_nodes:
-      return "in a graph that is not run node by node (it has conditional, memory or semaphore nodes, or can be run or changed "
-             "from the device)";
-    case NotRecorded::graph_untold: return "in a graph of which the driver does not tell the nodes, or gives no part";
+      return "in a graph that cannot be run in parts (with conditions, allocations or waits for others, or run from the device)";
+    case NotRecorded::graph_untold: return "in a graph whose nodes the driver does not tell, or of which it gives no part";
     case NotRecorded::launch_attribute: return "launched with an attribute (such as a cluster) that is not recorded yet";
     case NotRecorded::other_device: return "on a second device, which is not recorded yet";
     case NotRecorded::managed_memory:

@@ -10,12 +10,12 @@ namespace {
 
 constexpr int kCount = 1 << 16;
 
-#define CHECK(call)                                                                      \
-  do {                                                                                   \
-    if (cudaError_t error = (call); error != cudaSuccess) {                              \
-      std::printf("%s: %s\n", #call, cudaGetErrorString(error));                         \
-      std::exit(1);                                                                      \
-    }                                                                                    \
+#define CHECK(call)                                              \
+  do {                                                           \
+    if (cudaError_t error = (call); error != cudaSuccess) {      \
+      std::printf("%s: %s\n", #call, cudaGetErrorString(error)); \
+      std::exit(1);                                              \
+    }                                                            \
   } while (0)
 
 __global__ void scale(float* data, float factor) {

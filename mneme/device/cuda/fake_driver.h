@@ -76,6 +76,9 @@ inline constexpr uint64_t kFakeGranularity = 2 << 20;
 CUresult fake_enter(const char* function);
 FakeDriverState& fake_state();
 void fake_activity(uint64_t time, bool own);
+// What a captured stream is given goes into its graph. False: the stream is not captured.
+bool fake_capture_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS& kernel);
+bool fake_capture_memory(CUstream stream, CUdeviceptr address, size_t size);
 
 // Exported by the library as "mneme_fake_driver_state". Reset by assigning a fresh value.
 using FakeDriverStateFunction = FakeDriverState* (*)();

@@ -74,9 +74,6 @@ CUresult parameter_info(size_t index, size_t* offset, size_t* size) {
 namespace mneme::cuda {
 // The kernel that a function of a module (fake_driver.cc) stands for; empty for any other handle.
 std::string fake_function_name(CUfunction function);
-// What a captured stream is given goes into its graph (fake_graphs.cc). False: the stream is not captured.
-bool fake_capture_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS& kernel);
-bool fake_capture_memory(CUstream stream, CUdeviceptr address, size_t size);
 }  // namespace mneme::cuda
 
 extern "C" {

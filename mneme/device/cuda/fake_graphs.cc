@@ -184,10 +184,6 @@ bool take(Graph& to, const Graph& from) {
 }  // namespace
 
 namespace mneme::cuda {
-// Of a captured stream: what is launched is added to the graph. False: the stream is not captured.
-bool fake_capture_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS& kernel);
-bool fake_capture_memory(CUstream stream, CUdeviceptr address, size_t size);
-
 namespace {
 Node* capture(CUstream stream, CUgraphNodeType type) {
   const auto found = capturing.find(stream);
