@@ -112,7 +112,7 @@ TEST_F(Damage, AVersionThatTheChecksumBelies) {
   const std::string pack = contents(pack_);
   for (size_t at : {size_t{8}, pack.size() - 16}) {
     std::string flipped = pack;
-    flipped[at] = 4;
+    flipped[at] = 5;
     replace(pack_, flipped);
     EXPECT_EQ(
         check().to_string(),
