@@ -98,10 +98,10 @@ Status see_pointers(Stream& stream, const Buffers& buffers, Bytes size, double c
   for (const bool all : {false, true}) {
     for (uint64_t& word : tile)
       word = all ? targets[random() % targets.size()].address.address + random() % 1000 : 0x3f8000003f800000;
-    for (Bytes at; at < size; at += 32_MiB) {
-      const auto part = std::as_bytes(std::span(tile)).first(std::min<uint64_t>(32_MiB.count, (size - at).count));
-      MNEME_TRY(stream.copy_to_device(buffers.actual + at, part));
-    }
+    constexpr Bytes kTile = 32_MiB;
+    for (Bytes at; at < size; at += kTile)
+      MNEME_TRY(
+          stream.copy_to_device(buffers.actual + at, std::as_bytes(std::span(tile)).first(std::min(kTile, size - at).count)));
     std::vector<uint8_t> marks(targets.size());
     const MemoryRange memory{buffers.actual, size};
     MNEME_ASSIGN(double words, rate(size, [&] { return stream.find_pointers(marks, targets, {&memory, 1}); }));
