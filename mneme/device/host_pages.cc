@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
@@ -44,14 +45,28 @@ Status check_page_count(uint64_t hashes, Bytes size, Bytes page) {
 void mark_host_pointers(std::span<uint8_t> marks, std::span<const MemoryRange> targets, ByteSpan words) {
   if (targets.empty()) return;
   const uint64_t first = targets.front().address.address, size = targets.back().end().address - first;
-  for (size_t at = 0; at + sizeof(uint64_t) <= words.size(); at += sizeof(uint64_t)) {
-    uint64_t word;
-    std::memcpy(&word, words.data() + at, sizeof word);
-    if (word - first >= size) continue;
+  const auto see = [&](uint64_t word) {
+    if (word - first >= size) return;
     const auto after = std::upper_bound(targets.begin(), targets.end(), DevicePtr(word),
                                         [](DevicePtr place, const MemoryRange& target) { return place < target.address; });
     const auto target = static_cast<size_t>(after - targets.begin()) - 1;
-    if (targets[target].contains(DevicePtr(word))) std::atomic_ref(marks[target]).store(1, std::memory_order_relaxed);
+    const std::atomic_ref mark(marks[target]);
+    if (targets[target].contains(DevicePtr(word)) && mark.load(std::memory_order_relaxed) == 0)
+      mark.store(1, std::memory_order_relaxed);
+  };
+  // Most words are no addresses: several are looked at together.
+  std::array<uint64_t, 16> some;
+  for (; words.size() >= sizeof some; words = words.subspan(sizeof some)) {
+    std::memcpy(some.data(), words.data(), sizeof some);
+    unsigned inside = 0;
+    for (uint64_t word : some) inside += word - first < size;
+    if (inside == 0) continue;
+    for (uint64_t word : some) see(word);
+  }
+  for (; words.size() >= sizeof(uint64_t); words = words.subspan(sizeof(uint64_t))) {
+    uint64_t word;
+    std::memcpy(&word, words.data(), sizeof word);
+    see(word);
   }
 }
 
