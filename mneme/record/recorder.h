@@ -212,7 +212,7 @@ class Recorder {
   Annotations shadows_;  // annotations of variables, at the addresses that the variables have on the host
   std::atomic<State> state_ = State::waiting;
   std::atomic<size_t> stream_captures_ = 0;    // how many capturing_ has
-  std::atomic<bool> memory_was_read_ = false;  // before the latest launch that was looked at for timing
+  std::atomic<bool> memory_was_read_ = false;  // since a launch was last looked at for timing, or before that one
   std::shared_ptr<Profile> profile_;           // under mutex_; null without --profile
   std::shared_ptr<Profiled> profiled_;         // under mutex_; where nothing is recorded
   std::atomic<uint64_t> space_begin_ = 0, space_end_ = 0;

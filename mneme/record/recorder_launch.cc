@@ -215,6 +215,7 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
     count(waited == Waited::failed ? NotRecorded::device_lost : NotRecorded::waits_for_host, capture.kernel->display_name());
     return false;
   }
+  memory_was_read_ = true;
   MNEME_ASSIGN(capture.memory.globals, find_globals(*capture.kernel, capture.recording.instance.parameters, capture.vendor));
   capture.memory.allocations = opened.space->allocations();
   capture.memory.mapped = outside_memory_.mapped(opened.ordinal);

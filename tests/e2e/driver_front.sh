@@ -41,6 +41,20 @@ contains err "recorded 1 launch of 1 kernel"
 expect 0 mneme profile --device cuda -- "$program" dlsym "$cubin" launch launch
 contains err "add_one"
 
+# What a graph launches is recorded when the graph runs.
+graphs=$MNEME_TEST_DRIVER_GRAPHS
+expect 0 mneme record -rdb graphs --device cuda --vass 1 --max 2 -- "$graphs" "$cubin" make instantiate launch launch
+contains out "launched: a=4 b=4"
+contains err "recorded 2 launches of 1 kernel"
+contains err "not recorded: 4 launches: the kernel has as many recorded launches as --max allows"
+lacks err "in a graph"
+expect 0 mneme show graphs "$(basename graphs/Instances_*.mneme .mneme | sed s/Instances_//)" --json
+contains out '"graph": "1"'
+expect 0 mneme record -rdb conditions --device cuda --vass 1 -- "$graphs" "$cubin" make_condition instantiate launch
+contains err "not recorded: 3 launches: in a graph that cannot be run in parts"
+expect 0 mneme profile --device cuda -- "$graphs" "$cubin" make instantiate launch
+contains err "not timed: 3 launches: made by a graph"
+
 # What cannot be preloaded into is refused before it runs.
 expect 2 mneme record -rdb none --device cpu --front driver -- "$program" dlsym "$cubin" launch
 contains err "--front driver: on the cpu device there is no CUDA driver to record at"

@@ -102,6 +102,8 @@ CUresult cuDeviceSetMemPool(CUdevice, CUmemoryPool pool) {
   current_pool = pool;
   return CUDA_SUCCESS;
 }
+#undef cuDevicePrimaryCtxReset
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice) { return CUDA_SUCCESS; }
 CUresult cuCtxSetCurrent(CUcontext context) { return cuCtxPushCurrent(context); }
 CUresult cuEventQuery(CUevent) { return CUDA_SUCCESS; }
 

@@ -106,6 +106,9 @@ std::vector<DriverHook> launch_hooks();         // hooks_launch.cc: launches, an
 std::vector<DriverHook> graph_hooks();          // hooks_graphs.cc: graphs that are run
 std::vector<DriverHook> write_hooks();          // hooks_writes.cc: other calls that write memory
 
+// After a reset of the device: its executable graphs are gone.
+void forget_graphs();
+
 // Replaces the slots of the table. Fails as DriverFront::attach() does, and then leaves it alone.
 Status attach_driver(mneme_driver_table& table);
 

@@ -209,6 +209,12 @@ TEST_F(GraphsTest, AStreamThatIsDestroyedIsCapturedNoMore) {
   EXPECT_EQ(report().instances, 1u);
 }
 
+TEST_F(GraphsTest, AResetOfTheDeviceForgetsGraphs) {
+  run("make instantiate launch reset make instantiate launch");
+  EXPECT_EQ(report().launches, 6u);
+  EXPECT_EQ(recorded_launches(), 6u);
+}
+
 TEST_F(GraphsTest, WhereNothingIsRecordedKernelsOfGraphsAreCounted) {
   auto file = ProfileFile::create();
   ASSERT_TRUE(file.ok());

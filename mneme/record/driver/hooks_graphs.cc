@@ -23,16 +23,23 @@ class Graphs {
     const auto found = graphs_.find(handle);
     return found == graphs_.end() ? nullptr : found->second;
   }
-  // What it had goes after the lock.
+  // What it had is the caller's to destroy, without the lock.
   std::shared_ptr<ExecutableGraph> remove(CUgraphExec handle) {
     std::unique_lock lock(mutex_);
     auto found = graphs_.extract(handle);
     return found.empty() ? nullptr : std::move(found.mapped());
   }
+  // Forgets all, and destroys nothing of what may be gone already.
+  void abandon() {
+    std::unique_lock lock(mutex_);
+    for (auto& [handle, graph] : graphs_) abandoned_.push_back(std::move(graph));
+    graphs_.clear();
+  }
 
  private:
   mutable std::shared_mutex mutex_;
   std::unordered_map<CUgraphExec, std::shared_ptr<ExecutableGraph>> graphs_;
+  std::vector<std::shared_ptr<ExecutableGraph>> abandoned_;
 };
 Graphs& graphs() {
   static auto* all = new Graphs;
@@ -208,6 +215,8 @@ CUresult on_launch(CUgraphExec handle, CUstream stream) {
 #define MNEME_HOOK(name, ...) hook(MNEME_DRIVER_CALL_##name, &__VA_ARGS__)
 
 }  // namespace
+
+void forget_graphs() { graphs().abandon(); }
 
 std::vector<DriverHook> graph_hooks() {
   using Kernel1 = const CUDA_KERNEL_NODE_PARAMS_v1*;

@@ -95,6 +95,7 @@ CUresult on_stream_destroy(CUstream stream) {
 template <mneme_driver_call kSlot>
 CUresult on_primary_reset(CUdevice device) {
   recorder()->reset(front());
+  forget_graphs();
   return next<kSlot, CUresult (*)(CUdevice)>(device);
 }
 

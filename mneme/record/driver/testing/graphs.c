@@ -241,6 +241,13 @@ static void step(const char* what) {
   } else if (sscanf(what, "fail:%63[^:]:%d", function, &after) == 2) {
     void (*fail)(const char*, int, CUresult) = (void (*)(const char*, int, CUresult))dlsym(RTLD_DEFAULT, "mneme_fake_fail");
     fail(strdup(function), after, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  } else if (strcmp(what, "reset") == 0) {
+    unsigned words[kCount] = {0};
+    CALL(cuDevicePrimaryCtxReset, 0);
+    CALL(cuMemAlloc, &a, sizeof words);
+    CALL(cuMemAlloc, &b, sizeof words);
+    CALL(cuMemcpyHtoD, a, words, sizeof words);
+    CALL(cuMemcpyHtoD, b, words, sizeof words);
   } else if (strcmp(what, "count") == 0) {
     size_t (*count)(void) = (size_t (*)(void))dlsym(RTLD_DEFAULT, "mneme_fake_executable_graphs");
     printf("%zu executable\n", count());
