@@ -220,6 +220,8 @@ void mneme_fake_fail(const char* function, int after, CUresult result) {
   state.fail_after = after;
   state.fail_result = result;
 }
+// What no hook sees.
+CUresult mneme_fake_instantiate(CUgraphExec* exec, CUgraph graph) { return instantiate(exec, graph); }
 size_t mneme_fake_executable_graphs() { return execs.size(); }
 
 #undef cuStreamBeginCapture

@@ -133,7 +133,6 @@ void DestroyGraph::operator()(CUgraph graph) const { driver().cuGraphDestroy(gra
 void DestroyGraph::operator()(CUgraphExec graph) const { driver().cuGraphExecDestroy(graph); }
 
 ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags) : flags_(flags) {
-  if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) refuse(NotRecorded::graph_nodes);
   if (driver().complete)
     root_ = describe(graph);
   else
@@ -142,14 +141,16 @@ ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags) : flags_(flags) 
 }
 
 void ExecutableGraph::refuse(NotRecorded reason) {
-  if (!refusal_) refusal_ = reason;
+  if (refusal_) return;
+  refusal_ = reason;
   for (GraphNode* node : kernels_) node->launch->refusal = refusal_;
 }
 
 void ExecutableGraph::finish() {
   kernels_.clear();
   list_kernels(root_);
-  if (refusal_) refuse(*refusal_);
+  if (!refusal_) return;
+  for (GraphNode* node : kernels_) node->launch->refusal = refusal_;
 }
 
 void ExecutableGraph::list_kernels(GraphLevel& level) {

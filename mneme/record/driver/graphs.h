@@ -47,21 +47,21 @@ struct GraphNode {
 // Like the driver's handle, for one thread at a time.
 class ExecutableGraph {
  public:
-  // Describes what `graph` was made into with these flags of cuGraphInstantiate. What cannot be described is in refusal().
+  // Describes what `graph` was made into with these flags of cuGraphInstantiate. Where that fails, or it cannot be run in parts,
+  // the launches of its kernels say why (Launch::refusal).
   ExecutableGraph(CUgraph graph, uint64_t flags);
   ExecutableGraph(const ExecutableGraph&) = delete;
   ExecutableGraph& operator=(const ExecutableGraph&) = delete;
 
-  // Why no kernel of it is recorded; their launches have it too. Nothing: it can be run in parts.
-  std::optional<NotRecorded> refusal() const { return refusal_; }
+  // No kernel of it is recorded from now on. The first reason counts.
+  void refuse(NotRecorded reason);
   // All kernels, in an order in which they may run.
   const std::vector<GraphNode*>& kernels() const { return kernels_; }
   // Memory that is the program's once the graph has run, and that the recorder does not capture.
   const std::vector<MemoryRange>& allocations() const { return allocations_; }
 
-  // What the program has changed of the executable, by the node of its own graph. Where that cannot be followed, no kernel of it
-  // is recorded any more.
-  // `set` is the driver's function that sets the same of a node of a graph.
+  // What the program has changed of the executable, by the node of its own graph; refused where that cannot be followed. `set`
+  // is the driver's function that sets the same of a node of a graph.
   template <typename... P>
   void set_parameters(CUgraphNode original, CUresult (*set)(CUgraphNode, P...), P... parameters) {
     GraphNode* node = find(original);
@@ -82,7 +82,6 @@ class ExecutableGraph {
   Result<std::vector<Part>> split(const std::set<const GraphNode*>& alone) const;
 
  private:
-  void refuse(NotRecorded reason);
   void finish();
   void list_kernels(GraphLevel& level);
   GraphLevel describe(CUgraph graph);
@@ -98,7 +97,7 @@ class ExecutableGraph {
   GraphLevel root_;
   std::vector<GraphNode*> kernels_;
   std::vector<MemoryRange> allocations_;
-  std::optional<NotRecorded> refusal_;
+  std::optional<NotRecorded> refusal_;  // nothing: it can be run in parts
 };
 
 }  // namespace mneme::driver

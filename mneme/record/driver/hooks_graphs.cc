@@ -1,5 +1,6 @@
 // Graphs: what the program makes to be run, what it changes of that, and its launches, which are launches of all kernels in it.
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <shared_mutex>
 #include <unordered_map>
@@ -46,8 +47,13 @@ Graphs& graphs() {
   return *all;
 }
 
+// Whether there is a graph that kernels can launch: some do when the graph ends that they are in, which would be the part.
+std::atomic<bool> launched_from_device = false;
+
 CUresult remember(CUresult code, const CUgraphExec* handle, CUgraph graph, uint64_t flags) {
-  if (code == CUDA_SUCCESS) graphs().add(*handle, std::make_shared<ExecutableGraph>(graph, flags));
+  if (code != CUDA_SUCCESS) return code;
+  if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) launched_from_device = true;
+  graphs().add(*handle, std::make_shared<ExecutableGraph>(graph, flags));
   return code;
 }
 
@@ -202,6 +208,7 @@ CUresult on_launch(CUgraphExec handle, CUstream stream) {
   if (front().is_capturing(stream_of_call<kPerThread>(stream))) return run(handle);
   const auto graph = graphs().find(handle);
   if (!graph) return count_unknown(), run(handle);
+  if (launched_from_device) graph->refuse(NotRecorded::graph_nodes);
   for (const MemoryRange& memory : graph->allocations())
     recorder()->remember_foreign(memory.address.address, memory.size.count, NotRecorded::pool_memory);
   Selection selected = select(*graph);

@@ -177,6 +177,9 @@ static void step(const char* what) {
     CALL(cuGraphInstantiateWithFlags, &executable, graph, 0ull);
   } else if (strcmp(what, "instantiate_for_device") == 0) {
     CALL(cuGraphInstantiateWithFlags, &executable, graph, (unsigned long long)CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH);
+  } else if (strcmp(what, "instantiate_unseen") == 0) {
+    typedef CUresult (*Instantiate)(CUgraphExec*, CUgraph);
+    CALL(((Instantiate)dlsym(RTLD_DEFAULT, "mneme_fake_instantiate")), &executable, graph);
   } else if (strcmp(what, "instantiate_old") == 0) {
     CALL(cuGraphInstantiate_v2, &executable, graph, NULL, NULL, (size_t)0);
   } else if (strcmp(what, "instantiate_parameters") == 0) {
