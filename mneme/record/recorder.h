@@ -34,7 +34,8 @@
 
 namespace mneme {
 
-// One launch as the application asked for it. `arguments` is read by begin_launch() only.
+// One launch as the application asked for it. `arguments` is read by select_launch() only, or by begin_launch() in its
+// place.
 struct Launch {
   Vendor& vendor;
   const void* function = nullptr;  // the host stub

@@ -137,7 +137,7 @@ ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags) : flags_(flags) 
     root_ = describe(graph);
   else
     refuse(NotRecorded::graph_untold);
-  finish();
+  index();
 }
 
 void ExecutableGraph::refuse(NotRecorded reason) {
@@ -146,17 +146,19 @@ void ExecutableGraph::refuse(NotRecorded reason) {
   for (GraphNode* node : kernels_) node->launch->refusal = refusal_;
 }
 
-void ExecutableGraph::finish() {
+void ExecutableGraph::index() {
   kernels_.clear();
-  list_kernels(root_);
+  nodes_.clear();
+  index(root_);
   if (!refusal_) return;
   for (GraphNode* node : kernels_) node->launch->refusal = refusal_;
 }
 
-void ExecutableGraph::list_kernels(GraphLevel& level) {
+void ExecutableGraph::index(GraphLevel& level) {
   for (GraphNode& node : level.nodes) {
+    nodes_[node.original] = &node;
     if (node.launch) kernels_.push_back(&node);
-    if (node.child) list_kernels(*node.child);
+    if (node.child) index(*node.child);
   }
 }
 
@@ -242,25 +244,17 @@ void ExecutableGraph::make_clone(GraphLevel& level, CUgraph graph) {
   }
 }
 
-GraphNode* ExecutableGraph::find(CUgraphNode original) {
-  std::vector<GraphLevel*> levels{&root_};
-  while (!levels.empty()) {
-    GraphLevel* level = levels.back();
-    levels.pop_back();
-    for (GraphNode& node : level->nodes) {
-      if (node.original == original) return &node;
-      if (node.child) levels.push_back(node.child.get());
-    }
-  }
-  return nullptr;
+GraphNode* ExecutableGraph::find(CUgraphNode original) const {
+  const auto found = nodes_.find(original);
+  return found == nodes_.end() ? nullptr : found->second;
 }
 
 void ExecutableGraph::set_child(CUgraphNode original, CUgraph graph) {
   GraphNode* node = find(original);
   if (!node || !node->child) return refuse(NotRecorded::graph_untold);
-  kernels_.clear();
+  kernels_.clear();  // some of which go
   *node->child = describe(graph);
-  finish();
+  index();
 }
 
 void ExecutableGraph::set_enabled(CUgraphNode original, bool enabled) {
@@ -272,15 +266,8 @@ void ExecutableGraph::set_enabled(CUgraphNode original, bool enabled) {
 std::unique_ptr<ExecutableGraph> ExecutableGraph::updated(CUgraph graph) const {
   auto next = std::make_unique<ExecutableGraph>(graph, flags_);
   // Which of the new nodes are disabled the driver does not say.
-  const auto is_disabled = [](const GraphNode& node) { return !node.enabled; };
-  std::vector<const GraphLevel*> levels{&root_};
-  while (!levels.empty()) {
-    const GraphLevel* level = levels.back();
-    levels.pop_back();
-    if (std::any_of(level->nodes.begin(), level->nodes.end(), is_disabled)) next->refuse(NotRecorded::graph_untold);
-    for (const GraphNode& node : level->nodes)
-      if (node.child) levels.push_back(node.child.get());
-  }
+  if (std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return !node.second->enabled; }))
+    next->refuse(NotRecorded::graph_untold);
   return next;
 }
 

@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 #include "mneme/record/recorder.h"
@@ -66,8 +67,9 @@ class ExecutableGraph {
   void set_parameters(CUgraphNode original, CUresult (*set)(CUgraphNode, P...), P... parameters) {
     GraphNode* node = find(original);
     if (!node || !node->copy || !set || set(node->copy, parameters...) != CUDA_SUCCESS) return refuse(NotRecorded::graph_untold);
-    if (node->launch) read_kernel(*node, node->copy);
-    finish();
+    if (!node->launch) return;
+    read_kernel(*node, node->copy);
+    if (refusal_) node->launch->refusal = refusal_;
   }
   void set_child(CUgraphNode original, CUgraph graph);
   void set_enabled(CUgraphNode original, bool enabled);
@@ -82,20 +84,21 @@ class ExecutableGraph {
   Result<std::vector<Part>> split(const std::set<const GraphNode*>& alone) const;
 
  private:
-  void finish();
-  void list_kernels(GraphLevel& level);
+  void index();
+  void index(GraphLevel& level);
   GraphLevel describe(CUgraph graph);
   void read_node(GraphNode& node);
   void read_kernel(GraphNode& node, CUgraphNode from);
   void read_attributes(GraphNode& node, CUgraphNode from);
   void make_clone(GraphLevel& level, CUgraph graph);
-  GraphNode* find(CUgraphNode original);
+  GraphNode* find(CUgraphNode original) const;
   Status split(const GraphLevel& level, const std::set<const GraphNode*>& alone, std::vector<Part>& parts) const;
   Result<OwnedGraphExec> make_part(const GraphLevel& level, size_t begin, size_t end) const;
 
   const uint64_t flags_;
   GraphLevel root_;
   std::vector<GraphNode*> kernels_;
+  std::unordered_map<CUgraphNode, GraphNode*> nodes_;  // by their originals
   std::vector<MemoryRange> allocations_;
   std::optional<NotRecorded> refusal_;  // nothing: it can be run in parts
 };

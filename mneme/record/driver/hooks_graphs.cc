@@ -136,11 +136,11 @@ struct Selected {
   Launch launch;
   Recorder::CapturePtr capture;
 };
-using Selection = std::map<const GraphNode*, Selected>;
+using SelectedKernels = std::map<const GraphNode*, Selected>;
 
 // Counts the kernels of one launch of the graph, each as a launch.
-Selection select(const ExecutableGraph& graph) {
-  Selection selected;
+SelectedKernels select(const ExecutableGraph& graph) {
+  SelectedKernels selected;
   const CUcontext current = front().current_context();
   for (const GraphNode* node : graph.kernels()) {
     if (!node->enabled) continue;
@@ -155,12 +155,12 @@ Selection select(const ExecutableGraph& graph) {
   return selected;
 }
 
-void pass(Selection& selected, NotRecorded reason) {
+void pass(SelectedKernels& selected, NotRecorded reason) {
   for (auto& [node, one] : selected)
     if (one.capture) recorder()->pass(std::move(one.capture), reason);
 }
 
-Result<std::vector<ExecutableGraph::Part>> split(const ExecutableGraph& graph, const Selection& selected) {
+Result<std::vector<ExecutableGraph::Part>> split(const ExecutableGraph& graph, const SelectedKernels& selected) {
   std::set<const GraphNode*> alone;
   for (const auto& [node, one] : selected) alone.insert(node);
   return graph.split(alone);
@@ -168,7 +168,7 @@ Result<std::vector<ExecutableGraph::Part>> split(const ExecutableGraph& graph, c
 
 // Runs the parts in place of the graph. `run` runs one, as the program has run the graph.
 template <typename Run>
-CUresult run_parts(const std::vector<ExecutableGraph::Part>& parts, Selection& selected, Run run) {
+CUresult run_parts(const std::vector<ExecutableGraph::Part>& parts, SelectedKernels& selected, Run run) {
   for (const auto& part : parts) {
     Selected* one = part.kernel ? &selected.at(part.kernel) : nullptr;
     Recorder::CapturePtr capture = one ? recorder()->begin_launch(std::move(one->capture), one->launch) : nullptr;
@@ -181,9 +181,12 @@ CUresult run_parts(const std::vector<ExecutableGraph::Part>& parts, Selection& s
 
 // What the driver would order by the executable graph, a launch before this one and the next, is waited for.
 template <typename Run>
-CUresult launch(const ExecutableGraph& graph, CUgraphExec handle, Selection selected, Run run) {
+CUresult launch(ExecutableGraph& graph, CUgraphExec handle, SelectedKernels selected, Run run) {
   auto parts = split(graph, selected);
-  if (!parts.ok()) log::debug("a graph is not run in parts: {}", parts.status().message());
+  if (!parts.ok()) {
+    log::debug("a graph is not run in parts: {}", parts.status().message());
+    graph.refuse(NotRecorded::graph_untold);
+  }
   auto reason = parts.ok() ? recorder()->wait_for_device(front()) : NotRecorded::graph_untold;
   if (reason) return pass(selected, *reason), run(handle);
   const CUresult code = run_parts(*parts, selected, run);
@@ -211,7 +214,7 @@ CUresult on_launch(CUgraphExec handle, CUstream stream) {
   if (launched_from_device) graph->refuse(NotRecorded::graph_nodes);
   for (const MemoryRange& memory : graph->allocations())
     recorder()->remember_foreign(memory.address.address, memory.size.count, NotRecorded::pool_memory);
-  Selection selected = select(*graph);
+  SelectedKernels selected = select(*graph);
   const CUresult code = selected.empty() ? run(handle) : launch(*graph, handle, std::move(selected), run);
   if (recorder()->profiles_only() && code == CUDA_SUCCESS)
     for (const GraphNode* node : graph->kernels())
