@@ -84,7 +84,9 @@ def test_has_what_was_recorded(instance: mneme.Instance) -> None:
     assert instance.recorded_time is None
     assert instance.shape_launches is None  # which no version before 2.2 has
     assert mneme.Database(Path(__file__).parents[1] / "corpora" / "2.2")["scale"][0].shape_launches == {"count": 1}
-    assert instance.memory == 160120
+    assert (instance.memory, instance.memory_extent) == (160120, "all")
+    reached = mneme.Database(Path(__file__).parents[1] / "corpora" / "2.3")["scale"][0]
+    assert (reached.memory, reached.memory_extent) == (160020, "reachable")
     assert instance.disk_size() > 0
     instance.check()
     data, n, factor = instance.arguments
