@@ -21,6 +21,21 @@
   X(cuLibraryGetKernel)             \
   X(cuKernelGetFunction)
 
+/* Contexts, and which device reaches another one's memory. */
+#define MNEME_DRIVER_CONTEXT_CALLS(X) \
+  X(cuCtxCreate_v2)                   \
+  X(cuCtxCreate_v3)                   \
+  X(cuCtxCreate_v4)                   \
+  X(cuCtxDestroy_v2)                  \
+  X(cuDevicePrimaryCtxRetain)         \
+  X(cuDevicePrimaryCtxRelease)        \
+  X(cuDevicePrimaryCtxRelease_v2)     \
+  X(cuDevicePrimaryCtxReset)          \
+  X(cuDevicePrimaryCtxReset_v2)       \
+  X(cuGreenCtxCreate)                 \
+  X(cuCtxEnablePeerAccess)            \
+  X(cuMemPoolSetAccess)
+
 /* Memory that kernels see. */
 #define MNEME_DRIVER_MEMORY_CALLS(X) \
   X(cuMemAlloc_v2)                   \
@@ -46,6 +61,8 @@
   X(cuMemGetAddressRange_v2)         \
   X(cuPointerGetAttribute)           \
   X(cuPointerGetAttributes)          \
+  X(cuIpcGetMemHandle)               \
+  X(cuMemPoolTrimTo)                 \
   X(cuIpcOpenMemHandle)              \
   X(cuIpcOpenMemHandle_v2)           \
   X(cuIpcCloseMemHandle)             \
@@ -83,9 +100,7 @@
   X(cuStreamEndCapture)                   \
   X(cuStreamEndCapture_ptsz)              \
   X(cuStreamDestroy)                      \
-  X(cuStreamDestroy_v2)                   \
-  X(cuDevicePrimaryCtxReset)              \
-  X(cuDevicePrimaryCtxReset_v2)
+  X(cuStreamDestroy_v2)
 
 /* Graphs: what is made of one to be run, what is changed of that, and its launch. */
 #define MNEME_DRIVER_GRAPH_CALLS(X)     \
@@ -111,70 +126,101 @@
   X(cuGraphLaunch_ptsz)
 
 /* Calls that write memory and are neither allocations nor launches. */
-#define MNEME_DRIVER_WRITE_CALLS(X) \
-  X(cuMemcpy)                       \
-  X(cuMemcpy_ptds)                  \
-  X(cuMemcpyAsync)                  \
-  X(cuMemcpyAsync_ptsz)             \
-  X(cuMemcpyPeer)                   \
-  X(cuMemcpyPeer_ptds)              \
-  X(cuMemcpyPeerAsync)              \
-  X(cuMemcpyPeerAsync_ptsz)         \
-  X(cuMemcpyHtoD_v2)                \
-  X(cuMemcpyHtoD_v2_ptds)           \
-  X(cuMemcpyHtoDAsync_v2)           \
-  X(cuMemcpyHtoDAsync_v2_ptsz)      \
-  X(cuMemcpyDtoD_v2)                \
-  X(cuMemcpyDtoD_v2_ptds)           \
-  X(cuMemcpyDtoDAsync_v2)           \
-  X(cuMemcpyDtoDAsync_v2_ptsz)      \
-  X(cuMemcpyDtoH_v2)                \
-  X(cuMemcpyDtoH_v2_ptds)           \
-  X(cuMemcpyDtoHAsync_v2)           \
-  X(cuMemcpyDtoHAsync_v2_ptsz)      \
-  X(cuMemcpyAtoD_v2)                \
-  X(cuMemcpyAtoD_v2_ptds)           \
-  X(cuMemcpy2D_v2)                  \
-  X(cuMemcpy2D_v2_ptds)             \
-  X(cuMemcpy2DUnaligned_v2)         \
-  X(cuMemcpy2DUnaligned_v2_ptds)    \
-  X(cuMemcpy2DAsync_v2)             \
-  X(cuMemcpy2DAsync_v2_ptsz)        \
-  X(cuMemcpy3D_v2)                  \
-  X(cuMemcpy3D_v2_ptds)             \
-  X(cuMemcpy3DAsync_v2)             \
-  X(cuMemcpy3DAsync_v2_ptsz)        \
-  X(cuMemcpy3DPeer)                 \
-  X(cuMemcpy3DPeer_ptds)            \
-  X(cuMemcpy3DPeerAsync)            \
-  X(cuMemcpy3DPeerAsync_ptsz)       \
-  X(cuMemsetD8_v2)                  \
-  X(cuMemsetD8_v2_ptds)             \
-  X(cuMemsetD16_v2)                 \
-  X(cuMemsetD16_v2_ptds)            \
-  X(cuMemsetD32_v2)                 \
-  X(cuMemsetD32_v2_ptds)            \
-  X(cuMemsetD2D8_v2)                \
-  X(cuMemsetD2D8_v2_ptds)           \
-  X(cuMemsetD2D16_v2)               \
-  X(cuMemsetD2D16_v2_ptds)          \
-  X(cuMemsetD2D32_v2)               \
-  X(cuMemsetD2D32_v2_ptds)          \
-  X(cuMemsetD8Async)                \
-  X(cuMemsetD8Async_ptsz)           \
-  X(cuMemsetD16Async)               \
-  X(cuMemsetD16Async_ptsz)          \
-  X(cuMemsetD32Async)               \
-  X(cuMemsetD32Async_ptsz)          \
-  X(cuMemsetD2D8Async)              \
-  X(cuMemsetD2D8Async_ptsz)         \
-  X(cuMemsetD2D16Async)             \
-  X(cuMemsetD2D16Async_ptsz)        \
-  X(cuMemsetD2D32Async)             \
-  X(cuMemsetD2D32Async_ptsz)
+#define MNEME_DRIVER_WRITE_CALLS(X)    \
+  X(cuMemcpy)                          \
+  X(cuMemcpy_ptds)                     \
+  X(cuMemcpyAsync)                     \
+  X(cuMemcpyAsync_ptsz)                \
+  X(cuMemcpyPeer)                      \
+  X(cuMemcpyPeer_ptds)                 \
+  X(cuMemcpyPeerAsync)                 \
+  X(cuMemcpyPeerAsync_ptsz)            \
+  X(cuMemcpyHtoD_v2)                   \
+  X(cuMemcpyHtoD_v2_ptds)              \
+  X(cuMemcpyHtoDAsync_v2)              \
+  X(cuMemcpyHtoDAsync_v2_ptsz)         \
+  X(cuMemcpyDtoD_v2)                   \
+  X(cuMemcpyDtoD_v2_ptds)              \
+  X(cuMemcpyDtoDAsync_v2)              \
+  X(cuMemcpyDtoDAsync_v2_ptsz)         \
+  X(cuMemcpyDtoH_v2)                   \
+  X(cuMemcpyDtoH_v2_ptds)              \
+  X(cuMemcpyDtoHAsync_v2)              \
+  X(cuMemcpyDtoHAsync_v2_ptsz)         \
+  X(cuMemcpyAtoD_v2)                   \
+  X(cuMemcpyAtoD_v2_ptds)              \
+  X(cuMemcpy2D_v2)                     \
+  X(cuMemcpy2D_v2_ptds)                \
+  X(cuMemcpy2DUnaligned_v2)            \
+  X(cuMemcpy2DUnaligned_v2_ptds)       \
+  X(cuMemcpy2DAsync_v2)                \
+  X(cuMemcpy2DAsync_v2_ptsz)           \
+  X(cuMemcpy3D_v2)                     \
+  X(cuMemcpy3D_v2_ptds)                \
+  X(cuMemcpy3DAsync_v2)                \
+  X(cuMemcpy3DAsync_v2_ptsz)           \
+  X(cuMemcpy3DPeer)                    \
+  X(cuMemcpy3DPeer_ptds)               \
+  X(cuMemcpy3DPeerAsync)               \
+  X(cuMemcpy3DPeerAsync_ptsz)          \
+  X(cuMemsetD8_v2)                     \
+  X(cuMemsetD8_v2_ptds)                \
+  X(cuMemsetD16_v2)                    \
+  X(cuMemsetD16_v2_ptds)               \
+  X(cuMemsetD32_v2)                    \
+  X(cuMemsetD32_v2_ptds)               \
+  X(cuMemsetD2D8_v2)                   \
+  X(cuMemsetD2D8_v2_ptds)              \
+  X(cuMemsetD2D16_v2)                  \
+  X(cuMemsetD2D16_v2_ptds)             \
+  X(cuMemsetD2D32_v2)                  \
+  X(cuMemsetD2D32_v2_ptds)             \
+  X(cuMemsetD8Async)                   \
+  X(cuMemsetD8Async_ptsz)              \
+  X(cuMemsetD16Async)                  \
+  X(cuMemsetD16Async_ptsz)             \
+  X(cuMemsetD32Async)                  \
+  X(cuMemsetD32Async_ptsz)             \
+  X(cuMemsetD2D8Async)                 \
+  X(cuMemsetD2D8Async_ptsz)            \
+  X(cuMemsetD2D16Async)                \
+  X(cuMemsetD2D16Async_ptsz)           \
+  X(cuMemsetD2D32Async)                \
+  X(cuMemsetD2D32Async_ptsz)           \
+  X(cuMemcpyBatchAsync)                \
+  X(cuMemcpyBatchAsync_ptsz)           \
+  X(cuMemcpyBatchAsync_v2)             \
+  X(cuMemcpyBatchAsync_v2_ptsz)        \
+  X(cuMemcpy3DBatchAsync)              \
+  X(cuMemcpy3DBatchAsync_ptsz)         \
+  X(cuMemcpy3DBatchAsync_v2)           \
+  X(cuMemcpy3DBatchAsync_v2_ptsz)      \
+  X(cuMemcpyAtoH_v2)                   \
+  X(cuMemcpyAtoH_v2_ptds)              \
+  X(cuMemcpyAtoHAsync_v2)              \
+  X(cuMemcpyAtoHAsync_v2_ptsz)         \
+  X(cuStreamWriteValue32)              \
+  X(cuStreamWriteValue32_ptsz)         \
+  X(cuStreamWriteValue32_v2)           \
+  X(cuStreamWriteValue32_v2_ptsz)      \
+  X(cuStreamWriteValue64)              \
+  X(cuStreamWriteValue64_ptsz)         \
+  X(cuStreamWriteValue64_v2)           \
+  X(cuStreamWriteValue64_v2_ptsz)      \
+  X(cuStreamBatchMemOp)                \
+  X(cuStreamBatchMemOp_ptsz)           \
+  X(cuStreamBatchMemOp_v2)             \
+  X(cuStreamBatchMemOp_v2_ptsz)        \
+  X(cuMemBatchDecompressAsync)         \
+  X(cuMemBatchDecompressAsync_ptsz)    \
+  X(cuMemDiscardBatchAsync)            \
+  X(cuMemDiscardBatchAsync_ptsz)       \
+  X(cuMemDiscardAndPrefetchBatchAsync) \
+  X(cuMemDiscardAndPrefetchBatchAsync_ptsz)
 
 #define MNEME_DRIVER_CALLS(X) \
   MNEME_DRIVER_IMAGE_CALLS(X) \
-  MNEME_DRIVER_MEMORY_CALLS(X) MNEME_DRIVER_LAUNCH_CALLS(X) MNEME_DRIVER_GRAPH_CALLS(X) MNEME_DRIVER_WRITE_CALLS(X)
+  MNEME_DRIVER_CONTEXT_CALLS(X) MNEME_DRIVER_MEMORY_CALLS(X) MNEME_DRIVER_LAUNCH_CALLS(X) MNEME_DRIVER_GRAPH_CALLS(X) \
+  MNEME_DRIVER_WRITE_CALLS(X)
 
 #endif

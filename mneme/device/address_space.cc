@@ -40,6 +40,11 @@ Status AddressSpace::allocate_at(DevicePtr address, Bytes size) {
   return error(Code::invalid_argument, "{}: overlaps the allocation of {} at {}", what, clash->range.size, clash->range.address);
 }
 
+Status AddressSpace::share_with(int ordinal) {
+  std::lock_guard lock(mutex_);
+  return share_impl(ordinal);
+}
+
 Status AddressSpace::free(DevicePtr address) {
   std::lock_guard lock(mutex_);
   const auto* found = allocations_.find_start(address);

@@ -15,6 +15,13 @@ namespace mneme {
 // under ASan, TSan or MSan.
 inline constexpr DevicePtr kDefaultAddressSpaceBase{0x7a0000000000};
 inline constexpr Bytes kDefaultAddressSpaceSize = Bytes(uint64_t{256} << 30);
+// Each device of a process has a range of its own, of at most 1 TiB: that of device 1 is reserved 1 TiB below that of device 0,
+// and so on.
+inline constexpr Bytes kAddressSpaceStride = Bytes(uint64_t{1} << 40);
+inline constexpr int kMostAddressSpaces = 16;
+constexpr DevicePtr address_space_base(int ordinal) {
+  return DevicePtr(kDefaultAddressSpaceBase.address - static_cast<uint64_t>(ordinal) * kAddressSpaceStride.count);
+}
 // From here on the emulation places device globals: above every range that the recorder may reserve, which has at most 1 TiB.
 inline constexpr DevicePtr kEmulatedGlobalsBase{0x7b0000000000};
 
@@ -44,6 +51,9 @@ class AddressSpace {
   // Allocates at `address`, which need not be aligned: a replay takes the addresses of the recording. invalid_argument: `size`
   // is 0, the allocation would reach out of the range, or it overlaps another one. exhausted: the device has no memory left.
   Status allocate_at(DevicePtr address, Bytes size);
+  // Lets kernels of device `ordinal` reach the range too: what is allocated there, and what will be. Where devices reach all
+  // memory there is nothing to do.
+  Status share_with(int ordinal);
   // Frees the allocation that starts at `address`; the device must not be using it. invalid_argument: none starts there.
   Status free(DevicePtr address);
 
@@ -60,6 +70,7 @@ class AddressSpace {
   // zero where device memory is host memory, and as anything on a GPU.
   virtual Status map_impl(DevicePtr address, Bytes size) = 0;
   virtual Status unmap_impl(DevicePtr address, Bytes size) = 0;
+  virtual Status share_impl([[maybe_unused]] int ordinal) { return {}; }
 
  private:
   Status insert(MemoryRange allocation);

@@ -135,7 +135,7 @@ cudaError_t on_free_async(Table& table, void* pointer, cudaStream_t stream) {
 cudaError_t on_device_reset(Table& table) {
   release_host_memory(table);
   ManagedMemory::get().clear();
-  recorder()->reset(table);
+  if (auto device = table.current_device(); device.ok()) recorder()->reset(table, *device);
   return MNEME_NEXT(table, cudaDeviceReset)();
 }
 

@@ -269,7 +269,7 @@ TEST_F(HookedLaunches, AKernelOfAnUnloadedImageIsForgotten) {
 TEST(Hooks, MemoryOfManyDimensionsThatTheVendorGivesIsAsTheVendorSays) {
   FakeProgram program;
   int* data = program.allocate<int>(16);
-  program.vendor().device = 1;
+  program.vendor().device = kMostAddressSpaces;
   void* rows = nullptr;
   size_t pitch = 0;
   EXPECT_EQ(program.call<decltype(cudaMallocPitch)>(MNEME_CALL_cudaMallocPitch, &rows, &pitch, size_t{700}, size_t{3}),

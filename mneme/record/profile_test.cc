@@ -17,7 +17,7 @@ class EventVendor final : public Vendor {
   DeviceKind device_kind() const override { return DeviceKind::cuda; }
   Status prepare() override { return {}; }
   Result<int> current_device() override { return 0; }
-  Status synchronize() override { return {}; }
+  Status synchronize(int) override { return {}; }
   Result<MemoryRange> find_global(const RecordableKernel&, const std::string&) override { return Status(Code::not_found, ""); }
   Result<MemoryRange> find_variable(const RegisteredVariable&, uint32_t) override { return Status(Code::not_found, ""); }
   Result<void*> record_event(void* stream) override {

@@ -554,7 +554,7 @@ TEST(Record, ReasonsOfWhatIsPassedThrough) {
   EXPECT_EQ(program.launch(program.increment, static_cast<int*>(managed) + 3, 1), cudaSuccess);
   EXPECT_EQ(program.count(NotRecorded::managed_memory), 1u);
 
-  program.vendor().device = 1;
+  program.vendor().device = kMostAddressSpaces;
   EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
   EXPECT_EQ(program.count(NotRecorded::other_device), 1u);
   int* elsewhere = program.allocate<int>(16);

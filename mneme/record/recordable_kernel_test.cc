@@ -19,7 +19,7 @@ class NobodyToAsk final : public Vendor {
   DeviceKind device_kind() const override { return DeviceKind::cuda; }
   Status prepare() override { return nothing(); }
   Result<int> current_device() override { return nothing(); }
-  Status synchronize() override { return nothing(); }
+  Status synchronize(int) override { return nothing(); }
   Result<MemoryRange> find_global(const RecordableKernel&, const std::string&) override { return nothing(); }
   Result<MemoryRange> find_variable(const RegisteredVariable&, uint32_t) override { return nothing(); }
 

@@ -56,62 +56,136 @@ void Recorder::become_forked_child() { state_ = State::ended; }
 
 // Opened late, when the application's own context exists: the recorder then shares it, and the application has chosen its flags.
 Status Recorder::open(Vendor& vendor) {
+  if (!profiles_only()) return current_device(vendor).status();
   std::lock_guard one(open_mutex_);
-  if (state_ != State::waiting) return {};
-  if (profiles_only()) return open_for_profile(vendor);
-  MNEME_TRY(vendor.prepare());
+  return state_ == State::waiting ? open_for_profile(vendor) : Status();
+}
+
+// Null: the device is not recorded. A failure to open the first device is everyone's; of another one it is that one's.
+Result<std::shared_ptr<Recorder::Opened>> Recorder::current_device(Vendor& vendor) {
+  const auto known = [&](int ordinal) -> std::optional<std::shared_ptr<Opened>> {
+    std::lock_guard lock(mutex_);
+    auto found = opened_.find(ordinal);
+    return found == opened_.end() ? std::nullopt : std::optional(found->second);
+  };
+  if (state_ == State::waiting) MNEME_TRY(vendor.prepare());
+  MNEME_ASSIGN(const int ordinal, vendor.current_device());
+  if (auto opened = known(ordinal)) return *opened;
+  std::lock_guard one(open_mutex_);
+  if (auto opened = known(ordinal)) return *opened;
+  if (state_ == State::ended) return std::shared_ptr<Opened>();
+  auto opened = open_device(vendor, ordinal);
+  std::lock_guard lock(mutex_);
+  if (!opened.ok() && opened_.empty()) return opened.status();
+  if (!opened.ok()) log::warning("launches on device {} are not recorded: {}", ordinal, opened.status().message());
+  return opened_[ordinal] = opened.ok() ? *opened : nullptr;
+}
+
+Result<std::shared_ptr<Recorder::Opened>> Recorder::open_device(Vendor& vendor, int ordinal) {
+  if (ordinal < 0 || ordinal >= kMostAddressSpaces)
+    return error(Code::unsupported, "there is an address range for each of the first {} devices", kMostAddressSpaces);
   auto opened = std::make_shared<Opened>();
-  MNEME_ASSIGN(opened->ordinal, vendor.current_device());
-  MNEME_ASSIGN(opened->device, environment_.open_device(vendor.device_kind(), opened->ordinal));
-  auto space = opened->device->reserve(kDefaultAddressSpaceBase, options_.address_space);
+  opened->ordinal = ordinal;
+  MNEME_ASSIGN(opened->device, environment_.open_device(vendor.device_kind(), ordinal));
+  MNEME_TRY(choose_images(*opened->device));
+  auto space = opened->device->reserve(address_space_base(ordinal), options_.address_space);
   if (!space.ok()) return space.status().with_context("reserving the address range of the recording (a smaller one: -vass)");
   opened->space = std::move(*space);
   MNEME_ASSIGN(opened->stream, opened->device->create_stream());
-  MNEME_ASSIGN(Database database, Database::create(options_.database, *environment_.files, environment_.lock_patience));
-  opened->database = std::make_unique<Database>(std::move(database));
-  choose_images(*opened->device);
-  std::shared_ptr<Profile> profile;
-  if (options_.profile) profile = std::make_shared<Profile>(make_program_clock(*opened->device));
+  std::set<int> readers;
+  {
+    std::lock_guard lock(mutex_);
+    opened->database = database_;
+    readers = readers_[ordinal];
+  }
+  for (int reader : readers) MNEME_TRY(opened->space->share_with(reader));
+  if (!opened->database) {
+    MNEME_ASSIGN(Database database, Database::create(options_.database, *environment_.files, environment_.lock_patience));
+    opened->database = std::make_shared<Database>(std::move(database));
+  }
+  auto profile = options_.profile ? std::make_shared<Profile>(make_program_clock(*opened->device)) : nullptr;
   environment_.recording_begins();
   log::debug("recording on {} in the address range from {}, {}", opened->device->properties().name, opened->space->base(),
              opened->space->size());
-  space_begin_ = opened->space->base().address;
-  space_end_ = (opened->space->base() + opened->space->size()).address;
+  space_sizes_[static_cast<size_t>(ordinal)] = opened->space->size().count;
   std::lock_guard lock(mutex_);
-  opened_ = std::move(opened);
-  profile_ = std::move(profile);
-  state_ = State::open;
+  database_ = opened->database;
+  if (!profile_) profile_ = std::move(profile);
+  State waiting = State::waiting;
+  state_.compare_exchange_strong(waiting, State::open);
+  return opened;
+}
+
+// The program runs the code that was compiled for its devices: that is what is recorded.
+Status Recorder::choose_images(const Device& device) {
+  const std::string& architecture = device.properties().architecture;
+  std::lock_guard lock(mutex_);
+  if (opened_.empty()) architecture_ = architecture;
+  if (architecture_ != architecture)
+    return error(Code::unsupported, "it is of {}, and the first one of {}", architecture, architecture_);
+  if (architecture.starts_with("sm_")) registry_.set_architecture(static_cast<uint32_t>(std::atoi(architecture.c_str() + 3)));
   return {};
 }
 
-// The program runs the code that was compiled for this device: that is what is recorded.
-void Recorder::choose_images(const Device& device) {
-  const std::string& architecture = device.properties().architecture;
-  if (architecture.starts_with("sm_")) registry_.set_architecture(static_cast<uint32_t>(std::atoi(architecture.c_str() + 3)));
+std::optional<int> Recorder::owner_of(uint64_t address) const {
+  const uint64_t from_top = address_space_base(-1).address - 1 - address;
+  const uint64_t ordinal = from_top / kAddressSpaceStride.count;
+  if (ordinal >= space_sizes_.size()) return std::nullopt;
+  const uint64_t offset = address % kAddressSpaceStride.count;
+  return offset < space_sizes_[ordinal] ? std::optional(static_cast<int>(ordinal)) : std::nullopt;
 }
 
-bool Recorder::owns(uint64_t address) const { return address >= space_begin_ && address < space_end_; }
+std::shared_ptr<Recorder::Opened> Recorder::opened_on(std::optional<int> ordinal) const {
+  if (!ordinal) return nullptr;
+  std::lock_guard lock(mutex_);
+  auto found = opened_.find(*ordinal);
+  return found == opened_.end() ? nullptr : found->second;
+}
+
+std::vector<std::shared_ptr<Recorder::Opened>> Recorder::all_opened() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Opened>> all;
+  for (const auto& [ordinal, opened] : opened_)
+    if (opened) all.push_back(opened);
+  return all;
+}
+
+std::set<int> Recorder::devices_in_use(Vendor& vendor) const {
+  std::set<int> ordinals;
+  if (auto current = vendor.current_device(); current.ok()) ordinals.insert(*current);
+  for (const auto& opened : all_opened()) ordinals.insert(opened->ordinal);
+  return ordinals;
+}
+
+Status Recorder::wait_for(Vendor& vendor, const std::set<int>& ordinals) {
+  Status all;
+  for (int ordinal : ordinals)
+    if (Status one = vendor.synchronize(ordinal); all.ok()) all = std::move(one);
+  return all;
+}
+
+void Recorder::share(int owner, int reader) {
+  {
+    std::lock_guard lock(mutex_);
+    readers_[owner].insert(reader);
+  }
+  auto opened = opened_on(owner);
+  if (!opened) return;
+  if (Status status = opened->space->share_with(reader); !status.ok())
+    log::warning("device {} does not reach memory of device {} that is recorded: {}", reader, owner, status.message());
+}
 
 Result<std::optional<DevicePtr>> Recorder::allocate(Vendor& vendor, Bytes size) {
   if (!is_recording()) return std::optional<DevicePtr>();
-  if (state_ == State::waiting)
-    if (Status status = open(vendor); !status.ok()) {
-      end(status);
-      return std::optional<DevicePtr>();
-    }
-  std::shared_ptr<Opened> opened;
-  {
-    std::lock_guard lock(mutex_);
-    opened = opened_;
-  }
-  if (!opened) return std::optional<DevicePtr>();
-  auto device = vendor.current_device();
-  if (!device.ok() || *device != opened->ordinal) return std::optional<DevicePtr>();
+  auto opened = current_device(vendor);
+  if (!opened.ok() && state_ == State::waiting) end(opened.status());
+  if (!opened.ok() || !*opened) return std::optional<DevicePtr>();
+  AddressSpace& space = *(*opened)->space;
   finish_stream_frees(vendor, Patience::none);
-  auto pointer = opened->space->allocate(size);
+  auto pointer = space.allocate(size);
   if (pointer.status().code() == Code::exhausted) {
     finish_stream_frees(vendor, Patience::wait);
-    pointer = opened->space->allocate(size);
+    pointer = space.allocate(size);
   }
   if (!pointer.ok()) return pointer.status();
   return std::optional(*pointer);
@@ -122,11 +196,7 @@ void Recorder::failed_allocation(const Status& status) {
 }
 
 Status Recorder::free(Vendor& vendor, DevicePtr pointer) {
-  std::shared_ptr<Opened> opened;
-  {
-    std::lock_guard lock(mutex_);
-    opened = opened_;
-  }
+  auto opened = opened_on(owner_of(pointer.address));
   if (!opened) return error(Code::invalid_argument, "freeing {}: the recorder has no memory", pointer);
   if (auto memory = annotations_.empty() ? std::nullopt : find_memory(pointer); memory && memory->address == pointer)
     annotations_.forget(*memory);
@@ -136,70 +206,75 @@ Status Recorder::free(Vendor& vendor, DevicePtr pointer) {
     if (!allocation || allocation->address != pointer)
       return error(Code::invalid_argument, "freeing {}: no allocation starts there", pointer);
     std::lock_guard lock(mutex_);
-    deferred_.push_back(pointer);
+    deferred_.push_back({opened, pointer});
     return {};
   }
-  Status waited = vendor.synchronize();
+  Status waited = vendor.synchronize(opened->ordinal);
   Status freed = opened->space->free(pointer);
-  std::vector<DevicePtr> deferred;
-  {
-    std::lock_guard lock(mutex_);
-    deferred.swap(deferred_);
-  }
-  for (DevicePtr old : deferred) [[maybe_unused]]
-    Status ignored = opened->space->free(old);
+  free_deferred(opened->ordinal);
   gate_.leave();
   return waited.ok() ? freed : waited;
 }
 
+// To be called in the gate, when the device has been waited for.
+void Recorder::free_deferred(int ordinal) {
+  std::vector<Freed> ready;
+  {
+    std::lock_guard lock(mutex_);
+    auto of_device =
+        std::partition(deferred_.begin(), deferred_.end(), [&](const Freed& f) { return f.opened->ordinal != ordinal; });
+    ready.assign(of_device, deferred_.end());
+    deferred_.erase(of_device, deferred_.end());
+  }
+  for (const Freed& one : ready) [[maybe_unused]]
+    Status ignored = one.opened->space->free(one.pointer);
+}
+
 Status Recorder::free_in_stream(Vendor& vendor, DevicePtr pointer, void* stream) {
-  const auto allocation = find_allocation(pointer);
+  auto opened = opened_on(owner_of(pointer.address));
+  const auto allocation = opened ? opened->space->find(pointer) : std::nullopt;
   if (!allocation || allocation->address != pointer)
     return error(Code::invalid_argument, "freeing {}: no allocation starts there", pointer);
   auto event =
       stream_captures_ > 0 ? Result<void*>(Status(Code::unsupported, "a stream is captured")) : vendor.record_event(stream);
   if (!event.ok()) return free(vendor, pointer);
   std::lock_guard lock(mutex_);
-  stream_frees_.push_back({pointer, *event});
+  stream_frees_.push_back({std::move(opened), pointer, *event});
   return {};
 }
 
-// Events that have happened are given up outside of the lock, which is not held while the vendor's code runs.
+// Events that have happened are given up outside of the lock, which is not held while the vendor's code runs. What was freed
+// under a device that has been reset meanwhile is gone with it, and is not put back.
 void Recorder::finish_stream_frees(Vendor& vendor, Patience patience) {
-  std::vector<StreamFree> waiting;
+  std::vector<Freed> waiting;
   {
     std::lock_guard lock(mutex_);
-    if (stream_frees_.empty() || stream_captures_ > 0) return;
+    if (patience == Patience::none && stream_frees_.empty()) return;
+  }
+  if (stream_captures_ > 0 || !gate_.try_enter()) return;
+  {
+    std::lock_guard lock(mutex_);
     waiting.swap(stream_frees_);
   }
-  if (patience == Patience::wait) [[maybe_unused]]
-    Status waited = vendor.synchronize();
-  auto done = std::partition(waiting.begin(), waiting.end(), [&](const auto& w) { return !vendor.has_happened(w.event); });
+  if (patience == Patience::wait) {
+    for (const auto& opened : all_opened())
+      if (vendor.synchronize(opened->ordinal).ok()) free_deferred(opened->ordinal);
+  }
+  auto done = std::partition(waiting.begin(), waiting.end(), [&](const Freed& w) { return !vendor.has_happened(w.event); });
   for (auto one = done; one != waiting.end(); ++one) {
     vendor.destroy_event(one->event);
-    if (!gate_.try_enter()) {
-      std::lock_guard lock(mutex_);
-      deferred_.push_back(one->pointer);
-      continue;
-    }
-    if (auto opened = [&] {
-          std::lock_guard lock(mutex_);
-          return opened_;
-        }()) [[maybe_unused]]
-      Status freed = opened->space->free(one->pointer);
-    gate_.leave();
+    [[maybe_unused]] Status freed = one->opened->space->free(one->pointer);
   }
+  gate_.leave();
   waiting.erase(done, waiting.end());
   std::lock_guard lock(mutex_);
-  stream_frees_.insert(stream_frees_.begin(), waiting.begin(), waiting.end());
+  for (Freed& one : waiting)
+    if (auto found = opened_.find(one.opened->ordinal); found != opened_.end() && found->second == one.opened)
+      stream_frees_.push_back(std::move(one));
 }
 
 std::optional<MemoryRange> Recorder::find_allocation(DevicePtr address) const {
-  std::shared_ptr<Opened> opened;
-  {
-    std::lock_guard lock(mutex_);
-    opened = opened_;
-  }
+  auto opened = opened_on(owner_of(address.address));
   return opened ? opened->space->find(address) : std::nullopt;
 }
 
@@ -214,41 +289,45 @@ void Recorder::forget_foreign(uint64_t address) {
   foreign_.erase_start(DevicePtr(address));
 }
 
-std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters, int device) const {
+std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters, int ordinal) const {
   for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
     uint64_t word;
     std::memcpy(&word, parameters.data() + at, sizeof word);
     if (auto refused = outside_memory_.refusal(DevicePtr(word), device)) return refused;
     std::lock_guard lock(mutex_);
     if (const auto* found = foreign_.find(DevicePtr(word))) return found->value;
+    if (auto owner = owner_of(word); owner && *owner != ordinal) return NotRecorded::peer_memory;
   }
   return std::nullopt;
 }
 
-void Recorder::reset(Vendor& vendor) {
+void Recorder::reset(Vendor& vendor, int ordinal) {
   finish_profile();
   std::shared_ptr<Opened> opened;
+  const auto is_of_device = [&](const Freed& freed) { return freed.opened->ordinal == ordinal; };
+  bool last = false;
   {
     std::lock_guard lock(mutex_);
-    opened.swap(opened_);
-    foreign_.clear();
-    deferred_.clear();
-    stream_frees_.clear();  // their events go with the device
-    capturing_.clear();
-    stream_captures_ = 0;
-    profiled_.reset();
+    if (auto node = opened_.extract(ordinal)) opened = std::move(node.mapped());
+    last = opened_.empty();
+    std::erase_if(deferred_, is_of_device);
+    std::erase_if(stream_frees_, is_of_device);  // their events go with the device
+    // What is known of other devices stays.
+    if (last) foreign_.clear(), capturing_.clear(), stream_captures_ = 0;
+    if (profiled_ && profiled_->ordinal == ordinal) profiled_.reset();
+    if (last) database_.reset(), profile_.reset();
   }
-  outside_memory_.clear();
-  annotations_.clear();
-  shadows_.clear();
+  if (last) outside_memory_.clear(), annotations_.clear(), shadows_.clear();
   State open = State::open;
   if (profiles_only()) state_.compare_exchange_strong(open, State::waiting);
   if (!opened) return;
-  [[maybe_unused]] Status waited = vendor.synchronize();
-  space_begin_ = space_end_ = 0;
-  for (const MemoryRange& allocation : opened->space->allocations()) [[maybe_unused]]
-    Status ignored = opened->space->free(allocation.address);
-  state_.compare_exchange_strong(open, State::waiting);
+  [[maybe_unused]] Status waited = vendor.synchronize(ordinal);
+  space_sizes_[static_cast<size_t>(ordinal)] = 0;
+  for (const MemoryRange& allocation : opened->space->allocations()) {
+    annotations_.forget(allocation);
+    [[maybe_unused]] Status ignored = opened->space->free(allocation.address);
+  }
+  if (last) state_.compare_exchange_strong(open, State::waiting);
 }
 
 void Recorder::forget_kernels() {

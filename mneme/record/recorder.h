@@ -6,6 +6,7 @@
 // Thread-safe.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,6 +49,7 @@ struct Launch {
   std::optional<Digest> known{};                    // set by begin_launch(), when the database has this instance already
   Dim3 cluster{0, 0, 0};                            // zeros: launched without
   std::map<std::string, std::string> attributes{};  // others of the launch, which change no result
+  void* stream = nullptr;
 };
 
 class Recorder {
@@ -73,20 +75,26 @@ class Recorder {
   bool is_recording() const { return state_ != State::ended && !profiles_only(); }
   RecordingReport* report() const { return environment_.report; }  // null: nothing is reported
 
-  // Allocates memory for the application in the reserved range. The first call opens the device. Three outcomes:
+  // Allocates memory for the application in the range of the current device, which the first call opens. Three outcomes:
   //   - an address: the memory is the recorder's;
   //   - nothing: the recorder does not serve this allocation. The hook asks the vendor for it, and calls remember_foreign();
   //   - a failure, which does not end recording yet: the hook asks the vendor. Only when the vendor has the memory, it calls
   //     failed_allocation(), which ends recording.
   Result<std::optional<DevicePtr>> allocate(Vendor& vendor, Bytes size);
   void failed_allocation(const Status& status);
-  // Whether the address lies in the reserved range.
-  bool owns(uint64_t address) const;
-  // Frees an allocation of the recorder. Waits for the device first, as the vendor's call does. While a launch or a stream is
-  // being captured it does not wait, and the memory is freed later. invalid_argument: no allocation of the recorder starts there.
+  // The device in whose range the address lies; nothing where it lies in none.
+  std::optional<int> owner_of(uint64_t address) const;
+  bool owns(uint64_t address) const { return owner_of(address).has_value(); }
+  // Frees an allocation of the recorder. Waits for the device that it is on first, as the vendor's call does. While a launch or a
+  // stream is being captured it does not wait, and the memory is freed later. invalid_argument: no allocation of the recorder
+  // starts there.
   Status free(Vendor& vendor, DevicePtr pointer);
   // The same without waiting: the memory is used again once all work is done that the stream was given before.
   Status free_in_stream(Vendor& vendor, DevicePtr pointer, void* stream);
+  // Frees what was given to free_in_stream() and is not used any more.
+  void finish_frees(Vendor& vendor) { finish_stream_frees(vendor, Patience::none); }
+  // Lets kernels of device `reader` reach the recorder's memory on device `owner`: what is allocated, and what will be.
+  void share(int owner, int reader);
   // The allocation of the recorder that holds an address.
   std::optional<MemoryRange> find_allocation(DevicePtr address) const;
 
@@ -101,9 +109,11 @@ class Recorder {
 
   void forget_annotations(const MemoryRange& memory) { annotations_.forget(memory); }
 
-  // To be called before the vendor destroys everything on the device. Frees the recorder's memory and closes its device; the next
-  // allocation or launch opens it again.
-  void reset(Vendor& vendor);
+  // To be called before the vendor destroys everything on device `ordinal`. Frees the recorder's memory there and closes its
+  // device; the next allocation or launch opens it again.
+  void reset(Vendor& vendor, int ordinal);
+  // Waits for all work of the program on the current device, and on those that are recorded.
+  Status wait_for_devices(Vendor& vendor) const { return wait_for(vendor, devices_in_use(vendor)); }
   // To be called when an image is unregistered: forgets what was read of kernels, which may be the image's.
   void forget_kernels();
 
@@ -159,15 +169,21 @@ class Recorder {
   struct Profiled;
   enum class State { waiting, open, ended };
 
+  std::set<int> devices_in_use(Vendor& vendor) const;
+  static Status wait_for(Vendor& vendor, const std::set<int>& ordinals);
   Status open(Vendor& vendor);
   Status open_for_profile(Vendor& vendor);
-  void choose_images(const Device& device);
+  Result<std::shared_ptr<Opened>> open_device(Vendor& vendor, int ordinal);
+  Result<std::shared_ptr<Opened>> current_device(Vendor& vendor);
+  std::shared_ptr<Opened> opened_on(std::optional<int> ordinal) const;
+  std::vector<std::shared_ptr<Opened>> all_opened() const;
+  Status choose_images(const Device& device);
   static bool goes_into_graph(const Launch& launch) { return launch.refusal == NotRecorded::stream_capture; }
   void end(const Status& status);
   void count(NotRecorded reason, const std::string& kernel);
   std::shared_ptr<const RecordableKernel> find_kernel(const void* function, Vendor& vendor);
   std::optional<NotRecorded> select(const RecordableKernel& kernel, const Launch& launch, uint64_t position);
-  std::optional<NotRecorded> find_foreign(ByteSpan parameters, int device) const;
+  std::optional<NotRecorded> find_foreign(ByteSpan parameters, int ordinal) const;
   Status read_memory(Capture& capture);
   Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
   enum class Patience { none, wait };
@@ -178,8 +194,8 @@ class Recorder {
   InstanceRecord describe_instance(const RecordableKernel& kernel, const Launch& launch, ByteVector parameters) const;
   Result<bool> capture_prologue(Capture& capture);
   enum class Waited { idle, failed, running };
-  Waited wait_for_device(Vendor& vendor, int ordinal, bool kernels_reach_host) const;
-  Waited wait_for_device(const Capture& capture) const;
+  Waited wait_for_devices(Vendor& vendor, bool kernels_reach_host) const;
+  Waited wait_for_devices(const Capture& capture) const;
   StateCapture::Memory whole_memory(const Opened& opened) const;
   Bytes least_memory(const Opened& opened, ByteSpan parameters);
   std::optional<NotRecorded> refuses(Bytes memory);
@@ -196,6 +212,7 @@ class Recorder {
   bool finish_times(Database& database, Profile& profile);
   void finish_launches(Database& database);
   void release(Capture& capture);
+  void free_deferred(int ordinal);
   void give_up(Capture& capture, NotRecorded reason);
   void abandon(Capture& capture);
   bool concerns_one_kernel(const Capture& capture, const Status& status) const;
@@ -213,22 +230,26 @@ class Recorder {
   Annotations shadows_;  // annotations of variables, at the addresses that the variables have on the host
   std::atomic<State> state_ = State::waiting;
   std::atomic<size_t> stream_captures_ = 0;    // how many capturing_ has
-  std::atomic<bool> memory_was_read_ = false;  // since a launch was last looked at for timing, or before that one
-  std::shared_ptr<Profile> profile_;           // under mutex_; null without --profile
-  std::shared_ptr<Profiled> profiled_;         // under mutex_; where nothing is recorded
-  std::atomic<uint64_t> space_begin_ = 0, space_end_ = 0;
-  std::mutex open_mutex_;           // held by the one thread that opens the device
-  std::shared_ptr<Opened> opened_;  // under mutex_
+  std::atomic<bool> memory_was_read_ = false;                            // since a launch was last looked at for timing, or before that one
+  std::shared_ptr<Profile> profile_;                                     // under mutex_; null without --profile
+  std::shared_ptr<Profiled> profiled_;                                   // under mutex_; where nothing is recorded
+  std::array<std::atomic<uint64_t>, kMostAddressSpaces> space_sizes_{};  // of each device's range; 0: there is none
+  std::mutex open_mutex_;                                                // held by the one thread that opens a device
 
   mutable std::mutex mutex_;
+  std::map<int, std::shared_ptr<Opened>> opened_;  // devices by their ordinals; null: it could not be opened, and is not recorded
   std::multiset<const void*> capturing_;  // per-thread streams have one name
-  RangeMap<NotRecorded> foreign_;         // memory that is not the recorder's, and why a launch that is given it is not recorded
-  std::vector<DevicePtr> deferred_;       // to be freed when no capture is going on
-  struct StreamFree {
+  std::shared_ptr<Database> database_;             // of all devices
+  std::string architecture_;                       // of all devices
+  std::map<int, std::set<int>> readers_;           // of a device's memory: other devices
+  RangeMap<NotRecorded> foreign_;  // memory that is not the recorder's, and why a launch that is given it is not recorded
+  struct Freed {
+    std::shared_ptr<Opened> opened;  // whose memory it was
     DevicePtr pointer;
-    void* event;
+    void* event = nullptr;  // of a stream
   };
-  std::vector<StreamFree> stream_frees_;  // to be freed when their events have happened
+  std::vector<Freed> deferred_;      // to be freed when no capture is going on
+  std::vector<Freed> stream_frees_;  // to be freed when their events have happened
   std::map<Digest, std::shared_ptr<KernelCounts>> counts_;
   uint64_t written_ = 0;               // bytes added to the database
   uint64_t too_large_ = ~uint64_t{0};  // the least memory of a launch that went beyond --max-bytes

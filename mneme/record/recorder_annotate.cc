@@ -32,13 +32,10 @@ void Recorder::annotate(Vendor& vendor, const void* pointer, uint64_t count, con
 
 std::optional<MemoryRange> Recorder::find_memory(DevicePtr address) const {
   if (auto host = host_memory_.find_around(address)) return host;
-  std::shared_ptr<Opened> opened;
-  {
-    std::lock_guard lock(mutex_);
-    opened = opened_;
-  }
-  if (!opened) return std::nullopt;
-  return owns(address.address) ? opened->space->find(address) : outside_memory_.find_around(address, opened->ordinal);
+  if (auto allocation = find_allocation(address)) return allocation;
+  for (const auto& opened : all_opened())
+    if (auto outside = outside_memory_.find_around(address, opened->ordinal)) return outside;
+  return std::nullopt;
 }
 
 // The variable whose place on the device is around an address that the program has asked for.

@@ -164,18 +164,13 @@ Recorder::CapturePtr Recorder::select_launch(const Launch& launch) {
   if (state_ == State::ended)
     return pass(selection_.begin_attempt(*kernel->counts) ? NotRecorded::ended : NotRecorded::beyond_max);
 
-  CapturePtr capture(new Capture{kernel, nullptr, launch.vendor, {}, 0, nullptr, {}});
-  {
-    std::lock_guard lock(mutex_);
-    capture->opened = opened_;
-  }
-  if (!capture->opened) return pass(NotRecorded::ended);
-  auto device = launch.vendor.current_device();
-  if (!device.ok())
-    return pass(device.status().code() == Code::unsupported ? NotRecorded::other_context : NotRecorded::device_lost);
-  if (*device != capture->opened->ordinal) return pass(NotRecorded::other_device);
+  auto opened = current_device(launch.vendor);
+  if (!opened.ok()) return pass(NotRecorded::device_lost);
+  if (!*opened) return pass(state_ == State::ended ? NotRecorded::ended : NotRecorded::other_device);
+  if (auto reason = launch.vendor.refuse_stream(launch.stream)) return pass(*reason);
+  CapturePtr capture(new Capture{kernel, *opened, launch.vendor, {}, 0, nullptr, {}});
   ByteVector parameters = launch.packed.empty() ? pack_arguments(*kernel, launch.arguments) : take_packed(*kernel, launch.packed);
-  if (auto reason = find_foreign(parameters, *device)) return pass(*reason);
+  if (auto reason = find_foreign(parameters, (*opened)->ordinal)) return pass(*reason);
   if (auto reason = refuses(least_memory(*capture->opened, parameters))) return pass(*reason);
   auto claim = selection_.claim_launch(*kernel->counts, shape_of(launch), parameters);
   if (!claim) return pass(selection_.same());
@@ -211,7 +206,7 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   Opened& opened = *capture.opened;
   capture.host_removals = host_memory_.removals();
   capture.memory.host = host_memory_.all();
-  if (Waited waited = wait_for_device(capture); waited != Waited::idle) {
+  if (Waited waited = wait_for_devices(capture); waited != Waited::idle) {
     count(waited == Waited::failed ? NotRecorded::device_lost : NotRecorded::waits_for_host, capture.kernel->display_name());
     return false;
   }
@@ -263,23 +258,21 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
 }
 
 // Where kernels reach the host's memory they may be waiting for the host, which waits here: not for ever, then.
-Recorder::Waited Recorder::wait_for_device(Vendor& vendor, int ordinal, bool kernels_reach_host) const {
-  if (!kernels_reach_host) return vendor.synchronize().ok() ? Waited::idle : Waited::failed;
-  std::packaged_task<Status()> wait([&vendor, ordinal] { return vendor.synchronize(ordinal); });
+Recorder::Waited Recorder::wait_for_devices(Vendor& vendor, bool kernels_reach_host) const {
+  if (!kernels_reach_host) return wait_for_devices(vendor).ok() ? Waited::idle : Waited::failed;
+  std::packaged_task<Status()> wait([&vendor, devices = devices_in_use(vendor)] { return wait_for(vendor, devices); });
   std::future<Status> result = wait.get_future();
   std::thread(std::move(wait)).detach();
   if (result.wait_for(environment_.patience) != std::future_status::ready) return Waited::running;
   return result.get().ok() ? Waited::idle : Waited::failed;
 }
 
-Recorder::Waited Recorder::wait_for_device(const Capture& capture) const {
-  return wait_for_device(capture.vendor, capture.opened->ordinal, !capture.memory.host.empty());
+Recorder::Waited Recorder::wait_for_devices(const Capture& capture) const {
+  return wait_for_devices(capture.vendor, !capture.memory.host.empty());
 }
 
 std::optional<NotRecorded> Recorder::wait_for_device(Vendor& vendor) const {
-  auto device = vendor.current_device();
-  if (!device.ok()) return NotRecorded::device_lost;
-  switch (wait_for_device(vendor, *device, host_memory_.bytes().count != 0)) {
+  switch (wait_for_devices(vendor, host_memory_.bytes().count != 0)) {
     case Waited::idle: return std::nullopt;
     case Waited::failed: return NotRecorded::device_lost;
     case Waited::running: return NotRecorded::waits_for_host;
@@ -334,7 +327,7 @@ Status Recorder::keep_reachable(Capture& capture) {
 
 void Recorder::end_launch(CapturePtr capture, bool launched) {
   if (!launched) return give_up(*capture, NotRecorded::launch_failed);
-  Waited waited = wait_for_device(*capture);
+  Waited waited = wait_for_devices(*capture);
   if (waited == Waited::running) return abandon(*capture);
   if (waited == Waited::failed) return give_up(*capture, NotRecorded::launch_failed);
   if (gate_.disturbed() || host_memory_.removals() != capture->host_removals) return give_up(*capture, NotRecorded::concurrent);
@@ -385,13 +378,8 @@ std::optional<LaunchTag> Recorder::begin_timing(const Launch& launch, const Capt
     launched.instance = {launched.static_hash, *launch.known};
   const bool read_before = memory_was_read_.exchange(launched.instance.has_value());
   if (!launched.instance && read_before) return std::nullopt;
-  std::shared_ptr<Opened> opened;
-  {
-    std::lock_guard lock(mutex_);
-    opened = opened_;
-  }
   auto device = launch.vendor.current_device();
-  if (!opened || !device.ok() || *device != opened->ordinal) return std::nullopt;
+  if (!device.ok() || !opened_on(*device)) return std::nullopt;
   return profile->begin(launched, launch.vendor, stream);
 }
 
@@ -415,13 +403,7 @@ Status Recorder::publish(Capture& capture) {
 // Lets the other threads go on, and frees what they meanwhile wanted to.
 void Recorder::release(Capture& capture) {
   capture.publication.reset();
-  std::vector<DevicePtr> deferred;
-  {
-    std::lock_guard lock(mutex_);
-    deferred.swap(deferred_);
-  }
-  for (DevicePtr pointer : deferred) [[maybe_unused]]
-    Status ignored = capture.opened->space->free(pointer);
+  for (const auto& opened : all_opened()) free_deferred(opened->ordinal);
   gate_.end_capture();
 }
 

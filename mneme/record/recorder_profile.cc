@@ -25,7 +25,7 @@ Status Recorder::open_for_profile(Vendor& vendor) {
   auto profiled = std::make_shared<Profiled>();
   MNEME_ASSIGN(profiled->ordinal, vendor.current_device());
   MNEME_ASSIGN(profiled->device, environment_.open_device(vendor.device_kind(), profiled->ordinal));
-  choose_images(*profiled->device);
+  MNEME_TRY(choose_images(*profiled->device));
   profiled->profile = std::make_unique<Profile>(make_program_clock(*profiled->device), Profile::Of::all_launches);
   profiled->writer = fmt::format("{}.{}", ::getpid(), profiled->begin.time_since_epoch().count());
   environment_.recording_begins();
@@ -109,14 +109,14 @@ void Recorder::finish_profile() {
     if (auto profiled = current_profiled()) tell_profile(*profiled);
     return;
   }
-  std::shared_ptr<Opened> opened;
+  std::shared_ptr<Database> database;
   {
     std::lock_guard lock(mutex_);
-    opened = opened_;
+    database = database_;
   }
-  if (!opened) return;
+  if (!database) return;
   auto profile = current_profile();
-  if (!profile || finish_times(*opened->database, *profile)) finish_launches(*opened->database);
+  if (!profile || finish_times(*database, *profile)) finish_launches(*database);
 }
 
 bool Recorder::finish_times(Database& database, Profile& profile) {

@@ -16,7 +16,7 @@ struct Recorder::Opened {
   std::unique_ptr<Device> device;
   std::unique_ptr<AddressSpace> space;
   std::unique_ptr<Stream> stream;  // for captures
-  std::unique_ptr<Database> database;
+  std::shared_ptr<Database> database;
   StateCapture states;  // used by the capturing thread only
 };
 

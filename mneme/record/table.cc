@@ -50,11 +50,6 @@ Result<int> Table::current_device() {
   return ordinal;
 }
 
-Status Table::synchronize() {
-  cudaError_t code = MNEME_NEXT(*this, cudaDeviceSynchronize)();
-  return code == cudaSuccess ? Status() : vendor_error("cudaDeviceSynchronize", code);
-}
-
 Result<void*> Table::record_event(void* stream) {
   cudaEvent_t event = nullptr;
   if (cudaError_t code = MNEME_NEXT(*this, cudaEventCreateWithFlags)(&event, cudaEventDefault); code != cudaSuccess)
@@ -80,8 +75,13 @@ std::optional<Nanoseconds> Table::elapsed(void* start, void* end) {
 void Table::destroy_event(void* event) { (void)MNEME_NEXT(*this, cudaEventDestroy)(static_cast<cudaEvent_t>(event)); }
 
 Status Table::synchronize(int ordinal) {
-  cudaError_t code = MNEME_NEXT(*this, cudaSetDevice)(ordinal);
-  return code == cudaSuccess ? synchronize() : vendor_error("cudaSetDevice", code);
+  int before = ordinal;
+  (void)MNEME_NEXT(*this, cudaGetDevice)(&before);
+  if (cudaError_t code = MNEME_NEXT(*this, cudaSetDevice)(ordinal); code != cudaSuccess)
+    return vendor_error("cudaSetDevice", code);
+  const cudaError_t code = MNEME_NEXT(*this, cudaDeviceSynchronize)();
+  if (before != ordinal) (void)MNEME_NEXT(*this, cudaSetDevice)(before);
+  return code == cudaSuccess ? Status() : vendor_error("cudaDeviceSynchronize", code);
 }
 
 Result<MemoryRange> Table::find_global(const RecordableKernel& kernel, const std::string& name) {

@@ -32,7 +32,6 @@ class Table final : public Vendor {
   DeviceKind device_kind() const override { return abi_->device == MNEME_TABLE_CPU ? DeviceKind::cpu : DeviceKind::cuda; }
   Status prepare() override;
   Result<int> current_device() override;
-  Status synchronize() override;
   Result<void*> record_event(void* stream) override;
   std::optional<Nanoseconds> elapsed(void* start, void* end) override;
   void destroy_event(void* event) override;

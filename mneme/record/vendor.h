@@ -19,8 +19,11 @@ class Vendor {
   // Lets the vendor's runtime make its context before the recorder's device is opened.
   virtual Status prepare() = 0;
   virtual Result<int> current_device() = 0;
-  // Waits for all work on the current device. A fault of an earlier kernel is reported here, as the application meets it later.
-  virtual Status synchronize() = 0;
+  // Waits for all work of the program on device `ordinal`, from any thread, whose current device stays as it is. A fault of an
+  // earlier kernel is reported here, as the application meets it later.
+  virtual Status synchronize(int ordinal) = 0;
+  // Why a launch into this stream, made now, is not recorded; nothing: it runs on the current device as others do.
+  virtual std::optional<NotRecorded> refuse_stream([[maybe_unused]] void* stream) { return std::nullopt; }
   // The vendor's events, which time launches. record_event() makes one and records it in the stream. elapsed() gives the time
   // between two, or nothing while one of them has not happened.
   virtual Result<void*> record_event(void*) { return Status(Code::unsupported, "this vendor has no events"); }
@@ -28,8 +31,6 @@ class Vendor {
   virtual void destroy_event(void*) {}
   // Whether all that came before the event in its stream is done, or has failed.
   virtual bool has_happened(void*) { return true; }
-  // As synchronize(), but from a thread of the recorder's own, which has no current device yet: waits for device `ordinal`.
-  virtual Status synchronize([[maybe_unused]] int ordinal) { return synchronize(); }
   // Where the kernel's image has the device global of that name. `name` is the one in the image, not the one in the IR.
   virtual Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) = 0;
   // Where a registered variable lies, which must not be a managed one. `table` is the index of the call table through which it

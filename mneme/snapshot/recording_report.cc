@@ -44,7 +44,7 @@ std::string_view describe(NotRecorded reason) {
       return "in a graph that cannot be run in parts (with conditions, allocations or waits for others, or run from the device)";
     case NotRecorded::graph_untold: return "in a graph whose nodes the driver does not tell, or of which it gives no part";
     case NotRecorded::launch_attribute: return "launched with an attribute (such as a cluster) that is not recorded yet";
-    case NotRecorded::other_device: return "on a second device, which is not recorded yet";
+    case NotRecorded::other_device: return "on a device that could not be opened for recording";
     case NotRecorded::managed_memory:
       return "an argument points to managed memory that host and device may not reach at once, which is not captured";
     case NotRecorded::host_memory: return "an argument points to host memory that could not be captured";
@@ -52,10 +52,10 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::external_memory:
       return "an argument points to memory of another process or interface, which is not captured yet";
     case NotRecorded::other_device_memory: return "an argument points to memory outside of the recorded device and range";
+    case NotRecorded::peer_memory: return "an argument points to memory of another device";
     case NotRecorded::managed_global: return "the kernel reads a __managed__ variable, which is not captured yet";
     case NotRecorded::textures: return "the kernel uses textures or surfaces, which are not captured yet";
-    case NotRecorded::other_context:
-      return "in a CUDA context that the program has made itself (cuCtxCreate), which is not recorded yet";
+    case NotRecorded::other_context: return "in a green context, or through a stream of a context that was not current";
     case NotRecorded::mapped_memory:
       return "an argument points to memory that is mapped at two addresses or is not on the device (cuMemMap), which is not "
              "captured";

@@ -37,15 +37,16 @@ enum class NotRecorded : uint32_t {
   graph_nodes,       // this and the next: a graph runs it, which holds nodes that are not run one by one,
   graph_untold,      // or of which the driver does not tell all, or gives no parts
   launch_attribute,  // the launch has an attribute that a recording does not hold
-  other_device,      // it is on a device other than the first one used
-  managed_memory,    // this and the next four: an argument points to memory of a kind that is not captured
+  other_device,      // it is on a device that could not be opened for recording
+  managed_memory,    // this and the next five: an argument points to memory of a kind that is not captured
   host_memory,
   pool_memory,
   external_memory,
   other_device_memory,
+  peer_memory,     // an argument points to recorded memory of another device
   managed_global,  // the kernel reads a __managed__ variable
   textures,        // the kernel reads textures, or reads or writes surfaces; or an argument is such an object
-  other_context,   // it is in a context that the program has made itself
+  other_context,   // its stream is of another context than the current one, or of a green one
   mapped_memory,   // an argument points to memory that the program has mapped at two addresses, or not from a device
   device_heap,     // the kernel allocates memory itself
   no_code,         // the code that the device runs is not known, or not how its parameters lie

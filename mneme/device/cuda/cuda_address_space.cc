@@ -7,10 +7,10 @@
 namespace mneme::cuda {
 namespace {
 
-CUmemLocation location_of(const Context& context) {
+CUmemLocation location_of(int ordinal) {
   CUmemLocation location{};
   location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  location.id = context.device();
+  location.id = ordinal;
   return location;
 }
 
@@ -101,13 +101,9 @@ Status CudaAddressSpace::map_impl(DevicePtr address, Bytes size) {
   Status status;
   size_t mapped = 0;
   for (; mapped < pieces.size() && status.ok(); ++mapped) status = map_piece(pieces[mapped].first, pieces[mapped].second);
-  if (status.ok()) {
-    CUmemAccessDesc access{};
-    access.location = location_of(context_);
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    status = context_.check(context_.driver().cuMemSetAccess(begin, size.count, &access, 1), "cuMemSetAccess({} at {})", size,
-                            address);
-  }
+  if (status.ok()) status = set_access(begin, size.count, context_.device());
+  for (int reader : readers_)
+    if (status.ok()) status = set_access(begin, size.count, reader);
   if (status.ok()) return {};
   for (auto [piece, bytes] : pieces) {
     if (pieces_.contains(piece)) (void)unmap_piece(piece);
@@ -115,11 +111,28 @@ Status CudaAddressSpace::map_impl(DevicePtr address, Bytes size) {
   return status;
 }
 
+Status CudaAddressSpace::set_access(uint64_t address, uint64_t size, int ordinal) {
+  CUmemAccessDesc access{};
+  access.location = location_of(ordinal);
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return context_.check(context_.driver().cuMemSetAccess(address, size, &access, 1), "cuMemSetAccess({} at {:#x}, of device {})",
+                        Bytes(size), address, ordinal);
+}
+
+Status CudaAddressSpace::share_impl(int ordinal) {
+  if (ordinal == context_.device() || readers_.contains(ordinal)) return {};
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  for (auto [address, size] : pieces_) MNEME_TRY(set_access(address, size, ordinal));
+  readers_.insert(ordinal);
+  return {};
+}
+
 Status CudaAddressSpace::map_piece(uint64_t address, uint64_t size) {
   const Driver& driver = context_.driver();
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location = location_of(context_);
+  properties.location = location_of(context_.device());
   CUmemGenericAllocationHandle handle = 0;
   MNEME_TRY(context_.check(driver.cuMemCreate(&handle, size, &properties, 0), "cuMemCreate({})", Bytes(size)));
   Status mapped = context_.check(driver.cuMemMap(address, size, 0, handle, 0), "cuMemMap({} at {:#x})", Bytes(size), address);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "mneme/device/address_space.h"
 #include "mneme/device/cuda/context.h"
@@ -23,6 +24,8 @@ class CudaAddressSpace final : public AddressSpace {
 
   Status map_impl(DevicePtr address, Bytes size) override;
   Status unmap_impl(DevicePtr address, Bytes size) override;
+  Status share_impl(int ordinal) override;
+  Status set_access(uint64_t address, uint64_t size, int ordinal);
   Status map_piece(uint64_t address, uint64_t size);
   Status unmap_piece(uint64_t address);
 
@@ -31,6 +34,7 @@ class CudaAddressSpace final : public AddressSpace {
   Bytes reserved_;  // what the driver reserved, at least size()
   // Address → size of each mapping. The driver unmaps whole mappings only.
   std::map<uint64_t, uint64_t> pieces_;
+  std::set<int> readers_;  // other devices that reach the range
 };
 
 // The first mapping of this process that overlaps [base, base+size), for messages: "0x7a…-0x7b… /dev/nvidiactl"; empty where

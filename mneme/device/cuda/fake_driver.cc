@@ -27,7 +27,8 @@ thread_local std::vector<CUcontext> stack;
 std::map<uint64_t, uint64_t> reservations, mappings, created, managed;
 std::map<uint64_t, int> shared;  // handle → descriptor
 std::set<uint64_t> imported;     // handles that came by a descriptor
-std::set<CUdeviceptr> allocations;
+std::map<CUdeviceptr, CUcontext> allocations;
+std::map<uint64_t, std::set<CUdevice>> readers;  // of mappings: devices that reach them
 std::map<CUfunction, std::string> functions;
 uint64_t next_handle = 1;
 
@@ -36,11 +37,31 @@ std::deque<std::function<void()>> late;
 uint64_t late_done = 0;
 std::map<CUevent, uint64_t> recorded;
 
-int context_object, module_object, stream_object;
-template <typename Handle, typename Object>
-Handle handle_of(Object& object) {
-  return reinterpret_cast<Handle>(&object);
+// A device's primary context, or one that the program has made. A destroyed one stays, since its handle is not given again.
+struct FakeContext {
+  CUdevice device = 0;
+  CUgreenCtx green = nullptr;
+};
+std::deque<FakeContext> contexts;
+std::set<CUcontext> destroyed;
+std::map<CUdevice, CUcontext> primaries;
+std::map<CUstream, CUcontext> streams;
+
+CUcontext make_context(CUdevice device, CUgreenCtx green = nullptr) {
+  return reinterpret_cast<CUcontext>(&contexts.emplace_back(FakeContext{device, green}));
 }
+FakeContext& object_of(CUcontext context) { return *reinterpret_cast<FakeContext*>(context); }
+CUcontext current_context() { return stack.empty() ? nullptr : stack.back(); }
+
+// Several devices are there for programs that are told so.
+int device_count() {
+  const char* count = getenv("MNEME_FAKE_DEVICES");
+  return count ? atoi(count) : 1;
+}
+
+char module_objects[1 << 16], stream_objects[1 << 16];
+size_t next_module = 0;
+std::map<CUdevice, int> primary_uses;
 
 // Every function begins with this: the scripted failure, then the fault that stays.
 CUresult enter(const char* function) {
@@ -119,6 +140,18 @@ void run_own_kernel(const std::string& name, const CUlaunchConfig& config, void*
 namespace mneme::cuda {
 CUresult fake_enter(const char* function) { return enter(function); }
 FakeDriverState& fake_state() { return state; }
+bool fake_reaches(CUdeviceptr address) {
+  std::lock_guard lock(mutex);
+  auto mapping = mappings.upper_bound(address);
+  if (mapping == mappings.begin() || address >= (--mapping)->first + mapping->second) return true;
+  CUdevice device = -1;
+  return cuCtxGetDevice(&device) == CUDA_SUCCESS && readers[mapping->first].contains(device);
+}
+bool fake_is_mapped(CUdeviceptr address) {
+  std::lock_guard lock(mutex);
+  auto mapping = mappings.upper_bound(address);
+  return mapping != mappings.begin() && address < (--mapping)->first + mapping->second;
+}
 std::string fake_function_name(CUfunction function) {
   std::lock_guard lock(mutex);
   const auto found = functions.find(function);
@@ -158,7 +191,7 @@ CUresult cuDriverGetVersion(int* version) {
 }
 CUresult cuDeviceGetCount(int* count) {
   ENTER();
-  *count = 1;
+  *count = device_count();
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
@@ -204,15 +237,81 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
   return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   ENTER();
+  if (device < 0 || device >= device_count()) return CUDA_ERROR_INVALID_DEVICE;
   ++state.contexts;
-  *context = handle_of<CUcontext>(context_object);
+  auto& primary = primaries[device];
+  if (!primary) primary = make_context(device);
+  ++primary_uses[device];
+  *context = primary;
   return CUDA_SUCCESS;
 }
-CUresult cuDevicePrimaryCtxRelease(CUdevice) {
+CUresult cuCtxCreate_v3(CUcontext* context, CUexecAffinityParam*, int, unsigned, CUdevice device) {
+  ENTER();
+  if (device < 0 || device >= device_count()) return CUDA_ERROR_INVALID_DEVICE;
+  stack.push_back(*context = make_context(device));
+  return CUDA_SUCCESS;
+}
+#undef cuCtxCreate
+CUresult cuCtxCreate_v2(CUcontext* context, unsigned flags, CUdevice device) {
+  return cuCtxCreate_v3(context, nullptr, 0, flags, device);
+}
+CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams*, unsigned flags, CUdevice device) {
+  return cuCtxCreate_v3(context, nullptr, 0, flags, device);
+}
+#undef cuCtxDestroy
+CUresult cuCtxDestroy_v2(CUcontext context) {
+  ENTER();
+  destroyed.insert(context);
+  if (current_context() == context) stack.pop_back();
+  std::erase_if(allocations, [&](const auto& one) { return one.second == context; });
+  return CUDA_SUCCESS;
+}
+CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc, CUdevice device, unsigned) {
+  ENTER();
+  *green = reinterpret_cast<CUgreenCtx>(static_cast<uintptr_t>(0x9000 + device));
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxFromGreenCtx(CUcontext* context, CUgreenCtx green) {
+  ENTER();
+  *context = make_context(static_cast<CUdevice>(reinterpret_cast<uintptr_t>(green) - 0x9000), green);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  ENTER();
+  const auto found = streams.find(stream);
+  *context = found == streams.end() ? current_context() : found->second;
+  return *context ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult cuStreamGetGreenCtx(CUstream stream, CUgreenCtx* green) {
+  CUcontext context = nullptr;
+  if (CUresult code = cuStreamGetCtx(stream, &context); code != CUDA_SUCCESS) return code;
+  *green = object_of(context).green;
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
+  std::lock_guard lock(mutex);
+  *flags = 0;
+  *active = primary_uses[device] > 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetDevice(CUdevice* device) {
+  std::lock_guard lock(mutex);
+  NEED_CONTEXT();
+  *device = object_of(stack.back()).device;
+  return CUDA_SUCCESS;
+}
+// Its memory goes with it; the handle stays.
+CUresult cuDevicePrimaryCtxReset(CUdevice device) {
+  std::lock_guard lock(mutex);
+  std::erase_if(allocations, [&](const auto& one) { return one.second == primaries[device]; });
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
   std::lock_guard lock(mutex);
   --state.contexts;
+  if (--primary_uses[device] == 0) cuDevicePrimaryCtxReset(device);
   return CUDA_SUCCESS;
 }
 // Making a context current works in a poisoned one, too.
@@ -222,6 +321,8 @@ CUresult cuCtxGetCurrent(CUcontext* context) {
   return CUDA_SUCCESS;
 }
 CUresult cuCtxPushCurrent(CUcontext context) {
+  std::lock_guard lock(mutex);
+  if (destroyed.contains(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   stack.push_back(context);
   return CUDA_SUCCESS;
 }
@@ -248,7 +349,7 @@ CUresult cuModuleLoadDataEx(CUmodule* module, const void*, unsigned count, CUjit
       state.jit_options[options[i]] = reinterpret_cast<uint64_t>(values[i]);
   }
   ++state.modules;
-  *module = handle_of<CUmodule>(module_object);
+  *module = reinterpret_cast<CUmodule>(module_objects + next_module++);
   return CUDA_SUCCESS;
 }
 CUresult cuModuleUnload(CUmodule) {
@@ -354,7 +455,8 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
   ENTER();
   NEED_CONTEXT();
   ++state.streams;
-  *stream = handle_of<CUstream>(stream_object);
+  *stream = reinterpret_cast<CUstream>(stream_objects + streams.size());
+  streams[*stream] = current_context();
   return CUDA_SUCCESS;
 }
 CUresult cuStreamDestroy(CUstream) {
@@ -407,7 +509,7 @@ CUresult cuMemAlloc(CUdeviceptr* pointer, size_t size) {
   if (size == 0) return CUDA_ERROR_INVALID_VALUE;
   *pointer = reinterpret_cast<CUdeviceptr>(malloc(size));
   if (*pointer == 0) return CUDA_ERROR_OUT_OF_MEMORY;
-  allocations.insert(*pointer);
+  allocations[*pointer] = current_context();
   ++state.allocations;
   return CUDA_SUCCESS;
 }
@@ -592,6 +694,7 @@ CUresult cuMemUnmap(CUdeviceptr pointer, size_t size) {
   for (uint64_t at = pointer; at < end; --state.mappings) {
     const auto one = mappings.find(at);
     at += one->second;
+    readers.erase(one->first);
     mappings.erase(one);
   }
   mmap(reinterpret_cast<void*>(pointer), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -603,6 +706,7 @@ CUresult cuMemSetAccess(CUdeviceptr pointer, size_t size, const CUmemAccessDesc*
   if (count != 1 || (!writable && access->flags != CU_MEM_ACCESS_FLAGS_PROT_READ)) return CUDA_ERROR_INVALID_VALUE;
   for (uint64_t at = pointer; at < pointer + size; at += mappings[at]) {
     if (!mappings.contains(at)) return CUDA_ERROR_INVALID_VALUE;
+    readers[at].insert(access->location.id);
   }
   mprotect(reinterpret_cast<void*>(pointer), size, writable ? PROT_READ | PROT_WRITE : PROT_READ);
   return CUDA_SUCCESS;

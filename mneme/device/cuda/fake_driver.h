@@ -1,4 +1,5 @@
-// A CUDA driver for tests: a shared library with the functions of driver.h. It has one device, whose memory is host memory.
+// A CUDA driver for tests: a shared library with the functions of driver.h. It has one device, or as many as MNEME_FAKE_DEVICES
+// says, whose memory is host memory.
 //
 // It refuses what the real driver refuses (a wrong granularity, unmapping a part of a mapping, access before cuMemSetAccess),
 // and runs Mneme's own memory kernels. Of any other kernel it only notes the launch, and calls the function that a test has given
@@ -75,6 +76,9 @@ inline constexpr uint64_t kFakeGranularity = 2 << 20;
 // For the library's sources: what each function begins with, the state, and the activity record that a launch leaves.
 CUresult fake_enter(const char* function);
 FakeDriverState& fake_state();
+// Whether kernels in the current context reach an address, and whether it lies in mapped memory.
+bool fake_reaches(CUdeviceptr address);
+bool fake_is_mapped(CUdeviceptr address);
 void fake_activity(uint64_t time, bool own);
 // What a captured stream is given goes into its graph. False: the stream is not captured.
 bool fake_capture_kernel(CUstream stream, const CUDA_KERNEL_NODE_PARAMS& kernel);

@@ -19,7 +19,7 @@ std::mutex mutex;
 std::map<const void*, std::string> kernels;  // of libraries: by their handles
 std::map<CUdeviceptr, size_t> sizes;         // of what this file allocates
 uint64_t next_handle = 0x1000;
-CUmemoryPool current_pool = nullptr;  // the default one
+std::map<CUdevice, CUmemoryPool> current_pools;  // of devices that do not use their own one
 
 // The variable is read here, and not only looked up.
 unsigned char table[24];
@@ -32,6 +32,7 @@ Handle make_handle() {
 
 CUresult run(const std::string& kernel, CUdeviceptr address, unsigned count) {
   if (kernel != "add_one") return CUDA_SUCCESS;
+  if (!mneme::cuda::fake_reaches(address)) return CUDA_ERROR_ILLEGAL_ADDRESS;
   auto* words = reinterpret_cast<unsigned*>(address);
   for (unsigned i = 0; i < count; ++i) ++words[i];
   return CUDA_SUCCESS;
@@ -78,33 +79,32 @@ std::string fake_function_name(CUfunction function);
 
 extern "C" {
 
-CUresult cuCtxGetDevice(CUdevice* device) {
-  CUcontext current = nullptr;
-  cuCtxGetCurrent(&current);
-  *device = 0;
-  return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
-}
 CUresult cuCtxSynchronize() { return mneme::cuda::fake_enter(__func__); }
-CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned* flags, int* active) {
-  *flags = 0;
-  *active = mneme::cuda::fake_state().contexts > 0;
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
+  *pool = reinterpret_cast<CUmemoryPool>(static_cast<uintptr_t>(0x100 + device));
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice) {
-  *pool = current_pool;
+CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
+  std::lock_guard lock(mutex);
+  auto found = current_pools.find(device);
+  return found == current_pools.end() ? cuDeviceGetDefaultMemPool(pool, device) : (*pool = found->second, CUDA_SUCCESS);
+}
+CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
+  std::lock_guard lock(mutex);
+  current_pools[device] = pool;
   return CUDA_SUCCESS;
 }
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice) {
-  *pool = nullptr;
-  return CUDA_SUCCESS;
+CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc*, size_t) { return CUDA_SUCCESS; }
+CUresult cuMemPoolTrimTo(CUmemoryPool, size_t) { return CUDA_SUCCESS; }
+CUresult cuCtxEnablePeerAccess(CUcontext, unsigned) { return CUDA_SUCCESS; }
+CUresult cuIpcGetMemHandle(CUipcMemHandle*, CUdeviceptr address) {
+  return mneme::cuda::fake_is_mapped(address) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
-CUresult cuDeviceSetMemPool(CUdevice, CUmemoryPool pool) {
-  current_pool = pool;
-  return CUDA_SUCCESS;
+CUresult cuCtxSetCurrent(CUcontext context) {
+  CUcontext before = nullptr;
+  cuCtxPopCurrent(&before);
+  return context ? cuCtxPushCurrent(context) : CUDA_SUCCESS;
 }
-#undef cuDevicePrimaryCtxReset
-CUresult cuDevicePrimaryCtxReset_v2(CUdevice) { return CUDA_SUCCESS; }
-CUresult cuCtxSetCurrent(CUcontext context) { return cuCtxPushCurrent(context); }
 CUresult cuEventQuery(CUevent) { return CUDA_SUCCESS; }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) { return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr); }
@@ -186,6 +186,11 @@ CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC*, const
   return CUDA_SUCCESS;
 }
 CUresult cuTexObjectDestroy(CUtexObject) { return CUDA_SUCCESS; }
+
+#undef cuStreamWriteValue32
+CUresult cuStreamWriteValue32_v2(CUstream, CUdeviceptr to, cuuint32_t value, unsigned) {
+  return std::memcpy(reinterpret_cast<void*>(to), &value, sizeof value), CUDA_SUCCESS;
+}
 
 #undef cuMemcpyHtoD
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t size) { return cuMemcpyHtoDAsync(to, from, size, nullptr); }

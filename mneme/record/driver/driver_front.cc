@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+
 namespace mneme::driver {
 
 // What the recorder calls of the driver itself.
@@ -10,7 +12,7 @@ namespace mneme::driver {
   X(cuDeviceGetAttribute)       \
   X(cuCtxSynchronize)           \
   X(cuCtxGetCurrent)            \
-  X(cuCtxSetCurrent)            \
+  X(cuDeviceGetCount)           \
   X(cuDevicePrimaryCtxRetain)   \
   X(cuDevicePrimaryCtxGetState) \
   X(cuEventCreate)              \
@@ -23,6 +25,8 @@ namespace mneme::driver {
   X(cuDeviceGetMemPool)        \
   X(cuDeviceGetDefaultMemPool) \
   X(cuLibraryGetGlobal)        \
+  X(cuStreamGetCtx)            \
+  X(cuStreamGetGreenCtx)       \
   X(cuFuncGetParamInfo)        \
   X(cuKernelGetParamInfo)
 
@@ -33,6 +37,9 @@ struct DriverFront::Functions {
 #undef MNEME_MEMBER
   // Under the names that programs do not write: cuda.h prefers newer versions than the oldest driver has.
   CUresult (*destroy_event)(CUevent) = nullptr;
+  CUresult (*push_current)(CUcontext) = nullptr;
+  CUresult (*pop_current)(CUcontext*) = nullptr;
+  CUresult (*primary_release)(CUdevice) = nullptr;
   CUresult (*elapsed_time)(float* milliseconds, CUevent start, CUevent end) = nullptr;
 };
 
@@ -69,6 +76,9 @@ Status DriverFront::attach(mneme_driver_table& table) {
 #undef MNEME_NEED
 #undef MNEME_FIND
   MNEME_TRY(need("cuEventDestroy_v2", functions.destroy_event));
+  MNEME_TRY(need("cuCtxPushCurrent_v2", functions.push_current));
+  MNEME_TRY(need("cuCtxPopCurrent_v2", functions.pop_current));
+  MNEME_TRY(need("cuDevicePrimaryCtxRelease_v2", functions.primary_release));
   MNEME_TRY(need("cuEventElapsedTime", functions.elapsed_time));
   library_ = table.library;
   real_.assign(table.real, table.real + table.call_count);
@@ -79,13 +89,36 @@ Status DriverFront::attach(mneme_driver_table& table) {
 Result<int> DriverFront::current_device() {
   CUdevice device = 0;
   if (CUresult code = functions_->cuCtxGetDevice(&device); code != CUDA_SUCCESS) return driver_error("cuCtxGetDevice", code);
-  CUcontext current = nullptr;
-  if (CUresult code = functions_->cuCtxGetCurrent(&current); code != CUDA_SUCCESS) return driver_error("cuCtxGetCurrent", code);
-  MNEME_ASSIGN(const CUcontext primary, primary_context(device));
-  if (current != primary)
-    return error(Code::unsupported,
-                 "the program uses a CUDA context of its own (cuCtxCreate), of which memory is not recorded yet");
   return static_cast<int>(device);
+}
+
+CUcontext DriverFront::current_context() const {
+  CUcontext current = nullptr;
+  functions_->cuCtxGetCurrent(&current);
+  return current;
+}
+
+Result<int> DriverFront::device_of(CUcontext context) const {
+  CUdevice device = 0;
+  if (CUresult code = functions_->push_current(context); code != CUDA_SUCCESS) return driver_error("cuCtxPushCurrent", code);
+  const CUresult code = functions_->cuCtxGetDevice(&device);
+  functions_->pop_current(&context);
+  if (code != CUDA_SUCCESS) return driver_error("cuCtxGetDevice", code);
+  return static_cast<int>(device);
+}
+
+// A kernel's handle (CUkernel) is launched where its stream belongs. Green contexts have a part of the device only.
+std::optional<NotRecorded> DriverFront::refuse_stream(void* stream) {
+  CUcontext of_stream = nullptr;
+  CUgreenCtx green = nullptr;
+  auto* const handle = static_cast<CUstream>(stream);
+  if (green_contexts_ && functions_->cuStreamGetGreenCtx && functions_->cuStreamGetGreenCtx(handle, &green) == CUDA_SUCCESS &&
+      green)
+    return NotRecorded::other_context;
+  const bool special = !stream || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+  if (special || !functions_->cuStreamGetCtx || functions_->cuStreamGetCtx(handle, &of_stream) != CUDA_SUCCESS)
+    return std::nullopt;
+  return of_stream == current_context() ? std::nullopt : std::optional(NotRecorded::other_context);
 }
 
 // Null where the program has none: to retain it would make one.
@@ -103,12 +136,15 @@ Result<CUcontext> DriverFront::primary_context(CUdevice device) {
   return primary_[device] = primary;
 }
 
-bool DriverFront::allocates_from_default_pool() const {
+bool DriverFront::allocates_from_default_pool(void* stream) const {
   CUdevice device = 0;
-  CUmemoryPool used = nullptr, own = nullptr;
-  return functions_->cuDeviceGetMemPool && functions_->cuDeviceGetDefaultMemPool &&
-         functions_->cuCtxGetDevice(&device) == CUDA_SUCCESS && functions_->cuDeviceGetMemPool(&used, device) == CUDA_SUCCESS &&
-         functions_->cuDeviceGetDefaultMemPool(&own, device) == CUDA_SUCCESS && used == own;
+  CUmemoryPool used = nullptr;
+  if (!functions_->cuDeviceGetMemPool || functions_->cuCtxGetDevice(&device) != CUDA_SUCCESS) return false;
+  CUcontext of_stream = nullptr;
+  if (stream && functions_->cuStreamGetCtx &&
+      functions_->cuStreamGetCtx(static_cast<CUstream>(stream), &of_stream) == CUDA_SUCCESS && of_stream != current_context())
+    return false;
+  return functions_->cuDeviceGetMemPool(&used, device) == CUDA_SUCCESS && device_of_default_pool(used) == device;
 }
 
 bool DriverFront::shares_managed_memory() const {
@@ -125,27 +161,91 @@ bool DriverFront::is_capturing(CUstream stream) const {
          status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
-CUcontext DriverFront::current_context() const {
-  CUcontext current = nullptr;
-  return functions_->cuCtxGetCurrent(&current) == CUDA_SUCCESS ? current : nullptr;
-}
-
 mneme_driver_function DriverFront::find(const char* name) const {
   return reinterpret_cast<mneme_driver_function>(::dlsym(library_, name));
 }
 
-Status DriverFront::synchronize() {
-  CUresult code = functions_->cuCtxSynchronize();
+std::optional<int> DriverFront::device_of_default_pool(CUmemoryPool pool) const {
+  int count = 0;
+  if (!functions_->cuDeviceGetDefaultMemPool || functions_->cuDeviceGetCount(&count) != CUDA_SUCCESS) return std::nullopt;
+  for (CUdevice device = 0; device < count; ++device) {
+    CUmemoryPool own = nullptr;
+    if (functions_->cuDeviceGetDefaultMemPool(&own, device) == CUDA_SUCCESS && own == pool) return static_cast<int>(device);
+  }
+  return std::nullopt;
+}
+
+Status DriverFront::synchronize(CUcontext context) const {
+  // One that the program has destroyed meanwhile has no work.
+  if (functions_->push_current(context) != CUDA_SUCCESS) return {};
+  const CUresult code = functions_->cuCtxSynchronize();
+  functions_->pop_current(&context);
   return code == CUDA_SUCCESS ? Status() : driver_error("cuCtxSynchronize", code);
 }
 
-// The recorder's device has the primary context of the program's, which stays retained.
 Status DriverFront::synchronize(int ordinal) {
-  CUcontext context = nullptr;
-  if (CUresult code = functions_->cuDevicePrimaryCtxRetain(&context, ordinal); code != CUDA_SUCCESS)
-    return driver_error("cuDevicePrimaryCtxRetain", code);
-  if (CUresult code = functions_->cuCtxSetCurrent(context); code != CUDA_SUCCESS) return driver_error("cuCtxSetCurrent", code);
-  return synchronize();
+  std::vector<CUcontext> contexts;
+  if (auto primary = primary_context(ordinal); primary.ok() && *primary) contexts.push_back(*primary);
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [context, device] : own_)
+      if (device == ordinal) contexts.push_back(context);
+  }
+  Status all;
+  for (CUcontext context : contexts)
+    if (Status one = synchronize(context); all.ok()) all = std::move(one);
+  return all;
+}
+
+void DriverFront::add_context(CUcontext context, CUdevice device) {
+  std::lock_guard lock(mutex_);
+  own_[context] = device;
+}
+
+DriverFront::Belongings DriverFront::forget_context(CUcontext context) {
+  std::lock_guard lock(mutex_);
+  own_.erase(context);
+  auto node = belongings_.extract(context);
+  return node ? std::move(node.mapped()) : Belongings();
+}
+
+DriverFront::Belongings DriverFront::forget_primary_context(CUdevice device) {
+  CUcontext primary = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (auto node = primary_.extract(device)) primary = node.mapped();
+  }
+  if (!primary) return {};
+  functions_->primary_release(device);
+  return forget_context(primary);
+}
+
+int DriverFront::count_primary(CUdevice device, int change) {
+  std::lock_guard lock(mutex_);
+  return primary_uses_[device] += change;
+}
+bool DriverFront::holds_primary(CUdevice device) const {
+  std::lock_guard lock(mutex_);
+  auto found = primary_uses_.find(device);
+  return found != primary_uses_.end() && found->second > 0;
+}
+
+void DriverFront::add_image(const void* handle) {
+  const CUcontext context = current_context();
+  std::lock_guard lock(mutex_);
+  belongings_[context].images.insert(handle);
+}
+
+// The primary context's is freed by a reset.
+void DriverFront::add_memory(CUdeviceptr address) {
+  const CUcontext context = current_context();
+  std::lock_guard lock(mutex_);
+  if (own_.contains(context)) belongings_[context].memory.insert(address);
+}
+void DriverFront::forget_memory(CUdeviceptr address) {
+  std::lock_guard lock(mutex_);
+  for (const auto& [context, device] : own_)
+    if (belongings_[context].memory.erase(address) != 0) return;
 }
 
 Result<void*> DriverFront::record_event(void* stream) {
@@ -227,8 +327,8 @@ Status attach_driver(mneme_driver_table& table) {
                  "the preloaded library is of another Mneme (its table has version {} and {} functions, {} and {} expected)",
                  table.version, table.call_count, MNEME_DRIVER_TABLE_VERSION, static_cast<int>(MNEME_DRIVER_CALL_COUNT));
   MNEME_TRY(front().attach(table));
-  for (const auto& hooks : {image_hooks(), memory_hooks(), mapped_memory_hooks(), host_memory_hooks(), launch_hooks(), graph_hooks(),
-                            write_hooks()})
+  for (const auto& hooks : {image_hooks(), context_hooks(), memory_hooks(), mapped_memory_hooks(), host_memory_hooks(),
+                            launch_hooks(), graph_hooks(), write_hooks()})
     for (const DriverHook& one : hooks)
       if (table.real[one.slot]) table.slots[one.slot] = one.handler;
   return {};

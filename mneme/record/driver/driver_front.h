@@ -11,6 +11,7 @@
 
 #include <cuda.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -31,10 +32,11 @@ class DriverFront final : public Vendor {
 
   DeviceKind device_kind() const override { return DeviceKind::cuda; }
   Status prepare() override { return {}; }  // the program has made its context before it calls what leads here
-  // unsupported: the current context is not the device's primary one, but one that the program has made (cuCtxCreate).
   Result<int> current_device() override;
-  Status synchronize() override;
+  // In all contexts of the device: the primary one and the program's own, in which launches run that the recorder's device knows
+  // nothing of.
   Status synchronize(int ordinal) override;
+  std::optional<NotRecorded> refuse_stream(void* stream) override;
   Result<void*> record_event(void* stream) override;
   std::optional<Nanoseconds> elapsed(void* start, void* end) override;
   bool has_happened(void* event) override;
@@ -49,8 +51,31 @@ class DriverFront final : public Vendor {
   // Another function of the driver's, by its exported name; null: this driver lacks it.
   mneme_driver_function find(const char* name) const;
 
-  // Whether the current device's pool for allocations in streams is its own one, which the program has not replaced.
-  bool allocates_from_default_pool() const;
+  // Whether what is allocated in this stream would come from the current device's own pool, which the program has not replaced.
+  bool allocates_from_default_pool(void* stream) const;
+  // Whether the pool is a device's own one: that device.
+  std::optional<int> device_of_default_pool(CUmemoryPool pool) const;
+  // The device that a context is on.
+  Result<int> device_of(CUcontext context) const;
+
+  // Contexts that the program makes itself (cuCtxCreate), and destroys.
+  void add_context(CUcontext context, CUdevice device);
+  // What lives no longer than a context: images that were loaded into it, and memory of the recorder that was allocated in it.
+  struct Belongings {
+    std::set<const void*> images;
+    std::set<CUdeviceptr> memory;
+  };
+  Belongings forget_context(CUcontext context);
+  // The same of the primary context of a device, which is then no longer retained.
+  Belongings forget_primary_context(CUdevice device);
+  // How often the program holds a primary context: `change` is 1 or -1, and what is returned is the number after it.
+  int count_primary(CUdevice device, int change);
+  bool holds_primary(CUdevice device) const;
+  // Remembers what belongs to the current context.
+  void add_image(const void* handle);
+  void add_memory(CUdeviceptr address);
+  void forget_memory(CUdeviceptr address);
+  void see_green_context() { green_contexts_ = true; }
 
   // Whether the host may reach managed memory while kernels of the current device run.
   bool shares_managed_memory() const;
@@ -62,6 +87,7 @@ class DriverFront final : public Vendor {
  private:
   struct Functions;
   Result<CUcontext> primary_context(CUdevice device);
+  Status synchronize(CUcontext context) const;
 
   void* library_ = nullptr;
   std::vector<mneme_driver_function> real_;
@@ -69,6 +95,10 @@ class DriverFront final : public Vendor {
   mutable std::mutex mutex_;
   std::set<const void*> libraries_;
   std::map<CUdevice, CUcontext> primary_;  // retained, as the recorder's device does
+  std::map<CUdevice, int> primary_uses_;   // of the program
+  std::map<CUcontext, CUdevice> own_;      // that the program has made
+  std::map<CUcontext, Belongings> belongings_;
+  std::atomic<bool> green_contexts_ = false;  // there are some
 };
 
 // The front of this process; never destroyed.
@@ -97,8 +127,12 @@ DriverHook hook(mneme_driver_call slot, F* handler) {
   return {slot, reinterpret_cast<mneme_driver_function>(handler)};
 }
 
+// Forgets what was loaded under this handle, and its kernels.
+void forget_image(const void* handle);
+
 // The kinds of calls that are hooked. A function is added to the list at the end of the file.
 std::vector<DriverHook> image_hooks();          // hooks_images.cc: loading of code
+std::vector<DriverHook> context_hooks();        // hooks_contexts.cc: contexts, and who reaches whose memory
 std::vector<DriverHook> memory_hooks();         // hooks_memory.cc: device memory, textures
 std::vector<DriverHook> mapped_memory_hooks();  // hooks_mapped_memory.cc: memory that the program maps itself
 std::vector<DriverHook> host_memory_hooks();    // hooks_host_memory.cc: host memory that kernels reach

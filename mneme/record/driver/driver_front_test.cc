@@ -1,5 +1,7 @@
 // Programs that were not built for recording are recorded at a driver that the tests bring along: bare and recorded they print
 // the same, and what is in the database is what they did.
+#include "mneme/record/driver/driver_front.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -211,11 +213,89 @@ TEST_F(DriverFrontTest, ManagedMemoryThatTheHostMayNotReachMeanwhileIsNotRecorde
   EXPECT_EQ(passed(NotRecorded::managed_memory), 1u);
 }
 
-TEST_F(DriverFrontTest, AContextOfTheProgramsOwnIsNotRecorded) {
-  const std::string steps = "dlsym " + kCubin + " launch context";
+TEST_F(DriverFrontTest, AContextOfTheProgramsOwnIsRecordedAndGoesWithWhatIsInIt) {
+  const std::string steps = "dlsym " + kCubin + " launch context launch launch destroy launch";
+  options_.max = 100;
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_THAT(bare(steps), HasSubstr("free 1\n"));
+  // In its context each launch finds what the one before has left; all that were made see other memory beside their own.
+  EXPECT_EQ(report().launches, 5u);
+  EXPECT_EQ(report().instances, 4u);
+  EXPECT_EQ(passed(NotRecorded::unknown_kernel), 1u) << "the module went with its context";
+}
+
+TEST_F(DriverFrontTest, AKernelOfALibraryIsTheSameInEachContext) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " library launch context library launch destroy";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 3u);
+  EXPECT_EQ(kernels().size(), 1u);
+}
+
+TEST_F(DriverFrontTest, EveryFunctionOfTheTableIsHooked) {
+  std::set<int> hooked;
+  for (const auto& hooks : {image_hooks(), context_hooks(), memory_hooks(), mapped_memory_hooks(), host_memory_hooks(), launch_hooks(), graph_hooks(),
+                            write_hooks()})
+    for (const DriverHook& one : hooks) EXPECT_TRUE(hooked.insert(one.slot).second) << one.slot;
+  EXPECT_EQ(hooked.size(), size_t{MNEME_DRIVER_CALL_COUNT});
+}
+
+TEST_F(DriverFrontTest, AValueThatAStreamWritesIsWritten) {
+  const std::string steps = "dlsym " + kCubin + " launch write_value";
+  EXPECT_EQ(bare(steps), "sum 500506\n");
+  EXPECT_EQ(recorded(steps), bare(steps));
+}
+
+TEST_F(DriverFrontTest, APrimaryContextThatTheProgramLetsGoIsGone) {
+  const std::string steps = "dlsym " + kCubin + " launch release launch";
+  options_.max = 100;
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_THAT(bare(steps), HasSubstr("free 1\n"));
+  EXPECT_EQ(report().launches, 3u);
+  EXPECT_EQ(report().instances, 2u);
+  EXPECT_EQ(passed(NotRecorded::unknown_kernel), 1u);
+}
+
+TEST_F(DriverFrontTest, AGreenContextAndAStreamOfAnotherContextAreNotRecorded) {
+  const std::string steps = "dlsym " + kCubin + " green other_stream launch";
+  options_.max = 100;
   EXPECT_EQ(recorded(steps), bare(steps));
   EXPECT_EQ(report().instances, 1u);
-  EXPECT_EQ(passed(NotRecorded::other_context), 1u);
+  EXPECT_EQ(passed(NotRecorded::other_context), 2u);
+}
+
+TEST_F(DriverFrontTest, EachDeviceIsRecordedInARangeOfItsOwn) {
+  ::setenv("MNEME_FAKE_DEVICES", "2", 1);
+  const std::string steps = "dlsym " + kCubin + " launch device launch back launch";
+  options_.max = 100;
+  EXPECT_EQ(recorded(steps), bare(steps));
+  ::unsetenv("MNEME_FAKE_DEVICES");
+  EXPECT_EQ(report().instances, 3u);
+  const auto all = kernels();
+  ASSERT_EQ(all.size(), 1u);
+  std::map<DevicePtr, int> bases;
+  for (const InstanceRecord& instance : all[0].instances) ++bases[instance.space_base];
+  EXPECT_EQ(bases, (std::map<DevicePtr, int>{{address_space_base(1), 1}, {address_space_base(0), 2}}));
+}
+
+TEST_F(DriverFrontTest, MemoryOfAnotherDeviceIsReachedAsTheProgramHasAllowed) {
+  ::setenv("MNEME_FAKE_DEVICES", "2", 1);
+  options_.max = 100;
+  for (const std::string way : {" launch device peer", " pool_access device peer_launch launch"}) {
+    const std::string steps = "dlsym " + kCubin + way;
+    EXPECT_EQ(recorded(steps), bare(steps)) << way;
+  }
+  // What was not allowed faults in the program.
+  EXPECT_EQ(recorded("dlsym " + kCubin + " device peer_launch"), "cuLaunchKernel returned 700\nstatus 1024\n");
+  ::unsetenv("MNEME_FAKE_DEVICES");
+  EXPECT_EQ(passed(NotRecorded::peer_memory), 4u);
+}
+
+TEST_F(DriverFrontTest, MemoryThatIsSharedWithAnotherProcessIsWarnedOfOnce) {
+  EXPECT_EQ(recorded("dlsym " + kCubin + " ipc ipc launch"),
+            "mneme: warning: the program shares device memory with another process (cuIpcGetMemHandle), which the driver refuses "
+            "for memory that is recorded\n" +
+                kSum);
 }
 
 TEST_F(DriverFrontTest, AnAllocationIsWhatTheProgramAskedFor) {

@@ -50,7 +50,8 @@ CUresult on_free_host(void* pointer) {
   Gate::Use use(recorder()->gate());
   // While a stream is captured nothing may wait for the device, and what kernels may be using stays: its place is not used again.
   const bool waits = !recorder()->in_stream_capture();
-  if (waits && !front().synchronize().ok()) return MNEME_DRIVER(cuMemFreeHost, cuMemFreeHost)(pointer);  // which tells the fault
+  if (waits && !recorder()->wait_for_devices(front()).ok())
+    return MNEME_DRIVER(cuMemFreeHost, cuMemFreeHost)(pointer);  // which tells the fault
   recorder()->forget_annotations({address, pinned->size});
   host.remove(address);
   if (!waits) return CUDA_SUCCESS;

@@ -30,9 +30,11 @@ void remember_file(const void* handle, const char* path) {
   remember(handle, LoadedImage{*copy, copy});
 }
 
-void forget(const void* handle) {
-  recorder()->registry().remove_image(key_of(handle));
-  recorder()->forget_kernels();
+// A module lives no longer than its context.
+template <typename Remember>
+void remember_module(CUmodule module, Remember remember) {
+  front().add_image(module);
+  remember();
 }
 
 void remember_kernel(const void* function, const void* image, const char* name) {
@@ -45,26 +47,26 @@ void remember_kernel(const void* function, const void* image, const char* name) 
 
 CUresult on_module_load(CUmodule* module, const char* path) {
   CUresult code = MNEME_DRIVER(cuModuleLoad, cuModuleLoad)(module, path);
-  if (code == CUDA_SUCCESS) remember_file(*module, path);
+  if (code == CUDA_SUCCESS) remember_module(*module, [&] { remember_file(*module, path); });
   return code;
 }
 CUresult on_module_load_data(CUmodule* module, const void* image) {
   CUresult code = MNEME_DRIVER(cuModuleLoadData, cuModuleLoadData)(module, image);
-  if (code == CUDA_SUCCESS) remember(*module, image);
+  if (code == CUDA_SUCCESS) remember_module(*module, [&] { remember(*module, image); });
   return code;
 }
 CUresult on_module_load_data_ex(CUmodule* module, const void* image, unsigned count, CUjit_option* options, void** values) {
   CUresult code = MNEME_DRIVER(cuModuleLoadDataEx, cuModuleLoadDataEx)(module, image, count, options, values);
-  if (code == CUDA_SUCCESS) remember(*module, image);
+  if (code == CUDA_SUCCESS) remember_module(*module, [&] { remember(*module, image); });
   return code;
 }
 CUresult on_module_load_fat_binary(CUmodule* module, const void* image) {
   CUresult code = MNEME_DRIVER(cuModuleLoadFatBinary, cuModuleLoadFatBinary)(module, image);
-  if (code == CUDA_SUCCESS) remember(*module, image);
+  if (code == CUDA_SUCCESS) remember_module(*module, [&] { remember(*module, image); });
   return code;
 }
 CUresult on_module_unload(CUmodule module) {
-  forget(module);
+  forget_image(module);
   return MNEME_DRIVER(cuModuleUnload, cuModuleUnload)(module);
 }
 CUresult on_module_get_function(CUfunction* function, CUmodule module, const char* name) {
@@ -92,7 +94,7 @@ CUresult on_library_load_file(CUlibrary* library, const char* path, CUjit_option
   return code;
 }
 CUresult on_library_unload(CUlibrary library) {
-  forget(library);
+  forget_image(library);
   front().forget_library(library);
   return MNEME_DRIVER(cuLibraryUnload, cuLibraryUnload)(library);
 }
@@ -110,6 +112,11 @@ CUresult on_kernel_get_function(CUfunction* function, CUkernel kernel) {
 }
 
 }  // namespace
+
+void forget_image(const void* handle) {
+  recorder()->registry().remove_image(key_of(handle));
+  recorder()->forget_kernels();
+}
 
 std::vector<DriverHook> image_hooks() {
   return {hook(MNEME_DRIVER_CALL_cuModuleLoad, &on_module_load),

@@ -9,6 +9,7 @@ namespace {
 template <typename Original>
 CUresult launch(Launch what, CUstream stream, Original original) {
   if (front().is_capturing(stream)) return original();
+  what.stream = stream;
   Recorder::CapturePtr capture = recorder()->begin_launch(what);
   CUresult code;
   {
@@ -91,14 +92,6 @@ CUresult on_stream_destroy(CUstream stream) {
   return next<kSlot, CUresult (*)(CUstream)>(stream);
 }
 
-// What the program destroys takes the recorder's memory and device with it.
-template <mneme_driver_call kSlot>
-CUresult on_primary_reset(CUdevice device) {
-  recorder()->reset(front());
-  forget_graphs();
-  return next<kSlot, CUresult (*)(CUdevice)>(device);
-}
-
 #define MNEME_HOOK(name, ...) hook(MNEME_DRIVER_CALL_##name, &__VA_ARGS__)
 
 }  // namespace
@@ -135,8 +128,6 @@ std::vector<DriverHook> launch_hooks() {
       MNEME_HOOK(cuStreamEndCapture_ptsz, on_end_capture<MNEME_DRIVER_CALL_cuStreamEndCapture_ptsz, true>),
       MNEME_HOOK(cuStreamDestroy, on_stream_destroy<MNEME_DRIVER_CALL_cuStreamDestroy>),
       MNEME_HOOK(cuStreamDestroy_v2, on_stream_destroy<MNEME_DRIVER_CALL_cuStreamDestroy_v2>),
-      MNEME_HOOK(cuDevicePrimaryCtxReset, on_primary_reset<MNEME_DRIVER_CALL_cuDevicePrimaryCtxReset>),
-      MNEME_HOOK(cuDevicePrimaryCtxReset_v2, on_primary_reset<MNEME_DRIVER_CALL_cuDevicePrimaryCtxReset_v2>),
   };
 }
 

@@ -1,6 +1,9 @@
 // Allocation kinds of the driver. With a handler that takes its memory from the recorder an allocation is captured; with one that
 // calls remember_foreign() it is known, and a launch that is given a pointer into it is not recorded. Memory that the program
 // maps itself is in hooks_mapped_memory.cc, host memory that kernels reach in hooks_host_memory.cc.
+#include <mutex>
+
+#include "mneme/base/log.h"
 #include "mneme/record/driver/driver_front.h"
 
 namespace mneme::driver {
@@ -25,9 +28,17 @@ CUresult allocate(CUdeviceptr* out, size_t size, NotRecorded foreign, Original o
   return code;
 }
 
+// Memory that goes with the context in which it was allocated.
+template <typename Original>
+CUresult allocate_in_context(CUdeviceptr* out, size_t size, Original original) {
+  const CUresult code = allocate(out, size, NotRecorded::other_device_memory, original);
+  if (code == CUDA_SUCCESS && recorder()->owns(*out)) front().add_memory(*out);
+  return code;
+}
+
 CUresult on_alloc(CUdeviceptr* out, size_t size) {
   auto original = [&] { return MNEME_DRIVER(cuMemAlloc_v2, cuMemAlloc_v2)(out, size); };
-  return out && size != 0 ? allocate(out, size, NotRecorded::other_device_memory, original) : original();
+  return out && size != 0 ? allocate_in_context(out, size, original) : original();
 }
 
 CUresult on_alloc_pitch(CUdeviceptr* out, size_t* pitch, size_t width, size_t height, unsigned element) {
@@ -40,7 +51,7 @@ CUresult on_alloc_pitch(CUdeviceptr* out, size_t* pitch, size_t width, size_t he
   const bool known_element = element == 4 || element == 8 || element == 16;
   if (!out || !pitch || !known_element || row < width || __builtin_mul_overflow(row, height, &size) || size == 0)
     return original();
-  const CUresult code = allocate(out, size, NotRecorded::other_device_memory, original);
+  const CUresult code = allocate_in_context(out, size, original);
   if (!own) *pitch = row;
   return code;
 }
@@ -68,11 +79,13 @@ CUresult free_outside(CUdeviceptr pointer, Original original) {
 }
 
 CUresult on_free(CUdeviceptr pointer) {
+  front().forget_memory(pointer);
   if (pointer != 0 && recorder()->owns(pointer)) return result_of(recorder()->free(front(), DevicePtr(pointer)));
   return free_outside(pointer, [&] { return MNEME_DRIVER(cuMemFree_v2, cuMemFree_v2)(pointer); });
 }
 template <mneme_driver_call kSlot, bool kPerThread>
 CUresult on_free_async(CUdeviceptr pointer, CUstream stream) {
+  front().forget_memory(pointer);
   if (pointer != 0 && recorder()->owns(pointer)) {
     void* const in = kPerThread && stream == nullptr ? CU_STREAM_PER_THREAD : stream;
     return result_of(recorder()->free_in_stream(front(), DevicePtr(pointer), in));
@@ -91,7 +104,8 @@ template <mneme_driver_call kSlot>
 CUresult on_alloc_async(CUdeviceptr* out, size_t size, CUstream stream) {
   auto original = [&] { return next<kSlot, decltype(&::cuMemAllocAsync)>(out, size, stream); };
   if (!out || size == 0) return original();
-  if (is_captured() || !front().allocates_from_default_pool()) return remember(original(), out, size, NotRecorded::pool_memory);
+  if (is_captured() || !front().allocates_from_default_pool(stream))
+    return remember(original(), out, size, NotRecorded::pool_memory);
   return allocate(out, size, NotRecorded::pool_memory, original);
 }
 template <mneme_driver_call kSlot>
@@ -111,6 +125,23 @@ template <mneme_driver_call kSlot>
 CUresult on_ipc_open(CUdeviceptr* out, CUipcMemHandle handle, unsigned flags) {
   return remember(next<kSlot, CUresult (*)(CUdeviceptr*, CUipcMemHandle, unsigned)>(out, handle, flags), out, kUnknownSize,
                   NotRecorded::external_memory);
+}
+// The driver gives no handle for mapped memory, which the recorder's is.
+CUresult on_ipc_get(CUipcMemHandle* handle, CUdeviceptr pointer) {
+  if (recorder()->owns(pointer)) {
+    static std::once_flag once;
+    std::call_once(once, [] {
+      log::warning(
+          "the program shares device memory with another process (cuIpcGetMemHandle), which the driver refuses for memory that "
+          "is recorded");
+    });
+  }
+  return MNEME_DRIVER(cuIpcGetMemHandle, cuIpcGetMemHandle)(handle, pointer);
+}
+// Memory that was freed in streams is given back sooner, which the program asks for.
+CUresult on_pool_trim(CUmemoryPool pool, size_t keep) {
+  recorder()->finish_frees(front());
+  return MNEME_DRIVER(cuMemPoolTrimTo, cuMemPoolTrimTo)(pool, keep);
 }
 CUresult on_ipc_close(CUdeviceptr pointer) {
   recorder()->forget_foreign(pointer);
@@ -190,6 +221,8 @@ std::vector<DriverHook> memory_hooks() {
       MNEME_HOOK(cuMemGetAddressRange_v2, on_address_range),
       MNEME_HOOK(cuPointerGetAttribute, on_pointer_attribute),
       MNEME_HOOK(cuPointerGetAttributes, on_pointer_attributes),
+      MNEME_HOOK(cuMemPoolTrimTo, on_pool_trim),
+      MNEME_HOOK(cuIpcGetMemHandle, on_ipc_get),
       MNEME_HOOK(cuMemAllocManaged, on_alloc_managed),
       // known, not captured
       MNEME_HOOK(cuMemAllocFromPoolAsync, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync>),

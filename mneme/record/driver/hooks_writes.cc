@@ -1,5 +1,6 @@
 // Calls that write memory and are neither allocations nor launches: while a launch is being captured, those of other threads
-// wait, since what they write would look as if the kernel had written it.
+// wait, since what they write would look as if the kernel had written it. Copies into arrays are left alone: a launch that reads
+// arrays is not recorded.
 #include "mneme/record/driver/driver_front.h"
 
 namespace mneme::driver {
@@ -20,6 +21,14 @@ struct Waiting<kSlot, CUresult(A...)> {
 #define MNEME_WAIT(name, suffix, like)                                                        \
   hook(MNEME_DRIVER_CALL_##name, &Waiting<MNEME_DRIVER_CALL_##name, decltype(::like)>::call), \
       hook(MNEME_DRIVER_CALL_##name##suffix, &Waiting<MNEME_DRIVER_CALL_##name##suffix, decltype(::like)>::call)
+
+// As CUDA 12 had them.
+using OldBatch = CUresult(CUdeviceptr*, CUdeviceptr*, size_t*, size_t, CUmemcpyAttributes*, size_t*, size_t, size_t*, CUstream);
+using OldBatch3D = CUresult(size_t, CUDA_MEMCPY3D_BATCH_OP*, size_t*, unsigned long long, CUstream);
+
+#define MNEME_WAIT_AS(name, suffix, type)                                         \
+  hook(MNEME_DRIVER_CALL_##name, &Waiting<MNEME_DRIVER_CALL_##name, type>::call), \
+      hook(MNEME_DRIVER_CALL_##name##suffix, &Waiting<MNEME_DRIVER_CALL_##name##suffix, type>::call)
 
 }  // namespace
 
@@ -55,6 +64,21 @@ std::vector<DriverHook> write_hooks() {
       MNEME_WAIT(cuMemsetD2D8Async, _ptsz, cuMemsetD2D8Async),
       MNEME_WAIT(cuMemsetD2D16Async, _ptsz, cuMemsetD2D16Async),
       MNEME_WAIT(cuMemsetD2D32Async, _ptsz, cuMemsetD2D32Async),
+      MNEME_WAIT_AS(cuMemcpyBatchAsync, _ptsz, OldBatch),
+      MNEME_WAIT(cuMemcpyBatchAsync_v2, _ptsz, cuMemcpyBatchAsync),
+      MNEME_WAIT_AS(cuMemcpy3DBatchAsync, _ptsz, OldBatch3D),
+      MNEME_WAIT(cuMemcpy3DBatchAsync_v2, _ptsz, cuMemcpy3DBatchAsync),
+      MNEME_WAIT(cuMemcpyAtoH_v2, _ptds, cuMemcpyAtoH),
+      MNEME_WAIT(cuMemcpyAtoHAsync_v2, _ptsz, cuMemcpyAtoHAsync),
+      MNEME_WAIT(cuStreamWriteValue32, _ptsz, cuStreamWriteValue32),
+      MNEME_WAIT(cuStreamWriteValue32_v2, _ptsz, cuStreamWriteValue32),
+      MNEME_WAIT(cuStreamWriteValue64, _ptsz, cuStreamWriteValue64),
+      MNEME_WAIT(cuStreamWriteValue64_v2, _ptsz, cuStreamWriteValue64),
+      MNEME_WAIT(cuStreamBatchMemOp, _ptsz, cuStreamBatchMemOp),
+      MNEME_WAIT(cuStreamBatchMemOp_v2, _ptsz, cuStreamBatchMemOp),
+      MNEME_WAIT(cuMemBatchDecompressAsync, _ptsz, cuMemBatchDecompressAsync),
+      MNEME_WAIT(cuMemDiscardBatchAsync, _ptsz, cuMemDiscardBatchAsync),
+      MNEME_WAIT(cuMemDiscardAndPrefetchBatchAsync, _ptsz, cuMemDiscardAndPrefetchBatchAsync),
   };
 }
 

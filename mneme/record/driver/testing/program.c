@@ -18,7 +18,17 @@ typedef CUresult (*function)();
 #define FUNCTIONS(X) \
   X(cuInit, "cuInit") \
   X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain") \
+  X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2") \
   X(cuCtxPushCurrent, "cuCtxPushCurrent_v2") \
+  X(cuCtxPopCurrent, "cuCtxPopCurrent_v2") \
+  X(cuCtxCreate, "cuCtxCreate_v4") \
+  X(cuCtxDestroy, "cuCtxDestroy_v2") \
+  X(cuGreenCtxCreate, "cuGreenCtxCreate") \
+  X(cuCtxFromGreenCtx, "cuCtxFromGreenCtx") \
+  X(cuCtxEnablePeerAccess, "cuCtxEnablePeerAccess") \
+  X(cuStreamCreate, "cuStreamCreate") \
+  X(cuIpcGetMemHandle, "cuIpcGetMemHandle") \
+  X(cuStreamWriteValue32, "cuStreamWriteValue32_v2") \
   X(cuModuleLoadData, "cuModuleLoadData") \
   X(cuModuleGetFunction, "cuModuleGetFunction") \
   X(cuMemAlloc, "cuMemAlloc_v2") \
@@ -37,6 +47,7 @@ typedef CUresult (*function)();
   X(cuTexObjectCreate, "cuTexObjectCreate") \
   X(cuLaunchGrid, "cuLaunchGrid") \
   X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync") \
+  X(cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool") \
   X(cuDeviceSetMemPool, "cuDeviceSetMemPool") \
   X(cuMemAddressReserve, "cuMemAddressReserve") \
   X(cuMemAddressFree, "cuMemAddressFree") \
@@ -46,7 +57,8 @@ typedef CUresult (*function)();
   X(cuMemUnmap, "cuMemUnmap") \
   X(cuMemSetAccess, "cuMemSetAccess") \
   X(cuMemExportToShareableHandle, "cuMemExportToShareableHandle") \
-  X(cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle")
+  X(cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle") \
+  X(cuMemPoolSetAccess, "cuMemPoolSetAccess")
 // clang-format on
 
 static struct {
@@ -145,6 +157,45 @@ static void launch_and_sum(const char* what, CUdeviceptr address) {
   printf("%s %u\n", what, sum);
 }
 
+/* What there is in one context. The one before is kept until the program is back there. */
+static CUcontext context;
+static struct {
+  CUcontext context;
+  CUfunction kernel;
+  CUdeviceptr memory;
+} before;
+
+static CUdeviceptr allocate(unsigned first) {
+  CUdeviceptr address;
+  CALL(cuMemAlloc, &address, (size_t)4 * kCount);
+  unsigned* words = calloc(kCount, 4);
+  for (unsigned i = 0; i < kCount; ++i) words[i] = first + i;
+  CALL(cuMemcpyHtoD, address, words, (size_t)4 * kCount);
+  free(words);
+  return address;
+}
+
+static void load(void) {
+  CUmodule module;
+  CALL(cuModuleLoadData, &module, image);
+  CALL(cuModuleGetFunction, &kernel, module, "add_one");
+  memory = allocate(0);
+}
+
+static void enter(CUcontext entered) {
+  before.context = context;
+  before.kernel = kernel;
+  before.memory = memory;
+  context = entered;
+  load();
+}
+
+static void go_back(void) {
+  context = before.context;
+  kernel = before.kernel;
+  memory = before.memory;
+}
+
 static void step(const char* what) {
   if (strcmp(what, "launch") == 0) {
     launch(memory);
@@ -175,9 +226,11 @@ static void step(const char* what) {
     launch(of_pool);
   } else if (strcmp(what, "other_pool") == 0) {
     CUdeviceptr of_pool;
+    CUmemoryPool own;
     CALL(cuDeviceSetMemPool, 0, (CUmemoryPool)0x10);
     CALL(cuMemAllocAsync, &of_pool, (size_t)4 * kCount, NULL);
-    CALL(cuDeviceSetMemPool, 0, NULL);
+    CALL(cuDeviceGetDefaultMemPool, &own, 0);
+    CALL(cuDeviceSetMemPool, 0, own);
     launch(of_pool);
   } else if (strcmp(what, "captured_memory") == 0) {
     CUgraph graph;
@@ -187,8 +240,78 @@ static void step(const char* what) {
     CALL(cuStreamEndCapture, NULL, &graph);
     launch(captured);
   } else if (strcmp(what, "context") == 0) {
-    CALL(cuCtxPushCurrent, (CUcontext)0x20);
+    CUcontext own;
+    CALL(cuCtxCreate, &own, NULL, 0u, 0);
+    enter(own);
+  } else if (strcmp(what, "device") == 0) {
+    CUcontext second;
+    CALL(cuDevicePrimaryCtxRetain, &second, 1);
+    CALL(cuCtxPushCurrent, second);
+    enter(second);
+  } else if (strcmp(what, "back") == 0) {
+    CUcontext popped;
+    CALL(cuCtxPopCurrent, &popped);
+    go_back();
+  } else if (strcmp(what, "destroy") == 0) {
+    const CUfunction old_kernel = kernel;
+    const CUdeviceptr old_memory = memory;
+    CALL(cuCtxDestroy, context);
+    go_back();
+    printf("free %d\n", (int)driver.f_cuMemFree(old_memory));
+    CUfunction now = kernel;
+    kernel = old_kernel;
     launch(memory);
+    kernel = now;
+  } else if (strcmp(what, "release") == 0) {
+    CUcontext popped;
+    const CUfunction old_kernel = kernel;
+    CALL(cuCtxPopCurrent, &popped);
+    CALL(cuDevicePrimaryCtxRelease, 0);
+    CALL(cuDevicePrimaryCtxRetain, &context, 0);
+    CALL(cuCtxPushCurrent, context);
+    printf("free %d\n", (int)driver.f_cuMemFree(memory));
+    load();
+    CUfunction now = kernel;
+    kernel = old_kernel;
+    launch(memory);
+    kernel = now;
+  } else if (strcmp(what, "peer") == 0) {
+    CALL(cuCtxEnablePeerAccess, before.context, 0u);
+    launch(before.memory);
+    CUcontext popped;
+    CALL(cuCtxPushCurrent, before.context);
+    const CUdeviceptr later = allocate(7);
+    CALL(cuCtxPopCurrent, &popped);
+    launch(later);
+  } else if (strcmp(what, "pool_access") == 0) {
+    CUmemoryPool own;
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {1}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CALL(cuDeviceGetDefaultMemPool, &own, 0);
+    CALL(cuMemPoolSetAccess, own, &access, (size_t)1);
+  } else if (strcmp(what, "peer_launch") == 0) {
+    launch(before.memory);
+  } else if (strcmp(what, "green") == 0) {
+    CUgreenCtx green;
+    CUcontext of_green, popped;
+    CALL(cuGreenCtxCreate, &green, NULL, 0, 0u);
+    CALL(cuCtxFromGreenCtx, &of_green, green);
+    CALL(cuCtxPushCurrent, of_green);
+    launch(memory);
+    CALL(cuCtxPopCurrent, &popped);
+  } else if (strcmp(what, "other_stream") == 0) {
+    CUcontext own, popped;
+    CUstream stream;
+    CALL(cuCtxCreate, &own, NULL, 0u, 0);
+    CALL(cuStreamCreate, &stream, 0u);
+    CALL(cuCtxPopCurrent, &popped);
+    unsigned count = kCount;
+    void* arguments[] = {&memory, &count};
+    CALL(cuLaunchKernel, kernel, 4, 1, 1, 256, 1, 1, 0, stream, arguments, NULL);
+  } else if (strcmp(what, "write_value") == 0) {
+    CALL(cuStreamWriteValue32, NULL, memory, 7u, 0u);
+  } else if (strcmp(what, "ipc") == 0) {
+    CUipcMemHandle handle;
+    driver.f_cuIpcGetMemHandle(&handle, memory);
   } else if (strcmp(what, "managed") == 0) {
     CUdeviceptr managed;
     CALL(cuMemAllocManaged, &managed, (size_t)4 * kCount, CU_MEM_ATTACH_GLOBAL);
@@ -276,18 +399,12 @@ int main(int count, char** arguments) {
   if (!file || fread(image, 1, (1 << 20) - 1, file) == 0) return 2;
   fclose(file);
   find(arguments[1]);
-  CUcontext context;
   CALL(cuInit, 0u);
   CALL(cuDevicePrimaryCtxRetain, &context, 0);
   CALL(cuCtxPushCurrent, context);
-  CUmodule module;
-  CALL(cuModuleLoadData, &module, image);
-  CALL(cuModuleGetFunction, &kernel, module, "add_one");
-  CALL(cuMemAlloc, &memory, (size_t)4 * kCount);
-  unsigned* words = calloc(kCount, 4);
-  for (unsigned i = 0; i < kCount; ++i) words[i] = i;
-  CALL(cuMemcpyHtoD, memory, words, (size_t)4 * kCount);
+  load();
   for (int i = 3; i < count; ++i) step(arguments[i]);
+  unsigned* words = calloc(kCount, 4);
   CALL(cuMemcpyDtoH, words, memory, (size_t)4 * kCount);
   unsigned long sum = 0;
   for (unsigned i = 0; i < kCount; ++i) sum += words[i];

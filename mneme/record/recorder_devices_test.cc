@@ -1,0 +1,129 @@
+// The recorder on several devices: which memory is whose, and what is waited for before it is used again.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "mneme/device/fake/fake_device.h"
+#include "mneme/record/recorder.h"
+
+namespace mneme {
+namespace {
+
+class DevicesVendor final : public Vendor {
+ public:
+  DeviceKind device_kind() const override { return DeviceKind::fake; }
+  Status prepare() override { return {}; }
+  Result<int> current_device() override { return current; }
+  Status synchronize(int ordinal) override { return waited.push_back(ordinal), Status(); }
+  Result<void*> record_event(void*) override { return reinterpret_cast<void*>(++events); }
+  bool has_happened(void*) override { return look(); }
+  Result<MemoryRange> find_global(const RecordableKernel&, const std::string&) override { return nothing(); }
+  Result<MemoryRange> find_variable(const RegisteredVariable&, uint32_t) override { return nothing(); }
+
+  int current = 0;
+  std::vector<int> waited;  // devices
+  uintptr_t events = 0;
+  std::function<bool()> look = [] { return false; };
+
+ private:
+  static Status nothing() { return error(Code::not_found, "there is none"); }
+};
+
+class RecorderOnDevices : public ::testing::Test {
+ protected:
+  RecorderOnDevices() : recorder_(options(), environment()) {}
+  ~RecorderOnDevices() override { std::filesystem::remove_all(options().database); }
+
+  static RecordingOptions options() {
+    RecordingOptions options;
+    options.database = ::testing::TempDir() + "/recorder_devices";
+    options.address_space = 64_MiB;
+    return options;
+  }
+  Recorder::Environment environment() {
+    Recorder::Environment environment;
+    environment.open_device = [this](DeviceKind, int ordinal) -> Result<std::unique_ptr<Device>> {
+      auto properties = fake::FakeDevice::default_properties();
+      properties.architecture = ordinal == 2 ? "fake_2" : "fake_1";
+      return std::unique_ptr<Device>(new fake::FakeDevice(properties));
+    };
+    return environment;
+  }
+  std::optional<DevicePtr> allocate(Bytes size) {
+    auto memory = recorder_.allocate(vendor_, size);
+    return memory.ok() ? *memory : std::nullopt;
+  }
+
+  DevicesVendor vendor_;
+  Recorder recorder_;
+};
+
+TEST_F(RecorderOnDevices, EachHasARangeOfItsOwn) {
+  EXPECT_EQ(allocate(1_MiB), address_space_base(0));
+  vendor_.current = 1;
+  EXPECT_EQ(allocate(1_MiB), address_space_base(1));
+  EXPECT_EQ(recorder_.owner_of(address_space_base(0).address), 0);
+  EXPECT_EQ(recorder_.owner_of(address_space_base(1).address + 5), 1);
+  EXPECT_EQ(recorder_.owner_of(address_space_base(1).address + (64 << 20)), std::nullopt);
+  EXPECT_EQ(recorder_.owner_of(address_space_base(2).address), std::nullopt);
+  EXPECT_EQ(recorder_.owner_of(0), std::nullopt);
+  EXPECT_EQ(recorder_.owner_of(~uint64_t{0}), std::nullopt);
+}
+
+TEST_F(RecorderOnDevices, OneThatRunsOtherCodeIsNotRecorded) {
+  EXPECT_TRUE(allocate(1_MiB));
+  vendor_.current = 2;
+  EXPECT_FALSE(allocate(1_MiB));
+  vendor_.current = 0;
+  EXPECT_TRUE(allocate(1_MiB)) << "recording goes on with the first";
+}
+
+TEST_F(RecorderOnDevices, AFreeWaitsForTheDeviceThatTheMemoryIsOn) {
+  auto memory = allocate(1_MiB);
+  vendor_.current = 1;
+  EXPECT_TRUE(allocate(1_MiB));
+  ASSERT_TRUE(recorder_.free(vendor_, *memory).ok());
+  EXPECT_EQ(vendor_.waited, std::vector<int>{0});
+}
+
+TEST_F(RecorderOnDevices, AnAllocationThatDoesNotFitTakesAllThatWasFreed) {
+  auto in_stream = allocate(24_MiB), in_capture = allocate(24_MiB);
+  ASSERT_TRUE(recorder_.free_in_stream(vendor_, *in_stream, nullptr).ok());
+  recorder_.begin_stream_capture();
+  ASSERT_TRUE(recorder_.free(vendor_, *in_capture).ok());
+  recorder_.end_stream_capture();
+  EXPECT_TRUE(allocate(1_MiB));
+  EXPECT_TRUE(recorder_.find_allocation(*in_stream) && recorder_.find_allocation(*in_capture)) << "nothing waits without need";
+  vendor_.look = [&] { return !vendor_.waited.empty(); };
+  EXPECT_TRUE(allocate(40_MiB));
+}
+
+TEST_F(RecorderOnDevices, AResetWhileFreesAreLookedAtLeavesNoneBehind) {
+  auto memory = allocate(1_MiB);
+  ASSERT_TRUE(recorder_.free_in_stream(vendor_, *memory, nullptr).ok());
+  bool reset = false;
+  vendor_.look = [&] {
+    if (!std::exchange(reset, true)) recorder_.reset(vendor_, 0);
+    return false;
+  };
+  recorder_.finish_frees(vendor_);
+  EXPECT_TRUE(reset);
+  EXPECT_EQ(allocate(1_MiB), memory) << "on the device that was opened anew";
+  vendor_.look = [] { return true; };
+  recorder_.finish_frees(vendor_);
+  EXPECT_TRUE(recorder_.find_allocation(*memory)) << "what was freed before was another allocation";
+}
+
+TEST_F(RecorderOnDevices, AResetIsOfOneDevice) {
+  auto memory = allocate(1_MiB);
+  vendor_.current = 1;
+  auto other = allocate(1_MiB);
+  recorder_.reset(vendor_, 0);
+  EXPECT_FALSE(recorder_.find_allocation(*memory));
+  EXPECT_TRUE(recorder_.find_allocation(*other));
+  vendor_.current = 0;
+  EXPECT_EQ(allocate(1_MiB), memory);
+}
+
+}  // namespace
+}  // namespace mneme
