@@ -110,8 +110,6 @@ Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
     record.static_hash = digest_of_ptx(name, code->ptx);
     PtxModule module = read_ptx({reinterpret_cast<const char*>(code->ptx.data()), code->ptx.size()}, name);
     kernel.uses_device_heap = module.allocates;
-    // Which kernel reads them, the instructions would have to tell.
-    if (module.managed) kernel.globals.push_back({"", {"", 0, 1, false, true}});
     variables = std::move(module.variables);
   } else {
     const std::string image = fmt::format("loaded image {}", kernel.registered->image->id());
@@ -120,7 +118,9 @@ Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
     record.static_hash = found.digest;
     kernel.uses_device_heap = std::find(found.externs.begin(), found.externs.end(), "malloc") != found.externs.end();
   }
-  for (const CubinVariable& v : variables) kernel.globals.push_back({v.name, {v.name, v.size, v.alignment, v.constant_space}});
+  // Which kernel reads a variable, the instructions would have to tell.
+  for (const CubinVariable& v : variables)
+    kernel.globals.push_back({v.name, {v.name, v.size, v.alignment, v.constant_space, v.managed}});
   for (const auto& global : kernel.globals) record.globals.push_back(global.info);
   add_image(record, CodeImageRecord::Kind::cubin, code->cubin);
   add_image(record, CodeImageRecord::Kind::ptx, code->ptx);

@@ -11,9 +11,10 @@
 namespace mneme {
 namespace {
 
-constexpr unsigned char kKernelFlag = 0x10;  // in st_other of a function that can be launched
-constexpr uint8_t kWordsAttribute = 4;       // an attribute that has a length and so many bytes
-constexpr uint8_t kExterns = 0x0f;           // indices of the symbols that the kernel needs from elsewhere
+constexpr unsigned char kKernelFlag = 0x10;   // in st_other of a function that can be launched
+constexpr unsigned char kManagedFlag = 0x04;  // in st_other of a variable
+constexpr uint8_t kWordsAttribute = 4;        // an attribute that has a length and so many bytes
+constexpr uint8_t kExterns = 0x0f;            // indices of the symbols that the kernel needs from elsewhere
 
 std::string_view kernel_of(std::string_view section) {
   for (const std::string_view prefix :
@@ -108,7 +109,7 @@ Result<std::vector<CubinVariable>> read_cubin_variables(ByteSpan cubin, const st
     if (symbol_name.empty() || symbol_name.starts_with('$') || symbol_name.starts_with(MNEME_SEGMENT_PREFIX)) return;
     const uint64_t alignment = std::clamp<uint64_t>(home->second.second, 1, 256);
     variables.push_back({std::string(symbol_name), symbol.st_size, static_cast<uint32_t>(alignment & ~(alignment - 1)),
-                         home->second.first == ".nv.constant3"});
+                         home->second.first == ".nv.constant3", (symbol.st_other & kManagedFlag) != 0});
   }));
   std::sort(variables.begin(), variables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return variables;

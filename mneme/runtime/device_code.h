@@ -25,7 +25,8 @@ struct DeviceElf {
 // says.
 Result<ByteSpan> fat_binary_of_wrapper(const void* wrapper);
 
-// The device ELF for architecture `sm` (90 for sm_90), or the nearest below it of the same major version. 0 asks for the newest.
+// The device ELF for architecture `sm` (90 for sm_90), or the nearest below it of the same major version; of several for one
+// architecture that for it alone (sm_90a), then that for its family (sm_100f). 0 asks for the newest.
 // A view into the fat binary, in which it must not be compressed.
 Result<DeviceElf> find_device_elf(ByteSpan fat_binary, uint32_t sm, const std::string& name);
 
@@ -61,14 +62,14 @@ struct CubinVariable {
   uint64_t size = 0;
   uint32_t alignment = 1;
   bool constant_space = false;
+  bool managed = false;
 };
 // All variables of a cubin but Mneme's own segments and what the compiler keeps for itself, in the order of their names.
 Result<std::vector<CubinVariable>> read_cubin_variables(ByteSpan cubin, const std::string& name);
 
 // What PTX says of a kernel and its surroundings.
 struct PtxModule {
-  std::vector<CubinVariable> variables;  // of the module, in the order of their names; managed ones are left out
-  bool managed = false;                  // it has managed variables
+  std::vector<CubinVariable> variables;  // of the module, in the order of their names
   bool allocates = false;                // the kernel, or a function that it may call, calls malloc
 };
 // Reads PTX text. What it does not understand it passes over: the text has been assembled before.

@@ -45,7 +45,6 @@ TEST(ReadPtx, FindsTheVariablesOfTheModule) {
   EXPECT_EQ(module.variables[2].size, 4u);
   EXPECT_EQ(module.variables[3].name, "table");
   EXPECT_TRUE(module.variables[3].constant_space);
-  EXPECT_FALSE(module.managed);
 }
 
 TEST(ReadPtx, SaysWhoseCodeAllocates) {
@@ -56,10 +55,12 @@ TEST(ReadPtx, SaysWhoseCodeAllocates) {
   EXPECT_TRUE(read_ptx(with_function, "plain").allocates);
 }
 
-TEST(ReadPtx, LeavesManagedVariablesOutAndSaysSo) {
-  const PtxModule module = read_ptx(".visible .global .attribute(.managed) .align 4 .u32 shared_by_both;", "k");
-  EXPECT_TRUE(module.managed);
-  EXPECT_TRUE(module.variables.empty());
+TEST(ReadPtx, TellsManagedVariables) {
+  const PtxModule module =
+      read_ptx(".visible .global .attribute(.managed) .align 4 .u32 shared_by_both; .global .u32 usual;", "k");
+  ASSERT_EQ(module.variables.size(), 2u);
+  EXPECT_TRUE(module.variables[0].managed);
+  EXPECT_FALSE(module.variables[1].managed);
 }
 
 TEST(ReadPtx, TakesWhatIsCutOff) {
@@ -118,6 +119,36 @@ TEST(DeviceCode, TakesTheCubinThatTheDriverWouldAndThePtx) {
   EXPECT_EQ(none.status().to_string(), "unsupported: x: no device code that sm_90 runs (it holds code for sm_80)");
   // Every cut is told, and none is read beyond.
   for (size_t size = 0; size < fat.size(); ++size) (void)read_device_code(ByteSpan(fat).first(size), 90, "x");
+}
+
+TEST(DeviceCode, OfTheCodeForOneArchitectureTheMostSpecificIsTaken) {
+  constexpr uint64_t kUsual = 0x11, kOwn = 0x100011, kFamily = 0x200011;  // sm_100, sm_100a, sm_100f
+  const auto elf = [](int number) { return testing::make_device_elf({}, {{"v", {number}}}); };
+  const auto text = [](int number) { return testing::bytes_of(".target sm_100 // " + std::to_string(number)); };
+  const ByteVector fat = testing::make_fat_binary({{2, 100, elf(0), kUsual},
+                                                   {2, 100, elf(1), kOwn},
+                                                   {2, 100, elf(2), kFamily},
+                                                   {1, 100, text(0), kUsual},
+                                                   {1, 100, text(1), kOwn},
+                                                   {1, 100, text(2), kFamily}});
+  for (const auto& [sm, cubin, ptx] : {std::tuple(100u, 1, 1), std::tuple(103u, 2, 2), std::tuple(0u, 1, 1)}) {
+    const auto code = read_device_code(fat, sm, "x");
+    ASSERT_TRUE(code.ok()) << code.status().to_string();
+    EXPECT_EQ(ByteVector(code->cubin.begin(), code->cubin.begin() + static_cast<long>(elf(0).size())), elf(cubin)) << sm;
+    EXPECT_EQ(code->ptx, text(ptx)) << sm;
+    const auto found = find_device_elf(fat, sm, "x");
+    ASSERT_TRUE(found.ok());
+    EXPECT_EQ(ByteVector(found->bytes.begin(), found->bytes.begin() + static_cast<long>(elf(0).size())), elf(cubin)) << sm;
+  }
+  // Another major version runs neither code nor what was written for one device or family.
+  const auto later = read_device_code(fat, 120, "x");
+  ASSERT_TRUE(later.ok());
+  EXPECT_TRUE(later->cubin.empty());
+  EXPECT_EQ(later->ptx, text(0));
+  const ByteVector narrow = testing::make_fat_binary({{2, 90, elf(0), kOwn}, {1, 100, text(0), kFamily}});
+  EXPECT_EQ(read_device_code(narrow, 103, "x")->ptx, text(0));
+  EXPECT_EQ(read_device_code(narrow, 80, "x").status().to_string(),
+            "unsupported: x: no device code that sm_80 runs (it holds code for sm_90a, PTX for sm_100f)");
 }
 
 TEST(DeviceCode, DamagedSizesOfCompressedEntriesAreTold) {

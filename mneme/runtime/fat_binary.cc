@@ -46,11 +46,26 @@ struct FatEntry {
 };
 constexpr uint16_t kEntryPtx = 1, kEntryElf = 2;
 constexpr uint64_t kFlagLz4 = 0x2000, kFlagZstd = 0x8000;
+constexpr uint64_t kFlagArchitecture = 0x100000, kFlagFamily = 0x200000;  // sm_90a, sm_100f
 
-// A cubin runs on its own major version, from its minor version on.
-bool better(uint32_t candidate, uint32_t than, uint32_t wanted) {
-  if (wanted != 0 && (candidate / 10 != wanted / 10 || candidate > wanted)) return false;
-  return candidate > than;
+// How narrow the devices are that code is for: those of its major version from its minor version on, those of them that are of
+// its family, or its very own. PTX runs on later major versions too, unless it is for a family.
+enum class Scope { later, family, own };
+Scope scope_of(const FatEntry& entry) {
+  return entry.flags & kFlagArchitecture ? Scope::own : entry.flags & kFlagFamily ? Scope::family : Scope::later;
+}
+
+// `wanted` is 0 for any.
+bool runs_on(const FatEntry& entry, uint32_t wanted) {
+  if (wanted == 0 || entry.sm == wanted) return true;
+  if (scope_of(entry) == Scope::own || entry.sm > wanted) return false;
+  const bool is_text = entry.kind == kEntryPtx && scope_of(entry) == Scope::later;
+  return is_text || entry.sm / 10 == wanted / 10;
+}
+
+// The driver takes what is nearest to the device, and of that the most specific.
+bool better(const FatEntry& candidate, const FatEntry* than) {
+  return !than || std::pair(candidate.sm, scope_of(candidate)) > std::pair(than->sm, scope_of(*than));
 }
 
 bool starts_with(ByteSpan bytes, std::string_view text) {
@@ -90,10 +105,11 @@ Result<std::vector<Entry>> entries_of(ByteSpan fat_binary, const std::string& na
 }
 
 std::string list(const std::vector<Entry>& entries) {
+  constexpr const char* kSuffixes[] = {"", "f", "a"};
   std::string all;
   for (const Entry& entry : entries)
-    all +=
-        fmt::format("{}{} for sm_{}", all.empty() ? "" : ", ", entry.header.kind == kEntryElf ? "code" : "PTX", entry.header.sm);
+    all += fmt::format("{}{} for sm_{}{}", all.empty() ? "" : ", ", entry.header.kind == kEntryElf ? "code" : "PTX",
+                       entry.header.sm, kSuffixes[static_cast<size_t>(scope_of(entry.header))]);
   return all.empty() ? "nothing" : all;
 }
 
@@ -158,16 +174,16 @@ Result<ByteSpan> fat_binary_of_wrapper(const void* wrapper) {
 
 Result<DeviceElf> find_device_elf(ByteSpan fat_binary, uint32_t sm, const std::string& name) {
   MNEME_ASSIGN(const std::vector<Entry> entries, entries_of(fat_binary, name));
-  DeviceElf best;
+  const Entry* best = nullptr;
   bool compressed = false;
   for (const Entry& entry : entries) {
     if (entry.header.kind != kEntryElf) continue;
     if (entry.header.flags & (kFlagLz4 | kFlagZstd))
       compressed = true;
-    else if (better(entry.header.sm, best.sm, sm))
-      best = {entry.data, entry.header.sm};
+    else if (runs_on(entry.header, sm) && better(entry.header, best ? &best->header : nullptr))
+      best = &entry;
   }
-  if (best.sm != 0) return best;
+  if (best) return DeviceElf{best->data, best->header.sm};
   if (compressed)
     return error(Code::unsupported,
                  "{}: its device code is compressed: compile without --offload-compress (and -Xcuda-fatbinary --compress-all)",
@@ -223,9 +239,10 @@ Result<DeviceCode> read_device_code(ByteSpan image, uint32_t sm, const std::stri
   MNEME_ASSIGN(const std::vector<Entry> entries, entries_of(image, name));
   const Entry *cubin = nullptr, *ptx = nullptr;
   for (const Entry& entry : entries) {
-    const uint32_t found = entry.header.sm;
-    if (entry.header.kind == kEntryElf && better(found, cubin ? cubin->header.sm : 0, sm)) cubin = &entry;
-    if (entry.header.kind == kEntryPtx && (sm == 0 || found <= sm) && (!ptx || found > ptx->header.sm)) ptx = &entry;
+    if (!runs_on(entry.header, sm)) continue;
+    const Entry*& best = entry.header.kind == kEntryElf ? cubin : ptx;
+    const bool is_code = entry.header.kind == kEntryElf || entry.header.kind == kEntryPtx;
+    if (is_code && better(entry.header, best ? &best->header : nullptr)) best = &entry;
   }
   if (!cubin && !ptx)
     return error(Code::unsupported, "{}: no device code that sm_{} runs (it holds {})", name, sm, list(entries));

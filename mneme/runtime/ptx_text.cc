@@ -65,12 +65,12 @@ uint64_t number(std::string_view word) {
 void read_variable(Words& words, bool constant, PtxModule& out) {
   CubinVariable variable{{}, 0, 1, constant};
   uint64_t elements = 1, size = 0;
-  bool in_extent = false, managed = false;
+  bool in_extent = false;
   for (std::string_view word = words.next(); !word.empty() && word != ";" && word != "="; word = words.next()) {
     if (word == ".align") {
       variable.alignment = static_cast<uint32_t>(std::clamp<uint64_t>(number(words.next()), 1, 4096));
     } else if (word == ".managed") {
-      managed = true;
+      variable.managed = true;
     } else if (const uint64_t bytes = size_of_type(word); bytes != 0) {
       size = bytes;
     } else if (word == "[" || word == "]") {
@@ -82,8 +82,7 @@ void read_variable(Words& words, bool constant, PtxModule& out) {
     }
   }
   variable.size = size * elements;
-  out.managed = out.managed || managed;
-  if (!variable.name.empty() && variable.size != 0 && !managed) out.variables.push_back(std::move(variable));
+  if (!variable.name.empty() && variable.size != 0) out.variables.push_back(std::move(variable));
 }
 
 }  // namespace

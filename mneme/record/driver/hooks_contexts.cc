@@ -25,6 +25,7 @@ CUresult on_destroy(CUcontext context) {
 // To be called before the primary context of a device goes, and takes the recorder's memory and device with it.
 void lose_primary(CUdevice device) {
   recorder()->reset(front(), device);
+  forget_graphs();
   for (const void* image : front().forget_primary_context(device).images) forget_image(image);
 }
 
