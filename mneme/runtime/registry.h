@@ -40,6 +40,7 @@ struct RegisteredFunction {
 struct LoadedImage {
   ByteSpan bytes;                           // as image_at() gives them
   std::shared_ptr<const ByteVector> owner;  // of the bytes; null: they stay where they are until the image is unloaded
+  std::map<std::string, std::string> jit_options = {};  // with which the driver assembles its PTX: "max_registers" → "32"
 };
 
 // One registered fat binary, which holds one linked device image (or several, for different architectures); or one loaded image.
@@ -54,6 +55,7 @@ class RegisteredImage {
   void* handle() const { return handle_; }   // by which it was registered
   uint32_t table() const { return table_; }  // index of the call table it was registered through
   const void* wrapper() const { return wrapper_; }
+  const std::map<std::string, std::string>& jit_options() const { return loaded_.jit_options; }
 
   // What the image holds. The first call reads it; later calls return the same, and the same failure if reading has failed.
   Result<const SegmentTable*> segments() const;

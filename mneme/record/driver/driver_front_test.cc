@@ -120,6 +120,19 @@ TEST_F(DriverFrontTest, PtxIsRecordedAsText) {
   EXPECT_EQ(all[0].kernel.globals[1].name, "unused");
 }
 
+TEST_F(DriverFrontTest, HowTheProgramHasPtxAssembledIsKept) {
+  EXPECT_EQ(recorded("dlsym " MNEME_TEST_PTX " jit_options launch"), kSum);
+  const auto all = kernels();
+  ASSERT_EQ(all.size(), 1u);
+  using Attributes = std::map<std::string, std::string>;
+  EXPECT_EQ(all[0].instances.at(0).attributes, (Attributes{{"jit_max_registers", "32"}, {"jit_optimization_level", "1"}}));
+}
+
+TEST_F(DriverFrontTest, MachineCodeIsAssembledAlready) {
+  EXPECT_EQ(recorded("dlsym " + kCubin + " jit_options launch"), kSum);
+  EXPECT_TRUE(kernels().at(0).instances.at(0).attributes.empty());
+}
+
 TEST_F(DriverFrontTest, StreamOrderedMemoryIsServed) {
   EXPECT_EQ(bare("dlsym " + kCubin + " async"), "sum 499500\n");
   EXPECT_EQ(recorded("dlsym " + kCubin + " async"), "sum 499500\n");

@@ -1,4 +1,7 @@
 // Loading of code. What is loaded is kept by its bytes until it is unloaded, and read when one of its kernels is first launched.
+#include <map>
+#include <string>
+
 #include "mneme/base/log.h"
 #include "mneme/record/driver/driver_front.h"
 
@@ -13,21 +16,44 @@ void remember(const void* handle, LoadedImage image) {
   recorder()->registry().add_image(key_of(handle), std::move(image));
 }
 
-// What a CUDA runtime loads stays in the program or library until that is unloaded; any other image is copied, since the program
-// may write over it.
-void remember(const void* handle, const void* image) {
-  auto bytes = image_at(image);
-  if (!bytes.ok()) return log::debug("an image is not recorded: {}", bytes.status().message());
-  if (bytes->data() != image) return remember(handle, LoadedImage{*bytes, nullptr});
-  auto copy = std::make_shared<const ByteVector>(bytes->begin(), bytes->end());
-  remember(handle, LoadedImage{*copy, copy});
+using JitOptions = std::map<std::string, std::string>;
+
+// Those that change the code. A value stands in the place of a pointer.
+JitOptions jit_options_of(unsigned count, const CUjit_option* options, void* const* values) {
+  static const std::map<CUjit_option, const char*> kNames = {{CU_JIT_MAX_REGISTERS, "max_registers"},
+                                                             {CU_JIT_THREADS_PER_BLOCK, "threads_per_block"},
+                                                             {CU_JIT_OPTIMIZATION_LEVEL, "optimization_level"},
+                                                             {CU_JIT_TARGET, "target"},
+                                                             {CU_JIT_GENERATE_DEBUG_INFO, "generate_debug_info"},
+                                                             {CU_JIT_CACHE_MODE, "cache_mode"},
+                                                             {CU_JIT_POSITION_INDEPENDENT_CODE, "position_independent_code"},
+                                                             {CU_JIT_MIN_CTA_PER_SM, "min_cta_per_sm"},
+                                                             {CU_JIT_MAX_THREADS_PER_BLOCK, "max_threads_per_block"},
+                                                             {CU_JIT_OVERRIDE_DIRECTIVE_VALUES, "override_directive_values"}};
+  JitOptions found;
+  for (unsigned i = 0; options && values && i < count; ++i) {
+    auto name = kNames.find(options[i]);
+    if (name == kNames.end()) continue;
+    found[name->second] = std::to_string(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(values[i])));
+  }
+  return found;
 }
 
-void remember_file(const void* handle, const char* path) {
+// What a CUDA runtime loads stays in the program or library until that is unloaded; any other image is copied, since the program
+// may write over it.
+void remember(const void* handle, const void* image, const JitOptions& jit = {}) {
+  auto bytes = image_at(image);
+  if (!bytes.ok()) return log::debug("an image is not recorded: {}", bytes.status().message());
+  if (bytes->data() != image) return remember(handle, LoadedImage{*bytes, nullptr, jit});
+  auto copy = std::make_shared<const ByteVector>(bytes->begin(), bytes->end());
+  remember(handle, LoadedImage{*copy, copy, jit});
+}
+
+void remember_file(const void* handle, const char* path, const JitOptions& jit = {}) {
   auto bytes = FileSystem::posix().read(path);
   if (!bytes.ok()) return log::debug("the image {} is not recorded: {}", path, bytes.status().message());
   auto copy = std::make_shared<const ByteVector>(std::move(*bytes));
-  remember(handle, LoadedImage{*copy, copy});
+  remember(handle, LoadedImage{*copy, copy, jit});
 }
 
 // A module lives no longer than its context.
@@ -56,8 +82,9 @@ CUresult on_module_load_data(CUmodule* module, const void* image) {
   return code;
 }
 CUresult on_module_load_data_ex(CUmodule* module, const void* image, unsigned count, CUjit_option* options, void** values) {
+  const JitOptions jit = jit_options_of(count, options, values);  // the driver writes into some of them
   CUresult code = MNEME_DRIVER(cuModuleLoadDataEx, cuModuleLoadDataEx)(module, image, count, options, values);
-  if (code == CUDA_SUCCESS) remember_module(*module, [&] { remember(*module, image); });
+  if (code == CUDA_SUCCESS) remember_module(*module, [&] { remember(*module, image, jit); });
   return code;
 }
 CUresult on_module_load_fat_binary(CUmodule* module, const void* image) {
@@ -75,22 +102,24 @@ CUresult on_module_get_function(CUfunction* function, CUmodule module, const cha
   return code;
 }
 
-CUresult on_library_load_data(CUlibrary* library, const void* image, CUjit_option* jit, void** jit_values, unsigned jit_count,
-                              CUlibraryOption* options, void** values, unsigned count) {
-  CUresult code =
-      MNEME_DRIVER(cuLibraryLoadData, cuLibraryLoadData)(library, image, jit, jit_values, jit_count, options, values, count);
+CUresult on_library_load_data(CUlibrary* library, const void* image, CUjit_option* jit_options, void** jit_values,
+                              unsigned jit_count, CUlibraryOption* options, void** values, unsigned count) {
+  const JitOptions jit = jit_options_of(jit_count, jit_options, jit_values);
+  CUresult code = MNEME_DRIVER(cuLibraryLoadData, cuLibraryLoadData)(library, image, jit_options, jit_values, jit_count, options,
+                                                                     values, count);
   if (code != CUDA_SUCCESS) return code;
   front().add_library(*library);
-  remember(*library, image);
+  remember(*library, image, jit);
   return code;
 }
-CUresult on_library_load_file(CUlibrary* library, const char* path, CUjit_option* jit, void** jit_values, unsigned jit_count,
-                              CUlibraryOption* options, void** values, unsigned count) {
-  CUresult code = MNEME_DRIVER(cuLibraryLoadFromFile, cuLibraryLoadFromFile)(library, path, jit, jit_values, jit_count, options,
-                                                                             values, count);
+CUresult on_library_load_file(CUlibrary* library, const char* path, CUjit_option* jit_options, void** jit_values,
+                              unsigned jit_count, CUlibraryOption* options, void** values, unsigned count) {
+  const JitOptions jit = jit_options_of(jit_count, jit_options, jit_values);
+  CUresult code = MNEME_DRIVER(cuLibraryLoadFromFile, cuLibraryLoadFromFile)(library, path, jit_options, jit_values, jit_count,
+                                                                             options, values, count);
   if (code != CUDA_SUCCESS) return code;
   front().add_library(*library);
-  remember_file(*library, path);
+  remember_file(*library, path, jit);
   return code;
 }
 CUresult on_library_unload(CUlibrary library) {

@@ -30,6 +30,7 @@ typedef CUresult (*function)();
   X(cuIpcGetMemHandle, "cuIpcGetMemHandle") \
   X(cuStreamWriteValue32, "cuStreamWriteValue32_v2") \
   X(cuModuleLoadData, "cuModuleLoadData") \
+  X(cuModuleLoadDataEx, "cuModuleLoadDataEx") \
   X(cuModuleGetFunction, "cuModuleGetFunction") \
   X(cuMemAlloc, "cuMemAlloc_v2") \
   X(cuMemFree, "cuMemFree_v2") \
@@ -309,6 +310,13 @@ static void step(const char* what) {
     CALL(cuLaunchKernel, kernel, 4, 1, 1, 256, 1, 1, 0, stream, arguments, NULL);
   } else if (strcmp(what, "write_value") == 0) {
     CALL(cuStreamWriteValue32, NULL, memory, 7u, 0u);
+  } else if (strcmp(what, "jit_options") == 0) {
+    CUmodule module;
+    unsigned wall_time = 0;
+    CUjit_option options[] = {CU_JIT_MAX_REGISTERS, CU_JIT_WALL_TIME, CU_JIT_OPTIMIZATION_LEVEL};
+    void* values[] = {(void*)32, &wall_time, (void*)1};
+    CALL(cuModuleLoadDataEx, &module, image, 3u, options, values);
+    CALL(cuModuleGetFunction, &kernel, module, "add_one");
   } else if (strcmp(what, "ipc") == 0) {
     CUipcMemHandle handle;
     driver.f_cuIpcGetMemHandle(&handle, memory);
