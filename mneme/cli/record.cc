@@ -16,6 +16,7 @@
 #include "mneme/cli/recording_view.h"
 #include "mneme/cli/supervise.h"
 #include "mneme/snapshot/launch_profile.h"
+#include "mneme/snapshot/ranks.h"
 
 namespace mneme::cli {
 namespace {
@@ -51,6 +52,12 @@ class RecordCommand : public Command {
     app.add_option("--window", options_.window,
                    "record only launches number FROM to TO of the process, as 100:200, or seconds after the first, as 2s:3.5s")
         ->type_name("FROM:TO");
+    app.add_option(
+           "--record-ranks", options_.ranks,
+           "of a program with several ranks (MPI, torchrun), which processes to record: numbers with commas between them, "
+           "or all")
+        ->type_name("LIST")
+        ->capture_default_str();
     app.add_option("--max", options_.max, "launches of each kernel to record")->check(whole_number(1))->capture_default_str();
     app.add_option("--skip", options_.skip, "launches of each kernel before the first that is recorded")
         ->check(whole_number(0))
@@ -113,6 +120,8 @@ class RecordCommand : public Command {
     MNEME_ASSIGN(auto recording, RecordingReportMapping::create());
     options_.report = recording.descriptor();
     MNEME_ASSIGN(int wait_status, run_with_recorder(program, application(), front, device, installation, options_));
+    // Of a rank that is not recorded nothing is said.
+    if (!records_rank(options_.ranks, rank_of_process(::getenv))) return wait_status;
     for (const std::string& line : recording_summary(*recording, options_, front)) log::info("{}", line);
     if (front == Front::driver) look_for_ir();
     if (!json_.empty()) {

@@ -10,6 +10,7 @@
 #include "mneme/base/log.h"
 #include "mneme/record/driver/driver_front.h"
 #include "mneme/record/table.h"
+#include "mneme/snapshot/ranks.h"
 
 namespace mneme {
 namespace {
@@ -33,9 +34,17 @@ int reach(int descriptor, int owner) {
   return opened >= 0 ? opened : descriptor;
 }
 
-Recorder* make_recorder() {
+Result<RecordingOptions> options_of_process() {
   const char* text = std::getenv(MNEME_ENV_RECORD);
-  auto options = decode_recording_options(text ? text : "");
+  return decode_recording_options(text ? text : "");
+}
+
+// Other ranks of a parallel program run as without Mneme.
+bool is_recorded(const Result<RecordingOptions>& options) {
+  return !options.ok() || records_rank(options->ranks, rank_of_process([](const char* name) { return std::getenv(name); }));
+}
+
+Recorder* make_recorder(Result<RecordingOptions> options) {
   Recorder::Environment environment;
   // Late, so that it runs before what the profiling library and the driver do at the process's exit.
   environment.recording_begins = [] {
@@ -56,14 +65,16 @@ Recorder* make_recorder() {
 
 enum class Front { none, call_tables, driver };
 
-// Makes the recorder for the first front that asks. False: the process is recorded through the other one.
+// Makes the recorder for the first front that asks. False: the process is recorded through the other one, or is not to be.
 bool begin_recording(Front front) {
   static std::mutex mutex;
   static Front recorded = Front::none;
   std::lock_guard lock(mutex);
   if (recorded != Front::none) return recorded == front;
+  auto options = options_of_process();
+  if (!is_recorded(options)) return false;
   recorded = front;
-  set_recorder(make_recorder());
+  set_recorder(make_recorder(std::move(options)));
   ::pthread_atfork(prepare_fork, after_fork_in_parent, after_fork_in_child);
   return true;
 }

@@ -153,6 +153,13 @@ cudaError_t on_pointer_attributes(Table& table, cudaPointerAttributes* attribute
   return cudaSuccess;
 }
 
+// The vendor lets the current device reach its own memory on the other one; the recorder's is mapped.
+cudaError_t on_enable_peer(Table& table, int owner, unsigned flags) {
+  const cudaError_t code = MNEME_NEXT(table, cudaDeviceEnablePeerAccess)(owner, flags);
+  if (auto reader = table.current_device(); code == cudaSuccess && reader.ok()) recorder()->share(owner, *reader);
+  return code;
+}
+
 cudaError_t remember(cudaError_t code, void* const* pointer, size_t size, NotRecorded reason) {
   if (code == cudaSuccess && pointer) recorder()->remember_foreign(address_of(*pointer), size, reason);
   return code;
@@ -215,6 +222,7 @@ using Hooks = HookList<
     Hook<MNEME_CALL_cudaFreeAsync, on_free_async<MNEME_CALL_cudaFreeAsync>>,
     Hook<MNEME_CALL_cudaFreeAsync_ptsz, on_free_async<MNEME_CALL_cudaFreeAsync_ptsz>>,
     Hook<MNEME_CALL_cudaDeviceReset, on_device_reset>, Hook<MNEME_CALL_cudaPointerGetAttributes, on_pointer_attributes>,
+    Hook<MNEME_CALL_cudaDeviceEnablePeerAccess, on_enable_peer>,
     Hook<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,
     // known, not captured
     Hook<MNEME_CALL_cudaMallocAsync, on_malloc_async<MNEME_CALL_cudaMallocAsync>>,

@@ -41,7 +41,8 @@ class Profile {
     // For Of::all_launches: whose names are told. Null: the program has made it at run time. Where the kernel cannot be recorded,
     // `static_hash` is any digest that tells it from others.
     const RecordableKernel* kernel = nullptr;
-    ProgramShape shape() const { return {grid, block, shared, cooperative}; }
+    Dim3 cluster = kNoCluster;
+    ProgramShape shape() const { return {grid, block, shared, cooperative, cluster}; }
   };
 
   // To be called before and after the vendor's call, on the launching thread. begin() gives nothing when the launch is not timed.

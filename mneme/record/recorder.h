@@ -43,11 +43,11 @@ struct Launch {
   Dim3 grid, block;
   Bytes shared;
   bool cooperative = false;
-  void* const* arguments = nullptr;                 // one pointer for each parameter
-  ByteSpan packed{};                                // in place of `arguments`: all of them, as the parameters lie
-  std::optional<NotRecorded> refusal{};             // set by the hook, when it sees that this launch cannot be recorded
-  std::optional<Digest> known{};                    // set by begin_launch(), when the database has this instance already
-  Dim3 cluster{0, 0, 0};                            // zeros: launched without
+  void* const* arguments = nullptr;      // one pointer for each parameter
+  ByteSpan packed{};                     // in place of `arguments`: all of them, as the parameters lie
+  std::optional<NotRecorded> refusal{};  // set by the hook, when it sees that this launch cannot be recorded
+  std::optional<Digest> known{};         // set by begin_launch(), when the database has this instance already
+  Dim3 cluster = kNoCluster;
   std::map<std::string, std::string> attributes{};  // others of the launch, which change no result
   void* stream = nullptr;
 };
@@ -196,7 +196,7 @@ class Recorder {
   enum class Waited { idle, failed, running };
   Waited wait_for_devices(Vendor& vendor, bool kernels_reach_host) const;
   Waited wait_for_devices(const Capture& capture) const;
-  StateCapture::Memory whole_memory(const Opened& opened) const;
+  StateCapture::Memory whole_memory(const Opened& opened);
   Bytes least_memory(const Opened& opened, ByteSpan parameters);
   std::optional<NotRecorded> refuses(Bytes memory);
   Status keep_reachable(Capture& capture);

@@ -75,9 +75,11 @@ ByteVector take_packed(const RecordableKernel& kernel, ByteSpan packed) {
   return parameters;
 }
 
-ProgramShape shape_of(const Launch& launch) { return {launch.grid, launch.block, launch.shared, launch.cooperative}; }
+ProgramShape shape_of(const Launch& launch) {
+  return {launch.grid, launch.block, launch.shared, launch.cooperative, launch.cluster};
+}
 ProgramShape shape_of(const InstanceRecord& instance) {
-  return {instance.grid, instance.block, instance.dynamic_shared_memory, instance.cooperative};
+  return {instance.grid, instance.block, instance.dynamic_shared_memory, instance.cooperative, instance.cluster};
 }
 
 Status changed_meanwhile() { return error(Code::unavailable, "other threads have changed the memory meanwhile"); }
@@ -222,10 +224,10 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   if (options_.memory_extent == MemoryExtent::reachable) MNEME_TRY(keep_reachable(capture));
   if (auto reason = refuses(capture.memory.size())) {
     selection_.take_back_attempt(*capture.kernel->counts);
-    memory_was_read_ = true;
     count(*reason, capture.kernel->display_name());
     return false;
   }
+  capture.memory.vendor = &capture.vendor;
   PublicationOptions publication;
   if (options_.max_bytes) {
     std::lock_guard lock(mutex_);
@@ -240,6 +242,7 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   const DeviceProperties& device = opened.device->properties();
   instance.device_kind = to_string(device.kind);
   instance.device_name = device.name;
+  if (opened.ordinal != 0) instance.attributes["device"] = std::to_string(opened.ordinal);
   instance.space_base = opened.space->base();
   instance.space_size = opened.space->size();
   instance.state_bytes = prologue.bytes();
@@ -294,7 +297,7 @@ Status Recorder::read_memory(Capture& capture) {
 }
 
 // All that a launch on the device may see but variables.
-StateCapture::Memory Recorder::whole_memory(const Opened& opened) const {
+StateCapture::Memory Recorder::whole_memory(const Opened& opened) {
   return {opened.space->allocations(), outside_memory_.mapped(opened.ordinal), outside_memory_.managed(), host_memory_.all(), {}};
 }
 
@@ -375,6 +378,7 @@ std::optional<LaunchTag> Recorder::begin_timing(const Launch& launch, const Capt
   auto kernel = find_kernel(launch.function, launch.vendor);
   if (!kernel || !kernel->status.ok() || kernel->left_out) return std::nullopt;
   Profile::Launched launched{kernel->record.static_hash, launch.grid, launch.block, launch.shared, launch.cooperative, {}};
+  launched.cluster = launch.cluster;
   if (capture)
     launched.instance = {launched.static_hash, capture->recording.instance.dynamic_hash};
   else if (launch.known)

@@ -41,7 +41,7 @@ std::shared_ptr<Recorder::Profiled> Recorder::current_profiled() {
 }
 
 Profile::Launched Recorder::launched_only(const Launch& launch, const RecordableKernel* kernel) {
-  Profile::Launched launched{{}, launch.grid, launch.block, launch.shared, launch.cooperative, {}, kernel};
+  Profile::Launched launched{{}, launch.grid, launch.block, launch.shared, launch.cooperative, {}, kernel, launch.cluster};
   if (kernel)
     launched.static_hash =
         kernel->status.ok() ? kernel->record.static_hash : digest_of(std::as_bytes(std::span(kernel->registered->name)));

@@ -25,7 +25,7 @@ Status parse(const std::string& text, std::optional<LaunchWindow>& out) {
 
 Digest key_of(const ProgramShape& shape, ByteSpan parameters) {
   Hasher hasher;
-  for (const Dim3& extent : {shape.grid, shape.block}) hasher.add(extent.x).add(extent.y).add(extent.z);
+  for (const Dim3& extent : {shape.grid, shape.block, shape.cluster}) hasher.add(extent.x).add(extent.y).add(extent.z);
   hasher.add(shape.shared.count).add(uint64_t{shape.cooperative}).add(parameters);
   return hasher.finish();
 }

@@ -142,11 +142,12 @@ TEST_F(Distinctness, ByShapeEachMemberOfItTells) {
   EXPECT_TRUE(claims(Distinct::shape, kShape));
   EXPECT_FALSE(claims(Distinct::shape, kShape, ByteVector(8)));
   EXPECT_EQ(selection_.same(), NotRecorded::same_shape);
-  std::vector<ProgramShape> others(8, kShape);
+  std::vector<ProgramShape> others(11, kShape);
   others[0].grid.x = others[1].grid.y = others[2].grid.z = 9;
   others[3].block.x = others[4].block.y = others[5].block.z = 9;
   others[6].shared = Bytes(9);
   others[7].cooperative = true;
+  others[8].cluster.x = others[9].cluster.y = others[10].cluster.z = 2;
   for (const ProgramShape& other : others) {
     EXPECT_TRUE(claims(Distinct::shape, other));
     EXPECT_FALSE(claims(Distinct::shape, other));
@@ -206,11 +207,12 @@ TEST_F(Distinctness, AClaimThatIsNotKeptIsFreeAgain) {
 TEST(ShapeCounts, CountEachShapeApart) {
   ShapeCounts counts;
   EXPECT_EQ(counts.launches(kShape), 0u);
-  std::vector<ProgramShape> shapes(9, kShape);
+  std::vector<ProgramShape> shapes(12, kShape);
   shapes[1].grid.x = shapes[2].grid.y = shapes[3].grid.z = 9;
   shapes[4].block.x = shapes[5].block.y = shapes[6].block.z = 9;
   shapes[7].shared = Bytes(9);
   shapes[8].cooperative = true;
+  shapes[9].cluster.x = shapes[10].cluster.y = shapes[11].cluster.z = 2;
   for (size_t i = 0; i < shapes.size(); ++i)
     for (size_t launch = 0; launch <= i; ++launch) counts.count(shapes[i]);
   for (size_t i = 0; i < shapes.size(); ++i) EXPECT_EQ(counts.launches(shapes[i]), i + 1) << i;

@@ -10,9 +10,10 @@ ShapeCounts::~ShapeCounts() {
 }
 
 size_t ShapeCounts::bucket_of(const ProgramShape& shape) {
-  const auto& [grid, block, shared, cooperative] = shape;
+  const auto& [grid, block, shared, cooperative, cluster] = shape;
   uint64_t mixed = shared.count + cooperative;
-  for (const uint64_t extent : {grid.x, grid.y, grid.z, block.x, block.y, block.z}) mixed = mixed * 0x9e3779b97f4a7c15u + extent;
+  for (const Dim3& extents : {grid, block, cluster})
+    for (const uint64_t extent : {extents.x, extents.y, extents.z}) mixed = mixed * 0x9e3779b97f4a7c15u + extent;
   return (mixed ^ (mixed >> 32)) % kBuckets;
 }
 

@@ -5,6 +5,7 @@
 
 #include "mneme/device/host_pages.h"
 #include "mneme/record/host_memory.h"
+#include "mneme/record/vendor.h"
 
 namespace mneme {
 namespace {
@@ -49,6 +50,22 @@ class StateCapture::DeviceSource final : public Source {
 
  private:
   Stream& stream_;
+};
+
+// A variable lies in the context that its code was loaded into, which need not be the stream's.
+class StateCapture::VariableSource final : public Source {
+ public:
+  VariableSource(Stream& stream, Vendor* vendor) : stream_(stream), vendor_(vendor) {}
+  Status read(MutableByteSpan to, DevicePtr from) override {
+    return vendor_ ? vendor_->read_variable(stream_, to, from) : stream_.copy_to_host(to, from);
+  }
+  Status hash(std::span<uint64_t> hashes, DevicePtr from, Bytes size) override {
+    return stream_.hash_pages(hashes, from, size, kPageSize);
+  }
+
+ private:
+  Stream& stream_;
+  Vendor* vendor_;
 };
 
 class StateCapture::HostSource final : public Source {
@@ -127,12 +144,13 @@ Status StateCapture::capture(Stream& stream, const Memory& memory, Publication& 
     MNEME_TRY(std::move(status));
   }
 
+  VariableSource variables(stream, memory.vendor);
   globals_.clear();
   for (const CapturedGlobal& global : memory.globals) {
     Region& region = globals_.emplace_back(Region{Region::Kind::global, global.address, global.size, global.name, {}});
     region.pages.resize(page_count(region.range()));
     // The vector inside stays where it is when globals_ grows.
-    MNEME_TRY(read_pages(device, region.range(), 0, region.pages.size(), region.pages.data(), publication));
+    MNEME_TRY(read_pages(variables, region.range(), 0, region.pages.size(), region.pages.data(), publication));
   }
   return {};
 }

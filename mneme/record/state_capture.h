@@ -18,6 +18,8 @@
 
 namespace mneme {
 
+class Vendor;
+
 struct CapturedGlobal {
   std::string name;  // in the IR
   DevicePtr address;
@@ -31,6 +33,7 @@ class StateCapture {
     std::vector<MemoryRange> mapped, managed;
     std::vector<MemoryRange> host;
     std::vector<CapturedGlobal> globals;
+    Vendor* vendor = nullptr;  // reads the globals; null: the stream's device does
     // All lists but those of variables, and those of them that are read on the device.
     std::array<const std::vector<MemoryRange>*, 4> lists() const { return {&allocations, &mapped, &managed, &host}; }
     std::array<const std::vector<MemoryRange>*, 3> device_lists() const { return {&allocations, &mapped, &managed}; }
@@ -57,6 +60,7 @@ class StateCapture {
   class Source;  // where pages are read from: the device or the host
   class DeviceSource;
   class HostSource;
+  class VariableSource;
   Status capture_allocation(Source& source, const MemoryRange& allocation, Publication& publication);
   Status read_pages(Source& source, const MemoryRange& memory, uint64_t first, uint64_t last, Digest* digests,
                     Publication& publication);

@@ -36,6 +36,9 @@ class Vendor {
   // Where a registered variable lies, which must not be a managed one. `table` is the index of the call table through which it
   // was registered.
   virtual Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) = 0;
+  // Copies from a variable that find_global() has found. A vendor whose variables the recorder's device reads leaves it to that
+  // one.
+  virtual Status read_variable(Stream& stream, MutableByteSpan to, DevicePtr from) { return stream.copy_to_host(to, from); }
   // Offset and size of each parameter of a kernel of which no more is known. unsupported: this vendor does not tell.
   virtual Result<std::vector<Parameter>> parameters_of(const void* function) {
     return Status(Code::unsupported, "this vendor does not tell how a kernel's parameters lie");

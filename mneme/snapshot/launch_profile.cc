@@ -39,6 +39,7 @@ json to_json(const ShapeProfile& of) {
                 {"block", extents(of.shape.block)},
                 {"dynamic_shared_memory", of.shape.shared.count},
                 {"cooperative", of.shape.cooperative}});
+  if (of.shape.cluster != kNoCluster) shape["cluster"] = extents(of.shape.cluster);
   return shape;
 }
 
@@ -47,7 +48,8 @@ Status read_shape(const JsonCursor& at, ShapeProfile& out) {
   MNEME_TRY(at.read("grid", out.shape.grid));
   MNEME_TRY(at.read("block", out.shape.block));
   MNEME_TRY(at.read("dynamic_shared_memory", out.shape.shared));
-  return at.read("cooperative", out.shape.cooperative);
+  MNEME_TRY(at.read("cooperative", out.shape.cooperative));
+  return at.value().contains("cluster") ? at.read("cluster", out.shape.cluster) : Status();
 }
 
 // Its own sums are written for other readers; this one makes them anew.

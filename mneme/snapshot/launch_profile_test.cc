@@ -31,7 +31,7 @@ LaunchProfile example() {
                              "busy(float*)",
                              digest("busy"),
                              900.5,
-                             {{{{8, 1, 1}, {64, 2, 1}, Bytes(128), true}, timed(10, {100, 300})},
+                             {{{{8, 1, 1}, {64, 2, 1}, Bytes(128), true, {2, 1, 1}}, timed(10, {100, 300})},
                               {{{4, 1, 1}, {64, 1, 1}, Bytes(), false}, timed(2, {})}}});
   profile.kernels.push_back({"_Z5plainv", "plain()", {}, {}, {{{{1, 1, 1}, {32, 1, 1}, Bytes(), false}, timed(3, {7, 7, 7})}}});
   return profile;
@@ -84,6 +84,8 @@ TEST(LaunchProfile, IsReadAsItWasWritten) {
   EXPECT_EQ(root["total"], 2421.0);
   EXPECT_EQ(root["kernels"][0]["total"], 2400.0);
   EXPECT_EQ(root["kernels"][0]["launches"], 12);
+  EXPECT_EQ(root["kernels"][0]["shapes"][0]["cluster"], json::array({2, 1, 1}));
+  EXPECT_FALSE(root["kernels"][0]["shapes"][1].contains("cluster")) << "written where there is one";
   EXPECT_EQ(root["kernels"][1]["share"], 21.0 / 2421.0);
   EXPECT_EQ(json::parse(encode_launch_profile({}))["kernels"], json::array());
 }

@@ -3,6 +3,7 @@
 
 #include <compare>
 
+#include "mneme/base/cluster.h"
 #include "mneme/base/types.h"
 
 namespace mneme {
@@ -11,6 +12,7 @@ struct ProgramShape {
   Dim3 grid, block;
   Bytes shared;  // dynamic shared memory of a block
   bool cooperative = false;
+  Dim3 cluster = kNoCluster;  // in blocks
   friend auto operator<=>(const ProgramShape&, const ProgramShape&) = default;
 };
 

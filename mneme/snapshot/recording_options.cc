@@ -7,6 +7,7 @@
 #include "mneme/snapshot/json_cursor.h"
 #include "mneme/snapshot/launch_window.h"
 #include "mneme/snapshot/name_expression.h"
+#include "mneme/snapshot/ranks.h"
 
 namespace mneme {
 namespace {
@@ -45,6 +46,7 @@ Status check_recording_options(const RecordingOptions& options) {
   if (!is_utf8(options.database))
     return error(Code::invalid_argument, "recording to {}: its path is no UTF-8: name the folder otherwise",
                  shown(options.database));
+  MNEME_TRY(check_ranks(options.ranks));
   if (!options.window.empty()) MNEME_TRY(LaunchWindow::parse(options.window).status());
   MNEME_TRY(NameExpression::parse(options.exclude).status());
   return NameExpression::parse(options.kernels).status();
@@ -61,6 +63,7 @@ std::string encode_recording_options(const RecordingOptions& options) {
                          {"exclude", options.exclude},
                          {"slowest", slowest},
                          {"window", options.window},
+                         {"ranks", options.ranks},
                          {"skip", options.skip},
                          {"every", options.every},
                          {"max", options.max},
@@ -88,6 +91,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   MNEME_TRY(root.read("exclude", options.exclude));
   MNEME_TRY(root.each("slowest", [&](const JsonCursor& entry) { return entry.read("name", options.slowest.emplace_back()); }));
   MNEME_TRY(root.read("window", options.window));
+  MNEME_TRY(root.read("ranks", options.ranks));
   MNEME_TRY(root.read("skip", options.skip));
   MNEME_TRY(root.read("every", options.every));
   MNEME_TRY(root.read("max", options.max));

@@ -31,6 +31,7 @@ struct RecordingOptions {
   std::string exclude;                    // such an expression: kernels that are not recorded; empty: none
   std::vector<Digest> slowest;            // of the mangled names of the only kernels that are recorded (--slowest); empty: all
   std::string window;                     // see LaunchWindow; empty: all launches
+  std::string ranks = "0";                // which processes of a program with several ranks are recorded, see ranks.h
   uint64_t skip = 0;                      // launches of each kernel before the first that is recorded
   uint64_t every = 1;                     // of each kernel's launches the first and each N-th after it are recorded
   uint64_t max = kDefaultMaxInstances;    // launches of each kernel that are recorded

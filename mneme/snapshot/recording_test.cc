@@ -36,14 +36,15 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
     EXPECT_EQ(*read, options) << name;
     EXPECT_NE(*read, usual) << name;
   };
-  auto& [database, address_space, kernels, exclude, slowest, window, skip, every, max, distinct, max_launch_bytes, max_bytes,
-         memory_extent, profile, report, profile_file, owner] = options;
+  auto& [database, address_space, kernels, exclude, slowest, window, ranks, skip, every, max, distinct, max_launch_bytes,
+         max_bytes, memory_extent, profile, report, profile_file, owner] = options;
   change(database, "/data/db", "database", see);
   change(address_space, 8_GiB, "address_space", see);
   change(kernels, "^axpy", "kernels", see);
   change(exclude, "dot$", "exclude", see);
   change(slowest, {digest_of(ByteVector(1)), digest_of(ByteVector(2))}, "slowest", see);
   change(window, "2s:3s", "window", see);
+  change(ranks, "0,3", "ranks", see);
   change(skip, 3u, "skip", see);
   change(every, 5u, "every", see);
   change(max, 7u, "max", see);

@@ -147,7 +147,8 @@ struct InstanceRecord {
   std::optional<ShapeLaunches> shape_launches;  // nothing in recordings of before version 2.2
   Dim3 cluster = kNoCluster;
   // Other attributes of the launch by CUDA's names, {"programmatic_stream_serialization", "1"}. They change no result. Behind
-  // "jit_" stands an option with which the program had the driver assemble the kernel's PTX, {"jit_max_registers", "32"}.
+  // "jit_" stands an option with which the program had the driver assemble the kernel's PTX, {"jit_max_registers", "32"};
+  // "device" is which of the program's devices it ran on, if not the first.
   std::map<std::string, std::string> attributes;
   MemoryExtent memory_extent = MemoryExtent::all;  // as were all recordings of before version 2.3
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;

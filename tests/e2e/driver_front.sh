@@ -68,3 +68,21 @@ fi
 cp "$program" setuid && chmod u+s setuid
 expect 2 mneme record -rdb none --device cuda -- ./setuid dlsym "$cubin" launch
 contains err "runs with the rights of its owner (setuid), where the dynamic loader preloads no library"
+
+# Of several ranks the first is recorded, or those that are named; both at once, into one database. The others run as without Mneme.
+ranks() { # runs two ranks at once, of which each launches its own number of times
+  # shellcheck disable=SC2016  # the child's own
+  printf '%s' 'RANK=0 "$0" dlsym "$1" launch >zero & RANK=1 "$0" dlsym "$1" launch launch launch >one; wait'
+}
+expect 0 mneme record -rdb ranks --device cuda --vass 1 -- sh -c "$(ranks)" "$program" "$cubin"
+contains err "recorded 1 launch of 1 kernel"
+[ "$(cat zero one)" = "$(printf 'sum 500500\nsum 502500')" ] || fail "the ranks print other things when they are recorded"
+expect 0 mneme record -rdb all-ranks --device cuda --vass 1 --record-ranks all -- sh -c "$(ranks)" "$program" "$cubin"
+contains err "recorded 3 launches of 1 kernel"
+expect 0 mneme ls --check all-ranks
+expect 0 mneme record -rdb second-rank --device cuda --vass 1 --record-ranks 1,7 -- sh -c "$(ranks)" "$program" "$cubin"
+contains err "recorded 3 launches of 1 kernel"
+expect 0 env SLURM_PROCID=2 mneme record -rdb no-rank --device cuda --vass 1 -- "$program" dlsym "$cubin" launch
+[ ! -s err ] || fail "of a rank that is not recorded something is said: $(cat err)"
+expect 2 mneme record -rdb none --device cuda --record-ranks first -- "$program" dlsym "$cubin" launch
+contains err "ranks to record are all, or numbers with commas between them such as 0,2, not 'first'"

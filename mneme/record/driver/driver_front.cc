@@ -39,6 +39,7 @@ struct DriverFront::Functions {
   CUresult (*destroy_event)(CUevent) = nullptr;
   CUresult (*push_current)(CUcontext) = nullptr;
   CUresult (*pop_current)(CUcontext*) = nullptr;
+  CUresult (*copy_to_host)(void*, CUdeviceptr, size_t) = nullptr;
   CUresult (*primary_release)(CUdevice) = nullptr;
   CUresult (*elapsed_time)(float* milliseconds, CUevent start, CUevent end) = nullptr;
 };
@@ -78,6 +79,7 @@ Status DriverFront::attach(mneme_driver_table& table) {
   MNEME_TRY(need("cuEventDestroy_v2", functions.destroy_event));
   MNEME_TRY(need("cuCtxPushCurrent_v2", functions.push_current));
   MNEME_TRY(need("cuCtxPopCurrent_v2", functions.pop_current));
+  MNEME_TRY(need("cuMemcpyDtoH_v2", functions.copy_to_host));
   MNEME_TRY(need("cuDevicePrimaryCtxRelease_v2", functions.primary_release));
   MNEME_TRY(need("cuEventElapsedTime", functions.elapsed_time));
   library_ = table.library;
@@ -287,6 +289,12 @@ Result<MemoryRange> DriverFront::find_global(const RecordableKernel& kernel, con
   if (code != CUDA_SUCCESS)
     return error(Code::not_found, "the driver finds no variable {}: it returned {}", name, static_cast<int>(code));
   return MemoryRange{DevicePtr(address), Bytes(size)};
+}
+
+// In the current context, which is that of the launch.
+Status DriverFront::read_variable(Stream&, MutableByteSpan to, DevicePtr from) {
+  const CUresult code = functions_->copy_to_host(to.data(), from.address, to.size());
+  return code == CUDA_SUCCESS ? Status() : driver_error("cuMemcpyDtoH", code);
 }
 
 Result<MemoryRange> DriverFront::find_variable(const RegisteredVariable& variable, uint32_t) {

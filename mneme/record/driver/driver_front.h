@@ -42,6 +42,7 @@ class DriverFront final : public Vendor {
   bool has_happened(void* event) override;
   void destroy_event(void* event) override;
   Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) override;
+  Status read_variable(Stream& stream, MutableByteSpan to, DevicePtr from) override;
   Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
   Result<std::vector<Parameter>> parameters_of(const void* function) override;
 

@@ -296,6 +296,8 @@ TEST_F(DriverFrontTest, EachDeviceIsRecordedInARangeOfItsOwn) {
   std::map<DevicePtr, int> bases;
   for (const InstanceRecord& instance : all[0].instances) ++bases[instance.space_base];
   EXPECT_EQ(bases, (std::map<DevicePtr, int>{{address_space_base(1), 1}, {address_space_base(0), 2}}));
+  for (const InstanceRecord& instance : all[0].instances)
+    EXPECT_EQ(instance.attributes.contains("device"), instance.space_base == address_space_base(1));
 }
 
 TEST_F(DriverFrontTest, MemoryOfAnotherDeviceIsReachedAsTheProgramHasAllowed) {
