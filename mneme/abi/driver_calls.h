@@ -58,6 +58,7 @@
   X(cuMemUnmap)                      \
   X(cuMemSetAccess)                  \
   X(cuMulticastBindMem)              \
+  X(cuMulticastBindAddr)             \
   X(cuMemGetAddressRange_v2)         \
   X(cuPointerGetAttribute)           \
   X(cuPointerGetAttributes)          \

@@ -24,6 +24,12 @@ void OutsideMemory::refuse(uint64_t handle, NotRecorded reason) {
   if (auto found = handles_.find(handle); found != handles_.end()) found->second.memory->refused = reason;
 }
 
+void OutsideMemory::refuse_mapped(const MemoryRange& range, NotRecorded reason) {
+  std::lock_guard lock(mutex_);
+  for (auto one = mappings_.first_overlap(range); one != mappings_.end() && one->range.overlaps(range); ++one)
+    one->value.memory->refused = reason;
+}
+
 void OutsideMemory::retain(uint64_t handle, DevicePtr address) {
   std::lock_guard lock(mutex_);
   const auto* mapping = mappings_.find(address);

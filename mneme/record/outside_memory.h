@@ -24,6 +24,7 @@ class OutsideMemory {
   void create(uint64_t handle, int device);
   void create_refused(uint64_t handle, NotRecorded refused);
   void refuse(uint64_t handle, NotRecorded reason);
+  void refuse_mapped(const MemoryRange& range, NotRecorded reason);
   // The handle stands for what is mapped at the address.
   void retain(uint64_t handle, DevicePtr address);
   void release(uint64_t handle);

@@ -105,6 +105,14 @@ TEST(OutsideMemory, WhereAHandleComesFromDecides) {
   EXPECT_EQ(memory.refusal(piece(4).address, 0), NotRecorded::mapped_memory) << "nobody has said what it is";
 }
 
+TEST(OutsideMemory, WhatIsMappedCanBeRefused) {
+  OutsideMemory memory;
+  for (uint64_t number : {0, 1, 2}) map(memory, number);
+  memory.refuse_mapped(piece(1, 5), NotRecorded::mapped_memory);
+  EXPECT_EQ(memory.mapped(0), Ranges{piece(0)});
+  EXPECT_EQ(memory.refusal(piece(2).address, 0), NotRecorded::mapped_memory);
+}
+
 TEST(OutsideMemory, ManagedMemoryIsEveryDevices) {
   OutsideMemory memory;
   const MemoryRange one{DevicePtr(0x7f0000000000), Bytes(100)}, two{DevicePtr(0x7f0000000200), Bytes(300)};

@@ -187,6 +187,16 @@ TEST_F(DriverFrontTest, WhatIsNotMappedAnyMoreIsNotRecorded) {
   EXPECT_EQ(ranges(prologue(), Region::Kind::mapped), std::vector<MemoryRange>());
 }
 
+TEST_F(DriverFrontTest, NothingIsUnmappedUnderACapture) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " meanwhile";
+  EXPECT_EQ(recorded(steps), "sum 519500\n");
+  EXPECT_EQ(report().instances, 20u);
+  for (const KernelDocument& kernel : kernels())
+    for (const InstanceRecord& instance : kernel.instances)
+      EXPECT_TRUE(Database::open(database_)->check_instance(instance.static_hash, instance.dynamic_hash).ok());
+}
+
 TEST_F(DriverFrontTest, AReservationLiesWhereTheProgramOrTheDriverWantsIt) {
   EXPECT_EQ(recorded("dlsym " + kCubin + " mapped_elsewhere"), "mapped 500500\nsum 499500\n");
   EXPECT_EQ(ranges(prologue(), Region::Kind::mapped), std::vector({MemoryRange{DevicePtr(0x6e0000000000), 2_MiB}}));

@@ -96,6 +96,13 @@ CUresult on_bind(CUmemGenericAllocationHandle multicast, size_t multicast_offset
   return code;
 }
 
+CUresult on_bind_address(CUmemGenericAllocationHandle multicast, size_t multicast_offset, CUdeviceptr address, size_t size,
+                         unsigned long long flags) {
+  const CUresult code = MNEME_DRIVER(cuMulticastBindAddr, cuMulticastBindAddr)(multicast, multicast_offset, address, size, flags);
+  if (code == CUDA_SUCCESS) outside().refuse_mapped({DevicePtr(address), Bytes(size)}, NotRecorded::mapped_memory);
+  return code;
+}
+
 #define MNEME_HOOK(name, ...) hook(MNEME_DRIVER_CALL_##name, &__VA_ARGS__)
 
 }  // namespace
@@ -110,7 +117,8 @@ std::vector<DriverHook> mapped_memory_hooks() {
           MNEME_HOOK(cuMemMap, on_map),
           MNEME_HOOK(cuMemUnmap, on_unmap),
           MNEME_HOOK(cuMemSetAccess, on_set_access),
-          MNEME_HOOK(cuMulticastBindMem, on_bind)};
+          MNEME_HOOK(cuMulticastBindMem, on_bind),
+          MNEME_HOOK(cuMulticastBindAddr, on_bind_address)};
 }
 
 }  // namespace mneme::driver

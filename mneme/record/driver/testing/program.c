@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +198,16 @@ static void go_back(void) {
   memory = before.memory;
 }
 
+/* Maps memory and takes it away again until it is told to stop. */
+static volatile int stop;
+static void* map_again_and_again(void* base) {
+  while (!stop) {
+    map_pieces((CUdeviceptr)base, 2);
+    CALL(cuMemUnmap, (CUdeviceptr)base, (size_t)2 * kPiece);
+  }
+  return NULL;
+}
+
 static void step(const char* what) {
   if (strcmp(what, "launch") == 0) {
     launch(memory);
@@ -332,6 +343,12 @@ static void step(const char* what) {
     CALL(cuMemAddressFree, base, (size_t)2 * kPiece);
   } else if (strcmp(what, "mapped_elsewhere") == 0) {
     launch_and_sum("mapped", map_pieces(reserve(0x6e0000000000, 32 << 20), 1));
+  } else if (strcmp(what, "meanwhile") == 0) { /* another thread changes what there is to record */
+    pthread_t other;
+    pthread_create(&other, NULL, map_again_and_again, (void*)reserve(0, 2 * kPiece));
+    for (int i = 0; i < 20; ++i) launch(memory);
+    stop = 1;
+    pthread_join(other, NULL);
   } else if (strcmp(what, "no_access") == 0) { /* memory that is there and that no kernel may reach */
     CUmemGenericAllocationHandle handle = create_on_device();
     CALL(cuMemMap, reserve(0, kPiece), (size_t)kPiece, (size_t)0, handle, 0ull);
