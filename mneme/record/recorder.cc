@@ -293,7 +293,7 @@ std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters, int ordin
   for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
     uint64_t word;
     std::memcpy(&word, parameters.data() + at, sizeof word);
-    if (auto refused = outside_memory_.refusal(DevicePtr(word), device)) return refused;
+    if (auto refused = outside_memory_.refusal(DevicePtr(word), ordinal)) return refused;
     std::lock_guard lock(mutex_);
     if (const auto* found = foreign_.find(DevicePtr(word))) return found->value;
     if (auto owner = owner_of(word); owner && *owner != ordinal) return NotRecorded::peer_memory;

@@ -89,9 +89,9 @@ TEST_F(RecorderOnDevices, AFreeWaitsForTheDeviceThatTheMemoryIsOn) {
 TEST_F(RecorderOnDevices, AnAllocationThatDoesNotFitTakesAllThatWasFreed) {
   auto in_stream = allocate(24_MiB), in_capture = allocate(24_MiB);
   ASSERT_TRUE(recorder_.free_in_stream(vendor_, *in_stream, nullptr).ok());
-  recorder_.begin_stream_capture();
+  recorder_.begin_stream_capture(nullptr);
   ASSERT_TRUE(recorder_.free(vendor_, *in_capture).ok());
-  recorder_.end_stream_capture();
+  recorder_.end_stream_capture(nullptr);
   EXPECT_TRUE(allocate(1_MiB));
   EXPECT_TRUE(recorder_.find_allocation(*in_stream) && recorder_.find_allocation(*in_capture)) << "nothing waits without need";
   vendor_.look = [&] { return !vendor_.waited.empty(); };
