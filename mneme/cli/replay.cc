@@ -56,12 +56,12 @@ class ReplayCommand : public Command {
         if (!instance.result.failure.ok()) report(instance.result.failure);
       return outcome(printed, results);
     };
-    return guard_.run(work, [&](const Status& reason) { return outcome(printed, {{"", "", failure(reason)}}); });
+    return guard_.run(work, [&](const Status& reason) { return outcome(printed, {{"", "", "", failure(reason)}}); });
   }
 
  private:
   struct InstanceResult {
-    std::string record_id, kernel;  // empty where none was chosen yet
+    std::string record_id, kernel, pipeline;  // empty where none was chosen yet
     ReplayResult result;
     LaunchShape recorded = {};  // of the launch in the program
   };
@@ -77,10 +77,10 @@ class ReplayCommand : public Command {
     int failed = 0;
     std::string text;
     nlohmann::json instances = nlohmann::json::array();
-    for (const auto& [record_id, kernel, result, recorded] : results) {
+    for (const auto& [record_id, kernel, pipeline, result, recorded] : results) {
       verified = verified && result.verified;
       if (!result.failure.ok()) failed = kExitCannotRun;
-      if (for_a_person_) text += (text.empty() ? "" : "\n") + replay_text(title(record_id, kernel), result, recorded);
+      if (for_a_person_) text += (text.empty() ? "" : "\n") + replay_text(title(record_id, kernel), pipeline, result, recorded);
       if (!for_a_person_ && result.failure.ok() && !result.verified)
         log::warning("not verified: {}; mneme diff tells more", describe_wrong(result));
       instances.push_back({{"record_id", record_id}, {"result", to_json(result)}});
@@ -108,7 +108,7 @@ class ReplayCommand : public Command {
       if (!configuration.ok()) return configuration.status();
       return replay(*configuration);
     }();
-    if (!results.ok()) results = std::vector<InstanceResult>{{"", "", failure(results.status())}};
+    if (!results.ok()) results = std::vector<InstanceResult>{{"", "", "", failure(results.status())}};
     return std::move(*results);
   }
 
@@ -121,7 +121,8 @@ class ReplayCommand : public Command {
     MNEME_ASSIGN(auto device, device_.open());
     std::vector<InstanceResult> results;
     for (const Digest& instance : recorded.instances) {
-      InstanceResult& one = results.emplace_back(instance.hex(), recorded.kernel.kernel.demangled);
+      InstanceResult& one = results.emplace_back(instance.hex(), recorded.kernel.kernel.demangled,
+                                                 describe_pipeline(configuration.passes, recorded.kernel.kernel));
       const Digest& kernel = recorded.kernel.kernel.static_hash;
       if (Status status = replay_one(recorded.database, kernel, instance, *device, configuration, one); !status.ok())
         one.result = failure(status);

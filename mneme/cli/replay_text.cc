@@ -84,13 +84,15 @@ void add_differences(const ReplayResult& result, Rows& rows) {
 
 }  // namespace
 
-std::string replay_text(const std::string& title, const ReplayResult& result, const LaunchShape& recorded) {
+std::string replay_text(const std::string& title, const std::string& pipeline, const ReplayResult& result,
+                        const LaunchShape& recorded) {
   const std::string name = shown(title, 0);
   if (!result.failure.ok()) return fmt::format("{}: could not be replayed\n", name.empty() ? "the launch" : name);
   std::string text = fmt::format("{} on {}\n  {}\n", name, shown(result.device), verdict(result));
   Rows rows;
   add_times(result, rows);
   add_launch(result, recorded, rows);
+  rows.push_back({"  pipeline", shown(pipeline)});
   add_code(result, rows);
   if (!result.mask.empty())
     rows.push_back({"  mask", result.mask == "on" ? fmt::format("on, {}", result.masked_bytes) : shown(result.mask)});

@@ -11,6 +11,7 @@
 #include "mneme/cli/options/recorded_launch.h"
 #include "mneme/cli/output.h"
 #include "mneme/cli/recording_view.h"
+#include "mneme/replay/code_level.h"
 
 namespace mneme::cli {
 namespace {
@@ -101,7 +102,10 @@ class ShowCommand : public Command {
         {"kernel", kernel.demangled}, {"symbol", kernel.name}, {"static hash", kernel.static_hash.hex()}};
     if (!kernel.source.empty()) head.push_back({"source", kernel.source});
     head.push_back({"compiled for", fmt::format("{} {}", kernel.target, kernel.arch)});
-    if (!kernel.pipeline.empty()) head.push_back({"compiled by", kernel.pipeline});
+    if (!kernel.pipeline.empty())
+      head.push_back({"compiled by", kernel.pipeline});
+    else if (!has_program_code(kernel))
+      head.push_back({"compiled by", fmt::format("not recorded: {} is {}", kAsBuilt, kWhereNotKnown)});
     if (kernel.level == CodeLevel::ir)
       head.push_back({"IR", fmt::format("{} ({})", ir_file_name(kernel.static_hash), document.ir_size)});
     for (const CodeImageRecord& image : kernel.images) head.push_back({"code", format_image(image, kernel)});

@@ -180,6 +180,7 @@ class SweepCommand : public Command {
     for (GridAxis& axis : plan.axes) MNEME_TRY(pin_files(axis, FileSystem::posix()));
     MNEME_ASSIGN(plan.device, device_.kind());
     plan.code = recorded.kernel.kernel.level;
+    plan.as_built = describe_as_built(recorded.kernel.kernel);
     plan.base = shown_for(std::move(plan.base), recorded.kernel.kernel);
     MNEME_TRY(check_code_level(plan, recorded.kernel.kernel));
     MNEME_TRY(check_texts(to_json(plan), "sweeping"));

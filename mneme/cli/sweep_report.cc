@@ -85,14 +85,20 @@ std::string fastest_table(const SweepPlan& plan, const SweepTally& tally) {
   return format_table(rows);
 }
 
-std::string baseline_text(const SweepTally& tally) {
+// "as-built: default<O2>", "default<O3>"
+std::string recorded_pipeline(const SweepPlan& plan) {
+  const bool told = plan.recorded_passes == kAsBuilt && !plan.as_built.empty();
+  return shown(told ? fmt::format("{}: {}", kAsBuilt, plan.as_built) : plan.recorded_passes);
+}
+
+std::string baseline_text(const SweepPlan& plan, const SweepTally& tally) {
   const std::vector<Nanoseconds>& times = tally.baseline_times();
   if (times.empty()) {
     const std::string& problem = tally.baseline_problem();
     return fmt::format("as recorded: not measured{}, so that there are no speed-ups\n",
                        problem.empty() ? "" : ": " + shown_message(problem));
   }
-  std::string text = "as recorded (default<O3>): ";
+  std::string text = fmt::format("as recorded ({}): ", recorded_pipeline(plan));
   for (size_t i = 0; i < times.size(); ++i)
     text += fmt::format("{}{}", i == 0 ? "" : i + 1 == times.size() ? " and " : ", ", format_time(times[i]));
   if (tally.baseline_at_begin_and_end()) text += " at the begin and the end";
@@ -217,7 +223,7 @@ std::string sweep_line(uint64_t total, const SweepTally& tally, const SweepRate&
 std::string sweep_table(const SweepPlan& plan, uint64_t total, const SweepTally& tally, const SweepRate& rate) {
   std::string text;
   if (!tally.fastest().empty()) text += fastest_table(plan, tally) + "\n";
-  return text + baseline_text(tally) + counts_text(total, tally, rate) + failures_text(plan, tally);
+  return text + baseline_text(plan, tally) + counts_text(total, tally, rate) + failures_text(plan, tally);
 }
 
 Json sweep_json(const SweepPlan& plan, uint64_t total, const SweepTally& tally, const SweepRate& rate) {

@@ -39,6 +39,7 @@ PoolResult baseline(std::string_view label, std::vector<double> times) {
 struct SweepReport : ::testing::Test {
   SweepReport() {
     plan.axes = {*parse_axis("block.x=64:512:64"), *parse_axis("passes=default<O3>")};
+    plan.as_built = "default<O2>";
     tally.add_baseline(baseline(kBaselineAtBegin, {10, 10, 10}));
     tally.add(right(64, {9, 8, 7}), {64, "default<O3>"});
     tally.add(right(128, {5, 5, 6}), {128, "default<O3>"});
@@ -100,18 +101,18 @@ TEST_F(SweepReport, TheTableHasTheFastestAndTheFailures) {
   tally.add_baseline(baseline(kBaselineAtEnd, {12}));
   rate.seconds = 2;
   rate.now.device_busy = std::chrono::seconds(1);
-  EXPECT_EQ(
-      sweep_table(plan, 8, tally, rate),
-      "RANK  block.x  passes       TIME     SPEED-UP      REGISTERS  OBJECT    VERIFIED     ALIKE\n"
-      "1     128      default<O3>  5.00 us  2.00 to 2.40  24         4.00 KiB  to the byte  1\n"
-      "2     64       default<O3>  8.00 us  1.25 to 1.50  24         4.00 KiB  to the byte  0\n"
-      "\n"
-      "as recorded (default<O3>): 10.00 us and 12.00 us at the begin and the end; they differ by 20 %, and so may the others: "
-      "speed-ups are over the least and over the most\n"
-      "7 of 8 configurations done: 4 verified, 3 failed; 1 shared another's measurement; 1 of an earlier run\n"
-      "2 measured in 2.0 s, 1.0 a second; 1 device busy 50 %, 1 compile worker 0 %\n"
-      "2 wrong_result, as block.x=256 passes=default<O3>: memory differs\n"
-      "1 invalid_launch, as block.x=384 passes=default<O3>: too many threads\n");
+  EXPECT_EQ(sweep_table(plan, 8, tally, rate),
+            "RANK  block.x  passes       TIME     SPEED-UP      REGISTERS  OBJECT    VERIFIED     ALIKE\n"
+            "1     128      default<O3>  5.00 us  2.00 to 2.40  24         4.00 KiB  to the byte  1\n"
+            "2     64       default<O3>  8.00 us  1.25 to 1.50  24         4.00 KiB  to the byte  0\n"
+            "\n"
+            "as recorded (as-built: default<O2>): 10.00 us and 12.00 us at the begin and the end; they differ by 20 %, and so "
+            "may the others: "
+            "speed-ups are over the least and over the most\n"
+            "7 of 8 configurations done: 4 verified, 3 failed; 1 shared another's measurement; 1 of an earlier run\n"
+            "2 measured in 2.0 s, 1.0 a second; 1 device busy 50 %, 1 compile worker 0 %\n"
+            "2 wrong_result, as block.x=256 passes=default<O3>: memory differs\n"
+            "1 invalid_launch, as block.x=384 passes=default<O3>: too many threads\n");
 }
 
 TEST_F(SweepReport, SpeedUpsOverASteadyBaselineAreOneFigure) {
@@ -121,7 +122,8 @@ TEST_F(SweepReport, SpeedUpsOverASteadyBaselineAreOneFigure) {
 
 TEST_F(SweepReport, TwoBeginsAreNoBeginAndEnd) {
   tally.add_baseline(baseline(kBaselineAtBegin, {10.4}));
-  EXPECT_NE(sweep_table(plan, 8, tally, rate).find("\nas recorded (default<O3>): 10.00 us and 10.40 us\n"), std::string::npos);
+  EXPECT_NE(sweep_table(plan, 8, tally, rate).find("\nas recorded (as-built: default<O2>): 10.00 us and 10.40 us\n"),
+            std::string::npos);
 }
 
 TEST_F(SweepReport, ALongValueThatFailedIsCut) {
@@ -174,7 +176,7 @@ TEST_F(SweepReport, TheJsonHasEveryFigureInItsOwnPlace) {
   rate.now.workers_replaced = 3;
   Json json = sweep_json(plan, 8, tally, rate);
   EXPECT_EQ(json["best"].size(), 2u);
-  EXPECT_EQ(json["best"][0], Json({{"configuration", {{"block", {{"x", 128}}}, {"passes", "default<O3>"}}},
+  EXPECT_EQ(json["best"][0], Json({{"configuration", {{"block", {{"x", 128}}}, {"passes", "as-built"}}},
                                    {"digest", whole_digest(right(128, {}).configuration).hex()},
                                    {"time", 5000.0},
                                    {"speed_up", 2.2},
@@ -199,7 +201,7 @@ TEST_F(SweepReport, TheJsonHasEveryFigureInItsOwnPlace) {
         {"invalid_launch",
          {{"count", 1}, {"values", {{"block.x", 384}, {"passes", "default<O3>"}}}, {"reason", "too many threads"}}}}},
       {"baseline",
-       {{"configuration", {{"passes", "default<O3>"}}}, {"times", {10000.0, 12000.0}}, {"time", 11000.0}, {"problem", {}}}},
+       {{"configuration", {{"passes", "as-built"}}}, {"times", {10000.0, 12000.0}}, {"time", 11000.0}, {"problem", {}}}},
       {"rate",
        {{"seconds", 4.0},
         {"seconds_before", 1.5},
@@ -216,7 +218,7 @@ TEST_F(SweepReport, TheJsonHasEveryFigureInItsOwnPlace) {
         {"stages_ns", {{"optimise", 2e6}}}}}};
   EXPECT_EQ(json, expected) << Json::diff(expected, json).dump(2);
   const Json best = best_json(tally);
-  EXPECT_EQ(best, Json({{"configuration", {{"block", {{"x", 128}}}, {"passes", "default<O3>"}}},
+  EXPECT_EQ(best, Json({{"configuration", {{"block", {{"x", 128}}}, {"passes", "as-built"}}},
                         {"result", to_json(right(128, {5, 5, 6}).details)},
                         {"time", 5000.0},
                         {"speed_up", 2.2},

@@ -57,9 +57,14 @@ struct CompileOptions {
   AccessTracking tracking = {};  // unsupported, by name: the module has an access that cannot be followed
 };
 
-// Whether a pipeline names "as-built": what the program's compiler optimised the kernel with.
+// The word for what the program's compiler optimised the kernel with, which can stand wherever a pipeline stands.
+inline constexpr const char* kAsBuilt = "as-built";
+// Whether a pipeline names it.
 bool names_as_built(std::string_view passes);
-// The pipeline with another in the place of "as-built", for whoever only looks whether it parses.
+// What the assembler is asked for these options. Where the pipeline names "as-built", and no level is asked for, the level is
+// that with which clang had the program's code assembled: 2 for default<O2>.
+AssemblerOptions assembler_options(const CompileOptions& options);
+// The pipeline with another in the place of "as-built".
 std::string replace_as_built(std::string passes, std::string_view with);
 
 struct StageTime {
@@ -105,6 +110,8 @@ struct CompiledCode {
 
 // CompiledCode::assembler where the code is the program's own machine code.
 inline constexpr const char* kRecordedAssembler = "recorded";
+// The same where the image is PTX, which the driver assembles when it loads it.
+inline constexpr const char* kDriverAssembler = "driver";
 
 // The stages after which emit() can show a compilation.
 enum class Stage {

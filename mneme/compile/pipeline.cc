@@ -23,7 +23,6 @@ namespace {
 
 constexpr llvm::StringRef kInstCombine = "instcombine";
 constexpr llvm::StringRef kNoVerify = "no-verify-fixpoint";
-constexpr llvm::StringRef kAsBuilt = "as-built";
 
 bool ends_name(char c) { return !llvm::isAlnum(c) && c != '-' && c != '_'; }
 
@@ -81,7 +80,7 @@ std::vector<std::string> known_passes(llvm::PassBuilder& builder) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   builder.printPassNames(stream);
-  std::vector<std::string> names = {"default", "as-built", "module", "cgscc", "function", "loop", "loop-mssa"};
+  std::vector<std::string> names = {"default", kAsBuilt, "module", "cgscc", "function", "loop", "loop-mssa"};
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(text).split(lines, '\n');
   for (llvm::StringRef line : lines)  // headings begin the line, names stand behind spaces, their parameters behind "<"
@@ -112,7 +111,7 @@ std::string suggestion(llvm::StringRef words, llvm::PassBuilder& builder) {
   const llvm::StringRef name = unknown->split('<').first;
   if (name == kAsBuilt && (words.contains("unknown pass name") || words.contains("unknown module pass")))
     return "; it is what a recorded kernel was compiled with, and that is not known here: name a pipeline, as default<O3>";
-  if (llvm::is_contained({"as-built", "default", "thinlto-pre-link", "thinlto", "lto-pre-link", "lto"}, name))
+  if (llvm::is_contained({kAsBuilt, "default", "thinlto-pre-link", "thinlto", "lto-pre-link", "lto"}, name))
     return "; it is for a module: write function(...) around the passes of functions that stand before it";
   return did_you_mean(std::string_view(name), known_passes(builder));
 }
@@ -175,11 +174,19 @@ Status run_pipeline(llvm::Module& module, llvm::TargetMachine& machine, const st
 
 std::string replace_as_built(std::string passes, std::string_view with) {
   for (size_t at = find_name(passes, kAsBuilt); at != llvm::StringRef::npos; at = find_name(passes, kAsBuilt, at + with.size()))
-    passes.replace(at, kAsBuilt.size(), with);
+    passes.replace(at, std::string_view(kAsBuilt).size(), with);
   return passes;
 }
 
 bool names_as_built(std::string_view passes) { return find_name(passes, kAsBuilt) != llvm::StringRef::npos; }
+
+AssemblerOptions assembler_options(const CompileOptions& options) {
+  AssemblerOptions assembler = options.assembler;
+  const auto level = names_as_built(options.passes) ? level_of(options.as_built) : std::nullopt;
+  constexpr unsigned kUsual = 3;  // left out, so that the same PTX is the same translation
+  if (level && !assembler.level && level->getSpeedupLevel() != kUsual) assembler.level = level->getSpeedupLevel();
+  return assembler;
+}
 
 unsigned codegen_level(const CompileOptions& options) {
   const auto level = names_as_built(options.passes) ? level_of(options.as_built) : std::nullopt;

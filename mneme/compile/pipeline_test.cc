@@ -378,6 +378,22 @@ TEST(AsBuilt, HasTheCodeGeneratorsLevelTooUnlessAnotherIsAskedFor) {
   EXPECT_EQ(level("default<O1>", "default<O2>", 3), 3u);
 }
 
+TEST(AsBuilt, HasTheAssemblersLevelTooUnlessOneIsAskedFor) {
+  const auto level = [](const char* passes, const char* as_built, std::optional<unsigned> asked = {}) {
+    CompileOptions options;
+    options.passes = passes;
+    options.as_built = as_built;
+    options.assembler.level = asked;
+    return assembler_options(options).level;
+  };
+  EXPECT_EQ(level("as-built", "default<O1>"), 1u);
+  EXPECT_EQ(level("as-built,function(gvn)", "default<Oz>"), 2u);
+  EXPECT_EQ(level("as-built", "default<O3>"), std::nullopt) << "the assembler's own";
+  EXPECT_EQ(level("as-built", "default<O1>", 4), 4u);
+  EXPECT_EQ(level("as-built", ""), std::nullopt);
+  EXPECT_EQ(level("default<O1>", "default<O1>"), std::nullopt);
+}
+
 TEST(RunPipeline, NamesLevelsOfTheCompilerAsPipelines) {
   ir::Module module = parse("");
   EXPECT_EQ(run(module, "O3").message(), "pass pipeline 'O3' does not parse: unknown pass name 'O3'; it is written default<O3>");

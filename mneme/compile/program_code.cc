@@ -13,7 +13,8 @@ bool runs_program_code(DeviceKind kind) {
 Result<Translation> translate_program_code(const ProgramCode& code, const AssemblerOptions& assembler, DeviceKind kind,
                                            const std::string& architecture) {
   if (!runs_program_code(kind))
-    return error(Code::unsupported, "the {} does not run the program's own code of '{}'", backend_of(kind).title, code.kernel);
+    return error(Code::unsupported, "the {} does not run the program's own code of '{}', which {} is: name a pipeline",
+                 backend_of(kind).title, code.kernel, kAsBuilt);
   return find_compiler_backend(kind)->take_program_code(code, assembler, architecture);
 }
 

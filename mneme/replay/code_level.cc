@@ -11,6 +11,9 @@ namespace {
 
 using Json = nlohmann::json;
 
+// What older versions wrote for a configuration that names no pipeline.
+constexpr std::string_view kNamedNone = "default<O3>";
+
 bool is_within(std::string_view path, std::string_view section) {
   return path == section || (path.starts_with(section) && path.substr(section.size()).starts_with("."));
 }
@@ -47,13 +50,23 @@ CodeLevel program_level(const KernelRecord& kernel) {
   return kernel.find_image(CodeImageRecord::Kind::ptx) != nullptr ? CodeLevel::ptx : CodeLevel::cubin;
 }
 
+std::string describe_as_built(const KernelRecord& kernel) {
+  if (has_program_code(kernel)) return "the program's own code";
+  return kernel.pipeline.empty() ? fmt::format("{}, as the recording does not say", kWhereNotKnown) : kernel.pipeline;
+}
+
+std::string describe_pipeline(const std::string& passes, const KernelRecord& kernel) {
+  if (passes == kAsBuilt) return fmt::format("{}: {}", kAsBuilt, describe_as_built(kernel));
+  return names_as_built(passes) ? fmt::format("{}; {} is {}", passes, kAsBuilt, describe_as_built(kernel)) : passes;
+}
+
 bool names_program_code(const Configuration& configuration, const KernelRecord& kernel) {
   return kernel.level != CodeLevel::ir || (configuration.passes == kAsBuilt && has_program_code(kernel));
 }
 
 Status check_code_level(const Configuration& configuration, const KernelRecord& kernel) {
   if (!names_program_code(configuration, kernel)) return {};
-  if (configuration.passes != kAsBuilt && configuration.passes != Configuration().passes)
+  if (configuration.passes != kAsBuilt && configuration.passes != kNamedNone)
     return error(Code::unsupported, "passes: {}: there is no IR that passes could change; leave the pipeline out, or say {}",
                  recorded_as(kernel), kAsBuilt);
   const Json json = to_json(configuration);
@@ -71,7 +84,7 @@ Status check_code_level(const Configuration& configuration, const KernelRecord& 
 }
 
 Configuration shown_for(Configuration configuration, const KernelRecord& kernel) {
-  if (kernel.level != CodeLevel::ir && configuration.passes == Configuration().passes) configuration.passes = kAsBuilt;
+  if (kernel.level != CodeLevel::ir && configuration.passes == kNamedNone) configuration.passes = kAsBuilt;
   return configuration;
 }
 

@@ -15,23 +15,27 @@
 
 namespace mneme {
 
-// The pipeline of a kernel without IR, whose code is as the program's build has left it.
-inline constexpr const char* kAsBuilt = "as-built";
-
 // Whether a replay can run the program's own code: that of a kernel without IR, and of one with IR whose compiler's pipeline is
 // not known, while its machine code is (a kernel of Triton's whose IR was found). There as-built names the machine code.
 bool has_program_code(const KernelRecord& kernel);
 // What a replay has of the program's own code: `ptx` or `cubin`.
 CodeLevel program_level(const KernelRecord& kernel);
+// What as-built stands for where neither the pipeline nor machine code was recorded.
+inline constexpr const char* kWhereNotKnown = "default<O3>";
+// What as-built is of the kernel, for people: "default<O2>", "the program's own code", or "default<O3>, as the recording does not
+// say".
+std::string describe_as_built(const KernelRecord& kernel);
+// A pipeline for people: with what as-built is of the kernel, where it names that.
+std::string describe_pipeline(const std::string& passes, const KernelRecord& kernel);
 // Whether the configuration runs the program's own code of the kernel.
 bool names_program_code(const Configuration& configuration, const KernelRecord& kernel);
 
 // unsupported, with the member's path and the reason: the configuration changes what the level of the kernel's code lacks. The
-// pipeline may be as-built, or the one that a configuration has which names none. At the level ir anything is ok, unless as-built
-// names the program's own code.
+// pipeline may be as-built; default<O3> too, which is what older versions wrote for a configuration that names none. At the level
+// ir anything is ok, unless as-built names the program's own code.
 Status check_code_level(const Configuration& configuration, const KernelRecord& kernel);
 
-// The configuration as it is shown: where it names no pipeline, and the kernel was recorded without IR, with as-built.
+// The configuration as it is shown: of a kernel without IR as-built is its pipeline, however an older version called it.
 Configuration shown_for(Configuration configuration, const KernelRecord& kernel);
 
 // unsupported: the kernel was recorded without IR, and devices of the kind do not run the program's own code.

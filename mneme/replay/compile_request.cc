@@ -9,6 +9,7 @@ CompileOptions compile_options(const Configuration& configuration, const KernelR
   CompileOptions options;
   options.passes = configuration.passes;
   if (names_as_built(configuration.passes)) options.as_built = kernel.pipeline;
+  if (kernel.pipeline.empty() && !has_program_code(kernel)) options.passes = replace_as_built(options.passes, kWhereNotKnown);
   options.linkage = configuration.linkage;
   options.pass_plugins = configuration.pass_plugins;
   options.codegen = configuration.codegen;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "mneme/replay/access_notes.h"
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/testing/each_member.h"
 
 namespace mneme {
@@ -20,6 +21,7 @@ PlannedRegion planned(Region::Kind kind, uint64_t address, const char* name, Pla
 TEST(CompileRequest, EveryMemberThatChangesCodeIsAsked) {
   KernelRecord kernel;
   kernel.name = "k";
+  kernel.pipeline = "default<O2>";
   const CompileOptions usual = compile_options({}, kernel, {});
   Configuration changed;
   testing_members::change_each(changed, [&](const std::string& name) {
@@ -64,6 +66,30 @@ TEST(CompileRequest, TheLinkageAndThePipelineOfTheProgramAreAsked) {
   EXPECT_EQ(compile_options(configuration, kernel, {}).as_built, CompileOptions().as_built);
   configuration.passes = "as-built";
   EXPECT_EQ(compile_options(configuration, kernel, {}).as_built, "default<O2>");
+  EXPECT_EQ(compile_options(configuration, kernel, {}).passes, "as-built");
+}
+
+// As of what an older Mneme has recorded.
+TEST(CompileRequest, WhereThePipelineOfTheProgramIsNotKnownAsBuiltIsO3) {
+  KernelRecord kernel;
+  const auto passes_of = [&](const char* passes) {
+    Configuration configuration;
+    configuration.passes = passes;
+    return compile_options(configuration, kernel, {}).passes;
+  };
+  EXPECT_EQ(compile_options({}, kernel, {}).passes, "default<O3>");
+  EXPECT_EQ(passes_of("as-built,function(gvn)"), "default<O3>,function(gvn)");
+  EXPECT_EQ(passes_of("default<O1>"), "default<O1>");
+  EXPECT_EQ(describe_pipeline("as-built", kernel), "as-built: default<O3>, as the recording does not say");
+  kernel.pipeline = "default<O1>";
+  EXPECT_EQ(describe_pipeline("as-built", kernel), "as-built: default<O1>");
+  EXPECT_EQ(describe_pipeline("as-built,function(gvn)", kernel), "as-built,function(gvn); as-built is default<O1>");
+  EXPECT_EQ(describe_pipeline("default<O3>", kernel), "default<O3>");
+  kernel.pipeline.clear();
+  kernel.images = {{CodeImageRecord::Kind::cubin, Digest(), Bytes(100)}};
+  EXPECT_EQ(describe_pipeline("as-built", kernel), "as-built: the program's own code");
+  EXPECT_EQ(passes_of("as-built,function(gvn)"), "as-built,function(gvn)")
+      << "machine code is no part of a pipeline: it is refused when it is parsed";
 }
 
 TEST(AccessNotes, AreOfWhatLiesAtItsRecordedAddress) {

@@ -37,7 +37,7 @@ struct Verdict {
 LaunchShape recorded_shape(const InstanceRecord& instance);
 
 struct Configuration {
-  std::string passes = "default<O3>";     // any string that LLVM's new pass manager parses
+  std::string passes = kAsBuilt;          // any string that LLVM's new pass manager parses
   Linkage linkage = Linkage::recorded;    // of device functions and constants, as the pipeline sees them
   std::vector<std::string> pass_plugins;  // files of LLVM pass plugins
   ExtentOverride grid;                    // in blocks

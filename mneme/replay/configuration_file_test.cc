@@ -38,9 +38,11 @@ TEST_F(ConfigurationFile, IsAConfigurationAloneOrUnderItsName) {
 
 TEST_F(ConfigurationFile, MayBeAnOlderVersions) {
   Configuration wanted;
+  wanted.passes = "default<O3>";
   wanted.verdict.mask = false;
-  for (const char* content : {R"({"passes": "default<O3>", "verdict": {"poison": false}})",
-                              R"({"configuration": {"verdict": {"poison": false}}, "result": {"poison": "off"}})"})
+  for (const char* content :
+       {R"({"passes": "default<O3>", "verdict": {"poison": false}})",
+        R"({"configuration": {"passes": "default<O3>", "verdict": {"poison": false}}, "result": {"poison": "off"}})"})
     EXPECT_EQ(*read(content), wanted) << content;
 }
 

@@ -146,8 +146,8 @@ Result<CompiledCode> Session::compile(const Configuration& configuration, Replay
 
 Result<Session::Loaded> Session::recorded_launch() {
   if (!recorded_launch_) {
-    MNEME_ASSIGN(CompiledCode code, code_->sources() == nullptr ? take_program_code(Configuration())
-                                                                : compile(compile_options(Configuration(), kernel_, plan_)));
+    MNEME_ASSIGN(CompiledCode code,
+                 code_->program({}) != nullptr ? take_program_code({}) : compile(compile_options({}, kernel_, plan_)));
     MNEME_ASSIGN(recorded_launch_, load_code(code));
   }
   return *recorded_launch_;

@@ -17,10 +17,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr uint64_t kMostRandom = 10'000'000;  // they are held in memory, all the others of a grid are not
 // Of the database, from the folder of results.
 constexpr char kFromHere[] = "database_from_here";
+constexpr char kPasses[] = "passes", kO3[] = "default<O3>";
 constexpr char kRandom[] = "random", kExhaustive[] = "exhaustive";  // samplers, as `mneme tune` calls them
 
 Status corrupt(std::string_view what) { return error(Code::corrupt, "the plan of a sweep: {}", what); }
@@ -61,19 +62,31 @@ Status write_plan(const ResultsFolder& folder, const SweepPlan& plan, FileSystem
 }
 
 // ok unless `check` refuses the base, as far as no axis takes its place, or every value of an axis, by itself.
+// What a pipeline allows is asked under the base's, or under one that the axis of pipelines may have.
 Status check_each(const SweepPlan& plan, const std::function<Status(const Configuration&)>& check) {
   std::vector<GridAxis> none;
-  for (const GridAxis& axis : plan.axes) none.push_back({axis.key, {Json()}});
+  Configuration nothing;
+  nothing.passes = plan.base.passes;
+  for (const GridAxis& axis : plan.axes) {
+    if (axis.key == kPasses) nothing.passes = kO3;
+    none.push_back({axis.key, {axis.key == kPasses ? Json(kO3) : Json()}});
+  }
   MNEME_ASSIGN(const Grid beside, Grid::create(plan.base, none));
   MNEME_TRY(check(beside.at(0)));
   for (const GridAxis& axis : plan.axes) {
-    MNEME_ASSIGN(const Grid alone, Grid::create({}, {axis}));
+    MNEME_ASSIGN(const Grid alone, Grid::create(nothing, {axis}));
     const Status first = check(alone.at(0));
     bool refused = !first.ok();
     for (uint64_t i = 1; refused && i < alone.size(); ++i) refused = !check(alone.at(i)).ok();
     if (refused) return first.with_context(fmt::format("grid '{}'", axis.key));
   }
   return {};
+}
+
+// In what a version wrote in which a configuration without a pipeline had default<O3>.
+void name_pipeline(std::vector<GridAxis>& axes) {
+  for (GridAxis& axis : axes)
+    if (axis.key == kPasses) std::replace(axis.values.begin(), axis.values.end(), Json(), Json(kO3));
 }
 
 Result<CodeLevel> parse_code_level(const std::string& text) {
@@ -86,7 +99,7 @@ Result<CodeLevel> parse_code_level(const std::string& text) {
 
 Configuration SweepPlan::baseline() const {
   Configuration recorded;
-  if (code != CodeLevel::ir) recorded.passes = kAsBuilt;
+  recorded.passes = recorded_passes;
   recorded.execution = base.execution;
   recorded.tolerance = base.tolerance;
   recorded.verdict = base.verdict;
@@ -114,13 +127,15 @@ Json to_json(const SweepPlan& plan) {
                {"share", plan.share},
                {"limits", limits_json(plan.limits)}};
   if (plan.code != CodeLevel::ir) json["code"] = to_string(plan.code);
+  if (!plan.as_built.empty()) json["as_built"] = plan.as_built;
+  json["recorded_passes"] = plan.recorded_passes;
   return json;
 }
 
 Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   if (!json.is_object() || !json.contains("mneme_sweep")) return corrupt("this is none");
-  const bool first_version = json["mneme_sweep"] == 1;
-  if (!first_version && json["mneme_sweep"] != kVersion)
+  const bool first_version = json["mneme_sweep"] == 1, before_as_built = first_version || json["mneme_sweep"] == 2;
+  if (!before_as_built && json["mneme_sweep"] != kVersion)
     return error(Code::incompatible, "the plan of a sweep: its version is {}, and {} is known", json_text(json["mneme_sweep"]),
                  kVersion);
   SweepPlan plan;
@@ -130,10 +145,14 @@ Result<SweepPlan> sweep_plan_from_json(const Json& json) try {
   MNEME_ASSIGN(plan.instances, digests(json.at("instances")));
   MNEME_ASSIGN(plan.device, parse_device_kind(json.at("device").get<std::string>()));
   MNEME_ASSIGN(plan.code, parse_code_level(json.value("code", "ir")));
+  plan.as_built = json.value("as_built", "");
+  plan.recorded_passes =
+      before_as_built ? plan.code == CodeLevel::ir ? kO3 : kAsBuilt : json.at("recorded_passes").get<std::string>();
   MNEME_ASSIGN(plan.base, configuration_from_json(json.at("configuration")));
   for (const Json& axis : json.at("grid"))
     plan.axes.push_back({current_name(axis.at("key").get<std::string>()), axis.at("values").get<std::vector<Json>>(),
                          axis.value("digests", std::vector<std::string>())});
+  if (before_as_built) name_pipeline(plan.axes);
   const Json& sampled = json.at(first_version ? "random" : "trials");
   if (!sampled.is_null()) plan.random = sampled.get<uint64_t>();
   plan.seed = json.at("seed").get<uint64_t>();
@@ -161,7 +180,7 @@ Status check_pipelines(const SweepPlan& plan) {
     return std::find_if(plan.axes.begin(), plan.axes.end(), [&](const GridAxis& axis) { return axis.key == key; });
   };
   if (axis_of("pass_plugins") != plan.axes.end()) return {};
-  const auto axis = axis_of("passes");
+  const auto axis = axis_of(kPasses);
   if (axis == plan.axes.end()) {
     if (plan.base.passes == Configuration().passes) return {};
     auto refused = find_refused_pipeline({plan.base.passes}, plan.base.pass_plugins);

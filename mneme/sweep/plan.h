@@ -22,15 +22,17 @@ struct SweepPlan {
   Digest static_hash;
   std::vector<Digest> instances;
   DeviceKind device = DeviceKind::cpu;
-  CodeLevel code = CodeLevel::ir;  // of the kernel
-  Configuration base;              // what the axes change
+  CodeLevel code = CodeLevel::ir;          // of the kernel
+  std::string as_built;                    // what as-built is of the kernel, for people (describe_as_built()); empty: as `kernel`
+  std::string recorded_passes = kAsBuilt;  // the pipeline of baseline(); earlier versions had default<O3>
+  Configuration base;                      // what the axes change
   std::vector<GridAxis> axes;
   std::optional<uint64_t> random;  // how many points of the grid are tried, drawn by chance; nothing: all of them
   uint64_t seed = 0;
   bool share = true;
   PoolLimits limits;
 
-  // What the others are compared to: the launch as recorded, compiled as by default, timed and judged as the others are.
+  // What the others are compared to: the launch as recorded, compiled as the program was, timed and judged as the others are.
   Configuration baseline() const;
 };
 
@@ -47,8 +49,9 @@ Status check_code_level(const SweepPlan& plan, const KernelRecord& kernel);
 Status check_pipelines(const SweepPlan& plan);
 
 nlohmann::json to_json(const SweepPlan& plan);
-// Reads what this version or version 1 wrote. incompatible: another version of the format. corrupt: members are missing or of
-// another kind. invalid_argument: a hash, the kind of device or the configuration is none.
+// Reads what this version or an earlier one wrote, where no pipeline meant default<O3>. incompatible: another version of the
+// format. corrupt: members are missing or of another kind. invalid_argument: a hash, the kind of device or the configuration is
+// none.
 Result<SweepPlan> sweep_plan_from_json(const nlohmann::json& json);
 
 // invalid_argument: the plan draws more than ten million points, of a grid that has more still.

@@ -198,7 +198,7 @@ TEST_F(SweepFolderTest, SaysWhatIsNoPlan) {
   EXPECT_EQ(read_plan(folder).status().to_string(), "corrupt: " + folder.plan().string() + ": the plan of a sweep: this is none");
   write_plan(R"({"mneme_sweep": 9})");
   EXPECT_EQ(read_plan(folder).status().to_string(),
-            "incompatible: " + folder.plan().string() + ": the plan of a sweep: its version is 9, and 2 is known");
+            "incompatible: " + folder.plan().string() + ": the plan of a sweep: its version is 9, and 3 is known");
   Json cut = to_json(some_plan());
   cut.erase("grid");
   write_plan(cut.dump());
@@ -295,10 +295,53 @@ TEST(SweepPlan, WhatTheCodeLacksIsRefusedAtTheStart) {
   EXPECT_EQ(check_code_level(plan, kernel).code(), Code::unsupported);
 }
 
+// An earlier version's baseline, and its configurations without a pipeline, were default<O3>, whatever the program was compiled
+// with.
+TEST(SweepPlan, OfAnEarlierVersionKeepsItsPipelines) {
+  SweepPlan plan = some_plan();
+  plan.as_built = "default<O2>";
+  plan.axes.back() = {"passes", {Json(), "default<O1>"}};
+  auto now = sweep_plan_from_json(to_json(plan));
+  ASSERT_TRUE(now.ok()) << now.status().to_string();
+  EXPECT_EQ(now->baseline().passes, "as-built");
+  EXPECT_EQ(now->as_built, "default<O2>");
+  EXPECT_EQ(now->axes.back().values[0], Json());
+  Json json = to_json(plan);
+  json["mneme_sweep"] = 2;
+  json.erase("recorded_passes");
+  json.erase("as_built");
+  auto before = sweep_plan_from_json(json);
+  ASSERT_TRUE(before.ok()) << before.status().to_string();
+  EXPECT_EQ(before->baseline().passes, "default<O3>");
+  EXPECT_EQ(before->axes.back().values, (std::vector<Json>{"default<O3>", "default<O1>"}));
+  EXPECT_EQ(sweep_plan_from_json(to_json(*before))->baseline().passes, "default<O3>") << "when it is written anew";
+  json["code"] = "ptx";
+  EXPECT_EQ(sweep_plan_from_json(json)->baseline().passes, "as-built");
+}
+
+// As of a kernel of Triton's: as-built is machine code, which the code generator does not change, and other pipelines are not.
+TEST(SweepPlan, WhatAsBuiltLacksIsAskedUnderThePipelinesThatAreTried) {
+  SweepPlan plan = some_plan();
+  plan.base = {};
+  plan.device = DeviceKind::cuda;
+  plan.axes = {*parse_axis("codegen.level=1|2")};
+  KernelRecord kernel;
+  kernel.images = {{CodeImageRecord::Kind::cubin, Digest(), Bytes(100)}};
+  EXPECT_EQ(check_code_level(plan, kernel).to_string(),
+            "unsupported: grid 'codegen.level': codegen.level: as-built is the program's own machine code, without IR that it "
+            "could change; name a pipeline");
+  plan.axes.push_back(*parse_axis("passes=default<O1>|default<O2>"));
+  plan.base.linkage = Linkage::internal;
+  EXPECT_TRUE(check_code_level(plan, kernel).ok());
+  plan.axes.pop_back();
+  plan.base.passes = "default<O2>";
+  EXPECT_TRUE(check_code_level(plan, kernel).ok());
+}
+
 TEST(SweepPlan, TellsThatThereIsNoIr) {
   SweepPlan plan = some_plan();
   EXPECT_FALSE(to_json(plan).contains("code"));
-  EXPECT_EQ(plan.baseline().passes, "default<O3>");
+  EXPECT_EQ(plan.baseline().passes, "as-built");
   plan.code = CodeLevel::cubin;
   EXPECT_EQ(plan.baseline().passes, "as-built");
   auto json = to_json(plan);

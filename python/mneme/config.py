@@ -46,7 +46,7 @@ class Config:
     are those of docs/reference/result.md. As for `replace`, one inside of another can be named by its path.
 
     Args:
-        passes: LLVM pass pipeline, as `opt -passes` takes it; by default "default<O3>".
+        passes: LLVM pass pipeline, as `opt -passes` takes it; by default "as-built", as the program was compiled.
         linkage: "internal": the pipeline takes device functions and constants for used by this kernel alone; by default
             "recorded".
         pass_plugins: Files of LLVM pass plugins.
@@ -145,7 +145,7 @@ class Config:
         """The configuration in a JSON text, as `to_json` writes and `mneme replay --config` reads it.
 
         >>> Config.from_json('{"keep_threads": true}').to_dict()
-        {'keep_threads': True, 'passes': 'default<O3>'}
+        {'keep_threads': True, 'passes': 'as-built'}
         """
         if not isinstance(text, str):
             raise InvalidArgumentError(f"configuration: its JSON must be text, not {_type(text)}")
@@ -162,7 +162,7 @@ class Config:
         >>> import pathlib
         >>> _ = pathlib.Path("c.json").write_text('{"configuration": {"keep_threads": true}, "result": {}}')
         >>> Config.read("c.json")
-        Config(passes='default<O3>', keep_threads=True)
+        Config(passes='as-built', keep_threads=True)
         """
         return cls._of(_native.Configuration.read(_path(path)))
 
@@ -170,7 +170,7 @@ class Config:
         """Its members, without those that are as by default; "passes" is always there.
 
         >>> Config().to_dict()
-        {'passes': 'default<O3>'}
+        {'passes': 'as-built'}
         """
         members: dict[str, Any] = self._value.to_dict()
         return members
@@ -180,7 +180,7 @@ class Config:
 
         >>> print(Config(shared_memory=1024).to_json())
         {
-          "passes": "default<O3>",
+          "passes": "as-built",
           "shared_memory": 1024
         }
         """

@@ -217,9 +217,19 @@ class Kernel(Shown, Sequence["Instance"]):
         return self._native.pipeline
 
     @property
+    def as_built(self) -> str:
+        """What the pipeline "as-built" is of it, for people: "default<O2>", or "the program's own code"."""
+        return self._native.as_built
+
+    @property
     def code(self) -> str:
         """The best code that was recorded of it, which decides what a replay can change: "ir", "ptx" or "cubin"."""
         return self._native.code
+
+    @property
+    def has_image(self) -> bool:
+        """Whether the program's own machine code was recorded, which `image` gives."""
+        return self._native.has_image
 
     def image(self, kind: str = "cubin") -> bytes:
         """The program's own code: a "cubin", or "ptx" text.

@@ -12,6 +12,7 @@
 #include "errors.h"
 #include "json.h"
 #include "mneme/compile/backend.h"
+#include "mneme/replay/code_level.h"
 #include "mneme/replay/recorded_code.h"
 #include "mneme/store/recorded_name.h"
 #include "recorded_memory.h"
@@ -206,6 +207,9 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro("target", [](const KernelDocument& self) { return self.kernel.target; })
       .def_prop_ro("architecture", [](const KernelDocument& self) { return self.kernel.arch; })
       .def_prop_ro("pipeline", [](const KernelDocument& self) { return self.kernel.pipeline; })
+      .def_prop_ro("has_image",
+                   [](const KernelDocument& self) { return self.kernel.find_image(CodeImageRecord::Kind::cubin) != nullptr; })
+      .def_prop_ro("as_built", [](const KernelDocument& self) { return describe_as_built(self.kernel); })
       .def_prop_ro("code", [](const KernelDocument& self) { return std::string(mneme::to_string(self.kernel.level)); })
       .def_prop_ro("images",
                    [](const KernelDocument& self) {

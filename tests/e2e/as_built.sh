@@ -1,4 +1,4 @@
-# The pipeline that a program was compiled with is recorded, and as-built runs it: the kernel's IR is then line for line what clang
+# The pipeline that a program was compiled with is recorded, and as-built, the default, runs it: the kernel's IR is then line for line what clang
 # leaves in the program, also where a long function with one caller is called and not inlined.
 source=$CASE_FOLDER/programs/long_function.cu
 
@@ -25,12 +25,12 @@ for level in O0 O1 O2 O3 Os; do
   $(mneme config cxx) -O2 -std=c++17 -$level $(mneme config cxxflags) --cuda-device-only -emit-llvm -S "$source" -o program.ll
   for kernel in relax relax_alone relax_any; do
     mangled=$(grep -o "@_Z[0-9]*${kernel}Pfffi(" program.ll | head -n 1 | tr -d '@(')
-    mneme ir db "$kernel(float*, float, float, int)" as-built -o replayed.ll
+    mneme ir db "$kernel(float*, float, float, int)" -o replayed.ll
     kernel_of program.ll "$mangled" >in_program
     kernel_of replayed.ll "$mangled" >in_replay
     if [ $level != O0 ]; then diff in_program in_replay >difference || fail "$kernel at $level: $(head -n 20 difference)"; fi
-    expect 0 mneme replay --device cpu --iterations 1 db "$kernel(float*, float, float, int)" as-built --json
-    [ "$(json out 'd["result"]["verified"]')" = True ] || fail "$kernel at $level is not verified as built"
+    expect 0 mneme replay --device cpu --iterations 1 db "$kernel(float*, float, float, int)" --json
+    [ "$(json out 'd["configuration"]["passes"], d["result"]["verified"]')" = "('as-built', True)" ] || fail "$kernel at $level is not verified as built"
   done
 done
 
@@ -51,7 +51,11 @@ contains err "'external' is none of recorded, internal"
 # Among other passes, in a sweep, and where no recording says it.
 expect 0 mneme sweep db "relax(float*, float, float, int)" --device cpu --grid 'passes=as-built|as-built,function(gvn)|default<O1>' --iterations 1
 contains out "3 verified, 0 failed"
+contains out "as recorded (as-built: default<O2>): "
 expect 2 mneme sweep db "relax(float*, float, float, int)" --device cpu --grid 'passes=as-built|as-buildt'
 contains err "did you mean 'as-built'?"
-expect 2 mneme ir "$CASE_FOLDER/../corpora/2.0" scale as-built
-contains err "it is what a recorded kernel was compiled with, and that is not known here: name a pipeline, as default<O3>"
+expect 0 mneme ir "$CASE_FOLDER/../corpora/2.0" scale as-built,globaldce -o as_built.ll
+expect 0 mneme ir "$CASE_FOLDER/../corpora/2.0" scale 'default<O3>,globaldce' -o o3.ll
+cmp as_built.ll o3.ll || fail "as-built is not default<O3> where the recording does not say"
+expect 0 mneme show "$CASE_FOLDER/../corpora/2.0" scale
+contains out "compiled by   not recorded: as-built is default<O3>"

@@ -9,7 +9,7 @@ lines() { grep -c '"digest"' "$1/results.jsonl"; }
 expect 0 sweep --grid 'block.x=64:256:64' --grid 'passes=default<O1>|default<O3>' --results-dir all --top 3
 contains out "RANK  block.x  passes"
 contains out "8 of 8 configurations done: 8 verified, 0 failed"
-contains out "as recorded (default<O3>): "
+contains out "as recorded (as-built: default<O2>): "
 contains err "the fastest: mneme replay db add --config all/best.json"
 [ "$(lines all)" -eq 10 ] || fail "not one line a configuration and two for the baseline"
 [ "$(grep -c '"label":"baseline at the' all/results.jsonl)" -eq 2 ] || fail "the baseline"
@@ -27,7 +27,7 @@ cmp -s all/results.jsonl before || fail "resuming a whole sweep wrote"
 speed_ups=$(json out '[b["speed_up"] for b in d["best"]]')
 [ "$(json out 'd["best"][0]["speed_up"]')" = "$(json all/best.json 'd["speed_up"]')" ] || fail "resumed, other speed-ups: $speed_ups"
 expect 0 mneme sweep --resume all
-contains out "as recorded (default<O3>): "
+contains out "as recorded (as-built: default<O2>): "
 ! grep -q "not measured" out || fail "the baseline of a sweep that is resumed is not what it was"
 
 for options in '--top 400' --json; do

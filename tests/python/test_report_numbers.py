@@ -674,7 +674,7 @@ def test_the_commands_beside_the_code_show_it_again(told: Path) -> None:
     run = of_instances(told)
     (found,) = code.compare(run, ["asm"])
     words = f"mneme ir {code.launch(run, 1)} --device cpu --stage asm "
-    assert found.commands == (f"{words}'default<O3>'", f"{words}--config {told / 'best.json'}")
+    assert found.commands == (f"{words}as-built", f"{words}--config {told / 'best.json'}")
 
 
 def test_a_log_that_names_no_instances_is_of_all(told: Path) -> None:

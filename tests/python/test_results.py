@@ -126,8 +126,8 @@ def test_both_commands_say_of_a_plan_what_they_have_in_common_in_the_same_words(
     sweep_plan = json.loads((swept[0] / "sweep.json").read_text())
     tune_plan = json.loads((tuned.results_dir / "tune.json").read_text())
     alike = {"database", "database_from_here", "kernel", "static_hash", "instances", "device", "configuration"}
-    alike |= {"sampler", "trials", "seed", "share", "limits"}
-    assert alike <= sweep_plan.keys() and sweep_plan.keys() - alike == {"mneme_sweep", "grid"}
+    alike |= {"sampler", "trials", "seed", "share", "limits", "recorded_passes"}
+    assert alike <= sweep_plan.keys() and sweep_plan.keys() - alike == {"mneme_sweep", "grid", "as_built"}
     assert alike <= tune_plan.keys()
     for name in ("kernel", "static_hash", "instances", "device", "sampler", "trials", "share"):
         assert sweep_plan[name] == tune_plan[name], name
@@ -192,7 +192,7 @@ def test_a_run_of_tuning_of_version_1_is_read_and_gone_on_with(tmp_path: Path) -
     summary = json.loads(done.stdout)
     assert (summary["trials"], summary["speed_up"]["rounds"]) == (7, 5)
     plan = json.loads((folder / "tune.json").read_text())
-    assert plan["mneme_tune"] == 2 and plan["limits"] == {"run_timeout": 20.0}
+    assert plan["mneme_tune"] == 3 and plan["limits"] == {"run_timeout": 20.0}
     assert plan["share"] is True and plan["compile_workers"] is None
     run = read(folder)
     assert run.speed_up is not None and run.speed_up.value == summary["speed_up"]["value"]
@@ -204,7 +204,7 @@ def test_a_log_shows_its_first_results_whole() -> None:
         line = {"configuration": configuration, "failure": None, "result": {"verified": True, "exec_time": [1500.0]}}
         return repr(mneme.Log({}, [mneme.Result.from_dict(line)] * count)).splitlines()
 
-    assert shown(1)[2].split()[4:] == ["keep_threads", "passes=default<O3>", "verdict.mask=False"]
+    assert shown(1)[2].split()[4:] == ["keep_threads", "passes=as-built", "verdict.mask=False"]
     assert len(shown(20)) == 2 + 20 and "more" not in shown(20)[-1]
     assert len(shown(21)) == 2 + 21 and shown(21)[-1].endswith("1 more: dataframe() has all")
 

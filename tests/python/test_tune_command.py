@@ -35,7 +35,7 @@ def test_from_a_recording_to_a_best_configuration(recordings: Path, tmp_path: Pa
     assert (
         f"Best of {SCALE}" in done.stdout
         and "30 trials: " in done.stdout
-        and "as recorded (default<O3>)" in done.stdout
+        and "as recorded (as-built: default<O3>, as the recording does not say)" in done.stdout
     )
     assert " times as fast" in done.stdout.splitlines()[-2]
     results = tmp_path / "results"
@@ -175,7 +175,7 @@ def test_a_knob_is_an_option_and_a_member(recordings: Path, tmp_path: Path) -> N
         found.append(json.loads((tmp_path / name / "tune.json").read_text())["configuration"])
     assert found[0] == found[1]
     assert found[0] == {
-        "passes": "default<O3>",
+        "passes": "as-built",
         "block": {"x": 64},
         "keep_threads": True,
         "execution": {"iterations": 3},
@@ -369,7 +369,9 @@ def test_ctrl_c_before_the_first_measurement(recordings: Path, tmp_path: Path, p
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=240)
     assert done.returncode == 130, done.stderr
-    assert done.stdout.endswith("as recorded (default<O3>): not measured\nnothing was measured\n")
+    assert done.stdout.endswith(
+        "as recorded (as-built: default<O3>, as the recording does not say): not measured\nnothing was measured\n"
+    )
     assert done.stderr.endswith(
         "mneme tune: interrupted before anything was measured\n"
         "mneme tune: not all is done; mneme tune --resume r goes on\n"

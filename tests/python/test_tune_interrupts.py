@@ -138,7 +138,7 @@ def test_interrupted_before_anything_was_measured(monkeypatch: pytest.MonkeyPatc
     study = go(tmp_path / "r", trials=8)
     assert study.interrupted and study.remarks == ["interrupted before anything was measured"]
     text = summary_text(study)
-    assert "as recorded (default<O3>): not measured" in text and "nothing was measured" in text
+    assert "as recorded (as-built: default<O2>): not measured" in text and "nothing was measured" in text
 
 
 def pressed(what: Callable[..., Any], *, when: str = "before") -> Callable[..., Any]:

@@ -1,5 +1,6 @@
 """The presets: search spaces made for a recorded launch and a device."""
 
+import dataclasses
 import math
 import random
 import types
@@ -30,10 +31,12 @@ def test_full_begins_with_what_is_tried_first_by_hand() -> None:
     every = {"arguments": ["n", "a"], "max_threads": 128}
     every |= dict.fromkeys(("dimensions", "ranges", "alignment", "no_alias"), True)
     facts = LaunchFacts((40000, 1, 1), (128, 1, 1), scalars=("n", "a"), device="cuda")
-    with_all = [(default, every) for default in passes.DEFAULTS]
-    assert started(presets.full(facts)) == [("default<O3>", None), *with_all]
-    assert started(presets.compiler(facts)) == [(default, None) for default in passes.DEFAULTS]
-    assert started(presets.specialise(facts)) == [("default<O3>", None), ("default<O3>", every)]
+    pipelines = ("as-built", *passes.DEFAULTS)
+    assert started(presets.full(facts)) == [("as-built", None), *((pipeline, every) for pipeline in pipelines)]
+    assert started(presets.compiler(facts)) == [(pipeline, None) for pipeline in pipelines]
+    assert started(presets.specialise(facts)) == [("as-built", None), ("as-built", every)]
+    of_machine_code = presets.compiler(dataclasses.replace(facts, passes="default<O3>"))
+    assert started(of_machine_code) == [(default, None) for default in passes.DEFAULTS]
     assert len(launch(facts).start) == 1
 
 
@@ -345,7 +348,7 @@ def test_what_the_compiler_is_searched_for() -> None:
     described = presets.compiler(LaunchFacts((10, 1, 1), (128, 1, 1), device="cuda")).describe()["parameters"]
     pipeline = described.pop("passes")["pipeline"]
     assert (pipeline["min_length"], pipeline["max_length"]) == (0, 4)
-    assert (tuple(pipeline["first"]), tuple(pipeline["passes"])) == (passes.DEFAULTS, passes.USEFUL)
+    assert (tuple(pipeline["first"]), tuple(pipeline["passes"])) == (("as-built", *passes.DEFAULTS), passes.USEFUL)
     registers = [None, 255, 168, 128, 96, 80, 64, 56, 48, 40, 32]  # which occupancy changes at
     expected = {
         "codegen.level": ([3, 2, 1, 0], True),

@@ -197,7 +197,7 @@ ASKED = Asked(
     trials=10,
     timeout=5.0,
     objectives=["time"],
-    configuration={"passes": "default<O3>"},
+    configuration={"passes": "as-built"},
     ahead=16,
     prune=True,
     confirm=5,
@@ -228,6 +228,7 @@ OTHERS: dict[str, Any] = {
     "limits": {"run_timeout": 3},
     "share": False,
     "compile_workers": 2,
+    "recorded_passes": "default<O3>",
     "probe": 0,
 }
 
@@ -241,9 +242,15 @@ def test_only_what_changes_no_result_may_be_asked_anew(tmp_path: Path, name: str
     assert other != ASKED
     if name in ("trials", "timeout", "storage", "confirm", "database", "limits", "share", "compile_workers"):
         assert folder.resume(other) == other == folder.read()
-    elif name in ("seed", "ahead", "probe", "storage_name"):  # of the earlier run, where they are not asked for
+    elif name in (
+        "seed",
+        "ahead",
+        "probe",
+        "storage_name",
+        "recorded_passes",
+    ):  # of the earlier run, where they are not asked for
         assert folder.resume(other) == ASKED
-        if name != "storage_name":
+        if name not in ("storage_name", "recorded_passes"):
             with pytest.raises(InvalidArgumentError, match=f"its {name} is "):
                 folder.resume(other, **{name: OTHERS[name]})
     else:
@@ -252,17 +259,37 @@ def test_only_what_changes_no_result_may_be_asked_anew(tmp_path: Path, name: str
         assert folder.read() == ASKED
 
 
-@pytest.mark.parametrize("version", [0, 3, "2"])
+@pytest.mark.parametrize("version", [0, 4, "2"])
 def test_a_run_of_a_version_that_is_not_known_is_refused(tmp_path: Path, version: Any) -> None:
     folder = Folder(tmp_path)
     folder.begin(ASKED)
     members = json.loads(folder.asked.read_text())
     folder.asked.write_text(json.dumps({**members, "mneme_tune": version}))
-    with pytest.raises(IncompatibleError, match=f"its version is {version}, and 2 is known"):
+    with pytest.raises(IncompatibleError, match=f"its version is {version}, and 3 is known"):
         folder.read()
     folder.asked.write_text(json.dumps({**members, "of_tomorrow": 1}))
     with pytest.raises(CorruptError, match="of_tomorrow"):
         folder.read()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_where_no_pipeline_was_named_an_older_run_goes_on_as_it_began(tmp_path: Path, version: int) -> None:
+    folder = Folder(tmp_path)
+    folder.begin(ASKED)
+    members = json.loads(folder.asked.read_text())
+    del members["recorded_passes"]
+    members |= {"mneme_tune": version, "configuration": {"passes": "default<O3>"}}
+    if version == 1:
+        for name in ("limits", "share", "compile_workers"):
+            del members[name]
+        members["executor"] = {}
+    folder.asked.write_text(json.dumps(members))
+    assert folder.read().recorded_passes == "default<O3>"
+    for _ in range(2):  # and what it wrote anew
+        gone_on = folder.resume(ASKED)
+        assert gone_on.configuration == {"passes": "default<O3>"} and gone_on.recorded_passes == "default<O3>"
+    with pytest.raises(InvalidArgumentError, match="its configuration is "):
+        folder.resume(dataclasses.replace(ASKED, configuration={"passes": "default<O1>"}))
 
 
 @pytest.mark.parametrize(("done", "trials", "kept"), [(12, 10, 12), (12, None, None), (10, 10, 10), (3, 10, 10)])

@@ -118,7 +118,7 @@ def test_the_baseline_is_timed_and_judged_as_the_trials_are() -> None:
     )
     members = config.to_dict()
     assert run.baseline_of(config).to_dict() == {
-        "passes": "default<O3>",
+        "passes": "as-built",
         **{name: members[name] for name in ("execution", "tolerance", "verdict")},
     }
 
@@ -127,13 +127,13 @@ def test_what_is_recorded_is_what_all_instances_have() -> None:
     one = fake_instance(grid=(2, 3, 4), block=(5, 6, 7), shared_memory=8)
     other = fake_instance(grid=(2, 9, 4), block=(5, 6, 9), shared_memory=16)
     assert run.recorded_launch([one]) == {
-        "passes": "default<O3>",
+        "passes": "as-built",
         "grid": {"x": 2, "y": 3, "z": 4},
         "block": {"x": 5, "y": 6, "z": 7},
         "shared_memory": 8,
     }
     assert run.recorded_launch([one, other]) == {
-        "passes": "default<O3>",
+        "passes": "as-built",
         "grid": {"x": 2, "y": None, "z": 4},
         "block": {"x": 5, "y": 6, "z": None},
         "shared_memory": None,

@@ -282,7 +282,7 @@ def test_more_trials_are_asked_for_where_the_one_was_the_recorded_launch(tmp_pat
     quick = {"execution": {"iterations": 3}}
 
     def studied(config: mneme.Config, wanted: int | None = 1, trials: int = 1) -> Study:
-        study = Study("kernel()", ("time",), tmp_path, wanted=wanted, base=quick, recorded={"passes": "default<O3>"})
+        study = Study("kernel()", ("time",), tmp_path, wanted=wanted, base=quick, recorded={"passes": "as-built"})
         for number in range(trials):
             study.add(Trial(number, {}, config, state="complete", time=9.0))
         return study
@@ -463,7 +463,7 @@ def test_what_the_summary_counts(tmp_path: Path) -> None:
         "2 measured in 4.00 s, 0.5 a second (1.25 s until the device was ready)",
         "  1 run_timeout, the first: too long",
         "",
-        "as recorded (default<O3>): 100 ns at the begin, 90 ns at the end",
+        "as recorded: 100 ns at the begin, 90 ns at the end",
         "trial 1 seems 1.357 times as fast as recorded; that is not confirmed",
         "  as recorded",
     ]
@@ -475,7 +475,7 @@ def test_what_the_summary_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("top", [1, 2, 3, 5])
 def test_a_table_of_the_best_has_as_many_as_are_asked_for(tmp_path: Path, top: int) -> None:
-    study = Study("kernel()", ("time",), tmp_path, recorded={"passes": "default<O3>"})
+    study = Study("kernel()", ("time",), tmp_path, recorded={"passes": "as-built"})
     for number in range(4):
         config = mneme.Config(block=32 << number)
         study.add(Trial(number, {}, config, state="complete", time=80.0 - number, digest=f"{number}"))
@@ -496,7 +496,7 @@ def test_a_table_of_the_best_has_as_many_as_are_asked_for(tmp_path: Path, top: i
 
 
 def test_the_recorded_launch_that_was_only_searched_has_the_time_of_its_trial(tmp_path: Path) -> None:
-    study = Study("kernel()", ("time",), tmp_path, recorded={"passes": "default<O3>"})
+    study = Study("kernel()", ("time",), tmp_path, recorded={"passes": "as-built"})
     study.add(Trial(0, {}, mneme.Config(), state="complete", time=1500.0, digest="0"))
     study.add(Trial(1, {}, mneme.Config(block=64), state="complete", time=1000.0, digest="1"))
     table = best_table(study)

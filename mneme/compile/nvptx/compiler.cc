@@ -55,7 +55,7 @@ class NvptxCompiler final : public Compiler {
   Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
     NvptxCompilation compilation(options, Stage::assembly, architecture_);
     MNEME_TRY(run(module, compilation));
-    return Translation{std::move(compilation.code()), compilation.architecture(),    options.assembler, options.kernels,
+    return Translation{std::move(compilation.code()), compilation.architecture(),    assembler_options(options), options.kernels,
                        compilation.stages().take(),   std::move(compilation.state())};
   }
 
@@ -93,7 +93,7 @@ class NvptxCompiler final : public Compiler {
   }
 
   Result<std::string> disassemble(const CodeImage& image) const override {
-    if (assembler_->name() == "driver")
+    if (assembler_->name() == kDriverAssembler)
       return error(
           Code::unavailable,
           "disassembling code for {}: the driver assembles PTX only when it loads it; install the CUDA toolkit's nvJitLink "

@@ -131,7 +131,8 @@ def launch(run: Run, most: int | None = None) -> str:
 
 
 def _shown(run: Run, name: str, stage: str) -> str:
-    configuration = ["--config", str(run.folder / "best.json")] if name == "best" else ["default<O3>"]
+    passes = str(run.baselines[0].configuration.get("passes", "as-built"))
+    configuration = ["--config", str(run.folder / "best.json")] if name == "best" else [passes]
     device = ["--device", str(run.about["device"])] if run.about.get("device") else []
     return f"mneme ir {launch(run, 1)} " + shlex.join([*device, "--stage", stage, *configuration])
 

@@ -10,7 +10,7 @@ from mneme._views import with_units
 
 @dataclasses.dataclass
 class Baseline:
-    """The launch as recorded, under default<O3>: medians at the begin and the end, in ns, or why there are none.
+    """The launch as recorded, compiled as the program was: medians at begin and end, in ns, or why there are none.
 
     `in_turn` is the median of its rounds in turn with the best.
     """

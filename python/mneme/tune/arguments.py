@@ -40,8 +40,8 @@ def as_instances(instance: Instance | Sequence[Instance]) -> list[Instance]:
     return instances
 
 
-def as_space(space: Space, instance: Instance, kind: str) -> tuple[SearchSpace, str | None]:
-    """The space, and the name of the presets in it."""
+def as_space(space: Space, instance: Instance, kind: str, passes: str = "as-built") -> tuple[SearchSpace, str | None]:
+    """The space, and the name of the presets in it; `passes` is the pipeline of the launch as recorded."""
     if isinstance(space, SearchSpace):
         return space, space.preset
     if isinstance(space, Mapping):
@@ -50,7 +50,7 @@ def as_space(space: Space, instance: Instance, kind: str) -> tuple[SearchSpace, 
         raise InvalidArgumentError(
             f"tuning: space must be a SearchSpace, parameters by name, or the name of a preset, and is {space!r}"
         )
-    made = presets.preset(space, instance, device=kind)
+    made = presets.preset(space, instance, device=kind, passes=passes)
     if not made.parameters:
         raise InvalidArgumentError(f"space '{space}' has nothing to search: {'; '.join(made.notes)}")
     return made, space

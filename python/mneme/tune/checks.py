@@ -46,9 +46,7 @@ def check_base(config: Config, instances: Sequence[Instance], kind: str) -> None
     mneme.errors.InvalidArgumentError: pass pipeline 'instcombin' does not parse: ...
     """
     _native.check_knobs(config._value, kind)
-    for instance in instances:
-        if instance.kernel.code != "ir" or config.to_dict().get("passes") == "as-built":
-            _native.check_code(instance.kernel._native, config._value, kind)
+    _check_code(config, instances, kind)
     if "tolerance" in config.to_dict():
         for instance in instances:
             _native.check_tolerances(
@@ -57,11 +55,12 @@ def check_base(config: Config, instances: Sequence[Instance], kind: str) -> None
     _check_passes(config)
 
 
-def check_space(space: SearchSpace, config: Config, kind: str) -> None:
+def check_space(space: SearchSpace, config: Config, kind: str, instances: Sequence[Instance] = ()) -> None:
     """Of the points of a space, which begin with `config`, as some by chance show.
 
     Raises:
-        UnsupportedError: A knob in all of them that no device of the kind has a use for.
+        UnsupportedError: A knob in all of them that no device of the kind has a use for, or that changes what the
+            instances' code lacks.
         InvalidArgumentError: Choices of the parameter "passes" that do not parse, each by itself, with the plugins of
             `config`. What a `derive` makes of passes is not known.
 
@@ -81,6 +80,7 @@ def check_space(space: SearchSpace, config: Config, kind: str) -> None:
         try:
             made = space.derive(params, config)
             _native.check_knobs(made._value, kind)
+            _check_code(made, instances, kind)
         except UnsupportedError as error:
             refused = refused or error
         except InvalidArgumentError:  # a trial that is invalid, if the sampler comes across it
@@ -90,6 +90,13 @@ def check_space(space: SearchSpace, config: Config, kind: str) -> None:
             return
     if refused is not None:
         raise refused
+
+
+def _check_code(config: Config, instances: Sequence[Instance], kind: str) -> None:
+    as_built = config.to_dict()["passes"] == "as-built"
+    for kernel in (instance.kernel for instance in instances):
+        if kernel.code != "ir" or (as_built and not kernel.pipeline):
+            _native.check_code(kernel._native, config._value, kind)
 
 
 def _check_choices(space: SearchSpace, config: Config) -> None:
@@ -122,7 +129,7 @@ def _is_closed(text: str) -> bool:
 
 def _check_passes(config: Config) -> None:
     members = config.to_dict()
-    if members["passes"] == "default<O3>" and not members.get("pass_plugins"):
+    if members["passes"] in ("as-built", "default<O3>") and not members.get("pass_plugins"):
         return
     _parse(members["passes"], members.get("pass_plugins", ()))
 

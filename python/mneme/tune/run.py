@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mneme import _json
-from mneme.errors import InvalidArgumentError, UnsupportedError
+from mneme.errors import InvalidArgumentError, MnemeError, UnsupportedError
 from mneme.results.files import write_json
 from mneme.results.folder import make_fresh_folder
 from mneme.results.trials import COMPLETE, Trial, TrialLog, read_trials
@@ -86,7 +86,7 @@ def tune(
     """Searches for the configuration under which a recorded launch is fastest, and says how sure that is.
 
     Whatever is tried must leave the recorded memory; of several instances, on each. The baseline (as recorded,
-    default<O3>) is measured at the begin and at the end, and the winner against it in turn before it is announced.
+    as built) is measured at the begin and at the end, and the winner against it in turn before it is announced.
     Ctrl-C ends the search and returns what there is, with `Study.interrupted`; all is in the folder of results as it
     comes, and `resume` goes on.
 
@@ -129,12 +129,13 @@ def tune(
     >>> study.count("complete") + study.count("failed") + study.count("pruned")
     4
     """
+    from mneme.config import Config
     from mneme.session import choose_device
 
     check_keys("tune", executor_options, [*(tune.__kwdefaults__ or ()), *_EXECUTOR_OPTIONS])
     instances = as_instances(instance)
     kind, _ = choose_device(device, "tuning")
-    made, preset = as_space(space, instances[0], kind)
+    made, preset = as_space(space, instances[0], kind, _recorded_passes(results_dir) if resume else "as-built")
     wanted = as_trials(trials, sampler)
     asked = Asked(
         database=str(Path(instances[0].database.path).absolute()),
@@ -160,7 +161,7 @@ def tune(
     )
     check_storage(storage)
     check_base(as_base(config), instances, kind)
-    check_space(made, as_base(config), kind)
+    check_space(made, as_base(config), kind, instances)
     if resume and results_dir is None:
         raise InvalidArgumentError("resuming: name the folder of results (results_dir, --results-dir)")
     folder = Folder(Path() if results_dir is None else Path(results_dir))
@@ -179,9 +180,8 @@ def tune(
             name = folder.path.absolute().name
             asked.storage_name = f"{asked.kernel.split('(')[0]} {asked.instances[0][:8]} {name}"
             folder.begin(asked)
-        run = _Run(
-            asked, folder, made, source, as_base(config), devices=devices, resume=resume, before=before, remarks=remarks
-        )
+        base = Config.from_dict(asked.configuration)
+        run = _Run(asked, folder, made, source, base, devices=devices, resume=resume, before=before, remarks=remarks)
         show = _shown(progress)
         if isinstance(show, Display):
             held.callback(show.close)
@@ -219,6 +219,7 @@ class _Run:
             space=space,
         )
         self._before = before
+        self._recorded = baseline_of(config, asked.recorded_passes)
         self._compile_times = CompileTimes()
         self._began = time.monotonic()
         self._ready: float | None = None
@@ -230,7 +231,8 @@ class _Run:
 
     def go(self, instances: Sequence[Instance], show: OnProgress, interrupt: OneInterrupt) -> Study:
         study = self._study
-        study.recorded, study.base = recorded_launch(instances), self._config.to_dict()
+        study.recorded = recorded_launch(instances, self._asked.recorded_passes)
+        study.as_built, study.base = instances[0].kernel.as_built, self._config.to_dict()
         if self._resume and self._finished():
             interrupt.open()
             if (store := self._open_storage()) and (problem := store.close()):
@@ -390,7 +392,7 @@ class _Run:
                 setattr(self._study.baseline, when, result.time)
                 self._compile_times.notice(result)
 
-        future = executor.measure_anew(baseline_of(self._config), f"baseline at the {when}")
+        future = executor.measure_anew(self._recorded, f"baseline at the {when}")
         future.add_done_callback(done)
         return future
 
@@ -415,7 +417,15 @@ class _Run:
         self._baseline(executor, "end").result()
 
     def _announce(self, executor: Executor) -> None:
-        announce(self._study, executor, baseline_of(self._config), rounds=self._asked.confirm)
+        announce(self._study, executor, self._recorded, rounds=self._asked.confirm)
+
+
+def _recorded_passes(results_dir: str | os.PathLike[str] | None) -> str:
+    """The baseline's pipeline in the run that goes on; what is wrong there is said when it does."""
+    with contextlib.suppress(MnemeError):
+        if results_dir is not None:
+            return Folder(Path(results_dir)).read().recorded_passes
+    return "as-built"
 
 
 def open_executor(instances: Sequence[Instance], options: Mapping[str, Any]) -> Executor:
@@ -425,15 +435,16 @@ def open_executor(instances: Sequence[Instance], options: Mapping[str, Any]) -> 
     return Executor(list(instances), **options)
 
 
-def baseline_of(config: Config) -> Config:
-    """The launch as recorded, timed and judged as `config` is."""
+def baseline_of(config: Config, passes: str = "as-built") -> Config:
+    """The launch as recorded, compiled by `passes`, timed and judged as `config` is."""
     from mneme.config import Config
 
-    members = config.to_dict()
-    return Config.from_dict({name: members[name] for name in ("execution", "tolerance", "verdict") if name in members})
+    members = {**config.to_dict(), "passes": passes}
+    kept = ("passes", "execution", "tolerance", "verdict")
+    return Config.from_dict({name: members[name] for name in kept if name in members})
 
 
-def recorded_launch(instances: Sequence[Instance]) -> dict[str, Any]:
+def recorded_launch(instances: Sequence[Instance], passes: str = "as-built") -> dict[str, Any]:
     """What a configuration would say of the launch as recorded, as far as `instances` are alike."""
 
     def alike(values: Iterable[int]) -> int | None:
@@ -441,7 +452,7 @@ def recorded_launch(instances: Sequence[Instance]) -> dict[str, Any]:
         return found.pop() if len(found) == 1 else None
 
     return {
-        "passes": "default<O3>",
+        "passes": passes,
         "grid": {axis: alike(one.grid[place] for one in instances) for place, axis in enumerate("xyz")},
         "block": {axis: alike(one.block[place] for one in instances) for place, axis in enumerate("xyz")},
         "shared_memory": alike(one.shared_memory for one in instances),

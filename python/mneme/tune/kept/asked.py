@@ -16,7 +16,9 @@ from mneme.errors import CorruptError, IncompatibleError, InvalidArgumentError
 from mneme.results.files import write_json
 from mneme.results.folder import ResultsFolder
 
-_VERSION = 2
+_VERSION = 3
+# The pipeline of a configuration that names none, since version 3 and before.
+_AS_BUILT, _BEFORE = "as-built", "default<O3>"
 # The database, from the folder of results.
 _FROM_HERE = "database_from_here"
 
@@ -27,6 +29,7 @@ class Asked:
 
     `storage_name`: of the study there. `probe`: so many trials at most are a probe's. `limits` has those of
     compile_timeout, run_timeout and compile_memory that were given; `compile_workers` is None where they were not.
+    `recorded_passes` is the pipeline of the baseline.
     """
 
     database: str
@@ -51,6 +54,7 @@ class Asked:
     share: bool = True
     compile_workers: int | None = None
     probe: int = 0
+    recorded_passes: str = _AS_BUILT
 
     @property
     def kernel_file(self) -> Path:
@@ -75,11 +79,13 @@ class Asked:
     def from_dict(cls, members: Mapping[str, Any]) -> Asked:
         """What `to_dict` made. Raises ValueError, TypeError or KeyError for what is none."""
         version = members["mneme_tune"]
-        if version not in (1, _VERSION):
+        if version not in (1, 2, _VERSION):
             raise IncompatibleError(f"a run of tuning: its version is {version}, and {_VERSION} is known")
         now = {name: value for name, value in members.items() if name != "mneme_tune"}
         if version == 1:
             now |= split_options(now.pop("executor"))
+        if version < _VERSION:
+            now["recorded_passes"] = _BEFORE
         asked = cls(**now)
         return dataclasses.replace(asked, configuration=with_current_names(asked.configuration))
 
@@ -134,6 +140,8 @@ class Folder(ResultsFolder):
             seed=before.seed if seed is None else seed,
             ahead=before.ahead if ahead is None else ahead,
             probe=before.probe if probe else 0,
+            recorded_passes=before.recorded_passes,
+            configuration=_named_as_then(asked.configuration, before),
         )
         for name in _SEARCH:
             old, new = getattr(before, name), getattr(asked, name)
@@ -171,6 +179,12 @@ class Folder(ResultsFolder):
     def _write(self, asked: Asked) -> None:
         from_here = os.path.relpath(asked.database, self.path.absolute())
         write_json(self.asked, {**asked.to_dict(), _FROM_HERE: from_here})
+
+
+def _named_as_then(configuration: dict[str, Any], before: Asked) -> dict[str, Any]:
+    """A configuration that names no pipeline, as one did in the version that began the run."""
+    passes = configuration["passes"]
+    return {**configuration, "passes": before.recorded_passes if passes == _AS_BUILT else passes}
 
 
 def _short(value: Any) -> str:

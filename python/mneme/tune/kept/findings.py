@@ -37,6 +37,7 @@ class Findings:
     device: str = ""
     wanted: int | None = None
     recorded: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)  # the launch, as a configuration
+    as_built: str = dataclasses.field(default="", repr=False)  # what "as-built" is of the kernel, for people
     base: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False)  # what every trial begins with
     space: SearchSpace | None = dataclasses.field(default=None, repr=False)
     trials: list[Trial] = dataclasses.field(default_factory=list, repr=False)

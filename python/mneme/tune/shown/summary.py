@@ -132,11 +132,13 @@ def _counts(study: Findings) -> str:
 
 
 def _baseline(study: Findings) -> str:
-    baseline = study.baseline
+    baseline, passes = study.baseline, study.recorded.get("passes", "")
+    built = f": {study.as_built}" if passes == "as-built" and study.as_built else ""
+    launch = f"as recorded ({passes}{built})" if passes else "as recorded"
     if baseline.begin is None and baseline.end is None:
-        return f"as recorded (default<O3>): {_one_line(baseline.problem) or 'not measured'}"
+        return f"{launch}: {_one_line(baseline.problem) or 'not measured'}"
     in_turn = f", {_time(baseline.in_turn)} in turn with the best" if baseline.in_turn is not None else ""
-    return f"as recorded (default<O3>): {_time(baseline.begin)} at the begin, {_time(baseline.end)} at the end{in_turn}"
+    return f"{launch}: {_time(baseline.begin)} at the begin, {_time(baseline.end)} at the end{in_turn}"
 
 
 def _verdict(study: Findings) -> str:

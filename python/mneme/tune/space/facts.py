@@ -24,7 +24,8 @@ class LaunchFacts:
     """What the presets know of a recorded launch, and of the device.
 
     `most_threads` is of a block: the device's limit, or the kernel's own. `directions`: by x, y and z, what the
-    kernel's code shows of its launch, which without IR is little. `code`: "ir", "ptx" or "cubin".
+    kernel's code shows of its launch, which without IR is little. `code`: "ir", "ptx" or "cubin". `passes`: the
+    pipeline of the launch as recorded, where there is IR that it can be compiled from; else default<O3>.
     """
 
     grid: tuple[int, int, int]
@@ -35,6 +36,7 @@ class LaunchFacts:
     most_threads: int = _MOST_THREADS
     directions: Mapping[str, Direction] = dataclasses.field(default_factory=lambda: dict.fromkeys("xyz", ANY))
     code: str = "ir"
+    passes: str = "as-built"
 
     @classmethod
     def of(cls, instance: Instance, device: str | None = None) -> LaunchFacts:
@@ -54,6 +56,7 @@ class LaunchFacts:
             device=(device or instance.device_kind).split(":")[0],
             most_threads=min(_MOST_THREADS, bound or _MOST_THREADS),
             directions=dict.fromkeys("xyz", _REQUIRED) if built_for_one else directions_of(module),
+            passes="as-built" if instance.kernel.pipeline or not instance.kernel.has_image else "default<O3>",
         )
 
     @classmethod

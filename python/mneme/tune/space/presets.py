@@ -7,6 +7,7 @@ kernel does the same under another launch, nobody knows for sure before it is tr
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -37,14 +38,15 @@ _REGISTERS = (None, 255, 168, 128, 96, 80, 64, 56, 48, 40, 32)
 
 
 def compiler(facts: LaunchFacts) -> SearchSpace:
-    """Pass pipelines, the code generator, and on a GPU the assembler. Begins with LLVM's own pipelines.
+    """Pass pipelines, the code generator, and on a GPU the assembler. Begins with the program's pipeline, then LLVM's.
 
     Of a kernel without IR only the assembler, where its PTX was recorded; begins with what the program ran.
     """
     if facts.code != "ir":
         return _without_ir(facts)
+    first = tuple(dict.fromkeys((facts.passes, *passes.DEFAULTS)))
     parameters: dict[str, Parameter] = {
-        "passes": Pipeline(passes.USEFUL, max_length=4, first=passes.DEFAULTS),
+        "passes": Pipeline(passes.USEFUL, max_length=4, first=first),
         "linkage": Categorical(["recorded", "internal"]),
         "codegen.level": Categorical([3, 2, 1, 0], ordered=True),
     }
@@ -52,9 +54,8 @@ def compiler(facts: LaunchFacts) -> SearchSpace:
     if takes(facts.device, **{"assembler.level": 4}):
         parameters |= _assembler()
         start |= _ASSEMBLER_START
-    # O3 twice: as recorded, and where `specialise` joins, with all of it, as the others.
-    defaults = (passes.DEFAULTS[0], *passes.DEFAULTS)
-    return SearchSpace(parameters, start=[{"passes": (default,), **start} for default in defaults])
+    # The first twice: as recorded, and where `specialise` joins, with all of it, as the others.
+    return SearchSpace(parameters, start=[{"passes": (pipeline,), **start} for pipeline in (first[0], *first)])
 
 
 def _assembler() -> dict[str, Parameter]:
@@ -124,15 +125,17 @@ PRESETS: dict[str, Callable[[LaunchFacts], SearchSpace]] = {
 """By name."""
 
 
-def preset(name: str, instance: Instance, *, device: str | None = None) -> SearchSpace:
+def preset(name: str, instance: Instance, *, device: str | None = None, passes: str = "as-built") -> SearchSpace:
     """The search space of that name for a recorded launch; several are joined by "+": "launch+compiler".
 
-    `device` is the kind on which it is tuned, by default the one that recorded. Raises InvalidArgumentError for an
-    unknown name.
+    `device` is the kind on which it is tuned, by default the one that recorded; `passes` the pipeline of the launch as
+    recorded. Raises InvalidArgumentError for an unknown name.
     """
     if "," in name:
         raise InvalidArgumentError(f"space '{name}': names are joined by +, as in {name.replace(',', '+')}")
     facts = LaunchFacts.of(instance, device)
+    if passes != "as-built":
+        facts = dataclasses.replace(facts, passes=passes)
     space: SearchSpace | None = None
     for word in name.split("+"):
         if word not in PRESETS:
