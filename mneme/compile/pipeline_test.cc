@@ -159,7 +159,7 @@ TEST(Prepare, AMissingKernelIsNamedWithThoseThatAreThere) {
 TEST(Prepare, StateIsNeverFolded) {
   constexpr std::string_view text = R"(
 @table = internal addrspace(4) externally_initialized constant [2 x i32] [i32 11, i32 12]
-@count = internal addrspace(1) global i32 7
+@count = internal addrspace(1) externally_initialized global i32 7
 @fixed = weak_odr addrspace(1) constant i32 42
 define ptx_kernel void @k(ptr %out) {
   %a = load i32, ptr addrspacecast (ptr addrspace(4) @table to ptr)
@@ -442,7 +442,7 @@ TEST(Prepare, DropsWhatALinkerWouldLookAt) {
 $f = comdat any
 $v = comdat any
 @v = linkonce_odr addrspace(1) global i32 1, comdat
-@state = internal unnamed_addr addrspace(1) global i32 7
+@state = internal unnamed_addr addrspace(1) externally_initialized global i32 7
 @table = addrspace(4) externally_initialized constant i32 11
 @llvm.used = appending global [1 x ptr] [ptr addrspacecast (ptr addrspace(1) @v to ptr)], section "llvm.metadata"
 @llvm.compiler.used = appending global [1 x ptr] [ptr addrspacecast (ptr addrspace(1) @state to ptr)], section "llvm.metadata"
@@ -465,12 +465,12 @@ TEST(Prepare, OnlyClangsOwnUndefinedVariablesAreDefined) {
 
 TEST(Prepare, StateGetsANameThatCanBeLookedUp) {
   constexpr std::string_view text =
-      "@\"a.b\" = internal addrspace(1) global i32 7\n@\"c.d\" = addrspace(1) global i32 8\n@e = internal addrspace(1) global "
-      "i32 9\n";
+      "@\"a.b\" = internal addrspace(1) externally_initialized global i32 7\n@\"c.d\" = addrspace(1) global i32 8\n"
+      "@e = internal addrspace(1) externally_initialized global i32 9\n";
   ir::Module any = parse(text), identifiers = parse(text);
   EXPECT_THAT(expose_state(ir::llvm_module(any), AllowedNames::any), testing::ElementsAre("mneme_state_0", "c.d", "e"));
-  EXPECT_THAT(any.print(), HasSubstr("@mneme_state_0 = dso_local addrspace(1) global"));
-  EXPECT_THAT(any.print(), HasSubstr("@e = dso_local addrspace(1) global"));
+  EXPECT_THAT(any.print(), HasSubstr("@mneme_state_0 = dso_local addrspace(1) externally_initialized global"));
+  EXPECT_THAT(any.print(), HasSubstr("@e = dso_local addrspace(1) externally_initialized global"));
   EXPECT_THAT(expose_state(ir::llvm_module(identifiers), AllowedNames::identifiers),
               testing::ElementsAre("mneme_state_0", "mneme_state_1", "e"));
 }

@@ -10,6 +10,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/IR/ReplaceConstant.h>
+#include <llvm/Transforms/Utils/GlobalStatus.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include "mneme/compile/pipeline.h"
@@ -188,6 +189,13 @@ bool is_identifier(llvm::StringRef name) {
   return !name.empty() && !llvm::isDigit(name.front()) && llvm::all_of(name, allowed);
 }
 
+// As libdevice's tables are. Another file cannot reach it, and the host cannot either.
+bool is_only_read(const llvm::GlobalVariable& variable) {
+  if (!variable.hasLocalLinkage() || !variable.hasDefinitiveInitializer()) return false;
+  llvm::GlobalStatus use;
+  return !llvm::GlobalStatus::analyzeGlobal(&variable, use) && use.StoredType == llvm::GlobalStatus::NotStored;
+}
+
 }  // namespace
 
 bool is_kernel(const llvm::Function& function) {
@@ -198,7 +206,7 @@ bool is_kernel(const llvm::Function& function) {
 bool is_state(const llvm::GlobalVariable& variable) {
   const unsigned space = variable.getAddressSpace();
   if (space != 0 && space != 1 && space != 4) return false;
-  if (variable.getName().starts_with("llvm.")) return false;
+  if (variable.getName().starts_with("llvm.") || is_only_read(variable)) return false;
   return variable.isDeclaration() || variable.isExternallyInitialized() || !variable.isConstant();
 }
 

@@ -18,7 +18,8 @@ bool is_kernel(const llvm::Function& function);
 
 // Whether the bytes of `variable` belong to the application's state, which the host, an earlier launch or the recording may
 // have written. That is every variable in generic, global or constant space, but for constants that are defined here and that
-// the host cannot set (they are not externally_initialized), and for LLVM's own (llvm.*).
+// the host cannot set (they are not externally_initialized), for internal ones that nothing writes, as which the plugin does not
+// record them either, and for LLVM's own (llvm.*).
 bool is_state(const llvm::GlobalVariable& variable);
 
 // Makes the module ready for any pipeline:

@@ -260,6 +260,31 @@ TEST(NvptxCompiler, StateIsVisibleAndNeverFolded) {
   EXPECT_THAT(ptx, ContainsRegex("ld\\.const\\.b32")) << "the table, which the host fills, is read";
 }
 
+// As libdevice's tables are: state would be read by slower loads than the program has.
+TEST(NvptxCompiler, AnInternalVariableThatNothingWritesIsAConstant) {
+  const std::string body = R"(
+@read = internal addrspace(1) global [6 x i32] [i32 2, i32 3, i32 5, i32 7, i32 11, i32 13], align 4
+@written = internal addrspace(1) global i32 2, align 4
+@shown = internal addrspace(1) global i32 2, align 4
+define ptx_kernel void @k(ptr %out, ptr %to, i32 %i) #0 {
+  %p = getelementptr [6 x i32], ptr addrspace(1) @read, i64 0, i32 %i
+  %a = load i32, ptr addrspace(1) %p
+  %b = load i32, ptr addrspace(1) @written
+  %c = add i32 %a, %b
+  store i32 %c, ptr addrspace(1) @written
+  store ptr addrspace(1) @shown, ptr %to
+  store i32 %c, ptr %out
+  ret void
+}
+attributes #0 = { "target-cpu"="sm_90" }
+)";
+  const std::string ptx = ptx_of(body);
+  EXPECT_THAT(ptx, HasSubstr("\n.global .align 4 .b8 read[24]"));
+  EXPECT_THAT(ptx, HasSubstr("ld.global.nc"));
+  EXPECT_THAT(ptx, HasSubstr(".visible .global .align 4 .u32 written"));
+  EXPECT_THAT(ptx, HasSubstr(".visible .global .align 4 .u32 shown"));
+}
+
 TEST(NvptxCompiler, ABoundGlobalIsItsAddress) {
   CompileOptions options;
   options.bindings = {{"counter", DevicePtr(0x7a0000001200)}, {"not_there", DevicePtr(0x1000)}};
@@ -567,6 +592,7 @@ TEST(CodegenTarget, TheOldestPtxOfAnArchitectureIsNewEnough) {
 TEST(EmitPtx, LinesAreDirectivesOfTheirOwn) {
   EXPECT_TRUE(has_lines("{\n\t.loc\t1 2 3\n}"));
   EXPECT_FALSE(has_lines("// .loc\n\tret;\n"));
+  EXPECT_FALSE(has_lines("{\n\t.local .align 4 .b8 __local_depot0[28];\n}"));
 }
 
 TEST(EmitPtx, LinesOfEveryUnitAreDirectivesOfTheirOwn) {

@@ -189,6 +189,6 @@ Result<std::string> emit_ptx(llvm::Module& module, llvm::TargetMachine& machine,
   return text.str().str();
 }
 
-bool has_lines(const std::string& ptx) { return ptx.find("\n\t.loc") != std::string::npos; }
+bool has_lines(const std::string& ptx) { return ptx.find("\n\t.loc\t") != std::string::npos; }
 
 }  // namespace mneme::nvptx
