@@ -62,6 +62,23 @@ Result<std::vector<const EmbeddedSegment*>> closure_of(const RegisteredKernel& r
   return table->closure(*segment);
 }
 
+void add_image(KernelRecord& record, CodeImageRecord::Kind kind, const ByteVector& bytes) {
+  if (!bytes.empty()) record.images.push_back({kind, digest_of(bytes), Bytes(bytes.size())});
+}
+
+// The machine code that the program has of the kernel beside its segment.
+Result<ByteVector> own_machine_code(const RegisteredKernel& registered) {
+  MNEME_ASSIGN(const DeviceElf elf, registered.image->device_elf());
+  return keep_kernel(elf.bytes, registered.name, fmt::format("image {}", registered.image->id()));
+}
+
+// It is there to be compared with, so that nothing depends on it. Beside IR without a pipeline it would mean that the kernel is
+// to be replayed by it.
+void add_machine_code(RecordableKernel& kernel) {
+  if (kernel.record.target != "nvptx" || kernel.record.pipeline.empty()) return;
+  if (auto code = own_machine_code(*kernel.registered); code.ok()) add_image(kernel.record, CodeImageRecord::Kind::cubin, *code);
+}
+
 Status fill(RecordableKernel& kernel) {
   MNEME_ASSIGN(auto closure, closure_of(*kernel.registered));
   const EmbeddedSegment& segment = *closure.front();
@@ -81,11 +98,8 @@ Status fill(RecordableKernel& kernel) {
   for (const EmbeddedSegment* part : closure)
     for (const SegmentGlobal& global : part->globals) add_global(kernel, global);
   for (const auto& global : kernel.globals) record.globals.push_back(global.info);
+  add_machine_code(kernel);
   return check_names(kernel);
-}
-
-void add_image(KernelRecord& record, CodeImageRecord::Kind kind, const ByteVector& bytes) {
-  if (!bytes.empty()) record.images.push_back({kind, digest_of(bytes), Bytes(bytes.size())});
 }
 
 // PTX is not taken apart: the kernels of one text are told apart by their names.
@@ -154,6 +168,11 @@ Result<ByteVector> kernel_bitcode(const RegisteredKernel& registered) {
 Result<std::vector<ByteVector>> kernel_images(const RecordableKernel& kernel) {
   std::vector<ByteVector> images;
   if (kernel.record.images.empty()) return images;
+  if (kernel.record.level == CodeLevel::ir) {
+    MNEME_ASSIGN(ByteVector code, own_machine_code(*kernel.registered));
+    images.push_back(std::move(code));
+    return images;
+  }
   MNEME_ASSIGN(const DeviceCode* code, kernel.registered->image->code());
   for (const CodeImageRecord& image : kernel.record.images)
     images.push_back(image.kind == CodeImageRecord::Kind::cubin ? code->cubin : code->ptx);

@@ -45,7 +45,7 @@ RecordableKernel describe_kernel(const void* function, std::shared_ptr<const Reg
 // The bitcode of the kernel's segment and of all segments that it needs, one module after another.
 Result<ByteVector> kernel_bitcode(const RegisteredKernel& registered);
 
-// The images of a kernel that is described by its code, as its record lists them.
+// The images of a kernel, as its record lists them.
 Result<std::vector<ByteVector>> kernel_images(const RecordableKernel& kernel);
 
 // The packed parameter buffer of a launch, with zeros in the padding. `arguments` has one pointer for each parameter.

@@ -53,6 +53,11 @@ void add_relocations(Hasher& hasher, const Elf64_Shdr& section, ByteSpan content
   }
 }
 
+bool is_kernel(const Elf64_Sym& symbol) {
+  const bool defined = symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
+  return defined && (symbol.st_other & kKernelFlag) != 0;
+}
+
 }  // namespace
 
 Result<CubinKernel> read_cubin_kernel(ByteSpan cubin, std::string_view kernel, const std::string& name) {
@@ -61,8 +66,7 @@ Result<CubinKernel> read_cubin_kernel(ByteSpan cubin, std::string_view kernel, c
   std::map<uint64_t, std::string_view> symbols;
   MNEME_TRY(elf.visit_all_symbols([&](const Elf64_Sym& symbol, std::string_view symbol_name, uint64_t index) {
     symbols[index] = symbol_name;
-    const bool defined = symbol.st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC;
-    if (defined && (symbol.st_other & kKernelFlag)) kernels.insert(symbol_name);
+    if (is_kernel(symbol)) kernels.insert(symbol_name);
   }));
   if (!kernels.contains(kernel)) return error(Code::not_found, "{}: the cubin has no kernel {}", name, kernel);
 
@@ -90,6 +94,32 @@ Result<CubinKernel> read_cubin_kernel(ByteSpan cubin, std::string_view kernel, c
   }
   found.digest = hasher.finish();
   return found;
+}
+
+Result<ByteVector> keep_kernel(ByteSpan cubin, std::string_view kernel, const std::string& name) {
+  MNEME_ASSIGN(const ElfView elf, ElfView::open(cubin, name));
+  ByteVector kept(cubin.begin(), cubin.end());
+  const auto clear = [&](ByteSpan part) {
+    if (!part.empty()) std::memset(kept.data() + (part.data() - cubin.data()), 0, part.size());
+  };
+  std::set<std::string_view> others;
+  bool found = false;
+  MNEME_TRY(elf.visit_symbols([&](const Elf64_Sym& symbol, std::string_view symbol_name) {
+    found = found || (is_kernel(symbol) && symbol_name == kernel);
+    if (is_kernel(symbol) && symbol_name != kernel) others.insert(symbol_name);
+    if (!symbol_name.starts_with(MNEME_SEGMENT_PREFIX)) return;
+    if (auto segment = elf.bytes_of(symbol); segment.ok()) clear(*segment);
+  }));
+  if (!found) return error(Code::not_found, "{}: the cubin has no kernel {}", name, kernel);
+  for (uint64_t index = 0; index < elf.section_count(); ++index) {
+    MNEME_ASSIGN(const Elf64_Shdr section, elf.section(index));
+    MNEME_ASSIGN(const std::string_view section_name, elf.name_of(section));
+    const bool is_code = section_name.starts_with(".text.") || section_name.starts_with(".rel");
+    if (!is_code || !others.contains(kernel_of(section_name))) continue;
+    MNEME_ASSIGN(const ByteSpan content, elf.content(section));
+    clear(content);
+  }
+  return kept;
 }
 
 Result<std::vector<CubinVariable>> read_cubin_variables(ByteSpan cubin, const std::string& name) {
