@@ -31,6 +31,13 @@ std::string describe(const RangeBehaviour& s, unsigned runs) {
   return text + fmt::format("    what it holds is not known: --dtype '{}:f32' says so\n", shown(s.range.buffer));
 }
 
+std::string program_code(const Behaviour& behaviour) {
+  if (!behaviour.program_code) return "code not compared with the program's: " + behaviour.not_compared;
+  const CodeComparison& compared = *behaviour.program_code;
+  return fmt::format("{} code {} the program's: {}", compared.same ? "same" : "other", compared.same ? "as" : "than",
+                     describe(compared));
+}
+
 std::string describe(const Behaviour& behaviour, const std::string& title) {
   const char* verdict = !behaviour.deterministic    ? "not deterministic"
                         : behaviour.result.verified ? "deterministic, and as recorded"
@@ -46,6 +53,7 @@ std::string describe(const Behaviour& behaviour, const std::string& title) {
   for (const ir::OrderDependence& dependence : behaviour.order_dependences)
     text += fmt::format("  the kernel {}\n", shown(ir::describe(dependence)));
   for (const std::string& line : describe(behaviour.races)) text += fmt::format("  {}\n", shown(line, 0));
+  text += fmt::format("  {}\n", shown(program_code(behaviour), 0));
   for (const Mismatch& mismatch : behaviour.result.mismatches)
     if (mismatch.outside) text += fmt::format("  {}: {} B were written\n", shown(mismatch.where), mismatch.differing_bytes);
   return text;

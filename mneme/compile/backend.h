@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "mneme/base/status.h"
+#include "mneme/compile/code_comparison.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/compile/program_code.h"
 
@@ -34,6 +35,8 @@ struct CompilerBackend {
   Result<Translation> (*take_program_code)(const ProgramCode& code, const AssemblerOptions& assembler,
                                            const std::string& architecture) = nullptr;
   std::optional<Dim3> (*required_block)(const ProgramCode& code) = nullptr;
+  // Does the work of compare_machine_code() for the kind (code_comparison.h); null where it has no code that could be compared.
+  Result<CodeComparison> (*compare_machine_code)(ByteSpan program, ByteSpan made, const std::string& kernel) = nullptr;
 };
 
 // The table.

@@ -2,6 +2,7 @@
 #include "mneme/compile/backend.h"
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/compiler.h"
+#include "mneme/compile/nvptx/cubin_comparison.h"
 #include "mneme/compile/nvptx/program_code.h"
 #include "mneme/cpu/lower/compiler.h"
 #include "mneme/cpu/lower/options.h"
@@ -17,7 +18,8 @@ constexpr CompilerBackend kCompilerBackends[] = {
      .check_options = [](const CompileOptions&) { return Status(); },
      .runs_on = nvptx::runs_on,
      .take_program_code = nvptx::take_program_code,
-     .required_block = nvptx::required_block},
+     .required_block = nvptx::required_block,
+     .compare_machine_code = nvptx::compare_cubins},
     {.kind = DeviceKind::cpu,
      .architecture_prefix = cpu::kArchitecture,
      .architecture = [](const std::string&) { return std::string(cpu::kArchitecture); },

@@ -90,6 +90,19 @@ class Observer {
   std::vector<Seen> seen_;
 };
 
+Json to_json(const MachineCodeFacts& facts) {
+  return {{"instructions", facts.instructions},
+          {"registers", facts.registers ? Json(*facts.registers) : Json()},
+          {"assembler", facts.assembler},
+          {"options", facts.options}};
+}
+
+Json to_json(const CodeComparison& comparison) {
+  Json json = {{"same", comparison.same}, {"program", to_json(comparison.program)}, {"made", to_json(comparison.made)}};
+  json["differs"] = comparison.same ? Json() : Json({{"where", comparison.where}, {"offset", comparison.offset}});
+  return json;
+}
+
 }  // namespace
 
 Behaviour observe_behaviour(Session& session, const Configuration& configuration, unsigned runs,
@@ -110,6 +123,11 @@ Behaviour observe_behaviour(Session& session, const Configuration& configuration
   auto code = session.code_of(configuration);
   if (code.ok()) behaviour.order_dependences = ir::find_order_use(**code).dependences;
   if (behaviour.result.failure.ok()) behaviour.races = session.find_races(configuration, ranges);
+  auto compared = session.compare_with_program(configuration);
+  if (compared.ok())
+    behaviour.program_code = std::move(*compared);
+  else
+    behaviour.not_compared = compared.status().message();
   return behaviour;
 }
 
@@ -140,6 +158,8 @@ Json to_json(const Behaviour& behaviour) {
           {"seed", behaviour.seed ? Json(*behaviour.seed) : Json()},
           {"order_dependences", dependences},
           {"races", to_json(behaviour.races)},
+          {"program_code", behaviour.program_code ? to_json(*behaviour.program_code) : Json()},
+          {"not_compared", behaviour.not_compared.empty() ? Json() : Json(behaviour.not_compared)},
           {"deterministic", behaviour.deterministic},
           {"buffers", ranges},
           {"result", to_json(behaviour.result)}};

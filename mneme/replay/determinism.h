@@ -29,6 +29,9 @@ struct Behaviour {
   std::optional<uint64_t> seed;
   std::vector<ir::OrderDependence> order_dependences;  // what the code shows, without being run
   RaceReport races;
+  // Whether the code that Mneme makes as built is the program's (Session::compare_with_program()), or why that was not compared.
+  std::optional<CodeComparison> program_code;
+  std::string not_compared;
   bool deterministic = true;           // all runs left the same bytes in the ranges
   ReplayResult result;                 // of all runs, by the configuration's tolerances; see Session::repeat()
   std::vector<RangeBehaviour> ranges;  // those that were not as recorded, or not always the same

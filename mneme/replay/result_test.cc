@@ -310,6 +310,8 @@ TEST(Behaviour, EveryMemberIsInItsOwnPlace) {
   behaviour.order_dependences = {{ir::OrderDependence::Kind::clock, 3, "a.cu:7"}, {ir::OrderDependence::Kind::exchange, 4, ""}};
   behaviour.races = {
       "", NoteOf::thread, true, {{{"argument 'out'", "out", 1, 2, Bytes(40), ElementType::f32}, 10, 6, 4, "both"}}};
+  behaviour.program_code = {false, "the constants", 8, {11, 12, "ptxas 13.0.88", "-O 3"}, {13, {}, "", ""}};
+  behaviour.not_compared = "why not";
   behaviour.deterministic = false;
   RangeBehaviour range;
   range.range = {"argument 'out'", "out", 1, 2, Bytes(40), ElementType::f32};
@@ -337,6 +339,12 @@ TEST(Behaviour, EveryMemberIsInItsOwnPlace) {
         {"may_be_ordered", true},
         {"buffers",
          {{{"where", "argument 'out'"}, {"type", "f32"}, {"elements", 10}, {"racing", 6}, {"first", 4}, {"what", "both"}}}}}},
+      {"program_code",
+       {{"same", false},
+        {"differs", {{"where", "the constants"}, {"offset", 8}}},
+        {"program", {{"instructions", 11}, {"registers", 12}, {"assembler", "ptxas 13.0.88"}, {"options", "-O 3"}}},
+        {"made", {{"instructions", 13}, {"registers", {}}, {"assembler", ""}, {"options", ""}}}}},
+      {"not_compared", "why not"},
       {"deterministic", false},
       {"buffers",
        {{{"where", "argument 'out'"},

@@ -21,6 +21,7 @@
 
 #include "mneme/base/disk_cache.h"
 #include "mneme/base/status.h"
+#include "mneme/compile/code_comparison.h"
 #include "mneme/compile/compiler.h"
 #include "mneme/device/device.h"
 #include "mneme/measure/device_lock.h"
@@ -101,6 +102,12 @@ class Session {
   // from which it knows how long a launch takes. What prevents it is in the report; after a device fault every further replay
   // fails.
   RaceReport find_races(const Configuration& configuration, const std::vector<TypedRange>& ranges);
+
+  // Makes the code as built, for the architecture of the program's, with what the configuration asks of the assembler, and
+  // compares it with the program's; no such device is needed. unsupported: the configuration changes other things of the code, or
+  // what was recorded allows no comparison; the message has the reason alone. Other failures: those of the compiler,
+  // Database::load_image() and compare_machine_code().
+  Result<CodeComparison> compare_with_program(const Configuration& configuration);
 
   // What the session works with, for benchmarks that time its steps one by one.
   PreparedMemory& memory() { return *memory_; }

@@ -232,10 +232,10 @@ class Kernel(Shown, Sequence["Instance"]):
         return self._native.has_image
 
     def image(self, kind: str = "cubin") -> bytes:
-        """The program's own code: a "cubin", or "ptx" text.
+        """The program's own code: a "cubin", or "ptx" text. Beside IR the cubin has zeros for other kernels' code.
 
         Raises:
-            NotFoundError: None of the kind was recorded, as of programs that were built for Mneme.
+            NotFoundError: None of the kind was recorded, as PTX of programs that were built for Mneme.
         """
         if kind not in ("cubin", "ptx"):
             raise InvalidArgumentError(f"an image of a kernel's code is 'cubin' or 'ptx', not {kind!r}")

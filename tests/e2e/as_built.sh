@@ -31,6 +31,9 @@ for level in O0 O1 O2 O3 Os; do
     if [ $level != O0 ]; then diff in_program in_replay >difference || fail "$kernel at $level: $(head -n 20 difference)"; fi
     expect 0 mneme replay --device cpu --iterations 1 db "$kernel(float*, float, float, int)" --json
     [ "$(json out 'd["configuration"]["passes"], d["result"]["verified"]')" = "('as-built', True)" ] || fail "$kernel at $level is not verified as built"
+    expect 0 mneme check --device cpu --runs 1 db "$kernel(float*, float, float, int)" --json
+    cp out checked.json
+    [ "$(json checked.json 'd["program_code"] and d["program_code"]["same"]')" = True ] || fail "$kernel at $level has other code than the program: $(json checked.json 'd["program_code"], d["not_compared"]')"
   done
 done
 
@@ -47,6 +50,27 @@ expect 0 mneme replay --device cpu --iterations 1 db "relax(float*, float, float
 [ "$(json out 'd["configuration"]["linkage"]')" = internal ] || fail "the linkage is not in the configuration"
 expect 64 mneme replay --device cpu db "relax(float*, float, float, int)" --linkage external
 contains err "'external' is none of recorded, internal"
+
+# The program's machine code is recorded beside the IR, without what is not the kernel's, and compared with what is made of the IR.
+expect 0 mneme show --check db "relax(float*, float, float, int)"
+contains out "code          cubin, sm_90, "
+check() { mneme check --device cpu --runs 1 db "relax(float*, float, float, int)" "$@"; }
+expect 0 check
+contains out "  same code as the program's: "
+expect 0 check --block-dim-x 128 --keep-threads
+contains out "  same code as the program's: "
+expect 0 check 'default<O1>'
+contains out "  code not compared with the program's: the configuration changes it"
+compile "$source" other -Xcuda-ptxas -maxrregcount=24
+rm -rf capped
+expect 0 mneme record -rdb capped --max 1 --device cpu -- ./other
+expect 0 mneme check --device cpu --runs 1 capped "relax_any(float*, float, float, int)"
+contains out "  other code than the program's: the code differs first at offset 0x"
+contains out "; the program's was assembled with '-maxrregcount 24 -O 2 -arch sm_90', this with '-O 2 -arch sm_90'"
+expect 0 mneme check --device cpu --runs 1 "$CASE_FOLDER/../corpora/2.1" scale
+contains out "  code not compared with the program's: the program's machine code was not recorded"
+expect 0 mneme check --device cpu --runs 1 "$CASE_FOLDER/../corpora/2.0" scale
+contains out "  code not compared with the program's: the recording does not say how the program was compiled"
 
 # Among other passes, in a sweep, and where no recording says it.
 expect 0 mneme sweep db "relax(float*, float, float, int)" --device cpu --grid 'passes=as-built|as-built,function(gvn)|default<O1>' --iterations 1

@@ -165,7 +165,7 @@ TEST(ProgramCode, RunsOnCudaDevicesAlone) {
   EXPECT_TRUE(runs_program_code(DeviceKind::cuda));
   for (DeviceKind kind : {DeviceKind::cpu, DeviceKind::fake}) EXPECT_FALSE(runs_program_code(kind));
   EXPECT_EQ(translate_program_code({"k", "sm_90", {}, ".entry k { }"}, {}, DeviceKind::cpu, "x86-64-v3").status().to_string(),
-            "unsupported: the CPU device does not run the program's own code of 'k'");
+            "unsupported: the CPU device does not run the program's own code of 'k', which as-built is: name a pipeline");
 }
 
 }  // namespace
