@@ -160,11 +160,16 @@ def test_a_run_begins_in_no_folder_of_the_other_command(
     assert [path.name for path in tmp_path.iterdir()] == [other.name]
 
 
-def old_folder(tmp_path: Path, command: str) -> Path:
-    """What version 1 left, and its database as far from it as it was then; the last of its measurements is lost."""
+VERSIONS = sorted(path.name for path in (ROOT / "results").iterdir() if path.is_dir())
+# Of the baseline. What began by one goes on by it.
+PIPELINES = {"1": "default<O3>", "3": "as-built"}
+
+
+def old_folder(tmp_path: Path, command: str, version: str) -> Path:
+    """What a version left, and its database as far from it as it was then; the last of its measurements is lost."""
     shutil.copytree(ROOT / "corpora" / "2.0", tmp_path / "2.0")
     folder = tmp_path / "results" / command
-    shutil.copytree(ROOT / "results" / "1" / command, folder)
+    shutil.copytree(ROOT / "results" / version / command, folder)
     for name in ("results.jsonl", "trials.jsonl"):
         log = folder / name
         if log.exists():
@@ -174,16 +179,20 @@ def old_folder(tmp_path: Path, command: str) -> Path:
     return folder
 
 
-def test_a_sweep_of_version_1_is_read_and_gone_on_with(tmp_path: Path) -> None:
-    folder = old_folder(tmp_path, "sweep")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_sweep_of_any_version_is_read_and_gone_on_with(tmp_path: Path, version: str) -> None:
+    folder = old_folder(tmp_path, "sweep", version)
     assert len(read(folder).trials) == 7
     summary = sweep("--resume", folder)
     assert (summary["total"], summary["done"], summary["resumed"]) == (8, 8, 7)
     assert len(read(folder).trials) == 8 and (folder / "summary.json").exists()
+    assert summary["baseline"]["configuration"]["passes"] == PIPELINES[version]
+    assert {line.configuration["passes"] for line in read(folder).baselines} == {PIPELINES[version]}
 
 
-def test_a_run_of_tuning_of_version_1_is_read_and_gone_on_with(tmp_path: Path) -> None:
-    folder = old_folder(tmp_path, "tune")
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_run_of_tuning_of_any_version_is_read_and_gone_on_with(tmp_path: Path, version: str) -> None:
+    folder = old_folder(tmp_path, "tune", version)
     before = read(folder)
     assert before.points == 5 and before.is_confirmed
     words = [sys.executable, "-m", "mneme.tune", "--resume", folder, "--trials", "7", "--quiet", "--json"]
@@ -194,6 +203,8 @@ def test_a_run_of_tuning_of_version_1_is_read_and_gone_on_with(tmp_path: Path) -
     plan = json.loads((folder / "tune.json").read_text())
     assert plan["mneme_tune"] == 3 and plan["limits"] == {"run_timeout": 20.0}
     assert plan["share"] is True and plan["compile_workers"] is None
+    assert plan["recorded_passes"] == plan["configuration"]["passes"] == PIPELINES[version]
+    assert {line.configuration["passes"] for line in read(folder).baselines} == {PIPELINES[version]}
     run = read(folder)
     assert run.speed_up is not None and run.speed_up.value == summary["speed_up"]["value"]
 
