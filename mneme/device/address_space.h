@@ -19,8 +19,8 @@ inline constexpr Bytes kDefaultAddressSpaceSize = Bytes(uint64_t{256} << 30);
 // and so on.
 inline constexpr Bytes kAddressSpaceStride = Bytes(uint64_t{1} << 40);
 inline constexpr int kMostAddressSpaces = 16;
-constexpr DevicePtr address_space_base(int ordinal) {
-  return DevicePtr(kDefaultAddressSpaceBase.address - static_cast<uint64_t>(ordinal) * kAddressSpaceStride.count);
+constexpr DevicePtr address_space_base(int ordinal, DevicePtr first = kDefaultAddressSpaceBase) {
+  return DevicePtr(first.address - static_cast<uint64_t>(ordinal) * kAddressSpaceStride.count);
 }
 // From here on the emulation places device globals: above every range that the recorder may reserve, which has at most 1 TiB.
 inline constexpr DevicePtr kEmulatedGlobalsBase{0x7b0000000000};

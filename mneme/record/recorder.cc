@@ -88,7 +88,7 @@ Result<std::shared_ptr<Recorder::Opened>> Recorder::open_device(Vendor& vendor, 
   opened->ordinal = ordinal;
   MNEME_ASSIGN(opened->device, environment_.open_device(vendor.device_kind(), ordinal));
   MNEME_TRY(choose_images(*opened->device));
-  auto space = opened->device->reserve(address_space_base(ordinal), options_.address_space);
+  auto space = opened->device->reserve(address_space_base(ordinal, environment_.first_space), options_.address_space);
   if (!space.ok()) return space.status().with_context("reserving the address range of the recording (a smaller one: -vass)");
   opened->space = std::move(*space);
   MNEME_ASSIGN(opened->stream, opened->device->create_stream());
@@ -128,11 +128,12 @@ Status Recorder::choose_images(const Device& device) {
 }
 
 std::optional<int> Recorder::owner_of(uint64_t address) const {
-  const uint64_t from_top = address_space_base(-1).address - 1 - address;
+  const uint64_t from_top = address_space_base(-1, environment_.first_space).address - 1 - address;
   const uint64_t ordinal = from_top / kAddressSpaceStride.count;
   if (ordinal >= space_sizes_.size()) return std::nullopt;
-  const uint64_t offset = address % kAddressSpaceStride.count;
-  return offset < space_sizes_[ordinal] ? std::optional(static_cast<int>(ordinal)) : std::nullopt;
+  const auto found = static_cast<int>(ordinal);
+  const uint64_t offset = address - address_space_base(found, environment_.first_space).address;
+  return offset < space_sizes_[ordinal] ? std::optional(found) : std::nullopt;
 }
 
 std::shared_ptr<Recorder::Opened> Recorder::opened_on(std::optional<int> ordinal) const {

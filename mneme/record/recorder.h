@@ -61,6 +61,7 @@ class Recorder {
     std::function<void()> recording_begins = [] {};                 // called when the device is opened
     RecordingReport* report = nullptr;                              // outlives the recorder; null: nothing is reported
     std::chrono::milliseconds patience = std::chrono::seconds(10);  // how long threads wait for each other, see Gate
+    DevicePtr first_space = kDefaultAddressSpaceBase;               // of device 0; tests move it out of a sanitizer's way
     LockPatience lock_patience{};                                   // how long to wait for the database's lock
   };
   // `options_status` says whether the options could be read. If they could not, or are wrong, recording has ended from the start.

@@ -347,6 +347,13 @@ TEST_F(DriverFrontTest, AProcessThatWasStartedWithAllDescriptorsClosedIsCounted)
   EXPECT_EQ(report().instances, 1u);
 }
 
+#ifdef MNEME_TEST_STRESS
+TEST_F(DriverFrontTest, ManyThreadsAndStreamsDoNotRace) {
+  EXPECT_EQ(shell("LD_LIBRARY_PATH=" MNEME_TEST_DRIVER_FOLDER " " MNEME_TEST_STRESS " " + kCubin + " " + database_), "done\n");
+  EXPECT_FALSE(kernels().empty());
+}
+#endif
+
 TEST_F(DriverFrontTest, WithoutARecorderCallsGoToTheDriver) {
   const std::string preloaded = "LD_PRELOAD=" MNEME_TEST_PRELOAD " " MNEME_TEST_PROGRAM;
   EXPECT_EQ(bare("dlsym " + kCubin + " where"), "launches go to libcuda.so.1\nsum 499500\n");
