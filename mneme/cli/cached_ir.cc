@@ -59,13 +59,20 @@ Result<std::vector<Parameter>> parameters_as_recorded(const std::vector<ir::Kern
   return parameters;
 }
 
-// What was recorded of a variable must have a place in a replay.
+// As LLVM writes the name of a variable in PTX, which has fewer characters than IR.
+std::string name_in_ptx(const std::string& name) {
+  std::string text;
+  for (const char c : name) text += c == '.' || c == '@' || c == '<' || c == '>' ? std::string("_$_") : std::string(1, c);
+  return text;
+}
+
+// What was recorded of a variable must have a place in a replay, or be a constant, whose value the IR has.
 Status check_variables(const ir::Module& module, const KernelRecord& kernel, const std::string& name) {
   const std::vector<ir::GlobalVariableInfo> variables = module.global_variables();
   for (const GlobalInfo& recorded : kernel.globals) {
     const bool there = std::any_of(variables.begin(), variables.end(), [&](const ir::GlobalVariableInfo& variable) {
-      return variable.name == recorded.name && variable.size == recorded.size && !variable.is_constant &&
-             !variable.is_declaration;
+      if (variable.size != recorded.size || variable.is_declaration) return false;
+      return variable.is_constant ? name_in_ptx(variable.name) == recorded.name : variable.name == recorded.name;
     });
     if (!there) return error(Code::incompatible, "{}: it has no variable '{}', which was recorded", name, shown(recorded.name));
   }

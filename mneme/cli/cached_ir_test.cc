@@ -204,6 +204,26 @@ TEST_F(CachedIrTest, AVariableThatWasRecordedMustBeInTheIr) {
   EXPECT_EQ(refusal(cache), "incompatible: add_kernel.llir: it has no variable 'counter', which was recorded");
 }
 
+// As libdevice has it where a kernel computes an error function.
+TEST_F(CachedIrTest, AConstantOfTheIrMayHaveBeenRecorded) {
+  MadeRecording made = recorded_add();
+  made.kernel.globals.push_back({"_$_str", 11, 1, false});
+  publish(made);
+  const auto with_constant = [](TritonCache& cache, const char* constant) {
+    cache.change(".llir", "define ptx_kernel void @add_kernel(", fmt::format("{}\ndefine ptx_kernel void @add_kernel(", constant));
+  };
+  {
+    TritonCache cache("add_kernel");
+    with_constant(cache, R"(@.str = private constant [10 x i8] c"__CUDA_FTZ")");
+    EXPECT_EQ(refusal(cache), "incompatible: add_kernel.llir: it has no variable '_$_str', which was recorded");
+  }
+  TritonCache cache("add_kernel");
+  with_constant(cache, R"(@.str = private unnamed_addr constant [11 x i8] c"__CUDA_FTZ\00")");
+  const auto found = add_cached_ir_guarded(database_.directory(), {cache.folder()});
+  ASSERT_TRUE(found.ok()) << found.status().to_string();
+  EXPECT_EQ(*found, 1u);
+}
+
 TEST_F(CachedIrTest, InAChildTheSameIsDone) {
   publish(recorded_add());
   TritonCache cache("add_kernel");
