@@ -5,6 +5,7 @@
 
 #include "mneme/base/byte_stream.h"
 #include "mneme/snapshot/codec.h"
+#include "mneme/snapshot/container.h"
 
 namespace mneme {
 namespace {
@@ -13,12 +14,7 @@ constexpr char kMagic[8] = {'M', 'N', 'E', 'M', 'E', 'M', 'E', 'M'};
 
 // The file's first bytes, as they lie in it.
 struct StateHeader {
-  char magic[8];
-  uint16_t major;
-  uint16_t minor;
-  uint32_t header_bytes;
-  uint64_t total_bytes;
-  uint8_t checksum[16];  // of the whole file with this field zero
+  ContainerStart start;
   uint8_t static_hash[16];
   uint8_t dynamic_hash[16];
   uint32_t moment;
@@ -33,46 +29,28 @@ constexpr uint64_t kPackCountBytes = 4 + 4;
 // kind, reserved, address, size, name length, page count
 constexpr uint64_t kSmallestRegion = 4 + 4 + 8 + 8 + 4 + 8;
 
-Digest checksum_of(ByteSpan file) {
-  constexpr size_t kAt = offsetof(StateHeader, checksum);
-  const std::array<std::byte, 16> zeros{};
-  return Hasher().add(file.first(kAt)).add(ByteSpan(zeros)).add(file.subspan(kAt + zeros.size())).finish();
-}
-
-// The major version that this Mneme reads with which the checksum is right.
-std::optional<uint16_t> version_of_checksum(ByteSpan file) {
-  if (file.size() < sizeof(StateHeader)) return std::nullopt;
-  ByteVector changed(file.begin(), file.end());
-  for (uint16_t major = kFormatVersion.major; major >= 1; --major) {
-    std::memcpy(changed.data() + offsetof(StateHeader, major), &major, sizeof major);
-    const Digest checksum = checksum_of(changed);
-    if (std::memcmp(checksum.bytes.data(), changed.data() + offsetof(StateHeader, checksum), sizeof checksum) == 0) return major;
-  }
-  return std::nullopt;
-}
-
 Status read_header(ByteReader& in, ByteSpan bytes, StateHeader& header) {
   if (bytes.empty()) return in.corrupt("the file is empty");
   MNEME_ASSIGN(ByteSpan magic, in.read_bytes(sizeof kMagic));
   if (std::memcmp(magic.data(), kMagic, sizeof kMagic) != 0)
     return error(Code::corrupt, "{}: offset 0: this is no device state (wrong magic)", in.name());
-  MNEME_TRY(in.read(header.major));
-  MNEME_TRY(in.read(header.minor));
-  const FormatVersion version{header.major, header.minor};
+  ContainerStart& start = header.start;
+  MNEME_TRY(in.read(start.major));
+  MNEME_TRY(in.read(start.minor));
+  const FormatVersion version{start.major, start.minor};
   if (Status known = check_format_version(version, in.name()); !known.ok()) {
     const std::optional<uint16_t> right = version_of_checksum(bytes);
     return right ? damaged_version(version, *right, "offset 8", in.name()) : known;
   }
-  MNEME_TRY(in.read(header.header_bytes));
-  if (header.header_bytes < sizeof(StateHeader) || header.header_bytes > bytes.size())
-    return error(Code::corrupt, "{}: offset 12: a header of {} bytes in a file of {}", in.name(), header.header_bytes,
+  MNEME_TRY(in.read(start.header_bytes));
+  if (start.header_bytes < sizeof(StateHeader) || start.header_bytes > bytes.size())
+    return error(Code::corrupt, "{}: offset 12: a header of {} bytes in a file of {}", in.name(), start.header_bytes,
                  bytes.size());
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.total_bytes != bytes.size())
-    return error(Code::corrupt, "{}: offset 16: the file has {} bytes, {} expected", in.name(), bytes.size(), header.total_bytes);
-  Digest expected;
-  std::memcpy(expected.bytes.data(), header.checksum, sizeof header.checksum);
-  if (Digest found = checksum_of(bytes); found != expected)
+  if (start.total_bytes != bytes.size())
+    return error(Code::corrupt, "{}: offset 16: the file has {} bytes, {} expected", in.name(), bytes.size(), start.total_bytes);
+  const Digest expected = stored_checksum(bytes);
+  if (Digest found = container_checksum(bytes); found != expected)
     return error(Code::corrupt, "{}: offset 24: the file's checksum is {}, {} expected: it was damaged", in.name(), found.hex(),
                  expected.hex());
   for (uint64_t word : header.reserved)
@@ -132,11 +110,11 @@ FormatVersion version_of(const MemoryState& state) {
 
 ByteVector encode_state(const StateDocument& document) {
   StateHeader header{};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
+  std::memcpy(header.start.magic, kMagic, sizeof kMagic);
   const FormatVersion version = version_of(document.state);
-  header.major = version.major;
-  header.minor = version.minor;
-  header.header_bytes = static_cast<uint32_t>(sizeof header + kPackCountBytes + document.packs.size() * sizeof(Digest));
+  header.start.major = version.major;
+  header.start.minor = version.minor;
+  header.start.header_bytes = static_cast<uint32_t>(sizeof header + kPackCountBytes + document.packs.size() * sizeof(Digest));
   std::memcpy(header.static_hash, document.static_hash.bytes.data(), 16);
   std::memcpy(header.dynamic_hash, document.dynamic_hash.bytes.data(), 16);
   header.moment = static_cast<uint32_t>(document.moment);
@@ -157,9 +135,8 @@ ByteVector encode_state(const StateDocument& document) {
   }
   ByteVector bytes = out.take();
   uint64_t total = bytes.size();
-  std::memcpy(bytes.data() + offsetof(StateHeader, total_bytes), &total, sizeof total);
-  Digest checksum = checksum_of(bytes);
-  std::memcpy(bytes.data() + offsetof(StateHeader, checksum), checksum.bytes.data(), sizeof checksum);
+  std::memcpy(bytes.data() + offsetof(ContainerStart, total_bytes), &total, sizeof total);
+  seal_container(bytes);
   return bytes;
 }
 
@@ -168,7 +145,7 @@ Result<StateDocument> decode_state(ByteSpan bytes, const std::string& name) {
   StateHeader header{};
   MNEME_TRY(read_header(in, bytes, header));
   StateDocument document;
-  MNEME_TRY(read_packs(in, header.header_bytes, document.packs));
+  MNEME_TRY(read_packs(in, header.start.header_bytes, document.packs));
   document.moment = static_cast<Moment>(header.moment);
   std::memcpy(document.static_hash.bytes.data(), header.static_hash, 16);
   std::memcpy(document.dynamic_hash.bytes.data(), header.dynamic_hash, 16);

@@ -1,12 +1,11 @@
 #include "mneme/store/image_file.h"
 
-#include <array>
-#include <cstddef>
 #include <cstring>
 #include <optional>
 
 #include "mneme/base/compress.h"
 #include "mneme/snapshot/codec.h"
+#include "mneme/snapshot/container.h"
 
 namespace mneme {
 namespace {
@@ -17,39 +16,14 @@ enum class ImageEncoding : uint32_t { raw = 0, zstd = 1 };
 
 // The file's first bytes, as they lie in it.
 struct ImageHeader {
-  char magic[8];
-  uint16_t major;
-  uint16_t minor;
-  uint32_t header_bytes;
-  uint64_t total_bytes;
-  uint8_t checksum[16];  // of the whole file with this field zero
-  uint8_t digest[16];    // of the code
-  uint64_t size;         // of the code
-  uint32_t kind;         // CodeImageRecord::Kind
+  ContainerStart start;
+  uint8_t digest[16];  // of the code
+  uint64_t size;       // of the code
+  uint32_t kind;       // CodeImageRecord::Kind
   ImageEncoding encoding;
   uint64_t reserved[2];
 };
 static_assert(sizeof(ImageHeader) == 88);
-
-Digest checksum_of(ByteSpan file) {
-  constexpr size_t kAt = offsetof(ImageHeader, checksum);
-  const std::array<std::byte, 16> zeros{};
-  return Hasher().add(file.first(kAt)).add(ByteSpan(zeros)).add(file.subspan(kAt + zeros.size())).finish();
-}
-
-bool has_checksum(ByteSpan file, const Digest& checksum) {
-  return std::memcmp(file.data() + offsetof(ImageHeader, checksum), checksum.bytes.data(), checksum.bytes.size()) == 0;
-}
-
-// The major version that this Mneme reads with which the checksum is right.
-std::optional<uint16_t> version_of_checksum(ByteSpan file) {
-  ByteVector changed(file.begin(), file.end());
-  for (uint16_t major = kFormatVersion.major; major >= 1; --major) {
-    std::memcpy(changed.data() + offsetof(ImageHeader, major), &major, sizeof major);
-    if (has_checksum(changed, checksum_of(changed))) return major;
-  }
-  return std::nullopt;
-}
 
 template <typename... Args>
 Status corrupt(const std::string& name, uint64_t offset, fmt::format_string<Args...> what, Args&&... args) {
@@ -62,17 +36,18 @@ Result<ImageHeader> read_header(ByteSpan file, const std::string& name) {
   if (file.size() < sizeof header)
     return corrupt(name, file.size(), "the file is too short for an image ({} bytes)", file.size());
   std::memcpy(&header, file.data(), sizeof header);
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) return corrupt(name, 0, "this is no image of code (wrong magic)");
-  const FormatVersion version{header.major, header.minor};
+  if (std::memcmp(header.start.magic, kMagic, sizeof kMagic) != 0)
+    return corrupt(name, 0, "this is no image of code (wrong magic)");
+  const FormatVersion version{header.start.major, header.start.minor};
   if (Status known = check_format_version(version, name); !known.ok()) {
     const std::optional<uint16_t> right = version_of_checksum(file);
     return right ? damaged_version(version, *right, "offset 8", name) : known;
   }
-  if (header.header_bytes != sizeof header)
-    return corrupt(name, 12, "a header of {} bytes, {} expected", header.header_bytes, sizeof header);
-  if (header.total_bytes != file.size())
-    return corrupt(name, 16, "the file has {} bytes, {} expected", file.size(), header.total_bytes);
-  if (!has_checksum(file, checksum_of(file))) return corrupt(name, 24, "the file's checksum is wrong: it was damaged");
+  if (header.start.header_bytes != sizeof header)
+    return corrupt(name, 12, "a header of {} bytes, {} expected", header.start.header_bytes, sizeof header);
+  if (header.start.total_bytes != file.size())
+    return corrupt(name, 16, "the file has {} bytes, {} expected", file.size(), header.start.total_bytes);
+  if (stored_checksum(file) != container_checksum(file)) return corrupt(name, 24, "the file's checksum is wrong: it was damaged");
   if (header.encoding != ImageEncoding::raw && header.encoding != ImageEncoding::zstd)
     return corrupt(name, 68, "the encoding {} is not known", static_cast<uint32_t>(header.encoding));
   if (header.reserved[0] != 0 || header.reserved[1] != 0) return corrupt(name, 72, "reserved bytes are not zero");
@@ -87,19 +62,18 @@ ByteVector encode_image(const CodeImageRecord& image, ByteSpan code) {
   const ByteSpan stored = smaller ? ByteSpan(packed) : code;
   ByteVector file(sizeof(ImageHeader) + stored.size());
   ImageHeader header{};
-  std::memcpy(header.magic, kMagic, sizeof kMagic);
-  header.major = kCommonVersion.major;
-  header.minor = kCommonVersion.minor;
-  header.header_bytes = sizeof header;
-  header.total_bytes = file.size();
+  std::memcpy(header.start.magic, kMagic, sizeof kMagic);
+  header.start.major = kCommonVersion.major;
+  header.start.minor = kCommonVersion.minor;
+  header.start.header_bytes = sizeof header;
+  header.start.total_bytes = file.size();
   std::memcpy(header.digest, image.digest.bytes.data(), sizeof header.digest);
   header.size = image.size.count;
   header.kind = static_cast<uint32_t>(image.kind);
   header.encoding = smaller ? ImageEncoding::zstd : ImageEncoding::raw;
   std::memcpy(file.data(), &header, sizeof header);
   if (!stored.empty()) std::memcpy(file.data() + sizeof header, stored.data(), stored.size());
-  const Digest checksum = checksum_of(file);
-  std::memcpy(file.data() + offsetof(ImageHeader, checksum), checksum.bytes.data(), checksum.bytes.size());
+  seal_container(file);
   return file;
 }
 
