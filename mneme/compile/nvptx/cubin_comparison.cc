@@ -113,6 +113,19 @@ class Cubin {
     return {};
   }
 
+  // The initial value of a variable; empty where it has none.
+  Content value_of(const std::string& variable) const {
+    const auto home = sections_.find(".nv.global.init"), table = sections_.find(".symtab");
+    if (home == sections_.end() || table == sections_.end()) return {};
+    const auto all = value_or(file_.sections());
+    const Content values = content(home->first);
+    for (const auto& symbol : value_or(file_.symbols(table->second)))
+      if (symbol.st_shndx < all.size() && &all[symbol.st_shndx] == home->second && name_of(*table->second, symbol) == variable &&
+          symbol.st_value <= values.size() && symbol.st_size <= values.size() - symbol.st_value)
+        return values.slice(symbol.st_value, symbol.st_size);
+    return {};
+  }
+
   MachineCodeFacts facts(const std::string& kernel, const std::vector<std::string>& called) const {
     MachineCodeFacts facts;
     facts.instructions = count_instructions(bytes_, kernel).value_or(0);
@@ -197,32 +210,50 @@ std::optional<uint64_t> first_difference(Content a, Content b) {
   return static_cast<uint64_t>(in_a - a.begin());
 }
 
-// An operand in a constant bank has its number in 5 bits, and in 16 bits before them its offset.
-struct Operand {
+// An instruction with an operand in a constant bank has the bank's number in 5 bits, and in 16 bits before them the offset in it.
+struct BankOperand {
   uint64_t bank, offset, others;  // all bits but the offset's
-  static Operand of(Content instruction) {
-    constexpr unsigned kOffset = 38, kBank = 54;
+  bool is_number = false;         // the offset, as a number, which may be any
+  static std::optional<BankOperand> of(Content instruction) {
+    constexpr unsigned kForm = 9, kOffset = 38, kBank = 54;
+    constexpr uint64_t kSecond = 5, kThird = 3;  // which of its operands it is
+    constexpr uint64_t kOperation = 0xfff, kMoveNumber = 0x802, kLoad = 0xb82, kNoRegister = 0xff;
     uint64_t word = 0;
     std::memcpy(&word, instruction.data(), sizeof word);
-    return {word >> kBank & 0x1f, word >> kOffset & 0xffff, word & ~(uint64_t{0xffff} << kOffset)};
+    // Before a call of a function of the driver's, as vprintf, a register gets the offset of its address.
+    if ((word & kOperation) == kMoveNumber) return BankOperand{kAddresses, word >> 32, word & 0xffffffff, true};
+    if ((word & kOperation) == kLoad && (word >> 24 & 0xff) != kNoRegister) return std::nullopt;  // which a register says
+    const uint64_t form = word >> kForm & 7, bank = word >> kBank & 0x1f;
+    if ((form != kSecond && form != kThird) || (bank != kVariables && bank != kAddresses)) return std::nullopt;
+    return BankOperand{bank, word >> kOffset & 0xffff, word & ~(uint64_t{0xffff} << kOffset)};
   }
 };
 
-// Whether two instructions, the program's and another, differ only in where they find what both name.
-bool same_but_for_place(const Cubin& cubin_a, Content a, const Cubin& cubin_b, Content b) {
-  const Operand in_a = Operand::of(a), in_b = Operand::of(b);
-  if (in_a.others != in_b.others || a.drop_front(8) != b.drop_front(8)) return false;
-  const auto [name_a, behind_a] = cubin_a.at(in_a.bank, in_a.offset);
-  const auto [name_b, behind_b] = cubin_b.at(in_b.bank, in_b.offset);
-  return !name_a.empty() && same_name(name_a, name_b) && behind_a == behind_b;
+// Texts, of assert and the like, are numbered through all of a program.
+bool same_text(const Cubin& cubin_a, const std::string& a, const Cubin& cubin_b, const std::string& b) {
+  const auto is_numbered = [](const std::string& name) {
+    return name.starts_with("$str") || name.starts_with("_$_str") || name.starts_with("__unnamed_");
+  };
+  const Content value = cubin_a.value_of(a);
+  return is_numbered(a) && is_numbered(b) && !value.empty() && value == cubin_b.value_of(b);
+}
+
+// Of the program, and of other code. Where a variable lies is of no matter, but which it is.
+bool same_instruction(const Cubin& cubin_a, Content a, const Cubin& cubin_b, Content b) {
+  const auto in_a = BankOperand::of(a), in_b = BankOperand::of(b);
+  if (!in_a || !in_b || (in_a->is_number && a == b)) return a == b;
+  if (in_a->others != in_b->others || a.drop_front(8) != b.drop_front(8)) return false;
+  const auto [name_a, behind_a] = cubin_a.at(in_a->bank, in_a->offset);
+  const auto [name_b, behind_b] = cubin_b.at(in_b->bank, in_b->offset);
+  if (name_a.empty() || name_b.empty()) return name_a == name_b && a == b;
+  return behind_a == behind_b && (same_name(name_a, name_b) || same_text(cubin_a, name_a, cubin_b, name_b));
 }
 
 std::optional<uint64_t> first_difference(const Cubin& cubin_a, Content a, const Cubin& cubin_b, Content b) {
   constexpr size_t kInstruction = 16;
   const size_t common = std::min(a.size(), b.size());
   for (size_t at = 0; at + kInstruction <= common; at += kInstruction) {
-    const Content one = a.slice(at, kInstruction), other = b.slice(at, kInstruction);
-    if (one != other && !same_but_for_place(cubin_a, one, cubin_b, other)) return at;
+    if (!same_instruction(cubin_a, a.slice(at, kInstruction), cubin_b, b.slice(at, kInstruction))) return at;
   }
   if (a.size() == b.size()) return std::nullopt;
   return common;

@@ -90,6 +90,27 @@ TEST_F(CubinComparison, WhatIsReferredToIsComparedByItsName) {
   EXPECT_FALSE(compare(another + kernel(before), another + kernel(kCounts)).same);
 }
 
+TEST_F(CubinComparison, NumberedTextsAreComparedByWhatTheyAre) {
+  const auto text = [](int number, int first) {
+    return fmt::format(".global .align 1 .b8 $str${}[4] = {{{}, 66, 67, 0}};\n", number, first);
+  };
+  const auto shows = [](int number) { return kernel(fmt::format("mov.u64 %rd4, $str${}; st.global.u64 [%rd3], %rd4;", number)); };
+  EXPECT_TRUE(compare(text(1, 80) + text(2, 65) + kernel("mov.u64 %rd4, $str$1; st.global.u64 [%rd1], %rd4;", "other") + shows(2),
+                      text(1, 65) + shows(1))
+                  .same);
+  EXPECT_FALSE(compare(text(1, 80) + shows(1), text(2, 65) + shows(2)).same);
+}
+
+TEST_F(CubinComparison, FunctionsOfTheDriversAreComparedByTheirNames) {
+  const std::string declared = ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n";
+  const std::string calls = kernel(
+      "{ .param .b64 f0; .param .b64 a0; .param .b32 r0; st.param.b64 [f0], %rd3; st.param.b64 [a0], %rd1;\n"
+      "call (r0), vprintf, (f0, a0); ld.param.b32 %r3, [r0]; st.global.u32 [%rd3], %r3; }");
+  const std::string before = kVariable + kernel(kCounts, "other");
+  const CodeComparison compared = compare(declared + before + calls, declared + calls);
+  EXPECT_TRUE(compared.same) << describe(compared);
+}
+
 // In which place of its bank a constant lies depends on what else the program has.
 TEST_F(CubinComparison, ConstantVariablesAreComparedByTheirNames) {
   const std::string first = ".visible .const .align 4 .u32 before[4];\n", table = ".visible .const .align 4 .u32 table[4];\n";
