@@ -210,7 +210,8 @@ TEST_F(CachedIrTest, AConstantOfTheIrMayHaveBeenRecorded) {
   made.kernel.globals.push_back({"_$_str", 11, 1, false});
   publish(made);
   const auto with_constant = [](TritonCache& cache, const char* constant) {
-    cache.change(".llir", "define ptx_kernel void @add_kernel(", fmt::format("{}\ndefine ptx_kernel void @add_kernel(", constant));
+    cache.change(".llir", "define ptx_kernel void @add_kernel(",
+                 fmt::format("{}\ndefine ptx_kernel void @add_kernel(", constant));
   };
   {
     TritonCache cache("add_kernel");

@@ -222,8 +222,7 @@ using Hooks = HookList<
     Hook<MNEME_CALL_cudaFreeAsync, on_free_async<MNEME_CALL_cudaFreeAsync>>,
     Hook<MNEME_CALL_cudaFreeAsync_ptsz, on_free_async<MNEME_CALL_cudaFreeAsync_ptsz>>,
     Hook<MNEME_CALL_cudaDeviceReset, on_device_reset>, Hook<MNEME_CALL_cudaPointerGetAttributes, on_pointer_attributes>,
-    Hook<MNEME_CALL_cudaDeviceEnablePeerAccess, on_enable_peer>,
-    Hook<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,
+    Hook<MNEME_CALL_cudaDeviceEnablePeerAccess, on_enable_peer>, Hook<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,
     // known, not captured
     Hook<MNEME_CALL_cudaMallocAsync, on_malloc_async<MNEME_CALL_cudaMallocAsync>>,
     Hook<MNEME_CALL_cudaMallocAsync_ptsz, on_malloc_async<MNEME_CALL_cudaMallocAsync_ptsz>>,

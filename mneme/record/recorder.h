@@ -231,15 +231,15 @@ class Recorder {
   Annotations shadows_;  // annotations of variables, at the addresses that the variables have on the host
   std::atomic<State> state_ = State::waiting;
   std::atomic<size_t> stream_captures_ = 0;    // how many capturing_ has
-  std::atomic<bool> memory_was_read_ = false;                            // since a launch was last looked at for timing, or before that one
-  std::shared_ptr<Profile> profile_;                                     // under mutex_; null without --profile
-  std::shared_ptr<Profiled> profiled_;                                   // under mutex_; where nothing is recorded
+  std::atomic<bool> memory_was_read_ = false;  // since a launch was last looked at for timing, or before that one
+  std::shared_ptr<Profile> profile_;           // under mutex_; null without --profile
+  std::shared_ptr<Profiled> profiled_;         // under mutex_; where nothing is recorded
   std::array<std::atomic<uint64_t>, kMostAddressSpaces> space_sizes_{};  // of each device's range; 0: there is none
   std::mutex open_mutex_;                                                // held by the one thread that opens a device
 
   mutable std::mutex mutex_;
   std::map<int, std::shared_ptr<Opened>> opened_;  // devices by their ordinals; null: it could not be opened, and is not recorded
-  std::multiset<const void*> capturing_;  // per-thread streams have one name
+  std::multiset<const void*> capturing_;           // per-thread streams have one name
   std::shared_ptr<Database> database_;             // of all devices
   std::string architecture_;                       // of all devices
   std::map<int, std::set<int>> readers_;           // of a device's memory: other devices

@@ -28,6 +28,11 @@ NOT_RUN = {
     "mneme replay … ": "it is a part of a command",
     "mneme record -rdb record-db -- python": "it needs a GPU",
     "mneme replay record-db softmax": "a kernel without IR needs a GPU",
+    "mneme profile --top 8 -- python3": "it needs a GPU and PyTorch, as those of the next four",
+    "mneme record -rdb torch-db": "it needs a GPU",
+    "mneme show torch-db": "it needs a GPU",
+    "mneme replay torch-db": "it needs a GPU",
+    "mneme tune torch-db": "it needs a GPU",
 }
 # The same in less time.
 SHORTER = {

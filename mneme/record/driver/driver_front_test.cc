@@ -264,8 +264,8 @@ TEST_F(DriverFrontTest, AKernelOfALibraryIsTheSameInEachContext) {
 
 TEST_F(DriverFrontTest, EveryFunctionOfTheTableIsHooked) {
   std::set<int> hooked;
-  for (const auto& hooks : {image_hooks(), context_hooks(), memory_hooks(), mapped_memory_hooks(), host_memory_hooks(), launch_hooks(), graph_hooks(),
-                            write_hooks()})
+  for (const auto& hooks : {image_hooks(), context_hooks(), memory_hooks(), mapped_memory_hooks(), host_memory_hooks(),
+                            launch_hooks(), graph_hooks(), write_hooks()})
     for (const DriverHook& one : hooks) EXPECT_TRUE(hooked.insert(one.slot).second) << one.slot;
   EXPECT_EQ(hooked.size(), size_t{MNEME_DRIVER_CALL_COUNT});
 }
