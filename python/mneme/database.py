@@ -373,7 +373,7 @@ class Instance(Shown):
 
     @property
     def memory_extent(self) -> str:
-        """Which memory that is: "reachable", what pointers lead to from its arguments and variables, or "all" there was.
+        """Which memory that is: "reachable", what pointers lead to from its arguments and variables, or "all".
 
         Recordings of before format 2.3, and those of `mneme record --all-memory`, have "all".
         """

@@ -190,7 +190,7 @@ class Log(NamedTuple):
     >>> log = mneme.Log({"device": "cpu"}, [mneme.replay(instance, mneme.Config(), device="cpu")])
     >>> title, columns, row = repr(log).splitlines()
     >>> title, row.split()[2:]
-    ('Log: 1 result', ['verified', 'measured', 'passes=default<O3>'])
+    ('Log: 1 result', ['verified', 'measured', 'passes=as-built'])
     """
 
     about: dict[str, Any]

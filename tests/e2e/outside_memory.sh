@@ -14,8 +14,8 @@ contains err "recorded 3 launches of 1 kernel"
 lacks err "not recorded"
 kernel=$(basename db/Instances_*.mneme .mneme) && kernel=${kernel#Instances_}
 expect 0 mneme show --check db "$kernel"
-contains out "4.00 MiB in 1 allocation, 1 piece of mapped memory and 1 variable"
-contains out "in 1 allocation, 1 piece of managed memory and 1 variable"
+contains out "4.00 MiB in 0 allocations, 1 piece of mapped memory and 1 variable"
+contains out "in 0 allocations, 1 piece of managed memory and 1 variable"
 expect 0 mneme show --json db "$kernel"
 [ "$(json out '[(i["mapped_memory"], i["managed_memory"]) for i in d["instances"]]')" = "[(1, 0), (0, 1), (1, 0)]" ] || fail "other memory"
 

@@ -1199,7 +1199,7 @@ TEST(CpuCompiler, InstructionsAreAFactOfOneKernel) {
 TEST(CpuCompiler, TellsOfWhatTheCodeWasMade) {
   const std::string text =
       std::string(kTarget) +
-      "@count = internal addrspace(1) global i32 7\n"
+      "@count = internal addrspace(1) externally_initialized global i32 7\n"
       "define ptx_kernel void @k(ptr %out) { %v = load i32, ptr addrspace(1) @count store i32 %v, ptr %out ret "
       "void }";
   auto module = ir::Module::parse(std::as_bytes(std::span(text)), "test.ll");

@@ -100,6 +100,20 @@ static CUgraph make_child(CUdeviceptr* buffer) {
   return made;
 }
 
+/* The code and the memory of the device, which go with a reset. */
+static char* image;
+static void load(void) {
+  CUmodule module;
+  unsigned words[kCount] = {0};
+  CALL(cuModuleLoadData, &module, image);
+  CALL(cuModuleGetFunction, &add_one, module, "add_one");
+  CALL(cuModuleGetFunction, &other, module, "other");
+  CALL(cuMemAlloc, &a, sizeof words);
+  CALL(cuMemAlloc, &b, sizeof words);
+  CALL(cuMemcpyHtoD, a, words, sizeof words);
+  CALL(cuMemcpyHtoD, b, words, sizeof words);
+}
+
 static void step(const char* what) {
   char function[64];
   int after = 0;
@@ -245,12 +259,8 @@ static void step(const char* what) {
     void (*fail)(const char*, int, CUresult) = (void (*)(const char*, int, CUresult))dlsym(RTLD_DEFAULT, "mneme_fake_fail");
     fail(strdup(function), after, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
   } else if (strcmp(what, "reset") == 0) {
-    unsigned words[kCount] = {0};
     CALL(cuDevicePrimaryCtxReset, 0);
-    CALL(cuMemAlloc, &a, sizeof words);
-    CALL(cuMemAlloc, &b, sizeof words);
-    CALL(cuMemcpyHtoD, a, words, sizeof words);
-    CALL(cuMemcpyHtoD, b, words, sizeof words);
+    load();
   } else if (strcmp(what, "count") == 0) {
     size_t (*count)(void) = (size_t (*)(void))dlsym(RTLD_DEFAULT, "mneme_fake_executable_graphs");
     printf("%zu executable\n", count());
@@ -262,17 +272,12 @@ static void step(const char* what) {
 
 int main(int count, char** arguments) {
   FILE* file = fopen(arguments[1], "rb");
-  char* image = calloc(1, 1 << 20);
+  image = calloc(1, 1 << 20);
   if (!file || fread(image, 1, (1 << 20) - 1, file) == 0) return 2;
   fclose(file);
   CUcontext context;
-  CUmodule module;
-  unsigned words[kCount] = {0};
-  if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxPushCurrent(context) || cuModuleLoadData(&module, image) ||
-      cuModuleGetFunction(&add_one, module, "add_one") || cuModuleGetFunction(&other, module, "other") ||
-      cuMemAlloc(&a, sizeof words) || cuMemAlloc(&b, sizeof words) || cuMemcpyHtoD(a, words, sizeof words) ||
-      cuMemcpyHtoD(b, words, sizeof words))
-    return 3;
+  if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxPushCurrent(context)) return 3;
+  load();
   for (int i = 2; i < count; ++i) step(arguments[i]);
   print("at the end");
   return 0;
