@@ -265,7 +265,11 @@ def read_list(path, only):
     for one in programs:
         if not isinstance(one.get("command"), str) or not one["command"].strip():
             raise ValueError("each [[program]] has a command, as text")
-    names = [one.setdefault("name", shlex.split(one["command"])[0]) for one in programs]
+        try:
+            one.setdefault("name", shlex.split(one["command"])[0])
+        except ValueError as problem:
+            raise ValueError(f"the command {one['command']!r}: {problem}") from None
+    names = [one["name"] for one in programs]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"two programs have the name {twice[0]}")

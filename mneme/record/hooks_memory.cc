@@ -133,9 +133,11 @@ cudaError_t on_free_async(Table& table, void* pointer, cudaStream_t stream) {
 }
 
 cudaError_t on_device_reset(Table& table) {
-  release_host_memory(table);
-  ManagedMemory::get().clear();
-  if (auto device = table.current_device(); device.ok()) recorder()->reset(table, *device);
+  auto device = table.current_device();
+  if (!device.ok() || !recorder()->reset(table, *device)) {
+    release_host_memory(table);
+    ManagedMemory::get().clear();
+  }
   return MNEME_NEXT(table, cudaDeviceReset)();
 }
 

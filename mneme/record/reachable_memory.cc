@@ -6,6 +6,7 @@
 
 #include "mneme/device/host_pages.h"
 #include "mneme/record/host_memory.h"
+#include "mneme/record/vendor.h"
 
 namespace mneme {
 namespace {
@@ -93,12 +94,12 @@ void ReachableMemory::reach_from_parameters(ByteSpan parameters) {
   take_marks();
 }
 
-Status ReachableMemory::reach_from(std::span<const CapturedGlobal> globals, Stream& stream) {
+Status ReachableMemory::reach_from(std::span<const CapturedGlobal> globals, Stream& stream, Vendor* vendor) {
   for (const CapturedGlobal& global : globals) {
     const MemoryRange words = words_of({global.address, global.size});
     ByteVector bytes(words.size.count);
     if (bytes.empty()) continue;
-    MNEME_TRY(stream.copy_to_host(bytes, words.address));
+    MNEME_TRY(vendor ? vendor->read_variable(stream, bytes, words.address) : stream.copy_to_host(bytes, words.address));
     mark_host_pointers(marks_, targets_, bytes);
   }
   take_marks();

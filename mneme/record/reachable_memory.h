@@ -21,6 +21,8 @@
 
 namespace mneme {
 
+class Vendor;
+
 class ReachableMemory {
  public:
   static constexpr Bytes kReach{64 << 10};
@@ -31,8 +33,8 @@ class ReachableMemory {
   // Reaches what a launch's parameters may point to: an address may stand at any byte of them, as those in a tensor map or a
   // packed struct do, and may have a tag in the 16 bits that no address has.
   void reach_from_parameters(ByteSpan parameters);
-  // Reaches what the contents of these variables point to.
-  Status reach_from(std::span<const CapturedGlobal> globals, Stream& stream);
+  // Reaches what the contents of these variables point to, which the vendor reads; null: the stream does.
+  Status reach_from(std::span<const CapturedGlobal> globals, Stream& stream, Vendor* vendor = nullptr);
   // Reaches what the contents of reached memory point to, and so on. Reads all that is reached, device memory on the device. The
   // device must be idle.
   Status follow(Stream& stream);

@@ -302,15 +302,18 @@ std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters, int ordin
   return std::nullopt;
 }
 
-void Recorder::reset(Vendor& vendor, int ordinal) {
+bool Recorder::reset(Vendor& vendor, int ordinal) {
   finish_profile();
   std::shared_ptr<Opened> opened;
   const auto is_of_device = [&](const Freed& freed) { return freed.opened->ordinal == ordinal; };
-  bool last = false;
+  bool last = false, others = false;
   {
     std::lock_guard lock(mutex_);
-    if (auto node = opened_.extract(ordinal)) opened = std::move(node.mapped());
-    last = opened_.empty();
+    auto node = opened_.extract(ordinal);
+    // Of a device that was never opened nothing is known, and what is known is not of it.
+    others = !opened_.empty();
+    last = (node || profiles_only()) && !others;
+    if (node) opened = std::move(node.mapped());
     std::erase_if(deferred_, is_of_device);
     std::erase_if(stream_frees_, is_of_device);  // their events go with the device
     // What is known of other devices stays.
@@ -321,7 +324,7 @@ void Recorder::reset(Vendor& vendor, int ordinal) {
   if (last) outside_memory_.clear(), annotations_.clear(), shadows_.clear();
   State open = State::open;
   if (profiles_only()) state_.compare_exchange_strong(open, State::waiting);
-  if (!opened) return;
+  if (!opened) return others;
   [[maybe_unused]] Status waited = vendor.synchronize(ordinal);
   space_sizes_[static_cast<size_t>(ordinal)] = 0;
   for (const MemoryRange& allocation : opened->space->allocations()) {
@@ -329,6 +332,7 @@ void Recorder::reset(Vendor& vendor, int ordinal) {
     [[maybe_unused]] Status ignored = opened->space->free(allocation.address);
   }
   if (last) state_.compare_exchange_strong(open, State::waiting);
+  return others;
 }
 
 void Recorder::forget_kernels() {

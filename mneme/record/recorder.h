@@ -111,8 +111,8 @@ class Recorder {
   void forget_annotations(const MemoryRange& memory) { annotations_.forget(memory); }
 
   // To be called before the vendor destroys everything on device `ordinal`. Frees the recorder's memory there and closes its
-  // device; the next allocation or launch opens it again.
-  void reset(Vendor& vendor, int ordinal);
+  // device; the next allocation or launch opens it again. Returns whether other devices are open still.
+  bool reset(Vendor& vendor, int ordinal);
   // Waits for all work of the program on the current device, and on those that are recorded.
   Status wait_for_devices(Vendor& vendor) const { return wait_for(vendor, devices_in_use(vendor)); }
   // To be called when an image is unregistered: forgets what was read of kernels, which may be the image's.
@@ -197,6 +197,7 @@ class Recorder {
   enum class Waited { idle, failed, running };
   Waited wait_for_devices(Vendor& vendor, bool kernels_reach_host) const;
   Waited wait_for_devices(const Capture& capture) const;
+  bool kernels_reach_host() const;
   StateCapture::Memory whole_memory(const Opened& opened);
   Bytes least_memory(const Opened& opened, ByteSpan parameters);
   std::optional<NotRecorded> refuses(Bytes memory);

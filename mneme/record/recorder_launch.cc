@@ -187,11 +187,20 @@ Recorder::CapturePtr Recorder::select_launch(const Launch& launch) {
   return capture;
 }
 
-void Recorder::pass(CapturePtr selected, NotRecorded reason) { count(reason, selected->kernel->display_name()); }
+void Recorder::pass(CapturePtr selected, NotRecorded reason) {
+  if (reason == NotRecorded::graph_untold || reason == NotRecorded::during_capture)
+    selection_.take_back_attempt(*selected->kernel->counts);
+  count(reason, selected->kernel->display_name());
+}
 
 Recorder::CapturePtr Recorder::begin_launch(CapturePtr capture, Launch& launch) {
   if (state_ == State::ended) return pass(std::move(capture), NotRecorded::ended), nullptr;
   if (!gate_.begin_capture()) return pass(std::move(capture), NotRecorded::concurrent), nullptr;
+  // A capture that begins from here on waits at the gate. Under one that has begun nothing may wait for the device.
+  if (stream_captures_ > 0) {
+    gate_.end_capture();
+    return pass(std::move(capture), NotRecorded::during_capture), nullptr;
+  }
   auto is_new = capture_prologue(*capture);
   if (is_new.ok() && *is_new) return capture;
   // The program has unmapped memory that it had registered.
@@ -212,6 +221,7 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   capture.host_removals = host_memory_.removals();
   capture.memory.host = host_memory_.all();
   if (Waited waited = wait_for_devices(capture); waited != Waited::idle) {
+    capture.idle = false;
     count(waited == Waited::failed ? NotRecorded::device_lost : NotRecorded::waits_for_host, capture.kernel->display_name());
     return false;
   }
@@ -273,12 +283,15 @@ Recorder::Waited Recorder::wait_for_devices(Vendor& vendor, bool kernels_reach_h
   return result.get().ok() ? Waited::idle : Waited::failed;
 }
 
+bool Recorder::kernels_reach_host() const { return host_memory_.bytes().count != 0 || !outside_memory_.managed().empty(); }
+
 Recorder::Waited Recorder::wait_for_devices(const Capture& capture) const {
-  return wait_for_devices(capture.vendor, !capture.memory.host.empty());
+  return wait_for_devices(capture.vendor, kernels_reach_host());
 }
 
 std::optional<NotRecorded> Recorder::wait_for_device(Vendor& vendor) const {
-  switch (wait_for_devices(vendor, host_memory_.bytes().count != 0)) {
+  if (stream_captures_ > 0) return NotRecorded::during_capture;
+  switch (wait_for_devices(vendor, kernels_reach_host())) {
     case Waited::idle: return std::nullopt;
     case Waited::failed: return NotRecorded::device_lost;
     case Waited::running: return NotRecorded::waits_for_host;
@@ -325,7 +338,7 @@ Status Recorder::keep_reachable(Capture& capture) {
   Stream& stream = *capture.opened->stream;
   const Gate::Reading reading(gate_);
   if (!reading.ok()) return changed_meanwhile();
-  MNEME_TRY(reachable.reach_from(capture.memory.globals, stream));
+  MNEME_TRY(reachable.reach_from(capture.memory.globals, stream, &capture.vendor));
   MNEME_TRY(reachable.follow(stream));
   reachable.keep_reached(capture.memory);
   return {};
@@ -410,7 +423,9 @@ Status Recorder::publish(Capture& capture) {
 // Lets the other threads go on, and frees what they meanwhile wanted to.
 void Recorder::release(Capture& capture) {
   capture.publication.reset();
-  for (const auto& opened : all_opened()) free_deferred(opened->ordinal);
+  // What a kernel may still use stays until the device has been waited for.
+  if (capture.idle && !gate_.disturbed())
+    for (const auto& opened : all_opened()) free_deferred(opened->ordinal);
   gate_.end_capture();
 }
 

@@ -42,6 +42,7 @@ struct Recorder::Capture {
   std::unique_ptr<Publication> publication;
   Recording recording;
   Selection::Claim claim{};  // refers to the kernel's counts
+  bool idle = true;          // whether the device had nothing to do when it was last waited for
 };
 
 }  // namespace mneme

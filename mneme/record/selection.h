@@ -36,7 +36,11 @@ class Selection {
   // Counts a launch of a kernel, and says why the window or a number leaves it out.
   std::optional<NotRecorded> leaves_out(KernelCounts& counts, uint64_t position) const;
   // Counts a launch that is to be recorded. False: --max launches of the kernel have been counted already.
-  bool begin_attempt(KernelCounts& counts) const { return counts.attempts.fetch_add(1) < options_.max; }
+  bool begin_attempt(KernelCounts& counts) const {
+    if (counts.attempts.fetch_add(1) < options_.max) return true;
+    take_back_attempt(counts);
+    return false;
+  }
   // Counts that launch no more, since it was found to be none to record.
   void take_back_attempt(KernelCounts& counts) const { --counts.attempts; }
 

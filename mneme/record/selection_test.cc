@@ -69,6 +69,17 @@ TEST(Selection, SkipEveryAndMaxCountWhatTheOneBeforeHasLeft) {
   EXPECT_EQ(passing(options, 20), std::vector<int>{7});
 }
 
+TEST(Selection, AnAttemptThatIsTakenBackLeavesRoomForAnother) {
+  RecordingOptions options;
+  options.max = 1;
+  Selection selection(options);
+  KernelCounts counts;
+  EXPECT_TRUE(selection.begin_attempt(counts));
+  EXPECT_FALSE(selection.begin_attempt(counts)) << "as of another thread";
+  selection.take_back_attempt(counts);
+  EXPECT_TRUE(selection.begin_attempt(counts));
+}
+
 TEST(Selection, SaysWhatLeavesALaunchOut) {
   RecordingOptions options;
   options.skip = options.max = 1;

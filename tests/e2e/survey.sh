@@ -72,6 +72,9 @@ contains err "reading bad.toml: each [[program]] has a command, as text"
 printf '[[program]]\ncommand = "a"\n[[program]]\ncommand = "a b"\n' >bad.toml
 expect 2 survey bad.toml
 contains err "two programs have the name a"
+printf '[[program]]\ncommand = "a \\\\"\n' >bad.toml
+expect 2 survey bad.toml
+contains err "the command 'a \\\\': No escaped character"
 printf 'limit = ' >bad.toml
 expect 2 survey bad.toml
 expect 2 survey missing.toml

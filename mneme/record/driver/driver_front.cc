@@ -204,6 +204,11 @@ void DriverFront::add_context(CUcontext context, CUdevice device) {
   own_[context] = device;
 }
 
+bool DriverFront::has_own_context(CUdevice device) const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(own_.begin(), own_.end(), [&](const auto& own) { return own.second == device; });
+}
+
 DriverFront::Belongings DriverFront::forget_context(CUcontext context) {
   std::lock_guard lock(mutex_);
   own_.erase(context);

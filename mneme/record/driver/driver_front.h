@@ -61,6 +61,7 @@ class DriverFront final : public Vendor {
 
   // Contexts that the program makes itself (cuCtxCreate), and destroys.
   void add_context(CUcontext context, CUdevice device);
+  bool has_own_context(CUdevice device) const;
   // What lives no longer than a context: images that were loaded into it, and memory of the recorder that was allocated in it.
   struct Belongings {
     std::set<const void*> images;

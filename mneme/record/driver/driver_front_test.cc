@@ -286,6 +286,14 @@ TEST_F(DriverFrontTest, APrimaryContextThatTheProgramLetsGoIsGone) {
   EXPECT_EQ(passed(NotRecorded::unknown_kernel), 1u);
 }
 
+// As a library does that looks which devices there are.
+TEST_F(DriverFrontTest, APrimaryContextThatIsLetGoLeavesMemoryOfOtherContexts) {
+  const std::string steps = "dlsym " + kCubin + " context launch let_go launch";
+  options_.max = 100;
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 2u);
+}
+
 TEST_F(DriverFrontTest, AGreenContextAndAStreamOfAnotherContextAreNotRecorded) {
   const std::string steps = "dlsym " + kCubin + " green other_stream launch";
   options_.max = 100;

@@ -12,19 +12,34 @@ CUresult on_create(CUcontext* context, A... arguments) {
   return code;
 }
 
+void free_with_context(DevicePtr memory) {
+  OutsideMemory& outside = recorder()->outside_memory();
+  if (!outside.is_managed(memory)) {
+    [[maybe_unused]] Status freed = recorder()->free(front(), memory);
+    return;
+  }
+  Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
+  outside.remove_managed(memory);
+}
+
 // The driver frees what was allocated in a context together with it, and the recorder its own.
 CUresult on_destroy(CUcontext context) {
+  // Its work, and its events that frees wait for, while it is there.
+  if (auto device = front().device_of(context); device.ok() && !recorder()->in_stream_capture()) {
+    [[maybe_unused]] Status waited = front().synchronize(*device);
+    recorder()->finish_frees(front());
+  }
   const DriverFront::Belongings gone = front().forget_context(context);
-  for (CUdeviceptr memory : gone.memory) [[maybe_unused]]
-    Status freed = recorder()->free(front(), DevicePtr(memory));
+  for (CUdeviceptr memory : gone.memory) free_with_context(DevicePtr(memory));
   for (const void* image : gone.images) forget_image(image);
   Gate::Use use(recorder()->gate());
   return MNEME_DRIVER(cuCtxDestroy_v2, cuCtxDestroy)(context);
 }
 
-// To be called before the primary context of a device goes, and takes the recorder's memory and device with it.
+// To be called before the primary context of a device goes, and takes the recorder's memory and device with it, unless the
+// program has contexts of its own there, whose memory stays.
 void lose_primary(CUdevice device) {
-  recorder()->reset(front(), device);
+  if (!front().has_own_context(device)) recorder()->reset(front(), device);
   forget_graphs();
   for (const void* image : front().forget_primary_context(device).images) forget_image(image);
 }
@@ -43,7 +58,8 @@ CUresult on_primary_retain(CUcontext* context, CUdevice device) {
 // The recorder holds the context too, which goes when the program lets it go.
 template <mneme_driver_call kSlot>
 CUresult on_primary_release(CUdevice device) {
-  if (front().holds_primary(device) && front().count_primary(device, -1) == 0) lose_primary(device);
+  if (front().holds_primary(device) && front().count_primary(device, -1) == 0 && !front().has_own_context(device))
+    lose_primary(device);
   return next<kSlot, CUresult (*)(CUdevice)>(device);
 }
 

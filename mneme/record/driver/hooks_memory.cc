@@ -118,7 +118,9 @@ CUresult on_alloc_from_pool(CUdeviceptr* out, size_t size, CUmemoryPool pool, CU
 CUresult on_alloc_managed(CUdeviceptr* out, size_t size, unsigned flags) {
   const CUresult code = MNEME_DRIVER(cuMemAllocManaged, cuMemAllocManaged)(out, size, flags);
   if (!front().shares_managed_memory()) return remember(code, out, size, NotRecorded::managed_memory);
-  if (code == CUDA_SUCCESS) recorder()->outside_memory().add_managed({DevicePtr(*out), Bytes(size)});
+  if (code != CUDA_SUCCESS) return code;
+  recorder()->outside_memory().add_managed({DevicePtr(*out), Bytes(size)});
+  front().add_memory(*out);
   return code;
 }
 template <mneme_driver_call kSlot>

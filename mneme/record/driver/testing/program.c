@@ -274,6 +274,8 @@ static void step(const char* what) {
     kernel = old_kernel;
     launch(memory);
     kernel = now;
+  } else if (strcmp(what, "let_go") == 0) {
+    CALL(cuDevicePrimaryCtxRelease, 0);
   } else if (strcmp(what, "release") == 0) {
     CUcontext popped;
     const CUfunction old_kernel = kernel;
