@@ -85,7 +85,8 @@ class Finished:
 
 
 def shape(line):
-    return NUMBER.sub("#", line)
+    """What stands around the numbers; in columns a number of other length has other spaces before it."""
+    return " ".join(NUMBER.sub("#", line).split())
 
 
 def first_change(bare, again, recorded, ignore):

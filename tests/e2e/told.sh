@@ -35,7 +35,7 @@ replay=(mneme replay -rdb "$(kernel fill)" --device cpu --iterations 3)
 expect 0 at_terminal "${replay[@]}"
 contains out "verified: memory is as recorded, to the byte"
 contains out "the median of 3 runs"
-contains out " us, the median of 2 launches that were not recorded (steady_clock)"
+contains out "s, the median of 2 launches that were not recorded (steady_clock)"
 contains out "as recorded"
 lacks out '"verified"'
 expect 0 at_terminal "${replay[@]}" --json
