@@ -33,8 +33,7 @@ class DriverFront final : public Vendor {
   DeviceKind device_kind() const override { return DeviceKind::cuda; }
   Status prepare() override { return {}; }  // the program has made its context before it calls what leads here
   Result<int> current_device() override;
-  // In all contexts of the device: the primary one and the program's own, in which launches run that the recorder's device knows
-  // nothing of.
+  // Waits for the work in all contexts of the device: in the primary one, and in those that the program has made itself.
   Status synchronize(int ordinal) override;
   std::optional<NotRecorded> refuse_stream(void* stream) override;
   Result<void*> record_event(void* stream) override;
@@ -61,14 +60,16 @@ class DriverFront final : public Vendor {
 
   // Contexts that the program makes itself (cuCtxCreate), and destroys.
   void add_context(CUcontext context, CUdevice device);
+  // Whether the program has a context of its own on the device.
   bool has_own_context(CUdevice device) const;
   // What lives no longer than a context: images that were loaded into it, and memory of the recorder that was allocated in it.
   struct Belongings {
     std::set<const void*> images;
     std::set<CUdeviceptr> memory;
   };
+  // Forgets a context, and returns what belonged to it.
   Belongings forget_context(CUcontext context);
-  // The same of the primary context of a device, which is then no longer retained.
+  // Forgets the primary context of a device, which the recorder then no longer retains, and returns what belonged to it.
   Belongings forget_primary_context(CUdevice device);
   // How often the program holds a primary context: `change` is 1 or -1, and what is returned is the number after it.
   int count_primary(CUdevice device, int change);
@@ -142,7 +143,7 @@ std::vector<DriverHook> launch_hooks();         // hooks_launch.cc: launches, an
 std::vector<DriverHook> graph_hooks();          // hooks_graphs.cc: graphs that are run
 std::vector<DriverHook> write_hooks();          // hooks_writes.cc: other calls that write memory
 
-// After a reset of the device: its executable graphs are gone.
+// Forgets all executable graphs, as a reset of a device destroys them. A graph of another device passes through from then on.
 void forget_graphs();
 
 // Replaces the slots of the table. Fails as DriverFront::attach() does, and then leaves it alone.

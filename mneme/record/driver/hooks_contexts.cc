@@ -12,6 +12,7 @@ CUresult on_create(CUcontext* context, A... arguments) {
   return code;
 }
 
+// Managed memory is freed by the driver, with its context.
 void free_with_context(DevicePtr memory) {
   OutsideMemory& outside = recorder()->outside_memory();
   if (!outside.is_managed(memory)) {
@@ -19,12 +20,12 @@ void free_with_context(DevicePtr memory) {
     return;
   }
   Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
-  outside.remove_managed(memory);
+  if (const auto range = outside.remove_managed(memory)) recorder()->forget_annotations(*range);
 }
 
 // The driver frees what was allocated in a context together with it, and the recorder its own.
 CUresult on_destroy(CUcontext context) {
-  // Its work, and its events that frees wait for, while it is there.
+  // The context's work is waited for, and what its events stand for is freed, while the context is there.
   if (auto device = front().device_of(context); device.ok() && !recorder()->in_stream_capture()) {
     [[maybe_unused]] Status waited = front().synchronize(*device);
     recorder()->finish_frees(front());
