@@ -1,8 +1,7 @@
 // The recorder on several devices: which memory is whose, and what is waited for before it is used again.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/device/fake/fake_device.h"
 #include "mneme/record/recorder.h"
 
@@ -32,11 +31,10 @@ class DevicesVendor final : public Vendor {
 class RecorderOnDevices : public ::testing::Test {
  protected:
   RecorderOnDevices() : recorder_(options(), environment()) {}
-  ~RecorderOnDevices() override { std::filesystem::remove_all(options().database); }
 
-  static RecordingOptions options() {
+  RecordingOptions options() const {
     RecordingOptions options;
-    options.database = ::testing::TempDir() + "/recorder_devices";
+    options.database = folder_.path() / "database";
     options.address_space = 64_MiB;
     return options;
   }
@@ -54,6 +52,7 @@ class RecorderOnDevices : public ::testing::Test {
     return memory.ok() ? *memory : std::nullopt;
   }
 
+  const TemporaryDirectory folder_;  // a test's own: tests run side by side
   DevicesVendor vendor_;
   Recorder recorder_;
 };

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "mneme/abi/driver_table.h"
+#include "mneme/base/testing/temporary_folder.h"
 #include "mneme/snapshot/recording_options.h"
 #include "mneme/snapshot/recording_report.h"
 #include "mneme/store/database.h"
@@ -18,12 +18,7 @@ namespace mneme::driver {
 
 class RecordedAtTheDriver : public ::testing::Test {
  protected:
-  RecordedAtTheDriver() : database_(::testing::TempDir() + "/driver_" + test_name()), report_(RecordingReportMapping::create()) {
-    std::filesystem::remove_all(database_);
-  }
-  ~RecordedAtTheDriver() override { std::filesystem::remove_all(database_); }
-
-  static std::string test_name() { return ::testing::UnitTest::GetInstance()->current_test_info()->name(); }
+  RecordedAtTheDriver() : database_(folder_.path() / "database"), report_(RecordingReportMapping::create()) {}
 
   static std::string shell(const std::string& command) {
     FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
@@ -56,6 +51,7 @@ class RecordedAtTheDriver : public ::testing::Test {
   RecordingReport& report() { return **report_; }
   uint64_t passed(NotRecorded reason) { return report().not_recorded[static_cast<size_t>(reason)].launches; }
 
+  const TemporaryDirectory folder_;
   const std::string database_;
   Result<RecordingReportMapping> report_;
   RecordingOptions options_;
