@@ -112,6 +112,8 @@ json to_json(const RecordingReport& report, const RecordingOptions& options) {
   return {{"database", options.database},
           {"processes", report.recorders.load()},
           {"launches", report.launches.load()},
+          {"allocations", report.allocations.load()},
+          {"loads", report.loads.load()},
           {"recorded", report.instances.load()},
           {"recorded_before", report.duplicates.load()},
           {"being_stored_at_the_end", report.storing.load()},

@@ -45,6 +45,8 @@ TEST_F(Summary, ALaunchThatWasBeingStoredMayBeThereOrNot) {
 TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
   report_->recorders = 1;
   report_->launches = 100;
+  report_->allocations = 7;
+  report_->loads = 3;
   report_->instances = 1;
   report_->duplicates = 2;
   report_->new_kernels = 1;
@@ -57,7 +59,7 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
             "not recorded: 1 launch: launched into a graph, which is not recorded yet [first: dot(int)]\n"
             "recording ended early: disk full");
   const char* const told = R"json({
-    "database": "/data/db", "processes": 1, "launches": 100, "recorded": 1, "recorded_before": 2, "being_stored_at_the_end": 0,
+    "database": "/data/db", "processes": 1, "launches": 100, "allocations": 7, "loads": 3, "recorded": 1, "recorded_before": 2, "being_stored_at_the_end": 0,
     "kernels": 1, "memory_bytes": 0, "database_bytes": 0, "ended_early": "disk full", "not_recorded": [
       {"reason": "the kernel has as many recorded launches as --max allows", "launches": 1, "lost": false,
        "first_kernel": "axpy(int)"},

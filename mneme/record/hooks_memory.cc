@@ -217,19 +217,22 @@ cudaError_t on_graphics_pointer(Table& table, void** out, size_t* size, cudaGrap
   return remember(code, out, size ? *size : kUnknownSize, NotRecorded::external_memory);
 }
 
+template <mneme_call kSlot, auto kHandler>
+using Allocation = Hook<kSlot, counted<&RecordingReport::allocations, kHandler>>;
+
 using Hooks = HookList<
     // captured
-    Hook<MNEME_CALL_cudaMalloc, on_malloc>, Hook<MNEME_CALL_cudaMallocPitch, on_malloc_pitch>,
-    Hook<MNEME_CALL_cudaMalloc3D, on_malloc_3d>, Hook<MNEME_CALL_cudaFree, on_free>,
+    Allocation<MNEME_CALL_cudaMalloc, on_malloc>, Allocation<MNEME_CALL_cudaMallocPitch, on_malloc_pitch>,
+    Allocation<MNEME_CALL_cudaMalloc3D, on_malloc_3d>, Hook<MNEME_CALL_cudaFree, on_free>,
     Hook<MNEME_CALL_cudaFreeAsync, on_free_async<MNEME_CALL_cudaFreeAsync>>,
     Hook<MNEME_CALL_cudaFreeAsync_ptsz, on_free_async<MNEME_CALL_cudaFreeAsync_ptsz>>,
     Hook<MNEME_CALL_cudaDeviceReset, on_device_reset>, Hook<MNEME_CALL_cudaPointerGetAttributes, on_pointer_attributes>,
-    Hook<MNEME_CALL_cudaDeviceEnablePeerAccess, on_enable_peer>, Hook<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,
+    Hook<MNEME_CALL_cudaDeviceEnablePeerAccess, on_enable_peer>, Allocation<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,
     // known, not captured
-    Hook<MNEME_CALL_cudaMallocAsync, on_malloc_async<MNEME_CALL_cudaMallocAsync>>,
-    Hook<MNEME_CALL_cudaMallocAsync_ptsz, on_malloc_async<MNEME_CALL_cudaMallocAsync_ptsz>>,
-    Hook<MNEME_CALL_cudaMallocFromPoolAsync, on_malloc_from_pool<MNEME_CALL_cudaMallocFromPoolAsync>>,
-    Hook<MNEME_CALL_cudaMallocFromPoolAsync_ptsz, on_malloc_from_pool<MNEME_CALL_cudaMallocFromPoolAsync_ptsz>>,
+    Allocation<MNEME_CALL_cudaMallocAsync, on_malloc_async<MNEME_CALL_cudaMallocAsync>>,
+    Allocation<MNEME_CALL_cudaMallocAsync_ptsz, on_malloc_async<MNEME_CALL_cudaMallocAsync_ptsz>>,
+    Allocation<MNEME_CALL_cudaMallocFromPoolAsync, on_malloc_from_pool<MNEME_CALL_cudaMallocFromPoolAsync>>,
+    Allocation<MNEME_CALL_cudaMallocFromPoolAsync_ptsz, on_malloc_from_pool<MNEME_CALL_cudaMallocFromPoolAsync_ptsz>>,
     Hook<MNEME_CALL_cudaIpcOpenMemHandle, on_ipc_open>, Hook<MNEME_CALL_cudaIpcCloseMemHandle, on_ipc_close>,
     Hook<MNEME_CALL_cudaExternalMemoryGetMappedBuffer, on_external_buffer>,
     Hook<MNEME_CALL_cudaGraphicsResourceGetMappedPointer, on_graphics_pointer>>;

@@ -19,6 +19,7 @@ namespace {
 void** on_register_fat_binary(Table& table, void* wrapper) {
   void** handle = MNEME_NEXT(table, __cudaRegisterFatBinary)(wrapper);
   recorder()->registry().add_image(handle, table.abi().index, wrapper);
+  if (RecordingReport* const report = recorder()->report()) ++report->loads;
   return handle;
 }
 

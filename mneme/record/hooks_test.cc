@@ -382,6 +382,8 @@ TEST(Hooks, MemoryOfManyDimensionsIsNotCutShort) {
     EXPECT_EQ(program.call<decltype(cudaMalloc3D)>(MNEME_CALL_cudaMalloc3D, &volume, extent), cudaErrorMemoryAllocation);
   }
   EXPECT_EQ(program.report().failure.get(), "");
+  EXPECT_EQ(program.report().allocations, 1u) << "those that succeed are counted";
+  EXPECT_EQ(program.report().loads, 2u) << "a program has two images";
 }
 
 // Nothing is freed in part while a stream is captured, either.

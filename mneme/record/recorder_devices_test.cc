@@ -40,7 +40,7 @@ class RecorderOnDevices : public ::testing::Test {
   }
   Recorder::Environment environment() {
     Recorder::Environment environment;
-    environment.open_device = [this](DeviceKind, int ordinal) -> Result<std::unique_ptr<Device>> {
+    environment.open_device = [](DeviceKind, int ordinal) -> Result<std::unique_ptr<Device>> {
       auto properties = fake::FakeDevice::default_properties();
       properties.architecture = ordinal == 2 ? "fake_2" : "fake_1";
       return std::unique_ptr<Device>(new fake::FakeDevice(properties));

@@ -107,6 +107,8 @@ struct RecordingReport {
   uint64_t magic;
   std::atomic<uint64_t> recorders;       // processes into which a recorder was loaded
   std::atomic<uint64_t> launches;        // all launches that were seen
+  std::atomic<uint64_t> allocations;     // of device memory and managed memory that the program has made
+  std::atomic<uint64_t> loads;           // images of device code that it has loaded
   std::atomic<uint64_t> untimed;         // those of them that `mneme profile` counts and does not time, made by graphs
   std::atomic<uint64_t> instances;       // instances that were published
   std::atomic<uint64_t> storing;         // instances being published now; after a process was killed, in the database or not

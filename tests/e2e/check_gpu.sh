@@ -10,7 +10,11 @@ contains out "PASS  vecadd: 16 of 32 configurations are right"
 contains out "0 failed on cpu"
 # It says what fails, with what the command printed.
 printf '#!/bin/sh\necho "reduction: wrong"\nexit 3\n' >package/examples/reduction
-expect 1 package/bin/mneme-check-gpu --device cpu
+expect 1 package/bin/mneme-check-gpu --device cpu --only reduction --only managed
+lacks out "vecadd"
+contains out "PASS  managed: mneme run"
 contains out "FAIL  reduction: mneme run"
 contains out "reduction: wrong"
+expect 2 package/bin/mneme-check-gpu --device cpu --only nothing
+contains err "there is no part nothing; there are vecadd"
 if [ ! -e /dev/nvidiactl ]; then expect 77 package/bin/mneme-check-gpu; fi

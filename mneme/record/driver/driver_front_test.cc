@@ -48,6 +48,15 @@ TEST_F(DriverFrontTest, ALaunchIsRecordedHoweverTheDriverIsFound) {
   EXPECT_EQ(report().duplicates, 2u);
 }
 
+TEST_F(DriverFrontTest, AllocationsAndLoadsThatSucceedAreCounted) {
+  recorded("dlsym " + kCubin);
+  EXPECT_EQ(report().allocations, 1u);
+  EXPECT_EQ(report().loads, 1u);
+  recorded("dlsym " + kCubin + " async managed mapped pool library");
+  EXPECT_EQ(report().allocations, 1 + 1 + 2 + 1 + 2 + 1u);
+  EXPECT_EQ(report().loads, 1 + 1 + 1u);
+}
+
 TEST_F(DriverFrontTest, WhatIsRecordedIsTheCodeTheLaunchAndTheMemory) {
   ASSERT_EQ(recorded("dlsym " + kCubin + " launch"), kSum);
   const auto all = kernels();

@@ -147,15 +147,17 @@ void forget_image(const void* handle) {
   recorder()->forget_kernels();
 }
 
+#define MNEME_LOAD(name, handler) hook(MNEME_DRIVER_CALL_##name, counted<&RecordingReport::loads, handler>)
+
 std::vector<DriverHook> image_hooks() {
-  return {hook(MNEME_DRIVER_CALL_cuModuleLoad, &on_module_load),
-          hook(MNEME_DRIVER_CALL_cuModuleLoadData, &on_module_load_data),
-          hook(MNEME_DRIVER_CALL_cuModuleLoadDataEx, &on_module_load_data_ex),
-          hook(MNEME_DRIVER_CALL_cuModuleLoadFatBinary, &on_module_load_fat_binary),
+  return {MNEME_LOAD(cuModuleLoad, on_module_load),
+          MNEME_LOAD(cuModuleLoadData, on_module_load_data),
+          MNEME_LOAD(cuModuleLoadDataEx, on_module_load_data_ex),
+          MNEME_LOAD(cuModuleLoadFatBinary, on_module_load_fat_binary),
           hook(MNEME_DRIVER_CALL_cuModuleUnload, &on_module_unload),
           hook(MNEME_DRIVER_CALL_cuModuleGetFunction, &on_module_get_function),
-          hook(MNEME_DRIVER_CALL_cuLibraryLoadData, &on_library_load_data),
-          hook(MNEME_DRIVER_CALL_cuLibraryLoadFromFile, &on_library_load_file),
+          MNEME_LOAD(cuLibraryLoadData, on_library_load_data),
+          MNEME_LOAD(cuLibraryLoadFromFile, on_library_load_file),
           hook(MNEME_DRIVER_CALL_cuLibraryUnload, &on_library_unload),
           hook(MNEME_DRIVER_CALL_cuLibraryGetKernel, &on_library_get_kernel),
           hook(MNEME_DRIVER_CALL_cuKernelGetFunction, &on_kernel_get_function)};

@@ -110,7 +110,7 @@ CUresult on_bind_address(CUmemGenericAllocationHandle multicast, size_t multicas
 std::vector<DriverHook> mapped_memory_hooks() {
   return {MNEME_HOOK(cuMemAddressReserve, on_reserve),
           MNEME_HOOK(cuMemAddressFree, on_free_addresses),
-          MNEME_HOOK(cuMemCreate, on_create),
+          hook(MNEME_DRIVER_CALL_cuMemCreate, counted<&RecordingReport::allocations, on_create>),
           MNEME_HOOK(cuMemImportFromShareableHandle, on_import),
           MNEME_HOOK(cuMemRetainAllocationHandle, on_retain),
           MNEME_HOOK(cuMemRelease, on_release),

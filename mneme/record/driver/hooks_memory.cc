@@ -207,17 +207,18 @@ CUresult on_pointer_attributes(unsigned count, CUpointer_attribute* attributes, 
 }
 
 #define MNEME_HOOK(name, ...) hook(MNEME_DRIVER_CALL_##name, &__VA_ARGS__)
+#define MNEME_ALLOCATION(name, ...) hook(MNEME_DRIVER_CALL_##name, counted<&RecordingReport::allocations, __VA_ARGS__>)
 
 }  // namespace
 
 std::vector<DriverHook> memory_hooks() {
   return {
       // captured
-      MNEME_HOOK(cuMemAlloc_v2, on_alloc),
-      MNEME_HOOK(cuMemAllocPitch_v2, on_alloc_pitch),
+      MNEME_ALLOCATION(cuMemAlloc_v2, on_alloc),
+      MNEME_ALLOCATION(cuMemAllocPitch_v2, on_alloc_pitch),
       MNEME_HOOK(cuMemFree_v2, on_free),
-      MNEME_HOOK(cuMemAllocAsync, on_alloc_async<MNEME_DRIVER_CALL_cuMemAllocAsync>),
-      MNEME_HOOK(cuMemAllocAsync_ptsz, on_alloc_async<MNEME_DRIVER_CALL_cuMemAllocAsync_ptsz>),
+      MNEME_ALLOCATION(cuMemAllocAsync, on_alloc_async<MNEME_DRIVER_CALL_cuMemAllocAsync>),
+      MNEME_ALLOCATION(cuMemAllocAsync_ptsz, on_alloc_async<MNEME_DRIVER_CALL_cuMemAllocAsync_ptsz>),
       MNEME_HOOK(cuMemFreeAsync, on_free_async<MNEME_DRIVER_CALL_cuMemFreeAsync, false>),
       MNEME_HOOK(cuMemFreeAsync_ptsz, on_free_async<MNEME_DRIVER_CALL_cuMemFreeAsync_ptsz, true>),
       MNEME_HOOK(cuMemGetAddressRange_v2, on_address_range),
@@ -225,10 +226,10 @@ std::vector<DriverHook> memory_hooks() {
       MNEME_HOOK(cuPointerGetAttributes, on_pointer_attributes),
       MNEME_HOOK(cuMemPoolTrimTo, on_pool_trim),
       MNEME_HOOK(cuIpcGetMemHandle, on_ipc_get),
-      MNEME_HOOK(cuMemAllocManaged, on_alloc_managed),
+      MNEME_ALLOCATION(cuMemAllocManaged, on_alloc_managed),
       // known, not captured
-      MNEME_HOOK(cuMemAllocFromPoolAsync, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync>),
-      MNEME_HOOK(cuMemAllocFromPoolAsync_ptsz, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync_ptsz>),
+      MNEME_ALLOCATION(cuMemAllocFromPoolAsync, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync>),
+      MNEME_ALLOCATION(cuMemAllocFromPoolAsync_ptsz, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync_ptsz>),
       MNEME_HOOK(cuIpcOpenMemHandle, on_ipc_open<MNEME_DRIVER_CALL_cuIpcOpenMemHandle>),
       MNEME_HOOK(cuIpcOpenMemHandle_v2, on_ipc_open<MNEME_DRIVER_CALL_cuIpcOpenMemHandle_v2>),
       MNEME_HOOK(cuIpcCloseMemHandle, on_ipc_close),
