@@ -21,7 +21,8 @@ process of its own, under the pipeline `as-built`; where that does not verify, `
 each time it is replayed.
 
 What was found of a program is a line of FOLDER/programs.jsonl as soon as it is known; a further run goes on with the others.
-FOLDER/survey.md is the table. Exit status: 0, 1 when a program was changed by recording, 2 when the list cannot be used.
+FOLDER/survey.md is the table, with how long a program takes by itself and recorded. Exit status: 0, 1 when a program was changed by
+recording, 2 when the list cannot be used.
 """
 
 import argparse
@@ -218,17 +219,18 @@ def exceptions(entry, without):
 
 
 def table(entries):
-    rows = ["| program | outcome | kernels | with an instance | instances | verified | not deterministic | others, and reasons |", "|" + " --- |" * 8]
+    columns = ("program", "outcome", "bare", "recorded", "kernels", "with an instance", "instances", "verified", "not deterministic", "others, and reasons")
+    rows = [f"| {' | '.join(columns)} |", "|" + " --- |" * len(columns)]
     ran = [entry for entry in entries if "by itself" not in entry["outcome"]]
     sums = dict.fromkeys(("kernels", "held", "instances", "verified", "varying"), 0)
     for entry in sorted(ran, key=lambda entry: entry["name"]):
         if "instances" not in entry:
-            rows.append(f"| {cell(entry['name'])} | {cell(entry['outcome'])} | | | | | | |")
+            rows.append(f"| {cell(entry['name'])} | {cell(entry['outcome'])} |" + " |" * (len(columns) - 2))
             continue
         instances, without = entry["instances"], lacking(entry)
         verified, varying = count(instances, "verified"), count(instances, "not deterministic")
         held = len(entry["launched"]) - len(without)
-        numbers = f"{len(entry['launched'])} | {held} | {len(instances)} | {verified} | {varying}"
+        numbers = f"{entry['seconds']:.1f} s | {entry['recording_seconds']:.1f} s | {len(entry['launched'])} | {held} | {len(instances)} | {verified} | {varying}"
         rows.append(f"| {cell(entry['name'])} | {entry['outcome']} | {numbers} | {cell('; '.join(exceptions(entry, without)))} |")
         for key, value in zip(sums, (len(entry["launched"]), held, len(instances), verified, varying)):
             sums[key] += value
