@@ -103,6 +103,29 @@ for program in api api_per_thread; do
   contains out ") 9.0"
 done
 
+# A shared variable that is declared as a device variable too is registered as one, and stays shared.
+cat >shared.cu <<'SOURCE'
+#include <cstdio>
+__device__ __shared__ int tile[64];
+__global__ void reverse(int* data) {
+  tile[threadIdx.x] = data[threadIdx.x];
+  __syncthreads();
+  data[threadIdx.x] = tile[63 - threadIdx.x];
+}
+int main() {
+  int host[64], *data;
+  for (int i = 0; i < 64; ++i) host[i] = i;
+  cudaMalloc(&data, sizeof host);
+  cudaMemcpy(data, host, sizeof host, cudaMemcpyHostToDevice);
+  reverse<<<1, 64>>>(data);
+  cudaMemcpy(host, data, sizeof host, cudaMemcpyDeviceToHost);
+  std::printf("%s %d\n", cudaGetErrorName(cudaGetLastError()), host[3]);
+}
+SOURCE
+compile shared.cu shared
+expect 0 mneme run --device cpu -- ./shared
+contains out "cudaSuccess 60"
+
 # What was lowered is found again; where nothing can be kept, everything still works.
 entries() { find "$1" -regextype posix-extended -regex '.*/[0-9a-f]{32}' -printf '%i %f\n' | sort; }
 export XDG_CACHE_HOME=$PWD/cache

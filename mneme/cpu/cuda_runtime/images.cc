@@ -35,7 +35,8 @@ LowerRequest make_request(const SegmentTable& table, const std::map<std::string,
     request.modules.push_back(std::move(module));
     if (segment.kind == MNEME_SEGMENT_KERNEL) request.kernels.emplace_back(segment.name);
   }
-  for (const auto& [name, place] : globals) request.bindings.push_back({name, place.address});
+  for (const auto& [name, global] : state_globals(table))
+    request.bindings.push_back({std::string(name), globals.at(std::string(name)).address});
   return request;
 }
 

@@ -19,6 +19,7 @@
 #include "mneme/cpu/lower/instruction_count.h"
 #include "mneme/cpu/lower/kernel_entry.h"
 #include "mneme/cpu/lower/linker.h"
+#include "mneme/cpu/lower/lockstep.h"
 #include "mneme/cpu/lower/options.h"
 #include "mneme/cpu/lower/refusal.h"
 #include "mneme/cpu/lower/shared_memory.h"
@@ -212,6 +213,7 @@ class CpuCompilation final : public Compilation {
         entry.max_threads = launch_bound(function);
         kernels.push_back({entry.name, entry});
       }
+    mark_lockstep(module);
     llvm::StringMap<llvm::Function*> bodies = add_thread_parameter(module);
     guard_calls_by_pointer(module);
     std::vector<llvm::Function*> functions;

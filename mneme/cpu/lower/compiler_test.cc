@@ -675,6 +675,49 @@ define ptx_kernel void @k(ptr %out) {
 }
 
 // A thread waits for one that comes later: as a loop it would never end.
+// As code from before __syncwarp does: each lane reads what the one before it has written, with no barrier.
+constexpr std::string_view kLockstep = R"(
+@values = internal addrspace(3) global [64 x i32] undef, align 4
+define ptx_kernel void @shift(ptr %out) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %generic = addrspacecast ptr addrspace(3) @values to ptr
+  %own = getelementptr i32, ptr %generic, i32 %tid
+  store volatile i32 %tid, ptr %own
+  %after = add i32 %tid, 1
+  %next = and i32 %after, 31
+  %other = getelementptr i32, ptr %generic, i32 %next
+  %value = load volatile i32, ptr %other
+  %to = getelementptr i32, ptr %out, i32 %tid
+  store i32 %value, ptr %to
+  ret void
+}
+)";
+
+TEST_F(CpuCompilerTest, LanesKeepStepInVolatileSharedMemory) {
+  for (const char* pipeline : {"default<O0>", "default<O3>"}) {
+    CompileOptions options;
+    options.passes = pipeline;
+    load(kLockstep, options);
+    std::vector<uint32_t> out(32);
+    ASSERT_TRUE(run("shift", {{1, 1, 1}, {32, 1, 1}, {}}, address(out.data())).ok());
+    for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(out[i], (i + 1) % 32) << pipeline;
+  }
+}
+
+TEST_F(CpuCompilerTest, VolatileMemoryOfTheHostsNeedsNoSteps) {
+  auto code = emit(R"(
+define ptx_kernel void @k(ptr %out) {
+  %own = alloca i32
+  store volatile i32 1, ptr %own
+  store volatile i32 2, ptr %out
+  ret void
+}
+)",
+                   Stage::assembly);
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  EXPECT_THAT(*code, HasSubstr("__mneme_run_block_k"));
+}
+
 TEST_F(CpuCompilerTest, AWaitingLoopLetsTheOthersRun) {
   load(R"(
 define ptx_kernel void @k(ptr %flag) {

@@ -13,6 +13,7 @@
 #include "mneme/compile/prepare.h"
 #include "mneme/cpu/lower/gpu_arithmetic.h"
 #include "mneme/cpu/lower/intrinsics.h"
+#include "mneme/cpu/lower/lockstep.h"
 #include "mneme/cpu/lower/spin_loops.h"
 #include "mneme/cpu/ptx/thread_state.h"
 
@@ -105,6 +106,16 @@ Status lower_library_calls(llvm::Function& function) {
   return {};
 }
 
+void add_steps(llvm::Function& function) {
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (!keeps_step(instruction)) continue;
+    llvm::IRBuilder<> builder(&instruction);
+    llvm::Value* address = llvm::getLoadStorePointerOperand(&instruction);
+    ptx::ThreadState(builder, thread_of(function))
+        .call(ptx::CpuService::keep_step, {builder.CreateAddrSpaceCast(address, builder.getPtrTy())});
+  }
+}
+
 // What is nowhere defined cannot be pointed to either.
 Status check_addresses(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
@@ -168,6 +179,7 @@ Status lower_device_code(llvm::Module& module) {
       llvm::IRBuilder<> builder(latch);
       ptx::ThreadState(builder, thread_of(function)).call(ptx::CpuService::yield, {});
     }
+    add_steps(function);
     MNEME_TRY(lower_device_instructions(function, thread_of(function)));
     MNEME_TRY(lower_library_calls(function));
     define_arithmetic(function);
@@ -213,7 +225,7 @@ std::vector<llvm::Function*> reachable_functions(llvm::Function& kernel) {
 bool kernel_needs_fibers(llvm::Function& kernel) {
   for (llvm::Function* function : reachable_functions(kernel)) {
     for (llvm::Instruction& instruction : llvm::instructions(*function))
-      if (needs_fibers(instruction)) return true;
+      if (needs_fibers(instruction) || keeps_step(instruction)) return true;
     if (!spin_latches(*function).empty()) return true;
   }
   return false;

@@ -85,7 +85,7 @@ Value* ThreadState::call(CpuService service, llvm::ArrayRef<Value*> arguments) {
     case CpuService::exit: returns = false; break;
     default: break;
   }
-  static_assert(offsetof(mneme_cpu_services, surface_write) == static_cast<size_t>(CpuService::surface_write) * sizeof(void*));
+  static_assert(offsetof(mneme_cpu_services, keep_step) == static_cast<size_t>(CpuService::keep_step) * sizeof(void*));
   Value* services = load(block(), offsetof(mneme_cpu_block, services), builder_.getPtrTy(), "services");
   Value* function = load(services, static_cast<uint64_t>(service) * sizeof(void*), builder_.getPtrTy(), "service");
   llvm::SmallVector<llvm::Type*, 8> types{builder_.getPtrTy()};

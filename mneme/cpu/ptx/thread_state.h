@@ -38,6 +38,7 @@ enum class CpuService {
   texture_fetch,
   surface_read,
   surface_write,
+  keep_step,
 };
 
 class ThreadState {

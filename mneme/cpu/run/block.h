@@ -50,6 +50,7 @@ struct Meeting {
 struct Warp {
   uint32_t live = 0;  // lanes that exist and have not exited
   Meeting* meetings = nullptr;
+  const void* first_site = nullptr;  // while steps are resolved: where in the code the least advanced of its lanes waits
 };
 
 struct Block {

@@ -223,6 +223,20 @@ TEST_F(ExecutorTest, ActiveMasksAreOfOneWarpOfOneBlock) {
   EXPECT_EQ(output("active_masks_of_warps", shape, 6), (Words{0x3, 0xc, 0x30, 0xc0, 0x300, 0xc00}));
 }
 
+TEST_F(ExecutorTest, LanesKeepStepInSharedMemory) {
+  for (uint32_t first : {0u, 17u, 32u}) {
+    Words out = output("steps", {.grid = {3, 1, 1}, .block = {64, 1, 1}}, 192, {.a = first});
+    for (uint32_t i = 0; i < out.size(); ++i) {
+      const uint32_t lane = (i + 1) % 32;
+      ASSERT_EQ(out[i], lane * (lane + 1) / 2) << i << " " << first;
+    }
+  }
+}
+
+TEST_F(ExecutorTest, ALaneThatWaitsForAnotherInAStepGetsIt) {
+  EXPECT_EQ(output("steps_of_who_waits", {.grid = {1, 1, 1}, .block = {2, 1, 1}}, 1), Words{7});
+}
+
 TEST_F(ExecutorTest, ASpinningThreadLetsOthersRun) {
   EXPECT_EQ(output("spin_for_the_last", {.grid = {4, 1, 1}, .block = {1024, 1, 1}}, 1), Words{5});
 }

@@ -16,7 +16,7 @@ class Scheduler;
 struct Block;
 
 // What a fiber waits for.
-enum class Wait : uint8_t { nothing, barrier, meeting, active_mask };
+enum class Wait : uint8_t { nothing, barrier, meeting, active_mask, step };
 
 // A stack that runs threads of blocks, one after another. Belongs to one Scheduler.
 struct alignas(64) Fiber {
@@ -31,7 +31,7 @@ struct alignas(64) Fiber {
   uint8_t barrier = 0;            // Wait::barrier: its number
   uint16_t arrived_barriers = 0;  // barriers with a valid entry in arrived_phase, a bit each
   uint32_t mask = 0;              // Wait::meeting: the collective's mask
-  const void* site = nullptr;     // Wait::active_mask: the call's return address
+  const void* site = nullptr;     // Wait::active_mask, Wait::step: the call's return address
   uint32_t arrived_phase[16];     // for each barrier, the phase in which the thread has called barrier_arrive
   std::byte* stack_top = nullptr;
   std::byte* stack_bottom = nullptr;  // the guard lies below

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define MNEME_CPU_IMAGE_VERSION 4u
+#define MNEME_CPU_IMAGE_VERSION 5u
 #define MNEME_CPU_IMAGE_SYMBOL "__mneme_cpu_image"
 #define MNEME_CPU_KERNEL_PREFIX "__mneme_cpu_kernel_"
 
@@ -127,7 +127,9 @@ struct mneme_cpu_services {
   /* suld.b and sust.b. */
   void (*surface_read)(struct mneme_cpu_thread*, const struct mneme_cpu_surface_request*, void* to);
   void (*surface_write)(struct mneme_cpu_thread*, const struct mneme_cpu_surface_request*, const void* from);
-  void* reserved[4];
+  /* Before a volatile access to `address`: if that is shared memory, the lanes of a warp that do the access do it together. */
+  void (*keep_step)(struct mneme_cpu_thread*, const void* address);
+  void* reserved[3];
 };
 
 /* A block that a worker runs. cpu/run fills it in. */

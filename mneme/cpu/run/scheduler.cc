@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 
 #include "mneme/cpu/run/collectives.h"
 
@@ -25,8 +26,9 @@ constexpr uint64_t kSmallestStack = 32 << 10;
 constexpr uint64_t kUnknownStack = 256 << 10;
 constexpr uint64_t kLoopStack = 1 << 20;
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kSpinsToResolveActiveMasks = 4 * kMaxThreads;
+constexpr uint64_t kSpinsToResolveWaiters = 4 * kMaxThreads;
 constexpr uint64_t kSpinsToTakeAnotherBlock = 16 * kMaxThreads;
+constexpr uint32_t kMostStepsHeldBack = 256;
 constexpr uint64_t kSmallestSharedAlignment = 16;
 constexpr unsigned kDefaultFloatingPointControl = 0x1f80;
 
@@ -135,6 +137,7 @@ void Scheduler::reset_after_failure() {
   pool_->reset();
   ready_.clear();
   active_waiters_.clear();
+  step_waiters_.clear();
   free_blocks_ = nullptr;
   for (auto& block : blocks_) block->next = free_blocks_, free_blocks_ = block.get();
   free_meetings_ = nullptr;
@@ -293,7 +296,12 @@ void Scheduler::wait() {
 void Scheduler::yield() {
   if (launch_->failed()) leave_to(&home_);
   Fiber* self = current_;
-  if (++spins_ > kSpinsToResolveActiveMasks && !active_waiters_.empty()) resolve_active_masks();
+  if (++spins_ > kSpinsToResolveWaiters) {
+    if (!step_waiters_.empty())
+      resolve_steps();
+    else if (!active_waiters_.empty())
+      resolve_active_masks();
+  }
   Fiber* next = start_fiber();
   if (next == nullptr && spins_ > kSpinsToTakeAnotherBlock && !launch_->shape().cooperative)
     next = start_fiber_of_another_block();
@@ -339,8 +347,36 @@ void Scheduler::resolve_active_masks() {
   while (Fiber* fiber = waiters.pop()) make_ready(fiber);
 }
 
+void Scheduler::keep_step(const void* site) {
+  Fiber* self = current_;
+  self->wait = Wait::step;
+  self->site = site;
+  self->result = 0;  // how often it was held back
+  step_waiters_.push(self);
+  wait();
+}
+
+// Of a warp, the lanes go on that are the least far in the code, so that lanes which took different ways come together again.
+// The others are not held back for ever: what they do next may be what those wait for.
+void Scheduler::resolve_steps() {
+  const auto first_site = [](const Fiber* fiber) -> const void*& { return fiber->block->warps[fiber->thread.warp].first_site; };
+  for (const Fiber* fiber = step_waiters_.head(); fiber != nullptr; fiber = fiber->next) first_site(fiber) = fiber->site;
+  for (const Fiber* fiber = step_waiters_.head(); fiber != nullptr; fiber = fiber->next)
+    first_site(fiber) = std::min(first_site(fiber), fiber->site, std::less<>());
+  FiberQueue waiters = step_waiters_;
+  step_waiters_.clear();
+  while (Fiber* fiber = waiters.pop()) {
+    const bool goes_on = fiber->site == first_site(fiber) || ++fiber->result > kMostStepsHeldBack;
+    (goes_on ? ready_ : step_waiters_).push(fiber);
+  }
+}
+
 // Nothing is ready and nothing is left to start.
 Fiber* Scheduler::resolve_idle() {
+  if (!step_waiters_.empty()) {
+    resolve_steps();
+    return ready_.pop();
+  }
   if (!active_waiters_.empty()) {
     resolve_active_masks();
     return ready_.pop();

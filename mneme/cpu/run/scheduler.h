@@ -56,6 +56,9 @@ class Scheduler {
   // The lanes of the current thread's warp that come to the same call, whose return address is `site`. Waits for them until
   // every other thread waits or spins.
   uint32_t active_mask(const void* site);
+  // Waits until each lane of the current thread's warp waits or spins, and none of them to go on from an earlier call of this in
+  // the code than the current one, whose return address is `site`.
+  void keep_step(const void* site);
   // Ends the launch with a fault of `thread`. `from` is the return address of the kernel's call of the service, if that is the
   // place of the fault.
   [[noreturn]] void fail(const mneme_cpu_thread& thread, FaultKind kind, std::string what, const void* from = nullptr);
@@ -88,6 +91,7 @@ class Scheduler {
   void retire(Fiber& fiber);
   Fiber* resolve_idle();
   void resolve_active_masks();
+  void resolve_steps();
   [[noreturn]] void report_deadlock();
   [[noreturn]] void fail(Fault fault);
   Fault fault_of_signal(const SignalReport& report) const;
@@ -109,6 +113,7 @@ class Scheduler {
   uint64_t taken_blocks_ = 0;  // of this launch
   uint64_t spins_ = 0;         // yields since a thread last got ahead
   FiberQueue active_waiters_;
+  FiberQueue step_waiters_;
   FiberPool* pool_ = nullptr;  // of this launch's stack size
   Block* free_blocks_ = nullptr;
   Meeting* free_meetings_ = nullptr;

@@ -28,6 +28,12 @@ void yield(mneme_cpu_thread* thread) {
   scheduler_of(thread).yield();
 }
 
+void keep_step(mneme_cpu_thread* thread, const void* address) {
+  const mneme_cpu_block& block = *thread->block;
+  const auto offset = static_cast<uint64_t>(static_cast<const uint8_t*>(address) - block.shared);
+  if (thread->fiber != nullptr && offset < block.shared_bytes) scheduler_of(thread).keep_step(__builtin_return_address(0));
+}
+
 int32_t vprintf(mneme_cpu_thread* thread, const char* format, const void* arguments) {
   const DeviceText formatted = format_device_printf(format, arguments);
   if (!scheduler_of(thread).tracing()) std::fwrite(formatted.text.data(), 1, formatted.text.size(), stdout);
@@ -138,6 +144,7 @@ const mneme_cpu_services kServices = {
     .texture_fetch = texture_fetch,
     .surface_read = surface_read,
     .surface_write = surface_write,
+    .keep_step = keep_step,
     .reserved = {},
 };
 

@@ -389,6 +389,36 @@ FIBERS(active_masks_of_warps, 0, 256) {
   p.out[which] = services(t).active_mask(t);
 }
 
+// A sum over the lanes up to each, of which a lane gets that of the next one. Only lanes from p.a on do the first store.
+FIBERS(steps, 256, 256) {
+  auto* values = reinterpret_cast<volatile uint32_t*>(t->block->shared) + 32 * t->warp;
+  const auto step = [&](uint32_t lane) { return services(t).keep_step(t, const_cast<uint32_t*>(values + lane)), &values[lane]; };
+  if (t->lane >= p.a) *step(t->lane) = 1000;
+  *step(t->lane) = t->lane;
+  uint32_t sum = t->lane;
+  for (uint32_t distance = 1; distance < 32; distance *= 2) {
+    if (t->lane >= distance) {
+      sum += *step(t->lane - distance);
+      *step(t->lane) = sum;
+    }
+  }
+  p.out[global_thread(t)] = *step((t->lane + 1) % 32);
+}
+
+// The first lane waits at an earlier call for what the second does after a later one.
+FIBERS(steps_of_who_waits, 4, 256) {
+  auto* flag = reinterpret_cast<volatile uint32_t*>(t->block->shared);
+  if (t->lane == 0) {
+    do {
+      services(t).keep_step(t, t->block->shared);
+    } while (*flag != 7);
+    p.out[0] = *flag;
+  } else {
+    services(t).keep_step(t, t->block->shared);
+    *flag = 7;
+  }
+}
+
 // A thread waits in active_mask while another spins for what it does next.
 FIBERS(active_mask_and_spin, 4, 256) {
   auto* flag = reinterpret_cast<volatile uint32_t*>(t->block->shared);
