@@ -227,6 +227,7 @@ class CpuCompilation final : public Compilation {
       entry.static_shared_bytes = shared.static_bytes[entry.body];
       entry.shared_alignment = shared.alignments[entry.body];
     }
+    wrap_shared_indices(module);
     lower_shared_memory(module, shared);
     MNEME_TRY(lower_device_code(module));
     for (auto& [name, entry] : kernels) {

@@ -338,6 +338,37 @@ define ptx_kernel void @k(ptr %out) {
 }
 
 // A variable that two kernels reach lies behind what either of them has before it.
+// ~i, as unsigned, is an index that counts backwards where addresses have 32 bits.
+constexpr std::string_view kBackwards = R"(
+@values = internal addrspace(3) global [64 x i32] undef, align 4
+define ptx_kernel void @backwards(ptr %out) {
+  %i = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %at = getelementptr i32, ptr addrspace(3) @values, i32 %i
+  store i32 %i, ptr addrspace(3) %at
+  %complement = xor i32 %i, -1
+  %index = zext i32 %complement to i64
+  %end = getelementptr i32, ptr addrspace(3) @values, i64 64
+  %generic = addrspacecast ptr addrspace(3) %end to ptr
+  %from = getelementptr inbounds i32, ptr %generic, i64 %index
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %value = load i32, ptr %from
+  %to = getelementptr i32, ptr %out, i32 %i
+  store i32 %value, ptr %to
+  ret void
+}
+)";
+
+TEST_F(CpuCompilerTest, IndicesOfSharedMemoryWrapAsItsAddressesDo) {
+  for (const char* pipeline : {"default<O0>", "default<O3>"}) {
+    CompileOptions options;
+    options.passes = pipeline;
+    load(kBackwards, options);
+    std::vector<uint32_t> out(64);
+    ASSERT_TRUE(run("backwards", {{1, 1, 1}, {64, 1, 1}, {}}, address(out.data())).ok());
+    for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], 63 - i) << pipeline;
+  }
+}
+
 TEST_F(CpuCompilerTest, SharedVariablesOfSeveralKernelsDoNotOverlap) {
   load(R"(
 @own = internal addrspace(3) global [16 x i32] undef, align 4

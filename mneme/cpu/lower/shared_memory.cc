@@ -1,5 +1,6 @@
 #include "mneme/cpu/lower/shared_memory.h"
 
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/ReplaceConstant.h>
@@ -84,6 +85,23 @@ SharedLayout lay_out_shared_memory(llvm::Module& module, const std::vector<llvm:
     for (llvm::Function* kernel : kernels_of[variable]) layout.static_bytes[kernel] = offset;
   }
   return layout;
+}
+
+void wrap_shared_indices(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* element = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction);
+      if (!element || element->getType()->isVectorTy()) continue;
+      if (llvm::getUnderlyingObject(element)->getType()->getPointerAddressSpace() != kSharedSpace) continue;
+      for (llvm::Use& index : element->indices()) {
+        auto* widened = llvm::dyn_cast<llvm::ZExtInst>(index);
+        if (!widened || widened->hasNonNeg() || !widened->getOperand(0)->getType()->isIntegerTy(32)) continue;
+        llvm::IRBuilder<> builder(element);
+        index.set(builder.CreateSExt(widened->getOperand(0), widened->getType()));
+        element->setNoWrapFlags(llvm::GEPNoWrapFlags::none());
+      }
+    }
+  }
 }
 
 void lower_shared_memory(llvm::Module& module, const SharedLayout& layout) {

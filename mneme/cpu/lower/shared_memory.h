@@ -22,6 +22,10 @@ struct SharedLayout {
 // __shared__) stand for the dynamic shared memory.
 SharedLayout lay_out_shared_memory(llvm::Module& module, const std::vector<llvm::Function*>& kernels);
 
+// Gives indices of 32 bits into shared memory the sign that they have on a device, whose addresses of shared memory have 32 bits:
+// an unsigned one that is large goes backwards. To be called before lower_shared_memory().
+void wrap_shared_indices(llvm::Module& module);
+
 // Replaces every use of a shared variable by its address in the running thread's block, and removes the variables. A dynamic
 // variable lies behind the kernel's static ones, aligned; the layout makes its place the same for all kernels that can reach
 // it.
