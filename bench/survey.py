@@ -7,15 +7,18 @@ The list names the programs, which may be any that `mneme record` takes:
 
     limit = 60                        # seconds that each run of a program may take
     ignore = ["checksum of .* "]      # what is not compared of the output, beside times and rates
+    right = "PASS"                    # what the output of a program that is right has; left out: nothing is asked
+    wrong = "FAIL|mismatch"           # what it has not
 
     [[program]]
     name = "heat2d"                   # left out: the first word of the command
     command = "./main 64 64 10"
     directory = "heat2d"              # where it runs, from the list's folder; left out: that folder
     environment = {OMP_NUM_THREADS = "1"}
-    limit = 20
+    limit = 20                        # as right and wrong can be, in place of the list's
 
-Each program is run twice as it is, profiled (which kernels does it launch?), and recorded, one launch of each kernel (--record
+Each program is run twice as it is: one that is not right, or whose kernels the CPU device refuses or ends, is told, and left at
+that. The others are profiled (which kernels does it launch?), and recorded, one launch of each kernel (--record
 '--max 4': other options of `mneme record`). Its exit status and output must stay the same. Each recorded launch is replayed in a
 process of its own, under the pipeline `as-built`; where that does not verify, `mneme check` says whether the launch does the same
 each time it is replayed.
@@ -118,6 +121,7 @@ class Survey:
     def __init__(self, options, listed):
         self.options = options
         self.limit = listed.get("limit", 60)
+        self.right, self.wrong = listed.get("right", ""), listed.get("wrong")
         self.ignore = [re.compile(pattern) for pattern in listed.get("ignore", [])]
         self.root = pathlib.Path(options.list).resolve().parent
 
@@ -140,9 +144,22 @@ class Survey:
             return {**found, "outcome": f"does not end in {limit} s by itself"}
         if bare[0].status != bare[1].status or bare[0].status not in (0, 1):
             return {**found, "outcome": f"exit status {bare[0].status} by itself"}
+        if reason := self.not_right(one, bare[0]):
+            return {**found, "outcome": reason}
         with tempfile.TemporaryDirectory(prefix="mneme-survey-", dir=self.options.scratch) as folder:
             folder = pathlib.Path(folder)
             return {**found, **self.recorded(words, bare, folder, 10 * limit, where)}
+
+    def not_right(self, one, run):
+        """Why a program that ended well has not done what it should, or None."""
+        said = [line for line in run.err.splitlines() if line.startswith("mneme: error: ")]
+        if said:
+            return "fails by itself: " + said[0].removeprefix("mneme: error: ")
+        right, wrong = one.get("right", self.right), one.get("wrong", self.wrong)
+        if not re.search(right, run.out):
+            return f"not right by itself: its output has no '{right}'"
+        found = re.search(wrong, run.out) if wrong else None
+        return f"not right by itself: its output has '{found[0]}'" if found else None
 
     def recorded(self, words, bare, folder, limit, where):
         profile = self.mneme("profile", "--json", folder / "profile.json", "--", *words, limit=limit, **where)
@@ -238,7 +255,7 @@ def table(entries):
     unchanged = f"{share(len(ran) - len(changed), len(ran))} programs that run here by themselves are unchanged by recording"
     held = f"{share(sums['held'], sums['kernels'])} kernels that they launch have an instance"
     right = f"{share(sums['verified'], sums['instances'] - sums['varying'])} instances that do the same each time verify as built"
-    head = [f"{unchanged}; {len(entries) - len(ran)} more do not run or end.", f"{held}. {right}; {sums['varying']} are not deterministic."]
+    head = [f"{unchanged}; {len(entries) - len(ran)} more do not run, end or do right.", f"{held}. {right}; {sums['varying']} are not deterministic."]
     return "\n".join([*head, "", *rows, ""]), changed
 
 
@@ -272,6 +289,12 @@ def read_list(path, only):
             one.setdefault("name", shlex.split(one["command"])[0])
         except ValueError as problem:
             raise ValueError(f"the command {one['command']!r}: {problem}") from None
+    for one in (listed, *programs):
+        for key in ("right", "wrong"):
+            try:
+                re.compile(one.get(key, ""))
+            except (re.error, TypeError) as problem:
+                raise ValueError(f"{key} = {one[key]!r}: {problem}") from None
     names = [one["name"] for one in programs]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

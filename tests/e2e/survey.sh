@@ -13,6 +13,7 @@ __global__ void place(int* data, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) data[1 + atomicAdd(data, 1)] = i;
 }
+__global__ void far(float* data) { data[-(1ll << 40)] = 1; }
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   if (std::strcmp(what, "fails") == 0) return 3;
@@ -23,7 +24,8 @@ int main(int argc, char** argv) {
   if (cudaMalloc(&data, (n + 1) * sizeof(float)) != cudaSuccess || cudaMemset(data, 0, (n + 1) * sizeof(float)) != cudaSuccess) return 90;
   twice<<<n / 256, 256>>>(data, n);
   if (std::strcmp(what, "order") == 0) place<<<n / 256, 256>>>(reinterpret_cast<int*>(data), n);
-  if (cudaDeviceSynchronize() != cudaSuccess) return 91;
+  if (std::strcmp(what, "far") == 0) far<<<1, 1>>>(data);
+  else if (cudaDeviceSynchronize() != cudaSuccess) return 91;
   std::printf("%lld ns since the epoch\n", static_cast<long long>(std::chrono::system_clock::now().time_since_epoch().count()));
 }
 SOURCE
@@ -49,7 +51,7 @@ name = "not there"
 command = "./nothing"
 LIST
 expect 0 survey list.toml --results found --jobs 2
-contains err "2 of 2 (100.0 %) programs that run here by themselves are unchanged by recording; 3 more do not run or end."
+contains err "2 of 2 (100.0 %) programs that run here by themselves are unchanged by recording; 3 more do not run, end or do right."
 contains err "3 of 3 (100.0 %) kernels that they launch have an instance."
 grep -Eq '^\| good \| unchanged \| [0-9.]+ s \| [0-9.]+ s \| 1 \| 1 \| 1 \| 1 \| 0 \|  \|$' found/survey.md || fail "no row of good"
 grep -Eq '^\| order \\\| of threads \| unchanged \| [0-9.]+ s \| [0-9.]+ s \| 2 \| 2 \| 2 \|' found/survey.md || fail "no row of order"
@@ -65,6 +67,32 @@ printf '[[program]]\nname = "differs"\ncommand = "./app differs"\n' >differs.tom
 expect 1 survey differs.toml --results changed
 contains changed/survey.md "CHANGED: "
 
+# What is right is told by the output; a kernel that the CPU device ends is told even where the program does not notice.
+cat >right.toml <<'LIST'
+right = "since the epoch"
+wrong = "recorded: 1"
+[[program]]
+name = "right"
+command = "./app"
+[[program]]
+name = "says nothing"
+command = "./app"
+right = "PASS"
+[[program]]
+name = "says it is wrong"
+command = "./app differs"
+wrong = "recorded: [0-9]"
+[[program]]
+name = "does not notice"
+command = "./app far"
+LIST
+expect 0 survey right.toml --results right
+contains err "1 of 1 (100.0 %) programs that run here by themselves are unchanged by recording; 3 more do not run, end or do right."
+contains err "right: unchanged"
+contains err "says nothing: not right by itself: its output has no 'PASS'"
+contains err "says it is wrong: not right by itself: its output has 'recorded: 0'"
+contains err "does not notice: fails by itself: kernel 'far(float*)', block [0,0,0], thread [0,0,0]: a write to address 0x"
+
 # Lists that cannot be used.
 printf '[[program]]\nname = "x"\n' >bad.toml
 expect 2 survey bad.toml
@@ -79,3 +107,6 @@ printf 'limit = ' >bad.toml
 expect 2 survey bad.toml
 expect 2 survey missing.toml
 contains err "reading missing.toml"
+printf 'right = "("\n[[program]]\ncommand = "a"\n' >bad.toml
+expect 2 survey bad.toml
+contains err "right = '(': missing )"
