@@ -19,10 +19,10 @@ namespace mneme {
 namespace {
 
 // Zero, or the code of the system's error.
-int try_lock(const Descriptor& file) {
+int try_lock(const Descriptor& file, LockKind kind) {
   int result = 0;
   do {
-    result = ::flock(file.number(), LOCK_EX | LOCK_NB);
+    result = ::flock(file.number(), (kind == LockKind::shared ? LOCK_SH : LOCK_EX) | LOCK_NB);
   } while (result != 0 && errno == EINTR);
   return result == 0 ? 0 : errno;
 }
@@ -56,7 +56,7 @@ std::string describe_holder(const Descriptor& file) {
 }  // namespace
 
 LockAttempt lock_file_now(const Descriptor& file) {
-  const int code = try_lock(file);
+  const int code = try_lock(file, LockKind::exclusive);
   return code == 0 ? LockAttempt::locked : code == EWOULDBLOCK ? LockAttempt::taken : LockAttempt::no_locks;
 }
 
@@ -69,14 +69,14 @@ bool is_removed(const Descriptor& file) {
   return ::fstat(file.number(), &info) == 0 && info.st_nlink == 0;
 }
 
-Status lock_file(const Descriptor& file, const Path& path, const LockPatience& patience) {
+Status lock_file(const Descriptor& file, const Path& path, const LockPatience& patience, LockKind kind) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
   // The system's own wait has no limit of time.
   constexpr std::chrono::milliseconds kLongestPause{20};
   bool noticed = false;
   for (std::chrono::milliseconds pause{1};; pause = std::min(2 * pause, kLongestPause)) {
-    const int code = try_lock(file);
+    const int code = try_lock(file, kind);
     if (code == 0) return {};
     if (code != EWOULDBLOCK) return system_error(code, "locking", path);
     const Clock::duration waited = Clock::now() - begin;

@@ -10,7 +10,7 @@ namespace mneme {
 
 // Waits for the lock; a warning says so after `patience.notice`. timeout: another process still holds it after `patience.limit`;
 // the message names that process where the system tells. Any other failure is the system's (system_error()).
-Status lock_file(const Descriptor& file, const Path& path, const LockPatience& patience);
+Status lock_file(const Descriptor& file, const Path& path, const LockPatience& patience, LockKind kind = LockKind::exclusive);
 // `taken`: somebody else holds the lock. `no_locks`: the file system has no locks, so nobody can hold one there.
 enum class LockAttempt { locked, taken, no_locks };
 // Tries to take the lock, without waiting.

@@ -19,6 +19,8 @@
 namespace mneme {
 namespace {
 
+constexpr std::string_view kTemporary = ".tmp.";
+
 class PosixReadableFile final : public ReadableFile {
  public:
   PosixReadableFile(Descriptor file, Bytes size, Path path) : file_(std::move(file)), size_(size), path_(std::move(path)) {}
@@ -158,9 +160,10 @@ class PosixFileSystem final : public FileSystem {
     return Bytes(static_cast<uint64_t>(info.st_size));
   }
 
-  Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience) override {
+  using FileSystem::lock;
+  Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience, LockKind kind) override {
     MNEME_ASSIGN(Descriptor file, open_regular(path, O_RDWR | O_CREAT, Links::refuse, "opening the lock"));
-    MNEME_TRY(lock_file(file, path, patience));
+    MNEME_TRY(lock_file(file, path, patience, kind));
     return std::unique_ptr<FileLock>(new PosixFileLock(std::move(file)));
   }
 };
@@ -274,9 +277,10 @@ class FaultyFileSystem final : public FileSystem {
   Result<std::vector<std::string>> list(const Path& path) override { return inner_.list(path); }
   bool exists(const Path& path) override { return inner_.exists(path); }
   Result<Bytes> size(const Path& path) override { return inner_.size(path); }
-  Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience) override {
+  using FileSystem::lock;
+  Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience, LockKind kind) override {
     MNEME_TRY(decide_("lock", path, 0));
-    return inner_.lock(path, patience);
+    return inner_.lock(path, patience, kind);
   }
 
  private:
@@ -324,7 +328,7 @@ Result<TemporaryFile> FileSystem::create_temporary(const Path& target) {
     uint64_t number = 0;
     if (::getrandom(&number, sizeof number, 0) != sizeof number) return system_error(errno, "naming a temporary file of", target);
     TemporaryFile temporary{target, nullptr};
-    temporary.path += fmt::format(".tmp.{:016x}", number);
+    temporary.path += fmt::format("{}{:016x}", kTemporary, number);
     MNEME_ASSIGN(temporary.file, create_new(temporary.path));
     if (temporary.file) return temporary;
   }
@@ -346,6 +350,16 @@ Status FileSystem::write_atomically(const Path& path, ByteSpan bytes) {
   if (!status.ok() && exists(temporary.path)) [[maybe_unused]]
     Status ignored = remove(temporary.path);
   return status;
+}
+
+bool is_temporary(std::string_view name) {
+  const size_t at = name.rfind(kTemporary);
+  return at != std::string_view::npos && is_temporary_of(name, name.substr(0, at));
+}
+
+bool is_temporary_of(std::string_view name, std::string_view target) {
+  if (!name.starts_with(target) || !name.substr(target.size()).starts_with(kTemporary)) return false;
+  return name.find_first_not_of("0123456789abcdef.", target.size() + kTemporary.size()) == std::string_view::npos;
 }
 
 FileSystem& FileSystem::posix() {

@@ -63,6 +63,9 @@ struct LockPatience {
   std::chrono::milliseconds limit{5000};   // then waiting ends with Code::timeout
 };
 
+// Several may hold a shared lock on a file at once, and nobody beside an exclusive one.
+enum class LockKind { exclusive, shared };
+
 // Thread-safe. Failures: not_found, exhausted (disk or quota full), io; the message names the path and the reason.
 class FileSystem {
  public:
@@ -85,10 +88,12 @@ class FileSystem {
   virtual Result<Bytes> size(const Path& path) = 0;
   // Locks the file, and creates it where there is none. io: something else than a regular file is there, or a symbolic link.
   // timeout: somebody else held the lock for longer than the patience; the message names who.
-  virtual Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience) = 0;
-  Result<std::unique_ptr<FileLock>> lock(const Path& path) { return lock(path, {}); }
+  virtual Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience, LockKind kind) = 0;
+  Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience = {}) {
+    return lock(path, patience, LockKind::exclusive);
+  }
 
-  // Creates "<target>.tmp.<random>", locked.
+  // Creates "<target>.tmp.<random>", locked; is_temporary() tells such names.
   Result<TemporaryFile> create_temporary(const Path& target);
 
   Result<ByteVector> read(const Path& path);
@@ -99,6 +104,11 @@ class FileSystem {
 
   static FileSystem& posix();
 };
+
+// Whether the name of a file is one that create_temporary() gives.
+bool is_temporary(std::string_view name);
+// Whether it is one that create_temporary() gives for a target of this name.
+bool is_temporary_of(std::string_view name, std::string_view target);
 
 // For tests: wraps a file system so that a test decides which operations fail. `decide` gets the operation ("open", "read",
 // "create", "append", "sync", "rename", …), the path and the number of bytes, and returns the failure to report, or ok.

@@ -14,6 +14,8 @@ namespace {
 // As many links as Linux follows in one path.
 constexpr int kMostLinks = 40;
 
+Path folder_of(const Path& path) { return path.has_parent_path() ? path.parent_path() : Path("."); }
+
 class SpecialFile final : public WritableFile {
  public:
   SpecialFile(Descriptor file, Path path) : file_(std::move(file)), path_(std::move(path)) {}
@@ -28,7 +30,55 @@ class SpecialFile final : public WritableFile {
   Path path_;
 };
 
+// Of writers that were killed: what nobody has locked.
+void remove_left_over(FileSystem& files, const Path& target) {
+  auto names = files.list(folder_of(target));
+  if (!names.ok()) return;
+  for (const std::string& name : *names)
+    if (is_temporary_of(name, target.filename().string())) [[maybe_unused]]
+      Status ignored = files.remove_unused(folder_of(target) / name);
+}
+
 }  // namespace
+
+Result<std::unique_ptr<OutputFile>> OutputFile::open(const Path& path, FileSystem& files) {
+  std::unique_ptr<OutputFile> output(new OutputFile(files));
+  if (is_special_file(path)) {
+    MNEME_ASSIGN(output->file_, open_special_file(path));
+    return output;
+  }
+  MNEME_ASSIGN(output->target_, link_target(path));
+  std::error_code ignored;
+  if (std::filesystem::is_directory(output->target_, ignored)) return system_error(EISDIR, "writing", path);
+  remove_left_over(files, output->target_);
+  MNEME_ASSIGN(TemporaryFile temporary, files.create_temporary(output->target_));
+  output->temporary_ = std::move(temporary.path);
+  output->file_ = std::move(temporary.file);
+  return output;
+}
+
+Result<std::unique_ptr<OutputFile>> OutputFile::standard_output() {
+  Descriptor file(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (!file.open()) return system_error(errno, "opening", "standard output");
+  std::unique_ptr<OutputFile> output(new OutputFile(FileSystem::posix()));
+  output->file_ = std::make_unique<SpecialFile>(std::move(file), "standard output");
+  return output;
+}
+
+OutputFile::~OutputFile() {
+  if (!file_ || temporary_.empty()) return;
+  [[maybe_unused]] Status closed = file_->close();
+  [[maybe_unused]] Status removed = files_.remove(temporary_);
+}
+
+Status OutputFile::finish() {
+  if (temporary_.empty()) return std::exchange(file_, nullptr)->close();
+  MNEME_TRY(file_->sync());
+  // Closed, and so unlocked, once the temporary name is gone.
+  MNEME_TRY(files_.rename(temporary_, target_));
+  MNEME_TRY(std::exchange(file_, nullptr)->close());
+  return files_.sync_directory(folder_of(target_));
+}
 
 Result<Path> link_target(const Path& path) {
   Path target = path;
@@ -45,7 +95,7 @@ Result<Path> link_target(const Path& path) {
 
 Status check_output_folder(const Path& path) {
   MNEME_ASSIGN(const Path target, link_target(path));
-  const Path folder = target.has_parent_path() ? target.parent_path() : Path(".");
+  const Path folder = folder_of(target);
   std::error_code ignored;
   if (std::filesystem::is_directory(folder, ignored)) return {};
   return error(Code::not_found, "writing {}: there is no folder {}", path.string(), folder.string());

@@ -11,6 +11,25 @@ namespace mneme {
 // is written.
 Status write_output_file(const Path& path, ByteSpan bytes, FileSystem& files = FileSystem::posix());
 
+// A file that a user has named, written piece by piece. A regular one is written under a temporary name and has its own, whole,
+// after finish(); without that nothing is left of it, and the file that was there before stays. What another process that was
+// killed has left of such a file is removed. Anything else is written to as write_output_file() does.
+class OutputFile {
+ public:
+  static Result<std::unique_ptr<OutputFile>> open(const Path& path, FileSystem& files = FileSystem::posix());
+  static Result<std::unique_ptr<OutputFile>> standard_output();
+  ~OutputFile();
+
+  WritableFile& file() { return *file_; }
+  Status finish();
+
+ private:
+  explicit OutputFile(FileSystem& files) : files_(files) {}
+  FileSystem& files_;
+  Path target_, temporary_;  // empty: there is no temporary file
+  std::unique_ptr<WritableFile> file_;
+};
+
 // Whether there is a folder for a file of that path; not_found, and the folder's name, if not. To be asked before the work whose
 // result is to be written there.
 Status check_output_folder(const Path& path);

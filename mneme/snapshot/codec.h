@@ -76,6 +76,17 @@ std::string encode_instance(const InstanceRecord& instance);  // a line, with it
 Result<InstanceRecord> decode_instance(std::string_view line, const KernelRecord& kernel, const std::string& name,
                                        uint64_t offset);
 
+// The first file of an archive of recordings, which says what follows.
+struct ArchiveHeader {
+  uint64_t kernels = 0;
+  uint64_t instances = 0;
+  FormatVersion version = kCommonVersion;
+  friend bool operator==(const ArchiveHeader&, const ArchiveHeader&) = default;
+};
+inline constexpr const char* kArchiveHeaderName = "Archive.mneme";
+std::string encode_archive_header(const ArchiveHeader& header);  // a line, with its line feed
+Result<ArchiveHeader> decode_archive_header(std::string_view text, const std::string& name);
+
 // What a `DeviceState.*.mneme` file holds. Whoever opens a file must check that its hashes and its moment are the wanted ones.
 struct StateDocument {
   Moment moment = Moment::prologue;

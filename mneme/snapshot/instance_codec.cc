@@ -7,6 +7,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "mneme instances";
+constexpr const char* kArchiveFormat = "mneme archive";
 constexpr size_t kDigestDigits = 32;
 
 json extents(const Dim3& d) { return json::array({d.x, d.y, d.z}); }
@@ -83,6 +84,21 @@ Result<std::string_view> text_of(std::string_view line, const std::string& name,
   return text;
 }
 
+json to_json(const FormatVersion& version) { return {{"major", version.major}, {"minor", version.minor}}; }
+
+Result<FormatVersion> read_format(const JsonCursor& at, const std::string& expected, const std::string& name) {
+  std::string format;
+  MNEME_TRY(at.read("format", format));
+  if (format != expected) return at.member("format")->corrupt(fmt::format("'{}' expected, not '{}'", expected, format));
+  MNEME_ASSIGN(JsonCursor version, at.member("version"));
+  uint64_t major = 0, minor = 0;
+  MNEME_TRY(version.read("major", major, 0xffff));
+  MNEME_TRY(version.read("minor", minor, 0xffff));
+  const FormatVersion found{static_cast<uint16_t>(major), static_cast<uint16_t>(minor)};
+  MNEME_TRY(check_format_version(found, name));
+  return found;
+}
+
 }  // namespace
 
 json to_json(const InstanceRecord& i) {
@@ -149,7 +165,7 @@ Status read_instance(const JsonCursor& at, const KernelRecord& kernel, InstanceR
 
 std::string encode_list_header(const InstanceListHeader& header) {
   const json root = {{"format", kFormat},
-                     {"version", {{"major", header.version.major}, {"minor", header.version.minor}}},
+                     {"version", to_json(header.version)},
                      {"static_hash", header.static_hash.hex()},
                      {"bytes", header.bytes},
                      {"lines", header.lines}};
@@ -165,22 +181,35 @@ Result<InstanceListHeader> decode_list_header(std::string_view text, const std::
   MNEME_ASSIGN(std::string_view line, text_of(text.substr(0, kListHeaderBytes - 1), name, 0));
   MNEME_ASSIGN(json root, parse_json(line, name));
   JsonCursor at(root, name);
-  std::string format;
-  MNEME_TRY(at.read("format", format));
-  if (format != kFormat) return at.member("format")->corrupt(fmt::format("'{}' expected, not '{}'", kFormat, format));
-  MNEME_ASSIGN(JsonCursor version, at.member("version"));
-  uint64_t major = 0, minor = 0;
-  MNEME_TRY(version.read("major", major, 0xffff));
-  MNEME_TRY(version.read("minor", minor, 0xffff));
   InstanceListHeader header;
-  header.version = {static_cast<uint16_t>(major), static_cast<uint16_t>(minor)};
-  MNEME_TRY(check_format_version(header.version, name));
+  MNEME_ASSIGN(header.version, read_format(at, kFormat, name));
   MNEME_TRY(at.read("static_hash", header.static_hash));
   MNEME_TRY(at.read("bytes", header.bytes));
   MNEME_TRY(at.read("lines", header.lines));
   if (header.bytes < kListHeaderBytes)
     return at.member("bytes")->corrupt(
         fmt::format("{} bytes, of which the first line alone has {}", header.bytes, kListHeaderBytes));
+  return header;
+}
+
+std::string encode_archive_header(const ArchiveHeader& header) {
+  const json root = {{"format", kArchiveFormat},
+                     {"version", to_json(header.version)},
+                     {"kernels", header.kernels},
+                     {"instances", header.instances}};
+  return line_of(root.dump());
+}
+
+Result<ArchiveHeader> decode_archive_header(std::string_view text, const std::string& name) {
+  if (!text.ends_with('\n'))
+    return error(Code::corrupt, "{}: offset {}: the line has no end: it was changed or damaged", name, text.size());
+  MNEME_ASSIGN(std::string_view line, text_of(text.substr(0, text.size() - 1), name, 0));
+  MNEME_ASSIGN(json root, parse_json(line, name));
+  JsonCursor at(root, name);
+  ArchiveHeader header;
+  MNEME_ASSIGN(header.version, read_format(at, kArchiveFormat, name));
+  MNEME_TRY(at.read("kernels", header.kernels));
+  MNEME_TRY(at.read("instances", header.instances));
   return header;
 }
 

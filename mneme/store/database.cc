@@ -10,21 +10,8 @@ namespace mneme {
 namespace {
 
 constexpr std::string_view kKernelExtension = ".json";
-constexpr std::string_view kTemporary = ".tmp.";
 
 std::string_view text_of(ByteSpan bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-
-std::optional<Digest> kernel_of_file(std::string_view name) {
-  if (!name.ends_with(kKernelExtension)) return std::nullopt;
-  auto digest = Digest::from_hex(name.substr(0, name.size() - kKernelExtension.size()));
-  return digest.ok() && kernel_file_name(*digest) == name ? std::optional(*digest) : std::nullopt;
-}
-
-// "<name>.tmp.<digits>", as FileSystem::create_temporary names them.
-bool is_temporary(const std::string& name) {
-  const size_t at = name.rfind(kTemporary);
-  return at != std::string::npos && name.find_first_not_of("0123456789abcdef.", at + kTemporary.size()) == std::string::npos;
-}
 
 // Of recordings that were killed: what nobody has locked. What cannot be removed does no harm: no reader looks at it.
 void remove_left_over(FileSystem& files, const Path& directory) {
@@ -39,12 +26,12 @@ Status missing(const Path& path) {
   return error(Code::corrupt, "{} is missing, though its kernel's file is there", path.string());
 }
 
-struct PageOfState {
-  Digest digest;
-  Bytes size;
-};
+Status no_directory(const Path& directory) {
+  return error(Code::not_found, "there is no directory {}: give the one that `mneme record -rdb` wrote", directory.string());
+}
 
-// Each content once.
+}  // namespace
+
 std::vector<PageOfState> pages_of(const RecordedInstance& recorded) {
   std::set<Digest> seen;
   std::vector<PageOfState> pages;
@@ -55,11 +42,21 @@ std::vector<PageOfState> pages_of(const RecordedInstance& recorded) {
   return pages;
 }
 
-Status no_directory(const Path& directory) {
-  return error(Code::not_found, "there is no directory {}: give the one that `mneme record -rdb` wrote", directory.string());
+std::optional<Digest> kernel_of_file(std::string_view name) {
+  if (!name.ends_with(kKernelExtension)) return std::nullopt;
+  auto digest = Digest::from_hex(name.substr(0, name.size() - kKernelExtension.size()));
+  return digest.ok() && kernel_file_name(*digest) == name ? std::optional(*digest) : std::nullopt;
 }
 
-}  // namespace
+Status check_ir(const KernelDocument& document, ByteSpan bitcode, const std::string& name) {
+  if (bitcode.size() != document.ir_size.count)
+    return error(Code::corrupt, "{}: offset {}: the file has {} bytes, {} expected", name,
+                 std::min<uint64_t>(bitcode.size(), document.ir_size.count), bitcode.size(), document.ir_size.count);
+  if (const Digest found = digest_of(bitcode); found != document.ir_digest)
+    return error(Code::corrupt, "{}: offset 0: the file's digest is {}, {} expected: it was damaged", name, found.hex(),
+                 document.ir_digest.hex());
+  return {};
+}
 
 Result<KernelFile> locate_kernel(const Path& path) {
   if (path.empty()) return error(Code::invalid_argument, "the recorded kernel has no name: give DIR/<static-hash>.json");
@@ -143,7 +140,20 @@ Result<KernelDocument> Database::Impl::load_document(const Digest& static_hash) 
   return document;
 }
 
+void Database::Impl::notice_removals() {
+  const auto size = files.size(use_path());
+  const uint64_t now = size.ok() ? size->count : 0;
+  if (removals.exchange(now) == now) return;
+  store.forget();
+  std::lock_guard lock(mutex);
+  lists.clear();
+  whole_ir.clear();
+  whole_images.clear();
+  whole_instances.clear();
+}
+
 std::shared_ptr<InstanceList> Database::Impl::list_of(const KernelRecord& kernel) {
+  notice_removals();
   std::lock_guard lock(mutex);
   auto& list = lists[kernel.static_hash];
   if (!list) list = std::make_shared<InstanceList>(path_of(list_file_name(kernel.static_hash)), kernel, files);
@@ -209,12 +219,7 @@ Result<ByteVector> read_ir(FileSystem& files, const Path& path, const KernelDocu
   auto ir = files.read(path);
   if (ir.status().code() == Code::not_found) return missing(path);
   if (!ir.ok()) return ir.status();
-  if (ir->size() != document.ir_size.count)
-    return error(Code::corrupt, "{}: offset {}: the file has {} bytes, {} expected", path.string(),
-                 std::min<uint64_t>(ir->size(), document.ir_size.count), ir->size(), document.ir_size.count);
-  if (Digest found = digest_of(*ir); found != document.ir_digest)
-    return error(Code::corrupt, "{}: offset 0: the file's digest is {}, {} expected: it was damaged", path.string(), found.hex(),
-                 document.ir_digest.hex());
+  MNEME_TRY(check_ir(document, *ir, path.string()));
   return ir;
 }
 
@@ -290,6 +295,32 @@ Result<RecordedInstance> Database::load_memory(const InstanceRecord& instance) c
 }
 
 Status Database::read_pages(std::span<const PageRequest> requests) const { return impl_->store.read(requests); }
+
+Status Database::send(const std::vector<KernelDocument>& kernels, RecordingSink& to) const {
+  std::set<Digest> sent;
+  for (const KernelDocument& document : kernels) {
+    SentKernel kernel{document, {}, {}};
+    if (document.kernel.level == CodeLevel::ir) {
+      MNEME_ASSIGN(kernel.ir, load_ir(document.kernel.static_hash));
+    }
+    for (const CodeImageRecord& image : document.kernel.images) {
+      MNEME_ASSIGN(kernel.images.emplace_back(), load_image(image));
+    }
+    MNEME_TRY(to.begin_kernel(std::move(kernel)));
+    for (const InstanceRecord& instance : document.instances) {
+      MNEME_ASSIGN(const RecordedInstance recorded, load_memory(instance));
+      MNEME_ASSIGN(const bool wanted, to.wants(recorded));
+      if (!wanted) continue;
+      for (const PageOfState& page : pages_of(recorded)) {
+        if (!sent.insert(page.digest).second) continue;
+        MNEME_ASSIGN(const StoredPage stored, impl_->store.read_stored(page.digest, page.size));
+        MNEME_TRY(to.put_page(stored));
+      }
+      MNEME_TRY(to.put_instance(recorded));
+    }
+  }
+  return {};
+}
 
 Result<InstanceSize> Database::instance_size(const Digest& static_hash, const Digest& dynamic_hash) const {
   MNEME_ASSIGN(StateDocument prologue, impl_->load_state(Moment::prologue, static_hash, dynamic_hash));
@@ -387,6 +418,7 @@ Status Database::check_own_files(const Digest& static_hash, const Digest& dynami
 }
 
 Result<bool> Database::has_instance(const Digest& static_hash, const Digest& dynamic_hash) const {
+  impl_->notice_removals();
   if (!impl_->files.exists(impl_->path_of(kernel_file_name(static_hash)))) return false;
   MNEME_ASSIGN(KernelDocument document, impl_->load_head(static_hash));
   bool is_listed = std::any_of(document.instances.begin(), document.instances.end(),

@@ -27,7 +27,9 @@
 #include "mneme/base/status.h"
 #include "mneme/snapshot/codec.h"
 #include "mneme/snapshot/snapshot.h"
+#include "mneme/store/cleaning.h"
 #include "mneme/store/publication.h"
+#include "mneme/store/recording_sink.h"
 
 namespace mneme {
 
@@ -38,12 +40,6 @@ struct KernelFile {
 };
 // not_found: there is no such file. invalid_argument: it is not named like a kernel's file, or is a directory.
 Result<KernelFile> locate_kernel(const Path& path);
-
-struct RecordedInstance {
-  InstanceRecord instance;
-  MemoryState prologue;
-  MemoryState epilogue;
-};
 
 // Where the content of one page is wanted. `into` has the page's size.
 struct PageRequest {
@@ -95,10 +91,17 @@ class Database {
   // Fills every request; several threads read, decompress and check digests. May be called by several threads at once.
   Status read_pages(std::span<const PageRequest> requests) const;
 
+  // Gives these kernels, with their instances that `kernels` lists, to `to`. Each page is given once. What is read is checked.
+  Status send(const std::vector<KernelDocument>& kernels, RecordingSink& to) const;
+
   Result<InstanceSize> instance_size(const Digest& static_hash, const Digest& dynamic_hash) const;
   Result<InstanceSize> instance_size(const RecordedInstance& recorded) const;
   // Reads everything that belongs to an instance, the IR and the images included, and checks it.
   Status check_instance(const Digest& static_hash, const Digest& dynamic_hash) const;
+  // Reads and checks every file of the database. What is damaged, and what no instance needs, is told; with Deed::remove it is
+  // removed, too, which needs that nobody publishes (timeout). Other failures than damage (a newer format, a file that may not be
+  // read) end it.
+  Result<CheckedDatabase> check_all(Deed deed) const;
   // All files of the database, including what no instance names.
   Result<Bytes> disk_size() const;
 
@@ -123,14 +126,22 @@ class Database {
   // already. not_found: there is no such kernel. invalid_argument: `kernel` is not of the level ir, or its parameters are of
   // another size.
   Status add_ir(const KernelRecord& kernel, ByteSpan bitcode);
+  // Removes these instances, the kernels of which none is left, and all that no instance needs then. Fails before anything is
+  // removed, or leaves a database whose instances are whole. timeout: somebody publishes.
+  Result<Cleaned> clean(const std::vector<KernelDocument>& gone, Deed deed);
+  // Removes every file of the database, and its folder if nothing else is in it.
+  Result<Cleaned> remove_all(Deed deed);
+  // Waits until nobody publishes. Nobody does as long as the lock is held.
+  Result<std::unique_ptr<FileLock>> lock_for_removal() const;
   // Begins to publish one instance. The database must outlive the publication.
   Result<std::unique_ptr<Publication>> begin_publication(const PublicationOptions& options = {});
+
+  struct Impl;
 
  private:
   friend class DatabasePublication;
   Status change_instances(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,
                           const std::function<void(InstanceRecord&)>& change);
-  struct Impl;
   explicit Database(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -1,6 +1,7 @@
 // The state that Database shares with its publications. Not for other rooms.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
@@ -12,12 +13,32 @@
 
 namespace mneme {
 
+// A page that a memory state names.
+struct PageOfState {
+  Digest digest;
+  Bytes size;
+};
+// The pages of both states, each content once.
+std::vector<PageOfState> pages_of(const RecordedInstance& recorded);
+// The bitcode of a kernel, if it is what its document says. `name` is what messages call the file.
+Status check_ir(const KernelDocument& document, ByteSpan bitcode, const std::string& name);
+// The kernel whose file has this name.
+std::optional<Digest> kernel_of_file(std::string_view name);
+
 struct Database::Impl {
+  static constexpr const char* kLockName = ".lock";
+  static constexpr const char* kUseName = ".in-use";
+
   Impl(Path where, FileSystem& file_system)
       : directory(std::move(where)), files(file_system), store(directory / "pages", file_system) {}
 
   Path path_of(const std::string& name) const { return directory / name; }
-  Path lock_path() const { return directory / ".lock"; }
+  Path lock_path() const { return directory / kLockName; }
+  // Held shared while an instance is published, and exclusively while files are removed. It has a byte for each time that
+  // somebody began to remove some.
+  Path use_path() const { return directory / kUseName; }
+  // Forgets what was read of files that another process may have removed since.
+  void notice_removals();
   Result<KernelDocument> load_document(const Digest& static_hash) const;
   // The kernel's own document. It has no instances unless it is of version 1.
   Result<KernelDocument> load_head(const Digest& static_hash) const;
@@ -48,6 +69,10 @@ struct Database::Impl {
   void list_images(const KernelRecord& kernel, const Recording& recording, ImageFiles& images, Listed& listed);
   uint64_t growth_of(const Listed& listed, const Recording& recording, const ImageFiles& images) const;
   Status list_instance(const Recording& recording, ImageFiles& images, uint64_t& written);
+  // These are in clean.cc. Both need the locks for removal: says to all who have the database open that files go; and makes these
+  // all instances that the kernel has, and removes the kernel's file if there are none.
+  Status begin_removal();
+  Status unlist(const KernelDocument& rest);
   enum class Change { compare, write };
   Result<bool> change(const Digest& static_hash, const std::vector<Digest>& dynamic_hashes,
                       const std::function<void(InstanceRecord&)>& change, Change what);
@@ -56,6 +81,7 @@ struct Database::Impl {
   FileSystem& files;
   PageStore store;
   LockPatience patience;
+  std::atomic<uint64_t> removals = 0;  // the size of the file at use_path() when it was last looked at
 
   std::mutex mutex;  // over everything below
   std::map<Digest, std::shared_ptr<InstanceList>> lists;

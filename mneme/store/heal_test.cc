@@ -24,7 +24,8 @@ class Heal : public testing::Test {
   std::vector<Path> files() const {
     std::vector<Path> found;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_.path()))
-      if (entry.is_regular_file() && entry.path().filename() != ".lock") found.push_back(entry.path());
+      if (entry.is_regular_file() && entry.path().filename() != ".lock" && entry.path().filename() != ".in-use")
+        found.push_back(entry.path());
     return found;
   }
   bool is_kernels_own(const Path& path) const { return path.filename() == kernel_file_name(kernel_.static_hash); }

@@ -11,17 +11,47 @@ namespace {
 ByteSpan bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 // Calls `visit` with each line and the offset at which it begins; the first of `lines` is at `offset`.
-Status each_line(std::string_view lines, uint64_t offset, const Path& path,
+Status each_line(std::string_view lines, uint64_t offset, const std::string& name,
                  const std::function<Status(std::string_view line, uint64_t offset)>& visit) {
   while (!lines.empty()) {
     const size_t end = lines.find('\n');
     if (end == std::string_view::npos)
-      return error(Code::corrupt, "{}: offset {}: the line has no end: it was changed or damaged", path.string(), offset);
+      return error(Code::corrupt, "{}: offset {}: the line has no end: it was changed or damaged", name, offset);
     MNEME_TRY(visit(lines.substr(0, end), offset));
     lines.remove_prefix(end + 1);
     offset += end + 1;
   }
   return {};
+}
+
+Status check_lines(uint64_t lines, const InstanceListHeader& header, const std::string& name) {
+  if (lines == header.lines) return {};
+  return error(Code::corrupt, "{}: offset 0: the file has {} lines, {} expected", name, lines, header.lines);
+}
+
+Status check_kernel(const InstanceListHeader& header, const KernelRecord& kernel, const std::string& name) {
+  if (header.static_hash == kernel.static_hash) return {};
+  return error(Code::corrupt, "{}: offset 0: the file lists the instances of kernel {}", name, header.static_hash.hex());
+}
+
+// All instances of the lines behind the first, each as its latest line says.
+Result<std::vector<InstanceRecord>> instances_in(std::string_view all, const InstanceListHeader& header,
+                                                 const KernelRecord& kernel, const std::string& name) {
+  std::vector<InstanceRecord> instances;
+  std::unordered_map<Digest, size_t> places;
+  uint64_t lines = 0;
+  MNEME_TRY(each_line(all, kListHeaderBytes, name, [&](std::string_view line, uint64_t offset) -> Status {
+    MNEME_ASSIGN(InstanceRecord instance, decode_instance(line, kernel, name, offset));
+    ++lines;
+    auto [place, is_new] = places.try_emplace(instance.dynamic_hash, instances.size());
+    if (is_new)
+      instances.push_back(std::move(instance));
+    else
+      instances[place->second] = std::move(instance);
+    return {};
+  }));
+  MNEME_TRY(check_lines(lines, header, name));
+  return instances;
 }
 
 FormatVersion version_for(const std::vector<InstanceRecord>& instances) {
@@ -44,9 +74,7 @@ Result<InstanceList::Part> InstanceList::try_read_from(uint64_t offset) const {
   MNEME_TRY(file->read(0, std::as_writable_bytes(std::span(head))));
   Part part;
   MNEME_ASSIGN(part.header, decode_list_header(head, path_.string()));
-  if (part.header.static_hash != kernel_.static_hash)
-    return error(Code::corrupt, "{}: offset 0: the file lists the instances of kernel {}", path_.string(),
-                 part.header.static_hash.hex());
+  MNEME_TRY(check_kernel(part.header, kernel_, path_.string()));
   if (part.header.bytes > file->size().count)
     return error(Code::corrupt, "{}: offset {}: the file ends there, {} bytes expected: it was cut short", path_.string(),
                  file->size().count, part.header.bytes);
@@ -67,23 +95,18 @@ Result<InstanceList::Part> InstanceList::read_from(uint64_t offset) const {
   }
 }
 
+Result<std::vector<InstanceRecord>> InstanceList::decode(std::string_view file, const KernelRecord& kernel,
+                                                         const std::string& name) {
+  MNEME_ASSIGN(const InstanceListHeader header, decode_list_header(file, name));
+  MNEME_TRY(check_kernel(header, kernel, name));
+  if (header.bytes != file.size())
+    return error(Code::corrupt, "{}: offset {}: the file ends there, {} bytes expected", name, file.size(), header.bytes);
+  return instances_in(file.substr(kListHeaderBytes), header, kernel, name);
+}
+
 Result<std::vector<InstanceRecord>> InstanceList::read_all() const {
   MNEME_ASSIGN(Part part, read_from(kListHeaderBytes));
-  std::vector<InstanceRecord> instances;
-  std::unordered_map<Digest, size_t> places;
-  uint64_t lines = 0;
-  MNEME_TRY(each_line(part.lines, kListHeaderBytes, path_, [&](std::string_view line, uint64_t offset) -> Status {
-    MNEME_ASSIGN(InstanceRecord instance, decode_instance(line, kernel_, path_.string(), offset));
-    ++lines;
-    auto [place, is_new] = places.try_emplace(instance.dynamic_hash, instances.size());
-    if (is_new)
-      instances.push_back(std::move(instance));
-    else
-      instances[place->second] = std::move(instance);
-    return {};
-  }));
-  MNEME_TRY(check_lines(lines, part.header));
-  return instances;
+  return instances_in(part.lines, part.header, kernel_, path_.string());
 }
 
 Status InstanceList::refresh() {
@@ -101,20 +124,15 @@ Status InstanceList::read_new() {
   if (part.header.bytes < header_.bytes || part.header.lines < header_.lines)
     return error(Code::corrupt, "{}: offset 0: the list has become shorter", path_.string());
   uint64_t lines = header_.lines;
-  MNEME_TRY(each_line(part.lines, from, path_, [&](std::string_view line, uint64_t offset) -> Status {
+  MNEME_TRY(each_line(part.lines, from, path_.string(), [&](std::string_view line, uint64_t offset) -> Status {
     MNEME_ASSIGN(const InstanceRecord instance, decode_instance(line, kernel_, path_.string(), offset));
     places_[instance.dynamic_hash] = {offset, line.size()};
     ++lines;
     return {};
   }));
-  MNEME_TRY(check_lines(lines, part.header));
+  MNEME_TRY(check_lines(lines, part.header, path_.string()));
   header_ = part.header;
   return {};
-}
-
-Status InstanceList::check_lines(uint64_t lines, const InstanceListHeader& header) const {
-  if (lines == header.lines) return {};
-  return error(Code::corrupt, "{}: offset 0: the file has {} lines, {} expected", path_.string(), lines, header.lines);
 }
 
 size_t InstanceList::size() const {

@@ -26,6 +26,9 @@ class InstanceList {
   // The content of a whole file.
   static std::string encode(const Digest& static_hash, const std::vector<InstanceRecord>& instances);
 
+  // All instances of a whole file, each as its latest line says. `name` is what messages call the file.
+  static Result<std::vector<InstanceRecord>> decode(std::string_view file, const KernelRecord& kernel, const std::string& name);
+
   // Reads all instances, each as its latest line says.
   Result<std::vector<InstanceRecord>> read_all() const;
 
@@ -52,7 +55,6 @@ class InstanceList {
   Result<Part> read_from(uint64_t offset) const;
   Result<Part> try_read_from(uint64_t offset) const;
   Status read_new();  // under the mutex
-  Status check_lines(uint64_t lines, const InstanceListHeader& header) const;
 
   const Path path_;
   const KernelRecord kernel_;

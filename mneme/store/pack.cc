@@ -11,6 +11,7 @@
 namespace mneme {
 namespace {
 
+constexpr std::string_view kExtension = ".mneme";
 constexpr char kHeaderMagic[8] = {'M', 'N', 'E', 'M', 'E', 'P', 'A', 'G'};
 constexpr char kFooterMagic[8] = {'M', 'N', 'E', 'M', 'E', 'E', 'N', 'D'};
 
@@ -200,6 +201,14 @@ ByteVector pack_tail(const std::vector<PackedPage>& pages, Digest& name) {
   std::memcpy(footer.checksum, name.bytes.data(), sizeof footer.checksum);
   std::memcpy(tail.data() + pages.size() * sizeof(Entry), &footer, sizeof footer);
   return tail;
+}
+
+std::string pack_file_name(const Digest& pack) { return pack.hex() + std::string(kExtension); }
+
+std::optional<Digest> pack_of_file(std::string_view name) {
+  if (!name.ends_with(kExtension)) return std::nullopt;
+  const auto pack = Digest::from_hex(name.substr(0, name.size() - kExtension.size()));
+  return pack.ok() && pack_file_name(*pack) == name ? std::optional(*pack) : std::nullopt;
 }
 
 Result<std::vector<PackedPage>> read_pack(ReadableFile& file, const std::string& name) {

@@ -6,7 +6,9 @@
 // Every byte of the file is therefore covered by a checksum.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mneme/base/digest.h"
@@ -27,6 +29,13 @@ struct PackedPage {
   uint64_t checksum = 0;  // of the stored bytes
 };
 
+// A page with its bytes, which are its content itself where the encoding is raw.
+struct StoredPage {
+  PackedPage page;
+  ByteVector bytes;
+  ByteVector content;
+};
+
 // The bytes to store for a page's content: compressed, where that makes it smaller. Fills in `page`, but for its offset.
 ByteVector store_page(ByteSpan content, const Digest& digest, PackedPage& page);
 
@@ -35,10 +44,15 @@ ByteVector pack_header();
 // so that packs of the same pages have the same name.
 ByteVector pack_tail(const std::vector<PackedPage>& pages, Digest& name);
 
+// The name of a pack's file, inside the folder of packs, and what it is the name of.
+std::string pack_file_name(const Digest& pack);
+std::optional<Digest> pack_of_file(std::string_view name);
+
 // Reads and checks everything but the pages themselves. `name` is what messages call the file.
 Result<std::vector<PackedPage>> read_pack(ReadableFile& file, const std::string& name);
 // Reads one page of a pack that read_pack() has checked, and checks the content against its digest. `into` has the page's size.
-// `scratch` is memory that the function uses, and that its next call may use again.
+// `scratch` is memory that the function uses, and that its next call may use again: it begins with the stored bytes afterwards,
+// unless these are the content itself.
 Status read_page(ReadableFile& file, const PackedPage& page, MutableByteSpan into, ByteVector& scratch, const std::string& name);
 
 }  // namespace mneme

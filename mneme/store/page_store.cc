@@ -9,17 +9,8 @@
 namespace mneme {
 namespace {
 
-constexpr std::string_view kExtension = ".mneme";
 // Below this number of pages a second thread does not pay.
 constexpr size_t kPagesPerThread = 32;
-
-std::string file_name_of(const Digest& pack) { return pack.hex() + std::string(kExtension); }
-
-std::optional<Digest> pack_of_file(std::string_view name) {
-  if (!name.ends_with(kExtension)) return std::nullopt;
-  auto pack = Digest::from_hex(name.substr(0, name.size() - kExtension.size()));
-  return pack.ok() ? std::optional(*pack) : std::nullopt;
-}
 
 }  // namespace
 
@@ -53,6 +44,16 @@ void PageStore::refresh() {
   look_ = looked_ - begin;
 }
 
+void PageStore::forget() {
+  std::unique_lock lock(mutex_);
+  known_.clear();
+  damaged_.clear();
+  places_.clear();
+  others_.clear();
+  looked_ = {};
+  look_ = {};
+}
+
 void PageStore::look_for_others() {
   constexpr int kShare = 50;  // of the time goes into looking
   {
@@ -63,7 +64,7 @@ void PageStore::look_for_others() {
 }
 
 void PageStore::add(const Digest& name) {
-  const std::string file = file_name_of(name);
+  const std::string file = pack_file_name(name);
   std::unique_lock lock(mutex_);
   known_.insert(file);
   const Pack* pack = load(file);
@@ -117,7 +118,7 @@ std::optional<Digest> PageStore::pack_of(const Digest& page) const {
 
 void PageStore::expect(const std::vector<Digest>& packs) {
   std::unique_lock lock(mutex_);
-  for (const Digest& pack : packs) expected_.insert(file_name_of(pack));
+  for (const Digest& pack : packs) expected_.insert(pack_file_name(pack));
 }
 
 Result<PackedPage> PageStore::find(const Digest& digest) {
@@ -144,8 +145,23 @@ Status PageStore::read_some(std::span<const PageRequest> requests) {
   return {};
 }
 
-// Content that was damaged and recorded again is in another pack too, which is then the one to read.
+Result<StoredPage> PageStore::read_stored(const Digest& digest, Bytes size) {
+  StoredPage stored;
+  stored.content.resize(size.count);
+  const PageRequest request{digest, stored.content};
+  MNEME_TRY(read_some({&request, 1}));
+  MNEME_ASSIGN(const Place place, locate(digest));  // where it was whole
+  stored.page = place.pack->pages[place.index];
+  if (stored.page.encoding == PageEncoding::raw) return stored.bytes = stored.content, stored;
+  MNEME_ASSIGN(auto file, files_.open(place.pack->path));
+  MNEME_ASSIGN(stored.bytes, file->read_range(stored.page.offset, Bytes(stored.page.stored)));
+  return stored;
+}
+
+// Content that was damaged and recorded again is in another pack too, which is then the one to read. So is that of a pack that
+// somebody else has written anew without what nothing names any more.
 Status PageStore::read_elsewhere(const PageRequest& request, Place damaged, const Status& status) {
+  if (status.code() == Code::not_found) refresh();
   std::vector<Place> others;
   {
     std::shared_lock lock(mutex_);

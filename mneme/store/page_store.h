@@ -29,6 +29,8 @@ class PageStore {
   // As refresh(), but does nothing if that would take more than a fiftieth of the time since the last refresh(). (Refreshing
   // takes the longer the more packs there are.)
   void look_for_others();
+  // Forgets all packs: some may have been removed.
+  void forget();
   // Whether a page of this content and size is stored and can be read. It is read to find out, and not again once it was whole.
   bool holds_whole(const Digest& digest, Bytes size);
   // The name of the pack that holds a page.
@@ -40,6 +42,8 @@ class PageStore {
   Result<PackedPage> find(const Digest& digest);
   // Fills every request, by several threads where there are many, and checks the contents against the digests.
   Status read(std::span<const PageRequest> requests);
+  // One page as it is stored; its content is checked as read() does.
+  Result<StoredPage> read_stored(const Digest& digest, Bytes size);
   // Takes in a pack that this process has just put into the directory, perhaps in place of a damaged one of the same name.
   void add(const Digest& name);
 
@@ -66,8 +70,8 @@ class PageStore {
   mutable std::shared_mutex mutex_;
   std::set<std::string> known_;  // names of files that were looked at
   std::set<std::string> expected_;
-  std::vector<std::unique_ptr<Pack>> packs_;
-  std::map<std::string, Status> damaged_;  // by name of the pack
+  std::vector<std::unique_ptr<Pack>> packs_;  // also those that were forgotten, which somebody may be reading
+  std::map<std::string, Status> damaged_;     // by name of the pack
   std::unordered_map<Digest, Place> places_;
   std::unordered_multimap<Digest, Place> others_;  // further places where the same content is stored
   std::chrono::steady_clock::time_point looked_;   // when refresh() ended

@@ -155,7 +155,7 @@ Status PageWriter::finish() {
   MNEME_TRY(pack_->append(tail));
   MNEME_TRY(pack_->sync());
   // Closed, and so unlocked, once the temporary name is gone.
-  MNEME_TRY(files_.rename(path_, store_.directory() / (name.hex() + ".mneme")));
+  MNEME_TRY(files_.rename(path_, store_.directory() / pack_file_name(name)));
   MNEME_TRY(std::exchange(pack_, nullptr)->close());
   MNEME_TRY(files_.sync_directory(store_.directory()));
   written_ += tail.size() + pack_header().size();

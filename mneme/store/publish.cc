@@ -226,8 +226,8 @@ Result<bool> Database::Impl::change(const Digest& static_hash, const std::vector
 
 class DatabasePublication final : public Publication {
  public:
-  DatabasePublication(Database::Impl& database, const PublicationOptions& options)
-      : database_(database), limit_(options.limit), writer_(database.store, database.files, options) {}
+  DatabasePublication(Database::Impl& database, const PublicationOptions& options, std::unique_ptr<FileLock> use)
+      : database_(database), use_(std::move(use)), limit_(options.limit), writer_(database.store, database.files, options) {}
 
   Status put(PageBatch batch) override { return writer_.put(std::move(batch)); }
   Status wait() override { return writer_.wait(); }
@@ -266,6 +266,7 @@ class DatabasePublication final : public Publication {
   }
 
   Database::Impl& database_;
+  const std::unique_ptr<FileLock> use_;  // what it has found in the database stays there
   const Bytes limit_;
   PageWriter writer_;
   bool over_limit_ = false;
@@ -273,8 +274,10 @@ class DatabasePublication final : public Publication {
 };
 
 Result<std::unique_ptr<Publication>> Database::begin_publication(const PublicationOptions& options) {
+  MNEME_ASSIGN(auto use, impl_->files.lock(impl_->use_path(), impl_->patience, LockKind::shared));
+  impl_->notice_removals();
   impl_->store.look_for_others();
-  return std::unique_ptr<Publication>(new DatabasePublication(*impl_, options));
+  return std::unique_ptr<Publication>(new DatabasePublication(*impl_, options, std::move(use)));
 }
 
 }  // namespace mneme

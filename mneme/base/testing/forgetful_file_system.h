@@ -78,8 +78,9 @@ class ForgetfulFileSystem final : public FileSystem {
   Result<std::vector<std::string>> list(const Path& directory) override { return inner_.list(directory); }
   bool exists(const Path& path) override { return inner_.exists(path); }
   Result<Bytes> size(const Path& path) override { return inner_.size(path); }
-  Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience) override {
-    return inner_.lock(path, patience);
+  using FileSystem::lock;
+  Result<std::unique_ptr<FileLock>> lock(const Path& path, const LockPatience& patience, LockKind kind) override {
+    return inner_.lock(path, patience, kind);
   }
 
  private:
