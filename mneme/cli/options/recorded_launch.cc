@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 
 #include "mneme/base/shown.h"
 #include "mneme/cli/options/values.h"
@@ -14,6 +15,26 @@ CLI::ParseError wrong(const std::string& message) { return {message, CLI::ExitCo
 // A name that is none of a kernel's may be a pipeline that stands where the kernel's name is expected.
 bool looks_like_pipeline(const std::string& word) {
   return word.starts_with("@") || word.starts_with("default<") || word.find_first_of("(,") != std::string::npos;
+}
+
+// The kernel and the dynamic hash of the one instance whose hash begins with these digits.
+Result<std::pair<Digest, Digest>> find_instance(const ChosenRecordings& all, const std::string& first_digits) {
+  std::vector<std::pair<Digest, Digest>> found;
+  std::string names;
+  for (const KernelDocument& document : all.kernels)
+    for (const InstanceRecord& instance : document.instances)
+      if (instance.dynamic_hash.hex().starts_with(first_digits)) {
+        found.emplace_back(instance.static_hash, instance.dynamic_hash);
+        names += fmt::format("\n  {} of {}", instance.dynamic_hash.hex(), shown(document.kernel.demangled));
+      }
+  if (found.empty() && !all.damaged.empty()) return all.damaged.front();
+  if (found.empty())
+    return error(Code::not_found, "no instance in {} begins with '{}': `mneme ls` lists them", all.database.directory().string(),
+                 first_digits);
+  if (found.size() > 1)
+    return error(Code::not_found, "{} instances in {} begin with '{}': give more digits, or name the kernel, too{}", found.size(),
+                 all.database.directory().string(), first_digits, names);
+  return found.front();
 }
 
 }  // namespace
@@ -32,6 +53,8 @@ void RecordedOption::declare(CLI::App& app, ConfigurationOptions* configuration)
   auto* some = app.add_option("--rid,--record-id", first_digits_,
                               launches_ == Launches::one
                                   ? "the recorded instance: a dynamic hash, or its first digits (default: the only one)"
+                              : launches_ == Launches::any
+                                  ? "an instance: a dynamic hash, or its first digits (default: all). May be repeated"
                                   : "the recorded instance: a dynamic hash, or its first digits (default: the only one). May be "
                                     "repeated: right is what is right on each")
                    ->allow_extra_args(false)
@@ -55,7 +78,7 @@ void RecordedOption::take_words(ConfigurationOptions* configuration) {
   };
   given_ = rdb_option_->count() != 0 || !words.empty();
   if (!given_ && optional_) return;
-  if (!given_ && launches_ == Launches::all)
+  if (!given_ && (launches_ == Launches::all || launches_ == Launches::any))
     throw wrong("no database: give DB, the folder that `mneme record -rdb` wrote, and to see one kernel of it DB KERNEL");
   if (!given_) throw wrong("no recorded kernel: give DB KERNEL, as `mneme ls DB` lists them, or DIR/<static-hash>.json");
   database_ = rdb_option_->count() != 0 ? rdb_ : take();
@@ -106,6 +129,26 @@ Result<RecordedLaunches> RecordedOption::launches() const {
       found.instances.push_back(digest);
   }
   return found;
+}
+
+Result<ChosenRecordings> RecordedOption::chosen() const {
+  if (names_kernel()) {
+    MNEME_ASSIGN(RecordedLaunches found, first_digits_.empty() ? kernel() : launches());
+    std::vector<KernelDocument> kernels{only(std::move(found.kernel), found.instances)};
+    return ChosenRecordings{std::move(found.database), std::move(kernels), {}, false};
+  }
+  MNEME_ASSIGN(Database database, Database::open(database_));
+  MNEME_ASSIGN(Listing listing, database.list());
+  ChosenRecordings all{std::move(database), std::move(listing.kernels), std::move(listing.damaged), first_digits_.empty()};
+  if (all.whole) return all;
+  std::map<Digest, std::vector<Digest>> named;  // of kernels
+  for (const std::string& first_digits : first_digits_) {
+    MNEME_ASSIGN(const auto instance, find_instance(all, first_digits));
+    named[instance.first].push_back(instance.second);
+  }
+  std::erase_if(all.kernels, [&](const KernelDocument& document) { return !named.contains(document.kernel.static_hash); });
+  for (KernelDocument& document : all.kernels) document = only(std::move(document), named[document.kernel.static_hash]);
+  return all;
 }
 
 KernelDocument only(KernelDocument kernel, const std::vector<Digest>& instances) {

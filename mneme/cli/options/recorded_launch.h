@@ -14,6 +14,14 @@
 
 namespace mneme::cli {
 
+// Recordings of one database that a command is about.
+struct ChosenRecordings {
+  Database database;
+  std::vector<KernelDocument> kernels;  // with the chosen instances alone
+  std::vector<Status> damaged;          // one for each kernel that cannot be read
+  bool whole = false;                   // all that the database holds: nothing of it was named
+};
+
 // The words are DB [KERNEL[#N]] [PIPELINE] or DIR/<static-hash>.json [PIPELINE] (mneme/store/recorded_name.h); -rdb may give the
 // first. The options are -rid and --all-instances.
 class RecordedOption {
@@ -21,6 +29,7 @@ class RecordedOption {
   enum class Launches {
     all,      // the command is about a database or a kernel, of which #N chooses launches; no -rid
     one,      // the command is about one launch: -rid
+    any,      // the command is about a database, or kernels or launches of it: -rid, which may be repeated
     several,  // the command is about one or more: -rid, which may be repeated, and --all-instances
   };
 
@@ -52,6 +61,9 @@ class RecordedOption {
   // --all-instances; or #N names several and the command takes one. not_found: no instance has such a name, or the kernel has
   // none. Messages list the instances that there are.
   Result<RecordedLaunches> launches() const;
+  // Of Launches::any: what was named, or all that the database holds. Fails as launches() does; not_found, too: several kernels
+  // have an instance whose hash begins with the digits.
+  Result<ChosenRecordings> chosen() const;
   // The kernel, for a command that knows its hash already: where a database alone was named, the kernel of that hash in it; else
   // as kernel().
   Result<RecordedLaunches> kernel_of(const Digest& static_hash) const;
