@@ -304,6 +304,7 @@ std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters, int ordin
 
 bool Recorder::reset(Vendor& vendor, int ordinal) {
   finish_profile();
+  selection_.change();
   std::shared_ptr<Opened> opened;
   const auto is_of_device = [&](const Freed& freed) { return freed.opened->ordinal == ordinal; };
   bool last = false, others = false;
@@ -336,6 +337,7 @@ bool Recorder::reset(Vendor& vendor, int ordinal) {
 }
 
 void Recorder::forget_kernels() {
+  selection_.change();
   std::unique_lock lock(kernels_mutex_);
   kernels_.clear();
 }

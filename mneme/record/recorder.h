@@ -21,6 +21,7 @@
 #include "mneme/record/annotations.h"
 #include "mneme/record/gate.h"
 #include "mneme/record/host_memory.h"
+#include "mneme/record/launch_group.h"
 #include "mneme/record/outside_memory.h"
 #include "mneme/record/profile.h"
 #include "mneme/record/recordable_kernel.h"
@@ -139,9 +140,15 @@ class Recorder {
   // The same in two steps, for launches of which several are decided on before the first is made. select_launch() counts and
   // decides as begin_launch() does, and captures nothing yet. What it gives is to be handed to begin_launch() right before that
   // launch, or to pass() with the reason why it is not recorded after all.
-  CapturePtr select_launch(const Launch& launch);
+  CapturePtr select_launch(const Launch& launch, LaunchGroup* group = nullptr);
   CapturePtr begin_launch(CapturePtr selected, Launch& launch);
   void pass(CapturePtr selected, NotRecorded reason);
+  // For a call that makes several launches, and is made again: begin_group() before each of them is given to select_launch() with
+  // the group, and keep_group() after the last. If that gives a group, count_group() stands for all of this the next time, until
+  // it says false.
+  std::shared_ptr<LaunchGroup> begin_group() const { return std::make_shared<LaunchGroup>(selection_.changes()); }
+  std::shared_ptr<LaunchGroup> keep_group(std::shared_ptr<LaunchGroup> group);
+  bool count_group(LaunchGroup& group);
   // Waits until the current device has nothing to do, for no longer than a capture would. Otherwise what a launch is not recorded
   // for.
   std::optional<NotRecorded> wait_for_device(Vendor& vendor) const;
@@ -183,7 +190,9 @@ class Recorder {
   void end(const Status& status);
   void count(NotRecorded reason, const std::string& kernel);
   std::shared_ptr<const RecordableKernel> find_kernel(const void* function, Vendor& vendor);
-  std::optional<NotRecorded> select(const RecordableKernel& kernel, const Launch& launch, uint64_t position);
+  std::optional<NotRecorded> select(const std::shared_ptr<const RecordableKernel>& found, const Launch& launch, uint64_t position,
+                                    LaunchGroup* group);
+  void count_shapes_of_groups();
   std::optional<NotRecorded> find_foreign(ByteSpan parameters, int ordinal) const;
   Status read_memory(Capture& capture);
   Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
@@ -253,8 +262,9 @@ class Recorder {
   std::vector<Freed> deferred_;      // to be freed when no capture is going on
   std::vector<Freed> stream_frees_;  // to be freed when their events have happened
   std::map<Digest, std::shared_ptr<KernelCounts>> counts_;
-  uint64_t written_ = 0;               // bytes added to the database
-  uint64_t too_large_ = ~uint64_t{0};  // the least memory of a launch that went beyond --max-bytes
+  std::vector<std::shared_ptr<LaunchGroup>> groups_;  // that are kept
+  uint64_t written_ = 0;                              // bytes added to the database
+  uint64_t too_large_ = ~uint64_t{0};                 // the least memory of a launch that went beyond --max-bytes
 
   std::shared_mutex kernels_mutex_;
   std::unordered_map<const void*, std::shared_ptr<const RecordableKernel>> kernels_;

@@ -93,13 +93,16 @@ bool arguments_are_there(const RecordableKernel& kernel, void* const* arguments)
 }  // namespace
 
 // Cheap first: most launches of a program end here, beyond --max.
-std::optional<NotRecorded> Recorder::select(const RecordableKernel& kernel, const Launch& launch, uint64_t position) {
+std::optional<NotRecorded> Recorder::select(const std::shared_ptr<const RecordableKernel>& found, const Launch& launch,
+                                            uint64_t position, LaunchGroup* group) {
+  const RecordableKernel& kernel = *found;
   if (!kernel.status.ok())
     return kernel.registered->image->wrapper() == nullptr ? NotRecorded::no_code
            : kernel.status.code() == Code::unsupported    ? NotRecorded::ambiguous_names
                                                           : NotRecorded::no_segment;
   if (kernel.left_out) return kernel.left_out;
   if (!goes_into_graph(launch)) kernel.counts->shapes.count(shape_of(launch));
+  if (group) group->add_shape(found, shape_of(launch));
   if (kernel.counts->refused) return NotRecorded::damaged_file;
   if (auto reason = selection_.leaves_out(*kernel.counts, position)) return reason;
   if (launch.refusal) return launch.refusal;
@@ -151,8 +154,9 @@ Recorder::CapturePtr Recorder::begin_launch(Launch& launch) {
   return selected ? begin_launch(std::move(selected), launch) : nullptr;
 }
 
-Recorder::CapturePtr Recorder::select_launch(const Launch& launch) {
+Recorder::CapturePtr Recorder::select_launch(const Launch& launch, LaunchGroup* group) {
   if (environment_.report) ++environment_.report->launches;
+  if (group) group->add_launch();
   const bool captured = goes_into_graph(launch) || stream_captures_ > 0;
   // Before the first look at a kernel, since the device decides which of a program's images counts.
   if (state_ == State::waiting && !captured && (!launch.refusal || profiles_only()))
@@ -165,7 +169,10 @@ Recorder::CapturePtr Recorder::select_launch(const Launch& launch) {
   auto kernel = find_kernel(launch.function, launch.vendor);
   if (!kernel) return count(NotRecorded::unknown_kernel, ""), nullptr;
   auto pass = [&](NotRecorded reason) { return count(reason, kernel->display_name()), nullptr; };
-  if (auto reason = select(*kernel, launch, position)) return pass(*reason);
+  if (auto reason = select(kernel, launch, position, group)) {
+    if (group && selection_.lasts(*reason, position)) group->settle(*reason);
+    return pass(*reason);
+  }
   if (state_ == State::ended)
     return pass(selection_.begin_attempt(*kernel->counts) ? NotRecorded::ended : NotRecorded::beyond_max);
 
@@ -185,6 +192,33 @@ Recorder::CapturePtr Recorder::select_launch(const Launch& launch) {
 
   if (!selection_.begin_attempt(*kernel->counts)) return pass(NotRecorded::beyond_max);
   return capture;
+}
+
+std::shared_ptr<LaunchGroup> Recorder::keep_group(std::shared_ptr<LaunchGroup> group) {
+  // Launches that are not recorded are said one by one there.
+  if (!group->is_settled() || log::level() <= log::Level::debug) return nullptr;
+  count_shapes_of_groups();
+  std::lock_guard lock(mutex_);
+  groups_.push_back(group);
+  return group;
+}
+
+bool Recorder::count_group(LaunchGroup& group) {
+  if (group.changes() != selection_.changes() || stream_captures_ > 0) return false;
+  selection_.pass_positions(group.launches());
+  group.count_call(environment_.report);
+  return true;
+}
+
+// Groups that only the recorder has any more go.
+void Recorder::count_shapes_of_groups() {
+  std::lock_guard lock(mutex_);
+  std::erase_if(groups_, [](const std::shared_ptr<LaunchGroup>& group) {
+    const bool is_last = group.use_count() == 1;
+    group->take_shapes(
+        [](const LaunchGroup::Shape& of, uint64_t launches) { of.kernel->counts->shapes.count(of.shape, launches); });
+    return is_last;
+  });
 }
 
 void Recorder::pass(CapturePtr selected, NotRecorded reason) {
@@ -354,6 +388,7 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
   // What is known so far, for a program that does not come to its end.
   if (auto profile = current_profile()) instance.recorded_time = profile->time_of({instance.static_hash, instance.dynamic_hash});
   const ProgramShape shape = shape_of(instance);
+  count_shapes_of_groups();
   instance.shape_launches = launches_of(*capture->kernel->counts, {instance.static_hash, instance.dynamic_hash}, shape);
   const Storing storing(environment_.report);
   Status status = publish(*capture);
@@ -464,6 +499,7 @@ void Recorder::fail(Capture& capture, const Status& status) {
     if (!capture.kernel->counts->refused.exchange(true))
       log::warning("{} is not recorded, other kernels are: {}; remove the file, or name another directory with -rdb",
                    capture.kernel->display_name(), status.message());
+    selection_.change();
     return give_up(capture, NotRecorded::damaged_file);
   }
   end(status.with_context("recording " + capture.kernel->display_name()));

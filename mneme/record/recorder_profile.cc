@@ -129,6 +129,7 @@ bool Recorder::finish_times(Database& database, Profile& profile) {
 }
 
 void Recorder::finish_launches(Database& database) {
+  count_shapes_of_groups();
   std::map<Digest, std::shared_ptr<KernelCounts>> kernels;
   {
     std::lock_guard lock(mutex_);

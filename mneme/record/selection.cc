@@ -56,6 +56,34 @@ uint64_t Selection::next_position() {
   return static_cast<uint64_t>(std::max(time, first) - first);
 }
 
+void Selection::pass_positions(uint64_t launches) {
+  if (window_ && window_->unit == LaunchWindow::Unit::launches) launches_ += launches;
+}
+
+bool Selection::lasts(NotRecorded reason, uint64_t position) const {
+  switch (reason) {
+    // Looked at before the window and the numbers.
+    case NotRecorded::no_segment:
+    case NotRecorded::no_code:
+    case NotRecorded::ambiguous_names:
+    case NotRecorded::other_kernel:
+    case NotRecorded::excluded:
+    case NotRecorded::faster_kernel:
+    case NotRecorded::damaged_file: return true;
+    case NotRecorded::outside_window: return window_->is_decided(position);
+    // The kernel's or the launch's own, and those that the numbers leave out for good.
+    case NotRecorded::beyond_max:
+    case NotRecorded::graph_nodes:
+    case NotRecorded::graph_untold:
+    case NotRecorded::launch_attribute:
+    case NotRecorded::other_context:
+    case NotRecorded::managed_global:
+    case NotRecorded::textures:
+    case NotRecorded::device_heap: return options_.every <= 1 && (!window_ || window_->is_decided(position));
+    default: return false;
+  }
+}
+
 std::optional<NotRecorded> Selection::leaves_out(KernelCounts& counts, uint64_t position) const {
   if (window_ && !window_->contains(position)) return NotRecorded::outside_window;
   const uint64_t seen = counts.seen.fetch_add(1);
@@ -77,7 +105,7 @@ std::optional<Selection::Claim> Selection::claim_launch(KernelCounts& counts, co
   return Claim();
 }
 
-bool Selection::claim_data(KernelCounts& counts, const Digest& dynamic_hash, Claim& claim) const {
+bool Selection::claim_data(KernelCounts& counts, const Digest& dynamic_hash, Claim& claim) {
   if (options_.distinct != Distinct::data) return true;
   auto claimed = counts.distinct.claim(dynamic_hash);
   if (claimed)

@@ -80,6 +80,51 @@ TEST(Selection, AnAttemptThatIsTakenBackLeavesRoomForAnother) {
   EXPECT_TRUE(selection.begin_attempt(counts));
 }
 
+TEST(Selection, SaysWhenWhatIsLeftOutMayBeDecidedOtherwise) {
+  RecordingOptions options;
+  options.max = 2;
+  Selection selection(options);
+  KernelCounts counts;
+  EXPECT_TRUE(selection.begin_attempt(counts));
+  EXPECT_EQ(selection.changes(), 0u) << "there is room for another";
+  EXPECT_TRUE(selection.begin_attempt(counts));
+  EXPECT_EQ(selection.changes(), 1u);
+  EXPECT_FALSE(selection.begin_attempt(counts));
+  EXPECT_EQ(selection.changes(), 1u);
+  selection.take_back_attempt(counts);
+  EXPECT_EQ(selection.changes(), 2u);
+  selection.take_back_attempt(counts);
+  EXPECT_EQ(selection.changes(), 2u);
+}
+
+TEST(Selection, SaysWhichReasonsLast) {
+  RecordingOptions options;
+  EXPECT_TRUE(Selection(options).lasts(NotRecorded::beyond_max, 0));
+  EXPECT_TRUE(Selection(options).lasts(NotRecorded::graph_nodes, 0));
+  EXPECT_FALSE(Selection(options).lasts(NotRecorded::skipped, 0));
+  EXPECT_FALSE(Selection(options).lasts(NotRecorded::pool_memory, 0));
+  options.every = 2;
+  EXPECT_FALSE(Selection(options).lasts(NotRecorded::beyond_max, 0)) << "it is between two the next time";
+  EXPECT_TRUE(Selection(options).lasts(NotRecorded::excluded, 0));
+  options.every = 1;
+  options.window = "5:9";
+  for (uint64_t position : {4u, 7u}) EXPECT_FALSE(Selection(options).lasts(NotRecorded::graph_nodes, position));
+  EXPECT_FALSE(Selection(options).lasts(NotRecorded::outside_window, 4));
+  EXPECT_TRUE(Selection(options).lasts(NotRecorded::outside_window, 10));
+  EXPECT_TRUE(Selection(options).lasts(NotRecorded::other_kernel, 4));
+  options.window = "5:";
+  EXPECT_TRUE(Selection(options).lasts(NotRecorded::beyond_max, 7));
+}
+
+TEST(Selection, LaunchesThatAreCountedTogetherHavePlacesForTheWindow) {
+  RecordingOptions options;
+  options.window = "5:9";
+  Selection selection(options);
+  EXPECT_EQ(selection.next_position(), 1u);
+  selection.pass_positions(3);
+  EXPECT_EQ(selection.next_position(), 5u);
+}
+
 TEST(Selection, SaysWhatLeavesALaunchOut) {
   RecordingOptions options;
   options.skip = options.max = 1;

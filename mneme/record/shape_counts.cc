@@ -22,15 +22,15 @@ ShapeCounts::Entry* ShapeCounts::find(Entry* first, const ProgramShape& shape) {
   return first;
 }
 
-void ShapeCounts::count(const ProgramShape& shape) {
+void ShapeCounts::count(const ProgramShape& shape, uint64_t launches) {
   if (Entry* latest = latest_.load(std::memory_order_acquire); latest != nullptr && latest->shape == shape) {
-    latest->launches.fetch_add(1, std::memory_order_relaxed);
+    latest->launches.fetch_add(launches, std::memory_order_relaxed);
     return;
   }
   Bucket& bucket = buckets_[bucket_of(shape)];
   Entry* first = bucket.load(std::memory_order_acquire);
   if (Entry* known = find(first, shape)) {
-    known->launches.fetch_add(1, std::memory_order_relaxed);
+    known->launches.fetch_add(launches, std::memory_order_relaxed);
     latest_.store(known, std::memory_order_release);
     return;
   }
@@ -38,14 +38,14 @@ void ShapeCounts::count(const ProgramShape& shape) {
     --shapes_;
     return;
   }
-  auto* added = new Entry{shape, 1, first};
+  auto* added = new Entry{shape, launches, first};
   while (!bucket.compare_exchange_weak(added->next, added, std::memory_order_acq_rel)) {
     // Another thread has added a shape meanwhile, which may be this one.
     Entry* known = find(added->next, shape);
     if (known == nullptr) continue;
     delete added;
     --shapes_;
-    known->launches.fetch_add(1, std::memory_order_relaxed);
+    known->launches.fetch_add(launches, std::memory_order_relaxed);
     return;
   }
 }

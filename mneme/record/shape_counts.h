@@ -20,7 +20,7 @@ class ShapeCounts {
   ShapeCounts(const ShapeCounts&) = delete;
   ShapeCounts& operator=(const ShapeCounts&) = delete;
 
-  void count(const ProgramShape& shape);
+  void count(const ProgramShape& shape, uint64_t launches = 1);
   // How many launches of that shape were counted.
   uint64_t launches(const ProgramShape& shape) const;
 

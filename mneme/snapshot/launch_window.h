@@ -20,6 +20,9 @@ struct LaunchWindow {
   // `position` is the number of a launch, or the time since the first one.
   bool contains(uint64_t position) const { return position >= from && position <= to; }
 
+  // Whether what contains() says of this position it says of all later ones.
+  bool is_decided(uint64_t position) const { return position > to || (position >= from && to == ~uint64_t{0}); }
+
   // invalid_argument: the text is no window, or no launch can be in it.
   static Result<LaunchWindow> parse(const std::string& text);
   friend bool operator==(const LaunchWindow&, const LaunchWindow&) = default;

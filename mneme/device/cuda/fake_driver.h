@@ -33,6 +33,8 @@ struct FakeDriverState {
   CUresult fail_result = CUDA_SUCCESS;
   // Every call, from then on, after a trap.
   CUresult fault = CUDA_SUCCESS;
+  // Launches of kernels and graphs return at once, to measure what stands before the driver.
+  bool idle = false;
 
   std::map<CUdevice_attribute, int> attributes;  // of the device, where they are not as usual
   uint64_t elsewhere_below = 0;                  // reservations smaller than this are not placed at the hint

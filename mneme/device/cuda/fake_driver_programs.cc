@@ -79,6 +79,8 @@ std::string fake_function_name(CUfunction function);
 
 extern "C" {
 
+void mneme_fake_idle() { mneme::cuda::fake_state().idle = true; }
+
 CUresult cuCtxSynchronize() { return mneme::cuda::fake_enter(__func__); }
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
   *pool = reinterpret_cast<CUmemoryPool>(static_cast<uintptr_t>(0x100 + device));
@@ -140,6 +142,7 @@ CUresult cuKernelGetParamInfo(CUkernel, size_t index, size_t* offset, size_t* si
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void** parameters, void** extra) {
+  if (mneme::cuda::fake_state().idle) return CUDA_SUCCESS;
   if (CUresult result = mneme::cuda::fake_enter(__func__); result != CUDA_SUCCESS) return result;
   const CUDA_KERNEL_NODE_PARAMS node{function, grid_x, grid_y,     grid_z, block_x, block_y,
                                      block_z,  shared, parameters, extra,  nullptr, nullptr};

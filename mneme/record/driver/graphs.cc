@@ -143,10 +143,12 @@ ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags) : flags_(flags) 
 void ExecutableGraph::refuse(NotRecorded reason) {
   if (refusal_) return;
   refusal_ = reason;
+  group_.reset();
   for (GraphNode* node : kernels_) node->launch->refusal = refusal_;
 }
 
 void ExecutableGraph::index() {
+  group_.reset();
   kernels_.clear();
   nodes_.clear();
   index(root_);
@@ -261,6 +263,7 @@ void ExecutableGraph::set_enabled(CUgraphNode original, bool enabled) {
   GraphNode* node = find(original);
   if (!node) return refuse(NotRecorded::graph_untold);
   node->enabled = enabled;
+  group_.reset();
 }
 
 std::unique_ptr<ExecutableGraph> ExecutableGraph::updated(CUgraph graph) const {

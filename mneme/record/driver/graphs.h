@@ -56,6 +56,12 @@ class ExecutableGraph {
 
   // No kernel of it is recorded from now on. The first reason counts.
   void refuse(NotRecorded reason);
+  // What its launches are counted as, as long as none of its kernels is recorded; null where that is not known in this context.
+  LaunchGroup* group(CUcontext context) const { return context == group_context_ ? group_.get() : nullptr; }
+  void set_group(std::shared_ptr<LaunchGroup> group, CUcontext context) {
+    group_ = std::move(group);
+    group_context_ = context;
+  }
   // All kernels, in an order in which they may run.
   const std::vector<GraphNode*>& kernels() const { return kernels_; }
   // Memory that is the program's once the graph has run, and that the recorder does not capture.
@@ -68,6 +74,7 @@ class ExecutableGraph {
     GraphNode* node = find(original);
     if (!node || !node->copy || !set || set(node->copy, parameters...) != CUDA_SUCCESS) return refuse(NotRecorded::graph_untold);
     if (!node->launch) return;
+    group_.reset();
     read_kernel(*node, node->copy);
     if (refusal_) node->launch->refusal = refusal_;
   }
@@ -101,6 +108,8 @@ class ExecutableGraph {
   std::unordered_map<CUgraphNode, GraphNode*> nodes_;  // by their originals
   std::vector<MemoryRange> allocations_;
   std::optional<NotRecorded> refusal_;  // nothing: it can be run in parts
+  std::shared_ptr<LaunchGroup> group_;
+  CUcontext group_context_ = nullptr;
 };
 
 }  // namespace mneme::driver

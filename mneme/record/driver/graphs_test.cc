@@ -135,6 +135,34 @@ TEST_F(GraphsTest, WhatIsSelectedIsRecordedAndTheGraphRunsWholeOtherwise) {
   EXPECT_EQ(passed(NotRecorded::beyond_max), 8u);
 }
 
+TEST_F(GraphsTest, OfWhichNoneIsRecordedAnyMoreEachLaunchCountsHoweverTheGraphIsChanged) {
+  options_.max = 1;
+  run("make instantiate launch launch launch launch disable launch launch enable launch set_kernel launch launch update launch");
+  EXPECT_EQ(report().launches, 4 * 3 + 2 * 2 + 3 + 2 * 3 + 3u);
+  EXPECT_EQ(passed(NotRecorded::beyond_max), report().launches - 1);
+  ASSERT_EQ(instances().size(), 1u);
+  EXPECT_EQ(instances()[0].shape_launches->count, report().launches - 2) << "two were in a larger grid";
+}
+
+TEST_F(GraphsTest, WhatIsCountedIsThereHoweverTheProgramEnds) {
+  options_.max = 1;
+  for (const char* end : {"leave", "die"}) {
+    const uint64_t before = report().launches;
+    const std::string steps = std::string(MNEME_TEST_CUBIN) + " make instantiate launch launch launch launch " + end;
+    recorded(steps, MNEME_TEST_GRAPHS);
+    EXPECT_EQ(report().launches - before, 12u) << end;
+    EXPECT_EQ(report().launches, passed(NotRecorded::beyond_max) + recorded_launches()) << end;
+  }
+}
+
+// The reason is told as it is at each launch, although those of the graph are counted together.
+TEST_F(GraphsTest, AReasonThatChangesIsToldAsItIs) {
+  options_.max = 1;
+  run("make updatable instantiate launch launch kernel_of_b launch launch");
+  EXPECT_EQ(passed(NotRecorded::graph_nodes), 6u);
+  EXPECT_EQ(passed(NotRecorded::beyond_max), 6u);
+}
+
 TEST_F(GraphsTest, TheOptionsCountKernelsOfGraphsAsLaunches) {
   options_.skip = 4;
   options_.max = 1;

@@ -139,19 +139,22 @@ struct Selected {
 using SelectedKernels = std::map<const GraphNode*, Selected>;
 
 // Counts the kernels of one launch of the graph, each as a launch.
-SelectedKernels select(const ExecutableGraph& graph) {
+SelectedKernels select(ExecutableGraph& graph) {
   SelectedKernels selected;
   const CUcontext current = front().current_context();
+  if (LaunchGroup* group = graph.group(current); group && recorder()->count_group(*group)) return selected;
+  const auto group = recorder()->begin_group();
   for (const GraphNode* node : graph.kernels()) {
     if (!node->enabled) continue;
     if (node->context && node->context != current) {
       Launch elsewhere = *node->launch;
       if (!elsewhere.refusal) elsewhere.refusal = NotRecorded::other_context;
-      recorder()->select_launch(elsewhere);
-    } else if (auto capture = recorder()->select_launch(*node->launch)) {
+      recorder()->select_launch(elsewhere, group.get());
+    } else if (auto capture = recorder()->select_launch(*node->launch, group.get())) {
       selected.emplace(node, Selected{*node->launch, std::move(capture)});
     }
   }
+  graph.set_group(recorder()->keep_group(group), current);
   return selected;
 }
 

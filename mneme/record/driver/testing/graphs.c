@@ -5,10 +5,12 @@
  * the buffers as it is when they run. */
 #include <cuda.h>
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Exported, and not in cuda.h under these names. */
 CUresult cuGraphInstantiate_v2(CUgraphExec*, CUgraph, CUgraphNode*, char*, size_t);
@@ -207,6 +209,10 @@ static void step(const char* what) {
   } else if (strcmp(what, "launch") == 0) {
     CALL(cuGraphLaunch, executable, stream);
     print("launched");
+  } else if (strcmp(what, "leave") == 0) {
+    _exit(0);
+  } else if (strcmp(what, "die") == 0) {
+    raise(SIGKILL);
   } else if (strcmp(what, "kernel_of_b") == 0) {
     CUDA_KERNEL_NODE_PARAMS parameters = kernel(add_one, &b);
     CALL(cuLaunchKernel, add_one, 1, 1, 1, 32, 1, 1, 0, stream, parameters.kernelParams, NULL);

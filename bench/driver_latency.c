@@ -1,0 +1,60 @@
+/* What one call of cuLaunchKernel, and one of cuGraphLaunch for a graph of some kernels, takes in its caller. Built by
+ * driver_latency.py over the driver of the tests, whose launches do nothing here: driver_latency CUBIN KERNELS CALLS RUNS */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+void mneme_fake_idle(void); /* the driver's: from then on a launch returns at once */
+
+static double now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
+}
+
+static CUfunction kernel;
+static CUdeviceptr data;
+static unsigned count = 1;
+static void* parameters[] = {&data, &count};
+
+static CUgraphExec make_graph(int kernels) {
+  CUgraph graph;
+  CUgraphExec executable;
+  CUgraphNode last = NULL;
+  const CUDA_KERNEL_NODE_PARAMS node = {kernel, 1, 1, 1, 32, 1, 1, 0, parameters, NULL, NULL, NULL};
+  cuGraphCreate(&graph, 0);
+  for (int i = 0; i < kernels; ++i) cuGraphAddKernelNode(&last, graph, &last, i == 0 ? 0 : 1, &node);
+  if (cuGraphInstantiateWithFlags(&executable, graph, 0ull) != CUDA_SUCCESS) exit(3);
+  return executable;
+}
+
+/* Prints the least time per call, in ns, of a number of runs: of a kernel, then of a graph. */
+int main(int arguments_count, char** arguments) {
+  if (arguments_count != 5) return 2;
+  const int kernels = atoi(arguments[2]), calls = atoi(arguments[3]), runs = atoi(arguments[4]);
+  char* image = calloc(1, 1 << 20);
+  FILE* file = fopen(arguments[1], "rb");
+  CUcontext context;
+  CUmodule module;
+  if (!file || fread(image, 1, (1 << 20) - 1, file) == 0) return 2;
+  if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxPushCurrent(context) || cuModuleLoadData(&module, image) ||
+      cuModuleGetFunction(&kernel, module, "add_one") || cuMemAlloc(&data, sizeof count))
+    return 3;
+  const CUgraphExec graph = make_graph(kernels);
+  double best_kernel = 1e30, best_graph = 1e30;
+  mneme_fake_idle();
+  for (int run = 0; run < runs; ++run) {
+    double start = now_ns();
+    for (int call = 0; call < calls; ++call) cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, parameters, NULL);
+    double each = (now_ns() - start) / calls;
+    if (each < best_kernel) best_kernel = each;
+    const int graph_calls = calls / 100 + 1;
+    start = now_ns();
+    for (int call = 0; call < graph_calls; ++call) cuGraphLaunch(graph, NULL);
+    each = (now_ns() - start) / graph_calls;
+    if (each < best_graph) best_graph = each;
+  }
+  printf("%.1f %.1f\n", best_kernel, best_graph);
+  return 0;
+}
