@@ -23,10 +23,17 @@ std::string name_of(const KernelProfile& kernel) {
   return kernel.demangled.empty() ? kernel.name : kernel.demangled;
 }
 
+// But for the first launch, which loads code.
+bool is_estimated(const KernelProfile& kernel) {
+  const TimedLaunches launches = kernel.launches();
+  return launches.timed != 0 && launches.launches > launches.timed + 1;
+}
+
 // Each refers to a line below the table.
 std::string notes_of(const KernelProfile& kernel) {
   std::string notes = kernel.static_hash ? "" : " [1]";
   if (kernel.launches().timed == 0 && kernel.first) notes += " [2]";
+  if (is_estimated(kernel)) notes += " [3]";
   return notes;
 }
 
@@ -60,7 +67,7 @@ std::string missing_text(const LaunchProfile& profile, const RecordingReport& re
   const uint64_t into_graphs = report.not_recorded[static_cast<size_t>(NotRecorded::stream_capture)].launches;
   std::string text;
   if (const uint64_t untimed = report.untimed; untimed != 0)
-    text += fmt::format("not timed: {}: made by a graph\n", plural(untimed, "launch"));
+    text += fmt::format("not timed: {}: made by a graph, counted with the mean of those that were\n", plural(untimed, "launch"));
   if (into_graphs != 0) text += fmt::format("not profiled: {}: launched into a graph\n", plural(into_graphs, "launch"));
   if (launches > told + into_graphs)
     text += fmt::format("not profiled: {}: failed, or made just before a process was killed or left by _exit()\n",
@@ -82,7 +89,7 @@ std::string profile_text(const LaunchProfile& profile, const RecordingReport& re
   Rows kernels{{"TIME", "PART", "LAUNCHES", "MEAN", "MIN", "MAX", "KERNEL"}},
       shapes{{"LAUNCHES", "GRID", "BLOCK", "MEAN", "KERNEL"}};
   const double whole = profile.total();
-  bool unrecordable = false, first_only = false;
+  bool unrecordable = false, first_only = false, estimated = false;
   TimedLaunches all;
   for (const KernelProfile& kernel : profile.kernels) all.add(kernel.launches());
   for (size_t i = 0; i < std::min(top, profile.kernels.size()); ++i) {
@@ -91,10 +98,12 @@ std::string profile_text(const LaunchProfile& profile, const RecordingReport& re
     append_shapes(kernel, shapes);
     unrecordable |= !kernel.static_hash;
     first_only |= notes_of(kernel).ends_with("[2]");
+    estimated |= is_estimated(kernel);
   }
   std::string text = format_table(kernels);
   if (unrecordable) text += "[1] cannot be recorded: it was not built with the plugin, or is made at run time\n";
   if (first_only) text += "[2] its only launch, with the loading of its code\n";
+  if (estimated) text += "[3] estimated in part: launches without a time count with the mean of those that have one\n";
   if (profile.kernels.size() > top)
     text += fmt::format("and {} that {} less (--top)\n", plural(profile.kernels.size() - top, "kernel"),
                         profile.kernels.size() - top == 1 ? "takes" : "take");

@@ -66,13 +66,23 @@ TEST_F(ProfileText, MarksWhatIsNotAsOthersAre) {
             "[2] its only launch, with the loading of its code\n");
 }
 
+TEST_F(ProfileText, MarksWhatIsEstimated) {
+  add("sampled", {shape(1, {100, 16, 10, 10, 10})});
+  add("timed", {shape(1, {17, 16, 10, 10, 10})}, 5000);
+  EXPECT_EQ(text().substr(0, text().find("\n\n") + 1),
+            "TIME         PART    LAUNCHES  MEAN   MIN    MAX    KERNEL\n"
+            "1.00 us [3]  85.5 %  100       10 ns  10 ns  10 ns  sampled()\n"
+            "170 ns       14.5 %  17        10 ns  10 ns  10 ns  timed()\n"
+            "[3] estimated in part: launches without a time count with the mean of those that have one\n");
+}
+
 TEST_F(ProfileText, SaysWhichLaunchesAreNotInIt) {
   add("one", {shape(1, {2, 2, 10, 10, 10})});
   report_->launches += 4;
   report_->untimed = 2;
   (*report_).count(NotRecorded::stream_capture, "");
   EXPECT_TRUE(
-      text().ends_with("not timed: 2 launches: made by a graph\n"
+      text().ends_with("not timed: 2 launches: made by a graph, counted with the mean of those that were\n"
                        "not profiled: 1 launch: launched into a graph\n"
                        "not profiled: 3 launches: failed, or made just before a process was killed or left by _exit()\n"))
       << text();

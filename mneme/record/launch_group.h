@@ -30,9 +30,12 @@ class LaunchGroup {
   // Adds a launch; then, if nothing but this changes for it from call to call, what it is counted as.
   void add_launch() { ++launches_; }
   void settle(NotRecorded reason);
+  void settle_untimed();
+  // Not settled whatever the launches are.
+  void keep_open() { is_open_ = true; }
   void add_shape(const std::shared_ptr<const RecordableKernel>& kernel, const ProgramShape& shape);
 
-  bool is_settled() const { return settled_ == launches_; }
+  bool is_settled() const { return !is_open_ && settled_ == launches_; }
   // Of Selection, when the group was begun.
   uint64_t changes() const { return changes_; }
   uint64_t launches() const { return launches_; }
@@ -49,7 +52,9 @@ class LaunchGroup {
 
  private:
   const uint64_t changes_;
+  bool is_open_ = false;
   uint64_t launches_ = 0, settled_ = 0;
+  uint64_t untimed_ = 0;  // those that `mneme profile` counts
   struct Reason {
     NotRecorded reason;
     uint64_t launches;

@@ -31,7 +31,7 @@ class LaunchGroupTest : public ::testing::Test {
       if (auto selected = recorder()->select_launch(launch, group.get()))
         recorder()->pass(std::move(selected), NotRecorded::launch_failed);
     }
-    return recorder()->keep_group(group);
+    return recorder()->keep_group(group, vendor_);
   }
   void begin(FakeProgram& program) {
     data_ = program.allocate<int>(100);

@@ -60,10 +60,19 @@ std::optional<LaunchTag> Profile::begin_one_of_all(const Launched& launched, Ven
   return tag;
 }
 
-void Profile::count(const Launched& launched) {
+void Profile::count(const Launched& launched, uint64_t launches) {
   std::lock_guard lock(mutex_);
   see(launched);
-  ++shapes_[{launched.static_hash, launched.shape()}].all.launches;
+  shapes_[{launched.static_hash, launched.shape()}].all.launches += launches;
+}
+
+Profile::Sample Profile::take_sample(const Launched& launched) {
+  std::lock_guard lock(mutex_);
+  Shape& shape = shapes_[{launched.static_hash, launched.shape()}];
+  if (shape.samples == kMostSamples) return Sample::complete;
+  if (shape.asked++ != shape.next_sample) return Sample::left_out;
+  shape.next_sample += ++shape.samples;
+  return Sample::taken;
 }
 
 void Profile::end(LaunchTag tag, bool launched) {

@@ -22,6 +22,7 @@ namespace mneme {
 class Profile {
  public:
   static constexpr size_t kMostOthers = 1000;  // timed launches of one kernel and shape that are not recorded
+  static constexpr size_t kMostSamples = 16;   // of one kernel and shape, see take_sample()
   enum class Of { recorded_shapes, all_launches };
 
   explicit Profile(std::unique_ptr<ProgramClock> clock, Of what = Of::recorded_shapes) : what_(what), clock_(std::move(clock)) {}
@@ -55,8 +56,12 @@ class Profile {
   // The mean of the times behind time_of(), in nanoseconds: of the others where there are some, else the captured one.
   std::optional<double> mean_of(const Instance& instance);
 
-  // Counts a launch that is not timed; for Of::all_launches.
-  void count(const Launched& launched);
+  // Counts launches that are not timed; for Of::all_launches.
+  void count(const Launched& launched, uint64_t launches = 1);
+  // Of launches to time which one by one costs much: whether this is to be timed. It is the first of its kernel and shape that is
+  // asked for, the second, the fourth, the seventh and so on, so that the samples are of many places in the program.
+  enum class Sample { taken, left_out, complete };
+  Sample take_sample(const Launched& launched);
   // What is known of all launches now; those that have not ended yet count without a time.
   LaunchProfile all();
 
@@ -71,6 +76,7 @@ class Profile {
     size_t begun = 0;
     std::vector<double> others;
     TimedLaunches all;  // for Of::all_launches
+    size_t asked = 0, samples = 0, next_sample = 0;
   };
   struct Known {
     Key shape;

@@ -268,6 +268,19 @@ TEST_F(ProfileOfAll, ThousandsOfLaunchesAreAllTimed) {
   EXPECT_EQ(launches.timed, kLaunches - 1);
 }
 
+TEST_F(ProfileOfAll, SamplesAreOfManyPlaces) {
+  const Profile::Launched launched{one_.record.static_hash, {8, 1, 1}, {32, 1, 1}, {}, false, {}, &one_};
+  std::vector<int> taken;
+  int asked = 1;
+  for (Profile::Sample sample; (sample = profile_->take_sample(launched)) != Profile::Sample::complete; ++asked)
+    if (sample == Profile::Sample::taken) taken.push_back(asked);
+  ASSERT_EQ(taken.size(), Profile::kMostSamples);
+  EXPECT_EQ(std::vector<int>(taken.begin(), taken.begin() + 5), (std::vector<int>{1, 2, 4, 7, 11}));
+  Profile::Launched other = launched;
+  other.grid.x = 4;
+  EXPECT_EQ(profile_->take_sample(other), Profile::Sample::taken) << "of each shape";
+}
+
 TEST_F(ProfileOfAll, KernelsThatWereMadeAtRunTimeAreOne) {
   vendor_.between = Nanoseconds(10);
   for (int i = 0; i < 3; ++i)

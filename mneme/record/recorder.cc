@@ -311,20 +311,22 @@ bool Recorder::reset(Vendor& vendor, int ordinal) {
   {
     std::lock_guard lock(mutex_);
     auto node = opened_.extract(ordinal);
+    // Its groups have been counted, and it may hold the device.
+    if (auto profiled = profiled_.extract(ordinal))
+      std::erase_if(groups_, [&](const KeptGroup& kept) { return kept.profiled == profiled.mapped(); });
     // Of a device that was never opened nothing is known, and what is known is not of it.
-    others = !opened_.empty();
+    others = !opened_.empty() || !profiled_.empty();
     last = (node || profiles_only()) && !others;
     if (node) opened = std::move(node.mapped());
     std::erase_if(deferred_, is_of_device);
     std::erase_if(stream_frees_, is_of_device);  // their events go with the device
     // What is known of other devices stays.
     if (last) foreign_.clear(), capturing_.clear(), stream_captures_ = 0;
-    if (profiled_ && profiled_->ordinal == ordinal) profiled_.reset();
     if (last) database_.reset(), profile_.reset();
   }
   if (last) outside_memory_.clear(), annotations_.clear(), shadows_.clear();
   State open = State::open;
-  if (profiles_only()) state_.compare_exchange_strong(open, State::waiting);
+  if (profiles_only() && last) state_.compare_exchange_strong(open, State::waiting);
   if (!opened) return others;
   [[maybe_unused]] Status waited = vendor.synchronize(ordinal);
   space_sizes_[static_cast<size_t>(ordinal)] = 0;

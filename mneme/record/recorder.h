@@ -51,6 +51,7 @@ struct Launch {
   Dim3 cluster = kNoCluster;
   std::map<std::string, std::string> attributes{};  // others of the launch, which change no result
   void* stream = nullptr;
+  ProgramShape shape() const { return {grid, block, shared, cooperative, cluster}; }
 };
 
 class Recorder {
@@ -147,8 +148,9 @@ class Recorder {
   // the group, and keep_group() after the last. If that gives a group, count_group() stands for all of this the next time, until
   // it says false.
   std::shared_ptr<LaunchGroup> begin_group() const { return std::make_shared<LaunchGroup>(selection_.changes()); }
-  std::shared_ptr<LaunchGroup> keep_group(std::shared_ptr<LaunchGroup> group);
+  std::shared_ptr<LaunchGroup> keep_group(std::shared_ptr<LaunchGroup> group, Vendor& vendor);
   bool count_group(LaunchGroup& group);
+  bool is_current(const LaunchGroup& group) const;  // what count_group() would say
   // Waits until the current device has nothing to do, for no longer than a capture would. Otherwise what a launch is not recorded
   // for.
   std::optional<NotRecorded> wait_for_device(Vendor& vendor) const;
@@ -159,10 +161,17 @@ class Recorder {
   // Time one launch for --profile. To be called between begin_launch() and end_launch(), before and after the vendor's call.
   // begin_timing() gives nothing when the launch is not timed: without --profile, or when the kernel is not selected, when the
   // launch goes into a graph or to another device, and right after a launch for which memory was read.
-  std::optional<LaunchTag> begin_timing(const Launch& launch, const Capture* capture, void* stream);
-  void end_timing(std::optional<LaunchTag> timed, bool launched);
-  // Where launches are profiled only: counts one that was made and is not timed.
-  void count_untimed(const Launch& launch);
+  struct Profiled;
+  struct Timing {
+    LaunchTag tag;
+    std::shared_ptr<Profiled> on;  // where launches are profiled only
+  };
+  std::optional<Timing> begin_timing(const Launch& launch, const Capture* capture, void* stream);
+  void end_timing(const std::optional<Timing>& timed, bool launched);
+  // Where launches are profiled only: whether one that a graph makes is to be timed, which takes a run of the graph in parts; and
+  // counts one that was made and is not timed, in the group that it belongs to.
+  bool is_sample(const Launch& launch, LaunchGroup& group);
+  void count_untimed(const Launch& launch, LaunchGroup& group);
   // Writes how often and how long recorded shapes ran into the database, or the profile to where `mneme profile` finds it. To be
   // called at the process's exit, while the vendor's runtime still works.
   void finish_profile();
@@ -174,13 +183,13 @@ class Recorder {
 
  private:
   struct Opened;
-  struct Profiled;
   enum class State { waiting, open, ended };
 
   std::set<int> devices_in_use(Vendor& vendor) const;
   static Status wait_for(Vendor& vendor, const std::set<int>& ordinals);
   Status open(Vendor& vendor);
   Status open_for_profile(Vendor& vendor);
+  Result<std::shared_ptr<Profiled>> open_profiled(Vendor& vendor, int ordinal);
   Result<std::shared_ptr<Opened>> open_device(Vendor& vendor, int ordinal);
   Result<std::shared_ptr<Opened>> current_device(Vendor& vendor);
   std::shared_ptr<Opened> opened_on(std::optional<int> ordinal) const;
@@ -213,10 +222,13 @@ class Recorder {
   Status keep_reachable(Capture& capture);
   Status publish(Capture& capture);
   std::shared_ptr<Profile> current_profile();
-  static Profile::Launched launched_only(const Launch& launch, const RecordableKernel* kernel);
-  std::optional<LaunchTag> begin_timing_only(const Launch& launch, void* stream);
-  std::shared_ptr<Profiled> current_profiled();
-  void end_timing_only(LaunchTag timed, bool launched);
+  static Profile::Launched launched_only(const ProgramShape& shape, const RecordableKernel* kernel);
+  std::optional<Timing> begin_timing_only(const Launch& launch, void* stream);
+  std::shared_ptr<Profiled> current_profiled(Vendor& vendor);
+  std::shared_ptr<Profiled> any_profiled(Vendor& vendor);
+  void end_timing_only(const Timing& timed, bool launched);
+  void tell_profiles_when_due();
+  void tell_profiles();
   void tell_profile(Profiled& profiled);
   std::optional<ShapeLaunches> launches_of(const KernelCounts& counts, const Profile::Instance& instance,
                                            const ProgramShape& shape);
@@ -243,7 +255,11 @@ class Recorder {
   std::atomic<size_t> stream_captures_ = 0;    // how many capturing_ has
   std::atomic<bool> memory_was_read_ = false;  // since a launch was last looked at for timing, or before that one
   std::shared_ptr<Profile> profile_;           // under mutex_; null without --profile
-  std::shared_ptr<Profiled> profiled_;         // under mutex_; where nothing is recorded
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  // How long after the begin the profiles are told again: a tenth later each time, so that little is lost of a program that is
+  // killed, and little time with telling.
+  std::atomic<std::chrono::steady_clock::duration> profiles_due_ =
+      std::chrono::steady_clock::duration(std::chrono::milliseconds(250));
   std::array<std::atomic<uint64_t>, kMostAddressSpaces> space_sizes_{};  // of each device's range; 0: there is none
   std::mutex open_mutex_;                                                // held by the one thread that opens a device
 
@@ -262,9 +278,14 @@ class Recorder {
   std::vector<Freed> deferred_;      // to be freed when no capture is going on
   std::vector<Freed> stream_frees_;  // to be freed when their events have happened
   std::map<Digest, std::shared_ptr<KernelCounts>> counts_;
-  std::vector<std::shared_ptr<LaunchGroup>> groups_;  // that are kept
-  uint64_t written_ = 0;                              // bytes added to the database
-  uint64_t too_large_ = ~uint64_t{0};                 // the least memory of a launch that went beyond --max-bytes
+  struct KeptGroup {
+    std::shared_ptr<LaunchGroup> group;
+    std::shared_ptr<Profiled> profiled;  // where nothing is recorded
+  };
+  std::vector<KeptGroup> groups_;
+  std::map<int, std::shared_ptr<Profiled>> profiled_;  // devices where nothing is recorded; null: it could not be opened
+  uint64_t written_ = 0;                               // bytes added to the database
+  uint64_t too_large_ = ~uint64_t{0};                  // the least memory of a launch that went beyond --max-bytes
 
   std::shared_mutex kernels_mutex_;
   std::unordered_map<const void*, std::shared_ptr<const RecordableKernel>> kernels_;

@@ -75,9 +75,6 @@ ByteVector take_packed(const RecordableKernel& kernel, ByteSpan packed) {
   return parameters;
 }
 
-ProgramShape shape_of(const Launch& launch) {
-  return {launch.grid, launch.block, launch.shared, launch.cooperative, launch.cluster};
-}
 ProgramShape shape_of(const InstanceRecord& instance) {
   return {instance.grid, instance.block, instance.dynamic_shared_memory, instance.cooperative, instance.cluster};
 }
@@ -101,8 +98,8 @@ std::optional<NotRecorded> Recorder::select(const std::shared_ptr<const Recordab
            : kernel.status.code() == Code::unsupported    ? NotRecorded::ambiguous_names
                                                           : NotRecorded::no_segment;
   if (kernel.left_out) return kernel.left_out;
-  if (!goes_into_graph(launch)) kernel.counts->shapes.count(shape_of(launch));
-  if (group) group->add_shape(found, shape_of(launch));
+  if (!goes_into_graph(launch)) kernel.counts->shapes.count(launch.shape());
+  if (group) group->add_shape(found, launch.shape());
   if (kernel.counts->refused) return NotRecorded::damaged_file;
   if (auto reason = selection_.leaves_out(*kernel.counts, position)) return reason;
   if (launch.refusal) return launch.refusal;
@@ -184,7 +181,7 @@ Recorder::CapturePtr Recorder::select_launch(const Launch& launch, LaunchGroup* 
   ByteVector parameters = launch.packed.empty() ? pack_arguments(*kernel, launch.arguments) : take_packed(*kernel, launch.packed);
   if (auto reason = find_foreign(parameters, (*opened)->ordinal)) return pass(*reason);
   if (auto reason = refuses(least_memory(*capture->opened, parameters))) return pass(*reason);
-  auto claim = selection_.claim_launch(*kernel->counts, shape_of(launch), parameters);
+  auto claim = selection_.claim_launch(*kernel->counts, launch.shape(), parameters);
   if (!claim) return pass(selection_.same());
   capture->claim = std::move(*claim);
   capture->recording.kernel = kernel->record;
@@ -194,31 +191,43 @@ Recorder::CapturePtr Recorder::select_launch(const Launch& launch, LaunchGroup* 
   return capture;
 }
 
-std::shared_ptr<LaunchGroup> Recorder::keep_group(std::shared_ptr<LaunchGroup> group) {
+std::shared_ptr<LaunchGroup> Recorder::keep_group(std::shared_ptr<LaunchGroup> group, Vendor& vendor) {
   // Launches that are not recorded are said one by one there.
   if (!group->is_settled() || log::level() <= log::Level::debug) return nullptr;
   count_shapes_of_groups();
+  auto profiled = profiles_only() ? current_profiled(vendor) : nullptr;
   std::lock_guard lock(mutex_);
-  groups_.push_back(group);
+  groups_.push_back({group, std::move(profiled)});
   return group;
 }
 
+bool Recorder::is_current(const LaunchGroup& group) const {
+  return group.changes() == selection_.changes() && stream_captures_ == 0;
+}
+
 bool Recorder::count_group(LaunchGroup& group) {
-  if (group.changes() != selection_.changes() || stream_captures_ > 0) return false;
+  if (!is_current(group)) return false;
   selection_.pass_positions(group.launches());
   group.count_call(environment_.report);
+  if (profiles_only()) tell_profiles_when_due();
   return true;
 }
 
-// Groups that only the recorder has any more go.
+// Groups that nobody else has any more go.
 void Recorder::count_shapes_of_groups() {
-  std::lock_guard lock(mutex_);
-  std::erase_if(groups_, [](const std::shared_ptr<LaunchGroup>& group) {
-    const bool is_last = group.use_count() == 1;
-    group->take_shapes(
-        [](const LaunchGroup::Shape& of, uint64_t launches) { of.kernel->counts->shapes.count(of.shape, launches); });
-    return is_last;
-  });
+  std::vector<KeptGroup> all;
+  {
+    std::lock_guard lock(mutex_);
+    all = groups_;
+    std::erase_if(groups_, [](const KeptGroup& kept) { return kept.group.use_count() == 2; });
+  }
+  for (const KeptGroup& kept : all)
+    kept.group->take_shapes([&](const LaunchGroup::Shape& of, uint64_t launches) {
+      if (kept.profiled)
+        kept.profiled->profile->count(launched_only(of.shape, of.kernel.get()), launches);
+      else
+        of.kernel->counts->shapes.count(of.shape, launches);
+    });
 }
 
 void Recorder::pass(CapturePtr selected, NotRecorded reason) {
@@ -419,7 +428,7 @@ std::shared_ptr<Profile> Recorder::current_profile() {
   return profile_;
 }
 
-std::optional<LaunchTag> Recorder::begin_timing(const Launch& launch, const Capture* capture, void* stream) {
+std::optional<Recorder::Timing> Recorder::begin_timing(const Launch& launch, const Capture* capture, void* stream) {
   if (profiles_only()) return begin_timing_only(launch, stream);
   auto profile = state_ == State::open && stream_captures_ == 0 && !launch.refusal ? current_profile() : nullptr;
   if (!profile) return std::nullopt;
@@ -435,13 +444,14 @@ std::optional<LaunchTag> Recorder::begin_timing(const Launch& launch, const Capt
   if (!launched.instance && read_before) return std::nullopt;
   auto device = launch.vendor.current_device();
   if (!device.ok() || !opened_on(*device)) return std::nullopt;
-  return profile->begin(launched, launch.vendor, stream);
+  const auto tag = profile->begin(launched, launch.vendor, stream);
+  return tag ? std::optional(Timing{*tag, nullptr}) : std::nullopt;
 }
 
-void Recorder::end_timing(std::optional<LaunchTag> timed, bool launched) {
+void Recorder::end_timing(const std::optional<Timing>& timed, bool launched) {
   if (!timed) return;
   if (profiles_only()) return end_timing_only(*timed, launched);
-  if (auto profile = current_profile()) profile->end(*timed, launched);
+  if (auto profile = current_profile()) profile->end(timed->tag, launched);
 }
 
 Status Recorder::publish(Capture& capture) {

@@ -22,63 +22,113 @@ bool is_kept(const Status& status) {
 
 Status Recorder::open_for_profile(Vendor& vendor) {
   MNEME_TRY(vendor.prepare());
-  auto profiled = std::make_shared<Profiled>();
-  MNEME_ASSIGN(profiled->ordinal, vendor.current_device());
-  MNEME_ASSIGN(profiled->device, environment_.open_device(vendor.device_kind(), profiled->ordinal));
-  MNEME_TRY(choose_images(*profiled->device));
-  profiled->profile = std::make_unique<Profile>(make_program_clock(*profiled->device), Profile::Of::all_launches);
-  profiled->writer = fmt::format("{}.{}", ::getpid(), profiled->begin.time_since_epoch().count());
+  MNEME_ASSIGN(const int ordinal, vendor.current_device());
+  MNEME_ASSIGN(auto profiled, open_profiled(vendor, ordinal));
   environment_.recording_begins();
   std::lock_guard lock(mutex_);
-  profiled_ = std::move(profiled);
+  profiled_[ordinal] = std::move(profiled);
   state_ = State::open;
   return {};
 }
 
-std::shared_ptr<Recorder::Profiled> Recorder::current_profiled() {
-  std::lock_guard lock(mutex_);
-  return state_ == State::open ? profiled_ : nullptr;
+Result<std::shared_ptr<Recorder::Profiled>> Recorder::open_profiled(Vendor& vendor, int ordinal) {
+  auto profiled = std::make_shared<Profiled>();
+  MNEME_ASSIGN(profiled->device, environment_.open_device(vendor.device_kind(), ordinal));
+  MNEME_TRY(choose_images(*profiled->device));
+  profiled->profile = std::make_unique<Profile>(make_program_clock(*profiled->device), Profile::Of::all_launches);
+  profiled->writer = fmt::format("{}.{}.{}", ::getpid(), ordinal, std::chrono::steady_clock::now().time_since_epoch().count());
+  return profiled;
 }
 
-Profile::Launched Recorder::launched_only(const Launch& launch, const RecordableKernel* kernel) {
-  Profile::Launched launched{{}, launch.grid, launch.block, launch.shared, launch.cooperative, {}, kernel, launch.cluster};
+// Null: there is none, or it could not be opened.
+std::shared_ptr<Recorder::Profiled> Recorder::current_profiled(Vendor& vendor) {
+  const auto device = vendor.current_device();
+  if (state_ != State::open || !device.ok()) return nullptr;
+  const auto known = [&]() -> std::optional<std::shared_ptr<Profiled>> {
+    std::lock_guard lock(mutex_);
+    auto found = profiled_.find(*device);
+    return found == profiled_.end() ? std::nullopt : std::optional(found->second);
+  };
+  if (auto profiled = known()) return *profiled;
+  std::lock_guard one(open_mutex_);
+  if (auto profiled = known()) return *profiled;
+  auto opened = open_profiled(vendor, *device);
+  if (!opened.ok()) log::warning("launches on device {} are not timed: {}", *device, opened.status().message());
+  std::lock_guard lock(mutex_);
+  return profiled_[*device] = opened.ok() ? *opened : nullptr;
+}
+
+// What is not timed may count in the profile of another device.
+std::shared_ptr<Recorder::Profiled> Recorder::any_profiled(Vendor& vendor) {
+  if (auto current = current_profiled(vendor)) return current;
+  std::lock_guard lock(mutex_);
+  for (const auto& [ordinal, profiled] : profiled_)
+    if (profiled) return profiled;
+  return nullptr;
+}
+
+Profile::Launched Recorder::launched_only(const ProgramShape& shape, const RecordableKernel* kernel) {
+  Profile::Launched launched{{}, shape.grid, shape.block, shape.shared, shape.cooperative, {}, kernel, shape.cluster};
   if (kernel)
     launched.static_hash =
         kernel->status.ok() ? kernel->record.static_hash : digest_of(std::as_bytes(std::span(kernel->registered->name)));
   return launched;
 }
 
-std::optional<LaunchTag> Recorder::begin_timing_only(const Launch& launch, void* stream) {
+std::optional<Recorder::Timing> Recorder::begin_timing_only(const Launch& launch, void* stream) {
   if (goes_into_graph(launch)) {
     if (environment_.report) environment_.report->count(NotRecorded::stream_capture, "");
     return std::nullopt;
   }
-  auto profiled = current_profiled();
-  if (!profiled) return std::nullopt;
   const auto kernel = find_kernel(launch.function, launch.vendor);
-  const Profile::Launched launched = launched_only(launch, kernel.get());
-  auto device = launch.vendor.current_device();
-  if (device.ok() && *device == profiled->ordinal && !in_stream_capture())
-    return profiled->profile->begin(launched, launch.vendor, stream);
-  profiled->profile->count(launched);
+  const Profile::Launched launched = launched_only(launch.shape(), kernel.get());
+  if (auto profiled = in_stream_capture() ? nullptr : current_profiled(launch.vendor)) {
+    const auto tag = profiled->profile->begin(launched, launch.vendor, stream);
+    return tag ? std::optional(Timing{*tag, std::move(profiled)}) : std::nullopt;
+  }
+  if (auto profiled = any_profiled(launch.vendor)) profiled->profile->count(launched);
   return std::nullopt;
 }
 
-void Recorder::count_untimed(const Launch& launch) {
-  const auto profiled = current_profiled();
-  if (!profiled) return;
-  if (environment_.report) ++environment_.report->untimed;
+bool Recorder::is_sample(const Launch& launch, LaunchGroup& group) {
+  if (in_stream_capture()) return group.keep_open(), false;
+  const auto profiled = current_profiled(launch.vendor);
+  if (!profiled) return false;
   const auto kernel = find_kernel(launch.function, launch.vendor);
-  profiled->profile->count(launched_only(launch, kernel.get()));
+  const Profile::Sample sample = profiled->profile->take_sample(launched_only(launch.shape(), kernel.get()));
+  if (sample != Profile::Sample::complete) group.keep_open();
+  return sample == Profile::Sample::taken;
 }
 
-void Recorder::end_timing_only(LaunchTag timed, bool launched) {
-  auto profiled = current_profiled();
-  if (!profiled) return;
-  profiled->profile->end(timed, launched);
-  const auto passed = std::chrono::steady_clock::now() - profiled->begin;
-  auto due = profiled->due.load();
-  if (passed >= due && profiled->due.compare_exchange_strong(due, passed + passed / 10)) tell_profile(*profiled);
+void Recorder::count_untimed(const Launch& launch, LaunchGroup& group) {
+  const auto kernel = find_kernel(launch.function, launch.vendor);
+  group.add_launch();
+  group.settle_untimed();
+  group.add_shape(kernel, launch.shape());
+  if (environment_.report) ++environment_.report->untimed;
+  if (const auto profiled = any_profiled(launch.vendor)) profiled->profile->count(launched_only(launch.shape(), kernel.get()));
+}
+
+void Recorder::end_timing_only(const Timing& timed, bool launched) {
+  timed.on->profile->end(timed.tag, launched);
+  tell_profiles_when_due();
+}
+
+void Recorder::tell_profiles_when_due() {
+  const auto passed = std::chrono::steady_clock::now() - begin_;
+  auto due = profiles_due_.load();
+  if (passed >= due && profiles_due_.compare_exchange_strong(due, passed + passed / 10)) tell_profiles();
+}
+
+void Recorder::tell_profiles() {
+  count_shapes_of_groups();
+  std::vector<std::shared_ptr<Profiled>> all;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [ordinal, profiled] : profiled_)
+      if (profiled) all.push_back(profiled);
+  }
+  for (const auto& profiled : all) tell_profile(*profiled);
 }
 
 void Recorder::tell_profile(Profiled& profiled) {
@@ -90,7 +140,7 @@ void Recorder::tell_profile(Profiled& profiled) {
   Status status = append_profile(options_.profile_file, profiled.writer, told);
   if (status.ok()) return;
   log::warning("the profile of this process is not kept: {}", status.message());
-  profiled.due = std::chrono::steady_clock::duration::max();
+  profiles_due_ = std::chrono::steady_clock::duration::max();
 }
 
 std::optional<ShapeLaunches> Recorder::launches_of(const KernelCounts& counts, const Profile::Instance& instance,
@@ -105,10 +155,7 @@ std::optional<ShapeLaunches> Recorder::launches_of(const KernelCounts& counts, c
 
 void Recorder::finish_profile() {
   if (state_ != State::open) return;
-  if (profiles_only()) {
-    if (auto profiled = current_profiled()) tell_profile(*profiled);
-    return;
-  }
+  if (profiles_only()) return tell_profiles();
   std::shared_ptr<Database> database;
   {
     std::lock_guard lock(mutex_);

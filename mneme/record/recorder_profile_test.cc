@@ -83,14 +83,33 @@ TEST_F(RecordNothing, LaunchesIntoGraphsAreCountedApart) {
   EXPECT_EQ(program.count(NotRecorded::stream_capture), 1u);
 }
 
-TEST_F(RecordNothing, LaunchesOnAnotherDeviceCountWithoutATime) {
+TEST_F(RecordNothing, LaunchesOnEachDeviceAreTimed) {
   FakeProgram program(only_profile());
+  int* data = program.allocate<int>(100);
+  for (int device : {0, 1, 0}) {
+    program.vendor().device = device;
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  }
+  const TimedLaunches launches = profile().kernels.at(0).launches();
+  EXPECT_EQ(launches.launches, 9u);
+  EXPECT_EQ(launches.timed, 7u) << "but the first on each, which may load code";
+}
+
+TEST_F(RecordNothing, WhereADeviceCannotBeOpenedLaunchesCountWithoutATime) {
+  int opened = 0;
+  FakeProgram program(only_profile(), [&](Recorder::Environment& environment) {
+    environment.open_device = [&, open = environment.open_device](DeviceKind kind, int ordinal) {
+      return opened++ == 0 ? open(kind, ordinal) : Status(Code::unavailable, "it is taken");
+    };
+  });
   int* data = program.allocate<int>(100);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
   program.vendor().device = 1;
-  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "mneme: warning: launches on device 1 are not timed: it is taken\n");
   const TimedLaunches launches = profile().kernels.at(0).launches();
-  EXPECT_EQ(launches.launches, 4u);
+  EXPECT_EQ(launches.launches, 5u);
   EXPECT_EQ(launches.timed, 2u);
 }
 

@@ -20,16 +20,11 @@ struct Recorder::Opened {
   StateCapture states;  // used by the capturing thread only
 };
 
-// Where nothing is recorded, from the opening of the device to its reset.
+// Of a device where nothing is recorded, from its opening to its reset.
 struct Recorder::Profiled {
-  int ordinal = 0;
   std::unique_ptr<Device> device;
-  std::unique_ptr<Profile> profile;  // of the device
-  std::string writer;                // in the ProfileFile
-  const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
-  // How long after the begin the profile is told again: a tenth later each time, so that little is lost of a program that is
-  // killed, and little time with telling.
-  std::atomic<std::chrono::steady_clock::duration> due = std::chrono::steady_clock::duration(std::chrono::milliseconds(250));
+  std::unique_ptr<Profile> profile;
+  std::string writer;  // in the ProfileFile
   std::mutex telling;
 };
 

@@ -54,10 +54,11 @@ struct CuptiCallbackData {
   uint32_t correlation;
 };
 
-// The functions that launch kernels, by CUPTI's numbers: cuLaunchKernel, cuLaunchCooperativeKernel and cuLaunchKernelEx, each
-// with its _ptsz twin; and of the runtime cudaLaunchKernel, cudaLaunchCooperativeKernel, cudaLaunchKernelExC and
+// The functions that launch kernels, by CUPTI's numbers: cuLaunchKernel, cuLaunchCooperativeKernel, cuGraphLaunch and
+// cuLaunchKernelEx, each with its _ptsz twin; and of the runtime cudaLaunchKernel, cudaLaunchCooperativeKernel,
+// cudaLaunchKernelExC and
 // __cudaLaunchKernel.
-inline constexpr uint32_t kCuptiDriverLaunches[] = {307, 442, 477, 478, 652, 653};
+inline constexpr uint32_t kCuptiDriverLaunches[] = {307, 442, 477, 478, 514, 515, 652, 653};
 inline constexpr uint32_t kCuptiRuntimeLaunches[] = {211, 214, 269, 270, 430, 431, 505, 506};
 
 struct Cupti {

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <thread>
 
 namespace mneme::driver {
 
@@ -161,6 +162,15 @@ bool DriverFront::is_capturing(CUstream stream) const {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   return recorder()->in_stream_capture() && functions_->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
          status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+void DriverFront::run_in_own_thread(const std::function<void()>& work) const {
+  CUcontext current = current_context();
+  std::thread([&] {
+    functions_->push_current(current);
+    work();
+    functions_->pop_current(&current);
+  }).join();
 }
 
 mneme_driver_function DriverFront::find(const char* name) const {

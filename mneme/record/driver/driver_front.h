@@ -12,6 +12,7 @@
 #include <cuda.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -48,6 +49,8 @@ class DriverFront final : public Vendor {
   // Whether calls for the stream go into a graph. Always false while the recorder knows of no capture.
   bool is_capturing(CUstream stream) const;
   CUcontext current_context() const;
+  // Calls `work` in a thread of its own, in which the context of this one is current, and waits for it.
+  void run_in_own_thread(const std::function<void()>& work) const;
   // Another function of the driver's, by its exported name; null: this driver lacks it.
   mneme_driver_function find(const char* name) const;
 

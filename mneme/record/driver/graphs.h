@@ -54,6 +54,8 @@ class ExecutableGraph {
   ExecutableGraph(const ExecutableGraph&) = delete;
   ExecutableGraph& operator=(const ExecutableGraph&) = delete;
 
+  // Whether it can be run in parts, as far as is known.
+  bool has_parts() const { return !refusal_; }
   // No kernel of it is recorded from now on. The first reason counts.
   void refuse(NotRecorded reason);
   // What its launches are counted as, as long as none of its kernels is recorded; null where that is not known in this context.

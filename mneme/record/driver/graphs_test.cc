@@ -251,17 +251,51 @@ TEST_F(GraphsTest, AResetOfTheDeviceForgetsGraphs) {
   EXPECT_EQ(recorded_launches(), 6u);
 }
 
-TEST_F(GraphsTest, WhereNothingIsRecordedKernelsOfGraphsAreCounted) {
-  auto file = ProfileFile::create();
-  ASSERT_TRUE(file.ok());
-  options_.profile_file = file->descriptor();
+// Where nothing is recorded.
+class ProfileOfGraphs : public GraphsTest {
+ protected:
+  ProfileOfGraphs() { options_.profile_file = file_.descriptor(); }
+  TimedLaunches launches() {
+    const auto profile = file_.sum();
+    EXPECT_TRUE(profile.ok() && profile->kernels.size() == 1u);
+    return profile.ok() && !profile->kernels.empty() ? profile->kernels[0].launches() : TimedLaunches();
+  }
+  ProfileFile file_ = *ProfileFile::create();
+};
+
+TEST_F(ProfileOfGraphs, KernelsAreCountedAndSomeAreTimed) {
   run("make instantiate launch capture instantiate launch");
   EXPECT_EQ(report().launches, 6u);
-  auto profile = file->sum();
-  ASSERT_TRUE(profile.ok());
-  ASSERT_EQ(profile->kernels.size(), 1u);
-  EXPECT_EQ(profile->kernels[0].launches().launches, 6u);
-  EXPECT_EQ(profile->kernels[0].launches().timed, 0u);
+  EXPECT_EQ(launches().launches, 6u);
+  EXPECT_EQ(launches().timed, 2u) << "of the first, the second and the fourth; the first may load code";
+  EXPECT_EQ(launches().mean, 250'000) << "as the clock of the tests says of any launch";
+  EXPECT_EQ(report().untimed, 3u);
+}
+
+TEST_F(ProfileOfGraphs, OfManyLaunchesAFewAreTimed) {
+  std::string steps = "make instantiate";
+  for (int i = 0; i < 50; ++i) steps += " launch";
+  run(steps + " disable launch count");
+  EXPECT_THAT(printed_, HasSubstr("1 executable")) << "parts are gone when the launch is over";
+  EXPECT_EQ(report().launches, 152u);
+  EXPECT_EQ(launches().launches, 152u);
+  EXPECT_EQ(launches().timed, Profile::kMostSamples - 1);
+  EXPECT_EQ(report().untimed, 152 - Profile::kMostSamples);
+}
+
+TEST_F(ProfileOfGraphs, WhatDoesNotRunInPartsIsCounted) {
+  run("make_condition instantiate launch launch");
+  run("make instantiate fail:cuGraphClone:1 launch launch");
+  EXPECT_EQ(report().launches, 12u);
+  EXPECT_EQ(launches().launches, 12u);
+  EXPECT_EQ(launches().timed, 0u);
+}
+
+TEST_F(ProfileOfGraphs, ALaunchThatFailedIsNotCounted) {
+  const std::string steps = std::string(MNEME_TEST_CUBIN) + " make instantiate fail:cuGraphLaunch:0 launch launch";
+  EXPECT_EQ(recorded(steps, MNEME_TEST_GRAPHS), bare(steps, MNEME_TEST_GRAPHS));
+  EXPECT_EQ(report().launches, 6u);
+  EXPECT_EQ(launches().launches, 3u);
 }
 
 }  // namespace

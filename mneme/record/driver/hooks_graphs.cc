@@ -154,7 +154,7 @@ SelectedKernels select(ExecutableGraph& graph) {
       selected.emplace(node, Selected{*node->launch, std::move(capture)});
     }
   }
-  graph.set_group(recorder()->keep_group(group), current);
+  graph.set_group(recorder()->keep_group(group, front()), current);
   return selected;
 }
 
@@ -197,6 +197,71 @@ CUresult launch(ExecutableGraph& graph, CUgraphExec handle, SelectedKernels sele
   return code;
 }
 
+// Of the kernels of a launch under `mneme profile`, those that are timed: so many at most, since each is a part of its own.
+constexpr size_t kMostSamplesOfALaunch = 32;
+
+struct ProfiledLaunch {
+  std::set<const GraphNode*> samples;
+  std::vector<const GraphNode*> others;
+  std::shared_ptr<LaunchGroup> group = recorder()->begin_group();
+};
+// `can_be_timed`: whether the graph can be run in parts in that stream.
+ProfiledLaunch choose_samples(const ExecutableGraph& graph, CUcontext current, bool can_be_timed) {
+  ProfiledLaunch chosen;
+  for (const GraphNode* node : graph.kernels()) {
+    if (!node->enabled) continue;
+    recorder()->select_launch(*node->launch);
+    const bool is_full = chosen.samples.size() == kMostSamplesOfALaunch;
+    const bool can_be_sample = can_be_timed && (!node->context || node->context == current);
+    if (can_be_sample && is_full) chosen.group->keep_open();
+    if (can_be_sample && !is_full && recorder()->is_sample(*node->launch, *chosen.group))
+      chosen.samples.insert(node);
+    else
+      chosen.others.push_back(node);
+  }
+  return chosen;
+}
+
+// Runs the parts in place of the graph, and times kernels that are alone in one. That is done in a thread of its own, since what
+// times launches tells them apart by the call that the program has made: there each part is a call.
+template <typename Run>
+CUresult time_parts(const std::vector<ExecutableGraph::Part>& parts, CUstream stream, Run run) {
+  CUresult code = CUDA_SUCCESS;
+  front().run_in_own_thread([&] {
+    for (size_t i = 0; i < parts.size() && code == CUDA_SUCCESS; ++i) {
+      const auto timed = parts[i].kernel ? recorder()->begin_timing(*parts[i].kernel->launch, nullptr, stream) : std::nullopt;
+      code = run(parts[i].graph.get());
+      recorder()->end_timing(timed, code == CUDA_SUCCESS);
+    }
+  });
+  return code;
+}
+
+// Where nothing is recorded. Of each kernel and shape some launches are timed, and all are counted.
+template <typename Run>
+CUresult launch_profiled(ExecutableGraph& graph, CUgraphExec handle, CUstream stream, Run run) {
+  const CUcontext current = front().current_context();
+  if (LaunchGroup* group = graph.group(current); group && recorder()->is_current(*group)) {
+    const CUresult code = run(handle);
+    if (code == CUDA_SUCCESS)
+      recorder()->count_group(*group);
+    else if (auto* report = recorder()->report())
+      report->launches += group->launches();
+    return code;
+  }
+  ProfiledLaunch chosen = choose_samples(graph, current, graph.has_parts() && stream != CU_STREAM_PER_THREAD);
+  auto parts = chosen.samples.empty() ? Result(std::vector<ExecutableGraph::Part>()) : graph.split(chosen.samples);
+  if (!parts.ok()) graph.refuse(NotRecorded::graph_untold);
+  const bool in_parts = !chosen.samples.empty() && parts.ok() && !recorder()->wait_for_device(front());
+  const CUresult code = in_parts ? time_parts(*parts, stream, run) : run(handle);
+  if (code != CUDA_SUCCESS) return code;
+  if (in_parts) recorder()->wait_for_device(front());
+  if (!in_parts) chosen.others.insert(chosen.others.end(), chosen.samples.begin(), chosen.samples.end());
+  for (const GraphNode* node : chosen.others) recorder()->count_untimed(*node->launch, *chosen.group);
+  graph.set_group(recorder()->keep_group(chosen.group, front()), current);
+  return code;
+}
+
 // The program has it from where no hook sees it.
 void count_unknown() {
   if (auto* report = recorder()->report()) {
@@ -217,12 +282,9 @@ CUresult on_launch(CUgraphExec handle, CUstream stream) {
   if (launched_from_device) graph->refuse(NotRecorded::graph_nodes);
   for (const MemoryRange& memory : graph->allocations())
     recorder()->remember_foreign(memory.address.address, memory.size.count, NotRecorded::pool_memory);
+  if (recorder()->profiles_only()) return launch_profiled(*graph, handle, stream_of_call<kPerThread>(stream), run);
   SelectedKernels selected = select(*graph);
-  const CUresult code = selected.empty() ? run(handle) : launch(*graph, handle, std::move(selected), run);
-  if (recorder()->profiles_only() && code == CUDA_SUCCESS)
-    for (const GraphNode* node : graph->kernels())
-      if (node->enabled) recorder()->count_untimed(*node->launch);
-  return code;
+  return selected.empty() ? run(handle) : launch(*graph, handle, std::move(selected), run);
 }
 
 #define MNEME_HOOK(name, ...) hook(MNEME_DRIVER_CALL_##name, &__VA_ARGS__)
