@@ -56,14 +56,15 @@ TEST_F(Summary, SaysWhatWasNotRecordedAndWhy) {
   EXPECT_EQ(text(),
             "recorded 1 launch of 1 kernel in /data/db (0 B of memory, 0 B on disk); 2 launches were the same as recorded ones\n"
             "not recorded: 1 launch: the kernel has as many recorded launches as --max allows [first: axpy(int)]\n"
-            "not recorded: 1 launch: launched into a graph, which is not recorded yet [first: dot(int)]\n"
+            "not recorded: 1 launch: launched into a graph: what graphs launch is recorded at the driver of a GPU (--front "
+            "driver) [first: dot(int)]\n"
             "recording ended early: disk full");
   const char* const told = R"json({
     "database": "/data/db", "processes": 1, "launches": 100, "allocations": 7, "loads": 3, "recorded": 1, "recorded_before": 2, "being_stored_at_the_end": 0,
     "kernels": 1, "memory_bytes": 0, "database_bytes": 0, "ended_early": "disk full", "not_recorded": [
       {"reason": "the kernel has as many recorded launches as --max allows", "launches": 1, "lost": false,
        "first_kernel": "axpy(int)"},
-      {"reason": "launched into a graph, which is not recorded yet", "launches": 1, "lost": false, "first_kernel": "dot(int)"}]
+      {"reason": "launched into a graph: what graphs launch is recorded at the driver of a GPU (--front driver)", "launches": 1, "lost": false, "first_kernel": "dot(int)"}]
   })json";
   EXPECT_EQ(to_json(*report_, options_), nlohmann::json::parse(told));
 }

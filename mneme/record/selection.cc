@@ -74,6 +74,8 @@ bool Selection::lasts(NotRecorded reason, uint64_t position) const {
     // The kernel's or the launch's own, and those that the numbers leave out for good.
     case NotRecorded::beyond_max:
     case NotRecorded::graph_nodes:
+    case NotRecorded::graph_condition:
+    case NotRecorded::graph_memory:
     case NotRecorded::graph_untold:
     case NotRecorded::launch_attribute:
     case NotRecorded::other_context:

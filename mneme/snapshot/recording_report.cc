@@ -10,7 +10,7 @@
 namespace mneme {
 namespace {
 
-constexpr uint64_t kMagic = 0x344f5045524d4e4d;  // "MNMREPO4"
+constexpr uint64_t kMagic = 0x354f5045524d4e4d;  // "MNMREPO5"
 
 RecordingReport* map_report(int descriptor) {
   void* memory = ::mmap(nullptr, sizeof(RecordingReport), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -37,11 +37,14 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::ambiguous_names:
       return "two files of the same name have static variables of the same name (rename one of the files)";
     case NotRecorded::unknown_kernel: return "the kernel was not registered by the program (it was made at run time)";
-    case NotRecorded::stream_capture: return "launched into a graph, which is not recorded yet";
+    case NotRecorded::stream_capture:
+      return "launched into a graph: what graphs launch is recorded at the driver of a GPU (--front driver)";
     case NotRecorded::during_capture:
       return "launched while a stream was being captured into a graph, when no memory can be read";
     case NotRecorded::graph_nodes:
-      return "in a graph that cannot be run in parts (with conditions, allocations or waits for others, or run from the device)";
+      return "in a graph that cannot be run in parts (with waits for others, or run from the device)";
+    case NotRecorded::graph_condition: return "in a graph that cannot be run in parts: its conditions are decided on the device";
+    case NotRecorded::graph_memory: return "in a graph that cannot be run in parts: it allocates memory, or frees it";
     case NotRecorded::graph_untold: return "in a graph whose nodes the driver does not tell, or of which it gives no part";
     case NotRecorded::launch_attribute: return "launched with an attribute (such as a cluster) that is not recorded yet";
     case NotRecorded::other_device: return "on a device that could not be opened for recording";

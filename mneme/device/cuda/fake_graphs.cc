@@ -72,6 +72,17 @@ CUDA_KERNEL_NODE_PARAMS widen(const CUDA_KERNEL_NODE_PARAMS_v1& v1) {
   return kernel;
 }
 
+CUDA_KERNEL_NODE_PARAMS narrow(const CUDA_KERNEL_NODE_PARAMS_v3& v3) {
+  return {v3.func,      v3.gridDimX,       v3.gridDimY,     v3.gridDimZ, v3.blockDimX, v3.blockDimY,
+          v3.blockDimZ, v3.sharedMemBytes, v3.kernelParams, v3.extra,    v3.kern,      v3.ctx};
+}
+void set_any(Node& node, const CUgraphNodeParams& parameters) {
+  if (parameters.type == CU_GRAPH_NODE_TYPE_KERNEL)
+    set_kernel(node, narrow(parameters.kernel));
+  else
+    node.fill.value = parameters.memset.value;
+}
+
 Node* add(Graph& graph, CUgraphNodeType type, const CUgraphNode* dependencies, size_t count) {
   Node* node = graph.nodes.emplace_back(std::make_unique<Node>()).get();
   node->type = type;
@@ -356,12 +367,18 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* out, CUgraph graph, const CUgraphNo
   *out = handle(node);
   return CUDA_SUCCESS;
 }
-// Of a condition, whose bodies are left out.
+// Of a kernel, or of a condition, whose bodies are left out.
 CUresult cuGraphAddNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, const CUgraphEdgeData*, size_t count,
                         CUgraphNodeParams* parameters) {
   ENTER();
-  *out = handle(add(*of(graph), parameters->type, before, count));
+  Node* node = add(*of(graph), parameters->type, before, count);
+  if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) set_kernel(*node, narrow(parameters->kernel));
+  *out = handle(node);
   return CUDA_SUCCESS;
+}
+#undef cuGraphAddNode
+CUresult cuGraphAddNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, size_t count, CUgraphNodeParams* parameters) {
+  return cuGraphAddNode_v2(out, graph, before, nullptr, count, parameters);
 }
 
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* kernel) {
@@ -412,7 +429,7 @@ CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
 }
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* parameters) {
   ENTER();
-  of(node)->fill.value = parameters->memset.value;
+  set_any(*of(node), *parameters);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
@@ -435,6 +452,10 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph, CUDA_GRA
   return instantiate(exec, graph);
 }
 CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph, CUgraphNode*, char*, size_t) {
+  ENTER();
+  return instantiate(exec, graph);
+}
+CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* exec, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS*) {
   ENTER();
   return instantiate(exec, graph);
 }
@@ -487,7 +508,9 @@ CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, 
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* parameters) {
   ENTER();
   FIND_NODE();
-  found->fill.value = parameters->memset.value;
+  if (parameters->type == CU_GRAPH_NODE_TYPE_GRAPH)
+    return take(*found->child, *of(parameters->graph.graph)) ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  set_any(*found, *parameters);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
@@ -499,10 +522,19 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphExecUpdateRes
   ENTER();
   return take(*of(exec)->graph, *of(graph)) ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
 }
+#undef cuGraphExecUpdate
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode*, CUgraphExecUpdateResult*) {
+  ENTER();
+  return take(*of(exec)->graph, *of(graph)) ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+}
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
   ENTER();
   FIND_NODE();
   found->enabled = enabled != 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphUpload(CUgraphExec, CUstream) {
+  ENTER();
   return CUDA_SUCCESS;
 }
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
@@ -516,5 +548,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   }
   return run(*of(exec)->graph, stream);
 }
+
+CUresult cuGraphLaunch_ptsz(CUgraphExec exec, CUstream stream) { return cuGraphLaunch(exec, stream); }
 
 }  // extern "C"

@@ -146,8 +146,8 @@ std::vector<DriverHook> launch_hooks();         // hooks_launch.cc: launches, an
 std::vector<DriverHook> graph_hooks();          // hooks_graphs.cc: graphs that are run
 std::vector<DriverHook> write_hooks();          // hooks_writes.cc: other calls that write memory
 
-// Forgets all executable graphs, as a reset of a device destroys them. A graph of another device passes through from then on.
-void forget_graphs();
+// Forgets the executable graphs that were made on a device, as a reset destroys them.
+void forget_graphs(int device);
 
 // Replaces the slots of the table. Fails as DriverFront::attach() does, and then leaves it alone.
 Status attach_driver(mneme_driver_table& table);

@@ -132,7 +132,7 @@ std::optional<std::vector<CUgraphNode>> ordered_nodes(CUgraph graph) {
 void DestroyGraph::operator()(CUgraph graph) const { driver().cuGraphDestroy(graph); }
 void DestroyGraph::operator()(CUgraphExec graph) const { driver().cuGraphExecDestroy(graph); }
 
-ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags) : flags_(flags) {
+ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags, std::optional<int> device) : device_(device), flags_(flags) {
   if (driver().complete)
     root_ = describe(graph);
   else
@@ -198,10 +198,12 @@ void ExecutableGraph::read_node(GraphNode& node) {
       CUDA_MEM_ALLOC_NODE_PARAMS memory{};
       if (driver().cuGraphMemAllocNodeGetParams(node.original, &memory) == CUDA_SUCCESS)
         allocations_.push_back({DevicePtr(memory.dptr), Bytes(memory.bytesize)});
-      return refuse(NotRecorded::graph_nodes);
+      return refuse(NotRecorded::graph_memory);
     }
-    // What waits for other work than the graph's own would never end when the parts before it are waited for; what allocates
-    // cannot be cloned; and how often the body of a condition runs is known on the device alone.
+    // Neither can be cloned; and how often the body of a condition runs is known on the device alone.
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: return refuse(NotRecorded::graph_memory);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return refuse(NotRecorded::graph_condition);
+    // What waits for other work than the graph's own would never end when the parts before it are waited for.
     default: return refuse(NotRecorded::graph_nodes);
   }
 }
@@ -267,7 +269,7 @@ void ExecutableGraph::set_enabled(CUgraphNode original, bool enabled) {
 }
 
 std::unique_ptr<ExecutableGraph> ExecutableGraph::updated(CUgraph graph) const {
-  auto next = std::make_unique<ExecutableGraph>(graph, flags_);
+  auto next = std::make_unique<ExecutableGraph>(graph, flags_, device_);
   // Which of the new nodes are disabled the driver does not say.
   if (std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return !node.second->enabled; }))
     next->refuse(NotRecorded::graph_untold);

@@ -50,10 +50,12 @@ class ExecutableGraph {
  public:
   // Describes what `graph` was made into with these flags of cuGraphInstantiate. Where that fails, or it cannot be run in parts,
   // the launches of its kernels say why (Launch::refusal).
-  ExecutableGraph(CUgraph graph, uint64_t flags);
+  // `device` is the one that it was made on.
+  ExecutableGraph(CUgraph graph, uint64_t flags, std::optional<int> device);
   ExecutableGraph(const ExecutableGraph&) = delete;
   ExecutableGraph& operator=(const ExecutableGraph&) = delete;
 
+  std::optional<int> device() const { return device_; }
   // Whether it can be run in parts, as far as is known.
   bool has_parts() const { return !refusal_; }
   // No kernel of it is recorded from now on. The first reason counts.
@@ -104,6 +106,7 @@ class ExecutableGraph {
   Status split(const GraphLevel& level, const std::set<const GraphNode*>& alone, std::vector<Part>& parts) const;
   Result<OwnedGraphExec> make_part(const GraphLevel& level, size_t begin, size_t end) const;
 
+  const std::optional<int> device_;
   const uint64_t flags_;
   GraphLevel root_;
   std::vector<GraphNode*> kernels_;

@@ -5,6 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+
+#include "mneme/record/driver/driver_front.h"
 #include "mneme/record/driver/testing/recorded_program.h"
 #include "mneme/snapshot/profile_file.h"
 
@@ -175,8 +180,78 @@ TEST_F(GraphsTest, TheOptionsCountKernelsOfGraphsAsLaunches) {
   EXPECT_EQ(instances()[0].shape_launches->count, 9u);
 }
 
+// Every function of the driver's that takes an executable graph, in each version and variant.
+TEST(GraphCalls, EachIsSeenOrChangesNothing) {
+  std::set<std::string> seen;
+  std::set<mneme_driver_call> hooked;
+  for (const DriverHook& one : graph_hooks()) hooked.insert(one.slot);
+#define MNEME_SEEN(name) \
+  if (hooked.contains(MNEME_DRIVER_CALL_##name)) seen.insert(#name);
+  MNEME_DRIVER_GRAPH_CALLS(MNEME_SEEN)
+#undef MNEME_SEEN
+  const std::map<std::string, std::string> left_alone = {
+      {"cuGraphUpload", "changes nothing"},
+      {"cuGraphExecGetFlags", "changes nothing"},
+      {"cuGraphNodeGetEnabled", "changes nothing"},
+      {"cuGraphExecBatchMemOpNodeSetParams", "a graph with such a node is refused"},
+      {"cuGraphExecExternalSemaphoresSignalNodeSetParams", "a graph with such a node is refused"},
+      {"cuGraphExecExternalSemaphoresWaitNodeSetParams", "a graph with such a node is refused"},
+  };
+  std::ifstream file(MNEME_TEST_CUDA_H);
+  const std::string header((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto each = [&](const std::string& expression, auto take) {
+    const std::regex pattern(expression);
+    for (std::sregex_iterator found(header.begin(), header.end(), pattern), end; found != end; ++found) take(*found);
+  };
+  std::set<std::string> functions;
+  each(R"(CUresult CUDAAPI (cuGraph\w+)\((CUgraphExec|[^;]*\bCUgraphExec \*))",
+       [&](const std::smatch& found) { functions.insert(found[1]); });
+  EXPECT_GE(functions.size(), 20u);
+  std::set<std::string> names = functions;
+  each(R"(#define (cuGraph\w+)\s+(__CUDA_API_PTSZ\()?(cuGraph\w+))", [&](const std::smatch& found) {
+    if (functions.contains(found[1])) names.insert(found[3].str() + (found[2].matched ? "_ptsz" : ""));
+  });
+  for (const std::string& name : names) {
+    const bool is_left =
+        std::any_of(left_alone.begin(), left_alone.end(), [&](const auto& one) { return name.starts_with(one.first); });
+    EXPECT_TRUE(seen.contains(name) || is_left) << name;
+  }
+}
+
+TEST_F(GraphsTest, HoweverItIsMadeChangedAndLaunchedEachKernelIsRecorded) {
+  const struct {
+    const char* steps;
+    uint64_t launches;
+  } kWays[] = {
+      {"make instantiate upload launch", 3},
+      {"make instantiate_parameters_per_thread launch_per_thread", 3},
+      {"make add_any instantiate launch", 4},
+      {"make add_any_old instantiate launch", 4},
+      {"make instantiate set_any_kernel launch", 3},
+      {"make_child instantiate set_any_child launch", 4},
+      {"make instantiate update_old launch", 3},
+      {"make instantiate launch destroy instantiate launch", 6},
+      {"make instantiate launch drop launch destroy", 6},
+  };
+  for (const auto& way : kWays) {
+    const uint64_t launches = report().launches, recorded = recorded_launches();
+    run(way.steps);
+    EXPECT_EQ(report().launches - launches, way.launches) << way.steps;
+    EXPECT_EQ(recorded_launches() - recorded, way.launches) << way.steps;
+  }
+}
+
+// What is set of a node of the graph itself, once the executable is made, is not the executable's.
+TEST_F(GraphsTest, AnAttributeThatIsSetLaterIsNotTheExecutables) {
+  run("make instantiate cooperative launch");
+  for (const InstanceRecord& instance : instances()) EXPECT_FALSE(instance.cooperative);
+  EXPECT_EQ(report().instances, 3u);
+}
+
 TEST_F(GraphsTest, WhatIsNotRunNodeByNodePassesThroughWithAReason) {
   run("make_condition instantiate launch");
+  EXPECT_EQ(passed(NotRecorded::graph_condition), 3u);
+  run("make instantiate_parameters_for_device launch");
   run("make updatable instantiate launch");
   run("make instantiate_for_device launch");
   run("make instantiate_for_device instantiate launch");  // its kernels might launch the other
@@ -186,7 +261,7 @@ TEST_F(GraphsTest, WhatIsNotRunNodeByNodePassesThroughWithAReason) {
 
 TEST_F(GraphsTest, MemoryThatAGraphAllocatesIsKnown) {
   run("make_allocation instantiate launch kernel_of_b");
-  EXPECT_EQ(passed(NotRecorded::graph_nodes), 1u);
+  EXPECT_EQ(passed(NotRecorded::graph_memory), 1u);
   EXPECT_EQ(passed(NotRecorded::pool_memory), 1u);
 }
 
@@ -247,6 +322,14 @@ TEST_F(GraphsTest, AStreamThatIsDestroyedIsCapturedNoMore) {
 
 TEST_F(GraphsTest, AResetOfTheDeviceForgetsGraphs) {
   run("make instantiate launch reset make instantiate launch");
+  EXPECT_EQ(report().launches, 6u);
+  EXPECT_EQ(recorded_launches(), 6u);
+}
+
+TEST_F(GraphsTest, AResetOfAnotherDeviceLeavesGraphsAlone) {
+  ::setenv("MNEME_FAKE_DEVICES", "2", 1);
+  run("make instantiate launch reset_other launch");
+  ::unsetenv("MNEME_FAKE_DEVICES");
   EXPECT_EQ(report().launches, 6u);
   EXPECT_EQ(recorded_launches(), 6u);
 }

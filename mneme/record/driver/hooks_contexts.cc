@@ -41,7 +41,7 @@ CUresult on_destroy(CUcontext context) {
 // program has contexts of its own there, whose memory stays.
 void lose_primary(CUdevice device) {
   if (!front().has_own_context(device)) recorder()->reset(front(), device);
-  forget_graphs();
+  forget_graphs(device);
   for (const void* image : front().forget_primary_context(device).images) forget_image(image);
 }
 

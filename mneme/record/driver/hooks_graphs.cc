@@ -30,11 +30,14 @@ class Graphs {
     auto found = graphs_.extract(handle);
     return found.empty() ? nullptr : std::move(found.mapped());
   }
-  // Forgets all, and destroys nothing of what may be gone already.
-  void abandon() {
+  // Forgets those of a device, and destroys nothing of what may be gone already.
+  void abandon(int device) {
     std::unique_lock lock(mutex_);
-    for (auto& [handle, graph] : graphs_) abandoned_.push_back(std::move(graph));
-    graphs_.clear();
+    std::erase_if(graphs_, [&](auto& known) {
+      if (known.second->device() != device) return false;
+      abandoned_.push_back(std::move(known.second));
+      return true;
+    });
   }
 
  private:
@@ -53,7 +56,8 @@ std::atomic<bool> launched_from_device = false;
 CUresult remember(CUresult code, const CUgraphExec* handle, CUgraph graph, uint64_t flags) {
   if (code != CUDA_SUCCESS) return code;
   if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) launched_from_device = true;
-  graphs().add(*handle, std::make_shared<ExecutableGraph>(graph, flags));
+  auto device = front().current_device();
+  graphs().add(*handle, std::make_shared<ExecutableGraph>(graph, flags, device.ok() ? std::optional(*device) : std::nullopt));
   return code;
 }
 
@@ -291,7 +295,7 @@ CUresult on_launch(CUgraphExec handle, CUstream stream) {
 
 }  // namespace
 
-void forget_graphs() { graphs().abandon(); }
+void forget_graphs(int device) { graphs().abandon(device); }
 
 std::vector<DriverHook> graph_hooks() {
   using Kernel1 = const CUDA_KERNEL_NODE_PARAMS_v1*;

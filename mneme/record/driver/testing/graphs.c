@@ -14,6 +14,10 @@
 
 /* Exported, and not in cuda.h under these names. */
 CUresult cuGraphInstantiate_v2(CUgraphExec*, CUgraph, CUgraphNode*, char*, size_t);
+CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec*, CUgraph, CUDA_GRAPH_INSTANTIATE_PARAMS*);
+CUresult cuGraphLaunch_ptsz(CUgraphExec, CUstream);
+typedef CUresult (*UpdateOld)(CUgraphExec, CUgraph, CUgraphNode*, CUgraphExecUpdateResult*);
+typedef CUresult (*AddNodeOld)(CUgraphNode*, CUgraph, const CUgraphNode*, size_t, CUgraphNodeParams*);
 typedef CUresult (*SetKernel)(CUgraphExec, CUgraphNode, const CUDA_KERNEL_NODE_PARAMS_v1*);
 
 #define CALL(name, ...)                                \
@@ -54,6 +58,20 @@ static CUDA_KERNEL_NODE_PARAMS kernel(CUfunction function, CUdeviceptr* buffer) 
   list[1] = &count;
   CUDA_KERNEL_NODE_PARAMS node = {function, 1, 1, 1, 32, 1, 1, 0, list, NULL, NULL, NULL};
   return node;
+}
+/* The same for the functions that take any node. */
+static CUgraphNodeParams any_kernel(CUdeviceptr* buffer, unsigned blocks) {
+  const CUDA_KERNEL_NODE_PARAMS node = kernel(add_one, buffer);
+  CUgraphNodeParams parameters;
+  memset(&parameters, 0, sizeof parameters);
+  parameters.type = CU_GRAPH_NODE_TYPE_KERNEL;
+  parameters.kernel.func = node.func;
+  parameters.kernel.gridDimX = blocks;
+  parameters.kernel.gridDimY = parameters.kernel.gridDimZ = 1;
+  parameters.kernel.blockDimX = 32;
+  parameters.kernel.blockDimY = parameters.kernel.blockDimZ = 1;
+  parameters.kernel.kernelParams = node.kernelParams;
+  return parameters;
 }
 static CUgraphNode add_kernel(CUgraph to, CUgraphNode* after, CUdeviceptr* buffer) {
   CUgraphNode node = NULL;
@@ -154,6 +172,33 @@ static void step(const char* what) {
     make();
     CUgraphNode node;
     CALL(cuGraphAddNode, &node, graph, NULL, NULL, 0, &parameters);
+  } else if (strcmp(what, "add_any") == 0 || strcmp(what, "add_any_old") == 0) {
+    CUgraphNodeParams parameters = any_kernel(&a, 1);
+    CUgraphNode node;
+    if (strcmp(what, "add_any") == 0) {
+      CALL(cuGraphAddNode, &node, graph, &told, NULL, 1, &parameters);
+    } else {
+      AddNodeOld add = (AddNodeOld)dlsym(RTLD_DEFAULT, "cuGraphAddNode");
+      CALL(add, &node, graph, &told, 1, &parameters);
+    }
+  } else if (strcmp(what, "set_any_kernel") == 0) {
+    CUgraphNodeParams parameters = any_kernel(&b, 3);
+    CALL(cuGraphExecNodeSetParams, executable, first, &parameters);
+  } else if (strcmp(what, "set_any_child") == 0) {
+    CUgraph held = make_child(&a);
+    CUgraphNodeParams parameters;
+    memset(&parameters, 0, sizeof parameters);
+    parameters.type = CU_GRAPH_NODE_TYPE_GRAPH;
+    parameters.graph.graph = held;
+    CALL(cuGraphExecNodeSetParams, executable, child, &parameters);
+    CALL(cuGraphDestroy, held);
+  } else if (strcmp(what, "upload") == 0) {
+    CALL(cuGraphUpload, executable, stream);
+  } else if (strcmp(what, "launch_per_thread") == 0) {
+    CALL(cuGraphLaunch_ptsz, executable, NULL);
+    print("launched");
+  } else if (strcmp(what, "reset_other") == 0) {
+    CALL(cuDevicePrimaryCtxReset, 1);
   } else if (strcmp(what, "updatable") == 0) {
     CUlaunchAttributeValue value;
     memset(&value, 0, sizeof value);
@@ -201,6 +246,15 @@ static void step(const char* what) {
   } else if (strcmp(what, "instantiate_parameters") == 0) {
     CUDA_GRAPH_INSTANTIATE_PARAMS parameters;
     memset(&parameters, 0, sizeof parameters);
+    CALL(cuGraphInstantiateWithParams, &executable, graph, &parameters);
+  } else if (strcmp(what, "instantiate_parameters_per_thread") == 0) {
+    CUDA_GRAPH_INSTANTIATE_PARAMS parameters;
+    memset(&parameters, 0, sizeof parameters);
+    CALL(cuGraphInstantiateWithParams_ptsz, &executable, graph, &parameters);
+  } else if (strcmp(what, "instantiate_parameters_for_device") == 0) {
+    CUDA_GRAPH_INSTANTIATE_PARAMS parameters;
+    memset(&parameters, 0, sizeof parameters);
+    parameters.flags = CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
     CALL(cuGraphInstantiateWithParams, &executable, graph, &parameters);
   } else if (strcmp(what, "drop") == 0) {
     CALL(cuGraphDestroy, graph);
@@ -250,14 +304,20 @@ static void step(const char* what) {
     CALL(cuGraphNodeSetEnabled, executable, first, *what == 'e');
   } else if (strcmp(what, "disable_copy") == 0) {
     CALL(cuGraphNodeSetEnabled, executable, copied, 0u);
-  } else if (strcmp(what, "update") == 0) {
+  } else if (strcmp(what, "update") == 0 || strcmp(what, "update_old") == 0) {
     CUgraphExecUpdateResultInfo result;
     CUgraph before = graph;
     CUgraphNode first_before = first;
     make();
     CUDA_KERNEL_NODE_PARAMS parameters = kernel(add_one, &b);
     CALL(cuGraphKernelNodeSetParams, first, &parameters);
-    CALL(cuGraphExecUpdate_v2, executable, graph, &result);
+    if (strcmp(what, "update") == 0) {
+      CALL(cuGraphExecUpdate_v2, executable, graph, &result);
+    } else {
+      UpdateOld update = (UpdateOld)dlsym(RTLD_DEFAULT, "cuGraphExecUpdate");
+      CUgraphExecUpdateResult old_result;
+      CALL(update, executable, graph, NULL, &old_result);
+    }
     CALL(cuGraphDestroy, graph);
     graph = before;
     first = first_before;
