@@ -105,6 +105,9 @@
 
 /* Graphs: what is made of one to be run, what is changed of that, and its launch. */
 #define MNEME_DRIVER_GRAPH_CALLS(X)     \
+  X(cuGraphConditionalHandleCreate)     \
+  X(cuGraphDestroy)                     \
+  X(cuGraphDestroyNode)                 \
   X(cuGraphInstantiate)                 \
   X(cuGraphInstantiate_v2)              \
   X(cuGraphInstantiateWithFlags)        \

@@ -43,8 +43,8 @@ std::string_view describe(NotRecorded reason) {
       return "launched while a stream was being captured into a graph, when no memory can be read";
     case NotRecorded::graph_nodes:
       return "in a graph that cannot be run in parts (with waits for others, or run from the device)";
-    case NotRecorded::graph_condition: return "in a graph that cannot be run in parts: its conditions are decided on the device";
-    case NotRecorded::graph_memory: return "in a graph that cannot be run in parts: it allocates memory, or frees it";
+    case NotRecorded::graph_condition: return "in a graph with a condition, where it cannot be run by itself";
+    case NotRecorded::graph_memory: return "in a graph that allocates memory, where it cannot be run by itself";
     case NotRecorded::graph_untold: return "in a graph whose nodes the driver does not tell, or of which it gives no part";
     case NotRecorded::launch_attribute: return "launched with an attribute (such as a cluster) that is not recorded yet";
     case NotRecorded::other_device: return "on a device that could not be opened for recording";

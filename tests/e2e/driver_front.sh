@@ -51,7 +51,7 @@ lacks err "in a graph"
 expect 0 mneme show graphs "$(basename graphs/Instances_*.mneme .mneme | sed s/Instances_//)" --json
 contains out '"graph": "1"'
 expect 0 mneme record -rdb conditions --device cuda --vass 1 -- "$graphs" "$cubin" make_condition instantiate launch
-contains err "not recorded: 3 launches: in a graph that cannot be run in parts: its conditions are decided on the device"
+contains err "not recorded: 1 launch: in a graph with a condition, where it cannot be run by itself"
 expect 0 mneme profile --device cuda -- "$graphs" "$cubin" make instantiate launch
 contains err "not timed: 1 launch: made by a graph, counted with the mean of those that were"
 

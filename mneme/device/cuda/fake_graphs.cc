@@ -37,7 +37,9 @@ struct Node {
   CUDA_HOST_NODE_PARAMS host{};
   CUevent event = nullptr;
   CUDA_MEM_ALLOC_NODE_PARAMS memory{};
-  std::unique_ptr<Graph> child;
+  std::unique_ptr<Graph> child;  // of a condition: what it runs
+  CUgraph body = nullptr;        // the same, in the list that the program is given
+  bool decides = false;          // of a condition
 };
 struct Exec {
   std::unique_ptr<Graph> graph;
@@ -51,6 +53,7 @@ struct Capturing {
 std::recursive_mutex mutex;
 std::map<CUstream, Capturing> capturing;
 std::set<Exec*> execs;
+std::map<CUgraphConditionalHandle, bool> conditions;
 
 Graph* of(CUgraph graph) { return reinterpret_cast<Graph*>(graph); }
 Node* of(CUgraphNode node) { return reinterpret_cast<Node*>(node); }
@@ -105,6 +108,7 @@ std::unique_ptr<Graph> clone(const Graph& graph) {
     made->host = node->host;
     made->event = node->event;
     made->memory = node->memory;
+    made->decides = node->decides;
     if (node->child) {
       made->child = clone(*node->child);
       copy->originals.insert(made->child->originals.begin(), made->child->originals.end());
@@ -140,6 +144,7 @@ CUresult run(Node& node, CUstream stream) {
       return CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_HOST: return node.host.fn(node.host.userData), CUDA_SUCCESS;
     case CU_GRAPH_NODE_TYPE_GRAPH: return run(*node.child, stream);
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return node.decides ? run(*node.child, stream) : CUDA_SUCCESS;
     default: return CUDA_SUCCESS;
   }
 }
@@ -367,12 +372,30 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* out, CUgraph graph, const CUgraphNo
   *out = handle(node);
   return CUDA_SUCCESS;
 }
-// Of a kernel, or of a condition, whose bodies are left out.
+CUresult cuGraphAddMemFreeNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, size_t count, CUdeviceptr) {
+  ENTER();
+  *out = handle(add(*of(graph), CU_GRAPH_NODE_TYPE_MEM_FREE, before, count));
+  return CUDA_SUCCESS;
+}
+// What is decided is the value that the program gives it, since no kernel runs here that sets one.
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph, CUcontext, unsigned value, unsigned) {
+  ENTER();
+  *handle = 0xc0de0000 + conditions.size();
+  conditions[*handle] = value != 0;
+  return CUDA_SUCCESS;
+}
+// Of a kernel, or of a condition with one body.
 CUresult cuGraphAddNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, const CUgraphEdgeData*, size_t count,
                         CUgraphNodeParams* parameters) {
   ENTER();
   Node* node = add(*of(graph), parameters->type, before, count);
   if (node->type == CU_GRAPH_NODE_TYPE_KERNEL) set_kernel(*node, narrow(parameters->kernel));
+  if (node->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+    node->child = std::make_unique<Graph>();
+    node->body = handle(node->child.get());
+    node->decides = conditions[parameters->conditional.handle];
+    parameters->conditional.phGraph_out = &node->body;
+  }
   *out = handle(node);
   return CUDA_SUCCESS;
 }
@@ -405,6 +428,11 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID id, 
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID id, const CUkernelNodeAttrValue* value) {
   ENTER();
   of(node)->attributes[static_cast<int>(id)] = *value;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
+  ENTER();
+  of(to)->attributes = of(from)->attributes;
   return CUDA_SUCCESS;
 }
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D* copy) {
@@ -530,6 +558,9 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode*, CUgrap
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned enabled) {
   ENTER();
   FIND_NODE();
+  if (found->type != CU_GRAPH_NODE_TYPE_KERNEL && found->type != CU_GRAPH_NODE_TYPE_MEMCPY &&
+      found->type != CU_GRAPH_NODE_TYPE_MEMSET)
+    return CUDA_ERROR_INVALID_VALUE;
   found->enabled = enabled != 0;
   return CUDA_SUCCESS;
 }

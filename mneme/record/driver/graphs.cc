@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <queue>
 #include <unordered_map>
 
@@ -29,21 +30,55 @@ namespace {
   X(cuGraphNodeSetEnabled)         \
   X(cuGraphExecDestroy)
 
+// Those without which graphs that cannot be cloned are not run in parts.
+#define MNEME_HELD_GRAPH_CALLS(X) \
+  X(cuGraphCreate)                \
+  X(cuGraphAddKernelNode)         \
+  X(cuGraphKernelNodeCopyAttributes)
+
 #define MNEME_QUOTE_(name) #name
 #define MNEME_QUOTE(name) MNEME_QUOTE_(name)
 
 struct Functions {
 #define MNEME_MEMBER(name) decltype(&::name) name = reinterpret_cast<decltype(&::name)>(front().find(MNEME_QUOTE(name)));
   MNEME_GRAPH_CALLS(MNEME_MEMBER)
+  MNEME_HELD_GRAPH_CALLS(MNEME_MEMBER)
 #undef MNEME_MEMBER
 #define MNEME_AND_THERE(name) &&name != nullptr
   const bool complete = true MNEME_GRAPH_CALLS(MNEME_AND_THERE);
+  const bool can_hold = true MNEME_HELD_GRAPH_CALLS(MNEME_AND_THERE);
 #undef MNEME_AND_THERE
 };
 
 const Functions& driver() {
   static const Functions functions;
   return functions;
+}
+
+// By the graphs that they belong to.
+struct Conditions {
+  std::mutex mutex;
+  std::unordered_map<CUgraph, std::vector<GraphCondition>> all;
+};
+Conditions& conditions() {
+  static auto* all = new Conditions;
+  return *all;
+}
+
+bool has_word(const void* bytes, size_t size, uint64_t word) {
+  for (size_t at = 0; at + sizeof word <= size; at += sizeof word)
+    if (std::memcmp(static_cast<const std::byte*>(bytes) + at, &word, sizeof word) == 0) return true;
+  return false;
+}
+
+// Whether the word is among the arguments. Nothing: the driver does not tell where they are.
+std::optional<bool> is_given(const Launch& launch, uint64_t word) {
+  if (!launch.packed.empty()) return has_word(launch.packed.data(), launch.packed.size(), word);
+  const auto parameters = front().parameters_of(launch.function);
+  if (!parameters.ok() || (!parameters->empty() && !launch.arguments)) return std::nullopt;
+  for (size_t i = 0; i < parameters->size(); ++i)
+    if (has_word(launch.arguments[i], (*parameters)[i].size, word)) return true;
+  return false;
 }
 
 Status driver_error(const char* call, CUresult code) {
@@ -132,12 +167,23 @@ std::optional<std::vector<CUgraphNode>> ordered_nodes(CUgraph graph) {
 void DestroyGraph::operator()(CUgraph graph) const { driver().cuGraphDestroy(graph); }
 void DestroyGraph::operator()(CUgraphExec graph) const { driver().cuGraphExecDestroy(graph); }
 
-ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags, std::optional<int> device) : device_(device), flags_(flags) {
+void add_condition(CUgraph graph, CUgraphConditionalHandle handle, bool is_set_at_launch) {
+  std::lock_guard lock(conditions().mutex);
+  conditions().all[graph].push_back({handle, is_set_at_launch});
+}
+void forget_conditions(CUgraph graph) {
+  std::lock_guard lock(conditions().mutex);
+  conditions().all.erase(graph);
+}
+
+ExecutableGraph::ExecutableGraph(CUgraph graph, uint64_t flags, std::optional<int> device)
+    : device_(device), flags_(flags), original_(graph) {
   if (driver().complete)
     root_ = describe(graph);
   else
     refuse(NotRecorded::graph_untold);
   index();
+  if (held_ && !refusal_) hold();
 }
 
 void ExecutableGraph::refuse(NotRecorded reason) {
@@ -173,7 +219,7 @@ GraphLevel ExecutableGraph::describe(CUgraph graph) {
   }
   level.nodes.reserve(nodes->size());
   for (CUgraphNode node : *nodes) read_node(level.nodes.emplace_back(GraphNode{.original = node}));
-  if (!refusal_) make_clone(level, graph);
+  if (!refusal_ && !held_) make_clone(level, graph);
   return level;
 }
 
@@ -185,9 +231,9 @@ void ExecutableGraph::read_node(GraphNode& node) {
     case CU_GRAPH_NODE_TYPE_MEMCPY:
     case CU_GRAPH_NODE_TYPE_MEMSET:
     case CU_GRAPH_NODE_TYPE_HOST:
-    case CU_GRAPH_NODE_TYPE_EMPTY:
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return;
+    case CU_GRAPH_NODE_TYPE_EMPTY: node.is_empty = true; return;
     case CU_GRAPH_NODE_TYPE_GRAPH: {
       CUgraph child = nullptr;
       if (driver().cuGraphChildGraphNodeGetGraph(node.original, &child) != CUDA_SUCCESS) return refuse(NotRecorded::graph_untold);
@@ -198,11 +244,12 @@ void ExecutableGraph::read_node(GraphNode& node) {
       CUDA_MEM_ALLOC_NODE_PARAMS memory{};
       if (driver().cuGraphMemAllocNodeGetParams(node.original, &memory) == CUDA_SUCCESS)
         allocations_.push_back({DevicePtr(memory.dptr), Bytes(memory.bytesize)});
-      return refuse(NotRecorded::graph_memory);
+      held_ = NotRecorded::graph_memory;
+      return;
     }
-    // Neither can be cloned; and how often the body of a condition runs is known on the device alone.
-    case CU_GRAPH_NODE_TYPE_MEM_FREE: return refuse(NotRecorded::graph_memory);
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return refuse(NotRecorded::graph_condition);
+    // How often the body of a condition runs is known on the device alone.
+    case CU_GRAPH_NODE_TYPE_MEM_FREE: held_ = NotRecorded::graph_memory; return;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL: held_ = NotRecorded::graph_condition; return;
     // What waits for other work than the graph's own would never end when the parts before it are waited for.
     default: return refuse(NotRecorded::graph_nodes);
   }
@@ -236,16 +283,74 @@ void ExecutableGraph::make_clone(GraphLevel& level, CUgraph graph) {
   CUgraph clone = nullptr;
   if (driver().cuGraphClone(&clone, graph) != CUDA_SUCCESS) return refuse(NotRecorded::graph_untold);
   level.clone.reset(clone);
-  for (GraphNode& node : level.nodes) {
-    CUDA_KERNEL_NODE_PARAMS p{};
-    if (driver().cuGraphNodeFindInClone(&node.copy, node.original, clone) != CUDA_SUCCESS ||
-        (node.launch && driver().cuGraphKernelNodeGetParams(node.copy, &p) != CUDA_SUCCESS))
+  for (GraphNode& node : level.nodes)
+    if (driver().cuGraphNodeFindInClone(&node.copy, node.original, clone) != CUDA_SUCCESS || !read_arguments(node))
       return refuse(NotRecorded::graph_untold);
-    if (!node.launch) continue;
-    const Launch there = launch_of(nullptr, {}, {}, 0, p.kernelParams, p.extra);
-    node.launch->arguments = there.arguments;
-    node.launch->packed = there.packed;
+}
+
+// Those of the copy, which lasts. False: the driver does not tell them.
+bool ExecutableGraph::read_arguments(GraphNode& node) {
+  if (!node.launch) return true;
+  CUDA_KERNEL_NODE_PARAMS p{};
+  if (driver().cuGraphKernelNodeGetParams(node.copy, &p) != CUDA_SUCCESS) return false;
+  const Launch there = launch_of(nullptr, {}, {}, 0, p.kernelParams, p.extra);
+  node.launch->arguments = there.arguments;
+  node.launch->packed = there.packed;
+  return true;
+}
+
+// What lies between two nodes that only the program's executable can run is run in it too, since it runs once.
+void ExecutableGraph::hold() {
+  for (GraphNode* node : kernels_) node->launch->refusal = held_;
+  if (!driver().can_hold) return refuse(*held_);
+  {
+    std::lock_guard lock(conditions().mutex);
+    if (auto known = conditions().all.find(original_); known != conditions().all.end()) conditions_ = known->second;
   }
+  first_held_ = root_.nodes.size();
+  for (size_t i = 0; i < root_.nodes.size(); ++i) {
+    GraphNode& node = root_.nodes[i];
+    if (node.launch && !make_alone(node)) return refuse(*held_);
+    if (node.is_empty || (node.launch && !may_set_condition(node))) continue;
+    first_held_ = std::min(first_held_, i);
+    last_held_ = i;
+  }
+  // Those of child graphs run in the executable whatever they set.
+  for (const GraphNode* node : kernels_)
+    if (!node->alone) may_set_condition(*node);
+  // How a condition is set must be known: by a kernel that is given its variable, or at the launch.
+  const bool all_set = std::all_of(conditions_.begin(), conditions_.end(), [](const GraphCondition& one) { return one.is_set; });
+  if (!all_set || (held_ == NotRecorded::graph_condition && conditions_.empty())) return refuse(*held_);
+  for (size_t i = 0; i < root_.nodes.size(); ++i)
+    if (root_.nodes[i].launch && (i < first_held_ || i > last_held_)) root_.nodes[i].launch->refusal.reset();
+}
+
+bool ExecutableGraph::make_alone(GraphNode& node) {
+  CUDA_KERNEL_NODE_PARAMS p{};
+  CUgraph graph = nullptr;
+  if (driver().cuGraphKernelNodeGetParams(node.original, &p) != CUDA_SUCCESS || driver().cuGraphCreate(&graph, 0) != CUDA_SUCCESS)
+    return false;
+  node.alone.reset(graph);
+  if (driver().cuGraphAddKernelNode(&node.copy, graph, nullptr, 0, &p) != CUDA_SUCCESS ||
+      driver().cuGraphKernelNodeCopyAttributes(node.copy, node.original) != CUDA_SUCCESS)
+    return false;
+  return read_arguments(node);
+}
+
+// Notes the conditions that it may set.
+bool ExecutableGraph::may_set_condition(const GraphNode& node) {
+  bool may_set = false;
+  for (GraphCondition& one : conditions_) {
+    const std::optional<bool> given = is_given(*node.launch, one.handle);
+    may_set |= given.value_or(true);
+    one.is_set |= given.value_or(false);
+  }
+  return may_set;
+}
+
+void ExecutableGraph::lose_original() {
+  std::lock_guard lock(in_use_);
+  lost_original_ = true;
 }
 
 GraphNode* ExecutableGraph::find(CUgraphNode original) const {
@@ -256,6 +361,7 @@ GraphNode* ExecutableGraph::find(CUgraphNode original) const {
 void ExecutableGraph::set_child(CUgraphNode original, CUgraph graph) {
   GraphNode* node = find(original);
   if (!node || !node->child) return refuse(NotRecorded::graph_untold);
+  if (held_) refuse(*held_);
   kernels_.clear();  // some of which go
   *node->child = describe(graph);
   index();
@@ -273,10 +379,13 @@ std::unique_ptr<ExecutableGraph> ExecutableGraph::updated(CUgraph graph) const {
   // Which of the new nodes are disabled the driver does not say.
   if (std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return !node.second->enabled; }))
     next->refuse(NotRecorded::graph_untold);
+  // The executable's nodes go on being named by those of the graph that it was made from.
+  if (next->held_) next->refuse(*next->held_);
   return next;
 }
 
 Result<std::vector<ExecutableGraph::Part>> ExecutableGraph::split(const std::set<const GraphNode*>& alone) const {
+  if (held_) return split_around(alone);
   std::vector<Part> parts;
   MNEME_TRY(split(root_, alone, parts));
   return parts;
@@ -287,7 +396,7 @@ Status ExecutableGraph::split(const GraphLevel& level, const std::set<const Grap
   const auto add_until = [&](size_t end, const GraphNode* kernel) -> Status {
     if (begin == end) return {};
     MNEME_ASSIGN(OwnedGraphExec graph, make_part(level, begin, end));
-    parts.push_back({std::move(graph), kernel});
+    parts.push_back({.graph = std::move(graph), .kernel = kernel});
     begin = end;
     return {};
   };
@@ -304,6 +413,40 @@ Status ExecutableGraph::split(const GraphLevel& level, const std::set<const Grap
     }
   }
   return add_until(level.nodes.size(), nullptr);
+}
+
+Result<std::vector<ExecutableGraph::Part>> ExecutableGraph::split_around(const std::set<const GraphNode*>& alone) const {
+  const auto& nodes = root_.nodes;
+  size_t before = 0, after = nodes.size();  // what is not between them is run by itself
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (!alone.contains(&nodes[i])) continue;
+    if (i < first_held_) before = i + 1;
+    if (i > last_held_) after = std::min(after, i);
+  }
+  std::vector<Part> parts;
+  std::vector<CUgraphNode> without;
+  const auto add = [&](const GraphNode& node) -> Status {
+    if (!node.launch || !node.enabled) return {};
+    MNEME_ASSIGN(OwnedGraphExec graph, instantiate(node.alone.get()));
+    parts.push_back({.graph = std::move(graph), .kernel = alone.contains(&node) ? &node : nullptr});
+    without.push_back(node.original);
+    return {};
+  };
+  for (size_t i = 0; i < before; ++i) MNEME_TRY(add(nodes[i]));
+  const size_t middle = parts.size();
+  for (size_t i = after; i < nodes.size(); ++i) MNEME_TRY(add(nodes[i]));
+  Part rest;
+  rest.without = std::move(without);
+  parts.insert(parts.begin() + static_cast<ptrdiff_t>(middle), std::move(rest));
+  return parts;
+}
+
+Result<OwnedGraphExec> ExecutableGraph::instantiate(CUgraph graph) const {
+  CUgraphExec executable = nullptr;
+  constexpr uint64_t kKept = CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
+  if (CUresult code = driver().cuGraphInstantiate(&executable, graph, flags_ & kKept); code != CUDA_SUCCESS)
+    return driver_error("cuGraphInstantiateWithFlags", code);
+  return OwnedGraphExec(executable);
 }
 
 // Nodes that stand next to each other in an order of the whole wait for each other directly, or not at all: what lies between two
@@ -325,13 +468,9 @@ Result<OwnedGraphExec> ExecutableGraph::make_part(const GraphLevel& level, size_
     else if (CUresult code = driver().cuGraphDestroyNode(copy); code != CUDA_SUCCESS)
       return driver_error("cuGraphDestroyNode", code);
   }
-  CUgraphExec graph = nullptr;
-  constexpr uint64_t kKept = CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
-  if (CUresult code = driver().cuGraphInstantiate(&graph, clone, flags_ & kKept); code != CUDA_SUCCESS)
-    return driver_error("cuGraphInstantiateWithFlags", code);
-  OwnedGraphExec part(graph);
+  MNEME_ASSIGN(OwnedGraphExec part, instantiate(clone));
   for (CUgraphNode node : disabled)
-    if (CUresult code = driver().cuGraphNodeSetEnabled(graph, node, 0); code != CUDA_SUCCESS)
+    if (CUresult code = driver().cuGraphNodeSetEnabled(part.get(), node, 0); code != CUDA_SUCCESS)
       return driver_error("cuGraphNodeSetEnabled", code);
   return part;
 }

@@ -7,11 +7,16 @@
 //
 // The program may destroy the graph that it has instantiated. A clone of it is therefore kept, and what the program changes of
 // the executable is changed there too. A child graph is a graph of its own here, run where its node stands.
+//
+// A graph with conditions or allocations cannot be cloned. Then the program's executable itself is one of the parts, with kernels
+// disabled that run before or after it; of each kernel there is a graph of it alone.
 #pragma once
 
 #include <cuda.h>
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <type_traits>
@@ -43,7 +48,17 @@ struct GraphNode {
   std::optional<Launch> launch{};  // of a kernel, whose arguments are in the clone
   CUcontext context = nullptr;     // of a kernel; null: that of the thread that runs the graph
   std::unique_ptr<GraphLevel> child{};
+  bool is_empty = false;  // it does nothing
+  OwnedGraph alone{};     // of a kernel of a graph that cannot be cloned: the graph that has the copy
 };
+
+struct GraphCondition {
+  CUgraphConditionalHandle handle;
+  bool is_set;  // when the graph is launched, or by a kernel that is known
+};
+// The variables of conditions of the program's graphs. A kernel that is given one may set it, which it can do in its graph only.
+void add_condition(CUgraph graph, CUgraphConditionalHandle handle, bool is_set_at_launch);
+void forget_conditions(CUgraph graph);
 
 // Like the driver's handle, for one thread at a time.
 class ExecutableGraph {
@@ -76,11 +91,14 @@ class ExecutableGraph {
   template <typename... P>
   void set_parameters(CUgraphNode original, CUresult (*set)(CUgraphNode, P...), P... parameters) {
     GraphNode* node = find(original);
+    if (held_ && node && !node->copy) return;  // only the program's executable runs it
     if (!node || !node->copy || !set || set(node->copy, parameters...) != CUDA_SUCCESS) return refuse(NotRecorded::graph_untold);
     if (!node->launch) return;
     group_.reset();
+    const auto refused = node->launch->refusal;
     read_kernel(*node, node->copy);
-    if (refusal_) node->launch->refusal = refusal_;
+    node->launch->refusal = refusal_ ? refusal_ : refused;
+    if (held_ && !refused && may_set_condition(*node)) refuse(*held_);
   }
   void set_child(CUgraphNode original, CUgraph graph);
   void set_enabled(CUgraphNode original, bool enabled);
@@ -88,11 +106,22 @@ class ExecutableGraph {
   std::unique_ptr<ExecutableGraph> updated(CUgraph graph) const;
 
   struct Part {
-    OwnedGraphExec graph;
-    const GraphNode* kernel;  // that is alone in it; null: a part between such kernels
+    OwnedGraphExec graph;                // null: the program's executable
+    const GraphNode* kernel = nullptr;   // that is alone in it; null: a part between such kernels
+    std::vector<CUgraphNode> without{};  // nodes of the program's graph, which are to be disabled in its executable
   };
   // Parts that do together what the graph does, when they run one after another in one stream.
   Result<std::vector<Part>> split(const std::set<const GraphNode*>& alone) const;
+
+  // The graph whose nodes have to be there when the executable is a part; null: it never is.
+  CUgraph original() const { return held_ ? original_ : nullptr; }
+  bool has_original(CUgraphNode node) const { return held_ && find(node) != nullptr; }
+  // To be called before that graph, or a node of it, is destroyed: waits until no part runs. Thread-safe.
+  void lose_original();
+  bool has_lost_original() const { return lost_original_; }
+  std::mutex& in_use() { return in_use_; }
+  // What keeps it from being cloned.
+  std::optional<NotRecorded> held() const { return held_; }
 
  private:
   void index();
@@ -105,6 +134,12 @@ class ExecutableGraph {
   GraphNode* find(CUgraphNode original) const;
   Status split(const GraphLevel& level, const std::set<const GraphNode*>& alone, std::vector<Part>& parts) const;
   Result<OwnedGraphExec> make_part(const GraphLevel& level, size_t begin, size_t end) const;
+  Result<OwnedGraphExec> instantiate(CUgraph graph) const;
+  bool read_arguments(GraphNode& node);
+  void hold();
+  bool make_alone(GraphNode& node);
+  bool may_set_condition(const GraphNode& node);
+  Result<std::vector<Part>> split_around(const std::set<const GraphNode*>& alone) const;
 
   const std::optional<int> device_;
   const uint64_t flags_;
@@ -113,6 +148,13 @@ class ExecutableGraph {
   std::unordered_map<CUgraphNode, GraphNode*> nodes_;  // by their originals
   std::vector<MemoryRange> allocations_;
   std::optional<NotRecorded> refusal_;  // nothing: it can be run in parts
+  // Nodes that only the program's executable can run: which, and where in the root the first and the last of them is.
+  std::optional<NotRecorded> held_;
+  size_t first_held_ = 0, last_held_ = 0;
+  CUgraph original_ = nullptr;
+  std::vector<GraphCondition> conditions_;
+  std::atomic<bool> lost_original_ = false;
+  std::mutex in_use_;
   std::shared_ptr<LaunchGroup> group_;
   CUcontext group_context_ = nullptr;
 };

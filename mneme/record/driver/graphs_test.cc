@@ -249,8 +249,6 @@ TEST_F(GraphsTest, AnAttributeThatIsSetLaterIsNotTheExecutables) {
 }
 
 TEST_F(GraphsTest, WhatIsNotRunNodeByNodePassesThroughWithAReason) {
-  run("make_condition instantiate launch");
-  EXPECT_EQ(passed(NotRecorded::graph_condition), 3u);
   run("make instantiate_parameters_for_device launch");
   run("make updatable instantiate launch");
   run("make instantiate_for_device launch");
@@ -259,9 +257,73 @@ TEST_F(GraphsTest, WhatIsNotRunNodeByNodePassesThroughWithAReason) {
   EXPECT_EQ(report().instances, 0u);
 }
 
+TEST_F(GraphsTest, AroundAConditionKernelsAreRecorded) {
+  run("make_condition instantiate launch launch");
+  EXPECT_EQ(printed_, "  told: b=1\nlaunched: a=2 b=1\n  told: b=2\nlaunched: a=4 b=2\nat the end: a=4 b=2\n");
+  EXPECT_EQ(report().launches, 6u);
+  EXPECT_EQ(recorded_launches(), 4u);
+  EXPECT_EQ(passed(NotRecorded::graph_condition), 2u) << "the kernel that may set it";
+  run("make_condition_assigned instantiate launch");
+  EXPECT_EQ(recorded_launches(), 6u);
+  EXPECT_EQ(passed(NotRecorded::graph_condition), 2u);
+}
+
+TEST_F(GraphsTest, OnlyWhatIsSelectedIsRunBesideACondition) {
+  options_.max = 1;
+  options_.skip = 1;
+  run("make_condition instantiate launch launch disable launch");
+  EXPECT_EQ(
+      printed_,
+      "  told: b=1\nlaunched: a=2 b=1\n  told: b=2\nlaunched: a=4 b=2\n  told: b=3\nlaunched: a=5 b=3\nat the end: a=5 b=3\n");
+  EXPECT_EQ(report().instances, 1u);
+}
+
+TEST_F(GraphsTest, AConditionThatIsSetNobodyKnowsHowIsLeftAlone) {
+  run("make_condition_unset instantiate launch");
+  EXPECT_EQ(passed(NotRecorded::graph_condition), 2u);
+  run("make_condition instantiate set_kernel_to_condition launch");
+  EXPECT_EQ(passed(NotRecorded::graph_condition), 5u);
+  EXPECT_EQ(report().instances, 0u);
+}
+
+// The nodes of an executable are named by those of the graph that it was made from.
+TEST_F(GraphsTest, WithoutTheGraphNothingIsRecordedAroundACondition) {
+  run("make_condition instantiate drop launch");
+  run("make_condition instantiate drop_node launch");
+  EXPECT_EQ(passed(NotRecorded::graph_condition), 6u);
+  EXPECT_EQ(report().instances, 0u);
+}
+
+TEST_F(GraphsTest, WhatIsChangedOfAnExecutableWithAConditionIsRecordedSo) {
+  run("make_condition instantiate set_kernel launch");
+  EXPECT_EQ(printed_, "  told: b=2\nlaunched: a=1 b=2\nat the end: a=1 b=2\n");
+  EXPECT_EQ(recorded_launches(), 2u);
+  std::set<uint32_t> grids;
+  for (const InstanceRecord& instance : instances()) grids.insert(instance.grid.x);
+  EXPECT_EQ(grids, (std::set<uint32_t>{1, 2}));
+  run("make_condition instantiate set_host launch");
+  EXPECT_EQ(recorded_launches(), 4u);
+}
+
+TEST_F(GraphsTest, WhatTheDriverDoesNotDisableIsRunAsItIs) {
+  const std::string steps =
+      std::string(MNEME_TEST_CUBIN) + " make_condition instantiate fail:cuGraphNodeSetEnabled:1 launch launch";
+  EXPECT_EQ(recorded(steps, MNEME_TEST_GRAPHS),
+            "  told: b=1\nlaunched: a=2 b=1\n  told: b=2\nlaunched: a=4 b=2\nat the end: a=4 b=2\n");
+  EXPECT_EQ(passed(NotRecorded::graph_untold), 4u + 1u) << "the graph is refused, with the kernel that may set the condition";
+  EXPECT_EQ(report().instances, 0u);
+}
+
+TEST_F(GraphsTest, BeforeAndBehindAllocationsKernelsAreRecorded) {
+  run("make_allocation_freed instantiate launch");
+  EXPECT_EQ(printed_, "launched: a=2 b=1\nat the end: a=2 b=1\n");
+  EXPECT_EQ(recorded_launches(), 2u);
+  EXPECT_EQ(passed(NotRecorded::graph_memory), 1u);
+}
+
 TEST_F(GraphsTest, MemoryThatAGraphAllocatesIsKnown) {
   run("make_allocation instantiate launch kernel_of_b");
-  EXPECT_EQ(passed(NotRecorded::graph_memory), 1u);
+  EXPECT_EQ(report().instances, 1u);
   EXPECT_EQ(passed(NotRecorded::pool_memory), 1u);
 }
 
@@ -367,11 +429,17 @@ TEST_F(ProfileOfGraphs, OfManyLaunchesAFewAreTimed) {
 }
 
 TEST_F(ProfileOfGraphs, WhatDoesNotRunInPartsIsCounted) {
-  run("make_condition instantiate launch launch");
+  run("make updatable instantiate launch launch");
   run("make instantiate fail:cuGraphClone:1 launch launch");
   EXPECT_EQ(report().launches, 12u);
   EXPECT_EQ(launches().launches, 12u);
   EXPECT_EQ(launches().timed, 0u);
+}
+
+TEST_F(ProfileOfGraphs, KernelsAroundAConditionAreTimed) {
+  run("make_condition_assigned instantiate launch launch");
+  EXPECT_EQ(launches().launches, 4u);
+  EXPECT_EQ(launches().timed, 2u) << "of the first, the second and the fourth; the first may load code";
 }
 
 TEST_F(ProfileOfGraphs, ALaunchThatFailedIsNotCounted) {

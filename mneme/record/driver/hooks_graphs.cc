@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -29,6 +31,17 @@ class Graphs {
     std::unique_lock lock(mutex_);
     auto found = graphs_.extract(handle);
     return found.empty() ? nullptr : std::move(found.mapped());
+  }
+  // The program destroys a graph, or a node, that some may need.
+  template <typename Needs>
+  void lose_original(Needs needs) {
+    std::vector<std::shared_ptr<ExecutableGraph>> lost;
+    {
+      std::shared_lock lock(mutex_);
+      for (const auto& [handle, graph] : graphs_)
+        if (needs(*graph)) lost.push_back(graph);
+    }
+    for (const auto& graph : lost) graph->lose_original();
   }
   // Forgets those of a device, and destroys nothing of what may be gone already.
   void abandon(int device) {
@@ -74,6 +87,22 @@ template <mneme_driver_call kSlot>
 CUresult on_instantiate_parameters(CUgraphExec* handle, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS* parameters) {
   using F = CUresult (*)(CUgraphExec*, CUgraph, CUDA_GRAPH_INSTANTIATE_PARAMS*);
   return remember(next<kSlot, F>(handle, graph, parameters), handle, graph, parameters ? parameters->flags : 0);
+}
+
+CUresult on_condition(CUgraphConditionalHandle* handle, CUgraph graph, CUcontext context, unsigned value, unsigned flags) {
+  const CUresult code =
+      MNEME_DRIVER(cuGraphConditionalHandleCreate, cuGraphConditionalHandleCreate)(handle, graph, context, value, flags);
+  if (code == CUDA_SUCCESS) add_condition(graph, *handle, (flags & CU_GRAPH_COND_ASSIGN_DEFAULT) != 0);
+  return code;
+}
+CUresult on_graph_destroy(CUgraph graph) {
+  graphs().lose_original([&](const ExecutableGraph& one) { return one.original() == graph; });
+  forget_conditions(graph);
+  return MNEME_DRIVER(cuGraphDestroy, cuGraphDestroy)(graph);
+}
+CUresult on_node_destroy(CUgraphNode node) {
+  graphs().lose_original([&](const ExecutableGraph& one) { return one.has_original(node); });
+  return MNEME_DRIVER(cuGraphDestroyNode, cuGraphDestroyNode)(node);
 }
 
 CUresult on_destroy(CUgraphExec handle) {
@@ -173,13 +202,46 @@ Result<std::vector<ExecutableGraph::Part>> split(const ExecutableGraph& graph, c
   return graph.split(alone);
 }
 
+// Kernels that are parts of their own are disabled in the program's executable while that is one of the parts.
+class Disabled {
+ public:
+  Disabled(ExecutableGraph& graph, CUgraphExec handle, const std::vector<ExecutableGraph::Part>& parts)
+      : handle_(handle), in_use_(graph.in_use()) {
+    for (const auto& part : parts)
+      for (CUgraphNode node : part.without) {
+        ok_ = ok_ && !graph.has_lost_original() && set_enabled(node, 0) == CUDA_SUCCESS;
+        if (ok_) nodes_.push_back(node);
+      }
+  }
+  ~Disabled() {
+    for (CUgraphNode node : nodes_)
+      if (set_enabled(node, 1) != CUDA_SUCCESS) log::warning("a kernel that was disabled in a graph cannot be enabled again");
+  }
+  Disabled(const Disabled&) = delete;
+  Disabled& operator=(const Disabled&) = delete;
+  bool ok() const { return ok_; }
+
+ private:
+  CUresult set_enabled(CUgraphNode node, unsigned enabled) {
+    return MNEME_DRIVER(cuGraphNodeSetEnabled, cuGraphNodeSetEnabled)(handle_, node, enabled);
+  }
+  const CUgraphExec handle_;
+  std::unique_lock<std::mutex> in_use_;
+  std::vector<CUgraphNode> nodes_;
+  bool ok_ = true;
+};
+
+CUgraphExec executable_of(const ExecutableGraph::Part& part, CUgraphExec handle) {
+  return part.graph ? part.graph.get() : handle;
+}
+
 // Runs the parts in place of the graph. `run` runs one, as the program has run the graph.
 template <typename Run>
-CUresult run_parts(const std::vector<ExecutableGraph::Part>& parts, SelectedKernels& selected, Run run) {
+CUresult run_parts(const std::vector<ExecutableGraph::Part>& parts, CUgraphExec handle, SelectedKernels& selected, Run run) {
   for (const auto& part : parts) {
     Selected* one = part.kernel ? &selected.at(part.kernel) : nullptr;
     Recorder::CapturePtr capture = one ? recorder()->begin_launch(std::move(one->capture), one->launch) : nullptr;
-    const CUresult code = run(part.graph.get());
+    const CUresult code = run(executable_of(part, handle));
     if (capture) recorder()->end_launch(std::move(capture), code == CUDA_SUCCESS);
     if (code != CUDA_SUCCESS) return pass(selected, NotRecorded::launch_failed), code;
   }
@@ -196,7 +258,13 @@ CUresult launch(ExecutableGraph& graph, CUgraphExec handle, SelectedKernels sele
   }
   auto reason = parts.ok() ? recorder()->wait_for_device(front()) : NotRecorded::graph_untold;
   if (reason) return pass(selected, *reason), run(handle);
-  const CUresult code = run_parts(*parts, selected, run);
+  std::optional<Disabled> disabled(std::in_place, graph, handle, *parts);
+  if (!disabled->ok()) {
+    disabled.reset();
+    graph.refuse(NotRecorded::graph_untold);
+    return pass(selected, NotRecorded::graph_untold), run(handle);
+  }
+  const CUresult code = run_parts(*parts, handle, selected, run);
   if (code == CUDA_SUCCESS) recorder()->wait_for_device(front());
   return code;
 }
@@ -216,7 +284,7 @@ ProfiledLaunch choose_samples(const ExecutableGraph& graph, CUcontext current, b
     if (!node->enabled) continue;
     recorder()->select_launch(*node->launch);
     const bool is_full = chosen.samples.size() == kMostSamplesOfALaunch;
-    const bool can_be_sample = can_be_timed && (!node->context || node->context == current);
+    const bool can_be_sample = can_be_timed && !node->launch->refusal && (!node->context || node->context == current);
     if (can_be_sample && is_full) chosen.group->keep_open();
     if (can_be_sample && !is_full && recorder()->is_sample(*node->launch, *chosen.group))
       chosen.samples.insert(node);
@@ -229,12 +297,12 @@ ProfiledLaunch choose_samples(const ExecutableGraph& graph, CUcontext current, b
 // Runs the parts in place of the graph, and times kernels that are alone in one. That is done in a thread of its own, since what
 // times launches tells them apart by the call that the program has made: there each part is a call.
 template <typename Run>
-CUresult time_parts(const std::vector<ExecutableGraph::Part>& parts, CUstream stream, Run run) {
+CUresult time_parts(const std::vector<ExecutableGraph::Part>& parts, CUgraphExec handle, CUstream stream, Run run) {
   CUresult code = CUDA_SUCCESS;
   front().run_in_own_thread([&] {
     for (size_t i = 0; i < parts.size() && code == CUDA_SUCCESS; ++i) {
       const auto timed = parts[i].kernel ? recorder()->begin_timing(*parts[i].kernel->launch, nullptr, stream) : std::nullopt;
-      code = run(parts[i].graph.get());
+      code = run(executable_of(parts[i], handle));
       recorder()->end_timing(timed, code == CUDA_SUCCESS);
     }
   });
@@ -256,10 +324,14 @@ CUresult launch_profiled(ExecutableGraph& graph, CUgraphExec handle, CUstream st
   ProfiledLaunch chosen = choose_samples(graph, current, graph.has_parts() && stream != CU_STREAM_PER_THREAD);
   auto parts = chosen.samples.empty() ? Result(std::vector<ExecutableGraph::Part>()) : graph.split(chosen.samples);
   if (!parts.ok()) graph.refuse(NotRecorded::graph_untold);
-  const bool in_parts = !chosen.samples.empty() && parts.ok() && !recorder()->wait_for_device(front());
-  const CUresult code = in_parts ? time_parts(*parts, stream, run) : run(handle);
+  std::optional<Disabled> disabled;
+  if (!chosen.samples.empty() && parts.ok() && !recorder()->wait_for_device(front())) disabled.emplace(graph, handle, *parts);
+  if (disabled && !disabled->ok()) disabled.reset(), graph.refuse(NotRecorded::graph_untold);
+  const bool in_parts = disabled.has_value();
+  const CUresult code = in_parts ? time_parts(*parts, handle, stream, run) : run(handle);
   if (code != CUDA_SUCCESS) return code;
   if (in_parts) recorder()->wait_for_device(front());
+  disabled.reset();
   if (!in_parts) chosen.others.insert(chosen.others.end(), chosen.samples.begin(), chosen.samples.end());
   for (const GraphNode* node : chosen.others) recorder()->count_untimed(*node->launch, *chosen.group);
   graph.set_group(recorder()->keep_group(chosen.group, front()), current);
@@ -284,6 +356,7 @@ CUresult on_launch(CUgraphExec handle, CUstream stream) {
   const auto graph = graphs().find(handle);
   if (!graph) return count_unknown(), run(handle);
   if (launched_from_device) graph->refuse(NotRecorded::graph_nodes);
+  if (graph->has_lost_original()) graph->refuse(*graph->held());
   for (const MemoryRange& memory : graph->allocations())
     recorder()->remember_foreign(memory.address.address, memory.size.count, NotRecorded::pool_memory);
   if (recorder()->profiles_only()) return launch_profiled(*graph, handle, stream_of_call<kPerThread>(stream), run);
@@ -311,6 +384,9 @@ std::vector<DriverHook> graph_hooks() {
       MNEME_HOOK(cuGraphInstantiateWithParams_ptsz,
                  on_instantiate_parameters<MNEME_DRIVER_CALL_cuGraphInstantiateWithParams_ptsz>),
       MNEME_HOOK(cuGraphExecDestroy, on_destroy),
+      MNEME_HOOK(cuGraphConditionalHandleCreate, on_condition),
+      MNEME_HOOK(cuGraphDestroy, on_graph_destroy),
+      MNEME_HOOK(cuGraphDestroyNode, on_node_destroy),
       // changes
       MNEME_HOOK(cuGraphExecUpdate, on_update<MNEME_DRIVER_CALL_cuGraphExecUpdate, CUgraphNode*, CUgraphExecUpdateResult*>),
       MNEME_HOOK(cuGraphExecUpdate_v2, on_update<MNEME_DRIVER_CALL_cuGraphExecUpdate_v2, CUgraphExecUpdateResultInfo*>),

@@ -120,6 +120,30 @@ static CUgraph make_child(CUdeviceptr* buffer) {
   return made;
 }
 
+/* add_one(a), a kernel that is given the condition, if that is set by one, the condition with add_one(b) as its body, and then
+ * add_one(a), a word of the host beside it. */
+static CUgraphConditionalHandle condition;
+static void make_condition(unsigned flags, int is_set) {
+  CUgraphNodeParams parameters;
+  CALL(cuGraphCreate, &graph, 0);
+  CALL(cuGraphConditionalHandleCreate, &condition, graph, NULL, 1u, flags);
+  memset(&parameters, 0, sizeof parameters);
+  parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
+  parameters.conditional.handle = condition;
+  parameters.conditional.size = 1;
+  first = add_kernel(graph, NULL, &a);
+  CUgraphNode last = first, node;
+  if (is_set) {
+    CUdeviceptr given = condition;
+    CUDA_KERNEL_NODE_PARAMS setting = kernel(other, &given);
+    CALL(cuGraphAddKernelNode, &last, graph, &first, 1, &setting);
+  }
+  CALL(cuGraphAddNode, &node, graph, &last, NULL, 1, &parameters);
+  add_kernel(parameters.conditional.phGraph_out[0], NULL, &b);
+  told = add_host(graph, &node, "told");
+  add_kernel(graph, &told, &a);
+}
+
 /* The code and the memory of the device, which go with a reset. */
 static char* image;
 static void load(void) {
@@ -165,13 +189,29 @@ static void step(const char* what) {
     CALL(cuGraphAddMemAllocNode, &node, graph, NULL, 0, &parameters);
     first = add_kernel(graph, &node, &a);
     b = parameters.dptr;
-  } else if (strcmp(what, "make_condition") == 0) {
-    CUgraphNodeParams parameters;
+  } else if (strcmp(what, "make_allocation_freed") == 0) {
+    CUDA_MEM_ALLOC_NODE_PARAMS parameters;
     memset(&parameters, 0, sizeof parameters);
-    parameters.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
-    make();
+    parameters.bytesize = 4 * kCount;
     CUgraphNode node;
-    CALL(cuGraphAddNode, &node, graph, NULL, NULL, 0, &parameters);
+    CALL(cuGraphCreate, &graph, 0);
+    first = add_kernel(graph, NULL, &a);
+    CALL(cuGraphAddMemAllocNode, &node, graph, &first, 1, &parameters);
+    CUgraphNode between = add_kernel(graph, &node, &b);
+    CALL(cuGraphAddMemFreeNode, &node, graph, &between, 1, parameters.dptr);
+    add_kernel(graph, &node, &a);
+  } else if (strcmp(what, "make_condition") == 0) {
+    make_condition(0, 1);
+  } else if (strcmp(what, "make_condition_unset") == 0) {
+    make_condition(0, 0);
+  } else if (strcmp(what, "make_condition_assigned") == 0) {
+    make_condition(CU_GRAPH_COND_ASSIGN_DEFAULT, 0);
+  } else if (strcmp(what, "set_kernel_to_condition") == 0) {
+    CUdeviceptr given = condition;
+    CUDA_KERNEL_NODE_PARAMS parameters = kernel(other, &given);
+    CALL(cuGraphExecKernelNodeSetParams, executable, first, &parameters);
+  } else if (strcmp(what, "drop_node") == 0) {
+    CALL(cuGraphDestroyNode, told);
   } else if (strcmp(what, "add_any") == 0 || strcmp(what, "add_any_old") == 0) {
     CUgraphNodeParams parameters = any_kernel(&a, 1);
     CUgraphNode node;
