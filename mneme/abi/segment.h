@@ -64,7 +64,9 @@ struct mneme_segment_header {
 
 /* What the code uses of the device beside memory. */
 enum mneme_segment_uses {
-  MNEME_USES_TEXTURES = 1, /* textures or surfaces */
+  MNEME_USES_TEXTURES = 1,      /* textures or surfaces */
+  MNEME_USES_DEVICE_HEAP = 2,   /* memory that kernels allocate (malloc) or free */
+  MNEME_USES_DEVICE_LAUNCH = 4, /* launches of other kernels */
 };
 
 enum mneme_param_kind {

@@ -9,6 +9,7 @@
 #include <llvm/IR/Module.h>
 
 #include "mneme/abi/segment.h"
+#include "mneme/instrument/names.h"
 
 namespace mneme::instrument {
 namespace {
@@ -40,18 +41,26 @@ bool uses_textures(const CallBase& call) {
   return name.starts_with("llvm.amdgcn.image.") || (name.consume_front("llvm.nvvm.") && is_of_textures(name));
 }
 
+// What a function stands for that the device's system has.
+uint64_t uses_of_declared(StringRef function) {
+  if (is_contained({"malloc", "free", "__nv_aligned_device_malloc"}, function)) return MNEME_USES_DEVICE_HEAP;
+  return is_of_device_runtime(function) ? MNEME_USES_DEVICE_LAUNCH : 0;
+}
+
 }  // namespace
 
 uint64_t device_uses(const Closure& closure) {
+  uint64_t uses = 0;
   for (const GlobalValue* member : closure.members) {
     const auto* function = dyn_cast<Function>(member);
     if (!function) continue;
+    if (function->isDeclaration()) uses |= uses_of_declared(function->getName());
     for (const Instruction& instruction : instructions(*function)) {
       const auto* call = dyn_cast<CallBase>(&instruction);
-      if (call && uses_textures(*call)) return MNEME_USES_TEXTURES;
+      if (call && uses_textures(*call)) uses |= MNEME_USES_TEXTURES;
     }
   }
-  return 0;
+  return uses;
 }
 
 }  // namespace mneme::instrument

@@ -84,10 +84,13 @@ std::string module_suffix(const llvm::Module& module) {
   return llvm::utohexstr(llvm::xxh3_64bits(StringRef(identity)), /*LowerCase=*/true, kHashDigits);
 }
 
+bool is_of_device_runtime(StringRef function) { return function.starts_with("__cudaCDP2"); }
+
 bool is_provided_by_system(StringRef function) {
   static constexpr StringRef kNames[] = {"vprintf", "malloc", "free", "__assertfail", "__nvvm_reflect"};
   static constexpr StringRef kPrefixes[] = {"llvm.", "__nv_", "__ockl_", "__ocml_", "__hip_", "__kmpc_"};
-  return llvm::is_contained(kNames, function) || llvm::any_of(kPrefixes, [&](StringRef p) { return function.starts_with(p); });
+  return llvm::is_contained(kNames, function) || is_of_device_runtime(function) ||
+         llvm::any_of(kPrefixes, [&](StringRef p) { return function.starts_with(p); });
 }
 
 }  // namespace mneme::instrument

@@ -28,6 +28,9 @@ std::string file_tag(const llvm::Module& module);
 // where there is none, and from the names that it defines.
 std::string module_suffix(const llvm::Module& module);
 
+// Whether the function is one of the CUDA device runtime, by which kernels launch kernels.
+bool is_of_device_runtime(llvm::StringRef function);
+
 // Whether the device's libraries or its assembler provide the function, so that no segment need define it.
 bool is_provided_by_system(llvm::StringRef function);
 

@@ -551,6 +551,10 @@ TEST(Record, ReasonsOfWhatIsPassedThrough) {
   EXPECT_EQ(program.count(NotRecorded::managed_global), 1u);
   EXPECT_EQ(program.launch(program.texture_reader, data), cudaSuccess);
   EXPECT_EQ(program.count(NotRecorded::textures), 1u);
+  EXPECT_EQ(program.launch(program.heap_user, data), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::device_heap), 1u);
+  EXPECT_EQ(program.launch(program.launcher, data), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::device_launch), 1u);
   EXPECT_EQ(program.launch(program.increment, static_cast<int*>(managed) + 3, 1), cudaSuccess);
   EXPECT_EQ(program.count(NotRecorded::managed_memory), 1u);
 

@@ -94,9 +94,12 @@ Status fill(RecordableKernel& kernel) {
     record.parameters.push_back({kind_of(p.kind), std::string(p.name), std::string(p.type), p.offset, p.size, p.alignment});
   record.parameter_bytes = segment.parameter_bytes;
   kernel.padding = segment.padding;
-  kernel.uses_textures = std::any_of(closure.begin(), closure.end(), [](const auto* part) { return part->uses_textures; });
-  for (const EmbeddedSegment* part : closure)
+  for (const EmbeddedSegment* part : closure) {
+    kernel.uses_textures |= part->uses_textures;
+    kernel.uses_device_heap |= part->uses_device_heap;
+    kernel.launches_kernels |= part->launches_kernels;
     for (const SegmentGlobal& global : part->globals) add_global(kernel, global);
+  }
   for (const auto& global : kernel.globals) record.globals.push_back(global.info);
   add_machine_code(kernel);
   return check_names(kernel);
@@ -124,13 +127,15 @@ Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
     record.static_hash = digest_of_ptx(name, code->ptx);
     PtxModule module = read_ptx({reinterpret_cast<const char*>(code->ptx.data()), code->ptx.size()}, name);
     kernel.uses_device_heap = module.allocates;
+    kernel.launches_kernels = module.launches;
     variables = std::move(module.variables);
   } else {
     const std::string image = fmt::format("loaded image {}", kernel.registered->image->id());
     MNEME_ASSIGN(const CubinKernel found, read_cubin_kernel(code->cubin, name, image));
     MNEME_ASSIGN(variables, read_cubin_variables(code->cubin, image));
     record.static_hash = found.digest;
-    kernel.uses_device_heap = std::find(found.externs.begin(), found.externs.end(), "malloc") != found.externs.end();
+    kernel.uses_device_heap = found.allocates;
+    kernel.launches_kernels = found.launches;
   }
   // Which kernel reads a variable, the instructions would have to tell.
   for (const CubinVariable& v : variables)

@@ -101,6 +101,20 @@ TEST_F(RecordableKernelTest, UsesTexturesWhereAnyOfItsPartsDoes) {
   EXPECT_TRUE(describe({needing}).uses_textures);
 }
 
+TEST_F(RecordableKernelTest, AllocatesAndLaunchesWhereAnyOfItsPartsDoes) {
+  TestSegment needing = kernel(), part;
+  needing.needs = {"part"};
+  part.kind = MNEME_SEGMENT_FUNCTION;
+  part.name = "part";
+  EXPECT_FALSE(describe({needing, part}).uses_device_heap);
+  EXPECT_FALSE(describe({needing, part}).launches_kernels);
+  part.uses = MNEME_USES_DEVICE_HEAP;
+  EXPECT_TRUE(describe({needing, part}).uses_device_heap);
+  part.uses = MNEME_USES_DEVICE_LAUNCH;
+  EXPECT_TRUE(describe({needing, part}).launches_kernels);
+  EXPECT_FALSE(describe({kernel(), part}).launches_kernels);
+}
+
 // Else equal launches would be recorded as different ones.
 TEST_F(RecordableKernelTest, PaddingOfItsArgumentsIsZero) {
   const RecordableKernel described = describe({kernel()});

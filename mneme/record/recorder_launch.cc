@@ -109,6 +109,7 @@ std::optional<NotRecorded> Recorder::select(const std::shared_ptr<const Recordab
   if (managed) return NotRecorded::managed_global;
   if (kernel.uses_textures) return NotRecorded::textures;
   if (kernel.uses_device_heap) return NotRecorded::device_heap;
+  if (kernel.launches_kernels) return NotRecorded::device_launch;
   return std::nullopt;
 }
 

@@ -41,6 +41,12 @@ std::vector<uint32_t> externs_in(ByteSpan attributes) {
   return symbols;
 }
 
+// A kernel's attributes name what the functions that it calls need, too.
+void add_extern(CubinKernel& kernel, std::string_view name) {
+  kernel.allocates = kernel.allocates || name == "malloc" || name == "free";
+  kernel.launches = kernel.launches || name.starts_with("__cuda_syscall_cnp");  // of the CUDA device runtime
+}
+
 // What code refers to, by name: indices change with the other kernels of the cubin.
 void add_relocations(Hasher& hasher, const Elf64_Shdr& section, ByteSpan content,
                      const std::map<uint64_t, std::string_view>& symbols) {
@@ -83,7 +89,7 @@ Result<CubinKernel> read_cubin_kernel(ByteSpan cubin, std::string_view kernel, c
     MNEME_ASSIGN(const ByteSpan content, elf.content(section));
     if (section_name.starts_with(".nv.info.")) {
       for (const uint32_t symbol : externs_in(content))
-        if (auto known = symbols.find(symbol); known != symbols.end()) found.externs.emplace_back(known->second);
+        if (auto known = symbols.find(symbol); known != symbols.end()) add_extern(found, known->second);
       continue;
     }
     hasher.add(section_name);

@@ -39,6 +39,15 @@ class MadeCubin {
     symbol("variable", 6, STT_OBJECT, 0, 7, 8);
   }
 
+  // The kernel needs a function of the device's system.
+  MadeCubin& needs(const std::string& kernel, const std::string& function) {
+    const uint32_t attribute[] = {0x00040f04, static_cast<uint32_t>(symbols_.size())};  // a list of symbols, in 4 bytes
+    symbol(function, SHN_UNDEF, STT_FUNC, 0, 0, 0);
+    const ByteSpan content = std::as_bytes(std::span(attribute));
+    add({".nv.info." + kernel, SHT_PROGBITS, {content.begin(), content.end()}});
+    return *this;
+  }
+
   ByteVector build() {
     const auto names_of_symbols = static_cast<uint32_t>(sections_.size() + 2);
     const ByteSpan symbols = std::as_bytes(std::span(symbols_));
@@ -113,6 +122,18 @@ TEST(KeepKernel, LeavesOutOtherKernelsCodeAndSegmentsAlone) {
 TEST(KeepKernel, WhatHasNoSuchKernelIsRefused) {
   EXPECT_EQ(keep_kernel(MadeCubin().build(), "called", "x").status().to_string(), "not_found: x: the cubin has no kernel called");
   EXPECT_EQ(keep_kernel(bytes_of("no cubin"), "one", "x").status().code(), Code::corrupt);
+}
+
+TEST(CubinKernel, SaysWhatItNeedsOfTheDevicesSystem) {
+  const auto kernel_of = [](const std::string& function, const char* name) {
+    return read_cubin_kernel(MadeCubin().needs("one", function).build(), name, "x").value();
+  };
+  for (const char* function : {"malloc", "free"}) EXPECT_TRUE(kernel_of(function, "one").allocates) << function;
+  EXPECT_FALSE(kernel_of("malloc", "one").launches);
+  EXPECT_FALSE(kernel_of("malloc", "two").allocates);
+  EXPECT_TRUE(kernel_of("__cuda_syscall_cnpv2LaunchDeviceV2", "one").launches);
+  EXPECT_FALSE(kernel_of("__cuda_syscall_cnpv2LaunchDeviceV2", "two").launches);
+  EXPECT_FALSE(kernel_of("vprintf", "one").allocates || kernel_of("vprintf", "one").launches);
 }
 
 }  // namespace

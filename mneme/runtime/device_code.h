@@ -51,7 +51,8 @@ struct CubinKernel {
   // A digest of the kernel's name, its own sections and all code of the cubin that is no kernel and may be called by it. It stays
   // the same when other kernels of the cubin change.
   Digest digest;
-  std::vector<std::string> externs;  // functions of the device's run time that it calls: "malloc", "vprintf"
+  bool allocates = false;  // it, or a function that it may call, calls malloc or free
+  bool launches = false;   // it, or a function that it may call, launches kernels
 };
 // not_found: the cubin has no such kernel.
 Result<CubinKernel> read_cubin_kernel(ByteSpan cubin, std::string_view kernel, const std::string& name);
@@ -74,7 +75,8 @@ Result<std::vector<CubinVariable>> read_cubin_variables(ByteSpan cubin, const st
 // What PTX says of a kernel and its surroundings.
 struct PtxModule {
   std::vector<CubinVariable> variables;  // of the module, in the order of their names
-  bool allocates = false;                // the kernel, or a function that it may call, calls malloc
+  bool allocates = false;                // the kernel, or a function that it may call, calls malloc or free
+  bool launches = false;                 // the kernel, or a function that it may call, launches kernels
 };
 // Reads PTX text. What it does not understand it passes over: the text has been assembled before.
 PtxModule read_ptx(std::string_view text, std::string_view kernel);

@@ -53,6 +53,15 @@ TEST(ReadPtx, SaysWhoseCodeAllocates) {
   // Any function may be called by any kernel.
   const std::string with_function = std::string(kPtx) + ".func helper() { call malloc; ret; }";
   EXPECT_TRUE(read_ptx(with_function, "plain").allocates);
+  EXPECT_TRUE(read_ptx(".entry k() { call.uni free, (p); ret; }", "k").allocates);
+}
+
+TEST(ReadPtx, SaysWhoseCodeLaunches) {
+  const std::string text =
+      ".extern .func (.param .b32 r) __cudaCDP2LaunchDeviceV2(.param .b64 a, .param .b64 b);"
+      ".entry parent() { call.uni (r), __cudaCDP2LaunchDeviceV2, (a, b); ret; } .entry child() { ret; }";
+  EXPECT_TRUE(read_ptx(text, "parent").launches);
+  EXPECT_FALSE(read_ptx(text, "child").launches);
 }
 
 TEST(ReadPtx, TellsManagedVariables) {

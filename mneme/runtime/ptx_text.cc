@@ -109,8 +109,9 @@ PtxModule read_ptx(std::string_view text, std::string_view kernel) {
       declares = true;
     } else if (depth == 0 && !declares && (word == ".global" || word == ".const")) {
       read_variable(words, word == ".const", out);
-    } else if (depth > 0 && counts && word == "malloc") {
-      out.allocates = true;
+    } else if (depth > 0 && counts) {
+      out.allocates = out.allocates || word == "malloc" || word == "free";
+      out.launches = out.launches || word.starts_with("__cudaCDP2") || word.starts_with("cudaLaunchDevice");
     }
   }
   std::sort(out.variables.begin(), out.variables.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

@@ -142,6 +142,8 @@ Result<EmbeddedSegment> parse_segment(ByteSpan bytes, const std::string& name) {
   MNEME_TRY(in.string(segment.arch, header.arch, "the architecture"));
   MNEME_TRY(in.string(segment.pipeline, header.pipeline, "the pipeline"));
   segment.uses_textures = header.uses & MNEME_USES_TEXTURES;
+  segment.uses_device_heap = header.uses & MNEME_USES_DEVICE_HEAP;
+  segment.launches_kernels = header.uses & MNEME_USES_DEVICE_LAUNCH;
   MNEME_TRY(read_parameters(segment, header, in));
   MNEME_TRY(read_globals(segment, header, in));
   segment.parameter_bytes = header.param_bytes;

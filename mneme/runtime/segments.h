@@ -54,6 +54,8 @@ struct EmbeddedSegment {
   std::string_view arch;       // "sm_90"
   std::string_view pipeline;   // "default<O2>", or empty
   bool uses_textures = false;  // or surfaces
+  bool uses_device_heap = false;
+  bool launches_kernels = false;  // itself, from the device
   std::vector<SegmentParameter> parameters;
   std::vector<SegmentRange> padding;  // of the packed parameter buffer
   std::vector<SegmentGlobal> globals;

@@ -41,6 +41,8 @@ TEST(Segment, ReadsEveryField) {
   EXPECT_EQ(segment->arch, "sm_90");
   EXPECT_EQ(segment->pipeline, "default<O2>");
   EXPECT_FALSE(segment->uses_textures);
+  EXPECT_FALSE(segment->uses_device_heap);
+  EXPECT_FALSE(segment->launches_kernels);
   EXPECT_EQ(segment->static_hash.bytes[0], 7);
   ASSERT_EQ(segment->parameters.size(), 2u);
   EXPECT_EQ(segment->parameters[1].name, "n");
@@ -68,7 +70,7 @@ TEST(Segment, EachFieldIsInItsOwnPlace) {
                      {"c", 0, MNEME_GLOBAL_DECLARATION, "ir c", 1},
                      {"d", 8, MNEME_GLOBAL_ESCAPES, "ir d", 8}};
   written.needs = {"one", "two"};
-  written.uses = MNEME_USES_TEXTURES;
+  written.uses = MNEME_USES_TEXTURES | MNEME_USES_DEVICE_HEAP | MNEME_USES_DEVICE_LAUNCH;
   written.bitcode = std::string(300, 'x');
   const ByteVector bytes = written.build();
   Result<EmbeddedSegment> segment = parse_segment(bytes, "x");
@@ -78,6 +80,8 @@ TEST(Segment, EachFieldIsInItsOwnPlace) {
   EXPECT_EQ(segment->static_hash.bytes[0], 9);
   EXPECT_EQ(segment->name, "image name");
   EXPECT_TRUE(segment->uses_textures);
+  EXPECT_TRUE(segment->uses_device_heap);
+  EXPECT_TRUE(segment->launches_kernels);
   EXPECT_EQ(segment->ir_name, "ir name");
   EXPECT_EQ(segment->ir_raw_size, Bytes(300));
   EXPECT_EQ(segment->bytes.size(), bytes.size());

@@ -50,7 +50,8 @@ enum class NotRecorded : uint32_t {
   textures,        // the kernel reads textures, or reads or writes surfaces; or an argument is such an object
   other_context,   // its stream is of another context than the current one, or of a green one
   mapped_memory,   // an argument points to memory that the program has mapped at two addresses, or not from a device
-  device_heap,     // the kernel allocates memory itself
+  device_heap,     // the kernel allocates or frees memory itself
+  device_launch,   // the kernel launches kernels itself
   no_code,         // the code that the device runs is not known, or not how its parameters lie
   parameter_set,   // the launch is by a function of the driver that takes its parameters before, one by one
   concurrent,      // other threads did not stop using the device

@@ -166,6 +166,13 @@ TEST_F(DriverFrontTest, AKernelThatReadsAManagedVariableIsNotRecorded) {
   EXPECT_EQ(passed(NotRecorded::managed_global), 2u);
 }
 
+TEST_F(DriverFrontTest, AKernelThatAllocatesOrFreesItselfIsNotRecorded) {
+  for (const char* image : {MNEME_TEST_HEAP_CUBIN, MNEME_TEST_HEAP_PTX})
+    EXPECT_EQ(recorded("dlsym " + std::string(image) + " launch"), kSum) << image;
+  EXPECT_EQ(report().instances, 0u);
+  EXPECT_EQ(passed(NotRecorded::device_heap), 2u);
+}
+
 TEST_F(DriverFrontTest, MemoryThatIsNotTheDevicesOwnIsKnownAndNotServed) {
   options_.max = 100;
   const std::string steps = "dlsym " + kCubin + " pool other_pool captured_memory launch";

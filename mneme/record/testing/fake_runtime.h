@@ -232,6 +232,8 @@ class FakeProgram {
   const void* plain = "plain";          // its image has no segments
   const void* managed_reader = "managed_reader";
   const void* texture_reader = "texture_reader";
+  const void* heap_user = "heap_user";
+  const void* launcher = "launcher";    // of other kernels
   const void* two_names = "two_names";  // reads the global `table` by two names
 
   template <typename T>
@@ -382,8 +384,9 @@ class FakeProgram {
     void** image = add_image(
         {segment("increment", {}), segment("add_table", {{"table.file", 64, 0, "table"}}),
          segment("managed_reader", {{"m", 4, MNEME_GLOBAL_MANAGED}}), segment("texture_reader", {}, MNEME_USES_TEXTURES),
+         segment("heap_user", {}, MNEME_USES_DEVICE_HEAP), segment("launcher", {}, MNEME_USES_DEVICE_LAUNCH),
          segment("two_names", {{"table.file", 64, 0, "table"}, {"table.alias", 64, 0, "alias"}})},
-        {increment, add_table, managed_reader, texture_reader, two_names});
+        {increment, add_table, managed_reader, texture_reader, heap_user, launcher, two_names});
     add_variable(image, shadow, "table.file", sizeof shadow);
     runtime_.symbols[shadow] = {table, sizeof table};
     add_image({}, {plain});
@@ -397,8 +400,8 @@ class FakeProgram {
       for (int i = 0; i < 16; ++i) (*static_cast<int**>(arguments[0]))[i] += table[i]++;
       return cudaSuccess;
     };
-    runtime_.kernels[plain] = runtime_.kernels[managed_reader] = runtime_.kernels[texture_reader] =
-        runtime_.kernels[two_names] = [](void**) { return cudaSuccess; };
+    for (const void* kernel : {plain, managed_reader, texture_reader, heap_user, launcher, two_names})
+      runtime_.kernels[kernel] = [](void**) { return cudaSuccess; };
   }
 
  public:

@@ -138,6 +138,8 @@ void print(const Segment& segment) {
          << "  target " << kTargets[std::min(h.target, 2u)] << ' ' << segment.text(h.arch) << '\n';
   if (h.pipeline.bytes != 0) outs() << "  pipeline " << segment.text(h.pipeline) << '\n';
   if (h.uses & MNEME_USES_TEXTURES) outs() << "  uses textures\n";
+  if (h.uses & MNEME_USES_DEVICE_HEAP) outs() << "  uses device heap\n";
+  if (h.uses & MNEME_USES_DEVICE_LAUNCH) outs() << "  uses device launch\n";
   if (h.source.bytes) outs() << "  source " << segment.text(h.source) << '\n';
   if (h.kind == MNEME_SEGMENT_KERNEL) outs() << "  param-bytes " << h.param_bytes << '\n';
   for (const auto& p : segment.table<mneme_segment_param>(h.params_offset, h.params_count)) {
