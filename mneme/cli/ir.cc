@@ -78,7 +78,7 @@ class IrCommand : public Command {
     MNEME_ASSIGN(const RecordedLaunches found, recorded_.launches());
     const KernelRecord& kernel = found.kernel.kernel;
     MNEME_TRY(check_stage_of(kernel, configuration));
-    if (names_program_code(configuration, kernel)) return without_ir(found.database, kernel, configuration);
+    if (names_program_code(configuration, kernel)) return without_ir(found, configuration);
     MNEME_ASSIGN(RecordedInstance recorded, found.database.load_instance(kernel.static_hash, found.instances[0]));
     MNEME_ASSIGN(MemoryPlan plan, plan_memory(kernel, recorded.instance, recorded.prologue, recorded.epilogue));
     MNEME_ASSIGN(KernelCode code, KernelCode::load(found.database, kernel));
@@ -104,14 +104,17 @@ class IrCommand : public Command {
   }
 
   // The program's own code, as a replay runs it.
-  Result<std::string> without_ir(const Database& database, const KernelRecord& kernel, const Configuration& configuration) const {
+  Result<std::string> without_ir(const RecordedLaunches& found, const Configuration& configuration) const {
+    const KernelRecord& kernel = found.kernel.kernel;
     MNEME_TRY(check_code_level(configuration, kernel));
     MNEME_ASSIGN(const DeviceKind kind, device_.kind_for_code(kernel.arch));
     MNEME_TRY(check_device(kernel, kind));
-    MNEME_ASSIGN(const RecordedCode code, RecordedCode::load(database, kernel));
+    MNEME_ASSIGN(const RecordedCode code, RecordedCode::load(found.database, kernel));
     ProgramCode program = *code.program(configuration);
     if (stage_ == kAssembly) program.machine_code.clear();
-    MNEME_ASSIGN(const Translation translation, translate_program_code(program, configuration.assembler, kind, kernel.arch));
+    const auto instance = std::ranges::find(found.kernel.instances, found.instances[0], &InstanceRecord::dynamic_hash);
+    MNEME_ASSIGN(const Translation translation,
+                 translate_program_code(program, configuration.assembler, driver_options(*instance), kind, kernel.arch));
     if (stage_ == kAssembly) return translation.code;
     MNEME_ASSIGN(auto compiler, create_compiler(kernel));
     ActivityScope compiling(Activity::compiling);

@@ -33,7 +33,7 @@ struct CompilerBackend {
   // Do the work of translate_program_code() and required_block() for the kind (program_code.h); null, both, where no device of
   // the kind runs the program's own code.
   Result<Translation> (*take_program_code)(const ProgramCode& code, const AssemblerOptions& assembler,
-                                           const std::string& architecture) = nullptr;
+                                           const DriverOptions& program, const std::string& architecture) = nullptr;
   std::optional<Dim3> (*required_block)(const ProgramCode& code) = nullptr;
   // Does the work of compare_machine_code() for the kind (code_comparison.h); null where it has no code that could be compared.
   Result<CodeComparison> (*compare_machine_code)(ByteSpan program, ByteSpan made, const std::string& kernel) = nullptr;

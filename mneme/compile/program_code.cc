@@ -10,12 +10,12 @@ bool runs_program_code(DeviceKind kind) {
   return backend != nullptr && backend->take_program_code != nullptr;
 }
 
-Result<Translation> translate_program_code(const ProgramCode& code, const AssemblerOptions& assembler, DeviceKind kind,
-                                           const std::string& architecture) {
+Result<Translation> translate_program_code(const ProgramCode& code, const AssemblerOptions& assembler,
+                                           const DriverOptions& program, DeviceKind kind, const std::string& architecture) {
   if (!runs_program_code(kind))
     return error(Code::unsupported, "the {} does not run the program's own code of '{}', which {} is: name a pipeline",
                  backend_of(kind).title, code.kernel, kAsBuilt);
-  return find_compiler_backend(kind)->take_program_code(code, assembler, architecture);
+  return find_compiler_backend(kind)->take_program_code(code, assembler, program, architecture);
 }
 
 std::optional<Dim3> required_block(const ProgramCode& code, DeviceKind kind) {

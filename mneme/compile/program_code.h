@@ -2,6 +2,7 @@
 // of device that runs such code says so in its row (backend.h).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -18,16 +19,20 @@ struct ProgramCode {
   std::string assembly;      // PTX text; empty: none was recorded
 };
 
+// With what a program had the driver assemble its PTX, by the names of CUDA's options: {"max_registers", "32"}.
+using DriverOptions = std::map<std::string, std::string>;
+
 // Whether devices of the kind run the program's own code.
 bool runs_program_code(DeviceKind kind);
 
 // What Compiler::assemble() is to make of it for a device of this kind and architecture. Where nothing is asked of the assembler
-// and the device runs the machine code, that is the code, as it is; else the assembly. A cap on registers is written into the
+// and the device runs the machine code, that is the code, as it is; else the assembly, for which the program's options hold
+// where the assembler has such ones and is asked for no others. A cap on registers is written into the
 // assembly where its kernel has bounds of its own, since assemblers ignore it there otherwise. unsupported: no device of the kind
 // runs the program's own code, or there is no assembly to do it with. invalid_argument: the cap is one that no thread can have,
 // or the assembly has no such kernel.
-Result<Translation> translate_program_code(const ProgramCode& code, const AssemblerOptions& assembler, DeviceKind kind,
-                                           const std::string& architecture);
+Result<Translation> translate_program_code(const ProgramCode& code, const AssemblerOptions& assembler,
+                                           const DriverOptions& program, DeviceKind kind, const std::string& architecture);
 
 // The only block with which the kernel can be launched; nothing: its code says none.
 std::optional<Dim3> required_block(const ProgramCode& code, DeviceKind kind);

@@ -86,13 +86,16 @@ class RecordedCompileWork final : public CompileWork {
     return check_block(recorded_.code.sources()->recorded().module(), recorded_.kernel, shape);
   }
 
-  // The same for every instance, of which nothing is known in such code.
+  // Instances differ in nothing but with what the program had the code assembled.
   Result<TranslatedCode> take_program_code(const Configuration& configuration) {
     MNEME_TRY(check_code_level(configuration, recorded_.kernel));
-    MNEME_ASSIGN(Translation translation,
-                 translate_program_code(*recorded_.code.program(configuration), configuration.assembler, kind_, architecture_));
-    translations_.push_back(std::move(translation));
-    object_of_.assign(recorded_.launches.size(), 0);
+    for (const RecordedKernel::Launch& launch : recorded_.launches) {
+      MNEME_ASSIGN(Translation translation,
+                   translate_program_code(*recorded_.code.program(configuration), configuration.assembler,
+                                          driver_options(launch.instance), kind_, architecture_));
+      object_of_.push_back(static_cast<uint32_t>(translations_.size()));
+      translations_.push_back(std::move(translation));
+    }
     return TranslatedCode{unite_same(), {{"times", times()}, {"specialised", Json::array()}}};
   }
 

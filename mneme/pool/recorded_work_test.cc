@@ -354,6 +354,41 @@ TEST(RecordedWorkWithoutIr, TakesTheProgramsOwnCode) {
   EXPECT_EQ((*compile)->check_launch(configuration).code(), Code::invalid_argument);
 }
 
+TEST(RecordedWorkWithoutIr, EachLaunchHasThePtxAssembledAsInTheProgram) {
+  const std::string ptx =
+      ".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry scaled(.param .u64 p, .param .u64 n) { ret; }\n";
+  const auto text = std::as_bytes(std::span(ptx));
+  MadeRecording made;
+  made.kernel.name = made.kernel.demangled = "scaled";
+  made.kernel.level = CodeLevel::ptx;
+  made.images = {{CodeImageRecord::Kind::ptx, ByteVector(text.begin(), text.end())}};
+  made.argument(Parameter::Kind::opaque, "", "", uint64_t{0});
+  made.grid = made.block = {1, 1, 1};
+  testing_replay::MadeDatabase database;
+  PoolSetup setup{database.directory(), {}, {}, DeviceKind::cuda, Bytes()};
+  for (const char* level : {"1", "2", "1"}) {
+    made.attributes = {{"jit_optimization_level", level}};
+    ++made.grid.x;  // launches of their own
+    auto instance = database.publish(made);
+    ASSERT_TRUE(instance.ok()) << instance.status().to_string();
+    setup.static_hash = instance->static_hash;
+    setup.instances.push_back(instance->dynamic_hash);
+  }
+  auto recorded = RecordedKernel::load(setup);
+  ASSERT_TRUE(recorded.ok()) << recorded.status().to_string();
+  auto compile = create_compile_work(**recorded, DeviceKind::cuda, "sm_90");
+  ASSERT_TRUE(compile.ok()) << compile.status().to_string();
+  const auto objects = [&](const Configuration& configuration) {
+    EXPECT_TRUE((*compile)->translate(configuration).ok());
+    auto code = (*compile)->assemble();
+    return code.ok() ? decode_candidate_code(code->object)->object_of : std::vector<uint32_t>();
+  };
+  EXPECT_EQ(objects({}), (std::vector<uint32_t>{0, 1, 0}));
+  Configuration configuration;
+  configuration.assembler.level = 3;
+  EXPECT_EQ(objects(configuration), (std::vector<uint32_t>{0, 0, 0})) << "what is asked for holds for all";
+}
+
 // As of a kernel of Triton's: its IR was found, and its pipeline is not known.
 TEST(RecordedWorkWithIrAndACubin, AsBuiltIsTheCubin) {
   MadeRecording made = scaled(128, 2);

@@ -138,7 +138,7 @@ InstanceRecord Recorder::describe_instance(const RecordableKernel& kernel, const
   instance.memory_extent = options_.memory_extent;
   const bool assembled = !kernel.record.images.empty() && kernel.record.images[0].kind == CodeImageRecord::Kind::ptx;
   for (const auto& [name, value] : kernel.registered->image->jit_options())
-    if (assembled) instance.attributes["jit_" + name] = value;
+    if (assembled) instance.attributes[std::string(kDriverOption) + name] = value;
   instance.parameters = std::move(parameters);
   instance.recorded_at = now_utc();
   instance.mneme_version = MNEME_VERSION;

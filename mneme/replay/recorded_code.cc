@@ -2,6 +2,13 @@
 
 namespace mneme {
 
+DriverOptions driver_options(const InstanceRecord& instance) {
+  DriverOptions options;
+  for (const auto& [name, value] : instance.attributes)
+    if (name.starts_with(kDriverOption)) options[name.substr(kDriverOption.size())] = value;
+  return options;
+}
+
 Result<RecordedCode> RecordedCode::load(const Database& database, const KernelRecord& kernel) {
   RecordedCode code;
   if (kernel.level == CodeLevel::ir) {

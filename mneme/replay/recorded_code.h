@@ -14,6 +14,9 @@
 
 namespace mneme {
 
+// With what the program had the driver assemble the PTX of the kernel that was launched.
+DriverOptions driver_options(const InstanceRecord& instance);
+
 // Used by one thread at a time.
 class RecordedCode {
  public:

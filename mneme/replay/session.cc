@@ -124,7 +124,8 @@ Result<CompiledCode> Session::take_program_code(const Configuration& configurati
   ActivityScope compiling(Activity::compiling);
   const DeviceProperties& device = device_.properties();
   MNEME_ASSIGN(const Translation translation,
-               translate_program_code(*code_->program(configuration), configuration.assembler, device.kind, device.architecture));
+               translate_program_code(*code_->program(configuration), configuration.assembler, driver_options(instance_),
+                                      device.kind, device.architecture));
   return compiler_->assemble(translation);
 }
 

@@ -154,6 +154,9 @@ struct InstanceRecord {
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
 
+// How names of attributes begin that stand for options of the driver's assembler.
+inline constexpr std::string_view kDriverOption = "jit_";
+
 // The dynamic hash, which identifies a launch of a kernel: the digest of its shape, its argument bytes and the prologue's
 // digests. The epilogue is left out, since it follows from these; so are annotations and attributes, which change no data.
 // The addresses of globals count at the level of IR only: at the others the loader chooses them anew in each process.

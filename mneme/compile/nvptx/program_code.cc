@@ -54,6 +54,8 @@ class PtxWords {
   size_t at_, begin_ = 0;
 };
 
+constexpr unsigned kJitCacheGlobal = 1, kJitCacheAll = 2;  // CUjit_cacheMode
+
 std::optional<uint32_t> number(std::string_view word) {
   uint32_t value = 0;
   const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), value);
@@ -127,10 +129,34 @@ std::string with_register_cap(std::string_view ptx, const EntryDirectives& direc
   return text + std::string(ptx.substr(directives.end));
 }
 
+// What the driver was asked for, in the assembler's words, behind which stands what is asked for now. The driver's other options
+// (the least block, the target) have none. A cap on registers is ignored where a kernel has bounds, by the driver too.
+AssemblerOptions with_options_of(const DriverOptions& program, AssemblerOptions assembler) {
+  const auto value = [&](const char* name) {
+    const auto found = program.find(name);
+    return found == program.end() ? 0 : number(found->second).value_or(0);
+  };
+  std::vector<std::string> options;
+  if (value("generate_debug_info") != 0 && assembler.level.value_or(0) == 0) {  // for code that is not optimised alone
+    assembler.level = 0;
+    options.emplace_back("-g");
+  }
+  if (!assembler.level && program.contains("optimization_level")) assembler.level = std::min(value("optimization_level"), 4u);
+  if (!assembler.max_registers && value("max_registers") != 0) assembler.max_registers = value("max_registers");
+  if (assembler.load_cache == LoadCache::unset && value("cache_mode") == kJitCacheGlobal) assembler.load_cache = LoadCache::cg;
+  if (assembler.load_cache == LoadCache::unset && value("cache_mode") == kJitCacheAll) assembler.load_cache = LoadCache::ca;
+  if (const unsigned threads = value("max_threads_per_block")) options.push_back(fmt::format("-maxntid={}", threads));
+  if (const unsigned blocks = value("min_cta_per_sm")) options.push_back(fmt::format("-minnctapersm={}", blocks));
+  if (value("override_directive_values") != 0) options.emplace_back("-override-directive-values");
+  if (value("position_independent_code") != 0) options.emplace_back("-pic=true");
+  assembler.options.insert(assembler.options.begin(), options.begin(), options.end());
+  return assembler;
+}
+
 std::string target_of(std::string_view ptx) { return word_behind(ptx, ".target"); }
 std::string version_of(std::string_view ptx) { return word_behind(ptx, ".version"); }
 
-Result<Translation> take_program_code(const ProgramCode& code, const AssemblerOptions& assembler,
+Result<Translation> take_program_code(const ProgramCode& code, const AssemblerOptions& assembler, const DriverOptions& program,
                                       const std::string& architecture) {
   Translation translation;
   translation.architecture = architecture;
@@ -148,7 +174,7 @@ Result<Translation> take_program_code(const ProgramCode& code, const AssemblerOp
                  architecture);
   MNEME_TRY(check_registers("assembler.max_registers", assembler.max_registers, architecture));
   translation.code = code.assembly;
-  translation.assembler = assembler;
+  translation.assembler = with_options_of(program, assembler);
   // Such as "sm_90a", whose PTX runs on no other architecture.
   if (const std::string target = target_of(code.assembly); target == architecture + "a" || target == architecture + "f")
     translation.architecture = target;

@@ -10,7 +10,7 @@
 namespace mneme::nvptx {
 
 // As translate_program_code() and required_block() do it.
-Result<Translation> take_program_code(const ProgramCode& code, const AssemblerOptions& assembler,
+Result<Translation> take_program_code(const ProgramCode& code, const AssemblerOptions& assembler, const DriverOptions& program,
                                       const std::string& architecture);
 std::optional<Dim3> required_block(const ProgramCode& code);
 

@@ -44,8 +44,8 @@ class ProgramCodeTest : public testing::Test {
     if (!makes_code_) GTEST_SKIP() << "no PTX assembler but the driver's";
   }
 
-  Result<CompiledCode> run(const ProgramCode& code, const AssemblerOptions& options = {}) {
-    MNEME_ASSIGN(const Translation translation, take_program_code(code, options, "sm_90"));
+  Result<CompiledCode> run(const ProgramCode& code, const AssemblerOptions& options = {}, const DriverOptions& program = {}) {
+    MNEME_ASSIGN(const Translation translation, take_program_code(code, options, program, "sm_90"));
     return compiler_->assemble(translation);
   }
   ByteVector cubin(const std::string& ptx) { return run(of_ptx(ptx)).value().image.bytes; }
@@ -85,8 +85,8 @@ TEST_F(ProgramCodeTest, PtxIsAssembledWhereSomethingIsAskedOfTheAssemblerOrThere
 }
 
 TEST_F(ProgramCodeTest, PtxForTheDevicesOwnFeaturesIsAssembledForThem) {
-  EXPECT_EQ(take_program_code(of_ptx(crowded_ptx("", "sm_90a")), {}, "sm_90")->architecture, "sm_90a");
-  EXPECT_EQ(take_program_code(of_ptx(crowded_ptx("", "sm_80")), {}, "sm_90")->architecture, "sm_90");
+  EXPECT_EQ(take_program_code(of_ptx(crowded_ptx("", "sm_90a")), {}, {}, "sm_90")->architecture, "sm_90a");
+  EXPECT_EQ(take_program_code(of_ptx(crowded_ptx("", "sm_80")), {}, {}, "sm_90")->architecture, "sm_90");
   EXPECT_TRUE(run(of_ptx(crowded_ptx("", "sm_90a"))).ok());
 }
 
@@ -101,6 +101,39 @@ TEST_F(ProgramCodeTest, ACapOnRegistersHoldsForKernelsWithBoundsToo) {
   EXPECT_EQ(run(of_ptx(crowded_ptx()), {.max_registers = 10}).status().to_string(),
             "invalid_argument: assembler.max_registers is 10, fewer than the 24 registers that the calling convention needs on "
             "sm_90: ask for 24 to 255, or leave it out");
+}
+
+TEST_F(ProgramCodeTest, PtxIsAssembledAsTheProgramHadItAssembled) {
+  const ProgramCode code = of_ptx(crowded_ptx());
+  const auto plain = run(code), capped = run(code, {}, {{"max_registers", "32"}});
+  ASSERT_TRUE(plain.ok() && capped.ok()) << capped.status().to_string();
+  EXPECT_GT(plain->facts.registers.value_or(0), 40u);
+  EXPECT_LE(capped->facts.registers.value_or(99), 32u);
+  EXPECT_NE(capped->translation_digest, plain->translation_digest) << "by which code is kept";
+  const auto same = [&](const DriverOptions& program, const AssemblerOptions& asked) {
+    const auto one = run(code, {}, program), other = run(code, asked);
+    EXPECT_TRUE(one.ok()) << one.status().to_string();
+    return one.ok() && one->digest == other->digest;
+  };
+  EXPECT_TRUE(same({{"optimization_level", "1"}}, {.level = 1}));
+  EXPECT_TRUE(same({{"cache_mode", "1"}}, {.load_cache = LoadCache::cg}));
+  EXPECT_TRUE(same({{"cache_mode", "2"}}, {.load_cache = LoadCache::ca}));
+  EXPECT_TRUE(same({{"cache_mode", "0"}, {"max_registers", "0"}, {"override_directive_values", "0"}}, {}));
+  EXPECT_TRUE(
+      same({{"max_threads_per_block", "1024"}, {"min_cta_per_sm", "2"}}, {.options = {"-maxntid=1024", "-minnctapersm=2"}}));
+  EXPECT_TRUE(same({{"threads_per_block", "64"}, {"target", "90"}}, {})) << "assemblers have no such options";
+  EXPECT_TRUE(run(code, {}, {{"position_independent_code", "1"}}).ok());
+  EXPECT_NE(run(code, {}, {{"generate_debug_info", "1"}})->digest, plain->digest);
+}
+
+TEST_F(ProgramCodeTest, WhatIsAskedOfTheAssemblerGoesBeforeTheProgramsOptions) {
+  const auto registers = [&](const AssemblerOptions& asked, const DriverOptions& program, const std::string& directives = "") {
+    return run(of_ptx(crowded_ptx(directives)), asked, program)->facts.registers.value_or(0);
+  };
+  EXPECT_GT(registers({.max_registers = 128}, {{"max_registers", "32"}}), 40u);
+  EXPECT_LE(registers({.max_registers = 32}, {{"max_registers", "128"}}), 32u);
+  EXPECT_GT(registers({}, {{"max_registers", "32"}}, ".maxntid 128\n"), 40u) << "as the driver ignores it";
+  EXPECT_LE(registers({}, {{"max_registers", "32"}, {"override_directive_values", "1"}}, ".maxntid 128\n"), 32u);
 }
 
 TEST_F(ProgramCodeTest, TheBlockThatAKernelRequiresStandsInPtxAndInACubin) {
@@ -157,14 +190,14 @@ TEST(EntryDirectives, ACapTakesThePlaceOfAnother) {
 }
 
 TEST(ProgramCode, PtxWithoutTheKernelIsRefused) {
-  EXPECT_EQ(take_program_code({"k", "sm_90", {}, ".entry other { }"}, {}, "sm_90").status().to_string(),
+  EXPECT_EQ(take_program_code({"k", "sm_90", {}, ".entry other { }"}, {}, {}, "sm_90").status().to_string(),
             "invalid_argument: assembling 'k' for sm_90: the recorded PTX has no such kernel");
 }
 
 TEST(ProgramCode, RunsOnCudaDevicesAlone) {
   EXPECT_TRUE(runs_program_code(DeviceKind::cuda));
   for (DeviceKind kind : {DeviceKind::cpu, DeviceKind::fake}) EXPECT_FALSE(runs_program_code(kind));
-  EXPECT_EQ(translate_program_code({"k", "sm_90", {}, ".entry k { }"}, {}, DeviceKind::cpu, "x86-64-v3").status().to_string(),
+  EXPECT_EQ(translate_program_code({"k", "sm_90", {}, ".entry k { }"}, {}, {}, DeviceKind::cpu, "x86-64-v3").status().to_string(),
             "unsupported: the CPU device does not run the program's own code of 'k', which as-built is: name a pipeline");
 }
 

@@ -40,6 +40,7 @@ struct MadeRecording {
   std::vector<MadeRegion> regions;  // by address
   ByteVector parameters;
   Dim3 cluster = kNoCluster;
+  std::map<std::string, std::string> attributes = {};
 
   template <class T>
   void argument(Parameter::Kind kind, const std::string& name, const std::string& type, const T& value) {
@@ -93,6 +94,7 @@ class MadeDatabase {
     instance.grid = made.grid;
     instance.block = made.block;
     instance.cluster = made.cluster;
+    instance.attributes = made.attributes;
     instance.parameters = made.parameters;
     instance.device_kind = "cpu";
     instance.device_name = "test";
