@@ -27,6 +27,8 @@
   X(cuCtxCreate_v3)                   \
   X(cuCtxCreate_v4)                   \
   X(cuCtxDestroy_v2)                  \
+  X(cuCtxAttach)                      \
+  X(cuCtxDetach)                      \
   X(cuDevicePrimaryCtxRetain)         \
   X(cuDevicePrimaryCtxRelease)        \
   X(cuDevicePrimaryCtxRelease_v2)     \
@@ -34,6 +36,9 @@
   X(cuDevicePrimaryCtxReset_v2)       \
   X(cuGreenCtxCreate)                 \
   X(cuCtxEnablePeerAccess)            \
+  X(cuCtxDisablePeerAccess)           \
+  X(cuMemPoolCreate)                  \
+  X(cuMemPoolDestroy)                 \
   X(cuMemPoolSetAccess)
 
 /* Memory that kernels see. */

@@ -45,6 +45,11 @@ Status AddressSpace::share_with(int ordinal) {
   return share_impl(ordinal);
 }
 
+Status AddressSpace::keep_from(int ordinal) {
+  std::lock_guard lock(mutex_);
+  return keep_from_impl(ordinal);
+}
+
 Status AddressSpace::free(DevicePtr address) {
   std::lock_guard lock(mutex_);
   const auto* found = allocations_.find_start(address);

@@ -54,6 +54,8 @@ class AddressSpace {
   // Lets kernels of device `ordinal` reach the range too: what is allocated there, and what will be. Where devices reach all
   // memory there is nothing to do.
   Status share_with(int ordinal);
+  // Takes that away again.
+  Status keep_from(int ordinal);
   // Frees the allocation that starts at `address`; the device must not be using it. invalid_argument: none starts there.
   Status free(DevicePtr address);
 
@@ -71,6 +73,7 @@ class AddressSpace {
   virtual Status map_impl(DevicePtr address, Bytes size) = 0;
   virtual Status unmap_impl(DevicePtr address, Bytes size) = 0;
   virtual Status share_impl([[maybe_unused]] int ordinal) { return {}; }
+  virtual Status keep_from_impl([[maybe_unused]] int ordinal) { return {}; }
 
  private:
   Status insert(MemoryRange allocation);

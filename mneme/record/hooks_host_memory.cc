@@ -61,7 +61,10 @@ cudaError_t on_free_host(Table& table, void* pointer) {
   Gate::Use use(recorder()->gate());
   // While a stream is captured nothing may wait for the device, and what kernels may be using stays: its place is not used again.
   const bool waits = !recorder()->in_stream_capture();
-  if (cudaError_t code = waits ? MNEME_NEXT(table, cudaDeviceSynchronize)() : cudaSuccess; code != cudaSuccess) return code;
+  if (waits && !recorder()->wait_for_devices(table).ok()) {  // the fault is of this device, or of another one
+    const cudaError_t code = MNEME_NEXT(table, cudaDeviceSynchronize)();
+    return code == cudaSuccess ? cudaErrorLaunchFailure : code;
+  }
   recorder()->forget_annotations({address, pinned->size});
   host.remove(address);
   if (!waits) return cudaSuccess;

@@ -5,6 +5,7 @@
 
 #include "mneme/base/range_map.h"
 #include "mneme/device/backend.h"
+#include "mneme/record/free_outside.h"
 #include "mneme/record/table.h"
 
 namespace mneme {
@@ -107,29 +108,18 @@ bool free_own(Table& table, void* pointer, cudaError_t& code) {
   return true;
 }
 
-// Memory that is not the recorder's is freed by the vendor, but not under a capture that reads it.
-template <typename Vendor>
-cudaError_t free_outside(void* pointer, Vendor vendor) {
-  const DevicePtr address(address_of(pointer));
-  recorder()->forget_foreign(address.address);
-  OutsideMemory& outside = recorder()->outside_memory();
-  if (!outside.is_managed(address)) return vendor();
-  Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
-  if (const auto memory = outside.remove_managed(address)) recorder()->forget_annotations(*memory);
-  return vendor();
-}
-
 cudaError_t on_free(Table& table, void* pointer) {
   cudaError_t code;
   if (pointer && free_own(table, pointer, code)) return code;
-  return free_outside(pointer, [&] { return MNEME_NEXT(table, cudaFree)(pointer); });
+  return free_outside(DevicePtr(address_of(pointer)), [&] { return MNEME_NEXT(table, cudaFree)(pointer); });
 }
 
 template <mneme_call kSlot>
 cudaError_t on_free_async(Table& table, void* pointer, cudaStream_t stream) {
   cudaError_t code;
   if (pointer && free_own(table, pointer, code)) return code;
-  return free_outside(pointer, [&] { return reinterpret_cast<decltype(&cudaFreeAsync)>(table.next(kSlot))(pointer, stream); });
+  return free_outside(DevicePtr(address_of(pointer)),
+                      [&] { return reinterpret_cast<decltype(&cudaFreeAsync)>(table.next(kSlot))(pointer, stream); });
 }
 
 cudaError_t on_device_reset(Table& table) {
@@ -162,6 +152,12 @@ cudaError_t on_enable_peer(Table& table, int owner, unsigned flags) {
   return code;
 }
 
+cudaError_t on_disable_peer(Table& table, int owner) {
+  const cudaError_t code = MNEME_NEXT(table, cudaDeviceDisablePeerAccess)(owner);
+  if (auto reader = table.current_device(); code == cudaSuccess && reader.ok()) recorder()->keep_from(owner, *reader);
+  return code;
+}
+
 cudaError_t remember(cudaError_t code, void* const* pointer, size_t size, NotRecorded reason) {
   if (code == cudaSuccess && pointer) recorder()->remember_foreign(address_of(*pointer), size, reason);
   return code;
@@ -179,7 +175,9 @@ cudaError_t on_malloc_managed(Table& table, void** out, size_t size, unsigned fl
   if (backend_of(table.device_kind()).hardware != Hardware::host) {
     const cudaError_t code = vendor();
     if (!shares_managed_memory(table)) return remember(code, out, size, NotRecorded::managed_memory);
-    if (code == cudaSuccess) recorder()->outside_memory().add_managed({DevicePtr(address_of(*out)), Bytes(size)});
+    if (code != cudaSuccess) return code;
+    const auto device = table.current_device();
+    recorder()->outside_memory().add_managed({DevicePtr(address_of(*out)), Bytes(size)}, device.ok() ? *device : 0);
     return code;
   }
   const bool valid = out && size != 0 && (flags == cudaMemAttachGlobal || flags == cudaMemAttachHost);
@@ -227,7 +225,8 @@ using Hooks = HookList<
     Hook<MNEME_CALL_cudaFreeAsync, on_free_async<MNEME_CALL_cudaFreeAsync>>,
     Hook<MNEME_CALL_cudaFreeAsync_ptsz, on_free_async<MNEME_CALL_cudaFreeAsync_ptsz>>,
     Hook<MNEME_CALL_cudaDeviceReset, on_device_reset>, Hook<MNEME_CALL_cudaPointerGetAttributes, on_pointer_attributes>,
-    Hook<MNEME_CALL_cudaDeviceEnablePeerAccess, on_enable_peer>, Allocation<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,
+    Hook<MNEME_CALL_cudaDeviceEnablePeerAccess, on_enable_peer>, Hook<MNEME_CALL_cudaDeviceDisablePeerAccess, on_disable_peer>,
+    Allocation<MNEME_CALL_cudaMallocManaged, on_malloc_managed>,
     // known, not captured
     Allocation<MNEME_CALL_cudaMallocAsync, on_malloc_async<MNEME_CALL_cudaMallocAsync>>,
     Allocation<MNEME_CALL_cudaMallocAsync_ptsz, on_malloc_async<MNEME_CALL_cudaMallocAsync_ptsz>>,

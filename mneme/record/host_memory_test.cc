@@ -155,6 +155,70 @@ TEST_F(HostMemoryOfAProgram, IsTakenAwayWhenTheDeviceIsDone) {
   }
 }
 
+TEST_F(HostMemoryOfAProgram, NorOneThatMayWaitByManagedMemory) {
+  program.vendor().shares_managed = true;
+  void* managed = nullptr;
+  program.end_in(MNEME_TABLE_CUDA);
+  ASSERT_EQ(program.call<decltype(cudaMallocManaged)>(MNEME_CALL_cudaMallocManaged, &managed, size_t{64}, 1u), cudaSuccess);
+  program.end_in(MNEME_TABLE_CPU);
+  std::memset(managed, 0, 64);
+  const auto body = program.vendor().kernels[program.increment];
+  program.vendor().kernels[program.increment] = [&](void** arguments) {
+    program.vendor().busy = true;
+    return body(arguments);
+  };
+  EXPECT_EQ(program.launch(program.increment, static_cast<int*>(managed), 1), cudaSuccess);
+  EXPECT_EQ(program.count(NotRecorded::waits_for_host), 1u);
+  program.vendor().busy = false;
+  EXPECT_EQ(program.free(managed), cudaSuccess);
+}
+
+// What another thread frees while a launch is being recorded is freed later: when the device is known to be idle.
+TEST_F(HostMemoryOfAProgram, WhatWasFreedMeanwhileStaysWhileTheDeviceRuns) {
+  host_alloc(16);
+  int *data = program.allocate<int>(1), *other = program.allocate<int>(1);
+  const auto is_there = [&] { return recorder()->find_allocation(DevicePtr(reinterpret_cast<uint64_t>(other))).has_value(); };
+  program.vendor().busy = true;  // by work from before the launch
+  std::thread freeing([&] {
+    Gate& gate = recorder()->gate();
+    for (; gate.try_enter(); std::this_thread::yield()) gate.leave();
+    EXPECT_EQ(program.free(other), cudaSuccess);
+  });
+  EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
+  freeing.join();
+  EXPECT_EQ(program.count(NotRecorded::waits_for_host), 1u);
+  EXPECT_TRUE(is_there()) << "it may be in use";
+  program.vendor().busy = false;
+  EXPECT_EQ(program.free(data), cudaSuccess);
+  EXPECT_FALSE(is_there());
+}
+
+// A kernel of any device may use it.
+TEST_F(HostMemoryOfAProgram, IsFreedWhenAllDevicesAreIdle) {
+  program.vendor().device = 1;
+  program.allocate<int>(1);
+  program.vendor().device = 0;
+  program.allocate<int>(1);
+  int* memory = host_alloc(16);
+  bool done = false;
+  program.vendor().pending = [&] { done = true; };
+  program.vendor().pending_on = 1;
+  EXPECT_EQ(free_host(memory), cudaSuccess);
+  EXPECT_TRUE(done) << "what the other device had to do";
+}
+
+TEST_F(HostMemoryOfAProgram, OutlivesAResetWhileAnotherDeviceIsOpen) {
+  program.allocate<int>(1);
+  program.vendor().device = 1;
+  program.allocate<int>(1);
+  int* memory = host_alloc(16);
+  EXPECT_EQ(program.call<decltype(cudaDeviceReset)>(MNEME_CALL_cudaDeviceReset), cudaSuccess);
+  EXPECT_TRUE(program.vendor().registered.contains(memory));
+  program.vendor().device = 0;
+  EXPECT_EQ(program.call<decltype(cudaDeviceReset)>(MNEME_CALL_cudaDeviceReset), cudaSuccess);
+  EXPECT_FALSE(program.vendor().registered.contains(memory));
+}
+
 // Of what was registered and unmapped without a word, and registered anew by less, what is there now counts.
 TEST_F(HostMemoryOfAProgram, StaysWhereTheDeviceCannotBeWaitedFor) {
   int* memory = host_alloc(16);

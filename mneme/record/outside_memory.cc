@@ -84,9 +84,9 @@ void OutsideMemory::set_access(const MemoryRange& range, int device, bool access
   }
 }
 
-void OutsideMemory::add_managed(const MemoryRange& memory) {
+void OutsideMemory::add_managed(const MemoryRange& memory, int device) {
   std::lock_guard lock(mutex_);
-  managed_.set(memory);
+  managed_.set(memory, device);
 }
 
 std::optional<MemoryRange> OutsideMemory::remove_managed(DevicePtr address) {
@@ -96,6 +96,16 @@ std::optional<MemoryRange> OutsideMemory::remove_managed(DevicePtr address) {
   const MemoryRange memory = found->range;
   managed_.erase_start(address);
   return memory;
+}
+
+std::vector<MemoryRange> OutsideMemory::remove_managed_of(int device) {
+  std::lock_guard lock(mutex_);
+  std::vector<MemoryRange> removed;
+  for (auto one = managed_.begin(); one != managed_.end();) {
+    if (one->value == device) removed.push_back(one->range);
+    one = one->value == device ? managed_.erase(one) : std::next(one);
+  }
+  return removed;
 }
 
 bool OutsideMemory::is_managed(DevicePtr address) const {

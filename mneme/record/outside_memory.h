@@ -36,9 +36,12 @@ class OutsideMemory {
   void unmap(const MemoryRange& range);
   void set_access(const MemoryRange& range, int device, bool accessible);
 
-  void add_managed(const MemoryRange& memory);
+  // Managed memory that goes with device `device`, on which it was allocated.
+  void add_managed(const MemoryRange& memory, int device);
   // The managed memory that starts at the address, which is then forgotten. Nothing when none starts there.
   std::optional<MemoryRange> remove_managed(DevicePtr address);
+  // All that goes with the device, which is then forgotten.
+  std::vector<MemoryRange> remove_managed_of(int device);
   bool is_managed(DevicePtr address) const;
 
   // Why a launch on `device` that is given the address is not recorded; nothing where that is no reason.
@@ -72,7 +75,7 @@ class OutsideMemory {
   mutable std::mutex mutex_;
   std::map<uint64_t, Handle> handles_;
   RangeMap<Mapping> mappings_;
-  RangeMap<> managed_;
+  RangeMap<int> managed_;  // on which device it was allocated
 };
 
 }  // namespace mneme

@@ -116,8 +116,8 @@ TEST(OutsideMemory, WhatIsMappedCanBeRefused) {
 TEST(OutsideMemory, ManagedMemoryIsEveryDevices) {
   OutsideMemory memory;
   const MemoryRange one{DevicePtr(0x7f0000000000), Bytes(100)}, two{DevicePtr(0x7f0000000200), Bytes(300)};
-  memory.add_managed(two);
-  memory.add_managed(one);
+  memory.add_managed(two, 0);
+  memory.add_managed(one, 0);
   EXPECT_EQ(memory.managed(), (Ranges{one, two}));
   EXPECT_EQ(memory.bytes(1), Bytes(400));
   EXPECT_TRUE(memory.is_managed(two.address));
@@ -127,6 +127,16 @@ TEST(OutsideMemory, ManagedMemoryIsEveryDevices) {
   EXPECT_EQ(memory.remove_managed(two.address), std::nullopt);
   memory.clear();
   EXPECT_EQ(memory.managed(), Ranges());
+}
+
+TEST(OutsideMemory, ManagedMemoryGoesWithTheDeviceThatItWasAllocatedOn) {
+  OutsideMemory memory;
+  const MemoryRange one{DevicePtr(0x7f0000000000), Bytes(100)}, two{DevicePtr(0x7f0000000200), Bytes(300)};
+  memory.add_managed(one, 0);
+  memory.add_managed(two, 1);
+  EXPECT_EQ(memory.remove_managed_of(1), Ranges{two});
+  EXPECT_EQ(memory.managed(), Ranges{one});
+  EXPECT_EQ(memory.remove_managed_of(1), Ranges());
 }
 
 }  // namespace

@@ -150,6 +150,10 @@ Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
 
 }  // namespace
 
+bool RecordableKernel::reads_managed_variables() const {
+  return std::any_of(globals.begin(), globals.end(), [](const Global& global) { return global.info.managed; });
+}
+
 RecordableKernel describe_kernel(const void* function, std::shared_ptr<const RegisteredKernel> registered, Vendor& vendor) {
   RecordableKernel kernel;
   kernel.function = function;

@@ -34,6 +34,8 @@ struct RecordableKernel {
   std::optional<NotRecorded> left_out;  // why the options leave out all its launches; nothing: they do not
   std::shared_ptr<KernelCounts> counts;
 
+  // Variables of managed memory (__managed__), that is.
+  bool reads_managed_variables() const;
   // The name as people read it: demangled where that is known.
   const std::string& display_name() const { return record.demangled.empty() ? registered->name : record.demangled; }
 };

@@ -96,7 +96,7 @@ Result<std::shared_ptr<Recorder::Opened>> Recorder::open_device(Vendor& vendor, 
   {
     std::lock_guard lock(mutex_);
     opened->database = database_;
-    readers = readers_[ordinal];
+    readers = {readers_[ordinal].begin(), readers_[ordinal].end()};
   }
   for (int reader : readers) MNEME_TRY(opened->space->share_with(reader));
   if (!opened->database) {
@@ -174,6 +174,19 @@ void Recorder::share(int owner, int reader) {
   if (!opened) return;
   if (Status status = opened->space->share_with(reader); !status.ok())
     log::warning("device {} does not reach memory of device {} that is recorded: {}", reader, owner, status.message());
+}
+
+void Recorder::keep_from(int owner, int reader) {
+  {
+    std::lock_guard lock(mutex_);
+    std::multiset<int>& readers = readers_[owner];
+    if (const auto one = readers.find(reader); one != readers.end()) readers.erase(one);
+    if (readers.contains(reader)) return;
+  }
+  auto opened = opened_on(owner);
+  if (!opened) return;
+  if (Status status = opened->space->keep_from(reader); !status.ok())
+    log::warning("device {} still reaches memory of device {} that is recorded: {}", reader, owner, status.message());
 }
 
 Result<std::optional<DevicePtr>> Recorder::allocate(Vendor& vendor, Bytes size) {
@@ -325,6 +338,7 @@ bool Recorder::reset(Vendor& vendor, int ordinal) {
     if (last) database_.reset(), profile_.reset();
   }
   if (last) outside_memory_.clear(), annotations_.clear(), shadows_.clear();
+  for (const MemoryRange& memory : outside_memory_.remove_managed_of(ordinal)) annotations_.forget(memory);
   State open = State::open;
   if (profiles_only() && last) state_.compare_exchange_strong(open, State::waiting);
   if (!opened) return others;

@@ -96,8 +96,10 @@ class Recorder {
   Status free_in_stream(Vendor& vendor, DevicePtr pointer, void* stream);
   // Frees what was given to free_in_stream() and is not used any more.
   void finish_frees(Vendor& vendor) { finish_stream_frees(vendor, Patience::none); }
-  // Lets kernels of device `reader` reach the recorder's memory on device `owner`: what is allocated, and what will be.
+  // Lets kernels of device `reader` reach the recorder's memory on device `owner`: what is allocated, and what will be, until
+  // each share() has been taken back by a keep_from().
   void share(int owner, int reader);
+  void keep_from(int owner, int reader);
   // The allocation of the recorder that holds an address.
   std::optional<MemoryRange> find_allocation(DevicePtr address) const;
 
@@ -215,6 +217,7 @@ class Recorder {
   enum class Waited { idle, failed, running };
   Waited wait_for_devices(Vendor& vendor, bool kernels_reach_host) const;
   Waited wait_for_devices(const Capture& capture) const;
+  static bool managed_variables_lie_right(const Capture& capture);
   bool kernels_reach_host() const;
   StateCapture::Memory whole_memory(const Opened& opened);
   Bytes least_memory(const Opened& opened, ByteSpan parameters);
@@ -268,7 +271,7 @@ class Recorder {
   std::multiset<const void*> capturing_;           // per-thread streams have one name
   std::shared_ptr<Database> database_;             // of all devices
   std::string architecture_;                       // of all devices
-  std::map<int, std::set<int>> readers_;           // of a device's memory: other devices
+  std::map<int, std::multiset<int>> readers_;      // of a device's memory: other devices, as often as the program has shared it
   RangeMap<NotRecorded> foreign_;  // memory that is not the recorder's, and why a launch that is given it is not recorded
   struct Freed {
     std::shared_ptr<Opened> opened;  // whose memory it was

@@ -124,5 +124,27 @@ TEST_F(RecorderOnDevices, AResetIsOfOneDevice) {
   EXPECT_EQ(allocate(1_MiB), memory);
 }
 
+TEST_F(RecorderOnDevices, AResetTakesManagedMemoryOfItsDeviceAlone) {
+  const MemoryRange one{DevicePtr(0x7f0000000000), Bytes(100)}, two{DevicePtr(0x7f0000001000), Bytes(100)};
+  EXPECT_TRUE(allocate(1_MiB));
+  vendor_.current = 1;
+  EXPECT_TRUE(allocate(1_MiB));
+  recorder_.outside_memory().add_managed(one, 0);
+  recorder_.outside_memory().add_managed(two, 1);
+  EXPECT_TRUE(recorder_.reset(vendor_, 1)) << "device 0 is open still";
+  EXPECT_EQ(recorder_.outside_memory().managed(), std::vector{one});
+}
+
+TEST_F(RecorderOnDevices, AResetOfADeviceThatWasNeverOpenedLeavesWhatIsOfOthers) {
+  const MemoryRange managed{DevicePtr(0x7f0000000000), Bytes(100)};
+  recorder_.outside_memory().add_managed(managed, 0);
+  EXPECT_FALSE(recorder_.reset(vendor_, 1)) << "none is open yet";
+  EXPECT_EQ(recorder_.outside_memory().managed(), std::vector{managed});
+  auto memory = allocate(1_MiB);
+  EXPECT_TRUE(recorder_.reset(vendor_, 1));
+  EXPECT_TRUE(recorder_.find_allocation(*memory));
+  EXPECT_EQ(recorder_.outside_memory().managed(), std::vector{managed});
+}
+
 }  // namespace
 }  // namespace mneme

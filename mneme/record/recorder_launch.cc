@@ -105,8 +105,7 @@ std::optional<NotRecorded> Recorder::select(const std::shared_ptr<const Recordab
   if (launch.refusal) return launch.refusal;
   if (stream_captures_ > 0) return NotRecorded::during_capture;
   if (launch.packed.empty() && !arguments_are_there(kernel, launch.arguments)) return NotRecorded::launch_failed;
-  bool managed = std::any_of(kernel.globals.begin(), kernel.globals.end(), [](const auto& g) { return g.info.managed; });
-  if (managed) return NotRecorded::managed_global;
+  if (kernel.record.level == CodeLevel::ir && kernel.reads_managed_variables()) return NotRecorded::managed_global;
   if (kernel.uses_textures) return NotRecorded::textures;
   if (kernel.uses_device_heap) return NotRecorded::device_heap;
   if (kernel.launches_kernels) return NotRecorded::device_launch;
@@ -271,6 +270,11 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   }
   memory_was_read_ = true;
   MNEME_ASSIGN(capture.memory.globals, find_globals(*capture.kernel, capture.recording.instance.parameters, capture.vendor));
+  if (!managed_variables_lie_right(capture)) {
+    selection_.take_back_attempt(*capture.kernel->counts);
+    count(NotRecorded::managed_global, capture.kernel->display_name());
+    return false;
+  }
   capture.memory.allocations = opened.space->allocations();
   capture.memory.mapped = outside_memory_.mapped(opened.ordinal);
   capture.memory.managed = outside_memory_.managed();
@@ -327,10 +331,21 @@ Recorder::Waited Recorder::wait_for_devices(Vendor& vendor, bool kernels_reach_h
   return result.get().ok() ? Waited::idle : Waited::failed;
 }
 
+// A managed variable is captured as any other, by its name, if what has that name is the variable, and the host may reach it
+// while kernels run.
+bool Recorder::managed_variables_lie_right(const Capture& capture) {
+  const auto& found = capture.memory.globals;
+  return std::ranges::all_of(capture.kernel->globals, [&](const RecordableKernel::Global& global) {
+    if (!global.info.managed) return true;
+    const auto place = std::ranges::find(found, global.info.name, &CapturedGlobal::name);
+    return place != found.end() && place->size == Bytes(global.info.size) && capture.vendor.is_managed(place->address);
+  });
+}
+
 bool Recorder::kernels_reach_host() const { return host_memory_.bytes().count != 0 || !outside_memory_.managed().empty(); }
 
 Recorder::Waited Recorder::wait_for_devices(const Capture& capture) const {
-  return wait_for_devices(capture.vendor, kernels_reach_host());
+  return wait_for_devices(capture.vendor, kernels_reach_host() || capture.kernel->reads_managed_variables());
 }
 
 std::optional<NotRecorded> Recorder::wait_for_device(Vendor& vendor) const {

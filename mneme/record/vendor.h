@@ -33,6 +33,8 @@ class Vendor {
   virtual bool has_happened(void*) { return true; }
   // Where the kernel's image has the device global of that name. `name` is the one in the image, not the one in the IR.
   virtual Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) = 0;
+  // Whether an address lies in managed memory that the host may reach while kernels run.
+  virtual bool is_managed([[maybe_unused]] DevicePtr address) const { return false; }
   // Where a registered variable lies, which must not be a managed one. `table` is the index of the call table through which it
   // was registered.
   virtual Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) = 0;

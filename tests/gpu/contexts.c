@@ -6,14 +6,15 @@
 
 static const char kCode[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
-    ".global .align 4 .u32 increment = 3;\n"
+    ".global .align 8 .u64 increment;\n" /* an address, that narrowing follows */
     ".visible .entry add(.param .u64 words, .param .u32 count)\n{\n"
-    ".reg .pred %p<2>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<4>;\n"
+    ".reg .pred %p<2>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<6>;\n"
     "ld.param.u64 %rd1, [words];\nld.param.u32 %r1, [count];\n"
     "mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmov.u32 %r4, %tid.x;\nmad.lo.u32 %r5, %r2, %r3, %r4;\n"
     "setp.ge.u32 %p1, %r5, %r1;\n@%p1 bra DONE;\n"
     "mul.wide.u32 %rd2, %r5, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
-    "ld.global.u32 %r6, [%rd3];\nld.global.u32 %r7, [increment];\nadd.u32 %r6, %r6, %r7;\nst.global.u32 [%rd3], %r6;\n"
+    "ld.global.u32 %r6, [%rd3];\nld.global.u64 %rd4, [increment];\nld.global.u32 %r7, [%rd4];\nadd.u32 %r6, %r6, "
+    "%r7;\nst.global.u32 [%rd3], %r6;\n"
     "DONE:\nret;\n}\n";
 
 typedef unsigned long long address;
@@ -44,8 +45,13 @@ static address allocate(unsigned first) {
 
 static void* load(void) {
   void *module, *kernel;
+  address variable, memory = allocate(3);
+  size_t size;
+  typedef int (*find_function)(address*, size_t*, void*, const char*);
   CHECK("cuModuleLoadData", FIND(int (*)(void**, const void*), "cuModuleLoadData")(&module, kCode));
   CHECK("cuModuleGetFunction", FIND(int (*)(void**, void*, const char*), "cuModuleGetFunction")(&kernel, module, "add"));
+  CHECK("cuModuleGetGlobal", FIND(find_function, "cuModuleGetGlobal_v2")(&variable, &size, module, "increment"));
+  CHECK("cuMemcpyHtoD", FIND(int (*)(address, const void*, size_t), "cuMemcpyHtoD_v2")(variable, &memory, size));
   return kernel;
 }
 

@@ -111,12 +111,12 @@ Status CudaAddressSpace::map_impl(DevicePtr address, Bytes size) {
   return status;
 }
 
-Status CudaAddressSpace::set_access(uint64_t address, uint64_t size, int ordinal) {
-  CUmemAccessDesc access{};
-  access.location = location_of(ordinal);
-  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  return context_.check(context_.driver().cuMemSetAccess(address, size, &access, 1), "cuMemSetAccess({} at {:#x}, of device {})",
-                        Bytes(size), address, ordinal);
+Status CudaAddressSpace::set_access(uint64_t address, uint64_t size, int ordinal, Access access) {
+  CUmemAccessDesc description{};
+  description.location = location_of(ordinal);
+  description.flags = access == Access::full ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  return context_.check(context_.driver().cuMemSetAccess(address, size, &description, 1),
+                        "cuMemSetAccess({} at {:#x}, of device {})", Bytes(size), address, ordinal);
 }
 
 Status CudaAddressSpace::share_impl(int ordinal) {
@@ -125,6 +125,15 @@ Status CudaAddressSpace::share_impl(int ordinal) {
   MNEME_TRY(scope.status());
   for (auto [address, size] : pieces_) MNEME_TRY(set_access(address, size, ordinal));
   readers_.insert(ordinal);
+  return {};
+}
+
+Status CudaAddressSpace::keep_from_impl(int ordinal) {
+  if (!readers_.contains(ordinal)) return {};
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  for (auto [address, size] : pieces_) MNEME_TRY(set_access(address, size, ordinal, Access::none));
+  readers_.erase(ordinal);
   return {};
 }
 

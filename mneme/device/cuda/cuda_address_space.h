@@ -25,7 +25,9 @@ class CudaAddressSpace final : public AddressSpace {
   Status map_impl(DevicePtr address, Bytes size) override;
   Status unmap_impl(DevicePtr address, Bytes size) override;
   Status share_impl(int ordinal) override;
-  Status set_access(uint64_t address, uint64_t size, int ordinal);
+  Status keep_from_impl(int ordinal) override;
+  enum class Access { none, full };
+  Status set_access(uint64_t address, uint64_t size, int ordinal, Access access = Access::full);
   Status map_piece(uint64_t address, uint64_t size);
   Status unmap_piece(uint64_t address);
 

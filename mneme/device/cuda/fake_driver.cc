@@ -44,6 +44,7 @@ struct FakeContext {
 };
 std::deque<FakeContext> contexts;
 std::set<CUcontext> destroyed;
+std::map<CUcontext, int> attachments;  // beyond the first one
 std::map<CUdevice, CUcontext> primaries;
 std::map<CUstream, CUcontext> streams;
 
@@ -267,6 +268,19 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
   if (current_context() == context) stack.pop_back();
   std::erase_if(allocations, [&](const auto& one) { return one.second == context; });
   return CUDA_SUCCESS;
+}
+CUresult cuCtxAttach(CUcontext* context, unsigned) {
+  ENTER();
+  ++attachments[*context = current_context()];
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxDetach(CUcontext context) {
+  {
+    ENTER();
+    if (context != current_context()) return CUDA_ERROR_INVALID_CONTEXT;
+    if (attachments[context]-- > 0) return CUDA_SUCCESS;
+  }
+  return cuCtxDestroy_v2(context);
 }
 CUresult cuGreenCtxCreate(CUgreenCtx* green, CUdevResourceDesc, CUdevice device, unsigned) {
   ENTER();
@@ -702,6 +716,13 @@ CUresult cuMemUnmap(CUdeviceptr pointer, size_t size) {
 }
 CUresult cuMemSetAccess(CUdeviceptr pointer, size_t size, const CUmemAccessDesc* access, size_t count) {
   ENTER();
+  if (access->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE) {  // to take it from another device
+    for (uint64_t at = pointer; at < pointer + size; at += mappings[at]) {
+      if (!mappings.contains(at)) return CUDA_ERROR_INVALID_VALUE;
+      readers[at].erase(access->location.id);
+    }
+    return CUDA_SUCCESS;
+  }
   const bool writable = access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   if (count != 1 || (!writable && access->flags != CU_MEM_ACCESS_FLAGS_PROT_READ)) return CUDA_ERROR_INVALID_VALUE;
   for (uint64_t at = pointer; at < pointer + size; at += mappings[at]) {

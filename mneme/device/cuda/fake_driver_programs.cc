@@ -2,7 +2,8 @@
 //
 // Every image has a kernel "add_one" with two parameters, an address and a count: it adds one to each of so many 32-bit words.
 // Any other kernel has the same parameters and does nothing. The environment scripts it: MNEME_FAKE_ELSEWHERE_FROM is
-// `elsewhere_from`, MNEME_FAKE_SHARES_MANAGED whether host and device may reach managed memory at once.
+// `elsewhere_from`, MNEME_FAKE_SHARES_MANAGED whether host and device may reach managed memory at once,
+// MNEME_FAKE_MANAGED_VARIABLE the size of a managed variable "increment".
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -23,6 +24,13 @@ std::map<CUdevice, CUmemoryPool> current_pools;  // of devices that do not use t
 
 // The variable is read here, and not only looked up.
 unsigned char table[24];
+
+// The variable of managed memory; null: no image has one.
+const std::vector<std::byte>* managed() {
+  const auto& globals = mneme::cuda::fake_state().globals;
+  const auto found = globals.find("increment");
+  return found == globals.end() ? nullptr : &found->second;
+}
 
 template <typename Handle>
 Handle make_handle() {
@@ -45,6 +53,7 @@ const bool prepared = [] {
   if (const char* from = std::getenv("MNEME_FAKE_ELSEWHERE_FROM")) state.elsewhere_from = std::strtoull(from, nullptr, 0);
   if (const char* value = std::getenv("MNEME_FAKE_SHARES_MANAGED"))
     state.attributes[CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = std::atoi(value);
+  if (const char* size = std::getenv("MNEME_FAKE_MANAGED_VARIABLE")) state.globals["increment"].resize(std::atoi(size));
   // A replay's way to launch.
   state.kernels["add_one"] = [](const mneme::cuda::FakeLaunch& launch) {
     CUdeviceptr address = 0;
@@ -98,7 +107,10 @@ CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
 }
 CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc*, size_t) { return CUDA_SUCCESS; }
 CUresult cuMemPoolTrimTo(CUmemoryPool, size_t) { return CUDA_SUCCESS; }
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps*) { return *pool = make_handle<CUmemoryPool>(), CUDA_SUCCESS; }
+CUresult cuMemPoolDestroy(CUmemoryPool) { return CUDA_SUCCESS; }
 CUresult cuCtxEnablePeerAccess(CUcontext, unsigned) { return CUDA_SUCCESS; }
+CUresult cuCtxDisablePeerAccess(CUcontext) { return CUDA_SUCCESS; }
 CUresult cuIpcGetMemHandle(CUipcMemHandle*, CUdeviceptr address) {
   return mneme::cuda::fake_is_mapped(address) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
@@ -122,7 +134,11 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary, const char* name) {
   kernels[*kernel] = name;
   return CUDA_SUCCESS;
 }
+CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* size, CUlibrary, const char* name) {
+  return std::strcmp(name, "increment") == 0 ? cuModuleGetGlobal(address, size, nullptr, name) : CUDA_ERROR_NOT_FOUND;
+}
 CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* size, CUlibrary, const char* name) {
+  if (std::strcmp(name, "increment") == 0) return CUDA_ERROR_NOT_FOUND;  // cuLibraryGetManaged() finds it
   return cuModuleGetGlobal(address, size, nullptr, name);
 }
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
@@ -181,6 +197,8 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr po
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr pointer) {
   if (attribute == CU_POINTER_ATTRIBUTE_RANGE_SIZE) *static_cast<size_t*>(value) = mneme::cuda::kFakeGranularity;
   if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER) *static_cast<CUdeviceptr*>(value) = pointer;
+  if (attribute == CU_POINTER_ATTRIBUTE_IS_MANAGED)
+    *static_cast<unsigned*>(value) = managed() && pointer == reinterpret_cast<CUdeviceptr>(managed()->data());
   return CUDA_SUCCESS;
 }
 CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC*, const CUDA_TEXTURE_DESC*,

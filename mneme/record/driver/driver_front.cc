@@ -20,12 +20,14 @@ namespace mneme::driver {
   X(cuEventRecord)              \
   X(cuEventQuery)               \
   X(cuStreamIsCapturing)        \
+  X(cuPointerGetAttribute)      \
   X(cuModuleGetGlobal_v2)
 // Those that came later than the oldest driver that is recorded on; null there.
 #define MNEME_LATER_CALLS(X)   \
   X(cuDeviceGetMemPool)        \
   X(cuDeviceGetDefaultMemPool) \
   X(cuLibraryGetGlobal)        \
+  X(cuLibraryGetManaged)       \
   X(cuStreamGetCtx)            \
   X(cuStreamGetGreenCtx)       \
   X(cuFuncGetParamInfo)        \
@@ -139,15 +141,30 @@ Result<CUcontext> DriverFront::primary_context(CUdevice device) {
   return primary_[device] = primary;
 }
 
-bool DriverFront::allocates_from_default_pool(void* stream) const {
+void DriverFront::add_pool(CUmemoryPool pool, int device) {
+  std::lock_guard lock(mutex_);
+  pools_[pool] = device;
+}
+void DriverFront::forget_pool(CUmemoryPool pool) {
+  std::lock_guard lock(mutex_);
+  pools_.erase(pool);
+  std::erase_if(pool_readers_, [&](const auto& one) { return one.first == pool; });
+}
+
+bool DriverFront::set_pool_access(CUmemoryPool pool, int reader, bool reaches) {
+  std::lock_guard lock(mutex_);
+  return reaches ? pool_readers_.emplace(pool, reader).second : pool_readers_.erase({pool, reader}) != 0;
+}
+
+bool DriverFront::allocates_from_plain_pool(CUstream stream, CUmemoryPool pool) const {
   CUdevice device = 0;
-  CUmemoryPool used = nullptr;
   if (!functions_->cuDeviceGetMemPool || functions_->cuCtxGetDevice(&device) != CUDA_SUCCESS) return false;
   CUcontext of_stream = nullptr;
-  if (stream && functions_->cuStreamGetCtx &&
-      functions_->cuStreamGetCtx(static_cast<CUstream>(stream), &of_stream) == CUDA_SUCCESS && of_stream != current_context())
+  if (stream && functions_->cuStreamGetCtx && functions_->cuStreamGetCtx(stream, &of_stream) == CUDA_SUCCESS &&
+      of_stream != current_context())
     return false;
-  return functions_->cuDeviceGetMemPool(&used, device) == CUDA_SUCCESS && device_of_default_pool(used) == device;
+  if (!pool && functions_->cuDeviceGetMemPool(&pool, device) != CUDA_SUCCESS) return false;
+  return device_of_pool(pool) == device;
 }
 
 bool DriverFront::shares_managed_memory() const {
@@ -156,6 +173,13 @@ bool DriverFront::shares_managed_memory() const {
   return functions_->cuCtxGetDevice(&device) == CUDA_SUCCESS &&
          functions_->cuDeviceGetAttribute(&shares, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device) == CUDA_SUCCESS &&
          shares != 0;
+}
+
+bool DriverFront::is_managed(DevicePtr address) const {
+  unsigned managed = 0;
+  return shares_managed_memory() &&
+         functions_->cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, address.address) == CUDA_SUCCESS &&
+         managed != 0;
 }
 
 bool DriverFront::is_capturing(CUstream stream) const {
@@ -177,7 +201,11 @@ mneme_driver_function DriverFront::find(const char* name) const {
   return reinterpret_cast<mneme_driver_function>(::dlsym(library_, name));
 }
 
-std::optional<int> DriverFront::device_of_default_pool(CUmemoryPool pool) const {
+std::optional<int> DriverFront::device_of_pool(CUmemoryPool pool) const {
+  {
+    std::lock_guard lock(mutex_);
+    if (auto own = pools_.find(pool); own != pools_.end()) return own->second;
+  }
   int count = 0;
   if (!functions_->cuDeviceGetDefaultMemPool || functions_->cuDeviceGetCount(&count) != CUDA_SUCCESS) return std::nullopt;
   for (CUdevice device = 0; device < count; ++device) {
@@ -200,8 +228,8 @@ Status DriverFront::synchronize(int ordinal) {
   if (auto primary = primary_context(ordinal); primary.ok() && *primary) contexts.push_back(*primary);
   {
     std::lock_guard lock(mutex_);
-    for (const auto& [context, device] : own_)
-      if (device == ordinal) contexts.push_back(context);
+    for (const auto& [context, own] : own_)
+      if (own.device == ordinal) contexts.push_back(context);
   }
   Status all;
   for (CUcontext context : contexts)
@@ -211,12 +239,18 @@ Status DriverFront::synchronize(int ordinal) {
 
 void DriverFront::add_context(CUcontext context, CUdevice device) {
   std::lock_guard lock(mutex_);
-  own_[context] = device;
+  own_[context] = {device};
+}
+
+std::optional<int> DriverFront::count_own(CUcontext context, int change) {
+  std::lock_guard lock(mutex_);
+  const auto found = own_.find(context);
+  return found == own_.end() ? std::nullopt : std::optional(found->second.uses += change);
 }
 
 bool DriverFront::has_own_context(CUdevice device) const {
   std::lock_guard lock(mutex_);
-  return std::any_of(own_.begin(), own_.end(), [&](const auto& own) { return own.second == device; });
+  return std::any_of(own_.begin(), own_.end(), [&](const auto& own) { return own.second.device == device; });
 }
 
 DriverFront::Belongings DriverFront::forget_context(CUcontext context) {
@@ -253,16 +287,15 @@ void DriverFront::add_image(const void* handle) {
   belongings_[context].images.insert(handle);
 }
 
-// The primary context's is freed by a reset.
 void DriverFront::add_memory(CUdeviceptr address) {
   const CUcontext context = current_context();
   std::lock_guard lock(mutex_);
-  if (own_.contains(context)) belongings_[context].memory.insert(address);
+  belongings_[context].memory.insert(address);
 }
 void DriverFront::forget_memory(CUdeviceptr address) {
   std::lock_guard lock(mutex_);
-  for (const auto& [context, device] : own_)
-    if (belongings_[context].memory.erase(address) != 0) return;
+  for (auto& [context, belongings] : belongings_)
+    if (belongings.memory.erase(address) != 0) return;
 }
 
 Result<void*> DriverFront::record_event(void* stream) {
@@ -297,9 +330,10 @@ Result<MemoryRange> DriverFront::find_global(const RecordableKernel& kernel, con
   }
   CUdeviceptr address = 0;
   size_t size = 0;
-  const CUresult code = is_library
-                            ? functions_->cuLibraryGetGlobal(&address, &size, static_cast<CUlibrary>(image), name.c_str())
-                            : functions_->cuModuleGetGlobal_v2(&address, &size, static_cast<CUmodule>(image), name.c_str());
+  CUresult code = is_library ? functions_->cuLibraryGetGlobal(&address, &size, static_cast<CUlibrary>(image), name.c_str())
+                             : functions_->cuModuleGetGlobal_v2(&address, &size, static_cast<CUmodule>(image), name.c_str());
+  if (code == CUDA_ERROR_NOT_FOUND && is_library && functions_->cuLibraryGetManaged)
+    code = functions_->cuLibraryGetManaged(&address, &size, static_cast<CUlibrary>(image), name.c_str());
   if (code != CUDA_SUCCESS && code != CUDA_ERROR_NOT_FOUND) return driver_error("looking up a variable", code);
   if (code != CUDA_SUCCESS)
     return error(Code::not_found, "the driver finds no variable {}: it returned {}", name, static_cast<int>(code));

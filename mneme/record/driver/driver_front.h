@@ -54,18 +54,27 @@ class DriverFront final : public Vendor {
   // Another function of the driver's, by its exported name; null: this driver lacks it.
   mneme_driver_function find(const char* name) const;
 
-  // Whether what is allocated in this stream would come from the current device's own pool, which the program has not replaced.
-  bool allocates_from_default_pool(void* stream) const;
-  // Whether the pool is a device's own one: that device.
-  std::optional<int> device_of_default_pool(CUmemoryPool pool) const;
+  // Pools that the program makes, of a device's memory and with no more to them, such as that other processes may share it.
+  void add_pool(CUmemoryPool pool, int device);
+  void forget_pool(CUmemoryPool pool);
+  // The device of a plain pool: of one of these, or of a device's own one.
+  std::optional<int> device_of_pool(CUmemoryPool pool) const;
+  // Whether what is allocated in this stream comes from a plain pool of the current device: from `pool`, or, where that is null,
+  // from the pool that the device uses.
+  bool allocates_from_plain_pool(CUstream stream, CUmemoryPool pool = nullptr) const;
+  // Notes whether a device reaches a pool. Returns whether that has changed.
+  bool set_pool_access(CUmemoryPool pool, int reader, bool reaches);
   // The device that a context is on.
   Result<int> device_of(CUcontext context) const;
 
   // Contexts that the program makes itself (cuCtxCreate), and destroys.
   void add_context(CUcontext context, CUdevice device);
+  // How often the program holds such a context (cuCtxAttach, cuCtxDetach): `change` is 1 or -1, and what is returned is the
+  // number after it. Nothing: it is none of them.
+  std::optional<int> count_own(CUcontext context, int change);
   // Whether the program has a context of its own on the device.
   bool has_own_context(CUdevice device) const;
-  // What lives no longer than a context: images that were loaded into it, and memory of the recorder that was allocated in it.
+  // What lives no longer than a context: images that were loaded into it, and memory that was allocated in it.
   struct Belongings {
     std::set<const void*> images;
     std::set<CUdeviceptr> memory;
@@ -85,6 +94,7 @@ class DriverFront final : public Vendor {
 
   // Whether the host may reach managed memory while kernels of the current device run.
   bool shares_managed_memory() const;
+  bool is_managed(DevicePtr address) const override;
 
   // Handles of images that are libraries (CUlibrary) and not modules.
   void add_library(const void* handle);
@@ -102,7 +112,13 @@ class DriverFront final : public Vendor {
   std::set<const void*> libraries_;
   std::map<CUdevice, CUcontext> primary_;  // retained, as the recorder's device does
   std::map<CUdevice, int> primary_uses_;   // of the program
-  std::map<CUcontext, CUdevice> own_;      // that the program has made
+  struct OwnContext {
+    CUdevice device = 0;
+    int uses = 1;
+  };
+  std::map<CUcontext, OwnContext> own_;  // that the program has made
+  std::map<CUmemoryPool, int> pools_;    // likewise, and on which device
+  std::set<std::pair<CUmemoryPool, int>> pool_readers_;
   std::map<CUcontext, Belongings> belongings_;
   std::atomic<bool> green_contexts_ = false;  // there are some
 };

@@ -166,6 +166,32 @@ TEST_F(DriverFrontTest, AKernelThatReadsAManagedVariableIsNotRecorded) {
   EXPECT_EQ(passed(NotRecorded::managed_global), 2u);
 }
 
+TEST_F(DriverFrontTest, AManagedVariableIsRecordedByItsName) {
+  ::setenv("MNEME_FAKE_MANAGED_VARIABLE", "4", 1);
+  for (const char* image : {MNEME_TEST_MANAGED_CUBIN, MNEME_TEST_MANAGED_PTX})
+    for (const char* way : {" launch", " library launch"})
+      EXPECT_EQ(recorded("dlsym " + std::string(image) + way), kSum) << image;
+  EXPECT_EQ(report().instances, 2u);
+  EXPECT_EQ(report().duplicates, 2u);
+  for (const KernelDocument& kernel : kernels()) {
+    const auto states = Database::open(database_)->load_memory(kernel.instances.at(0));
+    ASSERT_TRUE(states.ok());
+    const auto& regions = states->prologue.regions;
+    EXPECT_TRUE(
+        std::ranges::any_of(regions, [](const Region& r) { return r.kind == Region::Kind::global && r.name == "increment"; }));
+  }
+  // What has the name and is another thing is none.
+  ::setenv("MNEME_FAKE_MANAGED_VARIABLE", "8", 1);
+  recorded("dlsym " MNEME_TEST_MANAGED_PTX " launch");
+  EXPECT_EQ(passed(NotRecorded::managed_global), 1u);
+  ::setenv("MNEME_FAKE_MANAGED_VARIABLE", "4", 1);
+  ::setenv("MNEME_FAKE_SHARES_MANAGED", "0", 1);
+  recorded("dlsym " MNEME_TEST_MANAGED_PTX " launch");
+  ::unsetenv("MNEME_FAKE_SHARES_MANAGED");
+  ::unsetenv("MNEME_FAKE_MANAGED_VARIABLE");
+  EXPECT_EQ(passed(NotRecorded::managed_global), 2u);
+}
+
 TEST_F(DriverFrontTest, AKernelThatAllocatesOrFreesItselfIsNotRecorded) {
   for (const char* image : {MNEME_TEST_HEAP_CUBIN, MNEME_TEST_HEAP_PTX})
     EXPECT_EQ(recorded("dlsym " + std::string(image) + " launch"), kSum) << image;
@@ -179,6 +205,24 @@ TEST_F(DriverFrontTest, MemoryThatIsNotTheDevicesOwnIsKnownAndNotServed) {
   EXPECT_EQ(recorded(steps), bare(steps));
   EXPECT_EQ(report().instances, 1u);
   EXPECT_EQ(passed(NotRecorded::pool_memory), 3u);
+}
+
+TEST_F(DriverFrontTest, MemoryOfAPoolOfTheProgramsOwnIsServed) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " own_pool";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().instances, 3u);
+  EXPECT_EQ(passed(NotRecorded::pool_memory), 0u);
+}
+
+TEST_F(DriverFrontTest, MemoryOfAPoolThatIsMoreThanTheDevicesMemoryIsNotServed) {
+  options_.max = 100;
+  for (const std::string pool : {" shared_pool", " small_pool"}) {
+    const std::string steps = "dlsym " + kCubin + pool;
+    EXPECT_EQ(recorded(steps), bare(steps));
+  }
+  EXPECT_EQ(report().instances, 0u);
+  EXPECT_EQ(passed(NotRecorded::pool_memory), 6u);
 }
 
 TEST_F(DriverFrontTest, MemoryThatTheProgramMapsItselfIsRecordedWhereItLies) {
@@ -270,6 +314,15 @@ TEST_F(DriverFrontTest, AContextOfTheProgramsOwnIsRecordedAndGoesWithWhatIsInIt)
   EXPECT_EQ(passed(NotRecorded::unknown_kernel), 1u) << "the module went with its context";
 }
 
+TEST_F(DriverFrontTest, AContextGoesWhenTheProgramHasDetachedFromItAsOftenAsItAttached) {
+  const std::string steps = "dlsym " + kCubin + " context attach detach launch detach_last launch";
+  options_.max = 100;
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_THAT(bare(steps), HasSubstr("free 1\n"));
+  EXPECT_EQ(report().instances, 2u);
+  EXPECT_EQ(passed(NotRecorded::unknown_kernel), 1u) << "the module went with its context";
+}
+
 TEST_F(DriverFrontTest, AKernelOfALibraryIsTheSameInEachContext) {
   options_.max = 100;
   const std::string steps = "dlsym " + kCubin + " library launch context library launch destroy";
@@ -310,6 +363,14 @@ TEST_F(DriverFrontTest, APrimaryContextThatIsLetGoLeavesMemoryOfOtherContexts) {
   EXPECT_EQ(report().instances, 2u);
 }
 
+TEST_F(DriverFrontTest, APrimaryContextThatIsResetTakesItsMemoryAndLeavesThatOfOtherContexts) {
+  const std::string steps = "dlsym " + kCubin + " launch context launch reset_primary launch";
+  options_.max = 100;
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_THAT(bare(steps), HasSubstr("free 1\n"));
+  EXPECT_EQ(report().instances, 3u);
+}
+
 TEST_F(DriverFrontTest, AGreenContextAndAStreamOfAnotherContextAreNotRecorded) {
   const std::string steps = "dlsym " + kCubin + " green other_stream launch";
   options_.max = 100;
@@ -345,6 +406,16 @@ TEST_F(DriverFrontTest, MemoryOfAnotherDeviceIsReachedAsTheProgramHasAllowed) {
   EXPECT_EQ(recorded("dlsym " + kCubin + " device peer_launch"), "cuLaunchKernel returned 700\nstatus 1024\n");
   ::unsetenv("MNEME_FAKE_DEVICES");
   EXPECT_EQ(passed(NotRecorded::peer_memory), 4u);
+}
+
+TEST_F(DriverFrontTest, MemoryOfAnotherDeviceIsNotReachedAnyMoreWhenTheProgramTakesThatBack) {
+  ::setenv("MNEME_FAKE_DEVICES", "2", 1);
+  for (const std::string way : {" launch device peer disable_peer", " pool_access pool_access device pool_no_access"})
+    EXPECT_EQ(recorded("dlsym " + kCubin + way + " peer_launch"), "cuLaunchKernel returned 700\nstatus 1024\n") << way;
+  // Of two permissions one is left.
+  const std::string steps = "dlsym " + kCubin + " pool_access launch device peer disable_peer peer_launch";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  ::unsetenv("MNEME_FAKE_DEVICES");
 }
 
 TEST_F(DriverFrontTest, MemoryThatIsSharedWithAnotherProcessIsWarnedOfOnce) {

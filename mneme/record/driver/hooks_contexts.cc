@@ -1,5 +1,8 @@
 // Contexts: which there are, what lives no longer than they do, and which device reaches another one's memory.
+#include <span>
+
 #include "mneme/record/driver/driver_front.h"
+#include "mneme/record/free_outside.h"
 
 namespace mneme::driver {
 namespace {
@@ -12,29 +15,44 @@ CUresult on_create(CUcontext* context, A... arguments) {
   return code;
 }
 
-// Managed memory is freed by the driver, with its context.
-void free_with_context(DevicePtr memory) {
-  OutsideMemory& outside = recorder()->outside_memory();
-  if (!outside.is_managed(memory)) {
-    [[maybe_unused]] Status freed = recorder()->free(front(), memory);
-    return;
+// The driver frees what was allocated in a context together with it, and the recorder its own.
+void free_with_context(const DriverFront::Belongings& gone) {
+  for (CUdeviceptr memory : gone.memory) {
+    if (recorder()->owns(memory)) {
+      [[maybe_unused]] Status freed = recorder()->free(front(), DevicePtr(memory));
+    } else {
+      free_outside(DevicePtr(memory), [] { return CUDA_SUCCESS; });
+    }
   }
-  Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
-  if (const auto range = outside.remove_managed(memory)) recorder()->forget_annotations(*range);
+  for (const void* image : gone.images) forget_image(image);
 }
 
-// The driver frees what was allocated in a context together with it, and the recorder its own.
-CUresult on_destroy(CUcontext context) {
+// To be called before a context of the program's own goes.
+void leave_context(CUcontext context) {
   // The context's work is waited for, and what its events stand for is freed, while the context is there.
   if (auto device = front().device_of(context); device.ok() && !recorder()->in_stream_capture()) {
     [[maybe_unused]] Status waited = front().synchronize(*device);
     recorder()->finish_frees(front());
   }
-  const DriverFront::Belongings gone = front().forget_context(context);
-  for (CUdeviceptr memory : gone.memory) free_with_context(DevicePtr(memory));
-  for (const void* image : gone.images) forget_image(image);
+  free_with_context(front().forget_context(context));
+}
+
+CUresult on_destroy(CUcontext context) {
+  leave_context(context);
   Gate::Use use(recorder()->gate());
   return MNEME_DRIVER(cuCtxDestroy_v2, cuCtxDestroy)(context);
+}
+
+CUresult on_attach(CUcontext* context, unsigned flags) {
+  const CUresult code = MNEME_DRIVER(cuCtxAttach, cuCtxAttach)(context, flags);
+  if (code == CUDA_SUCCESS) front().count_own(*context, 1);
+  return code;
+}
+// The driver detaches from the current context alone.
+CUresult on_detach(CUcontext context) {
+  if (context == front().current_context() && front().count_own(context, -1) == 0) leave_context(context);
+  Gate::Use use(recorder()->gate());
+  return MNEME_DRIVER(cuCtxDetach, cuCtxDetach)(context);
 }
 
 // To be called before the primary context of a device goes, and takes the recorder's memory and device with it, unless the
@@ -42,7 +60,7 @@ CUresult on_destroy(CUcontext context) {
 void lose_primary(CUdevice device) {
   if (!front().has_own_context(device)) recorder()->reset(front(), device);
   forget_graphs(device);
-  for (const void* image : front().forget_primary_context(device).images) forget_image(image);
+  free_with_context(front().forget_primary_context(device));
 }
 
 template <mneme_driver_call kSlot>
@@ -78,13 +96,43 @@ CUresult on_enable_peer(CUcontext peer, unsigned flags) {
   if (owner.ok() && reader.ok()) recorder()->share(*owner, *reader);
   return code;
 }
+CUresult on_disable_peer(CUcontext peer) {
+  const CUresult code = MNEME_DRIVER(cuCtxDisablePeerAccess, cuCtxDisablePeerAccess)(peer);
+  if (code != CUDA_SUCCESS) return code;
+  auto owner = front().device_of(peer);
+  auto reader = front().current_device();
+  if (owner.ok() && reader.ok()) recorder()->keep_from(*owner, *reader);
+  return code;
+}
 CUresult on_pool_access(CUmemoryPool pool, const CUmemAccessDesc* readers, size_t count) {
   const CUresult code = MNEME_DRIVER(cuMemPoolSetAccess, cuMemPoolSetAccess)(pool, readers, count);
-  const auto owner = code == CUDA_SUCCESS ? front().device_of_default_pool(pool) : std::nullopt;
-  for (size_t i = 0; owner && i < count; ++i)
-    if (readers[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE && readers[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)
-      recorder()->share(*owner, readers[i].location.id);
+  const auto owner = code == CUDA_SUCCESS ? front().device_of_pool(pool) : std::nullopt;
+  if (!owner) return code;
+  for (const CUmemAccessDesc& one : std::span(readers, count)) {
+    const int reader = one.location.id;
+    const bool reaches = one.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    if (one.location.type != CU_MEM_LOCATION_TYPE_DEVICE || !front().set_pool_access(pool, reader, reaches)) continue;
+    if (reaches)
+      recorder()->share(*owner, reader);
+    else
+      recorder()->keep_from(*owner, reader);
+  }
   return code;
+}
+
+// What more there is to a pool than a device's memory, the recorder's does not have.
+bool is_plain(const CUmemPoolProps& pool) {
+  return pool.allocType == CU_MEM_ALLOCATION_TYPE_PINNED && pool.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+         pool.handleTypes == CU_MEM_HANDLE_TYPE_NONE && pool.maxSize == 0 && pool.usage == 0;
+}
+CUresult on_pool_create(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+  const CUresult code = MNEME_DRIVER(cuMemPoolCreate, cuMemPoolCreate)(pool, properties);
+  if (code == CUDA_SUCCESS && is_plain(*properties)) front().add_pool(*pool, properties->location.id);
+  return code;
+}
+CUresult on_pool_destroy(CUmemoryPool pool) {
+  front().forget_pool(pool);  // first: another thread's pool may get its handle at once
+  return MNEME_DRIVER(cuMemPoolDestroy, cuMemPoolDestroy)(pool);
 }
 
 #define MNEME_HOOK(name, ...) hook(MNEME_DRIVER_CALL_##name, &__VA_ARGS__)
@@ -97,6 +145,8 @@ std::vector<DriverHook> context_hooks() {
       MNEME_HOOK(cuCtxCreate_v3, on_create<MNEME_DRIVER_CALL_cuCtxCreate_v3, CUexecAffinityParam*, int, unsigned, CUdevice>),
       MNEME_HOOK(cuCtxCreate_v4, on_create<MNEME_DRIVER_CALL_cuCtxCreate_v4, CUctxCreateParams*, unsigned, CUdevice>),
       MNEME_HOOK(cuCtxDestroy_v2, on_destroy),
+      MNEME_HOOK(cuCtxAttach, on_attach),
+      MNEME_HOOK(cuCtxDetach, on_detach),
       MNEME_HOOK(cuDevicePrimaryCtxRetain, on_primary_retain),
       MNEME_HOOK(cuDevicePrimaryCtxRelease, on_primary_release<MNEME_DRIVER_CALL_cuDevicePrimaryCtxRelease>),
       MNEME_HOOK(cuDevicePrimaryCtxRelease_v2, on_primary_release<MNEME_DRIVER_CALL_cuDevicePrimaryCtxRelease_v2>),
@@ -104,7 +154,10 @@ std::vector<DriverHook> context_hooks() {
       MNEME_HOOK(cuDevicePrimaryCtxReset_v2, on_primary_reset<MNEME_DRIVER_CALL_cuDevicePrimaryCtxReset_v2>),
       MNEME_HOOK(cuGreenCtxCreate, on_green_create),
       MNEME_HOOK(cuCtxEnablePeerAccess, on_enable_peer),
+      MNEME_HOOK(cuCtxDisablePeerAccess, on_disable_peer),
       MNEME_HOOK(cuMemPoolSetAccess, on_pool_access),
+      MNEME_HOOK(cuMemPoolCreate, on_pool_create),
+      MNEME_HOOK(cuMemPoolDestroy, on_pool_destroy),
   };
 }
 

@@ -5,6 +5,7 @@
 
 #include "mneme/base/log.h"
 #include "mneme/record/driver/driver_front.h"
+#include "mneme/record/free_outside.h"
 
 namespace mneme::driver {
 namespace {
@@ -67,21 +68,10 @@ CUresult result_of(const Status& status) {
   return MNEME_DRIVER(cuMemFree_v2, cuMemFree_v2)(0);
 }
 
-// Memory that is not the recorder's is freed by the driver, but not under a capture that reads it.
-template <typename Original>
-CUresult free_outside(CUdeviceptr pointer, Original original) {
-  recorder()->forget_foreign(pointer);
-  OutsideMemory& outside = recorder()->outside_memory();
-  if (!outside.is_managed(DevicePtr(pointer))) return original();
-  Gate::Use use(recorder()->gate(), Gate::Effect::removes_memory);
-  if (const auto memory = outside.remove_managed(DevicePtr(pointer))) recorder()->forget_annotations(*memory);
-  return original();
-}
-
 CUresult on_free(CUdeviceptr pointer) {
   front().forget_memory(pointer);
   if (pointer != 0 && recorder()->owns(pointer)) return result_of(recorder()->free(front(), DevicePtr(pointer)));
-  return free_outside(pointer, [&] { return MNEME_DRIVER(cuMemFree_v2, cuMemFree_v2)(pointer); });
+  return free_outside(DevicePtr(pointer), [&] { return MNEME_DRIVER(cuMemFree_v2, cuMemFree_v2)(pointer); });
 }
 template <mneme_driver_call kSlot, bool kPerThread>
 CUresult on_free_async(CUdeviceptr pointer, CUstream stream) {
@@ -90,7 +80,7 @@ CUresult on_free_async(CUdeviceptr pointer, CUstream stream) {
     void* const in = kPerThread && stream == nullptr ? CU_STREAM_PER_THREAD : stream;
     return result_of(recorder()->free_in_stream(front(), DevicePtr(pointer), in));
   }
-  return free_outside(pointer, [&] { return next<kSlot, decltype(&::cuMemFreeAsync)>(pointer, stream); });
+  return free_outside(DevicePtr(pointer), [&] { return next<kSlot, decltype(&::cuMemFreeAsync)>(pointer, stream); });
 }
 
 CUresult remember(CUresult code, const CUdeviceptr* pointer, size_t size, NotRecorded reason) {
@@ -100,18 +90,23 @@ CUresult remember(CUresult code, const CUdeviceptr* pointer, size_t size, NotRec
 
 // What an allocation in a stream takes memory from decides where it lies and who may use it: the recorder serves what would be
 // the device's own memory, with no more to it.
-template <mneme_driver_call kSlot>
-CUresult on_alloc_async(CUdeviceptr* out, size_t size, CUstream stream) {
-  auto original = [&] { return next<kSlot, decltype(&::cuMemAllocAsync)>(out, size, stream); };
-  if (!out || size == 0) return original();
-  if (is_captured() || !front().allocates_from_default_pool(stream))
+template <typename Original>
+CUresult allocate_from_pool(CUdeviceptr* out, size_t size, CUstream stream, CUmemoryPool pool, Original original) {
+  if (is_captured() || !front().allocates_from_plain_pool(stream, pool))
     return remember(original(), out, size, NotRecorded::pool_memory);
   return allocate(out, size, NotRecorded::pool_memory, original);
 }
 template <mneme_driver_call kSlot>
+CUresult on_alloc_async(CUdeviceptr* out, size_t size, CUstream stream) {
+  auto original = [&] { return next<kSlot, decltype(&::cuMemAllocAsync)>(out, size, stream); };
+  if (!out || size == 0) return original();
+  return allocate_from_pool(out, size, stream, nullptr, original);
+}
+template <mneme_driver_call kSlot>
 CUresult on_alloc_from_pool(CUdeviceptr* out, size_t size, CUmemoryPool pool, CUstream stream) {
-  return remember(next<kSlot, decltype(&::cuMemAllocFromPoolAsync)>(out, size, pool, stream), out, size,
-                  NotRecorded::pool_memory);
+  auto original = [&] { return next<kSlot, decltype(&::cuMemAllocFromPoolAsync)>(out, size, pool, stream); };
+  if (!out || size == 0 || !pool) return original();
+  return allocate_from_pool(out, size, stream, pool, original);
 }
 
 // Where host and device may not reach managed memory at once, a capture might meet the host there.
@@ -119,7 +114,8 @@ CUresult on_alloc_managed(CUdeviceptr* out, size_t size, unsigned flags) {
   const CUresult code = MNEME_DRIVER(cuMemAllocManaged, cuMemAllocManaged)(out, size, flags);
   if (!front().shares_managed_memory()) return remember(code, out, size, NotRecorded::managed_memory);
   if (code != CUDA_SUCCESS) return code;
-  recorder()->outside_memory().add_managed({DevicePtr(*out), Bytes(size)});
+  const auto device = front().current_device();
+  recorder()->outside_memory().add_managed({DevicePtr(*out), Bytes(size)}, device.ok() ? *device : 0);
   front().add_memory(*out);
   return code;
 }
@@ -227,9 +223,9 @@ std::vector<DriverHook> memory_hooks() {
       MNEME_HOOK(cuMemPoolTrimTo, on_pool_trim),
       MNEME_HOOK(cuIpcGetMemHandle, on_ipc_get),
       MNEME_ALLOCATION(cuMemAllocManaged, on_alloc_managed),
-      // known, not captured
       MNEME_ALLOCATION(cuMemAllocFromPoolAsync, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync>),
       MNEME_ALLOCATION(cuMemAllocFromPoolAsync_ptsz, on_alloc_from_pool<MNEME_DRIVER_CALL_cuMemAllocFromPoolAsync_ptsz>),
+      // known, not captured
       MNEME_HOOK(cuIpcOpenMemHandle, on_ipc_open<MNEME_DRIVER_CALL_cuIpcOpenMemHandle>),
       MNEME_HOOK(cuIpcOpenMemHandle_v2, on_ipc_open<MNEME_DRIVER_CALL_cuIpcOpenMemHandle_v2>),
       MNEME_HOOK(cuIpcCloseMemHandle, on_ipc_close),

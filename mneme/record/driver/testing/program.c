@@ -60,7 +60,13 @@ typedef CUresult (*function)();
   X(cuMemSetAccess, "cuMemSetAccess") \
   X(cuMemExportToShareableHandle, "cuMemExportToShareableHandle") \
   X(cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle") \
-  X(cuMemPoolSetAccess, "cuMemPoolSetAccess")
+  X(cuMemPoolSetAccess, "cuMemPoolSetAccess") \
+  X(cuMemPoolCreate, "cuMemPoolCreate") \
+  X(cuMemPoolDestroy, "cuMemPoolDestroy") \
+  X(cuCtxAttach, "cuCtxAttach") \
+  X(cuCtxDetach, "cuCtxDetach") \
+  X(cuDevicePrimaryCtxReset, "cuDevicePrimaryCtxReset_v2") \
+  X(cuCtxDisablePeerAccess, "cuCtxDisablePeerAccess")
 // clang-format on
 
 static struct {
@@ -198,6 +204,18 @@ static void go_back(void) {
   memory = before.memory;
 }
 
+/* Goes back from a context that is gone, and uses what was in it. */
+static void leave(void) {
+  const CUfunction old_kernel = kernel;
+  const CUdeviceptr old_memory = memory;
+  go_back();
+  printf("free %d\n", (int)driver.f_cuMemFree(old_memory));
+  const CUfunction now = kernel;
+  kernel = old_kernel;
+  launch(memory);
+  kernel = now;
+}
+
 /* Maps memory and takes it away again until it is told to stop. */
 static volatile int stop;
 static void* map_again_and_again(void* base) {
@@ -236,6 +254,24 @@ static void step(const char* what) {
     CUdeviceptr of_pool;
     CALL(cuMemAllocFromPoolAsync, &of_pool, (size_t)4 * kCount, (CUmemoryPool)0x10, NULL);
     launch(of_pool);
+  } else if (strcmp(what, "own_pool") == 0 || strcmp(what, "shared_pool") == 0 || strcmp(what, "small_pool") == 0) {
+    CUmemPoolProps properties = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    if (strcmp(what, "shared_pool") == 0) properties.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    if (strcmp(what, "small_pool") == 0) properties.maxSize = 1 << 20;
+    CUmemoryPool own, before_it;
+    CUdeviceptr from, in;
+    CALL(cuMemPoolCreate, &own, &properties);
+    CALL(cuMemAllocFromPoolAsync, &from, (size_t)4 * kCount, own, NULL);
+    launch(from);
+    CALL(cuDeviceGetDefaultMemPool, &before_it, 0);
+    CALL(cuDeviceSetMemPool, 0, own);
+    CALL(cuMemAllocAsync, &in, (size_t)4 * kCount, NULL);
+    CALL(cuDeviceSetMemPool, 0, before_it);
+    launch(in);
+    CALL(cuMemFreeAsync, in, NULL);
+    CALL(cuMemPoolDestroy, own);
+    launch(from); /* what is allocated outlives its pool */
+    CALL(cuMemFreeAsync, from, NULL);
   } else if (strcmp(what, "other_pool") == 0) {
     CUdeviceptr of_pool;
     CUmemoryPool own;
@@ -265,15 +301,19 @@ static void step(const char* what) {
     CALL(cuCtxPopCurrent, &popped);
     go_back();
   } else if (strcmp(what, "destroy") == 0) {
-    const CUfunction old_kernel = kernel;
-    const CUdeviceptr old_memory = memory;
     CALL(cuCtxDestroy, context);
-    go_back();
-    printf("free %d\n", (int)driver.f_cuMemFree(old_memory));
-    CUfunction now = kernel;
-    kernel = old_kernel;
-    launch(memory);
-    kernel = now;
+    leave();
+  } else if (strcmp(what, "attach") == 0) {
+    CUcontext attached;
+    CALL(cuCtxAttach, &attached, 0u);
+  } else if (strcmp(what, "detach") == 0) {
+    CALL(cuCtxDetach, context);
+  } else if (strcmp(what, "detach_last") == 0) {
+    CALL(cuCtxDetach, context);
+    leave();
+  } else if (strcmp(what, "reset_primary") == 0) { /* from within another context */
+    CALL(cuDevicePrimaryCtxReset, 0);
+    printf("free %d\n", (int)driver.f_cuMemFree(before.memory));
   } else if (strcmp(what, "let_go") == 0) {
     CALL(cuDevicePrimaryCtxRelease, 0);
   } else if (strcmp(what, "release") == 0) {
@@ -300,6 +340,13 @@ static void step(const char* what) {
   } else if (strcmp(what, "pool_access") == 0) {
     CUmemoryPool own;
     CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {1}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CALL(cuDeviceGetDefaultMemPool, &own, 0);
+    CALL(cuMemPoolSetAccess, own, &access, (size_t)1);
+  } else if (strcmp(what, "disable_peer") == 0) {
+    CALL(cuCtxDisablePeerAccess, before.context);
+  } else if (strcmp(what, "pool_no_access") == 0) {
+    CUmemoryPool own;
+    CUmemAccessDesc access = {{CU_MEM_LOCATION_TYPE_DEVICE, {1}}, CU_MEM_ACCESS_FLAGS_PROT_NONE};
     CALL(cuDeviceGetDefaultMemPool, &own, 0);
     CALL(cuMemPoolSetAccess, own, &access, (size_t)1);
   } else if (strcmp(what, "peer_launch") == 0) {
