@@ -23,8 +23,10 @@ struct FormatVersion {
   uint16_t minor = 0;
   friend constexpr auto operator<=>(const FormatVersion&, const FormatVersion&) = default;
 };
-// The newest: of a state with memory outside of the recorder's range (Region::Kind::mapped, managed).
-inline constexpr FormatVersion kFormatVersion{4, 0};
+// The newest: of a state with textures or surfaces.
+inline constexpr FormatVersion kFormatVersion{5, 0};
+// Of a state with memory outside of the recorder's range (Region::Kind::mapped, managed).
+inline constexpr FormatVersion kOutsideMemoryVersion{4, 0};
 // Of a kernel without IR, and of a list with a launch in clusters.
 inline constexpr FormatVersion kCodeLevelVersion{3, 1};
 // Of every other file. A reader of version 2 can use it.

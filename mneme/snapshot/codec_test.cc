@@ -314,15 +314,15 @@ TEST(KernelCodec, ToldVersions) {
     const std::string text = j.dump();
     j["checksum"] = digest_of(std::as_bytes(std::span(text))).hex();
   };
-  EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 5, with_checksum(j); }),
-            "incompatible: k.json: format version 5.1, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
+  EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 6, with_checksum(j); }),
+            "incompatible: k.json: format version 6.1, this Mneme reads versions 1.x to 5.x: use a newer Mneme");
   EXPECT_EQ(refusal([&](json& j) { j["version"]["major"] = 0, with_checksum(j); }),
-            "incompatible: k.json: format version 0.1, this Mneme reads versions 1.x to 4.x: record again");
+            "incompatible: k.json: format version 0.1, this Mneme reads versions 1.x to 5.x: record again");
   // A newer format may have another checksum.
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 5, j["checksum"] = "new"; }),
-            "incompatible: k.json: format version 5.1, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 5; }),
-            "corrupt: k.json: /version/major: the format version is 5.1, and the checksum that of version 1.1: it was damaged");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 6, j["checksum"] = "new"; }),
+            "incompatible: k.json: format version 6.1, this Mneme reads versions 1.x to 5.x: use a newer Mneme");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 6; }),
+            "corrupt: k.json: /version/major: the format version is 6.1, and the checksum that of version 1.1: it was damaged");
   EXPECT_EQ(refusal([](json& j) { j["format"] = "something"; }),
             "corrupt: k.json: /format: 'mneme kernel' expected, not 'something'");
 }
@@ -415,8 +415,8 @@ TEST(InstanceListCodec, SaysWhatIsWrong) {
         .to_string();
   };
   EXPECT_EQ(refusal([](json&) {}), "ok");
-  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 5; }),
-            "incompatible: l.mneme: format version 5.3, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
+  EXPECT_EQ(refusal([](json& j) { j["version"]["major"] = 6; }),
+            "incompatible: l.mneme: format version 6.3, this Mneme reads versions 1.x to 5.x: use a newer Mneme");
   EXPECT_EQ(refusal([](json& j) { j["format"] = "mneme kernel"; }),
             "corrupt: l.mneme: /format: 'mneme instances' expected, not 'mneme kernel'");
   EXPECT_EQ(refusal([](json& j) { j["bytes"] = kListHeaderBytes; }), "ok");
@@ -458,7 +458,7 @@ TEST(StateCodec, MemoryOutsideOfTheRecordersRangeIsOfANewerVersion) {
   for (Region::Kind kind : {Region::Kind::allocation, Region::Kind::global, Region::Kind::host})
     EXPECT_EQ(version(kind), kCommonVersion) << to_string(kind);
   for (Region::Kind kind : {Region::Kind::mapped, Region::Kind::managed})
-    EXPECT_EQ(version(kind), kFormatVersion) << to_string(kind);
+    EXPECT_EQ(version(kind), kOutsideMemoryVersion) << to_string(kind);
 }
 
 TEST(StateCodec, EveryMemberIsWrittenAndRead) {
@@ -477,7 +477,8 @@ TEST(StateCodec, EveryMemberIsWrittenAndRead) {
   testing_members::change(dynamic_hash, digest("other"), "dynamic_hash", see);
   testing_members::change(packs, {digest("other")}, "packs", see);
   testing_members::change(packs, {}, "packs", see);
-  auto& [regions] = state;
+  auto& [regions, of_version_5] = state;
+  EXPECT_TRUE(of_version_5.empty());
   testing_members::change_each(regions[1], see);
 }
 
@@ -523,12 +524,12 @@ TEST(StateCodec, SaysWhatIsWrong) {
   EXPECT_EQ(decode_state(ByteSpan(bytes).first(140), "s.mneme").status().message(),
             fmt::format("s.mneme: offset 16: the file has 140 bytes, {} expected", bytes.size()));
   ByteVector newer = bytes;
-  newer[8] = std::byte{5};
+  newer[8] = std::byte{6};
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "corrupt: s.mneme: offset 8: the format version is 5.3, and the checksum that of version 2.3: it was damaged");
+            "corrupt: s.mneme: offset 8: the format version is 6.3, and the checksum that of version 2.3: it was damaged");
   newer[24] ^= std::byte{1};  // what is not known may be newer
   EXPECT_EQ(decode_state(newer, "s.mneme").status().to_string(),
-            "incompatible: s.mneme: format version 5.3, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
+            "incompatible: s.mneme: format version 6.3, this Mneme reads versions 1.x to 5.x: use a newer Mneme");
   ByteVector flipped = bytes;
   flipped.back() ^= std::byte{1};
   EXPECT_THAT(decode_state(flipped, "s.mneme").status().message(), HasSubstr("s.mneme: offset 24: the file's checksum is "));
@@ -587,7 +588,7 @@ TEST(StateCodec, NamesWhatNoStateHas) {
   EXPECT_EQ(refusal_of([](ByteVector& b) { b[72] = std::byte{3}; }), "s.mneme: offset 72: 3 is no moment");
   EXPECT_EQ(refusal_of([](ByteVector& b) { b[95] = std::byte{1}; }), "s.mneme: offset 80: reserved bytes are not zero");
   EXPECT_THAT(refusal_of([](ByteVector& b) { b[100] = std::byte{1}; }), HasSubstr(" packs do not fit in a header of "));
-  EXPECT_THAT(refusal_of([&](ByteVector& b) { b[regions] = std::byte{6}; }), HasSubstr("region kind 6 is not known"));
+  EXPECT_THAT(refusal_of([&](ByteVector& b) { b[regions] = std::byte{7}; }), HasSubstr("region kind 7 is not known"));
   EXPECT_THAT(refusal_of([&](ByteVector& b) { b[regions + 4] = std::byte{1}; }), HasSubstr("reserved bytes are not zero"));
   EXPECT_THAT(refusal_of([](ByteVector& b) { b.resize(b.size() + 8); }), HasSubstr("8 bytes are left over"));
 }

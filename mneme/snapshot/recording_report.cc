@@ -57,7 +57,7 @@ std::string_view describe(NotRecorded reason) {
     case NotRecorded::other_device_memory: return "an argument points to memory outside of the recorded device and range";
     case NotRecorded::peer_memory: return "an argument points to memory of another device";
     case NotRecorded::managed_global: return "the kernel reads a __managed__ variable, which is not captured yet";
-    case NotRecorded::textures: return "the kernel uses textures or surfaces, which are not captured yet";
+    case NotRecorded::textures: return "the kernel uses a texture or surface of a kind, or of memory, that is not captured";
     case NotRecorded::other_context: return "in a green context, or through a stream of a context that was not current";
     case NotRecorded::mapped_memory:
       return "an argument points to memory that is mapped at two addresses or is not on the device (cuMemMap), which is not "

@@ -47,7 +47,7 @@ enum class NotRecorded : uint32_t {
   other_device_memory,
   peer_memory,     // an argument points to recorded memory of another device
   managed_global,  // the kernel reads a __managed__ variable
-  textures,        // the kernel reads textures, or reads or writes surfaces; or an argument is such an object
+  textures,        // the kernel may use a texture or surface that cannot be recorded
   other_context,   // its stream is of another context than the current one, or of a green one
   mapped_memory,   // an argument points to memory that the program has mapped at two addresses, or not from a device
   device_heap,     // the kernel allocates or frees memory itself

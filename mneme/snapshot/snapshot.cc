@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "mneme/snapshot/textures_codec.h"
+
 namespace mneme {
 namespace {
 
@@ -18,7 +20,8 @@ std::string_view to_string(CodeLevel level) {
 std::string_view to_string(CodeImageRecord::Kind kind) { return kind == CodeImageRecord::Kind::cubin ? "cubin" : "ptx"; }
 
 std::string_view to_string(Region::Kind kind) {
-  constexpr std::array<std::string_view, 5> kNames = {"allocation", "global", "host memory", "mapped memory", "managed memory"};
+  constexpr std::array<std::string_view, 6> kNames = {"allocation",    "global",         "host memory",
+                                                      "mapped memory", "managed memory", "array"};
   return kNames[static_cast<size_t>(kind) - 1];
 }
 
@@ -72,6 +75,7 @@ Digest dynamic_hash(const InstanceRecord& instance, const MemoryState& prologue,
       add(region, region.address.address);
   }
   for (const auto& [name, region] : placed_by_loader) add(*region, 0);
+  if (!prologue.textures.empty()) hasher.add("textures").add(ByteSpan(encode_textures(prologue.textures)));
   return hasher.finish();
 }
 

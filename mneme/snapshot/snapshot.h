@@ -15,6 +15,7 @@
 #include "mneme/base/cluster.h"
 #include "mneme/base/digest.h"
 #include "mneme/base/memory_range.h"
+#include "mneme/base/textures.h"
 #include "mneme/snapshot/memory_extent.h"
 #include "mneme/snapshot/recorded_time.h"
 #include "mneme/snapshot/shape_launches.h"
@@ -93,17 +94,19 @@ std::string recorded_as(const KernelRecord& kernel);
 struct Region {
   // An `allocation` lies in the recorder's own range. `host` is pinned host memory, which the device reaches at the same address.
   // The others lie where the program's driver had them: `mapped` is memory that the program mapped itself (cuMemMap), `managed`
-  // is memory that the host reaches too (cuMemAllocManaged). A replay has both in memory of the device's own.
-  enum class Kind : uint32_t { allocation = 1, global = 2, host = 3, mapped = 4, managed = 5 };
+  // is memory that the host reaches too (cuMemAllocManaged). A replay has both in memory of the device's own. An `array` is the
+  // copy of an array (MemoryState::textures), for which the recorder has taken memory of its range.
+  enum class Kind : uint32_t { allocation = 1, global = 2, host = 3, mapped = 4, managed = 5, array = 6 };
   Kind kind = Kind::allocation;
   DevicePtr address;
   Bytes size;
   std::string name;  // of a global; empty for others
   std::vector<Digest> pages;
   MemoryRange range() const { return {address, size}; }
+  bool in_recorders_range() const { return kind == Kind::allocation || kind == Kind::array; }
   friend bool operator==(const Region&, const Region&) = default;
 };
-// "allocation", "global", "host memory", "mapped memory", "managed memory".
+// "allocation", "global", "host memory", "mapped memory", "managed memory", "array".
 std::string_view to_string(Region::Kind kind);
 
 // How many pages a region in this place has, and where its page `index` lies.
@@ -113,6 +116,8 @@ MemoryRange page_extent(MemoryRange region, uint64_t index);
 // The memory that a launch is recorded with, at one moment.
 struct MemoryState {
   std::vector<Region> regions;  // by address, not overlapping
+  // Each of its arrays has a region that begins at its copy. The epilogue has the prologue's.
+  TextureSet textures = {};
   Bytes bytes() const;
   friend bool operator==(const MemoryState&, const MemoryState&) = default;
 };

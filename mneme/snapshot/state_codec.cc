@@ -6,6 +6,7 @@
 #include "mneme/base/byte_stream.h"
 #include "mneme/snapshot/codec.h"
 #include "mneme/snapshot/container.h"
+#include "mneme/snapshot/textures_codec.h"
 
 namespace mneme {
 namespace {
@@ -79,7 +80,7 @@ Status read_packs(ByteReader& in, uint64_t header_bytes, std::vector<Digest>& pa
 Status read_region(ByteReader& in, Region& region) {
   uint32_t kind = 0, reserved = 0;
   MNEME_TRY(in.read(kind));
-  if (kind < 1 || kind > 5) return in.corrupt(fmt::format("region kind {} is not known", kind));
+  if (kind < 1 || kind > 6) return in.corrupt(fmt::format("region kind {} is not known", kind));
   MNEME_TRY(in.read(reserved));
   if (reserved != 0) return in.corrupt("reserved bytes are not zero");
   region.kind = static_cast<Region::Kind>(kind);
@@ -98,12 +99,13 @@ Status read_region(ByteReader& in, Region& region) {
   return {};
 }
 
-// Older readers know no memory of these kinds, and would not have it at its address.
+// Older readers know no memory of these kinds, and would not have it at its address; nor would they make the textures.
 FormatVersion version_of(const MemoryState& state) {
+  if (!state.textures.empty()) return kFormatVersion;
   const bool outside = std::any_of(state.regions.begin(), state.regions.end(), [](const Region& region) {
     return region.kind == Region::Kind::mapped || region.kind == Region::Kind::managed;
   });
-  return outside ? kFormatVersion : kCommonVersion;
+  return outside ? kOutsideMemoryVersion : kCommonVersion;
 }
 
 }  // namespace
@@ -133,6 +135,7 @@ ByteVector encode_state(const StateDocument& document) {
     out.put(uint64_t{region.pages.size()});
     out.put_bytes(std::as_bytes(std::span(region.pages)));
   }
+  if (version == kFormatVersion) out.put_bytes(encode_textures(document.state.textures));
   ByteVector bytes = out.take();
   uint64_t total = bytes.size();
   std::memcpy(bytes.data() + offsetof(ContainerStart, total_bytes), &total, sizeof total);
@@ -160,6 +163,7 @@ Result<StateDocument> decode_state(ByteSpan bytes, const std::string& name) {
     end = region.address.address + region.size.count;
     document.state.regions.push_back(std::move(region));
   }
+  if (header.start.major == kFormatVersion.major) MNEME_TRY(decode_textures(in, document.state));
   if (in.remaining() != 0) return in.corrupt(fmt::format("{} bytes are left over", in.remaining()));
   return document;
 }

@@ -49,7 +49,8 @@ void check_corpus(const Path& directory) {
   // Since 2.3 and 3.1 only what the launch can reach.
   const size_t unrelated = instance.memory_extent == MemoryExtent::all ? 1 : 0;
   EXPECT_EQ(unrelated == 0, directory.filename() == "2.3" || directory.filename() == "3.1");
-  ASSERT_EQ(recorded->prologue.regions.size(), unrelated + 3);
+  const bool has_textures = directory.filename() == "5.0";
+  ASSERT_EQ(recorded->prologue.regions.size(), unrelated + (has_textures ? 4 : 3));
   if (unrelated != 0) EXPECT_EQ(ints_of(*database, recorded->prologue.regions[0])[24], 0x07070707);
   const Region &data = recorded->prologue.regions[unrelated], &data_after = recorded->epilogue.regions[unrelated];
   auto before = ints_of(*database, data), after = ints_of(*database, data_after);
@@ -65,6 +66,17 @@ void check_corpus(const Path& directory) {
   const bool outside = directory.filename() == "4.0";  // of the recorder's range
   EXPECT_EQ(recorded->prologue.regions[0].kind, outside ? Region::Kind::mapped : Region::Kind::allocation);
   EXPECT_EQ(data.kind, outside ? Region::Kind::managed : Region::Kind::allocation);
+
+  const TextureSet& textures = recorded->prologue.textures;
+  EXPECT_EQ(textures.empty(), !has_textures);
+  if (has_textures) {
+    ASSERT_EQ(textures.arrays.size(), 1u);
+    EXPECT_EQ(textures.arrays[0].shape, (ArrayShape{16, 8, 0, {0x20, 1}, ArrayShape::kSurface, 2}));
+    ASSERT_EQ(textures.objects.size(), 3u);
+    EXPECT_EQ(textures.objects[0].sampling.border[3], 4);
+    EXPECT_EQ(textures.objects[1].level, 1u);
+    EXPECT_EQ(textures.objects[2].memory, data.range());
+  }
 
   if (directory.filename() == "1.0") return;  // annotations are since 1.1
   const Annotation expected{data.address, Bytes(160000), "scaled", {ElementType::i32, 1}};

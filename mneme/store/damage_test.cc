@@ -112,16 +112,16 @@ TEST_F(Damage, AVersionThatTheChecksumBelies) {
   const std::string pack = contents(pack_);
   for (size_t at : {size_t{8}, pack.size() - 16}) {
     std::string flipped = pack;
-    flipped[at] = 5;
+    flipped[at] = 6;
     replace(pack_, flipped);
     EXPECT_EQ(
         check().to_string(),
-        fmt::format("corrupt: {}: offset {}: the format version is 5.3, and the checksum that of version 2.3: it was damaged",
+        fmt::format("corrupt: {}: offset {}: the format version is 6.3, and the checksum that of version 2.3: it was damaged",
                     pack_.string(), at));
     flipped[pack.size() - 40] ^= 1;  // in the checksum: a newer format may have another
     replace(pack_, flipped);
     EXPECT_EQ(check().to_string(), "incompatible: " + pack_.string() +
-                                       ": format version 5.3, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
+                                       ": format version 6.3, this Mneme reads versions 1.x to 5.x: use a newer Mneme");
   }
 }
 

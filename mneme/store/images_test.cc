@@ -62,12 +62,12 @@ TEST(ImageFile, SaysWhatIsWrong) {
   changed.back() ^= std::byte{1};
   EXPECT_EQ(refusal(changed), "corrupt: i.cubin: offset 24: the file's checksum is wrong: it was damaged");
   changed = file;
-  changed[8] = std::byte{5};
+  changed[8] = std::byte{6};
   EXPECT_EQ(refusal(changed),
-            "corrupt: i.cubin: offset 8: the format version is 5.3, and the checksum that of version 2.3: it was damaged");
+            "corrupt: i.cubin: offset 8: the format version is 6.3, and the checksum that of version 2.3: it was damaged");
   changed[24] ^= std::byte{1};
   EXPECT_EQ(refusal(changed),
-            "incompatible: i.cubin: format version 5.3, this Mneme reads versions 1.x to 4.x: use a newer Mneme");
+            "incompatible: i.cubin: format version 6.3, this Mneme reads versions 1.x to 5.x: use a newer Mneme");
 }
 
 // What no Mneme has written, under a checksum that is right.

@@ -154,4 +154,46 @@ inline void change_each(Region& value, const SeeMember& see) {
   for (size_t i : {size_t{0}, bytes.size() - 1}) change(bytes[i], static_cast<uint8_t>(bytes[i] ^ 1), "pages", see);
 }
 
+inline void change_each(TexelLayout& value, const SeeMember& see) {
+  auto& [format, channels] = value;
+  change(format, 0x0au, "format", see);
+  change(channels, 2u, "channels", see);
+}
+
+// Of a texture of rows of memory, whose array and level mean nothing.
+inline void change_each(TextureObject& value, const SeeMember& see) {
+  auto& [kind, handle, source, array, level, memory, texel, width, height, pitch, sampling, view] = value;
+  change(handle, 7u, "handle", see);
+  change(array, 7u, "array", see);
+  change(level, 7u, "level", see);
+  change(source, TextureObject::Source::linear, "source", see);
+  change(memory, {memory.address + Bytes(8), memory.size}, "memory.address", see);
+  change(memory, {memory.address, memory.size + Bytes(8)}, "memory.size", see);
+  change(texel.format, 0x0au, "texel.format", see);
+  change(width, 1u, "width", see);
+  change(height, 1u, "height", see);
+  change(pitch, pitch + 8, "pitch", see);
+  auto& [address, filter, flags, anisotropy, level_filter, level_bias, least_level, greatest_level, border] = sampling;
+  change(address, {1, 2, 3}, "address", see);
+  change(filter, 7u, "filter", see);
+  change(flags, 7u, "flags", see);
+  change(anisotropy, 7u, "anisotropy", see);
+  change(level_filter, 7u, "level_filter", see);
+  change(level_bias, 7.0f, "level_bias", see);
+  change(least_level, 7.0f, "least_level", see);
+  change(greatest_level, 7.0f, "greatest_level", see);
+  change(border, {1, 2, 3, 4}, "border", see);
+  change(view, std::nullopt, "view", see);
+  auto& [format, view_width, view_height, depth, first_level, last_level, first_layer, last_layer] = view.value();
+  change(format, 7u, "view.format", see);
+  change(view_width, 7u, "view.width", see);
+  change(view_height, 7u, "view.height", see);
+  change(depth, 7u, "view.depth", see);
+  change(first_level, 7u, "view.first_level", see);
+  change(last_level, 7u, "view.last_level", see);
+  change(first_layer, 7u, "view.first_layer", see);
+  change(last_layer, 7u, "view.last_layer", see);
+  [[maybe_unused]] auto& of_an_array = kind;  // surfaces are of arrays alone
+}
+
 }  // namespace mneme::testing_members
