@@ -65,6 +65,11 @@ Status Stream::launch_timed(const Kernel& kernel, const LaunchShape& shape, Byte
   return launch_timed_impl(kernel, shape, parameters);
 }
 
+Result<std::unique_ptr<DeviceTextures>> Device::create_textures(const TextureSet&) {
+  return error(Code::unsupported, "the {} ({}) has no textures and no surfaces", backend_of(properties_.kind).title,
+               properties_.name);
+}
+
 Status Stream::check_shape(const Kernel& kernel, const LaunchShape& shape) const {
   const DeviceProperties& device = properties_;
   const std::string what = fmt::format("launching '{}' with grid {} and block {}", kernel.name(), shape.grid, shape.block);

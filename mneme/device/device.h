@@ -20,6 +20,7 @@
 #include "mneme/base/memory_range.h"
 #include "mneme/base/status.h"
 #include "mneme/device/code_image.h"
+#include "mneme/device/device_textures.h"
 #include "mneme/device/element_comparison.h"
 #include "mneme/device/host_mapping.h"
 #include "mneme/device/shared_memory.h"
@@ -244,6 +245,10 @@ class Device {
   // Maps the memory that allocate_shared(size) has made in another process, or in this one, by a descriptor of it
   // (SharedMemory::share()). Kernels can read it; a kernel that writes there faults.
   virtual Result<std::unique_ptr<SharedMemory>> import_shared(const Descriptor& descriptor, Bytes size) = 0;
+
+  // Makes arrays, textures and surfaces of a recording. The memory that they are of, and that of the arrays' copies, is there
+  // already. unsupported: the device has no such objects, or not of these kinds.
+  virtual Result<std::unique_ptr<DeviceTextures>> create_textures(const TextureSet& textures);
 
   // The clock of timed launches. The first call, or the first timed launch, makes it ready. unavailable, with the reason: the
   // clock that the environment asks for (MNEME_CLOCK) cannot be had. invalid_argument: there is no clock of that name.

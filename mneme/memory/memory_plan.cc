@@ -53,7 +53,10 @@ Result<MemoryPlan> plan_memory(const KernelRecord& kernel, const InstanceRecord&
   if (prologue.regions.size() != epilogue.regions.size())
     return error(Code::corrupt, "the prologue has {} regions and the epilogue {}", prologue.regions.size(),
                  epilogue.regions.size());
+  if (prologue.textures != epilogue.textures)
+    return Status(Code::corrupt, "the textures are not the same in prologue and epilogue");
   MemoryPlan plan;
+  plan.textures = prologue.textures;
   for (size_t i = 0; i < prologue.regions.size(); ++i) {
     const Region& before = prologue.regions[i];
     const Region& after = epilogue.regions[i];

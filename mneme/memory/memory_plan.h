@@ -43,6 +43,7 @@ struct MappedSpan {
 
 struct MemoryPlan {
   std::vector<PlannedRegion> regions;
+  TextureSet textures;
   std::vector<MappedSpan> spans;  // in the order of addresses; empty before map_spans()
   // The size of a copy of all mapped memory: the spans, one behind the other. Before map_spans(): of the regions at recorded
   // addresses alone, each at a multiple of 512 bytes.

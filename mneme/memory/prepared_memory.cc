@@ -55,6 +55,7 @@ Result<std::unique_ptr<PreparedMemory>> PreparedMemory::create(const Database& d
   return memory;
 }
 
+// Textures go before the memory that they are of.
 PreparedMemory::~PreparedMemory() { [[maybe_unused]] Status ignored = stream_.synchronize(); }
 
 // The memory that the kernel works on is where the copies are put together.
@@ -120,12 +121,21 @@ Status PreparedMemory::read_symbol_states() {
   return note_masked_symbols();
 }
 
-void PreparedMemory::give_addresses_up() { addresses_.reset(); }
+void PreparedMemory::give_addresses_up() {
+  textures_.reset();
+  addresses_.reset();
+}
 
 Status PreparedMemory::take_addresses() {
   ActivityScope loading(Activity::loading);
   MNEME_ASSIGN(addresses_, RecordedAddresses::reserve(instance_, plan_, device_));
   trusted_ = false;
+  parameters_ = instance_.parameters;
+  if (plan_.textures.empty()) return {};
+  auto textures = device_.create_textures(plan_.textures);
+  if (!textures.ok()) return textures.status().with_context("making the recorded textures and surfaces");
+  textures_ = std::move(*textures);
+  replace_handles(parameters_, plan_.textures, textures_->handles());
   return {};
 }
 
@@ -165,7 +175,7 @@ Status PreparedMemory::put_back(const SymbolPlaces& symbols, StartState start, E
     const DevicePtr source = masked ? copies_.masked_symbols.address() + state.offset : state.pristine.address();
     MNEME_TRY(stream_.copy(address, source, Bytes(state.prologue.size())));
   }
-  return {};
+  return textures_ ? textures_->fill_arrays(stream_) : Status();
 }
 
 Status PreparedMemory::put_everything_back() {
@@ -291,6 +301,7 @@ Status PreparedMemory::hash_all() {
 }
 
 Status PreparedMemory::start_check(const SymbolPlaces& symbols) {
+  if (textures_) MNEME_TRY(textures_->copy_arrays(stream_));
   MNEME_TRY(hash_all());
   MNEME_TRY(stream_.compare_later(hashes_.address(), copies_.hashes.address(), Bytes(8 * blocks_)));
   checked_.push_back(DevicePtr());

@@ -53,6 +53,8 @@ class PreparedMemory {
   // (restored_run.h), and the globals at `symbols`. Ordered in the stream; may return before it is done. Several runs may be
   // under way, each with its launches behind those of the run before it.
   Result<RestoredRun> restore(SymbolPlaces symbols, StartState start = StartState::recorded);
+  // The arguments of the launch: as recorded, but that they name the textures and surfaces that were made for it.
+  ByteSpan parameters() const { return parameters_; }
   // Whether the memory that the recorded kernel leaves alone is known to be as it was before the launch. While runs are under
   // way: whether it will be, if their checks find no difference.
   bool trusted() const { return trusted_; }
@@ -126,6 +128,8 @@ class PreparedMemory {
   Device& device_;
   Stream& stream_;
   std::optional<RecordedAddresses> addresses_;
+  std::unique_ptr<DeviceTextures> textures_;  // null: the launch has none
+  ByteVector parameters_;
   std::vector<MemoryRange> changed_;
   ByteVector masked_symbols_;  // as in copies_, while they are sought
   Bytes masked_symbol_bytes_;

@@ -10,7 +10,7 @@ uint64_t round_up(uint64_t value, uint64_t unit) { return (value + unit - 1) / u
 
 // Whether it lies at its recorded address, on the device, and not in the recorder's range.
 bool lies_outside(const PlannedRegion& region) {
-  return region.placement == Placement::recorded_address && region.prologue.kind != Region::Kind::allocation &&
+  return region.placement == Placement::recorded_address && !region.prologue.in_recorders_range() &&
          region.prologue.kind != Region::Kind::host;
 }
 
@@ -35,13 +35,13 @@ Result<RecordedAddresses> RecordedAddresses::reserve(const InstanceRecord& insta
 
 Status RecordedAddresses::reserve_space(const InstanceRecord& instance, const MemoryPlan& plan, Device& device) {
   bool any = std::any_of(plan.regions.begin(), plan.regions.end(),
-                         [](const PlannedRegion& r) { return r.prologue.kind == Region::Kind::allocation; });
+                         [](const PlannedRegion& r) { return r.prologue.in_recorders_range(); });
   if (!any) return {};
   auto space = device.reserve(instance.space_base, instance.space_size);
   if (!space.ok()) return space.status().with_context("reserving the recorded addresses");
   space_ = std::move(*space);
   for (const PlannedRegion& region : plan.regions) {
-    if (region.prologue.kind != Region::Kind::allocation) continue;
+    if (!region.prologue.in_recorders_range()) continue;
     Status status = space_->allocate_at(region.prologue.address, region.prologue.size);
     if (!status.ok()) return status.with_context("allocating the recorded memory");
   }

@@ -130,7 +130,7 @@ Result<std::unique_ptr<OutputMask>> Session::mask_candidates(Nanoseconds time) {
   MNEME_ASSIGN([[maybe_unused]] const RestoredRun run, memory_->restore(tracked.symbols));
   {
     ActivityScope tracking(Activity::tracking, kLongestFactor * time);
-    MNEME_TRY(stream_->launch(*tracked.kernel, recorded_shape(instance_), instance_.parameters));
+    MNEME_TRY(stream_->launch(*tracked.kernel, recorded_shape(instance_), memory_->parameters()));
     MNEME_TRY(stream_->synchronize());
   }
   return OutputMask::create(device_, *stream_, plan_, memory_->expected(), notes->written(), notes->read());

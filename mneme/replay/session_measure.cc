@@ -23,7 +23,7 @@ MeasuredLaunch Session::measured_launch(const Loaded& loaded, const ReplayResult
   };
   return {*loaded.kernel,
           *result.shape,
-          instance_.parameters,
+          memory_->parameters(),
           restore_for_next,
           [&] { return memory_->read_through(loaded.symbols); },
           run_time_};
@@ -55,8 +55,8 @@ Status Session::rehearse() {
 
 Status Session::start_verified_run(const Loaded& loaded, const LaunchShape& shape, bool timed) {
   MNEME_ASSIGN(RestoredRun run, restore(loaded, start()));
-  MNEME_TRY(timed ? stream_->launch_timed(*loaded.kernel, shape, instance_.parameters)
-                  : stream_->launch(*loaded.kernel, shape, instance_.parameters));
+  MNEME_TRY(timed ? stream_->launch_timed(*loaded.kernel, shape, memory_->parameters())
+                  : stream_->launch(*loaded.kernel, shape, memory_->parameters()));
   return std::move(run).check_later();
 }
 
@@ -75,7 +75,7 @@ Result<RestoredRun> Session::run_once(const Loaded& loaded, ReplayResult& result
 
 Status Session::launch_and_wait(const Loaded& loaded, const LaunchShape& shape) {
   ActivityScope running(Activity::running);
-  MNEME_TRY(stream_->launch(*loaded.kernel, shape, instance_.parameters));
+  MNEME_TRY(stream_->launch(*loaded.kernel, shape, memory_->parameters()));
   return stream_->synchronize();
 }
 

@@ -62,7 +62,7 @@ Status Session::look_for_races(const Configuration& configuration, const std::ve
   MNEME_ASSIGN([[maybe_unused]] const RestoredRun run, memory_->restore(tracked.symbols));
   {
     ActivityScope tracking(Activity::tracking, kLongestFactor * run_time_);
-    MNEME_TRY(stream_->launch(*tracked.kernel, request.shape, instance_.parameters));
+    MNEME_TRY(stream_->launch(*tracked.kernel, request.shape, memory_->parameters()));
     MNEME_TRY(stream_->synchronize());
   }
   const NotesOfLaunch taken{notes.memory(), Bytes(size.count / 3), report.between, request.shape};

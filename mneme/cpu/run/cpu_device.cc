@@ -10,6 +10,7 @@
 #include "mneme/base/processors.h"
 #include "mneme/cpu/run/cpu_module.h"
 #include "mneme/cpu/run/cpu_stream.h"
+#include "mneme/cpu/run/cpu_textures.h"
 #include "mneme/device/host_shared_memory.h"
 
 namespace mneme::cpu {
@@ -83,6 +84,12 @@ Result<std::unique_ptr<SharedMemory>> CpuDevice::allocate_shared(Bytes size) {
 Result<std::unique_ptr<SharedMemory>> CpuDevice::import_shared(const Descriptor& descriptor, Bytes size) {
   MNEME_TRY(executor_.usable());
   return import_shared_host_memory(descriptor, size);
+}
+
+Result<std::unique_ptr<DeviceTextures>> CpuDevice::create_textures(const TextureSet& textures) {
+  MNEME_TRY(executor_.usable());
+  MNEME_ASSIGN(auto made, CpuTextures::create(executor_.textures(), textures));
+  return std::unique_ptr<DeviceTextures>(std::move(made));
 }
 
 Status CpuDevice::free(DevicePtr pointer) { return memory_.free(pointer); }

@@ -31,6 +31,7 @@ class CpuDevice final : public Device {
   Status free(DevicePtr pointer) override;
   Result<std::unique_ptr<SharedMemory>> allocate_shared(Bytes size) override;
   Result<std::unique_ptr<SharedMemory>> import_shared(const Descriptor& descriptor, Bytes size) override;
+  Result<std::unique_ptr<DeviceTextures>> create_textures(const TextureSet& textures) override;
   Result<DeviceClock> clock() override { return DeviceClock{"steady_clock", ""}; }
 
   Executor& executor() { return executor_; }

@@ -10,16 +10,19 @@ TextureTable::~TextureTable() {
   }
 }
 
-uint64_t TextureTable::add(ImageObject object) {
+// Whether the handle was of nothing, and is the caller's now.
+bool TextureTable::take(uint64_t handle) {
+  if (handle == 0 || handle >= kMost) return false;
+  for (; next_ <= handle; ++next_) free_.insert(next_);
+  return free_.erase(handle) == 1;
+}
+
+uint64_t TextureTable::add(ImageObject object, uint64_t wanted) {
   std::lock_guard lock(mutex_);
-  uint64_t handle = next_;
-  if (!free_.empty()) {
-    handle = free_.back();
-    free_.pop_back();
-  } else if (next_ == kMost) {
-    return 0;
-  } else {
-    ++next_;
+  uint64_t handle = wanted;
+  if (!take(handle)) {
+    handle = free_.empty() ? next_ : *free_.begin();
+    if (!take(handle)) return 0;
   }
   std::atomic<Chunk*>& chunk = chunks_[handle / kChunk];
   if (!chunk.load()) chunk = new Chunk{};
@@ -33,7 +36,7 @@ bool TextureTable::remove(uint64_t handle) {
   const ImageObject* const object = place ? place->exchange(nullptr) : nullptr;
   if (!object) return false;
   delete object;
-  free_.push_back(handle);
+  free_.insert(handle);
   return true;
 }
 

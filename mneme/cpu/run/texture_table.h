@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <variant>
-#include <vector>
 
 #include "mneme/cpu/run/texture.h"
 
@@ -25,8 +25,9 @@ class TextureTable {
   TextureTable(const TextureTable&) = delete;
   TextureTable& operator=(const TextureTable&) = delete;
 
-  // The handle of the object, which the table copies; 0, which is no handle: there are kMost already.
-  uint64_t add(ImageObject object);
+  // The handle of the object, which the table copies: `wanted` if that is a handle and of nothing. 0, which is no handle: there
+  // are kMost already.
+  uint64_t add(ImageObject object, uint64_t wanted = 0);
   // False: the handle is none.
   bool remove(uint64_t handle);
   // Null for a handle of nothing.
@@ -37,11 +38,12 @@ class TextureTable {
   using Slot = std::atomic<const ImageObject*>;
   using Chunk = std::array<Slot, kChunk>;
   Slot* slot(uint64_t handle) const;  // null: there is no such slot yet
+  bool take(uint64_t handle);
 
   std::mutex mutex_;
   std::array<std::atomic<Chunk*>, kMost / kChunk> chunks_{};
-  uint64_t next_ = 1;           // handle that was never given; guarded by mutex_, as the next
-  std::vector<uint64_t> free_;  // handles that were given back
+  uint64_t next_ = 1;        // no handle from here on was ever given; guarded by mutex_, as the next
+  std::set<uint64_t> free_;  // the others that are of nothing
 };
 
 }  // namespace mneme::cpu

@@ -33,5 +33,20 @@ TEST(TextureTable, HasRoomAgainForWhatWasRemoved) {
   EXPECT_LE(table.add(Surface{}), 3000u);
 }
 
+TEST(TextureTable, GivesTheHandleThatIsWantedIfItIsFree) {
+  TextureTable table;
+  EXPECT_EQ(table.add(Surface{}, 5), 5u);
+  const uint64_t other = table.add(Surface{}, 5);
+  EXPECT_NE(other, 5u);
+  EXPECT_NE(other, 0u);
+  EXPECT_EQ(table.add(Surface{}, 3), 3u);
+  EXPECT_LT(table.add(Surface{}, TextureTable::kMost), 10u) << "what is no handle cannot be had";
+  std::set<uint64_t> rest;
+  for (int i = 0; i < 10; ++i) rest.insert(table.add(Surface{}));
+  EXPECT_EQ(rest.size(), 10u);
+  EXPECT_TRUE(table.remove(5));
+  EXPECT_EQ(table.add(Surface{}, 5), 5u);
+}
+
 }  // namespace
 }  // namespace mneme::cpu

@@ -10,6 +10,7 @@
 #include "mneme/device/cuda/cuda_module.h"
 #include "mneme/device/cuda/cuda_shared_memory.h"
 #include "mneme/device/cuda/cuda_stream.h"
+#include "mneme/device/cuda/cuda_textures.h"
 #include "mneme/device/cuda/launch_clock.h"
 #include "mneme/device/cuda/memory_kernels.h"
 #include "mneme/device/cuda/nvml.h"
@@ -74,6 +75,11 @@ class CudaDevice final : public Device {
 
   Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) override {
     return CudaHostMapping::map(*context_, address, size);
+  }
+
+  Result<std::unique_ptr<DeviceTextures>> create_textures(const TextureSet& textures) override {
+    MNEME_ASSIGN(auto made, CudaTextures::create(*context_, textures));
+    return std::unique_ptr<DeviceTextures>(std::move(made));
   }
 
   Result<DeviceClock> clock() override {

@@ -19,6 +19,8 @@ class CudaStream final : public Stream {
                                                     LazyMemoryKernels& kernels, LazyLaunchClock& clock);
   ~CudaStream() override;
 
+  CUstream handle() const { return handle_; }
+
   Status copy_to_device(DevicePtr to, ByteSpan from) override;
   Status copy_to_host(MutableByteSpan to, DevicePtr from) override;
   Status copy(DevicePtr to, DevicePtr from, Bytes size) override;

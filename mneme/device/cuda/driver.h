@@ -55,7 +55,17 @@ namespace mneme::cuda {
   X(cuMemcpyHtoDAsync)                           \
   X(cuMemcpyDtoHAsync)                           \
   X(cuMemcpyDtoDAsync)                           \
+  X(cuMemcpy3DAsync)                             \
   X(cuMemsetD8Async)                             \
+  X(cuArray3DCreate)                             \
+  X(cuArrayDestroy)                              \
+  X(cuMipmappedArrayCreate)                      \
+  X(cuMipmappedArrayGetLevel)                    \
+  X(cuMipmappedArrayDestroy)                     \
+  X(cuTexObjectCreate)                           \
+  X(cuTexObjectDestroy)                          \
+  X(cuSurfObjectCreate)                          \
+  X(cuSurfObjectDestroy)                         \
   X(cuMemGetAllocationGranularity)               \
   X(cuMemAddressReserve)                         \
   X(cuMemAddressFree)                            \

@@ -26,6 +26,12 @@ struct FakeLaunch {
   std::vector<std::byte> parameters;
 };
 
+struct FakeTexture {
+  bool surface = false;
+  CUDA_RESOURCE_DESC resource{};
+  std::vector<std::byte>* texels = nullptr;  // of an array
+};
+
 struct FakeDriverState {
   // Makes the next call of `fail_function`, by its exported name (after `fail_after` good ones), return `fail_result`.
   std::string fail_function;
@@ -66,6 +72,9 @@ struct FakeDriverState {
   int dynamic_shared_limit = 0;  // set by cuFuncSetAttribute
   int large_clusters = 0;        // how often they were allowed, likewise
   int contexts = 0, modules = 0, streams = 0, events = 0, reservations = 0, mappings = 0, allocations = 0, pinned = 0;
+  std::map<uint64_t, FakeTexture> textures;  // and surfaces, by their handles
+  uint64_t first_texture = 77;               // the lowest handle that is given
+  int arrays = 0;
   int memory_handles = 0;                   // of cuMemCreate() and imports
   bool late_copies = false;                 // between host and device: done no sooner than they are waited for
   std::set<unsigned long> open_to_signals;  // threads that copied to the device with signals unblocked

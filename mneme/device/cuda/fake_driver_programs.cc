@@ -201,12 +201,6 @@ CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdev
     *static_cast<unsigned*>(value) = managed() && pointer == reinterpret_cast<CUdeviceptr>(managed()->data());
   return CUDA_SUCCESS;
 }
-CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC*, const CUDA_TEXTURE_DESC*,
-                           const CUDA_RESOURCE_VIEW_DESC*) {
-  *object = 77;
-  return CUDA_SUCCESS;
-}
-CUresult cuTexObjectDestroy(CUtexObject) { return CUDA_SUCCESS; }
 
 #undef cuStreamWriteValue32
 CUresult cuStreamWriteValue32_v2(CUstream, CUdeviceptr to, cuuint32_t value, unsigned) {
