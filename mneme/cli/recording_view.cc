@@ -46,6 +46,7 @@ uint64_t& count_of(MemoryView& view, Region::Kind kind) {
     case Region::Kind::host: return view.host;
     case Region::Kind::mapped: return view.mapped;
     case Region::Kind::managed: return view.managed;
+    case Region::Kind::array: return view.arrays;
   }
   return view.allocations;
 }
@@ -182,6 +183,33 @@ MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue)
     }
   }
   return view;
+}
+
+std::string format_texture(const TextureObject& object, const TextureSet& textures) {
+  std::string text = fmt::format("{} {:#x} of ", to_string(object.kind), object.handle);
+  if (object.source == TextureObject::Source::linear)
+    return text + fmt::format("{} at {}", object.memory.size, object.memory.address);
+  if (object.source == TextureObject::Source::pitched)
+    return text + fmt::format("{} x {} texels at {}", object.width, object.height, object.memory.address);
+  const ArrayShape& shape = textures.arrays[object.array].shape;
+  if (object.source == TextureObject::Source::array && shape.levels != 0) text += fmt::format("level {} of ", object.level);
+  text += fmt::format("{} of {}", shape.levels != 0 ? "a mipmapped array" : "an array", shape.width);
+  for (uint64_t extent : {shape.height, shape.depth})
+    if (extent != 0) text += fmt::format(" x {}", extent);
+  return text + fmt::format(" texels of {}", shape.texel.texel_size().value_or(Bytes()));
+}
+
+json to_json(const TextureObject& object, const TextureSet& textures) {
+  const bool reads_array = object.reads_array();
+  const MemoryRange memory = reads_array
+                                 ? MemoryRange{textures.arrays[object.array].copy, copy_size(textures.arrays[object.array].shape)}
+                                 : object.memory;
+  return {{"kind", to_string(object.kind)},
+          {"handle", object.handle},
+          {"description", format_texture(object, textures)},
+          {"array", reads_array ? json(object.array) : json()},
+          {"address", fmt::format("{}", memory.address)},
+          {"bytes", memory.size.count}};
 }
 
 json to_json(const CodeImageRecord& image) {

@@ -60,9 +60,15 @@ std::string format_times_in_program(const std::vector<KernelDocument>& kernels);
 struct MemoryView {
   uint64_t allocations = 0, globals = 0;
   uint64_t host = 0, mapped = 0, managed = 0;  // pieces of memory of these kinds
+  uint64_t arrays = 0;
   uint64_t pages = 0, changed_pages = 0;
 };
 MemoryView view_memory(const MemoryState& prologue, const MemoryState& epilogue);
+
+// "texture 0x5 of an array of 4 x 4 x 6 texels of 4 B", "surface 0x6 of level 1 of an array of …", "texture 0x7 of 16 B at
+// 0x7a…".
+std::string format_texture(const TextureObject& object, const TextureSet& textures);
+nlohmann::json to_json(const TextureObject& object, const TextureSet& textures);
 
 // An image of a kernel's own code: "cubin, sm_90, 4.67 KiB (Image_7c06….cubin)".
 std::string format_image(const CodeImageRecord& image, const KernelRecord& kernel);

@@ -77,7 +77,7 @@ class ShowCommand : public Command {
       root["ir"] = {{"file", ir_file_name(document.kernel.static_hash)}, {"bytes", document.ir_size.count}};
     root["instances"] = nlohmann::json::array();
     for (const InstanceRecord& instance : document.instances) {
-      const auto [size, memory] = look_at(database, instance);
+      const auto [size, memory, textures] = look_at(database, instance);
       const auto or_null = [&seen = memory](uint64_t MemoryView::* member) {
         return seen ? nlohmann::json((*seen).*member) : nullptr;
       };
@@ -87,6 +87,9 @@ class ShowCommand : public Command {
       entry["host_memory"] = or_null(&MemoryView::host);
       entry["mapped_memory"] = or_null(&MemoryView::mapped);
       entry["managed_memory"] = or_null(&MemoryView::managed);
+      entry["arrays"] = or_null(&MemoryView::arrays);
+      entry["textures"] = nlohmann::json::array();
+      for (const TextureObject& object : textures.objects) entry["textures"].push_back(to_json(object, textures));
       entry["pages"] = or_null(&MemoryView::pages);
       entry["changed_pages"] = or_null(&MemoryView::changed_pages);
       root["instances"].push_back(std::move(entry));
@@ -126,16 +129,17 @@ class ShowCommand : public Command {
 
   void append_instance(const Database& database, const KernelRecord& kernel, size_t number, const InstanceRecord& instance,
                        std::string& text) {
-    const auto [size, memory] = look_at(database, instance);
+    const auto [size, memory, textures] = look_at(database, instance);
     text += fmt::format("\ninstance {} (#{})\n", instance.dynamic_hash.hex(), number);
     std::vector<std::vector<std::string>> rows{
         {"  launch", fmt::format("grid {}, block {}, {} of dynamic shared memory{}{}", instance.grid, instance.block,
                                  instance.dynamic_shared_memory, instance.cooperative ? ", cooperative" : "",
                                  instance.cluster == kNoCluster ? "" : fmt::format(", clusters of {}", instance.cluster))},
         {"  memory", memory
-                         ? fmt::format("{} in {}{}{}{} and {}; {} of {} changed", instance.state_bytes,
+                         ? fmt::format("{} in {}{}{}{}{} and {}; {} of {} changed", instance.state_bytes,
                                        plural(memory->allocations, "allocation"), pieces(memory->host, "host memory"),
                                        pieces(memory->mapped, "mapped memory"), pieces(memory->managed, "managed memory"),
+                                       memory->arrays == 0 ? "" : ", " + plural(memory->arrays, "array"),
                                        plural(memory->globals, "variable"), memory->changed_pages, plural(memory->pages, "page"))
                          : "damaged"},
         {"  extent", instance.memory_extent == MemoryExtent::all
@@ -150,6 +154,7 @@ class ShowCommand : public Command {
                                                 format_argument(parameter, instance.parameters),
                                                 parameter.type.empty() ? fmt::format("{} B", parameter.size) : parameter.type)});
     }
+    for (const TextureObject& object : textures.objects) rows.push_back({"  texture", format_texture(object, textures)});
     for (const auto& [name, value] : instance.attributes) rows.push_back({"  attribute", fmt::format("{} = {}", name, value)});
     if (instance.recorded_time) rows.push_back({"  time", format_recorded_time(*instance.recorded_time)});
     if (instance.shape_launches) rows.push_back({"  ran", format_shape_launches(*instance.shape_launches)});
@@ -161,6 +166,7 @@ class ShowCommand : public Command {
   struct Looked {
     std::optional<InstanceSize> size;
     std::optional<MemoryView> memory;
+    TextureSet textures;
   };
   Looked look_at(const Database& database, const InstanceRecord& instance) {
     auto recorded = database.load_memory(instance);
@@ -170,7 +176,8 @@ class ShowCommand : public Command {
     note(size.status());
     for (const MemoryState* state : {&recorded->prologue, &recorded->epilogue})
       for (const Region& region : state->regions) pages_.insert(region.pages.begin(), region.pages.end());
-    return {size.ok() ? std::optional(*size) : std::nullopt, view_memory(recorded->prologue, recorded->epilogue)};
+    return {size.ok() ? std::optional(*size) : std::nullopt, view_memory(recorded->prologue, recorded->epilogue),
+            recorded->prologue.textures};
   }
 
   RecordedOption recorded_{RecordedOption::Launches::all};

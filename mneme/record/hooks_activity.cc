@@ -30,10 +30,12 @@ using Hooks = HookList<                                                         
     MNEME_WAIT(cudaMemcpyPeerAsync), MNEME_WAIT_PTDS(cudaMemcpy3DPeer), MNEME_WAIT_PTSZ(cudaMemcpy3DPeerAsync),             //
     MNEME_WAIT_PTSZ(cudaMemcpyBatchAsync), MNEME_WAIT_PTSZ(cudaMemcpy3DBatchAsync),                                         //
     MNEME_WAIT_PTDS(cudaMemcpyToSymbol), MNEME_WAIT_PTSZ(cudaMemcpyToSymbolAsync),                                          //
-    MNEME_WAIT_PTDS(cudaMemcpyFromArray), MNEME_WAIT_PTSZ(cudaMemcpyFromArrayAsync),                                        //
-    MNEME_WAIT_PTDS(cudaMemcpy2DFromArray), MNEME_WAIT_PTSZ(cudaMemcpy2DFromArrayAsync),                                    //
-    MNEME_WAIT_PTDS(cudaMemset), MNEME_WAIT_PTDS(cudaMemset2D), MNEME_WAIT_PTDS(cudaMemset3D),                              //
-    MNEME_WAIT_PTSZ(cudaMemsetAsync), MNEME_WAIT_PTSZ(cudaMemset2DAsync), MNEME_WAIT_PTSZ(cudaMemset3DAsync),               //
+    MNEME_WAIT_PTDS(cudaMemcpyToArray), MNEME_WAIT_PTSZ(cudaMemcpyToArrayAsync), MNEME_WAIT_PTDS(cudaMemcpy2DToArray),
+    MNEME_WAIT_PTSZ(cudaMemcpy2DToArrayAsync), MNEME_WAIT_PTDS(cudaMemcpyArrayToArray), MNEME_WAIT_PTDS(cudaMemcpy2DArrayToArray),
+    MNEME_WAIT_PTDS(cudaMemcpyFromArray), MNEME_WAIT_PTSZ(cudaMemcpyFromArrayAsync),                           //
+    MNEME_WAIT_PTDS(cudaMemcpy2DFromArray), MNEME_WAIT_PTSZ(cudaMemcpy2DFromArrayAsync),                       //
+    MNEME_WAIT_PTDS(cudaMemset), MNEME_WAIT_PTDS(cudaMemset2D), MNEME_WAIT_PTDS(cudaMemset3D),                 //
+    MNEME_WAIT_PTSZ(cudaMemsetAsync), MNEME_WAIT_PTSZ(cudaMemset2DAsync), MNEME_WAIT_PTSZ(cudaMemset3DAsync),  //
     MNEME_WAIT_PTSZ(cudaGraphLaunch)>;
 
 }  // namespace

@@ -100,6 +100,7 @@ Status fill(RecordableKernel& kernel) {
     kernel.launches_kernels |= part->launches_kernels;
     for (const SegmentGlobal& global : part->globals) add_global(kernel, global);
   }
+  kernel.may_use_textures = kernel.uses_textures;
   for (const auto& global : kernel.globals) record.globals.push_back(global.info);
   add_machine_code(kernel);
   return check_names(kernel);
@@ -122,6 +123,7 @@ Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
   record.target = "nvptx";
   record.arch = fmt::format("sm_{}", code->sm);
   record.level = code->ptx.empty() ? CodeLevel::cubin : CodeLevel::ptx;
+  kernel.may_use_textures = true;
   std::vector<CubinVariable> variables;
   if (code->cubin.empty()) {
     record.static_hash = digest_of_ptx(name, code->ptx);

@@ -29,6 +29,7 @@ struct RecordableKernel {
   std::vector<Global> globals;
   std::vector<SegmentRange> padding;    // bytes of the parameter buffer that hold no value
   bool uses_textures = false;           // or surfaces: itself, or a function that is linked to it
+  bool may_use_textures = false;        // the same, or nothing tells that it does not
   bool uses_device_heap = false;        // allocates or frees memory itself
   bool launches_kernels = false;        // itself, from the device
   std::optional<NotRecorded> left_out;  // why the options leave out all its launches; nothing: they do not

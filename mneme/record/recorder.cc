@@ -339,6 +339,7 @@ bool Recorder::reset(Vendor& vendor, int ordinal) {
   }
   if (last) outside_memory_.clear(), annotations_.clear(), shadows_.clear();
   for (const MemoryRange& memory : outside_memory_.remove_managed_of(ordinal)) annotations_.forget(memory);
+  textures_.forget_device(ordinal);
   State open = State::open;
   if (profiles_only() && last) state_.compare_exchange_strong(open, State::waiting);
   if (!opened) return others;

@@ -24,6 +24,7 @@
 #include "mneme/record/launch_group.h"
 #include "mneme/record/outside_memory.h"
 #include "mneme/record/profile.h"
+#include "mneme/record/program_textures.h"
 #include "mneme/record/recordable_kernel.h"
 #include "mneme/record/reserved_addresses.h"
 #include "mneme/record/selection.h"
@@ -75,6 +76,7 @@ class Recorder {
   HostMemory& host_memory() { return host_memory_; }
   OutsideMemory& outside_memory() { return outside_memory_; }
   ReservedAddresses& reserved_addresses() { return reserved_addresses_; }
+  ProgramTextures& textures() { return textures_; }
   bool is_recording() const { return state_ != State::ended && !profiles_only(); }
   RecordingReport* report() const { return environment_.report; }  // null: nothing is reported
 
@@ -206,6 +208,7 @@ class Recorder {
   void count_shapes_of_groups();
   std::optional<NotRecorded> find_foreign(ByteSpan parameters, int ordinal) const;
   Status read_memory(Capture& capture);
+  std::optional<NotRecorded> choose_textures(Capture& capture);
   Result<std::vector<CapturedGlobal>> find_globals(const RecordableKernel& kernel, ByteSpan parameters, Vendor& vendor);
   enum class Patience { none, wait };
   void finish_stream_frees(Vendor& vendor, Patience patience);
@@ -252,6 +255,7 @@ class Recorder {
   HostMemory host_memory_;
   OutsideMemory outside_memory_;
   ReservedAddresses reserved_addresses_;
+  ProgramTextures textures_;
   Annotations annotations_;
   Annotations shadows_;  // annotations of variables, at the addresses that the variables have on the host
   std::atomic<State> state_ = State::waiting;

@@ -106,7 +106,7 @@ std::optional<NotRecorded> Recorder::select(const std::shared_ptr<const Recordab
   if (stream_captures_ > 0) return NotRecorded::during_capture;
   if (launch.packed.empty() && !arguments_are_there(kernel, launch.arguments)) return NotRecorded::launch_failed;
   if (kernel.record.level == CodeLevel::ir && kernel.reads_managed_variables()) return NotRecorded::managed_global;
-  if (kernel.uses_textures) return NotRecorded::textures;
+  if (kernel.uses_textures && !textures_.any()) return NotRecorded::textures;
   if (kernel.uses_device_heap) return NotRecorded::device_heap;
   if (kernel.launches_kernels) return NotRecorded::device_launch;
   return std::nullopt;
@@ -177,9 +177,11 @@ Recorder::CapturePtr Recorder::select_launch(const Launch& launch, LaunchGroup* 
   if (!opened.ok()) return pass(NotRecorded::device_lost);
   if (!*opened) return pass(state_ == State::ended ? NotRecorded::ended : NotRecorded::other_device);
   if (auto reason = launch.vendor.refuse_stream(launch.stream)) return pass(*reason);
-  CapturePtr capture(new Capture{kernel, *opened, launch.vendor, {}, 0, nullptr, {}});
+  CapturePtr capture(new Capture{kernel, *opened, launch.vendor});
   ByteVector parameters = launch.packed.empty() ? pack_arguments(*kernel, launch.arguments) : take_packed(*kernel, launch.packed);
   if (auto reason = find_foreign(parameters, (*opened)->ordinal)) return pass(*reason);
+  if (kernel->may_use_textures && textures_.any() && textures_.forbids(parameters, (*opened)->ordinal))
+    return pass(NotRecorded::textures);
   if (auto reason = refuses(least_memory(*capture->opened, parameters))) return pass(*reason);
   auto claim = selection_.claim_launch(*kernel->counts, launch.shape(), parameters);
   if (!claim) return pass(selection_.same());
@@ -249,6 +251,7 @@ Recorder::CapturePtr Recorder::begin_launch(CapturePtr capture, Launch& launch) 
   // The program has unmapped memory that it had registered.
   if (!is_new.ok() && capture->opened->states.lost_host_memory()) return give_up(*capture, NotRecorded::host_memory), nullptr;
   if (!is_new.ok() && gate_.disturbed()) return give_up(*capture, NotRecorded::concurrent), nullptr;
+  if (!is_new.ok() && capture->textures.lost_array()) return give_up(*capture, NotRecorded::textures), nullptr;
   if (!is_new.ok()) return fail(*capture, is_new.status()), nullptr;
   if (const Digest& hash = capture->recording.instance.dynamic_hash; hash != Digest()) {
     launch.known = hash;
@@ -279,8 +282,11 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   capture.memory.mapped = outside_memory_.mapped(opened.ordinal);
   capture.memory.managed = outside_memory_.managed();
   opened.states.forget_freed(capture.memory);
-  if (options_.memory_extent == MemoryExtent::reachable) MNEME_TRY(keep_reachable(capture));
-  if (auto reason = refuses(capture.memory.size())) {
+  auto reason = choose_textures(capture);
+  if (!reason && options_.memory_extent == MemoryExtent::reachable) MNEME_TRY(keep_reachable(capture));
+  if (!reason && !capture.textures.take_memory(*opened.space, capture.memory).ok()) reason = NotRecorded::textures;
+  if (!reason) reason = refuses(capture.memory.size());
+  if (reason) {
     selection_.take_back_attempt(*capture.kernel->counts);
     count(*reason, capture.kernel->display_name());
     return false;
@@ -297,6 +303,7 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   MemoryState& prologue = capture.recording.prologue;
   InstanceRecord& instance = capture.recording.instance;
   prologue = opened.states.state();
+  prologue.textures = capture.textures.set();
   const DeviceProperties& device = opened.device->properties();
   instance.device_kind = to_string(device.kind);
   instance.device_name = device.name;
@@ -363,14 +370,29 @@ Status Recorder::read_memory(Capture& capture) {
   {
     const Gate::Reading reading(gate_);
     if (!reading.ok()) return changed_meanwhile();
+    MNEME_TRY(capture.textures.copy_arrays(capture.vendor));
     MNEME_TRY(opened.states.capture(*opened.stream, capture.memory, *capture.publication));
   }
   return capture.publication->wait();
 }
 
+// Which of the program's textures the launch is recorded with: all of its device, since a handle may come from memory. Why it is
+// not recorded; nothing: it is.
+std::optional<NotRecorded> Recorder::choose_textures(Capture& capture) {
+  if (!capture.kernel->may_use_textures || !textures_.any()) return std::nullopt;
+  const bool known =
+      capture.textures.choose(textures_.on(capture.opened->ordinal), capture.memory, capture.recording.instance.parameters);
+  return known ? std::nullopt : std::optional(NotRecorded::textures);
+}
+
 // All that a launch on the device may see but variables.
 StateCapture::Memory Recorder::whole_memory(const Opened& opened) {
-  return {opened.space->allocations(), outside_memory_.mapped(opened.ordinal), outside_memory_.managed(), host_memory_.all(), {}};
+  StateCapture::Memory memory;
+  memory.allocations = opened.space->allocations();
+  memory.mapped = outside_memory_.mapped(opened.ordinal);
+  memory.managed = outside_memory_.managed();
+  memory.host = host_memory_.all();
+  return memory;
 }
 
 // The memory that a launch is recorded with at least, as far as can be told without reading memory.
@@ -394,6 +416,7 @@ std::optional<NotRecorded> Recorder::refuses(Bytes memory) {
 Status Recorder::keep_reachable(Capture& capture) {
   ReachableMemory reachable(capture.memory);
   reachable.reach_from_parameters(capture.recording.instance.parameters);
+  reachable.reach_from_parameters(capture.textures.addresses());
   Stream& stream = *capture.opened->stream;
   const Gate::Reading reading(gate_);
   if (!reading.ok()) return changed_meanwhile();
@@ -419,6 +442,7 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
   Status status = publish(*capture);
   if (!status.ok() && (gate_.disturbed() || capture->opened->states.lost_host_memory()))
     return give_up(*capture, NotRecorded::concurrent);
+  if (!status.ok() && capture->textures.lost_array()) return give_up(*capture, NotRecorded::textures);
   if (!status.ok()) return fail(*capture, status);
   capture->claim.keep();
   capture->kernel->counts->remember(instance.dynamic_hash, shape);
@@ -474,6 +498,7 @@ Status Recorder::publish(Capture& capture) {
   Opened& opened = *capture.opened;
   MNEME_TRY(read_memory(capture));
   capture.recording.epilogue = opened.states.state();
+  capture.recording.epilogue.textures = capture.textures.set();
   if (capture.kernel->record.level == CodeLevel::ir) {
     MNEME_ASSIGN(capture.recording.ir, kernel_bitcode(*capture.kernel->registered));
   }

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "mneme/record/captured_textures.h"
 #include "mneme/record/recorder.h"
 
 namespace mneme {
@@ -32,10 +33,11 @@ struct Recorder::Capture {
   std::shared_ptr<const RecordableKernel> kernel;
   std::shared_ptr<Opened> opened;
   Vendor& vendor;
-  StateCapture::Memory memory;
+  StateCapture::Memory memory{};
+  CapturedTextures textures{};
   uint64_t host_removals = 0;  // HostMemory::removals() when it was listed
-  std::unique_ptr<Publication> publication;
-  Recording recording;
+  std::unique_ptr<Publication> publication{};
+  Recording recording{};
   Selection::Claim claim{};  // refers to the kernel's counts
   bool idle = true;          // whether the device had nothing to do when it was last waited for
 };

@@ -164,6 +164,7 @@ MemoryState StateCapture::state() const {
   add(Region::Kind::allocation, memory_.allocations);
   add(Region::Kind::mapped, memory_.mapped);
   add(Region::Kind::managed, memory_.managed);
+  add(Region::Kind::array, memory_.arrays);
   add(Region::Kind::host, memory_.host);
   state.regions.insert(state.regions.end(), globals_.begin(), globals_.end());
   std::sort(state.regions.begin(), state.regions.end(),

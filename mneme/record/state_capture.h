@@ -31,12 +31,13 @@ class StateCapture {
   struct Memory {
     std::vector<MemoryRange> allocations;  // this list and the next ones are sorted by address
     std::vector<MemoryRange> mapped, managed;
+    std::vector<MemoryRange> arrays;  // their copies
     std::vector<MemoryRange> host;
     std::vector<CapturedGlobal> globals;
     Vendor* vendor = nullptr;  // reads the globals; null: the stream's device does
     // All lists but those of variables, and those of them that are read on the device.
-    std::array<const std::vector<MemoryRange>*, 4> lists() const { return {&allocations, &mapped, &managed, &host}; }
-    std::array<const std::vector<MemoryRange>*, 3> device_lists() const { return {&allocations, &mapped, &managed}; }
+    std::array<const std::vector<MemoryRange>*, 5> lists() const { return {&allocations, &mapped, &managed, &arrays, &host}; }
+    std::array<const std::vector<MemoryRange>*, 4> device_lists() const { return {&allocations, &mapped, &managed, &arrays}; }
     Bytes size() const;  // without the globals
   };
   // Puts the changed pages of all but globals, and all pages of the globals, into the publication. state() has

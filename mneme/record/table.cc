@@ -129,6 +129,7 @@ Status attach_table(mneme_call_table& abi) {
   install_registration_hooks(table);
   install_memory_hooks(table);
   install_host_memory_hooks(table);
+  install_texture_hooks(table);
   install_launch_hooks(table);
   install_activity_hooks(table);
   return {};

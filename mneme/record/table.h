@@ -38,6 +38,7 @@ class Table final : public Vendor {
   Status synchronize(int ordinal) override;
   Result<MemoryRange> find_global(const RecordableKernel& kernel, const std::string& name) override;
   Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
+  Status copy_array(DevicePtr to, const ProgramArray& array) override;
 
  private:
   mneme_call_table* abi_ = nullptr;
@@ -83,6 +84,7 @@ struct HookList {
 void install_registration_hooks(Table& table);
 void install_memory_hooks(Table& table);  // a new kind of allocation is added there
 void install_host_memory_hooks(Table& table);
+void install_texture_hooks(Table& table);
 void install_launch_hooks(Table& table);    // a new kind of launch is added there
 void install_activity_hooks(Table& table);  // other calls that write device memory
 

@@ -8,6 +8,7 @@
 
 #include "mneme/base/status.h"
 #include "mneme/device/device.h"
+#include "mneme/record/program_textures.h"
 #include "mneme/record/recordable_kernel.h"
 
 namespace mneme {
@@ -41,6 +42,11 @@ class Vendor {
   // Copies from a variable that find_global() has found. A vendor whose variables the recorder's device reads leaves it to that
   // one.
   virtual Status read_variable(Stream& stream, MutableByteSpan to, DevicePtr from) { return stream.copy_to_host(to, from); }
+  // Copies all levels of an array to memory of the current device, as levels_of() says. The device must be idle; complete on
+  // return.
+  virtual Status copy_array(DevicePtr, const ProgramArray&) {
+    return Status(Code::unsupported, "this vendor does not copy arrays");
+  }
   // Offset and size of each parameter of a kernel of which no more is known. unsupported: this vendor does not tell.
   virtual Result<std::vector<Parameter>> parameters_of(const void* function) {
     return Status(Code::unsupported, "this vendor does not tell how a kernel's parameters lie");

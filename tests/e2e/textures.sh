@@ -1,4 +1,5 @@
-# Textures and surfaces: fetches of every shape and kind of memory give what the CUDA Programming Guide says of them.
+# Textures and surfaces: fetches of every shape and kind of memory give what the CUDA Programming Guide says of them, and launches
+# with them are recorded and replayed.
 cat >textures.cu <<'SOURCE'
 #include <cmath>
 #include <cstdio>
@@ -76,6 +77,15 @@ __global__ void twice(cudaSurfaceObject_t s, cudaSurfaceBoundaryMode mode, int n
   if (mode == cudaBoundaryModeZero) surf2Dwrite<float>(2 * v, s, x, 1, cudaBoundaryModeZero);
   if (mode == cudaBoundaryModeTrap) surf2Dwrite<float>(2 * v, s, x, 1);
 }
+struct Handles { cudaTextureObject_t texture; cudaSurfaceObject_t surface; };
+__global__ void by_struct(const Handles* handles) {
+  float v = tex2D<float>(handles->texture, threadIdx.x + 0.5f, 0.5f);
+  surf2Dwrite<float>(v + 1, handles->surface, threadIdx.x * int(sizeof(float)), 3);
+}
+__global__ void halve(cudaTextureObject_t from, cudaSurfaceObject_t to) {
+  float v = tex2D<float>(from, 2 * threadIdx.x + 0.5f, 0.5f) + tex2D<float>(from, 2 * threadIdx.x + 1.5f, 0.5f);
+  surf2Dwrite<float>(v + 1 + threadIdx.x, to, threadIdx.x * int(sizeof(float)), 0);
+}
 
 int main(int argc, char** argv) {
   const auto f1 = cudaCreateChannelDesc<float>();
@@ -152,6 +162,15 @@ int main(int argc, char** argv) {
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemcpy2DFromArray(back.data(), 16, square, 0, 0, 16, 4, cudaMemcpyDeviceToHost));
     expect("surface", back, {0, 1, 2, 3, 20, 22, 24, 26, 20, 21, 22, 23});
+    Handles host{make(of_array(square), cudaAddressModeClamp, cudaFilterModePoint, false), surface}, *handles;
+    CHECK(cudaMalloc(&handles, sizeof host));
+    CHECK(cudaMemcpy(handles, &host, sizeof host, cudaMemcpyHostToDevice));
+    by_struct<<<1, 4>>>(handles);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpy2DFromArray(back.data(), 16, square, 0, 0, 16, 4, cudaMemcpyDeviceToHost));
+    expect("handles in memory", back, {0, 1, 2, 3, 20, 22, 24, 26, 20, 21, 22, 23, 1, 2, 3, 4});
+    CHECK(cudaDestroySurfaceObject(surface));
+    CHECK(cudaFreeArray(row));
   }
   {
     cudaArray_t solid, sheets, cube;
@@ -169,7 +188,7 @@ int main(int argc, char** argv) {
   }
   {
     cudaMipmappedArray_t mipmapped;
-    CHECK(cudaMallocMipmappedArray(&mipmapped, &f1, make_cudaExtent(4, 4, 0), 3));
+    CHECK(cudaMallocMipmappedArray(&mipmapped, &f1, make_cudaExtent(4, 4, 0), 3, cudaArraySurfaceLoadStore));
     for (int level = 0; level < 3; ++level) {
       cudaArray_t array;
       CHECK(cudaGetMipmappedArrayLevel(&array, mipmapped, level));
@@ -182,6 +201,17 @@ int main(int argc, char** argv) {
     Output out(4);
     levels<<<1, 4>>>(make(resource, cudaAddressModeClamp, cudaFilterModePoint, true), out.device);
     expect("levels", out.read(), {1, 2, 3, 3});
+    cudaArray_t whole, half;
+    CHECK(cudaGetMipmappedArrayLevel(&whole, mipmapped, 0));
+    CHECK(cudaGetMipmappedArrayLevel(&half, mipmapped, 1));
+    cudaResourceDesc resource_of_half = of_array(half);
+    cudaSurfaceObject_t into_half;
+    CHECK(cudaCreateSurfaceObject(&into_half, &resource_of_half));
+    halve<<<1, 2>>>(make(of_array(whole), cudaAddressModeClamp, cudaFilterModePoint, false), into_half);
+    std::vector<float> back(4);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpy2DFromArray(back.data(), 8, half, 0, 0, 8, 2, cudaMemcpyDeviceToHost));
+    expect("a level", back, {3, 4, 2, 2});
   }
   std::puts(wrong == 0 ? "textures: PASS" : "textures: FAIL");
   return wrong != 0;
@@ -204,7 +234,39 @@ contains out cudaErrorLaunchFailure
 contains err "a use of texture object 0x3039, which there is not"
 expect 0 mneme run --device cpu -- ./textures surface
 contains err "a use of texture object 0x"
-# Launches of kernels with textures are not recorded.
-expect 0 mneme record -rdb db --device cpu -- ./textures
-contains out "textures: PASS"
-contains err "the kernel uses textures or surfaces, which are not captured yet"
+# Launches are recorded with the arrays, and with what there is of textures and surfaces, and are replayed by new ones.
+for device in $DEVICES; do
+  expect 0 mneme record -rdb "$device" --device "$device" -- ./textures
+  contains out "textures: PASS"
+  contains err "recorded 16 launches of 13 kernels"
+  lacks err "not recorded"
+  for kernel in "$device"/[0-9a-f]*.json; do
+    expect 0 mneme show --check --json "$kernel"
+    for instance in $(json out '" ".join(i["dynamic_hash"] for i in d["instances"])'); do
+      for pipeline in "default<O3>" "default<O1>"; do
+        expect 0 mneme replay -rdb "$kernel" -rid "$instance" --device "$device" --iterations 2 "$pipeline"
+        [ "$(json out 'd["result"]["verified"]')" = True ] || fail "not verified"
+      done
+    done
+  done
+  # What a surface writes is compared: a launch with too few threads leaves some of it out.
+  expect 1 mneme replay "$device" twice --device "$device" --block-dim-x 3
+  contains out "array 0x"
+  expect 1 mneme replay "$device" by_struct --device "$device" --block-dim-x 3
+  expect 1 mneme replay "$device" halve --device "$device" --block-dim-x 1
+  # A pool's workers have textures of their own.
+  expect 0 mneme sweep "$device" twice --device "$device" --iterations 2 --grid 'passes=default<O3>|default<O1>'
+  lacks out "not verified"
+done
+# What there was of them can be seen.
+expect 0 mneme show cpu twice
+contains out "2 arrays and"
+contains out "of an array of 4 x 4 texels of 4 B"
+contains out "surface 0x"
+expect 0 mneme show --json cpu layers
+[ "$(json out 'd["instances"][0]["arrays"]')" -ge 3 ] || fail "arrays"
+contains out '"description": "texture 0x'
+# An array that was freed is not recorded any more.
+lacks out "of an array of 4 texels of 4 B"
+expect 0 mneme show --json cpu halve
+contains out "of level 1 of a mipmapped array of 4 x 4 texels of 4 B"
