@@ -158,5 +158,18 @@ TEST_F(FileLockTest, AForkedProcessDoesNotKeepTheLock) {
   ::waitpid(child, nullptr, 0);
 }
 
+TEST_F(FileLockTest, SeveralMayShareALockAndNobodyHasItBesideOne) {
+  const Path path = folder_ / ".lock";
+  const LockPatience none{.limit = {}};
+  auto one = files_.lock(path, none, LockKind::shared), other = files_.lock(path, none, LockKind::shared);
+  ASSERT_TRUE(one.ok() && other.ok());
+  EXPECT_EQ(files_.lock(path, none).status().code(), Code::timeout);
+  one->reset();
+  other->reset();
+  auto alone = files_.lock(path, none);
+  ASSERT_TRUE(alone.ok());
+  EXPECT_EQ(files_.lock(path, none, LockKind::shared).status().code(), Code::timeout);
+}
+
 }  // namespace
 }  // namespace mneme

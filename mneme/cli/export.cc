@@ -43,10 +43,7 @@ class ExportCommand : public Command {
     Progress progress;
     progress.stage(fmt::format("writing {}", shown(output_)));
     CountingFile file(output->file());
-    ArchiveWriter archive(file);
-    MNEME_TRY(archive.begin(chosen.kernels));
-    MNEME_TRY(chosen.database.send(chosen.kernels, archive));
-    MNEME_TRY(archive.finish());
+    MNEME_TRY(write_archive(chosen.database, chosen.kernels, file));
     MNEME_TRY(output->finish());
     progress.clear();
     size_t instances = 0;

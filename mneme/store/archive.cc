@@ -212,6 +212,13 @@ Status ArchiveWriter::add_state(Moment moment, const InstanceRecord& instance, c
                   encode_state({moment, instance.static_hash, instance.dynamic_hash, state, {packs.begin(), packs.end()}}));
 }
 
+Status write_archive(const Database& database, const std::vector<KernelDocument>& kernels, WritableFile& out) {
+  ArchiveWriter writer(out);
+  MNEME_TRY(writer.begin(kernels));
+  MNEME_TRY(database.send(kernels, writer));
+  return writer.finish();
+}
+
 Status read_archive(ByteSource& source, const std::string& name, RecordingSink& to) { return Reader(source, name, to).read(); }
 
 }  // namespace mneme

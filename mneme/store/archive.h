@@ -8,17 +8,12 @@
 #include <vector>
 
 #include "mneme/base/byte_source.h"
-#include "mneme/store/recording_sink.h"
+#include "mneme/store/database.h"
 #include "mneme/store/tar.h"
 
 namespace mneme {
 
-// Writes an archive.
-//
-//   ArchiveWriter writer(output);
-//   writer.begin(kernels);            // what is going to be written
-//   database.send(kernels, writer);
-//   writer.finish();
+// Writes an archive; write_archive() is all that is done with it.
 class ArchiveWriter final : public RecordingSink {
  public:
   explicit ArchiveWriter(WritableFile& out) : tar_(out) {}
@@ -39,6 +34,9 @@ class ArchiveWriter final : public RecordingSink {
   std::vector<PackedPage> pages_;
   std::unordered_map<Digest, Digest> packs_;  // of pages that were written
 };
+
+// Writes these kernels, with their instances that `kernels` lists, as an archive.
+Status write_archive(const Database& database, const std::vector<KernelDocument>& kernels, WritableFile& out);
 
 // Reads an archive, and gives what it holds to `to`, each thing once it is known to be whole. corrupt, incompatible: with the
 // name and the offset. Other failures are those of the source and of `to`.

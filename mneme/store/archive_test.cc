@@ -18,10 +18,7 @@ using Outcome = ImportedInstance::Outcome;
 
 ByteVector archive_of(const Database& database, const std::vector<KernelDocument>& kernels) {
   BytesWritten out;
-  ArchiveWriter writer(out);
-  Status status = writer.begin(kernels);
-  if (status.ok()) status = database.send(kernels, writer);
-  if (status.ok()) status = writer.finish();
+  const Status status = write_archive(database, kernels, out);
   EXPECT_TRUE(status.ok()) << status.to_string();
   return std::move(out.bytes);
 }
@@ -203,6 +200,11 @@ TEST_F(Archive, WhatDiffersIsRefusedByNameAndTheOthersAreImported) {
   EXPECT_EQ(refused->kernel, "first()");
   EXPECT_EQ(refused->dynamic_hash, before.kernels[0].instances[0].dynamic_hash);
   EXPECT_EQ(refused->difference, "the memory after the launch");
+  EXPECT_EQ(
+      refusal(*refused, "new").to_string(),
+      fmt::format("incompatible: instance {} of first() is not taken: the database new has it already, and they differ in the "
+                  "memory after the launch",
+                  refused->dynamic_hash.hex()));
   auto after = Database::open(path("new"))->load_document(sample_kernel("first").static_hash);
   EXPECT_EQ(after->instances[0], before.kernels[0].instances[0]);
   EXPECT_EQ(after->instances.size(), 2u);

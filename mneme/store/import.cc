@@ -2,12 +2,19 @@
 
 #include <cstring>
 
+#include "mneme/base/shown.h"
+
 namespace mneme {
 namespace {
 
 constexpr uint64_t kBatchBytes = 4 << 20;
 
 }  // namespace
+
+Status refusal(const ImportedInstance& instance, const Path& database) {
+  return error(Code::incompatible, "instance {} of {} is not taken: the database {} has it already, and they differ in {}",
+               instance.dynamic_hash.hex(), shown(instance.kernel), database.string(), instance.difference);
+}
 
 std::string difference_between(const RecordedInstance& a, const RecordedInstance& b) {
   InstanceRecord launch = a.instance;

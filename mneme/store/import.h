@@ -25,6 +25,9 @@ struct ImportedInstance {
   std::string difference;  // of one that is refused: in what the two differ
 };
 
+// The failure that an instance which is refused is.
+Status refusal(const ImportedInstance& instance, const Path& database);
+
 // In what two recordings of one launch differ that a replay can tell: "" for nothing. Where and when they were recorded is not
 // part of that, nor how long the launch took.
 std::string difference_between(const RecordedInstance& a, const RecordedInstance& b);

@@ -24,9 +24,7 @@ int TransferReport::end(const Status& status) {
   if (there_ != 0) text += fmt::format(", {} there already", there_);
   if (!refused_.empty()) text += fmt::format(", {} refused", refused_.size());
   if (status.ok() || taken_ + there_ + refused_.size() != 0) print("{}\n", text);
-  for (const ImportedInstance& each : refused_)
-    report(error(Code::incompatible, "instance {} of {} is not {}: the database {} has it already, and they differ in {}",
-                 each.dynamic_hash.hex(), shown(each.kernel), done_, shown(into_.string(), 0), each.difference));
+  for (const ImportedInstance& each : refused_) report(refusal(each, into_));
   if (status.ok()) return refused_.empty() ? 0 : kExitCannotRun;
   report(status);
   if (status.code() == Code::exhausted) print_error("what was {} stays: make room, and give the same command again\n", done_);

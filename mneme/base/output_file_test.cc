@@ -1,0 +1,77 @@
+// Files that a user has named, written piece by piece.
+#include "mneme/base/output_file.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "mneme/base/testing/temporary_folder.h"
+
+namespace mneme {
+namespace {
+
+class Output : public testing::Test {
+ protected:
+  Path path() const { return directory_.path() / "out"; }
+  std::string content() const {
+    std::ifstream file(path());
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  size_t files() const { return FileSystem::posix().list(directory_.path())->size(); }
+
+  static Status write(const Path& path, FileSystem& files = FileSystem::posix()) {
+    MNEME_ASSIGN(auto output, OutputFile::open(path, files));
+    MNEME_TRY(output->file().append(std::as_bytes(std::span("one ", 4))));
+    MNEME_TRY(output->file().append(std::as_bytes(std::span("two", 3))));
+    return output->finish();
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(Output, HasItsNameWhenItIsWhole) {
+  std::ofstream(path()) << "before";
+  {
+    auto output = OutputFile::open(path());
+    ASSERT_TRUE((*output)->file().append(std::as_bytes(std::span("half", 4))).ok());
+    EXPECT_EQ(content(), "before");
+  }
+  EXPECT_EQ(content(), "before");
+  EXPECT_EQ(files(), 1u) << "nothing is left of what was not finished";
+  ASSERT_TRUE(write(path()).ok());
+  EXPECT_EQ(content(), "one two");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(Output, WhicheverOperationFailsTheFileFromBeforeStays) {
+  for (const std::string failing : {"create", "append", "sync", "rename"}) {
+    std::ofstream(path()) << "before";
+    auto faulty = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t) {
+      return operation == failing ? error(Code::exhausted, "{}: No space left on device", operation) : Status();
+    });
+    EXPECT_EQ(write(path(), *faulty).code(), Code::exhausted) << failing;
+    EXPECT_EQ(content(), "before") << failing;
+    EXPECT_EQ(files(), 1u) << failing;
+  }
+}
+
+TEST_F(Output, WhatAProcessThatWasKilledHasLeftIsRemoved) {
+  std::ofstream(path().string() + ".tmp.0123456789abcdef") << "half";
+  std::ofstream(directory_.path() / "other.tmp.0123456789abcdef") << "another's";
+  ASSERT_TRUE(write(path()).ok());
+  EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(Output, GoesThroughLinksAndIntoDevices) {
+  std::filesystem::create_symlink(path(), directory_.path() / "link");
+  ASSERT_TRUE(write(directory_.path() / "link").ok());
+  EXPECT_EQ(content(), "one two");
+  EXPECT_TRUE(std::filesystem::is_symlink(directory_.path() / "link"));
+  EXPECT_TRUE(write("/dev/null").ok());
+  EXPECT_EQ(write("/dev/full").code(), Code::exhausted);
+  EXPECT_THAT(write(directory_.path()).message(), testing::HasSubstr("Is a directory"));
+}
+
+}  // namespace
+}  // namespace mneme
