@@ -72,6 +72,43 @@ class Database(Shown, Mapping[str, "Kernel"]):
         """What cannot be read: an exception for each kernel's file, which names it and what is wrong with it."""
         return list(self._damaged)
 
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Writes all that is recorded into one file, which `Database.import_` takes, and tar takes apart.
+
+        >>> mneme.Database(recordings).export("scale.mneme")
+        >>> received = mneme.Database.import_("scale.mneme", "received")
+        >>> received["scale"][0].hash == instance.hash
+        True
+        """
+        self._native.export(self._documents(), _path(path, "writing an archive"))
+
+    @classmethod
+    def import_(cls, archive: str | os.PathLike[str], into: str | os.PathLike[str]) -> Database:
+        """Takes the recordings of a file into a database, which is made where it is missing, and opens that.
+
+        Instances that are there stay as they are.
+
+        Raises:
+            CorruptError: The file is damaged. What was imported before stays.
+            IncompatibleError: The database has another recording of a launch; all others are imported.
+        """
+        _native.import_archive(_path(archive, "reading an archive"), _path(into, "importing"))
+        return cls(into)
+
+    def copy(self, into: str | os.PathLike[str]) -> Database:
+        """Copies all that is recorded into another database, which is made where it is missing, and opens that.
+
+        Raises:
+            IncompatibleError: The database has another recording of a launch; all others are copied.
+        """
+        self._native.copy(self._documents(), _path(into, "copying a database"))
+        return type(self)(into)
+
+    def _documents(self) -> list[_native.KernelDocument]:
+        if self._damaged:
+            raise self._damaged[0]
+        return [kernel._native for kernel in self._kernels.values()]
+
     def __getitem__(self, key: str) -> Kernel:
         """The kernel of a static hash or its first digits, of a name, or that a regular expression finds.
 
@@ -444,6 +481,11 @@ class Instance(Shown):
     def check(self) -> None:
         """Reads all that belongs to it. CorruptError: something is damaged; the message has the file and the offset."""
         self.database._native.check(self.kernel._native, self._native)
+
+    def export(self, path: str | os.PathLike[str]) -> None:
+        """Writes the launch with all that its replay needs into one file, as `Database.export` does."""
+        one = _native.with_one(self.kernel._native, self._native)
+        self.database._native.export([one], _path(path, "writing an archive"))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Instance):

@@ -11,9 +11,12 @@
 #include "bind.h"
 #include "errors.h"
 #include "json.h"
+#include "mneme/base/output_file.h"
 #include "mneme/compile/backend.h"
 #include "mneme/replay/code_level.h"
 #include "mneme/replay/recorded_code.h"
+#include "mneme/store/archive.h"
+#include "mneme/store/import.h"
 #include "mneme/store/recorded_name.h"
 #include "recorded_memory.h"
 
@@ -265,6 +268,49 @@ void bind_memory(nb::module_& module) {
           nb::arg("buffer"), nb::kw_only(), nb::arg("epilogue"), "The bytes of a buffer: a view of what is read once.");
 }
 
+// Takes what `send` gives into a database; a launch of which that has another recording is a failure, when all others are taken.
+Status take(const Path& into, const std::function<Status(RecordingSink&)>& send) {
+  MNEME_ASSIGN(Database database, Database::create(into));
+  Status refused;
+  DatabaseImport import(database, [&](const ImportedInstance& instance) {
+    if (instance.outcome == ImportedInstance::Outcome::refused && refused.ok()) refused = refusal(instance, into);
+  });
+  MNEME_TRY(send(import));
+  return refused;
+}
+
+void import_archive(const std::string& archive, const std::string& into) {
+  const Status status = [&]() -> Status {
+    nb::gil_scoped_release release;
+    MNEME_ASSIGN(auto source, open_byte_source(archive));
+    return take(into, [&](RecordingSink& sink) { return read_archive(*source, archive, sink); });
+  }();
+  check(status);
+}
+
+void copy(const Database& database, const std::vector<KernelDocument>& kernels, const std::string& into) {
+  const Status status = [&]() -> Status {
+    nb::gil_scoped_release release;
+    return take(into, [&](RecordingSink& sink) { return database.send(kernels, sink); });
+  }();
+  check(status);
+}
+
+void write(const Database& database, const std::vector<KernelDocument>& kernels, const std::string& archive) {
+  const Status status = [&]() -> Status {
+    nb::gil_scoped_release release;
+    MNEME_ASSIGN(auto output, OutputFile::open(archive));
+    MNEME_TRY(write_archive(database, kernels, output->file()));
+    return output->finish();
+  }();
+  check(status);
+}
+
+KernelDocument with_one(KernelDocument kernel, const InstanceRecord& instance) {
+  kernel.instances = {instance};
+  return kernel;
+}
+
 }  // namespace
 
 void bind_database(nb::module_& module) {
@@ -298,7 +344,11 @@ void bind_database(nb::module_& module) {
             }();
             check(status);
           },
-          nb::arg("kernel"), nb::arg("instance"), "Reads everything that belongs to an instance; raises where it is damaged.");
+          nb::arg("kernel"), nb::arg("instance"), "Reads everything that belongs to an instance; raises where it is damaged.")
+      .def("copy", &copy, nb::arg("kernels"), nb::arg("into"), "Copies kernels with their instances into another database.")
+      .def("export", &write, nb::arg("kernels"), nb::arg("archive"), "Writes kernels with their instances into one file.");
+  module.def("import_archive", &import_archive, nb::arg("archive"), nb::arg("into"), "Takes such a file into a database.");
+  module.def("with_one", &with_one, nb::arg("kernel"), nb::arg("instance"), "The kernel with this instance alone.");
   bind_memory(module);
   bind_names(module);
   module.def("open_database", &open, nb::arg("path"),

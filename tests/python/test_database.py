@@ -122,6 +122,19 @@ def test_a_program_that_was_built_for_mneme_has_no_images(instance: mneme.Instan
         instance.kernel.image()
 
 
+def test_goes_into_a_file_and_into_other_databases(database: mneme.Database, tmp_path: Path) -> None:
+    database["scale"][0].export(tmp_path / "one.mneme")
+    received = mneme.Database.import_(tmp_path / "one.mneme", tmp_path / "received")
+    assert [launch.hash for launch in received["scale"]] == [INSTANCE]
+    received["scale"][0].check()
+    database.export(tmp_path / "all.mneme")
+    copied = received.copy(tmp_path / "copied")
+    assert mneme.Database.import_(tmp_path / "all.mneme", copied.path)["scale"].instances == copied["scale"].instances
+    (tmp_path / "short.mneme").write_bytes((tmp_path / "one.mneme").read_bytes()[:3000])
+    with pytest.raises(CorruptError, match="it was cut short"):
+        mneme.Database.import_(tmp_path / "short.mneme", tmp_path / "none")
+
+
 def test_finds_an_instance(database: mneme.Database) -> None:
     kernel = database["scale"]
     assert kernel[0] == kernel[-1] == kernel[INSTANCE] == kernel[INSTANCE[:3]]
