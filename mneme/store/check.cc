@@ -20,9 +20,11 @@ class Check {
       MNEME_ASSIGN(lock, impl_.files.lock(impl_.lock_path(), impl_.patience));
     } else {
       // Nobody waits for long: packs and states of an instance that is being published are in no list yet.
-      auto now = impl_.files.lock(impl_.use_path(), {.limit = {}});
-      looks_for_unneeded_ = now.status().code() != Code::timeout;
-      if (now.ok()) use = std::move(*now);
+      if (impl_.files.exists(impl_.use_path())) {
+        auto now = impl_.files.lock(impl_.use_path(), {.limit = {}});
+        looks_for_unneeded_ = now.status().code() != Code::timeout;
+        if (now.ok()) use = std::move(*now);
+      }
     }
     MNEME_ASSIGN(const DatabaseFiles all, files_of(impl_));
     MNEME_TRY(read_kernels(all));

@@ -216,6 +216,12 @@ TEST_F(Cleaning, EachPlantedDamageIsFoundAndRepaired) {
   }
 }
 
+TEST_F(Cleaning, LookingWritesNothing) {
+  std::filesystem::remove(db() / ".in-use");
+  EXPECT_TRUE(open().check_all(Deed::tell)->sound());
+  EXPECT_FALSE(std::filesystem::exists(db() / ".in-use"));
+}
+
 TEST_F(Cleaning, WhatNoInstanceNeedsIsFound) {
   const Digest none = digest_of({});
   std::ofstream(db() / state_file_name(Moment::prologue, one_.static_hash, none)) << "x";
