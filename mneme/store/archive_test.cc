@@ -170,6 +170,14 @@ TEST_F(Archive, DatabasesOfEveryVersionCanBeSent) {
   }
 }
 
+// One that was written when archives began.
+TEST_F(Archive, OneOfEveryVersionCanBeRead) {
+  const ByteVector bytes = *FileSystem::posix().read(Path(MNEME_TEST_CORPORA) / "archive-2.3.mneme");
+  const Imported imported = import_bytes(bytes, path("new"));
+  ASSERT_TRUE(imported.status.ok()) << imported.status.to_string();
+  EXPECT_EQ(content_of(path("new")), content_of(Path(MNEME_TEST_CORPORA) / "2.3"));
+}
+
 TEST_F(Archive, WhatIsThereIsSaidAndNotImportedTwice) {
   fill(path("db"));
   const ByteVector bytes = archive_of(path("db"));
