@@ -78,6 +78,12 @@
   X(cuTexObjectDestroy)              \
   X(cuSurfObjectCreate)              \
   X(cuSurfObjectDestroy)             \
+  X(cuMipmappedArrayCreate)          \
+  X(cuMipmappedArrayGetLevel)        \
+  X(cuMipmappedArrayDestroy)         \
+  X(cuArrayDestroy)                  \
+  X(cuModuleGetTexRef)               \
+  X(cuModuleGetSurfRef)              \
   X(cuMemAllocHost_v2)               \
   X(cuMemHostAlloc)                  \
   X(cuMemFreeHost)                   \
@@ -156,6 +162,14 @@
   X(cuMemcpyDtoH_v2_ptds)              \
   X(cuMemcpyDtoHAsync_v2)              \
   X(cuMemcpyDtoHAsync_v2_ptsz)         \
+  X(cuMemcpyDtoA_v2)                   \
+  X(cuMemcpyDtoA_v2_ptds)              \
+  X(cuMemcpyHtoA_v2)                   \
+  X(cuMemcpyHtoA_v2_ptds)              \
+  X(cuMemcpyHtoAAsync_v2)              \
+  X(cuMemcpyHtoAAsync_v2_ptsz)         \
+  X(cuMemcpyAtoA_v2)                   \
+  X(cuMemcpyAtoA_v2_ptds)              \
   X(cuMemcpyAtoD_v2)                   \
   X(cuMemcpyAtoD_v2_ptds)              \
   X(cuMemcpy2D_v2)                     \

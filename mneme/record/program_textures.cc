@@ -37,6 +37,7 @@ std::vector<ProgramTextures::Object> ProgramTextures::on(int device) const {
 }
 
 bool ProgramTextures::forbids(ByteSpan parameters, int device) const {
+  if (references_) return true;
   std::lock_guard lock(mutex_);
   return std::any_of(objects_.begin(), objects_.end(), [&](const auto& entry) {
     const Object& object = entry.second;
@@ -73,6 +74,12 @@ void ProgramTextures::forget_array(const void* handle) {
   std::erase_if(objects_, [&](const auto& entry) { return entry.second.array.handle == handle; });
   std::erase_if(levels_, [&](const auto& entry) { return entry.second.mipmapped == handle; });
   mipmapped_.erase(handle);
+  note_any();
+}
+
+void ProgramTextures::forget_context(const void* context) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(objects_, [&](const auto& entry) { return entry.second.context == context; });
   note_any();
 }
 

@@ -23,6 +23,7 @@ class ProgramTextures {
     TextureObject object;  // but for the index of its array
     ProgramArray array;    // of those that read one
     int device = 0;
+    const void* context = nullptr;  // that it goes with, where the vendor has several
     // Whether everything about it is known, and such an object can be made again.
     bool is_recordable() const;
   };
@@ -50,12 +51,15 @@ class ProgramTextures {
   // more.
   void forget_array(const void* handle);
   void forget_device(int device);
+  void forget_context(const void* context);
+  // The program has a texture reference, of which is not known which kernel reads it, and what.
+  void see_reference() { references_ = any_ = true; }
 
  private:
-  void note_any() { any_ = !objects_.empty(); }
+  void note_any() { any_ = references_ || !objects_.empty(); }
 
   mutable std::mutex mutex_;
-  std::atomic<bool> any_ = false;
+  std::atomic<bool> any_ = false, references_ = false;
   std::map<std::pair<TextureObject::Kind, uint64_t>, Object> objects_;
   std::map<const void*, ArrayShape> mipmapped_;
   std::map<const void*, Level> levels_;

@@ -112,7 +112,7 @@ CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) {
 CUresult cuTexObjectCreate(CUtexObject* object, const CUDA_RESOURCE_DESC* resource, const CUDA_TEXTURE_DESC*,
                            const CUDA_RESOURCE_VIEW_DESC*) {
   ENTER();
-  return give_handle(object, *resource, false);
+  return give_handle(object, resource ? *resource : CUDA_RESOURCE_DESC{.resType = CU_RESOURCE_TYPE_LINEAR}, false);
 }
 CUresult cuTexObjectDestroy(CUtexObject object) {
   ENTER();

@@ -254,6 +254,7 @@ bool DriverFront::has_own_context(CUdevice device) const {
 }
 
 DriverFront::Belongings DriverFront::forget_context(CUcontext context) {
+  recorder()->textures().forget_context(context);
   std::lock_guard lock(mutex_);
   own_.erase(context);
   auto node = belongings_.extract(context);
@@ -384,8 +385,8 @@ Status attach_driver(mneme_driver_table& table) {
                  "the preloaded library is of another Mneme (its table has version {} and {} functions, {} and {} expected)",
                  table.version, table.call_count, MNEME_DRIVER_TABLE_VERSION, static_cast<int>(MNEME_DRIVER_CALL_COUNT));
   MNEME_TRY(front().attach(table));
-  for (const auto& hooks : {image_hooks(), context_hooks(), memory_hooks(), mapped_memory_hooks(), host_memory_hooks(),
-                            launch_hooks(), graph_hooks(), write_hooks()})
+  for (const auto& hooks : {image_hooks(), context_hooks(), memory_hooks(), texture_hooks(), mapped_memory_hooks(),
+                            host_memory_hooks(), launch_hooks(), graph_hooks(), write_hooks()})
     for (const DriverHook& one : hooks)
       if (table.real[one.slot]) table.slots[one.slot] = one.handler;
   return {};

@@ -45,6 +45,7 @@ class DriverFront final : public Vendor {
   Status read_variable(Stream& stream, MutableByteSpan to, DevicePtr from) override;
   Result<MemoryRange> find_variable(const RegisteredVariable& variable, uint32_t table) override;
   Result<std::vector<Parameter>> parameters_of(const void* function) override;
+  Status copy_array(DevicePtr to, const ProgramArray& array) override;
 
   // Whether calls for the stream go into a graph. Always false while the recorder knows of no capture.
   bool is_capturing(CUstream stream) const;
@@ -155,7 +156,8 @@ void forget_image(const void* handle);
 // The kinds of calls that are hooked. A function is added to the list at the end of the file.
 std::vector<DriverHook> image_hooks();          // hooks_images.cc: loading of code
 std::vector<DriverHook> context_hooks();        // hooks_contexts.cc: contexts, and who reaches whose memory
-std::vector<DriverHook> memory_hooks();         // hooks_memory.cc: device memory, textures
+std::vector<DriverHook> memory_hooks();         // hooks_memory.cc: device memory
+std::vector<DriverHook> texture_hooks();        // hooks_textures.cc: textures, surfaces and arrays
 std::vector<DriverHook> mapped_memory_hooks();  // hooks_mapped_memory.cc: memory that the program maps itself
 std::vector<DriverHook> host_memory_hooks();    // hooks_host_memory.cc: host memory that kernels reach
 std::vector<DriverHook> launch_hooks();         // hooks_launch.cc: launches, and capturing of streams

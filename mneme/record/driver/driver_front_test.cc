@@ -159,6 +159,31 @@ TEST_F(DriverFrontTest, WhatCannotBeRecordedIsCountedWithItsReason) {
   EXPECT_EQ(passed(NotRecorded::parameter_set), 1u);
 }
 
+// Machine code does not tell whether it uses them.
+TEST_F(DriverFrontTest, TexturesAndSurfacesAreRecordedWithTheirArrays) {
+  options_.max = 100;
+  const std::string steps = "dlsym " + kCubin + " surface launch";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  ASSERT_EQ(report().instances, 2u);
+  auto database = Database::open(database_);
+  const KernelDocument kernel = kernels().at(0);
+  const InstanceRecord &first = kernel.instances.at(0), &second = kernel.instances.at(1);
+  const auto with = database->load_instance(first.static_hash, first.dynamic_hash);
+  const auto without = database->load_instance(second.static_hash, second.dynamic_hash);
+  ASSERT_TRUE(with.ok() && without.ok());
+  EXPECT_TRUE(without->prologue.textures.empty()) << "the array was destroyed, and its surface with it";
+  const TextureSet& textures = with->prologue.textures;
+  ASSERT_EQ(textures.objects.size(), 1u);
+  EXPECT_EQ(textures.objects[0].kind, TextureObject::Kind::surface);
+  ASSERT_EQ(textures.arrays.size(), 1u);
+  EXPECT_EQ(textures.arrays[0].shape, (ArrayShape{4, 2, 0, {CU_AD_FORMAT_FLOAT, 1}, ArrayShape::kSurface, 0}));
+  const auto& regions = with->prologue.regions;
+  const auto copy = std::find_if(regions.begin(), regions.end(), [](const Region& r) { return r.kind == Region::Kind::array; });
+  ASSERT_NE(copy, regions.end());
+  const float last[] = {0, 0, 0, 0, 0, 0, 0, 7};
+  EXPECT_EQ(copy->pages.at(0), digest_of(std::as_bytes(std::span(last))));
+}
+
 TEST_F(DriverFrontTest, AKernelThatReadsAManagedVariableIsNotRecorded) {
   for (const char* image : {MNEME_TEST_MANAGED_CUBIN, MNEME_TEST_MANAGED_PTX})
     EXPECT_EQ(recorded("dlsym " + std::string(image) + " launch"), kSum) << image;
@@ -333,8 +358,8 @@ TEST_F(DriverFrontTest, AKernelOfALibraryIsTheSameInEachContext) {
 
 TEST_F(DriverFrontTest, EveryFunctionOfTheTableIsHooked) {
   std::set<int> hooked;
-  for (const auto& hooks : {image_hooks(), context_hooks(), memory_hooks(), mapped_memory_hooks(), host_memory_hooks(),
-                            launch_hooks(), graph_hooks(), write_hooks()})
+  for (const auto& hooks : {image_hooks(), context_hooks(), memory_hooks(), texture_hooks(), mapped_memory_hooks(),
+                            host_memory_hooks(), launch_hooks(), graph_hooks(), write_hooks()})
     for (const DriverHook& one : hooks) EXPECT_TRUE(hooked.insert(one.slot).second) << one.slot;
   EXPECT_EQ(hooked.size(), size_t{MNEME_DRIVER_CALL_COUNT});
 }

@@ -154,27 +154,6 @@ CUresult on_pool_import(CUdeviceptr* out, CUmemoryPool pool, CUmemPoolPtrExportD
                   NotRecorded::external_memory);
 }
 
-// An argument with the number of a texture or surface object stands for memory that is not captured.
-CUresult on_texture_create(CUtexObject* out, const CUDA_RESOURCE_DESC* resource, const CUDA_TEXTURE_DESC* texture,
-                           const CUDA_RESOURCE_VIEW_DESC* view) {
-  const CUresult code = MNEME_DRIVER(cuTexObjectCreate, cuTexObjectCreate)(out, resource, texture, view);
-  if (code == CUDA_SUCCESS) recorder()->remember_foreign(*out, 1, NotRecorded::textures);
-  return code;
-}
-CUresult on_texture_destroy(CUtexObject object) {
-  recorder()->forget_foreign(object);
-  return MNEME_DRIVER(cuTexObjectDestroy, cuTexObjectDestroy)(object);
-}
-CUresult on_surface_create(CUsurfObject* out, const CUDA_RESOURCE_DESC* resource) {
-  const CUresult code = MNEME_DRIVER(cuSurfObjectCreate, cuSurfObjectCreate)(out, resource);
-  if (code == CUDA_SUCCESS) recorder()->remember_foreign(*out, 1, NotRecorded::textures);
-  return code;
-}
-CUresult on_surface_destroy(CUsurfObject object) {
-  recorder()->forget_foreign(object);
-  return MNEME_DRIVER(cuSurfObjectDestroy, cuSurfObjectDestroy)(object);
-}
-
 // The driver knows what is mapped, in whole granules, and not which allocations lie there.
 CUresult on_address_range(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) {
   const auto allocation = recorder()->owns(pointer) ? recorder()->find_allocation(DevicePtr(pointer)) : std::nullopt;
@@ -231,10 +210,6 @@ std::vector<DriverHook> memory_hooks() {
       MNEME_HOOK(cuIpcCloseMemHandle, on_ipc_close),
       MNEME_HOOK(cuExternalMemoryGetMappedBuffer, on_external_buffer),
       MNEME_HOOK(cuMemPoolImportPointer, on_pool_import),
-      MNEME_HOOK(cuTexObjectCreate, on_texture_create),
-      MNEME_HOOK(cuTexObjectDestroy, on_texture_destroy),
-      MNEME_HOOK(cuSurfObjectCreate, on_surface_create),
-      MNEME_HOOK(cuSurfObjectDestroy, on_surface_destroy),
   };
 }
 

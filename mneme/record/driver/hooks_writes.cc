@@ -1,6 +1,5 @@
 // Calls that write memory and are neither allocations nor launches: while a launch is being captured, those of other threads
-// wait, since what they write would look as if the kernel had written it. Copies into arrays are left alone: a launch that reads
-// arrays is not recorded.
+// wait, since what they write would look as if the kernel had written it.
 #include "mneme/record/driver/driver_front.h"
 
 namespace mneme::driver {
@@ -44,6 +43,10 @@ std::vector<DriverHook> write_hooks() {
       MNEME_WAIT(cuMemcpyDtoDAsync_v2, _ptsz, cuMemcpyDtoDAsync),
       MNEME_WAIT(cuMemcpyDtoH_v2, _ptds, cuMemcpyDtoH),
       MNEME_WAIT(cuMemcpyDtoHAsync_v2, _ptsz, cuMemcpyDtoHAsync),
+      MNEME_WAIT(cuMemcpyDtoA_v2, _ptds, cuMemcpyDtoA),
+      MNEME_WAIT(cuMemcpyHtoA_v2, _ptds, cuMemcpyHtoA),
+      MNEME_WAIT(cuMemcpyHtoAAsync_v2, _ptsz, cuMemcpyHtoAAsync),
+      MNEME_WAIT(cuMemcpyAtoA_v2, _ptds, cuMemcpyAtoA),
       MNEME_WAIT(cuMemcpyAtoD_v2, _ptds, cuMemcpyAtoD),
       MNEME_WAIT(cuMemcpy2D_v2, _ptds, cuMemcpy2D),
       MNEME_WAIT(cuMemcpy2DUnaligned_v2, _ptds, cuMemcpy2DUnaligned),

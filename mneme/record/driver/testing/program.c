@@ -47,6 +47,10 @@ typedef CUresult (*function)();
   X(cuStreamEndCapture, "cuStreamEndCapture") \
   X(cuMemGetAddressRange, "cuMemGetAddressRange_v2") \
   X(cuTexObjectCreate, "cuTexObjectCreate") \
+  X(cuSurfObjectCreate, "cuSurfObjectCreate") \
+  X(cuArray3DCreate, "cuArray3DCreate_v2") \
+  X(cuArrayDestroy, "cuArrayDestroy") \
+  X(cuMemcpy3D, "cuMemcpy3D_v2") \
   X(cuLaunchGrid, "cuLaunchGrid") \
   X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync") \
   X(cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool") \
@@ -433,6 +437,26 @@ static void step(const char* what) {
     CALL(cuModuleGetFunction, &kernel, module, "other");
     launch(object);
     kernel = before;
+  } else if (strcmp(what, "surface") == 0) {  // of 4 x 2 floats, the last of which is 7
+    static float texels[8] = {[7] = 7};
+    CUDA_ARRAY3D_DESCRIPTOR shape = {
+        .Width = 4, .Height = 2, .Format = CU_AD_FORMAT_FLOAT, .NumChannels = 1, .Flags = CUDA_ARRAY3D_SURFACE_LDST};
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
+    CALL(cuArray3DCreate, &resource.res.array.hArray, &shape);
+    CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = texels,
+                          .srcPitch = 16,
+                          .srcHeight = 2,
+                          .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .dstArray = resource.res.array.hArray,
+                          .WidthInBytes = 16,
+                          .Height = 2,
+                          .Depth = 1};
+    CALL(cuMemcpy3D, &copy);
+    CUsurfObject surface;
+    CALL(cuSurfObjectCreate, &surface, &resource);
+    launch_and_sum("surface", memory);
+    CALL(cuArrayDestroy, resource.res.array.hArray);
   } else if (strcmp(what, "unknown") == 0) {
     CUfunction before = kernel;
     kernel = (CUfunction)0x777;
