@@ -270,3 +270,13 @@ contains out '"description": "texture 0x'
 lacks out "of an array of 4 texels of 4 B"
 expect 0 mneme show --json cpu halve
 contains out "of level 1 of a mipmapped array of 4 x 4 texels of 4 B"
+# At a driver that runs without a GPU, and replayed there.
+if [ -n "${MNEME_TEST_DRIVER:-}" ]; then
+  export LD_LIBRARY_PATH=$MNEME_TEST_DRIVER
+  expect 0 mneme record -rdb driver --device cuda --vass 1 -- "$MNEME_TEST_DRIVER_PROGRAM" dlsym "$MNEME_TEST_DRIVER_CUBIN" surface
+  contains err "recorded 1 launch of 1 kernel"
+  expect 0 mneme show driver add_one
+  contains out "surface 0x4d of an array of 4 x 2 texels of 4 B"
+  expect 0 mneme replay driver add_one --device cuda --iterations 3
+  [ "$(json out 'd["result"]["verified"]')" = True ] || fail "not verified at the driver"
+fi
