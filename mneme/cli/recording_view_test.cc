@@ -223,19 +223,21 @@ TEST(Views, OfMemoryCountKindsAndPagesThatChanged) {
                     region(Region::Kind::host, {page(6), page(6)}),
                     region(Region::Kind::mapped, {page(7)}),
                     region(Region::Kind::mapped, {page(8)}),
+                    region(Region::Kind::array, {page(9)}),
+                    region(Region::Kind::array, {page(9)}),
                     region(Region::Kind::managed, {page(9)})};
   const auto figures = [&] {
-    const auto& [allocations, globals, host, mapped, managed, pages, changed_pages] = view_memory(before, after);
-    return std::vector<uint64_t>{allocations, globals, host, mapped, managed, pages, changed_pages};
+    const auto& [allocations, globals, host, mapped, managed, arrays, pages, changed_pages] = view_memory(before, after);
+    return std::vector<uint64_t>{allocations, globals, host, mapped, managed, arrays, pages, changed_pages};
   };
   after = before;
-  EXPECT_EQ(figures(), (std::vector<uint64_t>{3, 2, 1, 2, 1, 11, 0}));
+  EXPECT_EQ(figures(), (std::vector<uint64_t>{3, 2, 1, 2, 1, 2, 13, 0}));
   after.regions[0].pages[1] = page(9);
   after.regions[5].pages[0] = page(9);
-  EXPECT_EQ(figures(), (std::vector<uint64_t>{3, 2, 1, 2, 1, 11, 2}));
+  EXPECT_EQ(figures(), (std::vector<uint64_t>{3, 2, 1, 2, 1, 2, 13, 2}));
   after.regions[0].pages.pop_back();  // which no recording is
   after.regions.pop_back();
-  EXPECT_EQ(figures(), (std::vector<uint64_t>{3, 2, 1, 2, 1, 11, 4}));
+  EXPECT_EQ(figures(), (std::vector<uint64_t>{3, 2, 1, 2, 1, 2, 13, 4}));
 }
 
 TEST(Views, OfAnInstanceHaveEveryMemberInItsOwnPlace) {
