@@ -1,7 +1,7 @@
 // Checking all of a database, and repairing it by removing what is damaged.
 #include <algorithm>
 
-#include "mneme/store/sweep.h"
+#include "mneme/store/unneeded_files.h"
 
 namespace mneme {
 namespace {
@@ -39,7 +39,7 @@ class Check {
       return !damaged_copies_.contains({pack, page.offset});
     };
     if (looks_for_unneeded_)
-      MNEME_TRY(sweep(impl_, all, needed_, is_whole, deed_, found_.repair));
+      MNEME_TRY(remove_unneeded(impl_, all, needed_, is_whole, deed_, found_.repair));
     else
       found_.repair.left.push_back("somebody records into the database: what no instance needs is not told");
     return std::move(found_);

@@ -1,7 +1,7 @@
 // Removing instances, kernels and whole databases.
 #include <algorithm>
 
-#include "mneme/store/sweep.h"
+#include "mneme/store/unneeded_files.h"
 
 namespace mneme {
 namespace {
@@ -78,7 +78,7 @@ Result<Cleaned> Database::clean(const std::vector<KernelDocument>& gone, Deed de
     for (const KernelDocument& rest : changed) MNEME_TRY(impl_->unlist(rest));
     MNEME_TRY(impl_->files.sync_directory(impl_->directory));
   }
-  MNEME_TRY(sweep(*impl_, all, needed, [](const std::string&, const PackedPage&) { return true; }, deed, cleaned));
+  MNEME_TRY(remove_unneeded(*impl_, all, needed, [](const std::string&, const PackedPage&) { return true; }, deed, cleaned));
   return cleaned;
 }
 
@@ -94,7 +94,7 @@ Result<Cleaned> Database::remove_all(Deed deed) {
     MNEME_ASSIGN(all, files_of(*impl_));
   }
   Cleaned cleaned;
-  MNEME_TRY(sweep(*impl_, all, {}, [](const std::string&, const PackedPage&) { return true; }, deed, cleaned));
+  MNEME_TRY(remove_unneeded(*impl_, all, {}, [](const std::string&, const PackedPage&) { return true; }, deed, cleaned));
   for (const std::string& name : all.names) {
     const bool is_own = name == kArchiveHeaderName || name == Impl::kLockName || name == Impl::kUseName;
     const auto size = impl_->files.size(impl_->directory / name);

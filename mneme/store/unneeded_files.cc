@@ -1,4 +1,4 @@
-#include "mneme/store/sweep.h"
+#include "mneme/store/unneeded_files.h"
 
 #include <algorithm>
 
@@ -26,9 +26,9 @@ bool is_a_kernels(std::string_view name) {
 
 bool is_image(std::string_view name) { return is_named(name, "Image_", 1, ".cubin") || is_named(name, "Image_", 1, ".ptx"); }
 
-class Sweep {
+class Removal {
  public:
-  Sweep(Database::Impl& database, const Needed& needed, const IsWhole& is_whole, Deed deed, Cleaned& cleaned)
+  Removal(Database::Impl& database, const Needed& needed, const IsWhole& is_whole, Deed deed, Cleaned& cleaned)
       : database_(database), needed_(needed), is_whole_(is_whole), deed_(deed), cleaned_(cleaned) {}
 
   Status run(const DatabaseFiles& all) {
@@ -176,9 +176,9 @@ Result<DatabaseFiles> files_of(const Database::Impl& database) {
   return all;
 }
 
-Status sweep(Database::Impl& database, const DatabaseFiles& all, const Needed& needed, const IsWhole& is_whole, Deed deed,
-             Cleaned& cleaned) {
-  return Sweep(database, needed, is_whole, deed, cleaned).run(all);
+Status remove_unneeded(Database::Impl& database, const DatabaseFiles& all, const Needed& needed, const IsWhole& is_whole,
+                       Deed deed, Cleaned& cleaned) {
+  return Removal(database, needed, is_whole, deed, cleaned).run(all);
 }
 
 }  // namespace mneme

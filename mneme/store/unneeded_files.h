@@ -1,4 +1,4 @@
-// Sweep: finds the files of a database that no instance needs, and removes them. Touches only files that are named as a
+// Finds the files of a database that no instance needs, and removes them. Touches only files that are named as a
 // database's are, in its folder and its folder of packs. Not for other rooms.
 #pragma once
 
@@ -36,7 +36,7 @@ Result<DatabaseFiles> files_of(const Database::Impl& database);
 using IsWhole = std::function<bool(const std::string& pack, const PackedPage& page)>;
 
 // Adds to `cleaned` what is removed of `all`.
-Status sweep(Database::Impl& database, const DatabaseFiles& all, const Needed& needed, const IsWhole& is_whole, Deed deed,
-             Cleaned& cleaned);
+Status remove_unneeded(Database::Impl& database, const DatabaseFiles& all, const Needed& needed, const IsWhole& is_whole,
+                       Deed deed, Cleaned& cleaned);
 
 }  // namespace mneme
