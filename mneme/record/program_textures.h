@@ -53,7 +53,10 @@ class ProgramTextures {
   void forget_device(int device);
   void forget_context(const void* context);
   // The program has a texture reference, of which is not known which kernel reads it, and what.
-  void see_reference() { references_ = any_ = true; }
+  void see_reference() {
+    std::lock_guard lock(mutex_);
+    references_ = any_ = true;
+  }
 
  private:
   void note_any() { any_ = references_ || !objects_.empty(); }
