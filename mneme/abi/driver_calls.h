@@ -15,10 +15,13 @@
   X(cuModuleLoadFatBinary)          \
   X(cuModuleUnload)                 \
   X(cuModuleGetFunction)            \
+  X(cuModuleEnumerateFunctions)     \
   X(cuLibraryLoadData)              \
   X(cuLibraryLoadFromFile)          \
   X(cuLibraryUnload)                \
   X(cuLibraryGetKernel)             \
+  X(cuLibraryEnumerateKernels)      \
+  X(cuLibraryGetModule)             \
   X(cuKernelGetFunction)
 
 /* Contexts, and which device reaches another one's memory. */

@@ -55,6 +55,7 @@ class RegisteredImage {
   void* handle() const { return handle_; }   // by which it was registered
   uint32_t table() const { return table_; }  // index of the call table it was registered through
   const void* wrapper() const { return wrapper_; }
+  const LoadedImage& loaded() const { return loaded_; }  // empty: it was registered with a CUDA runtime
   const std::map<std::string, std::string>& jit_options() const { return loaded_.jit_options; }
 
   // What the image holds. The first call reads it; later calls return the same, and the same failure if reading has failed.

@@ -141,6 +141,27 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* size, CUlibrary, const
   if (std::strcmp(name, "increment") == 0) return CUDA_ERROR_NOT_FOUND;  // cuLibraryGetManaged() finds it
   return cuModuleGetGlobal(address, size, nullptr, name);
 }
+// Of each library: one kernel, add_one.
+CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary) { return *count = 1, CUDA_SUCCESS; }
+CUresult cuLibraryEnumerateKernels(CUkernel* found, unsigned count, CUlibrary library) {
+  return count == 0 ? CUDA_SUCCESS : cuLibraryGetKernel(found, library, "add_one");
+}
+CUresult cuKernelGetName(const char** name, CUkernel kernel) {
+  std::lock_guard lock(mutex);
+  const auto found = kernels.find(kernel);
+  if (found == kernels.end()) return CUDA_ERROR_INVALID_HANDLE;
+  return *name = found->second.c_str(), CUDA_SUCCESS;
+}
+CUresult cuLibraryGetModule(CUmodule* module, CUlibrary) { return cuModuleLoadDataEx(module, nullptr, 0, nullptr, nullptr); }
+CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule) { return *count = 1, CUDA_SUCCESS; }
+CUresult cuModuleEnumerateFunctions(CUfunction* found, unsigned count, CUmodule module) {
+  return count == 0 ? CUDA_SUCCESS : cuModuleGetFunction(found, module, "add_one");
+}
+CUresult cuFuncGetName(const char** name, CUfunction function) {
+  static std::string last;
+  last = mneme::cuda::fake_function_name(function);
+  return *name = last.c_str(), last.empty() ? CUDA_ERROR_INVALID_HANDLE : CUDA_SUCCESS;
+}
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   *function = reinterpret_cast<CUfunction>(kernel);
   return CUDA_SUCCESS;

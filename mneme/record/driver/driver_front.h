@@ -99,7 +99,14 @@ class DriverFront final : public Vendor {
 
   // Handles of images that are libraries (CUlibrary) and not modules.
   void add_library(const void* handle);
-  void forget_library(const void* handle);
+  std::set<CUmodule> forget_library(const void* handle);  // and its modules
+  void add_library_module(const void* library, CUmodule module);  // of one context
+
+  // What a kernel is called in its image, and how many an image has; nothing, and 0: this driver does not tell.
+  std::optional<const char*> name_of(CUfunction function) const;
+  std::optional<const char*> name_of(CUkernel kernel) const;
+  unsigned kernel_count(CUmodule module) const;
+  unsigned kernel_count(CUlibrary library) const;
 
  private:
   struct Functions;
@@ -111,6 +118,7 @@ class DriverFront final : public Vendor {
   const Functions* functions_ = nullptr;
   mutable std::mutex mutex_;
   std::set<const void*> libraries_;
+  std::map<const void*, std::set<CUmodule>> library_modules_;
   std::map<CUdevice, CUcontext> primary_;  // retained, as the recorder's device does
   std::map<CUdevice, int> primary_uses_;   // of the program
   struct OwnContext {

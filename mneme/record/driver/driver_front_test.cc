@@ -48,6 +48,14 @@ TEST_F(DriverFrontTest, ALaunchIsRecordedHoweverTheDriverIsFound) {
   EXPECT_EQ(report().duplicates, 2u);
 }
 
+TEST_F(DriverFrontTest, AKernelThatIsNotAskedForByNameIsRecorded) {
+  const std::string steps = "dlsym " + kCubin + " enumerated";
+  EXPECT_EQ(recorded(steps), bare(steps));
+  EXPECT_EQ(report().launches, 2u);
+  EXPECT_EQ(report().instances, 2u);
+  EXPECT_EQ(report().loads, 2u);
+}
+
 TEST_F(DriverFrontTest, AllocationsAndLoadsThatSucceedAreCounted) {
   recorded("dlsym " + kCubin);
   EXPECT_EQ(report().allocations, 1u);

@@ -1,4 +1,5 @@
 // Loading of code. What is loaded is kept by its bytes until it is unloaded, and read when one of its kernels is first launched.
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -101,6 +102,19 @@ CUresult on_module_get_function(CUfunction* function, CUmodule module, const cha
   if (code == CUDA_SUCCESS) remember_kernel(*function, module, name);
   return code;
 }
+// Handles for which a program has not asked by name.
+template <typename Image, typename Handle>
+void remember_kernels(Image image, const Handle* handles, unsigned room) {
+  const unsigned count = handles ? std::min(room, front().kernel_count(image)) : 0;
+  for (unsigned i = 0; i < count; ++i)
+    if (auto name = front().name_of(handles[i])) remember_kernel(handles[i], image, *name);
+}
+
+CUresult on_module_enumerate(CUfunction* functions, unsigned count, CUmodule module) {
+  CUresult code = MNEME_DRIVER(cuModuleEnumerateFunctions, cuModuleEnumerateFunctions)(functions, count, module);
+  if (code == CUDA_SUCCESS) remember_kernels(module, functions, count);
+  return code;
+}
 
 CUresult on_library_load_data(CUlibrary* library, const void* image, CUjit_option* jit_options, void** jit_values,
                               unsigned jit_count, CUlibraryOption* options, void** values, unsigned count) {
@@ -124,12 +138,28 @@ CUresult on_library_load_file(CUlibrary* library, const char* path, CUjit_option
 }
 CUresult on_library_unload(CUlibrary library) {
   forget_image(library);
-  front().forget_library(library);
+  for (CUmodule module : front().forget_library(library)) forget_image(module);
   return MNEME_DRIVER(cuLibraryUnload, cuLibraryUnload)(library);
 }
 CUresult on_library_get_kernel(CUkernel* kernel, CUlibrary library, const char* name) {
   CUresult code = MNEME_DRIVER(cuLibraryGetKernel, cuLibraryGetKernel)(kernel, library, name);
   if (code == CUDA_SUCCESS) remember_kernel(*kernel, library, name);
+  return code;
+}
+CUresult on_library_enumerate(CUkernel* kernels, unsigned count, CUlibrary library) {
+  CUresult code = MNEME_DRIVER(cuLibraryEnumerateKernels, cuLibraryEnumerateKernels)(kernels, count, library);
+  if (code == CUDA_SUCCESS) remember_kernels(library, kernels, count);
+  return code;
+}
+// The module has the library's code, and its functions have handles of their own.
+CUresult on_library_get_module(CUmodule* module, CUlibrary library) {
+  CUresult code = MNEME_DRIVER(cuLibraryGetModule, cuLibraryGetModule)(module, library);
+  if (code != CUDA_SUCCESS) return code;
+  front().add_library_module(library, *module);
+  const auto image = recorder()->registry().find_image(key_of(library));
+  const auto known = recorder()->registry().find_image(key_of(*module));
+  const bool is_known = image && known && known->loaded().bytes.data() == image->loaded().bytes.data();
+  if (image && !is_known) remember_module(*module, [&] { remember(*module, image->loaded()); });
   return code;
 }
 CUresult on_kernel_get_function(CUfunction* function, CUkernel kernel) {
@@ -156,10 +186,13 @@ std::vector<DriverHook> image_hooks() {
           MNEME_LOAD(cuModuleLoadFatBinary, on_module_load_fat_binary),
           hook(MNEME_DRIVER_CALL_cuModuleUnload, &on_module_unload),
           hook(MNEME_DRIVER_CALL_cuModuleGetFunction, &on_module_get_function),
+          hook(MNEME_DRIVER_CALL_cuModuleEnumerateFunctions, &on_module_enumerate),
           MNEME_LOAD(cuLibraryLoadData, on_library_load_data),
           MNEME_LOAD(cuLibraryLoadFromFile, on_library_load_file),
           hook(MNEME_DRIVER_CALL_cuLibraryUnload, &on_library_unload),
           hook(MNEME_DRIVER_CALL_cuLibraryGetKernel, &on_library_get_kernel),
+          hook(MNEME_DRIVER_CALL_cuLibraryEnumerateKernels, &on_library_enumerate),
+          hook(MNEME_DRIVER_CALL_cuLibraryGetModule, &on_library_get_module),
           hook(MNEME_DRIVER_CALL_cuKernelGetFunction, &on_kernel_get_function)};
 }
 

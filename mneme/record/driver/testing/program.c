@@ -43,6 +43,10 @@ typedef CUresult (*function)();
   X(cuMemAllocManaged, "cuMemAllocManaged") \
   X(cuLibraryLoadData, "cuLibraryLoadData") \
   X(cuLibraryGetKernel, "cuLibraryGetKernel") \
+  X(cuLibraryEnumerateKernels, "cuLibraryEnumerateKernels") \
+  X(cuLibraryGetModule, "cuLibraryGetModule") \
+  X(cuLibraryUnload, "cuLibraryUnload") \
+  X(cuModuleEnumerateFunctions, "cuModuleEnumerateFunctions") \
   X(cuStreamBeginCapture, "cuStreamBeginCapture_v2") \
   X(cuStreamEndCapture, "cuStreamEndCapture") \
   X(cuMemGetAddressRange, "cuMemGetAddressRange_v2") \
@@ -247,6 +251,20 @@ static void step(const char* what) {
     CUkernel found;
     CALL(cuLibraryGetKernel, &found, loaded, "add_one");
     kernel = (CUfunction)found;
+  } else if (strcmp(what, "enumerated") == 0) {
+    CUlibrary loaded;
+    CUmodule of_library;
+    CUkernel found[2] = {NULL, (CUkernel)0x1};
+    CUfunction functions[2] = {NULL, (CUfunction)0x1};
+    CALL(cuLibraryLoadData, &loaded, image, NULL, NULL, 0u, NULL, NULL, 0u);
+    CALL(cuLibraryEnumerateKernels, found, 2u, loaded);
+    kernel = (CUfunction)found[0];
+    launch(memory);
+    CALL(cuLibraryGetModule, &of_library, loaded);
+    CALL(cuModuleEnumerateFunctions, functions, 2u, of_library);
+    kernel = functions[0];
+    launch(memory);
+    CALL(cuLibraryUnload, loaded);
   } else if (strcmp(what, "async") == 0) {
     CUdeviceptr one, two;
     CALL(cuMemAllocAsync, &one, (size_t)4 * kCount, NULL);
