@@ -192,7 +192,8 @@ class Survey:
 
     def replayed(self, database, kernel, number):
         name = f"{kernel['static_hash']}#{number}"
-        done = self.mneme("replay", database, name, "as-built", "--iterations", "1", "--json")
+        # Whether it verifies does not depend on who else uses the GPU.
+        done = self.mneme("replay", database, name, "as-built", "--iterations", "1", "--json", "--shared-device")
         if done.status == 0:
             return {"verdict": "verified"}
         if done.status != 1:
