@@ -84,7 +84,7 @@ class Finished:
         self.out, self.err = out.decode(errors="replace"), err.decode(errors="replace")
 
     def reason(self):
-        said = [line for line in self.err.splitlines() if line.startswith("mneme: ")]
+        said = [line for line in self.err.splitlines() if line.startswith("mneme: ") and not line.startswith("mneme: warning: ")]
         return (said or self.err.splitlines() or ["nothing was said"])[0].removeprefix("mneme: ")
 
 
