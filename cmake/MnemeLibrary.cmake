@@ -4,7 +4,7 @@
 #
 # What is exported is the namespace mneme (mneme.map): these rooms are compiled with default visibility. They are also part of what is
 # loaded into users' programs, which hides them again when it is linked (--exclude-libs).
-set(api_rooms base process snapshot store device memory measure ir verify compile replay pool sweep)
+set(api_rooms base process snapshot tuned store device memory measure ir verify compile replay pool sweep)
 set(library_rooms ${api_rooms} runtime cpu/run cpu/ptx cpu/lower)  # the command needs `runtime` too
 
 set(objects)

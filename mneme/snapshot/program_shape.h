@@ -10,7 +10,7 @@ namespace mneme {
 
 struct ProgramShape {
   Dim3 grid, block;
-  Bytes shared;  // dynamic shared memory of a block
+  Bytes shared = {};  // dynamic shared memory of a block
   bool cooperative = false;
   Dim3 cluster = kNoCluster;  // in blocks
   friend auto operator<=>(const ProgramShape&, const ProgramShape&) = default;
