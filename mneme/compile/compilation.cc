@@ -5,6 +5,7 @@
 #include "mneme/compile/prepare.h"
 #include "mneme/compile/specialise.h"
 #include "mneme/compile/track_accesses.h"
+#include "mneme/compile/variable_table.h"
 
 namespace mneme {
 
@@ -15,6 +16,7 @@ Status Compilation::run(llvm::Module& module) {
   MNEME_ASSIGN(CodeTarget code_target, target(module));
   MNEME_TRY(stages_.time("prepare", [&]() -> Status {
     MNEME_TRY(prepare_module(module, options_.kernels, code_target.architecture, options_.linkage));
+    MNEME_TRY(reach_by_table(module, options_.variable_table));
     MNEME_TRY(before_binding(module));
     MNEME_TRY(bind_globals(module, options_.bindings));
     MNEME_TRY(specialise(module, options_.specialisation, code_target.architecture));

@@ -1,6 +1,7 @@
 // Compilation: takes recorded IR to code. All compilers share its stages and their order:
 //
-//   check() → plugins, floating point → target() → prepare → before_binding() → bind → specialise → track → after_tracking()
+//   check() → plugins, floating point → target() → prepare → table → before_binding() → bind → specialise → track →
+//   after_tracking()
 //           → the user's pipeline → generate()
 //
 // A backend derives its own class from Compilation, makes one object of it for each compilation, and calls run(), which calls

@@ -94,7 +94,8 @@ void add_to(Hasher& hasher, const AssemblerOptions& value) {
 }
 
 void add_to(Hasher& hasher, const CompileOptions& value) {
-  const auto& [passes, as_built, linkage, pass_plugins, codegen, assembler, bindings, kernels, specialisation, tracking] = value;
+  const auto& [passes, as_built, linkage, pass_plugins, codegen, assembler, bindings, kernels, specialisation, variable_table,
+               tracking] = value;
   hasher.add(std::string_view(passes)).add(std::string_view(as_built)).add(static_cast<uint64_t>(linkage));
   add_plugins(hasher, pass_plugins);
   add_codegen(hasher, codegen);
@@ -103,6 +104,7 @@ void add_to(Hasher& hasher, const CompileOptions& value) {
   for (const auto& [name, address] : bindings) hasher.add(std::string_view(name)).add(address.address);
   add_texts(hasher, kernels);
   add_specialisation(hasher, specialisation);
+  add_texts(hasher, variable_table);
   const auto& [ranges, plane, note] = tracking;
   hasher.add(ranges.size()).add(plane.count).add(static_cast<uint64_t>(note));
   for (const auto& [base, size, offset] : ranges) hasher.add(base.address).add(size.count).add(offset.count);

@@ -54,6 +54,8 @@ struct CompileOptions {
   // Kernels to keep; the image does not show the others. Empty: all kernels of the module.
   std::vector<std::string> kernels = {};
   Specialisation specialisation = {};
+  // Variables that the code reaches through a table of addresses, in its order (variable_table.h). Empty: it has none.
+  std::vector<std::string> variable_table = {};
   AccessTracking tracking = {};  // unsupported, by name: the module has an access that cannot be followed
 };
 

@@ -293,6 +293,43 @@ TEST(NvptxCompiler, ABoundGlobalIsItsAddress) {
   EXPECT_THAT(ptx, Not(HasSubstr("counter")));
 }
 
+// Deployed code: what it has of its own is what a replay verifies it with, until the program's addresses are written.
+TEST(NvptxCompiler, VariablesAreReachedThroughATable) {
+  CompileOptions options;
+  options.variable_table = {"table", "not_there", "counter"};
+  const std::string ptx = ptx_of(kVectorAdd, options);
+  EXPECT_THAT(ptx, HasSubstr(".visible .const .align 8 .u64 __mneme_variables[3] = {generic(table), 0, generic(counter)};"));
+  EXPECT_THAT(ptx, ContainsRegex("ld\\.const\\.b64 [^;]*__mneme_variables\\+16"));
+  EXPECT_THAT(ptx, Not(ContainsRegex("(ld|st)\\.global\\.[^;]*\\[counter\\]")));
+  EXPECT_THAT(ptx, Not(ContainsRegex("ld\\.const\\.b32")));
+  EXPECT_THAT(ptx, Not(ContainsRegex("\n\t(ld|st)\\.[fbu]32"))) << "they are known to lie in global memory";
+  options.bindings = {{"counter", DevicePtr(0x7a0000001200)}};
+  EXPECT_THAT(ptx_of(kVectorAdd, options), HasSubstr(fmt::format("generic(table), 0, {}", 0x7a0000001200)));
+}
+
+TEST_P(Assembled, ATableOfVariablesIsAssembled) {
+  auto code = nvptx::compiler(GetParam())->compile(parse(kVectorAdd), {.variable_table = {"table", "counter"}});
+  ASSERT_TRUE(code.ok()) << code.status().to_string();
+  EXPECT_EQ(read_cubin(code->image.bytes).symbols.at("__mneme_variables").size, 16u);
+  EXPECT_THAT(code->state, testing::UnorderedElementsAre("table", "counter", "__mneme_variables"));
+}
+
+TEST(NvptxCompiler, AVariableWhoseAddressIsAConstantIsNotReachedThroughATable) {
+  const std::string body = R"(
+@counter = addrspace(1) externally_initialized global i32 5, align 4
+@places = internal addrspace(4) constant [1 x ptr] [ptr addrspacecast (ptr addrspace(1) @counter to ptr)], align 8
+define ptx_kernel void @k(ptr %out, i32 %i) #0 {
+  %p = getelementptr [1 x ptr], ptr addrspacecast (ptr addrspace(4) @places to ptr), i32 0, i32 %i
+  %a = load ptr, ptr %p
+  store i32 1, ptr %a
+  ret void
+}
+attributes #0 = { "target-cpu"="sm_90" }
+)";
+  EXPECT_EQ(compiler("driver")->compile(parse(body), {.variable_table = {"counter"}}).status().to_string(),
+            "unsupported: the address of the variable 'counter' stands in the constant 'places'");
+}
+
 TEST(NvptxCompiler, ContractsWhereTheApplicationDid) {
   EXPECT_THAT(ptx_of(kVectorAdd), HasSubstr("fma.rn.f32"));
   std::string uncontracted = kVectorAdd;

@@ -73,7 +73,8 @@ inline void change_each(AccessTracking& value, const SeeMember& see) {
 }
 
 inline void change_each(CompileOptions& value, const SeeMember& see) {
-  auto& [passes, as_built, linkage, pass_plugins, codegen, assembler, bindings, kernels, specialisation, tracking] = value;
+  auto& [passes, as_built, linkage, pass_plugins, codegen, assembler, bindings, kernels, specialisation, variable_table,
+         tracking] = value;
   change(passes, "default<O1>", "passes", see);
   change(as_built, "default<O2>", "as_built", see);
   change(linkage, Linkage::internal, "linkage", see);
@@ -85,6 +86,7 @@ inline void change_each(CompileOptions& value, const SeeMember& see) {
   change(bindings, {GlobalBinding{"g", DevicePtr(8192)}}, "bindings[].address", see);
   change(kernels, {"k"}, "kernels", see);
   change_each(specialisation, [&](const std::string& name) { see("specialisation." + name); });
+  change(variable_table, {"counter"}, "variable_table", see);
   change_each(tracking, see);
 }
 
