@@ -33,6 +33,7 @@ Status attach(mneme_call_table& table) {
   fill_symbols(slots);
   fill_launch(slots);
   fill_functions(slots);
+  fill_libraries(slots);
   fill_memory(slots);
   fill_managed(slots);
   fill_pools(slots);

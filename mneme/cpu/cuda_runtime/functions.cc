@@ -33,7 +33,7 @@ cudaError_t get_attributes(cudaFuncAttributes* attributes, const void* function)
 }
 
 cudaError_t set_attribute(const void* function, cudaFuncAttribute attribute, int value) {
-  if (!Context::get().registry().find_kernel(function)) return cudaErrorInvalidDeviceFunction;
+  if (!names_kernel(function)) return cudaErrorInvalidDeviceFunction;
   FunctionSettings settings = Context::get().function_settings(function);
   if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize) {
     if (value < 0 || static_cast<uint64_t>(value) > Context::get().device().properties().max_shared_memory_per_block.count)

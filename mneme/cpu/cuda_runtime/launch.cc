@@ -7,6 +7,7 @@
 #include "mneme/base/log.h"
 #include "mneme/cpu/cuda_runtime/capture.h"
 #include "mneme/cpu/cuda_runtime/slots.h"
+#include "mneme/cpu/run/cpu_device.h"
 
 namespace mneme::emulation {
 namespace {
@@ -142,19 +143,26 @@ cudaError_t resolve_kernel(const void* function, ResolvedKernel& out) {
   if (ResolvedKernels::get().find(function, out)) return cudaSuccess;
   Context& context = Context::get();
   auto registered = context.registry().find_kernel(function);
-  if (!registered) return cudaErrorInvalidDeviceFunction;
+  if (!registered) {
+    auto loaded = find_library_kernel(function);
+    if (!loaded) return cudaErrorInvalidDeviceFunction;
+    out = *loaded;
+    return cudaSuccess;
+  }
   Result<std::shared_ptr<LoadedImage>> image = context.images().find(*registered->image);
   if (!image.ok()) return to_cuda(image.status());  // said when it was loaded
   Result<Kernel*> kernel = (*image)->kernel(*registered);
-  Result<const EmbeddedSegment*> segment = registered->segment();
-  Status failure = kernel.ok() ? segment.status() : kernel.status();
-  if (!failure.ok()) {
-    (*image)->say_once(registered->name, failure);
-    return to_cuda(failure);
+  if (!kernel.ok()) {
+    (*image)->say_once(registered->name, kernel.status());
+    return to_cuda(kernel.status());
   }
-  out = {*image, *segment, *kernel};
+  out = {*image, *kernel};
   ResolvedKernels::get().add(function, out);
   return cudaSuccess;
+}
+
+bool names_kernel(const void* function) {
+  return Context::get().registry().find_kernel(function) != nullptr || find_library_kernel(function).has_value();
 }
 
 void forget_resolved_kernels() { ResolvedKernels::get().clear(); }
@@ -169,12 +177,12 @@ cudaError_t prepare_launch(const void* function, dim3 grid, dim3 block, void** a
   out.shape = {to_dim3(grid), to_dim3(block), Bytes(shared_bytes), cooperative};
   if (cudaError_t result = check_shape(function, resolved.kernel->resources(), out.shape, shared_bytes); result != cudaSuccess)
     return result;
-  out.parameters.resize(resolved.segment->parameter_bytes);
-  if (!resolved.segment->parameters.empty() && !arguments) return cudaErrorInvalidValue;
-  for (size_t i = 0; i < resolved.segment->parameters.size(); ++i) {
-    const SegmentParameter& parameter = resolved.segment->parameters[i];
-    std::memcpy(out.parameters.data() + parameter.offset, arguments[i], parameter.size);
-    out.parameter_offsets.push_back(parameter.offset);
+  out.parameters.resize(cpu::packed_bytes(*resolved.kernel).count);
+  const auto parameters = cpu::parameters_of(*resolved.kernel);
+  if (!parameters.empty() && !arguments) return cudaErrorInvalidValue;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    std::memcpy(out.parameters.data() + parameters[i].offset, arguments[i], parameters[i].size);
+    out.parameter_offsets.push_back(parameters[i].offset);
   }
   return cudaSuccess;
 }

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,9 +18,9 @@ struct Graph;
 struct Event;
 
 struct KernelLaunch {
-  const void* function = nullptr;  // as the program names it
-  std::shared_ptr<LoadedImage> image;
-  const Kernel* kernel = nullptr;  // of `image`
+  const void* function = nullptr;     // as the program names it
+  std::shared_ptr<const void> image;  // keeps what the kernel belongs to
+  const Kernel* kernel = nullptr;
   LaunchShape shape;
   ByteVector parameters;                    // packed
   std::vector<uint64_t> parameter_offsets;  // of each argument in it
@@ -83,15 +84,18 @@ cudaGraphNodeType type_of(const Operation& operation);
 cudaError_t prepare_launch(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, bool cooperative,
                            KernelLaunch& out);
 
-// The kernel that the program has registered for a host function, loaded.
+// The kernel that the program has registered for a host function, loaded; or one of a library that it has loaded.
 struct ResolvedKernel {
-  std::shared_ptr<LoadedImage> image;
-  const EmbeddedSegment* segment = nullptr;
+  std::shared_ptr<const void> image;
   Kernel* kernel = nullptr;
 };
 // Loads the kernel's fat binary if need be. Says on standard error why a registered kernel cannot be had, once.
-// cudaErrorInvalidDeviceFunction: no kernel was registered for the function.
+// cudaErrorInvalidDeviceFunction: no kernel was registered for the function, and it is no library's.
 cudaError_t resolve_kernel(const void* function, ResolvedKernel& out);
+// Whether it is a kernel's, loaded or not.
+bool names_kernel(const void* function);
+// The kernel of a library by its handle; nothing where there is none. libraries.cc has them.
+std::optional<ResolvedKernel> find_library_kernel(const void* handle);
 // Forgets what resolve_kernel() has found. To be called when a fat binary is unregistered: another one may later be loaded at
 // its addresses.
 void forget_resolved_kernels();

@@ -64,6 +64,7 @@ void fill_errors(Slots& slots);
 void fill_registration(Slots& slots, uint32_t table);
 void fill_launch(Slots& slots);
 void fill_functions(Slots& slots);
+void fill_libraries(Slots& slots);
 void fill_symbols(Slots& slots);
 void fill_memory(Slots& slots);
 void fill_managed(Slots& slots);

@@ -226,11 +226,18 @@ void export_kernel(llvm::Module& module, const KernelEntry& entry, uint64_t stac
   auto* none = llvm::ConstantPointerNull::get(llvm::PointerType::get(context, 0));
   bool loop = entry.mode == RunMode::loop;
   uint64_t param_bytes = entry.parameters.empty() ? 0 : entry.parameters.back().offset + entry.parameters.back().size;
-  llvm::Constant* run = entry.entry;
+  llvm::Constant *run = entry.entry, *parameters = none;
+  if (!entry.parameters.empty()) {
+    std::vector<llvm::Constant*> places;
+    for (const KernelParameter& parameter : entry.parameters)
+      places.push_back(llvm::ConstantStruct::getAnon(context, {wide(parameter.offset), wide(parameter.size)}));
+    auto* array = llvm::ConstantArray::get(llvm::ArrayType::get(places[0]->getType(), places.size()), places);
+    parameters = new llvm::GlobalVariable(module, array->getType(), true, llvm::GlobalValue::PrivateLinkage, array);
+  }
   export_constant(module, MNEME_CPU_KERNEL_PREFIX + entry.name,
                   {word(MNEME_CPU_IMAGE_VERSION), word(loop ? MNEME_CPU_LOOP : MNEME_CPU_FIBERS), wide(param_bytes),
                    wide(entry.static_shared_bytes), wide(stack_bytes), word(entry.max_threads), word(entry.shared_alignment),
-                   loop ? run : none, loop ? none : run});
+                   loop ? run : none, loop ? none : run, parameters, wide(entry.parameters.size())});
 }
 
 void export_globals(llvm::Module& module, const std::vector<GlobalEntry>& globals) {

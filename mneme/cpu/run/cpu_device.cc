@@ -123,6 +123,12 @@ bool order_blocks(Device& device, std::optional<uint64_t> seed) {
   return cpu != nullptr;
 }
 
+std::span<const mneme_cpu_parameter> parameters_of(const Kernel& kernel) {
+  const mneme_cpu_kernel& entry = static_cast<const CpuKernel&>(kernel).entry();
+  return {entry.parameters, entry.parameter_count};
+}
+Bytes packed_bytes(const Kernel& kernel) { return Bytes(static_cast<const CpuKernel&>(kernel).entry().param_bytes); }
+
 std::span<const mneme_cpu_global> globals_of(const Module& module) {
   const mneme_cpu_image& table = static_cast<const CpuModule&>(module).table();
   return {table.globals, table.global_count};

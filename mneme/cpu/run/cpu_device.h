@@ -57,6 +57,10 @@ TextureTable& textures(Device& device);
 // Does the work of mneme::order_blocks(); false for a device that is no CpuDevice.
 bool order_blocks(Device& device, std::optional<uint64_t> seed);
 
+// How the parameters of a kernel of a CpuDevice lie in the packed parameters, which have packed_bytes().
+std::span<const mneme_cpu_parameter> parameters_of(const Kernel& kernel);
+Bytes packed_bytes(const Kernel& kernel);
+
 // The globals of a module that a CpuDevice has loaded, with their initialisers. Whoever owns the memory that globals are bound
 // to initialises it by these. They live as long as the module.
 std::span<const mneme_cpu_global> globals_of(const Module& module);

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#define MNEME_CPU_IMAGE_VERSION 5u
+#define MNEME_CPU_IMAGE_VERSION 6u
 #define MNEME_CPU_IMAGE_SYMBOL "__mneme_cpu_image"
 #define MNEME_CPU_KERNEL_PREFIX "__mneme_cpu_kernel_"
 
@@ -165,6 +165,12 @@ enum mneme_cpu_mode {
   MNEME_CPU_FIBERS = 1, /* run_thread runs one thread, and may call services that let other threads run */
 };
 
+/* Where a parameter lies in the packed parameters. */
+struct mneme_cpu_parameter {
+  uint64_t offset;
+  uint64_t size;
+};
+
 struct mneme_cpu_kernel {
   uint32_t version; /* MNEME_CPU_IMAGE_VERSION */
   uint32_t mode;    /* enum mneme_cpu_mode */
@@ -175,6 +181,8 @@ struct mneme_cpu_kernel {
   uint32_t shared_alignment; /* of shared memory, a power of two; less than 16, or 0, is 16 */
   void (*run_block)(const void* params, struct mneme_cpu_block* block);    /* loop mode, else null */
   void (*run_thread)(const void* params, struct mneme_cpu_thread* thread); /* fiber mode, else null */
+  const struct mneme_cpu_parameter* parameters;                            /* in their order; null where there are none */
+  uint64_t parameter_count;
 };
 
 struct mneme_cpu_global {

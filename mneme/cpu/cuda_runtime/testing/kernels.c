@@ -45,14 +45,16 @@ static void misbehave(const void* parameters, struct mneme_cpu_thread* thread) {
 
 static void fault(const void* parameters, struct mneme_cpu_block* block) { *(volatile int*)8 = 1; }
 
+static const struct mneme_cpu_parameter scale_places[] = {{0, 8}, {8, 4}, {12, 4}}, allocate_places[] = {{0, 8}, {8, 8}},
+                                        misbehave_places[] = {{0, 4}};
 EXPORT const struct mneme_cpu_kernel __mneme_cpu_kernel_scale = {
-    MNEME_CPU_IMAGE_VERSION, MNEME_CPU_LOOP, sizeof(struct scale_parameters), 64, 0, 512, 0, scale, 0};
+    MNEME_CPU_IMAGE_VERSION, MNEME_CPU_LOOP, sizeof(struct scale_parameters), 64, 0, 512, 0, scale, 0, scale_places, 3};
 EXPORT const struct mneme_cpu_kernel __mneme_cpu_kernel_fault = {
-    MNEME_CPU_IMAGE_VERSION, MNEME_CPU_LOOP, 0, 0, 0, 0, 0, fault, 0};
+    MNEME_CPU_IMAGE_VERSION, MNEME_CPU_LOOP, 0, 0, 0, 0, 0, fault, 0, 0, 0};
 EXPORT const struct mneme_cpu_kernel __mneme_cpu_kernel_allocate = {
-    MNEME_CPU_IMAGE_VERSION, MNEME_CPU_LOOP, sizeof(struct allocate_parameters), 0, 0, 0, 0, allocate, 0};
+    MNEME_CPU_IMAGE_VERSION, MNEME_CPU_LOOP, sizeof(struct allocate_parameters), 0, 0, 0, 0, allocate, 0, allocate_places, 2};
 EXPORT const struct mneme_cpu_kernel __mneme_cpu_kernel_misbehave = {
-    MNEME_CPU_IMAGE_VERSION, MNEME_CPU_FIBERS, sizeof(int), 0, 4096, 0, 0, 0, misbehave};
+    MNEME_CPU_IMAGE_VERSION, MNEME_CPU_FIBERS, sizeof(int), 0, 4096, 0, 0, 0, misbehave, misbehave_places, 1};
 
 static const int initial_state = 40;
 static const struct mneme_cpu_global globals[] = {{"state", STATE, sizeof(int), &initial_state, 1, 0}};
