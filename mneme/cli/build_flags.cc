@@ -48,6 +48,8 @@ std::vector<std::string> link_flags(const Installation& installation, const Path
   const std::string cuda_libraries = (cuda / "lib64").string();
   std::vector<std::string> flags{
       "-L" + installation.libdir.string(),
+      // For what MNEME_TUNED alone has the program load.
+      "-Wl,-rpath," + installation.libdir.string(),
       "-lmneme_runtime",
       "-Wl,@" + installation.wrap_options().string(),
       "-L" + cuda_libraries,

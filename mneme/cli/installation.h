@@ -8,6 +8,7 @@
 //   <prefix>/lib/libmneme_runtime.a       what a recordable program links
 //   <prefix>/lib/libmneme_emulation.so    the CUDA runtime over the CPU device   } interposers, loaded by
 //   <prefix>/lib/libmneme_record.so       the recorder                           } `mneme run` and `mneme record`
+//   <prefix>/lib/libmneme_tuned.so        runs deployed code in the place of launches, under `mneme run --tuned`
 //   <prefix>/lib/libmneme_preload.so      stands before the CUDA driver in programs that were not built for recording
 //   <prefix>/lib/mneme/wrap.rsp           linker options that wrap the CUDA runtime
 //   <prefix>/lib/cmake/mneme/             find_package(mneme)
@@ -37,6 +38,7 @@ struct Installation {
   Path runtime() const { return libdir / "libmneme_runtime.a"; }
   Path emulation() const { return libdir / "libmneme_emulation.so"; }
   Path recorder() const { return libdir / "libmneme_record.so"; }
+  Path tuned() const { return libdir / "libmneme_tuned.so"; }
   Path preload() const { return libdir / "libmneme_preload.so"; }
   Path wrap_options() const { return libdir / "mneme" / "wrap.rsp"; }
 };

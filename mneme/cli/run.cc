@@ -1,4 +1,7 @@
-// mneme run: runs a recordable program without recording, on a GPU or on the CPU device.
+// mneme run: runs a program without recording, on a GPU or on the CPU device, also with deployed code in the place of its own.
+#include <cstdlib>
+#include <filesystem>
+
 #include "mneme/abi/call_table.h"
 #include "mneme/cli/application.h"
 #include "mneme/cli/installation.h"
@@ -11,25 +14,53 @@ namespace {
 
 class RunCommand : public Command {
  public:
-  void add_options(CLI::App& app) override { device_.declare(app, "auto (a GPU where there is one, else the CPU), cuda or cpu"); }
+  void add_options(CLI::App& app) override {
+    device_.declare(app, "auto (a GPU where there is one, else the CPU), cuda or cpu");
+    app.add_option("--tuned", tuned_,
+                   "run code of this file of `mneme deploy` in the place of the program's, where its conditions hold; "
+                   "default: what the environment variable MNEME_TUNED names")
+        ->type_name("FILE");
+    app.footer(
+        "Under --tuned the last lines on standard error say how many launches ran the deployed code, and why others did not. Any "
+        "doubt "
+        "is the program's own code: the program never fails by it. On an NVIDIA GPU such a program need not be built for "
+        "recording.");
+  }
 
   int run() override { return report(start()); }
 
  private:
   // Returns only on failure.
   Status start() {
+    if (const char* named = std::getenv(MNEME_ENV_TUNED); named && tuned_.empty()) tuned_ = named;
     MNEME_ASSIGN(Path program, find_program(application()[0]));
-    MNEME_TRY(check_recordable(program));
+    if (tuned_.empty()) MNEME_TRY(check_recordable(program));
     MNEME_ASSIGN(const DeviceKind device, device_.kind_for_program());
-    const std::string_view interposer = backend_of(device).interposer;
-    if (interposer.empty()) return exec_application(program, application(), {});
+    const std::string_view runtime = backend_of(device).interposer;
+    if (runtime.empty() && tuned_.empty()) return exec_application(program, application(), {});
     MNEME_ASSIGN(Installation installation, Installation::find());
+    if (!tuned_.empty()) return start_tuned(program, device, installation);
+    return start_linked(program, installation, (installation.libdir / runtime).string());
+  }
+
+  // At the calls that the program is linked with, where it has them, and else at the CUDA driver.
+  Status start_tuned(const Path& program, DeviceKind device, const Installation& installation) {
+    MNEME_ASSIGN(const Front front, choose_front(program, device, std::nullopt));
+    ::setenv(MNEME_ENV_TUNED, std::filesystem::absolute(tuned_).c_str(), 1);
+    if (front == Front::driver)
+      return exec_application(program, application(), driver_environment(installation.preload(), installation.tuned()));
+    const std::string_view runtime = backend_of(device).interposer;
+    return start_linked(program, installation,
+                        (runtime.empty() ? "" : (installation.libdir / runtime).string() + ":") + installation.tuned().string());
+  }
+
+  Status start_linked(const Path& program, const Installation& installation, const std::string& interposers) {
     return exec_application(program, application(),
-                            {{MNEME_ENV_INTERPOSERS, (installation.libdir / interposer).string()},
-                             {MNEME_ENV_COMMAND, installation.command.string()}});
+                            {{MNEME_ENV_INTERPOSERS, interposers}, {MNEME_ENV_COMMAND, installation.command.string()}});
   }
 
   DeviceOption device_;
+  std::string tuned_;
 };
 
 const Registration registration(
@@ -37,7 +68,8 @@ const Registration registration(
      .summary = "run a recordable program without recording, on a GPU or on the CPU",
      .application = Application::required,
      .examples = {{"mneme run -- ./app", "as it would run without Mneme: on a GPU where there is one"},
-                  {"mneme run --device cpu -- ./app", "on the CPU device, also where there is a GPU"}}},
+                  {"mneme run --device cpu -- ./app", "on the CPU device, also where there is a GPU"},
+                  {"mneme run --tuned app.tuned -- ./app", "with the code that `mneme deploy` has written"}}},
     [] { return std::make_unique<RunCommand>(); });
 
 }  // namespace

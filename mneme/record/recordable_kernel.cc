@@ -5,6 +5,7 @@
 
 #include "mneme/base/symbol_name.h"
 #include "mneme/record/vendor.h"
+#include "mneme/runtime/kernel_hash.h"
 
 namespace mneme {
 namespace {
@@ -17,15 +18,6 @@ Parameter::Kind kind_of(mneme_param_kind kind) {
     case MNEME_PARAM_AGGREGATE: return Parameter::Kind::aggregate;
   }
   return Parameter::Kind::aggregate;
-}
-
-// A kernel that is linked from several segments is what all of them are.
-Digest static_hash_of(const std::vector<const EmbeddedSegment*>& closure) {
-  if (closure.size() == 1) return closure.front()->static_hash;
-  Hasher hasher;
-  hasher.add("mneme linked kernel 1");
-  for (const EmbeddedSegment* segment : closure) hasher.add(std::as_bytes(std::span(segment->static_hash.bytes)));
-  return hasher.finish();
 }
 
 void add_global(RecordableKernel& kernel, const SegmentGlobal& global) {
@@ -54,12 +46,6 @@ Status check_names(const RecordableKernel& kernel) {
                    one->info.name);
   }
   return {};
-}
-
-Result<std::vector<const EmbeddedSegment*>> closure_of(const RegisteredKernel& registered) {
-  MNEME_ASSIGN(const EmbeddedSegment* segment, registered.segment());
-  MNEME_ASSIGN(const SegmentTable* table, registered.image->segments());
-  return table->closure(*segment);
 }
 
 void add_image(KernelRecord& record, CodeImageRecord::Kind kind, const ByteVector& bytes) {
@@ -106,13 +92,6 @@ Status fill(RecordableKernel& kernel) {
   return check_names(kernel);
 }
 
-// PTX is not taken apart: the kernels of one text are told apart by their names.
-Digest digest_of_ptx(const std::string& kernel, const ByteVector& ptx) {
-  Hasher hasher;
-  hasher.add(std::string_view("mneme ptx kernel 1")).add(std::string_view(kernel)).add(ByteSpan(ptx));
-  return hasher.finish();
-}
-
 // A kernel of which there is no IR.
 Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
   MNEME_ASSIGN(const DeviceCode* code, kernel.registered->image->code());
@@ -126,7 +105,7 @@ Status fill_from_code(RecordableKernel& kernel, Vendor& vendor) {
   kernel.may_use_textures = true;
   std::vector<CubinVariable> variables;
   if (code->cubin.empty()) {
-    record.static_hash = digest_of_ptx(name, code->ptx);
+    record.static_hash = static_hash_of_ptx(name, code->ptx);
     PtxModule module = read_ptx({reinterpret_cast<const char*>(code->ptx.data()), code->ptx.size()}, name);
     kernel.uses_device_heap = module.allocates;
     kernel.launches_kernels = module.launches;

@@ -1,9 +1,9 @@
 #include "mneme/record/table.h"
 
-#include <dlfcn.h>
-
 #include <array>
 
+#include "mneme/hooks/find_global.h"
+#include "mneme/hooks/registration_hooks.h"
 #include "mneme/runtime/attach.h"
 
 namespace mneme {
@@ -18,25 +18,13 @@ Status vendor_error(const char* call, cudaError_t code) {
   return error(Code::device_fault, "{} returned {}", call, static_cast<int>(code));
 }
 
-// The driver is there when the vendor's runtime is in use; the recorder has no library of its own for these three.
-Result<MemoryRange> ask_driver(cudaFunction_t function, const std::string& name) {
-  void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  if (!driver) return error(Code::unavailable, "libcuda.so.1 is not loaded");
-  auto get_module = reinterpret_cast<int (*)(void**, void*)>(::dlsym(driver, "cuFuncGetModule"));
-  auto get_global = reinterpret_cast<int (*)(uint64_t*, size_t*, void*, const char*)>(::dlsym(driver, "cuModuleGetGlobal_v2"));
-  void* module = nullptr;
-  uint64_t address = 0;
-  size_t size = 0;
-  if (!get_module || !get_global) return error(Code::unavailable, "libcuda.so.1 lacks cuFuncGetModule or cuModuleGetGlobal_v2");
-  if (int code = get_module(&module, function); code != 0) return error(Code::not_found, "cuFuncGetModule returned {}", code);
-  if (int code = get_global(&address, &size, module, name.c_str()); code != 0)
-    return error(Code::not_found, "cuModuleGetGlobal of {} returned {}", name, code);
-  return MemoryRange{DevicePtr(address), Bytes(size)};
-}
-
 }  // namespace
 
-Table& attached_table(uint32_t index) { return all_tables()[index]; }
+Table& Table::attached(uint32_t index) { return all_tables()[index]; }
+
+void Table::on_load() {
+  if (RecordingReport* const report = recorder()->report()) ++report->loads;
+}
 
 Status Table::prepare() {
   cudaError_t code = MNEME_NEXT(*this, cudaFree)(nullptr);
@@ -85,48 +73,28 @@ Status Table::synchronize(int ordinal) {
 }
 
 Result<MemoryRange> Table::find_global(const RecordableKernel& kernel, const std::string& name) {
-  if (abi_->find_global) {
-    MemoryRange place;
-    if (abi_->find_global(kernel.function, name.c_str(), &place.address.address, &place.size.count) == 0) return place;
-    return error(Code::not_found, "the emulation knows no variable {}", name);
-  }
-  for (const RegisteredVariable& variable : kernel.registered->image->variables()) {
-    if (variable.name != name || variable.managed) continue;
-    return find_variable(variable, kernel.registered->image->table());
-  }
-  cudaFunction_t function = nullptr;
-  cudaError_t code = MNEME_NEXT(*this, cudaGetFuncBySymbol)(&function, kernel.function);
-  if (code != cudaSuccess) return vendor_error("cudaGetFuncBySymbol", code);
-  return ask_driver(function, name);
+  const auto table_of = [](uint32_t index) -> const CallTable& { return attached(index); };
+  return mneme::find_global(*this, kernel.function, *kernel.registered, name, table_of);
 }
 
 Result<MemoryRange> Table::find_variable(const RegisteredVariable& variable, uint32_t table) {
-  Table& home = attached_table(table);
-  const bool pending = MNEME_NEXT(home, cudaPeekAtLastError)() != cudaSuccess;
-  void* address = nullptr;
-  size_t size = 0;
-  cudaError_t code = MNEME_NEXT(home, cudaGetSymbolAddress)(&address, variable.host_address);
-  if (code == cudaSuccess) code = MNEME_NEXT(home, cudaGetSymbolSize)(&size, variable.host_address);
-  if (code == cudaSuccess) return MemoryRange{DevicePtr(reinterpret_cast<uint64_t>(address)), Bytes(size)};
-  // The program is not to find an error of a call that it did not make.
-  if (!pending) (void)MNEME_NEXT(home, cudaGetLastError)();
-  return vendor_error("cudaGetSymbolAddress", code);
+  return mneme::find_variable(attached(table), variable);
 }
 
 namespace {
 
 void on_annotate(mneme_call_table* abi, const void* pointer, uint64_t count, const mneme_annotation* annotation) {
-  if (pointer && annotation) recorder()->annotate(attached_table(abi->index), pointer, count, *annotation);
+  if (pointer && annotation) recorder()->annotate(Table::attached(abi->index), pointer, count, *annotation);
 }
 
 }  // namespace
 
 Status attach_table(mneme_call_table& abi) {
   MNEME_TRY(accept_table(abi));
-  Table& table = attached_table(abi.index);
+  Table& table = Table::attached(abi.index);
   table.attach(abi);
   abi.annotate = &on_annotate;
-  install_registration_hooks(table);
+  RegistrationHooks<Table>::install(table);
   install_memory_hooks(table);
   install_host_memory_hooks(table);
   install_texture_hooks(table);

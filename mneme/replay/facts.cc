@@ -77,17 +77,6 @@ uint64_t alignment_of(uint64_t pointer) {
   return pointer == 0 ? 1 : std::min(uint64_t{1} << std::countr_zero(pointer), kLargestAlignment);
 }
 
-// The region that a pointer points into, or just behind.
-const Region* region_at(const MemoryPlan& plan, DevicePtr pointer) {
-  const Region* before = nullptr;
-  for (const PlannedRegion& planned : plan.regions) {
-    const Region& region = planned.prologue;
-    if (region.range().contains(pointer)) return &region;
-    if (pointer == region.range().end()) before = &region;
-  }
-  return before;
-}
-
 const Region* region_of(const LaunchFacts& launch, const PointerRoot& root) {
   if (root.kind == PointerRoot::Kind::variable) {
     for (const PlannedRegion& region : launch.plan.regions)
@@ -148,6 +137,16 @@ void find_pointer_facts(const SpecialiseOptions& options, const LaunchFacts& lau
 }
 
 }  // namespace
+
+const Region* region_at(const MemoryPlan& plan, DevicePtr pointer) {
+  const Region* before = nullptr;
+  for (const PlannedRegion& planned : plan.regions) {
+    const Region& region = planned.prologue;
+    if (region.range().contains(pointer)) return &region;
+    if (pointer == region.range().end()) before = &region;
+  }
+  return before;
+}
 
 Result<SpecialisedLaunch> resolve_facts(const SpecialiseOptions& options, const LaunchFacts& launch,
                                         const Result<PointerUse>& use) {

@@ -56,6 +56,9 @@ struct SpecialisedLaunch {
 Result<SpecialisedLaunch> resolve_facts(const SpecialiseOptions& options, const LaunchFacts& launch,
                                         const Result<PointerUse>& use);
 
+// The region that a pointer points into, or just behind; null where there is none.
+const Region* region_at(const MemoryPlan& plan, DevicePtr pointer);
+
 // What a result says of a specialisation: what was asked for and no more, with parameters by their names. Each member is the key
 // of the same name in JSON, except that the members of `bounds` stand beside the others.
 struct SpecialisationReport {

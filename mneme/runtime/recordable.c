@@ -67,6 +67,9 @@ static void attach(const char* path) {
 
 static void start(void) {
   const char* paths = secure_getenv(MNEME_ENV_INTERPOSERS);
+  const char* tuned = secure_getenv(MNEME_ENV_TUNED);
+  /* The program's link options say where the library is. */
+  if ((!paths || !*paths) && tuned && *tuned) paths = MNEME_TUNED_LIBRARY;
   if (!paths || !*paths) return;
 
   Dl_info info;

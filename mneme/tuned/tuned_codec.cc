@@ -50,7 +50,10 @@ json to_json(const LaunchRule& rule) {
   json covers;
   for (const auto& [name, value] : kCovers)
     if (value == rule.covers) covers = name;
-  return {{"covers", covers}, {"recorded", to_json(rule.recorded)}, {"tuned", to_json(rule.tuned)}, {"max_threads", rule.max_threads}};
+  return {{"covers", covers},
+          {"recorded", to_json(rule.recorded)},
+          {"tuned", to_json(rule.tuned)},
+          {"max_threads", rule.max_threads}};
 }
 
 Status read_rule(const JsonCursor& at, LaunchRule& out) {
@@ -69,18 +72,10 @@ Status read_rule(const JsonCursor& at, LaunchRule& out) {
 json to_json(const Evidence& evidence) {
   json instances = json::array();
   for (const Digest& instance : evidence.instances) instances.push_back({{"dynamic_hash", instance.hex()}});
-  return {{"instances", instances},
-          {"speed_up", evidence.speed_up.value},
-          {"low", evidence.speed_up.low},
-          {"high", evidence.speed_up.high},
-          {"confirmed", evidence.confirmed},
-          {"baseline", evidence.baseline},
-          {"tuned", evidence.tuned},
-          {"device_name", evidence.device_name},
-          {"mneme", evidence.mneme},
-          {"assembler", evidence.assembler},
-          {"driver", evidence.driver},
-          {"configuration", evidence.configuration}};
+  return {{"instances", instances},          {"speed_up", evidence.speed_up.value}, {"low", evidence.speed_up.low},
+          {"high", evidence.speed_up.high},  {"confirmed", evidence.confirmed},     {"baseline", evidence.baseline},
+          {"tuned", evidence.tuned},         {"device_name", evidence.device_name}, {"mneme", evidence.mneme},
+          {"assembler", evidence.assembler}, {"driver", evidence.driver},           {"configuration", evidence.configuration}};
 }
 
 Status read_evidence(const JsonCursor& at, Evidence& out) {
@@ -174,8 +169,8 @@ Status check_header(ByteSpan bytes, Header& header, const std::string& name) {
   if (container_checksum(bytes) != stored_checksum(bytes))
     return error(Code::corrupt, "{}: the file's checksum is not the one that stands in it: it was damaged", name);
   if (header.start.major != kTunedMajor)
-    return error(Code::incompatible, "{}: the format's version is {}.{}, and this Mneme reads {}.x: use the Mneme that wrote it", name,
-                 header.start.major, header.start.minor, kTunedMajor);
+    return error(Code::incompatible, "{}: the format's version is {}.{}, and this Mneme reads {}.x: use the Mneme that wrote it",
+                 name, header.start.major, header.start.minor, kTunedMajor);
   if (header.start.header_bytes < sizeof header || header.start.header_bytes > bytes.size() ||
       header.text_bytes > bytes.size() - header.start.header_bytes)
     return error(Code::corrupt, "{}: a header of {} bytes and a text of {} in a file of {}", name, header.start.header_bytes,

@@ -13,7 +13,8 @@ uint32_t blocks_for(uint32_t grid, uint32_t recorded_block, uint32_t block) {
 
 std::optional<ProgramShape> as_many_threads(const ProgramShape& launch, const ProgramShape& tuned) {
   ProgramShape shape = tuned;
-  shape.grid = {blocks_for(launch.grid.x, launch.block.x, tuned.block.x), blocks_for(launch.grid.y, launch.block.y, tuned.block.y),
+  shape.grid = {blocks_for(launch.grid.x, launch.block.x, tuned.block.x),
+                blocks_for(launch.grid.y, launch.block.y, tuned.block.y),
                 blocks_for(launch.grid.z, launch.block.z, tuned.block.z)};
   return shape.grid.volume() == 0 ? std::nullopt : std::optional(shape);
 }

@@ -1,5 +1,5 @@
-// TunedFile: what `mneme deploy` writes and a program under `mneme run --tuned` runs: code in the place of a kernel's own, when it
-// may take that place, and why it is believed to be right and faster. Values and their codec, no I/O. docs/reference/tuned.md
+// TunedFile: what `mneme deploy` writes and a program under `mneme run --tuned` runs: code in the place of a kernel's own, when
+// it may take that place, and why it is believed to be right and faster. Values and their codec, no I/O. docs/reference/tuned.md
 // specifies the format.
 #pragma once
 
@@ -52,7 +52,7 @@ struct LaunchRule {
     any,    // all launches, whose shape stays; a block of at most max_threads
   };
   Covers covers = Covers::shape;
-  ProgramShape recorded, tuned;
+  ProgramShape recorded = {}, tuned = {};
   uint32_t max_threads = 0;  // of a block; 0: no limit
   friend bool operator==(const LaunchRule&, const LaunchRule&) = default;
 
@@ -68,21 +68,21 @@ struct SpeedUp {
 };
 
 struct Evidence {
-  std::vector<Digest> instances;    // on which the code was verified, by their dynamic hashes
-  SpeedUp speed_up;                 // over the launch as recorded
-  bool confirmed = false;           // measured in turn with the launch as recorded; else the interval is empty
-  double baseline = 0, tuned = 0;   // median times of a launch in nanoseconds, when the code was verified
-  std::string device_name;          // "NVIDIA H200"
-  std::string mneme, assembler;     // versions and names: "0.1.0", "nvptxcompiler"
-  std::string driver;               // "580.95", empty where there is none
-  std::string configuration;        // as JSON, for `mneme replay --config`
+  std::vector<Digest> instances;   // on which the code was verified, by their dynamic hashes
+  SpeedUp speed_up;                // over the launch as recorded
+  bool confirmed = false;          // measured in turn with the launch as recorded; else the interval is empty
+  double baseline = 0, tuned = 0;  // median times of a launch in nanoseconds, when the code was verified
+  std::string device_name;         // "NVIDIA H200"
+  std::string mneme, assembler;    // versions and names: "0.1.0", "nvptxcompiler"
+  std::string driver;              // "580.95", empty where there is none
+  std::string configuration;       // as JSON, for `mneme replay --config`
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };
 
 // Code that may take the place of a kernel's launches.
 struct TunedKernel {
   Digest static_hash;
-  std::string name;          // symbol of the kernel in the code
+  std::string name;  // symbol of the kernel in the code
   std::string demangled;
   std::string device;        // kind: "cuda", "cpu"
   std::string architecture;  // "sm_90"
@@ -92,7 +92,7 @@ struct TunedKernel {
   std::vector<PointerAligned> aligned;
   std::vector<PointerAlone> alone;
   // The variables of the program that the code reaches, as its IR names them, in the order of the code's table of addresses
-  // (kVariableTable).
+  // (mneme/abi/deployed_code.h).
   std::vector<std::string> variables;
   Evidence evidence;
   friend bool operator==(const TunedKernel&, const TunedKernel&) = default;

@@ -31,8 +31,9 @@ TunedFile small_file() {
   kernel.aligned = {{0, 256}};
   kernel.alone = {{0, {{1, 0}, {2, 8}}}};
   kernel.variables = {"offsets"};
-  kernel.evidence = {{digest_of(bytes_of("launch"))}, {1.5, 1.4, 1.6}, true, 2000, 1333.25, "NVIDIA H200", "0.1.0", "nvptxcompiler", "580.95",
-                     R"({"passes": "default<O3>"})"};
+  kernel.evidence = {
+      {digest_of(bytes_of("launch"))}, {1.5, 1.4, 1.6}, true, 2000, 1333.25, "NVIDIA H200", "0.1.0", "nvptxcompiler", "580.95",
+      R"({"passes": "default<O3>"})"};
   TunedFile file;
   file.add(kernel, bytes_of("some machine code"));
   kernel.rule = {LaunchRule::Covers::any, {}, {}, 0};

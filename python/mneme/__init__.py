@@ -23,6 +23,7 @@ from mneme import _ctrl_c, _other_project, errors  # noqa: F401 (first: it is fo
 from mneme._native import version as __version__
 from mneme.config import Config
 from mneme.database import Argument, Buffer, Buffers, Database, Instance, Kernel
+from mneme.deployed import Deployed, deploy
 from mneme.errors import MnemeError
 from mneme.executor import Executor, Future, replay
 from mneme.progress import Progress
@@ -40,6 +41,7 @@ __all__ = [
     "Buffers",
     "Config",
     "Database",
+    "Deployed",
     "Executor",
     "Future",
     "Instance",
@@ -50,6 +52,7 @@ __all__ = [
     "Result",
     "Session",
     "__version__",
+    "deploy",
     "errors",
     "read_log",
     "replay",

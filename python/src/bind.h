@@ -10,6 +10,7 @@ void bind_database(nanobind::module_& module);
 void bind_result(nanobind::module_& module);
 void bind_session(nanobind::module_& module);
 void bind_pool(nanobind::module_& module);
+void bind_deploy(nanobind::module_& module);
 void bind_passes(nanobind::module_& module);
 void bind_llvm(nanobind::module_& module);
 void bind_text(nanobind::module_& module);

@@ -12,6 +12,7 @@ NB_MODULE(_native, module) {
   mneme::python::bind_result(module);
   mneme::python::bind_session(module);
   mneme::python::bind_pool(module);
+  mneme::python::bind_deploy(module);
   mneme::python::bind_passes(module);
   mneme::python::bind_llvm(module);
 }

@@ -1,6 +1,7 @@
 """What all tests of the package share: an example recording, and folders of their own for whatever Mneme keeps."""
 
 import concurrent.futures
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -50,7 +51,16 @@ def instance(database: Any) -> Any:
 
 
 @pytest.fixture
-def example(recordings: Path, database: Any, instance: Any, tmp_path: Path) -> Iterator[dict[str, Any]]:
+def swept(recordings: Path, tmp_path: Path) -> Path:
+    """A folder of results of a sweep of the instance, whose winner was not measured again."""
+    folder = Path(shutil.copytree(CORPUS.parent.parent / "results" / "3" / "sweep", tmp_path / "swept"))
+    plan = json.loads((folder / "sweep.json").read_text())
+    (folder / "sweep.json").write_text(json.dumps({**plan, "database": str(recordings)}))
+    return folder
+
+
+@pytest.fixture
+def example(recordings: Path, database: Any, instance: Any, swept: Path, tmp_path: Path) -> Iterator[dict[str, Any]]:
     """What the examples in docstrings find, and a folder of their own that they run in."""
     import mneme
     import numpy
@@ -62,6 +72,7 @@ def example(recordings: Path, database: Any, instance: Any, tmp_path: Path) -> I
         "numpy": numpy,
         "concurrent": concurrent,
         "recordings": recordings,
+        "results": swept,
         "db": database,
         "kernel": database["scale"],
         "instance": instance,

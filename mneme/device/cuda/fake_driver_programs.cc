@@ -166,6 +166,11 @@ CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   *function = reinterpret_cast<CUfunction>(kernel);
   return CUDA_SUCCESS;
 }
+CUresult cuKernelSetAttribute(CUfunction_attribute, int, CUkernel, CUdevice) { return CUDA_SUCCESS; }
+CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
+  *id = reinterpret_cast<uintptr_t>(context);
+  return CUDA_SUCCESS;
+}
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t* offset, size_t* size) {
   {
     std::lock_guard lock(mutex);

@@ -31,11 +31,7 @@ namespace mneme::driver {
   X(cuStreamGetCtx)            \
   X(cuStreamGetGreenCtx)       \
   X(cuFuncGetParamInfo)        \
-  X(cuKernelGetParamInfo)      \
-  X(cuFuncGetName)             \
-  X(cuKernelGetName)           \
-  X(cuModuleGetFunctionCount)  \
-  X(cuLibraryGetKernelCount)
+  X(cuKernelGetParamInfo)
 
 struct DriverFront::Functions {
 #define MNEME_MEMBER(name) decltype(&::name) name = nullptr;
@@ -374,38 +370,13 @@ Result<std::vector<Parameter>> DriverFront::parameters_of(const void* function) 
   }
 }
 
-namespace {
-
-// What one of the driver's later functions tells of a handle; nothing: this driver lacks it, or does not know the handle.
-template <typename T, typename Handle>
-std::optional<T> ask(CUresult (*function)(T*, Handle), Handle handle) {
-  T value{};
-  if (!function || function(&value, handle) != CUDA_SUCCESS) return std::nullopt;
-  return value;
-}
-
-}  // namespace
-
-std::optional<const char*> DriverFront::name_of(CUfunction function) const { return ask(functions_->cuFuncGetName, function); }
-std::optional<const char*> DriverFront::name_of(CUkernel kernel) const { return ask(functions_->cuKernelGetName, kernel); }
-unsigned DriverFront::kernel_count(CUmodule module) const { return ask(functions_->cuModuleGetFunctionCount, module).value_or(0); }
-unsigned DriverFront::kernel_count(CUlibrary library) const {
-  return ask(functions_->cuLibraryGetKernelCount, library).value_or(0);
-}
-
 void DriverFront::add_library(const void* handle) {
   std::lock_guard lock(mutex_);
   libraries_.insert(handle);
 }
-std::set<CUmodule> DriverFront::forget_library(const void* handle) {
+void DriverFront::forget_library(const void* handle) {
   std::lock_guard lock(mutex_);
   libraries_.erase(handle);
-  auto modules = library_modules_.extract(handle);
-  return modules ? std::move(modules.mapped()) : std::set<CUmodule>();
-}
-void DriverFront::add_library_module(const void* library, CUmodule module) {
-  std::lock_guard lock(mutex_);
-  if (libraries_.contains(library)) library_modules_[library].insert(module);
 }
 
 Status attach_driver(mneme_driver_table& table) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "mneme/abi/driver_table.h"
+#include "mneme/hooks/driver_hooks.h"
 #include "mneme/record/process.h"
 #include "mneme/record/recorder.h"
 
@@ -99,14 +100,7 @@ class DriverFront final : public Vendor {
 
   // Handles of images that are libraries (CUlibrary) and not modules.
   void add_library(const void* handle);
-  std::set<CUmodule> forget_library(const void* handle);  // and its modules
-  void add_library_module(const void* library, CUmodule module);  // of one context
-
-  // What a kernel is called in its image, and how many an image has; nothing, and 0: this driver does not tell.
-  std::optional<const char*> name_of(CUfunction function) const;
-  std::optional<const char*> name_of(CUkernel kernel) const;
-  unsigned kernel_count(CUmodule module) const;
-  unsigned kernel_count(CUlibrary library) const;
+  void forget_library(const void* handle);
 
  private:
   struct Functions;
@@ -118,7 +112,6 @@ class DriverFront final : public Vendor {
   const Functions* functions_ = nullptr;
   mutable std::mutex mutex_;
   std::set<const void*> libraries_;
-  std::map<const void*, std::set<CUmodule>> library_modules_;
   std::map<CUdevice, CUcontext> primary_;  // retained, as the recorder's device does
   std::map<CUdevice, int> primary_uses_;   // of the program
   struct OwnContext {
@@ -141,21 +134,6 @@ DriverFront& front();
 template <mneme_driver_call kSlot, typename F, typename... A>
 CUresult next(A... arguments) {
   return reinterpret_cast<F>(front().real(kSlot))(arguments...);
-}
-
-// What null means as a stream depends on which variant was called.
-template <bool kPerThread>
-CUstream stream_of_call(CUstream stream) {
-  return kPerThread && stream == nullptr ? CU_STREAM_PER_THREAD : stream;
-}
-
-struct DriverHook {
-  mneme_driver_call slot;
-  mneme_driver_function handler;
-};
-template <typename F>
-DriverHook hook(mneme_driver_call slot, F* handler) {
-  return {slot, reinterpret_cast<mneme_driver_function>(handler)};
 }
 
 // Forgets what was loaded under this handle, and its kernels.

@@ -1,0 +1,100 @@
+// mneme deploy: what searches have found, as code that programs run (mneme run --tuned).
+#include "mneme/deploy/deploy.h"
+
+#include <fmt/format.h>
+
+#include "mneme/base/output_file.h"
+#include "mneme/base/shown.h"
+#include "mneme/cli/diverted_output.h"
+#include "mneme/cli/options/command.h"
+#include "mneme/cli/options/guarded.h"
+#include "mneme/cli/output.h"
+#include "mneme/cli/progress.h"
+#include "mneme/cli/tuned_text.h"
+
+namespace mneme::cli {
+namespace {
+
+constexpr int kExitDeployed = 0;
+constexpr int kExitNothingDeployed = 1;
+
+class DeployCommand : public Command {
+ public:
+  void add_options(CLI::App& app) override {
+    auto* results =
+        app.add_option("RESULTS", results_,
+                       "folders of results of `mneme sweep` and `mneme tune`, and files of earlier deployments, also of "
+                       "other GPUs: what comes later takes the place of what is for the same launches");
+    auto* output = app.add_option("-o,--output", output_, "the file to write")->type_name("FILE");
+    app.add_flag("--unconfirmed", unconfirmed_, "deploy also what is not confirmed to be faster");
+    app.add_option("--show", show_, "print what such a file has, and deploy nothing")
+        ->type_name("FILE")
+        ->excludes(results)
+        ->excludes(output);
+    guard_.declare(app);
+    app.footer(
+        "Each winner is compiled as in its search, replayed on the recorded launches, and written where it is right. What no "
+        "search "
+        "has confirmed is measured in turn with the launch as recorded. What is not faster then is left out, and said.\n"
+        "Exit status: 0 something is deployed, 1 nothing is, and no file is written, 2 the command could not work, 64 the "
+        "command "
+        "line is wrong.");
+  }
+
+  int run() override {
+    if (!show_.empty()) return show();
+    if (results_.empty() || output_.empty())
+      return report_usage("deploy", "name folders of results and the file to write: mneme deploy RESULTS -o app.tuned");
+    return guard_.run(
+        [&]() -> Outcome {
+          auto outcome = write();
+          return outcome.ok() ? std::move(*outcome) : Outcome{"", report(outcome.status())};
+        },
+        [](const Status&) { return Outcome{"", kExitCannotRun}; });
+  }
+
+ private:
+  int show() const {
+    auto file = read_tuned(show_);
+    if (!file.ok()) return report(file.status());
+    write_output(tuned_text(*file, show_));
+    return kExitDeployed;
+  }
+
+  Result<Outcome> write() {
+    MNEME_TRY(check_output_folder(output_));
+    const auto deployed = [&]() -> Result<Deployment> {
+      DivertedOutput diverted;
+      Progress line;
+      return deploy_all(results_, unconfirmed_ ? Unconfirmed::take : Unconfirmed::leave_out,
+                        [&](const std::string& stage) { line.stage(stage); });
+    }();
+    MNEME_TRY(deployed.status());
+    std::string text;
+    for (const Deployed& one : deployed->outcomes)
+      text += fmt::format("{}: {}{}\n", shown(one.folder.string()), shown(one.kernel),
+                          one.left_out.ok() ? "" : " is left out: " + shown(one.left_out.message()));
+    const std::string output = shown(output_);
+    const size_t kernels = deployed->file.kernels.size();
+    if (kernels == 0) return Outcome{text + fmt::format("nothing to deploy: {} is not written\n", output), kExitNothingDeployed};
+    MNEME_TRY(write_output_file(output_, encode_tuned(deployed->file)));
+    text += fmt::format("{}: {} {} with deployed code; mneme run --tuned {} -- PROGRAM\n", output, kernels,
+                        kernels == 1 ? "kernel" : "kernels", output);
+    return Outcome{text, kExitDeployed};
+  }
+
+  std::vector<std::string> results_;
+  std::string output_, show_;
+  bool unconfirmed_ = false;
+  Guard guard_;
+};
+
+const Registration registration(
+    {.name = "deploy",
+     .summary = "write what searches have found as code that programs run",
+     .examples = {{"mneme deploy sweep-results tune-results -o app.tuned", "then: mneme run --tuned app.tuned -- ./app"},
+                  {"mneme deploy --show app.tuned", "which kernels, for which launches, on what evidence"}}},
+    [] { return std::make_unique<DeployCommand>(); });
+
+}  // namespace
+}  // namespace mneme::cli

@@ -1,0 +1,178 @@
+#include "mneme/deploy/deploy.h"
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <numeric>
+
+#include "mneme/deploy/conditions.h"
+#include "mneme/measure/time_statistics.h"
+#include "mneme/replay/code_level.h"
+#include "mneme/replay/json_text.h"
+#include "mneme/replay/session.h"
+#include "mneme/store/database.h"
+
+namespace mneme {
+namespace {
+
+// As `mneme tune` confirms, and the quantile of Student's distribution for one degree of freedom less.
+constexpr unsigned kRounds = 7;
+constexpr double kStudent = 2.447;
+
+// The launch as recorded, judged and timed as the found configuration is.
+Configuration baseline_of(const Configuration& found) {
+  Configuration baseline;
+  baseline.execution = found.execution;
+  baseline.tolerance = found.tolerance;
+  baseline.verdict = found.verdict;
+  return baseline;
+}
+
+Result<double> median_of(const ReplayResult& result) {
+  MNEME_TRY(result.failure);
+  if (!result.verified) return error(Code::unsupported, "not verified: {}", describe_wrong(result));
+  return statistics_of(result.exec_time).median.count();
+}
+
+Status not_faster(const SpeedUp& speed_up, std::string_view who) {
+  return error(Code::unsupported, "{}: {:.3f} times as fast ({:.3f} to {:.3f}, 95 %), which is not surely faster", who,
+               speed_up.value, speed_up.low, speed_up.high);
+}
+
+// Deploys one instance.
+class InstanceDeployment {
+ public:
+  InstanceDeployment(const FoundConfiguration& found, Unconfirmed unconfirmed, Session& session)
+      : found_(found), unconfirmed_(unconfirmed), session_(session) {}
+
+  Status run(TunedFile& into) {
+    if (session_.instance().cluster != kNoCluster) return Status(Code::unsupported, "launches in clusters are not deployed");
+    MNEME_ASSIGN(const ProgramCompilation made, session_.compile_for_program(found_.configuration));
+    MNEME_ASSIGN(evidence_.tuned, median_of(session_.measure(found_.configuration, made.code)));
+    MNEME_TRY(take_speed_up(made));
+    TunedKernel kernel = describe(made);
+    // Of launches that are the same to the rule, one after another is verified.
+    for (const TunedKernel& known : into.kernels)
+      if (known.same_place(kernel) && into.images[known.image] == made.code.image.bytes)
+        kernel.evidence.instances.insert(kernel.evidence.instances.begin(), known.evidence.instances.begin(),
+                                         known.evidence.instances.end());
+    into.add(std::move(kernel), made.code.image.bytes);
+    return {};
+  }
+
+ private:
+  Status take_speed_up(const ProgramCompilation& made) {
+    if (found_.speed_up && made.variables.empty()) {
+      evidence_.speed_up = *found_.speed_up;
+      evidence_.confirmed = true;
+      evidence_.baseline = evidence_.tuned * evidence_.speed_up.value;
+      return evidence_.speed_up.low > 1 || unconfirmed_ == Unconfirmed::take ? Status()
+                                                                             : not_faster(evidence_.speed_up, "by the search");
+    }
+    MNEME_TRY(measure_in_turn(made));
+    return evidence_.confirmed || unconfirmed_ == Unconfirmed::take ? Status()
+                                                                    : not_faster(evidence_.speed_up, "measured in turn here");
+  }
+
+  Status measure_in_turn(const ProgramCompilation& made) {
+    const Configuration recorded = baseline_of(found_.configuration);
+    std::vector<double> before, after;
+    for (unsigned round = 0; round < kRounds; ++round) {
+      const auto measure_recorded = [&]() -> Status {
+        MNEME_ASSIGN(const double time, median_of(session_.replay(recorded)));
+        before.push_back(time);
+        return {};
+      };
+      if (round % 2 == 0) MNEME_TRY(measure_recorded());
+      MNEME_ASSIGN(const double time, median_of(session_.measure(found_.configuration, made.code)));
+      after.push_back(time);
+      if (round % 2 != 0) MNEME_TRY(measure_recorded());
+    }
+    evidence_.speed_up = speed_up_of(before, after);
+    evidence_.confirmed = evidence_.speed_up.low > 1;
+    evidence_.baseline = evidence_.tuned * evidence_.speed_up.value;
+    return {};
+  }
+
+  TunedKernel describe(const ProgramCompilation& made) {
+    const KernelRecord& kernel = session_.kernel();
+    const DeviceProperties& device = session_.device().properties();
+    evidence_.instances = {session_.instance().dynamic_hash};
+    evidence_.device_name = device.name;
+    evidence_.mneme = MNEME_VERSION;
+    evidence_.assembler = made.code.assembler;
+    evidence_.configuration = json_text(to_json(found_.configuration));
+    TunedKernel tuned;
+    tuned.static_hash = kernel.static_hash;
+    tuned.name = kernel.name;
+    tuned.demangled = kernel.demangled;
+    tuned.device = to_string(device.kind);
+    tuned.architecture = device.architecture;
+    tuned.rule = rule_of(found_.configuration, session_.instance(), made.shape);
+    tuned.variables = made.variables;
+    tuned.evidence = evidence_;
+    add_conditions(made.specialisation, kernel, session_.instance(), session_.plan(), tuned);
+    return tuned;
+  }
+
+  const FoundConfiguration& found_;
+  const Unconfirmed unconfirmed_;
+  Session& session_;
+  Evidence evidence_;
+};
+
+}  // namespace
+
+SpeedUp speed_up_of(const std::vector<double>& baseline, const std::vector<double>& tuned) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < baseline.size(); ++i) ratios.push_back(std::log(baseline[i] / tuned[i]));
+  const auto count = static_cast<double>(ratios.size());
+  const double mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / count;
+  double squares = 0;
+  for (const double ratio : ratios) squares += (ratio - mean) * (ratio - mean);
+  const double half = kStudent * std::sqrt(squares / (count - 1) / count);
+  return {std::exp(mean), std::exp(mean - half), std::exp(mean + half)};
+}
+
+Result<std::vector<Deployed>> deploy(const FoundConfiguration& found, Device& device, Unconfirmed unconfirmed, TunedFile& into,
+                                     const std::function<void(const std::string&)>& progress) {
+  MNEME_ASSIGN(const Database database, Database::open(found.database));
+  MNEME_ASSIGN(const KernelRecord kernel, database.load_kernel(found.static_hash));
+  std::vector<Deployed> all;
+  for (const Digest& instance : found.instances) {
+    Deployed& one = all.emplace_back(Deployed{found.folder, kernel.demangled, {}});
+    if (progress) progress(fmt::format("deploying {}", kernel.demangled));
+    auto session = Session::prepare(database, found.static_hash, instance, device);
+    one.left_out = session.ok() ? InstanceDeployment(found, unconfirmed, **session).run(into) : session.status();
+    if (one.left_out.code() == Code::device_fault) return one.left_out.with_context(found.folder.string());
+  }
+  return all;
+}
+
+Result<TunedFile> read_tuned(const Path& path, FileSystem& files) {
+  MNEME_ASSIGN(const ByteVector bytes, files.read(path));
+  return decode_tuned(bytes, path.string());
+}
+
+Result<Deployment> deploy_all(const std::vector<std::string>& results, Unconfirmed unconfirmed,
+                              const std::function<void(const std::string&)>& progress) {
+  Deployment all;
+  std::map<DeviceKind, std::unique_ptr<Device>> devices;
+  for (const std::string& path : results) {
+    if (!std::filesystem::is_directory(path)) {
+      MNEME_ASSIGN(const TunedFile earlier, read_tuned(path));
+      all.file.add(earlier);
+      continue;
+    }
+    MNEME_ASSIGN(const FoundConfiguration found, read_found(path));
+    std::unique_ptr<Device>& device = devices[found.device];
+    if (!device) {
+      MNEME_ASSIGN(device, Device::open(found.device));
+    }
+    MNEME_ASSIGN(const std::vector<Deployed> outcomes, deploy(found, *device, unconfirmed, all.file, progress));
+    all.outcomes.insert(all.outcomes.end(), outcomes.begin(), outcomes.end());
+  }
+  return all;
+}
+
+}  // namespace mneme

@@ -1,0 +1,52 @@
+// Deploying: what was found becomes code that a program can run (mneme/tuned/tuned_file.h). It is compiled as a replay compiles
+// it, and replayed: what is written is what was verified.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "mneme/deploy/found.h"
+#include "mneme/device/device.h"
+#include "mneme/tuned/tuned_file.h"
+
+namespace mneme {
+
+enum class Unconfirmed {
+  leave_out,  // what is not confirmed to be faster
+  take,
+};
+
+// What became of one folder of results.
+struct Deployed {
+  Path folder;
+  std::string kernel;  // demangled
+  // Why nothing of it is deployed; ok: its code is in the file. Also of one of several instances.
+  Status left_out;
+};
+
+// Compiles the configuration for each instance, verifies it on `device`, and adds what is right to `into`. What a search has
+// confirmed is taken at its word, but for a kernel with variables, whose deployed code is other code; all else is measured here,
+// in turn with the launch as recorded. Failures are those of one who cannot work; what only keeps the code from being deployed
+// is in the result. `progress` is called with what is done next.
+Result<std::vector<Deployed>> deploy(const FoundConfiguration& found, Device& device, Unconfirmed unconfirmed, TunedFile& into,
+                                     const std::function<void(const std::string&)>& progress = {});
+
+struct Deployment {
+  TunedFile file;
+  std::vector<Deployed> outcomes;  // of each instance of each folder, in their order
+};
+// Deploys folders of results, each on the first device of the kind that it was searched on, and adds files of earlier
+// deployments; of what is for the same launches the last is taken. Failures: those of read_found(), decode_tuned(),
+// Device::open() and deploy().
+Result<Deployment> deploy_all(const std::vector<std::string>& results, Unconfirmed unconfirmed,
+                              const std::function<void(const std::string&)>& progress = {});
+
+// Reads a file of an earlier deployment.
+Result<TunedFile> read_tuned(const Path& path, FileSystem& files = FileSystem::posix());
+
+// The speed-up by rounds in which both were measured in turn: the geometric mean of their ratios, with Student's 95 % interval.
+// There are at least two rounds.
+SpeedUp speed_up_of(const std::vector<double>& baseline, const std::vector<double>& tuned);
+
+}  // namespace mneme

@@ -1,0 +1,57 @@
+#include <algorithm>
+
+#include "mneme/abi/deployed_code.h"
+#include "mneme/base/activity.h"
+#include "mneme/replay/code_level.h"
+#include "mneme/replay/compile_request.h"
+#include "mneme/replay/session.h"
+
+namespace mneme {
+namespace {
+
+// The names of the variables in the order of the table.
+Result<std::vector<std::string>> table_of(const KernelRecord& kernel) {
+  std::vector<std::string> names;
+  for (const GlobalInfo& global : kernel.globals) {
+    if (global.managed)
+      return error(Code::unsupported, "its variable '{}' is in managed memory, which deployed code does not reach", global.name);
+    names.push_back(global.name);
+  }
+  return names;
+}
+
+// State that only the code has would last from launch to launch, which no replay has verified.
+Status check_state(const CompiledCode& code, const std::vector<std::string>& variables) {
+  for (const std::string& name : code.state)
+    if (name != MNEME_VARIABLE_TABLE && std::find(variables.begin(), variables.end(), name) == variables.end())
+      return error(Code::unsupported, "the code has a variable of its own, '{}'", name);
+  return {};
+}
+
+}  // namespace
+
+Result<ProgramCompilation> Session::compile_for_program(const Configuration& configuration) {
+  ProgramCompilation made;
+  MNEME_ASSIGN(made.shape, configuration.launch_shape(instance_));
+  MNEME_TRY(check_code(configuration, made.shape));
+  if (code_->program(configuration) != nullptr) {
+    if (!kernel_.globals.empty())
+      return error(Code::unsupported, "its machine code reaches variables of its own module, as '{}'",
+                   kernel_.globals.front().name);
+    MNEME_ASSIGN(made.code, take_program_code(configuration));
+  } else {
+    ActivityScope compiling(Activity::compiling);
+    MNEME_ASSIGN(KernelCode * source, code_->sources()->find(configuration.ir));
+    MNEME_ASSIGN(CompileRequest request, compile_request(configuration, {kernel_, instance_, plan_}, *source));
+    MNEME_ASSIGN(made.variables, table_of(kernel_));
+    made.specialisation = request.specialised.values;
+    request.options.variable_table = made.variables;
+    MNEME_ASSIGN(made.code, compiler_->compile(source->module(), request.options));
+    MNEME_TRY(check_state(made.code, made.variables));
+  }
+  if (made.code.assembler == kDriverAssembler)
+    return error(Code::unsupported, "only the driver is there to assemble PTX, when it loads it, and its code is not to be had");
+  return made;
+}
+
+}  // namespace mneme

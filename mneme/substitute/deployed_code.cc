@@ -1,0 +1,215 @@
+#include "mneme/substitute/deployed_code.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "mneme/base/log.h"
+#include "mneme/base/shown.h"
+#include "mneme/hooks/kernel_handles.h"
+#include "mneme/runtime/kernel_hash.h"
+
+namespace mneme {
+namespace {
+
+// Devices beyond these run the program's own code.
+constexpr int kMostDevices = 64;
+// What every launch may have without asking.
+constexpr Bytes kUsualShared = 48_KiB;
+
+// 90 of "sm_90"; 0 where it is no such name, or is not known: then the newest code of a fat binary is the program's.
+uint32_t number_of(const Result<std::string>& architecture) {
+  uint32_t number = 0;
+  constexpr std::string_view kPrefix = "sm_";
+  if (architecture.ok() && architecture->starts_with(kPrefix))
+    std::from_chars(architecture->data() + kPrefix.size(), architecture->data() + architecture->size(), number);
+  return number;
+}
+
+}  // namespace
+
+struct DeployedCode::Candidate {
+  const TunedKernel* code = nullptr;
+  std::mutex mutex;  // over loaded
+  CodeLoader::Loaded loaded;
+  std::atomic<uint64_t> ready = 0;  // a bit for each device
+};
+
+struct DeployedCode::Kernel {
+  std::shared_ptr<const RegisteredKernel> registered;
+  Digest static_hash;
+  std::string name;  // for people
+  std::vector<std::unique_ptr<Candidate>> candidates;
+  std::atomic<bool> dropped = false;
+  std::atomic<uint64_t> substituted = 0;
+  std::array<std::atomic<uint64_t>, static_cast<size_t>(KeptBy::count)> kept{};
+
+  void keep(KeptBy reason) { ++kept[static_cast<size_t>(reason)]; }
+  void drop(const Status& why) {
+    if (!dropped.exchange(true)) log::warning("tuned: {}: the program's own code runs from now on: {}", name, why.message());
+  }
+};
+
+DeployedCode::DeployedCode(TunedFile file, std::string name) : file_(std::move(file)), name_(std::move(name)) {}
+DeployedCode::~DeployedCode() = default;
+
+std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const ProgramLaunch& launch, Registry& registry,
+                                                                    CodeLoader& loader) const {
+  auto registered = registry.find_kernel(launch.function);
+  if (!registered) return nullptr;
+  if (const auto ordinal = loader.current_device(); ordinal.ok() && *ordinal >= 0 && *ordinal < kMostDevices)
+    registry.set_architecture(number_of(loader.architecture(*ordinal)));
+  const auto static_hash = static_hash_of(*registered);
+  if (!static_hash.ok()) return nullptr;
+  auto kernel = std::make_unique<Kernel>();
+  for (const TunedKernel& code : file_.kernels) {
+    if (code.static_hash != *static_hash || code.device != loader.device_kind()) continue;
+    kernel->candidates.push_back(std::make_unique<Candidate>());
+    kernel->candidates.back()->code = &code;
+  }
+  if (kernel->candidates.empty()) return nullptr;
+  kernel->registered = std::move(registered);
+  kernel->static_hash = *static_hash;
+  kernel->name = shown(kernel->candidates.front()->code->demangled);
+  const auto sizes = loader.parameter_sizes(launch.function, *kernel->registered);
+  if (!sizes.ok()) kernel->drop(sizes.status());
+  for (const auto& candidate : kernel->candidates)
+    if (Status fits = sizes.ok() ? check_parameters(*candidate->code, *sizes) : Status(); !fits.ok()) kernel->drop(fits);
+  return kernel;
+}
+
+DeployedCode::Kernel* DeployedCode::kernel_of(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) {
+  {
+    std::shared_lock lock(mutex_);
+    if (auto known = kernels_.find(launch.function); known != kernels_.end()) return known->second.get();
+  }
+  auto described = describe_kernel(launch, registry, loader);
+  std::unique_lock lock(mutex_);
+  return kernels_.emplace(launch.function, std::move(described)).first->second.get();
+}
+
+Status DeployedCode::prepare(Kernel& kernel, Candidate& candidate, const void* function, int ordinal, Bytes shared,
+                             CodeLoader& loader) const {
+  const TunedKernel& code = *candidate.code;
+  std::lock_guard lock(candidate.mutex);
+  if (!candidate.loaded.kernel) {
+    MNEME_ASSIGN(candidate.loaded, loader.load(file_.images[code.image], code.name));
+  }
+  std::vector<uint64_t> addresses;
+  for (const std::string& variable : code.variables) {
+    MNEME_ASSIGN(const MemoryRange place, loader.find_variable(function, *kernel.registered, variable));
+    addresses.push_back(place.address.address);
+  }
+  if (!addresses.empty()) MNEME_TRY(loader.write_addresses(candidate.loaded, addresses));
+  if (shared > kUsualShared) MNEME_TRY(loader.allow_shared_memory(candidate.loaded, ordinal, shared));
+  candidate.ready |= uint64_t{1} << ordinal;
+  return {};
+}
+
+std::optional<DeployedCode::Substitute> DeployedCode::find(const ProgramLaunch& launch, Circumstances circumstances,
+                                                           Registry& registry, CodeLoader& loader) {
+  Kernel* const kernel = kernel_of(launch, registry, loader);
+  if (!kernel) return std::nullopt;
+  const auto keep = [&](KeptBy reason) -> std::optional<Substitute> {
+    kernel->keep(reason);
+    return std::nullopt;
+  };
+  if (kernel->dropped) return keep(KeptBy::failure);
+  if (circumstances.odd_attributes) return keep(KeptBy::attributes);
+  const auto ordinal = loader.current_device();
+  if (!ordinal.ok() || *ordinal < 0 || *ordinal >= kMostDevices) return keep(KeptBy::architecture);
+  const auto architecture = loader.architecture(*ordinal);
+  if (!architecture.ok()) return keep(KeptBy::architecture);
+
+  KeptBy reason = KeptBy::architecture;
+  for (const auto& candidate : kernel->candidates) {
+    if (candidate->code->architecture != *architecture) continue;
+    ProgramShape shape;
+    if (const auto doubt = find_doubt(*candidate->code, launch, loader, shape)) {
+      reason = std::max(reason, *doubt);
+      continue;
+    }
+    const bool ready = candidate->ready >> *ordinal & 1;
+    if (!ready && circumstances.capturing) return keep(KeptBy::capture);
+    if (!ready || shape.shared > kUsualShared) {
+      const Status prepared = ready ? loader.allow_shared_memory(candidate->loaded, *ordinal, shape.shared)
+                                    : prepare(*kernel, *candidate, launch.function, *ordinal, shape.shared, loader);
+      if (!prepared.ok()) {
+        kernel->drop(prepared);
+        return keep(KeptBy::failure);
+      }
+    }
+    return Substitute{candidate->loaded.kernel, shape, kernel};
+  }
+  return keep(reason);
+}
+
+void DeployedCode::end(const Substitute& substitute, const Status& launched) {
+  if (launched.ok()) {
+    ++substitute.kernel->substituted;
+    return;
+  }
+  substitute.kernel->drop(launched);
+  substitute.kernel->keep(KeptBy::failure);
+}
+
+void DeployedCode::forget_kernels() {
+  std::unique_lock lock(mutex_);
+  for (auto& [function, kernel] : kernels_)
+    if (kernel) former_.push_back(std::move(kernel));
+  kernels_.clear();
+}
+
+void DeployedCode::forget_devices() {
+  std::shared_lock lock(mutex_);
+  for (const auto& [function, kernel] : kernels_) {
+    if (!kernel) continue;
+    for (const auto& candidate : kernel->candidates) candidate->ready = 0;
+  }
+}
+
+bool DeployedCode::looks_at_memory() const {
+  return std::any_of(file_.kernels.begin(), file_.kernels.end(), [](const TunedKernel& code) { return !code.alone.empty(); });
+}
+
+std::vector<std::string> DeployedCode::summary() const {
+  struct Sum {
+    uint64_t substituted = 0, launches = 0;
+    std::array<uint64_t, static_cast<size_t>(KeptBy::count)> kept{};
+  };
+  std::map<std::string, Sum> sums;
+  std::set<Digest> seen, all;
+  const auto add = [&](const Kernel& kernel) {
+    Sum& sum = sums[kernel.name];
+    seen.insert(kernel.static_hash);
+    sum.substituted += kernel.substituted;
+    sum.launches += kernel.substituted;
+    for (size_t i = 0; i < sum.kept.size(); ++i) {
+      sum.kept[i] += kernel.kept[i];
+      sum.launches += kernel.kept[i];
+    }
+  };
+  std::shared_lock lock(mutex_);
+  for (const auto& kernel : former_) add(*kernel);
+  for (const auto& [function, kernel] : kernels_)
+    if (kernel) add(*kernel);
+
+  std::vector<std::string> lines;
+  for (const auto& [name, sum] : sums) {
+    std::string line = fmt::format("tuned: {}: {} of {} launches ran the deployed code", name, sum.substituted, sum.launches);
+    const char* before = "; the others: ";
+    for (size_t i = 0; i < sum.kept.size(); ++i) {
+      if (sum.kept[i] == 0) continue;
+      line += fmt::format("{}{} {}", std::exchange(before, ", "), sum.kept[i], describe(static_cast<KeptBy>(i)));
+    }
+    lines.push_back(std::move(line));
+  }
+  for (const TunedKernel& code : file_.kernels) all.insert(code.static_hash);
+  if (seen.size() != all.size())
+    lines.push_back(fmt::format("tuned: {} of {} kernels of {} were not launched here{}", all.size() - seen.size(), all.size(),
+                                name_, seen.empty() ? ": was it made for another build of the program, or another device?" : ""));
+  return lines;
+}
+
+}  // namespace mneme

@@ -1,0 +1,225 @@
+#include "mneme/substitute/deployed_code.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "mneme/runtime/testing/device_image.h"
+#include "mneme/substitute/allocations.h"
+
+namespace mneme {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// What a front is asked, in the place of a device.
+class FakeLoader final : public CodeLoader {
+ public:
+  std::string_view device_kind() const override { return "cuda"; }
+  Result<int> current_device() override { return ordinal; }
+  Result<std::string> architecture(int) override { return std::string(ordinal == 3 ? "sm_80" : "sm_90"); }
+  Result<std::vector<uint64_t>> parameter_sizes(const void*, const RegisteredKernel&) override { return sizes; }
+  Result<MemoryRange> find_variable(const void*, const RegisteredKernel&, const std::string& name) override {
+    if (name != "offsets") return error(Code::not_found, "there is no variable {}", name);
+    return MemoryRange{DevicePtr(0x1000), Bytes(8)};
+  }
+  std::optional<MemoryRange> allocation_of(DevicePtr address) override { return memory.find(address); }
+  Result<Loaded> load(ByteSpan image, const std::string& kernel) override {
+    ++loads;
+    if (image.size() == 3) return error(Code::device_fault, "cudaLibraryLoadData returned 200");
+    return Loaded{this, const_cast<std::byte*>(image.data())};
+  }
+  Status write_addresses(const Loaded&, std::span<const uint64_t> addresses) override {
+    written.assign(addresses.begin(), addresses.end());
+    return {};
+  }
+  Status allow_shared_memory(const Loaded&, int, Bytes size) override {
+    allowed = size;
+    return {};
+  }
+
+  int ordinal = 0, loads = 0;
+  std::vector<uint64_t> sizes{8, 8, 4}, written;
+  Bytes allowed;
+  Allocations memory;
+};
+
+class Deployed : public ::testing::Test {
+ protected:
+  Deployed() {
+    using mneme::testing::TestSegment;
+    TestSegment scale{.name = "scale"}, other{.name = "other", .hash = 8};
+    fat_binary_ = mneme::testing::make_fat_binary({{2, 90, mneme::testing::make_device_elf({scale.build(), other.build()})}});
+    wrapper_.fat_binary = fat_binary_.data();
+    handle_ = reinterpret_cast<void**>(&handle_);
+    registry_.add_image(handle_, 0, &wrapper_);
+    registry_.add_function(handle_, &scale_, "scale");
+    registry_.add_function(handle_, &other_, "other");
+    code_.static_hash = (*registry_.find_kernel(&scale_)->segment())->static_hash;
+    code_.name = "scale";
+    code_.demangled = "scale(int*, int*, int)";
+    code_.device = "cuda";
+    code_.architecture = "sm_90";
+    code_.rule = {LaunchRule::Covers::block, {{4, 1, 1}, {128, 1, 1}}, {{8, 1, 1}, {64, 1, 1}}};
+  }
+
+  std::optional<DeployedCode::Substitute> launch(DeployedCode& deployed, ProgramShape shape = {{4, 1, 1}, {128, 1, 1}},
+                                                 DeployedCode::Circumstances circumstances = {}) {
+    const void* arguments[] = {&a_, &b_, &count_};
+    auto found = deployed.find({&scale_, shape, const_cast<void* const*>(reinterpret_cast<const void* const*>(arguments))},
+                               circumstances, registry_, loader_);
+    if (found) deployed.end(*found, {});
+    return found;
+  }
+
+  std::unique_ptr<DeployedCode> deploy(size_t bytes = 16) const {
+    TunedFile file;
+    file.add(code_, ByteVector(bytes));
+    return std::make_unique<DeployedCode>(std::move(file), "app.tuned");
+  }
+
+  Registry registry_;
+  FakeLoader loader_;
+  TunedKernel code_;
+  char scale_ = 0, other_ = 0;
+  uint64_t a_ = 0x7000, b_ = 0x9000;
+  int count_ = 5;
+
+ private:
+  ByteVector fat_binary_;
+  mneme::testing::TestWrapper wrapper_;
+  void** handle_ = nullptr;
+};
+
+TEST_F(Deployed, CodeTakesThePlaceOfALaunchThatItsRuleCovers) {
+  auto deployed = deploy();
+  const auto found = launch(*deployed);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->shape, (ProgramShape{{8, 1, 1}, {64, 1, 1}}));
+  EXPECT_TRUE(launch(*deployed, {{2, 1, 1}, {128, 1, 1}}));
+  EXPECT_FALSE(launch(*deployed, {{2, 1, 1}, {256, 1, 1}}));
+  EXPECT_EQ(loader_.loads, 1);
+  const void* none[] = {nullptr};
+  EXPECT_FALSE(deployed->find({&other_, {}, const_cast<void* const*>(none)}, {}, registry_, loader_));
+  EXPECT_FALSE(deployed->find({&count_, {}, const_cast<void* const*>(none)}, {}, registry_, loader_));
+  EXPECT_THAT(
+      deployed->summary(),
+      ElementsAre("tuned: scale(int*, int*, int): 2 of 3 launches ran the deployed code; the others: 1 another launch shape"));
+}
+
+TEST_F(Deployed, EachConditionIsLookedAt) {
+  code_.arguments = {{2, {std::byte{5}, std::byte{}, std::byte{}, std::byte{}}}};
+  code_.aligned = {{0, 0x1000}};
+  code_.alone = {{0, {{1, 0}}}};
+  auto deployed = deploy();
+  EXPECT_TRUE(deployed->looks_at_memory());
+  EXPECT_FALSE(launch(*deployed)) << "nothing is known of the memory";
+  loader_.memory.add({DevicePtr(0x6000), Bytes(0x2000)});
+  EXPECT_TRUE(launch(*deployed));
+  b_ = 0x6010;
+  EXPECT_FALSE(launch(*deployed)) << "the other pointer leads to the same memory";
+  b_ = 0x8000;
+  EXPECT_FALSE(launch(*deployed)) << "just behind it";
+  loader_.memory.add({DevicePtr(0x8000), Bytes(16)});
+  EXPECT_TRUE(launch(*deployed)) << "which begins another allocation";
+  a_ = 0x7010;
+  EXPECT_FALSE(launch(*deployed));
+  count_ = 6;
+  EXPECT_FALSE(launch(*deployed));
+  loader_.memory.remove(DevicePtr(0x6000));
+  a_ = 0x7000;
+  count_ = 5;
+  EXPECT_FALSE(launch(*deployed)) << "the memory is free";
+  EXPECT_THAT(
+      deployed->summary().front(),
+      HasSubstr("2 of 8 launches ran the deployed code; the others: 1 other arguments, 1 pointers that are aligned less, 4 "
+                "memory that may be reached in two ways"));
+}
+
+TEST_F(Deployed, VariablesAreTheProgramsOnEachDevice) {
+  code_.variables = {"offsets"};
+  auto deployed = deploy();
+  EXPECT_TRUE(launch(*deployed));
+  EXPECT_THAT(loader_.written, ElementsAre(0x1000));
+  loader_.written.clear();
+  EXPECT_TRUE(launch(*deployed));
+  EXPECT_TRUE(loader_.written.empty());
+  loader_.ordinal = 1;
+  EXPECT_TRUE(launch(*deployed));
+  EXPECT_THAT(loader_.written, ElementsAre(0x1000));
+  loader_.written.clear();
+  deployed->forget_devices();
+  EXPECT_TRUE(launch(*deployed));
+  EXPECT_THAT(loader_.written, ElementsAre(0x1000)) << "after a reset";
+  EXPECT_EQ(loader_.loads, 1);
+}
+
+TEST_F(Deployed, WhatIsOddIsTheProgramsOwnLaunch) {
+  auto deployed = deploy();
+  EXPECT_FALSE(launch(*deployed, {{4, 1, 1}, {128, 1, 1}}, {.capturing = true})) << "nothing can be loaded now";
+  EXPECT_FALSE(launch(*deployed, {{4, 1, 1}, {128, 1, 1}}, {.odd_attributes = true}));
+  EXPECT_TRUE(launch(*deployed));
+  EXPECT_TRUE(launch(*deployed, {{4, 1, 1}, {128, 1, 1}}, {.capturing = true}));
+  loader_.ordinal = 3;
+  EXPECT_FALSE(launch(*deployed)) << "another architecture";
+  EXPECT_THAT(deployed->summary().front(),
+              HasSubstr("2 of 5 launches ran the deployed code; the others: 1 no code for the device, 1 launch "
+                        "attributes, 1 captured before the code was loaded"));
+}
+
+TEST_F(Deployed, AFailureIsTheProgramsOwnCodeForGood) {
+  auto unloadable = deploy(3);
+  EXPECT_FALSE(launch(*unloadable));
+  EXPECT_FALSE(launch(*unloadable));
+  EXPECT_EQ(loader_.loads, 1);
+  EXPECT_THAT(unloadable->summary().front(), HasSubstr("0 of 2 launches ran the deployed code; the others: 2 after a failure"));
+
+  auto refused = deploy();
+  const void* arguments[] = {&a_, &b_, &count_};
+  const ProgramLaunch once{
+      &scale_, {{4, 1, 1}, {128, 1, 1}}, const_cast<void* const*>(reinterpret_cast<const void* const*>(arguments))};
+  const auto found = refused->find(once, {}, registry_, loader_);
+  ASSERT_TRUE(found);
+  refused->end(*found, error(Code::device_fault, "launching the deployed code returned 701"));
+  EXPECT_FALSE(launch(*refused));
+
+  code_.variables = {"none"};
+  EXPECT_FALSE(launch(*deploy()));
+  code_.variables = {};
+  code_.arguments = {{2, ByteVector(8)}};
+  EXPECT_FALSE(launch(*deploy())) << "more bytes than the argument has";
+  code_.arguments = {};
+  code_.alone = {{0, {{3, 0}}}};
+  EXPECT_FALSE(launch(*deploy())) << "a parameter that is not there";
+}
+
+TEST_F(Deployed, LargeSharedMemoryIsAskedFor) {
+  code_.rule = {LaunchRule::Covers::any};
+  auto deployed = deploy();
+  EXPECT_TRUE(launch(*deployed, {{1, 1, 1}, {32, 1, 1}, 48_KiB}));
+  EXPECT_EQ(loader_.allowed, Bytes());
+  EXPECT_TRUE(launch(*deployed, {{1, 1, 1}, {32, 1, 1}, 64_KiB}));
+  EXPECT_EQ(loader_.allowed, 64_KiB);
+}
+
+TEST_F(Deployed, AFileOfAnotherBuildIsToldOf) {
+  code_.static_hash = digest_of(ByteVector(1));
+  auto deployed = deploy();
+  EXPECT_FALSE(launch(*deployed));
+  EXPECT_THAT(deployed->summary(),
+              ElementsAre("tuned: 1 of 1 kernels of app.tuned were not launched here: was it made for another build of "
+                          "the program, or another device?"));
+}
+
+TEST_F(Deployed, KernelsThatAreUnloadedAreForgottenAndCounted) {
+  auto deployed = deploy();
+  EXPECT_TRUE(launch(*deployed));
+  deployed->forget_kernels();
+  EXPECT_TRUE(launch(*deployed));
+  EXPECT_THAT(deployed->summary(), ElementsAre(HasSubstr("2 of 2 launches ran the deployed code")));
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,223 @@
+#include "mneme/substitute/driver/driver_front.h"
+
+#include <dlfcn.h>
+
+#include "mneme/abi/deployed_code.h"
+#include "mneme/hooks/driver_images.h"
+#include "mneme/runtime/kernel_hash.h"
+#include "mneme/substitute/process.h"
+
+namespace mneme::substitute {
+
+// What is called of the driver itself. Those that came after the oldest driver that deployed code runs on may be missing.
+#define MNEME_OWN_CALLS(X) \
+  X(cuCtxGetDevice)        \
+  X(cuCtxGetCurrent)       \
+  X(cuCtxGetId)            \
+  X(cuDeviceGetAttribute)  \
+  X(cuStreamIsCapturing)   \
+  X(cuStreamGetCtx)        \
+  X(cuLibraryLoadData)     \
+  X(cuLibraryGetKernel)    \
+  X(cuLibraryGetGlobal)    \
+  X(cuKernelSetAttribute)
+#define MNEME_LATER_CALLS(X) \
+  X(cuFuncGetParamInfo)      \
+  X(cuKernelGetParamInfo)
+
+struct DriverFront::Functions {
+#define MNEME_MEMBER(name) decltype(&::name) name = nullptr;
+  MNEME_OWN_CALLS(MNEME_MEMBER)
+  MNEME_LATER_CALLS(MNEME_MEMBER)
+#undef MNEME_MEMBER
+  // Under the names that programs do not write: cuda.h prefers newer versions than the oldest driver has.
+  CUresult (*module_global)(CUdeviceptr*, size_t*, CUmodule, const char*) = nullptr;
+  CUresult (*address_range)(CUdeviceptr*, size_t*, CUdeviceptr) = nullptr;
+  CUresult (*copy_to_device)(CUdeviceptr, const void*, size_t) = nullptr;
+};
+
+namespace {
+
+#define MNEME_QUOTE_(name) #name
+#define MNEME_QUOTE(name) MNEME_QUOTE_(name)
+
+Status check(const char* call, CUresult code) {
+  if (code == CUDA_SUCCESS) return {};
+  return error(Code::device_fault, "{} returned {}", call, static_cast<int>(code));
+}
+
+struct ImageFront {
+  static mneme_driver_function real(mneme_driver_call slot) { return front().real(slot); }
+  static mneme_driver_function find(const char* name) { return front().find(name); }
+  static Registry& registry() { return process()->registry; }
+  static void on_load() {}
+  static void on_unload() { process()->code.forget_kernels(); }
+  static void on_module(const void*) {}
+  static void on_library(const void* handle) { front().add_library(handle); }
+  static void on_library_unload(const void* handle) { front().forget_library(handle); }
+};
+
+}  // namespace
+
+DriverFront& front() {
+  static auto* const only = new DriverFront;
+  return *only;
+}
+
+Status DriverFront::attach(mneme_driver_table& table) {
+  static Functions functions;
+  const auto find = [&](const char* name, auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(table.library, name));
+  };
+  const auto need = [&](const char* name, auto& function) -> Status {
+    find(name, function);
+    if (function) return {};
+    return error(Code::unavailable, "the CUDA driver has no function {}: install a newer one", name);
+  };
+#define MNEME_NEED(name) MNEME_TRY(need(MNEME_QUOTE(name), functions.name));
+#define MNEME_FIND(name) find(MNEME_QUOTE(name), functions.name);
+  MNEME_OWN_CALLS(MNEME_NEED)
+  MNEME_LATER_CALLS(MNEME_FIND)
+#undef MNEME_NEED
+#undef MNEME_FIND
+  MNEME_TRY(need("cuModuleGetGlobal_v2", functions.module_global));
+  MNEME_TRY(need("cuMemGetAddressRange_v2", functions.address_range));
+  MNEME_TRY(need("cuMemcpyHtoD_v2", functions.copy_to_device));
+  library_ = table.library;
+  real_.assign(table.real, table.real + table.call_count);
+  functions_ = &functions;
+  return {};
+}
+
+mneme_driver_function DriverFront::find(const char* name) const {
+  return reinterpret_cast<mneme_driver_function>(::dlsym(library_, name));
+}
+
+Result<int> DriverFront::current_device() {
+  CUcontext context = nullptr;
+  unsigned long long id = 0;
+  MNEME_TRY(check("cuCtxGetCurrent", functions_->cuCtxGetCurrent(&context)));
+  MNEME_TRY(check("cuCtxGetId", functions_->cuCtxGetId(context, &id)));
+  std::lock_guard lock(mutex_);
+  if (auto known = numbers_.find(id); known != numbers_.end()) return known->second;
+  Context made;
+  int major = 0, minor = 0;
+  MNEME_TRY(check("cuCtxGetDevice", functions_->cuCtxGetDevice(&made.device)));
+  const auto ask = functions_->cuDeviceGetAttribute;
+  MNEME_TRY(check("cuDeviceGetAttribute", ask(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, made.device)));
+  MNEME_TRY(check("cuDeviceGetAttribute", ask(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, made.device)));
+  made.architecture = fmt::format("sm_{}{}", major, minor);
+  contexts_.push_back(std::move(made));
+  return numbers_[id] = static_cast<int>(contexts_.size()) - 1;
+}
+
+Result<std::string> DriverFront::architecture(int ordinal) {
+  std::lock_guard lock(mutex_);
+  return contexts_.at(static_cast<size_t>(ordinal)).architecture;
+}
+
+Result<std::vector<uint64_t>> DriverFront::parameter_sizes(const void* function, const RegisteredKernel& kernel) {
+  if (auto sizes = sizes_in_segment(kernel); sizes.ok()) return sizes;
+  if (!functions_->cuFuncGetParamInfo || !functions_->cuKernelGetParamInfo)
+    return error(Code::unsupported, "this CUDA driver does not tell how a kernel's parameters lie: CUDA 12.4 or newer does");
+  auto* const handle = const_cast<void*>(function);
+  std::vector<uint64_t> sizes;
+  size_t offset = 0, size = 0;
+  const bool is_kernel =
+      functions_->cuFuncGetParamInfo(static_cast<CUfunction>(handle), 0, &offset, &size) == CUDA_ERROR_INVALID_HANDLE;
+  for (size_t i = 0;; ++i) {
+    const CUresult code = is_kernel ? functions_->cuKernelGetParamInfo(static_cast<CUkernel>(handle), i, &offset, &size)
+                                    : functions_->cuFuncGetParamInfo(static_cast<CUfunction>(handle), i, &offset, &size);
+    if (code == CUDA_ERROR_INVALID_VALUE) return sizes;  // there are no more
+    MNEME_TRY(check("asking for a parameter's size", code));
+    sizes.push_back(size);
+  }
+}
+
+Result<MemoryRange> DriverFront::find_variable(const void*, const RegisteredKernel& kernel, const std::string& name) {
+  MNEME_ASSIGN(const std::string image_name, name_in_image(kernel, name));
+  void* image = kernel.image->handle();
+  bool is_library = false;
+  {
+    std::lock_guard lock(mutex_);
+    is_library = libraries_.contains(image);
+  }
+  CUdeviceptr address = 0;
+  size_t size = 0;
+  MNEME_TRY(check("looking up a variable",
+                  is_library ? functions_->cuLibraryGetGlobal(&address, &size, static_cast<CUlibrary>(image), image_name.c_str())
+                             : functions_->module_global(&address, &size, static_cast<CUmodule>(image), image_name.c_str())));
+  return MemoryRange{DevicePtr(address), Bytes(size)};
+}
+
+std::optional<MemoryRange> DriverFront::allocation_of(DevicePtr address) {
+  CUdeviceptr base = 0;
+  size_t size = 0;
+  if (functions_->address_range(&base, &size, address.address) != CUDA_SUCCESS) return std::nullopt;
+  return MemoryRange{DevicePtr(base), Bytes(size)};
+}
+
+Result<CodeLoader::Loaded> DriverFront::load(ByteSpan image, const std::string& kernel) {
+  CUlibrary library = nullptr;
+  CUkernel handle = nullptr;
+  MNEME_TRY(check("cuLibraryLoadData",
+                  functions_->cuLibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0)));
+  MNEME_TRY(check("cuLibraryGetKernel", functions_->cuLibraryGetKernel(&handle, library, kernel.c_str())));
+  return Loaded{library, handle};
+}
+
+Status DriverFront::write_addresses(const Loaded& code, std::span<const uint64_t> addresses) {
+  CUdeviceptr table = 0;
+  size_t size = 0;
+  MNEME_TRY(check("cuLibraryGetGlobal",
+                  functions_->cuLibraryGetGlobal(&table, &size, static_cast<CUlibrary>(code.library), MNEME_VARIABLE_TABLE)));
+  MNEME_TRY(check_table_size(size, addresses));
+  return check("cuMemcpyHtoD", functions_->copy_to_device(table, addresses.data(), size));
+}
+
+Status DriverFront::allow_shared_memory(const Loaded& code, int ordinal, Bytes size) {
+  CUdevice device = 0;
+  {
+    std::lock_guard lock(mutex_);
+    device = contexts_.at(static_cast<size_t>(ordinal)).device;
+  }
+  return check("cuKernelSetAttribute",
+               functions_->cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(size.count),
+                                                static_cast<CUkernel>(code.kernel), device));
+}
+
+bool DriverFront::is_capturing(CUstream stream) const {
+  if (stream == nullptr || stream == CU_STREAM_LEGACY) return false;  // these cannot
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return functions_->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+bool DriverFront::is_of_current_context(CUstream stream) const {
+  if (stream == nullptr || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return true;
+  CUcontext of_stream = nullptr, current = nullptr;
+  return functions_->cuStreamGetCtx(stream, &of_stream) == CUDA_SUCCESS &&
+         functions_->cuCtxGetCurrent(&current) == CUDA_SUCCESS && of_stream == current;
+}
+
+void DriverFront::add_library(const void* handle) {
+  std::lock_guard lock(mutex_);
+  libraries_.insert(handle);
+}
+void DriverFront::forget_library(const void* handle) {
+  std::lock_guard lock(mutex_);
+  libraries_.erase(handle);
+}
+
+Status attach_driver(mneme_driver_table& table) {
+  if (table.version != MNEME_DRIVER_TABLE_VERSION || table.call_count != MNEME_DRIVER_CALL_COUNT)
+    return error(Code::incompatible,
+                 "the preloaded library is of another Mneme (its table has version {} and {} functions, {} and {} expected)",
+                 table.version, table.call_count, MNEME_DRIVER_TABLE_VERSION, int{MNEME_DRIVER_CALL_COUNT});
+  MNEME_TRY(front().attach(table));
+  for (const auto& hooks : {driver::DriverImages<ImageFront>::hooks(), driver_launch_hooks()})
+    for (const driver::DriverHook& hook : hooks)
+      if (table.real[hook.slot]) table.slots[hook.slot] = hook.handler;
+  return {};
+}
+
+}  // namespace mneme::substitute

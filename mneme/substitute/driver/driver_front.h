@@ -1,0 +1,68 @@
+// DriverFront: deployed code before the CUDA driver, in a process whose program was not built for recording.
+#pragma once
+
+#include <cuda.h>
+
+#include <array>
+#include <map>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "mneme/abi/driver_table.h"
+#include "mneme/hooks/driver_hooks.h"
+#include "mneme/substitute/code_loader.h"
+#include "mneme/substitute/deployed_code.h"
+
+namespace mneme::substitute {
+
+// What is called a device elsewhere is a context here: code is loaded into each by itself.
+class DriverFront final : public CodeLoader {
+ public:
+  // unavailable: the driver lacks a function that is needed.
+  Status attach(mneme_driver_table& table);
+  mneme_driver_function real(mneme_driver_call slot) const { return real_[slot]; }
+  mneme_driver_function find(const char* name) const;
+
+  std::string_view device_kind() const override { return "cuda"; }
+  Result<int> current_device() override;
+  Result<std::string> architecture(int ordinal) override;
+  Result<std::vector<uint64_t>> parameter_sizes(const void* function, const RegisteredKernel& kernel) override;
+  Result<MemoryRange> find_variable(const void* function, const RegisteredKernel& kernel, const std::string& name) override;
+  std::optional<MemoryRange> allocation_of(DevicePtr address) override;
+  Result<Loaded> load(ByteSpan image, const std::string& kernel) override;
+  Status write_addresses(const Loaded& code, std::span<const uint64_t> addresses) override;
+  Status allow_shared_memory(const Loaded& code, int ordinal, Bytes size) override;
+
+  bool is_capturing(CUstream stream) const;
+  // Whether the stream belongs to the current context.
+  bool is_of_current_context(CUstream stream) const;
+
+  void add_library(const void* handle);
+  void forget_library(const void* handle);
+
+ private:
+  struct Functions;
+  struct Context {
+    CUdevice device = 0;
+    std::string architecture;
+  };
+
+  void* library_ = nullptr;
+  std::vector<mneme_driver_function> real_;
+  const Functions* functions_ = nullptr;
+  std::mutex mutex_;
+  std::map<unsigned long long, int> numbers_;  // of contexts, by the driver's own ids, which are never used again
+  std::vector<Context> contexts_;              // by these numbers
+  std::set<const void*> libraries_;            // handles of images that are libraries and not modules
+};
+
+// The front of this process; never destroyed.
+DriverFront& front();
+
+std::vector<driver::DriverHook> driver_launch_hooks();
+
+// Replaces the slots of the table. Fails as DriverFront::attach() does, and then leaves it alone.
+Status attach_driver(mneme_driver_table& table);
+
+}  // namespace mneme::substitute

@@ -1,0 +1,93 @@
+// Programs that were not built for recording run deployed code at a driver that the tests bring along, and print what they print.
+#include "mneme/substitute/driver/driver_front.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "mneme/base/file_system.h"
+#include "mneme/base/testing/temporary_folder.h"
+#include "mneme/runtime/device_code.h"
+#include "mneme/tuned/tuned_file.h"
+
+namespace mneme::substitute {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kCubin = MNEME_TEST_CUBIN;
+const std::string kSum = "sum 500500\n";  // of 0 to 999, and one for each
+
+class AtTheDriver : public ::testing::Test {
+ protected:
+  AtTheDriver() {
+    cubin_ = FileSystem::posix().read(kCubin).value();
+    code_.static_hash = read_cubin_kernel(cubin_, "add_one", kCubin).value().digest;
+    code_.name = code_.demangled = "add_one";
+    code_.device = "cuda";
+    code_.architecture = "sm_90";
+    code_.rule = {LaunchRule::Covers::any};
+  }
+
+  // What the program prints, and behind it what is said.
+  std::string run(const std::string& arguments) const {
+    TunedFile file;
+    file.add(code_, cubin_);
+    const Path path = folder_.path() / "app.tuned";
+    EXPECT_TRUE(FileSystem::posix().write_atomically(path, encode_tuned(file)).ok());
+    return shell("LD_PRELOAD=" MNEME_TEST_PRELOAD " " MNEME_ENV_DRIVER_INTERPOSER "=" MNEME_TEST_INTERPOSER " MNEME_TUNED=" +
+                 path.string() + " " MNEME_TEST_PROGRAM " " + arguments);
+  }
+
+  static std::string shell(const std::string& command) {
+    FILE* pipe = ::popen(("LD_LIBRARY_PATH=" MNEME_TEST_DRIVER_FOLDER " " + command + " 2>&1").c_str(), "r");
+    std::string out;
+    char buffer[256];
+    while (size_t count = std::fread(buffer, 1, sizeof buffer, pipe)) out.append(buffer, count);
+    const int status = ::pclose(pipe);
+    return status == 0 ? out : out + fmt::format("status {}\n", status);
+  }
+
+  const TemporaryDirectory folder_;
+  ByteVector cubin_;
+  TunedKernel code_;
+};
+
+TEST_F(AtTheDriver, CodeTakesThePlaceOfLaunchesHoweverTheDriverIsFound) {
+  for (const std::string way : {"dlsym ", "proc "}) {
+    const std::string line = "mneme: tuned: add_one: 1 of 1 launches ran the deployed code\n";
+    EXPECT_EQ(run(way + kCubin + " launch"), line + kSum);
+    EXPECT_EQ(run(way + kCubin + " library launch"), line + kSum);
+  }
+}
+
+TEST_F(AtTheDriver, ConditionsAreLookedAt) {
+  code_.arguments = {{1, {std::byte{0xe8}, std::byte{3}, std::byte{}, std::byte{}}}};
+  EXPECT_THAT(run("dlsym " + kCubin + " launch"), HasSubstr("1 of 1 launches ran the deployed code"));
+  code_.arguments[0].bytes[0] = std::byte{};
+  EXPECT_THAT(run("dlsym " + kCubin + " launch"),
+              HasSubstr("mneme: tuned: add_one: 0 of 1 launches ran the deployed code; the others: 1 other arguments\n" + kSum));
+  code_.arguments = {{2, ByteVector(4)}};
+  EXPECT_THAT(run("dlsym " + kCubin + " launch"),
+              HasSubstr("its conditions are about parameters that the program's kernel does not have"));
+  code_.arguments = {};
+  code_.architecture = "sm_80";
+  EXPECT_THAT(run("dlsym " + kCubin + " launch"), HasSubstr("the others: 1 no code for the device"));
+}
+
+TEST_F(AtTheDriver, PackedArgumentsAreTheProgramsOwnLaunch) {
+  const std::string out = run("dlsym " + kCubin + " packed");
+  EXPECT_THAT(out, HasSubstr(kSum));
+  EXPECT_THAT(out, HasSubstr("0 of 1 launches ran the deployed code; the others: 1 launch attributes"));
+}
+
+TEST_F(AtTheDriver, AnotherBuildRunsAsItIs) {
+  code_.static_hash = digest_of(cubin_);
+  const std::string out = run("dlsym " + kCubin + " launch");
+  EXPECT_THAT(out, HasSubstr(kSum));
+  EXPECT_THAT(out, HasSubstr("was it made for another build of the program, or another device?"));
+}
+
+}  // namespace
+}  // namespace mneme::substitute

@@ -1,0 +1,104 @@
+// Launches. Those of the nodes of a graph that the program builds itself are not looked at.
+#include "mneme/hooks/kernel_handles.h"
+#include "mneme/substitute/driver/driver_front.h"
+#include "mneme/substitute/process.h"
+
+namespace mneme::substitute {
+namespace {
+
+template <mneme_driver_call kSlot, typename F, typename... A>
+CUresult next(A... arguments) {
+  return reinterpret_cast<F*>(front().real(kSlot))(arguments...);
+}
+
+// `original` makes the call of the program, and `with` makes it with the substitute. `extra` are arguments that the program has
+// packed itself, which are not looked at.
+template <typename Original, typename With>
+CUresult launch(const ProgramLaunch& launch, void** extra, bool odd_attributes, CUstream stream, Original original, With with) {
+  DeployedCode& code = process()->code;
+  const bool odd = odd_attributes || extra != nullptr || !front().is_of_current_context(stream);
+  const auto substitute = code.find(launch, {odd, front().is_capturing(stream)}, process()->registry, front());
+  if (!substitute) return original();
+  const CUresult launched = with(*substitute);
+  if (launched == CUDA_SUCCESS) {
+    code.end(*substitute, {});
+    return launched;
+  }
+  code.end(*substitute, error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(launched)));
+  return original();
+}
+
+template <mneme_driver_call kSlot, bool kPerThread>
+CUresult on_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
+                   unsigned block_z, unsigned shared, CUstream stream, void** parameters, void** extra) {
+  using F = decltype(::cuLaunchKernel);
+  return launch(
+      {function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, Bytes(shared)}, parameters}, extra, false,
+      driver::stream_of_call<kPerThread>(stream),
+      [&] {
+        return next<kSlot, F>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters, extra);
+      },
+      [&](const DeployedCode::Substitute& by) {
+        const auto& [grid, block, size, cooperative, cluster] = by.shape;
+        return next<kSlot, F>(static_cast<CUfunction>(by.handle), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                              static_cast<unsigned>(size.count), stream, parameters, nullptr);
+      });
+}
+
+template <mneme_driver_call kSlot, bool kPerThread>
+CUresult on_launch_cooperative(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                               unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void** parameters) {
+  using F = decltype(::cuLaunchCooperativeKernel);
+  return launch(
+      {function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, Bytes(shared), true}, parameters}, nullptr, false,
+      driver::stream_of_call<kPerThread>(stream),
+      [&] { return next<kSlot, F>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters); },
+      [&](const DeployedCode::Substitute& by) {
+        const auto& [grid, block, size, cooperative, cluster] = by.shape;
+        return next<kSlot, F>(static_cast<CUfunction>(by.handle), grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                              static_cast<unsigned>(size.count), stream, parameters);
+      });
+}
+
+template <mneme_driver_call kSlot, bool kPerThread>
+CUresult on_launch_extended(const CUlaunchConfig* configuration, CUfunction function, void** parameters, void** extra) {
+  using F = decltype(::cuLaunchKernelEx);
+  if (!configuration) return next<kSlot, F>(configuration, function, parameters, extra);
+  const CUlaunchConfig& c = *configuration;
+  ProgramShape shape{{c.gridDimX, c.gridDimY, c.gridDimZ}, {c.blockDimX, c.blockDimY, c.blockDimZ}, Bytes(c.sharedMemBytes)};
+  bool odd_attributes = false;
+  for (unsigned i = 0; i < c.numAttrs; ++i) {
+    if (c.attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+      shape.cooperative = c.attrs[i].value.cooperative != 0;
+    else  // the runtime's attributes have the driver's numbers
+      odd_attributes = odd_attributes || !is_harmless(static_cast<cudaLaunchAttributeID>(c.attrs[i].id));
+  }
+  return launch(
+      {function, shape, parameters}, extra, odd_attributes, driver::stream_of_call<kPerThread>(c.hStream),
+      [&] { return next<kSlot, F>(configuration, function, parameters, extra); },
+      [&](const DeployedCode::Substitute& by) {
+        const auto& [grid, block, size, cooperative, cluster] = by.shape;
+        CUlaunchConfig changed = c;
+        changed.gridDimX = grid.x, changed.gridDimY = grid.y, changed.gridDimZ = grid.z;
+        changed.blockDimX = block.x, changed.blockDimY = block.y, changed.blockDimZ = block.z;
+        changed.sharedMemBytes = static_cast<unsigned>(size.count);
+        void** none = nullptr;
+        return next<kSlot, F>(&changed, static_cast<CUfunction>(by.handle), parameters, none);
+      });
+}
+
+}  // namespace
+
+#define MNEME_LAUNCH(name, handler, per_thread) \
+  driver::hook(MNEME_DRIVER_CALL_##name, &handler<MNEME_DRIVER_CALL_##name, per_thread>)
+
+std::vector<driver::DriverHook> driver_launch_hooks() {
+  return {MNEME_LAUNCH(cuLaunchKernel, on_launch, false),
+          MNEME_LAUNCH(cuLaunchKernel_ptsz, on_launch, true),
+          MNEME_LAUNCH(cuLaunchKernelEx, on_launch_extended, false),
+          MNEME_LAUNCH(cuLaunchKernelEx_ptsz, on_launch_extended, true),
+          MNEME_LAUNCH(cuLaunchCooperativeKernel, on_launch_cooperative, false),
+          MNEME_LAUNCH(cuLaunchCooperativeKernel_ptsz, on_launch_cooperative, true)};
+}
+
+}  // namespace mneme::substitute

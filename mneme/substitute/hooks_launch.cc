@@ -1,0 +1,96 @@
+// Launches. Each handler says what the launch is, how it is made as it is, and how the substitute is launched in its place.
+#include "mneme/hooks/kernel_handles.h"
+#include "mneme/substitute/table.h"
+
+namespace mneme::substitute {
+namespace {
+
+Dim3 extent(dim3 d) { return {d.x, d.y, d.z}; }
+dim3 extent(Dim3 d) { return {d.x, d.y, d.z}; }
+
+// `original` makes the call of the program, and `with` makes it with the substitute.
+template <mneme_call kSlot, typename Original, typename With>
+cudaError_t launch(Table& table, ProgramLaunch launch, bool odd_attributes, cudaStream_t stream, Original original, With with) {
+  launch.function = host_function_of(launch.function);
+  DeployedCode& code = process()->code;
+  const bool capturing = stream_is_capturing(table, stream_of_call<kSlot>(stream));
+  const auto substitute = code.find(launch, {odd_attributes, capturing}, table.registry(), table);
+  if (!substitute) return original();
+  const bool pending = MNEME_NEXT(table, cudaPeekAtLastError)() != cudaSuccess;
+  const cudaError_t launched = with(*substitute);
+  if (launched == cudaSuccess) {
+    code.end(*substitute, {});
+    return launched;
+  }
+  if (!pending) (void)MNEME_NEXT(table, cudaGetLastError)();
+  code.end(*substitute, error(Code::device_fault, "launching the deployed code returned {}", static_cast<int>(launched)));
+  return original();
+}
+
+template <mneme_call kSlot, bool kCooperative>
+cudaError_t on_launch(Table& table, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
+                      cudaStream_t stream) {
+  auto next = reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.next(kSlot));
+  return launch<kSlot>(
+      table, {function, {extent(grid), extent(block), Bytes(shared), kCooperative}, arguments}, false, stream,
+      [&] { return next(function, grid, block, arguments, shared, stream); },
+      [&](const DeployedCode::Substitute& substitute) {
+        const ProgramShape& shape = substitute.shape;
+        return next(substitute.handle, extent(shape.grid), extent(shape.block), arguments, shape.shared.count, stream);
+      });
+}
+
+template <mneme_call kSlot>
+cudaError_t on_launch_handle(Table& table, cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
+                             cudaStream_t stream) {
+  auto next = reinterpret_cast<decltype(&::__cudaLaunchKernel)>(table.next(kSlot));
+  return launch<kSlot>(
+      table, {kernel, {extent(grid), extent(block), Bytes(shared)}, arguments}, false, stream,
+      [&] { return next(kernel, grid, block, arguments, shared, stream); },
+      [&](const DeployedCode::Substitute& substitute) {
+        const ProgramShape& shape = substitute.shape;
+        return next(static_cast<cudaKernel_t>(substitute.handle), extent(shape.grid), extent(shape.block), arguments,
+                    shape.shared.count, stream);
+      });
+}
+
+template <mneme_call kSlot>
+cudaError_t on_launch_extended(Table& table, const cudaLaunchConfig_t* configuration, const void* function, void** arguments) {
+  auto next = reinterpret_cast<decltype(&::cudaLaunchKernelExC)>(table.next(kSlot));
+  if (!configuration) return next(configuration, function, arguments);
+  ProgramShape shape{extent(configuration->gridDim), extent(configuration->blockDim), Bytes(configuration->dynamicSmemBytes)};
+  bool odd_attributes = false;
+  for (unsigned i = 0; i < configuration->numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = configuration->attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative)
+      shape.cooperative = attribute.val.cooperative != 0;
+    else
+      odd_attributes = odd_attributes || !is_harmless(attribute.id);
+  }
+  return launch<kSlot>(
+      table, {function, shape, arguments}, odd_attributes, configuration->stream,
+      [&] { return next(configuration, function, arguments); },
+      [&](const DeployedCode::Substitute& substitute) {
+        cudaLaunchConfig_t changed = *configuration;
+        changed.gridDim = extent(substitute.shape.grid);
+        changed.blockDim = extent(substitute.shape.block);
+        changed.dynamicSmemBytes = substitute.shape.shared.count;
+        return next(&changed, substitute.handle, arguments);
+      });
+}
+
+#define MNEME_SLOT(name, ...) Hook<MNEME_CALL_##name, __VA_ARGS__>
+using Hooks = HookList<MNEME_SLOT(cudaLaunchKernel, on_launch<MNEME_CALL_cudaLaunchKernel, false>),
+                       MNEME_SLOT(cudaLaunchKernel_ptsz, on_launch<MNEME_CALL_cudaLaunchKernel_ptsz, false>),
+                       MNEME_SLOT(cudaLaunchCooperativeKernel, on_launch<MNEME_CALL_cudaLaunchCooperativeKernel, true>),
+                       MNEME_SLOT(cudaLaunchCooperativeKernel_ptsz, on_launch<MNEME_CALL_cudaLaunchCooperativeKernel_ptsz, true>),
+                       MNEME_SLOT(cudaLaunchKernelExC, on_launch_extended<MNEME_CALL_cudaLaunchKernelExC>),
+                       MNEME_SLOT(cudaLaunchKernelExC_ptsz, on_launch_extended<MNEME_CALL_cudaLaunchKernelExC_ptsz>),
+                       MNEME_SLOT(__cudaLaunchKernel, on_launch_handle<MNEME_CALL___cudaLaunchKernel>),
+                       MNEME_SLOT(__cudaLaunchKernel_ptsz, on_launch_handle<MNEME_CALL___cudaLaunchKernel_ptsz>)>;
+
+}  // namespace
+
+void install_launch_hooks(Table& table) { Hooks::install(table); }
+
+}  // namespace mneme::substitute

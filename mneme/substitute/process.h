@@ -1,0 +1,20 @@
+// What the fronts of a process share.
+#pragma once
+
+#include "mneme/runtime/registry.h"
+#include "mneme/substitute/allocations.h"
+#include "mneme/substitute/deployed_code.h"
+
+namespace mneme::substitute {
+
+// Never destroyed: programs launch from destructors and exit handlers.
+struct Process {
+  explicit Process(TunedFile file, std::string name) : code(std::move(file), std::move(name)) {}
+  DeployedCode code;
+  Registry registry;
+  Allocations allocations;  // of programs that were built for recording; the driver knows those of others
+};
+// To be set before a table is attached.
+Process*& process();
+
+}  // namespace mneme::substitute
