@@ -30,6 +30,8 @@ class CodeLoader {
   virtual Result<std::vector<uint64_t>> parameter_sizes(const void* function, const RegisteredKernel& kernel) = 0;
   // The program's variable that the kernel's IR calls `name`, on the current device.
   virtual Result<MemoryRange> find_variable(const void* function, const RegisteredKernel& kernel, const std::string& name) = 0;
+  // Whether what is launched in the stream goes into a graph. Nothing can be loaded meanwhile.
+  virtual bool is_capturing(void* stream) = 0;
   // The allocation that holds an address; nothing where that is not known.
   virtual std::optional<MemoryRange> allocation_of(DevicePtr address) = 0;
 

@@ -20,6 +20,8 @@ struct ProgramLaunch {
   const void* function = nullptr;
   ProgramShape shape;
   void* const* arguments = nullptr;  // a pointer for each parameter
+  void* stream = nullptr;            // the vendor's
+  bool odd = false;                  // it has attributes, or arguments given in a way, that no replay has
 };
 
 // Why the code cannot take the launch's place; nothing: it can, with the shape `becomes`. The arguments must be there

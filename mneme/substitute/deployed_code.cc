@@ -27,6 +27,10 @@ uint32_t number_of(const Result<std::string>& architecture) {
   return number;
 }
 
+bool runs_on(const TunedKernel& code, const Result<std::string>& architecture) {
+  return architecture.ok() && *architecture == code.architecture;
+}
+
 }  // namespace
 
 struct DeployedCode::Candidate {
@@ -56,7 +60,7 @@ DeployedCode::~DeployedCode() = default;
 
 std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const ProgramLaunch& launch, Registry& registry,
                                                                     CodeLoader& loader) const {
-  auto registered = registry.find_kernel(launch.function);
+  auto registered = registry.find_kernel(host_function_of(launch.function));
   if (!registered) return nullptr;
   if (const auto ordinal = loader.current_device(); ordinal.ok() && *ordinal >= 0 && *ordinal < kMostDevices)
     registry.set_architecture(number_of(loader.architecture(*ordinal)));
@@ -89,7 +93,7 @@ DeployedCode::Kernel* DeployedCode::kernel_of(const ProgramLaunch& launch, Regis
   return kernels_.emplace(launch.function, std::move(described)).first->second.get();
 }
 
-Status DeployedCode::prepare(Kernel& kernel, Candidate& candidate, const void* function, int ordinal, Bytes shared,
+Status DeployedCode::prepare(Kernel& kernel, Candidate& candidate, const ProgramLaunch& launch, int ordinal,
                              CodeLoader& loader) const {
   const TunedKernel& code = *candidate.code;
   std::lock_guard lock(candidate.mutex);
@@ -98,17 +102,15 @@ Status DeployedCode::prepare(Kernel& kernel, Candidate& candidate, const void* f
   }
   std::vector<uint64_t> addresses;
   for (const std::string& variable : code.variables) {
-    MNEME_ASSIGN(const MemoryRange place, loader.find_variable(function, *kernel.registered, variable));
+    MNEME_ASSIGN(const MemoryRange place, loader.find_variable(host_function_of(launch.function), *kernel.registered, variable));
     addresses.push_back(place.address.address);
   }
   if (!addresses.empty()) MNEME_TRY(loader.write_addresses(candidate.loaded, addresses));
-  if (shared > kUsualShared) MNEME_TRY(loader.allow_shared_memory(candidate.loaded, ordinal, shared));
   candidate.ready |= uint64_t{1} << ordinal;
   return {};
 }
 
-std::optional<DeployedCode::Substitute> DeployedCode::find(const ProgramLaunch& launch, Circumstances circumstances,
-                                                           Registry& registry, CodeLoader& loader) {
+std::optional<DeployedCode::Substitute> DeployedCode::find(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) {
   Kernel* const kernel = kernel_of(launch, registry, loader);
   if (!kernel) return std::nullopt;
   const auto keep = [&](KeptBy reason) -> std::optional<Substitute> {
@@ -116,29 +118,26 @@ std::optional<DeployedCode::Substitute> DeployedCode::find(const ProgramLaunch& 
     return std::nullopt;
   };
   if (kernel->dropped) return keep(KeptBy::failure);
-  if (circumstances.odd_attributes) return keep(KeptBy::attributes);
+  if (launch.odd) return keep(KeptBy::attributes);
   const auto ordinal = loader.current_device();
   if (!ordinal.ok() || *ordinal < 0 || *ordinal >= kMostDevices) return keep(KeptBy::architecture);
-  const auto architecture = loader.architecture(*ordinal);
-  if (!architecture.ok()) return keep(KeptBy::architecture);
 
   KeptBy reason = KeptBy::architecture;
   for (const auto& candidate : kernel->candidates) {
-    if (candidate->code->architecture != *architecture) continue;
+    const bool ready = candidate->ready >> *ordinal & 1;
+    if (!ready && !runs_on(*candidate->code, loader.architecture(*ordinal))) continue;
     ProgramShape shape;
     if (const auto doubt = find_doubt(*candidate->code, launch, loader, shape)) {
       reason = std::max(reason, *doubt);
       continue;
     }
-    const bool ready = candidate->ready >> *ordinal & 1;
-    if (!ready && circumstances.capturing) return keep(KeptBy::capture);
-    if (!ready || shape.shared > kUsualShared) {
-      const Status prepared = ready ? loader.allow_shared_memory(candidate->loaded, *ordinal, shape.shared)
-                                    : prepare(*kernel, *candidate, launch.function, *ordinal, shape.shared, loader);
-      if (!prepared.ok()) {
-        kernel->drop(prepared);
-        return keep(KeptBy::failure);
-      }
+    if (!ready && loader.is_capturing(launch.stream)) return keep(KeptBy::capture);
+    Status prepared = ready ? Status() : prepare(*kernel, *candidate, launch, *ordinal, loader);
+    if (prepared.ok() && shape.shared > kUsualShared)
+      prepared = loader.allow_shared_memory(candidate->loaded, *ordinal, shape.shared);
+    if (!prepared.ok()) {
+      kernel->drop(prepared);
+      return keep(KeptBy::failure);
     }
     return Substitute{candidate->loaded.kernel, shape, kernel};
   }

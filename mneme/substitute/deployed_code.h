@@ -34,15 +34,8 @@ class DeployedCode {
     Kernel* kernel = nullptr;
   };
 
-  // What else there is to know of a launch.
-  struct Circumstances {
-    bool odd_attributes = false;  // it has some that the deployed code was not verified with
-    bool capturing = false;       // it goes into a graph; no code can be loaded meanwhile
-  };
-
   // The code that takes the launch's place; nothing: the launch is to be made as it is.
-  std::optional<Substitute> find(const ProgramLaunch& launch, Circumstances circumstances, Registry& registry,
-                                 CodeLoader& loader);
+  std::optional<Substitute> find(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
   // To be called when the launch of the substitute was made, or why it was not: then the launch is to be made as it is, and so
   // are all of the kernel that follow.
   void end(const Substitute& substitute, const Status& launched);
@@ -61,7 +54,7 @@ class DeployedCode {
   Kernel* kernel_of(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader);
   std::unique_ptr<Kernel> describe_kernel(const ProgramLaunch& launch, Registry& registry, CodeLoader& loader) const;
   // Loads the code of a candidate, and makes it ready on the current device.
-  Status prepare(Kernel& kernel, Candidate& candidate, const void* function, int ordinal, Bytes shared, CodeLoader& loader) const;
+  Status prepare(Kernel& kernel, Candidate& candidate, const ProgramLaunch& launch, int ordinal, CodeLoader& loader) const;
 
   const TunedFile file_;
   const std::string name_;

@@ -25,6 +25,7 @@ class FakeLoader final : public CodeLoader {
     if (name != "offsets") return error(Code::not_found, "there is no variable {}", name);
     return MemoryRange{DevicePtr(0x1000), Bytes(8)};
   }
+  bool is_capturing(void* stream) override { return stream != nullptr; }
   std::optional<MemoryRange> allocation_of(DevicePtr address) override { return memory.find(address); }
   Result<Loaded> load(ByteSpan image, const std::string& kernel) override {
     ++loads;
@@ -65,13 +66,16 @@ class Deployed : public ::testing::Test {
     code_.rule = {LaunchRule::Covers::block, {{4, 1, 1}, {128, 1, 1}}, {{8, 1, 1}, {64, 1, 1}}};
   }
 
-  std::optional<DeployedCode::Substitute> launch(DeployedCode& deployed, ProgramShape shape = {{4, 1, 1}, {128, 1, 1}},
-                                                 DeployedCode::Circumstances circumstances = {}) {
-    const void* arguments[] = {&a_, &b_, &count_};
-    auto found = deployed.find({&scale_, shape, const_cast<void* const*>(reinterpret_cast<const void* const*>(arguments))},
-                               circumstances, registry_, loader_);
+  ProgramLaunch launch_of(const ProgramShape& shape) const {
+    return {&scale_, shape, const_cast<void* const*>(reinterpret_cast<const void* const*>(arguments_))};
+  }
+  std::optional<DeployedCode::Substitute> launch(DeployedCode& deployed, const ProgramLaunch& made) {
+    auto found = deployed.find(made, registry_, loader_);
     if (found) deployed.end(*found, {});
     return found;
+  }
+  std::optional<DeployedCode::Substitute> launch(DeployedCode& deployed, const ProgramShape& shape = {{4, 1, 1}, {128, 1, 1}}) {
+    return launch(deployed, launch_of(shape));
   }
 
   std::unique_ptr<DeployedCode> deploy(size_t bytes = 16) const {
@@ -86,6 +90,7 @@ class Deployed : public ::testing::Test {
   char scale_ = 0, other_ = 0;
   uint64_t a_ = 0x7000, b_ = 0x9000;
   int count_ = 5;
+  const void* arguments_[3] = {&a_, &b_, &count_};
 
  private:
   ByteVector fat_binary_;
@@ -102,8 +107,8 @@ TEST_F(Deployed, CodeTakesThePlaceOfALaunchThatItsRuleCovers) {
   EXPECT_FALSE(launch(*deployed, {{2, 1, 1}, {256, 1, 1}}));
   EXPECT_EQ(loader_.loads, 1);
   const void* none[] = {nullptr};
-  EXPECT_FALSE(deployed->find({&other_, {}, const_cast<void* const*>(none)}, {}, registry_, loader_));
-  EXPECT_FALSE(deployed->find({&count_, {}, const_cast<void* const*>(none)}, {}, registry_, loader_));
+  EXPECT_FALSE(deployed->find({&other_, {}, const_cast<void* const*>(none)}, registry_, loader_));
+  EXPECT_FALSE(deployed->find({&count_, {}, const_cast<void* const*>(none)}, registry_, loader_));
   EXPECT_THAT(
       deployed->summary(),
       ElementsAre("tuned: scale(int*, int*, int): 2 of 3 launches ran the deployed code; the others: 1 another launch shape"));
@@ -158,10 +163,13 @@ TEST_F(Deployed, VariablesAreTheProgramsOnEachDevice) {
 
 TEST_F(Deployed, WhatIsOddIsTheProgramsOwnLaunch) {
   auto deployed = deploy();
-  EXPECT_FALSE(launch(*deployed, {{4, 1, 1}, {128, 1, 1}}, {.capturing = true})) << "nothing can be loaded now";
-  EXPECT_FALSE(launch(*deployed, {{4, 1, 1}, {128, 1, 1}}, {.odd_attributes = true}));
+  ProgramLaunch captured = launch_of({{4, 1, 1}, {128, 1, 1}}), odd = captured;
+  captured.stream = this;
+  odd.odd = true;
+  EXPECT_FALSE(launch(*deployed, captured)) << "nothing can be loaded now";
+  EXPECT_FALSE(launch(*deployed, odd));
   EXPECT_TRUE(launch(*deployed));
-  EXPECT_TRUE(launch(*deployed, {{4, 1, 1}, {128, 1, 1}}, {.capturing = true}));
+  EXPECT_TRUE(launch(*deployed, captured));
   loader_.ordinal = 3;
   EXPECT_FALSE(launch(*deployed)) << "another architecture";
   EXPECT_THAT(deployed->summary().front(),
@@ -177,10 +185,7 @@ TEST_F(Deployed, AFailureIsTheProgramsOwnCodeForGood) {
   EXPECT_THAT(unloadable->summary().front(), HasSubstr("0 of 2 launches ran the deployed code; the others: 2 after a failure"));
 
   auto refused = deploy();
-  const void* arguments[] = {&a_, &b_, &count_};
-  const ProgramLaunch once{
-      &scale_, {{4, 1, 1}, {128, 1, 1}}, const_cast<void* const*>(reinterpret_cast<const void* const*>(arguments))};
-  const auto found = refused->find(once, {}, registry_, loader_);
+  const auto found = refused->find(launch_of({{4, 1, 1}, {128, 1, 1}}), registry_, loader_);
   ASSERT_TRUE(found);
   refused->end(*found, error(Code::device_fault, "launching the deployed code returned 701"));
   EXPECT_FALSE(launch(*refused));

@@ -9,12 +9,10 @@ Dim3 extent(dim3 d) { return {d.x, d.y, d.z}; }
 dim3 extent(Dim3 d) { return {d.x, d.y, d.z}; }
 
 // `original` makes the call of the program, and `with` makes it with the substitute.
-template <mneme_call kSlot, typename Original, typename With>
-cudaError_t launch(Table& table, ProgramLaunch launch, bool odd_attributes, cudaStream_t stream, Original original, With with) {
-  launch.function = host_function_of(launch.function);
+template <typename Original, typename With>
+cudaError_t launch(Table& table, const ProgramLaunch& launch, Original original, With with) {
   DeployedCode& code = process()->code;
-  const bool capturing = stream_is_capturing(table, stream_of_call<kSlot>(stream));
-  const auto substitute = code.find(launch, {odd_attributes, capturing}, table.registry(), table);
+  const auto substitute = code.find(launch, table.registry(), table);
   if (!substitute) return original();
   const bool pending = MNEME_NEXT(table, cudaPeekAtLastError)() != cudaSuccess;
   const cudaError_t launched = with(*substitute);
@@ -31,8 +29,8 @@ template <mneme_call kSlot, bool kCooperative>
 cudaError_t on_launch(Table& table, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
                       cudaStream_t stream) {
   auto next = reinterpret_cast<decltype(&::cudaLaunchKernel)>(table.next(kSlot));
-  return launch<kSlot>(
-      table, {function, {extent(grid), extent(block), Bytes(shared), kCooperative}, arguments}, false, stream,
+  return launch(
+      table, {function, {extent(grid), extent(block), Bytes(shared), kCooperative}, arguments, stream_of_call<kSlot>(stream)},
       [&] { return next(function, grid, block, arguments, shared, stream); },
       [&](const DeployedCode::Substitute& substitute) {
         const ProgramShape& shape = substitute.shape;
@@ -44,8 +42,8 @@ template <mneme_call kSlot>
 cudaError_t on_launch_handle(Table& table, cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
                              cudaStream_t stream) {
   auto next = reinterpret_cast<decltype(&::__cudaLaunchKernel)>(table.next(kSlot));
-  return launch<kSlot>(
-      table, {kernel, {extent(grid), extent(block), Bytes(shared)}, arguments}, false, stream,
+  return launch(
+      table, {kernel, {extent(grid), extent(block), Bytes(shared)}, arguments, stream_of_call<kSlot>(stream)},
       [&] { return next(kernel, grid, block, arguments, shared, stream); },
       [&](const DeployedCode::Substitute& substitute) {
         const ProgramShape& shape = substitute.shape;
@@ -67,8 +65,8 @@ cudaError_t on_launch_extended(Table& table, const cudaLaunchConfig_t* configura
     else
       odd_attributes = odd_attributes || !is_harmless(attribute.id);
   }
-  return launch<kSlot>(
-      table, {function, shape, arguments}, odd_attributes, configuration->stream,
+  return launch(
+      table, {function, shape, arguments, stream_of_call<kSlot>(configuration->stream), odd_attributes},
       [&] { return next(configuration, function, arguments); },
       [&](const DeployedCode::Substitute& substitute) {
         cudaLaunchConfig_t changed = *configuration;

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "mneme/hooks/call_hooks.h"
+#include "mneme/hooks/kernel_handles.h"
 #include "mneme/substitute/code_loader.h"
 #include "mneme/substitute/process.h"
 
@@ -23,6 +24,7 @@ class Table final : public CodeLoader, public CallTable {
   Result<std::string> architecture(int ordinal) override;
   Result<std::vector<uint64_t>> parameter_sizes(const void* function, const RegisteredKernel& kernel) override;
   Result<MemoryRange> find_variable(const void* function, const RegisteredKernel& kernel, const std::string& name) override;
+  bool is_capturing(void* stream) override { return stream_is_capturing(*this, static_cast<cudaStream_t>(stream)); }
   std::optional<MemoryRange> allocation_of(DevicePtr address) override { return process()->allocations.find(address); }
   Result<Loaded> load(ByteSpan image, const std::string& kernel) override;
   Status write_addresses(const Loaded& code, std::span<const uint64_t> addresses) override;

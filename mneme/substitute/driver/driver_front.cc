@@ -186,7 +186,8 @@ Status DriverFront::allow_shared_memory(const Loaded& code, int ordinal, Bytes s
                                                 static_cast<CUkernel>(code.kernel), device));
 }
 
-bool DriverFront::is_capturing(CUstream stream) const {
+bool DriverFront::is_capturing(void* handle) {
+  auto* const stream = static_cast<CUstream>(handle);
   if (stream == nullptr || stream == CU_STREAM_LEGACY) return false;  // these cannot
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   return functions_->cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;

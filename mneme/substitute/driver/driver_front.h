@@ -29,12 +29,12 @@ class DriverFront final : public CodeLoader {
   Result<std::string> architecture(int ordinal) override;
   Result<std::vector<uint64_t>> parameter_sizes(const void* function, const RegisteredKernel& kernel) override;
   Result<MemoryRange> find_variable(const void* function, const RegisteredKernel& kernel, const std::string& name) override;
+  bool is_capturing(void* stream) override;
   std::optional<MemoryRange> allocation_of(DevicePtr address) override;
   Result<Loaded> load(ByteSpan image, const std::string& kernel) override;
   Status write_addresses(const Loaded& code, std::span<const uint64_t> addresses) override;
   Status allow_shared_memory(const Loaded& code, int ordinal, Bytes size) override;
 
-  bool is_capturing(CUstream stream) const;
   // Whether the stream belongs to the current context.
   bool is_of_current_context(CUstream stream) const;
 

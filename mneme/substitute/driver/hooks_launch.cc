@@ -11,13 +11,12 @@ CUresult next(A... arguments) {
   return reinterpret_cast<F*>(front().real(kSlot))(arguments...);
 }
 
-// `original` makes the call of the program, and `with` makes it with the substitute. `extra` are arguments that the program has
-// packed itself, which are not looked at.
+// `original` makes the call of the program, and `with` makes it with the substitute.
 template <typename Original, typename With>
-CUresult launch(const ProgramLaunch& launch, void** extra, bool odd_attributes, CUstream stream, Original original, With with) {
+CUresult launch(ProgramLaunch launch, Original original, With with) {
   DeployedCode& code = process()->code;
-  const bool odd = odd_attributes || extra != nullptr || !front().is_of_current_context(stream);
-  const auto substitute = code.find(launch, {odd, front().is_capturing(stream)}, process()->registry, front());
+  launch.odd = launch.odd || !front().is_of_current_context(static_cast<CUstream>(launch.stream));
+  const auto substitute = code.find(launch, process()->registry, front());
   if (!substitute) return original();
   const CUresult launched = with(*substitute);
   if (launched == CUDA_SUCCESS) {
@@ -33,8 +32,11 @@ CUresult on_launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsign
                    unsigned block_z, unsigned shared, CUstream stream, void** parameters, void** extra) {
   using F = decltype(::cuLaunchKernel);
   return launch(
-      {function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, Bytes(shared)}, parameters}, extra, false,
-      driver::stream_of_call<kPerThread>(stream),
+      {function,
+       {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, Bytes(shared)},
+       parameters,
+       driver::stream_of_call<kPerThread>(stream),
+       extra != nullptr},  // which the program has packed itself: they are not looked at
       [&] {
         return next<kSlot, F>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters, extra);
       },
@@ -50,8 +52,10 @@ CUresult on_launch_cooperative(CUfunction function, unsigned grid_x, unsigned gr
                                unsigned block_y, unsigned block_z, unsigned shared, CUstream stream, void** parameters) {
   using F = decltype(::cuLaunchCooperativeKernel);
   return launch(
-      {function, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, Bytes(shared), true}, parameters}, nullptr, false,
-      driver::stream_of_call<kPerThread>(stream),
+      {function,
+       {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, Bytes(shared), true},
+       parameters,
+       driver::stream_of_call<kPerThread>(stream)},
       [&] { return next<kSlot, F>(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, stream, parameters); },
       [&](const DeployedCode::Substitute& by) {
         const auto& [grid, block, size, cooperative, cluster] = by.shape;
@@ -74,7 +78,7 @@ CUresult on_launch_extended(const CUlaunchConfig* configuration, CUfunction func
       odd_attributes = odd_attributes || !is_harmless(static_cast<cudaLaunchAttributeID>(c.attrs[i].id));
   }
   return launch(
-      {function, shape, parameters}, extra, odd_attributes, driver::stream_of_call<kPerThread>(c.hStream),
+      {function, shape, parameters, driver::stream_of_call<kPerThread>(c.hStream), odd_attributes || extra != nullptr},
       [&] { return next<kSlot, F>(configuration, function, parameters, extra); },
       [&](const DeployedCode::Substitute& by) {
         const auto& [grid, block, size, cooperative, cluster] = by.shape;
