@@ -67,7 +67,9 @@ class Session {
   // Adds the times to results that measure() returned without them because RunWatch::leave_times said so. `results` must be all
   // of these since the last call, in their order. Fetching takes longest while the device works. On failure the times are lost.
   Status add_left_times(std::span<ReplayResult* const> results);
-  // Compiles a configuration as replay() does, but so that the code can reach the variables of a program into which it is loaded.
+  // Compiles a configuration as replay() does, for measure().
+  Result<CompiledCode> compile_ahead(const Configuration& configuration);
+  // The same, but so that the code can reach the variables of a program into which it is loaded.
   // measure() verifies it. unsupported: no such code can be made; the message has the reason. Else as replay() fails.
   Result<ProgramCompilation> compile_for_program(const Configuration& configuration);
   // Loads such code onto the device before measure() is called with it, which then need not. Meant for RunWatch::waiting.

@@ -30,6 +30,11 @@ Status check_state(const CompiledCode& code, const std::vector<std::string>& var
 
 }  // namespace
 
+Result<CompiledCode> Session::compile_ahead(const Configuration& configuration) {
+  ReplayResult ignored;
+  return compile(configuration, ignored);
+}
+
 Result<ProgramCompilation> Session::compile_for_program(const Configuration& configuration) {
   ProgramCompilation made;
   MNEME_ASSIGN(made.shape, configuration.launch_shape(instance_));

@@ -1,5 +1,5 @@
 # From an unchanged program to one that runs what was found: record, sweep, deploy, run; and all that must leave the program as it was.
-compile "$CASE_FOLDER/programs/deployed.cu" deployed -O0
+compile "$CASE_FOLDER/../gpu/deployed.cu" deployed -O0
 expect 0 mneme run --device cpu -- ./deployed
 mv out plain
 contains plain "pending 0"
@@ -83,7 +83,7 @@ expect 2 mneme deploy --show short.tuned
 contains err "the file has 1000 bytes"
 
 # Another build of the program, and code for another device.
-sed 's/+ weights\[i\]/+ 2 * weights[i]/' "$CASE_FOLDER/programs/deployed.cu" >other.cu
+sed 's/+ weights\[i\]/+ 2 * weights[i]/' "$CASE_FOLDER/../gpu/deployed.cu" >other.cu
 compile other.cu other -O0
 expect 0 mneme run --device cpu --tuned app.tuned -- ./other
 contains err "tuned: 1 of 1 kernels of $PWD/app.tuned were not launched here: was it made for another build of the program, or another device?"

@@ -1,0 +1,142 @@
+#include "mneme/deploy/deploy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "mneme/base/testing/temporary_folder.h"
+#include "mneme/deploy/conditions.h"
+
+namespace mneme {
+namespace {
+
+using testing::DoubleNear;
+
+TEST(SpeedUpOf, IsTheGeometricMeanOfTheRoundsRatios) {
+  const SpeedUp even = speed_up_of({200, 200, 200, 200, 200, 200, 200}, {100, 100, 100, 100, 100, 100, 100});
+  EXPECT_THAT(even.value, DoubleNear(2, 1e-12));
+  EXPECT_THAT(even.low, DoubleNear(2, 1e-12));
+  const SpeedUp rough = speed_up_of({100, 400, 100, 400, 100, 400, 200}, {100, 100, 100, 100, 100, 100, 100});
+  EXPECT_THAT(rough.value, DoubleNear(2, 1e-12));
+  EXPECT_LT(rough.low, 2);
+  EXPECT_THAT(rough.low * rough.high, DoubleNear(4, 1e-9));
+}
+
+InstanceRecord recorded_launch() {
+  InstanceRecord instance;
+  instance.grid = {10, 1, 1};
+  instance.block = {128, 1, 1};
+  return instance;
+}
+
+LaunchRule::Covers covers(const Configuration& configuration) {
+  const InstanceRecord instance = recorded_launch();
+  return rule_of(configuration, instance, *configuration.launch_shape(instance)).covers;
+}
+
+TEST(RuleOf, CoversWhatDependsOnNothingElse) {
+  using Covers = LaunchRule::Covers;
+  Configuration configuration;
+  EXPECT_EQ(covers(configuration), Covers::any);
+  configuration.specialise.alignment = true;
+  EXPECT_EQ(covers(configuration), Covers::any);
+  configuration.block.x = 64;
+  EXPECT_EQ(covers(configuration), Covers::shape) << "half the threads are no rule for other launches";
+  configuration.keep_threads = true;
+  EXPECT_EQ(covers(configuration), Covers::block);
+  for (bool* fact : {&configuration.specialise.dimensions, &configuration.specialise.ranges}) {
+    *fact = true;
+    EXPECT_EQ(covers(configuration), Covers::shape);
+    *fact = false;
+  }
+  configuration.shared_memory = Bytes(64);
+  EXPECT_EQ(covers(configuration), Covers::shape);
+}
+
+TEST(RuleOf, HasTheLaunchThatWasVerified) {
+  Configuration configuration;
+  configuration.block.x = 64;
+  configuration.keep_threads = true;
+  configuration.specialise.bounds.max_threads = 64;
+  const InstanceRecord instance = recorded_launch();
+  const LaunchRule rule = rule_of(configuration, instance, *configuration.launch_shape(instance));
+  EXPECT_EQ(rule.recorded, (ProgramShape{{10, 1, 1}, {128, 1, 1}}));
+  EXPECT_EQ(rule.tuned, (ProgramShape{{20, 1, 1}, {64, 1, 1}}));
+  EXPECT_EQ(rule.max_threads, 64u);
+}
+
+// Arrays a and b, a third pointer into a, a count, and a structure with two words, of which the second leads into b.
+TEST(AddConditions, AreWhatTheSpecialisationAssumes) {
+  KernelRecord kernel;
+  InstanceRecord instance = recorded_launch();
+  const auto add = [&](Parameter::Kind kind, std::vector<uint64_t> words) {
+    kernel.parameters.push_back({kind, "", "", instance.parameters.size(), words.size() * 8, 8});
+    const auto bytes = std::as_bytes(std::span(words));
+    instance.parameters.insert(instance.parameters.end(), bytes.begin(), bytes.end());
+  };
+  add(Parameter::Kind::pointer, {0x1000});
+  add(Parameter::Kind::pointer, {0x3000});
+  add(Parameter::Kind::pointer, {0x1010});
+  add(Parameter::Kind::integer, {5});
+  add(Parameter::Kind::aggregate, {7, 0x3008});
+  MemoryPlan plan;
+  for (const uint64_t address : {0x1000, 0x3000}) {
+    PlannedRegion& region = plan.regions.emplace_back();
+    region.prologue.address = DevicePtr(address);
+    region.prologue.size = Bytes(0x100);
+  }
+  Specialisation specialisation;
+  specialisation.arguments = {{3, ByteVector(8, std::byte{5})}};
+  specialisation.pointers = {{0, 16, true}, {1, 4096, false}};
+  TunedKernel tuned;
+  add_conditions(specialisation, kernel, instance, plan, tuned);
+  EXPECT_EQ(tuned.arguments, (std::vector<ArgumentIs>{{3, ByteVector(8, std::byte{5})}}));
+  EXPECT_EQ(tuned.aligned, (std::vector<PointerAligned>{{0, 16}, {1, 4096}}));
+  EXPECT_EQ(tuned.alone, (std::vector<PointerAlone>{{0, {{1, 0}, {4, 0}, {4, 8}}}})) << "the third led to the same array before";
+}
+
+class ReadFound : public testing::Test {
+ protected:
+  void write(const char* name, const std::string& text) {
+    EXPECT_TRUE(FileSystem::posix().write_atomically(folder_.path() / name, std::as_bytes(std::span(text))).ok());
+  }
+  std::string refusal() const { return read_found(folder_.path()).status().message(); }
+  std::string here() const { return folder_.path().string(); }
+
+  const TemporaryDirectory folder_;
+  const std::string plan_ =
+      R"({"mneme_tune": 3, "database": "/nowhere/db", "database_from_here": "../db", "device": "cpu",)"
+      R"( "static_hash": "00112233445566778899aabbccddeeff", "instances": ["ffeeddccbbaa99887766554433221100"]})";
+};
+
+TEST_F(ReadFound, IsWhatPlanAndBestSay) {
+  write("tune.json", plan_);
+  write("best.json",
+        R"({"configuration": {"passes": "default<O1>"}, "claim": "faster", "speed_up": 1.5, "interval": [1.4, 1.6]})");
+  auto found = read_found(folder_.path());
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  EXPECT_EQ(found->database, "/nowhere/db");
+  EXPECT_EQ(found->static_hash.hex(), "00112233445566778899aabbccddeeff");
+  EXPECT_EQ(found->instances.size(), 1u);
+  EXPECT_EQ(found->configuration.passes, "default<O1>");
+  EXPECT_EQ(found->speed_up, (SpeedUp{1.5, 1.4, 1.6}));
+  write("best.json", R"({"configuration": {}, "claim": "not confirmed", "speed_up": 1.5, "interval": null})");
+  EXPECT_EQ(read_found(folder_.path())->speed_up, std::nullopt);
+}
+
+TEST_F(ReadFound, WhatIsNoResultIsTold) {
+  EXPECT_EQ(refusal(), here() + " has no results: give a folder that `mneme sweep` or `mneme tune` has written");
+  write("sweep.json", plan_);
+  EXPECT_EQ(refusal(),
+            here() + " has no best.json: nothing was found there, or the search was killed (--resume goes on with it)");
+  write("best.json", "[1]");
+  EXPECT_EQ(refusal(), here() + "/best.json is no JSON object");
+  write("best.json", R"({"configuration": {"passes": 5}, "claim": "faster", "interval": null})");
+  EXPECT_THAT(refusal(), testing::HasSubstr(here() + "/best.json: "));
+  write("best.json", R"({"configuration": {}, "interval": null})");
+  EXPECT_THAT(refusal(), testing::HasSubstr("'claim'"));
+  write("best.json", R"({"configuration": {}, "claim": "faster", "speed_up": 2, "interval": [1]})");
+  EXPECT_THAT(refusal(), testing::HasSubstr(here() + ": "));
+}
+
+}  // namespace
+}  // namespace mneme
