@@ -92,7 +92,8 @@ class DeployCommand : public Command {
 const Registration registration(
     {.name = "deploy",
      .summary = "write what searches have found as code that programs run",
-     .examples = {{"mneme deploy sweep-results tune-results -o app.tuned", "then: mneme run --tuned app.tuned -- ./app"},
+     .examples = {{"mneme deploy results -o app.tuned --unconfirmed",
+                   "what was found, surely faster or not; then: mneme run --tuned app.tuned -- ./app"},
                   {"mneme deploy --show app.tuned", "which kernels, for which launches, on what evidence"}}},
     [] { return std::make_unique<DeployCommand>(); });
 

@@ -83,7 +83,7 @@ std::vector<Finding> diagnose_installation() {
   std::string missing;
   std::error_code ignored;
   for (const Path& part : {installation->plugin(), installation->runtime(), installation->emulation(), installation->recorder(),
-                           installation->wrap_options()})
+                           installation->tuned(), installation->wrap_options()})
     if (!std::filesystem::exists(part, ignored)) missing += (missing.empty() ? "" : ", ") + part.string();
   if (!missing.empty()) return {{"Mneme", Health::broken, "not there: " + missing, kAgain}};
   return {{"Mneme", Health::good, fmt::format("{} in {}", MNEME_VERSION, installation->prefix.string()), ""}};

@@ -1,7 +1,7 @@
 // The hooks of what a program registers before main, and of what it unloads: they keep a registry.
 //
-// RegistrationHooks<Table>::install(table) needs of the interposer's Table: registry(); on_load(), called when an image is
-// registered; and on_unload(), called when one is forgotten.
+// RegistrationHooks needs of the interposer's Table: registry(); on_load(), called when an image is registered;
+// and on_unload(), called when one is forgotten.
 #pragma once
 
 #include "mneme/hooks/call_hooks.h"

@@ -12,6 +12,21 @@ namespace {
 // What the CPU device's code is made for.
 constexpr const char* kHostArchitecture = "x86-64-v3";
 
+// What a call of ours does meanwhile, such as a copy, ends no capture of the program's in another thread.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const CallTable& table) : exchange_(MNEME_NEXT(table, cudaThreadExchangeStreamCaptureMode)) {
+    (void)exchange_(&mode_);
+  }
+  ~RelaxedCapture() { (void)exchange_(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  decltype(&::cudaThreadExchangeStreamCaptureMode) exchange_;
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
 }  // namespace
 
 Process*& process() {
@@ -65,6 +80,7 @@ Result<CodeLoader::Loaded> Table::load(ByteSpan image, const std::string& kernel
   const auto load_data = MNEME_NEXT(*this, cudaLibraryLoadData);
   const auto get_kernel = MNEME_NEXT(*this, cudaLibraryGetKernel);
   if (!load_data || !get_kernel) return error(Code::unsupported, "the program's CUDA runtime has no cudaLibraryLoadData");
+  const RelaxedCapture relaxed(*this);
   cudaLibrary_t library = nullptr;
   cudaKernel_t handle = nullptr;
   MNEME_TRY(quietly("cudaLibraryLoadData",
@@ -74,14 +90,23 @@ Result<CodeLoader::Loaded> Table::load(ByteSpan image, const std::string& kernel
 }
 
 Status Table::write_addresses(const Loaded& code, std::span<const uint64_t> addresses) {
+  const RelaxedCapture relaxed(*this);
   void* table = nullptr;
   size_t size = 0;
   MNEME_TRY(quietly("cudaLibraryGetGlobal", [&] {
     return MNEME_NEXT(*this, cudaLibraryGetGlobal)(&table, &size, static_cast<cudaLibrary_t>(code.library), MNEME_VARIABLE_TABLE);
   }));
   MNEME_TRY(check_table_size(size, addresses));
-  return quietly("cudaMemcpy",
-                 [&] { return MNEME_NEXT(*this, cudaMemcpy)(table, addresses.data(), size, cudaMemcpyHostToDevice); });
+  // In a stream of its own, which waits for no other.
+  cudaStream_t stream = nullptr;
+  MNEME_TRY(quietly("cudaStreamCreateWithFlags",
+                    [&] { return MNEME_NEXT(*this, cudaStreamCreateWithFlags)(&stream, cudaStreamNonBlocking); }));
+  Status copied = quietly("cudaMemcpyAsync", [&] {
+    return MNEME_NEXT(*this, cudaMemcpyAsync)(table, addresses.data(), size, cudaMemcpyHostToDevice, stream);
+  });
+  if (copied.ok()) copied = quietly("cudaStreamSynchronize", [&] { return MNEME_NEXT(*this, cudaStreamSynchronize)(stream); });
+  (void)MNEME_NEXT(*this, cudaStreamDestroy)(stream);
+  return copied;
 }
 
 Status Table::allow_shared_memory(const Loaded& code, int ordinal, Bytes size) {

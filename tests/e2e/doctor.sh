@@ -34,6 +34,6 @@ rm hurt/lib/libmneme_record.so
 expect 1 hurt/bin/mneme doctor
 contains out "broken  Mneme"
 contains out "not there: $PWD/hurt/lib/libmneme_record.so"
-rm hurt/lib/libmneme_emulation.so
+rm hurt/lib/libmneme_tuned.so hurt/lib/libmneme_emulation.so
 expect 1 hurt/bin/mneme doctor
-contains out "not there: $PWD/hurt/lib/libmneme_emulation.so, $PWD/hurt/lib/libmneme_record.so"
+contains out "not there: $PWD/hurt/lib/libmneme_emulation.so, $PWD/hurt/lib/libmneme_record.so, $PWD/hurt/lib/libmneme_tuned.so"

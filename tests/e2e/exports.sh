@@ -5,6 +5,9 @@ exported libmneme_emulation.so
 [ "$(cat exported)" = mneme_attach ] || fail "the emulation exports $(head -c 500 exported)"
 exported libmneme_record.so
 [ "$(tr '\n' ' ' <exported)" = "mneme_attach mneme_attach_driver " ] || fail "the recorder exports $(head -c 500 exported)"
+exported libmneme_tuned.so
+[ "$(tr '\n' ' ' <exported)" = "mneme_attach mneme_attach_driver " ] || fail "what runs deployed code exports $(head -c 500 exported)"
+! readelf -d "$MNEME_PREFIX/lib/libmneme_tuned.so" | grep -q LLVM || fail "what runs deployed code needs LLVM"
 # What is preloaded has the names that it stands before, and needs nothing but libc.
 exported libmneme_preload.so
 others=$(grep -vE '^(cu[A-Z]\w+|dlsym)$' exported || true)

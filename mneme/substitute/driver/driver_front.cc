@@ -20,9 +20,12 @@ namespace mneme::substitute {
   X(cuLibraryLoadData)     \
   X(cuLibraryGetKernel)    \
   X(cuLibraryGetGlobal)    \
-  X(cuKernelSetAttribute)
-#define MNEME_LATER_CALLS(X) \
-  X(cuFuncGetParamInfo)      \
+  X(cuKernelSetAttribute)  \
+  X(cuStreamCreate)        \
+  X(cuStreamSynchronize)
+#define MNEME_LATER_CALLS(X)           \
+  X(cuThreadExchangeStreamCaptureMode) \
+  X(cuFuncGetParamInfo)                \
   X(cuKernelGetParamInfo)
 
 struct DriverFront::Functions {
@@ -33,7 +36,8 @@ struct DriverFront::Functions {
   // Under the names that programs do not write: cuda.h prefers newer versions than the oldest driver has.
   CUresult (*module_global)(CUdeviceptr*, size_t*, CUmodule, const char*) = nullptr;
   CUresult (*address_range)(CUdeviceptr*, size_t*, CUdeviceptr) = nullptr;
-  CUresult (*copy_to_device)(CUdeviceptr, const void*, size_t) = nullptr;
+  CUresult (*copy_to_device)(CUdeviceptr, const void*, size_t, CUstream) = nullptr;
+  CUresult (*destroy_stream)(CUstream) = nullptr;
 };
 
 namespace {
@@ -45,6 +49,24 @@ Status check(const char* call, CUresult code) {
   if (code == CUDA_SUCCESS) return {};
   return error(Code::device_fault, "{} returned {}", call, static_cast<int>(code));
 }
+
+// What a call of ours does meanwhile, such as a copy, ends no capture of the program's in another thread.
+class RelaxedCapture {
+ public:
+  using Exchange = CUresult (*)(CUstreamCaptureMode*);
+  explicit RelaxedCapture(Exchange exchange) : exchange_(exchange) {
+    if (exchange_) exchange_(&mode_);
+  }
+  ~RelaxedCapture() {
+    if (exchange_) exchange_(&mode_);
+  }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  const Exchange exchange_;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
 
 struct ImageFront {
   static mneme_driver_function real(mneme_driver_call slot) { return front().real(slot); }
@@ -82,7 +104,8 @@ Status DriverFront::attach(mneme_driver_table& table) {
 #undef MNEME_FIND
   MNEME_TRY(need("cuModuleGetGlobal_v2", functions.module_global));
   MNEME_TRY(need("cuMemGetAddressRange_v2", functions.address_range));
-  MNEME_TRY(need("cuMemcpyHtoD_v2", functions.copy_to_device));
+  MNEME_TRY(need("cuMemcpyHtoDAsync_v2", functions.copy_to_device));
+  MNEME_TRY(need("cuStreamDestroy_v2", functions.destroy_stream));
   library_ = table.library;
   real_.assign(table.real, table.real + table.call_count);
   functions_ = &functions;
@@ -158,6 +181,7 @@ std::optional<MemoryRange> DriverFront::allocation_of(DevicePtr address) {
 }
 
 Result<CodeLoader::Loaded> DriverFront::load(ByteSpan image, const std::string& kernel) {
+  const RelaxedCapture relaxed(functions_->cuThreadExchangeStreamCaptureMode);
   CUlibrary library = nullptr;
   CUkernel handle = nullptr;
   MNEME_TRY(check("cuLibraryLoadData",
@@ -167,12 +191,19 @@ Result<CodeLoader::Loaded> DriverFront::load(ByteSpan image, const std::string& 
 }
 
 Status DriverFront::write_addresses(const Loaded& code, std::span<const uint64_t> addresses) {
+  const RelaxedCapture relaxed(functions_->cuThreadExchangeStreamCaptureMode);
   CUdeviceptr table = 0;
   size_t size = 0;
   MNEME_TRY(check("cuLibraryGetGlobal",
                   functions_->cuLibraryGetGlobal(&table, &size, static_cast<CUlibrary>(code.library), MNEME_VARIABLE_TABLE)));
   MNEME_TRY(check_table_size(size, addresses));
-  return check("cuMemcpyHtoD", functions_->copy_to_device(table, addresses.data(), size));
+  // In a stream of its own, which waits for no other.
+  CUstream stream = nullptr;
+  MNEME_TRY(check("cuStreamCreate", functions_->cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING)));
+  Status copied = check("cuMemcpyHtoDAsync", functions_->copy_to_device(table, addresses.data(), size, stream));
+  if (copied.ok()) copied = check("cuStreamSynchronize", functions_->cuStreamSynchronize(stream));
+  functions_->destroy_stream(stream);
+  return copied;
 }
 
 Status DriverFront::allow_shared_memory(const Loaded& code, int ordinal, Bytes size) {
