@@ -77,6 +77,7 @@ TEST(BuildFlags, CompileAndLink) {
   const auto link = link_flags(installation, "/opt/cuda", options);
   EXPECT_THAT(link, Contains("-lmneme_runtime"));
   EXPECT_THAT(link, Contains("-Wl,@/opt/mneme/lib/mneme/wrap.rsp"));
+  EXPECT_THAT(link, Contains("-Wl,-rpath,/opt/mneme/lib")) << "where MNEME_TUNED has the program look";
   EXPECT_THAT(link, Contains("-lcudart_static"));
   const auto shared = link_flags(installation, "/opt/cuda", {.cuda_runtime = CudaRuntime::shared_library});
   EXPECT_THAT(shared, Contains("-lcudart"));

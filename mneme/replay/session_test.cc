@@ -212,6 +212,53 @@ TEST_F(SessionTest, PutsAnEscapingGlobalAtItsRecordedAddress) {
   EXPECT_TRUE((*session)->replay({}).verified);
 }
 
+// What is verified is what a program runs: only the addresses in the table are other ones there.
+TEST_F(SessionTest, CodeForAProgramReachesItsVariablesThroughATable) {
+  CompiledCode code;
+  for (const bool escapes : {false, true}) {
+    auto session = prepare(scale_ir(escapes ? "\n" : ""), escapes);
+    ASSERT_TRUE(session.ok()) << session.status().to_string();
+    auto made = (*session)->compile_for_program({});
+    ASSERT_TRUE(made.ok()) << made.status().to_string();
+    EXPECT_EQ(made->variables, std::vector<std::string>{"factor"});
+    const ReplayResult result = (*session)->measure({}, made->code);
+    EXPECT_TRUE(result.verified) << describe_wrong(result);
+    code = std::move(made->code);
+  }
+  float factor = 5;
+  std::vector<float> data(8, 2);
+  auto module = device_->load(code.image);
+  ASSERT_TRUE(module.ok()) << module.status().to_string();
+  auto table = (*module)->global("__mneme_variables");
+  ASSERT_TRUE(table.ok() && table->size == Bytes(8));
+  const auto address_of = [](const void* place) { return reinterpret_cast<uint64_t>(place); };
+  const uint64_t of_factor = address_of(&factor);
+  std::memcpy(reinterpret_cast<void*>(table->address.address), &of_factor, sizeof of_factor);
+  struct {
+    uint64_t p;
+    uint32_t n;
+  } parameters{address_of(data.data()), 8};
+  auto stream = device_->create_stream();
+  ASSERT_TRUE(
+      (*stream)->launch(**(*module)->kernel("scale"), {{1, 1, 1}, {8, 1, 1}}, std::as_bytes(std::span(&parameters, 1))).ok());
+  ASSERT_TRUE((*stream)->synchronize().ok());
+  EXPECT_EQ(data, std::vector<float>(8, 10));
+}
+
+TEST_F(SessionTest, CodeThatKeepsStateOfItsOwnIsNotForAProgram) {
+  auto session = prepare(scale_ir());
+  ASSERT_TRUE(session.ok()) << session.status().to_string();
+  const Path file = directory_ / "own.ll";
+  const std::string own = "@calls = addrspace(1) externally_initialized global i32 0\n";
+  std::string text = scale_ir("  store i32 1, ptr addrspacecast (ptr addrspace(1) @calls to ptr)\n");
+  text.insert(text.find("@factor"), own);
+  ASSERT_TRUE(FileSystem::posix().write_atomically(file, std::as_bytes(std::span(text))).ok());
+  Configuration configuration;
+  configuration.ir.path = file.string();
+  EXPECT_EQ((*session)->compile_for_program(configuration).status().to_string(),
+            "unsupported: the code has a variable of its own, 'calls'");
+}
+
 TEST_F(SessionTest, OneWrongElementIsNotVerified) {
   after_[kCount - 1] = std::nextafter(after_[kCount - 1], 1e9f);
   ReplayResult result = replay(scale_ir());

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "mneme/base/file_system.h"
+#include "mneme/base/testing/temporary_folder.h"
 
 namespace mneme {
 namespace {
@@ -33,6 +34,16 @@ TEST(Recordable, ForwardsWhenNothingIsAsked) {
 TEST(Recordable, InterposerIsThereBeforeRegistration) {
   EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM), "constructor 1100\nmain 1100 0\n");
   EXPECT_EQ(run("MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM_NO_PIE), "constructor 1100\nmain 1100 0\n");
+}
+
+TEST(Recordable, DeployedCodeNeedsNoCommand) {
+  const TemporaryDirectory folder;
+  std::filesystem::create_symlink(MNEME_TEST_INTERPOSER, folder.path() / "libmneme_tuned.so");
+  const std::string tuned = "MNEME_TUNED=app.tuned LD_LIBRARY_PATH=" + folder.path().string();
+  EXPECT_EQ(run(tuned, MNEME_TEST_PROGRAM), "constructor 1100\nmain 1100 0\n");
+  EXPECT_EQ(run(tuned + " MNEME_INTERPOSERS=" MNEME_TEST_INTERPOSER, MNEME_TEST_PROGRAM), "constructor 1100\nmain 1100 0\n")
+      << "once: those that are named are all";
+  EXPECT_EQ(run("MNEME_TUNED=", MNEME_TEST_PROGRAM), "constructor 0\nmain 0 0\n");
 }
 
 TEST(Recordable, EachObjectHasItsOwnTable) {
