@@ -51,8 +51,9 @@ std::string kernel_text(const TunedKernel& kernel, const ByteVector& image) {
   for (const std::string& variable : kernel.variables) text += line("variable", variable);
   text += line("speed-up", fmt::format("{:.3f} ({:.3f} to {:.3f}, 95 %){}", evidence.speed_up.value, evidence.speed_up.low,
                                        evidence.speed_up.high, evidence.confirmed ? "" : ", not confirmed to be faster"));
-  text += line("time", fmt::format("{} in place of {}, on {}", format_time(Nanoseconds(evidence.tuned)),
-                                   format_time(Nanoseconds(evidence.baseline)), evidence.device_name));
+  text += line("time", fmt::format("{} in place of {}, on {}{}", format_time(Nanoseconds(evidence.tuned)),
+                                   format_time(Nanoseconds(evidence.baseline)), evidence.device_name,
+                                   evidence.driver.empty() ? "" : ", driver " + evidence.driver));
   for (const Digest& instance : evidence.instances) text += line("verified on", instance.hex());
   return text + line("configuration", evidence.configuration);
 }

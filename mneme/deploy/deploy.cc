@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <numeric>
 
 #include "mneme/deploy/conditions.h"
+#include "mneme/device/backend.h"
 #include "mneme/measure/time_statistics.h"
 #include "mneme/replay/code_level.h"
 #include "mneme/replay/json_text.h"
@@ -32,6 +34,16 @@ Result<double> median_of(const ReplayResult& result) {
   MNEME_TRY(result.failure);
   if (!result.verified) return error(Code::unsupported, "not verified: {}", describe_wrong(result));
   return statistics_of(result.exec_time).median.count();
+}
+
+// "580.95.05"; empty where there is no such driver, or the device needs none.
+std::string driver_version(DeviceKind kind) {
+  if (backend_of(kind).hardware == Hardware::host) return "";
+  std::ifstream file("/proc/driver/nvidia/version");
+  for (std::string word; file >> word;)
+    if (!word.empty() && word.find_first_not_of("0123456789.") == std::string::npos && word.find('.') != std::string::npos)
+      return word;
+  return "";
 }
 
 Status not_faster(const SpeedUp& speed_up, std::string_view who) {
@@ -102,6 +114,7 @@ class InstanceDeployment {
     evidence_.device_name = device.name;
     evidence_.mneme = MNEME_VERSION;
     evidence_.assembler = made.code.assembler;
+    evidence_.driver = driver_version(device.kind);
     evidence_.configuration = json_text(to_json(found_.configuration));
     TunedKernel tuned;
     tuned.static_hash = kernel.static_hash;
