@@ -62,13 +62,18 @@ std::unique_ptr<DeployedCode::Kernel> DeployedCode::describe_kernel(const Progra
                                                                     CodeLoader& loader) const {
   auto registered = registry.find_kernel(host_function_of(launch.function));
   if (!registered) return nullptr;
+  // By name first: a library's code need not be read for kernels that nobody has deployed. In an image a name may have a suffix.
+  const auto may_be = [&](const TunedKernel& code) {
+    return code.device == loader.device_kind() && registered->name.starts_with(code.name);
+  };
+  if (std::none_of(file_.kernels.begin(), file_.kernels.end(), may_be)) return nullptr;
   if (const auto ordinal = loader.current_device(); ordinal.ok() && *ordinal >= 0 && *ordinal < kMostDevices)
     registry.set_architecture(number_of(loader.architecture(*ordinal)));
   const auto static_hash = static_hash_of(*registered);
   if (!static_hash.ok()) return nullptr;
   auto kernel = std::make_unique<Kernel>();
   for (const TunedKernel& code : file_.kernels) {
-    if (code.static_hash != *static_hash || code.device != loader.device_kind()) continue;
+    if (code.static_hash != *static_hash || !may_be(code)) continue;
     kernel->candidates.push_back(std::make_unique<Candidate>());
     kernel->candidates.back()->code = &code;
   }

@@ -218,6 +218,13 @@ TEST_F(Deployed, AFileOfAnotherBuildIsToldOf) {
                           "the program, or another device?"));
 }
 
+TEST_F(Deployed, AKernelOfAnotherNameIsNoneOfTheFile) {
+  code_.name = "scales";
+  EXPECT_FALSE(launch(*deploy()));
+  code_.name = "sca";  // in an image a name may have a suffix
+  EXPECT_TRUE(launch(*deploy()));
+}
+
 TEST_F(Deployed, KernelsThatAreUnloadedAreForgottenAndCounted) {
   auto deployed = deploy();
   EXPECT_TRUE(launch(*deployed));
