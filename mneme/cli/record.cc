@@ -76,6 +76,10 @@ class RecordCommand : public Command {
         ->transform(byte_size());
     app.add_option("--max-bytes", max_bytes_, "bytes that a process may add to the database, or a size like 64M")
         ->transform(byte_size());
+    app.add_option("--staging", staging_,
+                   "the most memory in which recorded launches wait to be stored while the program goes on: bytes, or a size like "
+                   "1G; 0: the program waits until each launch is stored [4G, or a quarter of the machine's memory]")
+        ->transform(byte_size());
     app.add_flag("--strict", strict_,
                  "end with status 2 where the program ended with 0 and launches that were to be recorded are lost, or recording "
                  "ended early");
@@ -93,6 +97,7 @@ class RecordCommand : public Command {
     options_.address_space = Bytes(static_cast<uint64_t>(std::llround(space_gib_ * 512)) << 21);
     options_.database = std::filesystem::absolute(options_.database).lexically_normal().string();
     if (max_bytes_) options_.max_bytes = Bytes(*max_bytes_);
+    if (staging_) options_.staging = Bytes(*staging_);
     if (max_launch_bytes_) options_.max_launch_bytes = Bytes(*max_launch_bytes_);
     if (slowest_ != 0 && profile_from_.empty())
       return report_usage("record",
@@ -165,7 +170,7 @@ class RecordCommand : public Command {
   std::optional<uint64_t> max_launch_bytes_;
   bool all_memory_ = false;
   double space_gib_ = 256;
-  std::optional<uint64_t> max_bytes_;
+  std::optional<uint64_t> max_bytes_, staging_;
   DeviceOption device_;
   std::string json_;
   bool strict_ = false;

@@ -81,7 +81,8 @@ std::vector<std::string> recording_summary(const RecordingReport& report, const 
     if (duplicates > 1) text += fmt::format("; {} were the same as recorded ones", plural(duplicates, "launch"));
   }
   if (const uint64_t storing = report.storing; storing != 0)
-    text += fmt::format("; perhaps {} more, which was being stored when the program ended (mneme ls tells)", storing);
+    text += fmt::format("; perhaps {} more, which {} being stored when the program ended (mneme ls tells)", storing,
+                        storing == 1 ? "was" : "were");
   if (const uint64_t lost = report.lost(); lost != 0)
     text += fmt::format("; {} that {} to be recorded {} lost", plural(lost, "launch"), lost == 1 ? "was" : "were",
                         lost == 1 ? "is" : "are");
@@ -109,6 +110,7 @@ json to_json(const RecordingReport& report, const RecordingOptions& options) {
                          {"lost", is_lost(static_cast<NotRecorded>(i))},
                          {"first_kernel", reason.kernel.get()}});
   }
+  const auto seconds = [](uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; };
   const std::string failure = report.failure.get();
   return {{"database", options.database},
           {"processes", report.recorders.load()},
@@ -121,6 +123,10 @@ json to_json(const RecordingReport& report, const RecordingOptions& options) {
           {"kernels", report.new_kernels.load()},
           {"memory_bytes", report.state_bytes.load()},
           {"database_bytes", report.database_bytes.load()},
+          {"copied_bytes", report.copied_bytes.load()},
+          {"copying_s", seconds(report.copying)},
+          {"hashing_s", seconds(report.hashing)},
+          {"waiting_s", seconds(report.waiting)},
           {"not_recorded", std::move(reasons)},
           {"ended_early", failure.empty() ? json(nullptr) : json(failure)}};
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "mneme/device/backend.h"
+#include "mneme/device/host_memory.h"
+#include "mneme/device/host_pages.h"
 
 namespace mneme {
 namespace {
@@ -54,6 +56,39 @@ Status Stream::find_pointers(std::span<uint8_t> marks, std::span<const MemoryRan
   }
   return targets.empty() || pieces.empty() ? Status() : find_pointers_impl(marks, targets, pieces);
 }
+
+Status Stream::gather(MutableByteSpan to, std::span<const MemoryRange> from) {
+  Bytes size;
+  for (const MemoryRange& range : from) size += range.size;
+  if (size != Bytes(to.size()))
+    return error(Code::invalid_argument, "gathering {} of {} ranges into {}", size, from.size(), Bytes(to.size()));
+  return from.empty() ? Status() : gather_impl(to, from);
+}
+
+Status Stream::gather_impl(MutableByteSpan to, std::span<const MemoryRange> from) {
+  for (const MemoryRange& range : from) {
+    MNEME_TRY(copy_to_host(to.first(range.size.count), range.address));
+    to = to.subspan(range.size.count);
+  }
+  return {};
+}
+
+Status Stream::hash_ranges(std::span<uint64_t> hashes, std::span<const MemoryRange> ranges, Bytes page) {
+  MNEME_TRY(check_page_count(hashes.size(), ranges, page));
+  for (const MemoryRange& range : ranges) {
+    MNEME_ASSIGN(const uint64_t pages, pages_of(range.size, page));
+    MNEME_TRY(hash_pages(hashes.first(pages), range.address, range.size, page));
+    hashes = hashes.subspan(pages);
+  }
+  return {};
+}
+
+Result<std::unique_ptr<PinnedMemory>> Device::allocate_pinned(Bytes size) {
+  if (size.count == 0) return error(Code::invalid_argument, "allocating 0 B of pinned memory");
+  return allocate_pinned_impl(size);
+}
+
+Result<std::unique_ptr<PinnedMemory>> Device::allocate_pinned_impl(Bytes size) { return allocate_pinned_host_memory(size); }
 
 Status Stream::launch(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) {
   MNEME_TRY(check_shape(kernel, shape));

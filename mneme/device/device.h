@@ -23,6 +23,7 @@
 #include "mneme/device/device_textures.h"
 #include "mneme/device/element_comparison.h"
 #include "mneme/device/host_mapping.h"
+#include "mneme/device/pinned_memory.h"
 #include "mneme/device/shared_memory.h"
 
 namespace mneme {
@@ -128,6 +129,9 @@ class Stream {
   // Copy between host and device memory. Ordered in the stream; complete on return.
   virtual Status copy_to_device(DevicePtr to, ByteSpan from) = 0;
   virtual Status copy_to_host(MutableByteSpan to, DevicePtr from) = 0;
+  // Copies device memory, one range after another, to memory of Device::allocate_pinned(). Ordered in the stream; complete on
+  // return. Any number of ranges is copied at the rate of the bus. invalid_argument: `to` does not have the size of all ranges.
+  Status gather(MutableByteSpan to, std::span<const MemoryRange> from);
   // Copy, or fill, device memory. Ordered in the stream; may return before it is done.
   virtual Status copy(DevicePtr to, DevicePtr from, Bytes size) = 0;
   virtual Status fill(DevicePtr to, std::byte value, Bytes size) = 0;
@@ -156,7 +160,10 @@ class Stream {
   // Two different pages have the same hash with a probability of some 2^-64, whatever the difference. Complete on return.
   // invalid_argument: `page` is 0, or `hashes` does not have one element for each page.
   virtual Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) = 0;
-  // The same, but the hashes go to device memory, 8 bytes for each page. Ordered in the stream; may return before it is done.
+  // The same for several ranges, each of which begins with a page: the hashes of the first, of the second, and so on. Waits for
+  // the device once for a million pages, however many ranges they are of.
+  virtual Status hash_ranges(std::span<uint64_t> hashes, std::span<const MemoryRange> ranges, Bytes page);
+  // The same as hash_pages(), but the hashes go to device memory, 8 bytes for each page. Ordered in the stream; may return before it is done.
   virtual Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) = 0;
 
   // Finds which of some ranges of addresses memory points into: marks[i] becomes 1 where a word of `memory` is an address in
@@ -186,6 +193,8 @@ class Stream {
   virtual Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) = 0;
   virtual Result<element::Tally> tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
                                                      const element::Measure& measure) = 0;
+  // There is at least one range, and `to` has their size. This one copies range by range.
+  virtual Status gather_impl(MutableByteSpan to, std::span<const MemoryRange> from);
   // `pieces` are words, at most kPointerPiece of them each. There is at least one piece and one target.
   static constexpr Bytes kPointerPiece{256 << 10};
   virtual Status find_pointers_impl(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
@@ -235,6 +244,9 @@ class Device {
   // reach it too. invalid_argument: address or size is no multiple of kHostPage, or the size is 0. unavailable, with the owner:
   // the range is taken in this process. unsupported: the device sees the memory at another address.
   virtual Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) = 0;
+  // Allocates host memory for Stream::gather(), which kernels reach at the same address. Not zeroed. exhausted: there is not
+  // enough, or the system lets none be pinned. invalid_argument: the size is 0.
+  Result<std::unique_ptr<PinnedMemory>> allocate_pinned(Bytes size);
   // Allocates device memory at any address, for the caller's own buffers, such as copies of recorded memory. exhausted: there
   // is not enough. Memory of 0 bytes has an address of its own on a GPU, and is invalid_argument where device memory is host
   // memory.
@@ -260,6 +272,8 @@ class Device {
   virtual LaunchObserver* launch_observer() { return nullptr; }
 
  protected:
+  // This one is for devices whose memory is host memory.
+  virtual Result<std::unique_ptr<PinnedMemory>> allocate_pinned_impl(Bytes size);
   DeviceProperties properties_;
 };
 

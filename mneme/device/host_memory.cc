@@ -43,6 +43,12 @@ class MappedRange final : public HostMapping {
   ~MappedRange() override { ::munmap(pointer_to(address()), size().count); }
 };
 
+class HostBuffer final : public PinnedMemory {
+ public:
+  explicit HostBuffer(MutableByteSpan bytes) : PinnedMemory(bytes) {}
+  ~HostBuffer() override { ::munmap(bytes().data(), bytes().size()); }
+};
+
 Status map_exactly(DevicePtr base, Bytes size, int protection, const std::string& what) {
   void* got = ::mmap(pointer_to(base), size.count, protection, kReserved | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == pointer_to(base)) return {};
@@ -95,6 +101,13 @@ std::string mappings_in(DevicePtr base, Bytes size) {
   }
   if (count > kMost) owners += fmt::format(" and {} more", count - kMost);
   return owners;
+}
+
+Result<std::unique_ptr<PinnedMemory>> allocate_pinned_host_memory(Bytes size) {
+  void* memory = ::mmap(nullptr, size.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return error(Code::exhausted, "allocating {} of host memory: {}", size, std::strerror(errno));
+  prefer_large_pages(memory, size.count);
+  return std::unique_ptr<PinnedMemory>(new HostBuffer({static_cast<std::byte*>(memory), size.count}));
 }
 
 HostAllocator::~HostAllocator() {

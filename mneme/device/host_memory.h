@@ -10,6 +10,7 @@
 #include "mneme/base/types.h"
 #include "mneme/device/address_space.h"
 #include "mneme/device/host_mapping.h"
+#include "mneme/device/pinned_memory.h"
 
 namespace mneme {
 
@@ -23,6 +24,9 @@ Result<std::unique_ptr<AddressSpace>> reserve_host_range(DevicePtr base, Bytes s
 
 // Zeroed memory exactly there. Failures are those of Device::map_host().
 Result<std::unique_ptr<HostMapping>> map_host_range(DevicePtr address, Bytes size);
+
+// What Device::allocate_pinned() promises, where device memory is host memory.
+Result<std::unique_ptr<PinnedMemory>> allocate_pinned_host_memory(Bytes size);
 
 // The mappings of this process that overlap the range, for a message: "0x…-0x… /lib/x.so, …". It names the first three and
 // counts the others; empty when there are none.

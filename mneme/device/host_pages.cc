@@ -42,6 +42,17 @@ Status check_page_count(uint64_t hashes, Bytes size, Bytes page) {
                page.count, pages, hashes);
 }
 
+Status check_page_count(uint64_t hashes, std::span<const MemoryRange> ranges, Bytes page) {
+  uint64_t pages = 0;
+  for (const MemoryRange& range : ranges) {
+    MNEME_ASSIGN(const uint64_t some, pages_of(range.size, page));
+    pages += some;
+  }
+  if (hashes == pages) return {};
+  return error(Code::invalid_argument, "hashing {} ranges in pages of {} B: there are {} pages, room is for {} hashes", ranges.size(),
+               page.count, pages, hashes);
+}
+
 void mark_host_pointers(std::span<uint8_t> marks, std::span<const MemoryRange> targets, ByteSpan words) {
   if (targets.empty()) return;
   const uint64_t first = targets.front().address.address, size = targets.back().end().address - first;

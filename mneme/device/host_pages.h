@@ -15,6 +15,8 @@ uint64_t hash_host_page(ByteSpan range, Bytes page, uint64_t index);
 Result<uint64_t> pages_of(Bytes size, Bytes page);
 // invalid_argument unless `hashes` is the number of pages of `page` bytes that `size` bytes have.
 Status check_page_count(uint64_t hashes, Bytes size, Bytes page);
+// The same for the pages of all ranges, each of which begins with one.
+Status check_page_count(uint64_t hashes, std::span<const MemoryRange> ranges, Bytes page);
 // Marks the targets that the words of `words`, which begins with one, are addresses in, as Stream::find_pointers() does.
 // Different threads may mark the same targets.
 void mark_host_pointers(std::span<uint8_t> marks, std::span<const MemoryRange> targets, ByteSpan words);

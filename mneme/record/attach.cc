@@ -16,12 +16,9 @@ namespace mneme {
 namespace {
 
 // Around fork, so that the child finds the recorder's lock free; the child itself records nothing, it has no device.
-void prepare_fork() { recorder()->fork_mutex().lock(); }
-void after_fork_in_parent() { recorder()->fork_mutex().unlock(); }
-void after_fork_in_child() {
-  recorder()->fork_mutex().unlock();
-  recorder()->become_forked_child();
-}
+void prepare_fork() { recorder()->before_fork(); }
+void after_fork_in_parent() { recorder()->after_fork_in_parent(); }
+void after_fork_in_child() { recorder()->after_fork_in_child(); }
 
 // A descriptor that process `owner` gave to the program. A child of the program may have been started with it closed, or another
 // file in its place: then the owner's own is opened.
@@ -49,7 +46,10 @@ Recorder* make_recorder(Result<RecordingOptions> options) {
   // Late, so that it runs before what the profiling library and the driver do at the process's exit.
   environment.recording_begins = [] {
     static std::once_flag once;
-    std::call_once(once, [] { std::atexit([] { recorder()->finish_profile(); }); });
+    std::call_once(once, [] {
+      std::atexit([] { recorder()->finish(); });
+      std::at_quick_exit([] { recorder()->finish(); });
+    });
   };
   if (options.ok()) {
     options->report = reach(options->report, options->owner);

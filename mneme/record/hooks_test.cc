@@ -448,7 +448,7 @@ class HookedTiming : public ::testing::Test {
         cudaSuccess);
   }
   RecordedTime recorded_time() {
-    recorder()->finish_profile();
+    recorder()->finish();
     const auto instances = program.instances();
     EXPECT_EQ(instances.size(), 1u);
     return instances.empty() ? RecordedTime() : instances[0].recorded_time.value_or(RecordedTime());
@@ -496,10 +496,10 @@ TEST_F(HookedTiming, IsInNanoseconds) {
 // Asking for the time of a launch that has not ended is an error of the vendor's, and none of the program's.
 TEST_F(HookedTiming, LeavesTheProgramsErrorAsItIs) {
   for (int i = 0; i < 3; ++i) launch(MNEME_CALL_cudaLaunchKernel, nullptr);
-  recorder()->finish_profile();
+  recorder()->finish();
   EXPECT_EQ(program.vendor().last_error, cudaSuccess);
   program.vendor().last_error = cudaErrorInvalidPitchValue;
-  recorder()->finish_profile();
+  recorder()->finish();
   EXPECT_NE(program.vendor().last_error, cudaSuccess) << "the program has not asked for its error yet";
 }
 

@@ -16,6 +16,7 @@ namespace {
   options.database = database.string();
   options.max = ~uint64_t{0};
   FakeProgram program(options);
+  program.goes_on = true;
   std::mt19937 random(static_cast<uint32_t>(::getpid()));
   constexpr int kCount = 100'000;
   int* data = program.allocate<int>(kCount);

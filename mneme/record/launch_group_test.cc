@@ -54,7 +54,7 @@ TEST_F(LaunchGroupTest, IsCountedAsItsLaunchesWereOneByOne) {
   EXPECT_EQ(program.count(NotRecorded::beyond_max), 6u);
   EXPECT_EQ(program.count(NotRecorded::no_segment), 3u);
   group.reset();  // as the program does with its graph
-  recorder()->finish_profile();
+  recorder()->finish();
   EXPECT_EQ(program.instances().at(0).shape_launches, (ShapeLaunches{7, std::nullopt}));
 }
 

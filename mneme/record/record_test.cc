@@ -47,7 +47,7 @@ TEST(RecordProfile, KeepsTheTimesOfLaunchesThatAreNotRecordedBesideThoseThatAre)
   FakeProgram program(profiling(2));
   int* data = program.allocate<int>(100);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(program.launch(program.increment, data, 100), cudaSuccess);
-  recorder()->finish_profile();
+  recorder()->finish();
   auto instances = program.instances();
   ASSERT_EQ(instances.size(), 2u);
   for (const InstanceRecord& instance : instances) {
@@ -72,7 +72,7 @@ TEST(RecordProfile, OtherShapesAndOtherKernelsAreTimedApart) {
     EXPECT_EQ(program.launch(program.add_table, data), cudaSuccess);
     EXPECT_EQ(program.launch(program.plain, data), cudaSuccess);
   }
-  recorder()->finish_profile();
+  recorder()->finish();
   auto instances = program.instances();
   ASSERT_EQ(instances.size(), 2u);
   EXPECT_EQ(instances[0].recorded_time->others, 2u);  // its second one comes right after a recorded launch
@@ -89,7 +89,7 @@ TEST(RecordProfile, AnInstanceThatIsThereGetsItsTimeLater) {
     FakeProgram program(options);
     int* data = program.allocate<int>(100);
     for (int i = 0; i < 5; ++i) EXPECT_EQ(program.launch(program.increment, data, 100), cudaSuccess);
-    recorder()->finish_profile();
+    recorder()->finish();
     auto listing = Database::open(options.database)->list();
     ASSERT_TRUE(listing.ok());
     ASSERT_EQ(listing->kernels.size(), 1u);
@@ -105,7 +105,7 @@ TEST(RecordProfile, LaunchesThatFailHaveNoTime) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(program.launch(program.increment, data, 100), cudaSuccess);
   program.vendor().kernels[program.increment] = [](void**) { return cudaErrorLaunchFailure; };
   for (int i = 0; i < 3; ++i) EXPECT_EQ(program.launch(program.increment, data, 100), cudaErrorLaunchFailure);
-  recorder()->finish_profile();
+  recorder()->finish();
   EXPECT_EQ(program.instances()[0].recorded_time->others, 1u);
 }
 
@@ -145,7 +145,7 @@ TEST(RecordProfile, ALaunchThatWasGivenUpIsNoCauseForAWarning) {
   }
   EXPECT_EQ(program.count(NotRecorded::launch_failed), 1u);
   ::testing::internal::CaptureStderr();
-  recorder()->finish_profile();
+  recorder()->finish();
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(program.instances().size(), 2u);
 }
@@ -308,17 +308,35 @@ TEST(Record, OnlyChangedPagesAreReadAgain) {
   FakeProgram program;
   constexpr size_t kPages = 200;
   char* data = program.allocate<char>(kPages * kPageSize.count);
-  auto copies = [&] {
-    auto calls = program.device().calls();
-    return std::count(calls.begin(), calls.end(), "copy_to_host");
-  };
+  std::fill_n(data, kPages * kPageSize.count, 1);
+  auto copies = [&] { return program.report().copied_bytes / kPageSize.count; };
   program.launch(program.increment, reinterpret_cast<int*>(data), 1);
-  auto first = copies();  // batches of 64 pages, then the one page that the kernel changed
-  EXPECT_EQ(first, 5);
-  data[100 * kPageSize.count] = 1;
+  const uint64_t first = copies();
+  EXPECT_EQ(first, kPages + 1);  // and the one page that the kernel changed
+  data[100 * kPageSize.count] = 2;
   program.launch(program.increment, reinterpret_cast<int*>(data), 1);
   EXPECT_EQ(copies() - first, 2);
   EXPECT_EQ(program.instances().size(), 2u);
+}
+
+TEST(Record, PagesOfZerosAreNotCopied) {
+  FakeProgram program;
+  constexpr size_t kPages = 40;
+  char* data = program.allocate<char>(kPages * kPageSize.count);
+  program.launch(program.increment, reinterpret_cast<int*>(data), 1);
+  EXPECT_EQ(program.report().copied_bytes, kPageSize.count);  // the one that the kernel changed
+  ASSERT_EQ(program.instances().size(), 1u);
+  // Also those that become zeros again, and without memory to find out how zeros are hashed all are copied.
+  std::memset(data, 0, kPageSize.count);
+  program.launch(program.increment, reinterpret_cast<int*>(data), 0);
+  EXPECT_EQ(program.report().copied_bytes, kPageSize.count);
+  EXPECT_EQ(program.instances().size(), 2u);
+  FakeProgram other;
+  other.failures = [](std::string_view call) { return call == "allocate" ? error(Code::exhausted, "no memory") : Status(); };
+  data = other.allocate<char>(kPages * kPageSize.count);
+  other.launch(other.increment, reinterpret_cast<int*>(data), 1);
+  EXPECT_EQ(other.report().copied_bytes, (kPages + 1) * kPageSize.count);
+  EXPECT_EQ(other.instances().size(), 1u);
 }
 
 TEST(Record, EqualLaunchesAreStoredOnce) {
@@ -1136,13 +1154,15 @@ TEST(Record, DeviceResetStartsAgain) {
 TEST(Record, AForkedChildPassesThrough) {
   FakeProgram program;
   int* data = program.allocate<int>(16);
+  recorder()->before_fork();
   pid_t child = ::fork();
   if (child == 0) {
-    recorder()->become_forked_child();
+    recorder()->after_fork_in_child();
     int* own = program.allocate<int>(4);
     bool passed = program.launch(program.increment, own, 4) == cudaSuccess && program.vendor().allocations.contains(own);
     ::_exit(passed ? 0 : 1);
   }
+  recorder()->after_fork_in_parent();
   int status = 0;
   ::waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);

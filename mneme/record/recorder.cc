@@ -12,7 +12,10 @@ Recorder::Recorder(RecordingOptions options, Environment environment, Status opt
     : options_(std::move(options)),
       environment_(std::move(environment)),
       gate_(environment_.patience),
-      host_memory_(options_.address_space) {
+      host_memory_(options_.address_space),
+      staging_(StagingMemory::of(options_.staging)),
+      writers_(std::make_shared<WriterThreads>(0, staging_.pages)),
+      commits_(staging_.queue) {
   if (environment_.report) ++environment_.report->recorders;
   Status status = std::move(options_status);
   if (status.ok()) status = selection_.status();
@@ -52,7 +55,18 @@ void Recorder::forget_stream(const void* stream) {
   stream_captures_ = capturing_.size();
 }
 
-void Recorder::become_forked_child() { state_ = State::ended; }
+void Recorder::before_fork() {
+  commits_.pause();
+  mutex_.lock();
+}
+void Recorder::after_fork_in_parent() {
+  mutex_.unlock();
+  commits_.resume();
+}
+void Recorder::after_fork_in_child() {
+  after_fork_in_parent();
+  state_ = State::ended;
+}
 
 // Opened late, when the application's own context exists: the recorder then shares it, and the application has chosen its flags.
 Status Recorder::open(Vendor& vendor) {
@@ -92,6 +106,7 @@ Result<std::shared_ptr<Recorder::Opened>> Recorder::open_device(Vendor& vendor, 
   if (!space.ok()) return space.status().with_context("reserving the address range of the recording (a smaller one: -vass)");
   opened->space = std::move(*space);
   MNEME_ASSIGN(opened->stream, opened->device->create_stream());
+  opened->states = std::make_unique<StateCapture>(*opened->device, staging_.ring_piece, writers_);
   std::set<int> readers;
   {
     std::lock_guard lock(mutex_);
@@ -316,7 +331,8 @@ std::optional<NotRecorded> Recorder::find_foreign(ByteSpan parameters, int ordin
 }
 
 bool Recorder::reset(Vendor& vendor, int ordinal) {
-  finish_profile();
+  commits_.wait();
+  tell_counts();
   selection_.change();
   std::shared_ptr<Opened> opened;
   const auto is_of_device = [&](const Freed& freed) { return freed.opened->ordinal == ordinal; };

@@ -2,7 +2,7 @@
 //
 // The hooks call it from the application's threads. It never disturbs the application. A failure that concerns one launch or one
 // kernel gives up that launch or kernel; any other ends recording, and nothing else: memory that the recorder has handed out
-// stays valid and can be freed. The lock that fork() takes (fork_mutex()) is not held while the vendor's runtime runs.
+// stays valid and can be freed. The locks that fork() takes (before_fork()) are not held while the vendor's runtime runs.
 // Thread-safe.
 #pragma once
 
@@ -19,6 +19,7 @@
 #include "mneme/device/address_space.h"
 #include "mneme/device/device.h"
 #include "mneme/record/annotations.h"
+#include "mneme/record/commit_queue.h"
 #include "mneme/record/gate.h"
 #include "mneme/record/host_memory.h"
 #include "mneme/record/launch_group.h"
@@ -28,12 +29,14 @@
 #include "mneme/record/recordable_kernel.h"
 #include "mneme/record/reserved_addresses.h"
 #include "mneme/record/selection.h"
+#include "mneme/record/staging_memory.h"
 #include "mneme/record/state_capture.h"
 #include "mneme/record/vendor.h"
 #include "mneme/runtime/registry.h"
 #include "mneme/snapshot/recording_options.h"
 #include "mneme/snapshot/recording_report.h"
 #include "mneme/store/database.h"
+#include "mneme/store/writer_threads.h"
 
 namespace mneme {
 
@@ -176,17 +179,22 @@ class Recorder {
   // counts one that was made and is not timed, in the group that it belongs to.
   bool is_sample(const Launch& launch, LaunchGroup& group);
   void count_untimed(const Launch& launch, LaunchGroup& group);
-  // Writes how often and how long recorded shapes ran into the database, or the profile to where `mneme profile` finds it. To be
-  // called at the process's exit, while the vendor's runtime still works.
-  void finish_profile();
+  // Waits until every launch that was captured is stored. Later ones are stored before end_launch() returns. Writes how often and
+  // how long recorded shapes ran into the database, or the profile to where `mneme profile` finds it. To be called at the process's
+  // exit, while the vendor's runtime still works.
+  void finish();
+  // Waits for what is being stored.
+  void wait_until_stored() { commits_.wait(); }
 
-  // To be called in a forked child, which has no device: ends recording there, so that every launch passes through.
-  void become_forked_child();
-  // To be held around fork(), so that the child does not find it taken.
-  std::mutex& fork_mutex() { return mutex_; }
+  // To be called around fork(), so that the child finds no lock taken and shares no file that is being written. The child has no
+  // device: recording ends there, and every launch passes through.
+  void before_fork();
+  void after_fork_in_parent();
+  void after_fork_in_child();
 
  private:
   struct Opened;
+  struct Captured;
   enum class State { waiting, open, ended };
 
   std::set<int> devices_in_use(Vendor& vendor) const;
@@ -226,13 +234,17 @@ class Recorder {
   Bytes least_memory(const Opened& opened, ByteSpan parameters);
   std::optional<NotRecorded> refuses(Bytes memory);
   Status keep_reachable(Capture& capture);
-  Status publish(Capture& capture);
+  Status capture_epilogue(Capture& capture);
+  void commit(Captured& captured);
+  bool is_in_flight(const InstanceRecord& instance);
+  NotRecorded failed_commit(Captured& captured, const Status& status);
   std::shared_ptr<Profile> current_profile();
   static Profile::Launched launched_only(const ProgramShape& shape, const RecordableKernel* kernel);
   std::optional<Timing> begin_timing_only(const Launch& launch, void* stream);
   std::shared_ptr<Profiled> current_profiled(Vendor& vendor);
   std::shared_ptr<Profiled> any_profiled(Vendor& vendor);
   void end_timing_only(const Timing& timed, bool launched);
+  void tell_counts();
   void tell_profiles_when_due();
   void tell_profiles();
   void tell_profile(Profiled& profiled);
@@ -244,7 +256,9 @@ class Recorder {
   void free_deferred(int ordinal);
   void give_up(Capture& capture, NotRecorded reason);
   void abandon(Capture& capture);
-  bool concerns_one_kernel(const Capture& capture, const Status& status) const;
+  static bool concerns_one_kernel(Database& database, const InstanceRecord& instance, const Status& status);
+  NotRecorded failure(const Publication* publication, const RecordableKernel& kernel, Database& database,
+                      const InstanceRecord& instance, Bytes memory, const Status& status);
   void fail(Capture& capture, const Status& status);
 
   const RecordingOptions options_;
@@ -291,11 +305,17 @@ class Recorder {
   };
   std::vector<KeptGroup> groups_;
   std::map<int, std::shared_ptr<Profiled>> profiled_;  // devices where nothing is recorded; null: it could not be opened
+  std::set<std::pair<Digest, Digest>> in_flight_;      // instances that the commit queue has, by static and dynamic hash
   uint64_t written_ = 0;                               // bytes added to the database
   uint64_t too_large_ = ~uint64_t{0};                  // the least memory of a launch that went beyond --max-bytes
 
   std::shared_mutex kernels_mutex_;
   std::unordered_map<const void*, std::shared_ptr<const RecordableKernel>> kernels_;
+
+  const StagingMemory staging_;
+  const std::shared_ptr<WriterThreads> writers_;
+  std::atomic<uint64_t> losses_ = 0;  // how often pages that captures count on could not be stored
+  CommitQueue commits_;               // destroyed first: what it does needs the rest
 };
 
 }  // namespace mneme

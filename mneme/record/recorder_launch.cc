@@ -5,6 +5,7 @@
 #include <future>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "mneme/base/log.h"
 #include "mneme/record/reachable_memory.h"
@@ -21,22 +22,6 @@ std::string now_utc() {
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
 }
-
-// A launch counts as being stored while one lives. A process that is killed meanwhile leaves it so.
-class Storing {
- public:
-  explicit Storing(RecordingReport* report) : report_(report) {
-    if (report_) ++report_->storing;
-  }
-  ~Storing() {
-    if (report_) --report_->storing;
-  }
-  Storing(const Storing&) = delete;
-  Storing& operator=(const Storing&) = delete;
-
- private:
-  RecordingReport* report_;
-};
 
 bool points_into(ByteSpan parameters, const MemoryRange& place) {
   for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
@@ -80,6 +65,19 @@ ProgramShape shape_of(const InstanceRecord& instance) {
 }
 
 Status changed_meanwhile() { return error(Code::unavailable, "other threads have changed the memory meanwhile"); }
+
+uint64_t nanoseconds_of(std::chrono::steady_clock::duration time) {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+}
+
+// Of what waits to be stored but the pages.
+Bytes size_in_queue(const Recording& recording) {
+  Bytes size(recording.ir.size());
+  for (const ByteVector& image : recording.images) size += Bytes(image.size());
+  for (const MemoryState* state : {&recording.prologue, &recording.epilogue})
+    for (const Region& region : state->regions) size += Bytes(sizeof(Region) + region.pages.size() * sizeof(Digest));
+  return size;
+}
 
 bool arguments_are_there(const RecordableKernel& kernel, void* const* arguments) {
   const size_t count = kernel.record.parameters.size();
@@ -240,6 +238,8 @@ void Recorder::pass(CapturePtr selected, NotRecorded reason) {
 
 Recorder::CapturePtr Recorder::begin_launch(CapturePtr capture, Launch& launch) {
   if (state_ == State::ended) return pass(std::move(capture), NotRecorded::ended), nullptr;
+  // Before others wait: what is left of the limit is known when all is written.
+  if (options_.max_bytes) commits_.wait();
   if (!gate_.begin_capture()) return pass(std::move(capture), NotRecorded::concurrent), nullptr;
   // A capture that begins from here on waits at the gate. Under one that has begun nothing may wait for the device.
   if (stream_captures_ > 0) {
@@ -249,7 +249,7 @@ Recorder::CapturePtr Recorder::begin_launch(CapturePtr capture, Launch& launch) 
   auto is_new = capture_prologue(*capture);
   if (is_new.ok() && *is_new) return capture;
   // The program has unmapped memory that it had registered.
-  if (!is_new.ok() && capture->opened->states.lost_host_memory()) return give_up(*capture, NotRecorded::host_memory), nullptr;
+  if (!is_new.ok() && capture->opened->states->lost_host_memory()) return give_up(*capture, NotRecorded::host_memory), nullptr;
   if (!is_new.ok() && gate_.disturbed()) return give_up(*capture, NotRecorded::concurrent), nullptr;
   if (!is_new.ok() && capture->textures.lost_array()) return give_up(*capture, NotRecorded::textures), nullptr;
   if (!is_new.ok()) return fail(*capture, is_new.status()), nullptr;
@@ -281,7 +281,8 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   capture.memory.allocations = opened.space->allocations();
   capture.memory.mapped = outside_memory_.mapped(opened.ordinal);
   capture.memory.managed = outside_memory_.managed();
-  opened.states.forget_freed(capture.memory);
+  if (opened.losses != std::exchange(opened.losses, losses_)) opened.states->forget();
+  opened.states->forget_freed(capture.memory);
   auto reason = choose_textures(capture);
   if (!reason && options_.memory_extent == MemoryExtent::reachable) MNEME_TRY(keep_reachable(capture));
   if (!reason && !capture.textures.take_memory(*opened.space, capture.memory).ok()) reason = NotRecorded::textures;
@@ -293,16 +294,19 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
   }
   capture.memory.vendor = &capture.vendor;
   PublicationOptions publication;
+  publication.writers = writers_;
   if (options_.max_bytes) {
     std::lock_guard lock(mutex_);
     publication.limit = Bytes(options_.max_bytes->count - std::min(options_.max_bytes->count, written_));
   }
   MNEME_ASSIGN(capture.publication, opened.database->begin_publication(publication));
+  const uint64_t removals = opened.database->removals();
+  if (std::exchange(opened.removals, removals) != removals) opened.states->forget();
   MNEME_TRY(read_memory(capture));
 
   MemoryState& prologue = capture.recording.prologue;
   InstanceRecord& instance = capture.recording.instance;
-  prologue = opened.states.state();
+  prologue = opened.states->state();
   prologue.textures = capture.textures.set();
   const DeviceProperties& device = opened.device->properties();
   instance.device_kind = to_string(device.kind);
@@ -317,6 +321,7 @@ Result<bool> Recorder::capture_prologue(Capture& capture) {
     count(selection_.same(), capture.kernel->display_name());
     return false;
   }
+  if (is_in_flight(instance)) commits_.wait();
   MNEME_ASSIGN(bool is_known, opened.database->has_instance(instance.static_hash, instance.dynamic_hash));
   if (!is_known) return true;
   capture.kernel->counts->remember(instance.dynamic_hash, shape_of(instance));
@@ -367,13 +372,21 @@ std::optional<NotRecorded> Recorder::wait_for_device(Vendor& vendor) const {
 
 Status Recorder::read_memory(Capture& capture) {
   Opened& opened = *capture.opened;
+  const StateCapture::Cost before = opened.states->cost();
   {
     const Gate::Reading reading(gate_);
     if (!reading.ok()) return changed_meanwhile();
     MNEME_TRY(capture.textures.copy_arrays(capture.vendor));
-    MNEME_TRY(opened.states.capture(*opened.stream, capture.memory, *capture.publication));
+    MNEME_TRY(opened.states->capture(*opened.stream, capture.memory, *capture.publication));
   }
-  return capture.publication->wait();
+  MNEME_TRY(opened.states->finish(*capture.publication));
+  if (RecordingReport* report = environment_.report) {
+    const StateCapture::Cost& after = opened.states->cost();
+    report->hashing += nanoseconds_of(after.hashing - before.hashing);
+    report->copying += nanoseconds_of(after.copying - before.copying);
+    report->copied_bytes += (after.copied - before.copied).count;
+  }
+  return {};
 }
 
 // Which of the program's textures the launch is recorded with: all of its device, since a handle may come from memory. Why it is
@@ -438,28 +451,66 @@ void Recorder::end_launch(CapturePtr capture, bool launched) {
   const ProgramShape shape = shape_of(instance);
   count_shapes_of_groups();
   instance.shape_launches = launches_of(*capture->kernel->counts, {instance.static_hash, instance.dynamic_hash}, shape);
-  const Storing storing(environment_.report);
-  Status status = publish(*capture);
-  if (!status.ok() && (gate_.disturbed() || capture->opened->states.lost_host_memory()))
+  std::shared_ptr<Captured> captured(
+      new Captured{capture->kernel, capture->opened, capture->memory.size(), {}, nullptr, {}, Storing(environment_.report)});
+  Status status = capture_epilogue(*capture);
+  if (!status.ok() && (gate_.disturbed() || capture->opened->states->lost_host_memory()))
     return give_up(*capture, NotRecorded::concurrent);
   if (!status.ok() && capture->textures.lost_array()) return give_up(*capture, NotRecorded::textures);
   if (!status.ok()) return fail(*capture, status);
-  capture->claim.keep();
-  capture->kernel->counts->remember(instance.dynamic_hash, shape);
+  captured->recording = std::move(capture->recording);
+  captured->publication = std::move(capture->publication);
+  captured->claim = std::move(capture->claim);
   {
     std::lock_guard lock(mutex_);
-    written_ += capture->publication->written().count;
+    in_flight_.insert({captured->recording.instance.static_hash, captured->recording.instance.dynamic_hash});
   }
-  log::debug("recorded {} as {}: {} of memory, {} written", capture->kernel->display_name(),
-             capture->recording.instance.dynamic_hash.hex(), capture->recording.instance.state_bytes,
-             capture->publication->written());
-  if (RecordingReport* report = environment_.report) {
-    ++report->instances;
-    if (!capture->kernel->counts->recorded.exchange(true)) ++report->new_kernels;
-    report->state_bytes += capture->recording.instance.state_bytes.count;
-    report->database_bytes += capture->publication->written().count;
-  }
+  // In the order of the captures, and so before another can begin.
+  commits_.add(size_in_queue(captured->recording), [this, captured] { commit(*captured); });
   release(*capture);
+  capture.reset();
+  const auto begin = std::chrono::steady_clock::now();
+  commits_.wait_for_room();
+  if (options_.max_bytes) commits_.wait();
+  if (environment_.report) environment_.report->waiting += nanoseconds_of(std::chrono::steady_clock::now() - begin);
+}
+
+bool Recorder::is_in_flight(const InstanceRecord& instance) {
+  std::lock_guard lock(mutex_);
+  return in_flight_.contains({instance.static_hash, instance.dynamic_hash});
+}
+
+// On any thread, when the program has gone on.
+void Recorder::commit(Captured& captured) {
+  const InstanceRecord& instance = captured.recording.instance;
+  Status status = captured.publication->commit(captured.recording);
+  if (status.ok()) {
+    captured.claim.keep();
+    captured.kernel->counts->remember(instance.dynamic_hash, shape_of(instance));
+    log::debug("recorded {} as {}: {} of memory, {} written", captured.kernel->display_name(), instance.dynamic_hash.hex(),
+               instance.state_bytes, captured.publication->written());
+    if (RecordingReport* report = environment_.report) {
+      ++report->instances;
+      if (!captured.kernel->counts->recorded.exchange(true)) ++report->new_kernels;
+      report->state_bytes += instance.state_bytes.count;
+      report->database_bytes += captured.publication->written().count;
+    }
+  } else {
+    count(failed_commit(captured, status), captured.kernel->display_name());
+  }
+  std::lock_guard lock(mutex_);
+  if (status.ok()) written_ += captured.publication->written().count;
+  in_flight_.erase({instance.static_hash, instance.dynamic_hash});
+}
+
+// What the launch is not recorded for. Later captures may count on the pages of this one.
+NotRecorded Recorder::failed_commit(Captured& captured, const Status& status) {
+  const NotRecorded reason = failure(captured.publication.get(), *captured.kernel, *captured.opened->database, captured.recording.instance,
+                                     captured.memory, status);
+  if (reason == NotRecorded::damaged_file)
+    if (Status kept = captured.publication->keep_pages(); !kept.ok()) end(kept);
+  if (reason != NotRecorded::damaged_file || state_ == State::ended) ++losses_;
+  return reason;
 }
 
 std::shared_ptr<Profile> Recorder::current_profile() {
@@ -494,16 +545,16 @@ void Recorder::end_timing(const std::optional<Timing>& timed, bool launched) {
   if (auto profile = current_profile()) profile->end(timed->tag, launched);
 }
 
-Status Recorder::publish(Capture& capture) {
+Status Recorder::capture_epilogue(Capture& capture) {
   Opened& opened = *capture.opened;
   MNEME_TRY(read_memory(capture));
-  capture.recording.epilogue = opened.states.state();
+  capture.recording.epilogue = opened.states->state();
   capture.recording.epilogue.textures = capture.textures.set();
   if (capture.kernel->record.level == CodeLevel::ir) {
     MNEME_ASSIGN(capture.recording.ir, kernel_bitcode(*capture.kernel->registered));
   }
   MNEME_ASSIGN(capture.recording.images, kernel_images(*capture.kernel));
-  return capture.publication->commit(capture.recording);
+  return {};
 }
 
 // Lets the other threads go on, and frees what they meanwhile wanted to.
@@ -518,7 +569,7 @@ void Recorder::release(Capture& capture) {
 void Recorder::give_up(Capture& capture, NotRecorded reason) {
   count(reason, capture.kernel->display_name());
   capture.publication.reset();
-  capture.opened->states.forget();
+  capture.opened->states->forget();
   release(capture);
 }
 
@@ -526,35 +577,38 @@ void Recorder::give_up(Capture& capture, NotRecorded reason) {
 void Recorder::abandon(Capture& capture) {
   count(NotRecorded::waits_for_host, capture.kernel->display_name());
   capture.publication.reset();
-  capture.opened->states.forget();
+  capture.opened->states->forget();
   gate_.end_capture();
 }
 
 // Of what is read while recording, and of what is replaced, only a kernel's own files can fail for it alone.
-bool Recorder::concerns_one_kernel(const Capture& capture, const Status& status) const {
+bool Recorder::concerns_one_kernel(Database& database, const InstanceRecord& instance, const Status& status) {
   if (status.code() == Code::corrupt || status.code() == Code::incompatible) return true;
-  const InstanceRecord& instance = capture.recording.instance;
-  return status.code() == Code::io &&
-         !capture.opened->database->check_own_files(instance.static_hash, instance.dynamic_hash).ok();
+  return status.code() == Code::io && !database.check_own_files(instance.static_hash, instance.dynamic_hash).ok();
+}
+
+// Ends what a failure ends: this launch, the kernel, or recording. Returns what the launch is not recorded for.
+NotRecorded Recorder::failure(const Publication* publication, const RecordableKernel& kernel, Database& database,
+                              const InstanceRecord& instance, Bytes memory, const Status& status) {
+  if (publication && publication->over_limit()) {
+    std::lock_guard lock(mutex_);
+    too_large_ = std::min(too_large_, memory.count);
+    return NotRecorded::beyond_bytes;
+  }
+  if (concerns_one_kernel(database, instance, status)) {
+    if (!kernel.counts->refused.exchange(true))
+      log::warning("{} is not recorded, other kernels are: {}; remove the file, or name another directory with -rdb",
+                   kernel.display_name(), status.message());
+    selection_.change();
+    return NotRecorded::damaged_file;
+  }
+  end(status.with_context("recording " + kernel.display_name()));
+  return NotRecorded::ended;
 }
 
 void Recorder::fail(Capture& capture, const Status& status) {
-  if (capture.publication && capture.publication->over_limit()) {
-    {
-      std::lock_guard lock(mutex_);
-      too_large_ = std::min(too_large_, capture.memory.size().count);
-    }
-    return give_up(capture, NotRecorded::beyond_bytes);
-  }
-  if (concerns_one_kernel(capture, status)) {
-    if (!capture.kernel->counts->refused.exchange(true))
-      log::warning("{} is not recorded, other kernels are: {}; remove the file, or name another directory with -rdb",
-                   capture.kernel->display_name(), status.message());
-    selection_.change();
-    return give_up(capture, NotRecorded::damaged_file);
-  }
-  end(status.with_context("recording " + capture.kernel->display_name()));
-  give_up(capture, NotRecorded::ended);
+  give_up(capture, failure(capture.publication.get(), *capture.kernel, *capture.opened->database, capture.recording.instance,
+                           capture.memory.size(), status));
 }
 
 }  // namespace mneme

@@ -153,7 +153,12 @@ std::optional<ShapeLaunches> Recorder::launches_of(const KernelCounts& counts, c
   return launches;
 }
 
-void Recorder::finish_profile() {
+void Recorder::finish() {
+  commits_.finish();
+  tell_counts();
+}
+
+void Recorder::tell_counts() {
   if (state_ != State::open) return;
   if (profiles_only()) return tell_profiles();
   std::shared_ptr<Database> database;

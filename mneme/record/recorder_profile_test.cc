@@ -17,7 +17,7 @@ class RecordNothing : public ::testing::Test {
     return options;
   }
   LaunchProfile profile() {
-    recorder()->finish_profile();
+    recorder()->finish();
     return *file_.sum();
   }
   ProfileFile file_ = *ProfileFile::create();
@@ -120,7 +120,7 @@ TEST_F(RecordNothing, AFileThatTheProgramHasClosedIsMissedAloud) {
   int* data = program.allocate<int>(100);
   EXPECT_EQ(program.launch(program.increment, data, 1), cudaSuccess);
   ::testing::internal::CaptureStderr();
-  recorder()->finish_profile();
+  recorder()->finish();
   EXPECT_EQ(
       ::testing::internal::GetCapturedStderr(),
       "mneme: warning: the profile of this process is not kept: file descriptor 1048576 leads to no profile: the program has "
@@ -141,7 +141,7 @@ TEST(RecordShapes, EachInstanceKeepsHowOftenItsShapeRan) {
   ASSERT_EQ(program.instances().size(), 1u);
   EXPECT_EQ(program.instances()[0].shape_launches, (ShapeLaunches{1, std::nullopt}))
       << "for a program that does not come to its end";
-  recorder()->finish_profile();
+  recorder()->finish();
   EXPECT_EQ(program.instances()[0].shape_launches, (ShapeLaunches{9, std::nullopt}));
   EXPECT_FALSE(program.instances()[0].recorded_time.has_value());
 }
@@ -153,7 +153,7 @@ TEST(RecordShapes, WithAProfileHowLongThatTookToo) {
   FakeProgram program(options);
   int* data = program.allocate<int>(100);
   for (int i = 0; i < 9; ++i) EXPECT_EQ(program.launch(program.increment, data, 100), cudaSuccess);
-  recorder()->finish_profile();
+  recorder()->finish();
   const InstanceRecord instance = program.instances().at(0);
   ASSERT_TRUE(instance.shape_launches.has_value());
   EXPECT_EQ(instance.shape_launches->count, 9u);
@@ -172,7 +172,7 @@ TEST(RecordShapes, AnInstanceThatIsThereTellsOfTheLastRecording) {
     FakeProgram program(options);
     int* data = program.allocate<int>(100);
     for (int i = 0; i < launches; ++i) EXPECT_EQ(program.launch(program.increment, data, 100), cudaSuccess);
-    recorder()->finish_profile();
+    recorder()->finish();
     const auto listing = Database::open(options.database)->list();
     ASSERT_EQ(listing->kernels.at(0).instances.size(), 1u);
     EXPECT_EQ(listing->kernels[0].instances[0].shape_launches->count, static_cast<uint64_t>(launches));

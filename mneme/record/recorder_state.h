@@ -11,6 +11,22 @@
 
 namespace mneme {
 
+// A launch counts as being stored while one lives. A process that is killed meanwhile leaves it so.
+class Storing {
+ public:
+  explicit Storing(RecordingReport* report) : report_(report) {
+    if (report_) ++report_->storing;
+  }
+  ~Storing() {
+    if (report_) --report_->storing;
+  }
+  Storing(const Storing&) = delete;
+  Storing& operator=(const Storing&) = delete;
+
+ private:
+  RecordingReport* report_;
+};
+
 // Everything that exists once the device is open. Destroyed in reverse order.
 struct Recorder::Opened {
   int ordinal = 0;
@@ -18,7 +34,9 @@ struct Recorder::Opened {
   std::unique_ptr<AddressSpace> space;
   std::unique_ptr<Stream> stream;  // for captures
   std::shared_ptr<Database> database;
-  StateCapture states;  // used by the capturing thread only
+  std::unique_ptr<StateCapture> states;  // used by the capturing thread only
+  uint64_t removals = 0;                 // Database::removals(), likewise
+  uint64_t losses = 0;                   // Recorder::losses_ when the states were last forgotten for it
 };
 
 // Of a device where nothing is recorded, from its opening to its reset.
@@ -40,6 +58,17 @@ struct Recorder::Capture {
   Recording recording{};
   Selection::Claim claim{};  // refers to the kernel's counts
   bool idle = true;          // whether the device had nothing to do when it was last waited for
+};
+
+// What is left to be stored of a launch that was captured. It is done by the commit queue.
+struct Recorder::Captured {
+  std::shared_ptr<const RecordableKernel> kernel;
+  std::shared_ptr<Opened> opened;  // has the database, which outlives the publication
+  Bytes memory;                    // that the launch was recorded with
+  Recording recording;
+  std::unique_ptr<Publication> publication;
+  Selection::Claim claim;
+  Storing storing;
 };
 
 }  // namespace mneme

@@ -10,8 +10,20 @@
 namespace mneme {
 namespace {
 
-// A batch is what one writer thread works on at a time.
-constexpr uint64_t kBatchPages = Bytes(4_MiB).count / kPageSize.count;
+using Clock = std::chrono::steady_clock;
+
+// Adds the time of its life to a duration.
+class Timed {
+ public:
+  explicit Timed(Clock::duration& sum) : sum_(sum) {}
+  ~Timed() { sum_ += Clock::now() - begin_; }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  Clock::duration& sum_;
+  const Clock::time_point begin_ = Clock::now();
+};
 
 bool has(const std::vector<MemoryRange>& memory, uint64_t address) {
   auto found = std::lower_bound(memory.begin(), memory.end(), address,
@@ -19,49 +31,78 @@ bool has(const std::vector<MemoryRange>& memory, uint64_t address) {
   return found != memory.end() && found->address.address == address;
 }
 
+const ByteVector& zero_page() {
+  static const ByteVector zeros(kPageSize.count);
+  return zeros;
+}
+
+const Digest& zero_digest() {
+  static const Digest digest = digest_of(zero_page());
+  return digest;
+}
+
+// Pages are aligned by address, and ranges are hashed by pages from where they start: a first page that is not whole is a range of
+// its own.
+std::vector<MemoryRange> ranges_to_hash(const std::vector<MemoryRange>& allocations) {
+  std::vector<MemoryRange> ranges;
+  for (const MemoryRange& allocation : allocations) {
+    const MemoryRange head = page_extent(allocation, 0);
+    if (head.size != kPageSize && head.size < allocation.size) {
+      ranges.push_back(head);
+      ranges.push_back({head.end(), allocation.size - head.size});
+    } else {
+      ranges.push_back(allocation);
+    }
+  }
+  return ranges;
+}
+
 }  // namespace
 
 class StateCapture::Source {
  public:
   virtual ~Source() = default;
-  virtual Status read(MutableByteSpan to, DevicePtr from) = 0;
-  virtual Status hash(std::span<uint64_t> hashes, DevicePtr from, Bytes size) = 0;
-
-  // Pages are aligned by address and hash counts from where it starts: a first page that is not whole is a call of its own.
-  Status hash_pages(const MemoryRange& memory, std::span<uint64_t> hashes) {
-    MemoryRange head = page_extent(memory, 0);
-    uint64_t aligned = 0;
-    if (head.size != kPageSize && hashes.size() > 1) {
-      MNEME_TRY(hash(hashes.first(1), head.address, head.size));
-      aligned = head.size.count;
-      hashes = hashes.subspan(1);
-    }
-    return hash(hashes, memory.address + Bytes(aligned), memory.size - Bytes(aligned));
-  }
+  virtual Status read(MutableByteSpan to, std::span<const MemoryRange> from) = 0;
+  virtual Status hash(std::span<uint64_t> hashes, std::span<const MemoryRange> from) = 0;
+  // The hash of a whole page of zeros; nothing: it is not known.
+  virtual std::optional<uint64_t> zero_hash() = 0;
 };
 
 class StateCapture::DeviceSource final : public Source {
  public:
-  explicit DeviceSource(Stream& stream) : stream_(stream) {}
-  Status read(MutableByteSpan to, DevicePtr from) override { return stream_.copy_to_host(to, from); }
-  Status hash(std::span<uint64_t> hashes, DevicePtr from, Bytes size) override {
-    return stream_.hash_pages(hashes, from, size, kPageSize);
+  DeviceSource(StateCapture& capture, Stream& stream) : capture_(capture), stream_(stream) {}
+  Status read(MutableByteSpan to, std::span<const MemoryRange> from) override {
+    if (capture_.ring_.is_pinned()) return stream_.gather(to, from);
+    for (const MemoryRange& range : from) {
+      MNEME_TRY(stream_.copy_to_host(to.first(range.size.count), range.address));
+      to = to.subspan(range.size.count);
+    }
+    return {};
   }
+  Status hash(std::span<uint64_t> hashes, std::span<const MemoryRange> from) override {
+    return stream_.hash_ranges(hashes, from, kPageSize);
+  }
+  std::optional<uint64_t> zero_hash() override { return capture_.hash_zeros(stream_); }
 
  private:
+  StateCapture& capture_;
   Stream& stream_;
 };
 
-// A variable lies in the context that its code was loaded into, which need not be the stream's.
+// A variable lies in the context that its code was loaded into, which need not be the stream's. All of it is read.
 class StateCapture::VariableSource final : public Source {
  public:
   VariableSource(Stream& stream, Vendor* vendor) : stream_(stream), vendor_(vendor) {}
-  Status read(MutableByteSpan to, DevicePtr from) override {
-    return vendor_ ? vendor_->read_variable(stream_, to, from) : stream_.copy_to_host(to, from);
+  Status read(MutableByteSpan to, std::span<const MemoryRange> from) override {
+    for (const MemoryRange& range : from) {
+      const MutableByteSpan part = to.first(range.size.count);
+      MNEME_TRY(vendor_ ? vendor_->read_variable(stream_, part, range.address) : stream_.copy_to_host(part, range.address));
+      to = to.subspan(range.size.count);
+    }
+    return {};
   }
-  Status hash(std::span<uint64_t> hashes, DevicePtr from, Bytes size) override {
-    return stream_.hash_pages(hashes, from, size, kPageSize);
-  }
+  Status hash(std::span<uint64_t>, std::span<const MemoryRange>) override { return {}; }
+  std::optional<uint64_t> zero_hash() override { return std::nullopt; }
 
  private:
   Stream& stream_;
@@ -70,50 +111,103 @@ class StateCapture::VariableSource final : public Source {
 
 class StateCapture::HostSource final : public Source {
  public:
-  Status read(MutableByteSpan to, DevicePtr from) override { return read_own_memory(to, from); }
-  Status hash(std::span<uint64_t> hashes, DevicePtr from, Bytes size) override {
-    ByteVector page(kPageSize.count);
-    for (size_t i = 0; i < hashes.size(); ++i) {
-      const uint64_t begin = i * kPageSize.count;
-      MutableByteSpan bytes = MutableByteSpan(page).first(std::min(kPageSize.count, size.count - begin));
-      MNEME_TRY(read_own_memory(bytes, from + Bytes(begin)));
-      hashes[i] = hash_host_page(bytes, kPageSize, 0);
+  Status read(MutableByteSpan to, std::span<const MemoryRange> from) override {
+    for (const MemoryRange& range : from) {
+      MNEME_TRY(read_own_memory(to.first(range.size.count), range.address));
+      to = to.subspan(range.size.count);
     }
     return {};
   }
+  Status hash(std::span<uint64_t> hashes, std::span<const MemoryRange> from) override {
+    ByteVector page(kPageSize.count);
+    auto hash = hashes.begin();
+    for (const MemoryRange& range : from)
+      for (Bytes done; done < range.size; done += kPageSize) {
+        const MutableByteSpan bytes = MutableByteSpan(page).first(std::min(kPageSize, range.size - done).count);
+        MNEME_TRY(read_own_memory(bytes, range.address + done));
+        *hash++ = hash_host_page(bytes, kPageSize, 0);
+      }
+    return {};
+  }
+  std::optional<uint64_t> zero_hash() override { return hash_host_page(zero_page(), kPageSize, 0); }
 };
 
-Status StateCapture::read_pages(Source& source, const MemoryRange& memory, uint64_t first, uint64_t last, Digest* digests,
-                                Publication& publication) {
-  for (uint64_t begin = first; begin < last; begin += kBatchPages) {
-    const uint64_t end = std::min(begin + kBatchPages, last);
-    const MemoryRange head = page_extent(memory, begin), tail = page_extent(memory, end - 1);
-    const Bytes size = tail.end() - head.address;
+// Nothing where the device has no memory for it: zeros are then copied as other pages are.
+std::optional<uint64_t> StateCapture::hash_zeros(Stream& stream) {
+  if (zero_hash_) return zero_hash_;
+  auto zeros = device_.allocate(kPageSize);
+  if (!zeros.ok()) return std::nullopt;
+  uint64_t hash = 0;
+  Status status = stream.fill(*zeros, std::byte{0}, kPageSize);
+  if (status.ok()) status = stream.hash_pages({&hash, 1}, *zeros, kPageSize, kPageSize);
+  if (status.ok()) zero_hash_ = hash;
+  [[maybe_unused]] Status freed = device_.free(*zeros);
+  return zero_hash_;
+}
+
+// So that the database has the page whose digest the capture knows without copying one.
+Status StateCapture::put_zeros(Publication& publication) {
+  PageBatch batch{std::shared_ptr<std::byte[]>(new std::byte[kPageSize.count]()), {{kPageSize.count, &digest_of_zeros_}}, true};
+  return publication.put(std::move(batch));
+}
+
+Status StateCapture::copy_pages(Source& source, std::span<const Page> pages, Publication& publication) {
+  const Timed timed(cost_.copying);
+  while (!pages.empty()) {
     PageBatch batch;
-    batch.bytes = std::make_unique_for_overwrite<std::byte[]>(size.count);
-    MNEME_TRY(source.read({batch.bytes.get(), size.count}, head.address));
-    for (uint64_t i = begin; i < end; ++i) batch.pages.push_back({page_extent(memory, i).size.count, &digests[i]});
+    batch.lent = true;
+    MNEME_ASSIGN(batch.bytes, ring_.take([&] { return writers_->help(WriterThreads::Order::first); }));
+    std::vector<MemoryRange> ranges;
+    Bytes size;
+    for (; !pages.empty() && size + pages[0].range.size <= ring_.piece(); pages = pages.subspan(1)) {
+      const MemoryRange& page = pages[0].range;
+      size += page.size;
+      batch.pages.push_back({page.size.count, pages[0].digest});
+      if (!ranges.empty() && ranges.back().end() == page.address)
+        ranges.back().size += page.size;
+      else
+        ranges.push_back(page);
+    }
+    MNEME_TRY(source.read({batch.bytes.get(), size.count}, ranges));
+    cost_.copied += size;
     MNEME_TRY(publication.put(std::move(batch)));
   }
   return {};
 }
 
-Status StateCapture::capture_allocation(Source& source, const MemoryRange& allocation, Publication& publication) {
-  Known& known = known_[allocation.address.address];
-  const uint64_t pages = page_count(allocation);
-  const bool fresh = known.size != allocation.size;
-  std::vector<uint64_t> hashes(pages);
-  MNEME_TRY(source.hash_pages(allocation, hashes));
-  if (fresh) known.digests.assign(pages, {});
-  for (uint64_t i = 0; i < pages;) {
-    uint64_t end = i;
-    while (end < pages && (fresh || known.hashes[end] != hashes[end])) ++end;
-    if (end > i) MNEME_TRY(read_pages(source, allocation, i, end, known.digests.data(), publication));
-    i = std::max(end, i + 1);
+Status StateCapture::capture_allocations(Source& source, const std::vector<MemoryRange>& allocations, Publication& publication) {
+  if (allocations.empty()) return {};
+  uint64_t count = 0;
+  for (const MemoryRange& allocation : allocations) count += page_count(allocation);
+  std::vector<uint64_t> hashes(count);
+  std::optional<uint64_t> zeros;
+  {
+    const Timed timed(cost_.hashing);
+    MNEME_TRY(source.hash(hashes, ranges_to_hash(allocations)));
+    zeros = source.zero_hash();
   }
-  known.size = allocation.size;
-  known.hashes = std::move(hashes);
-  return {};
+  std::vector<Page> changed;
+  bool some_zeros = false;
+  auto hash = hashes.begin();
+  for (const MemoryRange& allocation : allocations) {
+    Known& known = known_[allocation.address.address];
+    const uint64_t pages = page_count(allocation);
+    const bool fresh = known.size != allocation.size;
+    if (fresh) known = {allocation.size, std::vector<uint64_t>(pages), std::vector<Digest>(pages)};
+    for (uint64_t i = 0; i < pages; ++i, ++hash) {
+      if (!fresh && known.hashes[i] == *hash) continue;
+      known.hashes[i] = *hash;
+      const MemoryRange page = page_extent(allocation, i);
+      if (zeros == *hash && page.size == kPageSize) {
+        known.digests[i] = zero_digest();
+        some_zeros = true;
+      } else {
+        changed.push_back({page, &known.digests[i]});
+      }
+    }
+  }
+  if (some_zeros) MNEME_TRY(put_zeros(publication));
+  return copy_pages(source, changed, publication);
 }
 
 Bytes StateCapture::Memory::size() const {
@@ -134,25 +228,30 @@ void StateCapture::forget_freed(const Memory& all) {
 Status StateCapture::capture(Stream& stream, const Memory& memory, Publication& publication) {
   memory_ = memory;
   lost_host_memory_ = false;
-  DeviceSource device(stream);
+  DeviceSource device(*this, stream);
+  std::vector<MemoryRange> on_device;
+  for (const auto* list : memory.device_lists()) on_device.insert(on_device.end(), list->begin(), list->end());
+  MNEME_TRY(capture_allocations(device, on_device, publication));
   HostSource host;
-  for (const auto* list : memory.device_lists())
-    for (const MemoryRange& allocation : *list) MNEME_TRY(capture_allocation(device, allocation, publication));
-  for (const MemoryRange& allocation : memory.host) {
-    Status status = capture_allocation(host, allocation, publication);
-    lost_host_memory_ = status.code() == Code::not_found;
-    MNEME_TRY(std::move(status));
-  }
+  Status status = capture_allocations(host, memory.host, publication);
+  lost_host_memory_ = status.code() == Code::not_found;
+  MNEME_TRY(std::move(status));
 
   VariableSource variables(stream, memory.vendor);
+  std::vector<Page> pages;
   globals_.clear();
   for (const CapturedGlobal& global : memory.globals) {
     Region& region = globals_.emplace_back(Region{Region::Kind::global, global.address, global.size, global.name, {}});
     region.pages.resize(page_count(region.range()));
     // The vector inside stays where it is when globals_ grows.
-    MNEME_TRY(read_pages(variables, region.range(), 0, region.pages.size(), region.pages.data(), publication));
+    for (uint64_t i = 0; i < region.pages.size(); ++i) pages.push_back({page_extent(region.range(), i), &region.pages[i]});
   }
-  return {};
+  return copy_pages(variables, pages, publication);
+}
+
+Status StateCapture::finish(Publication& publication) {
+  const Timed timed(cost_.copying);
+  return publication.wait();
 }
 
 MemoryState StateCapture::state() const {

@@ -1,11 +1,13 @@
 // StateCapture: reads the memory that has changed since the last capture, and hands it to a publication.
 //
-// The device hashes every page. Only pages whose hash differs from that of the last capture are copied and digested. What is
-// remembered of a page depends on its content alone, so memory that was freed and allocated again at the same place is captured
-// rightly. Used by the capturing thread only.
+// The device hashes every page. Only pages whose hash differs from that of the last capture are gathered into a PinnedRing and
+// digested, and of those that are all zero the digest is known. What is remembered of a page depends on its content alone, so
+// memory that was freed and allocated again at the same place is captured rightly. Used by the capturing thread only.
 #pragma once
 
 #include <array>
+#include <chrono>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -13,8 +15,10 @@
 #include "mneme/base/status.h"
 #include "mneme/device/address_space.h"
 #include "mneme/device/device.h"
+#include "mneme/record/pinned_ring.h"
 #include "mneme/snapshot/snapshot.h"
 #include "mneme/store/publication.h"
+#include "mneme/store/writer_threads.h"
 
 namespace mneme {
 
@@ -28,6 +32,11 @@ struct CapturedGlobal {
 
 class StateCapture {
  public:
+  // `device` must outlive this, and every publication that capture() was given, of which `writers` are the threads. The ring has
+  // pieces of this size.
+  StateCapture(Device& device, Bytes ring_piece, std::shared_ptr<WriterThreads> writers)
+      : device_(device), ring_(device, ring_piece), writers_(std::move(writers)) {}
+
   struct Memory {
     std::vector<MemoryRange> allocations;  // this list and the next ones are sorted by address
     std::vector<MemoryRange> mapped, managed;
@@ -44,7 +53,15 @@ class StateCapture {
   // the result once the publication's wait() is ok. After a failure, and when the publication is given up although the database
   // does not have its pages, call forget(): a later capture would otherwise take those pages for stored.
   Status capture(Stream& stream, const Memory& memory, Publication& publication);
+  // Waits until the publication has let go of the pages of capture(), and filled in their digests.
+  Status finish(Publication& publication);
   MemoryState state() const;
+  // How long captures took so far, and what they copied.
+  struct Cost {
+    std::chrono::steady_clock::duration hashing{}, copying{};
+    Bytes copied;
+  };
+  const Cost& cost() const { return cost_; }
   // Whether the last capture failed because host memory was not mapped any more.
   bool lost_host_memory() const { return lost_host_memory_; }
   void forget() { known_.clear(); }
@@ -58,14 +75,27 @@ class StateCapture {
     std::vector<Digest> digests;
   };
 
+  // A page that is to be copied.
+  struct Page {
+    MemoryRange range;
+    Digest* digest;
+  };
+
   class Source;  // where pages are read from: the device or the host
   class DeviceSource;
   class HostSource;
   class VariableSource;
-  Status capture_allocation(Source& source, const MemoryRange& allocation, Publication& publication);
-  Status read_pages(Source& source, const MemoryRange& memory, uint64_t first, uint64_t last, Digest* digests,
-                    Publication& publication);
+  Status capture_allocations(Source& source, const std::vector<MemoryRange>& allocations, Publication& publication);
+  Status copy_pages(Source& source, std::span<const Page> pages, Publication& publication);
+  Status put_zeros(Publication& publication);
+  std::optional<uint64_t> hash_zeros(Stream& stream);
 
+  Device& device_;
+  PinnedRing ring_;
+  std::shared_ptr<WriterThreads> writers_;
+  std::optional<uint64_t> zero_hash_;          // of a page on the device, once a capture has asked
+  Digest digest_of_zeros_;                     // as the publication fills it in
+  Cost cost_;
   Memory memory_;                              // of the last capture
   std::unordered_map<uint64_t, Known> known_;  // by address
   std::vector<Region> globals_;

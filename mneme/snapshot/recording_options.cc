@@ -42,6 +42,9 @@ Status check_recording_options(const RecordingOptions& options) {
   if (space.count == 0 || space > kLargest || space.count % kStep.count != 0)
     return error(Code::invalid_argument, "an address range of {} cannot be reserved: from {} to {}, in steps of {}", space, kStep,
                  kLargest, kStep);
+  if (options.staging && options.staging->count != 0 && *options.staging < kLeastStaging)
+    return error(Code::invalid_argument, "recorded memory cannot wait in {}: give --staging {} or more, or 0", *options.staging,
+                 kLeastStaging);
   // Others would reach the recorder under another name.
   if (!is_utf8(options.database))
     return error(Code::invalid_argument, "recording to {}: its path is no UTF-8: name the folder otherwise",
@@ -70,6 +73,7 @@ std::string encode_recording_options(const RecordingOptions& options) {
                          {"distinct", options.distinct ? to_string(*options.distinct) : ""},
                          {"max_launch_bytes", limit(options.max_launch_bytes)},
                          {"max_bytes", limit(options.max_bytes)},
+                         {"staging", limit(options.staging)},
                          {"memory_extent", to_string(options.memory_extent)},
                          {"profile", options.profile},
                          {"report", descriptor(options.report)},
@@ -83,7 +87,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   const std::string name = kName;
   JsonCursor root(json, name);
   RecordingOptions options;
-  uint64_t max_launch_bytes = 0, max_bytes = 0, report = 0, profile_file = 0, owner = 0;
+  uint64_t max_launch_bytes = 0, max_bytes = 0, staging = 0, report = 0, profile_file = 0, owner = 0;
   std::string distinct, memory_extent;
   MNEME_TRY(root.read("database", options.database));
   MNEME_TRY(root.read("address_space", options.address_space));
@@ -98,6 +102,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   MNEME_TRY(root.read("distinct", distinct));
   MNEME_TRY(root.read("max_launch_bytes", max_launch_bytes));
   MNEME_TRY(root.read("max_bytes", max_bytes));
+  MNEME_TRY(root.read("staging", staging));
   MNEME_TRY(root.read("memory_extent", memory_extent));
   MNEME_TRY(root.read("profile", options.profile));
   MNEME_TRY(root.read("report", report, 1 << 30));
@@ -109,6 +114,7 @@ Result<RecordingOptions> decode_recording_options(std::string_view text) {
   MNEME_ASSIGN(options.memory_extent, parse_memory_extent(memory_extent));
   if (max_launch_bytes != kNoLimit) options.max_launch_bytes = Bytes(max_launch_bytes);
   if (max_bytes != kNoLimit) options.max_bytes = Bytes(max_bytes);
+  if (staging != kNoLimit) options.staging = Bytes(staging);
   options.report = static_cast<int>(report) - 1;
   options.profile_file = static_cast<int>(profile_file) - 1;
   options.owner = static_cast<int>(owner);

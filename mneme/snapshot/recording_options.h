@@ -16,6 +16,7 @@
 namespace mneme {
 
 inline constexpr uint64_t kDefaultMaxInstances = 4;
+inline constexpr Bytes kLeastStaging = 16_MiB;
 
 // In what two launches of a kernel must differ for both to be recorded.
 enum class Distinct { shape, arguments, data };  // `arguments`: in shape or arguments; `data`: in these or in memory
@@ -38,6 +39,7 @@ struct RecordingOptions {
   std::optional<Distinct> distinct;       // leaves out, and does not count, what is the same as a launch recorded by this process
   std::optional<Bytes> max_launch_bytes;  // the most memory that a launch may be recorded with
   std::optional<Bytes> max_bytes;         // the most that a process may add to the database
+  std::optional<Bytes> staging;           // the most memory in which captured launches wait to be stored; 0: the program waits
   MemoryExtent memory_extent = MemoryExtent::reachable;  // what a launch is recorded with
   bool profile = false;                                  // times the program's own launches
   int report = -1;                                       // file descriptor of the RecordingReport, or -1

@@ -37,7 +37,7 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
     EXPECT_NE(*read, usual) << name;
   };
   auto& [database, address_space, kernels, exclude, slowest, window, ranks, skip, every, max, distinct, max_launch_bytes,
-         max_bytes, memory_extent, profile, report, profile_file, owner] = options;
+         max_bytes, staging, memory_extent, profile, report, profile_file, owner] = options;
   change(database, "/data/db", "database", see);
   change(address_space, 8_GiB, "address_space", see);
   change(kernels, "^axpy", "kernels", see);
@@ -53,6 +53,8 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
   change(max_launch_bytes, 1_GiB, "max_launch_bytes", see);
   change(max_bytes, Bytes(0), "max_bytes", see);
   change(max_bytes, 1_GiB, "max_bytes", see);
+  change(staging, Bytes(0), "staging", see);
+  change(staging, 1_GiB, "staging", see);
   change(memory_extent, MemoryExtent::all, "memory_extent", see);
   change(profile, true, "profile", see);
   change(report, 0, "report", see);
@@ -60,6 +62,17 @@ TEST(RecordingOptions, EveryMemberReachesTheRecorder) {
   change(profile_file, 0, "profile_file", see);
   change(profile_file, 6, "profile_file", see);
   change(owner, 4711, "owner", see);
+}
+
+TEST(RecordingOptions, StagingHasRoomForSomePagesOrIsNone) {
+  RecordingOptions options;
+  for (std::optional<Bytes> staging : {std::optional<Bytes>(), {Bytes(0)}, {kLeastStaging}, {1_GiB}}) {
+    options.staging = staging;
+    EXPECT_TRUE(check_recording_options(options).ok());
+  }
+  options.staging = 15_MiB;
+  EXPECT_EQ(check_recording_options(options).to_string(),
+            "invalid_argument: recorded memory cannot wait in 15.0 MiB: give --staging 16.0 MiB or more, or 0");
 }
 
 TEST(RecordingOptions, AnAddressSpaceIsOfWholeStepsUpToOneTiB) {

@@ -110,10 +110,24 @@ Status PageStore::missing(const Digest& page) const {
                gone.empty() ? "" : "; missing, though recordings name it: ", fmt::join(gone, ", "));
 }
 
-std::optional<Digest> PageStore::pack_of(const Digest& page) const {
+bool PageStore::has_read(const Digest& digest, Bytes size) const {
   std::shared_lock lock(mutex_);
-  auto found = places_.find(page);
-  return found == places_.end() ? std::nullopt : std::optional(found->second.pack->name);
+  auto found = places_.find(digest);
+  return found != places_.end() && found->second.whole && found->second.pack->pages[found->second.index].size == size.count;
+}
+
+Result<std::set<Digest>> PageStore::packs_of(std::span<const Digest> pages) const {
+  std::set<Digest> packs;
+  const Pack* last = nullptr;
+  std::shared_lock lock(mutex_);
+  for (const Digest& page : pages) {
+    auto found = places_.find(page);
+    if (found == places_.end())
+      return error(Code::unavailable, "{}: page {} is not stored, since the recording that was to store it has failed",
+                   directory_.string(), page.hex());
+    if (found->second.pack != last) packs.insert((last = found->second.pack)->name);
+  }
+  return packs;
 }
 
 void PageStore::expect(const std::vector<Digest>& packs) {

@@ -33,8 +33,10 @@ class PageStore {
   void forget();
   // Whether a page of this content and size is stored and can be read. It is read to find out, and not again once it was whole.
   bool holds_whole(const Digest& digest, Bytes size);
-  // The name of the pack that holds a page.
-  std::optional<Digest> pack_of(const Digest& page) const;
+  // Whether holds_whole() is known to be true, without reading.
+  bool has_read(const Digest& digest, Bytes size) const;
+  // The names of the packs that hold these pages. unavailable: no pack holds one of them.
+  Result<std::set<Digest>> packs_of(std::span<const Digest> pages) const;
   // Names packs that should exist. When a page is missing, the message names those of them that do not.
   void expect(const std::vector<Digest>& packs);
   // Where a page is stored. corrupt: no pack holds it. The message is about the first damaged pack where there is one, since the

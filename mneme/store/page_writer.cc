@@ -1,117 +1,158 @@
 #include "mneme/store/page_writer.h"
 
 #include <algorithm>
+#include <new>
 #include <set>
-
-#include "mneme/base/processors.h"
+#include <unordered_set>
 
 namespace mneme {
 namespace {
 
-unsigned thread_count(const PublicationOptions& options) {
-  return options.threads != 0 ? options.threads : std::clamp(usable_processors() / 2, 1u, 8u);
-}
+// What one thread takes of a lent batch.
+constexpr uint64_t kPartBytes = Bytes(1_MiB).count;
 
 }  // namespace
 
 PageWriter::PageWriter(PageStore& store, FileSystem& files, const PublicationOptions& options)
-    : store_(store), files_(files), options_(options) {}
+    : store_(store),
+      files_(files),
+      options_(options),
+      writers_(options.writers ? options.writers : std::make_shared<WriterThreads>(options.threads)) {}
 
 PageWriter::~PageWriter() {
-  {
-    std::lock_guard lock(mutex_);
-    queue_.clear();
+  std::unique_lock lock(mutex_);
+  if (status_.ok()) status_ = error(Code::unavailable, "the publication was given up");  // work that is left does nothing then
+  while (put_ != 0 || kept_ != 0) {
+    lock.unlock();
+    const auto left = writers_->take_all(this);
+    for (const auto& work : left) work();
+    lock.lock();
+    if (left.empty()) changed_.wait(lock, [&, before = put_ + kept_] { return put_ + kept_ != before; });
   }
-  stop();
+  lock.unlock();
+  writers_->release_claims(this, claims_);
   if (!pack_) return;
   [[maybe_unused]] Status closed = pack_->close();
   [[maybe_unused]] Status removed = files_.remove(path_);
 }
 
-void PageWriter::stop() {
+// `size` counts as pending until the work is done, and its status is this writer's.
+void PageWriter::add(WriterThreads::Order order, uint64_t& pending, uint64_t size, std::function<Status()> work) {
   {
     std::lock_guard lock(mutex_);
-    stopping_ = true;
+    pending += size;
   }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  writers_->add(order, this, [this, &pending, size, work = std::move(work)]() mutable {
+    std::unique_lock lock(mutex_);
+    const bool failed = !status_.ok();
+    lock.unlock();
+    Status status;
+    try {
+      if (!failed) status = work();
+    } catch (const std::bad_alloc&) {
+      status = error(Code::exhausted, "there is no memory to store pages with");
+    }
+    work = nullptr;  // lets go of the pages
+    lock.lock();
+    if (status_.ok()) status_ = std::move(status);
+    pending -= size;
+    changed_.notify_all();
+  });
 }
 
 Status PageWriter::put(PageBatch batch) {
-  uint64_t bytes = 0;
-  for (const PageBatch::Page& page : batch.pages) bytes += page.size;
-  std::unique_lock lock(mutex_);
-  // Threads start with the second batch: a small instance is not worth one.
-  if (threads_.empty() && queued_bytes_ != 0)
-    for (unsigned i = 0; i < thread_count(options_); ++i) threads_.emplace_back([this] { work(); });
-  changed_.wait(lock, [&] {
-    return threads_.empty() || queued_bytes_ == 0 || queued_bytes_ + bytes <= options_.queue.count || !status_.ok();
-  });
-  if (!status_.ok()) return status_;
-  queued_bytes_ += bytes;
-  queue_.push_back({std::move(batch), bytes});
-  changed_.notify_all();
-  return {};
-}
-
-Status PageWriter::wait() {
-  // This thread helps: it would only wait.
-  for (;;) {
-    std::unique_lock lock(mutex_);
-    if (queue_.empty()) break;
-    Job job = std::move(queue_.front());
-    queue_.pop_front();
-    bool failed = !status_.ok();
-    lock.unlock();
-    Status status = failed ? Status() : write(job.batch);
-    lock.lock();
-    queued_bytes_ -= job.bytes;
-    if (status_.ok()) status_ = status;
-    changed_.notify_all();
+  auto shared = std::make_shared<const PageBatch>(std::move(batch));
+  Part part{shared, 0, 0, shared->bytes.get(), 0};
+  if (!shared->lent) {
+    for (const PageBatch::Page& page : shared->pages) part.size += page.size;
+    part.last = shared->pages.size();
+    {
+      std::unique_lock lock(mutex_);
+      const auto has_room = [&] { return put_ == 0 || put_ + part.size <= options_.queue.count || !status_.ok(); };
+      while (!has_room()) {
+        lock.unlock();
+        const bool helped = !writers_->start() && writers_->help(WriterThreads::Order::first);
+        lock.lock();
+        if (!helped) changed_.wait(lock, has_room);
+      }
+      if (!status_.ok()) return status_;
+    }
+    add(WriterThreads::Order::first, put_, part.size, [this, part]() -> Status {
+      std::vector<Wanted> wanted;
+      MNEME_TRY(digest(part, wanted));
+      return store(wanted);
+    });
+    return {};
   }
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return queued_bytes_ == 0; });
+  for (size_t i = 0; i < shared->pages.size(); ++i) {
+    part.size += shared->pages[i].size;
+    if (part.size < kPartBytes && i + 1 < shared->pages.size()) continue;
+    part.last = i + 1;
+    add(WriterThreads::Order::first, put_, part.size, [this, part] { return digest_lent(part); });
+    part = {shared, i + 1, i + 1, part.bytes + part.size, 0};
+  }
+  std::lock_guard lock(mutex_);
   return status_;
 }
 
-void PageWriter::work() {
+// This thread helps: it would only wait.
+Status PageWriter::wait_for(const uint64_t& pending, WriterThreads::Order upto) {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-    if (queue_.empty()) return;
-    Job job = std::move(queue_.front());
-    queue_.pop_front();
-    bool failed = !status_.ok();
+  while (put_ != 0 || pending != 0) {
     lock.unlock();
-    Status status = failed ? Status() : write(job.batch);
+    const bool helped = writers_->help(upto);
     lock.lock();
-    queued_bytes_ -= job.bytes;
-    if (status_.ok()) status_ = status;
-    changed_.notify_all();
+    if (!helped) changed_.wait(lock, [&, before = put_ + kept_] { return put_ + kept_ != before || (put_ == 0 && pending == 0); });
   }
+  return status_;
 }
+
+Status PageWriter::wait() { return wait_for(put_, WriterThreads::Order::first); }
+Status PageWriter::settle() { return wait_for(kept_, WriterThreads::Order::later); }
 
 // Claimed first, and looked for then: of several threads with the same content one looks, and stores it where what is there is
 // damaged.
-bool PageWriter::claim(const Digest& digest, Bytes size) {
-  {
-    std::lock_guard lock(mutex_);
-    if (!claimed_.insert(digest).second) return false;
-  }
-  return !store_.holds_whole(digest, size);
-}
-
-Status PageWriter::write(const PageBatch& batch) {
-  ByteVector out;
-  std::vector<PackedPage> pages;
-  const std::byte* at = batch.bytes.get();
-  for (const PageBatch::Page& page : batch.pages) {
-    ByteSpan content(at, page.size);
+Status PageWriter::digest(const Part& part, std::vector<Wanted>& wanted) {
+  const std::byte* at = part.bytes;
+  for (size_t i = part.first; i < part.last; ++i) {
+    const PageBatch::Page& page = part.batch->pages[i];
+    const ByteSpan content(at, page.size);
     at += page.size;
     *page.digest = digest_of(content);
-    if (!claim(*page.digest, Bytes(page.size))) continue;
-    ByteVector stored = store_page(content, *page.digest, pages.emplace_back());
+    if (!writers_->claim(*page.digest, this)) continue;
+    {
+      std::lock_guard lock(mutex_);
+      claims_.push_back(*page.digest);
+    }
+    if (!store_.has_read(*page.digest, Bytes(page.size))) wanted.push_back({*page.digest, content});
+  }
+  return {};
+}
+
+Status PageWriter::digest_lent(const Part& part) {
+  std::vector<Wanted> wanted;
+  MNEME_TRY(digest(part, wanted));
+  if (wanted.empty()) return {};
+  std::shared_ptr<std::byte> block = part.size <= WriterThreads::kBlock.count ? writers_->take_block() : nullptr;
+  if (!block) return store(wanted);
+  std::byte* to = block.get();
+  uint64_t size = 0;
+  for (Wanted& page : wanted) {
+    std::ranges::copy(page.content, to);
+    page.content = {to, page.content.size()};
+    to += page.content.size();
+    size += page.content.size();
+  }
+  add(WriterThreads::Order::later, kept_, size, [this, block, wanted = std::move(wanted)] { return store(wanted); });
+  return {};
+}
+
+Status PageWriter::store(const std::vector<Wanted>& wanted) {
+  ByteVector out;
+  std::vector<PackedPage> pages;
+  for (const Wanted& page : wanted) {
+    if (store_.holds_whole(page.digest, Bytes(page.content.size()))) continue;
+    ByteVector stored = store_page(page.content, page.digest, pages.emplace_back());
     out.insert(out.end(), stored.begin(), stored.end());
   }
   return pages.empty() ? Status() : append(out, std::move(pages));
@@ -147,8 +188,7 @@ Status PageWriter::append(ByteSpan stored, std::vector<PackedPage> pages) {
 }
 
 Status PageWriter::finish() {
-  MNEME_TRY(wait());
-  stop();
+  MNEME_TRY(settle());
   if (!pack_) return {};
   Digest name;
   ByteVector tail = pack_tail(pages_, name);
@@ -171,15 +211,23 @@ Bytes PageWriter::finished_size() const {
   return written() + Bytes(pack_header().size() + pack_tail(pages_, ignored).size());
 }
 
-std::vector<Digest> PageWriter::packs_of(const MemoryState& state) const {
+Result<std::vector<Digest>> PageWriter::packs_of(const MemoryState& state) const {
   Digest own;
   if (pack_) pack_tail(pages_, own);
   std::unordered_set<Digest> in_own;
   for (const PackedPage& page : pages_) in_own.insert(page.digest);
-  std::set<Digest> packs;
+  std::vector<Digest> others;
+  bool some_in_own = false;
   for (const Region& region : state.regions)
-    for (const Digest& page : region.pages) packs.insert(in_own.contains(page) ? own : store_.pack_of(page).value_or(own));
-  return {packs.begin(), packs.end()};
+    for (const Digest& page : region.pages) {
+      if (in_own.contains(page))
+        some_in_own = true;
+      else
+        others.push_back(page);
+    }
+  MNEME_ASSIGN(std::set<Digest> packs, store_.packs_of(others));
+  if (some_in_own) packs.insert(own);
+  return std::vector<Digest>(packs.begin(), packs.end());
 }
 
 bool PageWriter::over_limit() const {

@@ -1,18 +1,16 @@
-// PageWriter: digests, compresses and appends pages to one new pack, with threads of its own. To be used by one thread.
+// PageWriter: digests, compresses and appends pages to one new pack. To be used by one thread at a time.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <memory>
 #include <mutex>
-#include <thread>
-#include <unordered_set>
 #include <vector>
 
 #include "mneme/base/file_system.h"
 #include "mneme/store/page_store.h"
 #include "mneme/store/publication.h"
+#include "mneme/store/writer_threads.h"
 
 namespace mneme {
 
@@ -24,49 +22,59 @@ class PageWriter {
   // As Publication::put() and wait().
   Status put(PageBatch batch);
   Status wait();
-  // Waits, and makes the pack part of the store. There is no pack if the store had every page already.
+  // Waits until every page is stored.
+  Status settle();
+  // Settles, and makes the pack part of the store. There is no pack if the store had every page already.
   Status finish();
 
   Bytes written() const;
-  // How many bytes finish() will have written in all. To be called after wait().
+  // How many bytes finish() will have written in all. To be called after settle().
   Bytes finished_size() const;
-  // The packs that will hold the pages of a memory state after finish(). To be called after wait().
-  std::vector<Digest> packs_of(const MemoryState& state) const;
+  // The packs that will hold the pages of a memory state after finish(). To be called after settle(). unavailable: a page is in
+  // none.
+  Result<std::vector<Digest>> packs_of(const MemoryState& state) const;
   bool over_limit() const;
 
  private:
-  struct Job {
-    PageBatch batch;
-    uint64_t bytes;
+  // A part of a batch, which one thread works on.
+  struct Part {
+    std::shared_ptr<const PageBatch> batch;
+    size_t first, last;      // pages
+    const std::byte* bytes;  // of the first one
+    uint64_t size;
+  };
+  // A page that is to be stored, unless the store turns out to have it.
+  struct Wanted {
+    Digest digest;
+    ByteSpan content;
   };
 
-  void work();
-  Status write(const PageBatch& batch);
-  bool claim(const Digest& digest, Bytes size);  // true when the page must be written to this pack
+  void add(WriterThreads::Order order, uint64_t& pending, uint64_t size, std::function<Status()> work);
+  Status digest(const Part& part, std::vector<Wanted>& wanted);
+  Status digest_lent(const Part& part);
+  Status store(const std::vector<Wanted>& wanted);
   Status append(ByteSpan stored, std::vector<PackedPage> pages);
   Status create_pack();
-  void stop();
+  Status wait_for(const uint64_t& pending, WriterThreads::Order upto);
 
   PageStore& store_;
   FileSystem& files_;
   const PublicationOptions options_;
+  const std::shared_ptr<WriterThreads> writers_;
 
-  mutable std::mutex mutex_;  // over everything below
+  mutable std::mutex mutex_;  // over everything up to pack_mutex_
   std::condition_variable changed_;
-  std::deque<Job> queue_;
-  uint64_t queued_bytes_ = 0;  // in the queue or being worked on
-  bool stopping_ = false;
+  uint64_t put_ = 0, kept_ = 0;  // bytes that wait or are worked on: what wait() waits for, and copies that are not stored yet
   bool over_limit_ = false;
   Status status_;
+  std::vector<Digest> claims_;
 
-  std::unordered_set<Digest> claimed_;
   std::mutex pack_mutex_;  // over the pack; never taken under mutex_
   Path path_;
   std::unique_ptr<WritableFile> pack_;
   std::vector<PackedPage> pages_;
   uint64_t end_ = 0;
   std::atomic<uint64_t> written_ = 0;
-  std::vector<std::thread> threads_;
 };
 
 }  // namespace mneme

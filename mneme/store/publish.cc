@@ -234,10 +234,10 @@ class DatabasePublication final : public Publication {
 
   Status commit(const Recording& recording) override {
     MNEME_TRY(check_images(recording));
-    MNEME_TRY(writer_.wait());
+    MNEME_TRY(writer_.settle());
     const InstanceRecord& instance = recording.instance;
-    const ByteVector prologue = encode(Moment::prologue, instance, recording.prologue),
-                     epilogue = encode(Moment::epilogue, instance, recording.epilogue);
+    MNEME_ASSIGN(const ByteVector prologue, encode(Moment::prologue, instance, recording.prologue));
+    MNEME_ASSIGN(const ByteVector epilogue, encode(Moment::epilogue, instance, recording.epilogue));
     Database::Impl::ImageFiles images;
     MNEME_ASSIGN(Database::Impl::Listed listed, database_.prepare_listing(recording, images));
     const Bytes needed = writer_.finished_size() + Bytes(prologue.size() + epilogue.size() + listed.growth);
@@ -251,12 +251,15 @@ class DatabasePublication final : public Publication {
     return database_.list_instance(recording, images, written_);
   }
 
+  Status keep_pages() override { return writer_.finish(); }
+
   Bytes written() const override { return writer_.written() + Bytes(written_); }
   bool over_limit() const override { return over_limit_ || writer_.over_limit(); }
 
  private:
-  ByteVector encode(Moment moment, const InstanceRecord& instance, const MemoryState& memory) const {
-    return encode_state({moment, instance.static_hash, instance.dynamic_hash, memory, writer_.packs_of(memory)});
+  Result<ByteVector> encode(Moment moment, const InstanceRecord& instance, const MemoryState& memory) const {
+    MNEME_ASSIGN(std::vector<Digest> packs, writer_.packs_of(memory));
+    return encode_state({moment, instance.static_hash, instance.dynamic_hash, memory, std::move(packs)});
   }
   Status write_state(Moment moment, const InstanceRecord& instance, const ByteVector& bytes) {
     const Path path = database_.path_of(state_file_name(moment, instance.static_hash, instance.dynamic_hash));
@@ -272,6 +275,8 @@ class DatabasePublication final : public Publication {
   bool over_limit_ = false;
   uint64_t written_ = 0;
 };
+
+uint64_t Database::removals() const { return impl_->removals; }
 
 Result<std::unique_ptr<Publication>> Database::begin_publication(const PublicationOptions& options) {
   MNEME_ASSIGN(auto use, impl_->files.lock(impl_->use_path(), impl_->patience, LockKind::shared));

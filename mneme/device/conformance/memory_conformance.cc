@@ -316,6 +316,47 @@ TEST_F(Memory, CopiesByList) {
   EXPECT_EQ(download<uint8_t>(to, bytes.size()), expected);
 }
 
+TEST_F(Memory, GatheredRangesFollowOneAnother) {
+  const auto bytes = random_bytes(5 << 20);
+  const DevicePtr from = upload(bytes);
+  auto pinned = device_->allocate_pinned(Bytes(bytes.size()));
+  ASSERT_OK(pinned.status());
+  ASSERT_EQ((*pinned)->bytes().size(), bytes.size());
+  // Many short ranges, few long ones, and none.
+  for (size_t step : {size_t{100'000}, size_t{2} << 20, bytes.size()}) {
+    std::vector<MemoryRange> ranges;
+    std::vector<uint8_t> expected;
+    for (size_t at = 0; at < bytes.size(); at += step) {
+      const size_t begin = at + at % 7, size = std::min(step - 13, bytes.size() - begin);
+      ranges.push_back({from + Bytes(begin), Bytes(size)});
+      expected.insert(expected.end(), bytes.begin() + static_cast<long>(begin), bytes.begin() + static_cast<long>(begin + size));
+    }
+    const MutableByteSpan to = (*pinned)->bytes().first(expected.size());
+    ASSERT_OK(stream_->gather(to, ranges));
+    EXPECT_TRUE(std::ranges::equal(std::as_bytes(std::span(expected)), to)) << step;
+    EXPECT_EQ(stream_->gather(to.first(expected.size() - 1), ranges).code(), Code::invalid_argument);
+  }
+  ASSERT_OK(stream_->gather({}, {}));
+  EXPECT_EQ(device_->allocate_pinned(Bytes(0)).status().code(), Code::invalid_argument);
+}
+
+TEST_F(Memory, HashesOfRangesFollowOneAnother) {
+  const auto bytes = random_bytes(300'000);
+  const DevicePtr memory = upload(bytes);
+  const std::vector<MemoryRange> ranges = {
+      {memory + Bytes(5), Bytes(64 << 10)}, {memory + Bytes(100'000), Bytes(150'000)}, {memory, Bytes(0)}, {memory, Bytes(1)}};
+  std::vector<uint64_t> hashes(1 + 3 + 0 + 1), expected(hashes.size());
+  ASSERT_OK(stream_->hash_ranges(hashes, ranges, 64_KiB));
+  std::span<uint64_t> rest = expected;
+  for (const MemoryRange& range : ranges) {
+    const size_t pages = (range.size.count + 65535) / 65536;
+    ASSERT_OK(stream_->hash_pages(rest.first(pages), range.address, range.size, 64_KiB));
+    rest = rest.subspan(pages);
+  }
+  EXPECT_EQ(hashes, expected);
+  EXPECT_EQ(stream_->hash_ranges(std::span(hashes).first(4), ranges, 64_KiB).code(), Code::invalid_argument);
+}
+
 TEST_F(Memory, SharedMemoryIsTheSameWhereverItIsImported) {
   const auto bytes = random_bytes(300000);
   auto shared = device_->allocate_shared(Bytes(bytes.size()));

@@ -8,6 +8,7 @@
 #include "mneme/device/cuda/cuda_address_space.h"
 #include "mneme/device/cuda/cuda_host_mapping.h"
 #include "mneme/device/cuda/cuda_module.h"
+#include "mneme/device/cuda/cuda_pinned_memory.h"
 #include "mneme/device/cuda/cuda_shared_memory.h"
 #include "mneme/device/cuda/cuda_stream.h"
 #include "mneme/device/cuda/cuda_textures.h"
@@ -75,6 +76,10 @@ class CudaDevice final : public Device {
 
   Result<std::unique_ptr<HostMapping>> map_host(DevicePtr address, Bytes size) override {
     return CudaHostMapping::map(*context_, address, size);
+  }
+
+  Result<std::unique_ptr<PinnedMemory>> allocate_pinned_impl(Bytes size) override {
+    return CudaPinnedMemory::allocate(*context_, size);
   }
 
   Result<std::unique_ptr<DeviceTextures>> create_textures(const TextureSet& textures) override {

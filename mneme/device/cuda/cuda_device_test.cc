@@ -776,6 +776,26 @@ TEST_F(CudaDeviceTest, PagesBehindThoseThatAreHashedAtOnceHaveTheirOwnHash) {
   EXPECT_TRUE(device->free(*memory).ok());
 }
 
+TEST_F(CudaDeviceTest, RangesAreHashedTogetherAsFarAsTheirHashesHaveRoom) {
+  open();
+  constexpr uint64_t kPage = 16, kPages = (1 << 20) - 1;
+  auto memory = device->allocate(Bytes(kPages * kPage));
+  ASSERT_TRUE(memory.ok());
+  ASSERT_TRUE(stream->fill(*memory, std::byte{1}, Bytes(kPages * kPage)).ok());
+  const std::vector<MemoryRange> ranges(3, {*memory, Bytes(kPages * kPage)});
+  std::vector<uint64_t> hashes(3 * kPages);
+  const int waits = state->waits;
+  ASSERT_TRUE(stream->hash_ranges(std::span(hashes).first(kPages), std::span(ranges).first(1), Bytes(kPage)).ok());
+  const int waits_of_one = state->waits - waits;
+  ASSERT_TRUE(stream->hash_ranges(hashes, ranges, Bytes(kPage)).ok());
+  EXPECT_EQ(state->waits - waits - waits_of_one, 3 * waits_of_one);
+  EXPECT_EQ(std::set<uint64_t>(hashes.begin(), hashes.end()).size(), 1u);
+  const std::vector<MemoryRange> small(100, {*memory, Bytes(kPage)});
+  ASSERT_TRUE(stream->hash_ranges(std::span(hashes).first(100), small, Bytes(kPage)).ok());
+  EXPECT_EQ(state->waits - waits - waits_of_one, 3 * waits_of_one + 1);
+  EXPECT_TRUE(device->free(*memory).ok());
+}
+
 TEST_F(CudaDeviceTest, WhatRunsOutOfMemoryMeanwhileGivesBackWhatItHas) {
   open();
   auto memory = device->allocate(64_KiB);

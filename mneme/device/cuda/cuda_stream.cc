@@ -4,9 +4,16 @@
 #include <array>
 #include <utility>
 
+#include "mneme/device/host_pages.h"
+
 namespace mneme::cuda {
 namespace {
 
+// Of Stream::gather(): ranges that are this long on average are copied one by one; others by a kernel, in pieces of this size. So
+// many blocks of it fill the bus, and leave the device to what else runs there.
+constexpr uint64_t kLongRange = 1 << 20;
+constexpr Bytes kGatheredPiece{64 << 10};
+constexpr uint32_t kGatheringBlocks = 16;
 constexpr uint64_t kHashesAtOnce = uint64_t{1} << 20;  // 8 MiB of scratch
 // Comparisons that are started before their results are fetched: of two words each, which are 0 and ~0 before.
 constexpr uint64_t kResults = 256;
@@ -254,24 +261,80 @@ Status CudaStream::hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes 
     return error(Code::invalid_argument, "hashing {} at {}: room for {} hashes, which does not fit pages of {} bytes", size, from,
                  hashes.size(), page.count);
   }
-  while (!hashes.empty()) {
-    uint64_t count = std::min<uint64_t>(hashes.size(), kHashesAtOnce);
-    Bytes part(count == hashes.size() ? size.count : count * page.count);
-    MNEME_TRY(hash_some(hashes.first(count), from, part, page));
-    hashes = hashes.subspan(count);
-    from = from + part;
-    size = size - part;
-  }
-  return {};
+  const MemoryRange range{from, size};
+  return hash_ranges(hashes, {&range, 1}, page);
 }
 
-Status CudaStream::hash_some(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) {
+// Ranges are hashed together as far as their hashes have room in the scratch memory, and cut where that ends.
+Status CudaStream::hash_ranges(std::span<uint64_t> hashes, std::span<const MemoryRange> ranges, Bytes page) {
+  MNEME_TRY(check_page_count(hashes.size(), ranges, page));
+  std::vector<MemoryRange> some;
+  uint64_t pages = 0;  // of these
+  const auto hash_them = [&]() -> Status {
+    MNEME_TRY(hash_some(hashes.first(pages), some, page));
+    hashes = hashes.subspan(std::exchange(pages, 0));
+    some.clear();
+    return {};
+  };
+  for (MemoryRange rest : ranges) {
+    while (rest.size.count != 0) {
+      const MemoryRange part{rest.address, std::min(rest.size, Bytes((kHashesAtOnce - pages) * page.count))};
+      some.push_back(part);
+      pages += (part.size.count + page.count - 1) / page.count;
+      rest = {part.end(), rest.size - part.size};
+      if (pages == kHashesAtOnce) MNEME_TRY(hash_them());
+    }
+  }
+  return some.empty() ? Status() : hash_them();
+}
+
+Status CudaStream::hash_some(std::span<uint64_t> hashes, std::span<const MemoryRange> ranges, Bytes page) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());
   MNEME_TRY(reserve_scratch(hashes.size_bytes()));
-  MNEME_TRY(hash_pages_to(DevicePtr(scratch_), from, size, page));
+  DevicePtr to(scratch_);
+  for (const MemoryRange& range : ranges) {
+    MNEME_TRY(hash_pages_to(to, range.address, range.size, page));
+    to = to + Bytes((range.size.count + page.count - 1) / page.count * sizeof(uint64_t));
+  }
   return staging_.to_host(std::as_writable_bytes(hashes), DevicePtr(scratch_))
-      .with_context(fmt::format("hashing {} at {}", size, from));
+      .with_context(fmt::format("hashing {} at {}{}", ranges[0].size, ranges[0].address,
+                                ranges.size() == 1 ? "" : fmt::format(" and {} more ranges", ranges.size() - 1)));
+}
+
+// The bus's copy engine takes long ranges; of many short ones it would be busy with beginning each. The driver has taken a copy of
+// the list when cuMemcpyHtoDAsync returns, since it is not pinned.
+Status CudaStream::gather_impl(MutableByteSpan to, std::span<const MemoryRange> from) {
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  const Driver& driver = context_.driver();
+  std::byte* at = to.data();
+  if (to.size() / from.size() >= kLongRange) {
+    for (const MemoryRange& range : from) {
+      MNEME_TRY(context_.check(driver.cuMemcpyDtoHAsync(at, range.address.address, range.size.count, handle_),
+                               "cuMemcpyDtoHAsync({} from {})", range.size, range.address));
+      at += range.size.count;
+    }
+  } else {
+    MNEME_ASSIGN(const MemoryKernels* kernels, kernels_.get());
+    std::vector<ListedCopy> list;
+    for (const MemoryRange& range : from)
+      for (Bytes done; done < range.size; done += kGatheredPiece) {
+        const Bytes size = std::min(kGatheredPiece, range.size - done);
+        list.push_back({DevicePtr(reinterpret_cast<uint64_t>(at)), range.address + done, size});
+        at += size.count;
+      }
+    const Bytes bytes(list.size() * sizeof(ListedCopy));
+    MNEME_TRY(reserve_scratch(bytes.count));
+    MNEME_TRY(context_.check(driver.cuMemcpyHtoDAsync(scratch_, list.data(), bytes.count, handle_),
+                             "cuMemcpyHtoDAsync({}), the list of what is gathered", bytes));
+    uint64_t count = list.size();
+    void* arguments[] = {&scratch_, &count};
+    MNEME_TRY(launch_own(kernels->copy_listed, "mneme_copy_listed",
+                         static_cast<uint32_t>(std::min<uint64_t>(kGatheringBlocks, count)), arguments));
+  }
+  return context_.check(driver.cuStreamSynchronize(handle_), "cuStreamSynchronize, after gathering {} of {} ranges",
+                        Bytes(to.size()), from.size());
 }
 
 Status CudaStream::launch_packed(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters) {

@@ -27,6 +27,7 @@ class CudaStream final : public Stream {
   Status fill(DevicePtr to, std::byte value, Bytes size) override;
   Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) override;
   Status hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page) override;
+  Status hash_ranges(std::span<uint64_t> hashes, std::span<const MemoryRange> ranges, Bytes page) override;
   Status synchronize() override;
   Status read_through(DevicePtr from, Bytes size) override;
   Status copy_listed(DevicePtr list, uint64_t count) override;
@@ -45,6 +46,7 @@ class CudaStream final : public Stream {
   Status launch_timed_impl(const Kernel& kernel, const LaunchShape& shape, ByteSpan parameters) override;
   Result<element::Tally> tally_elements_impl(DevicePtr actual, DevicePtr recorded, uint64_t elements, ElementType type,
                                              const element::Measure& measure) override;
+  Status gather_impl(MutableByteSpan to, std::span<const MemoryRange> from) override;
   Status find_pointers_impl(std::span<uint8_t> marks, std::span<const MemoryRange> targets,
                             std::span<const MemoryRange> pieces) override;
 
@@ -57,7 +59,7 @@ class CudaStream final : public Stream {
   Result<size_t> prepare_events();
   Status launch_between_events(const CudaKernel& kernel, const LaunchShape& shape, ByteSpan parameters);
   Result<std::vector<Nanoseconds>> elapsed_between_events(size_t count);
-  Status hash_some(std::span<uint64_t> hashes, DevicePtr from, Bytes size, Bytes page);
+  Status hash_some(std::span<uint64_t> hashes, std::span<const MemoryRange> ranges, Bytes page);
 
   const Context& context_;
   LazyMemoryKernels& kernels_;

@@ -482,6 +482,7 @@ CUresult cuStreamDestroy(CUstream) {
 CUresult cuStreamSynchronize(CUstream) {
   ENTER();
   NEED_CONTEXT();
+  ++state.waits;
   do_late();
   return CUDA_SUCCESS;
 }

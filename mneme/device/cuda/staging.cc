@@ -1,8 +1,5 @@
 #include "mneme/device/cuda/staging.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -11,25 +8,9 @@
 #include <thread>
 
 #include "mneme/base/processors.h"
+#include "mneme/base/signals_blocked.h"
 
 namespace mneme::cuda {
-namespace {
-
-// The application's signal handlers must not come to run on these threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
-
-}  // namespace
 
 struct Staging::Transfer {
   DevicePtr device;

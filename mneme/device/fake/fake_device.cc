@@ -82,6 +82,11 @@ Result<std::unique_ptr<HostMapping>> FakeDevice::map_host(DevicePtr address, Byt
   return map_host_range(address, size);
 }
 
+Result<std::unique_ptr<PinnedMemory>> FakeDevice::allocate_pinned_impl(Bytes size) {
+  MNEME_TRY(begin("allocate_pinned"));
+  return allocate_pinned_host_memory(size);
+}
+
 Result<DevicePtr> FakeDevice::allocate(Bytes size) {
   MNEME_TRY(begin("allocate"));
   return memory_.allocate(size);

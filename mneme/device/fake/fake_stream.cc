@@ -49,6 +49,16 @@ Status FakeStream::hash_pages(std::span<uint64_t> hashes, DevicePtr from, Bytes 
   return {};
 }
 
+Status FakeStream::hash_ranges(std::span<uint64_t> hashes, std::span<const MemoryRange> ranges, Bytes page) {
+  MNEME_TRY(device_.begin("hash_ranges"));
+  return Stream::hash_ranges(hashes, ranges, page);
+}
+
+Status FakeStream::gather_impl(MutableByteSpan to, std::span<const MemoryRange> from) {
+  MNEME_TRY(device_.begin("gather"));
+  return Stream::gather_impl(to, from);
+}
+
 Status FakeStream::copy_listed(DevicePtr list, uint64_t count) {
   MNEME_TRY(device_.begin("copy_listed"));
   const auto* copies = reinterpret_cast<const ListedCopy*>(bytes_at(list));

@@ -245,9 +245,12 @@ class FakeProgram {
   cudaError_t free(void* pointer) { return call<decltype(cudaFree)>(MNEME_CALL_cudaFree, pointer); }
   cudaError_t launch(const void* kernel, int* data, int n = 0, cudaStream_t stream = nullptr) {
     void* arguments[] = {&data, &n};
-    return call<decltype(cudaLaunchKernel)>(MNEME_CALL_cudaLaunchKernel, kernel, dim3(1), dim3(32),
-                                            static_cast<void**>(arguments), size_t{0}, stream);
+    const cudaError_t code = call<decltype(cudaLaunchKernel)>(MNEME_CALL_cudaLaunchKernel, kernel, dim3(1), dim3(32),
+                                                              static_cast<void**>(arguments), size_t{0}, stream);
+    if (!goes_on) recorder_->wait_until_stored();
+    return code;
   }
+  bool goes_on = false;  // while launches are being stored; else launch() returns when its own is
 
   // What the slots end in from now on: the emulation at first, else a vendor's runtime, whose managed memory is not the
   // recorder's.
@@ -300,14 +303,22 @@ class FakeProgram {
     return bytes;
   }
 
-  uint64_t count(NotRecorded reason) const { return (*mapping_)->not_recorded[static_cast<size_t>(reason)].launches; }
-  const RecordingReport& report() const { return **mapping_; }
+  uint64_t count(NotRecorded reason) const {
+    recorder_->wait_until_stored();
+    return (*mapping_)->not_recorded[static_cast<size_t>(reason)].launches;
+  }
+  const RecordingReport& report_now() const { return **mapping_; }
+  const RecordingReport& report() const {
+    recorder_->wait_until_stored();
+    return **mapping_;
+  }
   FakeRuntime& vendor() { return runtime_; }
   fake::FakeDevice& device() { return *device_; }
   mneme_call_table& call_table() { return table_; }
   Path database() const { return directory_ / "db"; }
   // All instances in the database, each checked to be whole.
   std::vector<InstanceRecord> instances() const {
+    recorder_->wait_until_stored();
     std::vector<InstanceRecord> all;
     auto database = Database::open(directory_ / "db");
     if (!database.ok()) return all;

@@ -145,7 +145,7 @@ int main(int, char** arguments) {
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < kThreads; ++t) threads.emplace_back(run, std::cref(program), t + 1);
   for (std::thread& thread : threads) thread.join();
-  mneme::recorder()->finish_profile();
+  mneme::recorder()->finish();
   if (!mneme::recorder()->is_recording()) return std::fprintf(stderr, "recording has ended\n"), 1;
   std::printf("done\n");
   return 0;

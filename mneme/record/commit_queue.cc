@@ -1,0 +1,97 @@
+#include "mneme/record/commit_queue.h"
+
+#include <system_error>
+#include <utility>
+
+#include "mneme/base/signals_blocked.h"
+
+namespace mneme {
+
+CommitQueue::~CommitQueue() {
+  {
+    Lock lock(mutex_);
+    wait_until(lock, [&] { return queue_.empty() && !running_; });
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void CommitQueue::start() {
+  if (thread_.joinable() || memory_.count == 0) return;
+  SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] { run_all(); });
+  } catch (const std::system_error&) {
+    memory_ = {};  // who adds waits, and does the work
+  }
+}
+
+void CommitQueue::add(Bytes size, std::function<void()> work) {
+  {
+    Lock lock(mutex_);
+    queue_.push_back({size, std::move(work)});
+    size_ += size;
+    start();
+  }
+  changed_.notify_all();
+}
+
+// To be called when nothing is run and the queue is not empty.
+void CommitQueue::run_next(Lock& lock) {
+  Work work = std::move(queue_.front());
+  queue_.pop_front();
+  running_ = true;
+  lock.unlock();
+  work.run();
+  work.run = nullptr;  // lets go of what it holds
+  lock.lock();
+  running_ = false;
+  size_ = size_ - work.size;
+  changed_.notify_all();
+}
+
+void CommitQueue::run_all() {
+  Lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return stopping_ || (!running_ && !queue_.empty()); });
+    if (stopping_) return;
+    run_next(lock);
+  }
+}
+
+void CommitQueue::wait_until(Lock& lock, const std::function<bool()>& done) {
+  while (!done()) {
+    if (!running_ && !queue_.empty())
+      run_next(lock);
+    else
+      changed_.wait(lock);
+  }
+}
+
+void CommitQueue::wait_for_room() {
+  Lock lock(mutex_);
+  wait_until(lock, [&] {
+    if (memory_.count == 0) return queue_.empty() && !running_;
+    return queue_.empty() || size_ <= memory_;
+  });
+}
+
+void CommitQueue::wait() {
+  Lock lock(mutex_);
+  wait_until(lock, [&] { return queue_.empty() && !running_; });
+}
+
+void CommitQueue::finish() {
+  Lock lock(mutex_);
+  memory_ = {};
+  wait_until(lock, [&] { return queue_.empty() && !running_; });
+}
+
+void CommitQueue::pause() {
+  Lock lock(mutex_);
+  wait_until(lock, [&] { return queue_.empty() && !running_; });
+  lock.release();
+}
+
+}  // namespace mneme

@@ -1,0 +1,88 @@
+#include "mneme/record/commit_queue.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <future>
+#include <vector>
+
+namespace mneme {
+namespace {
+
+TEST(CommitQueue, WorkIsDoneInItsOrderWhileTheCallerGoesOn) {
+  std::vector<int> done;
+  CommitQueue queue(1_MiB);
+  std::promise<void> may_go_on;
+  queue.add(1_KiB, [&, waits = may_go_on.get_future().share()] {
+    waits.wait();
+    done.push_back(0);
+  });
+  for (int i = 1; i < 10; ++i) queue.add(1_KiB, [&, i] { done.push_back(i); });
+  queue.wait_for_room();  // which there is
+  may_go_on.set_value();
+  queue.wait();
+  EXPECT_EQ(done, (std::vector{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+}
+
+TEST(CommitQueue, WhoAddsWaitsForRoom) {
+  CommitQueue queue(3_KiB);
+  std::promise<void> may_go_on;
+  std::atomic<int> done = 0;
+  queue.add(1_KiB, [&, waits = may_go_on.get_future().share()] { waits.wait(), ++done; });
+  for (int i = 0; i < 5; ++i) queue.add(1_KiB, [&] { ++done; });
+  auto room = std::async(std::launch::async, [&] { queue.wait_for_room(); return done.load(); });
+  EXPECT_EQ(room.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  may_go_on.set_value();
+  EXPECT_GE(room.get(), 3);
+}
+
+TEST(CommitQueue, WithoutMemoryAllIsDoneByWhoWaits) {
+  CommitQueue queue({});
+  std::thread::id by;
+  queue.add({}, [&] { by = std::this_thread::get_id(); });
+  queue.wait_for_room();
+  EXPECT_EQ(by, std::this_thread::get_id());
+}
+
+TEST(CommitQueue, AfterTheEndNothingIsLeft) {
+  CommitQueue queue(1_MiB);
+  int done = 0;
+  queue.add(1_KiB, [&] { ++done; });
+  queue.finish();
+  EXPECT_EQ(done, 1);
+  queue.add({}, [&] { ++done; });
+  queue.wait_for_room();
+  EXPECT_EQ(done, 2);
+}
+
+TEST(CommitQueue, NothingBeginsWhileItIsPaused) {
+  std::atomic<int> done = 0;
+  CommitQueue queue(1_MiB);
+  queue.add(1_KiB, [&] { ++done; });
+  queue.pause();
+  EXPECT_EQ(done, 1);
+  auto added = std::async(std::launch::async, [&] {
+    queue.add(1_KiB, [&] { ++done; });
+    queue.wait();
+  });
+  EXPECT_EQ(added.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  EXPECT_EQ(done, 1);
+  queue.resume();
+  added.wait();
+  EXPECT_EQ(done, 2);
+}
+
+TEST(CommitQueue, ItsThreadBlocksTheProgramsSignals) {
+  CommitQueue queue(1_MiB);
+  std::promise<bool> blocks;
+  queue.add(1_KiB, [&] {
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    blocks.set_value(sigismember(&blocked, SIGUSR1) == 1);
+  });
+  EXPECT_TRUE(blocks.get_future().get());
+}
+
+}  // namespace
+}  // namespace mneme

@@ -1,0 +1,251 @@
+// Programs that go on while their launches are stored.
+#include <gmock/gmock.h>
+
+#include <condition_variable>
+
+#include "mneme/record/testing/fake_runtime.h"
+
+namespace mneme::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A disk on which nothing is written before open().
+class ClosedDisk {
+ public:
+  FileSystem* files() { return files_.get(); }
+  void open() {
+    std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return open_; });
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool open_ = false;
+  std::unique_ptr<FileSystem> files_ =
+      faulty_file_system(FileSystem::posix(), [this](std::string_view operation, const Path& path, uint64_t) {
+        if (operation == "append" && path.parent_path().filename() == "pages") wait();
+        return Status();
+      });
+};
+
+RecordingOptions every_launch() {
+  RecordingOptions options;
+  options.max = 1000;
+  return options;
+}
+
+TEST(Staging, AProgramGoesOnWhileItsLaunchesAreStored) {
+  ClosedDisk disk;
+  FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.files(); });
+  program.goes_on = true;
+  constexpr int kElements = 300'000, kLaunches = 5;
+  int* data = program.allocate<int>(kElements);
+  for (int i = 0; i < kLaunches; ++i) program.launch(program.increment, data, kElements);
+  EXPECT_EQ(data[0], kLaunches);
+  EXPECT_EQ(program.report_now().storing, static_cast<uint64_t>(kLaunches));
+  EXPECT_EQ(program.report_now().instances, 0u);
+  disk.open();
+  EXPECT_EQ(program.instances().size(), static_cast<size_t>(kLaunches));
+  EXPECT_EQ(program.report().storing, 0u);
+  EXPECT_EQ(program.report().instances, static_cast<uint64_t>(kLaunches));
+}
+
+TEST(Staging, WithoutMemoryALaunchIsStoredWhenItReturns) {
+  RecordingOptions options = every_launch();
+  options.staging = Bytes(0);
+  FakeProgram program(options);
+  program.goes_on = true;
+  int* data = program.allocate<int>(300'000);
+  for (uint64_t i = 1; i < 4; ++i) {
+    program.launch(program.increment, data, 300'000);
+    EXPECT_EQ(program.report_now().instances, i);
+    EXPECT_EQ(program.report_now().storing, 0u);
+  }
+  EXPECT_EQ(program.instances().size(), 3u);
+}
+
+TEST(Staging, WithLittleMemoryAllIsStored) {
+  RecordingOptions options = every_launch();
+  options.staging = kLeastStaging;
+  FakeProgram program(options);
+  program.goes_on = true;
+  constexpr int kElements = 6 << 20;
+  int* data = program.allocate<int>(kElements);
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < kElements; ++i) data[i] = i * 2654435761u + round;
+    program.launch(program.increment, data, kElements);
+  }
+  EXPECT_EQ(program.instances().size(), 4u);
+}
+
+TEST(Staging, TheEndWaitsForWhatIsInFlight) {
+  ClosedDisk disk;
+  FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.files(); });
+  program.goes_on = true;
+  int* data = program.allocate<int>(1000);
+  program.launch(program.increment, data, 1000);
+  std::thread opens([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    disk.open();
+  });
+  recorder()->finish();
+  EXPECT_EQ(program.report_now().instances, 1u);
+  opens.join();
+  // What is launched later is stored when it returns.
+  program.launch(program.increment, data, 1000);
+  EXPECT_EQ(program.report_now().instances, 2u);
+}
+
+TEST(Staging, ALaunchThatIsInFlightIsNotRecordedTwice) {
+  ClosedDisk disk;
+  FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.files(); });
+  program.goes_on = true;
+  int* data = program.allocate<int>(1000);
+  program.launch(program.increment, data, 0);
+  std::thread opens([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    disk.open();
+  });
+  program.launch(program.increment, data, 0);
+  opens.join();
+  EXPECT_EQ(program.instances().size(), 1u);
+  EXPECT_EQ(program.report().duplicates, 1u);
+}
+
+// Every operation on a file fails in turn, and all after it.
+TEST(Staging, AtEveryOperationWhatIsListedIsWholeAndTheProgramIsRight) {
+  constexpr int kElements = 100'000, kLaunches = 4;
+  bool all = false;
+  for (int operations = 0; !all; ++operations) {
+    ASSERT_LT(operations, 500);
+    std::atomic<int> allowed = 1 << 20;
+    auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) -> Status {
+      const bool changes = operation != "open" && operation != "read" && operation != "lock";
+      if (changes && allowed-- <= 0) return error(Code::exhausted, "{} {}: No space left on device", operation, path.string());
+      return {};
+    });
+    FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.get(); });
+    program.goes_on = true;
+    int* data = program.allocate<int>(kElements);
+    allowed = operations;
+    for (int i = 0; i < kLaunches; ++i) program.launch(program.increment, data, kElements);
+    EXPECT_EQ(data[kElements - 1], kLaunches);
+    const size_t listed = program.instances().size();
+    EXPECT_GE(listed, program.report().instances);
+    EXPECT_EQ(program.report().instances + program.count(NotRecorded::ended), static_cast<uint64_t>(kLaunches));
+    EXPECT_EQ(program.report().storing, 0u);
+    all = program.report().instances == kLaunches;
+  }
+}
+
+// A kernel whose own file stands in the way is left out. What comes after it counts on pages of it.
+TEST(Staging, WhatCountsOnPagesOfALaunchThatCannotBeListedIsWhole) {
+  ClosedDisk disk;
+  FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.files(); });
+  program.goes_on = true;
+  int* data = program.allocate<int>(100'000);
+  for (int i = 0; i < 100'000; ++i) data[i] = i;
+  program.launch(program.increment, data, 100'000);
+  const Digest increments = *Digest::from_hex("01000000000000000000000000000000");
+  ASSERT_TRUE(std::filesystem::create_directory(program.database() / ir_file_name(increments)));
+  program.launch(program.add_table, data);
+  disk.open();
+  const auto instances = program.instances();
+  ASSERT_EQ(instances.size(), 1u);
+  EXPECT_NE(instances[0].static_hash, increments);
+  EXPECT_EQ(program.count(NotRecorded::damaged_file), 1u);
+}
+
+TEST(Staging, ADeviceThatIsGoneEndsRecordingAndWhatIsInFlightIsStored) {
+  for (const char* failing : {"gather", "hash_ranges", "copy_to_host"}) {
+    ClosedDisk disk;
+    std::atomic<bool> gone = false;
+    FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.files(); });
+    program.failures = [&, failing](std::string_view call) {
+      return gone && call == failing ? error(Code::device_fault, "the device is lost") : Status();
+    };
+    program.goes_on = true;
+    int* data = program.allocate<int>(100'000);
+    for (int i = 0; i < 3; ++i) program.launch(program.increment, data, 100'000);
+    gone = true;
+    EXPECT_EQ(program.launch(program.increment, data, 100'000), cudaSuccess);
+    EXPECT_EQ(program.launch(program.increment, data, 100'000), cudaSuccess);
+    EXPECT_EQ(data[0], 5);
+    disk.open();
+    EXPECT_EQ(program.instances().size(), 3u) << failing;
+    EXPECT_EQ(program.count(NotRecorded::ended), 2u) << failing;
+    EXPECT_THAT(program.report().failure.get(), HasSubstr("recording increment: the device is lost"));
+  }
+}
+
+TEST(Staging, WhereNothingCanBePinnedAllIsRecorded) {
+  FakeProgram program(every_launch());
+  program.failures = [](std::string_view call) {
+    return call == "allocate_pinned" || call == "gather" ? error(Code::exhausted, "no pinned memory") : Status();
+  };
+  int* data = program.allocate<int>(100'000);
+  for (int i = 0; i < 3; ++i) program.launch(program.increment, data, 100'000);
+  EXPECT_EQ(program.instances().size(), 3u);
+}
+
+// The limit counts what is in flight.
+TEST(Staging, MaxBytesIsKept) {
+  RecordingOptions options = every_launch();
+  options.max_bytes = 200_KiB;
+  FakeProgram program(options);
+  program.goes_on = true;
+  constexpr int kElements = 10'000;
+  int* data = program.allocate<int>(kElements);
+  for (int round = 0; round < 20; ++round) {
+    for (int i = 0; i < kElements; ++i) data[i] = i * 2654435761u + round;
+    program.launch(program.increment, data, kElements);
+  }
+  const size_t stored = program.instances().size();
+  EXPECT_GT(stored, 0u);
+  EXPECT_LT(stored, 20u);
+  EXPECT_LE(*Database::open(program.database())->disk_size(), 200_KiB);
+  EXPECT_EQ(stored + program.count(NotRecorded::beyond_bytes), 20u);
+}
+
+TEST(Staging, WhatWasRemovedMeanwhileIsStoredAgain) {
+  FakeProgram program(every_launch());
+  int* data = program.allocate<int>(100'000);
+  for (int i = 0; i < 100'000; ++i) data[i] = i;
+  program.launch(program.increment, data, 10);
+  {
+    auto database = Database::open(program.database());
+    ASSERT_TRUE(database->clean(database->list()->kernels, Deed::remove).ok());
+  }
+  EXPECT_EQ(program.instances().size(), 0u);
+  program.launch(program.increment, data, 10);
+  EXPECT_EQ(program.instances().size(), 1u);
+}
+
+TEST(Staging, NothingIsBeingStoredWhenTheProgramForks) {
+  ClosedDisk disk;
+  FakeProgram program(every_launch(), [&](Recorder::Environment& environment) { environment.files = disk.files(); });
+  program.goes_on = true;
+  int* data = program.allocate<int>(1000);
+  program.launch(program.increment, data, 1000);
+  std::thread opens([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    disk.open();
+  });
+  recorder()->before_fork();
+  EXPECT_EQ(program.report_now().instances, 1u);
+  recorder()->after_fork_in_parent();
+  opens.join();
+  program.launch(program.increment, data, 1000);
+  EXPECT_EQ(program.instances().size(), 2u);
+}
+
+}  // namespace
+}  // namespace mneme::testing

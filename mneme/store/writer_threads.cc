@@ -1,0 +1,147 @@
+#include "mneme/store/writer_threads.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+#include "mneme/base/processors.h"
+#include "mneme/base/signals_blocked.h"
+
+namespace mneme {
+namespace {
+
+// So many free blocks are kept for the next pages, which saves their first touch. The system gets the others back.
+constexpr size_t kKeptBlocks = 64;
+
+}  // namespace
+
+WriterThreads::WriterThreads(unsigned threads, Bytes memory)
+    : count_(threads != 0 ? threads : std::clamp(usable_processors() / 2, 1u, 8u)), blocks_left_(memory.count / kBlock.count) {}
+
+WriterThreads::~WriterThreads() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  for (std::byte* block : free_blocks_) std::free(block);
+}
+
+void WriterThreads::start_all() {
+  if (!threads_.empty() || cannot_start_) return;
+  SignalsBlocked blocked;
+  try {
+    while (threads_.size() < count_) threads_.emplace_back([this] { run_all(); });
+  } catch (const std::system_error&) {
+    cannot_start_ = true;  // those that there are do all the work
+  }
+}
+
+bool WriterThreads::start() {
+  std::lock_guard lock(mutex_);
+  start_all();
+  return !threads_.empty();
+}
+
+void WriterThreads::add(Order order, const void* owner, std::function<void()> work) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!queues_[0].empty() || !queues_[1].empty()) start_all();
+    queues_[static_cast<size_t>(order)].push_back({owner, std::move(work)});
+  }
+  changed_.notify_one();
+}
+
+bool WriterThreads::take(Work& work, Order upto) {
+  for (size_t order = 0; order <= static_cast<size_t>(upto); ++order) {
+    if (queues_[order].empty()) continue;
+    work = std::move(queues_[order].front());
+    queues_[order].pop_front();
+    return true;
+  }
+  return false;
+}
+
+bool WriterThreads::help(Order upto) {
+  Work work;
+  {
+    std::lock_guard lock(mutex_);
+    if (!take(work, upto)) return false;
+  }
+  work.run();
+  return true;
+}
+
+void WriterThreads::run_all() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    Work work;
+    changed_.wait(lock, [&] { return stopping_ || take(work, Order::later); });
+    if (!work.run) return;
+    lock.unlock();
+    work.run();
+    work = {};
+    lock.lock();
+  }
+}
+
+std::vector<std::function<void()>> WriterThreads::take_all(const void* owner) {
+  std::vector<std::function<void()>> taken;
+  std::lock_guard lock(mutex_);
+  for (auto& queue : queues_)
+    std::erase_if(queue, [&](Work& work) {
+      if (work.owner != owner) return false;
+      taken.push_back(std::move(work.run));
+      return true;
+    });
+  return taken;
+}
+
+WriterThreads::Block WriterThreads::take_block() {
+  std::byte* block = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (blocks_left_ == 0) return nullptr;
+    --blocks_left_;
+    if (!free_blocks_.empty()) {
+      block = free_blocks_.back();
+      free_blocks_.pop_back();
+    }
+  }
+  if (!block) {
+    block = static_cast<std::byte*>(std::aligned_alloc(kBlock.count, kBlock.count));
+    if (block) (void)::madvise(block, kBlock.count, MADV_HUGEPAGE);
+  }
+  if (block) return Block(block, [this](std::byte* used) { give_back(used); });
+  std::lock_guard lock(mutex_);
+  ++blocks_left_;
+  return nullptr;
+}
+
+void WriterThreads::give_back(std::byte* block) {
+  {
+    std::lock_guard lock(mutex_);
+    ++blocks_left_;
+    if (free_blocks_.size() < kKeptBlocks) {
+      free_blocks_.push_back(block);
+      return;
+    }
+  }
+  std::free(block);
+}
+
+bool WriterThreads::claim(const Digest& digest, const void* owner) {
+  std::lock_guard lock(mutex_);
+  return claimed_.try_emplace(digest, owner).second;
+}
+
+void WriterThreads::release_claims(const void* owner, const std::vector<Digest>& digests) {
+  std::lock_guard lock(mutex_);
+  for (const Digest& digest : digests)
+    if (auto claimed = claimed_.find(digest); claimed != claimed_.end() && claimed->second == owner) claimed_.erase(claimed);
+}
+
+}  // namespace mneme

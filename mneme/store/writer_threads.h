@@ -1,0 +1,75 @@
+// WriterThreads: the threads of publications, and the memory in which pages wait to be compressed and written.
+//
+// Work is of two kinds. What a program waits for (digests) is done before what it does not (storing). Publications that share
+// these threads share the pages that they have yet to write, too: each content is written by the first of them that has it. They
+// must be committed in the order in which they were begun. Thread-safe.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "mneme/base/digest.h"
+#include "mneme/base/types.h"
+
+namespace mneme {
+
+class WriterThreads {
+ public:
+  // Pages wait in memory of this size.
+  static constexpr Bytes kBlock = 2_MiB;
+
+  // 0 threads means one for every two processors, at least 1 and at most 8. `memory` is the most that pages wait in.
+  explicit WriterThreads(unsigned threads = 0, Bytes memory = {});
+  ~WriterThreads();
+  WriterThreads(const WriterThreads&) = delete;
+  WriterThreads& operator=(const WriterThreads&) = delete;
+
+  enum class Order { first, later };
+  // The threads start when work is added while other work waits: one piece is not worth them. Where the system starts none, the
+  // caller does it all.
+  void add(Order order, const void* owner, std::function<void()> work);
+  // Does one piece of work, if any waits; with Order::first none that is for later.
+  bool help(Order upto);
+  // Takes the work of an owner that nobody has begun out of the queues.
+  std::vector<std::function<void()>> take_all(const void* owner);
+  // Starts the threads, if they do not run. False: the system starts none.
+  bool start();
+
+  // Memory of kBlock. Null: all of it is in use, or the system has none.
+  using Block = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
+  Block take_block();
+
+  // Whether `owner` is the first that claims to write this content.
+  bool claim(const Digest& digest, const void* owner);
+  void release_claims(const void* owner, const std::vector<Digest>& digests);
+
+ private:
+  struct Work {
+    const void* owner;
+    std::function<void()> run;
+  };
+
+  void run_all();
+  bool take(Work& work, Order upto);  // under the mutex
+  void start_all();                   // under the mutex
+  void give_back(std::byte* block);
+
+  const unsigned count_;
+  std::mutex mutex_;  // over everything below
+  std::condition_variable changed_;
+  std::array<std::deque<Work>, 2> queues_;
+  bool stopping_ = false, cannot_start_ = false;
+  std::vector<std::thread> threads_;
+  std::unordered_map<Digest, const void*> claimed_;
+  uint64_t blocks_left_;
+  std::vector<std::byte*> free_blocks_;  // of those that are left
+};
+
+}  // namespace mneme

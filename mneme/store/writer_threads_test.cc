@@ -1,0 +1,208 @@
+// Publications that share threads, and what is lent to them.
+#include "mneme/store/writer_threads.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <future>
+
+#include "mneme/store/testing/store_testing.h"
+
+namespace mneme {
+namespace {
+
+PageBatch lent(PageBatch batch) {
+  batch.lent = true;
+  return batch;
+}
+
+// One instance whose pages are lent, up to its commit.
+struct Lent {
+  Lent(Database& database, const std::shared_ptr<WriterThreads>& writers, const SampleMemory& memory)
+      : before(sample_region(memory)), after(sample_region(memory)) {
+    PublicationOptions options;
+    options.writers = writers;
+    publication = std::move(*database.begin_publication(options));
+    status = publication->put(lent(batch_of(memory.before, before)));
+    if (status.ok()) status = publication->put(lent(batch_of(memory.after, after)));
+    if (status.ok()) status = publication->wait();
+  }
+  Status commit(const KernelRecord& kernel) {
+    MNEME_TRY(status);
+    Recording recording{kernel, noise(500, 7), sample_instance(kernel), {{before}}, {{after}}, {}};
+    recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue, kernel.level);
+    instance = recording.instance.dynamic_hash;
+    return publication->commit(recording);
+  }
+  Region before, after;
+  std::unique_ptr<Publication> publication;
+  Status status;
+  Digest instance;
+};
+
+TEST(WriterThreads, WhatTheProgramWaitsForComesFirst) {
+  WriterThreads threads(1);
+  std::vector<int> done;
+  threads.add(WriterThreads::Order::later, nullptr, [&] { done.push_back(2); });
+  EXPECT_FALSE(threads.help(WriterThreads::Order::first));
+  std::promise<void> all;
+  std::promise<void> begun, may_go_on;
+  threads.add(WriterThreads::Order::first, nullptr, [&] {
+    begun.set_value();
+    may_go_on.get_future().wait();
+  });
+  begun.get_future().wait();
+  threads.add(WriterThreads::Order::later, nullptr, [&] { done.push_back(3), all.set_value(); });
+  threads.add(WriterThreads::Order::first, nullptr, [&] { done.push_back(1); });
+  may_go_on.set_value();
+  all.get_future().wait();
+  EXPECT_EQ(done, (std::vector{1, 2, 3}));
+}
+
+TEST(WriterThreads, MemoryIsGivenUpToTheBoundAndAgain) {
+  WriterThreads threads(1, Bytes(3 * WriterThreads::kBlock.count + 1));
+  std::vector<WriterThreads::Block> blocks;
+  for (int i = 0; i < 3; ++i) {
+    blocks.push_back(threads.take_block());
+    ASSERT_NE(blocks.back(), nullptr);
+    std::fill_n(blocks.back().get(), WriterThreads::kBlock.count, std::byte{1});
+  }
+  EXPECT_EQ(threads.take_block(), nullptr);
+  blocks.pop_back();
+  EXPECT_NE(threads.take_block(), nullptr);
+}
+
+// With memory for the pages and without: in either case what is lent is let go of, and what was put is stored.
+TEST(WriterThreads, LentPagesAreLetGoOfBeforeTheyAreStored) {
+  for (Bytes memory : {Bytes(0), 2_MiB, 64_MiB}) {
+    TemporaryDirectory directory;
+    std::promise<void> may_write;
+    std::shared_future<void> written = may_write.get_future().share();
+    const bool has_room = memory.count != 0;
+    auto slow = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) {
+      if (has_room && operation == "append" && path.filename().string().starts_with("pack")) written.wait();
+      return Status();
+    });
+    auto database = Database::create(directory.path(), *slow);
+    auto writers = std::make_shared<WriterThreads>(2, memory);
+    const KernelRecord kernel = sample_kernel();
+    const SampleMemory sample = sample_memory(1, 10 * kPageSize.count);
+    Region region = sample_region(sample), after = region;
+    PublicationOptions options;
+    options.writers = writers;
+    auto publication = std::move(*database->begin_publication(options));
+    PageBatch batch = lent(batch_of(sample.before, region));
+    std::weak_ptr<std::byte[]> bytes = batch.bytes;
+    ASSERT_TRUE(publication->put(std::move(batch)).ok());
+    ASSERT_TRUE(publication->wait().ok());
+    EXPECT_TRUE(bytes.expired());
+    EXPECT_EQ(region.pages[0], digest_of(ByteSpan(sample.before).first(kPageSize.count)));
+    may_write.set_value();
+    Recording recording{kernel, noise(500, 7), sample_instance(kernel), {{region}}, {{region}}, {}};
+    recording.instance.dynamic_hash = dynamic_hash(recording.instance, recording.prologue, kernel.level);
+    const Status committed = publication->commit(recording);
+    ASSERT_TRUE(committed.ok()) << committed.to_string();
+    EXPECT_TRUE(Database::open(directory.path())->check_instance(kernel.static_hash, recording.instance.dynamic_hash).ok());
+  }
+}
+
+TEST(WriterThreads, ContentThatAnotherPublicationIsToStoreIsStoredOnce) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  auto writers = std::make_shared<WriterThreads>(2, 64_MiB);
+  const SampleMemory memory = sample_memory(1);
+  Lent first(*database, writers, memory), second(*database, writers, memory);
+  ASSERT_TRUE(first.commit(sample_kernel("one")).ok());
+  ASSERT_TRUE(second.commit(sample_kernel("two")).ok());
+  EXPECT_EQ(FileSystem::posix().list(directory.path() / "pages")->size(), 1u);
+  auto reader = Database::open(directory.path());
+  EXPECT_TRUE(reader->check_instance(sample_kernel("one").static_hash, first.instance).ok());
+  EXPECT_TRUE(reader->check_instance(sample_kernel("two").static_hash, second.instance).ok());
+}
+
+// Nothing is listed whose pages are not there.
+TEST(WriterThreads, APublicationFailsWithTheOneThatWasToStoreItsPages) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  auto writers = std::make_shared<WriterThreads>(2, 64_MiB);
+  const SampleMemory memory = sample_memory(1);
+  auto first = std::make_unique<Lent>(*database, writers, memory);
+  Lent second(*database, writers, memory);
+  first.reset();
+  const Status status = second.commit(sample_kernel());
+  EXPECT_EQ(status.code(), Code::unavailable);
+  EXPECT_THAT(status.message(), testing::MatchesRegex(".*/pages: page [0-9a-f]+ is not stored, since the recording that was to store "
+                                                      "it has failed"));
+  EXPECT_TRUE(Database::open(directory.path())->list()->kernels.empty());
+  // What comes after them stores the pages itself.
+  Lent third(*database, writers, memory);
+  EXPECT_TRUE(third.commit(sample_kernel()).ok());
+  EXPECT_TRUE(Database::open(directory.path())->check_instance(sample_kernel().static_hash, third.instance).ok());
+}
+
+TEST(WriterThreads, PagesThatAreKeptServeThoseThatComeAfter) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  auto writers = std::make_shared<WriterThreads>(2, 64_MiB);
+  const SampleMemory memory = sample_memory(1);
+  auto first = std::make_unique<Lent>(*database, writers, memory);
+  Lent second(*database, writers, memory);
+  ASSERT_TRUE(first->publication->keep_pages().ok());
+  first.reset();
+  ASSERT_TRUE(second.commit(sample_kernel()).ok());
+  EXPECT_TRUE(Database::open(directory.path())->check_instance(sample_kernel().static_hash, second.instance).ok());
+}
+
+TEST(WriterThreads, WhatIsGivenUpIsNotWritten) {
+  TemporaryDirectory directory;
+  auto database = Database::create(directory.path());
+  auto writers = std::make_shared<WriterThreads>(1, 64_MiB);
+  for (int i = 0; i < 20; ++i) {
+    Lent given_up(*database, writers, sample_memory(static_cast<uint32_t>(i), 30 * kPageSize.count));
+    EXPECT_TRUE(given_up.status.ok());
+  }
+  auto left = FileSystem::posix().list(directory.path() / "pages");
+  EXPECT_TRUE(!left.ok() || left->empty());
+}
+
+// Every operation on a file fails in turn, and those after it: two instances in flight, of which what is listed is whole.
+TEST(WriterThreads, AtEveryOperationWhatIsListedIsWhole) {
+  bool all = false;
+  for (int operations = 0; !all; ++operations) {
+    ASSERT_LT(operations, 200);
+    TemporaryDirectory directory;
+    std::atomic<int> allowed = 1 << 20;
+    auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path& path, uint64_t) -> Status {
+      const bool changes = operation != "open" && operation != "read" && operation != "lock";
+      if (changes && allowed-- <= 0) return error(Code::exhausted, "{} {}: No space left on device", operation, path.string());
+      return {};
+    });
+    auto database = Database::create(directory.path(), *disk);
+    auto writers = std::make_shared<WriterThreads>(2, 64_MiB);
+    allowed = operations;
+    size_t committed = 0;
+    {
+      Lent first(*database, writers, sample_memory(1)), second(*database, writers, sample_memory(2));
+      committed += first.commit(sample_kernel()).ok();
+      committed += second.commit(sample_kernel()).ok();
+    }
+    all = committed == 2;
+    auto reader = Database::open(directory.path());
+    if (!reader.ok()) {
+      EXPECT_EQ(committed, 0u);
+      continue;
+    }
+    auto listing = reader->list();
+    EXPECT_TRUE(listing->damaged.empty());
+    for (const KernelDocument& document : listing->kernels) {
+      EXPECT_GE(document.instances.size(), committed);
+      for (const InstanceRecord& instance : document.instances) {
+        const Status whole = reader->check_instance(instance.static_hash, instance.dynamic_hash);
+        EXPECT_TRUE(whole.ok()) << "after " << operations << " operations: " << whole.message();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mneme
