@@ -1,5 +1,5 @@
-// A program that changes a small part of its memory in each launch: one kernel, which writes a slice, and the next one in the next
-// launch.
+// A program that changes a small part of its memory in each launch: one kernel, which writes a slice, and the next one in the
+// next launch.
 //
 //   slices [MIB [LAUNCHES [SLICES]]]
 #include "../../examples/check.h"

@@ -1,5 +1,5 @@
-// The conjugate gradient method on a matrix that is made on the device, so that hardly any time is set-up: a row has 27 entries with
-// their columns, and the vectors are a tenth of the memory.
+// The conjugate gradient method on a matrix that is made on the device, so that hardly any time is set-up: a row has 27 entries
+// with their columns, and the vectors are a tenth of the memory.
 //
 //   solver [MIB [ITERATIONS]]
 #include <chrono>
@@ -51,7 +51,8 @@ __global__ void advance(double* x, double* r, const double* p, const double* q, 
 }
 
 __global__ void turn(double* p, const double* r, double beta, int rows) {
-  for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += gridDim.x * blockDim.x) p[row] = r[row] + beta * p[row];
+  for (int row = blockIdx.x * blockDim.x + threadIdx.x; row < rows; row += gridDim.x * blockDim.x)
+    p[row] = r[row] + beta * p[row];
 }
 
 template <typename T>

@@ -1,5 +1,5 @@
-// SignalsBlocked: blocks all signals of the calling thread while it lives. Threads that are started meanwhile begin with them blocked,
-// so that the application's signal handlers do not come to run there.
+// SignalsBlocked: blocks all signals of the calling thread while it lives. Threads that are started meanwhile begin with them
+// blocked, so that the application's signal handlers do not come to run there.
 #pragma once
 
 #include <pthread.h>

@@ -76,9 +76,10 @@ class RecordCommand : public Command {
         ->transform(byte_size());
     app.add_option("--max-bytes", max_bytes_, "bytes that a process may add to the database, or a size like 64M")
         ->transform(byte_size());
-    app.add_option("--staging", staging_,
-                   "the most memory in which recorded launches wait to be stored while the program goes on: bytes, or a size like "
-                   "1G; 0: the program waits until each launch is stored [4G, or a quarter of the machine's memory]")
+    app.add_option(
+           "--staging", staging_,
+           "the most memory in which recorded launches wait to be stored while the program goes on: bytes, or a size like "
+           "1G; 0: the program waits until each launch is stored [4G, or a quarter of the machine's memory]")
         ->transform(byte_size());
     app.add_flag("--strict", strict_,
                  "end with status 2 where the program ended with 0 and launches that were to be recorded are lost, or recording "

@@ -163,7 +163,8 @@ class Stream {
   // The same for several ranges, each of which begins with a page: the hashes of the first, of the second, and so on. Waits for
   // the device once for a million pages, however many ranges they are of.
   virtual Status hash_ranges(std::span<uint64_t> hashes, std::span<const MemoryRange> ranges, Bytes page);
-  // The same as hash_pages(), but the hashes go to device memory, 8 bytes for each page. Ordered in the stream; may return before it is done.
+  // The same as hash_pages(), but the hashes go to device memory, 8 bytes for each page. Ordered in the stream; may return before
+  // it is done.
   virtual Status hash_pages_to(DevicePtr hashes, DevicePtr from, Bytes size, Bytes page) = 0;
 
   // Finds which of some ranges of addresses memory points into: marks[i] becomes 1 where a word of `memory` is an address in

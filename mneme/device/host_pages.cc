@@ -49,8 +49,8 @@ Status check_page_count(uint64_t hashes, std::span<const MemoryRange> ranges, By
     pages += some;
   }
   if (hashes == pages) return {};
-  return error(Code::invalid_argument, "hashing {} ranges in pages of {} B: there are {} pages, room is for {} hashes", ranges.size(),
-               page.count, pages, hashes);
+  return error(Code::invalid_argument, "hashing {} ranges in pages of {} B: there are {} pages, room is for {} hashes",
+               ranges.size(), page.count, pages, hashes);
 }
 
 void mark_host_pointers(std::span<uint8_t> marks, std::span<const MemoryRange> targets, ByteSpan words) {

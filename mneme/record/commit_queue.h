@@ -1,6 +1,7 @@
 // CommitQueue: stores captured launches in their order while the program goes on.
 //
-// A thread that blocks all signals does it. Who waits helps, so that no thread is needed where the program waits anyway. Thread-safe.
+// A thread that blocks all signals does it. Who waits helps, so that no thread is needed where the program waits anyway.
+// Thread-safe.
 #pragma once
 
 #include <condition_variable>

@@ -31,7 +31,10 @@ TEST(CommitQueue, WhoAddsWaitsForRoom) {
   std::atomic<int> done = 0;
   queue.add(1_KiB, [&, waits = may_go_on.get_future().share()] { waits.wait(), ++done; });
   for (int i = 0; i < 5; ++i) queue.add(1_KiB, [&] { ++done; });
-  auto room = std::async(std::launch::async, [&] { queue.wait_for_room(); return done.load(); });
+  auto room = std::async(std::launch::async, [&] {
+    queue.wait_for_room();
+    return done.load();
+  });
   EXPECT_EQ(room.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   may_go_on.set_value();
   EXPECT_GE(room.get(), 3);

@@ -1,8 +1,8 @@
-// PinnedRing: the host memory that captured pages pass through. Its pieces are pinned when they are first needed, and used again and
-// again.
+// PinnedRing: the host memory that captured pages pass through. Its pieces are pinned when they are first needed, and used again
+// and again.
 //
-// Where the system lets none be pinned the memory is ordinary, and copies are slower. The device must outlive the ring. Pieces are
-// taken by one thread, and let go of by any.
+// Where the system lets none be pinned the memory is ordinary, and copies are slower. The device must outlive the ring. Pieces
+// are taken by one thread, and let go of by any.
 #pragma once
 
 #include <condition_variable>

@@ -47,7 +47,8 @@ TEST(PinnedRing, WhoTakesWaitsWhereAllAreInUse) {
 
 TEST(PinnedRing, WhatCannotBePinnedIsOrdinaryMemory) {
   fake::FakeDevice device;
-  device.set_failures([](std::string_view call) { return call == "allocate_pinned" ? error(Code::exhausted, "none") : Status(); });
+  device.set_failures(
+      [](std::string_view call) { return call == "allocate_pinned" ? error(Code::exhausted, "none") : Status(); });
   PinnedRing ring(device, 1_MiB);
   auto one = ring.take(), other = ring.take();
   ASSERT_TRUE(one.ok() && other.ok());
@@ -60,7 +61,8 @@ TEST(PinnedRing, FewerPiecesDoWhereNoMoreCanBePinned) {
   fake::FakeDevice device;
   PinnedRing ring(device, 1_MiB);
   auto one = *ring.take();
-  device.set_failures([](std::string_view call) { return call == "allocate_pinned" ? error(Code::exhausted, "none") : Status(); });
+  device.set_failures(
+      [](std::string_view call) { return call == "allocate_pinned" ? error(Code::exhausted, "none") : Status(); });
   auto next = std::async(std::launch::async, [&] { return *ring.take(); });
   EXPECT_EQ(next.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
   one = nullptr;

@@ -180,8 +180,8 @@ class Recorder {
   bool is_sample(const Launch& launch, LaunchGroup& group);
   void count_untimed(const Launch& launch, LaunchGroup& group);
   // Waits until every launch that was captured is stored. Later ones are stored before end_launch() returns. Writes how often and
-  // how long recorded shapes ran into the database, or the profile to where `mneme profile` finds it. To be called at the process's
-  // exit, while the vendor's runtime still works.
+  // how long recorded shapes ran into the database, or the profile to where `mneme profile` finds it. To be called at the
+  // process's exit, while the vendor's runtime still works.
   void finish();
   // Waits for what is being stored.
   void wait_until_stored() { commits_.wait(); }

@@ -505,8 +505,8 @@ void Recorder::commit(Captured& captured) {
 
 // What the launch is not recorded for. Later captures may count on the pages of this one.
 NotRecorded Recorder::failed_commit(Captured& captured, const Status& status) {
-  const NotRecorded reason = failure(captured.publication.get(), *captured.kernel, *captured.opened->database, captured.recording.instance,
-                                     captured.memory, status);
+  const NotRecorded reason = failure(captured.publication.get(), *captured.kernel, *captured.opened->database,
+                                     captured.recording.instance, captured.memory, status);
   if (reason == NotRecorded::damaged_file)
     if (Status kept = captured.publication->keep_pages(); !kept.ok()) end(kept);
   if (reason != NotRecorded::damaged_file || state_ == State::ended) ++losses_;

@@ -41,8 +41,8 @@ const Digest& zero_digest() {
   return digest;
 }
 
-// Pages are aligned by address, and ranges are hashed by pages from where they start: a first page that is not whole is a range of
-// its own.
+// Pages are aligned by address, and ranges are hashed by pages from where they start: a first page that is not whole is a range
+// of its own.
 std::vector<MemoryRange> ranges_to_hash(const std::vector<MemoryRange>& allocations) {
   std::vector<MemoryRange> ranges;
   for (const MemoryRange& allocation : allocations) {

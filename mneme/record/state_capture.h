@@ -93,8 +93,8 @@ class StateCapture {
   Device& device_;
   PinnedRing ring_;
   std::shared_ptr<WriterThreads> writers_;
-  std::optional<uint64_t> zero_hash_;          // of a page on the device, once a capture has asked
-  Digest digest_of_zeros_;                     // as the publication fills it in
+  std::optional<uint64_t> zero_hash_;  // of a page on the device, once a capture has asked
+  Digest digest_of_zeros_;             // as the publication fills it in
   Cost cost_;
   Memory memory_;                              // of the last capture
   std::unordered_map<uint64_t, Known> known_;  // by address

@@ -133,8 +133,8 @@ class Database {
   Result<Cleaned> remove_all(Deed deed);
   // Waits until nobody publishes. Nobody does as long as the lock is held.
   Result<std::unique_ptr<FileLock>> lock_for_removal() const;
-  // How often files were removed of the database, as far as begin_publication() and list() have noticed. Nothing is removed while a
-  // publication is there.
+  // How often files were removed of the database, as far as begin_publication() and list() have noticed. Nothing is removed while
+  // a publication is there.
   uint64_t removals() const;
   // Begins to publish one instance. The database must outlive the publication.
   Result<std::unique_ptr<Publication>> begin_publication(const PublicationOptions& options = {});

@@ -102,7 +102,8 @@ Status PageWriter::wait_for(const uint64_t& pending, WriterThreads::Order upto) 
     lock.unlock();
     const bool helped = writers_->help(upto);
     lock.lock();
-    if (!helped) changed_.wait(lock, [&, before = put_ + kept_] { return put_ + kept_ != before || (put_ == 0 && pending == 0); });
+    if (!helped)
+      changed_.wait(lock, [&, before = put_ + kept_] { return put_ + kept_ != before || (put_ == 0 && pending == 0); });
   }
   return status_;
 }

@@ -7,8 +7,8 @@
 //   publication->wait();              // now every digest is filled in
 //   publication->commit(recording);   // pages, states, code, list, the kernel's JSON; each file whole or not at all
 //
-// A publication that is destroyed without commit() leaves nothing behind. To be used by one thread at a time. Once wait() is ok, that
-// may be another thread than before: the one that put the pages need not wait for the files.
+// A publication that is destroyed without commit() leaves nothing behind. To be used by one thread at a time. Once wait() is ok,
+// that may be another thread than before: the one that put the pages need not wait for the files.
 #pragma once
 
 #include <memory>
@@ -59,7 +59,8 @@ class Publication {
  public:
   virtual ~Publication() = default;
 
-  // Gives pages to the writer threads. (Those of a batch that is not lent are stored, too, before wait() returns.) Once a writer thread has failed, this and every later call fails with its status.
+  // Gives pages to the writer threads. (Those of a batch that is not lent are stored, too, before wait() returns.) Once a writer
+  // thread has failed, this and every later call fails with its status.
   virtual Status put(PageBatch batch) = 0;
   // Waits until every digest is filled in.
   virtual Status wait() = 0;
@@ -68,7 +69,8 @@ class Publication {
   // failed, or nobody has put it. invalid_argument: `images` does not have one element for each of the kernel's
   // images, or one has other bytes than its record says.
   virtual Status commit(const Recording& recording) = 0;
-  // In place of commit(), or after it has failed: stores the pages for the publications that come after this one, and nothing else.
+  // In place of commit(), or after it has failed: stores the pages for the publications that come after this one, and nothing
+  // else.
   virtual Status keep_pages() = 0;
 
   // How many bytes the database has grown by so far, and whether the limit is why put(), wait() or commit() failed.

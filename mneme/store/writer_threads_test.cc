@@ -131,8 +131,9 @@ TEST(WriterThreads, APublicationFailsWithTheOneThatWasToStoreItsPages) {
   first.reset();
   const Status status = second.commit(sample_kernel());
   EXPECT_EQ(status.code(), Code::unavailable);
-  EXPECT_THAT(status.message(), testing::MatchesRegex(".*/pages: page [0-9a-f]+ is not stored, since the recording that was to store "
-                                                      "it has failed"));
+  EXPECT_THAT(status.message(),
+              testing::MatchesRegex(".*/pages: page [0-9a-f]+ is not stored, since the recording that was to store "
+                                    "it has failed"));
   EXPECT_TRUE(Database::open(directory.path())->list()->kernels.empty());
   // What comes after them stores the pages itself.
   Lent third(*database, writers, memory);

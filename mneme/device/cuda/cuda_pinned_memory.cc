@@ -6,7 +6,8 @@ Result<std::unique_ptr<PinnedMemory>> CudaPinnedMemory::allocate(const Context& 
   ContextScope scope(context);
   MNEME_TRY(scope.status());
   void* host = nullptr;
-  MNEME_TRY(context.check(context.driver().cuMemHostAlloc(&host, size.count, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc({})", size));
+  MNEME_TRY(
+      context.check(context.driver().cuMemHostAlloc(&host, size.count, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc({})", size));
   return std::unique_ptr<PinnedMemory>(new CudaPinnedMemory(context, {static_cast<std::byte*>(host), size.count}));
 }
 

@@ -302,8 +302,8 @@ Status CudaStream::hash_some(std::span<uint64_t> hashes, std::span<const MemoryR
                                 ranges.size() == 1 ? "" : fmt::format(" and {} more ranges", ranges.size() - 1)));
 }
 
-// The bus's copy engine takes long ranges; of many short ones it would be busy with beginning each. The driver has taken a copy of
-// the list when cuMemcpyHtoDAsync returns, since it is not pinned.
+// The bus's copy engine takes long ranges; of many short ones it would be busy with beginning each. The driver has taken a copy
+// of the list when cuMemcpyHtoDAsync returns, since it is not pinned.
 Status CudaStream::gather_impl(MutableByteSpan to, std::span<const MemoryRange> from) {
   ContextScope scope(context_);
   MNEME_TRY(scope.status());

@@ -35,10 +35,10 @@ struct FakeKernel {
 
 // Called before each call of the device, with the call's name. If it does not return ok, the call does nothing and returns
 // that. The names are those of the methods: of the device "load", "create_stream", "reserve", "map_host", "allocate", "free",
-// "allocate_pinned", "allocate_shared", "import_shared" and "clock"; of a module "kernel" and "global"; of a stream "copy_to_device",
-// "copy_to_host", "copy", "fill", "gather", "hash_ranges", "copy_listed", "update_byte_set", "read_through", "compare", "compare_later",
-// "take_comparisons", "compare_elements", "hash_pages", "hash_pages_to", "find_pointers", "launch", "launch_timed", "take_times"
-// and "synchronize".
+// "allocate_pinned", "allocate_shared", "import_shared" and "clock"; of a module "kernel" and "global"; of a stream
+// "copy_to_device", "copy_to_host", "copy", "fill", "gather", "hash_ranges", "copy_listed", "update_byte_set", "read_through",
+// "compare", "compare_later", "take_comparisons", "compare_elements", "hash_pages", "hash_pages_to", "find_pointers", "launch",
+// "launch_timed", "take_times" and "synchronize".
 using FailureScript = std::function<Status(std::string_view call)>;
 
 // Kernels run in the thread that launches them. The methods of Device itself may be called by several threads.
