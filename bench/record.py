@@ -35,7 +35,7 @@ CASES = {
 
 def run(command: list[str]) -> float:
     begin = time.monotonic()
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - begin
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}: {done.stderr[-2000:]}")
