@@ -9,6 +9,12 @@ Result<CompiledCode> Compiler::compile(const ir::Module& module, const CompileOp
   return assemble(translation);
 }
 
+std::vector<Result<CompiledCode>> Compiler::assemble_all(std::span<const Translation> translations) {
+  std::vector<Result<CompiledCode>> all;
+  for (const Translation& translation : translations) all.push_back(assemble(translation));
+  return all;
+}
+
 Digest Translation::digest() const {
   Hasher hasher;
   hasher.add(std::string_view(code)).add(std::string_view(architecture));

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -137,6 +138,8 @@ class Compiler {
   virtual Result<CompiledCode> compile(const ir::Module& module, const CompileOptions& options);
   virtual Result<Translation> translate(const ir::Module& module, const CompileOptions& options) = 0;
   virtual Result<CompiledCode> assemble(const Translation& translation) = 0;
+  // What assemble() makes of each. A compiler may know how to do several in less time; they then share it, in their "assemble".
+  virtual std::vector<Result<CompiledCode>> assemble_all(std::span<const Translation> translations);
   // Names everything besides the arguments that the code depends on: the kind of device, the architecture, and the versions of
   // the tools. It is part of the keys of a cache.
   virtual std::string identity() const = 0;

@@ -2,11 +2,15 @@
 
 #include <llvm/Config/llvm-config.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "mneme/compile/compilation.h"
 #include "mneme/compile/fatal_error.h"
 #include "mneme/compile/nvptx/architecture.h"
 #include "mneme/compile/nvptx/cubin_facts.h"
 #include "mneme/compile/nvptx/disassembler.h"
+#include "mneme/compile/nvptx/joined_assembly.h"
 #include "mneme/compile/nvptx/ptx_codegen.h"
 #include "mneme/compile/pipeline.h"
 #include "mneme/compile/prepare.h"
@@ -50,7 +54,9 @@ class NvptxCompilation final : public Compilation {
 class NvptxCompiler final : public Compiler {
  public:
   NvptxCompiler(std::string architecture, std::unique_ptr<PtxAssembler> assembler)
-      : architecture_(std::move(architecture)), assembler_(std::move(assembler)) {}
+      : architecture_(std::move(architecture)), assembler_(std::move(assembler)) {
+    if (assembler_->name() == "nvptxcompiler") joined_.emplace(*assembler_);
+  }
 
   Result<Translation> translate(const ir::Module& module, const CompileOptions& options) override {
     NvptxCompilation compilation(options, Stage::assembly, architecture_);
@@ -61,25 +67,23 @@ class NvptxCompiler final : public Compiler {
 
   Result<CompiledCode> assemble(const Translation& translation) override {
     if (!translation.machine_code.empty()) return as_it_is(translation);
-    const LineInfo lines = has_lines(translation.code) ? LineInfo::keep : LineInfo::leave_out;
     Stages stages;
-    auto assembled = stages.time("assemble", [&] {
-      return assembler_->assemble({translation.code, translation.architecture, lines, translation.assembler});
-    });
-    if (!assembled.ok()) return assembled.status();
+    auto assembled = stages.time("assemble", [&] { return assembler_->assemble(request_for(translation)); });
+    return code_of(translation, std::move(assembled), stages.take()[0]);
+  }
 
-    CompiledCode code;
-    code.warnings = read_warnings(assembled->log);
-    MNEME_TRY(check_register_cap(translation, code.warnings));
-    code.image = std::move(assembled->image);
-    code.digest = digest_of(code.image.bytes);
-    code.translation_digest = translation.digest();
-    if (translation.kernels.size() == 1) code.facts = read_facts(code.image.bytes, assembled->log, translation.kernels[0]);
-    code.state = translation.state;
-    code.times = translation.times;
-    for (StageTime& time : stages.take()) code.times.push_back(std::move(time));
-    code.assembler = assembler_->name();
-    return code;
+  std::vector<Result<CompiledCode>> assemble_all(std::span<const Translation> translations) override {
+    const bool machine_code = std::ranges::any_of(translations, [](const auto& one) { return !one.machine_code.empty(); });
+    if (!joined_ || machine_code) return Compiler::assemble_all(translations);
+    std::vector<AssembleRequest> requests;
+    for (const Translation& translation : translations) requests.push_back(request_for(translation));
+    Stages stages;
+    auto assembled = stages.time("assemble", [&] { return joined_->assemble(requests); });
+    StageTime each = stages.take()[0];
+    each.time /= static_cast<double>(std::max<size_t>(translations.size(), 1));
+    std::vector<Result<CompiledCode>> all;
+    for (size_t i = 0; i < translations.size(); ++i) all.push_back(code_of(translations[i], std::move(assembled[i]), each));
+    return all;
   }
 
   std::string identity() const override {
@@ -103,6 +107,27 @@ class NvptxCompiler final : public Compiler {
   }
 
  private:
+  static AssembleRequest request_for(const Translation& translation) {
+    const LineInfo lines = has_lines(translation.code) ? LineInfo::keep : LineInfo::leave_out;
+    return {translation.code, translation.architecture, lines, translation.assembler};
+  }
+
+  Result<CompiledCode> code_of(const Translation& translation, Result<Assembled> assembled, StageTime time) const {
+    if (!assembled.ok()) return assembled.status();
+    CompiledCode code;
+    code.warnings = read_warnings(assembled->log);
+    MNEME_TRY(check_register_cap(translation, code.warnings));
+    code.image = std::move(assembled->image);
+    code.digest = digest_of(code.image.bytes);
+    code.translation_digest = translation.digest();
+    if (translation.kernels.size() == 1) code.facts = read_facts(code.image.bytes, assembled->log, translation.kernels[0]);
+    code.state = translation.state;
+    code.times = translation.times;
+    code.times.push_back(std::move(time));
+    code.assembler = assembler_->name();
+    return code;
+  }
+
   static CompiledCode as_it_is(const Translation& translation) {
     CompiledCode code;
     code.image = {DeviceKind::cuda, translation.machine_code};
@@ -141,6 +166,7 @@ class NvptxCompiler final : public Compiler {
 
   std::string architecture_;
   std::unique_ptr<PtxAssembler> assembler_;
+  std::optional<JoinedAssembly> joined_;  // nothing: kernels are assembled one by one
 };
 
 }  // namespace

@@ -1,0 +1,106 @@
+// What compiling a configuration costs: the work of one compile worker of a pool, with no device, again and again, each
+// configuration translated and assembled for itself. Prints milliseconds by stage, and what the process took of a processor.
+//
+//   mneme_bench_compile_rate [--rounds N] [--architecture sm_90] DATABASE STATIC_HASH DYNAMIC_HASH AXIS ...
+//
+// An AXIS is written as for `mneme sweep --grid`.
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "mneme/compile/backend.h"
+#include "mneme/pool/compile_work.h"
+#include "mneme/pool/recorded_kernel.h"
+#include "mneme/pool/warm_up.h"
+#include "mneme/sweep/grid.h"
+
+namespace mneme {
+namespace {
+
+struct Options {
+  unsigned rounds = 3;
+  std::string architecture = "sm_90";
+  PoolSetup setup;
+  std::vector<GridAxis> axes;
+};
+
+Result<Options> read_options(std::vector<std::string> words) {
+  Options options;
+  while (words.size() >= 2 && words[0].starts_with("--")) {
+    if (words[0] == "--rounds") options.rounds = static_cast<unsigned>(std::atoi(words[1].c_str()));
+    if (words[0] == "--architecture") options.architecture = words[1];
+    words.erase(words.begin(), words.begin() + 2);
+  }
+  if (words.size() < 3) return error(Code::invalid_argument, "DATABASE, STATIC_HASH and DYNAMIC_HASH are needed");
+  options.setup.database = words[0];
+  MNEME_ASSIGN(options.setup.static_hash, Digest::from_hex(words[1]));
+  MNEME_ASSIGN(options.setup.instances.emplace_back(), Digest::from_hex(words[2]));
+  options.setup.device_kind = kind_of_architecture(options.architecture);
+  for (size_t i = 3; i < words.size(); ++i) {
+    MNEME_ASSIGN(GridAxis axis, parse_axis(words[i]));
+    options.axes.push_back(std::move(axis));
+  }
+  return options;
+}
+
+class Processor {
+ public:
+  Processor() { ::getrusage(RUSAGE_SELF, &begin_); }
+  void print(uint64_t count) const {
+    rusage now{};
+    ::getrusage(RUSAGE_SELF, &now);
+    const auto each = [&](const timeval& to, const timeval& from) {
+      return (1e3 * static_cast<double>(to.tv_sec - from.tv_sec) + 1e-3 * static_cast<double>(to.tv_usec - from.tv_usec)) /
+             static_cast<double>(count);
+    };
+    fmt::print("{:.3f} ms user, {:.3f} ms system, {} page faults", each(now.ru_utime, begin_.ru_utime),
+               each(now.ru_stime, begin_.ru_stime), static_cast<uint64_t>(now.ru_minflt - begin_.ru_minflt) / count);
+  }
+
+ private:
+  rusage begin_{};
+};
+
+Status measure(const Options& options) {
+  keep_freed_memory();
+  warm_llvm_up(options.setup.device_kind, options.architecture);
+  MNEME_ASSIGN(const auto recorded, RecordedKernel::load(options.setup));
+  MNEME_ASSIGN(const auto work, create_compile_work(*recorded, options.setup.device_kind, options.architecture));
+  MNEME_ASSIGN(const Grid grid, Grid::create({}, options.axes));
+  for (unsigned round = 0; round < options.rounds; ++round) {
+    std::map<std::string, double> stages;
+    const auto add = [&](const nlohmann::json& about) {
+      for (const auto& [stage, time] : about.at("times").items()) stages[stage] += time.get<double>();
+    };
+    const Processor processor;
+    const auto begin = std::chrono::steady_clock::now();
+    Hasher objects;
+    for (uint64_t i = 0; i < grid.size(); ++i) {
+      MNEME_ASSIGN(const TranslatedCode translated, work->translate(grid.at(i)));
+      MNEME_ASSIGN(const AssembledCode assembled, work->assemble());
+      add(translated.about);
+      add(assembled.description);
+      objects.add(std::string_view(assembled.description.at("digest").get_ref<const std::string&>()));
+    }
+    const std::chrono::duration<double, std::milli> passed = std::chrono::steady_clock::now() - begin;
+    fmt::print("{} configurations, each {:.3f} ms: ", grid.size(), passed.count() / static_cast<double>(grid.size()));
+    processor.print(grid.size());
+    for (const auto& [stage, time] : stages) fmt::print(", {} {:.3f}", stage, 1e-6 * time / static_cast<double>(grid.size()));
+    fmt::print("; objects {}\n", objects.finish().hex().substr(0, 8));
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace mneme
+
+int main(int argc, char** argv) {
+  auto options = mneme::read_options({argv + 1, argv + argc});
+  const mneme::Status status = options.ok() ? mneme::measure(*options) : options.status();
+  if (!status.ok()) fmt::print(stderr, "mneme_bench_compile_rate: {}\n", status.to_string());
+  return status.ok() ? 0 : 1;
+}
