@@ -26,6 +26,22 @@ TEST_F(Memory, WhatIsCopiedInComesOut) {
   ASSERT_OK(stream_->copy_to_device(allocate(Bytes(16)), {}));
 }
 
+TEST_F(Memory, PinnedMemoryIsCopiedInLater) {
+  const auto bytes = random_bytes(300000);
+  auto buffer = device_->pinned_buffer(Bytes(bytes.size()));
+  ASSERT_OK(buffer.status());
+  ASSERT_EQ((*buffer)->bytes().size(), bytes.size());
+  std::ranges::copy(std::as_bytes(std::span(bytes)), (*buffer)->bytes().begin());
+  const ByteSpan pinned = (*buffer)->bytes();
+  const DevicePtr to = zeros(Bytes(bytes.size()));
+  ASSERT_OK(stream_->copy_to_device_later(to, pinned.first(100001)));
+  ASSERT_OK(stream_->copy_to_device_later(to + Bytes(100001), pinned.subspan(100001)));
+  ASSERT_OK(stream_->copy_to_device_later(to, {}));
+  ASSERT_OK(stream_->synchronize());
+  EXPECT_EQ(download<uint8_t>(to, bytes.size()), bytes);
+  EXPECT_EQ(device_->pinned_buffer(Bytes()).status().code(), Code::invalid_argument);
+}
+
 TEST_F(Memory, CopiesOnTheDeviceAtOddOffsets) {
   const auto bytes = random_bytes(3 << 20);
   DevicePtr from = upload(bytes), to = zeros(Bytes(bytes.size()));

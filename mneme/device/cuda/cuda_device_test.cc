@@ -712,6 +712,27 @@ TEST_F(CudaDeviceTest, HostMemoryIsPinnedAtItsAddress) {
             "invalid_argument: mapping 100 B of host memory at 0x7c0000000000: address and size must be multiples of 4.00 KiB");
 }
 
+TEST_F(CudaDeviceTest, MemoryForCopiesIsPinnedAsLongAsItsBufferLives) {
+  open();
+  state->late_copies = true;
+  auto stream = device->create_stream();
+  auto to = device->allocate(64_KiB);
+  {
+    auto buffer = device->pinned_buffer(64_KiB);
+    ASSERT_TRUE(buffer.ok()) << buffer.status().to_string();
+    EXPECT_EQ(state->pinned, 1);
+    std::ranges::fill((*buffer)->bytes(), std::byte{1});
+    ASSERT_TRUE((*stream)->copy_to_device_later(*to, (*buffer)->bytes()).ok());
+    std::ranges::fill((*buffer)->bytes(), std::byte{2});  // it was not waited for
+    ASSERT_TRUE((*stream)->synchronize().ok());
+    EXPECT_EQ(*reinterpret_cast<const std::byte*>(to->address), std::byte{2});
+  }
+  EXPECT_EQ(state->pinned, 0);
+  fail("cuMemHostAlloc", CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(device->pinned_buffer(64_KiB).status().to_string(),
+            "exhausted: cuMemHostAlloc(64.0 KiB): CUDA_ERROR_OUT_OF_MEMORY (words of the driver)");
+}
+
 TEST_F(CudaDeviceTest, HostMemoryThatTheDeviceSeesElsewhereIsRefused) {
   open();
   state->host_offset = 4096;

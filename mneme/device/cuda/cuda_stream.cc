@@ -57,6 +57,14 @@ CudaStream::~CudaStream() {
 Status CudaStream::copy_to_device(DevicePtr to, ByteSpan from) { return staging_.to_device(to, from); }
 Status CudaStream::copy_to_host(MutableByteSpan to, DevicePtr from) { return staging_.to_host(to, from); }
 
+Status CudaStream::copy_to_device_later(DevicePtr to, ByteSpan from) {
+  if (from.empty()) return {};
+  ContextScope scope(context_);
+  MNEME_TRY(scope.status());
+  return context_.check(context_.driver().cuMemcpyHtoDAsync(to.address, from.data(), from.size(), handle_),
+                        "cuMemcpyHtoDAsync({} to {})", Bytes(from.size()), to);
+}
+
 Status CudaStream::copy(DevicePtr to, DevicePtr from, Bytes size) {
   if (size.count == 0) return {};
   ContextScope scope(context_);

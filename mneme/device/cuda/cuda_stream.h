@@ -23,6 +23,7 @@ class CudaStream final : public Stream {
 
   Status copy_to_device(DevicePtr to, ByteSpan from) override;
   Status copy_to_host(MutableByteSpan to, DevicePtr from) override;
+  Status copy_to_device_later(DevicePtr to, ByteSpan from) override;
   Status copy(DevicePtr to, DevicePtr from, Bytes size) override;
   Status fill(DevicePtr to, std::byte value, Bytes size) override;
   Result<Comparison> compare(DevicePtr a, DevicePtr b, Bytes size) override;
