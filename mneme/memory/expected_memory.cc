@@ -38,8 +38,8 @@ Result<DevicePtr> ExpectedMemory::bring(DevicePtr address, Bytes size) {
     MNEME_ASSIGN(brought_, DeviceBuffer::allocate(device_, room));
   }
   MNEME_TRY(stream_.fill(brought_.address(), kSlack, room));
-  MNEME_TRY(upload_pages(database_, stream_, prologue_pages(plan_, DevicePtr(first), room, brought_.address().address - first),
-                         {}, ""));
+  MNEME_TRY(upload_pages(database_, device_, stream_,
+                         prologue_pages(plan_, DevicePtr(first), room, brought_.address().address - first)));
   return brought_.address() + Bytes(address.address - first);
 }
 

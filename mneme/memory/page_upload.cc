@@ -1,68 +1,83 @@
 #include "mneme/memory/page_upload.h"
 
-#include <future>
-
 #include "mneme/base/activity.h"
+#include "mneme/memory/device_buffer.h"
 
 namespace mneme {
 namespace {
 
-// Pages travel to the device in batches of about this size.
-constexpr Bytes kBatch = 64_MiB;
-
-struct Batch {
-  ByteVector bytes;
-  size_t first = 0, last = 0;  // indices into the uploads
-};
-
-Result<Batch> read_batch(const Database& database, const std::vector<PageUpload>& pages, size_t first) {
-  Batch batch{{}, first, first};
-  uint64_t size = 0;
-  while (batch.last < pages.size() && size < kBatch.count) size += pages[batch.last++].size.count;
-  batch.bytes.resize(size);
-  std::vector<PageRequest> requests;
-  uint64_t at = 0;
-  for (size_t i = first; i < batch.last; ++i) {
-    requests.push_back({pages[i].digest, MutableByteSpan(batch.bytes).subspan(at, pages[i].size.count)});
-    at += pages[i].size.count;
-  }
-  MNEME_TRY(database.read_pages(requests));
-  return batch;
-}
-
-Status copy_batch(Stream& stream, const std::vector<PageUpload>& pages, const Batch& batch) {
-  ActivityScope loading(Activity::loading);
-  uint64_t at = 0;
-  for (size_t i = batch.first; i < batch.last;) {
-    uint64_t size = pages[i].size.count;
-    size_t next = i + 1;
-    while (next < batch.last && pages[next].to == pages[i].to + Bytes(size)) size += pages[next++].size.count;
-    MNEME_TRY(stream.copy_to_device(pages[i].to, ByteSpan(batch.bytes).subspan(at, size)));
-    at += size;
-    i = next;
-  }
-  return {};
-}
+// The progress is told each time that about so much was copied.
+constexpr Bytes kTold = 64_MiB;
 
 }  // namespace
 
-Status upload_pages(const Database& database, Stream& stream, const std::vector<PageUpload>& pages,
-                    const PrepareProgress& progress, std::string_view what) {
-  if (pages.empty()) return {};
-  auto read = [&](size_t first) {
-    return std::async(std::launch::async, read_batch, std::cref(database), std::cref(pages), first);
-  };
-  std::future<Result<Batch>> reading = read(0);
-  for (;;) {
-    MNEME_ASSIGN(Batch batch, reading.get());
-    bool more = batch.last < pages.size();
-    if (more) reading = read(batch.last);
-    if (progress) progress(what, static_cast<double>(batch.last) / static_cast<double>(pages.size()));
-    Status status = copy_batch(stream, pages, batch);
-    if (!status.ok() && more) reading.wait();
-    MNEME_TRY(status);
-    if (!more) return {};
+Status PageUploader::upload(const std::vector<PageUpload>& pages, std::string_view what) {
+  std::vector<PageUpload> contents;
+  std::vector<ListedCopy> copies;
+  for (const PageUpload& page : pages) {
+    const auto [known, is_new] = uploaded_.try_emplace(page.digest, MemoryRange{page.to, page.size});
+    // A digest with two sizes is damage, which reading finds.
+    if (is_new || known->second.size != page.size)
+      contents.push_back(page);
+    else
+      copies.push_back({page.to, known->second.address, page.size});
   }
+  Status status = upload_contents(contents, what);
+  if (status.ok()) status = copy_on_device(copies);
+  if (!status.ok()) uploaded_.clear();
+  return status;
+}
+
+Status PageUploader::upload_contents(const std::vector<PageUpload>& contents, std::string_view what) {
+  if (contents.empty()) return {};
+  std::vector<PageContent> pages;
+  Bytes all, done, told;
+  for (const PageUpload& content : contents) {
+    pages.push_back({content.digest, content.size});
+    all += content.size;
+  }
+  if (const Bytes room = PageReader::room_for(all); !room_ || room_->bytes().size() < room.count) {
+    ActivityScope loading(Activity::loading);
+    room_.reset();
+    MNEME_ASSIGN(room_, device_.pinned_buffer(room));
+  }
+  PageReader reader(database_, pages, room_->bytes());
+  for (;;) {
+    MNEME_ASSIGN(const std::vector<PageReader::Piece> pieces, reader.take());
+    if (pieces.empty()) return {};
+    MNEME_TRY(copy(pieces, contents));
+    reader.give_back(pieces);
+    for (const PageReader::Piece& piece : pieces) done += Bytes(piece.bytes.size());
+    if (!progress_ || (done < told + kTold && done < all)) continue;
+    told = done;
+    progress_(what, static_cast<double>(done.count) / static_cast<double>(all.count));
+  }
+}
+
+Status PageUploader::copy(const std::vector<PageReader::Piece>& pieces, const std::vector<PageUpload>& contents) {
+  ActivityScope loading(Activity::loading);
+  for (const PageReader::Piece& piece : pieces) {
+    uint64_t at = 0;
+    for (size_t i = piece.first; i < piece.last;) {
+      uint64_t size = contents[i].size.count;
+      size_t next = i + 1;
+      while (next < piece.last && contents[next].to == contents[i].to + Bytes(size)) size += contents[next++].size.count;
+      MNEME_TRY(stream_.copy_to_device_later(contents[i].to, piece.bytes.subspan(at, size)));
+      at += size;
+      i = next;
+    }
+  }
+  return stream_.synchronize();
+}
+
+Status PageUploader::copy_on_device(const std::vector<ListedCopy>& copies) {
+  if (copies.empty()) return {};
+  ActivityScope loading(Activity::loading);
+  const auto listed = std::as_bytes(std::span(copies));
+  MNEME_ASSIGN(const DeviceBuffer list, DeviceBuffer::allocate(device_, Bytes(listed.size())));
+  MNEME_TRY(stream_.copy_to_device(list.address(), listed));
+  MNEME_TRY(stream_.copy_listed(list.address(), copies.size()));
+  return stream_.synchronize();
 }
 
 Result<ByteVector> read_region(const Database& database, const Region& region) {

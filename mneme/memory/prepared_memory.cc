@@ -7,8 +7,8 @@
 namespace mneme {
 namespace {
 
-// Each page of the epilogue that is not the prologue's, to where it was recorded.
-std::vector<PageUpload> changed_pages(const MemoryPlan& plan) {
+// Each page of the epilogue that is not the prologue's, to where a copy of what is changed has it.
+std::vector<PageUpload> changed_pages(const MemoryPlan& plan, const MappedCopy& copy) {
   std::vector<PageUpload> pages;
   for (const PlannedRegion& planned : plan.regions) {
     if (planned.placement != Placement::recorded_address) continue;
@@ -16,7 +16,8 @@ std::vector<PageUpload> changed_pages(const MemoryPlan& plan) {
     for (uint64_t i = 0; i < region.pages.size(); ++i) {
       if (region.pages[i] == planned.prologue.pages[i]) continue;
       const MemoryRange extent = page_extent(region.range(), i);
-      pages.push_back({region.pages[i], extent.address, extent.size});
+      const auto piece = copy.find(extent.address);
+      pages.push_back({region.pages[i], piece->copy + (extent.address - piece->address), extent.size});
     }
   }
   return pages;
@@ -77,10 +78,13 @@ Status PreparedMemory::make_copies(const PrepareProgress& progress) {
     std::vector<PageUpload> of_span = prologue_pages(plan_, span.address, span.size);
     pages.insert(pages.end(), of_span.begin(), of_span.end());
   }
-  MNEME_TRY(upload_pages(database_, stream_, pages, progress, "reading the memory before the launch"));
+  PageUploader uploader(database_, device_, stream_, progress);
+  MNEME_TRY(uploader.upload(pages, "reading the memory before the launch"));
   MNEME_TRY((everything_ ? *everything_ : before_).take(stream_));
-  MNEME_TRY(upload_pages(database_, stream_, changed_pages(plan_), progress, "reading the memory after the launch"));
+  // A block can have more in it than what changes.
   MNEME_TRY(after_.take(stream_));
+  MNEME_TRY(uploader.upload(changed_pages(plan_, after_), "reading the memory after the launch"));
+  MNEME_TRY(after_.put_back(stream_));
   MNEME_TRY(hash_all());
   return stream_.copy(copies_.hashes.address(), hashes_.address(), Bytes(8 * blocks_));
 }
@@ -203,7 +207,7 @@ Status PreparedMemory::repair() {
       pages.insert(pages.end(), of_block.begin(), of_block.end());
     }
   }
-  return upload_pages(database_, stream_, pages, {}, "");
+  return upload_pages(database_, device_, stream_, pages);
 }
 
 Status PreparedMemory::read_through(const SymbolPlaces& symbols) {

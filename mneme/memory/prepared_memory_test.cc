@@ -600,21 +600,25 @@ TEST_P(PreparedMemoryTest, HostMemoryThatIsTakenIsToldWithWhatHelps) {
   }
 }
 
-// A batch is 64 MiB; behind the second one there is one page.
-TEST_P(PreparedMemoryTest, EveryPageIsUploadedHoweverManyThereAre) {
-  constexpr size_t kMany = 2049;
-  const Region& region = plan_.regions.front().prologue;
-  auto place = DeviceBuffer::allocate(*device_, Bytes(2 * kPageSize.count));
-  ASSERT_TRUE(place.ok());
-  std::vector<PageUpload> pages(kMany, {region.pages[0], place->address(), kPageSize});
-  pages.back() = {region.pages[2], place->address() + kPageSize, kPageSize};
-  std::vector<double> done;
-  const Status status =
-      upload_pages(*database_, *stream_, pages, [&](std::string_view, double part) { done.push_back(part); }, "");
-  ASSERT_TRUE(status.ok()) << status.to_string();
-  EXPECT_THAT(done, testing::ElementsAre(1024.0 / kMany, 2048.0 / kMany, 1.0));
-  EXPECT_EQ(std::memcmp(at(place->address()), before_.data(), kPageSize.count), 0);
-  EXPECT_EQ(std::memcmp(at(place->address() + kPageSize), before_.data() + 2 * kPageSize.count, kPageSize.count), 0);
+// What the kernel changes to what other memory holds before the launch need not be read for it.
+TEST_P(PreparedMemoryTest, AContentOfBothStatesIsReadOnce) {
+  MadeRecording made;
+  made.kernel.name = made.kernel.demangled = "none";
+  made.ir = "none, which copies a page";
+  ByteVector after = before_;
+  std::copy_n(before_.begin(), kPageSize.count, after.begin() + static_cast<ptrdiff_t>(3 * kPageSize.count));
+  made.regions = {{Region::Kind::allocation, kData, "", before_, after}};
+  publish(made);
+  after_ = after;
+  const size_t copies = count("copy_to_device");
+  auto memory = prepare();
+  ASSERT_TRUE(memory.ok()) << memory.status().to_string();
+  // The pages before, and the list of the one that the device copies.
+  EXPECT_EQ(count("copy_to_device") - copies, 2u);
+  RestoredRun run = restored(**memory);
+  EXPECT_EQ(bytes_at(kData, before_.size()), before_);
+  run_kernel();
+  EXPECT_TRUE(checked(std::move(run)).equal);
 }
 
 // A copy has no more than it was made of.

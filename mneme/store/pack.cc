@@ -47,8 +47,7 @@ struct Footer {
 };
 static_assert(sizeof(Footer) == 64);
 
-uint64_t short_checksum(ByteSpan bytes) {
-  Digest digest = digest_of(bytes);
+uint64_t short_checksum(const Digest& digest) {
   uint64_t first;
   std::memcpy(&first, digest.bytes.data(), sizeof first);
   return first;
@@ -162,7 +161,7 @@ ByteVector store_page(ByteSpan content, const Digest& digest, PackedPage& page) 
   page.digest = digest;
   page.stored = static_cast<uint32_t>(stored.size());
   page.size = static_cast<uint32_t>(content.size());
-  page.checksum = short_checksum(stored);
+  page.checksum = short_checksum(digest_of(stored));
   return stored;
 }
 
@@ -247,12 +246,13 @@ Status read_page(ReadableFile& file, const PackedPage& page, MutableByteSpan int
   if (!raw && scratch.size() < page.stored) scratch.resize(page.stored);
   const MutableByteSpan stored = raw ? into : MutableByteSpan(scratch).first(page.stored);
   MNEME_TRY(file.read(page.offset, stored));
-  if (short_checksum(stored) != page.checksum)
+  const Digest of_stored = digest_of(stored);
+  if (short_checksum(of_stored) != page.checksum)
     return corrupt(name, page.offset, "the stored bytes of page {} are damaged (checksum)", page.digest.hex());
   if (!raw)
     if (Status status = decompress_into(stored, into); !status.ok())
       return corrupt(name, page.offset, "decompressing page {}: {}", page.digest.hex(), status.message());
-  if (digest_of(into) != page.digest)
+  if ((raw ? of_stored : digest_of(into)) != page.digest)
     return corrupt(name, page.offset, "the content of page {} has another digest", page.digest.hex());
   return {};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <thread>
 
 #include "mneme/base/processors.h"
@@ -201,16 +202,24 @@ Status PageStore::read(std::span<const PageRequest> requests) {
   size_t count = std::clamp<size_t>(requests.size() / kPagesPerThread, 1, most);
   if (count == 1) return read_some(requests);
   std::atomic<size_t> next = 0;
-  std::vector<Status> statuses(count);
-  auto work = [&](size_t thread) {
-    for (size_t first; statuses[thread].ok() && (first = next.fetch_add(kPagesPerThread)) < requests.size();)
-      statuses[thread] = read_some(requests.subspan(first, std::min(kPagesPerThread, requests.size() - first)));
+  std::atomic<bool> failed = false;
+  std::vector<Status> statuses((requests.size() + kPagesPerThread - 1) / kPagesPerThread);  // of so many pages each
+  auto work = [&] {
+    for (size_t part; !failed && (part = next++) < statuses.size();) {
+      const size_t first = part * kPagesPerThread;
+      try {
+        statuses[part] = read_some(requests.subspan(first, std::min(kPagesPerThread, requests.size() - first)));
+      } catch (const std::bad_alloc&) {
+        statuses[part] = error(Code::exhausted, "reading pages of {}: there is no memory left", directory_.string());
+      }
+      if (!statuses[part].ok()) failed = true;
+    }
   };
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < count; ++i) threads.emplace_back(work, i);
-  work(0);
+  for (size_t i = 1; i < count; ++i) threads.emplace_back(work);
+  work();
   for (std::thread& thread : threads) thread.join();
-  for (const Status& status : statuses) MNEME_TRY(status);
+  for (Status& status : statuses) MNEME_TRY(std::move(status));
   return {};
 }
 

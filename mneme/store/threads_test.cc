@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <future>
+#include <new>
 #include <thread>
 
 #include "mneme/base/processors.h"
@@ -103,6 +104,29 @@ TEST(StoreThreads, DamageInAnyPageOfALargePackIsFound) {
     flip();
   }
   EXPECT_TRUE(read_region(*database, region).ok());
+}
+
+// Whichever thread comes upon its own first.
+TEST(StoreThreads, OfSeveralFailuresTheFirstIsTold) {
+  TemporaryDirectory directory;
+  const KernelRecord kernel = sample_kernel();
+  auto writer = Database::create(directory.path());
+  const Digest dynamic = *publish_sample(*writer, kernel, memory_of_many_pages());
+  std::atomic<int> left = 0;
+  auto disk = faulty_file_system(FileSystem::posix(), [&](std::string_view operation, const Path&, uint64_t) {
+    if (operation == "read" && --left < 0) throw std::bad_alloc();
+    return Status();
+  });
+  auto database = Database::open(directory.path(), *disk);
+  left = 1000;
+  const Region region = database->load_instance(kernel.static_hash, dynamic)->prologue.regions.front();
+  Region missing = region;
+  for (size_t page : {10, 40, 90}) missing.pages[page] = Digest{{static_cast<uint8_t>(page)}};
+  for (int i = 0; i < 10; ++i)
+    EXPECT_THAT(read_region(*database, missing).status().message(), HasSubstr("holds page " + missing.pages[10].hex()));
+  left = 50;
+  EXPECT_EQ(read_region(*database, region).status().to_string(),
+            fmt::format("exhausted: reading pages of {}: there is no memory left", (directory.path() / "pages").string()));
 }
 
 }  // namespace
